@@ -37,7 +37,7 @@ import (
 type Options struct {
 	Submitter   *submit.Submitter
 	Campaigns   *campaign.Campaigns // works on all messages of a campaign
-	DeadLetters *deadletters.Letters
+	DeadLetters *deadletters.DeadLetters
 	// Policies and Users are the stored policies and users' settings. Refitter finds
 	// scheduled messages that do not fit a policy.
 	Policies *settings.Policies
@@ -103,7 +103,7 @@ type Options struct {
 type server struct {
 	submitter      *submit.Submitter
 	campaigns      *campaign.Campaigns
-	deadLetters    *deadletters.Letters
+	deadLetters    *deadletters.DeadLetters
 	policies       *settings.Policies
 	users          *settings.Users
 	devices        *devices.Store

@@ -22,7 +22,7 @@ import (
 // them under. Those that begin with another type's method, such as a Rehearsal, are its.
 func libraryTypes() map[string]reflect.Type {
 	return map[string]reflect.Type{
-		"Submitter": reflect.TypeFor[*submit.Submitter](), "Letters": reflect.TypeFor[*deadletters.Letters](),
+		"Submitter": reflect.TypeFor[*submit.Submitter](), "DeadLetters": reflect.TypeFor[*deadletters.DeadLetters](),
 		"Refitter": reflect.TypeFor[*refit.Refitter](), "Policies": reflect.TypeFor[*settings.Policies](),
 		"Users": reflect.TypeFor[*settings.Users](), "Accounts": reflect.TypeFor[*accounts.Accounts](),
 		"UserData": reflect.TypeFor[*userdata.Users](), "Events": reflect.TypeFor[*counters.Events](),
@@ -77,17 +77,17 @@ func surfaces() []surface {
 		{"try the move of a campaign", "Campaigns.Preview", "enqueue campaign move --preview", "moveCampaign", "PreviewCampaignMove", nil},
 
 		// Dead letters.
-		{"list dead letters", "Letters.List", "worker dead-letters list", "listDeadLetters", "DeadLetters", nil},
-		{"look at a dead letter", "Letters.Get", "worker dead-letters show", "getDeadLetter", "DeadLetter", nil},
-		{"send a dead letter again", "Letters.Retry", "worker dead-letters retry", "retryDeadLetter", "RetryDeadLetter", nil},
-		{"remove a dead letter", "Letters.Purge", "worker dead-letters purge", "purgeDeadLetter", "PurgeDeadLetter", nil},
-		{"remove old dead letters", "Letters.PurgeBefore", "worker dead-letters purge --older-than", "purgeDeadLetters", "PurgeDeadLetters", nil},
-		{"list failed alerts and reports", "Letters.Notices", "worker dead-letters list --alerts", "listDeadAlerts", "DeadAlerts", nil},
-		{"look at a failed alert or report", "Letters.Notice", "worker dead-letters show --alert", "getDeadAlert", "DeadAlert", nil},
-		{"deliver a failed alert or report again", "Letters.RetryNotice", "worker dead-letters retry --alert", "retryDeadAlert", "RetryDeadAlert", nil},
-		{"remove a failed alert or report", "Letters.PurgeNotice", "worker dead-letters purge --alert", "purgeDeadAlert", "PurgeDeadAlert", nil},
+		{"list dead letters", "DeadLetters.List", "worker dead-letters list", "listDeadLetters", "DeadLetters", nil},
+		{"look at a dead letter", "DeadLetters.Get", "worker dead-letters show", "getDeadLetter", "DeadLetter", nil},
+		{"send a dead letter again", "DeadLetters.Retry", "worker dead-letters retry", "retryDeadLetter", "RetryDeadLetter", nil},
+		{"remove a dead letter", "DeadLetters.Purge", "worker dead-letters purge", "purgeDeadLetter", "PurgeDeadLetter", nil},
+		{"remove old dead letters", "DeadLetters.PurgeBefore", "worker dead-letters purge --older-than", "purgeDeadLetters", "PurgeDeadLetters", nil},
+		{"list failed alerts and reports", "DeadLetters.Notices", "worker dead-letters list --alerts", "listDeadAlerts", "DeadAlerts", nil},
+		{"look at a failed alert or report", "DeadLetters.Notice", "worker dead-letters show --alert", "getDeadAlert", "DeadAlert", nil},
+		{"deliver a failed alert or report again", "DeadLetters.RetryNotice", "worker dead-letters retry --alert", "retryDeadAlert", "RetryDeadAlert", nil},
+		{"remove a failed alert or report", "DeadLetters.PurgeNotice", "worker dead-letters purge --alert", "purgeDeadAlert", "PurgeDeadAlert", nil},
 		{
-			"remove old failed alerts and reports", "Letters.PurgeNoticesBefore", "worker dead-letters purge --alerts",
+			"remove old failed alerts and reports", "DeadLetters.PurgeNoticesBefore", "worker dead-letters purge --alerts",
 			"purgeDeadAlerts", "PurgeDeadAlerts", nil,
 		},
 
@@ -174,8 +174,8 @@ func besideOperations() map[string]string {
 		"Submitter.Timeline":     "the timeline below, for programs of one's own",
 		"Submitter.Close":        "ends the program's part",
 
-		"Letters.Count": "is in the stats", "Letters.CountNotices": "is in the stats",
-		"Letters.Now": "the store's clock, to say how old a letter is", "Letters.Close": "ends the program's part",
+		"DeadLetters.Count": "is in the stats", "DeadLetters.CountNotices": "is in the stats",
+		"DeadLetters.Now": "the store's clock, to say how old a letter is", "DeadLetters.Close": "ends the program's part",
 		"Refitter.Close": "ends the program's part",
 
 		"Policies.Changed": "how programs follow a change",

@@ -30,7 +30,7 @@ type Hold struct {
 	// From and Until are the charged period. A place before From, or at or after Until, is
 	// refused with CodeOutsideHold, and a shift searches only before Until. Zero means no bound.
 	From, Until time.Time
-	// Former is the attempt that last charged the reservation, Standing.Hold; ""
+	// Former is the attempt that last charged the reservation, Info.Hold; ""
 	// for none. Moves and releases only. They are refused with CodeChanged if it is
 	// another one, or if the reservation does not stand at From.
 	Former string

@@ -15,7 +15,7 @@ import (
 )
 
 // deadLetters opens the dead letters of the story.
-func (s *story) deadLetters() *deadletters.Letters {
+func (s *story) deadLetters() *deadletters.DeadLetters {
 	s.Helper()
 	dead, err := deadletters.New(taskstest.Open(s, s.client, s.shared))
 	require.NoError(s, err)
@@ -24,7 +24,7 @@ func (s *story) deadLetters() *deadletters.Letters {
 }
 
 // listed are the ids of the dead letters to alice.
-func (s *story) listed(dead *deadletters.Letters) []string {
+func (s *story) listed(dead *deadletters.DeadLetters) []string {
 	s.Helper()
 	list, err := dead.List(s.Context(), deadletters.ListRequest{User: "alice"})
 	require.NoError(s, err)

@@ -63,7 +63,7 @@ func (f Filter) mayWant(e entry) bool {
 }
 
 // wants reports whether a message of an entry that mayWant is wanted.
-func (f Filter) wants(s messages.Standing) bool {
+func (f Filter) wants(s messages.Info) bool {
 	return s.State != messages.StateUnknown &&
 		(f.Account == "" || s.Account == f.Account) &&
 		(f.Campaign == "" || s.Campaign == f.Campaign) &&

@@ -104,7 +104,7 @@ func (s *stock) all(wanted find.Filter, limit int, between func()) []string {
 	}
 }
 
-func nameOf(m messages.Standing) string { return m.User + " " + m.ID }
+func nameOf(m messages.Info) string { return m.User + " " + m.ID }
 
 // atOnce makes calls without a rest.
 func atOnce(_ context.Context, batch func() error) error { return batch() }

@@ -23,7 +23,7 @@ const MostLooked = 20_000
 type Page struct {
 	// Messages are in an order that means nothing. There may be fewer than the limit, or
 	// none, though more follow.
-	Messages []messages.Standing
+	Messages []messages.Info
 	// Next is the cursor of the next page, "" at the end. The next page may be empty.
 	Next string
 }
@@ -114,8 +114,8 @@ func (x *Index) fill(ctx context.Context, page *Page, f Filter, of lists, entrie
 }
 
 // read reads the records of the entries that a filter may want, nil for the others.
-func (x *Index) read(ctx context.Context, f Filter, entries []entry) ([]*messages.Standing, error) {
-	fields, records := messages.StandingFields(), make([]*redis.SliceCmd, len(entries))
+func (x *Index) read(ctx context.Context, f Filter, entries []entry) ([]*messages.Info, error) {
+	fields, records := messages.InfoFields(), make([]*redis.SliceCmd, len(entries))
 	_, err := x.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, e := range entries {
 			if f.mayWant(e) {
@@ -127,12 +127,12 @@ func (x *Index) read(ctx context.Context, f Filter, entries []entry) ([]*message
 	if err != nil {
 		return nil, store.Explain(err, finding)
 	}
-	standings := make([]*messages.Standing, len(entries))
+	standings := make([]*messages.Info, len(entries))
 	for i, e := range entries {
 		if records[i] == nil {
 			continue
 		}
-		s, err := messages.StandingOf(e.user, e.id, script.ReadFields(fields, records[i].Val()), finding)
+		s, err := messages.InfoOf(e.user, e.id, script.ReadFields(fields, records[i].Val()), finding)
 		if err != nil {
 			return nil, err
 		}

@@ -79,7 +79,7 @@ func (d *DeadLetters) Get(ctx context.Context, user, id string) (letter DeadLett
 
 // died reports whether the message is the dead letter that ended then. Otherwise the
 // entry is stale: the message was submitted anew or purged since.
-func (s Standing) died(ended int64) bool {
+func (s Info) died(ended int64) bool {
 	return (s.State == StateFailed || s.State == StateUncertain) && s.EndedAt.UnixMilli() == ended
 }
 

@@ -101,7 +101,7 @@ func TestAPurgedUncertainMessageCountsForItsCategory(t *testing.T) {
 	refused()
 	s.requireListed()
 	require.Equal(t, kept, s.KeptFor("a"))
-	require.Equal(t, messages.Standing{User: "alice", ID: "a"}, s.Look("a"))
+	require.Equal(t, messages.Info{User: "alice", ID: "a"}, s.Look("a"))
 	require.Equal(t, fault.CodeNotFound, s.Release("a").Code)
 	require.Equal(t, fault.CodeNotFound, s.retry("a", "g2").Code)
 	require.Equal(t, fault.CodeNotFound, s.MoveTo("a", "16:00", "g2").Code)

@@ -86,13 +86,13 @@ func TestADeadLetterIsShown(t *testing.T) {
 	s.requireListed()
 	s.fail("a", "11:11:11")
 	s.requireCount(1)
-	want := messages.Standing{
+	want := messages.Info{
 		User: "alice", ID: "a", State: messages.StateFailed, SendAt: story.At("11:11:11"), EndedAt: story.At("11:11:11"),
 		Attempts: 1, Reason: "gone",
 	}
 	letters, err := s.dead.List(t.Context(), messages.DeadLettersRequest{})
 	require.NoError(t, err)
-	require.Equal(t, []messages.DeadLetter{{Standing: want}}, letters)
+	require.Equal(t, []messages.DeadLetter{{Info: want}}, letters)
 	letter, ok, err := s.dead.Get(t.Context(), "alice", "a")
 	require.NoError(t, err)
 	require.True(t, ok)
@@ -100,7 +100,7 @@ func TestADeadLetterIsShown(t *testing.T) {
 		{At: story.At("00:00"), What: messages.ChangeAccepted, SendAt: story.At("11:11:11")},
 		{At: story.At("11:11:11"), What: messages.ChangeFailed, Attempt: 1, Reason: "gone"},
 	}
-	require.Equal(t, messages.DeadLetter{Standing: want, Content: []byte("text of a")}, letter)
+	require.Equal(t, messages.DeadLetter{Info: want, Content: []byte("text of a")}, letter)
 
 	s.Submit("b", "12:00", "g1", "text")
 	for _, id := range []string{"b", "none"} {

@@ -63,7 +63,7 @@ func (d *DeadLetters) read(ctx context.Context, letters []DeadLetter, entries []
 	if len(entries) == 0 {
 		return letters, nil
 	}
-	records, fields := make([]*redis.SliceCmd, len(entries)), StandingFields()
+	records, fields := make([]*redis.SliceCmd, len(entries)), InfoFields()
 	_, err := d.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, e := range entries {
 			records[i] = pipe.HMGet(ctx, d.keys.Record(e.user, e.id), fields...)
@@ -74,12 +74,12 @@ func (d *DeadLetters) read(ctx context.Context, letters []DeadLetter, entries []
 		return nil, store.Explain(err, doing)
 	}
 	for i, e := range entries {
-		s, err := StandingOf(e.user, e.id, script.ReadFields(fields, records[i].Val()), doing)
+		s, err := InfoOf(e.user, e.id, script.ReadFields(fields, records[i].Val()), doing)
 		if err != nil {
 			return nil, err
 		}
 		if s.died(e.ended) {
-			letters = append(letters, DeadLetter{Standing: s})
+			letters = append(letters, DeadLetter{Info: s})
 			continue
 		}
 		if _, err := d.purge(ctx, e.user, e.id, nothing); err != nil {

@@ -21,12 +21,12 @@ import (
 //
 // It skips messages that were submitted anew, sent after all or purged since. Now of
 // the request is ignored.
-func (r *Records) Ended(ctx context.Context, l sendlimit.ListRequest) ([]Standing, error) {
+func (r *Records) Ended(ctx context.Context, l sendlimit.ListRequest) ([]Info, error) {
 	limit, err := l.Check()
 	if err != nil {
 		return nil, err
 	}
-	var ended []Standing
+	var ended []Info
 	for more := true; more && len(ended) < limit; {
 		var entries []keyspace.Reservation
 		if entries, more, err = r.endedAfter(ctx, l, limit); err != nil {
@@ -84,7 +84,7 @@ func later(a, b time.Time) time.Time {
 const doingEnded = "listing messages that ended"
 
 // stillEnded appends the messages of entries that have no place.
-func (r *Records) stillEnded(ctx context.Context, user string, ended []Standing, entries []keyspace.Reservation) ([]Standing, error) {
+func (r *Records) stillEnded(ctx context.Context, user string, ended []Info, entries []keyspace.Reservation) ([]Info, error) {
 	if len(entries) == 0 {
 		return ended, nil
 	}

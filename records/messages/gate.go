@@ -100,9 +100,9 @@ type Delivery struct {
 type Claim struct {
 	Verdict Verdict
 	Until   time.Time // of Busy, Early and Paused
-	// Fair is set with Busy in Options.SettleWithin after another delivery's lease: the
+	// InGrace is set with Busy in Options.SettleWithin after another delivery's lease: the
 	// message may be taken over after a few looks, one at each Until.
-	Fair bool
+	InGrace bool
 	// The message, with Send; with Dropped and Reached only SendAt and Account.
 	SendAt      time.Time // the present time if it is sent late
 	Promised    time.Time // the send time before it was first late; zero if it is SendAt
@@ -246,7 +246,7 @@ func readClaim(user string, in *script.ReplyReader, by judge.UserRules, cursor *
 		}
 		c.changes(user, in, 16)
 	case Busy:
-		c.Until, c.Fair = in.Time(2), in.Int(3) == 1
+		c.Until, c.InGrace = in.Time(2), in.Int(3) == 1
 	case Early, Paused:
 		c.Until = in.Time(2)
 	case Dropped:

@@ -208,7 +208,7 @@ func TestADeliverySettlesInTheFairTimeAfterItsLease(t *testing.T) {
 		require.Equal(t, messages.Send, s.Claim("a", "g1", "n1").Verdict)
 		s.Until("11:05")
 		for k := range 4 {
-			fair := messages.Claim{Verdict: messages.Busy, Fair: true, Until: s.Now.Add(time.Second), Now: s.Now}
+			fair := messages.Claim{Verdict: messages.Busy, InGrace: true, Until: s.Now.Add(time.Second), Now: s.Now}
 			require.Equal(t, fair, s.Claim("a", "g1", fmt.Sprint("look", k)))
 			s.Wait(999 * time.Millisecond)
 			fair.Now = s.Now

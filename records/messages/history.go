@@ -27,7 +27,7 @@ type Change struct {
 	// message; else 0.
 	Attempt int
 
-	// As in Standing. A reason that is longer than some 20 bytes may be cut.
+	// As in Info. A reason that is longer than some 20 bytes may be cut.
 	Reason           string
 	InTheWay         policy.Rule
 	InTheWayCategory string
@@ -85,13 +85,13 @@ func changeWord(letter string) string {
 }
 
 // historyFields lists the fields of a record that historyOf reads beside the
-// StandingFields.
+// InfoFields.
 func historyFields() []string {
 	return append([]string{keyspace.RecordAcceptedAt, keyspace.RecordChanges}, keyspace.HistoryFields()...)
 }
 
 // historyOf returns the last changes of a message, at most MaxHistory, oldest first.
-func historyOf(s Standing, record *script.Fields) []Change {
+func historyOf(s Info, record *script.Fields) []Change {
 	if s.State == StateUnknown {
 		return nil
 	}
@@ -158,14 +158,14 @@ func parseChange(text string) (c Change, ok bool) {
 
 // explain sets the reason, given as in a record.
 func (c *Change) explain(reason string) {
-	s := Standing{Reason: reason}
+	s := Info{Reason: reason}
 	s.readLate()
 	c.Reason, c.InTheWay, c.InTheWayCategory, c.InQuietHours = s.Reason, s.InTheWay, s.InTheWayCategory, s.InQuietHours
 }
 
 // firstSendAt returns the send time that the message was accepted for, given all of its
 // changes.
-func (s Standing) firstSendAt(changes []Change) time.Time {
+func (s Info) firstSendAt(changes []Change) time.Time {
 	for _, c := range changes {
 		if !c.FormerSendAt.IsZero() {
 			return c.FormerSendAt
@@ -175,7 +175,7 @@ func (s Standing) firstSendAt(changes []Change) time.Time {
 }
 
 // end returns the change that ended the message.
-func (s Standing) end() Change {
+func (s Info) end() Change {
 	c := Change{At: s.EndedAt, What: s.State.String()}
 	switch s.State {
 	case StateDelivered:

@@ -262,14 +262,14 @@ func (o *lateOrder) isOpen() bool {
 // the order in which they were promised, each class of its own. It returns how many.
 func (o *lateOrder) judge() int {
 	o.Helper()
-	last := make(map[string]messages.Standing) // by class
-	var late []messages.Standing
+	last := make(map[string]messages.Info) // by class
+	var late []messages.Info
 	for id := range o.sent {
 		if m := o.Look(id); m.State == messages.StateDelivered && m.Attempts == 1 && !m.Promised.IsZero() {
 			late = append(late, m)
 		}
 	}
-	slices.SortFunc(late, func(a, b messages.Standing) int {
+	slices.SortFunc(late, func(a, b messages.Info) int {
 		return cmp.Or(a.Promised.Compare(b.Promised), cmp.Compare(a.ID, b.ID))
 	})
 	for _, m := range late {

@@ -33,13 +33,13 @@ func NewRecords(client redis.Cmdable, prefix string) (*Records, error) {
 // without a record has StateUnknown. It takes one round trip. The error is an
 // *InvalidError, an *UnavailableError, or ErrReply for a record that a newer program
 // wrote.
-func (r *Records) Look(ctx context.Context, user string, ids ...string) ([]Standing, error) {
-	return readEach(ctx, r, "looking at messages", StandingFields(), StandingOf, user, ids)
+func (r *Records) Look(ctx context.Context, user string, ids ...string) ([]Info, error) {
+	return readEach(ctx, r, "looking at messages", InfoFields(), InfoOf, user, ids)
 }
 
 // Trace is Look with the histories.
-func (r *Records) Trace(ctx context.Context, user string, ids ...string) ([]Standing, error) {
-	return readEach(ctx, r, "reading histories of messages", append(StandingFields(), historyFields()...), tracedOf, user, ids)
+func (r *Records) Trace(ctx context.Context, user string, ids ...string) ([]Info, error) {
+	return readEach(ctx, r, "reading histories of messages", append(InfoFields(), historyFields()...), tracedOf, user, ids)
 }
 
 // Timer returns the present generation of a pending message, and when it is due. It reports
@@ -80,9 +80,9 @@ func (r *Records) Expiry(ctx context.Context, user, id string, expireAfter time.
 	return expires, records[0].Err(doing)
 }
 
-// tracedOf reads the StandingFields and historyFields of a record.
-func tracedOf(user, id string, record *script.Fields, doing string) (Standing, error) {
-	standing, err := StandingOf(user, id, record, doing)
+// tracedOf reads the InfoFields and historyFields of a record.
+func tracedOf(user, id string, record *script.Fields, doing string) (Info, error) {
+	standing, err := InfoOf(user, id, record, doing)
 	if err != nil {
 		return standing, err
 	}
@@ -111,7 +111,7 @@ func readEach[T any](
 
 // Stored is a message with its content.
 type Stored struct {
-	Standing
+	Info
 
 	Content []byte // as in Record; nil once it is erased
 }
@@ -144,13 +144,13 @@ func (r *Records) Versioned(ctx context.Context, user, id string) (Stored, sendl
 
 // StoredFields lists the fields of a record that StoredOf reads.
 func StoredFields() []string {
-	return append(append(StandingFields(), historyFields()...), keyspace.ContentFields()...)
+	return append(append(InfoFields(), historyFields()...), keyspace.ContentFields()...)
 }
 
 // StoredOf reads the StoredFields of a record.
 func StoredOf(user, id string, record *script.Fields, doing string) (Stored, error) {
 	standing, err := tracedOf(user, id, record, doing)
-	return Stored{Standing: standing, Content: keyspace.JoinContent(record.Lookup)}, err
+	return Stored{Info: standing, Content: keyspace.JoinContent(record.Lookup)}, err
 }
 
 // read reads fields of the records of a user's messages, in the order of the ids.

@@ -22,7 +22,7 @@ import (
 func TestAMessageThroughItsStates(t *testing.T) {
 	t.Parallel()
 	s := newDeadStory(t, "1/minute")
-	standing := messages.Standing{User: "alice", ID: "a"}
+	standing := messages.Info{User: "alice", ID: "a"}
 	require.Equal(t, standing, s.Look("a"))
 
 	record := story.RecordOf("g1", "text")
@@ -94,12 +94,12 @@ func TestAnEarlierDeliveryThatMayHaveArrived(t *testing.T) {
 	require.False(t, s.Look("c").Uncertain, "the state says so")
 }
 
-func TestStandingsOfMessagesThatEndUnsent(t *testing.T) {
+func TestInfosOfMessagesThatEndUnsent(t *testing.T) {
 	t.Parallel()
 	s := newDeadStory(t, "1/minute")
 	s.Submit("cancelled", "11:00", "g1", "text")
 	s.Release("cancelled")
-	require.Equal(t, messages.Standing{
+	require.Equal(t, messages.Info{
 		User: "alice", ID: "cancelled", State: messages.StateCancelled, SendAt: story.At("11:00"), EndedAt: story.At("00:00"),
 	}, s.Look("cancelled"))
 
@@ -110,7 +110,7 @@ func TestStandingsOfMessagesThatEndUnsent(t *testing.T) {
 	claim, err := s.Gate.Claim(t.Context(), messages.Delivery{User: "alice", ID: "expired", Generation: "g2", Nonce: "n"}, time.Minute, time.Time{})
 	require.NoError(t, err)
 	require.Equal(t, messages.Dropped, claim.Verdict)
-	require.Equal(t, messages.Standing{
+	require.Equal(t, messages.Info{
 		User: "alice", ID: "expired", State: messages.StateDropped, SendAt: story.At("11:10"), EndedAt: story.At("11:20"),
 		ExpiresAt: story.At("11:20"), Reason: messages.ReasonExpired,
 	}, s.Look("expired"))
@@ -118,7 +118,7 @@ func TestStandingsOfMessagesThatEndUnsent(t *testing.T) {
 
 func TestAPostponementSaysWhatWasInTheWay(t *testing.T) {
 	t.Parallel()
-	for reason, want := range map[string]messages.Standing{
+	for reason, want := range map[string]messages.Info{
 		"late 1 60000":         {InTheWay: policy.Rule{Limit: 1, Window: time.Minute}},
 		"late 10 -3":           {InTheWay: policy.Rule{Limit: 10, Period: calendar.Day}},
 		"late 2 5400000":       {InTheWay: policy.Rule{Limit: 2, Window: 90 * time.Minute}},
@@ -138,7 +138,7 @@ func TestAPostponementSaysWhatWasInTheWay(t *testing.T) {
 		s.Server.HSet(story.KeysOf(s.Options).Record("alice", "a"), "w", reason, "p", ms("11:00"))
 		got := s.Look("a")
 		require.Equal(t, messages.ReasonLate, got.Reason, reason)
-		require.Equal(t, want, messages.Standing{
+		require.Equal(t, want, messages.Info{
 			InTheWay: got.InTheWay, InTheWayCategory: got.InTheWayCategory, InQuietHours: got.InQuietHours,
 		}, reason)
 		require.Equal(t, story.At("11:00"), got.Promised)

@@ -14,7 +14,7 @@ const (
 	StatusCancelled = "cancelled"
 )
 
-// Statuses lists the words that Standing.Status returns of a message with a record.
+// Statuses lists the words that Info.Status returns of a message with a record.
 func Statuses() []string {
 	return []string{
 		StatusScheduled, StatusPostponed, StatusMoved, StatusSending, StatusDelivered, StatusDropped, StatusFailed,
@@ -23,7 +23,7 @@ func Statuses() []string {
 }
 
 // Status returns the word for what became of the message; "" without a record.
-func (s Standing) Status() string {
+func (s Info) Status() string {
 	switch s.State {
 	case StatePending:
 		switch {

@@ -47,9 +47,9 @@ const (
 type Claim struct {
 	Verdict Verdict
 	Until   time.Time // of Busy and Early
-	// Fair is set with Busy in Options.SettleWithin after another delivery's lease: the
+	// InGrace is set with Busy in Options.SettleWithin after another delivery's lease: the
 	// task has to look again at Until.
-	Fair    bool
+	InGrace bool
 	Notice  Notice    // of Send
 	Attempt int       // of Send: deliveries tried, this one included
 	First   time.Time // of Send: when it was first claimed
@@ -102,7 +102,7 @@ func (n *Outbox) Claim(ctx context.Context, id, nonce string, lease time.Duratio
 		}
 		c.Notice.Used, c.Notice.Limit, c.Notice.Details = in.Int(4), in.Int(5), []byte(in.String(6))
 	case Busy:
-		c.Until, c.Fair = in.Time(2), in.Int(3) == 1
+		c.Until, c.InGrace = in.Time(2), in.Int(3) == 1
 	case Early:
 		c.Until = in.Time(2)
 	case Dropped:

@@ -83,7 +83,7 @@ func TestADeliverySettlesInTheFairTimeAfterItsLease(t *testing.T) {
 		require.Equal(t, notices.Send, claim("first").Verdict)
 		now = now.Add(time.Minute)
 		for range 4 {
-			fair := notices.Claim{Verdict: notices.Busy, Fair: true, Until: now.Add(time.Second), Now: now}
+			fair := notices.Claim{Verdict: notices.Busy, InGrace: true, Until: now.Add(time.Second), Now: now}
 			require.Equal(t, fair, claim(keyspace.NewToken()))
 			now = now.Add(999 * time.Millisecond)
 			fair.Now = now

@@ -75,10 +75,10 @@ type Request struct {
 	// Present says that the message is to be sent now: At is the present time by
 	// the caller's clock, and the user's server must be in the same periods by its own.
 	Present bool
-	// Standing is the message's present state, for a move. What it was charged is
+	// Info is the message's present state, for a move. What it was charged is
 	// given back if the move is made, and nothing is charged twice.
-	Standing *messages.Standing
-	Now      time.Time // as in Request
+	Info *messages.Info
+	Now  time.Time // as in Request
 }
 
 // Charge answers Hold and HoldRelease. A refusal is a Charge with Allowed
@@ -127,8 +127,8 @@ func (c *Charges) Hold(ctx context.Context, r Request) (Charge, error) {
 func (r Request) asking() (asking, error) {
 	var former charged
 	formerHold := ""
-	if r.Standing != nil {
-		formerHold = r.Standing.Hold
+	if r.Info != nil {
+		formerHold = r.Info.Hold
 		former = chargedBy(formerHold)
 	}
 	if err := r.check(); err != nil {
@@ -149,8 +149,8 @@ func (r Request) asking() (asking, error) {
 	var parts []holding
 	if r.Account.Name != "" {
 		h := holding{Request: r, hour: charges.hour, day: charges.day, attempt: attempt, chargeHour: true, chargeDay: true}
-		if r.Standing != nil {
-			h.takesOver(*r.Standing)
+		if r.Info != nil {
+			h.takesOver(*r.Info)
 		}
 		parts = append(parts, h)
 	}
@@ -158,14 +158,14 @@ func (r Request) asking() (asking, error) {
 		parts = append(parts, r.throttleHolding(attempt, former))
 	}
 	if charges.back {
-		parts = append(parts, formerHolding(*r.Standing, attempt, former, r.Now))
+		parts = append(parts, formerHolding(*r.Info, attempt, former, r.Now))
 	}
 	return asking{attempt, formerHold, r, parts}, nil
 }
 
 // check returns an *InvalidError for a request that is not valid.
 func (r Request) check() error {
-	if r.Account.Name == "" && r.Throttle.IsZero() && (r.Standing == nil || r.Standing.Hold == "") {
+	if r.Account.Name == "" && r.Throttle.IsZero() && (r.Info == nil || r.Info.Hold == "") {
 		return &fault.InvalidError{Field: "account", Value: "", Want: "an account or a throttle to charge"}
 	}
 	return checkCharge(r.Account.Name, r.User, r.ID)
@@ -174,7 +174,7 @@ func (r Request) check() error {
 // HoldRelease keeps a hold for a message that is about to be cancelled. What the
 // message was charged is given back if it is cancelled, unless its period has given back as many
 // messages as the tier allows in it: see the package's comment.
-func (c *Charges) HoldRelease(ctx context.Context, s messages.Standing, t accounts.Tier, now time.Time) (Charge, error) {
+func (c *Charges) HoldRelease(ctx context.Context, s messages.Info, t accounts.Tier, now time.Time) (Charge, error) {
 	if err := checkCharge(s.Account, s.User, s.ID); err != nil {
 		return Charge{}, err
 	}

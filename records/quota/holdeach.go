@@ -45,7 +45,7 @@ func (c *Charges) HoldEach(ctx context.Context, requests ...Request) []Answer {
 
 // mayShare reports whether a request can share its call with others.
 func (a asking) mayShare() bool {
-	return len(a.parts) == 1 && a.request.Account.Name != "" && a.request.Standing == nil
+	return len(a.parts) == 1 && a.request.Account.Name != "" && a.request.Info == nil
 }
 
 // share reports whether two requests that may share a call have what all holds of one have

@@ -33,7 +33,7 @@ type holding struct {
 
 // takesOver marks what a message was charged to be given back, except for a
 // period that it is charged for again.
-func (h *holding) takesOver(s messages.Standing) {
+func (h *holding) takesOver(s messages.Info) {
 	if s.Hold != "" {
 		h.made = append([]string{s.Hold}, s.FormerHolds...)
 	}

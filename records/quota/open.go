@@ -9,7 +9,7 @@ import (
 
 // NextOpen returns the time nearest to r.At, from it to until, at which Hold would find that
 // the account's hour and day and the throttle of a request have messages left; zero for none.
-// It searches backwards if until is before r.At. What r.Standing is charged does not count, as
+// It searches backwards if until is before r.At. What r.Info is charged does not count, as
 // Hold does not charge it twice.
 func (c *Charges) NextOpen(ctx context.Context, r Request, until time.Time) (time.Time, error) {
 	return c.nextOpen(ctx, r, until, func(_ string, used int64) int64 { return used })
@@ -31,8 +31,8 @@ type period struct {
 // limits returns what bounds the messages of a request.
 func (c *Charges) limits(r Request) []limit {
 	var own charged
-	if r.Standing != nil {
-		own = chargedBy(r.Standing.Hold)
+	if r.Info != nil {
+		own = chargedBy(r.Info.Hold)
 	}
 	var limits []limit
 	if r.Account.Name != "" && r.Tier.MessagesPerDay > 0 {
@@ -67,7 +67,7 @@ func (c *Charges) accountLimit(r Request, kind string, most int64, own time.Time
 		}
 		return p, err
 	}}
-	if !own.IsZero() && r.Standing.Account == r.Account.Name {
+	if !own.IsZero() && r.Info.Account == r.Account.Name {
 		l.own = c.keys.Charged(r.Account.Name, kind, own)
 	}
 	return l

@@ -36,7 +36,7 @@ func attemptOf(hold string) string {
 // same throttle over.
 func (r Request) throttleHolding(attempt string, former charged) holding {
 	h := holding{
-		Request: r, attempt: attempt + ofThrottle, hour: r.Throttle.Around(r.At), chargeHour: true, made: throttleHolds(r.Standing),
+		Request: r, attempt: attempt + ofThrottle, hour: r.Throttle.Around(r.At), chargeHour: true, made: throttleHolds(r.Info),
 	}
 	h.Account = accounts.Account{Name: subjectOf(r.Throttle.Name)}
 	h.Tier = accounts.Tier{MessagesPerHour: int64(r.Throttle.Limit)}
@@ -49,7 +49,7 @@ func (r Request) throttleHolding(attempt string, former charged) holding {
 }
 
 // formerHolding returns the hold that gives back what a message was charged for a throttle.
-func formerHolding(s messages.Standing, attempt string, former charged, now time.Time) holding {
+func formerHolding(s messages.Info, attempt string, former charged, now time.Time) holding {
 	return holding{
 		Request: Request{Account: accounts.Account{Name: subjectOf(former.throttle)}, User: s.User, ID: s.ID, Now: now},
 		attempt: attempt + ofFormer, backHour: former.period, made: throttleHolds(&s),
@@ -57,7 +57,7 @@ func formerHolding(s messages.Standing, attempt string, former charged, now time
 }
 
 // throttleHolds lists the holds of throttles whose changes are known to be made.
-func throttleHolds(s *messages.Standing) []string {
+func throttleHolds(s *messages.Info) []string {
 	if s == nil {
 		return nil
 	}

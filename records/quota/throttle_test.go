@@ -74,7 +74,7 @@ func (s *throttleStory) end(h sendlimit.Hold, made bool) {
 	require.NoError(s, err)
 }
 
-func (s *throttleStory) standing(id string) messages.Standing {
+func (s *throttleStory) standing(id string) messages.Info {
 	s.Helper()
 	found, err := s.records.Look(s.Context(), id, id)
 	require.NoError(s, err)
@@ -85,7 +85,7 @@ func (s *throttleStory) standing(id string) messages.Standing {
 func (s *throttleStory) move(when time.Time) sendlimit.Hold {
 	s.Helper()
 	standing := s.standing("a")
-	r := quota.Request{Throttle: s.throttle, User: "a", ID: "a", At: when, Standing: &standing}
+	r := quota.Request{Throttle: s.throttle, User: "a", ID: "a", At: when, Info: &standing}
 	if standing.Account != "" {
 		r.Account, r.Tier = s.account, s.tier
 	}
@@ -247,7 +247,7 @@ func TestNextOpenPeriodForAMove(t *testing.T) {
 	}
 	for id, want := range map[string]time.Time{"a": from, "b": story.At("12:01"), "other": story.At("12:02")} {
 		standing := s.standing(id)
-		open, err := s.charges.NextOpen(t.Context(), quota.Request{Throttle: s.throttle, At: from, Standing: &standing}, story.At("13:00"))
+		open, err := s.charges.NextOpen(t.Context(), quota.Request{Throttle: s.throttle, At: from, Info: &standing}, story.At("13:00"))
 		require.NoError(t, err)
 		require.Equal(t, want, open, id)
 	}
@@ -255,7 +255,7 @@ func TestNextOpenPeriodForAMove(t *testing.T) {
 	s.throttled(policy.Throttle{Limit: 1, Period: calendar.Hour})
 	charge := s.ask("hourly", from, false)
 	require.True(t, charge.Allowed)
-	open, err := s.charges.NextOpen(t.Context(), quota.Request{Throttle: s.throttle, At: from, Standing: &a}, story.At("15:00"))
+	open, err := s.charges.NextOpen(t.Context(), quota.Request{Throttle: s.throttle, At: from, Info: &a}, story.At("15:00"))
 	require.NoError(t, err)
 	require.Equal(t, story.At("13:00"), open, "it is charged for another throttle")
 }

@@ -43,7 +43,7 @@ func NewChargeModel(zones map[string]*time.Location) *ChargeModel {
 }
 
 // Update sets the state of a message: accepted, moved or cancelled.
-func (m *ChargeModel) Update(s messages.Standing) {
+func (m *ChargeModel) Update(s messages.Info) {
 	key := s.User + "\x00" + s.ID
 	if s.State == messages.StateUnknown || s.State == messages.StateCancelled {
 		delete(m.charged, key)

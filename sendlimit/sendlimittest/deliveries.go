@@ -98,7 +98,7 @@ func (m *mailbox) expectClaim(d messages.Delivery) messages.Claim {
 		c.Verdict, c.Until = messages.Busy, known.leaseEnd
 		return c
 	case known.state == sending && known.fair.goesOn(m.now, m.options.SettleWithin):
-		c.Verdict, c.Until, c.Fair = messages.Busy, known.fair.next(m.options.SettleWithin), true
+		c.Verdict, c.Until, c.InGrace = messages.Busy, known.fair.next(m.options.SettleWithin), true
 		return c
 	case known.state == sending && (m.options.SkipUncertain || known.attempts >= m.options.Attempts):
 		known.doubt = true

@@ -54,7 +54,7 @@ func (o *noticeBox) expectClaim(w *noticeWorker) notices.Claim {
 	case n.state == noticeSending && o.now.Before(n.leaseEnd):
 		c.Verdict, c.Until = notices.Busy, n.leaseEnd
 	case n.state == noticeSending && n.fair.goesOn(o.now, o.options.SettleWithin):
-		c.Verdict, c.Until, c.Fair = notices.Busy, n.fair.next(o.options.SettleWithin), true
+		c.Verdict, c.Until, c.InGrace = notices.Busy, n.fair.next(o.options.SettleWithin), true
 	case n.state == noticeSending && n.unsettled+1 >= o.options.Attempts:
 		o.countDoubts(n)
 		n.nonce = w.nonce

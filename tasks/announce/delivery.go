@@ -125,7 +125,7 @@ func (a *Announcements) handle(ctx context.Context, id string, leave func()) err
 		switch {
 		case claim.Verdict == notices.Send:
 			return a.send(ctx, claim, nonce, told, leave)
-		case claim.Verdict == notices.Early, claim.Fair:
+		case claim.Verdict == notices.Early, claim.InGrace:
 			wait := claim.Until.Sub(claim.Now)
 			if wait > earlyWait {
 				return &queue.AgainError{After: wait, Cause: errEarly}

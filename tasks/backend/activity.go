@@ -42,6 +42,6 @@ func (b *Backend) StartFlushing() (stop func()) {
 }
 
 // FlushActivity writes what became of messages since the last write. A failure is only logged.
-// It is for the end of a program, whose context it does not need: Submitter.Close, Letters.Close
+// It is for the end of a program, whose context it does not need: Submitter.Close, DeadLetters.Close
 // and Users.Erase call it.
 func (b *Backend) FlushActivity() { b.StartFlushing()() }

@@ -79,15 +79,15 @@ const onPage = 50
 
 // each calls do with the messages of a campaign, page by page, and rests after each page for
 // as long as it took.
-func (c *Campaigns) each(ctx context.Context, of Campaign, size int, do func(found []messages.Standing) error) error {
-	_, err := c.pages(ctx, of, "", size, func(found []messages.Standing) (bool, error) { return true, do(found) })
+func (c *Campaigns) each(ctx context.Context, of Campaign, size int, do func(found []messages.Info) error) error {
+	_, err := c.pages(ctx, of, "", size, func(found []messages.Info) (bool, error) { return true, do(found) })
 	return err
 }
 
 // pages is each from a cursor of the index on. It ends when do returns false, and returns the
 // cursor of the next page, "" at the end.
 func (c *Campaigns) pages(
-	ctx context.Context, of Campaign, cursor string, size int, do func(found []messages.Standing) (goOn bool, err error),
+	ctx context.Context, of Campaign, cursor string, size int, do func(found []messages.Info) (goOn bool, err error),
 ) (next string, err error) {
 	filter := find.Filter{Account: of.Account, Campaign: of.Name}
 	for {
@@ -107,7 +107,7 @@ func (c *Campaigns) pages(
 }
 
 // ofAccount leaves out messages of other accounts, which a filter without an account has.
-func ofAccount(found []messages.Standing, of Campaign) []messages.Standing {
+func ofAccount(found []messages.Info, of Campaign) []messages.Info {
 	own := found[:0:0]
 	for _, s := range found {
 		if s.Account == of.Account {
@@ -120,7 +120,7 @@ func ofAccount(found []messages.Standing, of Campaign) []messages.Standing {
 // List calls do with the status of each message of a campaign, in no order that means
 // anything. An error of do ends it.
 func (c *Campaigns) List(ctx context.Context, of Campaign, do func(message.Status) error) error {
-	return c.each(ctx, of, find.MaxPage, func(found []messages.Standing) error {
+	return c.each(ctx, of, find.MaxPage, func(found []messages.Info) error {
 		for _, s := range found {
 			if err := do(submit.StatusOf(s)); err != nil {
 				return err
@@ -152,7 +152,7 @@ func (c *Campaigns) Pause(ctx context.Context, of Campaign, how Counting) (messa
 // checkNotEmpty returns an error if a campaign has no messages.
 func (c *Campaigns) checkNotEmpty(ctx context.Context, of Campaign) error {
 	empty := true
-	_, err := c.pages(ctx, of, "", 1, func(found []messages.Standing) (bool, error) {
+	_, err := c.pages(ctx, of, "", 1, func(found []messages.Info) (bool, error) {
 		empty = empty && len(found) == 0
 		return empty, nil
 	})
@@ -176,7 +176,7 @@ func (c *Campaigns) Resume(ctx context.Context, of Campaign, w Watcher) (message
 	if !storeclock.Sleep(ctx, nil, messages.PauseLag) {
 		return r.summary, fmt.Errorf("waiting until every worker has seen it: %w", ctx.Err())
 	}
-	return r.all(ctx, func(s messages.Standing) error {
+	return r.all(ctx, func(s messages.Info) error {
 		if s.State != messages.StatePending || s.Reason != messages.ReasonPaused {
 			return nil
 		}
@@ -195,7 +195,7 @@ func (c *Campaigns) Cancel(ctx context.Context, by *submit.Submitter, of Campaig
 	if err := r.count(ctx); err != nil {
 		return r.summary, err
 	}
-	return r.all(ctx, func(s messages.Standing) error {
+	return r.all(ctx, func(s messages.Info) error {
 		if s.State != messages.StatePending {
 			return nil
 		}
@@ -220,7 +220,7 @@ func (c *Campaigns) Preview(
 	if err := r.count(ctx); err != nil {
 		return r.summary, err
 	}
-	return r.all(ctx, func(found messages.Standing) error {
+	return r.all(ctx, func(found messages.Info) error {
 		if found.State != messages.StatePending {
 			return nil
 		}

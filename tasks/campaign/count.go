@@ -55,7 +55,7 @@ func (c *Campaigns) Count(ctx context.Context, of Campaign, how Counting) (messa
 	}
 	status.PausedSince = message.Time{Time: since}
 	began := c.clock.Local()
-	next, err := c.pages(ctx, of, so.Cursor, find.MaxPage, func(found []messages.Standing) (bool, error) {
+	next, err := c.pages(ctx, of, so.Cursor, find.MaxPage, func(found []messages.Info) (bool, error) {
 		for _, s := range found {
 			status.Messages++
 			status.Statuses[submit.StatusOf(s).Status]++

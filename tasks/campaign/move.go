@@ -149,7 +149,7 @@ func (m *move) snapshot() message.CampaignSummary {
 }
 
 // ofUser returns all messages of the campaign to a user, in the order of the index.
-func (m *move) ofUser(ctx context.Context, user string) (all []messages.Standing, err error) {
+func (m *move) ofUser(ctx context.Context, user string) (all []messages.Info, err error) {
 	filter, cursor := find.Filter{Account: m.of.Account, Campaign: m.of.Name, User: user}, ""
 	for {
 		page, err := m.index.Page(ctx, filter, cursor, find.MaxPage)
@@ -164,9 +164,9 @@ func (m *move) ofUser(ctx context.Context, user string) (all []messages.Standing
 }
 
 // inOrder returns the messages that can be moved so that none is in the way of the next.
-func (m *move) inOrder(all []messages.Standing) []planned {
-	all = slices.DeleteFunc(all, func(s messages.Standing) bool { return s.State != messages.StatePending })
-	slices.SortFunc(all, func(a, b messages.Standing) int {
+func (m *move) inOrder(all []messages.Info) []planned {
+	all = slices.DeleteFunc(all, func(s messages.Info) bool { return s.State != messages.StatePending })
+	slices.SortFunc(all, func(a, b messages.Info) int {
 		if m.by > 0 {
 			a, b = b, a
 		}

@@ -32,7 +32,7 @@ func (r *run) count(ctx context.Context) error {
 	if _, err := r.pauses.Since(ctx, r.of); err != nil {
 		return err
 	}
-	err := r.each(ctx, r.of, find.MaxPage, func(found []messages.Standing) error {
+	err := r.each(ctx, r.of, find.MaxPage, func(found []messages.Info) error {
 		r.total += len(found)
 		r.watcher.progress(r.summary.Messages, r.total)
 		return nil
@@ -41,8 +41,8 @@ func (r *run) count(ctx context.Context) error {
 }
 
 // all calls do with each message. Messages that were accepted meanwhile count in the total.
-func (r *run) all(ctx context.Context, do func(messages.Standing) error) (message.CampaignSummary, error) {
-	err := r.each(ctx, r.of, onPage, func(found []messages.Standing) error {
+func (r *run) all(ctx context.Context, do func(messages.Info) error) (message.CampaignSummary, error) {
+	err := r.each(ctx, r.of, onPage, func(found []messages.Info) error {
 		for _, s := range found {
 			if err := do(s); err != nil {
 				return err

@@ -22,10 +22,10 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// Letters are the messages that were given up: they failed for good, or they may or may
-// not have arrived. They can be read, retried and purged. Letters is safe for concurrent
+// DeadLetters are the messages that were given up: they failed for good, or they may or may
+// not have arrived. They can be read, retried and purged. DeadLetters is safe for concurrent
 // use.
-type Letters struct {
+type DeadLetters struct {
 	policies *rules.Policies // refreshed before a Retry
 	kept     *messages.DeadLetters
 	notices  *notices.Outbox
@@ -39,7 +39,7 @@ type Letters struct {
 
 // New returns the dead letters of a backend. Close them. The error is a
 // *fault.InvalidError.
-func New(b *backend.Backend) (*Letters, error) {
+func New(b *backend.Backend) (*DeadLetters, error) {
 	kept, err := messages.NewDeadLetters(b.Client, b.Timeline)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func New(b *backend.Backend) (*Letters, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Letters{
+	d := &DeadLetters{
 		policies: b.Policies, kept: kept, notices: outbox, activity: b.Activity, flush: b.FlushActivity, queue: b.Queue, timers: b.Queue.Timers(b.Watch, b.Logger),
 		logger: b.Logger, client: b.Client,
 	}
@@ -58,7 +58,7 @@ func New(b *backend.Backend) (*Letters, error) {
 
 // Close waits for confirmations of retried messages that are being written, and writes that
 // they were retried to the backend's activity. The client stays open.
-func (d *Letters) Close() {
+func (d *DeadLetters) Close() {
 	d.timers.Close()
 	d.flush()
 }
@@ -73,33 +73,33 @@ type ListRequest struct {
 }
 
 // Now returns the store's time. EndedAt is by the same clock.
-func (d *Letters) Now(ctx context.Context) (time.Time, error) {
+func (d *DeadLetters) Now(ctx context.Context) (time.Time, error) {
 	now, err := d.client.Time(ctx).Result()
 	return now.UTC().Truncate(time.Millisecond), store.Explain(err, "asking the store for the time")
 }
 
 // Count counts the dead letters. It may include a few that no longer are.
-func (d *Letters) Count(ctx context.Context) (int, error) {
+func (d *DeadLetters) Count(ctx context.Context) (int, error) {
 	return d.kept.Count(ctx)
 }
 
 // List returns dead letters without their content. Fewer than the limit means that there
 // are no more.
-func (d *Letters) List(ctx context.Context, r ListRequest) ([]message.Status, error) {
-	after := messages.DeadLetter{Standing: messages.Standing{User: r.After.User, ID: r.After.ID, EndedAt: r.After.EndedAt.Time}}
+func (d *DeadLetters) List(ctx context.Context, r ListRequest) ([]message.Status, error) {
+	after := messages.DeadLetter{Info: messages.Info{User: r.After.User, ID: r.After.ID, EndedAt: r.After.EndedAt.Time}}
 	list, err := d.kept.List(ctx, messages.DeadLettersRequest{User: r.User, Before: r.Before, After: after, Limit: r.Limit})
 	if err != nil {
 		return nil, err
 	}
 	statuses := make([]message.Status, len(list))
 	for i, letter := range list {
-		statuses[i] = submit.StatusOf(letter.Standing)
+		statuses[i] = submit.StatusOf(letter.Info)
 	}
 	return statuses, nil
 }
 
 // Get returns a dead letter. It returns ok false if the message is none.
-func (d *Letters) Get(ctx context.Context, user, id string) (letter message.Status, ok bool, err error) {
+func (d *DeadLetters) Get(ctx context.Context, user, id string) (letter message.Status, ok bool, err error) {
 	found, ok, err := d.kept.Get(ctx, user, id)
 	if err != nil || !ok {
 		return message.Status{}, false, err
@@ -110,7 +110,7 @@ func (d *Letters) Get(ctx context.Context, user, id string) (letter message.Stat
 
 // Retry sends a dead letter after all, at the next free time of its user, with all its
 // attempts again. If it is refused, the dead letter does not change.
-func (d *Letters) Retry(ctx context.Context, user, id string) (message.Outcome, error) {
+func (d *DeadLetters) Retry(ctx context.Context, user, id string) (message.Outcome, error) {
 	if err := d.policies.Refresh(ctx); err != nil {
 		return message.Outcome{}, err
 	}
@@ -162,7 +162,7 @@ func noRetry(d sendlimit.Decision, user, id string) string {
 }
 
 // Purge forgets a dead letter: its content, its record and its id.
-func (d *Letters) Purge(ctx context.Context, user, id string) (message.Outcome, error) {
+func (d *DeadLetters) Purge(ctx context.Context, user, id string) (message.Outcome, error) {
 	purged, err := d.kept.Purge(ctx, user, id)
 	if err != nil {
 		return message.InvalidOr(err, user, id)
@@ -175,7 +175,7 @@ func (d *Letters) Purge(ctx context.Context, user, id string) (message.Outcome, 
 
 // PurgeBefore forgets at most limit dead letters that ended before a time, the oldest
 // first; zero means any time. It returns how many, and whether there may be more.
-func (d *Letters) PurgeBefore(ctx context.Context, before time.Time, limit int) (purged int, more bool, err error) {
+func (d *DeadLetters) PurgeBefore(ctx context.Context, before time.Time, limit int) (purged int, more bool, err error) {
 	return d.kept.PurgeBefore(ctx, before, limit)
 }
 

@@ -33,7 +33,7 @@ const MaxNotices = notices.MaxDead
 // Notices returns failed notices after one, ascending by when they ended; the zero value
 // begins with the first. It returns at most limit, 1 to MaxNotices; zero means that.
 // Fewer means that there are no more.
-func (d *Letters) Notices(ctx context.Context, after Notice, limit int) ([]Notice, error) {
+func (d *DeadLetters) Notices(ctx context.Context, after Notice, limit int) ([]Notice, error) {
 	list, err := d.notices.ListDead(ctx, notices.Dead{
 		Notice: notices.Notice{ID: after.Alert}, EndedAt: after.EndedAt.Time,
 	}, limit)
@@ -48,10 +48,10 @@ func (d *Letters) Notices(ctx context.Context, after Notice, limit int) ([]Notic
 }
 
 // CountNotices counts the failed notices.
-func (d *Letters) CountNotices(ctx context.Context) (int, error) { return d.notices.CountDead(ctx) }
+func (d *DeadLetters) CountNotices(ctx context.Context) (int, error) { return d.notices.CountDead(ctx) }
 
 // Notice returns a failed notice. It returns ok false if none has this id.
-func (d *Letters) Notice(ctx context.Context, alert string) (dead Notice, ok bool, err error) {
+func (d *DeadLetters) Notice(ctx context.Context, alert string) (dead Notice, ok bool, err error) {
 	found, ok, err := d.notices.GetDead(ctx, alert)
 	if err != nil || !ok {
 		return Notice{}, false, asAlert(err, alert)
@@ -60,7 +60,7 @@ func (d *Letters) Notice(ctx context.Context, alert string) (dead Notice, ok boo
 }
 
 // RetryNotice delivers a failed notice after all, with all its tries again.
-func (d *Letters) RetryNotice(ctx context.Context, alert string) (AlertOutcome, error) {
+func (d *DeadLetters) RetryNotice(ctx context.Context, alert string) (AlertOutcome, error) {
 	again, err := d.notices.RetryDead(ctx, alert, keyspace.NewToken(), time.Time{})
 	if err != nil {
 		return invalidAlertOr(err, alert)
@@ -73,7 +73,7 @@ func (d *Letters) RetryNotice(ctx context.Context, alert string) (AlertOutcome, 
 }
 
 // PurgeNotice forgets the content of a failed notice, which is not raised again.
-func (d *Letters) PurgeNotice(ctx context.Context, alert string) (AlertOutcome, error) {
+func (d *DeadLetters) PurgeNotice(ctx context.Context, alert string) (AlertOutcome, error) {
 	purged, err := d.notices.PurgeDead(ctx, alert, time.Time{})
 	if err != nil {
 		return invalidAlertOr(err, alert)
@@ -87,7 +87,7 @@ func (d *Letters) PurgeNotice(ctx context.Context, alert string) (AlertOutcome, 
 // PurgeNoticesBefore forgets at most limit failed notices that ended before a time, the
 // oldest first; a zero time means any time, and a zero limit MaxNotices. It returns how
 // many, and whether there may be more.
-func (d *Letters) PurgeNoticesBefore(ctx context.Context, before time.Time, limit int) (purged int, more bool, err error) {
+func (d *DeadLetters) PurgeNoticesBefore(ctx context.Context, before time.Time, limit int) (purged int, more bool, err error) {
 	limit = cmp.Or(limit, MaxNotices)
 	oldest, err := d.Notices(ctx, Notice{}, limit)
 	if err != nil {

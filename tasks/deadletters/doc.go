@@ -1,7 +1,7 @@
 // Package deadletters lists, reads, retries and purges messages that were given up, and
 // failed notices.
 //
-// Letters joins the dead letters of the store with the rules, which judge a retry, and
+// DeadLetters joins the dead letters of the store with the rules, which judge a retry, and
 // with the queue, which gets the new task. If the queue does not take the task, the watch
 // list has the message, and a worker's relay enqueues it.
 //

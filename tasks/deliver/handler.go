@@ -165,7 +165,7 @@ func (h *Handler) Handle(ctx context.Context, m sendlimit.Timer, claimed func())
 			ctx, wait = context.WithoutCancel(ctx), persist.Pause
 			continue
 		}
-		if err != nil || claim.Verdict != messages.Early && !claim.Fair {
+		if err != nil || claim.Verdict != messages.Early && !claim.InGrace {
 			return err
 		}
 		// The store's own clock says how long is left.
@@ -314,7 +314,7 @@ func (h *Handler) deliver(
 		sent = true
 		return claim, h.send(traced, d, claim, permit, claim.Now.Sub(claim.SendAt)+took, leave)
 	case messages.Busy:
-		if claim.Fair {
+		if claim.InGrace {
 			return claim, nil // the queue would not bring it back as soon
 		}
 		return claim, &queue.AgainError{After: claim.Until.Sub(claim.Now), Cause: errBusy}

@@ -48,7 +48,7 @@ type change func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error)
 
 // hold asks for the hold of a change of a message. If that is not allowed, or nothing has
 // to be held, it returns the decision instead.
-type hold func(ctx context.Context, s messages.Standing) (quota.Charge, *sendlimit.Decision, error)
+type hold func(ctx context.Context, s messages.Info) (quota.Charge, *sendlimit.Decision, error)
 
 // notFound returns the answer about another account's message.
 func notFound() sendlimit.Decision { return sendlimit.Decision{Code: fault.CodeNotFound} }
@@ -117,7 +117,7 @@ func (c *chargedChange) try(ctx context.Context, apply change, holdFor hold) (d 
 }
 
 // holdRelease holds the charge of a message that is to be given back.
-func (c *chargedChange) holdRelease(ctx context.Context, s messages.Standing) (quota.Charge, *sendlimit.Decision, error) {
+func (c *chargedChange) holdRelease(ctx context.Context, s messages.Info) (quota.Charge, *sendlimit.Decision, error) {
 	var payer payers.Payer
 	if s.Account != "" {
 		payer, _ = c.payers.Charged(ctx, s.Account) // while it can't be looked up, all is given back
@@ -131,7 +131,7 @@ func (c *chargedChange) holdRelease(ctx context.Context, s messages.Standing) (q
 
 // holdMove returns the hold for a move to a time; zero means now.
 func (c *chargedChange) holdMove(to time.Time) hold {
-	return func(ctx context.Context, s messages.Standing) (quota.Charge, *sendlimit.Decision, error) {
+	return func(ctx context.Context, s messages.Info) (quota.Charge, *sendlimit.Decision, error) {
 		if err := c.stands(ctx, s); err != nil {
 			return quota.Charge{}, nil, err
 		}
@@ -188,7 +188,7 @@ func (c *chargedChange) runFrom(ctx context.Context, from time.Time, apply chang
 			return elsewhere(d.At), err
 		}
 		return d, err
-	}, func(ctx context.Context, s messages.Standing) (quota.Charge, *sendlimit.Decision, error) {
+	}, func(ctx context.Context, s messages.Info) (quota.Charge, *sendlimit.Decision, error) {
 		if !s.SendAt.Equal(from) {
 			d := elsewhere(s.SendAt)
 			return quota.Charge{}, &d, nil
@@ -198,7 +198,7 @@ func (c *chargedChange) runFrom(ctx context.Context, from time.Time, apply chang
 }
 
 // stands notes the message that is to be moved, and who is charged for it.
-func (c *chargedChange) stands(ctx context.Context, s messages.Standing) error {
+func (c *chargedChange) stands(ctx context.Context, s messages.Info) error {
 	c.payer = payers.Payer{}
 	var err error
 	if s.Account != "" {
@@ -209,35 +209,35 @@ func (c *chargedChange) stands(ctx context.Context, s messages.Standing) error {
 	if c.share, err = c.charger.share(ctx, s.Account); err != nil {
 		return err
 	}
-	c.charge = quota.Request{Account: c.payer.Account, Tier: c.payer.Tier, User: c.user, ID: c.id, Standing: &s}
+	c.charge = quota.Request{Account: c.payer.Account, Tier: c.payer.Tier, User: c.user, ID: c.id, Info: &s}
 	return nil
 }
 
 // origin returns where the message comes from, if it has an account.
 func (c *chargedChange) origin() sendlimit.Origin {
-	if c.charge.Standing == nil {
+	if c.charge.Info == nil {
 		return sendlimit.Origin{}
 	}
-	return sendlimit.Origin{Account: c.charge.Standing.Account, Campaign: c.charge.Standing.Campaign}
+	return sendlimit.Origin{Account: c.charge.Info.Account, Campaign: c.charge.Info.Campaign}
 }
 
 // free returns the search for free times of the message. What it has already, its place and its
 // charge, does not count against them.
 func (c *chargedChange) free() freeTimes {
 	category := ""
-	if c.charge.Standing != nil {
-		category = c.charge.Standing.Category
+	if c.charge.Info != nil {
+		category = c.charge.Info.Category
 	}
 	return freeTimes{c.charger, c.timeline, c.rules, category, c.charge, c.share}
 }
 
 // completed returns a refused move with its free times: those before the message expires.
 func (c *chargedChange) completed(ctx context.Context, d sendlimit.Decision) (sendlimit.Decision, error) {
-	if c.charge.Standing == nil { // nobody is charged, and the rules have said all
+	if c.charge.Info == nil { // nobody is charged, and the rules have said all
 		return d, nil
 	}
 	d, err := c.free().complete(ctx, d)
-	expires := c.charge.Standing.ExpiresAt
+	expires := c.charge.Info.ExpiresAt
 	if c.edit != nil && slices.Contains(c.edit.What, sendlimit.EditExpiresAt) {
 		expires = c.edit.ExpiresAt
 	}

@@ -41,7 +41,7 @@ func newHolds(charges *quota.Charges) *holds {
 
 // hold is Charges.Hold.
 func (h *holds) hold(ctx context.Context, r quota.Request) (quota.Charge, error) {
-	if r.Account.Name == "" || r.Standing != nil || !r.Throttle.IsZero() {
+	if r.Account.Name == "" || r.Info != nil || !r.Throttle.IsZero() {
 		return h.charges.Hold(ctx, r)
 	}
 	call := &holdCall{request: r}

@@ -66,7 +66,7 @@ func (s *Submitter) statusesOf(ctx context.Context, user string, places []keyspa
 }
 
 // merged merges two lists in order. A message in both, as it ended in between, comes once.
-func merged(placed []message.Status, ended []messages.Standing, limit int) []message.Status {
+func merged(placed []message.Status, ended []messages.Info, limit int) []message.Status {
 	all := make([]message.Status, 0, min(limit, len(placed)+len(ended)))
 	for len(all) < limit && len(placed)+len(ended) > 0 {
 		order := 0

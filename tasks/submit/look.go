@@ -29,7 +29,7 @@ func (s *Submitter) Traces(ctx context.Context, user string, ids ...string) ([]m
 	return look(ctx, s, s.records.Trace, withoutContent, user, ids)
 }
 
-func withoutContent(m messages.Standing) (message.Status, error) { return StatusOf(m), nil }
+func withoutContent(m messages.Info) (message.Status, error) { return StatusOf(m), nil }
 
 // Messages is Traces with the contents.
 func (s *Submitter) Messages(ctx context.Context, user string, ids ...string) ([]message.Status, error) {

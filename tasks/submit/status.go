@@ -9,7 +9,7 @@ import (
 )
 
 // StatusOf returns the status of a message for callers.
-func StatusOf(s messages.Standing) message.Status {
+func StatusOf(s messages.Info) message.Status {
 	status := message.Status{
 		ID: s.ID, User: s.User, Status: s.Status(), SendAt: message.Time{Time: s.SendAt}, RequestedAt: message.Time{Time: s.RequestedAt},
 		PromisedAt: message.Time{Time: s.Promised}, MovedFrom: message.Time{Time: s.MovedFrom}, Shifted: s.Shifted, ExpiresAt: message.Time{Time: s.ExpiresAt},
@@ -39,7 +39,7 @@ func historyEntryOf(c messages.Change) message.HistoryEntry {
 	return message.HistoryEntry{
 		At: message.Time{Time: c.At}, Change: c.What, SendAt: message.Time{Time: c.SendAt},
 		FormerSendAt: message.Time{Time: c.FormerSendAt}, Until: message.Time{Time: c.Until}, Attempt: c.Attempt,
-		Reason: reasonOf(messages.Standing{
+		Reason: reasonOf(messages.Info{
 			Reason: c.Reason, InTheWay: c.InTheWay, InTheWayCategory: c.InTheWayCategory, InQuietHours: c.InQuietHours,
 		}),
 	}
@@ -48,7 +48,7 @@ func historyEntryOf(c messages.Change) message.HistoryEntry {
 // StoredStatus returns the status of a message with its content. The error is about a
 // content that can't be read.
 func StoredStatus(s messages.Stored) (message.Status, error) {
-	status := StatusOf(s.Standing)
+	status := StatusOf(s.Info)
 	if len(s.Content) == 0 {
 		return status, nil
 	}
@@ -57,7 +57,7 @@ func StoredStatus(s messages.Stored) (message.Status, error) {
 	return status, err
 }
 
-func reasonOf(s messages.Standing) string {
+func reasonOf(s messages.Info) string {
 	if s.Reason != messages.ReasonLate {
 		return s.Reason
 	}

@@ -173,7 +173,7 @@ func (u *Users) readMessage(ctx context.Context, k userKey, into *Document) erro
 	if err != nil || stored.State == messages.StateUnknown {
 		return err
 	}
-	status := submit.StatusOf(stored.Standing)
+	status := submit.StatusOf(stored.Info)
 	if len(stored.Content) > 0 {
 		status.Content, err = message.DecodeContent(stored.Content)
 	}

@@ -30,8 +30,8 @@ type known struct {
 	perhaps    bool // it may have been accepted
 	cancelled  bool // somebody was told that it is cancelled
 	asked      []Answer
-	standing   messages.Standing // as the store has it in the end
-	arrivals   []Arrival         // by time
+	standing   messages.Info // as the store has it in the end
+	arrivals   []Arrival     // by time
 	placements []Placement
 }
 

@@ -149,7 +149,7 @@ func (s *Messages) Confirm(generation, due string) {
 }
 
 // Look returns the state of a message.
-func (s *Messages) Look(id string) messages.Standing {
+func (s *Messages) Look(id string) messages.Info {
 	s.Helper()
 	found, err := RecordsIn(s, s.Client, s.Options.Prefix).Look(s.Context(), "alice", id)
 	require.NoError(s, err)

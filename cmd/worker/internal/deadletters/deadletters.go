@@ -20,7 +20,7 @@ import (
 // commands is what the subcommands of dead-letters share.
 type commands struct {
 	cli.Program
-	*deadletters.Letters
+	*deadletters.DeadLetters
 
 	json    bool
 	tz      string
@@ -68,7 +68,7 @@ func (d *commands) open(cmd *cobra.Command, do func(context.Context) error) (err
 		if err := b.Listen.Load(cmd.Context()); err != nil {
 			return err
 		}
-		if d.Letters, err = deadletters.New(b); err != nil {
+		if d.DeadLetters, err = deadletters.New(b); err != nil {
 			return fmt.Errorf("opening the dead letters: %w", err)
 		}
 		defer b.StartFlushing()() // of many

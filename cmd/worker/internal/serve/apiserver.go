@@ -26,7 +26,7 @@ type apiServer struct {
 	http.Handler
 
 	submitter   *submit.Submitter
-	deadLetters *deadletters.Letters
+	deadLetters *deadletters.DeadLetters
 	refitter    *refit.Refitter
 	stopping    chan struct{}
 	admin       http.Handler // answers at an address of its own, see admin_listen

@@ -40,15 +40,15 @@ func (s State) String() string {
 }
 
 // ReasonLate is the Reason of a message that was postponed because its time had
-// passed. Standing.InTheWay and Standing.InQuietHours say what was in the way.
+// passed. Info.InTheWay and Info.InQuietHours say what was in the way.
 const ReasonLate = "late"
 
 // ReasonPaused is the Reason of a message that waits because its campaign is paused.
 const ReasonPaused = "paused"
 
-// Standing is the state of a message, as its record has it. All times are UTC with
+// Info is what is stored of a message, as its record has it. All times are UTC with
 // milliseconds; a zero time means none.
-type Standing struct {
+type Info struct {
 	User  string
 	ID    string
 	State State
@@ -104,8 +104,8 @@ type Standing struct {
 	History []Change
 }
 
-// StandingFields lists the fields of a record that StandingOf reads.
-func StandingFields() []string {
+// InfoFields lists the fields of a record that InfoOf reads.
+func InfoFields() []string {
 	return append([]string{
 		keyspace.RecordState, keyspace.RecordGeneration, keyspace.RecordSendAt, keyspace.RecordPromised,
 		keyspace.RecordRequestedAt, keyspace.RecordMovedFrom, keyspace.RecordNotBefore, keyspace.RecordExpiresAt,
@@ -115,9 +115,9 @@ func StandingFields() []string {
 	}, keyspace.MetadataFields()...)
 }
 
-// StandingOf reads the StandingFields of a record.
-func StandingOf(user, id string, record *script.Fields, doing string) (Standing, error) {
-	s := Standing{User: user, ID: id, State: stateOf(record)}
+// InfoOf reads the InfoFields of a record.
+func InfoOf(user, id string, record *script.Fields, doing string) (Info, error) {
+	s := Info{User: user, ID: id, State: stateOf(record)}
 	if s.State == StateUnknown {
 		return s, record.Err(doing)
 	}
@@ -193,7 +193,7 @@ func parseCharge(y string) (account, attempt string, former []string) {
 }
 
 // readLate takes the reason of a late message apart.
-func (s *Standing) readLate() {
+func (s *Info) readLate() {
 	if late, ok := policy.ReadLate(s.Reason); ok {
 		s.Reason = ReasonLate
 		s.InTheWay, s.InTheWayCategory, s.InQuietHours = late.InTheWay, late.Category, late.QuietHours
@@ -201,7 +201,7 @@ func (s *Standing) readLate() {
 }
 
 // promised returns the send time that the message was promised for.
-func (s Standing) promised() time.Time {
+func (s Info) promised() time.Time {
 	if s.Promised.IsZero() {
 		return s.SendAt
 	}
