@@ -252,6 +252,32 @@ func TestExportIsEverything(t *testing.T) {
 	}
 }
 
+// An alert whose record has gone is exported for its entries in lists, in whatever order they
+// are read.
+func TestAlertsWithoutARecord(t *testing.T) {
+	t.Parallel()
+	at := func(ms int64) message.Time { return message.Time{Time: time.UnixMilli(ms).UTC()} }
+	day := "user_quota/" + strconv.Itoa(flagDay)
+	waiting, failed := day+"/80/alice", day+"/90/alice"
+	entries := []struct {
+		kind keyKind
+		id   string
+	}{{noticesKey, waiting}, {noticesKey, failed}, {deadNoticesKey, failed}}
+	for range entries {
+		entries = append(entries[1:], entries[0])
+		d := newDocument("alice", "")
+		for _, e := range entries {
+			d.add(e.kind, e.id, at(int64(len(e.kind))))
+		}
+		d.sort()
+		looked := at(int64(len(noticesKey)))
+		require.Equal(t, []Alert{
+			{Alert: waiting, Since: at(flagDay), Threshold: 80, Status: "waiting", LookAt: looked},
+			{Alert: failed, Since: at(flagDay), Threshold: 90, Status: "failed", LookAt: looked, EndedAt: at(int64(len(deadNoticesKey)))},
+		}, d.Alerts)
+	}
+}
+
 func TestTheProgressOfAScanReachesItsEnd(t *testing.T) {
 	t.Parallel()
 	client := redistest.Real(t).Client()
