@@ -30,7 +30,7 @@
 //	             sending ──► delivered
 //	               │   ├───► failed      ┐ dead letters, which can be
 //	               │   └───► uncertain   ┘ sent after all
-//	               └ lease over, and not settled within a fair time: uncertain,
+//	               └ lease over, and not settled within a grace period: uncertain,
 //	                 or sent again: OnUncertain decides
 //
 // Cancelled, dropped and failed messages give back their place and their id. A message

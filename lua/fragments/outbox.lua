@@ -19,7 +19,7 @@
 --   g  token of the last call that revived it
 --   t  when a delivery first failed and was to be tried again, Unix ms
 --   c  deliveries that were not settled
---   f  looks in the fair time after the lease, see fragments/fair.lua
+--   f  looks in the grace period after the lease, see fragments/grace.lua
 --   y  the last of these looks, Unix ms
 --
 -- A notice does not expire before it ends: until then the outbox has an entry for it.

@@ -4,7 +4,7 @@
 -- repeated call with the same nonce returns the same answer. If a worker dies, another
 -- one takes the message over after the lease: the outcome of the first try is then
 -- uncertain. The store may have been away when the lease ended. So the first worker may
--- still settle for a fair time, which is counted in looks at the message: each look
+-- still settle for a grace period, which is counted in looks at the message: each look
 -- shows that the store answered then.
 --
 -- A message of a category that the user does not want is dropped. Another one that is on
@@ -55,7 +55,7 @@
 -- ARGV[20] delay of the watch entry of a postponed message, ms
 -- ARGV[21] where the search for a free time continues, and in which class, as in the
 --          reply; "" to start now
--- ARGV[22] fair time after the lease of another delivery, ms; 0 for none
+-- ARGV[22] grace period after the lease of another delivery, ms; 0 for none
 -- ARGV[23] horizon, ms: how long before its time a message is handed over
 -- ARGV[24] whose events are noted, see fragments/event.lua; "" for nobody's
 -- ARGV[25] paused campaigns, " account/campaign account/campaign "; "" for none
@@ -67,7 +67,7 @@
 --          devices that it is done with as in the record, when it expires, trace as in the
 --          record, notices, changes ...}
 --          {STALE, now}                another generation, or ended: nothing to do
---          {BUSY, now, until, 1 in the fair time after a lease else 0}  another worker
+--          {BUSY, now, until, 1 in the grace period after a lease else 0}  another worker
 --                                      is sending it until its lease ends, or an
 --                                      older one goes first: ask again
 --          {EARLY, now, due}           not yet due
@@ -113,7 +113,7 @@ local GIVEN_UP = ' expired no_free_time opted_out restored uncertain ' -- why, o
 --@include metadata
 --@include paused
 --@include opt_out
---@include fair
+--@include grace
 --@include history
 local records = string.sub(record, 1, #record - #id)
 
@@ -169,8 +169,8 @@ if r[2] == generation then
   elseif state == SENDING then
     if r[5] == nonce then return send(tries) end
     if now < tonumber(r[6]) then return {BUSY, now, tonumber(r[6]), 0} end
-    local fair = fair_until(record, 'v', 'l', {r[17], r[18]}, ARGV[22])
-    if fair then return {BUSY, now, fair, 1} end
+    local grace = grace_until(record, 'v', 'l', {r[17], r[18]}, ARGV[22])
+    if grace then return {BUSY, now, grace, 1} end
   elseif (state == DROPPED or state == UNCERTAIN) and r[5] == nonce then
     return {DROP, now, at, r[13], account_of(r[16]), notices}
   elseif state == DELIVERED and r[5] == nonce and reached

@@ -2,7 +2,7 @@
 --
 -- A repeated call with the same nonce returns the same answer and a full lease: the
 -- caller has not sent the notice yet. If a lease ends without a settlement, the next
--- delivery takes the notice over after a fair time, until too many were not settled.
+-- delivery takes the notice over after a grace period, until too many were not settled.
 --
 -- KEYS[1]  notice (HASH, see fragments/outbox.lua)
 -- KEYS[2]  outbox of the partition (ZSET: notice id -> when to look, Unix ms)
@@ -13,13 +13,13 @@
 -- ARGV[4]  lease of this delivery, ms
 -- ARGV[5]  most deliveries that were not settled: then the notice is given up
 -- ARGV[6]  how long to keep an ended notice, and a waiting one that no worker takes, ms
--- ARGV[7]  fair time after the lease of another delivery, ms; 0 for none
+-- ARGV[7]  grace period after the lease of another delivery, ms; 0 for none
 --
 -- Returns  {SEND, now, attempts with this one, 1 if taken over from a delivery that was
 --          not settled else 0, used, limit, details, when it was first claimed, when
 --          a delivery first failed and was to be tried again}; absent values are 0 or ""
 --          {STALE, now}        it ended: nothing to do
---          {BUSY, now, until, 1 in the fair time after a lease else 0}  another
+--          {BUSY, now, until, 1 in the grace period after a lease else 0}  another
 --                              delivery has it until its lease ends: ask again
 --          {EARLY, now, due}   it is not due yet
 --          {DROPPED, now, reason, 1 if it is among the failed notices else 0}
@@ -36,7 +36,7 @@ local SEND, STALE, BUSY, EARLY, DROP = 0, 1, 2, 3, 4
 --@include clock
 --@include dead
 --@include outbox
---@include fair
+--@include grace
 
 -- The letters of alerts in the keys of their flags, see fragments/alert.lua.
 local LETTERS = {account_quota = 'a', user_quota = 'u', event_limit = 'e'}
@@ -86,8 +86,8 @@ if not state then
 elseif state == SENDING then
   if r[4] == nonce then return hold(tries, 0) end
   if now < tonumber(r[5]) then return {BUSY, now, tonumber(r[5]), 0} end
-  local fair = fair_until(notice, 'f', 'y', {r[14], r[15]}, ARGV[7])
-  if fair then return {BUSY, now, fair, 1} end
+  local grace = grace_until(notice, 'f', 'y', {r[14], r[15]}, ARGV[7])
+  if grace then return {BUSY, now, grace, 1} end
   if tonumber(r[13] or 0) + 1 >= tonumber(ARGV[5]) then return give_up(FAILED, 'uncertain') end
   redis.call('HINCRBY', notice, 'c', 1)
   return hold(tries + 1, 1)

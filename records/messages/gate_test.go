@@ -208,11 +208,11 @@ func TestADeliverySettlesInTheFairTimeAfterItsLease(t *testing.T) {
 		require.Equal(t, messages.Send, s.Claim("a", "g1", "n1").Verdict)
 		s.Until("11:05")
 		for k := range 4 {
-			fair := messages.Claim{Verdict: messages.Busy, InGrace: true, Until: s.Now.Add(time.Second), Now: s.Now}
-			require.Equal(t, fair, s.Claim("a", "g1", fmt.Sprint("look", k)))
+			grace := messages.Claim{Verdict: messages.Busy, InGrace: true, Until: s.Now.Add(time.Second), Now: s.Now}
+			require.Equal(t, grace, s.Claim("a", "g1", fmt.Sprint("look", k)))
 			s.Wait(999 * time.Millisecond)
-			fair.Now = s.Now
-			require.Equal(t, fair, s.Claim("a", "g1", "other"), "no look, so soon after another one")
+			grace.Now = s.Now
+			require.Equal(t, grace, s.Claim("a", "g1", "other"), "no look, so soon after another one")
 			s.Wait(time.Millisecond)
 		}
 		if settles {
@@ -222,10 +222,10 @@ func TestADeliverySettlesInTheFairTimeAfterItsLease(t *testing.T) {
 			continue
 		}
 		require.True(t, s.Claim("a", "g1", "n2").TakenOver)
-		require.Empty(t, s.Field("a", "v")+s.Field("a", "l"), "the next lease has its own fair time")
+		require.Empty(t, s.Field("a", "v")+s.Field("a", "l"), "the next lease has its own grace period")
 		require.False(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered, Began: story.At("11:00")}))
 		s.Wait(story.Lease)
-		require.True(t, s.Claim("a", "g1", "n3").Fair)
+		require.True(t, s.Claim("a", "g1", "n3").InGrace)
 	}
 }
 

@@ -83,11 +83,11 @@ func TestADeliverySettlesInTheFairTimeAfterItsLease(t *testing.T) {
 		require.Equal(t, notices.Send, claim("first").Verdict)
 		now = now.Add(time.Minute)
 		for range 4 {
-			fair := notices.Claim{Verdict: notices.Busy, InGrace: true, Until: now.Add(time.Second), Now: now}
-			require.Equal(t, fair, claim(keyspace.NewToken()))
+			grace := notices.Claim{Verdict: notices.Busy, InGrace: true, Until: now.Add(time.Second), Now: now}
+			require.Equal(t, grace, claim(keyspace.NewToken()))
 			now = now.Add(999 * time.Millisecond)
-			fair.Now = now
-			require.Equal(t, fair, claim(keyspace.NewToken()), "no look, so soon after another one")
+			grace.Now = now
+			require.Equal(t, grace, claim(keyspace.NewToken()), "no look, so soon after another one")
 			now = now.Add(time.Millisecond)
 		}
 		switch first {
@@ -101,11 +101,11 @@ func TestADeliverySettlesInTheFairTimeAfterItsLease(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, held)
 			now = now.Add(time.Second)
-			require.True(t, claim("second").Fair, "the next lease has a fair time of its own")
+			require.True(t, claim("second").InGrace, "the next lease has a grace period of its own")
 		case "died":
 			require.True(t, claim("second").TakenOver)
 			now = now.Add(10 * time.Second)
-			require.True(t, claim("third").Fair, "the next lease has a fair time of its own")
+			require.True(t, claim("third").InGrace, "the next lease has a grace period of its own")
 		}
 	}
 }

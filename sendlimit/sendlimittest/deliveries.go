@@ -97,8 +97,8 @@ func (m *mailbox) expectClaim(d messages.Delivery) messages.Claim {
 	case known.state == sending && m.now.Before(known.leaseEnd):
 		c.Verdict, c.Until = messages.Busy, known.leaseEnd
 		return c
-	case known.state == sending && known.fair.goesOn(m.now, m.options.SettleWithin):
-		c.Verdict, c.Until, c.InGrace = messages.Busy, known.fair.next(m.options.SettleWithin), true
+	case known.state == sending && known.grace.goesOn(m.now, m.options.SettleWithin):
+		c.Verdict, c.Until, c.InGrace = messages.Busy, known.grace.next(m.options.SettleWithin), true
 		return c
 	case known.state == sending && (m.options.SkipUncertain || known.attempts >= m.options.Attempts):
 		known.doubt = true
@@ -183,7 +183,7 @@ func (m *mailbox) claimMessage(known *message, nonce string) {
 	}
 	known.state, known.began, known.waits = sending, m.now, time.Time{}
 	known.attempts++
-	known.leaseEnd, known.fair = m.now.Add(holdFor), fairTime{}
+	known.leaseEnd, known.grace = m.now.Add(holdFor), gracePeriod{}
 	known.lookAt, known.far = known.leaseEnd, false
 }
 

@@ -136,8 +136,8 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message, k kept) {
 		}
 	}
 	fields["v"], fields["l"] = "", ""
-	if known.state == sending && known.fair.looks > 0 {
-		fields["v"], fields["l"] = strconv.Itoa(known.fair.looks), stored(known.fair.last)
+	if known.state == sending && known.grace.looks > 0 {
+		fields["v"], fields["l"] = strconv.Itoa(known.grace.looks), stored(known.grace.last)
 	}
 	if known.state == pending && known.reason == "" && known.reasons == nil {
 		fields["w"] = ""

@@ -146,7 +146,7 @@ func (m *mailbox) stopWorkers(t *rapid.T) {
 	}
 	edge := time.Duration(rapid.IntRange(-1, 1).Draw(t, "edge")) * time.Millisecond
 	later := rapid.SampledFrom([]time.Time{
-		known.at, known.at.Add(m.options.Tolerance), known.at.Add(10 * time.Minute), known.leaseEnd, known.fair.next(m.options.SettleWithin), known.notBefore,
+		known.at, known.at.Add(m.options.Tolerance), known.at.Add(10 * time.Minute), known.leaseEnd, known.grace.next(m.options.SettleWithin), known.notBefore,
 		known.at.Add(time.Duration(m.model.remembered) * time.Millisecond), known.expiry(m.options.ExpireAfter),
 	}).Draw(t, "until").Add(edge)
 	if later.After(m.now) {

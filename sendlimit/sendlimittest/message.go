@@ -51,9 +51,9 @@ type message struct {
 	holder      string    // nonce of the delivery that may settle, or that ended it
 	began       time.Time // of that delivery
 	leaseEnd    time.Time
-	fair        fairTime  // after the lease
-	notBefore   time.Time // of a retry
-	moves       int       // in the minute from movesSince on
+	grace       gracePeriod // after the lease
+	notBefore   time.Time   // of a retry
+	moves       int         // in the minute from movesSince on
 	movesSince  time.Time
 	moved       bool // since it was accepted or revived
 	attempts    int

@@ -53,8 +53,8 @@ func (o *noticeBox) expectClaim(w *noticeWorker) notices.Claim {
 		return o.grant(n, w, false)
 	case n.state == noticeSending && o.now.Before(n.leaseEnd):
 		c.Verdict, c.Until = notices.Busy, n.leaseEnd
-	case n.state == noticeSending && n.fair.goesOn(o.now, o.options.SettleWithin):
-		c.Verdict, c.Until, c.InGrace = notices.Busy, n.fair.next(o.options.SettleWithin), true
+	case n.state == noticeSending && n.grace.goesOn(o.now, o.options.SettleWithin):
+		c.Verdict, c.Until, c.InGrace = notices.Busy, n.grace.next(o.options.SettleWithin), true
 	case n.state == noticeSending && n.unsettled+1 >= o.options.Attempts:
 		o.countDoubts(n)
 		n.nonce = w.nonce
@@ -87,7 +87,7 @@ func (o *noticeBox) grant(n *noticeModel, w *noticeWorker, takenOver bool) notic
 		n.first = o.now
 	}
 	n.state, n.nonce, n.leaseEnd, n.look = noticeSending, w.nonce, o.now.Add(noticeLease), o.now.Add(noticeLease)
-	n.fair = fairTime{}
+	n.grace = gracePeriod{}
 	notice, _ := notices.ParseID(n.id)
 	notice.Details = []byte(n.details)
 	return notices.Claim{

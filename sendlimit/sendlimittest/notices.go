@@ -65,7 +65,7 @@ type noticeModel struct {
 	first     time.Time // of the first claim
 	nonce     string    // of the last delivery
 	leaseEnd  time.Time
-	fair      fairTime
+	grace     gracePeriod
 	notBefore time.Time
 	look      time.Time
 	ended     time.Time

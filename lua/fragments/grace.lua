@@ -1,16 +1,16 @@
--- fair: the fair time after a lease.
+-- grace: the grace period after a lease.
 --
 -- A delivery may not have settled before its lease ended, since the store was away. It
--- may still settle for a fair time, before another delivery takes over. That time is
+-- may still settle for a grace period, before another delivery takes over. That time is
 -- counted in looks: each look shows that the store answered then.
-local LOOKS = 4 -- in a fair time
+local LOOKS = 4 -- in a grace period
 
--- fair_until returns when to look again if the former delivery still has its fair time,
--- else nil. Each call is a look, but looks are at least a part of the fair time apart.
+-- grace_until returns when to look again if the former delivery still has its grace period,
+-- else nil. Each call is a look, but looks are at least a part of the grace period apart.
 -- The fields `looks` and `last` of the hash `key` have the number of looks and the time
--- of the last one, `seen` has their values. fair is the fair time, ms; 0 for none.
-local function fair_until(key, looks, last, seen, fair)
-  local apart = math.floor(fair / LOOKS)
+-- of the last one, `seen` has their values. grace is the grace period, ms; 0 for none.
+local function grace_until(key, looks, last, seen, grace)
+  local apart = math.floor(grace / LOOKS)
   if apart == 0 then return nil end
   local count, before = tonumber(seen[1] or 0), tonumber(seen[2] or 0)
   if now >= before and now < before + apart then return before + apart end

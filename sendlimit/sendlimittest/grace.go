@@ -5,17 +5,17 @@ import "time"
 // fairLooks is how many looks a delivery may still settle after its lease.
 const fairLooks = 4
 
-// fairTime is the fair time of a delivery after its lease, as the model counts it.
-type fairTime struct {
+// gracePeriod is the grace period of a delivery after its lease, as the model counts it.
+type gracePeriod struct {
 	looks int       // so far
 	last  time.Time // when the last of them was
 }
 
-// next returns when the next look may be, if the whole fair time is within.
-func (f *fairTime) next(within time.Duration) time.Time { return f.last.Add(within / fairLooks) }
+// next returns when the next look may be, if the whole grace period is within.
+func (f *gracePeriod) next(within time.Duration) time.Time { return f.last.Add(within / fairLooks) }
 
 // goesOn reports whether the delivery may still settle, and counts a look.
-func (f *fairTime) goesOn(now time.Time, within time.Duration) bool {
+func (f *gracePeriod) goesOn(now time.Time, within time.Duration) bool {
 	switch {
 	case within == 0:
 		return false
