@@ -303,7 +303,7 @@ func TestRequestsAreLimitedAsEvents(t *testing.T) {
 		"change": {method: http.MethodDelete, target: "/v1/users/alice/messages/a"},
 		"submit": {method: http.MethodPost, target: "/v1/messages/dry-run", body: `{}`},
 	} {
-		require.NoError(t, events.Set(t.Context(), counters.Event{Name: event, PerMinute: 1}))
+		require.NoError(t, events.Set(t.Context(), counters.EventLimits{Name: event, PerMinute: 1}))
 		secret := r.key(event, accounts.ScopeSubmit, accounts.ScopeRead, accounts.ScopeAdmin)
 		require.NotEqual(t, http.StatusTooManyRequests, r.with(secret, q).status, event)
 		require.Equal(t, http.StatusTooManyRequests, r.with(secret, q).status, event)

@@ -20,7 +20,7 @@ func TestRequestsAlertAsEvents(t *testing.T) {
 	r := newRig(t, locked, atNow)
 	events, err := counters.NewEvents(r.client, "")
 	require.NoError(t, err)
-	require.NoError(t, events.Set(t.Context(), counters.Event{
+	require.NoError(t, events.Set(t.Context(), counters.EventLimits{
 		Name: "read", PerDay: 5, AlertAt: []int{80, 100}, AlertTo: "ops@example.com",
 	}))
 	_, err = r.accounts.Create(t.Context(), accounts.Account{Name: "own"})

@@ -23,7 +23,7 @@ const (
 
 func eventParameter() *huma.Param { return nameParameter("event", submitEvent) }
 
-func eventLimitsOf(e counters.Event) message.EventLimits {
+func eventLimitsOf(e counters.EventLimits) message.EventLimits {
 	return message.EventLimits{
 		Event: e.Name, PerMinute: e.PerMinute, PerHour: e.PerHour, PerDay: e.PerDay,
 		TimeZone: cmp.Or(e.TimeZone, "UTC"), AlertAt: e.AlertAt, AlertTo: e.AlertTo,
@@ -106,9 +106,9 @@ func eventsCounted() string {
 }
 
 func (s *server) setEventLimits(r *http.Request, _ web.Query) (web.Answer, error) {
-	var event counters.Event
+	var event counters.EventLimits
 	_, err := web.ReadBody(s.bodies(), r, func(d message.EventLimitsDraft) error {
-		event = counters.Event{
+		event = counters.EventLimits{
 			Name: r.PathValue("event"), PerMinute: d.PerMinute, PerHour: d.PerHour, PerDay: d.PerDay,
 			TimeZone: d.TimeZone, AlertAt: d.AlertAt, AlertTo: d.AlertTo,
 		}

@@ -21,7 +21,7 @@ const (
 
 // limitedReads has the event read limited.
 func limitedReads(r *rig) {
-	require.NoError(r, r.options.Events.Set(r.Context(), counters.Event{
+	require.NoError(r, r.options.Events.Set(r.Context(), counters.EventLimits{
 		Name: "read", PerMinute: 1000, PerDay: 500_000, TimeZone: "Europe/Berlin", AlertAt: []int{80, 100}, AlertTo: "ops@acme.example",
 	}))
 }

@@ -190,7 +190,7 @@ func TestListsByNameHavePages(t *testing.T) {
 					loose, _ := policy.Parse(entry, "", "100/minute")
 					err = r.options.Policies.Apply(t.Context(), loose)
 				case "event-limits":
-					err = r.options.Events.Set(t.Context(), counters.Event{Name: entry, PerHour: 1})
+					err = r.options.Events.Set(t.Context(), counters.EventLimits{Name: entry, PerHour: 1})
 				}
 				require.NoError(t, err)
 			}

@@ -35,7 +35,7 @@ func measureCounters(ctx context.Context, size sizes) (rows []row, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("events: %w", err)
 	}
-	limits := counters.Event{Name: countedEvent, PerMinute: roomy, PerHour: roomy, PerDay: roomy}
+	limits := counters.EventLimits{Name: countedEvent, PerMinute: roomy, PerHour: roomy, PerDay: roomy}
 	if err := events.Set(ctx, limits); err != nil {
 		return nil, fmt.Errorf("set the limits of an event: %w", err)
 	}

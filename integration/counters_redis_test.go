@@ -26,7 +26,7 @@ func TestCountersOnACluster(t *testing.T) {
 	require.NoError(t, err)
 	for i := range 20 {
 		name := fmt.Sprintf("event-%d", i)
-		require.NoError(t, events.Set(t.Context(), counters.Event{
+		require.NoError(t, events.Set(t.Context(), counters.EventLimits{
 			Name: name, PerDay: 1, TimeZone: "Europe/Berlin", AlertAt: []int{100}, AlertTo: "ops@example.com",
 		}))
 		for _, call := range []counters.Request{

@@ -49,7 +49,7 @@ func TestALowerThresholdIsNotToldAfterAHigherOne(t *testing.T) {
 	}, "5/calendar_day")
 }
 
-func (s *story) setEvent(e counters.Event) {
+func (s *story) setEvent(e counters.EventLimits) {
 	s.Helper()
 	events, err := counters.NewEvents(s.client, "")
 	require.NoError(s, err)
@@ -68,7 +68,7 @@ func (s *story) countEvent(key string, n int64) {
 func TestAlertsOfAnEventAreDelivered(t *testing.T) {
 	tell(t, func(s *story) {
 		var mail announcer
-		event := counters.Event{
+		event := counters.EventLimits{
 			Name: "submit", PerDay: 5, TimeZone: "Europe/Berlin", AlertAt: []int{80, 100}, AlertTo: "ops@example.com",
 		}
 		s.setEvent(event)
@@ -103,7 +103,7 @@ func TestAlertsOfAnEventAreDelivered(t *testing.T) {
 func TestAnAlertOfAnEventThatWasRemoved(t *testing.T) {
 	tell(t, func(s *story) {
 		var mail announcer
-		s.setEvent(counters.Event{Name: "submit", PerHour: 5, AlertAt: []int{80}, AlertTo: "ops@example.com"})
+		s.setEvent(counters.EventLimits{Name: "submit", PerHour: 5, AlertAt: []int{80}, AlertTo: "ops@example.com"})
 		s.countEvent("acme", 5)
 		require.Equal(s, 1, s.waitingNotices())
 		events, err := counters.NewEvents(s.client, "")

@@ -43,7 +43,7 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	if err != nil {
 		return err
 	}
-	lines, err := deliver.NewLines(set.All(), o.Deliveries, clock.Local, func(c *channels.Channel) (*deliver.Pacer, error) {
+	paced, err := deliver.NewChannels(set.All(), o.Deliveries, clock.Local, func(c *channels.Channel) (*deliver.Pacer, error) {
 		return deliver.NewPacer(b.Client, deliver.PacerOptions{
 			Prefix: b.Timeline.Prefix, Target: deliver.ChannelPace(c.Name), Ramp: c.Ramp,
 		}, clock, b.Metrics, b.Logger)
@@ -62,7 +62,7 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	w.queue = b.Queue.ByClock(clock.Clock)
 	w.timers = w.queue.Timers(b.Watch, b.Logger)
 	w.handler = &deliver.Handler{
-		Policies: b.Policies, Gate: gate, Records: records, Queue: w.queue, Timers: w.timers, Clock: clock, Channels: set, Lines: lines, Devices: known, Pacer: pacer,
+		Policies: b.Policies, Gate: gate, Records: records, Queue: w.queue, Timers: w.timers, Clock: clock, Channels: set, PacedChannels: paced, Devices: known, Pacer: pacer,
 		Pauses:  pauses,
 		Retries: o.Retries, OnUncertain: o.OnUncertain, PushTimeout: o.PushTimeout, Margin: o.SettleMargin,
 		Tolerance: cmp.Or(o.Tolerance, sendlimit.DefaultTolerance), ExpireAfter: cmp.Or(options.ExpireAfter, sendlimit.DefaultExpireAfter),

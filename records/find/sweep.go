@@ -26,7 +26,7 @@ func (x *Index) GiveBack(ctx context.Context) error {
 }
 
 // Swept is what a Sweep did.
-type Swept struct {
+type SweepResult struct {
 	Removed int // stale entries
 	Watched int // messages that got an entry in the watch list
 }
@@ -37,7 +37,7 @@ type Swept struct {
 // in throttle, which may rest.
 func (x *Index) Sweep(
 	ctx context.Context, watch *messages.WatchList, throttle func(ctx context.Context, batch func() error) error,
-) (swept Swept, failed error) {
+) (swept SweepResult, failed error) {
 	for _, byCampaign := range []bool{false, true} {
 		for w := newWalk(x.client, listsOf(x.keys, byCampaign), place{}); !w.ended(); {
 			err := throttle(ctx, func() error {

@@ -43,7 +43,7 @@ func TestASweepRemovesWhatIsStale(t *testing.T) {
 	require.NoError(t, client.Del(t.Context(), s.keys.Far(user, "m")).Err())
 	swept, err := s.index.Sweep(t.Context(), s.watch, atOnce)
 	require.NoError(t, err)
-	require.Equal(t, find.Swept{Removed: 1 + 19*2, Watched: 1}, swept)
+	require.Equal(t, find.SweepResult{Removed: 1 + 19*2, Watched: 1}, swept)
 	require.Equal(t, watched, entriesOf(user))
 	require.Equal(t, 1, s.entries(userOf(0), "m"))
 	for n := 1; n < 40; n++ {

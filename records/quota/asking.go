@@ -10,18 +10,18 @@ import (
 )
 
 // asking asks for the holds of one attempt.
-type asking struct {
+type holdRequest struct {
 	attempt string
 	former  string // the attempt that charged the message before; "" for none
 	request Request
-	parts   []holding // of the account first
+	parts   []holdPart // of the account first
 }
 
 // holdAll makes the holds of one attempt. If one is refused, it gives the others back.
-func (c *Charges) holdAll(ctx context.Context, a asking) (Charge, error) {
+func (c *Charges) holdAll(ctx context.Context, a holdRequest) (Charge, error) {
 	all := a.begin()
 	for i, part := range a.parts {
-		held, err := c.hold(ctx, []holding{part})
+		held, err := c.hold(ctx, []holdPart{part})
 		if err != nil {
 			return Charge{Notices: all.Notices}, err
 		}
@@ -33,7 +33,7 @@ func (c *Charges) holdAll(ctx context.Context, a asking) (Charge, error) {
 }
 
 // begin returns the charge of an attempt before any of its holds is made.
-func (a asking) begin() Charge {
+func (a holdRequest) begin() Charge {
 	return Charge{Allowed: true, At: a.request.At, Now: a.request.Now, Hold: sendlimit.Hold{
 		Account: a.request.Account.Name, Throttle: a.request.Throttle, Attempt: a.attempt, Former: a.former,
 		NotAfter: time.UnixMilli(script.EndOfTime).UTC(), // what gives nothing and takes nothing may come late
@@ -41,7 +41,7 @@ func (a asking) begin() Charge {
 }
 
 // add adds the answer for one hold to the charge, and reports whether it was made.
-func (a asking) add(all *Charge, part holding, one Charge) bool {
+func (a holdRequest) add(all *Charge, part holdPart, one Charge) bool {
 	all.Notices, all.Now = append(all.Notices, one.Notices...), one.Now
 	if part.attempt == a.attempt {
 		all.Day = one.Day
@@ -65,7 +65,7 @@ func (a asking) add(all *Charge, part holding, one Charge) bool {
 
 // unhold gives back holds that were made before another one was refused. What can't be given
 // back becomes due.
-func (c *Charges) unhold(ctx context.Context, now time.Time, parts []holding, all *Charge) error {
+func (c *Charges) unhold(ctx context.Context, now time.Time, parts []holdPart, all *Charge) error {
 	var calls []settleCall
 	for _, part := range parts {
 		calls = append(calls, settleCall{keyspace.Partition(part.Account.Name), part.attempt, false})

@@ -116,7 +116,7 @@ type Charge struct {
 // Hold charges an account for a message that is about to get a place, or another
 // place.
 func (c *Charges) Hold(ctx context.Context, r Request) (Charge, error) {
-	a, err := r.asking()
+	a, err := r.holdRequest()
 	if err != nil {
 		return Charge{}, err
 	}
@@ -124,7 +124,7 @@ func (c *Charges) Hold(ctx context.Context, r Request) (Charge, error) {
 }
 
 // asking returns the holds that a request needs.
-func (r Request) asking() (asking, error) {
+func (r Request) holdRequest() (holdRequest, error) {
 	var former charged
 	formerHold := ""
 	if r.Info != nil {
@@ -132,13 +132,13 @@ func (r Request) asking() (asking, error) {
 		former = chargedBy(formerHold)
 	}
 	if err := r.check(); err != nil {
-		return asking{}, err
+		return holdRequest{}, err
 	}
 	var charges charged
 	if r.Account.Name != "" {
 		var err error
 		if charges.hour, charges.day, err = r.Account.Periods(r.At); err != nil {
-			return asking{}, err
+			return holdRequest{}, err
 		}
 	}
 	if !r.Throttle.IsZero() {
@@ -146,9 +146,9 @@ func (r Request) asking() (asking, error) {
 	}
 	charges.back = former.throttle != "" && former.throttle != charges.throttle
 	attempt := newAttempt(charges)
-	var parts []holding
+	var parts []holdPart
 	if r.Account.Name != "" {
-		h := holding{Request: r, hour: charges.hour, day: charges.day, attempt: attempt, chargeHour: true, chargeDay: true}
+		h := holdPart{Request: r, hour: charges.hour, day: charges.day, attempt: attempt, chargeHour: true, chargeDay: true}
 		if r.Info != nil {
 			h.takesOver(*r.Info)
 		}
@@ -160,7 +160,7 @@ func (r Request) asking() (asking, error) {
 	if charges.back {
 		parts = append(parts, formerHolding(*r.Info, attempt, former, r.Now))
 	}
-	return asking{attempt, formerHold, r, parts}, nil
+	return holdRequest{attempt, formerHold, r, parts}, nil
 }
 
 // check returns an *InvalidError for a request that is not valid.
@@ -181,16 +181,16 @@ func (c *Charges) HoldRelease(ctx context.Context, s messages.Info, t accounts.T
 	former := chargedBy(s.Hold)
 	attempt := newAttempt(charged{back: former.throttle != ""})
 	r := Request{Account: accounts.Account{Name: s.Account}, Tier: t, User: s.User, ID: s.ID, Now: now}
-	var parts []holding
+	var parts []holdPart
 	if s.Account != "" {
-		h := holding{Request: r, attempt: attempt}
+		h := holdPart{Request: r, attempt: attempt}
 		h.takesOver(s)
 		parts = append(parts, h)
 	}
 	if former.throttle != "" {
 		parts = append(parts, formerHolding(s, attempt, former, now))
 	}
-	return c.holdAll(ctx, asking{attempt, s.Hold, r, parts})
+	return c.holdAll(ctx, holdRequest{attempt, s.Hold, r, parts})
 }
 
 func checkCharge(account, user, id string) error {

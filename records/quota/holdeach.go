@@ -23,9 +23,9 @@ type Answer struct {
 // one account share a call of the store, which judges each beside those before it. A move
 // and a message with a throttle have calls of their own.
 func (c *Charges) HoldEach(ctx context.Context, requests ...Request) []Answer {
-	answers, asked := make([]Answer, len(requests)), make([]asking, len(requests))
+	answers, asked := make([]Answer, len(requests)), make([]holdRequest, len(requests))
 	for i, r := range requests {
-		asked[i], answers[i].Err = r.asking()
+		asked[i], answers[i].Err = r.holdRequest()
 	}
 	for first := 0; first < len(requests); {
 		after := first + 1
@@ -44,13 +44,13 @@ func (c *Charges) HoldEach(ctx context.Context, requests ...Request) []Answer {
 }
 
 // mayShare reports whether a request can share its call with others.
-func (a asking) mayShare() bool {
+func (a holdRequest) mayShare() bool {
 	return len(a.parts) == 1 && a.request.Account.Name != "" && a.request.Info == nil
 }
 
 // share reports whether two requests that may share a call have what all holds of one have
 // in common: the account with its limits, its alerts, and the time.
-func (c *Charges) share(a, b asking) bool {
+func (c *Charges) share(a, b holdRequest) bool {
 	r, other := a.request, b.request
 	return b.mayShare() && r.Now.Equal(other.Now) &&
 		(c.aheadOf(r, r.Account.Name)-c.aheadOf(other, r.Account.Name)).Abs() < sameClock &&
@@ -61,8 +61,8 @@ func (c *Charges) share(a, b asking) bool {
 }
 
 // holdShared makes holds in one call.
-func (c *Charges) holdShared(ctx context.Context, asked []asking, answers []Answer) {
-	parts := make([]holding, len(asked))
+func (c *Charges) holdShared(ctx context.Context, asked []holdRequest, answers []Answer) {
+	parts := make([]holdPart, len(asked))
 	for i := range asked {
 		parts[i] = asked[i].parts[0]
 	}

@@ -21,7 +21,7 @@ import (
 )
 
 // holding is a hold that is being asked for.
-type holding struct {
+type holdPart struct {
 	Request
 
 	attempt               string
@@ -33,7 +33,7 @@ type holding struct {
 
 // takesOver marks what a message was charged to be given back, except for a
 // period that it is charged for again.
-func (h *holding) takesOver(s messages.Info) {
+func (h *holdPart) takesOver(s messages.Info) {
 	if s.Hold != "" {
 		h.made = append([]string{s.Hold}, s.FormerHolds...)
 	}
@@ -65,7 +65,7 @@ const exceededDay = 2
 // their order. All are of the same Now, Tier and alert, and of users whose servers have about the
 // same clock; see share. Only a single one
 // may take over holds that were made.
-func (c *Charges) hold(ctx context.Context, holdings []holding) ([]Charge, error) {
+func (c *Charges) hold(ctx context.Context, holdings []holdPart) ([]Charge, error) {
 	const doing = "charging an account"
 	keys := []string{c.keys.Holds(holdings[0].Account.Name)}
 	answer, err := script.Run(ctx, c.client, lua.Hold, doing, keys, c.holdArguments(holdings))
@@ -87,7 +87,7 @@ func (c *Charges) hold(ctx context.Context, holdings []holding) ([]Charge, error
 }
 
 // charge reads the answer for one hold, the four elements from the i-th on.
-func (h holding) charge(in *script.ReplyReader, i int, now time.Time) Charge {
+func (h holdPart) charge(in *script.ReplyReader, i int, now time.Time) Charge {
 	charge := Charge{At: h.At, Now: now}
 	switch status := in.Int(i); status {
 	case holdHeld:
@@ -108,7 +108,7 @@ func (h holding) charge(in *script.ReplyReader, i int, now time.Time) Charge {
 }
 
 // exceeded reads which of the two periods is used up.
-func (h holding) exceeded(in *script.ReplyReader, i int) counters.Usage {
+func (h holdPart) exceeded(in *script.ReplyReader, i int) counters.Usage {
 	used := in.Int(i + 1)
 	if in.Int(i+3) == exceededDay {
 		return h.usage(calendar.Day, h.day, used, h.Tier.MessagesPerDay)
@@ -117,14 +117,14 @@ func (h holding) exceeded(in *script.ReplyReader, i int) counters.Usage {
 }
 
 // dayUsage returns what is charged in the day; the zero Usage for -1.
-func (h holding) dayUsage(used int64) counters.Usage {
+func (h holdPart) dayUsage(used int64) counters.Usage {
 	if used < 0 {
 		return counters.Usage{}
 	}
 	return h.usage(calendar.Day, h.day, used, h.Tier.MessagesPerDay)
 }
 
-func (h holding) usage(period calendar.Period, stretch calendar.Stretch, used, limit int64) counters.Usage {
+func (h holdPart) usage(period calendar.Period, stretch calendar.Stretch, used, limit int64) counters.Usage {
 	return counters.Usage{
 		Counter: counters.Counter{Name: period.String(), Period: period, Limit: limit},
 		Used:    used, From: stretch.From, Until: stretch.Until,
@@ -143,7 +143,7 @@ func (c *Charge) refuse(usedUp counters.Usage) {
 }
 
 // holdArguments returns the arguments of lua/charge/hold.lua.
-func (c *Charges) holdArguments(holdings []holding) []any {
+func (c *Charges) holdArguments(holdings []holdPart) []any {
 	first := holdings[0]
 	percents, details := first.alert()
 	args := make([]any, 0, 11+2*len(holdings))
@@ -168,7 +168,7 @@ func (c *Charges) aheadOf(r Request, subject string) time.Duration {
 }
 
 // words spells a hold as an argument of the script, which keeps it. See readHold.
-func (h *holding) words() []byte {
+func (h *holdPart) words() []byte {
 	charged := ""
 	if h.chargeHour {
 		charged += "h"
@@ -205,7 +205,7 @@ func limitArgument(limit int64) any {
 
 // alert returns the percents of the day's quota at which the account's contact is
 // alerted, and the details of those notices, as words of a hold.
-func (h holding) alert() (percents string, details string) {
+func (h holdPart) alert() (percents string, details string) {
 	at := h.Tier.AlertAt
 	if at == nil {
 		at = policy.DefaultAlertAt()
@@ -225,4 +225,4 @@ func (h holding) alert() (percents string, details string) {
 }
 
 // alertZone returns the time zone in which the day ends.
-func (h holding) alertZone() string { return h.Account.ZoneAt(h.day.Until.Add(-time.Millisecond)) }
+func (h holdPart) alertZone() string { return h.Account.ZoneAt(h.day.Until.Add(-time.Millisecond)) }

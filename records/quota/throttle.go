@@ -34,8 +34,8 @@ func attemptOf(hold string) string {
 
 // throttleHolding returns the hold of a request's throttle, and takes a former charge of the
 // same throttle over.
-func (r Request) throttleHolding(attempt string, former charged) holding {
-	h := holding{
+func (r Request) throttleHolding(attempt string, former charged) holdPart {
+	h := holdPart{
 		Request: r, attempt: attempt + ofThrottle, hour: r.Throttle.Around(r.At), chargeHour: true, made: throttleHolds(r.Info),
 	}
 	h.Account = accounts.Account{Name: subjectOf(r.Throttle.Name)}
@@ -49,8 +49,8 @@ func (r Request) throttleHolding(attempt string, former charged) holding {
 }
 
 // formerHolding returns the hold that gives back what a message was charged for a throttle.
-func formerHolding(s messages.Info, attempt string, former charged, now time.Time) holding {
-	return holding{
+func formerHolding(s messages.Info, attempt string, former charged, now time.Time) holdPart {
+	return holdPart{
 		Request: Request{Account: accounts.Account{Name: subjectOf(former.throttle)}, User: s.User, ID: s.ID, Now: now},
 		attempt: attempt + ofFormer, backHour: former.period, made: throttleHolds(&s),
 	}

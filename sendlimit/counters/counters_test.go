@@ -115,7 +115,7 @@ func TestMoreThanALimitIsInvalid(t *testing.T) {
 	call.N = 3
 	require.Equal(t, []int64{3, 3}, c.used(c.accepted(call)), "nothing was charged before")
 
-	require.NoError(t, c.events.Set(t.Context(), counters.Event{Name: "submit", PerDay: 2}))
+	require.NoError(t, c.events.Set(t.Context(), counters.EventLimits{Name: "submit", PerDay: 2}))
 	_, err = c.counters.Count(t.Context(), counters.Request{Event: "submit", Key: "alice", N: 3})
 	require.EqualError(t, err, `n "3" is not allowed: it takes at most 2: counter day allows 2 per day`)
 }
@@ -251,7 +251,7 @@ func TestKeysOfCountersAreApart(t *testing.T) {
 	for _, key := range []string{"a", "a:m:2552728260000", "a:m", ":", "ü"} {
 		c.accepted(counters.Request{Key: key, At: now, Counters: naturalCounters(1, 1, 1)})
 	}
-	require.NoError(t, c.events.Set(t.Context(), counters.Event{Name: "submit", PerMinute: 1}))
+	require.NoError(t, c.events.Set(t.Context(), counters.EventLimits{Name: "submit", PerMinute: 1}))
 	c.accepted(counters.Request{Event: "submit", Key: "a", At: now, Counters: naturalCounters(1, 1, 1)})
 	c.accepted(counters.Request{Event: "login", Key: "a", At: now, Counters: naturalCounters(1, 1, 1)})
 }

@@ -18,8 +18,8 @@ import (
 )
 
 // alertingEvent allows 10 a day and alerts at 80 % and 100 %.
-func alertingEvent() counters.Event {
-	return counters.Event{
+func alertingEvent() counters.EventLimits {
+	return counters.EventLimits{
 		Name: "submit", PerMinute: 1000, PerDay: 10, AlertAt: []int{80, 100}, AlertTo: "ops@example.com",
 	}
 }
@@ -148,15 +148,15 @@ func TestManyCallersCrossAThresholdOfAnEvent(t *testing.T) {
 func TestAnEventAlertsOfItsLongestPeriod(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
-		event        counters.Event
+		event        counters.EventLimits
 		n            int64
 		since, until string
 		rule         string
 	}{
-		{counters.Event{PerMinute: 10, PerHour: 20}, 10, "", "", ""}, // the minute is full, the hour is not
-		{counters.Event{PerMinute: 20, PerHour: 20}, 16, "2050-11-22T11:00:00Z", "2050-11-22T12:00:00Z", "20/calendar_hour"},
-		{counters.Event{PerMinute: 20}, 16, "2050-11-22T11:11:00Z", "2050-11-22T11:12:00Z", "20/calendar_minute"},
-		{counters.Event{PerHour: 20, PerDay: 20, TimeZone: "Asia/Kolkata"}, 16, "2050-11-21T18:30:00Z", "2050-11-22T18:30:00Z", "20/calendar_day"},
+		{counters.EventLimits{PerMinute: 10, PerHour: 20}, 10, "", "", ""}, // the minute is full, the hour is not
+		{counters.EventLimits{PerMinute: 20, PerHour: 20}, 16, "2050-11-22T11:00:00Z", "2050-11-22T12:00:00Z", "20/calendar_hour"},
+		{counters.EventLimits{PerMinute: 20}, 16, "2050-11-22T11:11:00Z", "2050-11-22T11:12:00Z", "20/calendar_minute"},
+		{counters.EventLimits{PerHour: 20, PerDay: 20, TimeZone: "Asia/Kolkata"}, 16, "2050-11-21T18:30:00Z", "2050-11-22T18:30:00Z", "20/calendar_day"},
 	} {
 		c := newCounting(t)
 		row.event.Name, row.event.AlertAt, row.event.AlertTo = "submit", []int{80}, "ops@example.com"

@@ -18,9 +18,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Event says how often something may happen for each key, in each natural minute,
+// EventLimits says how often something may happen for each key, in each natural minute,
 // hour and day. A limit of zero means no limit.
-type Event struct {
+type EventLimits struct {
 	Name      string // 1 to 64 of a-z 0-9 _ -
 	PerMinute int64
 	PerHour   int64
@@ -37,7 +37,7 @@ type Event struct {
 }
 
 // Validate checks the event's bounds. The error is an *InvalidError.
-func (e Event) Validate() error {
+func (e EventLimits) Validate() error {
 	if err := checkEvent(e.Name); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (e Event) Validate() error {
 	return e.validateAlerts()
 }
 
-func (e Event) validateAlerts() error {
+func (e EventLimits) validateAlerts() error {
 	switch {
 	case len(e.AlertAt) == 0 && e.AlertTo != "":
 		return fault.Wrong("alert_at", "alert_at is required with alert_to: give percents of 1 to 100, such as 80 and 100")
@@ -79,7 +79,7 @@ func checkEvent(name string) error {
 
 // Counters returns the event's limits as counters with the names "minute", "hour"
 // and "day".
-func (e Event) Counters() []Counter {
+func (e EventLimits) Counters() []Counter {
 	var counters []Counter
 	add := func(p calendar.Period, limit int64) {
 		if limit > 0 {
@@ -94,7 +94,7 @@ func (e Event) Counters() []Counter {
 
 // String describes the limits: "60 per minute, 500 per day (Europe/Berlin)". Of an AlertTo
 // that is a URL it shows only the host.
-func (e Event) String() string {
+func (e EventLimits) String() string {
 	var words []string
 	for _, c := range e.Counters() {
 		words = append(words, c.String())
@@ -131,7 +131,7 @@ func NewEvents(client redis.Cmdable, prefix string) (*Events, error) {
 // another time zone periods begin at other times, and those count from zero. A key that a
 // lower limit brings to a percent of AlertAt raises its notice with its next call, also if
 // that is refused.
-func (s *Events) Set(ctx context.Context, e Event) error {
+func (s *Events) Set(ctx context.Context, e EventLimits) error {
 	const doing = "setting the limits of an event"
 	if err := e.Validate(); err != nil {
 		return err
@@ -177,21 +177,21 @@ func joinPercents(percents []int, separator string) string {
 }
 
 // Get returns an event; ok is false if it has no limits.
-func (s *Events) Get(ctx context.Context, name string) (e Event, ok bool, err error) {
+func (s *Events) Get(ctx context.Context, name string) (e EventLimits, ok bool, err error) {
 	const doing = "looking up an event"
 	if err := checkEvent(name); err != nil {
-		return Event{}, false, err
+		return EventLimits{}, false, err
 	}
 	fields, err := s.client.HGetAll(ctx, s.keys.Event(name)).Result()
 	if err != nil {
-		return Event{}, false, store.Explain(err, doing)
+		return EventLimits{}, false, store.Explain(err, doing)
 	}
 	if len(fields) == 0 {
-		return Event{}, false, nil
+		return EventLimits{}, false, nil
 	}
 	e, err = readEvent(name, fields)
 	if err != nil {
-		return Event{}, false, fmt.Errorf("%s: %w", doing, &fault.UnavailableError{
+		return EventLimits{}, false, fmt.Errorf("%s: %w", doing, &fault.UnavailableError{
 			Detail: fmt.Sprintf("the limits of event %q in the store can't be read: set them anew, or run the newer program that wrote them", name),
 			Err:    errors.New(err.Error()), // as of settings.Policies.Load
 		})
@@ -200,7 +200,7 @@ func (s *Events) Get(ctx context.Context, name string) (e Event, ok bool, err er
 }
 
 // List returns the events that have limits, by name.
-func (s *Events) List(ctx context.Context) ([]Event, error) {
+func (s *Events) List(ctx context.Context) ([]EventLimits, error) {
 	names, err := s.client.SMembers(ctx, s.keys.Events()).Result()
 	if err != nil {
 		return nil, store.Explain(err, "listing the events")
@@ -213,7 +213,7 @@ func (s *Events) List(ctx context.Context) ([]Event, error) {
 // "" for the first page, at most limit. Next is the name that the next page comes after,
 // "" if there are no more. A page may have fewer events, or none: limits that were removed
 // leave a name.
-func (s *Events) Page(ctx context.Context, after string, limit int) (events []Event, next string, err error) {
+func (s *Events) Page(ctx context.Context, after string, limit int) (events []EventLimits, next string, err error) {
 	names, err := s.client.SMembers(ctx, s.keys.Events()).Result()
 	if err != nil {
 		return nil, "", store.Explain(err, "listing the events")
@@ -224,8 +224,8 @@ func (s *Events) Page(ctx context.Context, after string, limit int) (events []Ev
 }
 
 // read returns those of the named events that have limits.
-func (s *Events) read(ctx context.Context, names []string) ([]Event, error) {
-	var events []Event
+func (s *Events) read(ctx context.Context, names []string) ([]EventLimits, error) {
+	var events []EventLimits
 	for _, name := range names {
 		e, ok, err := s.Get(ctx, name)
 		if err != nil {
@@ -254,12 +254,12 @@ func (s *Events) Remove(ctx context.Context, name string) (removed bool, err err
 
 var errEventFields = errors.New("not limits of natural periods")
 
-func readEvent(name string, fields map[string]string) (Event, error) {
-	e := Event{Name: name, TimeZone: fields[eventZone], AlertTo: fields[eventAlertTo]}
+func readEvent(name string, fields map[string]string) (EventLimits, error) {
+	e := EventLimits{Name: name, TimeZone: fields[eventZone], AlertTo: fields[eventAlertTo]}
 	for word := range strings.FieldsSeq(fields[eventAlertAt]) {
 		percent, err := strconv.Atoi(word)
 		if err != nil {
-			return Event{}, fmt.Errorf("alert of an event: %w", err)
+			return EventLimits{}, fmt.Errorf("alert of an event: %w", err)
 		}
 		e.AlertAt = append(e.AlertAt, percent)
 	}
@@ -267,7 +267,7 @@ func readEvent(name string, fields map[string]string) (Event, error) {
 	for ; len(words) >= 2; words = words[2:] {
 		limit, err := strconv.ParseInt(words[0], 10, 64)
 		if err != nil {
-			return Event{}, fmt.Errorf("limit of an event: %w", err)
+			return EventLimits{}, fmt.Errorf("limit of an event: %w", err)
 		}
 		switch words[1] {
 		case "-1":
@@ -277,11 +277,11 @@ func readEvent(name string, fields map[string]string) (Event, error) {
 		case "-3":
 			e.PerDay = limit
 		default:
-			return Event{}, errEventFields
+			return EventLimits{}, errEventFields
 		}
 	}
 	if len(words) > 0 {
-		return Event{}, errEventFields
+		return EventLimits{}, errEventFields
 	}
 	return e, e.Validate()
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-func (c counting) set(e counters.Event) {
+func (c counting) set(e counters.EventLimits) {
 	c.Helper()
 	require.NoError(c, c.events.Set(c.Context(), e))
 }
@@ -27,7 +27,7 @@ func TestAnEventsLimitsHoldFromTheNextCall(t *testing.T) {
 	require.Empty(t, d.Counters, "an event without limits is not limited")
 	require.Empty(t, d.Counter)
 
-	c.set(counters.Event{Name: "submit", PerMinute: 2, PerDay: 9})
+	c.set(counters.EventLimits{Name: "submit", PerMinute: 2, PerDay: 9})
 	d = c.accepted(call)
 	require.Equal(t, []counters.Usage{
 		{
@@ -42,7 +42,7 @@ func TestAnEventsLimitsHoldFromTheNextCall(t *testing.T) {
 	c.accepted(call)
 	require.Equal(t, "minute", c.refused(call).Counter)
 
-	c.set(counters.Event{Name: "submit", PerMinute: 3})
+	c.set(counters.EventLimits{Name: "submit", PerMinute: 3})
 	require.Equal(t, []int64{3}, c.used(c.accepted(call)), "what was counted stays counted")
 	c.refused(call)
 
@@ -69,7 +69,7 @@ func TestPeriodsFollowTheZoneOfTheEvent(t *testing.T) {
 		{"Asia/Kolkata", "2050-11-23T18:30:00Z"},
 		{"UTC", "2050-11-23T00:00:00Z"},
 	} {
-		c.set(counters.Event{Name: "submit", PerDay: 99, TimeZone: row.zone})
+		c.set(counters.EventLimits{Name: "submit", PerDay: 99, TimeZone: row.zone})
 		for _, counters := range []*counters.Counters{c.counters, other} {
 			c.counters = counters
 			d := c.accepted(call)
@@ -94,16 +94,16 @@ func TestEventsAreListedByName(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, events)
 
-	submit := counters.Event{Name: "submit", PerMinute: 60, PerHour: 100, PerDay: 500, TimeZone: "Europe/Berlin"}
-	login := counters.Event{Name: "login", PerHour: 5, AlertAt: []int{80, 100}, AlertTo: "https://example.com/alerts/secret"}
+	submit := counters.EventLimits{Name: "submit", PerMinute: 60, PerHour: 100, PerDay: 500, TimeZone: "Europe/Berlin"}
+	login := counters.EventLimits{Name: "login", PerHour: 5, AlertAt: []int{80, 100}, AlertTo: "https://example.com/alerts/secret"}
 	c.set(submit)
 	c.set(login)
-	c.set(counters.Event{Name: "gone", PerHour: 5})
+	c.set(counters.EventLimits{Name: "gone", PerHour: 5})
 	_, err = c.events.Remove(t.Context(), "gone")
 	require.NoError(t, err)
 	events, err = c.events.List(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []counters.Event{login, submit}, events)
+	require.Equal(t, []counters.EventLimits{login, submit}, events)
 	require.Equal(t, "60 per minute, 100 per hour, 500 per day (Europe/Berlin)", submit.String())
 	require.Equal(t, "5 per hour, alerts at 80, 100 % to https://example.com/…", login.String())
 
@@ -123,7 +123,7 @@ func TestEventsAreListedByName(t *testing.T) {
 func TestEventsThatAreInvalid(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
-	for want, e := range map[string]counters.Event{
+	for want, e := range map[string]counters.EventLimits{
 		`event "" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`:                          {PerDay: 1},
 		`event "a}b" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`:                       {Name: "a}b", PerDay: 1},
 		`event e has no limit: give at least one, per minute, per hour or per day`:                  {Name: "e"},
@@ -196,7 +196,7 @@ func TestCountersWithoutAStore(t *testing.T) {
 	_, listing := events.List(t.Context())
 	for _, err := range []error{
 		counting, removing, looking, listing,
-		limits.GiveBack(t.Context(), call), events.Set(t.Context(), counters.Event{Name: "e", PerDay: 1}),
+		limits.GiveBack(t.Context(), call), events.Set(t.Context(), counters.EventLimits{Name: "e", PerDay: 1}),
 	} {
 		require.ErrorAs(t, err, new(*fault.UnavailableError))
 	}
@@ -210,7 +210,7 @@ func TestPagesOfEvents(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
 	for _, name := range []string{"c", "a", "b"} {
-		c.set(counters.Event{Name: name, PerDay: 1})
+		c.set(counters.EventLimits{Name: name, PerDay: 1})
 	}
 	_, err := c.events.Remove(t.Context(), "b")
 	require.NoError(t, err)

@@ -55,7 +55,7 @@ func ExampleEvents() {
 	}
 	login := counters.Request{Event: "login", Key: "192.0.2.7"}
 	for _, limit := range []int64{1, 2} {
-		if err := events.Set(context.Background(), counters.Event{Name: "login", PerDay: limit}); err != nil {
+		if err := events.Set(context.Background(), counters.EventLimits{Name: "login", PerDay: limit}); err != nil {
 			panic(err)
 		}
 		for range 2 {

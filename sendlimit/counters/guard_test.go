@@ -24,7 +24,7 @@ func newCounters(t *testing.T) (limits *counters.Counters, setTime func(time.Tim
 	server.SetTime(story.At("2050-11-22T11:11:11.250Z"))
 	events, err := counters.NewEvents(client, "")
 	require.NoError(t, err)
-	require.NoError(t, events.Set(t.Context(), counters.Event{Name: "submit", PerMinute: 2, PerDay: 500}))
+	require.NoError(t, events.Set(t.Context(), counters.EventLimits{Name: "submit", PerMinute: 2, PerDay: 500}))
 	limits, err = counters.New(client, "")
 	require.NoError(t, err)
 	return limits, server.SetTime

@@ -15,7 +15,7 @@ import (
 // valid, except that N may be above a limit. Their At must be set. The model is
 // not safe for concurrent use.
 type CountersModel struct {
-	events  map[string]counters.Event
+	events  map[string]counters.EventLimits
 	counted map[string][]countedCall // by event, key and counter
 	windows map[string]span          // the last window of a counter, by the same key
 }
@@ -27,14 +27,14 @@ type countedCall struct{ from, n int64 }
 // NewCountersModel returns a model of an empty store.
 func NewCountersModel() *CountersModel {
 	return &CountersModel{
-		events:  make(map[string]counters.Event),
+		events:  make(map[string]counters.EventLimits),
 		counted: make(map[string][]countedCall),
 		windows: make(map[string]span),
 	}
 }
 
 // Set sets an event's limits.
-func (m *CountersModel) Set(e counters.Event) { m.events[e.Name] = e }
+func (m *CountersModel) Set(e counters.EventLimits) { m.events[e.Name] = e }
 
 // Remove removes an event's limits. It reports whether there were any.
 func (m *CountersModel) Remove(name string) bool {

@@ -188,7 +188,7 @@ func (h *countersHistory) passTime(t *rapid.T) {
 
 func (h *countersHistory) setEvent(t *rapid.T) {
 	limit := func(name string) int64 { return int64(rapid.IntRange(0, 6).Draw(t, name)) }
-	e := counters.Event{
+	e := counters.EventLimits{
 		Name: h.drawEvent(t), PerMinute: limit("minute"), PerHour: limit("hour"), PerDay: 1 + limit("day"),
 		TimeZone: rapid.SampledFrom(historyZones).Draw(t, "zone"),
 	}

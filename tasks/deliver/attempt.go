@@ -46,13 +46,13 @@ func (a *attempt) run(ctx context.Context, to []recipient) {
 	}
 	ends := make([]func(), len(to))
 	if len(to) == 1 {
-		a.runLine(ctx, a.answers, ends)
+		a.runChannel(ctx, a.answers, ends)
 	} else {
 		// Recipients of one channel follow each other: those without devices come first, and
 		// one slot of the channel is for all devices of the message.
 		var running sync.WaitGroup
-		for _, l := range a.h.Lines {
-			running.Go(func() { a.runLine(ctx, a.answers, ends, l) })
+		for _, l := range a.h.PacedChannels {
+			running.Go(func() { a.runChannel(ctx, a.answers, ends, l) })
 		}
 		running.Wait()
 	}
@@ -63,19 +63,19 @@ func (a *attempt) run(ctx context.Context, to []recipient) {
 	}
 }
 
-// runLine asks the provider of one channel, for all recipients of only; without one for the
+// runChannel asks the provider of one channel, for all recipients of only; without one for the
 // single recipient.
-func (a *attempt) runLine(ctx context.Context, answers []answer, ends []func(), only ...*Line) {
+func (a *attempt) runChannel(ctx context.Context, answers []answer, ends []func(), only ...*PacedChannel) {
 	var mine []int
 	for i := range answers {
-		if len(only) == 0 || answers[i].line == only[0] {
+		if len(only) == 0 || answers[i].channel == only[0] {
 			mine = append(mine, i)
 		}
 	}
 	if len(mine) == 0 {
 		return
 	}
-	l := answers[mine[0]].line
+	l := answers[mine[0]].channel
 	if wait, reason := a.closed(ctx, l, suspects(answers, mine)); wait > 0 {
 		for _, i := range mine {
 			answers[i].wait, answers[i].reason = wait, reason
@@ -106,7 +106,7 @@ func suspects(answers []answer, of []int) bool {
 
 // closed returns for how long a message has to wait, as a channel is stopped or has no free
 // slot. If it has not to wait, it has a slot. A message to suspects is no probe.
-func (a *attempt) closed(ctx context.Context, l *Line, suspects bool) (wait time.Duration, reason string) {
+func (a *attempt) closed(ctx context.Context, l *PacedChannel, suspects bool) (wait time.Duration, reason string) {
 	now := a.h.Clock.Now()
 	if wait, stopped := l.Stopped(now); stopped {
 		if suspects || !a.h.Channels.MayProbe(ctx, l.Channel, a.of()) {
@@ -128,7 +128,7 @@ const (
 
 // ask asks the provider of one recipient. It returns what to call once the result is stored.
 func (a *attempt) ask(ctx context.Context, to *answer) (end func()) {
-	h, l := a.h, to.line
+	h, l := a.h, to.channel
 	if to.device != nil {
 		if wait := l.DevicePaused(to.device.Address, h.Clock.Local()); wait > 0 {
 			to.wait, to.reason = wait, reasonPaced
@@ -158,7 +158,7 @@ func (a *attempt) notification(to recipient) notifier.Notification {
 		Title: c.Title, Body: c.Body, Data: c.Data,
 		Campaign: a.claim.Campaign, Metadata: message.DecodeMetadata(a.claim.Metadata),
 		Image: c.Image, ClickURL: c.ClickURL, Sound: c.Sound, Badge: c.Badge,
-		Priority: notifier.Priority(c.Priority), CollapseKey: c.CollapseKey, Override: c.Channels[to.line.Name],
+		Priority: notifier.Priority(c.Priority), CollapseKey: c.CollapseKey, Override: c.Channels[to.channel.Name],
 		ExpiresAt: a.claim.ExpiresAt,
 		SendAt:    promised(a.claim), RequestedAt: a.claim.RequestedAt, Attempt: a.claim.Attempt,
 		IdempotencyKey: notifier.IdempotencyKey(a.claim.Account, a.d.User, a.d.ID),

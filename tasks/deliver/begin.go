@@ -13,7 +13,7 @@ import (
 // takes long enough to make one of them too old. What holds up the machine after that makes the
 // call arrive later, as the way to the provider does.
 func (a *attempt) begin(ctx context.Context, to *answer) (began time.Time, wait time.Duration) {
-	h, l := a.h, to.line
+	h, l := a.h, to.channel
 	waiting := !l.Pacer.free() || !h.Pacer.free()
 	ofChannel, err := l.Pacer.pass(ctx, h.Stopping, a.d.Origin)
 	for range renewals {

@@ -76,7 +76,7 @@ func (a *attempt) log(ctx context.Context, s messages.Settlement, retry *sendlim
 	}
 	for _, to := range a.answers {
 		if to.sent && to.state != messages.DeviceDelivered {
-			a.h.Logger.WarnContext(ctx, "a delivery failed", "channel", to.line.Name, "reason", to.result.Reason,
+			a.h.Logger.WarnContext(ctx, "a delivery failed", "channel", to.channel.Name, "reason", to.result.Reason,
 				"attempt", a.claim.Attempt, "final", retry == nil, "error", to.result.Err)
 		}
 	}

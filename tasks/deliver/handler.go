@@ -29,34 +29,34 @@ import (
 // Handler handles delivery tasks: it waits for the task's time, claims the message,
 // delivers it and settles the result.
 type Handler struct {
-	Policies    *rules.Policies
-	Gate        *messages.Gate // judges by the Rules of Policies
-	Records     *messages.Records
-	Queue       *queue.Queue
-	Timers      *queue.Timers
-	Pacer       *Pacer
-	Pauses      *Pauses
-	Clock       *storeclock.Clocks
-	Channels    *channels.Set
-	Lines       []*Line // of the channels
-	Devices     *devices.Store
-	Retries     retry.Policy
-	OnUncertain OnUncertain
-	PushTimeout time.Duration
-	ExpireAfter time.Duration // of a message that has no expiry of its own
-	Tolerance   time.Duration // how late a message may be sent without being judged anew
-	Margin      time.Duration // how much longer than PushTimeout a lease lasts
-	Slots       *Slots        // one per running delivery
-	Activity    *activity.Log
-	Stopping    chan struct{} // closed when no new work may begin
-	Ended       chan struct{} // closed when the worker no longer waits for running work
-	Metrics     *metrics.Metrics
-	Tracer      tracing.Tracer
-	Logger      *slog.Logger
-	toldUnknown atomic.Pointer[time.Time] // when tellUnknown logged
-	toldMissing onceAMinute
-	looked      atomic.Int64 // when stoppedAll let a message through, Unix ms by the local clock
-	away        awayPartitions
+	Policies      *rules.Policies
+	Gate          *messages.Gate // judges by the Rules of Policies
+	Records       *messages.Records
+	Queue         *queue.Queue
+	Timers        *queue.Timers
+	Pacer         *Pacer
+	Pauses        *Pauses
+	Clock         *storeclock.Clocks
+	Channels      *channels.Set
+	PacedChannels []*PacedChannel // of the channels
+	Devices       *devices.Store
+	Retries       retry.Policy
+	OnUncertain   OnUncertain
+	PushTimeout   time.Duration
+	ExpireAfter   time.Duration // of a message that has no expiry of its own
+	Tolerance     time.Duration // how late a message may be sent without being judged anew
+	Margin        time.Duration // how much longer than PushTimeout a lease lasts
+	Slots         *Slots        // one per running delivery
+	Activity      *activity.Log
+	Stopping      chan struct{} // closed when no new work may begin
+	Ended         chan struct{} // closed when the worker no longer waits for running work
+	Metrics       *metrics.Metrics
+	Tracer        tracing.Tracer
+	Logger        *slog.Logger
+	toldUnknown   atomic.Pointer[time.Time] // when tellUnknown logged
+	toldMissing   onceAMinute
+	looked        atomic.Int64 // when stoppedAll let a message through, Unix ms by the local clock
+	away          awayPartitions
 }
 
 // heldEarly is how much earlier than the queue's lead a task may come and wait here. An

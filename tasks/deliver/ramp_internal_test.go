@@ -58,7 +58,7 @@ func TestNoRampWithoutAPace(t *testing.T) {
 // A channel takes those that are put back one after another, and at some time at last.
 func TestPutBackOneAfterAnother(t *testing.T) {
 	t.Parallel()
-	l, now := &Line{}, time.Date(2051, time.July, 12, 11, 11, 11, 0, time.UTC)
+	l, now := &PacedChannel{}, time.Date(2051, time.July, 12, 11, 11, 11, 0, time.UTC)
 	for i := range 100 {
 		require.Equal(t, 2*time.Second+time.Duration(i)*time.Second/10, l.putBack(now, 2*time.Second, time.Second/10))
 	}

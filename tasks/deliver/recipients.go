@@ -12,14 +12,14 @@ import (
 
 // recipient is where one message goes in one attempt: a device, or a channel without devices.
 type recipient struct {
-	line   *Line
-	device *devices.Device // nil for a channel without devices
+	channel *PacedChannel
+	device  *devices.Device // nil for a channel without devices
 }
 
 // id returns what Progress calls the recipient.
 func (r recipient) id() string {
 	if r.device == nil {
-		return "@" + r.line.Name // no id of a device begins so
+		return "@" + r.channel.Name // no id of a device begins so
 	}
 	return r.device.ID
 }
@@ -32,9 +32,9 @@ func (h *Handler) recipients(ctx context.Context, claim messages.Claim, to *mess
 			all = append(all, r)
 		}
 	}
-	for _, l := range h.Lines {
+	for _, l := range h.PacedChannels {
 		if !l.HasDevices && (to == nil || to.App == "" && to.Device == "" && (to.Channel == "" || to.Channel == l.Name)) {
-			add(recipient{line: l})
+			add(recipient{channel: l})
 		}
 	}
 	list, err := devices.Decode(claim.Devices)
@@ -46,8 +46,8 @@ func (h *Handler) recipients(ctx context.Context, claim messages.Claim, to *mess
 		if !d.For(claim.Account) || to != nil && !isFor(*to, d) {
 			continue
 		}
-		if l := h.lineOf(d.Channel); l != nil {
-			add(recipient{line: l, device: d})
+		if l := h.channelOf(d.Channel); l != nil {
+			add(recipient{channel: l, device: d})
 		} else if h.toldMissing.again(h.Clock.Local()) {
 			h.Logger.WarnContext(ctx, "users have devices of a channel that this worker does not have: nothing is sent to them",
 				"channel", d.Channel)
@@ -62,9 +62,9 @@ func isFor(to message.Target, d *devices.Device) bool {
 		(to.Device == "" || to.Device == d.ID)
 }
 
-// lineOf returns the channel with devices of a name; nil if there is none.
-func (h *Handler) lineOf(channel string) *Line {
-	for _, l := range h.Lines {
+// channelOf returns the channel with devices of a name; nil if there is none.
+func (h *Handler) channelOf(channel string) *PacedChannel {
+	for _, l := range h.PacedChannels {
 		if l.HasDevices && l.Name == channel {
 			return l
 		}

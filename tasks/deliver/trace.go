@@ -47,9 +47,9 @@ func (a *attempt) traceResult(ctx context.Context, s messages.Settlement, held b
 
 // notify asks the provider of one recipient, with a call that has begun.
 func (a *attempt) notify(ctx context.Context, to recipient, began time.Time) notifier.Result {
-	ctx, span := tracing.Push(ctx, to.line.Name, began)
+	ctx, span := tracing.Push(ctx, to.channel.Name, began)
 	defer span.End()
-	result := to.line.Notifier.Notify(ctx, a.notification(to))
+	result := to.channel.Notifier.Notify(ctx, a.notification(to))
 	if span.Recording() {
 		span.Result(result.Status.String(), string(result.Reason), result.Status != notifier.Delivered)
 	}

@@ -16,7 +16,7 @@ import (
 func (a *attempt) judge() {
 	now := a.h.Clock.Now()
 	var gone []devices.Gone
-	var lines []*Line
+	var paced []*PacedChannel
 	for i := range a.answers {
 		to := &a.answers[i]
 		if !to.sent {
@@ -37,20 +37,20 @@ func (a *attempt) judge() {
 				to.state = messages.DeviceFailed
 			} else if a.gone(to, now) {
 				gone = append(gone, devices.Gone{ID: to.device.ID, Address: to.device.Address, Since: to.result.GoneSince})
-				lines = append(lines, to.line)
+				paced = append(paced, to.channel)
 			}
 		case notifier.Refused:
 			a.refused(to, now)
 		case notifier.Permanent:
 			to.state = messages.DeviceFailed
 			if to.device != nil {
-				to.line.Rejected(to.device.Address)
+				to.channel.Rejected(to.device.Address)
 			}
 		}
 		a.pause(to)
 	}
 	if len(gone) > 0 {
-		a.later(func(ctx context.Context) { a.h.removeGone(ctx, a.d.User, gone, lines) })
+		a.later(func(ctx context.Context) { a.h.removeGone(ctx, a.d.User, gone, paced) })
 	}
 }
 
@@ -60,15 +60,15 @@ func (a *attempt) later(f func(context.Context)) { a.after = append(a.after, f) 
 // count counts an answer by its channel.
 func (a *attempt) count(to *answer) {
 	if to.result.Status == notifier.Delivered {
-		a.h.Metrics.ChannelDelivered(to.line.Name)
+		a.h.Metrics.ChannelDelivered(to.channel.Name)
 		return
 	}
-	a.h.Metrics.ChannelFailed(to.line.Name, string(to.result.Reason))
+	a.h.Metrics.ChannelFailed(to.channel.Name, string(to.result.Reason))
 }
 
 // accepted notes a success of a device and its channel.
 func (a *attempt) accepted(to *answer, now time.Time) {
-	l, address := to.line, ""
+	l, address := to.channel, ""
 	if to.device != nil {
 		address = to.device.Address
 	}
@@ -119,10 +119,10 @@ func (a *attempt) failed(to *answer) {
 
 // refused judges an answer that refuses us. It counts only if the message is known to be at fault.
 func (a *attempt) refused(to *answer, now time.Time) {
-	refusal := to.line.Refused(a.of(), now)
+	refusal := to.channel.Refused(a.of(), now)
 	switch {
 	case refusal.Stop:
-		to.wait = a.stop(to.line, channels.Stop{Reason: stopReason(to.result.Reason), Detail: detail(to.result)})
+		to.wait = a.stop(to.channel, channels.Stop{Reason: stopReason(to.result.Reason), Detail: detail(to.result)})
 	case refusal.Own:
 		a.failed(to)
 	default:
@@ -138,7 +138,7 @@ func (a *attempt) of() channels.Sent {
 // gone judges a device that its provider calls gone, and reports whether it is to be removed.
 func (a *attempt) gone(to *answer, now time.Time) bool {
 	id := to.device.ID
-	what, wait := to.line.Gone(a.of(), id, to.device.Address, now)
+	what, wait := to.channel.Gone(a.of(), id, to.device.Address, now)
 	switch what {
 	case channels.Remove:
 		to.state = messages.DeviceGone
@@ -147,11 +147,11 @@ func (a *attempt) gone(to *answer, now time.Time) bool {
 		to.state = messages.DeviceGone
 	case channels.Trip:
 		to.wait = wait
-		a.stop(to.line, channels.Stop{Reason: channels.Brake, Detail: "its provider calls all devices gone; the last reason is " + to.reason})
+		a.stop(to.channel, channels.Stop{Reason: channels.Brake, Detail: "its provider calls all devices gone; the last reason is " + to.reason})
 	case channels.Hold:
 		to.wait = wait
 	}
-	a.h.Metrics.DeviceKept(to.line.Name)
+	a.h.Metrics.DeviceKept(to.channel.Name)
 	if !to.device.Suspect {
 		a.later(func(ctx context.Context) {
 			if _, err := a.h.Devices.MarkSuspect(ctx, a.d.User, []string{id}); err != nil {
@@ -163,7 +163,7 @@ func (a *attempt) gone(to *answer, now time.Time) bool {
 }
 
 // stop stops a channel, and returns for how long the message waits.
-func (a *attempt) stop(l *Line, why channels.Stop) time.Duration {
+func (a *attempt) stop(l *PacedChannel, why channels.Stop) time.Duration {
 	a.later(a.h.Channels.Stop(l.Channel, why))
 	wait, _ := l.Stopped(a.h.Clock.Now())
 	return max(wait, refusedWait)
@@ -172,28 +172,28 @@ func (a *attempt) stop(l *Line, why channels.Stop) time.Duration {
 // pause lets wait what an answer asks to.
 func (a *attempt) pause(to *answer) {
 	if to.result.Status == notifier.SlowDown {
-		a.h.Metrics.ChannelPaused(to.line.Name, to.result.Pause.String())
+		a.h.Metrics.ChannelPaused(to.channel.Name, to.result.Pause.String())
 	}
 	switch {
-	case pausesAll(to.result) && to.line.slots == nil:
+	case pausesAll(to.result) && to.channel.slots == nil:
 		a.later(a.h.Pacer.pause(to.result.RetryAfter))
 	case pausesAll(to.result):
-		a.later(to.line.Pacer.pause(to.result.RetryAfter))
+		a.later(to.channel.Pacer.pause(to.result.RetryAfter))
 	case to.result.Pause == notifier.PauseDevice && to.device != nil:
-		to.line.PauseDevice(to.device.Address, a.h.Clock.Local().Add(min(to.result.RetryAfter, longestPause)))
+		to.channel.PauseDevice(to.device.Address, a.h.Clock.Local().Add(min(to.result.RetryAfter, longestPause)))
 	}
 }
 
 // removeGone removes devices that their providers know no more.
-func (h *Handler) removeGone(ctx context.Context, user string, gone []devices.Gone, lines []*Line) {
+func (h *Handler) removeGone(ctx context.Context, user string, gone []devices.Gone, paced []*PacedChannel) {
 	removed, err := h.Devices.RemoveGone(ctx, user, gone)
 	if err != nil {
 		h.Logger.DebugContext(ctx, "devices that are gone stay until the next message, or in their account's count", "error", err)
 	}
 	for i, g := range gone {
 		if slices.Contains(removed, g.ID) {
-			h.Metrics.DevicesRemoved(lines[i].Name, string(notifier.ReasonGone), 1)
-			h.Logger.InfoContext(ctx, "removed a device that its provider knows no more", "channel", lines[i].Name, "device", g.ID)
+			h.Metrics.DevicesRemoved(paced[i].Name, string(notifier.ReasonGone), 1)
+			h.Logger.InfoContext(ctx, "removed a device that its provider knows no more", "channel", paced[i].Name, "device", g.ID)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // aim is the wanted place of a message.
-type aim struct {
+type target struct {
 	at      time.Time // whose hour and day are charged
 	present bool      // at is now
 	from    time.Time // where a shift begins to search; zero means the send time
@@ -17,15 +17,15 @@ type aim struct {
 
 // aimAt returns the wanted place for a requested time. Zero means now, and so does a time
 // that is past by at most policy.Grace.
-func aimAt(asked, now time.Time) aim {
+func targetAt(asked, now time.Time) target {
 	if asked.IsZero() || asked.Before(now) && now.Sub(asked) <= policy.Grace {
-		return aim{at: now, present: true}
+		return target{at: now, present: true}
 	}
-	return aim{at: asked}
+	return target{at: asked}
 }
 
 // triesAfter returns 0 if a shift went on to a later place, and else 1.
-func (a aim) triesAfter(before aim) int {
+func (a target) triesAfter(before target) int {
 	if a.from.Equal(a.at) && a.at.After(before.at) {
 		return 0
 	}
@@ -34,14 +34,14 @@ func (a aim) triesAfter(before aim) int {
 
 // again returns the place to try for a message that got none under a hold that did not cover
 // it, or whose time has become free. It returns again false if the time was refused.
-func (a aim) again(r sendlimit.Request, d sendlimit.Decision) (next aim, again bool) {
+func (a target) again(r sendlimit.Request, d sendlimit.Decision) (next target, again bool) {
 	switch {
 	case d.Code == fault.CodeHoldOver:
 		return a, true
 	case d.Code == fault.CodeOutsideHold:
-		return aim{at: d.At, present: !d.At.After(d.Now), from: a.from}, true
+		return target{at: d.At, present: !d.At.After(d.Now), from: a.from}, true
 	case d.Code == fault.CodeSendLimit && len(d.Violations) == 0: // what was in the way is gone
-		return aimAt(r.At, d.Now), true
+		return targetAt(r.At, d.Now), true
 	}
-	return aim{}, false
+	return target{}, false
 }

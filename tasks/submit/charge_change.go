@@ -135,7 +135,7 @@ func (c *chargedChange) holdMove(to time.Time) hold {
 		if err := c.stands(ctx, s); err != nil {
 			return quota.Charge{}, nil, err
 		}
-		place := aimAt(to, c.clock.OfUser(s.User).Now())
+		place := targetAt(to, c.clock.OfUser(s.User).Now())
 		for range chargeTries {
 			request, free := c.charge, c.free()
 			request.Throttle, request.At, request.Present = free.throttle(), place.at, place.present
@@ -152,7 +152,7 @@ func (c *chargedChange) holdMove(to time.Time) hold {
 				// The search has found that another policy is the user's.
 			case charge.Code == fault.CodeHoldOver:
 			case to.IsZero() || charge.Now.Sub(to) <= policy.Grace:
-				place = aimAt(to, charge.Now) // the store's clock is in another hour
+				place = targetAt(to, charge.Now) // the store's clock is in another hour
 			case to.Equal(s.SendAt) && c.edit != nil: // without a call of the script nothing is edited
 				return charge, &sendlimit.Decision{Code: fault.CodeEdited, At: to, Now: charge.Now}, nil
 			case to.Equal(s.SendAt):

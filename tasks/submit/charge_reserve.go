@@ -37,7 +37,7 @@ func mayArrive(d sendlimit.Decision, took time.Duration) bool {
 }
 
 // judges decides about a charged message: the timeline, or a copy of it.
-type judges interface {
+type reserver interface {
 	finder
 	Reserve(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error)
 	Check(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error)
@@ -47,7 +47,7 @@ type judges interface {
 type chargedReserve struct {
 	holder
 
-	judge judges
+	judge reserver
 	rules *sendlimit.Rules // those of judge
 	payer payers.Payer     // without a name if there is no account
 	clock *storeclock.Clock
@@ -80,14 +80,14 @@ func dayOf(charge quota.Charge, kept bool) *message.DayQuota {
 
 type openHold struct {
 	sendlimit.Hold
-	aim
+	target
 }
 
 // reserve charges the account for the hour and the day of the send time, and the throttle
 // for its period, and takes the place. The charge of a refused message is given back. A
 // shift tries one period after another until one has room and a free time.
 func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error) {
-	to := aimAt(r.At, c.clock.Now())
+	to := targetAt(r.At, c.clock.Now())
 	c.refused, c.charged, c.kept = quota.Charge{}, quota.Charge{}, false
 	for tries := 0; tries < chargeTries; {
 		hold, refused, err := c.hold(ctx, r, &to)
@@ -95,7 +95,7 @@ func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request) (send
 			return sendlimit.Decision{}, err
 		}
 		if refused.Code == fault.CodeOutsideHold && (r.At.IsZero() || refused.Now.Sub(r.At) <= policy.Grace) {
-			to = aimAt(r.At, refused.Now) // the store's clock is in another hour
+			to = targetAt(r.At, refused.Now) // the store's clock is in another hour
 			tries++
 			continue
 		}
@@ -151,10 +151,10 @@ func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request) (send
 // hold charges the account and the throttle for a place, or returns the open hold and its
 // place. Without both it returns the zero Hold.
 func (c *chargedReserve) hold(
-	ctx context.Context, r sendlimit.Request, to *aim,
+	ctx context.Context, r sendlimit.Request, to *target,
 ) (held sendlimit.Hold, refused quota.Charge, err error) {
 	if open := c.open; open != nil {
-		c.open, *to = nil, open.aim
+		c.open, *to = nil, open.target
 		return open.Hold, refused, nil
 	}
 	c.asked = c.rules.Throttle(r.User, r.Category)
@@ -177,18 +177,18 @@ func (c *chargedReserve) hold(
 // answer for its id, a time that is past or in quiet hours, or a blocked user. A rule that the
 // message would break, and a full day, come after.
 func (c *chargedReserve) chargeRefused(
-	ctx context.Context, r sendlimit.Request, to aim, refused quota.Charge,
-) (next aim, d sendlimit.Decision, err error) {
+	ctx context.Context, r sendlimit.Request, to target, refused quota.Charge,
+) (next target, d sendlimit.Decision, err error) {
 	d, err = c.judge.Check(ctx, r)
 	first := d.Replayed || !d.Allowed && (!d.Code.Shiftable() || d.Code == fault.CodeQuietHours)
 	switch {
 	case err != nil:
-		return aim{}, d, err
+		return target{}, d, err
 	case first:
 		d, err = c.free(r).complete(ctx, d)
-		return aim{}, d, err
+		return target{}, d, err
 	case !refused.Code.Shiftable(): // the store's clocks do not agree
-		return aim{}, sendlimit.Decision{}, errContended("charging an account")
+		return target{}, sendlimit.Decision{}, errContended("charging an account")
 	case c.rules.Throttle(r.User, r.Category) != c.asked:
 		return to, d, nil // the check has found that another policy is the user's
 	}
@@ -201,17 +201,17 @@ func (c *chargedReserve) chargeRefused(
 }
 
 // goOn returns the place to which a shift goes on after a refusal, or completes the refusal.
-func (c *chargedReserve) goOn(ctx context.Context, r sendlimit.Request, d sendlimit.Decision) (aim, sendlimit.Decision, error) {
+func (c *chargedReserve) goOn(ctx context.Context, r sendlimit.Request, d sendlimit.Decision) (target, sendlimit.Decision, error) {
 	var err error
 	free := c.free(r)
 	if d.NextFree, err = free.next(ctx, d); err != nil {
-		return aim{}, d, err
+		return target{}, d, err
 	}
 	if !d.NextFree.IsZero() && c.shifts(r) && (r.ShiftUntil.IsZero() || !d.NextFree.After(r.ShiftUntil)) {
-		return aim{at: d.NextFree, from: d.NextFree}, d, nil
+		return target{at: d.NextFree, from: d.NextFree}, d, nil
 	}
 	d.PreviousFree, err = free.previous(ctx, d)
-	return aim{}, d, err
+	return target{}, d, err
 }
 
 // shifts reports whether a request takes another time than the one that it asks for.

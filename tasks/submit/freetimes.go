@@ -97,7 +97,7 @@ func (f freeTimes) throttle() policy.NamedThrottle {
 func chargeDecision(asked time.Time, refused quota.Charge) sendlimit.Decision {
 	d := sendlimit.Decision{Code: refused.Code, At: refused.At, Now: refused.Now}
 	if d.At.Equal(asked) {
-		d.At = aimAt(asked, refused.Now).at
+		d.At = targetAt(asked, refused.Now).at
 	}
 	if !asked.IsZero() && !d.At.Equal(asked) {
 		d.RequestedAt = asked

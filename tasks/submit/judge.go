@@ -14,7 +14,7 @@ import (
 )
 
 // judged is what judging a message returns beside its outcome.
-type judged struct {
+type judgement struct {
 	generation string
 	content    int // bytes
 	decision   sendlimit.Decision
@@ -25,13 +25,13 @@ type judged struct {
 func (s *Submitter) judge(
 	ctx context.Context, m message.Message, t *sendlimit.Timeline,
 	reserve func(context.Context, sendlimit.Request) (sendlimit.Decision, error),
-) (message.Outcome, judged) {
+) (message.Outcome, judgement) {
 	request, err := s.request(m)
 	if err != nil {
-		return message.InvalidOutcome(err, m), judged{}
+		return message.InvalidOutcome(err, m), judgement{}
 	}
 	if request.Share, err = s.charger.share(ctx, m.Account); err != nil {
-		return message.Outcome{}, judged{err: err}
+		return message.Outcome{}, judgement{err: err}
 	}
 	return s.judgeRequest(ctx, m, request, t, reserve)
 }
@@ -40,13 +40,13 @@ func (s *Submitter) judge(
 func (s *Submitter) judgeRequest(
 	ctx context.Context, m message.Message, request sendlimit.Request, t *sendlimit.Timeline,
 	reserve func(context.Context, sendlimit.Request) (sendlimit.Decision, error),
-) (message.Outcome, judged) {
+) (message.Outcome, judgement) {
 	// A message that does not fit its devices' channels, or has expired, would never be sent, and
 	// a full store accepts nothing more.
 	// Check still finds an earlier answer for its id, which comes first.
 	unfit, err := s.channels.checkDevices(ctx, m, request)
 	if err != nil {
-		return message.Outcome{}, judged{err: err}
+		return message.Outcome{}, judgement{err: err}
 	}
 	expired := !m.ExpiresAt.IsZero() && !m.ExpiresAt.After(s.clock.OfUser(m.User).Now())
 	full := s.capacity.refusal(ctx)
@@ -57,22 +57,22 @@ func (s *Submitter) judgeRequest(
 	sent := clock.Local()
 	d, err := reserve(ctx, request)
 	if err != nil {
-		return message.Outcome{}, judged{err: err}
+		return message.Outcome{}, judgement{err: err}
 	}
 	clock.Learn(sent, clock.Local(), d.Now)
 	if unfit != nil && judgedByRules(d) {
-		return message.InvalidOutcome(unfit, m), judged{}
+		return message.InvalidOutcome(unfit, m), judgement{}
 	}
 	if expired && judgedByRules(d) {
-		return message.InvalidOutcome(fault.Wrong("expires_at", "expires_at, %s, has passed", m.ExpiresAt.UTC().Format(time.RFC3339Nano)), m), judged{}
+		return message.InvalidOutcome(fault.Wrong("expires_at", "expires_at, %s, has passed", m.ExpiresAt.UTC().Format(time.RFC3339Nano)), m), judgement{}
 	}
 	if d.Code == fault.CodeInvalidField {
-		return message.InvalidOutcome(expiresLate(m.ExpiresAt, d.Latest), m), judged{}
+		return message.InvalidOutcome(expiresLate(m.ExpiresAt, d.Latest), m), judgement{}
 	}
 	if full != nil && d.Allowed && !d.Replayed {
-		return message.Outcome{}, judged{err: full}
+		return message.Outcome{}, judgement{err: full}
 	}
-	return outcomeOf(d, message.Accepted, m.User, request.ID), judged{
+	return outcomeOf(d, message.Accepted, m.User, request.ID), judgement{
 		generation: request.Record.Generation, content: len(request.Record.Content), decision: d,
 	}
 }

@@ -219,33 +219,33 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 		charged = s.charged(m.User, payers.Payer{})
 	}
 	var o message.Outcome
-	var judged judged
+	var judgement judgement
 	err = s.replicas.secure(ctx, timeline, m.User, func(t *sendlimit.Timeline) (bool, error) {
 		reserve := t.Reserve
 		if charged != nil {
 			charged.judge, reserve = t, charged.reserve
 		}
-		o, judged = s.judgeRequest(ctx, m, request, t, reserve)
-		if charged == nil && judged.decision.Code == fault.CodeHoldOver { // the category has a throttle after all
+		o, judgement = s.judgeRequest(ctx, m, request, t, reserve)
+		if charged == nil && judgement.decision.Code == fault.CodeHoldOver { // the category has a throttle after all
 			charged = s.charged(m.User, payers.Payer{})
 			charged.judge = t
-			o, judged = s.judgeRequest(ctx, m, request, t, charged.reserve)
+			o, judgement = s.judgeRequest(ctx, m, request, t, charged.reserve)
 		}
-		s.enqueue(ctx, m, o, judged) // the wait for replicas is then for the task, too
-		return o.Outcome == message.Accepted, judged.err
+		s.enqueue(ctx, m, o, judgement) // the wait for replicas is then for the task, too
+		return o.Outcome == message.Accepted, judgement.err
 	})
-	if charged != nil && judged.err == nil {
-		explainCharge(&o, judged.decision, m.Category, charged.refused, charged.payer)
+	if charged != nil && judgement.err == nil {
+		explainCharge(&o, judgement.decision, m.Category, charged.refused, charged.payer)
 		if m.Account != "" {
 			o.Day = dayOf(charged.charged, charged.kept)
 		}
 	}
-	if judged.err == nil {
+	if judgement.err == nil {
 		s.count(m.Account, o)
 	}
-	s.Announce(ctx, judged.decision.Notices)
+	s.Announce(ctx, judgement.decision.Notices)
 	if o.Outcome == message.Accepted && !o.Replayed {
-		s.capacity.take(judged.content)
+		s.capacity.take(judgement.content)
 	}
 	return o, err
 }
@@ -261,14 +261,14 @@ func (s *Submitter) count(account string, o message.Outcome) {
 }
 
 // enqueue puts an accepted message into the queue.
-func (s *Submitter) enqueue(ctx context.Context, m message.Message, o message.Outcome, judged judged) {
-	switch now := judged.decision.Now; {
+func (s *Submitter) enqueue(ctx context.Context, m message.Message, o message.Outcome, judgement judgement) {
+	switch now := judgement.decision.Now; {
 	case o.Outcome != message.Accepted:
 	case o.Replayed:
 		s.enqueueAgain(ctx, o.User, o.ID, o.SendAt.Sub(now), now)
 	default:
 		s.timers.Set(ctx, sendlimit.Timer{
-			User: o.User, ID: o.ID, Generation: judged.generation, Due: o.SendAt.Time,
+			User: o.User, ID: o.ID, Generation: judgement.generation, Due: o.SendAt.Time,
 			Origin: sendlimit.Origin{Account: m.Account, Campaign: m.Campaign},
 		}, now)
 	}
@@ -312,10 +312,10 @@ func (s *Submitter) Check(ctx context.Context, m message.Message) (message.Outco
 		}
 	}
 	charged := s.checked(m.User, p, timeline)
-	o, judged := s.judge(ctx, m, timeline, charged.reserve)
-	explainCharge(&o, judged.decision, m.Category, charged.refused, p)
+	o, judgement := s.judge(ctx, m, timeline, charged.reserve)
+	explainCharge(&o, judgement.decision, m.Category, charged.refused, p)
 	o.Day = dayOf(charged.charged, charged.kept)
-	return o, judged.err
+	return o, judgement.err
 }
 
 // Cancel cancels a message that is not being sent yet.

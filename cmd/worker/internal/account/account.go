@@ -51,8 +51,8 @@ func Command(p cli.Program) *cobra.Command {
 		a.createCommand(), a.listCommand(), a.showCommand(), a.setCommand(),
 		a.addKeyCommand(), a.rotateKeyCommand(), a.removeKeyCommand(),
 		a.rotateSecretCommand(), a.eventsCommand(), a.sessionsCommand(), a.endSessionCommand(),
-		a.ableCommand("disable", true, "Reject an account's keys; messages it has submitted are still sent."),
-		a.ableCommand("enable", false, "Accept an account's keys again."),
+		a.switchCommand("disable", true, "Reject an account's keys; messages it has submitted are still sent."),
+		a.switchCommand("enable", false, "Accept an account's keys again."),
 	)
 	return group
 }
@@ -181,7 +181,7 @@ func (a *commands) setCommand() *cobra.Command {
 	return set
 }
 
-func (a *commands) ableCommand(name string, disabled bool, short string) *cobra.Command {
+func (a *commands) switchCommand(name string, disabled bool, short string) *cobra.Command {
 	able := a.command(name+" NAME", short, cli.Argument("NAME"),
 		func(ctx context.Context, directory *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
 			account, err := directory.Set(ctx, args[0], accounts.Change{Disabled: &disabled})

@@ -75,7 +75,7 @@ type commands struct {
 }
 
 func (e *commands) setCommand() *cobra.Command {
-	var event counters.Event
+	var event counters.EventLimits
 	var custom bool
 	var alertAt string
 	cmd := &cobra.Command{
@@ -211,7 +211,7 @@ func (e *commands) removeCommand() *cobra.Command {
 	}
 }
 
-func (e *commands) set(cmd *cobra.Command, event counters.Event) error {
+func (e *commands) set(cmd *cobra.Command, event counters.EventLimits) error {
 	ctx := cmd.Context()
 	return store.With(ctx, e.Program, cmd.Flags(), func(client redis.UniversalClient, c config.Config) error {
 		if err := (contact.Rule{AllowInternal: c.AllowInternalWebhooks}).Check("alert_to", event.AlertTo); err != nil {
@@ -254,7 +254,7 @@ func (e *commands) withEvents(cmd *cobra.Command, do func(context.Context, *coun
 }
 
 // printEvent prints an event on a line.
-func (e *commands) printEvent(event counters.Event) error {
+func (e *commands) printEvent(event counters.EventLimits) error {
 	if e.asJSON {
 		return e.PrintJSON(documentOf(event))
 	}
@@ -273,7 +273,7 @@ type document struct {
 	AlertTo   string `json:"alert_to,omitempty"`
 }
 
-func documentOf(e counters.Event) document {
+func documentOf(e counters.EventLimits) document {
 	limit := func(n int64) *int64 {
 		if n == 0 {
 			return nil

@@ -23,12 +23,12 @@ const (
 	lookApart = 50
 	// mostOfSlots is the share of the delivery slots that one of several channels may have, and
 	// that one of several active accounts may have, in quarters. Of the slots of a channel an
-	// account may have mostOfLine, in eighths.
-	mostOfSlots, mostOfLine = 3, 7
+	// account may have mostOfChannel, in eighths.
+	mostOfSlots, mostOfChannel = 3, 7
 )
 
-// Line is a channel, with what bounds the calls to it.
-type Line struct {
+// PacedChannel is a channel, with what bounds the calls to it.
+type PacedChannel struct {
 	*channels.Channel
 
 	Pacer *Pacer // of its ChannelPace
@@ -39,28 +39,28 @@ type Line struct {
 	full time.Time // when a wait for a slot was in vain, by the local clock
 }
 
-// NewLines returns the lines of a worker's channels, which make a number of deliveries at a
+// NewChannels returns the paced channels of a worker's channels, which make a number of deliveries at a
 // time.
-func NewLines(
+func NewChannels(
 	all []*channels.Channel, deliveries int, local func() time.Time, pacer func(*channels.Channel) (*Pacer, error),
-) ([]*Line, error) {
-	lines := make([]*Line, len(all))
+) ([]*PacedChannel, error) {
+	paced := make([]*PacedChannel, len(all))
 	for i, c := range all {
 		p, err := pacer(c)
 		if err != nil {
 			return nil, err
 		}
-		lines[i] = &Line{Channel: c, Pacer: p}
+		paced[i] = &PacedChannel{Channel: c, Pacer: p}
 		if len(all) > 1 {
 			n := max(1, deliveries*mostOfSlots/4)
-			lines[i].slots = NewSlots(n, n*mostOfLine/8, local)
+			paced[i].slots = NewSlots(n, n*mostOfChannel/8, local)
 		}
 	}
-	return lines, nil
+	return paced, nil
 }
 
 // takeSlot takes a slot of the channel, if one becomes free at once or within a time.
-func (l *Line) takeSlot(ctx context.Context, o sendlimit.Origin, local func() time.Time, within time.Duration) bool {
+func (l *PacedChannel) takeSlot(ctx context.Context, o sendlimit.Origin, local func() time.Time, within time.Duration) bool {
 	if l.slots == nil || l.slots.Try(o) {
 		return true
 	}
@@ -79,13 +79,13 @@ func (l *Line) takeSlot(ctx context.Context, o sendlimit.Origin, local func() ti
 }
 
 // isFull reports whether a wait for a slot was in vain a moment ago.
-func (l *Line) isFull(now time.Time) bool {
+func (l *PacedChannel) isFull(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return !l.full.IsZero() && now.Sub(l.full) < fullFor
 }
 
-func (l *Line) leaveSlot(o sendlimit.Origin) {
+func (l *PacedChannel) leaveSlot(o sendlimit.Origin) {
 	if l.slots != nil {
 		l.slots.Leave(o)
 	}
@@ -94,7 +94,7 @@ func (l *Line) leaveSlot(o sendlimit.Origin) {
 // putBack returns for how long a message is put back that could go in a while at the soonest.
 // Those that are put back together come again one after another, as far apart as the channel
 // takes them, so that each is put back about once.
-func (l *Line) putBack(now time.Time, soonest, apart time.Duration) time.Duration {
+func (l *PacedChannel) putBack(now time.Time, soonest, apart time.Duration) time.Duration {
 	if soonest >= backLatest {
 		return soonest + rand.N(soonest/10)
 	}
@@ -116,7 +116,7 @@ func (l *Line) putBack(now time.Time, soonest, apart time.Duration) time.Duratio
 // channels.Set.MayProbe.
 func (h *Handler) stoppedAll() (wait time.Duration, stopped bool) {
 	now := h.Clock.Now()
-	for _, l := range h.Lines {
+	for _, l := range h.PacedChannels {
 		until, is := l.Stopped(now)
 		if !is || l.ProbeDue(now) {
 			return 0, false
@@ -144,7 +144,7 @@ func (h *Handler) Follow(ctx context.Context) (stop func(), err error) {
 	}
 	wake := func(ctx context.Context) error { return h.Queue.WakeWaiting(ctx, ErrPaced) }
 	follow := []func(context.Context, func(context.Context) error) (func(), error){h.Pacer.Follow, h.Channels.Follow}
-	for _, l := range h.Lines {
+	for _, l := range h.PacedChannels {
 		follow = append(follow, l.Pacer.Follow)
 	}
 	for i, begin := range follow {
@@ -163,7 +163,7 @@ func (h *Handler) Follow(ctx context.Context) (stop func(), err error) {
 
 // putBackPaced returns for how long a message is put back that the pace of a channel, a pause or
 // the end of the worker keeps from being sent.
-func (h *Handler) putBackPaced(l *Line, err error) time.Duration {
+func (h *Handler) putBackPaced(l *PacedChannel, err error) time.Duration {
 	soonest := time.Duration(0)
 	if paced, ok := errors.AsType[*pacedError](err); ok {
 		soonest = paced.after
