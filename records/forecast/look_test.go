@@ -13,15 +13,15 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// look looks until there is a forecast: on a busy machine the first count may take longer than a
-// look waits.
+// look looks until there is a whole forecast: on a busy machine the first count may take longer
+// than a look waits.
 func look(t *testing.T, f *forecast.Forecasts) (got forecast.Forecast) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		var ok bool
 		var err error
 		got, ok, err = f.Look(t.Context(), time.Time{})
-		return err == nil && ok
+		return err == nil && ok && !got.HeatAt.IsZero()
 	}, time.Minute, time.Millisecond)
 	return got
 }
