@@ -137,9 +137,9 @@ type server struct {
 	renewals singleflight.Group // of logins
 	// reads are among the requests, coming are those whose body is being read, and pageReads
 	// need no key: an address holds those.
-	requests, reads, coming, streams, followers, pageReads *places
+	requests, reads, coming, streams, followers, pageReads *slots
 	// Of kinds of requests that are expensive.
-	refits, rehearsals, scans, campaignRuns, campaignCounts, finds *places
+	refits, rehearsals, scans, campaignRuns, campaignCounts, finds *slots
 
 	feeds   feeds         // of those who follow events
 	schemas huma.Registry // of the OpenAPI document
@@ -172,7 +172,7 @@ func New(o Options) (http.Handler, error) {
 		feeds:   feeds{callbacks: o.Callbacks},
 		schemas: newSchemas(),
 	}
-	s.newPlaces()
+	s.newSlots()
 	answers, err := s.router(o.Version)
 	if err != nil {
 		return nil, err

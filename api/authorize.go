@@ -19,7 +19,7 @@ import (
 func (s *server) authorized(rt route) http.HandlerFunc {
 	var next http.Handler = rt.handle
 	if !rt.monitors {
-		next = s.placed(s.limited(next, rt), rt)
+		next = s.slotted(s.limited(next, rt), rt)
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, err := s.authenticate(r, rt.monitors)

@@ -42,7 +42,7 @@ const (
 
 // newRehearsalTurns returns the turns of dry runs of batches. Each copies what the store has
 // of its users.
-func newRehearsalTurns() *places {
+func newRehearsalTurns() *slots {
 	return newTurns(4, "4 dry runs of batches are under way, and no more are allowed at a time: try again when one has ended", "dry runs of batches under way")
 }
 

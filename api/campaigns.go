@@ -18,7 +18,7 @@ import (
 const campaignPath = v1 + "campaigns/{campaign}"
 
 // newCountTurns returns the turns of requests that count campaigns.
-func newCountTurns() *places {
+func newCountTurns() *slots {
 	return newTurns(2, "two campaigns are being counted, and no more are at a time: try again when one has ended", "count of a campaign under way")
 }
 

@@ -14,7 +14,7 @@ import (
 
 // newCampaignTurns returns the turns of requests that work on campaigns. Each uses up to half
 // of the time of the store.
-func newCampaignTurns() *places {
+func newCampaignTurns() *slots {
 	return newTurns(2, "two requests work on campaigns, and no more do at a time: try again when one has ended", "request under way that works on a campaign")
 }
 

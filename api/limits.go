@@ -118,11 +118,11 @@ func (s *server) bounded(rt route) http.HandlerFunc {
 		e := exchangeOf(r.Context())
 		e.route, e.path = pattern, rt.Path
 		if rt.scope == "" && !rt.monitors {
-			if err := e.place.take(s.pageReads, holder{account: s.address(r)}); err != nil {
+			if err := e.slot.take(s.pageReads, holder{account: s.address(r)}); err != nil {
 				s.writeError(w, r, err)
 				return
 			}
-			defer e.place.leave()
+			defer e.slot.leave()
 		}
 		ctx := r.Context()
 		if !rt.attended {
@@ -146,7 +146,7 @@ func (s *server) bounded(rt route) http.HandlerFunc {
 			// The lines of a batch are answered while they come. One byte more than a body
 			// may have shows that it is too long.
 			r.Body = &body{
-				ReadCloser: r.Body, ctx: ctx, place: &e.place, coming: s.coming, most: s.limits.Body + 1, size: r.ContentLength,
+				ReadCloser: r.Body, ctx: ctx, slot: &e.slot, coming: s.coming, most: s.limits.Body + 1, size: r.ContentLength,
 			}
 		}
 		rt.handle(w, r)

@@ -47,7 +47,7 @@ func (a *lineAnswer) send(err error) {
 // returns the last line, nil for none. If it stops early, that line is followed by the
 // outcome of its error.
 func (s *server) answerLines(
-	w http.ResponseWriter, r *http.Request, kind *places, work func(context.Context, *lineAnswer) (last any, err error),
+	w http.ResponseWriter, r *http.Request, kind *slots, work func(context.Context, *lineAnswer) (last any, err error),
 ) {
 	who := callerOf(r.Context()).holder()
 	if err := kind.take(who); err != nil {

@@ -24,7 +24,7 @@ type exchange struct {
 	status int            // 0 until it is written
 	caller caller         // once it is known
 	scope  accounts.Scope // that the route needs
-	place  place          // once it has one
+	slot   slot           // once it has one
 
 	unsealed error // why a cursor could not be sealed
 }

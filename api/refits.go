@@ -19,7 +19,7 @@ import (
 
 // newRefitTurns returns the turns of previews and refits. Each uses up to half of the store's
 // time.
-func newRefitTurns() *places {
+func newRefitTurns() *slots {
 	return newTurns(1, "a preview or a refit is being answered, and one is at a time: try again when it has ended", "preview or refit under way")
 }
 

@@ -15,16 +15,16 @@ var (
 	errShare = errors.New("the account holds as many as it may")
 )
 
-// shared returns places of which a holder gets at most a number.
-func shared(most, perAccount int) *places {
-	return &places{
+// shared returns slots of which a holder gets at most a number.
+func shared(most, perAccount int) *slots {
+	return &slots{
 		most: most, perAccount: perAccount, perOperator: most, reserve: reserveOf(most),
 		full: func() error { return errFull }, share: func(holder, int) error { return errShare },
 	}
 }
 
-// takesAll takes places until it gets none, and returns how many it got.
-func (p *places) takesAll(of holder) (n int, err error) {
+// takesAll takes slots until it gets none, and returns how many it got.
+func (p *slots) takesAll(of holder) (n int, err error) {
 	for {
 		if err = p.take(of); err != nil {
 			return n, err
@@ -91,7 +91,7 @@ func TestOperatorsFindAPlace(t *testing.T) {
 	require.Equal(t, 16, got, "no share, and no more than there are")
 }
 
-// A place that is given back goes to those who wait, one account after the other, before
+// A slot that is given back goes to those who wait, one account after the other, before
 // anybody who comes later.
 func TestWaitingRequestsTakeTurns(t *testing.T) {
 	t.Parallel()
@@ -129,7 +129,7 @@ func TestWaitingRequestsTakeTurns(t *testing.T) {
 	require.Empty(t, p.next)
 }
 
-// A request whose time is over waits no longer, and keeps no place.
+// A request whose time is over waits no longer, and keeps no slot.
 func TestAWaitEnds(t *testing.T) {
 	t.Parallel()
 	p := shared(1, 1)
@@ -141,7 +141,7 @@ func TestAWaitEnds(t *testing.T) {
 	require.Empty(t, p.waiting)
 	require.Empty(t, p.next)
 	p.leave(mallory)
-	require.NoError(t, p.await(ctx, acme), "a free place is taken even so")
+	require.NoError(t, p.await(ctx, acme), "a free slot is taken even so")
 	p.leave(acme)
 	require.Zero(t, p.taken)
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// placed returns a handler that gives a request its place before next runs. The caller is
-// known by then, so who has no valid key takes no place.
-func (s *server) placed(next http.Handler, rt route) http.Handler {
+// slotted returns a handler that gives a request its slot before next runs. The caller is
+// known by then, so who has no valid key takes no slot.
+func (s *server) slotted(next http.Handler, rt route) http.Handler {
 	reads := rt.Method == http.MethodGet && !rt.streams
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		among := s.requests
@@ -20,7 +20,7 @@ func (s *server) placed(next http.Handler, rt route) http.Handler {
 			among = s.streams
 		}
 		of := callerOf(r.Context()).holder()
-		here := &exchangeOf(r.Context()).place
+		here := &exchangeOf(r.Context()).slot
 		if err := here.take(among, of); err != nil {
 			s.writeError(w, r, err)
 			return
@@ -44,36 +44,36 @@ const (
 	retryRequestAfter = 1
 )
 
-// newPlaces fills the server's places.
-func (s *server) newPlaces() {
+// newSlots fills the server's slots.
+func (s *server) newSlots() {
 	l := s.limits
-	s.requests = &places{
+	s.requests = &slots{
 		most: l.InFlight, perAccount: l.InFlightPerAccount, perOperator: l.InFlight, reserve: reserveOf(l.InFlight),
 		full:  allHeld(l.InFlight, "requests"),
 		share: shareHeld("request", "requests", " under way", "requests_per_account", retryRequestAfter),
 	}
-	s.reads = &places{
+	s.reads = &slots{
 		most: l.InFlight + reserveOf(l.InFlight), perAccount: l.ReadsPerAccount, perOperator: l.InFlight + reserveOf(l.InFlight),
 		full:  allHeld(l.InFlight, "requests"),
 		share: shareHeld("read", "reads", " under way", "reads_per_account", retryRequestAfter),
 	}
-	s.coming = &places{
+	s.coming = &slots{
 		most: bodiesPerPlace * l.InFlight, perAccount: l.InFlight, perOperator: bodiesPerPlace * l.InFlight, reserve: reserveOf(l.InFlight),
 		full:  allHeld(bodiesPerPlace*l.InFlight, "requests whose body has not come yet"),
 		share: shareHeld("request", "requests", " whose body has not come yet", "", retryRequestAfter),
 	}
-	s.streams = &places{
+	s.streams = &slots{
 		most: l.Streams, perAccount: l.StreamsPerAccount, perOperator: l.StreamsPerAccount, reserve: reserveOf(l.Streams),
 		full: allHeld(l.Streams, "batches"),
 		share: shareHeld("stream", "streams",
 			" under way (batches, previews, refits, exports, erasures and work on campaigns)", "streams_per_account", retryStreamAfter),
 	}
-	s.followers = &places{
+	s.followers = &slots{
 		most: l.Followers, perAccount: l.FollowersPerAccount, perOperator: l.FollowersPerAccount, reserve: reserveOf(l.Followers),
 		full:  allHeld(l.Followers, "streams of events"),
 		share: shareHeld("stream of events", "streams of events", " under way", "event_streams_per_account", retryStreamAfter),
 	}
-	s.pageReads = &places{
+	s.pageReads = &slots{
 		most: l.InFlight, perAccount: max(l.InFlight/2, 1), perOperator: l.InFlight, reserve: 0,
 		full: allHeld(l.InFlight, "requests for pages"),
 		share: func(_ holder, held int) error {
@@ -87,7 +87,7 @@ func (s *server) newPlaces() {
 // they need little memory, and slow clients many.
 const bodiesPerPlace = 4
 
-// allHeld returns the error where all places are held.
+// allHeld returns the error where all slots are held.
 func allHeld(most int, what string) func() error {
 	return func() error {
 		return &fault.UnavailableError{

@@ -9,11 +9,11 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// newTurns returns the places of requests of an expensive kind. busy is the answer if as many
+// newTurns returns the slots of requests of an expensive kind. busy is the answer if as many
 // are under way as may be: what is under way, how many run at a time, and what to do. whose
 // is what an account has under way, after its number. One turn has no shares.
-func newTurns(most int, busy, whose string) *places {
-	return &places{
+func newTurns(most int, busy, whose string) *slots {
+	return &slots{
 		most: most, perAccount: max(most/2, 1), perOperator: most, reserve: min(most-1, 1),
 		full: func() error { return tryLater(busy, retryStreamAfter) },
 		share: func(of holder, held int) error {
@@ -27,14 +27,14 @@ const turnWithin = 5 * time.Second
 
 // awaitTurn is await for at most turnWithin. Accounts that wait get their turns by rotation, so
 // that how much one of them asks for makes no other one wait for more than a turn of each.
-func (p *places) awaitTurn(ctx context.Context, of holder) error {
+func (p *slots) awaitTurn(ctx context.Context, of holder) error {
 	ctx, done := context.WithTimeout(ctx, turnWithin)
 	defer done()
 	return p.await(ctx, of)
 }
 
 // newFindTurns returns the turns of pages of messages that are found: each reads many records.
-func newFindTurns() *places {
+func newFindTurns() *slots {
 	return newTurns(2, "two lists of messages are being read, and no more are at a time: try again in a moment", "list of messages being read")
 }
 
@@ -46,13 +46,13 @@ func tryLater(detail string, seconds int64) error {
 	}}
 }
 
-// Turns are the places of requests that another handler of this process answers, such as those
+// Turns are the slots of requests that another handler of this process answers, such as those
 // for which a browser sends a form. They are shared out among accounts like those of the API.
-type Turns struct{ among *places }
+type Turns struct{ among *slots }
 
 // NewTurns returns turns, most at a time, of requests with these words for one and for several.
 func NewTurns(most int, one, several string) *Turns {
-	return &Turns{&places{
+	return &Turns{&slots{
 		most: most, perAccount: max(most/2, 1), perOperator: most, reserve: reserveOf(most),
 		full: allHeld(most, several), share: shareHeld(one, several, " under way", "", retryRequestAfter),
 	}}

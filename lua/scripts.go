@@ -94,8 +94,8 @@ var Hold = script("charge/hold")
 // made.
 var SettleHold = script("charge/settle_hold")
 
-// Requote applies a changed quota to the alerts of a day of an account.
-var Requote = script("charge/requote")
+// ChangeQuota applies a changed quota to the alerts of a day of an account.
+var ChangeQuota = script("charge/change_quota")
 
 // HoldLook returns the holds under which a message came to its place.
 var HoldLook = script("charge/hold_look")
@@ -257,7 +257,7 @@ func All() []*redis.Script {
 	return []*redis.Script{
 		Reserve, Check, Move, Release, RecordSent, NextFree, List, Usage, Times, Rehearse, FreeLost,
 		Claim, Settle, BringNear, HandOver, Renew, Mend, Revive, Edit, Purge, Resume, Forget,
-		Hold, SettleHold, HoldLook, Requote,
+		Hold, SettleHold, HoldLook, ChangeQuota,
 		AccountFind, AccountChange, AccountRemoveTier,
 		NoticePut, NoticeClaim, NoticeRenew, NoticeSettle, NoticeRevive, NoticePurge,
 		Count, GiveBack, CountLook, AddOnce,

@@ -13,40 +13,40 @@ type holder struct {
 	operator bool // a key with admin, or no key where none is required
 }
 
-// holder returns the holder of a caller's places.
+// holder returns the holder of a caller's slots.
 func (c caller) holder() holder { return holder{account: c.account(), operator: !c.confined()} }
 
-// places bounds how many requests of a kind are answered at a time, and shares them out
+// slots bounds how many requests of a kind are answered at a time, and shares them out
 // among accounts. Each process counts its own.
 //
-// An account holds at most perAccount places, and never more than are left free. So one
+// An account holds at most perAccount slots, and never more than are left free. So one
 // account alone gets half of them, two get a third each, and however many are greedy, a
-// place is left for the next. Where perAccount is all places there are no shares.
+// slot is left for the next. Where perAccount is all slots there are no shares.
 //
-// Operators hold at most perOperator. The first reserve of them get a place even if others
+// Operators hold at most perOperator. The first reserve of them get a slot even if others
 // hold all, so more than most can be held.
-type places struct {
+type slots struct {
 	most, perAccount, perOperator, reserve int
-	// full returns the error if all places are held, share that of an account which holds
+	// full returns the error if all slots are held, share that of an account which holds
 	// as many as it may.
 	full  func() error
 	share func(of holder, held int) error
 
 	mu               sync.Mutex
-	taken, operators int // places that are held, and those that operators hold
+	taken, operators int // slots that are held, and those that operators hold
 	held             map[holder]int
 	waiting          map[holder][]*waiter
-	next             []holder // those with waiting requests; who just got a place is the last
+	next             []holder // those with waiting requests; who just got a slot is the last
 }
 
-// waiter is a request that waits for a place.
+// waiter is a request that waits for a slot.
 type waiter struct{ free chan struct{} }
 
-// reserveOf returns how many places are always there for operators, of most for everybody.
+// reserveOf returns how many slots are always there for operators, of most for everybody.
 func reserveOf(most int) int { return max(most/8, 1) }
 
-// refuse returns an error if a holder gets no place now. The caller holds the lock.
-func (p *places) refuse(of holder) error {
+// refuse returns an error if a holder gets no slot now. The caller holds the lock.
+func (p *slots) refuse(of holder) error {
 	held := p.held[of]
 	most := p.perAccount
 	if of.operator {
@@ -61,8 +61,8 @@ func (p *places) refuse(of holder) error {
 	return nil
 }
 
-// hold counts a place. The caller holds the lock.
-func (p *places) hold(of holder) {
+// hold counts a slot. The caller holds the lock.
+func (p *slots) hold(of holder) {
 	if p.held == nil {
 		p.held = make(map[holder]int)
 	}
@@ -73,8 +73,8 @@ func (p *places) hold(of holder) {
 	}
 }
 
-// take takes a place, or returns why there is none.
-func (p *places) take(of holder) error {
+// take takes a slot, or returns why there is none.
+func (p *slots) take(of holder) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.refuse(of); err != nil {
@@ -84,9 +84,9 @@ func (p *places) take(of holder) error {
 	return nil
 }
 
-// await takes a place, and waits for it until ctx ends. A place that is free is taken even
+// await takes a slot, and waits for it until ctx ends. A slot that is free is taken even
 // after the end.
-func (p *places) await(ctx context.Context, of holder) error {
+func (p *slots) await(ctx context.Context, of holder) error {
 	p.mu.Lock()
 	refused := p.refuse(of)
 	if refused == nil {
@@ -112,7 +112,7 @@ func (p *places) await(ctx context.Context, of holder) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := slices.Index(p.waiting[of], one)
-	if at < 0 { // it got a place meanwhile
+	if at < 0 { // it got a slot meanwhile
 		return nil
 	}
 	p.dequeue(of, at)
@@ -120,7 +120,7 @@ func (p *places) await(ctx context.Context, of holder) error {
 }
 
 // dequeue removes a waiting request. The caller holds the lock.
-func (p *places) dequeue(of holder, at int) {
+func (p *slots) dequeue(of holder, at int) {
 	p.waiting[of] = slices.Delete(p.waiting[of], at, at+1)
 	if len(p.waiting[of]) == 0 {
 		delete(p.waiting, of)
@@ -128,8 +128,8 @@ func (p *places) dequeue(of holder, at int) {
 	}
 }
 
-// leave gives a place back. Requests that wait come first, those of each account in turn.
-func (p *places) leave(of holder) {
+// leave gives a slot back. Requests that wait come first, those of each account in turn.
+func (p *slots) leave(of holder) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.taken--

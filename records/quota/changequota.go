@@ -42,7 +42,7 @@ func (c *Charges) SetTier(ctx context.Context, directory *accounts.Accounts, t a
 		if account.Tier != t.Name || account.Contact == "" {
 			continue
 		}
-		if err := c.requote(ctx, account, before, t, now, days); err != nil {
+		if err := c.changeQuota(ctx, account, before, t, now, days); err != nil {
 			return err
 		}
 	}
@@ -73,12 +73,12 @@ func (c *Charges) SetAccount(
 	if err != nil {
 		return account, err
 	}
-	return account, c.requote(ctx, account, before, after, now, make(map[zones][]calendar.Stretch))
+	return account, c.changeQuota(ctx, account, before, after, now, make(map[zones][]calendar.Stretch))
 }
 
-// requote applies a changed quota to the alerts of every day in which an account is
+// changeQuota applies a changed quota to the alerts of every day in which an account is
 // charged, from today on. It keeps the days of accounts with the same zones in days.
-func (c *Charges) requote(
+func (c *Charges) changeQuota(
 	ctx context.Context, a accounts.Account, before, after accounts.Tier, now time.Time, days map[zones][]calendar.Stretch,
 ) error {
 	const doing = "applying a changed quota"
@@ -106,7 +106,7 @@ func (c *Charges) requote(
 			continue
 		}
 		percents, details := holdPart{Request: Request{Account: a, Tier: after}, day: day}.alert()
-		_, err := script.Run(ctx, c.client, lua.Requote, doing, keys[i:i+1], []any{
+		_, err := script.Run(ctx, c.client, lua.ChangeQuota, doing, keys[i:i+1], []any{
 			"", c.keys.Partitions[keyspace.Partition(a.Name)], a.Name, script.Milliseconds(day.From), script.Milliseconds(day.Until),
 			strconv.FormatInt(after.MessagesPerDay, 10), raised, percents, details,
 		})

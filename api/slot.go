@@ -6,16 +6,16 @@ import (
 	"io"
 )
 
-// place is the place of a request among those that are being answered. The zero place is
+// slot is the slot of a request among those that are being answered. The zero slot is
 // none.
-type place struct {
-	among *places
+type slot struct {
+	among *slots
 	of    holder
 	held  bool
 }
 
-// take takes a place of a holder if there is one.
-func (p *place) take(among *places, of holder) error {
+// take takes a slot of a holder if there is one.
+func (p *slot) take(among *slots, of holder) error {
 	if err := among.take(of); err != nil {
 		return err
 	}
@@ -23,9 +23,9 @@ func (p *place) take(among *places, of holder) error {
 	return nil
 }
 
-// takeAgain waits for a place like the former until ctx ends. If one is free, it takes that
+// takeAgain waits for a slot like the former until ctx ends. If one is free, it takes that
 // even after the end.
-func (p *place) takeAgain(ctx context.Context) error {
+func (p *slot) takeAgain(ctx context.Context) error {
 	if p.among == nil {
 		return nil
 	}
@@ -34,23 +34,23 @@ func (p *place) takeAgain(ctx context.Context) error {
 	return err
 }
 
-// leave gives the place back, if it is held.
-func (p *place) leave() {
+// leave gives the slot back, if it is held.
+func (p *slot) leave() {
 	if p.held {
 		p.held = false
 		p.among.leave(p.of)
 	}
 }
 
-// body is the body of a request that has a place. The first read reads ahead, at most most
-// bytes, and leaves the place meanwhile: a client that sends its body slowly, or only half
-// of it, keeps nobody else from an answer. It takes one of the places for bodies instead.
+// body is the body of a request that has a slot. The first read reads ahead, at most most
+// bytes, and leaves the slot meanwhile: a client that sends its body slowly, or only half
+// of it, keeps nobody else from an answer. It takes one of the slots for bodies instead.
 type body struct {
 	io.ReadCloser
 
 	ctx    context.Context //nolint:fields // Read has none
-	place  *place
-	coming *places // for bodies
+	slot   *slot
+	coming *slots // for bodies
 	most   int64
 	size   int64 // that the client says it has; negative for none
 
@@ -78,17 +78,17 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 }
 
-// readAhead reads what has place in memory. The error comes after what it has read.
+// readAhead reads what has room in memory. The error comes after what it has read.
 func (b *body) readAhead() error {
-	var sending place
-	if err := sending.take(b.coming, b.place.of); err != nil {
+	var sending slot
+	if err := sending.take(b.coming, b.slot.of); err != nil {
 		return err
 	}
 	defer sending.leave()
-	b.place.leave()
+	b.slot.leave()
 	b.ahead.Grow(int(min(max(b.size, 0), mostAtOnce)) + bytes.MinRead)
 	_, broken := io.CopyN(&b.ahead, b.ReadCloser, b.most)
-	if err := b.place.takeAgain(b.ctx); err != nil {
+	if err := b.slot.takeAgain(b.ctx); err != nil {
 		b.ahead.Reset()
 		return err
 	}

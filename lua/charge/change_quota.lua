@@ -1,4 +1,4 @@
--- charge/requote.lua: applies a changed quota to the alerts of a day of an account.
+-- charge/change_quota.lua: applies a changed quota to the alerts of a day of an account.
 --
 -- A lower quota raises the alert that is due under it. After a higher one the
 -- thresholds of the day alert anew, under the new quota. A repeated call raises
@@ -20,7 +20,7 @@
 -- Cost     O(log n) in the partition's outbox.
 
 if #KEYS ~= 1 or #ARGV ~= 9 then
-  return redis.error_reply('ERR charge/requote.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR charge/change_quota.lua: wrong number of keys or arguments')
 end
 --@include moving
 
