@@ -59,7 +59,7 @@ var floors = [][]string{ //nolint:globals // a constant table
 		"cmd/internal/picture", "cmd/worker/internal/channels", "records/find", "records/quota",
 		"sendlimit/sendlimittest/cmd/traffic", "sendlimit/sendlimittest/story",
 	},
-	{"sendlimit/sendlimittest", "tasks/internal/payers", "tasks/metrics"},
+	{"sendlimit/sendlimittest", "tasks/metrics"},
 	{
 		"tasks/callbacks", "tasks/channels", "tasks/listen", "tasks/queue", "tasks/rules",
 	},

@@ -14,7 +14,6 @@ import (
 	"github.com/sendlimit/sendlimiter/records/forecast"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
 	"github.com/sendlimit/sendlimiter/tasks/listen"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -67,7 +66,7 @@ type Backend struct {
 	Watch         *messages.WatchList
 	Events        events.Options   // complete, of every events.Log and the like
 	Listen        *listen.Follower // of the subscribers in Timeline
-	Payers        *payers.Payers   // the accounts that are charged
+	Payers        *Payers          // the accounts that are charged
 	// Activity counts what becomes of messages. Follow, StartFlushing and FlushActivity flush it.
 	Activity  *activity.Log
 	Forecasts *forecast.Forecasts // close it if it was asked
@@ -120,7 +119,7 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.Payers = payers.New(directory, func() time.Time { return policies.Clock.Local() })
+	b.Payers = newPayers(directory, func() time.Time { return policies.Clock.Local() })
 	if b.Activity, err = activity.New(client, o.Prefix, b.zone); err != nil {
 		return nil, err
 	}

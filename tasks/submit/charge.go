@@ -12,7 +12,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
-	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -22,7 +21,7 @@ import (
 type charger struct {
 	charges *quota.Charges
 	holds   *holds
-	payers  *payers.Payers
+	payers  *backend.Payers
 	settler *settler
 	clock   *storeclock.Clocks
 	logger  *slog.Logger

@@ -10,7 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
@@ -26,7 +26,7 @@ type chargedChange struct {
 	user, id string
 	moves    bool            // it is a move
 	edit     *sendlimit.Edit // made together with the move; nil for none
-	payer    payers.Payer    // of a move: who is charged
+	payer    backend.Payer   // of a move: who is charged
 	charge   quota.Request   // of a move: who is charged for the message, as it stands
 	share    sendlimit.Share // of a move: that of who is charged
 	// open is the hold of a change that got no answer. The same change uses it when it
@@ -118,7 +118,7 @@ func (c *chargedChange) try(ctx context.Context, apply change, holdFor hold) (d 
 
 // holdRelease holds the charge of a message that is to be given back.
 func (c *chargedChange) holdRelease(ctx context.Context, s messages.Info) (quota.Charge, *sendlimit.Decision, error) {
-	var payer payers.Payer
+	var payer backend.Payer
 	if s.Account != "" {
 		payer, _ = c.payers.Charged(ctx, s.Account) // while it can't be looked up, all is given back
 	}
@@ -199,7 +199,7 @@ func (c *chargedChange) runFrom(ctx context.Context, from time.Time, apply chang
 
 // stands notes the message that is to be moved, and who is charged for it.
 func (c *chargedChange) stands(ctx context.Context, s messages.Info) error {
-	c.payer = payers.Payer{}
+	c.payer = backend.Payer{}
 	var err error
 	if s.Account != "" {
 		if c.payer, err = c.payers.Charged(ctx, s.Account); err != nil {

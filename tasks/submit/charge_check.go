@@ -7,12 +7,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 )
 
 // checked returns the reserve of a dry run: it decides as that of charged would, and charges and
 // writes nothing.
-func (s *Submitter) checked(user string, p payers.Payer, t *sendlimit.Timeline) *chargedReserve {
+func (s *Submitter) checked(user string, p backend.Payer, t *sendlimit.Timeline) *chargedReserve {
 	c := s.charged(user, p)
 	c.holder, c.judge = heldInRehearsal{s.charger.charges.Rehearse()}, onlyChecks{t, c.rules}
 	return c

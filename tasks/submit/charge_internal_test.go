@@ -14,7 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
-	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
@@ -48,7 +48,7 @@ func (h *heldReserve) Hold(_ context.Context, r quota.Request) (quota.Charge, er
 func (h *heldReserve) reserving(clock *storeclock.Clock) *chargedReserve {
 	return &chargedReserve{
 		holder: h, judge: h, clock: clock, rules: story.RulesBy(h.T, policy.Default()),
-		payer: payers.Payer{Account: accounts.Account{Name: "acme"}},
+		payer: backend.Payer{Account: accounts.Account{Name: "acme"}},
 	}
 }
 

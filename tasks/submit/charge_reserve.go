@@ -9,7 +9,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/rules"
@@ -49,7 +49,7 @@ type chargedReserve struct {
 
 	judge reserver
 	rules *sendlimit.Rules // those of judge
-	payer payers.Payer     // without a name if there is no account
+	payer backend.Payer    // without a name if there is no account
 	clock *storeclock.Clock
 	asked policy.NamedThrottle // that the last hold asked for; zero for none
 	// open is the hold of a reserve that got no answer. The same reserve uses it when

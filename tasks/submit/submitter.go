@@ -16,7 +16,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/internal/gather"
-	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -216,7 +215,7 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 		}
 		charged = s.charged(m.User, p)
 	case !s.Policies.Rules().Throttle(m.User, m.Category).IsZero():
-		charged = s.charged(m.User, payers.Payer{})
+		charged = s.charged(m.User, backend.Payer{})
 	}
 	var o message.Outcome
 	var judgement judgement
@@ -227,7 +226,7 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 		}
 		o, judgement = s.judgeRequest(ctx, m, request, t, reserve)
 		if charged == nil && judgement.decision.Code == fault.CodeHoldOver { // the category has a throttle after all
-			charged = s.charged(m.User, payers.Payer{})
+			charged = s.charged(m.User, backend.Payer{})
 			charged.judge = t
 			o, judgement = s.judgeRequest(ctx, m, request, t, charged.reserve)
 		}
@@ -294,7 +293,7 @@ func (s *Submitter) enqueueAgain(ctx context.Context, user, id string, dueIn tim
 
 // charged returns the reserve of a message to a user that is charged to an account, to a throttle or
 // to both; a payer without a name is no account.
-func (s *Submitter) charged(user string, p payers.Payer) *chargedReserve {
+func (s *Submitter) charged(user string, p backend.Payer) *chargedReserve {
 	return &chargedReserve{holder: s.charger, payer: p, clock: s.clock.OfUser(user), rules: s.Policies.Rules()}
 }
 
@@ -305,7 +304,7 @@ func (s *Submitter) Check(ctx context.Context, m message.Message) (message.Outco
 	if err != nil {
 		return message.Outcome{}, err
 	}
-	var p payers.Payer
+	var p backend.Payer
 	if m.Account != "" {
 		if p, err = s.charger.payers.Active(ctx, m.Account); err != nil {
 			return badAccount(err, m)

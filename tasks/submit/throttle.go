@@ -7,13 +7,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // explainCharge completes the outcome of a message whose quota or throttle is used up. Another
 // charge changes nothing.
-func explainCharge(o *message.Outcome, d sendlimit.Decision, category string, refused quota.Charge, p payers.Payer) {
+func explainCharge(o *message.Outcome, d sendlimit.Decision, category string, refused quota.Charge, p backend.Payer) {
 	p.Quota(o, refused)
 	if refused.Code != fault.CodeThrottled || o.Code != fault.CodeThrottled {
 		return

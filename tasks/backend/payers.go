@@ -1,4 +1,4 @@
-package payers
+package backend
 
 import (
 	"context"
@@ -37,8 +37,8 @@ type Payers struct {
 	severalAt time.Time
 }
 
-// New returns Payers that look accounts up in the store. local reads the local clock.
-func New(accounts *accounts.Accounts, local func() time.Time) *Payers {
+// newPayers returns Payers that look accounts up in the store. local reads the local clock.
+func newPayers(accounts *accounts.Accounts, local func() time.Time) *Payers {
 	return &Payers{accounts: accounts, local: local, known: make(map[string]Payer)}
 }
 
