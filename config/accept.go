@@ -79,6 +79,12 @@ func listed(a accepts) accepts {
 	return a
 }
 
+// worded accepts nothing but some words.
+func worded(a accepts, words ...string) accepts {
+	a.words = words
+	return a
+}
+
 // secret accepts any text. It has no flag, because all users of a machine can read its
 // command lines.
 func secret(into *Secret) accepts {
@@ -241,34 +247,29 @@ func boolean(into *bool) accepts {
 }
 
 // oneOf accepts one of some words.
-func oneOf(kind string, into *string, words ...string) accepts {
-	a := matching(kind, into, func(s string) bool { return slices.Contains(words, s) }, strings.Join(words, " or "))
-	a.words = words
-	return a
+func oneOf[T ~string](kind string, into *T, words ...string) accepts {
+	return worded(read(kind, into, func(s string) (T, *fault.InvalidError) {
+		if !slices.Contains(words, s) {
+			return "", takes("%s", either(words))
+		}
+		return T(s), nil
+	}), words...)
+}
+
+// either returns words as a choice: "text, json or auto".
+func either(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 func logLevel(into *slog.Level) accepts {
 	levels := []string{"debug", "info", "warn", "error"}
-	a := read("level", into, func(s string) (level slog.Level, problem *fault.InvalidError) {
+	return worded(read("level", into, func(s string) (level slog.Level, problem *fault.InvalidError) {
 		if !slices.Contains(levels, s) || level.UnmarshalText([]byte(s)) != nil {
-			return 0, takes("debug, info, warn or error")
+			return 0, takes("%s", either(levels))
 		}
 		return level, nil
-	})
-	a.words = levels
-	return a
-}
-
-func logFormat(into *LogFormat) accepts {
-	formats := []string{string(LogAuto), string(LogText), string(LogJSON)}
-	a := read("format", into, func(s string) (LogFormat, *fault.InvalidError) {
-		if !slices.Contains(formats, s) {
-			return "", takes("text, json or auto")
-		}
-		return LogFormat(s), nil
-	})
-	a.words = formats
-	return a
+	}), levels...)
 }
 
 func paceRate(into *rate.Rate) accepts {

@@ -116,7 +116,6 @@ func credentialsOnce() []Check {
 // crossChecks returns the checks that compare settings with each other.
 func crossChecks() []Check {
 	return slices.Concat(credentialsOnce(), []Check{
-		wholePolicy,
 		func(c Config) *fault.InvalidError {
 			if c.RetryMin <= c.RetryMax || c.RetryMax == 0 {
 				return nil
@@ -150,13 +149,4 @@ func crossChecks() []Check {
 // longer returns the error for a duration that is longer than another one may make it.
 func longer(field string, value time.Duration, than string, most time.Duration) *fault.InvalidError {
 	return fault.Wrong(field, "%s, %s, is longer than %s, %s", field, FormatDuration(value), than, FormatDuration(most))
-}
-
-// wholePolicy checks the settings of the policy together.
-func wholePolicy(c Config) *fault.InvalidError {
-	problem := invalid(c.Policy.Validate())
-	if problem == nil {
-		return nil
-	}
-	return &fault.InvalidError{Field: "policy." + problem.Field, Value: problem.Value, Want: problem.Want, Says: problem.Says}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // hidden is shown in place of a secret.
@@ -83,7 +84,7 @@ func redactURL(s string) string {
 // LogValue returns the settings without secrets, and the policy as one text.
 func (c Config) LogValue() slog.Value {
 	values := []slog.Attr{slog.String("policy", c.Policy.String())}
-	for _, row := range settings(&c) {
+	for _, row := range settings(&c, &policy.Document{}) {
 		if row.group != groupPolicy {
 			values = append(values, slog.Any(strings.ReplaceAll(row.key, ".", "_"), row.log()))
 		}

@@ -104,7 +104,7 @@ func TestSeedsAreRefused(t *testing.T) {
 		"tiers: {free: {alert_at: [0]}}":                                       "percents of 1 to 100, ascending",
 		"accounts: {acme: {contact: ops}}":                                     "accounts.acme.contact",
 		"accounts: {acme: {time_zone: Mars}}":                                  "accounts.acme.time_zone",
-		"accounts: {acme: {keys: [{key_sha256: sk_hunter2}]}}":                 "accounts.acme.keys.key_sha256",
+		"accounts: {acme: {keys: [{key_sha256: sk_hunter2}]}}":                 "accounts.acme.keys.1.key_sha256",
 		"accounts: {acme: {key: sk_hunter2}}":                                  "there are tier, contact, time_zone, report_at, keys",
 		"tiers: {free: {}}\naccounts: {acme: {tier: gold}}":                    "the name of a tier under tiers",
 		"accounts: {acme: {keys: [{key_sha256: sk_hunter2, scopes: [root]}]}}": "submit, read, admin and content",
@@ -140,7 +140,7 @@ accounts:
 	require.ElementsMatch(t, []string{
 		"setting", "tiers", "tiers.Free.messages_per_day", "tiers.Free.alert_at",
 		"accounts", "accounts.Acme.tier", "accounts.Acme.contact", "accounts.Acme.time_zone", "accounts.Acme.report_at",
-		"accounts.Acme.keys.scopes", "accounts.Acme.keys.key_sha256",
+		"accounts.Acme.keys.1.scopes", "accounts.Acme.keys.1.key_sha256",
 	}, fields)
 	require.NotContains(t, err.Error(), "hunter2")
 	require.Contains(t, err.Error(), name+", line 11")
