@@ -11,6 +11,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 )
@@ -142,14 +143,14 @@ func pushURL(into *string) accepts {
 		webhook := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.Fragment == ""
 		return s == LogTarget || webhook || err == nil && notifier.ServiceScheme(s) != ""
 	}, "log:, an http or https URL with a host such as https://push.example.com/deliver,"+
-		" or the URL of a service with one of these schemes: "+strings.Join(notifier.ServiceSchemes(), ", ")), redactPushURL)
+		" or the URL of a service with one of these schemes: "+strings.Join(notifier.ServiceSchemes(), ", ")), notifier.RedactURL)
 }
 
 func emailURL(into *string) accepts {
 	return shown(matching("url", into, func(s string) bool {
 		u, err := url.Parse(s)
 		return s == LogTarget || err == nil && (u.Scheme == "smtp" || u.Scheme == "smtps") && u.Hostname() != ""
-	}, "log:, or an smtp or smtps URL with a host such as smtp://mail.example.com:587"), redactURL)
+	}, "log:, or an smtp or smtps URL with a host such as smtp://mail.example.com:587"), notifier.RedactURL)
 }
 
 // endpoint accepts the https URL of a server, and on loopback an http URL too.
@@ -161,7 +162,7 @@ func endpoint(into *string) accepts {
 			return "", takes("an https URL of a host, such as https://push.example.com; on loopback http is allowed")
 		}
 		return strings.TrimSuffix(s, "/"), nil
-	}), redactURL)
+	}), notifier.RedactURL)
 }
 
 // list accepts a list of words with commas between them.
@@ -207,9 +208,9 @@ func networks(into *[]netip.Prefix) accepts {
 
 func duration(into *time.Duration, least, most time.Duration) accepts {
 	return read("duration", into, func(s string) (time.Duration, *fault.InvalidError) {
-		d, err := ParseDuration(s)
+		d, err := calendar.ParseDuration(s)
 		if err != nil || d < least || d > most {
-			return 0, takes("a length of time such as 30s, 15m, 2h or 7d, from %s to %s", FormatDuration(least), FormatDuration(most))
+			return 0, takes("a length of time such as 30s, 15m, 2h or 7d, from %s to %s", calendar.FormatDuration(least), calendar.FormatDuration(most))
 		}
 		return d, nil
 	})

@@ -243,7 +243,8 @@ func Load(flags *pflag.FlagSet, environ []string, file string, checks ...Check) 
 	for _, problem := range problems {
 		problem.Field = "policy." + problem.Field
 	}
-	for _, check := range append(crossChecks(), checks...) {
+	problems = append(problems, crossProblems(c)...)
+	for _, check := range checks {
 		problems = append(problems, check(c))
 	}
 	for _, problem := range problems {

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
@@ -64,21 +63,6 @@ func RedactRedisURL(s string) string {
 		rest += "?" + hidden
 	}
 	return scheme + user + rest
-}
-
-func redactPushURL(s string) string {
-	if s == "" || s == LogTarget {
-		return s
-	}
-	return notifier.RedactURL(s)
-}
-
-// redactURL returns scheme and host of a URL.
-func redactURL(s string) string {
-	if s == "" {
-		return s
-	}
-	return notifier.RedactURL(s)
 }
 
 // LogValue returns the settings without secrets, and the policy as one text.

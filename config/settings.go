@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 )
@@ -81,7 +82,7 @@ func settings(c *Config, p *policy.Document) []*setting {
 			row("push_timeout", "10s", duration(&c.PushTimeout, 100*time.Millisecond, 5*time.Minute),
 				"timeout of one delivery, also to a contact's webhook; e-mail has the timeouts of RFC 5321"),
 			row("push_headers", "", secret(&c.PushHeaders), ""),
-			row("push_proxy", "", shown(text("url", &c.PushProxy), redactPushURL),
+			row("push_proxy", "", shown(text("url", &c.PushProxy), notifier.RedactURL),
 				"proxy to an http or https push_url: the URL of one, or environment to follow HTTPS_PROXY; by default none"),
 		),
 		grouped(groupChannels,
