@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
@@ -49,8 +50,11 @@ func (r *reader) decode(field string, node ast.Node, at *token.Token, into refle
 	list, _ := node.(*ast.SequenceNode)
 	_, null := node.(*ast.NullNode)
 	number, notNumber := strconv.ParseInt(text, 10, 64)
+	if notNumber != nil && into.CanInt() {
+		notNumber = yaml.NodeToValue(node, &number) // such as 10_000 or 1e6
+	}
 	switch kind := into.Kind(); {
-	case null || node == nil:
+	case (null || node == nil) && lastPart(parent(field)) != "calendars": // one without dates would forbid nothing
 	case kind == reflect.Pointer:
 		into.Set(reflect.New(into.Type().Elem()))
 		return r.decode(field, node, at, into.Elem())

@@ -26,7 +26,7 @@ func TestSeedsAreRead(t *testing.T) {
 	hash := strings.Repeat("0a", 32)
 	c, err := config.Load(nil, nil, settingsFile(t, `
 tiers:
-  free: {requests_per_minute: 60, lines_per_minute: 900, messages_per_hour: 100, messages_per_day: 500, alert_at: []}
+  free: {requests_per_minute: 6e1, lines_per_minute: 9_00, messages_per_hour: 100, messages_per_day: 500, alert_at: []}
   open:
 accounts:
   acme:
@@ -87,6 +87,7 @@ func TestSeedsAreRefused(t *testing.T) {
 		"policies: {vip: {rules: [1/day, x]}}":                                 `policies.vip.rules "x" is not allowed: it takes a rule`,
 		"policy: {calendars: [12-25]}":                                         `policy.calendars "a list" is not allowed: it takes a mapping of names to lists of dates`,
 		"policy: {calendars: {feasts: [soon]}}":                                `policy.calendars.feasts "soon" is not allowed: it takes dates only`,
+		"policy: {calendars: {feasts: }}":                                      `policy.calendars.feasts "" is not allowed: it takes a list of dates`,
 		"policy: {blackouts: [feasts]}":                                        "blackouts names the calendar feasts, which calendars does not have",
 		"policy: {categories: {otp: {blackouts: [feasts]}}}":                   "categories.otp.blackouts names the calendar feasts, which calendars does not have",
 		"policy: {categories: [otp]}":                                          `policy.categories "a list" is not allowed: it takes a mapping of categories`,
