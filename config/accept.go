@@ -257,7 +257,7 @@ func oneOf[T ~string](kind string, into *T, words ...string) accepts {
 	}), words...)
 }
 
-// either returns words as a choice: "text, json or auto".
+// either returns words as a choice: "auto, text or json".
 func either(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
@@ -49,10 +48,8 @@ func (r *reader) decode(field string, node ast.Node, at *token.Token, into refle
 	mapping, _ := node.(*ast.MappingNode)
 	list, _ := node.(*ast.SequenceNode)
 	_, null := node.(*ast.NullNode)
-	number, notNumber := strconv.ParseInt(text, 10, 64)
-	if notNumber != nil && into.CanInt() {
-		notNumber = yaml.NodeToValue(node, &number) // such as 10_000 or 1e6
-	}
+	number, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64) // 10_000 and 1e6 are numbers too
+	whole := err == nil && number == math.Trunc(number) && math.Abs(number) < 1<<53
 	switch kind := into.Kind(); {
 	case (null || node == nil) && lastPart(parent(field)) != "calendars": // one without dates would forbid nothing
 	case kind == reflect.Pointer:
@@ -66,8 +63,8 @@ func (r *reader) decode(field string, node ast.Node, at *token.Token, into refle
 		into.SetString(text)
 	case kind == reflect.Bool && (text == "true" || text == "false"):
 		into.SetBool(text == "true")
-	case into.CanInt() && notNumber == nil && (number > 0 || lastPart(field) != "version"):
-		into.SetInt(number)
+	case into.CanInt() && whole && (number > 0 || lastPart(field) != "version"):
+		into.SetInt(int64(number))
 	default:
 		hidden := strings.HasPrefix(field, tiersKey+".") || strings.HasPrefix(field, accountsKey+".") // it may be a key in the wrong place
 		if !plain || hidden || kind == reflect.Struct || kind == reflect.Map {

@@ -127,7 +127,7 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"alert_retry_for", "31d", "31d", span + "1s to 30d"},
 		{"shutdown_timeout", "61m", "61m", span + "1s to 1h"},
 		{"log_level", "INFO", "INFO", "debug, info, warn or error"},
-		{"log_format", "xml", "xml", "text, json or auto"},
+		{"log_format", "xml", "xml", "auto, text or json"},
 	} {
 		t.Run(row.key+"="+row.value, func(t *testing.T) {
 			t.Parallel()

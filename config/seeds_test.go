@@ -98,6 +98,7 @@ func TestSeedsAreRefused(t *testing.T) {
 		"tiers: {free: {per_day: 5}}":                                          `unknown setting "tiers.free.per_day": there are requests_per_minute, `,
 		"tiers: {free: 5}":                                                     "a mapping of requests_per_minute, ",
 		"tiers: {free: {messages_per_day: many}}":                              "tiers.free.messages_per_day \"a plain value\" is not allowed: it takes a whole number",
+		"tiers: {free: {messages_per_day: 1.5}}":                               "tiers.free.messages_per_day \"a plain value\" is not allowed: it takes a whole number",
 		"tiers: {free: {lines_per_minute: -1}}":                                "tiers.free.lines_per_minute \"-1\" is not allowed: it takes 0, which is no limit",
 		"accounts: {acme: {keys: sk_hunter2}}":                                 "a list of key_sha256 with scopes",
 		"accounts: {acme: {keys: [sk_hunter2]}}":                               "a mapping of key_sha256, scopes",

@@ -235,7 +235,7 @@ func settings(c *Config, p *policy.Document) []*setting {
 		grouped(groupLog,
 			row("log_level", "info", logLevel(&c.LogLevel),
 				"lowest level that is logged: debug, info, warn or error"),
-			row("log_format", "auto", oneOf("format", &c.LogFormat, "text", "json", "auto"),
+			row("log_format", "auto", oneOf("format", &c.LogFormat, "auto", "text", "json"),
 				"log format: text, json, or auto, which is text on a terminal and json elsewhere"),
 		),
 	)

@@ -58,7 +58,7 @@ func syntaxProblem(err error, known func(string) bool) string {
 		}
 		return `"…"`
 	})
-	if strings.Contains(message, "mapping value is not allowed") { // what the parser says of push_url: log:
+	if known != nil && strings.Contains(message, "mapping value is not allowed") { // what the parser says of push_url: log:
 		message += `; a value with a colon at its end goes in quotes, such as "log:"`
 	}
 	if at := problem.GetToken(); at != nil && at.Position != nil {
