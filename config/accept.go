@@ -11,6 +11,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 )
@@ -79,6 +80,12 @@ func listed(a accepts) accepts {
 	return a
 }
 
+// worded accepts nothing but some words.
+func worded(a accepts, words ...string) accepts {
+	a.words = words
+	return a
+}
+
 // secret accepts any text. It has no flag, because all users of a machine can read its
 // command lines.
 func secret(into *Secret) accepts {
@@ -136,14 +143,14 @@ func pushURL(into *string) accepts {
 		webhook := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.Fragment == ""
 		return s == LogTarget || webhook || err == nil && notifier.ServiceScheme(s) != ""
 	}, "log:, an http or https URL with a host such as https://push.example.com/deliver,"+
-		" or the URL of a service with one of these schemes: "+strings.Join(notifier.ServiceSchemes(), ", ")), redactPushURL)
+		" or the URL of a service with one of these schemes: "+strings.Join(notifier.ServiceSchemes(), ", ")), notifier.RedactURL)
 }
 
 func emailURL(into *string) accepts {
 	return shown(matching("url", into, func(s string) bool {
 		u, err := url.Parse(s)
 		return s == LogTarget || err == nil && (u.Scheme == "smtp" || u.Scheme == "smtps") && u.Hostname() != ""
-	}, "log:, or an smtp or smtps URL with a host such as smtp://mail.example.com:587"), redactURL)
+	}, "log:, or an smtp or smtps URL with a host such as smtp://mail.example.com:587"), notifier.RedactURL)
 }
 
 // endpoint accepts the https URL of a server, and on loopback an http URL too.
@@ -155,7 +162,7 @@ func endpoint(into *string) accepts {
 			return "", takes("an https URL of a host, such as https://push.example.com; on loopback http is allowed")
 		}
 		return strings.TrimSuffix(s, "/"), nil
-	}), redactURL)
+	}), notifier.RedactURL)
 }
 
 // list accepts a list of words with commas between them.
@@ -201,9 +208,9 @@ func networks(into *[]netip.Prefix) accepts {
 
 func duration(into *time.Duration, least, most time.Duration) accepts {
 	return read("duration", into, func(s string) (time.Duration, *fault.InvalidError) {
-		d, err := ParseDuration(s)
+		d, err := calendar.ParseDuration(s)
 		if err != nil || d < least || d > most {
-			return 0, takes("a length of time such as 30s, 15m, 2h or 7d, from %s to %s", FormatDuration(least), FormatDuration(most))
+			return 0, takes("a length of time such as 30s, 15m, 2h or 7d, from %s to %s", calendar.FormatDuration(least), calendar.FormatDuration(most))
 		}
 		return d, nil
 	})
@@ -241,34 +248,29 @@ func boolean(into *bool) accepts {
 }
 
 // oneOf accepts one of some words.
-func oneOf(kind string, into *string, words ...string) accepts {
-	a := matching(kind, into, func(s string) bool { return slices.Contains(words, s) }, strings.Join(words, " or "))
-	a.words = words
-	return a
+func oneOf[T ~string](kind string, into *T, words ...string) accepts {
+	return worded(read(kind, into, func(s string) (T, *fault.InvalidError) {
+		if !slices.Contains(words, s) {
+			return "", takes("%s", either(words))
+		}
+		return T(s), nil
+	}), words...)
+}
+
+// either returns words as a choice: "auto, text or json".
+func either(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 func logLevel(into *slog.Level) accepts {
 	levels := []string{"debug", "info", "warn", "error"}
-	a := read("level", into, func(s string) (level slog.Level, problem *fault.InvalidError) {
+	return worded(read("level", into, func(s string) (level slog.Level, problem *fault.InvalidError) {
 		if !slices.Contains(levels, s) || level.UnmarshalText([]byte(s)) != nil {
-			return 0, takes("debug, info, warn or error")
+			return 0, takes("%s", either(levels))
 		}
 		return level, nil
-	})
-	a.words = levels
-	return a
-}
-
-func logFormat(into *LogFormat) accepts {
-	formats := []string{string(LogAuto), string(LogText), string(LogJSON)}
-	a := read("format", into, func(s string) (LogFormat, *fault.InvalidError) {
-		if !slices.Contains(formats, s) {
-			return "", takes("text, json or auto")
-		}
-		return LogFormat(s), nil
-	})
-	a.words = formats
-	return a
+	}), levels...)
 }
 
 func paceRate(into *rate.Rate) accepts {

@@ -1,9 +1,9 @@
 package config
 
 import (
-	"slices"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
@@ -40,11 +40,22 @@ func ReplicasNeedRedis(c Config) *fault.InvalidError {
 // BothOfTLS is the Check of a program that serves the API: certificate and key are needed
 // together.
 func BothOfTLS(c Config) *fault.InvalidError {
+	return both("tls_cert", c.TLSCert, "tls_key", c.TLSKey)
+}
+
+// BothOfRedisTLS is the Check of a program that opens a store: certificate and key are
+// needed together.
+func BothOfRedisTLS(c Config) *fault.InvalidError {
+	return both("redis_tls_cert", c.RedisTLS.Cert, "redis_tls_key", c.RedisTLS.Key)
+}
+
+// both returns the error for a certificate without its key, or a key without its certificate.
+func both(cert, certFile, key, keyFile string) *fault.InvalidError {
 	switch {
-	case c.TLSCert != "" && c.TLSKey == "":
-		return fault.Wrong("tls_key", "tls_key is required with tls_cert: the file with its private key")
-	case c.TLSCert == "" && c.TLSKey != "":
-		return fault.Wrong("tls_cert", "tls_cert is required with tls_key: the file with its certificate")
+	case certFile != "" && keyFile == "":
+		return fault.Wrong(key, "%s is required with %s: the file with its private key", key, cert)
+	case certFile == "" && keyFile != "":
+		return fault.Wrong(cert, "%s is required with %s: the file with its certificate", cert, key)
 	}
 	return nil
 }
@@ -70,18 +81,6 @@ func SharesOfAccounts(c Config) *fault.InvalidError {
 	return nil
 }
 
-// BothOfRedisTLS is the Check of a program that opens a store: certificate and key are
-// needed together.
-func BothOfRedisTLS(c Config) *fault.InvalidError {
-	switch {
-	case c.RedisTLS.Cert != "" && c.RedisTLS.Key == "":
-		return fault.Wrong("redis_tls_key", "redis_tls_key is required with redis_tls_cert: the file with its private key")
-	case c.RedisTLS.Cert == "" && c.RedisTLS.Key != "":
-		return fault.Wrong("redis_tls_cert", "redis_tls_cert is required with redis_tls_key: the file with its certificate")
-	}
-	return nil
-}
-
 // BurstHasRate is the Check of a program that delivers: a burst needs a rate.
 func BurstHasRate(c Config) *fault.InvalidError {
 	if c.Pace.Burst <= c.Pace.Rate.Count {
@@ -93,70 +92,45 @@ func BurstHasRate(c Config) *fault.InvalidError {
 	return fault.Wrong("pace.burst", "pace.burst, %d, is more than pace.rate allows, %s", c.Pace.Burst, c.Pace.Rate)
 }
 
-// credentialsOnce are the checks that credentials are given in one place.
-func credentialsOnce() []Check {
-	var checks []Check
-	once := func(given func(Config) (Secret, string), text, file string) {
-		checks = append(checks, func(c Config) *fault.InvalidError {
-			if secret, name := given(c); secret == "" || name == "" {
-				return nil
-			}
-			return fault.Wrong(file, "%s and %s are both given: give one of them", text, file)
-		})
+// crossProblems compares settings with each other. It returns every pair that does not go
+// together. A rejected setting is zero, and goes with all.
+func crossProblems(c Config) []*fault.InvalidError {
+	var problems []*fault.InvalidError
+	for _, s := range []struct {
+		key        string
+		text, file string
+	}{
+		{"fcm.credentials", string(c.FCM.Credentials), c.FCM.CredentialsFile},
+		{"apns.key", string(c.APNs.Key), c.APNs.KeyFile},
+		{"push_secret", string(c.PushSecret), c.PushSecretFile},
+		{"smtp_password", string(c.SMTPPassword), c.SMTPPasswordFile},
+		{"alert_secret", string(c.AlertSecret), c.AlertSecretFile},
+		{"webpush.private_key", string(c.WebPush.PrivateKey), c.WebPush.PrivateKeyFile},
+	} {
+		if s.text != "" && s.file != "" {
+			problems = append(problems, fault.Wrong(s.key+"_file", "%s and %s_file are both given: give one of them", s.key, s.key))
+		}
 	}
-	once(func(c Config) (Secret, string) { return c.FCM.Credentials, c.FCM.CredentialsFile }, "fcm.credentials", "fcm.credentials_file")
-	once(func(c Config) (Secret, string) { return c.APNs.Key, c.APNs.KeyFile }, "apns.key", "apns.key_file")
-	once(func(c Config) (Secret, string) { return c.PushSecret, c.PushSecretFile }, "push_secret", "push_secret_file")
-	once(func(c Config) (Secret, string) { return c.SMTPPassword, c.SMTPPasswordFile }, "smtp_password", "smtp_password_file")
-	once(func(c Config) (Secret, string) { return c.AlertSecret, c.AlertSecretFile }, "alert_secret", "alert_secret_file")
-	once(func(c Config) (Secret, string) { return c.WebPush.PrivateKey, c.WebPush.PrivateKeyFile }, "webpush.private_key", "webpush.private_key_file")
-	return checks
-}
-
-// crossChecks returns the checks that compare settings with each other.
-func crossChecks() []Check {
-	return slices.Concat(credentialsOnce(), []Check{
-		wholePolicy,
-		func(c Config) *fault.InvalidError {
-			if c.RetryMin <= c.RetryMax || c.RetryMax == 0 {
-				return nil
-			}
-			return longer("retry_min", c.RetryMin, "retry_max", c.RetryMax)
-		},
-		func(c Config) *fault.InvalidError {
-			if c.AlertRetryMin <= c.AlertRetryMax || c.AlertRetryMax == 0 {
-				return nil
-			}
-			return longer("alert_retry_min", c.AlertRetryMin, "alert_retry_max", c.AlertRetryMax)
-		},
-		func(c Config) *fault.InvalidError {
-			if c.AlertRetryMax <= c.AlertRetryFor || c.AlertRetryFor == 0 {
-				return nil
-			}
-			return longer("alert_retry_max", c.AlertRetryMax, "alert_retry_for", c.AlertRetryFor)
-		},
-		// A delivery that outlives the shutdown goes back to the queue while
-		// its request is under way, and the message goes out twice.
-		func(c Config) *fault.InvalidError {
-			if c.ShutdownTimeout > c.PushTimeout || c.PushTimeout == 0 {
-				return nil
-			}
-			return fault.Wrong("shutdown_timeout", "shutdown_timeout, %s, has to be longer than push_timeout, %s",
-				FormatDuration(c.ShutdownTimeout), FormatDuration(c.PushTimeout))
-		},
-	})
-}
-
-// longer returns the error for a duration that is longer than another one may make it.
-func longer(field string, value time.Duration, than string, most time.Duration) *fault.InvalidError {
-	return fault.Wrong(field, "%s, %s, is longer than %s, %s", field, FormatDuration(value), than, FormatDuration(most))
-}
-
-// wholePolicy checks the settings of the policy together.
-func wholePolicy(c Config) *fault.InvalidError {
-	problem := invalid(c.Policy.Validate())
-	if problem == nil {
-		return nil
+	for _, s := range []struct {
+		key   string
+		value time.Duration
+		than  string
+		most  time.Duration
+	}{
+		{"retry_min", c.RetryMin, "retry_max", c.RetryMax},
+		{"alert_retry_min", c.AlertRetryMin, "alert_retry_max", c.AlertRetryMax},
+		{"alert_retry_max", c.AlertRetryMax, "alert_retry_for", c.AlertRetryFor},
+	} {
+		if s.value > s.most && s.most != 0 {
+			problems = append(problems, fault.Wrong(s.key, "%s, %s, is longer than %s, %s",
+				s.key, calendar.FormatDuration(s.value), s.than, calendar.FormatDuration(s.most)))
+		}
 	}
-	return &fault.InvalidError{Field: "policy." + problem.Field, Value: problem.Value, Want: problem.Want, Says: problem.Says}
+	// A delivery that outlives the shutdown goes back to the queue while its request is under
+	// way, and the message goes out twice.
+	if c.ShutdownTimeout <= c.PushTimeout && c.PushTimeout != 0 {
+		problems = append(problems, fault.Wrong("shutdown_timeout", "shutdown_timeout, %s, has to be longer than push_timeout, %s",
+			calendar.FormatDuration(c.ShutdownTimeout), calendar.FormatDuration(c.PushTimeout)))
+	}
+	return problems
 }

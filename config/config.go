@@ -224,9 +224,9 @@ func Load(flags *pflag.FlagSet, environ []string, file string, checks ...Check) 
 		c        Config
 		rejected rejections
 	)
-	rows := settings(&c)
-	c.Policy.Name = policy.DefaultName
-	rejected.add(readFile(file, rows, &c)...)
+	document := policy.Document{Name: policy.DefaultName}
+	rows := settings(&c, &document)
+	rejected.add(readFile(file, rows, &c, &document)...)
 	unread := rejected.has(FileFlag)
 	rejected.add(readEnvironment(environ, rows)...)
 	readFlags(flags, rows)
@@ -237,12 +237,20 @@ func Load(flags *pflag.FlagSet, environ []string, file string, checks ...Check) 
 			c.PolicyGiven = true
 		}
 	}
-	for _, check := range append(crossChecks(), checks...) {
-		if unread {
-			break // what it would have said is not known to be missing
-		}
-		// A rejected setting is empty now: a check of it would mislead.
-		if problem := check(c); problem != nil && !rejected.has(problem.Field) {
+	var err error
+	c.Policy, err = document.Policy()
+	problems := invalids(err)
+	for _, problem := range problems {
+		problem.Field = "policy." + problem.Field
+	}
+	problems = append(problems, crossProblems(c)...)
+	for _, check := range checks {
+		problems = append(problems, check(c))
+	}
+	for _, problem := range problems {
+		// What an unread file would have said is not known to be missing, and a rejected
+		// setting is empty now: a check of it would mislead.
+		if problem != nil && !unread && !rejected.has(problem.Field) {
 			rejected.add(problem)
 		}
 	}

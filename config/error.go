@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -50,11 +51,7 @@ func (r *rejections) add(problems ...*fault.InvalidError) {
 	}
 }
 
+// has reports whether a field, a part of it or what it is a part of is rejected.
 func (r rejections) has(field string) bool {
-	for _, p := range r {
-		if p.Field == field {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r, func(p *fault.InvalidError) bool { return within(p.Field, field) || within(field, p.Field) })
 }

@@ -9,23 +9,21 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// ofPolicy accepts a field of a policy. document returns one with the field as written, and
-// set stores what the policy has for it. LogValue has the policy as a whole.
-func ofPolicy(kind string, document func(string) policy.Document, set func(policy.Policy)) accepts {
+// ofPolicy accepts a field of a policy, which set puts into a document. LogValue has the
+// policy as a whole. Calendars, which a file may have wrong, are judged with the file.
+func ofPolicy(kind string, into *policy.Document, set func(*policy.Document, string)) accepts {
 	return accepts{kind: kind, store: func(s string) *fault.InvalidError {
-		p, problem := alone(document(s))
-		if problem == nil {
-			set(p)
+		alone := policy.Document{Calendars: into.Calendars}
+		set(&alone, s)
+		_, err := completed(alone).Policy()
+		for _, problem := range invalids(err) {
+			if !strings.HasPrefix(problem.Field, "calendars") {
+				return problem
+			}
 		}
-		return problem
+		set(into, s)
+		return nil
 	}}
-}
-
-// alone judges one field of a policy. It returns the policy with that field, and with name
-// and rules of its own.
-func alone(d policy.Document) (policy.Policy, *fault.InvalidError) {
-	policy, err := completed(d).Policy()
-	return policy, invalid(err)
 }
 
 // completed returns a document with the name and rules that are required.
@@ -35,25 +33,6 @@ func completed(d policy.Document) policy.Document {
 		d.Rules = policy.Default().Document().Rules
 	}
 	return d
-}
-
-func timeZone(c *Config) accepts {
-	return ofPolicy("zone", func(s string) policy.Document { return policy.Document{TimeZone: s} },
-		func(p policy.Policy) { c.Policy.TimeZone = p.TimeZone })
-}
-
-func rules(c *Config) accepts {
-	return listed(ofPolicy("rules", func(s string) policy.Document {
-		return policy.Document{Rules: append([]string{}, words(s)...)} // none are not the default ones
-	}, func(p policy.Policy) { c.Policy.Rules = p.Rules }))
-}
-
-// lines accepts a list that parse reads, once split has split it.
-func lines[T any](kind string, into *T, split func(string) []string, parse func(...string) (T, error)) accepts {
-	return listed(read(kind, into, func(s string) (T, *fault.InvalidError) {
-		value, err := parse(split(s)...)
-		return value, invalid(err)
-	}))
 }
 
 // hourLines returns the lines of hours as written.
@@ -80,55 +59,25 @@ func quietLines(words []string) (lines []string, last []int) {
 	return lines, last
 }
 
-func policyReach(c *Config) accepts {
-	return ofPolicy("duration", func(s string) policy.Document { return policy.Document{Reach: s} },
-		func(p policy.Policy) { c.Policy.Reach = p.Reach })
-}
-
-func accountShare(c *Config) accepts {
-	return ofPolicy("percentage", func(s string) policy.Document { return policy.Document{AccountShare: s} },
-		func(p policy.Policy) { c.Policy.AccountShare = p.AccountShare })
-}
-
-func onConflict(c *Config) accepts {
-	a := ofPolicy("answer", func(s string) policy.Document { return policy.Document{OnConflict: s} },
-		func(p policy.Policy) { c.Policy.OnConflict = p.OnConflict })
-	a.words = []string{"refuse", "shift"}
-	return a
-}
-
-func unknownCategories(c *Config) accepts {
-	return ofPolicy("answer", func(s string) policy.Document { return policy.Document{UnknownCategories: s} },
-		func(p policy.Policy) { c.Policy.UnknownCategories = p.UnknownCategories })
-}
-
 // alertAt accepts percents, and emptyList for none. A policy has nil for the default.
-func alertAt(c *Config) accepts {
-	return listed(accepts{kind: "percents", store: func(s string) *fault.InvalidError {
+func alertAt(into *policy.Document) accepts {
+	a := listed(ofPolicy("percents", into, func(d *policy.Document, s string) {
 		percents := []int{}
 		for _, word := range words(s) {
-			percent, err := strconv.Atoi(word)
-			if err != nil {
-				percent = 0 // which is not allowed
-			}
+			percent, _ := strconv.Atoi(word) // 0, which is not allowed, if it is no number
 			percents = append(percents, percent)
 		}
-		if _, problem := alone(policy.Document{AlertAt: percents}); problem != nil {
+		if !slices.Equal(percents, policy.DefaultAlertAt()) {
+			d.AlertAt = percents
+		}
+	}))
+	judge := a.store
+	a.store = func(s string) *fault.InvalidError {
+		problem := judge(s)
+		if problem != nil {
 			return takes("%s", problem.Want)
 		}
-		if !slices.Equal(percents, policy.DefaultAlertAt()) {
-			c.Policy.AlertAt = percents
-		}
 		return nil
-	}})
-}
-
-func alertTo(c *Config) accepts {
-	return accepts{kind: "contact", store: func(s string) *fault.InvalidError {
-		problem := invalid(policy.ValidContact(s))
-		if problem == nil {
-			c.Policy.AlertTo = s
-		}
-		return problem
-	}}
+	}
+	return a
 }

@@ -77,7 +77,7 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"email_url", "mail.example.com:25", "mail.example.com…", mail},
 		{"email_url", "http://h:25", "http://h:25", mail},
 		{"email_url", "smtp://u:hunter2@", "…", mail},
-		{"email_tls", "starttls", "starttls", "mandatory or opportunistic or none"},
+		{"email_tls", "starttls", "starttls", "mandatory, opportunistic or none"},
 		{"allow_internal_webhooks", "yes", "yes", "true or false"},
 		{"events_allow_internal", "yes", "yes", "true or false"},
 		{"events_keep", "59s", "59s", span + "1m to 31d"},
@@ -127,7 +127,7 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"alert_retry_for", "31d", "31d", span + "1s to 30d"},
 		{"shutdown_timeout", "61m", "61m", span + "1s to 1h"},
 		{"log_level", "INFO", "INFO", "debug, info, warn or error"},
-		{"log_format", "xml", "xml", "text, json or auto"},
+		{"log_format", "xml", "xml", "auto, text or json"},
 	} {
 		t.Run(row.key+"="+row.value, func(t *testing.T) {
 			t.Parallel()
@@ -300,7 +300,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		},
 		{"- prefix\n", `FILE has no settings: write one a line, name: value`},
 		{"just words", `FILE has no settings: write one a line, name: value`},
-		{"prefix: a\n---\nreach: 1d\n", `FILE has several YAML documents: one is allowed`},
+		{"prefix: a\n---\nreach: 1d\n", `FILE has several documents: one is allowed`},
 		{"prefix: \xff\n", `FILE can't be read: it is not UTF-8 text`},
 		{strings.Repeat("#", 1<<20+1), `FILE can't be read: it has more than 1048576 bytes`},
 		{"prefix: [a]", `prefix "a list" is not allowed: it takes ` + plain},

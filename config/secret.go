@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // hidden is shown in place of a secret.
@@ -65,25 +65,10 @@ func RedactRedisURL(s string) string {
 	return scheme + user + rest
 }
 
-func redactPushURL(s string) string {
-	if s == "" || s == LogTarget {
-		return s
-	}
-	return notifier.RedactURL(s)
-}
-
-// redactURL returns scheme and host of a URL.
-func redactURL(s string) string {
-	if s == "" {
-		return s
-	}
-	return notifier.RedactURL(s)
-}
-
 // LogValue returns the settings without secrets, and the policy as one text.
 func (c Config) LogValue() slog.Value {
 	values := []slog.Attr{slog.String("policy", c.Policy.String())}
-	for _, row := range settings(&c) {
+	for _, row := range settings(&c, &policy.Document{}) {
 		if row.group != groupPolicy {
 			values = append(values, slog.Any(strings.ReplaceAll(row.key, ".", "_"), row.log()))
 		}

@@ -1,15 +1,15 @@
 package config
 
 import (
-	"fmt"
+	"cmp"
+	"maps"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/token"
-
 	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
@@ -30,229 +30,130 @@ const (
 	accountsKey   = "accounts"
 )
 
-// seedKeys returns the names of the settings that are only in the file.
-func seedKeys() []string {
+// sectionKeys returns the names of the settings that are only in the file.
+func sectionKeys() []string {
 	return []string{calendarsKey, categoriesKey, policiesKey, tiersKey, accountsKey}
 }
 
-// seed reads a setting that is only in the file.
-func (r *fileReader) seed(key string, node ast.Node, source string) {
-	if _, null := node.(*ast.NullNode); null {
-		return
-	}
-	if key == calendarsKey || key == categoriesKey {
-		r.ofPolicy(key, node, source)
-		return
-	}
-	entries, ok := node.(*ast.MappingNode)
-	if !ok {
-		r.reject(key, kindOf(node), "a mapping of names to "+key, source)
-		return
-	}
-	for _, entry := range entries.Values {
-		name := entry.Key.GetToken()
-		switch at := r.source(name); key {
-		case policiesKey:
-			r.policyNamed(name.Value, entry.Value, at)
-		case tiersKey:
-			r.tier(name.Value, entry.Value, at)
-		default:
-			r.account(name.Value, entry.Value, at)
-		}
-	}
+// tier is an accounts.Tier in the file.
+type tier struct {
+	Name              string `json:"-"`
+	RequestsPerMinute int64  `json:"requests_per_minute"`
+	RequestsPerDay    int64  `json:"requests_per_day"`
+	LinesPerMinute    int64  `json:"lines_per_minute"`
+	MessagesPerHour   int64  `json:"messages_per_hour"`
+	MessagesPerDay    int64  `json:"messages_per_day"`
+	Devices           int64  `json:"devices"`
+	AlertAt           []int  `json:"alert_at"`
 }
 
-// source returns file and line of a name.
-func (r *fileReader) source(name *token.Token) string {
-	return fmt.Sprintf("%s, line %d", r.name, name.Position.Line)
+// accountSeed is an accounts.Seed in the file.
+type accountSeed struct {
+	Tier     string `json:"tier"`
+	Contact  string `json:"contact"`
+	TimeZone string `json:"time_zone"`
+	ReportAt string `json:"report_at"`
+	Keys     []struct {
+		SHA256 string   `json:"key_sha256"`
+		Scopes []string `json:"scopes"`
+	} `json:"keys"`
 }
 
 // nobody is a valid name, to judge other fields with.
 const nobody = "nobody"
 
-func (r *fileReader) tier(name string, node ast.Node, source string) {
-	tier := accounts.Tier{Name: name}
-	path := tiersKey + "." + name
-	r.fields(path, node, source, []seedField{
-		{"requests_per_minute", &tier.RequestsPerMinute, "a whole number"},
-		{"requests_per_day", &tier.RequestsPerDay, "a whole number"},
-		{"lines_per_minute", &tier.LinesPerMinute, "a whole number"},
-		{"messages_per_hour", &tier.MessagesPerHour, "a whole number"},
-		{"messages_per_day", &tier.MessagesPerDay, "a whole number"},
-		{"devices", &tier.Devices, "a whole number"},
-		{"alert_at", &tier.AlertAt, "a list of percents such as [80, 100]"},
-	})
-	r.judge(tiersKey, accounts.Tier{Name: name}.Validate(), source)
-	for _, alone := range []accounts.Tier{
-		{Name: nobody, RequestsPerMinute: tier.RequestsPerMinute},
-		{Name: nobody, RequestsPerDay: tier.RequestsPerDay},
-		{Name: nobody, LinesPerMinute: tier.LinesPerMinute},
-		{Name: nobody, MessagesPerHour: tier.MessagesPerHour},
-		{Name: nobody, MessagesPerDay: tier.MessagesPerDay},
-		{Name: nobody, Devices: tier.Devices},
-		{Name: nobody, AlertAt: tier.AlertAt},
-	} {
-		r.judge(path+".", alone.Validate(), source)
+// section reads a setting that is only in the file.
+func (r *fileReader) section(key string, into any) {
+	if entry := r.sections[key]; entry != nil {
+		r.decode(key, entry.Value, entry.Key.GetToken(), reflect.ValueOf(into).Elem())
 	}
-	r.config.Seeds.Tiers = append(r.config.Seeds.Tiers, tier)
 }
 
-func (r *fileReader) account(name string, node ast.Node, source string) {
-	account := accounts.Account{Name: name}
-	path := accountsKey + "." + name
-	var keys ast.Node
-	r.fields(path, node, source, []seedField{
-		{"tier", &account.Tier, plainValue},
-		{"contact", &account.Contact, plainValue},
-		{"time_zone", &account.TimeZone, plainValue},
-		{"report_at", &account.ReportAt, plainValue},
-		{"keys", &keys, ""},
-	})
-	r.judge(accountsKey, accounts.Account{Name: name}.Validate(), source)
-	if !r.judge(path+".", accounts.Account{Name: nobody, Tier: account.Tier}.Validate(), source) {
-		account.Tier = "" // and is not looked for under tiers
+// named reads a section of names, and calls each with a name and its path, in the order of the
+// file.
+func named[T any](r *fileReader, key string, each func(name, path string, value T)) {
+	var found map[string]T
+	r.section(key, &found)
+	offset := func(name string) int { return r.at[key+"."+name].Position.Offset }
+	for _, name := range slices.SortedFunc(maps.Keys(found), func(a, b string) int { return cmp.Compare(offset(a), offset(b)) }) {
+		each(name, key+"."+name+".", found[name])
 	}
-	for _, alone := range []accounts.Account{
-		{Name: nobody, Contact: account.Contact},
-		{Name: nobody, TimeZone: account.TimeZone},
-		{Name: nobody, ReportAt: account.ReportAt},
-	} {
-		r.judge(path+".", alone.Validate(), source)
-	}
-	r.config.Seeds.Accounts = append(r.config.Seeds.Accounts, accounts.Seed{
-		Account: account, Keys: r.keys(path+".keys", keys, source),
-	})
 }
 
-// keys reads the keys of an account; nil for none.
-func (r *fileReader) keys(path string, node ast.Node, source string) []accounts.KeySeed {
-	if node == nil {
-		return nil
-	}
-	list, ok := node.(*ast.SequenceNode)
-	if !ok {
-		r.reject(path, kindOf(node), "a list of key_sha256 with scopes", source)
-		return nil
-	}
-	var keys []accounts.KeySeed
-	for _, element := range list.Values {
-		source := r.source(element.GetToken())
-		var key accounts.KeySeed
-		var words []string
-		r.fields(path, element, source, []seedField{
-			{"key_sha256", &key.SHA256, plainValue},
-			{"scopes", &words, "a list of submit, read, admin and content"},
-		})
-		key.SHA256 = strings.ToLower(key.SHA256)
-		scopes, err := accounts.ParseScopes(words...)
-		if !r.judge(path+".", err, source) {
-			scopes, _ = accounts.ParseScopes()
+// policySection reads what only the file has of the section policy.
+func (r *fileReader) policySection(into *policy.Document) {
+	r.section(calendarsKey, &into.Calendars)
+	r.section(categoriesKey, &into.Categories)
+	_, err := completed(policy.Document{Calendars: into.Calendars, Categories: into.Categories}).Policy()
+	r.judge("policy.", err)
+}
+
+func (r *fileReader) policies() (found []policy.Policy) {
+	named(r, policiesKey, func(name, path string, document policy.Document) {
+		whole := completed(policy.Document{})
+		whole.Name = name
+		_, err := whole.Policy()
+		r.judgeName(policiesKey, name, err)
+		if name == policy.DefaultName {
+			r.judgeName(policiesKey, name, takes("another name: what everybody else goes by is under policy"))
 		}
-		key.Scopes = scopes
-		alone := accounts.Seed{Account: accounts.Account{Name: nobody}, Keys: []accounts.KeySeed{key}}
-		r.judge(path+".", alone.Validate(), source)
-		keys = append(keys, key)
-	}
-	return keys
+		document.Name = nobody
+		p, err := document.Policy()
+		r.judge(path, err)
+		p.Name = name
+		found = append(found, p)
+	})
+	return found
 }
 
-// judge rejects a field if err is not nil, and reports whether it is allowed. If the path
-// ends in a dot, the field of the error is appended.
-func (r *fileReader) judge(path string, err error, source string) bool {
-	if err == nil {
-		return true
-	}
-	problem := invalid(err)
-	if strings.HasSuffix(path, ".") {
-		path += problem.Field
-	}
-	problem.Field = path
-	r.add(problem, source)
-	return false
+func (r *fileReader) tiers() (found []accounts.Tier) {
+	named(r, tiersKey, func(name, path string, read tier) {
+		r.judgeName(tiersKey, name, accounts.Tier{Name: name}.Validate())
+		read.Name = nobody
+		r.judge(path, accounts.Tier(read).Validate())
+		read.Name = name
+		found = append(found, accounts.Tier(read))
+	})
+	return found
 }
 
-// seedField is a field of a tier, an account or a key.
-type seedField struct {
-	name string
-	into any    // *string, *ast.Node, or what the YAML library can fill
-	want string // what it takes
-}
-
-const plainValue = "a plain value"
-
-// fields reads a mapping of known fields, and rejects all others.
-func (r *fileReader) fields(path string, node ast.Node, source string, fields []seedField) {
-	known := make([]entry, len(fields))
-	for i, field := range fields {
-		known[i] = entry{name: field.name, read: func(node ast.Node, source string) {
-			if !field.read(node) {
-				// Do not show the value: it may be a key in the wrong place.
-				r.reject(path+"."+field.name, kindOf(node), field.want, source)
-			}
+func (r *fileReader) accounts() (found []accounts.Seed) {
+	named(r, accountsKey, func(name, path string, read accountSeed) {
+		r.judgeName(accountsKey, name, accounts.Account{Name: name}.Validate())
+		seed := accounts.Seed{Account: accounts.Account{
+			Name: nobody, Tier: read.Tier, Contact: read.Contact, TimeZone: read.TimeZone, ReportAt: read.ReportAt,
 		}}
-	}
-	r.entries(path+".", node, source, known)
-}
-
-func (f seedField) read(node ast.Node) bool {
-	switch into := f.into.(type) {
-	case *ast.Node:
-		*into = node
-		return true
-	case *string:
-		text, ok := scalar(node)
-		*into = text
-		return ok
-	default:
-		return yaml.NodeToValue(node, into) == nil
-	}
-}
-
-// entry is a known name of a mapping, with the function that reads its value.
-type entry struct {
-	name string
-	read func(node ast.Node, source string)
-}
-
-// entries reads a mapping of known names, and rejects all others. It ignores a name without
-// a value.
-func (r *fileReader) entries(path string, node ast.Node, source string, known []entry) {
-	names := make([]string, len(known))
-	for i, e := range known {
-		names[i] = e.name
-	}
-	mapping, ok := node.(*ast.MappingNode)
-	if _, null := node.(*ast.NullNode); null {
-		return
-	}
-	if !ok {
-		r.reject(strings.TrimSuffix(path, "."), kindOf(node), "a mapping of "+strings.Join(names, ", "), source)
-		return
-	}
-	for _, value := range mapping.Values {
-		name := value.Key.GetToken()
-		at := r.source(name)
-		i := slices.Index(names, name.Value)
-		if i < 0 {
-			r.add(unknownSetting(path+name.Value, names), at)
-			continue
+		r.judge(path, seed.Account.Validate())
+		for i, key := range read.Keys {
+			path := path + "keys." + strconv.Itoa(i+1) + "."
+			scopes, err := accounts.ParseScopes(key.Scopes...)
+			if err != nil {
+				r.judge(path, err)
+				scopes, _ = accounts.ParseScopes()
+			}
+			seed.Keys = append(seed.Keys, accounts.KeySeed{SHA256: strings.ToLower(key.SHA256), Scopes: scopes})
+			r.judge(path, accounts.Seed{Account: accounts.Account{Name: nobody}, Keys: seed.Keys[i:]}.Validate())
 		}
-		if _, null := value.Value.(*ast.NullNode); !null {
-			known[i].read(value.Value, at)
-		}
+		seed.Name = name
+		found = append(found, seed)
+	})
+	return found
+}
+
+// judgeName notes a name in a section that is not allowed.
+func (r *fileReader) judgeName(key, name string, err error) {
+	if problem := invalid(err); problem != nil {
+		r.judge("", &fault.InvalidError{Field: key, Value: name, Want: problem.Want})
 	}
 }
 
 // tiersOfAccounts rejects accounts whose tier is not in the file. If the file has no tiers
 // it accepts all, since the store may have them.
-func (r *fileReader) tiersOfAccounts() {
-	if len(r.config.Seeds.Tiers) == 0 {
-		return
-	}
-	for _, account := range r.config.Seeds.Accounts {
-		known := slices.ContainsFunc(r.config.Seeds.Tiers, func(t accounts.Tier) bool { return t.Name == account.Tier })
-		if account.Tier != "" && !known {
-			r.reject(accountsKey+"."+account.Name+".tier", account.Tier, "the name of a tier under tiers", r.name)
+func (r *fileReader) tiersOfAccounts(seeds Seeds) {
+	for _, account := range seeds.Accounts {
+		known := slices.ContainsFunc(seeds.Tiers, func(t accounts.Tier) bool { return t.Name == account.Tier })
+		if !known && len(seeds.Tiers) > 0 && accounts.ValidName(account.Tier) {
+			r.judge(accountsKey+"."+account.Name+".", &fault.InvalidError{Field: "tier", Value: account.Tier, Want: "the name of a tier under tiers"})
 		}
 	}
 }

@@ -26,7 +26,7 @@ func TestSeedsAreRead(t *testing.T) {
 	hash := strings.Repeat("0a", 32)
 	c, err := config.Load(nil, nil, settingsFile(t, `
 tiers:
-  free: {requests_per_minute: 60, lines_per_minute: 900, messages_per_hour: 100, messages_per_day: 500, alert_at: []}
+  free: {requests_per_minute: 6e1, lines_per_minute: 9_00, messages_per_hour: 100, messages_per_day: 500, alert_at: []}
   open:
 accounts:
   acme:
@@ -87,6 +87,7 @@ func TestSeedsAreRefused(t *testing.T) {
 		"policies: {vip: {rules: [1/day, x]}}":                                 `policies.vip.rules "x" is not allowed: it takes a rule`,
 		"policy: {calendars: [12-25]}":                                         `policy.calendars "a list" is not allowed: it takes a mapping of names to lists of dates`,
 		"policy: {calendars: {feasts: [soon]}}":                                `policy.calendars.feasts "soon" is not allowed: it takes dates only`,
+		"policy: {calendars: {feasts: }}":                                      `policy.calendars.feasts "" is not allowed: it takes a list of dates`,
 		"policy: {blackouts: [feasts]}":                                        "blackouts names the calendar feasts, which calendars does not have",
 		"policy: {categories: {otp: {blackouts: [feasts]}}}":                   "categories.otp.blackouts names the calendar feasts, which calendars does not have",
 		"policy: {categories: [otp]}":                                          `policy.categories "a list" is not allowed: it takes a mapping of categories`,
@@ -97,6 +98,7 @@ func TestSeedsAreRefused(t *testing.T) {
 		"tiers: {free: {per_day: 5}}":                                          `unknown setting "tiers.free.per_day": there are requests_per_minute, `,
 		"tiers: {free: 5}":                                                     "a mapping of requests_per_minute, ",
 		"tiers: {free: {messages_per_day: many}}":                              "tiers.free.messages_per_day \"a plain value\" is not allowed: it takes a whole number",
+		"tiers: {free: {messages_per_day: 1.5}}":                               "tiers.free.messages_per_day \"a plain value\" is not allowed: it takes a whole number",
 		"tiers: {free: {lines_per_minute: -1}}":                                "tiers.free.lines_per_minute \"-1\" is not allowed: it takes 0, which is no limit",
 		"accounts: {acme: {keys: sk_hunter2}}":                                 "a list of key_sha256 with scopes",
 		"accounts: {acme: {keys: [sk_hunter2]}}":                               "a mapping of key_sha256, scopes",
@@ -104,7 +106,7 @@ func TestSeedsAreRefused(t *testing.T) {
 		"tiers: {free: {alert_at: [0]}}":                                       "percents of 1 to 100, ascending",
 		"accounts: {acme: {contact: ops}}":                                     "accounts.acme.contact",
 		"accounts: {acme: {time_zone: Mars}}":                                  "accounts.acme.time_zone",
-		"accounts: {acme: {keys: [{key_sha256: sk_hunter2}]}}":                 "accounts.acme.keys.key_sha256",
+		"accounts: {acme: {keys: [{key_sha256: sk_hunter2}]}}":                 "accounts.acme.keys.1.key_sha256",
 		"accounts: {acme: {key: sk_hunter2}}":                                  "there are tier, contact, time_zone, report_at, keys",
 		"tiers: {free: {}}\naccounts: {acme: {tier: gold}}":                    "the name of a tier under tiers",
 		"accounts: {acme: {keys: [{key_sha256: sk_hunter2, scopes: [root]}]}}": "submit, read, admin and content",
@@ -140,7 +142,7 @@ accounts:
 	require.ElementsMatch(t, []string{
 		"setting", "tiers", "tiers.Free.messages_per_day", "tiers.Free.alert_at",
 		"accounts", "accounts.Acme.tier", "accounts.Acme.contact", "accounts.Acme.time_zone", "accounts.Acme.report_at",
-		"accounts.Acme.keys.scopes", "accounts.Acme.keys.key_sha256",
+		"accounts.Acme.keys.1.scopes", "accounts.Acme.keys.1.key_sha256",
 	}, fields)
 	require.NotContains(t, err.Error(), "hunter2")
 	require.Contains(t, err.Error(), name+", line 11")

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 )
@@ -14,8 +15,9 @@ const day = 24 * time.Hour
 // mostRequests bounds the settings about requests.
 const mostRequests = 100_000
 
-// settings returns the table, in the order of the example file. Its values go to c.
-func settings(c *Config) []*setting {
+// settings returns the table, in the order of the example file. Its values go to c, and those
+// of the policy to p.
+func settings(c *Config, p *policy.Document) []*setting {
 	return slices.Concat(
 		grouped(groupStore,
 			row("redis_url", "", shown(text("url", &c.RedisURL), RedactRedisURL),
@@ -80,7 +82,7 @@ func settings(c *Config) []*setting {
 			row("push_timeout", "10s", duration(&c.PushTimeout, 100*time.Millisecond, 5*time.Minute),
 				"timeout of one delivery, also to a contact's webhook; e-mail has the timeouts of RFC 5321"),
 			row("push_headers", "", secret(&c.PushHeaders), ""),
-			row("push_proxy", "", shown(text("url", &c.PushProxy), redactPushURL),
+			row("push_proxy", "", shown(text("url", &c.PushProxy), notifier.RedactURL),
 				"proxy to an http or https push_url: the URL of one, or environment to follow HTTPS_PROXY; by default none"),
 		),
 		grouped(groupChannels,
@@ -153,29 +155,29 @@ func settings(c *Config) []*setting {
 				"most requests a second to the callback of an account, of all workers together"),
 		),
 		grouped(groupPolicy,
-			row("policy.time_zone", "UTC", timeZone(c),
+			row("policy.time_zone", "UTC", ofPolicy("zone", p, func(d *policy.Document, s string) { d.TimeZone = s }),
 				"time zone of the calendar rules and quiet hours of a new store's policy"),
-			row("policy.user_time_zone", "false", boolean(&c.Policy.UserTimeZone),
+			row("policy.user_time_zone", "false", boolean(&p.UserTimeZone),
 				"calendar rules of a new store's policy use a user's own time zone, if one is set"),
-			row("policy.rules", "1/minute, 5/hour, 10/calendar_day", rules(c),
+			row("policy.rules", "1/minute, 5/hour, 10/calendar_day", listed(ofPolicy("rules", p, func(d *policy.Document, s string) { d.Rules = append([]string{}, words(s)...) })),
 				"rules of a new store's policy"),
-			row("policy.quiet_hours", "", lines("hours", &c.Policy.QuietHours, hourLines, policy.ParseQuietHours),
+			row("policy.quiet_hours", "", listed(ofPolicy("hours", p, func(d *policy.Document, s string) { d.QuietHours = hourLines(s) })),
 				"quiet hours of a new store's policy, when nothing is sent: 22:00-08:00 or 'sat,sun 00:00-24:00'"),
-			row("policy.only", "", lines("hours", &c.Policy.Only, hourLines, policy.ParseAllowedHours),
+			row("policy.only", "", listed(ofPolicy("hours", p, func(d *policy.Document, s string) { d.Only = hourLines(s) })),
 				"the only hours at which anything is sent under a new store's policy: 09:00-20:00 or 'mon-fri 08:00-18:00'"),
-			row("policy.blackouts", "", lines("dates", &c.Policy.Blackouts, words, policy.ParseBlackouts),
+			row("policy.blackouts", "", listed(ofPolicy("dates", p, func(d *policy.Document, s string) { d.Blackouts = words(s) })),
 				"dates on which nothing is sent under a new store's policy: 2027-01-01, 12-25 for every year, 2027-04-02..2027-04-05"),
-			row("policy.reach", "", policyReach(c),
+			row("policy.reach", "", ofPolicy("duration", p, func(d *policy.Document, s string) { d.Reach = s }),
 				"how far ahead a send time may be under a new store's policy; at most --reach"),
-			row("policy.on_conflict", "refuse", onConflict(c),
+			row("policy.on_conflict", "refuse", worded(ofPolicy("answer", p, func(d *policy.Document, s string) { d.OnConflict = s }), "refuse", "shift"),
 				"what a new store's policy does when a message's time is not free: refuse or shift; a message can say otherwise"),
-			row("policy.account_share", "", accountShare(c),
+			row("policy.account_share", "", ofPolicy("percentage", p, func(d *policy.Document, s string) { d.AccountShare = s }),
 				"percentage of each rule of a new store's policy that one account may use up for a user, if several accounts have keys"),
-			row("policy.alert_at", "80, 100", alertAt(c),
+			row("policy.alert_at", "80, 100", alertAt(p),
 				"percentages of a user's daily rule at which a new store's policy alerts; [] for never"),
-			row("policy.alert_to", "", alertTo(c),
+			row("policy.alert_to", "", ofPolicy("contact", p, func(d *policy.Document, s string) { d.AlertTo = s }),
 				"e-mail address or https URL that receives the alerts of a new store's policy, once an hour"),
-			row("policy.unknown_categories", "", unknownCategories(c),
+			row("policy.unknown_categories", "", ofPolicy("answer", p, func(d *policy.Document, s string) { d.UnknownCategories = s }),
 				"refuse or allow messages of a category that a new store's policy does not name; by default refuse if it names any"),
 		),
 		grouped(groupDelivery,
@@ -233,7 +235,7 @@ func settings(c *Config) []*setting {
 		grouped(groupLog,
 			row("log_level", "info", logLevel(&c.LogLevel),
 				"lowest level that is logged: debug, info, warn or error"),
-			row("log_format", "auto", logFormat(&c.LogFormat),
+			row("log_format", "auto", oneOf("format", &c.LogFormat, "auto", "text", "json"),
 				"log format: text, json, or auto, which is text on a terminal and json elsewhere"),
 		),
 	)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // envPrefix begins the names of all settings in the environment but REDIS_URL.
@@ -29,7 +30,7 @@ const FileFlag = "config"
 // RegisterFlags registers the flags of a program, including FileFlag, each with its help and
 // default. Load reads them after they are parsed.
 func RegisterFlags(flags *pflag.FlagSet, program Program) {
-	for _, row := range settings(&Config{}) {
+	for _, row := range settings(&Config{}, &policy.Document{}) {
 		if !row.isFlagOf(program) {
 			continue
 		}

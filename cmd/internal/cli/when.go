@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
@@ -36,7 +35,7 @@ func ParseTime(field, s, tz string, now time.Time) (When, error) {
 		return When{Now: true}, nil
 	}
 	if after, relative := strings.CutPrefix(s, "+"); relative {
-		d, err := config.ParseDuration(after)
+		d, err := calendar.ParseDuration(after)
 		if err != nil || d < 0 || strings.HasPrefix(after, "+") {
 			return When{}, invalid("a length of time after the +, such as +90s, +90m, +36h or +7d")
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/events"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -76,7 +77,7 @@ func (a *commands) rotateSecretCommand() *cobra.Command {
 			}
 			return a.Print(callback.Secret + "\n")
 		})
-	rotate.Flags().StringVar(&overlap, "overlap", config.FormatDuration(accounts.DefaultOverlap),
+	rotate.Flags().StringVar(&overlap, "overlap", calendar.FormatDuration(accounts.DefaultOverlap),
 		"how `long` the old secret signs too; 0 ends it at once")
 	rotate.Long = "Replace the secret that signs an account's events, and print the new one. For a while\n" +
 		"both sign, so that there is time to install the new one."

@@ -12,8 +12,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -89,11 +89,11 @@ func (a *commands) rotateKeyCommand() *cobra.Command {
 			}
 			old := "The old key is no longer valid."
 			if length > 0 {
-				old = "The old key stays valid for " + config.FormatDuration(length) + "."
+				old = "The old key stays valid for " + calendar.FormatDuration(length) + "."
 			}
 			return a.printKey(args[0], secret, key, old)
 		})
-	rotate.Flags().StringVar(&overlap, "overlap", config.FormatDuration(accounts.DefaultOverlap),
+	rotate.Flags().StringVar(&overlap, "overlap", calendar.FormatDuration(accounts.DefaultOverlap),
 		"how `long` the old key stays valid; 0 ends it at once")
 	rotate.Long = "Replace a key by a new one with the same scopes, and print the new one. The old one\n" +
 		"stays valid for a while, so that there is time to install the new one. KEY-ID can be\n" +

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -110,7 +110,7 @@ func (d *commands) purgeCommand() *cobra.Command {
 
 // olderThan reads an age.
 func olderThan(age string) (time.Duration, error) {
-	d, err := config.ParseDuration(age)
+	d, err := calendar.ParseDuration(age)
 	if err != nil || d < 0 {
 		return 0, &fault.InvalidError{Field: "older_than", Value: age, Want: "a length of time such as 90m, 36h or 7d"}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
@@ -110,7 +111,7 @@ func pastTime(text string, now time.Time) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	if ago, relative := strings.CutPrefix(text, "-"); relative {
-		d, err := config.ParseDuration(ago)
+		d, err := calendar.ParseDuration(ago)
 		if err != nil || d < 0 || strings.HasPrefix(ago, "+") {
 			return time.Time{}, invalid("a length of time after the -, such as -90s, -90m, -36h or -7d")
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -105,7 +106,7 @@ func (c commands) confirmErase(cmd *cobra.Command, user string, f eraseFlags) er
 		return &cli.UsageError{Detail: fmt.Sprintf(
 			"erasing can't be undone: look with worker user export, and confirm with worker user erase %q --yes", user)}
 	}
-	wait, err := config.ParseDuration(f.wait)
+	wait, err := calendar.ParseDuration(f.wait)
 	if err != nil || wait < 0 {
 		return &fault.InvalidError{Field: "wait", Value: f.wait, Want: "a length of time such as 90s or 5m, 0s not to wait"}
 	}
