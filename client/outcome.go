@@ -61,7 +61,7 @@ func refusalOf(o message.Outcome) *Refusal {
 	return &Refusal{
 		Code: o.Code, Detail: o.Detail, User: o.User, ID: o.ID, SendAt: o.SendAt.Time, RequestedAt: o.RequestedAt.Time,
 		Violations: o.Violations, QuietHours: o.QuietHours, Others: o.Others, NextFreeAt: o.NextFreeAt.Time, PreviousFreeAt: o.PreviousFreeAt.Time,
-		ResetsAt: o.ResetsAt.Time, RetryAfter: time.Duration(min(max(o.RetryAfterSeconds, 0), int64(mostRetryAfter/time.Second))) * time.Second,
+		ResetsAt: o.ResetsAt.Time, RetryAfter: time.Duration(min(max(o.RetryAfterSeconds, 0), int64(longestRetryAfter/time.Second))) * time.Second,
 	}
 }
 

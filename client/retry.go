@@ -14,8 +14,8 @@ import (
 const (
 	firstBackoff   = 100 * time.Millisecond
 	longestBackoff = 5 * time.Second
-	// mostRetryAfter replaces a longer Retry-After, which a Duration may not hold.
-	mostRetryAfter = 365 * 24 * time.Hour
+	// longestRetryAfter replaces a longer Retry-After, which a Duration may not hold.
+	longestRetryAfter = 365 * 24 * time.Hour
 )
 
 // failure is a try that failed.
@@ -86,8 +86,8 @@ func retryAfter(h http.Header) time.Duration {
 	if strings.Trim(value, "0123456789") == "" {
 		// The only error left is a number too large.
 		seconds, err := strconv.ParseUint(value, 10, 64)
-		if err != nil || seconds > uint64(mostRetryAfter/time.Second) {
-			return mostRetryAfter
+		if err != nil || seconds > uint64(longestRetryAfter/time.Second) {
+			return longestRetryAfter
 		}
 		return time.Duration(seconds) * time.Second
 	}
@@ -99,5 +99,5 @@ func retryAfter(h http.Header) time.Duration {
 	if err != nil {
 		return 0
 	}
-	return min(max(at.Sub(date), 0), mostRetryAfter)
+	return min(max(at.Sub(date), 0), longestRetryAfter)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
-	"github.com/sendlimit/sendlimiter/tasks/taskstest/heavy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest/heavy"
 )
 
 // manyPlaces is more than a call may read or pass over beside what it does for a few.

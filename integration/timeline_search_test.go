@@ -13,8 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/tasks/taskstest/heavy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest/heavy"
 )
 
 // book writes places directly into a user's timeline, one every step.

@@ -1,4 +1,3 @@
-// Package page divides lists that are sorted by name into pages.
 package script
 
 import (

@@ -19,8 +19,8 @@ const MaxEventsURL = 2048
 // The secrets of Standard Webhooks: "whsec_" and 24 to 64 bytes in base64.
 const (
 	secretPrefix   = "whsec_"
-	leastSecret    = 24
-	mostSecret     = 64
+	shortestSecret    = 24
+	longestSecret     = 64
 	newSecretBytes = 32
 )
 
@@ -69,7 +69,7 @@ func redactURL(text string) string {
 func ValidEventsSecret(secret string) error {
 	encoded, ok := strings.CutPrefix(secret, secretPrefix)
 	key, err := base64.StdEncoding.DecodeString(encoded)
-	if !ok || err != nil || len(key) < leastSecret || len(key) > mostSecret {
+	if !ok || err != nil || len(key) < shortestSecret || len(key) > longestSecret {
 		return &fault.InvalidError{Field: "secret", Value: "(not shown)", Want: "whsec_ followed by 24 to 64 bytes in base64"}
 	}
 	return nil

@@ -25,7 +25,7 @@ func (x *Index) GiveBack(ctx context.Context) error {
 	return turn.GiveBack(ctx, x.client, x.keys.Turn(keyspace.WorkIndex))
 }
 
-// Swept is what a Sweep did.
+// SweepResult is what a Sweep did.
 type SweepResult struct {
 	Removed int // stale entries
 	Watched int // messages that got an entry in the watch list

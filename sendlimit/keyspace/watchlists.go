@@ -37,4 +37,3 @@ func (k Keys) WatchLists(partition int) []string {
 	}
 	return append(lists, k.NearOf(partition))
 }
-

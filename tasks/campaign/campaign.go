@@ -3,8 +3,9 @@ package campaign
 import (
 	"context"
 	"fmt"
-	"github.com/redis/go-redis/v9"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/records/find"
 	"github.com/sendlimit/sendlimiter/records/messages"

@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"context"
-	"errors"
 
 	"github.com/sendlimit/sendlimiter/records/find"
 	"github.com/sendlimit/sendlimiter/records/messages"
@@ -74,10 +73,4 @@ func (r *run) tell(o message.Outcome) error {
 		return r.watcher.refused(o)
 	}
 	return nil
-}
-
-// isInvalid reports whether an error is about the request, so that to repeat it is no use.
-func isInvalid(err error) bool {
-	_, invalid := errors.AsType[*fault.InvalidError](err)
-	return invalid
 }

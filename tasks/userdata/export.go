@@ -102,7 +102,7 @@ func (u *Users) read(ctx context.Context, k userKey, into *Document) (err error)
 	case categoryKey, waitingKey: // what they have is in the timeline and the records too
 	case copiesKey, indexKey, idsKey, campaignsKey: // say only what else there is
 	}
-	return err //nolint:wrapcheck // the caller says what was being done
+	return err
 }
 
 // readText adds what a key holds as a text.
