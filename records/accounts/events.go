@@ -19,8 +19,8 @@ const MaxEventsURL = 2048
 // The secrets of Standard Webhooks: "whsec_" and 24 to 64 bytes in base64.
 const (
 	secretPrefix   = "whsec_"
-	shortestSecret    = 24
-	longestSecret     = 64
+	shortestSecret = 24
+	longestSecret  = 64
 	newSecretBytes = 32
 )
 
