@@ -93,7 +93,8 @@ const DefaultPrefix = "sl"
 //	                           activity; h:<start> of an hour; d:<account>:<start> of the account's messages on a day of its own
 //	sl:{activity}:calls        STRING  the tokens of the last calls that added to these, see lua/count/add_once.lua
 //	sl:forecast                STRING  how many messages are due when, JSON, see package forecast; expires
-//	sl:meta                    HASH  the version of this layout, and the address under which the store was last delivered
+//	sl:meta                    HASH  the version of this layout, the address under which the store was last delivered, and
+//	                           what seals the cursors of the API, see package seal
 //	sl:{p0042}:count:<key>:<name>:<start>      STRING  a counter in the natural period from start, Unix ms, on: how many;
 //	                           of a window <name>:w, HASH, see lua/fragments/counters.lua. Both expire with their period.
 //	                           Beside them ~<token>, STRING, that a call was given back, for a minute
@@ -104,7 +105,6 @@ const DefaultPrefix = "sl"
 //	sl:{accounts}:accounts     HASH  the accounts: name -> account, JSON
 //	sl:{accounts}:keys         HASH  their API keys: SHA-256 of the key, hex -> name of the account
 //	sl:{accounts}:tiers        HASH  the tiers: name -> tier, JSON
-//	sl:cursorkey               STRING  what seals the cursors of the API, 32 random bytes, see package seal
 //	sl:{sessions}:ends         ZSET  the sessions of the dashboard: SHA-256 of the cookie -> when it ends, Unix ms
 //	sl:{sessions}:<sha256>     STRING  whose a session is, with the SHA-256 of the API key, see package session; expires
 //	sl:{accounts}:callbacks    SET  the names of the accounts that have a callback for their events
@@ -243,7 +243,7 @@ func (k Keys) Marked(user string) string { return k.Partitions[Partition(user)] 
 // Copies returns the key of the copies that a dry run made in a partition.
 func (k Keys) Copies(partition int) string { return k.Partitions[partition] + "copies" }
 
-// Meta returns the key of the layout's version and the store's address.
+// Meta returns the key of what the store has once: the layout's version, the address, the key of cursors.
 func (k Keys) Meta() string { return k.prefix + ":meta" }
 
 // Accounts returns the key of the accounts. It shares a hash tag with AccountKeys
