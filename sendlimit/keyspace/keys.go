@@ -46,7 +46,6 @@ const DefaultPrefix = "sl"
 //	sl:{p0042}:l:<user>        STRING  the late mark: what stands before it in the timeline has ended, Unix ms
 //	sl:{p0042}:w:<user>        ZSET  messages that were late and wait for a later time: message id -> when it was promised, Unix ms
 //	sl:{p0042}:e:<user>        ZSET  what ended and gave its place back: message id -> send time, Unix ms
-//	sl:{p0042}:probe           STRING  nothing: it is written and removed at once, see store.RewriteLogs
 //	sl:{p0042}:draft           HASH  a record that replaces another one, for as long as a script runs
 //	sl:{p0042}:holds           ZSET  charges that are not settled: attempt -> when to look, Unix ms
 //	sl:{p0042}:h:<attempt>     STRING  such a charge, see lua/fragments/charge.lua. Of a throttle, "+in" or "+out" follows
@@ -61,7 +60,8 @@ const DefaultPrefix = "sl"
 //	sl:{d:<account>}:devices   HASH  how many devices an account has: partition -> how many; "all" -> their sum
 //	sl:{d:<account>}:holds     ZSET  room that is held for devices which are being registered: token -> until when, Unix ms; expires
 //	sl:{p0042}:users           ZSET  which users have settings, see lua/fragments/index.lua
-//	sl:{p0042}:marked          STRING  that a change in the partition waits for replicas; expires
+//	sl:{p0042}:mark            STRING  nothing: a write that a wait for replicas covers, or that comes before the log is
+//	                           rewritten, see store.RewriteLogs; expires
 //	sl:{p0042}:claims:<policy> SET  tokens of changes that are about to give users the policy; expires
 //	sl:{p0042}:alert:<u|a>:<subject>:<day>  STRING  the highest threshold of a quota, percent, that was alerted on a day
 //	sl:{p0042}:alert:e:<event>/<key>:<start>  STRING  the same of an event, in a period: "80@500" of a limit of 500
@@ -166,9 +166,6 @@ func Partition(user string) int {
 	return int(h.Sum32() % Partitions)
 }
 
-// Probe returns a key of a partition that is written to see whether that works.
-func (k Keys) Probe(partition int) string { return k.Partitions[partition] + "probe" }
-
 // Prefix returns what begins every key.
 func (k Keys) Prefix() string { return k.prefix }
 
@@ -237,8 +234,9 @@ func (k Keys) Settings(user string) string {
 // UsersWithSettings returns the key of the users of a partition who have settings.
 func (k Keys) UsersWithSettings(partition int) string { return k.Partitions[partition] + "users" }
 
-// Marked returns the key that is written before a wait for the replicas of a user's master.
-func (k Keys) Marked(user string) string { return k.Partitions[Partition(user)] + "marked" }
+// Mark returns the key of a partition that is written only for the write: before a wait for
+// replicas, and before the log is rewritten.
+func (k Keys) Mark(partition int) string { return k.Partitions[partition] + "mark" }
 
 // Copies returns the key of the copies that a dry run made in a partition.
 func (k Keys) Copies(partition int) string { return k.Partitions[partition] + "copies" }
