@@ -20,7 +20,8 @@ import (
 )
 
 const (
-	keySize = 32
+	keySize  = 32
+	keyField = "cursor key" // of the meta key
 	// fresh is how long the key is not read again.
 	fresh = time.Minute
 )
@@ -55,12 +56,12 @@ func (k *Keeper) Sealer(ctx context.Context, now time.Time) (Sealer, error) {
 	if last.aead != nil && age >= 0 && age < fresh {
 		return last, nil
 	}
-	key, err := k.client.Get(ctx, k.keys.CursorKey()).Bytes()
+	key, err := k.client.HGet(ctx, k.keys.Meta(), keyField).Bytes()
 	if errors.Is(err, redis.Nil) {
 		made := make([]byte, keySize)
 		_, _ = rand.Read(made) // never fails
-		if err = k.client.SetNX(ctx, k.keys.CursorKey(), made, 0).Err(); err == nil {
-			key, err = k.client.Get(ctx, k.keys.CursorKey()).Bytes() // another process may have been faster
+		if err = k.client.HSetNX(ctx, k.keys.Meta(), keyField, made).Err(); err == nil {
+			key, err = k.client.HGet(ctx, k.keys.Meta(), keyField).Bytes() // another process may have been faster
 		}
 	}
 	if err != nil {

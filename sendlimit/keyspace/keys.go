@@ -46,7 +46,6 @@ const DefaultPrefix = "sl"
 //	sl:{p0042}:l:<user>        STRING  the late mark: what stands before it in the timeline has ended, Unix ms
 //	sl:{p0042}:w:<user>        ZSET  messages that were late and wait for a later time: message id -> when it was promised, Unix ms
 //	sl:{p0042}:e:<user>        ZSET  what ended and gave its place back: message id -> send time, Unix ms
-//	sl:{p0042}:probe           STRING  nothing: it is written and removed at once, see store.RewriteLogs
 //	sl:{p0042}:draft           HASH  a record that replaces another one, for as long as a script runs
 //	sl:{p0042}:holds           ZSET  charges that are not settled: attempt -> when to look, Unix ms
 //	sl:{p0042}:h:<attempt>     STRING  such a charge, see lua/fragments/charge.lua. Of a throttle, "+in" or "+out" follows
@@ -61,7 +60,8 @@ const DefaultPrefix = "sl"
 //	sl:{d:<account>}:devices   HASH  how many devices an account has: partition -> how many; "all" -> their sum
 //	sl:{d:<account>}:holds     ZSET  room that is held for devices which are being registered: token -> until when, Unix ms; expires
 //	sl:{p0042}:users           ZSET  which users have settings, see lua/fragments/index.lua
-//	sl:{p0042}:marked          STRING  that a change in the partition waits for replicas; expires
+//	sl:{p0042}:mark            STRING  nothing: a write that a wait for replicas covers, or that comes before the log is
+//	                           rewritten, see store.RewriteLogs; expires
 //	sl:{p0042}:claims:<policy> SET  tokens of changes that are about to give users the policy; expires
 //	sl:{p0042}:alert:<u|a>:<subject>:<day>  STRING  the highest threshold of a quota, percent, that was alerted on a day
 //	sl:{p0042}:alert:e:<event>/<key>:<start>  STRING  the same of an event, in a period: "80@500" of a limit of 500
@@ -81,7 +81,6 @@ const DefaultPrefix = "sl"
 //	sl:{audit}:entries         HASH  the entries: id -> JSON; "<id> end" -> how the change ended; "<id> more" -> how many refusals after it have none
 //	sl:{audit}:own:<account>   ZSET  the account's entries that were not refused: id -> 0; of "", operators'
 //	sl:{audit}:refused:<account>  ZSET  the account's refusals: id -> 0, see lua/audit/end.lua
-//	sl:{audit}:sampled:<account>  STRING  how many of them were kept within a minute; expires
 //	sl:{audit}:begun:<token>   STRING  the id that an entry got, for a call that is repeated; expires soon
 //	sl:{policies}:stored       HASH  the policies: name -> JSON
 //	sl:{policies}:keeps        HASH  for how long places count for each: name -> ms
@@ -93,7 +92,8 @@ const DefaultPrefix = "sl"
 //	                           activity; h:<start> of an hour; d:<account>:<start> of the account's messages on a day of its own
 //	sl:{activity}:calls        STRING  the tokens of the last calls that added to these, see lua/count/add_once.lua
 //	sl:forecast                STRING  how many messages are due when, JSON, see package forecast; expires
-//	sl:meta                    HASH  the version of this layout, and the address under which the store was last delivered
+//	sl:meta                    HASH  the version of this layout, the address under which the store was last delivered, and
+//	                           what seals the cursors of the API, see package seal
 //	sl:{p0042}:count:<key>:<name>:<start>      STRING  a counter in the natural period from start, Unix ms, on: how many;
 //	                           of a window <name>:w, HASH, see lua/fragments/counters.lua. Both expire with their period.
 //	                           Beside them ~<token>, STRING, that a call was given back, for a minute
@@ -104,15 +104,13 @@ const DefaultPrefix = "sl"
 //	sl:{accounts}:accounts     HASH  the accounts: name -> account, JSON
 //	sl:{accounts}:keys         HASH  their API keys: SHA-256 of the key, hex -> name of the account
 //	sl:{accounts}:tiers        HASH  the tiers: name -> tier, JSON
-//	sl:cursorkey               STRING  what seals the cursors of the API, 32 random bytes, see package seal
-//	sl:{sessions}:ends         ZSET  the sessions of the dashboard: SHA-256 of the cookie -> when it ends, Unix ms
-//	sl:{sessions}:<sha256>     STRING  whose a session is, with the SHA-256 of the API key, see package session; expires
+//	sl:sessions                HASH  the sessions of the dashboard: SHA-256 of the cookie -> whose it is, JSON, see
+//	                           package session; expires with the last
 //	sl:{accounts}:callbacks    SET  the names of the accounts that have a callback for their events
 //	sl:{e:<account>}:callback  HASH  how far the callback of an account is, see lua/fragments/callback.lua
 //	sl:{e:<account>}:dead      STREAM  events that the callback of an account did not take
-//	sl:{pace:NAME}:rate        STRING  the rate of the permits of a name, see lua/rate/permits_acquire.lua
+//	sl:{pace:NAME}:rate        STRING  the rate of the permits of a name, see lua/fragments/permits.lua
 //	sl:{pace:NAME}:permits     ZSET  permits taken overall, and :permits:<client> by each client: token/1 … -> when, Unix ms
-//	sl:{pace:NAME}:burst       STRING  how many calls of a pace may go at once
 //	sl:{pace:NAME}:pause       STRING  until when a target takes no calls, Unix ms
 //	sl:{p0042}:tokens:<key>    HASH  a token bucket, see lua/fragments/tokens.lua
 //
@@ -165,9 +163,6 @@ func Partition(user string) int {
 	_, _ = h.Write([]byte(user)) // a hash never fails
 	return int(h.Sum32() % Partitions)
 }
-
-// Probe returns a key of a partition that is written to see whether that works.
-func (k Keys) Probe(partition int) string { return k.Partitions[partition] + "probe" }
 
 // Prefix returns what begins every key.
 func (k Keys) Prefix() string { return k.prefix }
@@ -237,13 +232,14 @@ func (k Keys) Settings(user string) string {
 // UsersWithSettings returns the key of the users of a partition who have settings.
 func (k Keys) UsersWithSettings(partition int) string { return k.Partitions[partition] + "users" }
 
-// Marked returns the key that is written before a wait for the replicas of a user's master.
-func (k Keys) Marked(user string) string { return k.Partitions[Partition(user)] + "marked" }
+// Mark returns the key of a partition that is written only for the write: before a wait for
+// replicas, and before the log is rewritten.
+func (k Keys) Mark(partition int) string { return k.Partitions[partition] + "mark" }
 
 // Copies returns the key of the copies that a dry run made in a partition.
 func (k Keys) Copies(partition int) string { return k.Partitions[partition] + "copies" }
 
-// Meta returns the key of the layout's version and the store's address.
+// Meta returns the key of what the store has once: the layout's version, the address, the key of cursors.
 func (k Keys) Meta() string { return k.prefix + ":meta" }
 
 // Accounts returns the key of the accounts. It shares a hash tag with AccountKeys

@@ -31,7 +31,7 @@ func RewriteLogs(ctx context.Context, client redis.UniversalClient, prefix strin
 	}
 	cluster, ok := client.(*redis.ClusterClient)
 	if !ok {
-		yes, err := rewriteLog(ctx, client, keys.Probe(0))
+		yes, err := rewriteLog(ctx, client, keys.Mark(0))
 		if yes {
 			asked = 1
 		}
@@ -41,7 +41,7 @@ func RewriteLogs(ctx context.Context, client redis.UniversalClient, prefix strin
 	err = cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
 		partition := 0
 		for ; partition < keyspace.Partitions; partition++ {
-			of, err := cluster.MasterForKey(ctx, keys.Probe(partition))
+			of, err := cluster.MasterForKey(ctx, keys.Mark(partition))
 			if err != nil {
 				return err
 			}
@@ -52,7 +52,7 @@ func RewriteLogs(ctx context.Context, client redis.UniversalClient, prefix strin
 		if partition == keyspace.Partitions {
 			return nil // it has nothing of this store
 		}
-		yes, err := rewriteLog(ctx, master, keys.Probe(partition))
+		yes, err := rewriteLog(ctx, master, keys.Mark(partition))
 		if yes {
 			count.Add(1)
 		}

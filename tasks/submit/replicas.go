@@ -156,7 +156,7 @@ const markKept = time.Minute
 // nothing now, and WAIT would cover nothing (since Redis 8, and in Valkey).
 func (r *replicas) await(ctx context.Context, conn *redis.Conn, user string) error {
 	const doing = "waiting for replicas"
-	if err := conn.Set(ctx, r.keys.Marked(user), "", markKept).Err(); err != nil && !redis.IsOOMError(err) {
+	if err := conn.Set(ctx, r.keys.Mark(keyspace.Partition(user)), "", markKept).Err(); err != nil && !redis.IsOOMError(err) {
 		return store.Explain(err, doing)
 	}
 	have, err := conn.Wait(ctx, r.wanted, r.within).Result()
