@@ -43,8 +43,8 @@ if ARGV[3] == 'refused' then
   local first = redis.call('ZRANGE', refusals, nth, nth)[1]
   if first and string.match(first, '^%d+') + 60000 > tonumber(string.match(id, '^%d+')) then
     remove_entries(entries, ids, own, {id})
-    local other = redis.call('ZRANGE', refusals, -1, -1)[1]
-    redis.call('HINCRBY', entries, other .. ' more', 1)
+    local former = redis.call('ZRANGE', refusals, -1, -1)[1]
+    redis.call('HINCRBY', entries, former .. ' more', 1)
     return 1
   end
   bounded, most = refusals, tonumber(ARGV[7])
