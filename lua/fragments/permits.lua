@@ -7,8 +7,8 @@
 -- that a call of 100000 permits costs little more than a call of one.
 --
 -- The rate is a STRING: permits, their interval in ms, and "o" overall or "c" for each
--- client, separated by spaces; and "k" with how long it stays after its last use, in ms,
--- if it expires.
+-- client, separated by spaces; "k" with how long it stays after its last use, in ms, if it
+-- expires; and "b" with how many calls may go at once, for package rate's Paces.
 --
 -- Permits that were taken while the clock was ahead lie ahead of now when it is right
 -- again. Those up to an interval and the lag ahead count as taken, and a permit may also

@@ -110,9 +110,8 @@ const DefaultPrefix = "sl"
 //	sl:{accounts}:callbacks    SET  the names of the accounts that have a callback for their events
 //	sl:{e:<account>}:callback  HASH  how far the callback of an account is, see lua/fragments/callback.lua
 //	sl:{e:<account>}:dead      STREAM  events that the callback of an account did not take
-//	sl:{pace:NAME}:rate        STRING  the rate of the permits of a name, see lua/rate/permits_acquire.lua
+//	sl:{pace:NAME}:rate        STRING  the rate of the permits of a name, see lua/fragments/permits.lua
 //	sl:{pace:NAME}:permits     ZSET  permits taken overall, and :permits:<client> by each client: token/1 … -> when, Unix ms
-//	sl:{pace:NAME}:burst       STRING  how many calls of a pace may go at once
 //	sl:{pace:NAME}:pause       STRING  until when a target takes no calls, Unix ms
 //	sl:{p0042}:tokens:<key>    HASH  a token bucket, see lua/fragments/tokens.lua
 //

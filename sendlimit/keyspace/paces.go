@@ -10,9 +10,6 @@ func (k Keys) Permits(name string) string { return k.pace(name) + "permits" }
 // PermitsOf returns the key of the permits that a client has taken.
 func (k Keys) PermitsOf(name, client string) string { return k.Permits(name) + ":" + client }
 
-// Burst returns the key of how many calls of a pace may go at once.
-func (k Keys) Burst(name string) string { return k.pace(name) + "burst" }
-
 // Pause returns the key of the end of a target's pause.
 func (k Keys) Pause(name string) string { return k.pace(name) + "pause" }
 

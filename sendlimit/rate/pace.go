@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -76,6 +77,18 @@ func NewPaces(client redis.Cmdable, prefix, target string) (*Paces, error) {
 	return &Paces{client: client, keys: keys, target: target}, nil
 }
 
+// burstWord begins the word of a pace's burst, behind its rate.
+const burstWord = " b"
+
+// text returns the pace as Permits read it too. Rate is not zero.
+func (p Pace) text() string {
+	text := PermitRate{Rate: p.Rate}.text()
+	if p.Burst > 0 {
+		text += burstWord + strconv.FormatInt(p.Burst, 10)
+	}
+	return text
+}
+
 // Target returns the name of the target.
 func (s *Paces) Target() string { return s.target }
 
@@ -83,19 +96,21 @@ func (s *Paces) Target() string { return s.target }
 // *UnavailableError.
 func (s *Paces) Load(ctx context.Context) (PaceState, error) {
 	const doing = "looking at the pace"
-	values, err := s.client.MGet(ctx, s.keys.PermitRate(s.target), s.keys.Burst(s.target), s.keys.Pause(s.target)).Result()
+	values, err := s.client.MGet(ctx, s.keys.PermitRate(s.target), s.keys.Pause(s.target)).Result()
 	if err != nil {
 		return PaceState{}, store.Explain(err, doing)
 	}
-	const rateOf, burst, pausedUntil = "rate", "burst", "paused until"
-	f := script.ReadFields([]string{rateOf, burst, pausedUntil}, values)
+	const rateOf, pausedUntil = "rate", "paused until"
+	f := script.ReadFields([]string{rateOf, pausedUntil}, values)
 	state := PaceState{PausedUntil: f.Time(pausedUntil)}
 	if text := f.Text(rateOf); text != "" {
 		rate, err := parsePermitRate(text)
 		if err != nil {
 			return PaceState{}, fmt.Errorf("%s: %w", doing, err)
 		}
-		state.Rate, state.Burst = rate.Rate, min(max(0, f.Int(burst)), rate.Count)
+		_, word, _ := strings.Cut(text, burstWord)
+		burst, _ := strconv.ParseInt(word, 10, 64) // zero if there is none
+		state.Rate, state.Burst = rate.Rate, min(max(0, burst), rate.Count)
 	}
 	return state, f.Err(doing)
 }
@@ -106,21 +121,12 @@ func (s *Paces) Apply(ctx context.Context, p Pace) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
-	rate, burst := s.keys.PermitRate(s.target), s.keys.Burst(s.target)
-	_, err := s.client.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-		if p.Burst > 0 {
-			pipe.Set(ctx, burst, p.Burst, 0)
-		} else {
-			pipe.Del(ctx, burst)
-		}
-		if p.Rate.Count > 0 {
-			pipe.Set(ctx, rate, PermitRate{Rate: p.Rate}.text(), 0)
-		} else {
-			pipe.Del(ctx, rate)
-		}
-		return nil
-	})
-	return store.Explain(err, "storing the pace")
+	const doing = "storing the pace"
+	key := s.keys.PermitRate(s.target)
+	if p == (Pace{}) {
+		return store.Explain(s.client.Del(ctx, key).Err(), doing)
+	}
+	return store.Explain(s.client.Set(ctx, key, p.text(), 0).Err(), doing)
 }
 
 // Seed stores a pace if the store has none, and returns the one it has then.
@@ -129,11 +135,7 @@ func (s *Paces) Seed(ctx context.Context, p Pace) (Pace, error) {
 		return Pace{}, err
 	}
 	if p != (Pace{}) {
-		pairs := []any{s.keys.PermitRate(s.target), PermitRate{Rate: p.Rate}.text()}
-		if p.Burst > 0 {
-			pairs = append(pairs, s.keys.Burst(s.target), p.Burst)
-		}
-		if err := s.client.MSetNX(ctx, pairs...).Err(); err != nil {
+		if err := s.client.SetNX(ctx, s.keys.PermitRate(s.target), p.text(), 0).Err(); err != nil {
 			return Pace{}, store.Explain(err, "storing the pace")
 		}
 	}
