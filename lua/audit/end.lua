@@ -11,7 +11,6 @@
 -- KEYS[2]  the entries (HASH, see audit/begin.lua)
 -- KEYS[3]  ids of the account's entries that were not refused (ZSET: id -> 0)
 -- KEYS[4]  ids of the account's refusals (ZSET: id -> 0)
--- KEYS[5]  how many refusals of the account were kept within a minute (STRING); expires then
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  id of the entry
 -- ARGV[3]  outcome
@@ -19,19 +18,19 @@
 -- ARGV[5]  answer; "" for none
 -- ARGV[6]  how many entries of the account are kept that were not refused; 0 for all
 -- ARGV[7]  how many refusals of the account are kept
--- ARGV[8]  how many refusals of a minute are kept
+-- ARGV[8]  how many refusals of a minute are kept, at most ARGV[7]
 -- ARGV[9]  how long an entry is kept, ms
 --
 -- Returns  1 noted, 0 it had ended before or there is no such entry.
 -- Cost     O(log n) in the n entries, and at most REMOVED that it removes.
 
-if #KEYS ~= 5 or #ARGV ~= 9 then
+if #KEYS ~= 4 or #ARGV ~= 9 then
   return redis.error_reply('ERR audit/end.lua: wrong number of keys or arguments')
 end
 --@include moving
 --@include clock
 --@include audit_remove
-local ids, entries, own, refusals, sampled = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local ids, entries, own, refusals = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local id, answer = ARGV[2], ARGV[5]
 local entry = redis.call('HMGET', entries, id, id .. ' end')
 if not entry[1] or entry[2] then return 0 end
@@ -39,10 +38,12 @@ if string.find(entry[1], '"erased":true', 1, true) then answer = '' end
 
 local bounded, most = own, tonumber(ARGV[6])
 if ARGV[3] == 'refused' then
-  local former = redis.call('ZRANGE', refusals, -1, -1)[1]
-  local kept = tonumber(redis.call('GET', sampled) or '0')
-  if former and kept >= tonumber(ARGV[8]) then
+  -- Of the last ARGV[8] refusals that are kept, the first one. An id begins with its time.
+  local nth = '-' .. ARGV[8]
+  local first = redis.call('ZRANGE', refusals, nth, nth)[1]
+  if first and string.match(first, '^%d+') + 60000 > tonumber(string.match(id, '^%d+')) then
     remove_entries(entries, ids, own, {id})
+    local former = redis.call('ZRANGE', refusals, -1, -1)[1]
     redis.call('HINCRBY', entries, former .. ' more', 1)
     return 1
   end
@@ -54,7 +55,6 @@ if bounded == refusals then
   redis.call('ZADD', refusals, 0, id)
   redis.call('PEXPIRE', refusals, ARGV[9])
   redis.call('ZREM', own, id)
-  if redis.call('INCR', sampled) == 1 then redis.call('PEXPIRE', sampled, 60000) end
 end
 if most > 0 then
   local surplus = math.min(redis.call('ZCARD', bounded) - most, REMOVED)

@@ -95,7 +95,7 @@ func (l *Log) Begin(ctx context.Context, e Entry) (Entry, error) {
 // End notes how the change of an entry of Begin ended: Done, Refused or Failed, and of the last
 // two the code and the sentence that the caller got. It does nothing if the change has ended
 // already, or the log keeps the entry no longer. Of the refusals of a minute only the first
-// RefusalsPerMinute keep their entries.
+// RefusalsPerMinute keep their entries, and at most Options.Refusals.
 func (l *Log) End(ctx context.Context, e Entry, outcome, code, answer string) error {
 	const doing = "ending an entry of the log of changes"
 	if err := checkID("id", e.ID); err != nil {
@@ -109,9 +109,9 @@ func (l *Log) End(ctx context.Context, e Entry, outcome, code, answer string) er
 	if whose == "" {
 		most = 0
 	}
-	keys := []string{l.keys.AuditIDs(), l.keys.AuditEntries(), l.keys.AuditOwn(whose), l.keys.AuditRefusals(whose), l.keys.AuditSampled(whose)}
+	keys := []string{l.keys.AuditIDs(), l.keys.AuditEntries(), l.keys.AuditOwn(whose), l.keys.AuditRefusals(whose)}
 	reply, err := script.Run(ctx, l.client, lua.AuditEnd, doing, keys, []any{
-		"", e.ID, outcome, code, cut(answer, MaxAnswer), most, l.options.Refusals, RefusalsPerMinute, l.options.Keep.Milliseconds(),
+		"", e.ID, outcome, code, cut(answer, MaxAnswer), most, l.options.Refusals, min(RefusalsPerMinute, l.options.Refusals), l.options.Keep.Milliseconds(),
 	})
 	if err != nil {
 		return err

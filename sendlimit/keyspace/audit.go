@@ -13,9 +13,6 @@ func (k Keys) AuditOwn(account string) string { return k.prefix + ":{audit}:own:
 // AuditRefusals returns the key of the ids of an account's refused changes.
 func (k Keys) AuditRefusals(account string) string { return k.prefix + ":{audit}:refused:" + account }
 
-// AuditSampled returns the key of how many refusals of an account were kept within a minute.
-func (k Keys) AuditSampled(account string) string { return k.prefix + ":{audit}:sampled:" + account }
-
 // AuditBegun returns the key of the id that the entry with a token got. It expires soon.
 func (k Keys) AuditBegun(token string) string { return k.prefix + ":{audit}:begun:" + token }
 

@@ -81,7 +81,6 @@ const DefaultPrefix = "sl"
 //	sl:{audit}:entries         HASH  the entries: id -> JSON; "<id> end" -> how the change ended; "<id> more" -> how many refusals after it have none
 //	sl:{audit}:own:<account>   ZSET  the account's entries that were not refused: id -> 0; of "", operators'
 //	sl:{audit}:refused:<account>  ZSET  the account's refusals: id -> 0, see lua/audit/end.lua
-//	sl:{audit}:sampled:<account>  STRING  how many of them were kept within a minute; expires
 //	sl:{audit}:begun:<token>   STRING  the id that an entry got, for a call that is repeated; expires soon
 //	sl:{policies}:stored       HASH  the policies: name -> JSON
 //	sl:{policies}:keeps        HASH  for how long places count for each: name -> ms
