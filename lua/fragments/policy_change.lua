@@ -5,8 +5,9 @@
 --   {"version":7,"at":1764000000000,"by":"ada","policy":{…}}    a policy that was stored
 --   {"version":8,"at":1764000000000,"by":"ada","deleted":true}  the policy was deleted
 --
--- at is Unix ms. Former windows are a ZSET: for how long a place counted for a policy, ms ->
--- until when such a place still matters, Unix ms. The set expires with the last.
+-- at is Unix ms. Windows are a ZSET. "vip 3600000" is for how long, ms, a place counts for the
+-- present policy with this name -> +inf. "3600000" is for how long it counted for a former one
+-- -> until when such a place still matters, Unix ms. The set expires with the last.
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + (time[2] - time[2] % 1000) / 1000
@@ -35,10 +36,22 @@ local function note_change(changes, name)
   redis.call('ZADD', changes, math.max(tonumber(last[2] or 0) + 1, time[1] * 1000000 + time[2]), name)
 end
 
--- note_former notes that places counted for `window` until now. 0 is for no window.
-local function note_former(windows, window)
+-- replace_window makes `keeps`, ms, the window of a policy, nil for none. Places counted for the
+-- window before until now.
+local function replace_window(windows, name, keeps)
   redis.call('ZREMRANGEBYSCORE', windows, '-inf', now)
-  if window == 0 then return end
-  redis.call('ZADD', windows, 'GT', now + window, string.format('%.0f', window))
-  redis.call('PEXPIREAT', windows, redis.call('ZRANGE', windows, -1, -1, 'WITHSCORES')[2])
+  for _, member in ipairs(redis.call('ZRANGE', windows, '+inf', '+inf', 'BYSCORE')) do
+    local of, former = string.match(member, '^(%S+) (%d+)$')
+    if of == name then
+      if former ~= '0' then redis.call('ZADD', windows, 'GT', now + former, former) end
+      redis.call('ZREM', windows, member)
+    end
+  end
+  if keeps then redis.call('ZADD', windows, '+inf', table.concat({name, ' ', keeps})) end
+  local last = redis.call('ZRANGE', windows, -1, -1, 'WITHSCORES')
+  if last[1] and not string.find(last[1], ' ', 1, true) then
+    redis.call('PEXPIREAT', windows, last[2])
+  else
+    redis.call('PERSIST', windows)
+  end
 end

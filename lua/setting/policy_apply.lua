@@ -3,11 +3,10 @@
 -- programs that follow the policies.
 --
 -- KEYS[1]  policies (HASH: name -> JSON)
--- KEYS[2]  for how long places count for each policy (HASH: name -> ms)
--- KEYS[3]  versions of the policy (LIST of JSON), see lua/fragments/policy_change.lua
--- KEYS[4]  mark of a deletion (STRING), see policy_mark.lua; a stored policy removes it
--- KEYS[5]  changes of policies (ZSET: name -> number of its last change)
--- KEYS[6]  former windows of policies (ZSET), see lua/fragments/policy_change.lua
+-- KEYS[2]  versions of the policy (LIST of JSON), see lua/fragments/policy_change.lua
+-- KEYS[3]  mark of a deletion (STRING), see policy_mark.lua; a stored policy removes it
+-- KEYS[4]  changes of policies (ZSET: name -> number of its last change)
+-- KEYS[5]  windows of policies (ZSET), see lua/fragments/policy_change.lua
 -- ARGV[1]  name of the policy
 -- ARGV[2]  the policy without a version, JSON
 -- ARGV[3]  version to replace; 0 if there must be none, -1 for any
@@ -21,19 +20,18 @@
 --          how long places counted before the call, ms, for any policy, present or former.
 -- Cost     O(n) in the policies.
 
-if #KEYS ~= 6 or #ARGV ~= 6 then
+if #KEYS ~= 5 or #ARGV ~= 6 then
   return redis.error_reply('ERR setting/policy_apply.lua: wrong number of keys or arguments')
 end
 --@include moving
 --@include policy_change
 
-local policies, keeps, versions, mark, changes, windows = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local policies, versions, mark, changes, windows = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local name, text, expected = ARGV[1], ARGV[2], tonumber(ARGV[3])
 
 local kept = 0
-for _, window in ipairs(redis.call('HVALS', keeps)) do kept = math.max(kept, tonumber(window)) end
 for _, window in ipairs(redis.call('ZRANGE', windows, string.format('%.0f', now + 1), '+inf', 'BYSCORE')) do
-  kept = math.max(kept, tonumber(window))
+  kept = math.max(kept, tonumber(string.match(window, '%d+$')))
 end
 
 local before = redis.call('HGET', policies, name) or ''
@@ -51,9 +49,8 @@ if expected ~= -1 and expected ~= version then return {-1, version, before, now,
 
 version = next_version(versions, version)
 local policy = table.concat({string.sub(text, 1, -2), ',"version":', string.format('%.0f', version), '}'})
-note_former(windows, tonumber(redis.call('HGET', keeps, name) or 0))
+replace_window(windows, name, ARGV[6])
 note_change(changes, name)
-redis.call('HSET', keeps, name, ARGV[6])
 redis.call('HSET', policies, name, policy)
 keep_version(versions, version, ARGV[4], 'policy', policy, ARGV[5])
 redis.call('PERSIST', versions)

@@ -3,11 +3,10 @@
 -- deleted it.
 --
 -- KEYS[1]  policies (HASH: name -> JSON)
--- KEYS[2]  for how long places count for each policy (HASH: name -> ms)
--- KEYS[3]  versions of the policy (LIST of JSON), see lua/fragments/policy_change.lua
--- KEYS[4]  mark of a deletion (STRING), see policy_mark.lua
--- KEYS[5]  changes of policies (ZSET: name -> number of its last change)
--- KEYS[6]  former windows of policies (ZSET), see lua/fragments/policy_change.lua
+-- KEYS[2]  versions of the policy (LIST of JSON), see lua/fragments/policy_change.lua
+-- KEYS[3]  mark of a deletion (STRING), see policy_mark.lua
+-- KEYS[4]  changes of policies (ZSET: name -> number of its last change)
+-- KEYS[5]  windows of policies (ZSET), see lua/fragments/policy_change.lua
 -- ARGV[1]  name of the policy
 -- ARGV[2]  token of the deletion
 -- ARGV[3]  who deletes it, JSON string
@@ -16,15 +15,15 @@
 --
 -- Returns  1 deleted, also by an earlier call with this token; 0 another mark or none:
 --          the policy was applied meanwhile, or marking was too long ago.
--- Cost     O(log n) in the policies.
+-- Cost     O(n) in the policies.
 
-if #KEYS ~= 6 or #ARGV ~= 5 then
+if #KEYS ~= 5 or #ARGV ~= 5 then
   return redis.error_reply('ERR setting/policy_delete.lua: wrong number of keys or arguments')
 end
 --@include moving
 --@include policy_change
 
-local policies, keeps, versions, mark, changes, windows = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local policies, versions, mark, changes, windows = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local name, token = ARGV[1], ARGV[2]
 
 local marked = redis.call('GET', mark)
@@ -34,10 +33,9 @@ local policy = redis.call('HGET', policies, name)
 if marked ~= token or not policy then return 0 end
 local version = next_version(versions, tonumber(string.match(policy, '"version":(%d+)') or 1))
 redis.call('SET', mark, deleted, 'PX', ARGV[5])
-note_former(windows, tonumber(redis.call('HGET', keeps, name) or 0))
+replace_window(windows, name)
 note_change(changes, name)
 redis.call('HDEL', policies, name)
-redis.call('HDEL', keeps, name)
 keep_version(versions, version, ARGV[3], 'deleted', 'true', ARGV[4])
 redis.call('PEXPIRE', versions, ARGV[5])
 return 1

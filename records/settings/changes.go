@@ -32,7 +32,7 @@ func (s *Policies) Changed(ctx context.Context, since int64) (Changes, error) {
 		changed = pipe.ZRangeByScoreWithScores(ctx, s.keys.PolicyChanges(), &redis.ZRangeBy{
 			Min: "(" + strconv.FormatInt(since, 10), Max: "+inf",
 		})
-		windows = pipe.ZRangeWithScores(ctx, s.keys.PolicyWindows(), 0, -1)
+		windows = pipe.ZRangeByScoreWithScores(ctx, s.keys.PolicyWindows(), &redis.ZRangeBy{Min: "-inf", Max: "(+inf"})
 		return nil
 	})
 	if err != nil {

@@ -217,7 +217,7 @@ func (s *Policies) store(ctx context.Context, p policy.Policy, text string, expe
 // changeKeys returns the keys of the scripts that change a policy.
 func (s *Policies) changeKeys(name string) []string {
 	k := s.keys
-	return []string{k.Policies(), k.PolicyKeeps(), k.PolicyVersions(name), k.PolicyDeletion(name), k.PolicyChanges(), k.PolicyWindows()}
+	return []string{k.Policies(), k.PolicyVersions(name), k.PolicyDeletion(name), k.PolicyChanges(), k.PolicyWindows()}
 }
 
 // Seed stores a policy if the store has none of its name, and returns the one

@@ -17,7 +17,7 @@ func Former(windows []policy.FormerWindow, now time.Time) (longest time.Duration
 	return longest
 }
 
-// readWindows reads the set of lua/fragments/policy_change.lua.
+// readWindows reads the former windows of lua/fragments/policy_change.lua.
 func readWindows(list []redis.Z) []policy.FormerWindow {
 	windows := make([]policy.FormerWindow, 0, len(list))
 	for _, z := range list {

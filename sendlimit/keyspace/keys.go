@@ -83,11 +83,10 @@ const DefaultPrefix = "sl"
 //	sl:{audit}:refused:<account>  ZSET  the account's refusals: id -> 0, see lua/audit/end.lua
 //	sl:{audit}:begun:<token>   STRING  the id that an entry got, for a call that is repeated; expires soon
 //	sl:{policies}:stored       HASH  the policies: name -> JSON
-//	sl:{policies}:keeps        HASH  for how long places count for each: name -> ms
 //	sl:{policies}:versions:<name>  LIST  its versions, the newest first, see lua/fragments/policy_change.lua
 //	sl:{policies}:deletion:<name>  STRING  that it is being deleted or was, see lua/setting/policy_mark.lua
 //	sl:{policies}:changes      ZSET  every policy there was: name -> number of its last change
-//	sl:{policies}:windows      ZSET  windows that policies had, see lua/fragments/policy_change.lua; expires
+//	sl:{policies}:windows      ZSET  for how long places count for policies, and did, see lua/fragments/policy_change.lua
 //	sl:{activity}:m:<start>    HASH  what became of the messages of all in a minute from start, Unix ms, on, see package
 //	                           activity; h:<start> of an hour; d:<account>:<start> of the account's messages on a day of its own
 //	sl:{activity}:calls        STRING  the tokens of the last calls that added to these, see lua/count/add_once.lua

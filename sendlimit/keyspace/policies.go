@@ -4,9 +4,6 @@ package keyspace
 // and of refits, share its slot: a change is one script.
 func (k Keys) Policies() string { return k.prefix + ":{policies}:stored" }
 
-// PolicyKeeps returns the key of how long places count for each policy.
-func (k Keys) PolicyKeeps() string { return k.prefix + ":{policies}:keeps" }
-
 // PolicyVersions returns the key of the versions of a policy.
 func (k Keys) PolicyVersions(name string) string { return k.prefix + ":{policies}:versions:" + name }
 
@@ -16,7 +13,7 @@ func (k Keys) PolicyDeletion(name string) string { return k.prefix + ":{policies
 // PolicyChanges returns the key of the numbers of the last changes of policies.
 func (k Keys) PolicyChanges() string { return k.prefix + ":{policies}:changes" }
 
-// PolicyWindows returns the key of the windows that policies had before they were changed.
+// PolicyWindows returns the key of the windows that policies have, and had before they were changed.
 func (k Keys) PolicyWindows() string { return k.prefix + ":{policies}:windows" }
 
 // PolicyClaims returns the key of the changes that are about to give users of a
