@@ -118,7 +118,7 @@ func seldom() map[string]string {
 	return map[string]string{
 		"rpush": "asynq gives back what a worker had taken when it stops",
 		"hscan": "a user is erased while dry runs run", "zrank": "very many messages are looked through",
-		"watch": "a layout is raised, a user's notices are erased",
+		"watch":   "a layout is raised, a user's notices are erased",
 		"unwatch": "the same",
 	}
 }

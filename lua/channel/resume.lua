@@ -1,6 +1,6 @@
 -- channel/resume.lua: resumes a stopped channel.
 --
--- KEYS[1]  states of the channels (HASH, see keyspace.Channels)
+-- KEYS[1]  states of the channels (HASH, see keyspace.Stopped)
 -- ARGV[1]  channel
 -- ARGV[2]  since when the caller knows it as stopped, Unix ms: a later stop stays; "" for any
 --

@@ -1,6 +1,6 @@
 -- channel/stop.lua: stops a channel, unless it is stopped already.
 --
--- KEYS[1]  states of the channels (HASH, see keyspace.Channels)
+-- KEYS[1]  states of the channels (HASH, see keyspace.Stopped)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  channel
 -- ARGV[3]  why, as package channels spells it

@@ -1,6 +1,6 @@
 -- channel/take_probe.lua: gives one worker the turn to probe a stopped channel.
 --
--- KEYS[1]  states of the channels (HASH, see keyspace.Channels)
+-- KEYS[1]  states of the channels (HASH, see keyspace.Stopped)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  channel
 -- ARGV[3]  from the stop to the first turn, ms

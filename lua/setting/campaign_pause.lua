@@ -1,6 +1,6 @@
 -- setting/campaign_pause.lua: pauses a campaign.
 --
--- KEYS[1]  paused campaigns (HASH: account/campaign -> since when, Unix ms)
+-- KEYS[1]  paused campaigns (HASH: account/campaign -> since when, Unix ms; other fields have no /)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  account; "" for none
 -- ARGV[3]  campaign

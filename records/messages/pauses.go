@@ -87,8 +87,8 @@ func (s PausedCampaigns) Argument() string { return s.words }
 
 // Pauses keeps in the store which campaigns are paused. It is safe for concurrent use.
 //
-// A paused campaign is a field of one small hash. Programs that deliver read the whole hash
-// about once a second, and pass it to each claim: see Delivery.Paused. The gate then lets a message
+// A paused campaign is a field of one small hash, beside the states of the channels. Programs that
+// deliver read the whole hash about once a second, and pass it to each claim: see Delivery.Paused. The gate then lets a message
 // of the campaign wait, at its place, which counts for all others. It looks at such a message once
 // an hour, or when it expires.
 //
@@ -118,7 +118,7 @@ func (p *Pauses) Pause(ctx context.Context, c Campaign, now time.Time) (since ti
 	if err := c.Check(); err != nil {
 		return time.Time{}, err
 	}
-	answer, err := script.Run(ctx, p.client, lua.CampaignPause, doing, []string{p.keys.Paused()},
+	answer, err := script.Run(ctx, p.client, lua.CampaignPause, doing, []string{p.keys.Stopped()},
 		[]any{script.Milliseconds(now), c.Account, c.Name, MostPaused})
 	if err != nil {
 		return time.Time{}, err
@@ -141,7 +141,7 @@ func (p *Pauses) Resume(ctx context.Context, c Campaign) (was bool, err error) {
 	if err := c.Check(); err != nil {
 		return false, err
 	}
-	removed, err := p.client.HDel(ctx, p.keys.Paused(), c.String()).Result()
+	removed, err := p.client.HDel(ctx, p.keys.Stopped(), c.String()).Result()
 	return removed > 0, store.Explain(err, "resuming a campaign")
 }
 
@@ -151,7 +151,7 @@ func (p *Pauses) Since(ctx context.Context, c Campaign) (time.Time, error) {
 	if err := c.Check(); err != nil {
 		return time.Time{}, err
 	}
-	values, err := p.client.HMGet(ctx, p.keys.Paused(), c.String()).Result()
+	values, err := p.client.HMGet(ctx, p.keys.Stopped(), c.String()).Result()
 	if err != nil {
 		return time.Time{}, store.Explain(err, doing)
 	}
@@ -161,7 +161,7 @@ func (p *Pauses) Since(ctx context.Context, c Campaign) (time.Time, error) {
 
 // Load returns the campaigns that are paused. It passes over what is no campaign.
 func (p *Pauses) Load(ctx context.Context) (PausedCampaigns, error) {
-	found, err := p.client.HGetAll(ctx, p.keys.Paused()).Result()
+	found, err := p.client.HGetAll(ctx, p.keys.Stopped()).Result()
 	if err != nil {
 		return PausedCampaigns{}, store.Explain(err, "looking for paused campaigns")
 	}

@@ -75,8 +75,8 @@ const DefaultPrefix = "sl"
 //	sl:listeners               HASH  whose events somebody listens to: account or "*" -> until when, Unix ms
 //	sl:turn:<work>             STRING  when the turn of the work ends, Unix ms, see lua/turn/take.lua; expires soon after
 //	sl:turn:<refit|campaign>:<name>  HASH  how far a job has come, see lua/turn/job.lua; expires
-//	sl:paused                  HASH  the paused campaigns: account/campaign -> since when, Unix ms
-//	sl:channels                HASH  the states of the channels, see Channels
+//	sl:stopped                 HASH  the paused campaigns: account/campaign -> since when, Unix ms; and the states of the
+//	                           channels, see Stopped
 //	sl:{audit}:ids             ZSET  the entries of the log of changes, by their ids: id -> 0, see lua/audit/begin.lua
 //	sl:{audit}:entries         HASH  the entries: id -> JSON; "<id> end" -> how the change ended; "<id> more" -> how many refusals after it have none
 //	sl:{audit}:own:<account>   ZSET  the account's entries that were not refused: id -> 0; of "", operators'

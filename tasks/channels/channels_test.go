@@ -88,7 +88,7 @@ func TestAnUnreadableStopStops(t *testing.T) {
 	_, client := redistest.Embedded(t)
 	s, err := channels.NewStore(client, "")
 	require.NoError(t, err)
-	require.NoError(t, client.HSet(t.Context(), "sl:channels", "apns stopped", "?", "apns later", "1", "log accepted", "1 ").Err())
+	require.NoError(t, client.HSet(t.Context(), "sl:stopped", "acme/spring", "1", "apns stopped", "?", "apns later", "1", "log accepted", "1 ").Err())
 	all, err := s.Load(t.Context())
 	require.NoError(t, err)
 	require.Len(t, all, 2)

@@ -86,8 +86,8 @@ const (
 	fieldWave     = " wave"     // a Wave as JSON
 )
 
-// decodeStates reads the fields of all channels. It passes over what it can't read, except that a
-// channel is stopped: it is not to deliver then, whatever the reason.
+// decodeStates reads the fields of all channels. It passes over paused campaigns, and over what it
+// can't read, except that a channel is stopped: it is not to deliver then, whatever the reason.
 func decodeStates(fields map[string]string) []State {
 	known := map[string]State{}
 	for field, value := range fields {

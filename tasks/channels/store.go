@@ -37,7 +37,7 @@ func NewStore(client redis.Cmdable, prefix string) (*Store, error) {
 
 // Load returns the state of each channel that has one, by name.
 func (s *Store) Load(ctx context.Context) ([]State, error) {
-	fields, err := s.client.HGetAll(ctx, s.keys.Channels()).Result()
+	fields, err := s.client.HGetAll(ctx, s.keys.Stopped()).Result()
 	if err != nil {
 		return nil, store.Explain(err, "looking at the channels")
 	}
@@ -58,7 +58,7 @@ func (s *Store) Stop(ctx context.Context, name string, why Stop) (stopped bool, 
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", doing, err)
 	}
-	answer, err := script.Run(ctx, s.client, lua.ChannelStop, doing, []string{s.keys.Channels()},
+	answer, err := script.Run(ctx, s.client, lua.ChannelStop, doing, []string{s.keys.Stopped()},
 		[]any{script.Milliseconds(s.at), name, text})
 	if err != nil {
 		return false, err
@@ -85,7 +85,7 @@ func (s *Store) resume(ctx context.Context, name, since string) (bool, error) {
 	if err := check(name); err != nil {
 		return false, err
 	}
-	answer, err := script.Run(ctx, s.client, lua.ChannelResume, doing, []string{s.keys.Channels()}, []any{name, since})
+	answer, err := script.Run(ctx, s.client, lua.ChannelResume, doing, []string{s.keys.Stopped()}, []any{name, since})
 	if err != nil {
 		return false, err
 	}
@@ -100,7 +100,7 @@ func (s *Store) TakeProbe(ctx context.Context, name string, first, every time.Du
 	if err := check(name); err != nil {
 		return false, err
 	}
-	answer, err := script.Run(ctx, s.client, lua.ChannelTakeProbe, doing, []string{s.keys.Channels()},
+	answer, err := script.Run(ctx, s.client, lua.ChannelTakeProbe, doing, []string{s.keys.Stopped()},
 		[]any{script.Milliseconds(s.at), name, first.Milliseconds(), every.Milliseconds()})
 	if err != nil {
 		return false, err
@@ -130,7 +130,7 @@ func (s *Store) note(ctx context.Context, name, field, value string) error {
 	if err := check(name); err != nil {
 		return err
 	}
-	return store.Explain(s.client.HSet(ctx, s.keys.Channels(), name+field, value).Err(), "noting what a channel did")
+	return store.Explain(s.client.HSet(ctx, s.keys.Stopped(), name+field, value).Err(), "noting what a channel did")
 }
 
 func check(name string) error {

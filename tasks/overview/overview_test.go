@@ -301,7 +301,7 @@ func TestPartsThatCantBeRead(t *testing.T) {
 	require.Equal(t, 1, was.DeadLetters)
 	require.Len(t, was.Channels, 1)
 
-	for part, of := range map[string]string{"dead letters": ":dead", "channels": ":channels", "memory": "memory", "forecast": ":forecast", "behind": ":watch"} {
+	for part, of := range map[string]string{"dead letters": ":dead", "channels": ":stopped", "memory": "memory", "forecast": ":forecast", "behind": ":watch"} {
 		r.passes(20 * time.Second)
 		before := r.away.commands.Load()
 		r.fails(of)
