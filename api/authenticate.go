@@ -48,8 +48,8 @@ const (
 	loginKnown = 24 * time.Hour
 	// loginOutlasts is how long a valid key may read metrics while the store is away.
 	loginOutlasts = time.Hour
-	// mostLogins is the largest number of valid keys to remember.
-	mostLogins = 10_000
+	// maxLogins is the largest number of valid keys to remember.
+	maxLogins = 10_000
 )
 
 // logins caches keys that were valid, by their SHA-256.
@@ -78,7 +78,7 @@ func (l *logins) get(key [sha256.Size]byte) login {
 func (l *logins) add(key [sha256.Size]byte, identity accounts.Identity, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, there := l.known[key]; !there && len(l.known) >= mostLogins {
+	if _, there := l.known[key]; !there && len(l.known) >= maxLogins {
 		l.forget(now)
 	}
 	if l.known == nil {
@@ -95,7 +95,7 @@ func (l *logins) forget(now time.Time) {
 			delete(l.known, key)
 		}
 	}
-	if len(l.known) >= mostLogins {
+	if len(l.known) >= maxLogins {
 		clear(l.known)
 	}
 }

@@ -50,7 +50,7 @@ func (s *server) batchRoute() route {
 				"it still reads. A user's messages are judged in the order of the lines. A line that is no message is answered as " +
 				"`invalid`, and the others continue; blank lines are skipped. Read the answers while you send lines, or the server " +
 				"stops reading: it closes the connection to a client that reads no answers for " + s.limits.Timeout.String() + ". " +
-				"A batch that sends no JSON object for " + s.limits.Idle.String() + ", or " + strconv.Itoa(mostJunk) + " other lines in a row, " +
+				"A batch that sends no JSON object for " + s.limits.Idle.String() + ", or " + strconv.Itoa(maxJunk) + " other lines in a row, " +
 				"ends: its last line is an outcome `error` that says so, and the lines before it keep their outcomes. " +
 				"It ends so too, within a few seconds, if its key is removed. " +
 				"If the account's tier has `lines_per_minute`, a faster batch waits for its lines. After 10 minutes of waiting, or if a line " +

@@ -33,9 +33,9 @@ const (
 )
 
 const (
-	// mostTogether is the largest number of lines of a dry run that can forget its copies, see
+	// maxTogether is the largest number of lines of a dry run that can forget its copies, see
 	// groups.
-	mostTogether = 250_000
+	maxTogether = 250_000
 	// endRehearsalWithin bounds how long it may take to remove the copies of a dry run.
 	endRehearsalWithin = 30 * time.Second
 )
@@ -53,7 +53,7 @@ func (s *server) checkBatchRoute() route {
 			OperationID: "checkBatch", Method: http.MethodPost, Path: "/v1/messages/batch/dry-run", Tags: []string{"messages"},
 			Summary: "Say what would become of many messages",
 			Description: "Answers each line with the outcome that submitBatch would have, and leaves nothing behind: earlier lines count. " +
-				fmt.Sprintf("A dry run has at most %d lines, or %d if the lines of each user stand together. ", s.limits.Rehearsed, mostTogether) +
+				fmt.Sprintf("A dry run has at most %d lines, or %d if the lines of each user stand together. ", s.limits.Rehearsed, maxTogether) +
 				"`what_if` and `what_if_policy` judge by other rules than the stored ones, and need a key with the scope admin. " +
 				"The settings of single users still apply. Lines, quotas and lines_per_minute are as in submitBatch, but a dry run that " +
 				"stopped can't be continued: run it again.",
@@ -108,7 +108,7 @@ func (s *server) checkBatch(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.rehearsals.leave(who)
 	batch := s.openBatch(w, r)
-	batch.lines.most = mostTogether
+	batch.lines.most = maxTogether
 	if withPolicy {
 		whatIf.Policy, err = batch.lines.policy()
 	}

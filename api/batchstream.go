@@ -56,9 +56,9 @@ type lines struct {
 	junk    int           // lines in a row that are no JSON objects
 }
 
-// mostJunk is the largest number of lines in a row that are no JSON objects. A client that
+// maxJunk is the largest number of lines in a row that are no JSON objects. A client that
 // sends more has no messages in another form either.
-const mostJunk = 100
+const maxJunk = 100
 
 func newLines(body io.Reader, control *http.ResponseController, now func() time.Time, idle time.Duration, pace *linePace) *lines {
 	return &lines{body: body, control: control, now: now, idle: idle, left: idle, pace: pace, check: message.Message.Validate}
@@ -92,7 +92,7 @@ func (l *lines) next(ctx context.Context) (line bulk.Line, err error) {
 	if l.ended.Load() { // checked after the deadline is set, or end's deadline could be lost
 		return bulk.Line{}, errEnded
 	}
-	if l.junk >= mostJunk {
+	if l.junk >= maxJunk {
 		return bulk.Line{}, fault.Wrong("body", "%d lines in a row are no JSON objects: send one message a line, as NDJSON", l.junk)
 	}
 	if l.most > 0 && l.count == l.most {

@@ -14,8 +14,8 @@ func failedLogins() counters.Counter {
 	return counters.Counter{Name: "failed_logins", Limit: 10, Window: time.Minute}
 }
 
-// mostBlocked is the largest number of blocked addresses to remember.
-const mostBlocked = 10_000
+// maxBlocked is the largest number of blocked addresses to remember.
+const maxBlocked = 10_000
 
 // failures counts failed logins by address, over all processes on a store.
 type failures struct {
@@ -48,7 +48,7 @@ func (f *failures) count(ctx context.Context, address string, now time.Time) (ti
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.until == nil || len(f.until) >= mostBlocked {
+	if f.until == nil || len(f.until) >= maxBlocked {
 		f.until = make(map[string]time.Time) // the store still counts those that are forgotten
 	}
 	f.until[address] = now.Add(d.RetryAfter)

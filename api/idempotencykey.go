@@ -17,16 +17,16 @@ import (
 
 const (
 	idempotencyKeyHeader = "Idempotency-Key"
-	mostIdempotencyKey   = 255 // bytes
+	maxIdempotencyKey    = 255 // bytes
 )
 
 func idempotencyKeyParameter() *huma.Param {
 	return &huma.Param{
 		Name: idempotencyKeyHeader, In: "header", Example: "order-17",
 		Description: fmt.Sprintf("The message's id, with or without quotes: 1 to %d characters of printable ASCII. A key that is no id "+
-			"stands for the id ik_ and the SHA-256 of the key in base64url without padding.", mostIdempotencyKey),
+			"stands for the id ik_ and the SHA-256 of the key in base64url without padding.", maxIdempotencyKey),
 		// Quoted, a key has at most a backslash before each character.
-		Schema: &huma.Schema{Type: huma.TypeString, Pattern: "^[ -~]+$", MaxLength: new(2*mostIdempotencyKey + 2)},
+		Schema: &huma.Schema{Type: huma.TypeString, Pattern: "^[ -~]+$", MaxLength: new(2*maxIdempotencyKey + 2)},
 	}
 }
 
@@ -38,7 +38,7 @@ func takeIdempotencyKey(d *message.Draft, h http.Header) error {
 	}
 	key, ok := unquoted(given[0])
 	if len(given) > 1 || !ok || !validIdempotencyKey(key) {
-		want := fmt.Sprintf("one key: 1 to %d characters of printable ASCII", mostIdempotencyKey)
+		want := fmt.Sprintf("one key: 1 to %d characters of printable ASCII", maxIdempotencyKey)
 		return web.HeaderError(idempotencyKeyHeader, given, want)
 	}
 	id := idOfKey(key)
@@ -74,7 +74,7 @@ func unquoted(text string) (string, bool) {
 
 func validIdempotencyKey(key string) bool {
 	unprintable := func(r rune) bool { return r < ' ' || r > '~' }
-	return key != "" && len(key) <= mostIdempotencyKey && !strings.ContainsFunc(key, unprintable)
+	return key != "" && len(key) <= maxIdempotencyKey && !strings.ContainsFunc(key, unprintable)
 }
 
 // idOfKey returns the id that a key stands for. It never changes, so that a repeated

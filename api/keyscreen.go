@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// mostScreened is how many keys one call of the store looks up, and mostUnscreened how
+	// maxScreened is how many keys one call of the store looks up, and maxUnscreened how
 	// many wait for theirs.
-	mostScreened   = 1000
-	mostUnscreened = 4096
+	maxScreened   = 1000
+	maxUnscreened = 4096
 )
 
 // keyScreen finds out which keys exist before anything else is done about them. All keys
@@ -43,9 +43,9 @@ type screened struct {
 func (k *keyScreen) exists(ctx context.Context, hash string) (bool, error) {
 	one := &screened{hash: hash, answered: make(chan struct{})}
 	k.mu.Lock()
-	if len(k.waiting) >= mostUnscreened {
+	if len(k.waiting) >= maxUnscreened {
 		k.mu.Unlock()
-		return false, &fault.UnavailableError{Detail: fmt.Sprintf("%d keys wait to be checked, and no more do at a time", mostUnscreened)}
+		return false, &fault.UnavailableError{Detail: fmt.Sprintf("%d keys wait to be checked, and no more do at a time", maxUnscreened)}
 	}
 	k.waiting = append(k.waiting, one)
 	if !k.running {
@@ -65,7 +65,7 @@ func (k *keyScreen) exists(ctx context.Context, hash string) (bool, error) {
 func (k *keyScreen) run(ctx context.Context) {
 	for {
 		k.mu.Lock()
-		n := min(len(k.waiting), mostScreened)
+		n := min(len(k.waiting), maxScreened)
 		group := k.waiting[:n:n]
 		k.waiting = k.waiting[n:]
 		if n == 0 {

@@ -16,8 +16,8 @@ const (
 	// longestPaced is how long a batch waits for its lines in all. Then it leaves its
 	// place to others.
 	longestPaced = 10 * time.Minute
-	// mostLinesAtOnce is the largest number of lines that are taken in one round trip.
-	mostLinesAtOnce = 100
+	// maxLinesAtOnce is the largest number of lines that are taken in one round trip.
+	maxLinesAtOnce = 100
 )
 
 // linePace slows a batch down to the lines_per_minute of its account's tier. A caller
@@ -53,7 +53,7 @@ func (p *linePace) next(ctx context.Context) error {
 		return nil
 	}
 	// A tenth of a second's lines, so that little is to be given back.
-	n := min(max(p.perMinute/600, 1), mostLinesAtOnce)
+	n := min(max(p.perMinute/600, 1), maxLinesAtOnce)
 	for {
 		g, err := p.server.charges.TakeLines(ctx, p.account, p.perMinute, n)
 		switch {

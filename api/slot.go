@@ -59,8 +59,8 @@ type body struct {
 	err   error // after what was read ahead
 }
 
-// mostAtOnce bounds the memory for a body that has not come yet.
-const mostAtOnce = 4 << 10
+// maxAtOnce bounds the memory for a body that has not come yet.
+const maxAtOnce = 4 << 10
 
 // Read reads the body.
 func (b *body) Read(p []byte) (int, error) {
@@ -86,7 +86,7 @@ func (b *body) readAhead() error {
 	}
 	defer sending.leave()
 	b.slot.leave()
-	b.ahead.Grow(int(min(max(b.size, 0), mostAtOnce)) + bytes.MinRead)
+	b.ahead.Grow(int(min(max(b.size, 0), maxAtOnce)) + bytes.MinRead)
 	_, broken := io.CopyN(&b.ahead, b.ReadCloser, b.most)
 	if err := b.slot.takeAgain(b.ctx); err != nil {
 		b.ahead.Reset()

@@ -40,7 +40,7 @@ func (s *server) webhooks() map[string]*huma.PathItem {
 
 // eventsWebhook documents what workers post to the callbacks of accounts.
 func (s *server) eventsWebhook(header func(name, description string, required bool) *huma.Param) *huma.PathItem {
-	most := &huma.Schema{Type: huma.TypeArray, Items: schemaOf[message.Event](s), MinItems: new(1), MaxItems: new(mostPosted)}
+	most := &huma.Schema{Type: huma.TypeArray, Items: schemaOf[message.Event](s), MinItems: new(1), MaxItems: new(maxPosted)}
 	return &huma.PathItem{Post: &huma.Operation{
 		OperationID: "events", Method: http.MethodPost, Tags: []string{"events"},
 		Security: []map[string][]string{}, // the receiver needs no key
@@ -70,8 +70,8 @@ func (s *server) eventsWebhook(header func(name, description string, required bo
 // eventBatch is the media type of a batch of CloudEvents.
 const eventBatch = "application/cloudevents-batch+json"
 
-// mostPosted is how many events a request to a callback has at most.
-const mostPosted = 100
+// maxPosted is how many events a request to a callback has at most.
+const maxPosted = 100
 
 // The names of the schemas of notices.
 const (

@@ -26,9 +26,9 @@ import (
 const (
 	apiPrefix    = "api"
 	behindPrefix = "behind"
-	// mostGrowth is the largest growth of the live heap over all requests after the
+	// maxGrowth is the largest growth of the live heap over all requests after the
 	// first slices, in bytes.
-	mostGrowth = 4 << 20
+	maxGrowth = 4 << 20
 )
 
 // measureAPI compares POST /v1/messages over 64 connections with the library's Submit,
@@ -75,8 +75,8 @@ func measureAPI(ctx context.Context, size sizes) (rows []row, err error) {
 			fmt.Sprintf("Submit %.0f/s, %s", behind.rate(), behind.timing())),
 		{
 			Name: "api-memory", What: fmt.Sprintf("growth of the live heap over %d such requests", requests),
-			Goal:     fmt.Sprintf("≤ %d MiB", mostGrowth>>20),
-			Measured: fmt.Sprintf("%.2f MiB", float64(growth)/(1<<20)), Verdict: judge(growth <= mostGrowth),
+			Goal:     fmt.Sprintf("≤ %d MiB", maxGrowth>>20),
+			Measured: fmt.Sprintf("%.2f MiB", float64(growth)/(1<<20)), Verdict: judge(growth <= maxGrowth),
 			Figures: []string{fmt.Sprintf("%.2f MiB after the first slices, both ends of HTTP included", float64(before)/(1<<20))},
 		},
 	}, nil

@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	// mostAnswer is the largest size of an answer. A page of 1,000 messages, or a
+	// maxAnswer is the largest size of an answer. A page of 1,000 messages, or a
 	// month of a user's sends, is much smaller.
-	mostAnswer = 16 << 20
-	// mostProblem is the largest size of a problem, and of a line of a stream.
-	mostProblem = 1 << 20
+	maxAnswer = 16 << 20
+	// maxProblem is the largest size of a problem, and of a line of a stream.
+	maxProblem = 1 << 20
 )
 
 const (
@@ -89,7 +89,7 @@ func (c *Client) try(ctx context.Context, what call, into any) (http.Header, *fa
 		return nil, failed
 	}
 	defer response.Body.Close()
-	text, failed := c.read(ctx, response, mostAnswer)
+	text, failed := c.read(ctx, response, maxAnswer)
 	if failed != nil {
 		return nil, failed
 	}
@@ -174,7 +174,7 @@ func bare(err error) error {
 func (c *Client) problem(ctx context.Context, response *http.Response) *failure {
 	var o message.Outcome
 	if is(response, typeProblem) {
-		text, failed := c.read(ctx, response, mostProblem)
+		text, failed := c.read(ctx, response, maxProblem)
 		if failed != nil {
 			return failed
 		}

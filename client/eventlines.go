@@ -65,7 +65,7 @@ func (r *eventLines[E]) stream(ctx context.Context, what call) *failure {
 // read yields each line. The timer runs only while it waits for the API.
 func (r *eventLines[E]) read(ctx context.Context, response *http.Response, patience *time.Timer) *failure {
 	lines := bufio.NewScanner(response.Body)
-	lines.Buffer(make([]byte, 0, 4<<10), mostProblem)
+	lines.Buffer(make([]byte, 0, 4<<10), maxProblem)
 	for n := 1; lines.Scan(); n++ {
 		patience.Stop()
 		event, failed := r.event(response, n, lines.Bytes())
@@ -80,7 +80,7 @@ func (r *eventLines[E]) read(ctx context.Context, response *http.Response, patie
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return undocumented(response, fmt.Sprintf("a line has more than %d bytes", mostProblem), nil)
+		return undocumented(response, fmt.Sprintf("a line has more than %d bytes", maxProblem), nil)
 	case err != nil:
 		return r.client.unreachable(ctx, err)
 	case !r.whole:

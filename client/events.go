@@ -138,7 +138,7 @@ func (f *follower) stream(ctx context.Context) (progressed bool, failed *failure
 		return false, undocumented(response, "it is not "+typeEvents, nil)
 	}
 	lines := bufio.NewScanner(response.Body)
-	lines.Buffer(make([]byte, 0, 4<<10), mostProblem)
+	lines.Buffer(make([]byte, 0, 4<<10), maxProblem)
 	var id, kind string
 	var data []byte
 	for lines.Scan() {
@@ -166,7 +166,7 @@ func (f *follower) stream(ctx context.Context) (progressed bool, failed *failure
 	}
 	err := lines.Err()
 	if errors.Is(err, bufio.ErrTooLong) {
-		return true, undocumented(response, fmt.Sprintf("a line has more than %d bytes", mostProblem), nil)
+		return true, undocumented(response, fmt.Sprintf("a line has more than %d bytes", maxProblem), nil)
 	}
 	if err == nil {
 		err = io.ErrUnexpectedEOF

@@ -162,7 +162,7 @@ func (s *stream) sent(e entry) {
 // read yields a result for each line of the answer.
 func (s *stream) read(ctx context.Context, response *http.Response) *failure {
 	lines := bufio.NewScanner(response.Body)
-	lines.Buffer(make([]byte, 0, 4<<10), mostProblem)
+	lines.Buffer(make([]byte, 0, 4<<10), maxProblem)
 	n := 1
 	if s.first != nil {
 		n++
@@ -183,7 +183,7 @@ func (s *stream) read(ctx context.Context, response *http.Response) *failure {
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return undocumented(response, fmt.Sprintf("a line has more than %d bytes", mostProblem), nil)
+		return undocumented(response, fmt.Sprintf("a line has more than %d bytes", maxProblem), nil)
 	case err != nil:
 		return s.client.unreachable(ctx, err)
 	case !s.complete.Load() || !s.waiting.empty():

@@ -12,8 +12,8 @@ import (
 // day is 24 hours.
 const day = 24 * time.Hour
 
-// mostRequests bounds the settings about requests.
-const mostRequests = 100_000
+// maxRequests bounds the settings about requests.
+const maxRequests = 100_000
 
 // settings returns the table, in the order of the example file. Its values go to c, and those
 // of the policy to p.
@@ -56,15 +56,15 @@ func settings(c *Config, p *policy.Document) []*setting {
 				"of these, how many an account may have, or all requests without a key; by default a quarter"),
 			row("stream_idle", "30s", duration(&c.StreamIdle, time.Second, time.Hour),
 				"how long a batch may take to send its next line"),
-			row("requests", "256", number(&c.Requests, 1, mostRequests),
+			row("requests", "256", number(&c.Requests, 1, maxRequests),
 				"requests to the API that are answered at a time, besides streams"),
-			row("requests_per_account", "", number(&c.RequestsPerAccount, 1, mostRequests),
+			row("requests_per_account", "", number(&c.RequestsPerAccount, 1, maxRequests),
 				"of these, how many an account may have; by default half"),
-			row("reads_per_account", "", number(&c.ReadsPerAccount, 1, mostRequests),
+			row("reads_per_account", "", number(&c.ReadsPerAccount, 1, maxRequests),
 				"of these, how many may read (GET); by default half"),
-			row("event_streams", "512", number(&c.EventStreams, 1, mostRequests),
+			row("event_streams", "512", number(&c.EventStreams, 1, maxRequests),
 				"streams of events that may be followed at a time"),
-			row("event_streams_per_account", "", number(&c.EventStreamsPerAccount, 1, mostRequests),
+			row("event_streams_per_account", "", number(&c.EventStreamsPerAccount, 1, maxRequests),
 				"of these, how many an account may follow, or all requests without a key; by default 16, but at most half"),
 		),
 		grouped(groupDelivery,

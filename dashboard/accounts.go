@@ -24,7 +24,7 @@ func (d *Dashboard) listAccounts(w http.ResponseWriter, r *http.Request) {
 	if wantsCSV(r) {
 		d.download(w, r, "accounts", []string{"account", "tier", "time_zone", "contact", "keys", "disabled", "created_at"}, func() ([][]string, bool, error) {
 			var answer message.Accounts
-			err := d.get(r, apiPath("accounts"), p.ask(mostPage), &answer)
+			err := d.get(r, apiPath("accounts"), p.ask(maxPage), &answer)
 			p.At = answer.NextCursor
 			rows := make([][]string, len(answer.Accounts))
 			for i, a := range answer.Accounts {
@@ -51,7 +51,7 @@ func (d *Dashboard) listAccounts(w http.ResponseWriter, r *http.Request) {
 // tiers returns the tiers to choose from.
 func (d *Dashboard) tiers(r *http.Request) ([]message.Tier, error) {
 	var answer message.Tiers
-	err := d.get(r, apiPath("tiers"), url.Values{"limit": {strconv.Itoa(mostPage)}}, &answer)
+	err := d.get(r, apiPath("tiers"), url.Values{"limit": {strconv.Itoa(maxPage)}}, &answer)
 	return answer.Tiers, err
 }
 

@@ -75,8 +75,8 @@ func New(o Options) (*Dashboard, error) {
 		}
 	}
 	d := &Dashboard{
-		o: o, stillThere: stillThere, forms: api.NewTurns(mostForms, "form", "forms"), uploads: api.NewTurns(mostUploads, "file", "files"),
-		views: api.NewTurns(mostViews, "page", "pages"), reads: api.NewTurns(mostReads, "read of a long list", "reads of long lists"),
+		o: o, stillThere: stillThere, forms: api.NewTurns(maxForms, "form", "forms"), uploads: api.NewTurns(maxUploads, "file", "files"),
+		views: api.NewTurns(maxViews, "page", "pages"), reads: api.NewTurns(maxReads, "read of a long list", "reads of long lists"),
 	}
 	var err error
 	if d.assets, err = readAssets(); err != nil {

@@ -30,7 +30,7 @@ func (d *Dashboard) listDeadLetters(w http.ResponseWriter, r *http.Request) {
 	if wantsCSV(r) {
 		d.download(w, r, "dead-letters", []string{"user", "id", "send_at", "ended_at", "status", "reason", "attempts", "account", "category", "campaign"},
 			func() ([][]string, bool, error) {
-				answer, err := ask(mostPage)
+				answer, err := ask(maxPage)
 				p.At = answer.NextCursor
 				rows := make([][]string, len(answer.DeadLetters))
 				for i, m := range answer.DeadLetters {
@@ -51,8 +51,8 @@ func (d *Dashboard) listDeadLetters(w http.ResponseWriter, r *http.Request) {
 	d.render(w, r, http.StatusOK, "dead-letters", p)
 }
 
-// mostMany is how many dead letters one request retries or removes.
-const mostMany = 1000
+// maxMany is how many dead letters one request retries or removes.
+const maxMany = 1000
 
 // changeDeadLetters retries or removes the chosen dead letters, or all old ones.
 func (d *Dashboard) changeDeadLetters(w http.ResponseWriter, r *http.Request) {
@@ -69,8 +69,8 @@ func (d *Dashboard) changeDeadLetters(w http.ResponseWriter, r *http.Request) {
 	case len(chosen) == 0:
 		d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: "Choose at least one dead letter."}, to)
 		return
-	case len(chosen) > mostMany:
-		d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: fmt.Sprintf("Choose at most %d dead letters at a time.", mostMany)}, to)
+	case len(chosen) > maxMany:
+		d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: fmt.Sprintf("Choose at most %d dead letters at a time.", maxMany)}, to)
 		return
 	}
 	many := plural(len(chosen), "dead letter")
@@ -190,7 +190,7 @@ func (d *Dashboard) listAlerts(w http.ResponseWriter, r *http.Request) {
 	if wantsCSV(r) {
 		d.download(w, r, "alerts", []string{"alert", "kind", "subject", "since", "threshold", "used", "limit", "reason", "ended_at"}, func() ([][]string, bool, error) {
 			answer = message.DeadAlerts{}
-			err := d.get(r, apiPath("dead-alerts"), p.ask(mostPage), &answer)
+			err := d.get(r, apiPath("dead-alerts"), p.ask(maxPage), &answer)
 			p.At = answer.NextCursor
 			rows := make([][]string, len(answer.DeadAlerts))
 			for i, a := range answer.DeadAlerts {

@@ -20,8 +20,8 @@ const (
 	// stillThere is how often something is sent at least, so that a proxy keeps the
 	// connection, and how often the session is looked at.
 	stillThere = 3 * time.Second
-	// mostLive is how many browsers follow at a time.
-	mostLive = 500
+	// maxLive is how many browsers follow at a time.
+	maxLive = 500
 )
 
 // hub sends what is live to all browsers that follow. It looks at the store once for all of
@@ -43,7 +43,7 @@ func newHub(o *overview.Reader, logger *slog.Logger) *hub {
 func (h *hub) join(now func() time.Time) (news chan []byte, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.followers) >= mostLive {
+	if len(h.followers) >= maxLive {
 		return nil, false
 	}
 	news = make(chan []byte, 1)

@@ -126,7 +126,7 @@ func (d *Dashboard) listMessages(w http.ResponseWriter, r *http.Request) {
 	}
 	if wantsCSV(r) {
 		d.download(w, r, "messages", []string{"user", "id", "send_at", "status", "attempts", "reason", "campaign"}, func() ([][]string, bool, error) {
-			list, next, err := d.findMessages(r, p.listing, mostPage)
+			list, next, err := d.findMessages(r, p.listing, maxPage)
 			p.At = next
 			rows := make([][]string, len(list))
 			for i, m := range list {

@@ -42,12 +42,12 @@ type planRule struct {
 
 // What a dry run of the API takes, see planPage.
 const (
-	mostJudged    = 250_000
-	mostScattered = api.DefaultRehearsed
+	maxJudged    = 250_000
+	maxScattered = api.DefaultRehearsed
 )
 
 func (d *Dashboard) showPlan(w http.ResponseWriter, r *http.Request) {
-	p := &planPage{page: d.page(r, "Plan a campaign"), Most: mostJudged, Together: mostScattered}
+	p := &planPage{page: d.page(r, "Plan a campaign"), Most: maxJudged, Together: maxScattered}
 	p.Script = "plan.js"
 	if callerOf(r.Context()).Admin() {
 		var stored message.Policy

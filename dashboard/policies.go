@@ -24,7 +24,7 @@ func (d *Dashboard) listPolicies(w http.ResponseWriter, r *http.Request) {
 	if wantsCSV(r) {
 		d.download(w, r, "policies", []string{"policy", "version", "rules", "time_zone", "quiet_hours", "categories"}, func() ([][]string, bool, error) {
 			answer = message.Policies{}
-			err := d.get(r, apiPath("policies"), p.ask(mostPage), &answer)
+			err := d.get(r, apiPath("policies"), p.ask(maxPage), &answer)
 			p.At = answer.NextCursor
 			rows := make([][]string, len(answer.Policies))
 			for i, one := range answer.Policies {

@@ -10,10 +10,10 @@ import (
 
 // What a form may have at most, in bytes.
 const (
-	mostForm   = 64 << 10  // as a request to the API
-	mostKey    = 4 << 10   // an API key, and where to go with it
-	mostPolicy = 192 << 10 // what the API accepts, percent-encoded
-	mostChosen = 1 << 20   // mostMany dead letters with the longest names
+	maxForm   = 64 << 10  // as a request to the API
+	maxKey    = 4 << 10   // an API key, and where to go with it
+	maxPolicy = 192 << 10 // what the API accepts, percent-encoded
+	maxChosen = 1 << 20   // maxMany dead letters with the longest names
 )
 
 // formWithin bounds how long a form may take to come.
@@ -22,10 +22,10 @@ const formWithin = 10 * time.Second
 // How many forms, files and pages are under way at a time, and reads of the store that read
 // much. Those of an account are at most half.
 const (
-	mostForms   = 64
-	mostUploads = 4
-	mostViews   = 64
-	mostReads   = 2
+	maxForms   = 64
+	maxUploads = 4
+	maxViews   = 64
+	maxReads   = 2
 )
 
 // viewed returns a handler of a page, which takes a turn. What follows the store has none: it

@@ -14,13 +14,13 @@ type route struct {
 	handle       http.HandlerFunc
 	open         bool           // for everybody: there is nothing to know or to change
 	scope        accounts.Scope // that a key needs; "" for any key
-	form         int64          // bytes that a form may have; zero means mostForm
+	form         int64          // bytes that a form may have; zero means maxForm
 	uploads      bool           // the body is a file
 	follows      bool           // the answer lasts as long as its caller wants
 }
 
 // most returns how many bytes a form may have.
-func (rt route) most() int64 { return cmp.Or(rt.form, mostForm) }
+func (rt route) most() int64 { return cmp.Or(rt.form, maxForm) }
 
 // table lists everything that the dashboard answers. Names of users and messages are in
 // queries: as parts of a path, browsers would take ".." for a step.
@@ -30,7 +30,7 @@ func (d *Dashboard) table() []route {
 		{method: http.MethodGet, path: "/{$}", handle: d.showOverview},
 		{method: http.MethodGet, path: "/live", handle: d.follow, scope: admin, follows: true},
 		{method: http.MethodGet, path: "/login", handle: d.showLogin, open: true},
-		{method: http.MethodPost, path: "/login", handle: d.login, open: true, form: mostKey},
+		{method: http.MethodPost, path: "/login", handle: d.login, open: true, form: maxKey},
 		{method: http.MethodPost, path: "/logout", handle: d.logout},
 
 		{method: http.MethodGet, path: "/users", handle: d.listUsers},
@@ -57,9 +57,9 @@ func (d *Dashboard) table() []route {
 
 		{method: http.MethodGet, path: "/policies", handle: d.listPolicies},
 		{method: http.MethodGet, path: "/policy", handle: d.showPolicy},
-		{method: http.MethodPost, path: "/policy/check", handle: d.checkPolicy, scope: admin, form: mostPolicy},
-		{method: http.MethodPost, path: "/policy/apply", handle: d.applyPolicy, scope: admin, form: mostPolicy},
-		{method: http.MethodPost, path: "/policy/preview", handle: d.previewPolicy, scope: admin, form: mostPolicy},
+		{method: http.MethodPost, path: "/policy/check", handle: d.checkPolicy, scope: admin, form: maxPolicy},
+		{method: http.MethodPost, path: "/policy/apply", handle: d.applyPolicy, scope: admin, form: maxPolicy},
+		{method: http.MethodPost, path: "/policy/preview", handle: d.previewPolicy, scope: admin, form: maxPolicy},
 		{method: http.MethodPost, path: "/policy/refit", handle: d.refitPolicy, scope: admin},
 		{method: http.MethodPost, path: "/policy/rollback", handle: d.rollbackPolicy, scope: admin},
 		{method: http.MethodPost, path: "/policy/delete", handle: d.deletePolicy, scope: admin},
@@ -75,7 +75,7 @@ func (d *Dashboard) table() []route {
 		{method: http.MethodPost, path: "/tiers", handle: d.changeTier, scope: admin},
 
 		{method: http.MethodGet, path: "/dead-letters", handle: d.listDeadLetters},
-		{method: http.MethodPost, path: "/dead-letters", handle: d.changeDeadLetters, scope: admin, form: mostChosen},
+		{method: http.MethodPost, path: "/dead-letters", handle: d.changeDeadLetters, scope: admin, form: maxChosen},
 		{method: http.MethodGet, path: "/alerts", handle: d.listAlerts},
 		{method: http.MethodPost, path: "/alerts", handle: d.changeAlerts, scope: admin},
 

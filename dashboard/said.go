@@ -15,13 +15,13 @@ type said struct {
 
 const (
 	saidCookie = "sendlimit_said"
-	// mostSaid bounds the text, since a cookie has at most 4 KiB.
-	mostSaid = 1000
+	// maxSaid bounds the text, since a cookie has at most 4 KiB.
+	maxSaid = 1000
 )
 
 // say has the next page of the browser show a sentence.
 func (d *Dashboard) say(w http.ResponseWriter, r *http.Request, s said) {
-	s.Text = clip(s.Text, mostSaid)
+	s.Text = clip(s.Text, maxSaid)
 	text, _ := json.Marshal(s) // two fields can always be encoded
 	http.SetCookie(w, &http.Cookie{
 		Name: saidCookie, Value: base64.RawURLEncoding.EncodeToString(text), Path: "/", HttpOnly: true,

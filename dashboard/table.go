@@ -13,8 +13,8 @@ import (
 // pageSize is how many entries a list shows at a time.
 const pageSize = 50
 
-// mostRows bounds a download. What is beyond has to be filtered for.
-const mostRows = 100_000
+// maxRows bounds a download. What is beyond has to be filtered for.
+const maxRows = 100_000
 
 // listing is what every list has: its filters, which are in the address, the next page, and a
 // download of all that it would show.
@@ -107,7 +107,7 @@ func (d *Dashboard) download(w http.ResponseWriter, r *http.Request, name string
 			_ = out.Write(harmless(row))
 		}
 		out.Flush()
-		if written += len(rows); out.Error() != nil || !again || written >= mostRows {
+		if written += len(rows); out.Error() != nil || !again || written >= maxRows {
 			return
 		}
 		if who, err := d.find(r); err == nil && !who.Known() && !who.keyless {

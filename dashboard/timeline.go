@@ -52,7 +52,7 @@ const (
 	bandHeight = 56
 	markTop    = 20
 	markStep   = 18
-	mostLanes  = 6
+	maxLanes   = 6
 	markRadius = 7
 )
 
@@ -109,13 +109,13 @@ func (t timeline) x(at time.Time) float64 {
 
 // addMarks adds the messages, and returns how many lie one above the other at most.
 func (t *timeline) addMarks(messages []message.Listed, movable bool) (lanes int) {
-	var ends [mostLanes]float64
+	var ends [maxLanes]float64
 	for i := range ends {
 		ends[i] = -drawnWidth
 	}
 	for _, m := range messages {
 		x, lane := t.x(m.SendAt.Time), 0
-		for lane < mostLanes-1 && ends[lane]+2.2*markRadius > x {
+		for lane < maxLanes-1 && ends[lane]+2.2*markRadius > x {
 			lane++
 		}
 		ends[lane], lanes = x, max(lanes, lane+1)

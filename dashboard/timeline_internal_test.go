@@ -113,7 +113,7 @@ func TestMarks(t *testing.T) {
 	require.Equal(t, 3, movable)
 	drawing := newTimeline(p, sendlimit.Forbidden{}, from, until, false)
 	require.False(t, drawing.Marks[0].Movable, "by who may not")
-	require.InDelta(t, float64(markTop+mostLanes*markStep), drawing.Bottom, 0, "in as many lanes as there are at most")
+	require.InDelta(t, float64(markTop+maxLanes*markStep), drawing.Bottom, 0, "in as many lanes as there are at most")
 }
 
 // Days begin at midnight of the zone, also where a clock is changed then.

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	mostPlan   = 64 << 20 // bytes of a file of messages
-	mostPacked = 8 << 20  // bytes that it takes in memory
+	maxPlan   = 64 << 20 // bytes of a file of messages
+	maxPacked = 8 << 20  // bytes that it takes in memory
 )
 
 // A file may take uploadWithin to come, and a second more for each slowestUpload bytes.
@@ -35,14 +35,14 @@ type upload struct {
 
 // receive reads the file of a request.
 func (d *Dashboard) receive(w http.ResponseWriter, r *http.Request) (*upload, error) {
-	tooLarge := fmt.Sprintf("The file has more than %d MB: use enqueue bulk for it.", mostPlan>>20)
+	tooLarge := fmt.Sprintf("The file has more than %d MB: use enqueue bulk for it.", maxPlan>>20)
 	u := &upload{hash: sha256.New()}
 	packer, err := gzip.NewWriterLevel(&u.packed, gzip.BestSpeed)
 	if err != nil {
 		return nil, fmt.Errorf("packing a file: %w", err)
 	}
 	control, began := http.NewResponseController(w), d.o.Now()
-	body, part := http.MaxBytesReader(w, r.Body, mostPlan), make([]byte, 64<<10)
+	body, part := http.MaxBytesReader(w, r.Body, maxPlan), make([]byte, 64<<10)
 	for came := 0; !errors.Is(err, io.EOF); {
 		slowest := time.Duration(came) * time.Second / slowestUpload
 		_ = control.SetReadDeadline(began.Add(uploadWithin + slowest)) // every connection of a server has deadlines
@@ -54,7 +54,7 @@ func (d *Dashboard) receive(w http.ResponseWriter, r *http.Request) (*upload, er
 		u.lines += bytes.Count(part[:n], []byte("\n"))
 		_, _ = u.hash.Write(part[:n]) // neither fails
 		_, _ = packer.Write(part[:n])
-		if u.packed.Len() > mostPacked {
+		if u.packed.Len() > maxPacked {
 			return nil, &problem{Status: http.StatusRequestEntityTooLarge, Detail: "The file is too large for a file of hardly any text: use enqueue bulk for it."}
 		}
 	}

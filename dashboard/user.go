@@ -55,8 +55,8 @@ func lengthOf(name string) (string, time.Duration) {
 	return "1d", 24 * time.Hour
 }
 
-// mostMarks is how many messages a timeline shows.
-const mostMarks = 1000
+// maxMarks is how many messages a timeline shows.
+const maxMarks = 1000
 
 func (d *Dashboard) showUser(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
@@ -98,7 +98,7 @@ func (d *Dashboard) fillUser(r *http.Request, p *userPage, q url.Values) error {
 	}
 	var list message.Messages
 	if err := d.get(r, apiPath("users", p.User, "messages"), url.Values{
-		"from": {text(from)}, "to": {text(until)}, "limit": {strconv.Itoa(mostMarks)},
+		"from": {text(from)}, "to": {text(until)}, "limit": {strconv.Itoa(maxMarks)},
 	}, &list); err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (d *Dashboard) listUsers(w http.ResponseWriter, r *http.Request) {
 	if wantsCSV(r) {
 		d.download(w, r, "users", []string{"user", "policy", "limits", "time_zone", "contact", "blocked"}, func() ([][]string, bool, error) {
 			var answer message.Users
-			err := d.get(r, apiPath("users"), p.ask(mostPage), &answer)
+			err := d.get(r, apiPath("users"), p.ask(maxPage), &answer)
 			p.At = answer.NextCursor
 			rows := make([][]string, len(answer.Users))
 			for i, u := range answer.Users {
@@ -56,8 +56,8 @@ func (d *Dashboard) listUsers(w http.ResponseWriter, r *http.Request) {
 }
 
 const (
-	// mostPage is how many entries a download asks for at a time.
-	mostPage = 1000
+	// maxPage is how many entries a download asks for at a time.
+	maxPage = 1000
 	// lookFor is for how long empty pages of a filtered list are passed over for one page. Then
 	// the page offers to look further.
 	lookFor = 40 * time.Millisecond

@@ -14,8 +14,8 @@ import (
 // manyPlaces is more than a call may read or pass over beside what it does for a few.
 const manyPlaces = 25_000
 
-// mostWork is the most that a call may do: with it, the slowest takes less than 5 ms.
-func mostWork() heavy.Work {
+// maxWork is the most that a call may do: with it, the slowest takes less than 5 ms.
+func maxWork() heavy.Work {
 	return heavy.Work{Commands: 1800, Elements: 22_000, Passed: 40_000, Loops: 24_000}
 }
 
@@ -46,11 +46,11 @@ func TestNoCallReadsAllPlaces(t *testing.T) {
 				if o.Prepare != nil {
 					require.NoError(t, o.Prepare(t.Context(), 0))
 				}
-				work, err := counter.MostOf(func() error { return o.Do(t.Context(), 0) })
+				work, err := counter.MaxOf(func() error { return o.Do(t.Context(), 0) })
 				require.NoError(t, err, "%s %s %s", crowd.User, c.Name, o.Name)
 				t.Logf("%-8s %-10s %-16s %+v", crowd.User, c.Name, o.Name, work)
-				if work.Exceeds(mostWork()) {
-					t.Errorf("%s %s %s does %+v in a call, more than %+v", crowd.User, c.Name, o.Name, work, mostWork())
+				if work.Exceeds(maxWork()) {
+					t.Errorf("%s %s %s does %+v in a call, more than %+v", crowd.User, c.Name, o.Name, work, maxWork())
 				}
 			}
 		}

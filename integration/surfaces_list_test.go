@@ -184,7 +184,7 @@ func besideOperations() map[string]string {
 		"Policies.Version": "one of Versions, for a rollback",
 
 		"Accounts.Resolve": "an account with its tier, for a charge", "Accounts.Authenticate": "the account of a key", "Accounts.KeysExist": "a look before that", "Accounts.Identify": "the same, of the hash of a key",
-		"Accounts.SeveralActive": "whether accounts share anything", "Submitter.MostDevices": "asked when a device is registered",
+		"Accounts.SeveralActive": "whether accounts share anything", "Submitter.MaxDevices": "asked when a device is registered",
 		"Devices.Count": "is in the usage of an account", "Devices.Recount": "makes a count right that a dead program left", "Devices.Sweep": "the same, hourly",
 		"Accounts.HasUsableKey": "whether the API can ask for keys", "Accounts.Seed": "the settings of a worker, in an empty store",
 		"Accounts.SeedTier": "the settings of a worker, in an empty store",

@@ -147,7 +147,7 @@ func TestTenThousandReservations(t *testing.T) {
 		user := fmt.Sprintf("held-%d", held)
 		step := 300 * 24 * time.Hour / time.Duration(held)
 		book(t, client, user, now, step, held)
-		work, err := counter.MostOf(func() error {
+		work, err := counter.MaxOf(func() error {
 			const calls = 30
 			for i := range calls {
 				// Halfway between two places, over all of them.

@@ -305,7 +305,7 @@ func (c *cutter) heal(p sendlimittest.Played) {
 	require.NoError(c, err)
 	entries, _, err := watch.Due(c.Context(), due, 1000)
 	require.NoError(c, err)
-	for some := range slices.Chunk(entries, messages.MostHandedOver) {
+	for some := range slices.Chunk(entries, messages.MaxHandedOver) {
 		_, err = watch.HandOver(c.Context(), some, due)
 		require.NoError(c, err)
 	}

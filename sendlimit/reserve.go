@@ -34,15 +34,15 @@ type Record struct {
 	Campaign string
 	// Metadata is opaque. It is kept as long as the record.
 	Metadata []byte
-	// Trace is opaque, and at most MostTrace bytes long; nil for none. It names the trace of
+	// Trace is opaque, and at most MaxTrace bytes long; nil for none. It names the trace of
 	// the submit, to which a delivery can link. It is kept as long as the record, and counts
 	// for nothing: a request is the same one in another trace.
 	Trace []byte
 }
 
-// MostTrace is the length of the longest Record.Trace. A longer value would take the record
+// MaxTrace is the length of the longest Record.Trace. A longer value would take the record
 // out of the compact encoding of Redis.
-const MostTrace = 64
+const MaxTrace = 64
 
 // appendOwn appends the fields and values that a record keeps after its end.
 func (r *Record) appendOwn(args []any) []any {
@@ -135,9 +135,9 @@ func checkRecord(r *Record) error {
 	if err := keyspace.CheckCampaign(r.Campaign); err != nil {
 		return err
 	}
-	if len(r.Trace) > MostTrace {
+	if len(r.Trace) > MaxTrace {
 		return &fault.InvalidError{
-			Field: "trace", Value: strconv.Itoa(len(r.Trace)) + " bytes", Want: fmt.Sprintf("at most %d bytes", MostTrace),
+			Field: "trace", Value: strconv.Itoa(len(r.Trace)) + " bytes", Want: fmt.Sprintf("at most %d bytes", MaxTrace),
 		}
 	}
 	return keyspace.CheckToken("generation", r.Generation)

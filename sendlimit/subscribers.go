@@ -30,8 +30,8 @@ func NewSubscribers(keep time.Duration) *Subscribers {
 	}
 }
 
-// mostNamed is how many accounts a script gets by name: it looks through all of them.
-const mostNamed = 64
+// maxNamed is how many accounts a script gets by name: it looks through all of them.
+const maxNamed = 64
 
 // Set replaces the accounts. keyspace.Everyone among them stands for all.
 func (s *Subscribers) Set(accounts []string) {
@@ -39,7 +39,7 @@ func (s *Subscribers) Set(accounts []string) {
 		s.argument.Store(nil)
 		return
 	}
-	if len(accounts) > mostNamed || slices.Contains(accounts, keyspace.Everyone) {
+	if len(accounts) > maxNamed || slices.Contains(accounts, keyspace.Everyone) {
 		accounts = []string{keyspace.Everyone}
 	}
 	argument := s.keep + " " + strings.Join(accounts, " ") + " "

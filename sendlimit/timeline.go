@@ -25,8 +25,8 @@ const DefaultExpireAfter = calendar.DayLong
 // DefaultMovesPerMinute is how often a message is moved in a minute.
 const DefaultMovesPerMinute = 10
 
-// mostMovesPerMinute bounds Options.MovesPerMinute.
-const mostMovesPerMinute = 1000
+// maxMovesPerMinute bounds Options.MovesPerMinute.
+const maxMovesPerMinute = 1000
 
 // DefaultTolerance is how late a message may be sent without being judged anew.
 const DefaultTolerance = 2 * time.Second
@@ -148,7 +148,7 @@ func (o Options) Validate() error {
 		return &fault.InvalidError{Field: "keep_records", Value: o.KeepRecords.String(), Want: "at least 1 minute"}
 	case o.ExpireAfter < time.Second:
 		return &fault.InvalidError{Field: "expire_after", Value: o.ExpireAfter.String(), Want: "at least 1 s"}
-	case o.MovesPerMinute < 1 || o.MovesPerMinute > mostMovesPerMinute:
+	case o.MovesPerMinute < 1 || o.MovesPerMinute > maxMovesPerMinute:
 		return &fault.InvalidError{Field: "moves_per_minute", Value: strconv.Itoa(o.MovesPerMinute), Want: "1 to 1,000"}
 	case o.Tolerance < 100*time.Millisecond || o.Tolerance > time.Hour: // if shorter, a slow reply makes a message late
 		return &fault.InvalidError{Field: "tolerance", Value: o.Tolerance.String(), Want: "100 ms to 1 hour"}

@@ -218,7 +218,7 @@ func TestPausedCampaign(t *testing.T) {
 			s.message("none", 210*time.Second))
 		_, err = pauses.Pause(s.Context(), spring, time.Time{})
 		require.NoError(s, err)
-		for n := range messages.MostPaused { // a claim gets only those of its account
+		for n := range messages.MaxPaused { // a claim gets only those of its account
 			_, err := pauses.Pause(s.Context(), messages.Campaign{Account: "other", Name: strconv.Itoa(n)}, time.Time{})
 			require.NoError(s, err)
 		}

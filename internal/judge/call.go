@@ -13,9 +13,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// MostCalls is the most calls of a script that finds changed settings each time.
+// MaxCalls is the most calls of a script that finds changed settings each time.
 // Nobody changes them that often.
-const MostCalls = 4
+const MaxCalls = 4
 
 // Call is a call of a script that judges a user's messages.
 type Call struct {
@@ -41,7 +41,7 @@ func (b *Rulebook) Run(
 ) (script.Reply, UserRules, error) {
 	reloaded := false
 	var until, when int64
-	for range MostCalls {
+	for range MaxCalls {
 		by := b.Of(c.User)
 		by.user, by.until, by.when = c.User, until, when
 		at := time.Time{}

@@ -13,10 +13,10 @@ import (
 )
 
 // If what is read first of a partition has unreadable entries, this many more are read at
-// a time, up to mostRead in all.
+// a time, up to maxRead in all.
 const (
-	readOn   = 1000
-	mostRead = 10_000
+	readOn  = 1000
+	maxRead = 10_000
 )
 
 // EachDue reads the entries of each partition's sorted set that are due at now, oldest
@@ -55,7 +55,7 @@ func EachDue(
 	for partition := range keyspace.Partitions {
 		span := spanOf(partition)
 		span.Count = readOn
-		for upTo := perPartition; seen[partition] == upTo && readable[partition] < perPartition && upTo < mostRead; upTo += readOn {
+		for upTo := perPartition; seen[partition] == upTo && readable[partition] < perPartition && upTo < maxRead; upTo += readOn {
 			span.Offset = int64(upTo)
 			entries, err := client.ZRangeArgsWithScores(ctx, span).Result()
 			if err != nil && failed == nil {

@@ -51,7 +51,7 @@ func badDay(seed uint64) func() notifiertest.APNsAnswer {
 // and a device gets a second copy only where the answer to the first was lost.
 func TestNoPushIsLost(t *testing.T) {
 	t.Parallel()
-	const count, workers, perConnection, mostAttempts = 1000, 256, 50, 100
+	const count, workers, perConnection, maxAttempts = 1000, 256, 50, 100
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	s := apple(t, time.Now, perConnection)
@@ -68,7 +68,7 @@ func TestNoPushIsLost(t *testing.T) {
 		n := order(to)
 		n.ID = fmt.Sprintf("message-%d", i)
 		n.IdempotencyKey = notifier.IdempotencyKey("", "alice", n.ID)
-		for n.Attempt = 1; n.Attempt <= mostAttempts; n.Attempt++ {
+		for n.Attempt = 1; n.Attempt <= maxAttempts; n.Attempt++ {
 			result := a.Notify(t.Context(), n)
 			if err := result.Validate(); err != nil {
 				return fmt.Errorf("%s: %w", n.ID, err)
@@ -88,7 +88,7 @@ func TestNoPushIsLost(t *testing.T) {
 				return fmt.Errorf("%s: %s: %w", n.ID, result.Status, result.Err)
 			}
 		}
-		return fmt.Errorf("%s: not delivered in %d attempts", n.ID, mostAttempts)
+		return fmt.Errorf("%s: not delivered in %d attempts", n.ID, maxAttempts)
 	}
 	problems := make(chan error, workers)
 	for range workers {

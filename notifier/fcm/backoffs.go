@@ -17,8 +17,8 @@ const (
 	// firstQuota and firstOverload are the first pauses if FCM does not say how long.
 	firstQuota    = time.Minute
 	firstOverload = 10 * time.Second
-	// mostBackoffs bounds the backoffs that are kept. All but a few are devices'.
-	mostBackoffs = 4096
+	// maxBackoffs bounds the backoffs that are kept. All but a few are devices'.
+	maxBackoffs = 4096
 
 	backoffQuota    = "quota"
 	backoffOverload = "overload"
@@ -38,7 +38,7 @@ type backoff struct {
 }
 
 func newBackoffs() (*backoffs, error) {
-	last, err := simplelru.NewLRU[string, backoff](mostBackoffs, nil)
+	last, err := simplelru.NewLRU[string, backoff](maxBackoffs, nil)
 	if err != nil {
 		return nil, fmt.Errorf("make room for backoffs: %w", err)
 	}

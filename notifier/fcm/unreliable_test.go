@@ -70,7 +70,7 @@ func TestAnUnreliableServer(t *testing.T) {
 	}
 	all.Wait()
 	t.Logf("%d pushes in %s over at most %d connections, %d GOAWAY, %d answers lost", pushes, time.Since(started).Round(time.Millisecond),
-		s.MostConnections(), goAways, len(lost))
+		s.MaxConnections(), goAways, len(lost))
 	for i, r := range results {
 		require.NoError(t, r.Validate())
 		require.Equal(t, notifier.Delivered, r.Status, "%v", r.Err)
@@ -79,6 +79,6 @@ func TestAnUnreliableServer(t *testing.T) {
 	}
 	require.NotZero(t, goAways)
 	require.NotEmpty(t, lost)
-	require.LessOrEqual(t, s.MostConnections(), 16, "those that end after a GOAWAY included")
+	require.LessOrEqual(t, s.MaxConnections(), 16, "those that end after a GOAWAY included")
 	require.Equal(t, 1, s.Exchanges())
 }

@@ -51,7 +51,7 @@ type FCMServer struct {
 	life      time.Duration
 	exchanges int
 	open      int // connections
-	mostOpen  int
+	maxOpen   int
 	issued    map[string]time.Time // tokens, and when they end
 	answer    func(FCMMessage) Answer
 	token     func() Answer
@@ -134,11 +134,11 @@ func (s *FCMServer) Exchanges() int {
 	return s.exchanges
 }
 
-// MostConnections returns how many connections were open at the same time, at most.
-func (s *FCMServer) MostConnections() int {
+// MaxConnections returns how many connections were open at the same time, at most.
+func (s *FCMServer) MaxConnections() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.mostOpen
+	return s.maxOpen
 }
 
 func (s *FCMServer) count(_ net.Conn, state http.ConnState) {
@@ -147,7 +147,7 @@ func (s *FCMServer) count(_ net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
 		s.open++
-		s.mostOpen = max(s.mostOpen, s.open)
+		s.maxOpen = max(s.maxOpen, s.open)
 	case http.StateClosed, http.StateHijacked:
 		s.open--
 	default:

@@ -26,7 +26,7 @@ type pause struct {
 }
 
 func newPauses() (*pauses, error) {
-	known, err := simplelru.NewLRU[string, pause](mostOrigins, nil)
+	known, err := simplelru.NewLRU[string, pause](maxOrigins, nil)
 	if err != nil {
 		return nil, fmt.Errorf("make room for pauses: %w", err)
 	}

@@ -17,9 +17,9 @@ const (
 	tokenLife = 12 * time.Hour
 	// tokenKept is how long a token is used. Apple asks for no more than a token an hour.
 	tokenKept = time.Hour
-	// mostOrigins bounds the tokens and pauses that are kept, in origins. Browsers' push
+	// maxOrigins bounds the tokens and pauses that are kept, in origins. Browsers' push
 	// services have a few; Windows' has one for each data centre.
-	mostOrigins = 1024
+	maxOrigins = 1024
 )
 
 // signer signs VAPID tokens, one for each origin and hour. It is safe for concurrent use.
@@ -42,7 +42,7 @@ func newSigner(key *ecdsa.PrivateKey, subject string) (*signer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the public VAPID key: %w", err)
 	}
-	kept, err := simplelru.NewLRU[string, token](mostOrigins, nil)
+	kept, err := simplelru.NewLRU[string, token](maxOrigins, nil)
 	if err != nil {
 		return nil, fmt.Errorf("make room for VAPID tokens: %w", err)
 	}

@@ -146,9 +146,9 @@ func TestLabelsAreBounded(t *testing.T) {
 	require.NoError(t, l.Flush(t.Context()))
 	hours, err := l.Hours(t.Context(), story.At("12:00"), story.At("14:00"))
 	require.NoError(t, err)
-	require.Len(t, hours[0].Refused, activity.MostLabels+1)
+	require.Len(t, hours[0].Refused, activity.MaxLabels+1)
 	require.EqualValues(t, 2, hours[0].Refused["rule0"])
-	require.EqualValues(t, 2*(200-activity.MostLabels), hours[0].Refused[activity.Other])
+	require.EqualValues(t, 2*(200-activity.MaxLabels), hours[0].Refused[activity.Other])
 	require.Equal(t, map[string]int64{activity.Other: 1}, hours[0].Dropped)
 	require.Equal(t, map[string]int64{"in another hour": 1}, hours[1].Failed)
 }

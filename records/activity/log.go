@@ -19,8 +19,8 @@ const (
 	HourKept = 32 * 24 * time.Hour
 	// DayKept is MinuteKept for a day of an account.
 	DayKept = 8 * 24 * time.Hour
-	// MostLabels is how many labels a process counts in an hour, of all messages together.
-	MostLabels = 64
+	// MaxLabels is how many labels a process counts in an hour, of all messages together.
+	MaxLabels = 64
 	// Other is the label of what has another one.
 	Other = "other"
 )
@@ -157,7 +157,7 @@ func (l *Log) known(of int64, field string) string {
 	if l.labels[field] {
 		return field
 	}
-	if len(l.labels) >= MostLabels || len(label) > keyspace.MaxID {
+	if len(l.labels) >= MaxLabels || len(label) > keyspace.MaxID {
 		return kind + Other
 	}
 	l.labels[field] = true

@@ -14,7 +14,7 @@
 //
 // Index.Page goes through the lists of the fewest partitions and parts that the Filter allows,
 // reads the records of what it meets, and keeps what the Filter wants. The order means
-// nothing to a caller. A page looks at about MostLooked entries, so that a call takes
+// nothing to a caller. A page looks at about MaxLooked entries, so that a call takes
 // milliseconds: if few messages match, pages are short or empty, and have a cursor until the
 // end. With a user, a page looks at one partition; with an id, at three parts of each; with a
 // campaign, only at messages of it.

@@ -16,8 +16,8 @@ import (
 // MaxPage is the largest limit of a page.
 const MaxPage = 1000
 
-// MostLooked is about how many entries and lists of the index a page looks at.
-const MostLooked = 20_000
+// MaxLooked is about how many entries and lists of the index a page looks at.
+const MaxLooked = 20_000
 
 // Page is a part of the messages that a Filter wants.
 type Page struct {
@@ -64,7 +64,7 @@ func (x *Index) Page(ctx context.Context, f Filter, cursor string, limit int) (P
 			return page, nil
 		case w.ended():
 			return page, nil
-		case w.looked >= MostLooked:
+		case w.looked >= MaxLooked:
 			page.Next = f.cursorAt(w.at)
 			return page, nil
 		}
@@ -74,13 +74,13 @@ func (x *Index) Page(ctx context.Context, f Filter, cursor string, limit int) (P
 // The number of records that are read together.
 const (
 	fewestRecords = 32
-	mostRecords   = 128
+	maxRecords    = 128
 )
 
 // fill adds the wanted messages of entries to a page until it has limit, and returns the place
 // of the last entry it looked at. It removes stale entries.
 func (x *Index) fill(ctx context.Context, page *Page, f Filter, of lists, entries []entry, limit int) (last place, err error) {
-	for size := min(max(limit-len(page.Messages), fewestRecords), mostRecords); len(entries) > 0; size = min(2*size, mostRecords) {
+	for size := min(max(limit-len(page.Messages), fewestRecords), maxRecords); len(entries) > 0; size = min(2*size, maxRecords) {
 		some := entries[:min(size, len(entries))]
 		entries = entries[len(some):]
 		standings, err := x.read(ctx, f, some)

@@ -196,7 +196,7 @@ func TestAPageThatFindsNothingEnds(t *testing.T) {
 	s := newStock(t, client, sendlimit.Options{})
 	s.submit(what{user: "alice", id: "a"})
 	pipe := client.Pipeline()
-	for n := range find.MostLooked {
+	for n := range find.MaxLooked {
 		pipe.ZAdd(t.Context(), s.keys.IDs(n%7, 1+n%keyspace.IndexShards), redis.Z{Score: float64(n), Member: fmt.Sprint("/a/", n)})
 	}
 	_, err := pipe.Exec(t.Context())

@@ -47,9 +47,9 @@ type walk struct {
 // adapt to the length of the lists: they read about wanted entries.
 const (
 	firstTogether = 4
-	mostTogether  = 128
+	maxTogether   = 128
 	fewestEach    = 2 * keyspace.IndexHead // a full head does not look as if more followed
-	mostEach      = 2048
+	maxEach       = 2048
 	wanted        = 4096
 )
 
@@ -104,8 +104,8 @@ func (w *walk) next(ctx context.Context) ([]entry, error) {
 	w.idle = len(entries) == 0
 	w.looked += len(entries) + len(reads)
 	average := len(entries) / len(reads)
-	w.together = min(max(wanted/(average+1), 1), 4*w.together, mostTogether)
-	w.each = min(max(2*longest, fewestEach), mostEach)
+	w.together = min(max(wanted/(average+1), 1), 4*w.together, maxTogether)
+	w.each = min(max(2*longest, fewestEach), maxEach)
 	return entries, nil
 }
 
@@ -126,7 +126,7 @@ func (w *walk) goOn(ctx context.Context) ([]entry, error) {
 	if err != nil {
 		return nil, store.Explain(err, walking)
 	}
-	found, err := w.client.ZRangeWithScores(ctx, key, rank, rank+mostEach).Result()
+	found, err := w.client.ZRangeWithScores(ctx, key, rank, rank+maxEach).Result()
 	if err != nil {
 		return nil, store.Explain(err, walking)
 	}
@@ -134,7 +134,7 @@ func (w *walk) goOn(ctx context.Context) ([]entry, error) {
 	if len(entries) == 0 || entries[0].place != from { // the list has changed between the two calls
 		return w.goOnByScore(ctx)
 	}
-	w.continues(entries, len(found) > mostEach)
+	w.continues(entries, len(found) > maxEach)
 	entries = entries[1:]
 	for i, e := range entries {
 		if e.Score > w.of.last {
@@ -148,7 +148,7 @@ func (w *walk) goOn(ctx context.Context) ([]entry, error) {
 // goOnByScore reads on behind an entry that is no longer there.
 func (w *walk) goOnByScore(ctx context.Context) ([]entry, error) {
 	from := w.at
-	for size := mostEach; ; size *= 2 {
+	for size := maxEach; ; size *= 2 {
 		found, err := w.client.ZRangeArgsWithScores(ctx, w.span(from.List, from.Score, size)).Result()
 		if err != nil {
 			return nil, store.Explain(err, walking)

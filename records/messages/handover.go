@@ -32,7 +32,7 @@ type HandedOver struct {
 	NotDue []sendlimit.Timer
 }
 
-// HandOver takes due entries of one partition, at most MostHandedOver. It finishes the ends that a
+// HandOver takes due entries of one partition, at most MaxHandedOver. It finishes the ends that a
 // torn log cut off, see Mend. A zero now means the server's clock.
 func (w *WatchList) HandOver(ctx context.Context, entries []sendlimit.Timer, now time.Time) (found HandedOver, failed error) {
 	const doing = "handing over messages that are due soon"
@@ -78,6 +78,6 @@ func (w *WatchList) HandOver(ctx context.Context, entries []sendlimit.Timer, now
 	return found, nil
 }
 
-// MostHandedOver is how many entries a call of HandOver takes: they cost the store less
+// MaxHandedOver is how many entries a call of HandOver takes: they cost the store less
 // than a millisecond.
-const MostHandedOver = 100
+const MaxHandedOver = 100

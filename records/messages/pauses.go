@@ -17,8 +17,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// MostPaused is how many campaigns of an account may be paused at a time: a claim gets them.
-const MostPaused = 200
+// MaxPaused is how many campaigns of an account may be paused at a time: a claim gets them.
+const MaxPaused = 200
 
 // PauseLag is how old a PausedCampaigns may be that is passed to a claim, with the time of the claim itself.
 const PauseLag = 4 * time.Second
@@ -69,7 +69,7 @@ func pausedOf(words []string) PausedCampaigns {
 
 // Large reports whether a claim is to get only those of its account: there are more than one
 // account can have.
-func (s PausedCampaigns) Large() bool { return s.count > MostPaused }
+func (s PausedCampaigns) Large() bool { return s.count > MaxPaused }
 
 // Of returns the campaigns of an account, "" for those without one.
 func (s PausedCampaigns) Of(account string) PausedCampaigns {
@@ -111,7 +111,7 @@ func NewPauses(client redis.Cmdable, prefix string) (*Pauses, error) {
 }
 
 // Pause pauses a campaign, and returns since when it is paused. To pause it again changes
-// nothing. It takes effect within PauseLag. The error is an *InvalidError, also if MostPaused
+// nothing. It takes effect within PauseLag. The error is an *InvalidError, also if MaxPaused
 // of the account are paused, or an *UnavailableError. A zero now means the server's clock.
 func (p *Pauses) Pause(ctx context.Context, c Campaign, now time.Time) (since time.Time, err error) {
 	const doing = "pausing a campaign"
@@ -119,7 +119,7 @@ func (p *Pauses) Pause(ctx context.Context, c Campaign, now time.Time) (since ti
 		return time.Time{}, err
 	}
 	answer, err := script.Run(ctx, p.client, lua.CampaignPause, doing, []string{p.keys.Stopped()},
-		[]any{script.Milliseconds(now), c.Account, c.Name, MostPaused})
+		[]any{script.Milliseconds(now), c.Account, c.Name, MaxPaused})
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -129,7 +129,7 @@ func (p *Pauses) Pause(ctx context.Context, c Campaign, now time.Time) (since ti
 		return time.Time{}, &fault.InvalidError{
 			Field: "campaign", Value: c.Name,
 			Says: fmt.Sprintf("campaign %q can't be paused: the account has %d paused campaigns, which is the most; resume one first",
-				c.Name, MostPaused),
+				c.Name, MaxPaused),
 		}
 	}
 	return since, in.Err

@@ -24,13 +24,13 @@ func TestMostPaused(t *testing.T) {
 		return messages.Campaign{Account: "acme", Name: fmt.Sprintf("c%d", n)}
 	}
 	var paused []messages.Campaign
-	for n := range messages.MostPaused {
+	for n := range messages.MaxPaused {
 		since, err := p.Pause(t.Context(), of(n), at)
 		require.NoError(t, err)
 		require.Equal(t, at, since)
 		paused = append(paused, of(n))
 	}
-	_, err = p.Pause(t.Context(), of(messages.MostPaused), at)
+	_, err = p.Pause(t.Context(), of(messages.MaxPaused), at)
 	var wrong *fault.InvalidError
 	require.ErrorAs(t, err, &wrong)
 	require.EqualError(t, err, `campaign "c200" can't be paused: the account has 200 paused campaigns, which is the most; resume one first`)
@@ -57,6 +57,6 @@ func TestMostPaused(t *testing.T) {
 	since, err = p.Since(t.Context(), of(7))
 	require.NoError(t, err)
 	require.Zero(t, since)
-	_, err = p.Pause(t.Context(), of(messages.MostPaused), at)
+	_, err = p.Pause(t.Context(), of(messages.MaxPaused), at)
 	require.NoError(t, err)
 }

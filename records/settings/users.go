@@ -62,8 +62,8 @@ func (s *Users) Set(ctx context.Context, user string, settings policy.UserSettin
 	return err
 }
 
-// mostUpdates is how often Update tries to be faster than other changes.
-const mostUpdates = 16
+// maxUpdates is how often Update tries to be faster than other changes.
+const maxUpdates = 16
 
 // Update sets what change makes of a user's settings, as one step: where somebody
 // else changes them meanwhile, it is asked again with those. It returns what is set
@@ -72,7 +72,7 @@ const mostUpdates = 16
 func (s *Users) Update(
 	ctx context.Context, user string, change func(policy.UserSettings) (policy.UserSettings, error),
 ) (policy.UserSettings, error) {
-	for range mostUpdates {
+	for range maxUpdates {
 		before, err := s.Get(ctx, user)
 		if err != nil {
 			return policy.UserSettings{}, err
@@ -106,7 +106,7 @@ func (s *Users) change(
 	token := keyspace.NewToken()
 	partition := keyspace.Partition(user)
 	keys := []string{s.keys.Settings(user), s.keys.UsersWithSettings(partition), s.keys.PolicyClaims(partition, settings.Policy)}
-	for range mostUpdates {
+	for range maxUpdates {
 		claim := ""
 		if given {
 			claim = keyspace.NewToken()

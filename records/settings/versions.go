@@ -100,11 +100,11 @@ func (s *Policies) Rollback(ctx context.Context, name string, to, expected int64
 	return s.Replace(ctx, p, expected)
 }
 
-// mostNameBytes bounds the name of who makes a change.
-const mostNameBytes = 256
+// maxNameBytes bounds the name of who makes a change.
+const maxNameBytes = 256
 
 // cleanName returns a name without control characters and what is no UTF-8, cut to
-// mostNameBytes.
+// maxNameBytes.
 func cleanName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -112,8 +112,8 @@ func cleanName(name string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(name, "\uFFFD"))
-	if len(name) > mostNameBytes {
-		name = strings.ToValidUTF8(name[:mostNameBytes], "")
+	if len(name) > maxNameBytes {
+		name = strings.ToValidUTF8(name[:maxNameBytes], "")
 	}
 	return name
 }

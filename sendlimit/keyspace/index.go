@@ -29,9 +29,9 @@ const (
 	// IndexParts is the number of parts of a list of the index in a partition.
 	IndexParts = 1 + IndexShards + 1
 
-	headPart    = 0
-	longPart    = IndexParts - 1
-	mostCompact = 64 // bytes
+	headPart   = 0
+	longPart   = IndexParts - 1
+	maxCompact = 64 // bytes
 )
 
 // IndexPartsOf returns the parts in which the entry of a message may be. The first takes it if
@@ -42,7 +42,7 @@ func IndexPartsOf(user, id string) (first, other int) {
 }
 
 func indexPartsOf(member, id string) (first, other int) {
-	if len(member) > mostCompact {
+	if len(member) > maxCompact {
 		return longPart, longPart
 	}
 	return headPart, 1 + farList(id)

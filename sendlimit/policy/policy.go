@@ -173,8 +173,8 @@ func (p Policy) LargestWindow() time.Duration {
 // Keeps returns for how long after its time a reservation counts.
 func (p Policy) Keeps() time.Duration { return p.LargestWindow() + Grace }
 
-// MostKept is the longest that a reservation counts, whatever the policy.
-const MostKept = calendar.MaxWindow + Grace
+// MaxKept is the longest that a reservation counts, whatever the policy.
+const MaxKept = calendar.MaxWindow + Grace
 
 // unknownCategories returns UnknownCategories, or what "" means.
 func (p Policy) unknownCategories() UnknownCategories {

@@ -40,7 +40,7 @@ func CheckBacklog(t *rapid.T, client redis.UniversalClient, prefix string) {
 	m.options.policies[0].QuietHours = drawnPolicies{start: m.now}.drawQuietHours(t, "")
 	m.follow(t)
 
-	m.fill(t, rapid.IntRange(mostPlaced-1, 2*mostPlaced+mostPlaced/2).Draw(t, "messages"))
+	m.fill(t, rapid.IntRange(maxPlaced-1, 2*maxPlaced+maxPlaced/2).Draw(t, "messages"))
 	outage := rapid.SampledFrom([]time.Duration{time.Minute, time.Hour, 20 * time.Hour}).Draw(t, "outage")
 	all := places(m.messages)
 	m.passUntil(t, moment(all[len(all)-1].at).Add(outage))

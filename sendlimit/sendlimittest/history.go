@@ -172,10 +172,10 @@ func (h *history) changePolicy(t *rapid.T) {
 	i := rapid.IntRange(0, len(h.policies)-1).Draw(t, "policy")
 	p := h.policies[i]
 	if rapid.Bool().Draw(t, "limits only") {
-		turn := rapid.IntRange(1, mostLimit-1).Draw(t, "turn")
+		turn := rapid.IntRange(1, maxLimit-1).Draw(t, "turn")
 		p.Rules = slices.Clone(p.Rules)
 		for i, r := range p.Rules { // rules that differ still differ
-			p.Rules[i].Limit = (r.Limit-1+turn)%mostLimit + 1
+			p.Rules[i].Limit = (r.Limit-1+turn)%maxLimit + 1
 		}
 	} else {
 		p = h.drawn.draw(t, p.Name)

@@ -19,8 +19,8 @@ import (
 // Late messages: what a claim after the tolerance does to all late messages of the
 // user.
 
-// mostPlaced is the maximum of late messages that one call of the script places.
-const mostPlaced = 80
+// maxPlaced is the maximum of late messages that one call of the script places.
+const maxPlaced = 80
 
 // postponed returns the generation that a claim gives to a message it postpones.
 func postponed(generation, nonce string) string {
@@ -76,7 +76,7 @@ type planned struct {
 // candidates do not count.
 func (m *mailbox) plan(candidates []*message, claiming *message) (plan []planned) {
 	g := m.regime()
-	placed := candidates[:min(len(candidates), mostPlaced)]
+	placed := candidates[:min(len(candidates), maxPlaced)]
 	placed = append(slices.Clone(placed), m.displaced(placed)...)
 	slices.SortFunc(placed, byPromise)
 	others := m.remembered().counted()
@@ -162,7 +162,7 @@ func (m *mailbox) displaced(late []*message) []*message {
 		}
 	}
 	slices.SortFunc(waiting, byPromise)
-	return waiting[:max(0, min(len(waiting), mostPlaced-len(late)))]
+	return waiting[:max(0, min(len(waiting), maxPlaced-len(late)))]
 }
 
 // lastWaiting returns the place of the message of a late one's class that was promised last

@@ -6,8 +6,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
-// mostAhead is larger than the offset of any zone from UTC.
-const mostAhead = 26 * time.Hour
+// maxAhead is larger than the offset of any zone from UTC.
+const maxAhead = 26 * time.Hour
 
 // periodAt returns the natural period that contains t in a zone.
 func periodAt(period calendar.Period, zone *time.Location, t int64) span {
@@ -84,7 +84,7 @@ func datePeriod(period calendar.Period, t time.Time) span {
 // firstShown returns the first instant at which a zone's clock shows wall, or a
 // later time if it jumps over wall.
 func firstShown(wall time.Time, zone *time.Location) time.Time {
-	t := wall.Add(-mostAhead).In(zone)
+	t := wall.Add(-maxAhead).In(zone)
 	for {
 		shown := wall.Add(-offsetAt(t))
 		if shown.Before(t) {

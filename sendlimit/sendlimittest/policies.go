@@ -40,7 +40,7 @@ var historyZones = []string{ //nolint:globals // a constant table
 // but the first.
 var historyCategories = []string{"", "marketing", "news", "otp", "codes"} //nolint:globals // a constant table
 
-const mostLimit = 6
+const maxLimit = 6
 
 func drawPolicies(t *rapid.T, categories bool) drawnPolicies {
 	d := drawnPolicies{longest: rapid.IntRange(0, len(windows)-1).Draw(t, "longest window"), categories: categories}
@@ -89,7 +89,7 @@ func (d drawnPolicies) draw(t *rapid.T, name string) policy.Policy {
 	return p
 }
 
-func drawLimit(t *rapid.T) string { return strconv.Itoa(rapid.IntRange(1, mostLimit).Draw(t, "limit")) }
+func drawLimit(t *rapid.T) string { return strconv.Itoa(rapid.IntRange(1, maxLimit).Draw(t, "limit")) }
 
 // drawCategories draws the categories of a policy.
 func (d drawnPolicies) drawCategories(t *rapid.T) map[string]policy.CategoryRules {
@@ -174,7 +174,7 @@ func (d drawnPolicies) drawChanges(t *rapid.T, p policy.Policy) []policy.DatedCh
 		c.Until = at
 		if rapid.Bool().Draw(t, "rules") {
 			c.Rules = []policy.Rule{p.Rules[0]}
-			c.Rules[0].Limit = rapid.IntRange(1, mostLimit).Draw(t, "limit")
+			c.Rules[0].Limit = rapid.IntRange(1, maxLimit).Draw(t, "limit")
 		}
 		if rapid.Bool().Draw(t, "quiet times") {
 			c.QuietHours, c.Only = new(d.drawQuietHours(t, p.TimeZone)), new(d.drawAllowed(t))
@@ -280,7 +280,7 @@ func drawSettings(t *rapid.T, policies ...policy.Policy) policy.UserSettings {
 	}
 	for _, r := range p.Rules {
 		if rapid.IntRange(0, 2).Draw(t, "limit of their own") == 0 && !slices.ContainsFunc(s.Limits, sameWindow(r)) {
-			r.Limit = rapid.IntRange(1, mostLimit).Draw(t, "limit")
+			r.Limit = rapid.IntRange(1, maxLimit).Draw(t, "limit")
 			s.Limits = append(s.Limits, r)
 		}
 	}
@@ -303,7 +303,7 @@ func drawOwnCategories(t *rapid.T, s *policy.UserSettings, policies []policy.Pol
 		switch rapid.IntRange(0, 7).Draw(t, "own "+name) {
 		case 0:
 			r := rapid.SampledFrom(policies[0].Rules).Draw(t, "window")
-			r.Limit = rapid.IntRange(1, mostLimit).Draw(t, "limit")
+			r.Limit = rapid.IntRange(1, maxLimit).Draw(t, "limit")
 			if s.Categories == nil {
 				s.Categories = make(map[string][]policy.Rule)
 			}

@@ -97,7 +97,7 @@ func (m *mailbox) changePolicy(t *rapid.T) {
 	if rapid.Bool().Draw(t, "limits") {
 		rules := make([]policy.Rule, len(p.Rules))
 		for i, r := range p.Rules {
-			r.Limit = r.Limit%mostLimit + 1
+			r.Limit = r.Limit%maxLimit + 1
 			rules[i] = r
 		}
 		p.Rules = rules

@@ -22,8 +22,8 @@ const PresentLayout Layout = 1
 // layoutField is the field of the meta key that holds the layout.
 const layoutField = "layout"
 
-// mostTries is how often a change is tried while others change the same key.
-const mostTries = 5
+// maxTries is how often a change is tried while others change the same key.
+const maxTries = 5
 
 // Check marks a new store with the layout. It returns an *UnavailableError if the store has
 // another one. Read only reads, and Raise raises the store's layout.
@@ -63,7 +63,7 @@ func (l Layout) Raise(ctx context.Context, client redis.UniversalClient, prefix 
 	}
 	for tries := 1; ; tries++ {
 		err := client.Watch(ctx, raise, keys.Meta())
-		if !errors.Is(err, redis.TxFailedErr) || tries == mostTries {
+		if !errors.Is(err, redis.TxFailedErr) || tries == maxTries {
 			return Explain(err, "raising the layout")
 		}
 	}

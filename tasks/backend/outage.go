@@ -17,8 +17,8 @@ const (
 	// askWithin is how long the store may take to answer that.
 	askWithin = 2 * time.Second
 	// RepeatAfter is how long a warning of a store that answers is not repeated.
-	RepeatAfter  = time.Minute
-	mostWarnings = 100
+	RepeatAfter = time.Minute
+	maxWarnings = 100
 )
 
 // OutageWatch keeps a log short while the store is away: it warns once when the store stops answering, and
@@ -104,7 +104,7 @@ func (w *OutageWatch) due(warning string) bool {
 	if known && now.Sub(last) < RepeatAfter {
 		return false
 	}
-	if !known && len(w.warned) == mostWarnings { // some contain ids
+	if !known && len(w.warned) == maxWarnings { // some contain ids
 		clear(w.warned)
 	}
 	w.warned[warning] = now

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// mostPosted is how many events a request has at most.
-	mostPosted = 100
+	// maxPosted is how many events a request has at most.
+	maxPosted = 100
 	// longestAsked is the longest Retry-After that is followed.
 	longestAsked = time.Hour
 )
 
 // batchSize is how many events the next request has after some that failed: the callback may
 // not manage as many.
-func batchSize(failures int) int { return max(mostPosted>>min(failures, 10), 1) }
+func batchSize(failures int) int { return max(maxPosted>>min(failures, 10), 1) }
 
 // send posts the next events of a turn and settles it. It returns when to look again.
 func (s *Sender) send(ctx context.Context, turn events.Turn, ended <-chan struct{}) time.Duration {

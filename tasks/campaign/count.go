@@ -33,8 +33,8 @@ type counted struct {
 	Statuses map[string]int `json:"s"`
 }
 
-// mostCounted bounds each number in what a caller says was counted.
-const mostCounted = 1 << 40
+// maxCounted bounds each number in what a caller says was counted.
+const maxCounted = 1 << 40
 
 // Count counts the messages of a campaign by their statuses. If it stops early, the status has
 // what was counted so far, with More to go on. A message whose status changes meanwhile counts
@@ -91,7 +91,7 @@ func countedBefore(text string) (c counted, err error) {
 	decoded, err := base64.RawURLEncoding.DecodeString(text)
 	valid := err == nil && json.Unmarshal(decoded, &c) == nil && c.Cursor != ""
 	for word, n := range c.Statuses {
-		valid = valid && n >= 0 && n <= mostCounted && slices.Contains(messages.Statuses(), word)
+		valid = valid && n >= 0 && n <= maxCounted && slices.Contains(messages.Statuses(), word)
 	}
 	if !valid {
 		return counted{}, wrongMore(text)

@@ -8,10 +8,10 @@ import (
 const (
 	// ringSize is how many answers the brake remembers, and judgesFrom how many it needs.
 	ringSize, judgesFrom = 100, 50
-	// mostGone is how many percent of the answers may call a device gone.
-	mostGone = 20
-	// mostOfUser is how many devices of one user it remembers as gone.
-	mostOfUser = 5
+	// maxGone is how many percent of the answers may call a device gone.
+	maxGone = 20
+	// maxOfUser is how many devices of one user it remembers as gone.
+	maxOfUser = 5
 )
 
 // Judgement is what is to become of a device that its provider calls gone.
@@ -54,7 +54,7 @@ func (b *brake) note(device uint64, success bool) {
 
 // gone notes that the provider calls a device gone, and judges it. proved reports that the
 // channel has delivered with the present credentials. A device counts once, however often its
-// message comes again, and a user mostOfUser times: otherwise a single one would be taken for
+// message comes again, and a user maxOfUser times: otherwise a single one would be taken for
 // all.
 func (b *brake) gone(device uint64, of Sent, proved bool, now time.Time) Judgement {
 	b.mu.Lock()
@@ -69,7 +69,7 @@ func (b *brake) gone(device uint64, of Sent, proved bool, now time.Time) Judgeme
 			}
 		}
 	}
-	if !known && ofUser < mostOfUser {
+	if !known && ofUser < maxOfUser {
 		full, leaves := b.count == ringSize, b.ring[b.next].gone
 		b.add(answered{device: device, gone: true, of: of})
 		if gone++; full && leaves {
@@ -81,7 +81,7 @@ func (b *brake) gone(device uint64, of Sent, proved bool, now time.Time) Judgeme
 		return Trip
 	case !proved:
 		return Hold
-	case b.count >= judgesFrom && gone*100 > mostGone*b.count:
+	case b.count >= judgesFrom && gone*100 > maxGone*b.count:
 		b.kept = now
 		return Keep
 	default:

@@ -13,7 +13,7 @@ func TestBrake(t *testing.T) {
 	t.Run("nothing is believed before the first success", func(t *testing.T) {
 		t.Parallel()
 		var b brake
-		for n := range uint64(judgesFrom - mostOfUser) {
+		for n := range uint64(judgesFrom - maxOfUser) {
 			require.Equal(t, Hold, gone(&b, n, false), n)
 		}
 		for range 200 {
@@ -33,7 +33,7 @@ func TestBrake(t *testing.T) {
 		for n := range uint64(ringSize) {
 			b.note(n, n == 0)
 		}
-		for n := range uint64(ringSize * mostGone / 100) {
+		for n := range uint64(ringSize * maxGone / 100) {
 			require.Equal(t, Remove, gone(&b, 1000+n, false), n)
 		}
 		require.Nil(t, b.wave(time.Now()))

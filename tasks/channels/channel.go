@@ -18,12 +18,12 @@ const (
 	stoppedSoonest, stoppedLatest = 5 * time.Second, 10 * time.Minute
 	// heldFor is for how long a message waits whose device may be gone.
 	heldFor = time.Minute
-	// mostPaused is how many paused devices are remembered. Another one's provider has to
+	// maxPaused is how many paused devices are remembered. Another one's provider has to
 	// ask again.
-	mostPaused = 10_000
-	// mostSuspects is how many suspect devices are remembered. The mark of another one is
+	maxPaused = 10_000
+	// maxSuspects is how many suspect devices are remembered. The mark of another one is
 	// removed when it accepts a message.
-	mostSuspects = 10_000
+	maxSuspects = 10_000
 )
 
 // Channel is what a worker knows of a channel. It is safe for concurrent use.
@@ -54,7 +54,7 @@ type probed struct {
 type Suspect struct{ User, Device string }
 
 func newChannel(s Setup) (*Channel, error) {
-	paused, err := lru.New[uint64, time.Time](mostPaused)
+	paused, err := lru.New[uint64, time.Time](maxPaused)
 	if err != nil {
 		return nil, fmt.Errorf("make room for paused devices: %w", err)
 	}
@@ -219,7 +219,7 @@ func (c *Channel) Gone(m Sent, device, address string, now time.Time) (what Judg
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.suspects) < mostSuspects {
+	if len(c.suspects) < maxSuspects {
 		c.suspects[Suspect{User: m.User, Device: device}] = struct{}{}
 	}
 	return what, heldFor

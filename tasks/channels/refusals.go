@@ -20,11 +20,11 @@ const (
 	// stopAfter is for how long nothing may have succeeded since the first of these refusals.
 	// By then a success of another worker is known here.
 	stopAfter = 2 * lookEvery
-	// mostAccounts is how many accounts are remembered whose messages were refused.
-	mostAccounts = 100
-	// mostRefused is how many refused messages are remembered. One that is forgotten counts as
+	// maxAccounts is how many accounts are remembered whose messages were refused.
+	maxAccounts = 100
+	// maxRefused is how many refused messages are remembered. One that is forgotten counts as
 	// refused for the first time.
-	mostRefused = 10_000
+	maxRefused = 10_000
 )
 
 // refusals judges whether a provider that refuses us means the credentials or one message. A
@@ -38,7 +38,7 @@ type refusals struct {
 	messages *lru.Cache[uint64, refused] // by a message's hash
 	first    time.Time                   // the first refusal since the last success
 	users    map[uint64]struct{}         // whose messages were refused since, at most stopUsers
-	accounts map[string]struct{}         // the same of accounts, at most mostAccounts
+	accounts map[string]struct{}         // the same of accounts, at most maxAccounts
 	senders  [stopAccounts]sender        // the accounts that sent last, the latest first
 }
 
@@ -58,7 +58,7 @@ type sender struct {
 type Sent struct{ Account, Campaign, User, ID string }
 
 func newRefusals() (*refusals, error) {
-	messages, err := lru.New[uint64, refused](mostRefused)
+	messages, err := lru.New[uint64, refused](maxRefused)
 	if err != nil {
 		return nil, fmt.Errorf("make room for refused messages: %w", err)
 	}
@@ -130,7 +130,7 @@ func (r *refusals) refuse(m Sent, now time.Time) Refusal {
 	if len(r.users) < stopUsers {
 		r.users[maphash.String(r.seed, m.User)] = struct{}{}
 	}
-	if len(r.accounts) < mostAccounts {
+	if len(r.accounts) < maxAccounts {
 		r.accounts[m.Account] = struct{}{}
 	}
 	oldest := r.senders[stopAccounts-1]
@@ -150,7 +150,7 @@ func (r *refusals) spares(account string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	_, refused := r.accounts[account]
-	return !refused && len(r.accounts) > 0 && len(r.accounts) < mostAccounts
+	return !refused && len(r.accounts) > 0 && len(r.accounts) < maxAccounts
 }
 
 // resume forgets what stopped the channel.

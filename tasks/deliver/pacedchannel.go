@@ -21,10 +21,10 @@ const (
 	backSoonest, backLatest = 250 * time.Millisecond, 10 * time.Minute
 	// lookApart is how long after one message of stopped channels another one is claimed, ms.
 	lookApart = 50
-	// mostOfSlots is the share of the delivery slots that one of several channels may have, and
+	// maxOfSlots is the share of the delivery slots that one of several channels may have, and
 	// that one of several active accounts may have, in quarters. Of the slots of a channel an
-	// account may have mostOfChannel, in eighths.
-	mostOfSlots, mostOfChannel = 3, 7
+	// account may have maxOfChannel, in eighths.
+	maxOfSlots, maxOfChannel = 3, 7
 )
 
 // PacedChannel is a channel, with what bounds the calls to it.
@@ -52,8 +52,8 @@ func NewChannels(
 		}
 		paced[i] = &PacedChannel{Channel: c, Pacer: p}
 		if len(all) > 1 {
-			n := max(1, deliveries*mostOfSlots/4)
-			paced[i].slots = NewSlots(n, n*mostOfChannel/8, local)
+			n := max(1, deliveries*maxOfSlots/4)
+			paced[i].slots = NewSlots(n, n*maxOfChannel/8, local)
 		}
 	}
 	return paced, nil

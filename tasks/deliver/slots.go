@@ -37,7 +37,7 @@ func NewSlots(n, most int, local func() time.Time) *Slots {
 
 // NewDeliverySlots returns the slots of a worker that makes a number of deliveries at a time.
 func NewDeliverySlots(deliveries int, local func() time.Time) *Slots {
-	return NewSlots(deliveries, deliveries*mostOfSlots/4, local)
+	return NewSlots(deliveries, deliveries*maxOfSlots/4, local)
 }
 
 // Try takes a slot, which Leave gives back, if one is free for an account.

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	mostNames    = 10 // that a sentence lists in full
+	maxNames     = 10 // that a sentence lists in full
 	nearestNames = 3  // that it lists of more
 )
 
@@ -20,7 +20,7 @@ func ThereAre(name string, known []string) string {
 	switch {
 	case len(known) == 0:
 		return "there are none"
-	case len(known) <= mostNames:
+	case len(known) <= maxNames:
 		return "there are " + strings.Join(slices.Sorted(slices.Values(known)), ", ")
 	}
 	byDistance := slices.SortedFunc(slices.Values(known), func(a, b string) int {

@@ -15,8 +15,8 @@ import (
 // A batch is a task for several messages that are due together. For each message the queue
 // then does a small part of the work.
 const (
-	mostTogether = 32
-	batchSpan    = 100 * time.Millisecond // between the first and the last message of a batch
+	maxTogether = 32
+	batchSpan   = 100 * time.Millisecond // between the first and the last message of a batch
 )
 
 // together sorts messages by their time and splits them into batches.
@@ -27,7 +27,7 @@ func (q *Queue) together(queued []sendlimit.Timer) iter.Seq[[]sendlimit.Timer] {
 	return func(yield func([]sendlimit.Timer) bool) {
 		for len(queued) > 0 {
 			n := 1
-			for n < min(len(queued), mostTogether) && q.due(queued[n]).Sub(q.due(queued[0])) <= batchSpan {
+			for n < min(len(queued), maxTogether) && q.due(queued[n]).Sub(q.due(queued[0])) <= batchSpan {
 				n++
 			}
 			if !yield(queued[:n:n]) {

@@ -20,9 +20,9 @@ const (
 	// herdCounters is how many counters a second has: so many that what a worker can do in a
 	// second fills few of them. Two accounts with the same one get their lanes earlier.
 	herdCounters = 4096
-	// mostLanes is into how many lanes a program puts tasks at a time. With more herds the others
+	// maxLanes is into how many lanes a program puts tasks at a time. With more herds the others
 	// are in the shared queues.
-	mostLanes = 256
+	maxLanes = 256
 	// listedFor is for how long a lane counts as listed. It is well below serveOtherFor, after
 	// which it may be removed.
 	listedFor = 10 * time.Second
@@ -77,11 +77,11 @@ func (h *herds) mayUse(lane string, now time.Time) bool {
 	if _, known := h.listed[lane]; known {
 		return true
 	}
-	if len(h.listed) >= mostLanes && now.Sub(h.forgot) >= time.Second {
+	if len(h.listed) >= maxLanes && now.Sub(h.forgot) >= time.Second {
 		h.forgot = now
 		h.forget(now)
 	}
-	return len(h.listed) < mostLanes
+	return len(h.listed) < maxLanes
 }
 
 // forget drops the lanes that may have been removed since they were listed.

@@ -66,7 +66,7 @@ func TestLanesAreForgotten(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
 	h, now := newHerds(), time.Unix(1_000_000, 0)
-	for i := range mostLanes {
+	for i := range maxLanes {
 		require.True(t, h.mayUse(fmt.Sprint("lane", i), now))
 		require.NoError(t, h.list(t.Context(), client, fmt.Sprint("lane", i), now))
 	}
@@ -95,10 +95,10 @@ func TestManyLanesTakeTurns(t *testing.T) {
 			require.NoError(t, q.enqueueBatch(t.Context(), together, time.Time{}))
 		}
 	}
-	submit(mostOthers + 20)
+	submit(maxOthers + 20)
 	names, err := q.inspector.Queues()
 	require.NoError(t, err)
-	require.Greater(t, len(names), mostOthers)
+	require.Greater(t, len(names), maxOthers)
 
 	var delivered atomic.Int64
 	server, err := q.Serve(t.Context(), ServerOptions{
@@ -113,7 +113,7 @@ func TestManyLanesTakeTurns(t *testing.T) {
 		server.Stop()
 		server.Finish(nil)
 	})
-	all := int64((mostOthers + 20) * (ordinary + 1))
+	all := int64((maxOthers + 20) * (ordinary + 1))
 	require.Eventually(t, func() bool { return delivered.Load() == all }, time.Minute, 10*time.Millisecond)
 	server.stopLook()
 

@@ -117,10 +117,10 @@ const (
 	// serveOtherFor is for how long a queue is served at least after it had a task: the
 	// program that uses it may still run.
 	serveOtherFor = time.Minute
-	// mostOthers is how many other queues a worker serves at a time: each costs the store some
+	// maxOthers is how many other queues a worker serves at a time: each costs the store some
 	// twenty calls a second, and a connection. If there are more, those without tasks make room
 	// at once, and the others after othersTurn.
-	mostOthers = 64
+	maxOthers  = 64
 	othersTurn = 10 * time.Second
 )
 
@@ -187,8 +187,8 @@ func (s *Server) lookForOthers(ctx context.Context, now time.Time) error {
 		}
 	}
 	slices.SortFunc(waiting, func(a, b *other) int { return a.began.Compare(b.began) }) // in turn
-	served -= s.leaveOthers(ctx, now, served+len(waiting)-mostOthers)
-	for _, o := range waiting[:max(0, min(len(waiting), mostOthers-served))] {
+	served -= s.leaveOthers(ctx, now, served+len(waiting)-maxOthers)
+	for _, o := range waiting[:max(0, min(len(waiting), maxOthers-served))] {
 		o.began = now
 		if !isLane(s.queue.spread.first, o.name) {
 			s.options.Logger.InfoContext(ctx, "serving a queue of programs with another number of queues", "queue", o.name)

@@ -22,9 +22,9 @@ type work struct {
 	batches func() (batched, error)
 }
 
-// mostRunning is the most running tasks that a Workload has of a queue: those of about 20
+// maxRunning is the most running tasks that a Workload has of a queue: those of about 20
 // workers.
-const mostRunning = 10_000
+const maxRunning = 10_000
 
 // Workload asks the queues what workers are doing. In a cluster some may not answer: then
 // Has fails for their messages. The error is a *fault.UnavailableError, if none does.
@@ -62,7 +62,7 @@ func (q *Queue) workOf(name string) *work {
 	if err != nil {
 		return &work{failed: store.Explain(err, askingForWork)}
 	}
-	active, err := q.inspector.ListActiveTasks(name, asynq.PageSize(mostRunning))
+	active, err := q.inspector.ListActiveTasks(name, asynq.PageSize(maxRunning))
 	if err != nil {
 		return &work{failed: store.Explain(err, askingForWork)}
 	}
@@ -88,10 +88,10 @@ type batched struct {
 
 const (
 	batchPage = 1000 // tasks that are read at a time
-	// mostListed bounds how many tasks of each state are read for a Workload. If there are
+	// maxListed bounds how many tasks of each state are read for a Workload. If there are
 	// more, the queue has more than workers can do, and no batch counts as lost, but for those of
 	// a lane.
-	mostListed = 20 * batchPage
+	maxListed = 20 * batchPage
 )
 
 // once is sync.OnceValues for a function that asks the store. Who waits for its result waits for a
@@ -119,7 +119,7 @@ func (q *Queue) batched(name string) (batched, error) {
 		q.inspector.ListScheduledTasks, q.inspector.ListRetryTasks, q.inspector.ListPendingTasks, q.inspector.ListActiveTasks,
 	} {
 		for page := 1; ; page++ {
-			if page > mostListed/batchPage {
+			if page > maxListed/batchPage {
 				found.more = !isLane(q.spread.first, name) // or one account's herd would hide what all others lost
 				break
 			}

@@ -148,7 +148,7 @@ func (r *Finder) arguments(l *refitLook) (keys []string, args []any) {
 func (r *Finder) read(l *refitLook, in *script.ReplyReader) error {
 	if in.Int(0) == judge.StatusSettingsChanged {
 		l.changes++
-		if l.changes > judge.MostCalls {
+		if l.changes > judge.MaxCalls {
 			return fmt.Errorf("%s: %w", refitting, &fault.UnavailableError{
 				Detail: "the settings of a user change faster than they can be read: try again",
 			})

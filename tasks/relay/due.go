@@ -15,8 +15,8 @@ const (
 	// together how many it works on at once.
 	perPartition = 100
 	together     = 32
-	// mostLeft is how many entries a pass leaves before it ends.
-	mostLeft = 10_000
+	// maxLeft is how many entries a pass leaves before it ends.
+	maxLeft = 10_000
 )
 
 // each reads due entries and settles them, until no other is due. Split makes the parts of
@@ -31,7 +31,7 @@ func each[T comparable](
 ) error {
 	left := make(map[T]bool)
 	var failed error
-	for len(left) < mostLeft {
+	for len(left) < maxLeft {
 		due, unread := read(perPartition + len(left))
 		due = slices.DeleteFunc(due, func(entry T) bool { return left[entry] })
 		if failed == nil {

@@ -72,7 +72,7 @@ func byPartition(due []sendlimit.Timer) iter.Seq[[]sendlimit.Timer] {
 		for _, entry := range due { // a part that is full goes at once, as it is the oldest
 			partition := keyspace.Partition(entry.User)
 			parts[partition] = append(parts[partition], entry)
-			if len(parts[partition]) == messages.MostHandedOver {
+			if len(parts[partition]) == messages.MaxHandedOver {
 				if !yield(parts[partition]) {
 					return
 				}

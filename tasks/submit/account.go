@@ -23,9 +23,9 @@ func (s *Submitter) CheckAccount(ctx context.Context, name string) error {
 	return err
 }
 
-// MostDevices returns how many devices the submitter's account may have; 0 is no limit, also
+// MaxDevices returns how many devices the submitter's account may have; 0 is no limit, also
 // without an account.
-func (s *Submitter) MostDevices(ctx context.Context) (int64, error) {
+func (s *Submitter) MaxDevices(ctx context.Context) (int64, error) {
 	if s.account == "" {
 		return 0, nil
 	}

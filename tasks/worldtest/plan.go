@@ -80,10 +80,10 @@ type User struct {
 	Devices []string
 }
 
-// PhonesAccount sends nothing, and has at most MostPhones devices, which are registered and removed.
+// PhonesAccount sends nothing, and has at most MaxPhones devices, which are registered and removed.
 const (
 	PhonesAccount = "phones"
-	MostPhones    = 6
+	MaxPhones     = 6
 )
 
 // Account is a sender with a quota.

@@ -63,7 +63,7 @@ func (v *verdict) judgeCharges(tb testing.TB) {
 			}
 		}
 	}
-	if most := v.mostOffers(); most > 0 {
+	if most := v.maxOffers(); most > 0 {
 		for key, n := range found {
 			if strings.Contains(key, "~") && n > most {
 				v.fault("throttle: %s has %d, and the limit was never above %d", key, n, most)
@@ -86,8 +86,8 @@ func (k *known) beforeRevival() (place time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// mostOffers returns the highest limit that the throttle ever had; 0 for none.
-func (v *verdict) mostOffers() int {
+// maxOffers returns the highest limit that the throttle ever had; 0 for none.
+func (v *verdict) maxOffers() int {
 	most := 0
 	for _, c := range v.changes {
 		for _, p := range c.Policies {
@@ -304,8 +304,8 @@ func (v *verdict) judgeDevices(tb testing.TB) {
 	}
 	counted, err := known.Count(ctx, PhonesAccount)
 	require.NoError(tb, err)
-	if counted != int64(registered) || registered > MostPhones+v.failed {
-		v.fault("devices: %d are counted, %d are registered of at most %d, %d calls failed", counted, registered, MostPhones, v.failed)
+	if counted != int64(registered) || registered > MaxPhones+v.failed {
+		v.fault("devices: %d are counted, %d are registered of at most %d, %d calls failed", counted, registered, MaxPhones, v.failed)
 	}
 }
 

@@ -25,7 +25,7 @@ type part struct {
 	packages []string
 	parallel int               // how many tests of a package run at a time; 0 for as many as there are processors
 	waits    bool              // for servers and the clock; such a part has priority, since its tests judge how late a message is
-	timeout  time.Duration     // of a package's tests; 0 for mostTime
+	timeout  time.Duration     // of a package's tests; 0 for maxTime
 	race     map[string]string // the tests of each package that run under the race detector; nil for all tests, without it
 }
 

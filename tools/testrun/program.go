@@ -17,8 +17,8 @@ import (
 const (
 	// histories is how many random histories a test compares with a model.
 	histories = 15
-	// mostTime is how long the tests of a package may take.
-	mostTime = 30 * time.Minute
+	// maxTime is how long the tests of a package may take.
+	maxTime = 30 * time.Minute
 )
 
 // A program is the built tests of a package.
@@ -49,7 +49,7 @@ type result struct {
 func (p program) run(ctx context.Context, test2json string, seed uint64, r *report) *result {
 	args := []string{
 		"-t", "-p", p.pkg, p.file, "-test.v=test2json", "-test.paniconexit0",
-		"-test.timeout=" + cmp.Or(p.part.timeout, mostTime).String(), "-test.shuffle=" + strconv.FormatUint(seed, 10),
+		"-test.timeout=" + cmp.Or(p.part.timeout, maxTime).String(), "-test.shuffle=" + strconv.FormatUint(seed, 10),
 	}
 	if p.part.parallel > 0 {
 		args = append(args, "-test.parallel="+strconv.Itoa(p.part.parallel))

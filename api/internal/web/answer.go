@@ -53,12 +53,12 @@ var encoders = sync.Pool{New: func() any {
 	return e
 }}
 
-// mostKept is the size of the largest buffer that is kept for other answers.
-const mostKept = 16 << 10
+// maxKept is the size of the largest buffer that is kept for other answers.
+const maxKept = 16 << 10
 
 // release keeps the encoder for other answers, unless its buffer has become large.
 func (e *encoder) release() {
-	if e.text.Cap() <= mostKept {
+	if e.text.Cap() <= maxKept {
 		e.text.Reset()
 		encoders.Put(e)
 	}

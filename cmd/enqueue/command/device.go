@@ -76,7 +76,7 @@ Other users of this machine may see a command line: give the token with
 				if err != nil {
 					return err
 				}
-				most, err := s.submitter.MostDevices(ctx)
+				most, err := s.submitter.MaxDevices(ctx)
 				if err != nil {
 					return err
 				}

@@ -81,7 +81,7 @@ func (p *program) importDevices(ctx context.Context, cmd *cobra.Command, f impor
 		}
 		run := &importRun{progress: p.startProgress(file, ""), results: results}
 		stopped := importDevices(ctx, all, rows, deviceImportOptions{
-			Account: s.account, Check: s.checkDevice, Room: s.submitter.StoreFull, Most: s.submitter.MostDevices, Read: func(lines int) { run.progress.linesRead.Add(int64(lines)) }, Emit: run.emit,
+			Account: s.account, Check: s.checkDevice, Room: s.submitter.StoreFull, Most: s.submitter.MaxDevices, Read: func(lines int) { run.progress.linesRead.Add(int64(lines)) }, Emit: run.emit,
 		})
 		return p.endImport(ctx, s, f, run, stopped, run.close())
 	})

@@ -22,7 +22,7 @@ import (
 // ever: who may send scripts may also delete everything.
 
 const (
-	mostWords   = 1 << 20 // of a command, as in Redis
+	maxWords    = 1 << 20 // of a command, as in Redis
 	longestWord = 64 << 20
 	longestLine = 32 // of a length
 )
@@ -56,7 +56,7 @@ func (c *guardedConn) Read(p []byte) (int, error) {
 }
 
 func (c *guardedConn) readCommand() error {
-	words, err := c.readLength('*', 1, mostWords)
+	words, err := c.readLength('*', 1, maxWords)
 	if err != nil {
 		return err
 	}

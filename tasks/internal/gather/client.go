@@ -13,8 +13,8 @@ import (
 
 const (
 	// Small pipelines, two at a time, measured best: one is read while the other runs.
-	mostCommands = 32
-	atOnce       = 2
+	maxCommands = 32
+	atOnce      = 2
 	// backlog is how many commands may wait for one node.
 	backlog = 4096
 )
@@ -97,7 +97,7 @@ func (c *Client) nodeOf(ctx context.Context, keys []string) (*node, error) {
 	to, known := c.nodes[address]
 	if !known {
 		to = New(Options{
-			AtOnce: atOnce, Together: mostCommands, Backlog: backlog, Full: func() error { return errFull(address) },
+			AtOnce: atOnce, Together: maxCommands, Backlog: backlog, Full: func() error { return errFull(address) },
 		}, &c.running, c.send)
 		c.nodes[address] = to
 	}

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// slowAfter is after how long a group makes room for another one, and mostSlow how many
+	// slowAfter is after how long a group makes room for another one, and maxSlow how many
 	// do so at a time. Where all are slow, more of them would make each slower.
 	slowAfter = 250 * time.Millisecond
-	mostSlow  = 1
+	maxSlow   = 1
 	// within bounds a group with a call that has no deadline. It is longer than the
 	// client's timeout of a connection.
 	within = 4 * time.Second
@@ -126,7 +126,7 @@ func (g *Gatherer[T]) sendOrMakeRoom(calls []*call[T]) bool {
 	timer := time.AfterFunc(slowAfter, func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		if !ended && g.slow < mostSlow {
+		if !ended && g.slow < maxSlow {
 			madeRoom = true
 			g.slow++
 			g.senders--

@@ -111,7 +111,7 @@ func TestASlowGroupHoldsUpNobody(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		sizes, _ = d.sent()
-		require.Len(t, sizes, groups+mostSlow, "where all are slow, no more are sent")
+		require.Len(t, sizes, groups+maxSlow, "where all are slow, no more are sent")
 
 		close(d.open)
 		answered.Wait()

@@ -74,8 +74,8 @@ func NewCounter(server *redis.Client) (*Counter, error) {
 	return c, nil
 }
 
-// MostOf returns the most work that a call of an operation does, of each kind.
-func (c *Counter) MostOf(do func() error) (Work, error) {
+// MaxOf returns the most work that a call of an operation does, of each kind.
+func (c *Counter) MaxOf(do func() error) (Work, error) {
 	c.most = Work{}
 	err := do()
 	return c.most, err

@@ -10,15 +10,15 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// A gzipped file of messages may grow to mostGrowth times its size. Real files grow about
+// A gzipped file of messages may grow to maxGrowth times its size. Real files grow about
 // 20 times. A file of one repeated byte grows 1,000 times.
-const mostGrowth = 200
+const maxGrowth = 200
 
 // growthFrom is how many bytes a file may grow to in any case.
 const growthFrom = 1 << 20
 
 // Unzip returns the text of a file that may be gzipped. An error, also of its Read, is a
-// *fault.InvalidError if the file is broken, or if it grows to more than mostGrowth times
+// *fault.InvalidError if the file is broken, or if it grows to more than maxGrowth times
 // its size. A trusted file may grow without bound.
 func Unzip(file io.Reader, trusted bool) (io.Reader, error) {
 	packed := &counting{Reader: file}
@@ -57,9 +57,9 @@ type unzipped struct {
 func (u *unzipped) Read(b []byte) (int, error) {
 	n, err := u.text.Read(b)
 	u.count += int64(n)
-	if !u.trusted && u.count > growthFrom && u.count/mostGrowth > u.packed.count {
+	if !u.trusted && u.count > growthFrom && u.count/maxGrowth > u.packed.count {
 		return 0, fault.Wrong("file", "the gzip file grows to more than %d times its size,"+
-			" as files do that were made to do harm: give --force if you trust it", mostGrowth)
+			" as files do that were made to do harm: give --force if you trust it", maxGrowth)
 	}
 	return n, broken(err)
 }

@@ -24,8 +24,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// mostAddress bounds what is read of a file with an address, in bytes.
-const mostAddress = 8 << 10
+// maxAddress bounds what is read of a file with an address, in bytes.
+const maxAddress = 8 << 10
 
 // test is a push to send as a test.
 type test struct {
@@ -181,12 +181,12 @@ func (c *commands) readAddress(name string) (string, error) {
 		defer file.Close()
 		in = file
 	}
-	text, err := io.ReadAll(io.LimitReader(in, mostAddress+1))
+	text, err := io.ReadAll(io.LimitReader(in, maxAddress+1))
 	if err != nil {
 		return "", fault.Wrong("address-file", "the device's address can't be read: %v", err)
 	}
 	address := strings.TrimSpace(string(text))
-	if address == "" || len(text) > mostAddress {
+	if address == "" || len(text) > maxAddress {
 		return "", fault.Wrong("address-file", "%s has no address of a device: it takes a token, or the JSON of a browser's subscription", name)
 	}
 	return address, nil
