@@ -1,11 +1,12 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"slices"
+	"strconv"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
@@ -25,26 +26,32 @@ const idLength = 16
 
 // List returns the sessions that have not ended, those that end first before others.
 func (s *Sessions) List(ctx context.Context, now time.Time) ([]Session, error) {
-	all, err := s.client.HGetAll(ctx, s.keys.Sessions()).Result()
-	list, _ := decode(all, now)
-	return list, store.Explain(err, "listing sessions")
-}
-
-// decode returns the sessions that have not ended, in order, and the hashes of the others.
-func decode(all map[string]string, now time.Time) (list []Session, ended []string) {
-	for hash, text := range all {
+	const doing = "listing sessions"
+	later := &redis.ZRangeBy{Min: "(" + strconv.FormatInt(now.UnixMilli(), 10), Max: "+inf"}
+	hashes, err := s.client.ZRangeByScore(ctx, s.keys.Sessions(), later).Result()
+	if err != nil || len(hashes) == 0 {
+		return nil, store.Explain(err, doing)
+	}
+	keys := make([]string, len(hashes))
+	for i, hash := range hashes {
+		keys[i] = s.keys.Session(hash)
+	}
+	texts, err := s.client.MGet(ctx, keys...).Result()
+	if err != nil {
+		return nil, store.Explain(err, doing)
+	}
+	var list []Session
+	for i, text := range texts {
 		var one stored
-		if json.Unmarshal([]byte(text), &one) != nil || one.Ends <= now.UnixMilli() {
-			ended = append(ended, hash)
-			continue
+		if text, there := text.(string); !there || json.Unmarshal([]byte(text), &one) != nil {
+			continue // it has just ended
 		}
 		list = append(list, Session{
-			ID: hash[:min(idLength, len(hash))], Account: one.Account, Key: one.Key, Address: one.Address,
-			Began: time.UnixMilli(one.Began).UTC(), Ends: time.UnixMilli(one.Ends).UTC(), hash: hash,
+			ID: hashes[i][:min(idLength, len(hashes[i]))], Account: one.Account, Key: one.Key, Address: one.Address,
+			Began: time.UnixMilli(one.Began).UTC(), Ends: time.UnixMilli(one.Ends).UTC(), hash: hashes[i],
 		})
 	}
-	slices.SortFunc(list, func(a, b Session) int { return cmp.Or(a.Ends.Compare(b.Ends), cmp.Compare(a.hash, b.hash)) })
-	return list, ended
+	return list, nil
 }
 
 // Revoke ends the sessions of List that a function selects, and returns how many. Processes that

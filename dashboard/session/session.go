@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -84,20 +85,18 @@ func (s *Sessions) Begin(ctx context.Context, key, address string, now time.Time
 	if err != nil {
 		return "", fmt.Errorf("writing a session: %w", err)
 	}
-	var all *redis.MapStringStringCmd
+	id := hashed(cookie)
 	_, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		p.HSet(ctx, s.keys.Sessions(), hashed(cookie), text)
+		p.ZRemRangeByScore(ctx, s.keys.Sessions(), "-inf", strconv.FormatInt(now.UnixMilli(), 10))
+		p.ZAdd(ctx, s.keys.Sessions(), redis.Z{Score: float64(now.Add(Lasts).UnixMilli()), Member: id})
 		p.PExpire(ctx, s.keys.Sessions(), Lasts)
-		all = p.HGetAll(ctx, s.keys.Sessions())
+		p.Set(ctx, s.keys.Session(id), text, Lasts)
 		return nil
 	})
 	if err != nil {
 		return "", store.Explain(err, doing)
 	}
-	if _, ended := decode(all.Val(), now); len(ended) > 0 {
-		err = s.client.HDel(ctx, s.keys.Sessions(), ended...).Err()
-	}
-	return cookie, store.Explain(err, doing)
+	return cookie, nil
 }
 
 // Find returns who a cookie belongs to. ok is false for a cookie that is forged or has ended,
@@ -133,7 +132,7 @@ func (s *Sessions) End(ctx context.Context, cookie string) error {
 
 // read returns a session. ok is false for one that has ended.
 func (s *Sessions) read(ctx context.Context, id string, now time.Time) (one stored, ok bool, err error) {
-	text, err := s.client.HGet(ctx, s.keys.Sessions(), id).Bytes()
+	text, err := s.client.Get(ctx, s.keys.Session(id)).Bytes()
 	if errors.Is(err, redis.Nil) {
 		return stored{}, false, nil
 	}
@@ -146,7 +145,12 @@ func (s *Sessions) read(ctx context.Context, id string, now time.Time) (one stor
 
 func (s *Sessions) remove(ctx context.Context, id string) error {
 	s.forget(id)
-	return store.Explain(s.client.HDel(ctx, s.keys.Sessions(), id).Err(), "ending a session")
+	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.Del(ctx, s.keys.Session(id))
+		p.ZRem(ctx, s.keys.Sessions(), id)
+		return nil
+	})
+	return store.Explain(err, "ending a session")
 }
 
 // hashed returns the id of the session that a cookie is for. The store has only the id: who reads

@@ -103,8 +103,8 @@ const DefaultPrefix = "sl"
 //	sl:{accounts}:accounts     HASH  the accounts: name -> account, JSON
 //	sl:{accounts}:keys         HASH  their API keys: SHA-256 of the key, hex -> name of the account
 //	sl:{accounts}:tiers        HASH  the tiers: name -> tier, JSON
-//	sl:sessions                HASH  the sessions of the dashboard: SHA-256 of the cookie -> whose it is, JSON, see
-//	                           package session; expires with the last
+//	sl:{sessions}:ends         ZSET  the sessions of the dashboard: SHA-256 of the cookie -> when it ends, Unix ms
+//	sl:{sessions}:<sha256>     STRING  whose a session is, with the SHA-256 of the API key, see package session; expires
 //	sl:{accounts}:callbacks    SET  the names of the accounts that have a callback for their events
 //	sl:{e:<account>}:callback  HASH  how far the callback of an account is, see lua/fragments/callback.lua
 //	sl:{e:<account>}:dead      STREAM  events that the callback of an account did not take
