@@ -101,7 +101,7 @@ func (c *guardedConn) readLength(kind byte, least, most int) (int, error) {
 // programs need them, those of a connection, and a few for who looks into the store with redis-cli.
 func commands() []string {
 	return strings.Fields("bgrewriteaof copy dbsize decrby del eval evalsha exec exists expire expireat get hdel hexists hget" +
-		" hgetall hincrby hkeys hlen hmget hscan hset hsetnx hstrlen incr info lindex llen lpush lrange" +
+		" hgetall hincrby hkeys hlen hmget hscan hset hsetnx hstrlen hvals incr info lindex llen lpush lrange" +
 		" lrem ltrim memory mget mset multi persist pexpire pexpireat pexpiretime ping pttl rpoplpush" +
 		" rpush sadd scan set setex sismember smembers srem subscribe time unlink unwatch wait watch xadd xdel" +
 		" xlen xrange xrevrange xtrim zadd zcard zcount zmscore zrange zrangebylex zrangebyscore zrank zrem" +
