@@ -50,8 +50,8 @@
 //   - At most Limits.InFlight requests run at a time, and Limits.Streams streams beside
 //     them: batches, refits and other work that answers with lines. Of the expensive kinds
 //     there are a few turns (turns.go). Others receive 503 at once. A request takes its
-//     place when its caller is known. An account has only a share of each kind, and never
-//     more than it leaves free (places.go): one more receives 429. Operators find a place
+//     slot when its caller is known. An account has only a share of each kind, and never
+//     more than it leaves free (slots.go): one more receives 429. Operators find a slot
 //     even if accounts hold all.
 //   - A batch ends that sends no message for Limits.Idle, or only junk. One that is faster
 //     than its account's lines_per_minute waits, but not for ever (linepace.go). A dry run

@@ -221,3 +221,36 @@ func meaning(status int) string {
 		return http.StatusText(status) + "."
 	}
 }
+
+// The schemas of a category of a policy.
+const (
+	categoryDraftSchema = "CategoryDocument" // in a request
+	categorySchema      = "Category"         // in an answer
+)
+
+// The schemas of a dated change of a policy.
+const (
+	changeDraftSchema = "ChangeDocument" // in a request
+	changeSchema      = "Change"         // in an answer
+)
+
+// separateCategories gives the categories and changes of a policy in an answer schemas of
+// their own. They have the types of those in a request, but no bounds.
+func separateCategories(schemas map[string]*huma.Schema) {
+	schemas[categorySchema], schemas[changeSchema] = copied(schemas[categoryDraftSchema]), copied(schemas[changeDraftSchema])
+	category := &huma.Schema{Ref: schemasPath + categorySchema}
+	schemas["Policy"].Properties["categories"].AdditionalProperties = category
+	schemas["Policy"].Properties["changes"].Items = &huma.Schema{Ref: schemasPath + changeSchema}
+	schemas[changeSchema].Properties["categories"].AdditionalProperties = category
+}
+
+// copied returns a schema with properties of its own.
+func copied(schema *huma.Schema) *huma.Schema {
+	own := *schema
+	own.Properties = make(map[string]*huma.Schema, len(schema.Properties))
+	for member, property := range schema.Properties {
+		p := *property
+		own.Properties[member] = &p
+	}
+	return &own
+}

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // QuietPeriod is the longest quiet interval [From, Until) that contains a time.
@@ -354,18 +352,4 @@ func (c CategoryRules) Exemption() string {
 		return "!"
 	}
 	return ""
-}
-
-// ErrUnreadableSettings is wrapped by the *fault.UnavailableError for a user whose
-// settings only a newer program can read.
-var ErrUnreadableSettings = errors.New("the settings of a user can't be read")
-
-// UnreadableSettings returns the error for settings that can't be read. It does not wrap
-// the cause: a *fault.InvalidError would blame the caller.
-func UnreadableSettings(err error) error {
-	return &fault.UnavailableError{
-		Detail: "the settings of the user in the store can't be read:" +
-			" clear them and set them anew, or run the newer program that wrote them",
-		Err: fmt.Errorf("%w: %s", ErrUnreadableSettings, err.Error()),
-	}
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -324,4 +325,18 @@ func ReadSettings(values map[string]string) (UserSettings, error) {
 		}
 	}
 	return s, s.Validate()
+}
+
+// ErrUnreadableSettings is wrapped by the *fault.UnavailableError for a user whose
+// settings only a newer program can read.
+var ErrUnreadableSettings = errors.New("the settings of a user can't be read")
+
+// UnreadableSettings returns the error for settings that can't be read. It does not wrap
+// the cause: a *fault.InvalidError would blame the caller.
+func UnreadableSettings(err error) error {
+	return &fault.UnavailableError{
+		Detail: "the settings of the user in the store can't be read:" +
+			" clear them and set them anew, or run the newer program that wrote them",
+		Err: fmt.Errorf("%w: %s", ErrUnreadableSettings, err.Error()),
+	}
 }

@@ -36,7 +36,7 @@ func mayArrive(d sendlimit.Decision, took time.Duration) bool {
 	return took >= repeatedAfter && !d.Allowed && d.Code != fault.CodeHoldOver
 }
 
-// judges decides about a charged message: the timeline, or a copy of it.
+// reserver decides about a charged message: the timeline, or a copy of it.
 type reserver interface {
 	finder
 	Reserve(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error)

@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// judged is what judging a message returns beside its outcome.
+// judgement is what judging a message returns beside its outcome.
 type judgement struct {
 	generation string
 	content    int // bytes

@@ -8,14 +8,14 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// aim is the wanted place of a message.
+// target is the wanted place of a message.
 type target struct {
 	at      time.Time // whose hour and day are charged
 	present bool      // at is now
 	from    time.Time // where a shift begins to search; zero means the send time
 }
 
-// aimAt returns the wanted place for a requested time. Zero means now, and so does a time
+// targetAt returns the wanted place for a requested time. Zero means now, and so does a time
 // that is past by at most policy.Grace.
 func targetAt(asked, now time.Time) target {
 	if asked.IsZero() || asked.Before(now) && now.Sub(asked) <= policy.Grace {

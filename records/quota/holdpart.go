@@ -20,7 +20,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// holding is a hold that is being asked for.
+// holdPart is a hold that is being asked for.
 type holdPart struct {
 	Request
 

@@ -9,7 +9,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// asking asks for the holds of one attempt.
+// holdRequest asks for the holds of one attempt.
 type holdRequest struct {
 	attempt string
 	former  string // the attempt that charged the message before; "" for none
