@@ -87,21 +87,29 @@ func TestATornChargeHeals(t *testing.T) {
 			apply(t, c.whole, writes)
 		}
 	}
-	for _, made := range []bool{true, false, true} {
-		id := fmt.Sprintf("m%d%t", charged, made)
-		charge, err := charges.Hold(t.Context(), quota.Request{
-			Account: accounts.Account{Name: "acme"}, Tier: accounts.Tier{Name: "small", MessagesPerHour: 5, MessagesPerDay: 9}, User: "alice", ID: id, At: at,
-		})
-		require.NoError(t, err)
-		require.True(t, charge.Allowed)
-		step(charged)
-		if made {
-			charged++
-			require.NoError(t, server.Client().HSet(t.Context(), keys.Record("alice", id), "g", "g", "y", "acme "+charge.Hold.Attempt).Err())
+	for _, call := range [][]bool{{true}, {false}, {true, false, true}} { // which changes are made
+		requests := make([]quota.Request, len(call))
+		for i := range call {
+			requests[i] = quota.Request{
+				Account: accounts.Account{Name: "acme"}, Tier: accounts.Tier{Name: "small", MessagesPerHour: 5, MessagesPerDay: 9},
+				User: "alice", ID: fmt.Sprintf("m%d%d", charged, i), At: at,
+			}
 		}
-		_, err = charges.Settle(t.Context(), time.Time{}, quota.Settlement{Account: "acme", Attempt: charge.Hold.Attempt, Made: made})
-		require.NoError(t, err)
+		answers := charges.HoldEach(t.Context(), requests...)
 		step(charged)
+		for i, a := range answers {
+			require.NoError(t, a.Err)
+			require.True(t, a.Charge.Allowed)
+			if call[i] {
+				charged++
+				require.NoError(t, server.Client().HSet(t.Context(), keys.Record("alice", requests[i].ID), "g", "g", "y", "acme "+a.Charge.Hold.Attempt).Err())
+			}
+		}
+		for i, a := range answers {
+			_, err = charges.Settle(t.Context(), time.Time{}, quota.Settlement{Account: "acme", Attempt: a.Charge.Hold.Attempt, Made: call[i]})
+			require.NoError(t, err)
+			step(charged)
+		}
 	}
 }
 

@@ -3,15 +3,16 @@
 --
 -- The first call settles a hold. Later calls change nothing.
 --
--- KEYS[1]  holds of the partition (ZSET: attempt -> when to look, Unix ms)
+-- KEYS[1]  calls of the partition with open holds (ZSET: call -> when to look, Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  "sl:{p0042}:", the start of the keys of the account's partition
--- ARGV[3]  attempts of changes that were made, separated by spaces
--- ARGV[4]  attempts of changes that will not be made, separated by spaces
+-- ARGV[3]  holds of changes that were made, separated by spaces: the call, "/", and for each
+--          hold the letter of its position in the call, see fragments/charge.lua
+-- ARGV[4]  holds of changes that will not be made, as ARGV[3]
 --
--- Returns  {settled, now, ids of notices raised ...}; settled is how many of the holds
---          were not settled before.
--- Cost     O(log n) in the partition's holds, for each attempt.
+-- Returns  {made, unmade, now, ids of notices raised ...}; made and unmade are how many of the
+--          holds of both were not settled before.
+-- Cost     O(log n) in the partition's calls, for each call, and O(1) for each hold.
 
 if #KEYS ~= 1 or #ARGV ~= 4 then
   return redis.error_reply('ERR charge/settle_hold.lua: wrong number of keys or arguments')
@@ -23,5 +24,5 @@ local prefix = ARGV[2]
 --@include alert
 --@include charge
 
-local notices, settled = settle_holds(KEYS[1], ARGV[3], ARGV[4])
-return {settled, now, unpack(notices)}
+local notices, made, unmade = settle_holds(KEYS[1], ARGV[3], ARGV[4])
+return {made, unmade, now, unpack(notices)}

@@ -1,19 +1,21 @@
 -- charge: what an account, or a throttle, is charged for a message.
 --
--- The charge is a hold until it is known whether the change was made. A hold is a STRING
--- with these words, "." for none:
+-- The charge is a hold until it is known whether the change was made. The holds of a call are a
+-- STRING of lines. The first has these words, "." for none:
 --
---   until when the change may be made, Unix ms, by the clock of the server that has the user
+--   the state of each hold: the letter of its terms while it is open, else ENDED or REFUSED
+--   until when the changes may be made, Unix ms, by the clock of the server that has the users
 --   account, or "~" and the name of a throttle, whose period is the hour below
 --   limit of the day, which bounds cancels too; without one "h" and that of the hour, "h10"
 --   percents of that limit that raise an alert, "80,100"
 --   details of the alert, JSON without spaces
---   the words of the hold in the call of charge/hold.lua: present or not, start and end of
---   the hour, counters that are charged, start and end of the day, hour and day to give
---   back if the change is made, message id and user
 --
--- A settled hold is SETTLED. It stays for a while, so that a hold with the same attempt is
--- not taken a second time.
+-- The second line has the terms. The third has the letter of each hold's hour, and the hours. The
+-- others have the message id and the user of each hold. All are spelled as in the call of
+-- charge/hold.lua. The n-th terms, the n-th hour and the n-th hold have the n-th of LETTERS.
+--
+-- A call without an open hold is SETTLED. It stays for a while, so that its holds are not taken a
+-- second time.
 --
 -- A counter is a STRING with the key "q:account:unit:start" after the prefix. The
 -- units h and d count what is charged in an hour and a day. The unit s counts a day
@@ -24,13 +26,11 @@
 -- limit is. The counter of these is a STRING with the key "back:account:unit:start" after the
 -- prefix. Later cancels leave the counters of the period as they are.
 -- Needs now, prefix, "sl:{p0042}:" of the account's partition, and fragments/alert.lua.
-local SETTLED = 's'
+local SETTLED, ENDED, REFUSED = '.', 46, 33 -- 46 is ".", 33 is "!"
+local LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 local COUNTER_KEPT = 3600000 -- ms that a counter stays after its period, for holds settled late
-local ATTEMPT_KEPT = '60000' -- ms that a settled hold stays
+local CALL_KEPT = '60000'    -- ms that a settled call stays
 local LONGEST = 93600000     -- ms of the longest period, a day in which clocks change
-
--- not_after_of returns until when the change of an open hold may be made.
-local function not_after_of(hold) return tonumber(string.match(hold, '^%d+')) end
 
 -- new_counts reads and writes the counters of many holds, each counter once. add returns a
 -- counter for read to read; write writes the count that it has by then. A counter with an
@@ -82,15 +82,11 @@ local function give_back(counter)
   if counter and counter.count > 0 then counter.count = counter.count - 1 end
 end
 
--- Of a hold: account, limit, percents and details; the start and the end of its hour; and its
--- words from the charged counters to the day to give back.
-local HOLD = '^%d+ (%S+ %S+ %S+ %S+) %d (%S+) (%S+) (%S+ %S+ %S+ %S+ %S+) '
-
--- terms_of returns what ending a hold changes, but for its own hour. Many holds of a call
--- have the same terms.
-local function terms_of(counts, common, charges, change_made)
+-- terms_of returns what ending a hold changes, except for its own hour if the change was not made.
+-- Many holds have the same terms.
+local function terms_of(counts, common, terms, change_made)
   local account, limit, percents, details = string.match(common, '^(%S+) (%S+) (%S+) (%S+)$')
-  local charged, day, day_ends, back_hour, back_day = string.match(charges, '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
+  local charged, day, day_ends, back_hour, back_day = string.match(terms, '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
   local function counter(unit, start, ends)
     return start ~= '.' and counts.add(prefix .. 'q:' .. account .. ':' .. unit .. ':' .. start, ends)
   end
@@ -121,68 +117,103 @@ local function terms_of(counts, common, charges, change_made)
   return t
 end
 
+-- hour_of returns the counter of the hour of the i-th hold of a call.
+local function hour_of(counts, call, i, key)
+  local letters, hours = string.match(call, '\n[^\n]*\n(%S+) ([^\n]*)')
+  local n = string.find(LETTERS, string.sub(letters, i, i), 1, true)
+  for start, ends in string.gmatch(hours, '%d (%S+) ([^;]+)') do
+    n = n - 1
+    if n == 0 then return counts.add(key .. start, tonumber(ends)) end
+  end
+end
+
+local MADE, UNMADE = 1, 2
+local function is_open(state) return state and state ~= ENDED and state ~= REFUSED end
+
 -- settle_holds ends holds, unless they were settled before. The charge of a change that
 -- was made stays, and what it gives back is given back; so is the charge of a change that
--- was not made. It takes the attempts of both, separated by spaces. It returns the ids of
--- the notices that this raises, and how many of the holds were open. It works in a full store, too.
+-- was not made. It takes the holds of both as charge/settle_hold.lua does. It returns the ids of
+-- the notices that this raises, and how many holds of both were open. It works in a full store, too.
 local function settle_holds(holds, made, unmade)
-  local attempts, keys, counts = {}, {}, new_counts()
-  for attempt in string.gmatch(made, '%S+') do attempts[#attempts + 1] = attempt end
-  local count_made = #attempts
-  for attempt in string.gmatch(unmade, '%S+') do attempts[#attempts + 1] = attempt end
-  if not attempts[1] then return {}, 0 end
-  for i = 1, #attempts do
-    local attempt = attempts[i]
-    keys[i] = prefix .. 'h:' .. attempt
+  local ends, calls, keys, by_name = {}, {}, {}, {}
+  for side, list in ipairs({made, unmade}) do
+    for name, which in string.gmatch(list, '(%S+)/(%S+)') do
+      local call = by_name[name]
+      if not call then
+        call = {name = name, key = prefix .. 'h:' .. name}
+        calls[#calls + 1], keys[#keys + 1], by_name[name] = call, call.key, call
+      end
+      ends[#ends + 1] = {call = call, which = which, side = side}
+    end
   end
+  if not keys[1] then return {}, 0, 0 end
 
-  local found, seen, open, hours, known = redis.call('MGET', unpack(keys)), {}, {}, {}, {}
-  for i = 1, #keys do
-    if i == 1 or i == count_made + 1 then known = {} end
-    local hold, key = found[i], keys[i]
-    if hold and hold ~= SETTLED and not seen[key] then
-      seen[key] = true
-      local common, hour, hour_ends, charges = string.match(hold, HOLD)
-      local alike = known[common] or {}
-      known[common] = alike
-      local t = alike[charges] or terms_of(counts, common, charges, i <= count_made)
-      alike[charges] = t
-      open[i] = t
-      hours[i] = t.hours and counts.add(t.hours .. hour, tonumber(hour_ends)) or t.hour
+  local counts, known, open, settled = new_counts(), {{}, {}}, {}, {0, 0}
+  local hours = {} -- whose charge is given back
+  local found = redis.call('MGET', unpack(keys))
+  for i, call in ipairs(calls) do
+    local states, rest, common, all = string.match(found[i] or '', '^(%S+)( %d+ ([^\n]+)\n([^\n]+).*)$')
+    call.states, call.rest, call.common, call.terms = {string.byte(states or '', 1, -1)}, rest, common, {}
+    local n = 0
+    for terms in string.gmatch(all or '', '[^;]+') do
+      n = n + 1
+      call.terms[string.byte(LETTERS, n)] = terms
+    end
+  end
+  for _, some in ipairs(ends) do
+    local call, by_letter, known_terms = some.call, {}, known[some.side]
+    local common = call.common
+    for letter in string.gmatch(some.which, '.') do
+      local i = string.find(LETTERS, letter, 1, true)
+      local state = call.states[i]
+      if is_open(state) then
+        local t = by_letter[state]
+        if not t then
+          local terms = call.terms[state]
+          local words = common .. ' ' .. terms
+          t = known_terms[words] or terms_of(counts, common, terms, some.side == MADE)
+          known_terms[words], by_letter[state] = t, t
+        end
+        call.states[i], call.changed = ENDED, true
+        open[#open + 1], settled[some.side] = t, settled[some.side] + 1
+        hours[#open] = t.hours and hour_of(counts, call.rest, i, t.hours) or t.hour
+      end
     end
   end
   counts.read()
 
-  local notices, settled, values = {}, 0, {}
+  local notices = {}
   redis.call('ZREM', holds, '') -- a script that removes first may write in a full store
-  for i = 1, #keys do
-    local t = open[i]
-    if t then
-      settled = settled + 1
-      values[#values + 1], values[#values + 2] = keys[i], SETTLED
-      local stays -- charged
-      if t.back then
-        if t.back.count < t.most then t.back.count = t.back.count + 1 else stays = t.of end
-      end
-      if stays ~= 'h' then give_back(hours[i]) end
-      if stays ~= 'd' then
-        give_back(t.day)
-        give_back(t.settled_back)
-      end
-      if t.settled then t.settled.count = t.settled.count + 1 end
-      if t.percents then
-        local used = t.settled.count
-        local notice = raise(prefix, 'account_quota', 'a', t.account, t.starts, t.ends, used, t.limit, t.percents,
-          t.details)
-        notices[#notices + 1] = notice
-      end
+  for n, t in ipairs(open) do
+    local stays -- charged
+    if t.back then
+      if t.back.count < t.most then t.back.count = t.back.count + 1 else stays = t.of end
+    end
+    if stays ~= 'h' then give_back(hours[n]) end
+    if stays ~= 'd' then
+      give_back(t.day)
+      give_back(t.settled_back)
+    end
+    if t.settled then t.settled.count = t.settled.count + 1 end
+    if t.percents then
+      local used = t.settled.count
+      local notice = raise(prefix, 'account_quota', 'a', t.account, t.starts, t.ends, used, t.limit, t.percents,
+        t.details)
+      notices[#notices + 1] = notice
     end
   end
-  -- The alerts first, and the holds leave the list last: until then a worker looks at them again.
-  counts.write(values)
-  for i = 1, #keys do
-    if open[i] or found[i] == SETTLED then redis.call('PEXPIRE', keys[i], ATTEMPT_KEPT) end
+  local values, over = {}, {}
+  for _, call in ipairs(calls) do
+    local states, rest = string.char(unpack(call.states)), call.rest
+    local ended = not string.find(states, '[%w_-]')
+    if ended then over[#over + 1] = call.name end
+    if call.changed then
+      values[#values + 1], values[#values + 2] = call.key, ended and SETTLED or states .. rest
+    end
   end
-  redis.call('ZREM', holds, unpack(attempts))
-  return notices, settled
+  -- The alerts first, and the calls leave the list last: until then a worker looks at them again.
+  counts.write(values)
+  for _, name in ipairs(over) do redis.call('PEXPIRE', prefix .. 'h:' .. name, CALL_KEPT) end
+  if over[1] then redis.call('ZREM', holds, unpack(over)) end
+  return notices, settled[MADE], settled[UNMADE]
 end

@@ -9,8 +9,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// attemptRandom is the length of an attempt's random part, characters.
-const attemptRandom = keyspace.TokenBytes * 4 / 3
+const (
+	// tokenLength is the length of the token of a call, characters.
+	tokenLength = keyspace.TokenBytes * 4 / 3
+	// letters are the positions of holds in their call, and of terms, see lua/fragments/charge.lua.
+	letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+)
 
 // charged is what an attempt names. A record with the attempt therefore says what to give
 // back, even if the message was postponed since, the account changed its time zone, or the
@@ -23,14 +27,14 @@ type charged struct {
 	back bool
 }
 
-// newAttempt makes the token of a hold:
+// attempt makes the attempt of the i-th hold of a call, which has a token:
 //
-//	random[-hour-day][~period~throttle]
+//	token letter [-hour-day][~period~throttle]
 //
 // Times are in seconds. Without a throttle, "~" at the end stands for back.
-func newAttempt(c charged) string {
+func (c charged) attempt(token string, i int) string {
 	const base = 36
-	attempt := keyspace.NewToken()
+	attempt := token + letters[i:i+1]
 	if c.hour != (calendar.Stretch{}) {
 		attempt += "-" + strconv.FormatInt(c.hour.From.Unix(), base) + "-" + strconv.FormatInt(c.day.From.Unix(), base)
 	}
@@ -51,16 +55,29 @@ func chargedBy(attempt string) charged {
 	if start, ok := parseSeconds(period); ok && name != "" {
 		c.period, c.throttle = start, name
 	}
-	if len(attempt) <= attemptRandom+1 {
+	if len(attempt) <= tokenLength+2 {
 		return c
 	}
-	first, second, _ := strings.Cut(attempt[attemptRandom+1:], "-")
+	first, second, _ := strings.Cut(attempt[tokenLength+2:], "-")
 	hour, isHour := parseSeconds(first)
 	day, isDay := parseSeconds(second)
 	if isHour && isDay {
 		c.hour.From, c.day.From = hour, day
 	}
 	return c
+}
+
+// splitAttempt returns the token of an attempt's call, and its letter in it.
+func splitAttempt(attempt string) (token, letter string) {
+	n := min(len(attempt), tokenLength)
+	return attempt[:n], attempt[n:min(len(attempt), n+1)]
+}
+
+// holdName spells a hold of an attempt as the scripts read it: the call and the letter. The hold
+// is that of the account, "", of the throttle or of the former one.
+func holdName(attempt, of string) string {
+	token, letter := splitAttempt(attempt)
+	return token + of + "/" + letter
 }
 
 func parseSeconds(text string) (time.Time, bool) {

@@ -105,7 +105,7 @@ func (c *Charges) changeQuota(
 		if charged[i] == nil {
 			continue
 		}
-		percents, details := holdPart{Request: Request{Account: a, Tier: after}, day: day}.alert()
+		percents, details := holdPart{Request: &Request{Account: a, Tier: after}, day: day}.alert()
 		_, err := script.Run(ctx, c.client, lua.ChangeQuota, doing, keys[i:i+1], []any{
 			"", c.keys.Partitions[keyspace.Partition(a.Name)], a.Name, script.Milliseconds(day.From), script.Milliseconds(day.Until),
 			strconv.FormatInt(after.MessagesPerDay, 10), raised, percents, details,

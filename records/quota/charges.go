@@ -123,8 +123,8 @@ func (c *Charges) Hold(ctx context.Context, r Request) (Charge, error) {
 	return c.holdAll(ctx, a)
 }
 
-// asking returns the holds that a request needs.
-func (r Request) holdRequest() (holdRequest, error) {
+// holdRequest returns the holds that a request needs.
+func (r *Request) holdRequest() (holdRequest, error) {
 	var former charged
 	formerHold := ""
 	if r.Info != nil {
@@ -145,22 +145,21 @@ func (r Request) holdRequest() (holdRequest, error) {
 		charges.throttle, charges.period = r.Throttle.Name, r.Throttle.Around(r.At).From
 	}
 	charges.back = former.throttle != "" && former.throttle != charges.throttle
-	attempt := newAttempt(charges)
 	var parts []holdPart
 	if r.Account.Name != "" {
-		h := holdPart{Request: r, hour: charges.hour, day: charges.day, attempt: attempt, chargeHour: true, chargeDay: true}
+		h := holdPart{Request: r, hour: charges.hour, day: charges.day, chargeHour: true, chargeDay: true}
 		if r.Info != nil {
 			h.takesOver(*r.Info)
 		}
 		parts = append(parts, h)
 	}
 	if charges.throttle != "" {
-		parts = append(parts, r.throttleHolding(attempt, former))
+		parts = append(parts, r.throttleHolding(former))
 	}
 	if charges.back {
-		parts = append(parts, formerHolding(*r.Info, attempt, former, r.Now))
+		parts = append(parts, formerHolding(r.Info, former, r.Now))
 	}
-	return holdRequest{attempt, formerHold, r, parts}, nil
+	return holdRequest{charges, formerHold, r, parts}, nil
 }
 
 // check returns an *InvalidError for a request that is not valid.
@@ -179,18 +178,17 @@ func (c *Charges) HoldRelease(ctx context.Context, s messages.Info, t accounts.T
 		return Charge{}, err
 	}
 	former := chargedBy(s.Hold)
-	attempt := newAttempt(charged{back: former.throttle != ""})
-	r := Request{Account: accounts.Account{Name: s.Account}, Tier: t, User: s.User, ID: s.ID, Now: now}
+	r := &Request{Account: accounts.Account{Name: s.Account}, Tier: t, User: s.User, ID: s.ID, Now: now}
 	var parts []holdPart
 	if s.Account != "" {
-		h := holdPart{Request: r, attempt: attempt}
+		h := holdPart{Request: r}
 		h.takesOver(s)
 		parts = append(parts, h)
 	}
 	if former.throttle != "" {
-		parts = append(parts, formerHolding(s, attempt, former, now))
+		parts = append(parts, formerHolding(&s, former, now))
 	}
-	return c.holdAll(ctx, holdRequest{attempt, s.Hold, r, parts})
+	return c.holdAll(ctx, holdRequest{charged{back: former.throttle != ""}, s.Hold, r, parts})
 }
 
 func checkCharge(account, user, id string) error {

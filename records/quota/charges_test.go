@@ -119,9 +119,9 @@ func (s *chargeStory) relay() (ends []quota.HoldEnd, notices []string) {
 	due, err := s.charges.Due(s.Context(), s.now, 100)
 	require.NoError(s, err)
 	for _, hold := range due {
-		end, raised, err := s.charges.Resolve(s.Context(), hold, time.Time{})
+		ended, raised, err := s.charges.Resolve(s.Context(), hold, time.Time{})
 		require.NoError(s, err)
-		ends, notices = append(ends, end), append(notices, raised...)
+		ends, notices = append(ends, ended...), append(notices, raised...)
 	}
 	return ends, notices
 }

@@ -39,8 +39,9 @@
 // those before it, and Settle ends the holds of a partition in one call: many cost the store
 // much less than as many calls.
 //
-// Due lists holds that nobody settled. Resolve settles one by reading the record:
-// it shows whether the change was made.
+// The holds of a call are stored in one key, with a state for each. Due lists the calls with holds
+// that nobody settled. Resolve settles those of a call by reading the records: each shows whether
+// its change was made.
 //
 // The attempt names the throttle and its period, and stands in the record. A move or a
 // cancel therefore gives back what was charged, whatever the policy says by then, and the

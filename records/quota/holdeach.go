@@ -4,13 +4,16 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // sameClock is how far the clocks of the servers of two users may be apart whose holds share a
 // call.
 const sameClock = 100 * time.Millisecond
 
-// holdTogether is how many holds a script makes in one call, which others wait for.
+// holdTogether is how many holds a script makes in one call, which others wait for: at most as
+// many as there are letters.
 const holdTogether = 64
 
 // Answer is the answer to one of several requests.
@@ -24,8 +27,8 @@ type Answer struct {
 // and a message with a throttle have calls of their own.
 func (c *Charges) HoldEach(ctx context.Context, requests ...Request) []Answer {
 	answers, asked := make([]Answer, len(requests)), make([]holdRequest, len(requests))
-	for i, r := range requests {
-		asked[i], answers[i].Err = r.holdRequest()
+	for i := range requests {
+		asked[i], answers[i].Err = requests[i].holdRequest()
 	}
 	for first := 0; first < len(requests); {
 		after := first + 1
@@ -66,13 +69,14 @@ func (c *Charges) holdShared(ctx context.Context, asked []holdRequest, answers [
 	for i := range asked {
 		parts[i] = asked[i].parts[0]
 	}
-	held, err := c.hold(ctx, parts)
+	token := keyspace.NewToken()
+	held, err := c.hold(ctx, token, parts)
 	for i, a := range asked {
 		if err != nil {
 			answers[i].Err = err
 			continue
 		}
-		answers[i].Charge = a.begin()
+		answers[i].Charge = a.begin(token, i)
 		a.add(&answers[i].Charge, parts[i], held[i])
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/notices"
 	"github.com/sendlimit/sendlimiter/records/quota"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
@@ -96,6 +97,64 @@ func TestARepeatedCallOfHoldsChargesOnce(t *testing.T) {
 	s.settle(answers[0].Charge.Hold, false)
 	require.NoError(t, s.client.Do(t.Context(), repeated[0]...).Err(), "a copy that comes when one is over")
 	s.requireUsed(1, 1, story.At("10:00"))
+}
+
+// A call of which one hold was refused is repeated after another one was settled.
+func TestARepeatedCallKeepsWhatEachHoldIs(t *testing.T) {
+	t.Parallel()
+	s := newChargeStory(t)
+	var calls [][]any
+	s.client.AddHook(repeatHook{&calls})
+	answers := s.charges.HoldEach(t.Context(), s.requests("10:00", "10:30", "10:59", "11:00")...)
+	require.Equal(t, fault.CodeQuotaExceeded, answers[2].Charge.Code)
+	s.requireUsed(2, 3, story.At("10:00"))
+	s.settle(answers[0].Charge.Hold, true)
+	s.settle(answers[3].Charge.Hold, false)
+	require.NoError(t, s.client.Do(t.Context(), calls[0]...).Err())
+	s.requireUsed(2, 2, story.At("10:00"))
+	s.settle(answers[1].Charge.Hold, true)
+	require.NoError(t, s.client.Do(t.Context(), calls[0]...).Err(), "a copy that comes when all is over")
+	s.requireUsed(2, 2, story.At("10:00"))
+	s.requireUsed(0, 2, story.At("11:00"))
+	require.Zero(t, s.client.Exists(t.Context(), s.keys.Holds("acme")).Val())
+}
+
+// A program died after some holds of a call were settled: each other one ends as its record says,
+// and one whose change may still be made stays open.
+func TestHoldsOfACallAreResolvedOneByOne(t *testing.T) {
+	t.Parallel()
+	s := newChargeStory(t)
+	s.tier.MessagesPerHour = 9
+	requests := s.requests("10:00", "10:00", "11:00", "12:00")
+	var holds []sendlimit.Hold
+	for i, a := range s.charges.HoldEach(t.Context(), requests...) {
+		holds = append(holds, a.Charge.Hold)
+		require.Equal(t, i < 3, a.Charge.Allowed)
+	}
+	for i := range 2 {
+		d, err := s.timeline.Reserve(t.Context(), sendlimit.Request{
+			User: requests[i].User, ID: requests[i].ID, At: requests[i].At, Hold: &holds[i],
+			Record: &sendlimit.Record{Generation: keyspace.NewToken()},
+		})
+		require.NoError(t, err)
+		require.True(t, d.Allowed)
+	}
+	s.settle(holds[0], true)
+	s.requireUsed(2, 3, story.At("10:00"))
+	s.requireUsed(1, 3, story.At("11:00"))
+	due, err := s.charges.Due(t.Context(), s.now.Add(time.Minute), 1)
+	require.NoError(t, err)
+	ends, _, err := s.charges.Resolve(t.Context(), due[0], time.Time{})
+	require.NoError(t, err)
+	require.ElementsMatch(t, []quota.HoldEnd{quota.HoldCharged, quota.HoldOpen}, ends)
+	s.wait(20 * time.Second)
+	ends, _ = s.relay()
+	require.Equal(t, []quota.HoldEnd{quota.HoldGivenBack}, ends)
+	s.requireUsed(2, 2, story.At("10:00"))
+	s.requireUsed(0, 2, story.At("11:00"))
+	ends, _, err = s.charges.Resolve(t.Context(), due[0], time.Time{})
+	require.NoError(t, err)
+	require.Equal(t, []quota.HoldEnd{quota.HoldGone}, ends)
 }
 
 // Holds that are settled together raise the alerts that they raise one by one.
@@ -183,10 +242,14 @@ func (s *chargeStory) stored() map[string]string {
 		case strings.HasSuffix(key, "}:holds"):
 			members, err := s.server.ZMembers(key)
 			require.NoError(s, err)
-			stored[key] = strconv.Itoa(len(members))
-			for _, attempt := range members {
-				require.True(s, s.server.Exists(strings.TrimSuffix(key, "holds")+"h:"+attempt))
+			open := 0
+			for _, call := range members {
+				holds, err := s.server.Get(strings.TrimSuffix(key, "holds") + "h:" + call)
+				require.NoError(s, err)
+				states, _, _ := strings.Cut(holds, " ")
+				open += len(states) - strings.Count(states, ".") - strings.Count(states, "!")
 			}
+			stored[key] = strconv.Itoa(open)
 		}
 	}
 	return stored
@@ -197,15 +260,15 @@ func TestAHoldThatIsNotReadableStaysOpen(t *testing.T) {
 	t.Parallel()
 	s := newChargeStory(t)
 	h := s.holdOf("1", story.At("10:00"))
-	for text, want := range map[string]string{"soon acme": "a hold has 2 of 15 words", strings.Repeat("x ", 14) + "u": "a hold does not begin with a time"} {
-		require.NoError(t, s.client.Set(t.Context(), s.keys.HoldOf(keyspace.Partition("acme"), h.Attempt), text, 0).Err())
+	for text, want := range map[string]string{"A 1\nterms": "the holds of a call have 2 lines", "A soon\nterms\nA hours\nm u\n": "the holds of a call do not begin with a time"} {
+		require.NoError(t, s.client.Set(t.Context(), s.keys.HoldsOfCall(keyspace.Partition("acme"), h.Attempt[:12]), text, 0).Err())
 		s.wait(20 * time.Second)
 		due, err := s.charges.Due(t.Context(), s.now, 1)
 		require.NoError(t, err)
 		require.Len(t, due, 1)
-		end, _, err := s.charges.Resolve(t.Context(), due[0], time.Time{})
+		ends, _, err := s.charges.Resolve(t.Context(), due[0], time.Time{})
 		require.ErrorIs(t, err, fault.ErrReply)
 		require.ErrorContains(t, err, want)
-		require.Equal(t, quota.HoldOpen, end)
+		require.Empty(t, ends)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,20 +23,22 @@ import (
 
 // holdPart is a hold that is being asked for.
 type holdPart struct {
-	Request
+	*Request
 
-	attempt               string
+	of                    string           // ofThrottle, ofFormer; "" for the account
 	hour, day             calendar.Stretch // zero of a release
 	chargeHour, chargeDay bool
 	backHour, backDay     time.Time // given back if the change is made; zero means none
-	made                  []string  // holds whose changes are known to be made
+	made                  []string  // names of holds whose changes are known to be made
 }
 
 // takesOver marks what a message was charged to be given back, except for a
 // period that it is charged for again.
 func (h *holdPart) takesOver(s messages.Info) {
 	if s.Hold != "" {
-		h.made = append([]string{s.Hold}, s.FormerHolds...)
+		for _, attempt := range append([]string{s.Hold}, s.FormerHolds...) {
+			h.made = append(h.made, holdName(attempt, ""))
+		}
 	}
 	former := chargedBy(s.Hold)
 	hour, day := former.hour.From, former.day.From
@@ -65,10 +68,10 @@ const exceededDay = 2
 // their order. All are of the same Now, Tier and alert, and of users whose servers have about the
 // same clock; see share. Only a single one
 // may take over holds that were made.
-func (c *Charges) hold(ctx context.Context, holdings []holdPart) ([]Charge, error) {
+func (c *Charges) hold(ctx context.Context, call string, holdings []holdPart) ([]Charge, error) {
 	const doing = "charging an account"
 	keys := []string{c.keys.Holds(holdings[0].Account.Name)}
-	answer, err := script.Run(ctx, c.client, lua.Hold, doing, keys, c.holdArguments(holdings))
+	answer, err := script.Run(ctx, c.client, lua.Hold, doing, keys, c.holdArguments(call, holdings))
 	if err != nil {
 		return nil, err
 	}
@@ -143,32 +146,51 @@ func (c *Charge) refuse(usedUp counters.Usage) {
 }
 
 // holdArguments returns the arguments of lua/charge/hold.lua.
-func (c *Charges) holdArguments(holdings []holdPart) []any {
+func (c *Charges) holdArguments(call string, holdings []holdPart) []any {
 	first := holdings[0]
 	percents, details := first.alert()
-	args := make([]any, 0, 11+2*len(holdings))
-	args = append(args,
+	var terms, hours spellings
+	whose := make([]byte, 0, 64*len(holdings))
+	for i := range holdings {
+		h := &holdings[i]
+		terms.add(h.terms())
+		hours.add(h.hourWords())
+		whose = append(append(append(append(whose, h.ID...), ' '), h.User...), '\n')
+	}
+	return []any{
 		script.Milliseconds(first.Now), c.keys.Partitions[keyspace.Partition(first.Account.Name)], first.Account.Name,
 		limitArgument(first.Tier.MessagesPerHour), limitArgument(first.Tier.MessagesPerDay), percents, details,
 		c.within.Milliseconds(), c.look.Milliseconds(), strings.Join(first.made, " "),
-		c.aheadOf(first.Request, first.Account.Name).Milliseconds())
-	for i := range holdings {
-		args = append(args, holdings[i].attempt, holdings[i].words())
+		c.aheadOf(first.Request, first.Account.Name).Milliseconds(), call,
+		strings.Join(terms.all, ";"), terms.letters, strings.Join(hours.all, ";"), hours.letters, whose,
 	}
-	return args
+}
+
+// spellings are the different ones of some texts, and for each text the letter of its spelling.
+type spellings struct {
+	all     []string
+	letters []byte
+}
+
+func (s *spellings) add(text string) {
+	n := slices.Index(s.all, text)
+	if n < 0 {
+		n, s.all = len(s.all), append(s.all, text)
+	}
+	s.letters = append(s.letters, letters[n])
 }
 
 // aheadOf returns how far the clock of the server that has the user of a request is ahead of that
 // of the one that has the charged subject.
-func (c *Charges) aheadOf(r Request, subject string) time.Duration {
+func (c *Charges) aheadOf(r *Request, subject string) time.Duration {
 	if !r.Now.IsZero() {
 		return 0 // that is the time everywhere
 	}
 	return c.ahead.Between(r.User, subject)
 }
 
-// words spells a hold as an argument of the script, which keeps it. See readHold.
-func (h *holdPart) words() []byte {
+// terms spells what a hold charges and gives back, as the script reads it.
+func (h *holdPart) terms() string {
 	charged := ""
 	if h.chargeHour {
 		charged += "h"
@@ -176,23 +198,18 @@ func (h *holdPart) words() []byte {
 	if h.chargeDay {
 		charged += "d"
 	}
-	words := make([]byte, 0, len(h.ID)+len(h.User)+96)
+	return strings.Join([]string{
+		cmp.Or(charged, script.NoValue), script.Word(h.day.From), script.Word(h.day.Until), script.Word(h.backHour), script.Word(h.backDay),
+	}, " ")
+}
+
+// hourWords spells the hour of a hold, as the script reads it.
+func (h *holdPart) hourWords() string {
+	present := "0 "
 	if h.Present {
-		words = append(words, '1')
-	} else {
-		words = append(words, '0')
+		present = "1 "
 	}
-	word := func(text string) { words = append(append(words, ' '), text...) }
-	word(script.Word(h.hour.From))
-	word(script.Word(h.hour.Until))
-	word(cmp.Or(charged, script.NoValue))
-	word(script.Word(h.day.From))
-	word(script.Word(h.day.Until))
-	word(script.Word(h.backHour))
-	word(script.Word(h.backDay))
-	word(h.ID)
-	word(h.User)
-	return words
+	return present + script.Word(h.hour.From) + " " + script.Word(h.hour.Until)
 }
 
 // limitArgument returns a limit as the script reads it: "" for none.

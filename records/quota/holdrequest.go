@@ -11,31 +11,32 @@ import (
 
 // holdRequest asks for the holds of one attempt.
 type holdRequest struct {
-	attempt string
+	charges charged
 	former  string // the attempt that charged the message before; "" for none
-	request Request
+	request *Request
 	parts   []holdPart // of the account first
 }
 
 // holdAll makes the holds of one attempt. If one is refused, it gives the others back.
 func (c *Charges) holdAll(ctx context.Context, a holdRequest) (Charge, error) {
-	all := a.begin()
+	token := keyspace.NewToken()
+	all := a.begin(token, 0)
 	for i, part := range a.parts {
-		held, err := c.hold(ctx, []holdPart{part})
+		held, err := c.hold(ctx, token+part.of, []holdPart{part})
 		if err != nil {
 			return Charge{Notices: all.Notices}, err
 		}
 		if !a.add(&all, part, held[0]) {
-			return all, c.unhold(ctx, a.request.Now, a.parts[:i], &all)
+			return all, c.unhold(ctx, a.request.Now, token, a.parts[:i], &all)
 		}
 	}
 	return all, nil
 }
 
-// begin returns the charge of an attempt before any of its holds is made.
-func (a holdRequest) begin() Charge {
+// begin returns the charge of the i-th attempt of a call before any of its holds is made.
+func (a holdRequest) begin(token string, i int) Charge {
 	return Charge{Allowed: true, At: a.request.At, Now: a.request.Now, Hold: sendlimit.Hold{
-		Account: a.request.Account.Name, Throttle: a.request.Throttle, Attempt: a.attempt, Former: a.former,
+		Account: a.request.Account.Name, Throttle: a.request.Throttle, Attempt: a.charges.attempt(token, i), Former: a.former,
 		NotAfter: time.UnixMilli(script.EndOfTime).UTC(), // what gives nothing and takes nothing may come late
 	}}
 }
@@ -43,11 +44,11 @@ func (a holdRequest) begin() Charge {
 // add adds the answer for one hold to the charge, and reports whether it was made.
 func (a holdRequest) add(all *Charge, part holdPart, one Charge) bool {
 	all.Notices, all.Now = append(all.Notices, one.Notices...), one.Now
-	if part.attempt == a.attempt {
+	if part.of == "" {
 		all.Day = one.Day
 	}
 	if !one.Allowed {
-		all.refusedBy(one, a.request.Throttle, part.attempt != a.attempt)
+		all.refusedBy(one, a.request.Throttle, part.of != "")
 		all.Hold = sendlimit.Hold{}
 		return false
 	}
@@ -65,10 +66,10 @@ func (a holdRequest) add(all *Charge, part holdPart, one Charge) bool {
 
 // unhold gives back holds that were made before another one was refused. What can't be given
 // back becomes due.
-func (c *Charges) unhold(ctx context.Context, now time.Time, parts []holdPart, all *Charge) error {
+func (c *Charges) unhold(ctx context.Context, now time.Time, token string, parts []holdPart, all *Charge) error {
 	var calls []settleCall
 	for _, part := range parts {
-		calls = append(calls, settleCall{keyspace.Partition(part.Account.Name), part.attempt, false})
+		calls = append(calls, settleCall{keyspace.Partition(part.Account.Name), token + part.of, letters[:1], false})
 		if part.chargeDay && all.Day.Used > 0 {
 			all.Day.Used--
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // Rehearsal is a dry run of many charges. It begins with what accounts and throttles are
@@ -88,7 +89,7 @@ func (r *Rehearsal) Hold(ctx context.Context, request Request) (Charge, error) {
 	if request.Account.Name != "" {
 		charge.Day.Used++
 	}
-	charge.Hold.Attempt = newAttempt(charges)
+	charge.Hold.Attempt = charges.attempt(keyspace.NewToken(), 0)
 	return charge, nil
 }
 

@@ -1,18 +1,15 @@
 package quota
 
 import (
+	"bytes"
+	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/internal/script"
-	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
@@ -46,54 +43,74 @@ func (c *Charges) Settle(ctx context.Context, now time.Time, holds ...Settlement
 	return c.settleAll(ctx, now, all)
 }
 
-// settleCall is a hold to be settled, by its name in its partition.
+// settleCall is a hold to be settled, by its call and its letter in it.
 type settleCall struct {
-	partition int
-	hold      string
-	made      bool
+	partition    int
+	call, letter string
+	made         bool
 }
 
 // appendCalls appends the holds of an attempt.
 func (s Settlement) appendCalls(calls []settleCall) []settleCall {
+	token, letter := splitAttempt(s.Attempt)
 	if s.Account != "" {
-		calls = append(calls, settleCall{keyspace.Partition(s.Account), s.Attempt, s.Made})
+		calls = append(calls, settleCall{keyspace.Partition(s.Account), token, letter, s.Made})
 	}
 	throttle, former := chargedBy(s.Attempt).throttle, chargedBy(s.Former).throttle
 	if throttle != "" {
-		calls = append(calls, settleCall{keyspace.Partition(subjectOf(throttle)), s.Attempt + ofThrottle, s.Made})
+		calls = append(calls, settleCall{keyspace.Partition(subjectOf(throttle)), token + ofThrottle, letter, s.Made})
 	}
 	if former != "" && former != throttle {
-		calls = append(calls, settleCall{keyspace.Partition(subjectOf(former)), s.Attempt + ofFormer, s.Made})
+		calls = append(calls, settleCall{keyspace.Partition(subjectOf(former)), token + ofFormer, letter, s.Made})
 	}
 	return calls
 }
 
 // settleTogether is how many holds a script settles in one call, which others wait for.
-const settleTogether = 64
+const settleTogether = 256
 
-// settleGroup has holds of one partition, settled by one script.
+// settleGroup has holds of one partition, settled by one script, as it reads them.
 type settleGroup struct {
 	partition    int
-	made, unmade []string
+	made, unmade []byte
 }
 
-// groupCalls groups holds by their partitions.
+// groupCalls groups holds by their partitions, and brings those of a call together.
 func groupCalls(holds []settleCall) []*settleGroup {
-	var groups []*settleGroup
-	open := make(map[int]*settleGroup)
-	for _, s := range holds {
-		g := open[s.partition]
-		if g == nil || len(g.made)+len(g.unmade) == settleTogether {
-			g = &settleGroup{partition: s.partition}
-			groups, open[s.partition] = append(groups, g), g
+	first := make(map[string]int) // hold of a call
+	for i, s := range holds {
+		if _, known := first[s.call]; !known {
+			first[s.call] = i
 		}
-		if s.made {
-			g.made = append(g.made, s.hold)
-		} else {
-			g.unmade = append(g.unmade, s.hold)
+	}
+	slices.SortStableFunc(holds, func(a, b settleCall) int {
+		return cmp.Or(cmp.Compare(a.partition, b.partition), cmp.Compare(first[a.call], first[b.call]))
+	})
+	var groups []*settleGroup
+	for some := range slices.Chunk(holds, settleTogether) {
+		var g *settleGroup
+		for _, s := range some {
+			if g == nil || g.partition != s.partition {
+				g = &settleGroup{partition: s.partition}
+				groups = append(groups, g)
+			}
+			if s.made {
+				g.made = s.appendTo(g.made)
+			} else {
+				g.unmade = s.appendTo(g.unmade)
+			}
 		}
 	}
 	return groups
+}
+
+// appendTo appends a hold to others. Those of its call come last.
+func (s settleCall) appendTo(names []byte) []byte {
+	last := names[bytes.LastIndexByte(names, ' ')+1:]
+	if call, _, found := bytes.Cut(last, []byte("/")); found && string(call) == s.call {
+		return append(names, s.letter...)
+	}
+	return append(append(append(append(names, ' '), s.call...), '/'), s.letter...)
 }
 
 func (c *Charges) settleAll(ctx context.Context, now time.Time, holds []settleCall) (notices []string, err error) {
@@ -128,7 +145,7 @@ func (c *Charges) settleAll(ctx context.Context, now time.Time, holds []settleCa
 			err = firstError(err, failed)
 			continue
 		}
-		_, raised, problem := settled(answer, doing)
+		_, _, raised, problem := settled(answer, doing)
 		notices = append(notices, raised...)
 		err = firstError(err, problem)
 	}
@@ -145,136 +162,15 @@ func firstError(first, second error) error {
 
 func (c *Charges) settleCall(g *settleGroup, now time.Time) ([]string, []any) {
 	return []string{c.keys.HoldsOf(g.partition)}, []any{
-		script.Milliseconds(now), c.keys.Partitions[g.partition], strings.Join(g.made, " "), strings.Join(g.unmade, " "),
+		script.Milliseconds(now), c.keys.Partitions[g.partition], g.made, g.unmade,
 	}
 }
 
-// settled reads the reply of lua/charge/settle_hold.lua: how many holds this call settled,
-// and the ids of the notices.
-func settled(answer script.Reply, doing string) (count int64, notices []string, err error) {
+// settled reads the reply of lua/charge/settle_hold.lua: how many holds this call settled, of
+// changes that were made and of others, and the ids of the notices.
+func settled(answer script.Reply, doing string) (made, unmade int, notices []string, err error) {
 	in := script.Read(answer, doing)
-	count = in.Int(0)
-	_ = in.Time(1)
-	return count, in.Strings(2), in.Err
-}
-
-// DueHold is a hold that was not settled in time.
-type DueHold struct {
-	Attempt string    // with which of its holds it is
-	Since   time.Time // when it became due
-
-	partition int
-}
-
-// Turn reports whether it is time to look for due holds: no caller did within lasts. One of
-// several callers gets the turn.
-func (c *Charges) Turn(ctx context.Context, lasts time.Duration) (bool, error) {
-	return turn.Take(ctx, c.client, c.keys.Turn(keyspace.WorkCharges), lasts)
-}
-
-// Due lists the holds that are due at now, oldest first, at most perPartition of
-// each partition, in a few round trips. Beside an error it returns what it could
-// read.
-func (c *Charges) Due(ctx context.Context, now time.Time, perPartition int) ([]DueHold, error) {
-	const doing = "reading the charges that are not settled"
-	var due []DueHold
-	_, failed := script.EachDue(ctx, c.client, doing, c.keys.HoldsOf, now, c.ahead, perPartition,
-		func(partition int, attempt string, since time.Time) bool { // every name is an attempt's
-			due = append(due, DueHold{Attempt: attempt, Since: since, partition: partition})
-			return true
-		})
-	slices.SortStableFunc(due, func(a, b DueHold) int { return a.Since.Compare(b.Since) })
-	return due, failed
-}
-
-// HoldEnd is what Resolve found out about a hold.
-type HoldEnd uint8
-
-// Ends of a hold.
-const (
-	HoldOpen      HoldEnd = iota // the change may still be made: it is due again
-	HoldCharged                  // the change was made
-	HoldGivenBack                // the change was not made, and will not be
-	HoldGone                     // another caller has settled it
-)
-
-// String returns the end as metrics show it.
-func (e HoldEnd) String() string {
-	switch e {
-	case HoldOpen:
-		return "open"
-	case HoldCharged:
-		return "charged"
-	case HoldGivenBack:
-		return "given_back"
-	case HoldGone:
-		return "gone"
-	default:
-		return "end(" + strconv.Itoa(int(e)) + ")"
-	}
-}
-
-// Resolve settles a due hold by what the record of its message says, and returns
-// the ids of the notices that this puts into the outbox. A zero now means the
-// clock of the message's server. A change that was not made counts as never made
-// only some time after it was due: that clock may have been set back a little.
-func (c *Charges) Resolve(ctx context.Context, due DueHold, now time.Time) (HoldEnd, []string, error) {
-	const doing = "looking after a charge"
-	text, err := c.client.Get(ctx, c.keys.HoldOf(due.partition, due.Attempt)).Result()
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return HoldOpen, nil, store.Explain(err, doing)
-	}
-	made := false
-	if text != "" && text != settledHold { // otherwise it was settled by now
-		user, id, notAfter, err := readHold(text, doing)
-		if err != nil {
-			return HoldOpen, nil, err
-		}
-		answer, err := script.Run(ctx, c.client, lua.HoldLook, doing, []string{c.keys.Record(user, id)}, []any{script.Milliseconds(now)})
-		if err != nil {
-			return HoldOpen, nil, err
-		}
-		in := script.Read(answer, doing)
-		looked, attempts := in.Time(0), strings.Fields(in.String(1))
-		if in.Err != nil {
-			return HoldOpen, nil, in.Err
-		}
-		made = len(attempts) > 1 && slices.Contains(attempts[1:], attemptOf(due.Attempt))
-		if !made && !looked.After(notAfter.Add(c.within)) {
-			return HoldOpen, nil, nil
-		}
-	}
-	keys, args := c.settleCall(groupCalls([]settleCall{{due.partition, due.Attempt, made}})[0], now)
-	answer, err := script.Run(ctx, c.client, lua.SettleHold, doing, keys, args)
-	if err != nil {
-		return HoldOpen, nil, err
-	}
-	count, notices, err := settled(answer, doing)
-	switch {
-	case err != nil:
-		return HoldOpen, notices, err
-	case count == 0:
-		return HoldGone, notices, nil
-	case made:
-		return HoldCharged, notices, nil
-	default:
-		return HoldGivenBack, notices, nil
-	}
-}
-
-// settledHold is what a settled hold is, see lua/fragments/charge.lua.
-const settledHold = "s"
-
-// readHold reads the message and the end of an open hold.
-func readHold(text, doing string) (user, id string, notAfter time.Time, err error) {
-	const words, ofID = 15, 13 // the last is the user, which may have spaces
-	in := strings.SplitN(text, " ", words)
-	if len(in) != words {
-		return "", "", notAfter, script.ReplyError(doing, fmt.Sprintf("a hold has %d of %d words", len(in), words))
-	}
-	ms, err := strconv.ParseInt(in[0], 10, 64)
-	if err != nil {
-		return "", "", notAfter, script.ReplyError(doing, "a hold does not begin with a time")
-	}
-	return in[words-1], in[ofID], time.UnixMilli(ms).UTC(), nil
+	made, unmade = int(in.Int(0)), int(in.Int(1))
+	_ = in.Time(2)
+	return made, unmade, in.Strings(3), in.Err
 }

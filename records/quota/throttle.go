@@ -15,9 +15,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// An attempt has up to three holds: of the account under the attempt itself, of the
+// An attempt has up to three holds: of the account in the call with the token itself, of the
 // throttle, and of the throttle that the message was charged for before. They may be in one
-// partition.
+// partition, and each is in a call of its own.
 const (
 	ofThrottle = "+in"
 	ofFormer   = "+out"
@@ -26,20 +26,15 @@ const (
 // subjectOf returns the name under which the scripts charge a throttle. No account has it.
 func subjectOf(throttle string) string { return "~" + throttle }
 
-// attemptOf returns the attempt of a hold.
-func attemptOf(hold string) string {
-	attempt, _, _ := strings.Cut(hold, "+")
-	return attempt
-}
-
 // throttleHolding returns the hold of a request's throttle, and takes a former charge of the
 // same throttle over.
-func (r Request) throttleHolding(attempt string, former charged) holdPart {
+func (r *Request) throttleHolding(former charged) holdPart {
+	of := *r
+	of.Account = accounts.Account{Name: subjectOf(r.Throttle.Name)}
+	of.Tier = accounts.Tier{MessagesPerHour: int64(r.Throttle.Limit)}
 	h := holdPart{
-		Request: r, attempt: attempt + ofThrottle, hour: r.Throttle.Around(r.At), chargeHour: true, made: throttleHolds(r.Info),
+		Request: &of, of: ofThrottle, hour: r.Throttle.Around(r.At), chargeHour: true, made: throttleHolds(r.Info),
 	}
-	h.Account = accounts.Account{Name: subjectOf(r.Throttle.Name)}
-	h.Tier = accounts.Tier{MessagesPerHour: int64(r.Throttle.Limit)}
 	if former.throttle == r.Throttle.Name {
 		if h.chargeHour = !former.period.Equal(h.hour.From); h.chargeHour {
 			h.backHour = former.period
@@ -49,10 +44,10 @@ func (r Request) throttleHolding(attempt string, former charged) holdPart {
 }
 
 // formerHolding returns the hold that gives back what a message was charged for a throttle.
-func formerHolding(s messages.Info, attempt string, former charged, now time.Time) holdPart {
+func formerHolding(s *messages.Info, former charged, now time.Time) holdPart {
 	return holdPart{
-		Request: Request{Account: accounts.Account{Name: subjectOf(former.throttle)}, User: s.User, ID: s.ID, Now: now},
-		attempt: attempt + ofFormer, backHour: former.period, made: throttleHolds(&s),
+		Request: &Request{Account: accounts.Account{Name: subjectOf(former.throttle)}, User: s.User, ID: s.ID, Now: now},
+		of:      ofFormer, backHour: former.period, made: throttleHolds(s),
 	}
 }
 
@@ -64,7 +59,7 @@ func throttleHolds(s *messages.Info) []string {
 	var holds []string
 	for _, attempt := range append([]string{s.Hold}, s.FormerHolds...) {
 		if strings.Contains(attempt, "~") {
-			holds = append(holds, attempt+ofThrottle, attempt+ofFormer)
+			holds = append(holds, holdName(attempt, ofThrottle), holdName(attempt, ofFormer))
 		}
 	}
 	return holds

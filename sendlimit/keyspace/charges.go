@@ -11,18 +11,13 @@ func (k Keys) Charged(account, unit string, start time.Time) string {
 	return k.Partitions[Partition(account)] + "q:" + account + ":" + unit + ":" + strconv.FormatInt(start.UnixMilli(), 10)
 }
 
-// Hold returns the key of an unsettled charge of an account.
-func (k Keys) Hold(account, attempt string) string {
-	return k.HoldOf(Partition(account), attempt)
+// HoldsOfCall returns the key of the holds that a call made in a partition.
+func (k Keys) HoldsOfCall(partition int, call string) string {
+	return k.Partitions[partition] + "h:" + call
 }
 
-// HoldOf returns the key of an unsettled charge of a partition.
-func (k Keys) HoldOf(partition int, attempt string) string {
-	return k.Partitions[partition] + "h:" + attempt
-}
-
-// Holds returns the key of the unsettled charges of an account's partition.
+// Holds returns the key of the calls with unsettled charges, of an account's partition.
 func (k Keys) Holds(account string) string { return k.HoldsOf(Partition(account)) }
 
-// HoldsOf returns the key of the unsettled charges of a partition.
+// HoldsOf returns the key of the calls with unsettled charges, of a partition.
 func (k Keys) HoldsOf(partition int) string { return k.Partitions[partition] + "holds" }

@@ -47,8 +47,8 @@ const DefaultPrefix = "sl"
 //	sl:{p0042}:w:<user>        ZSET  messages that were late and wait for a later time: message id -> when it was promised, Unix ms
 //	sl:{p0042}:e:<user>        ZSET  what ended and gave its place back: message id -> send time, Unix ms
 //	sl:{p0042}:draft           HASH  a record that replaces another one, for as long as a script runs
-//	sl:{p0042}:holds           ZSET  charges that are not settled: attempt -> when to look, Unix ms
-//	sl:{p0042}:h:<attempt>     STRING  such a charge, see lua/fragments/charge.lua. Of a throttle, "+in" or "+out" follows
+//	sl:{p0042}:holds           ZSET  calls with charges that are not settled: call -> when to look, Unix ms
+//	sl:{p0042}:h:<call>        STRING  the charges of such a call, see lua/fragments/charge.lua. Of a throttle, "+in" or "+out" follows
 //	sl:{p0042}:q:<account>:<unit>:<start>  STRING  what an account is charged in an hour (h) or day (d), and of
 //	                           a day what is settled (s)
 //	sl:{p0042}:back:<account>:<unit>:<start>  STRING  how many cancelled messages a day (d) or hour (h) gave back

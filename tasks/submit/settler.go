@@ -10,8 +10,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/batch"
 )
 
-// settler settles the charges of accepted messages, many in one round trip. Nobody waits for
-// it. The relay settles the charges that the settler misses.
+// settler settles the charges of accepted messages, many in one round trip: a charge waits for
+// others, so that all holds of a call are mostly settled together. Nobody waits for it. The relay settles the charges that the settler misses.
 type settler struct {
 	charges *quota.Charges
 	raised  func(ctx context.Context, notices []string) // receives the raised notices
@@ -21,9 +21,9 @@ type settler struct {
 
 // newSettler returns a settler that works until close.
 func newSettler(charges *quota.Charges, raised func(context.Context, []string), logger *slog.Logger) *settler {
-	const together, backlog, within = 512, 8192, 5 * time.Second
+	const together, backlog, within, gathered = 512, 8192, 5 * time.Second, 5 * time.Millisecond
 	s := &settler{charges: charges, raised: raised, logger: logger}
-	s.settled = batch.NewLoop(batch.Options{Together: together, Backlog: backlog, Within: within}, s.settle)
+	s.settled = batch.NewLoop(batch.Options{Together: together, Backlog: backlog, Within: within, Gather: gathered}, s.settle)
 	s.settled.Start()
 	return s
 }

@@ -14,6 +14,8 @@ type Options struct {
 	// Every is the time between two batches, which may then be empty. Zero means
 	// that an item is worked on as soon as there is time.
 	Every time.Duration
+	// Gather is how long an item waits for others, without Every.
+	Gather time.Duration
 }
 
 // Loop works on items in batches. Add never waits for the work.
@@ -76,6 +78,7 @@ func (l *Loop[T]) run() {
 	for open := true; open; {
 		select {
 		case <-l.wake:
+			open = l.gather()
 		case <-tick:
 		case <-l.ending:
 			open = false
@@ -83,6 +86,21 @@ func (l *Loop[T]) run() {
 		if !l.workOnAll() {
 			return
 		}
+	}
+}
+
+// gather waits for more items, and reports false if the loop closes meanwhile.
+func (l *Loop[T]) gather() bool {
+	if l.options.Gather == 0 {
+		return true
+	}
+	timer := time.NewTimer(l.options.Gather)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-l.ending:
+		return false
 	}
 }
 

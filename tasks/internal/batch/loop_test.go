@@ -67,6 +67,23 @@ func TestAFullBacklogDropsItems(t *testing.T) {
 	})
 }
 
+func TestAnItemWaitsForOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var did log
+		loop := batch.NewLoop(batch.Options{Within: time.Minute, Gather: time.Second}, did.work)
+		loop.Start()
+		for i := range 3 {
+			loop.Add(i)
+			time.Sleep(600 * time.Millisecond)
+		}
+		synctest.Wait()
+		require.Equal(t, [][]int{{0, 1}}, did.batches)
+		loop.Close()
+		require.Equal(t, [][]int{{0, 1}, {2}}, did.batches, "the end is not waited for")
+	})
+}
+
 // A batch that failed is not tried again, and ends the loop only when it closes.
 func TestAFailedBatchEndsALoopThatCloses(t *testing.T) {
 	t.Parallel()
