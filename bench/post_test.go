@@ -27,6 +27,29 @@ func BenchmarkPost(b *testing.B) {
 	require.NoError(b, slice.finish())
 }
 
+// BenchmarkHandle is the same with the key of an account and without connections, as the row api-layer
+// measures it.
+func BenchmarkHandle(b *testing.B) {
+	for _, name := range []string{"submit", "post"} {
+		b.Run(name, func(b *testing.B) {
+			s := benchStore(b)
+			require.NoError(b, s.seedPolicy(b.Context(), ""))
+			require.NoError(b, s.seedAccount(b.Context(), chargedAccount, ""))
+			key, err := s.seedKey(b.Context(), chargedAccount, "")
+			require.NoError(b, err)
+			options, times := submit.Options{Batch: true}, newSchedule(100_000, 10)
+			side := s.submittingFor(chargedAccount, "", options, times)
+			if name == "post" {
+				side = s.handling(key, "", options, times)
+			}
+			slice, err := side.prepare(b.N)
+			require.NoError(b, err)
+			benchDrive(b, slice.do)
+			require.NoError(b, slice.finish())
+		})
+	}
+}
+
 // BenchmarkPostBare is what net/http takes of it on both ends, with a handler that does
 // nothing, and with one that only calls Submit.
 func BenchmarkPostBare(b *testing.B) {

@@ -26,6 +26,7 @@ func measurements() []measurement {
 		{[]string{"submit-account"}, measureCharges},
 		{[]string{"bulk"}, measureBulk},
 		{[]string{"api-submit", "api-behind", "api-memory"}, measureAPI},
+		{[]string{"api-layer"}, measureAPILayer},
 		{[]string{"schedule", "schedule-distant"}, measureSchedule},
 		{[]string{"herd"}, measureHerd},
 		{[]string{"fairness", "fairness-herd"}, measureFairness},

@@ -179,10 +179,19 @@ func (s *store) traceDeliveries(
 
 // spent returns the processor time of this process and of Redis so far.
 func (s *store) spent(ctx context.Context) (time.Duration, error) {
+	own, err := ownTime()
+	if err != nil {
+		return 0, err
+	}
+	redis, err := s.mainThread(ctx)
+	return own + redis, err
+}
+
+// ownTime returns the processor time of this process so far.
+func ownTime() (time.Duration, error) {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
 		return 0, fmt.Errorf("read the processor time: %w", err)
 	}
-	redis, err := s.mainThread(ctx)
-	return time.Duration(used.Utime.Nano()+used.Stime.Nano()) + redis, err
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano()), nil
 }
