@@ -47,11 +47,10 @@ type Options struct {
 	CheckDevice device.Check
 	Refitter    *refit.Refitter
 	// Accounts finds the account of a key. Charges raises the alerts that a changed quota
-	// causes. Counters limits how often an account submits.
+	// causes.
 	Accounts *accounts.Accounts
 	Charges  *quota.Charges
-	Counters *counters.Counters
-	// Events are the limits of events, which Counters also keeps to. Paces is how fast
+	// Events are the limits of events, which bound how often an account submits. Paces is how fast
 	// workers call the push target.
 	Events *counters.Events
 	Paces  *rate.Paces
@@ -160,12 +159,16 @@ func New(o Options) (http.Handler, error) {
 	if o.LoginRefused == nil {
 		o.LoginRefused = func() {}
 	}
+	counted, err := o.Submitter.Counters()
+	if err != nil {
+		return nil, err
+	}
 	s := &server{
 		submitter: o.Submitter, campaigns: o.Campaigns, deadLetters: o.DeadLetters, policies: o.Policies, users: o.Users, devices: o.Devices, checkDevice: o.CheckDevice, refitter: o.Refitter,
-		accounts: o.Accounts, charges: o.Charges, counters: o.Counters, callbacks: o.Callbacks, audit: o.Audit, cursors: o.Cursors, events: o.Events, paces: o.Paces, userData: o.UserData, stats: o.Stats, metrics: o.Metrics, probes: o.Probes,
+		accounts: o.Accounts, charges: o.Charges, counters: counted, callbacks: o.Callbacks, audit: o.Audit, cursors: o.Cursors, events: o.Events, paces: o.Paces, userData: o.UserData, stats: o.Stats, metrics: o.Metrics, probes: o.Probes,
 		now: o.Now, logger: o.Logger, tracer: o.Tracer, limits: limits, stopping: o.Stopping, contacts: o.Contacts,
 		requireKeys: o.RequireKeys, trustedProxies: o.TrustedProxies, loginRefused: o.LoginRefused,
-		failures: failures{counters: o.Counters},
+		failures: failures{counters: counted},
 		screen:   keyScreen{accounts: o.Accounts, within: limits.Timeout},
 		refits:   newRefitTurns(), rehearsals: newRehearsalTurns(), scans: newScanTurns(),
 		campaignRuns: newCampaignTurns(), campaignCounts: newCountTurns(), finds: newFindTurns(),
@@ -195,7 +198,6 @@ func (o Options) check() error {
 		{"refitter", o.Refitter == nil},
 		{"accounts", o.Accounts == nil},
 		{"charges", o.Charges == nil},
-		{"counters", o.Counters == nil},
 		{"callbacks", o.Callbacks == nil},
 		{"audit", o.Audit == nil},
 		{"cursors", o.Cursors == nil},

@@ -24,20 +24,19 @@ import (
 // may be set. The error is a *fault.InvalidError.
 func PartsOf(b *backend.Backend, rule contact.Callbacks) (Options, error) {
 	var o Options
-	var failed [13]error
+	var failed [12]error
 	prefix := b.Timeline.Prefix
 	o.Policies, failed[0] = settings.NewPolicies(b.Client, prefix)
 	o.Users, failed[1] = settings.NewUsers(b.Client, prefix)
 	o.Devices, failed[2] = devices.New(b.Client, devices.Options{Prefix: prefix})
 	o.Accounts, failed[3] = accounts.New(b.Client, prefix)
 	o.Charges, failed[4] = quota.New(b.Client, quota.Options{Prefix: prefix})
-	o.Counters, failed[5] = counters.New(b.Client, prefix)
-	o.Events, failed[6] = counters.NewEvents(b.Client, prefix)
-	o.Paces, failed[7] = rate.NewPaces(b.Client, prefix, deliver.PaceTarget)
-	o.UserData, failed[8] = userdata.New(b)
-	o.Callbacks, failed[9] = callbacks.NewRegistry(b.Client, b.Events, rule)
-	o.Campaigns, failed[10] = campaign.New(b)
-	o.Audit, failed[11] = audit.New(b.Client, audit.Options{Prefix: prefix})
-	o.Cursors, failed[12] = seal.NewKeeper(b.Client, prefix)
+	o.Events, failed[5] = counters.NewEvents(b.Client, prefix)
+	o.Paces, failed[6] = rate.NewPaces(b.Client, prefix, deliver.PaceTarget)
+	o.UserData, failed[7] = userdata.New(b)
+	o.Callbacks, failed[8] = callbacks.NewRegistry(b.Client, b.Events, rule)
+	o.Campaigns, failed[9] = campaign.New(b)
+	o.Audit, failed[10] = audit.New(b.Client, audit.Options{Prefix: prefix})
+	o.Cursors, failed[11] = seal.NewKeeper(b.Client, prefix)
 	return o, errors.Join(failed[:]...)
 }

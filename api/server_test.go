@@ -301,7 +301,6 @@ func TestOptionsAreChecked(t *testing.T) {
 		"refitter":            func(o *api.Options) { o.Refitter = nil },
 		"accounts":            func(o *api.Options) { o.Accounts = nil },
 		"charges":             func(o *api.Options) { o.Charges = nil },
-		"counters":            func(o *api.Options) { o.Counters = nil },
 		"stats":               func(o *api.Options) { o.Stats = nil },
 		"now":                 func(o *api.Options) { o.Now = nil },
 		"body":                func(o *api.Options) { o.Limits.Body = -1 },

@@ -172,6 +172,7 @@ func besideOperations() map[string]string {
 		"Submitter.StoreFull":    "says early that a full store takes no device",
 		"Submitter.Announce":     "hands over an alert that a count has raised",
 		"Submitter.Timeline":     "the timeline below, for programs of one's own",
+		"Submitter.Counters":     "counts the requests of the API in the pipelines of submits",
 		"Submitter.Close":        "ends the program's part",
 
 		"DeadLetters.Count": "is in the stats", "DeadLetters.CountNotices": "is in the stats",

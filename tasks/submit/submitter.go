@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/find"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
@@ -161,6 +162,11 @@ func (s *Submitter) Timeline(ctx context.Context) (*sendlimit.Timeline, error) {
 		return nil, err
 	}
 	return s.timeline, nil
+}
+
+// Counters returns counters whose calls share the pipelines of concurrent callers with submits.
+func (s *Submitter) Counters() (*counters.Counters, error) {
+	return counters.New(s.commands, s.options.Prefix)
 }
 
 // Submit judges a message and takes its place, or says why not. Accepted means
