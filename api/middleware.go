@@ -2,10 +2,13 @@ package api
 
 import (
 	"context"
+	"encoding/binary"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -68,7 +71,7 @@ func (s *server) observe(next http.Handler) http.Handler {
 		began := s.now()
 		e := &exchange{ResponseWriter: w, id: r.Header.Get(web.RequestIDHeader)}
 		if !validRequestID(e.id) {
-			e.id = newRequestID()
+			e.id = newRequestID(began)
 		}
 		w.Header().Set(web.RequestIDHeader, e.id)
 		setHeaders(w.Header(), r)
@@ -104,8 +107,13 @@ func setHeaders(h http.Header, r *http.Request) {
 	}
 }
 
-func newRequestID() string {
-	return uuid.Must(uuid.NewV7()).String() // fails only where the system has no randomness
+// newRequestID returns the id of a request without one, a UUIDv7. Anybody may know it: it only has to
+// be another one than those of other requests.
+func newRequestID(now time.Time) string {
+	var id uuid.UUID
+	binary.BigEndian.PutUint64(id[:8], uint64(now.UnixMilli())<<16|0x7000|rand.Uint64()&0x0fff)
+	binary.BigEndian.PutUint64(id[8:], 1<<63|rand.Uint64()>>2)
+	return id.String()
 }
 
 // validRequestID reports whether a caller's id is short and harmless enough for headers and

@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 )
 
@@ -62,12 +63,19 @@ type body struct {
 // maxAtOnce bounds the memory for a body that has not come yet.
 const maxAtOnce = 4 << 10
 
-// Read reads the body.
-func (b *body) Read(p []byte) (int, error) {
+// Ahead returns what was read ahead and not read since, and whether that is the whole rest. The text
+// belongs to the body.
+func (b *body) Ahead() (text []byte, whole bool) {
 	if !b.begun {
 		b.begun = true
 		b.err = b.readAhead()
 	}
+	return b.ahead.Bytes(), errors.Is(b.err, io.EOF)
+}
+
+// Read reads the body.
+func (b *body) Read(p []byte) (int, error) {
+	_, _ = b.Ahead()
 	switch {
 	case b.ahead.Len() > 0:
 		return b.ahead.Read(p)

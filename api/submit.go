@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -37,7 +38,7 @@ func (s *server) submitRoute() route {
 }
 
 func (s *server) submit(r *http.Request, _ web.Query) (web.Answer, error) {
-	o, err := s.judge(r, s.charging(r.Context()).Submit)
+	o, err := s.judge(r, s.submitter.Submit)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -63,19 +64,21 @@ func (s *server) dryRunRoute() route {
 }
 
 func (s *server) dryRun(r *http.Request, _ web.Query) (web.Answer, error) {
-	o, err := s.judge(r, s.charging(r.Context()).Check)
+	o, err := s.judge(r, s.submitter.Check)
 	if err != nil {
 		return web.Answer{}, err
 	}
 	return web.Done(o), nil
 }
 
-// judge reads the message of a request and passes it to put, which submits or checks it.
+// judge reads the message of a request and passes it to put, which submits or checks it. The
+// caller's account is charged.
 func (s *server) judge(r *http.Request, put func(context.Context, message.Message) (message.Outcome, error)) (message.Outcome, error) {
 	m, err := s.readMessage(r)
 	if err != nil {
 		return message.Outcome{}, err
 	}
+	m.Account = cmp.Or(callerOf(r.Context()).account(), m.Account)
 	o, err := put(r.Context(), m)
 	if err != nil {
 		return message.Outcome{}, err

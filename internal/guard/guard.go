@@ -76,10 +76,10 @@ func Handler[D any, E error](
 	})
 }
 
-// The header fields of draft-ietf-httpapi-ratelimit-headers-10.
+// The header fields of draft-ietf-httpapi-ratelimit-headers-10, as an http.Header spells them.
 const (
-	rateLimitPolicy = "RateLimit-Policy"
-	rateLimit       = "RateLimit"
+	rateLimitPolicy = "Ratelimit-Policy"
+	rateLimit       = "Ratelimit"
 )
 
 // ClearRateLimit removes the header fields that AddRateLimit adds to.
@@ -91,7 +91,7 @@ func ClearRateLimit(h http.Header) {
 // AddRateLimit adds one limit to the header fields: its name, 1 to 64 of a-z 0-9 _ -, what
 // it allows in a period of a length, what remains, and how long until it resets.
 func AddRateLimit(h http.Header, name string, limit, remaining int64, length, resetsIn time.Duration) {
-	name = strconv.Quote(name) // of bytes that a structured field's string may have
+	name = `"` + name + `"`
 	add := func(field, item string) {
 		if before := h.Get(field); before != "" {
 			item = before + ", " + item

@@ -49,9 +49,7 @@ func (l BodyLimits) ReadText(r *http.Request) ([]byte, error) {
 	if err := CheckMediaType(r, "application/json"); err != nil {
 		return nil, err
 	}
-	// The limit gets no writer: it would close the connection. The server decides
-	// whether to read the rest of a body or to close.
-	text, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, l.Bytes))
+	text, err := readAll(r.Body, l.Bytes)
 	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
 	var refused interface{ Code() fault.Code } // there is no place for the request
 	switch {
@@ -68,6 +66,20 @@ func (l BodyLimits) ReadText(r *http.Request) ([]byte, error) {
 		return nil, BadRequest(http.StatusBadRequest, "body", "", "to come whole ("+Cause(err)+")")
 	}
 	return text, nil
+}
+
+// readAll reads a body of at most so many bytes. One that was read ahead to its end is not copied.
+func readAll(body io.ReadCloser, most int64) ([]byte, error) {
+	if ahead, may := body.(interface {
+		Ahead() (text []byte, whole bool)
+	}); may {
+		if text, whole := ahead.Ahead(); whole && int64(len(text)) <= most {
+			return text, nil
+		}
+	}
+	// The limit gets no writer: it would close the connection. The server decides
+	// whether to read the rest of a body or to close.
+	return io.ReadAll(http.MaxBytesReader(nil, body, most))
 }
 
 // Cause says why a body broke off, without the addresses of the connection.

@@ -88,7 +88,6 @@ func (a *address) match(segments []string) (values map[string]string, matches bo
 	if len(segments) != len(a.segments) {
 		return nil, false
 	}
-	values = make(map[string]string)
 	for i, segment := range segments {
 		name, free := strings.CutPrefix(a.segments[i], "{")
 		if free && (segment == "" || segment == "." || segment == "..") {
@@ -99,6 +98,9 @@ func (a *address) match(segments []string) (values map[string]string, matches bo
 			return nil, false
 		}
 		if free {
+			if values == nil {
+				values = make(map[string]string)
+			}
 			values[strings.TrimSuffix(name, "}")] = value
 		}
 	}
