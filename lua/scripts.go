@@ -33,10 +33,6 @@ var NextFree = script("place/next_free")
 // List lists a user's reservations, ascending by send time, then id.
 var List = script("place/list")
 
-// Usage says how full each rule is at a time, and which stretches of a span are
-// free. It writes nothing.
-var Usage = script("place/usage")
-
 // Times returns the send times of a user's places in a span. It writes nothing.
 var Times = script("place/times")
 
@@ -255,7 +251,7 @@ var DeadRetry = script("event/dead_retry")
 // pipeline cannot fall back from EVALSHA to EVAL.
 func All() []*redis.Script {
 	return []*redis.Script{
-		Reserve, Check, Move, Release, RecordSent, NextFree, List, Usage, Times, Rehearse, FreeLost,
+		Reserve, Check, Move, Release, RecordSent, NextFree, List, Times, Rehearse, FreeLost,
 		Claim, Settle, BringNear, HandOver, Renew, Mend, Revive, Edit, Purge, Resume, Forget,
 		Hold, SettleHold, HoldLook, ChangeQuota,
 		AccountFind, AccountChange, AccountRemoveTier,
@@ -287,7 +283,7 @@ var names = sync.OnceValue(NamesByHash)
 //go:embed */*.lua
 var files embed.FS
 
-// include begins a line that stands for a fragment.
+// include begins a line that stands for a fragment: "judge/rules", or a name in fragments/.
 const include = "--@include "
 
 func script(name string) *redis.Script {
@@ -302,10 +298,11 @@ func script(name string) *redis.Script {
 // place/reserve.lua: what the server runs. The error says which file does not
 // exist.
 func Text(name string) (string, error) {
-	return join(name + ".lua")
+	return join(name+".lua", make(map[string]bool))
 }
 
-func join(file string) (string, error) {
+// join puts in the fragments that a file includes, each where it is first included.
+func join(file string, joined map[string]bool) (string, error) {
 	text, err := files.ReadFile(file)
 	if err != nil {
 		return "", fmt.Errorf("script %s: %w", file, err)
@@ -313,20 +310,33 @@ func join(file string) (string, error) {
 	if !strings.Contains(string(text), include) {
 		return string(text), nil
 	}
-	var joined strings.Builder
+	var whole strings.Builder
 	for line := range strings.Lines(string(text)) {
 		name, includes := strings.CutPrefix(line, include)
 		if !includes {
-			joined.WriteString(line)
+			whole.WriteString(line)
 			continue
 		}
-		fragment, err := join("fragments/" + strings.TrimSpace(name) + ".lua")
+		name = strings.TrimSpace(name)
+		if joined[name] {
+			continue
+		}
+		joined[name] = true
+		if !strings.Contains(name, "/") {
+			name = "fragments/" + name
+		}
+		fragment, err := join(name+".lua", joined)
 		if err != nil {
 			return "", err
 		}
-		joined.WriteString(fragment)
+		whole.WriteString(fragment)
 	}
-	return joined.String(), nil
+	return whole.String(), nil
+}
+
+// IsFragment reports whether a file is a part of scripts, and no script.
+func IsFragment(name string) bool {
+	return strings.HasPrefix(name, "fragments/") || strings.HasPrefix(name, "judge/")
 }
 
 // NamesByHash returns the name of every script by its SHA-1, "place/reserve" for
@@ -338,7 +348,7 @@ func NamesByHash() map[string]string {
 	}
 	names := make(map[string]string)
 	for _, path := range paths {
-		if name := strings.TrimSuffix(path, ".lua"); !strings.HasPrefix(name, "fragments/") {
+		if name := strings.TrimSuffix(path, ".lua"); !IsFragment(name) {
 			names[script(name).Hash()] = name
 		}
 	}

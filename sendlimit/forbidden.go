@@ -1,15 +1,11 @@
 package sendlimit
 
 import (
-	"cmp"
 	"context"
-	"fmt"
+	"math"
 	"slices"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/internal/judge"
-	"github.com/sendlimit/sendlimiter/internal/script"
-	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -77,25 +73,16 @@ func (t *Timeline) Forbidden(ctx context.Context, r ForbiddenRequest) (Forbidden
 	if err := r.check(); err != nil {
 		return Forbidden{}, err
 	}
-	book, err := t.book()
-	if err != nil {
+	s := &placesSearch{
+		timeline: t, user: r.User, category: r.Category, id: r.ID, asked: r.Now, from: r.From.UnixMilli(), until: r.To.UnixMilli(),
+	}
+	if err := s.read(ctx); err != nil {
 		return Forbidden{}, err
 	}
-	s := &forbiddenSearch{timeline: t, request: r, from: r.From.UnixMilli(), until: r.To.UnixMilli()}
-	call := judge.Call{Client: t.client, Script: lua.Times, Doing: "reading the places around forbidden times", User: r.User}
-	for {
-		answer, by, err := book.Run(ctx, call, s.arguments)
-		if err != nil {
-			return Forbidden{}, err
-		}
-		book = by.Book
-		if err := s.read(script.Read(answer, call.Doing)); err != nil {
-			return Forbidden{}, err
-		}
-		if len(s.unread) == 0 {
-			return s.forbidden(by), nil
-		}
-	}
+	return Forbidden{
+		Stretches: s.stretches(), Now: s.now, Latest: s.now.Add(s.by.Rules.Reach(t.options.Reach)),
+		Blocked: s.by.Blocked, OptedOut: s.by.Rules.Scope(r.Category).OptedOut,
+	}, nil
 }
 
 func (r ForbiddenRequest) check() error {
@@ -120,148 +107,14 @@ func (r ForbiddenRequest) check() error {
 	return span.checkSpan()
 }
 
-// forbiddenSearch reads the places that matter to a span. Under other rules than before it
-// starts anew.
-type forbiddenSearch struct {
-	timeline    *Timeline
-	request     ForbiddenRequest
-	from, until int64 // the span, Unix ms
-
-	book    *judge.Rulebook
-	version string // of the user's settings
-	now     time.Time
-	parts   []forbiddenPart
-	unread  []*placesRead
-	reads   map[string]*placesRead // by key
-}
-
-// forbiddenPart is a part of the span with rules of its own.
-type forbiddenPart struct {
-	from, until int64 // Unix ms
-	scope       *judge.Scope
-	zone        *calendar.ZoneTable // of its calendar rules; nil without rules
-}
-
-// placesRead has the times in [from, until) of the places under a key, as far as they are
-// read.
-type placesRead struct {
-	key         string
-	from, until int64   // Unix ms
-	times       []int64 // ascending
-	next, same  int64   // where the next call continues: a time, and how many of it were read
-}
-
-// arguments returns the keys and arguments of the next call.
-func (s *forbiddenSearch) arguments(by judge.UserRules) ([]string, []any) {
-	if s.book != by.Book || s.version != by.Version || s.reads == nil {
-		s.start(by)
-	}
-	t, next := s.timeline, s.unread[0]
-	about := t.about(s.request.Now, s.request.From, by.Rules.Scope(s.request.Category))
-	return []string{next.key, t.settings(s.request.User)},
-		append(by.Arguments(about, 4), next.next, next.same, next.until, s.request.ID)
-}
-
-// start notes what is to be read under the rules.
-func (s *forbiddenSearch) start(by judge.UserRules) {
-	s.book, s.version, s.now = by.Book, by.Version, time.Time{}
-	s.parts, s.unread, s.reads = nil, nil, make(map[string]*placesRead)
-	for _, p := range by.Parts() {
-		part := forbiddenPart{from: s.from, until: s.until, scope: p.Rules.Scope(s.request.Category)}
-		if !p.From.IsZero() {
-			part.from = max(part.from, p.From.UnixMilli())
-		}
-		if !p.Until.IsZero() {
-			part.until = min(part.until, p.Until.UnixMilli())
-		}
-		if part.from >= part.until {
-			continue
-		}
-		if part.scope.Count() > 0 {
-			part.zone = part.scope.Zone(s.request.From)
-		}
-		s.parts = append(s.parts, part)
-		s.plan(part)
-	}
-}
-
-// plan notes what is to be read for a part of the span.
-func (s *forbiddenSearch) plan(p forbiddenPart) {
-	last := p.until - 1
-	s.need(s.placesOf(p.scope), startOfDay(p.from), startOfDay(last)+dayMs)
-	for number := 1; number <= p.scope.Count(); number++ {
-		rule, category := p.scope.Rule(number)
-		from, until := p.from-rule.Window.Milliseconds()+1, last+rule.Window.Milliseconds()
-		if rule.Calendar() {
-			from, _ = p.zone.PeriodAt(rule.Period, p.from)
-			_, until = p.zone.PeriodAt(rule.Period, last)
-		}
-		s.need(s.counted(category), from, until)
-	}
-}
-
-// need notes that the places in [from, until) under a key are to be read.
-func (s *forbiddenSearch) need(key string, from, until int64) {
-	read := s.reads[key]
-	if read == nil {
-		read = &placesRead{key: key, from: from, until: until}
-		s.reads[key], s.unread = read, append(s.unread, read)
-	}
-	read.from, read.until = min(read.from, from), max(read.until, until)
-	read.next = read.from
-}
-
-// counted returns the key of the places that rules count, of a category or "" for all.
-func (s *forbiddenSearch) counted(category string) string {
-	if category == "" {
-		return s.timeline.keys.Timeline(s.request.User)
-	}
-	return s.timeline.keys.Category(s.request.User, category)
-}
-
-// placesOf returns the key of the places that are bounded together with those of a scope.
-func (s *forbiddenSearch) placesOf(c *judge.Scope) string {
-	return c.Places(s.timeline.keys, s.request.User)
-}
-
-// read adds the answer of a call, see lua/place/times.lua.
-func (s *forbiddenSearch) read(in *script.ReplyReader) error {
-	now, next, same := in.Time(0), in.Int(1), in.Int(2)
-	s.now = cmp.Or(s.now, now)
-	of := s.unread[0]
-	earliest := of.next
-	for i := 3; i < len(in.Reply); i++ {
-		time := in.Int(i)
-		if in.Err == nil && (time < earliest || time >= of.until) {
-			in.Fail(i, "a later time of the span")
-		}
-		earliest, of.times = time, append(of.times, time)
-	}
-	switch {
-	case in.Err != nil:
-		return in.Err
-	case next == 0:
-		s.unread = s.unread[1:]
-	case next == of.next && same == of.same:
-		return script.ReplyError(in.Doing, fmt.Sprintf("the next call would start at the same place, at %d", next))
-	default:
-		of.next, of.same = next, same
-	}
-	return nil
-}
-
-// forbidden returns the answer, once all places are read.
-func (s *forbiddenSearch) forbidden(by judge.UserRules) Forbidden {
-	f := Forbidden{
-		Blocked: by.Blocked, OptedOut: by.Rules.Scope(s.request.Category).OptedOut,
-		Now: s.now, Latest: s.now.Add(by.Rules.Reach(s.timeline.options.Reach)),
-	}
+// stretches returns the forbidden times of the span with their reasons, once all places are read.
+func (s *placesSearch) stretches() []ForbiddenStretch {
 	var found reasons
 	for _, p := range s.parts {
 		for number := 1; number <= p.scope.Count(); number++ {
 			rule, category := p.scope.Rule(number)
 			why := ForbiddenStretch{Code: fault.CodeSendLimit, Rule: rule, Category: category}
-			times := since(s.reads[s.counted(category)].times, s.now.Add(-by.Keep(s.now)))
+			times := s.times(category, math.MinInt64, math.MaxInt64)
 			if rule.Calendar() {
 				found.addFull(p, why, times, rule.Limit, func(at int64) (int64, int64) { return p.zone.PeriodAt(rule.Period, at) })
 			} else {
@@ -271,27 +124,12 @@ func (s *forbiddenSearch) forbidden(by judge.UserRules) Forbidden {
 		for _, quiet := range p.scope.QuietLinesWithin(p.from, p.until) {
 			found.add(p, ForbiddenStretch{Code: fault.CodeQuietHours, Quiet: quiet.Hours}, quiet.From.UnixMilli(), quiet.Until.UnixMilli())
 		}
-		times := since(s.reads[s.placesOf(p.scope)].times, s.now.Add(-by.Book.Keep))
+		times := since(s.reads[p.scope.Places(s.timeline.keys, s.user)].times, s.now.Add(-s.by.Book.Keep).UnixMilli())
 		found.addFull(p, ForbiddenStretch{Code: fault.CodeTooManyPlaces}, times, s.timeline.options.PlacesPerDay, func(at int64) (int64, int64) {
 			return startOfDay(at), startOfDay(at) + dayMs
 		})
 	}
-	f.Stretches = found.list()
-	return f
-}
-
-// since returns the times from a time on.
-func since(times []int64, from time.Time) []int64 {
-	i, _ := slices.BinarySearch(times, from.UnixMilli())
-	return times[i:]
-}
-
-const dayMs = int64(calendar.DayLong / time.Millisecond)
-
-// startOfDay returns the start of the day of UTC that a time is in, Unix ms.
-func startOfDay(at int64) int64 {
-	from, _ := calendar.NaturalPeriod(calendar.Day, at)
-	return from
+	return found.list()
 }
 
 // reasons collects stretches by their reasons, in the order in which the reasons came.
@@ -302,7 +140,7 @@ type reasons struct {
 
 // add adds [from, until), Unix ms, as far as it is in a part of the span. Those of one reason
 // come in the order of time.
-func (r *reasons) add(p forbiddenPart, why ForbiddenStretch, from, until int64) {
+func (r *reasons) add(p rulesPart, why ForbiddenStretch, from, until int64) {
 	if from, until = max(from, p.from), min(until, p.until); from >= until {
 		return
 	}
@@ -326,7 +164,7 @@ func (r *reasons) add(p forbiddenPart, why ForbiddenStretch, from, until int64) 
 // addSliding adds what a sliding rule forbids: each group of `limit` neighbours that is
 // shorter than the window forbids the open interval from its last place less the window to
 // its first place and the window.
-func (r *reasons) addSliding(p forbiddenPart, why ForbiddenStretch, times []int64) {
+func (r *reasons) addSliding(p rulesPart, why ForbiddenStretch, times []int64) {
 	limit, window := why.Rule.Limit, why.Rule.Window.Milliseconds()
 	for i := 0; i+limit <= len(times); i++ {
 		first, last := times[i], times[i+limit-1]
@@ -337,7 +175,7 @@ func (r *reasons) addSliding(p forbiddenPart, why ForbiddenStretch, times []int6
 }
 
 // addFull adds the periods with `limit` places or more.
-func (r *reasons) addFull(p forbiddenPart, why ForbiddenStretch, times []int64, limit int, period func(at int64) (from, until int64)) {
+func (r *reasons) addFull(p rulesPart, why ForbiddenStretch, times []int64, limit int, period func(at int64) (from, until int64)) {
 	first, _ := period(p.from)
 	i, _ := slices.BinarySearch(times, first)
 	for i < len(times) {

@@ -14,7 +14,7 @@ joined=$(mktemp -d)
 trap 'rm -rf "$joined"' EXIT
 
 for script in lua/*/*.lua; do
-  [[ $script == lua/fragments/* ]] && continue
+  [[ $script == lua/fragments/* || $script == lua/judge/* ]] && continue
   # A file for each script. Its name contains the folder: two scripts are named
   # claim.lua.
   name=${script#lua/}
@@ -32,7 +32,10 @@ for script in lua/*/*.lua; do
           put(line, file, number)
           continue
         }
-        fragment = "lua/fragments/" substr(line, length("--@include ") + 1) ".lua"
+        fragment = substr(line, length("--@include ") + 1)
+        if (fragment in joined) continue # once, as lua/scripts.go does it
+        joined[fragment] = 1
+        fragment = "lua/" (fragment ~ /\// ? "" : "fragments/") fragment ".lua"
         put("-- luacheck: push ignore 211 43", file, number)
         join(fragment)
         put("-- luacheck: pop", file, number)

@@ -44,7 +44,7 @@ func (u UserRules) Keep(now time.Time) time.Duration {
 }
 
 // Arguments returns ARGV[1] to ARGV[9] of a script that judges, see
-// lua/fragments/judging.lua, with room for the script's own.
+// lua/judge/arguments.lua, with room for the script's own.
 func (u UserRules) Arguments(c Case, own int) []any {
 	set := u.Rules
 	keep, reach := u.Book.keep, set.Reach(c.Reach)
@@ -79,7 +79,7 @@ func (u UserRules) Arguments(c Case, own int) []any {
 }
 
 // clock tells the script the time, how long the rules may judge, or how long copies stay, see
-// lua/fragments/judging.lua.
+// lua/judge/arguments.lua.
 func (u UserRules) clock(c Case) any {
 	switch {
 	case !c.Now.IsZero():
@@ -107,8 +107,8 @@ func (u UserRules) untilWord() any {
 // Alerts reports whether places of the case may raise alerts.
 func (c Case) Alerts() bool { return c.CopiesStay == 0 && (c.Scope == nil || !c.Scope.Uncounted) }
 
-// clocks returns the offsets of the calendar rules' zone as lua/fragments/zone.lua
-// reads them, and the quiet times as lua/fragments/quiet.lua does; "" for none.
+// clocks returns the offsets of the calendar rules' zone as lua/judge/zone.lua
+// reads them, and the quiet times as lua/judge/quiet.lua does; "" for none.
 func (s *Ruleset) clocks(c Case) (offsets, quiet any) {
 	unquiet := s.quiets == nil || c.Scope != nil && !c.Scope.hasQuiet()
 	if !s.zoned && unquiet {

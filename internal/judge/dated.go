@@ -38,7 +38,7 @@ func (s *Ruleset) addDated(c policy.DatedChange, rules *Ruleset) {
 func (s *Ruleset) remember(keep time.Duration) { s.Keep, s.keep = keep, keep.Milliseconds() }
 
 // during returns the rules for a send time, Unix ms, and the times for which they are the
-// rules, as lua/fragments/judging.lua reads them; "" for all times.
+// rules, as lua/judge/arguments.lua reads them; "" for all times.
 func (s *Ruleset) during(at int64) (rules *Ruleset, bounds string) {
 	if s.dated == nil {
 		return s, ""

@@ -17,9 +17,9 @@ type scopeQuiet struct {
 // yearTables has the zones and quiet times around a year, for the scripts.
 type yearTables struct {
 	year    int
-	offsets any                  // see lua/fragments/zone.lua
+	offsets any                  // see lua/judge/zone.lua
 	quiets  []*policy.QuietTable // of Ruleset.quiets
-	words   []any                // of each, see lua/fragments/quiet.lua
+	words   []any                // of each, see lua/judge/quiet.lua
 	all     any                  // of all, for scripts that find the category themselves
 }
 

@@ -24,8 +24,8 @@ type Ruleset struct {
 	zoned      bool          // a calendar rule or an alert of a day counts in another zone than UTC
 	Keep       time.Duration // older places are forgotten
 	keep       any           // Keep, ms
-	words      any           // the overall rules, as lua/fragments/policy.lua reads them
-	categories any           // the rules of categories, as lua/fragments/policy.lua reads them
+	words      any           // the overall rules, as lua/judge/rules.lua reads them
+	categories any           // the rules of categories, as lua/judge/rules.lua reads them
 	quiets     []scopeQuiet  // those of the policy, then of each category with its own; nil if no time is quiet
 	AlertFrom  any           // how many places may raise an alert, see policy.Policy.Alerts
 	alerts     any           // the alerts, as lua/fragments/user_alert.lua reads it

@@ -15,7 +15,7 @@ type Scope struct {
 	Set      *Ruleset
 	Own      []policy.Rule // the category's
 	category string        // with own rules, or exempt; "" for any other
-	words    any           // all rules, as lua/fragments/policy.lua reads them
+	words    any           // all rules, as lua/judge/rules.lua reads them
 	whose    any           // their scope, as it reads that
 
 	exempt    bool // no rules and no quiet hours apply

@@ -36,7 +36,7 @@ type ahead struct {
 	rulesShare  int // percent of what each rule allows that an account may have; 0 for all
 }
 
-// spellAhead spells ARGV[3], see lua/fragments/judging.lua.
+// spellAhead spells ARGV[3], see lua/judge/arguments.lua.
 func spellAhead(a ahead) string {
 	words := strconv.FormatInt(a.reach.Milliseconds(), 10) + " " + strconv.Itoa(a.places) + " " + strconv.FormatInt(a.keep.Milliseconds(), 10)
 	if a.share.Places == 0 {

@@ -22,7 +22,7 @@ const (
 	StatusSettingsChanged
 	StatusBlocked
 	StatusQuietHours
-	StatusRulesOld   // see lua/fragments/judging.lua
+	StatusRulesOld   // see lua/judge/arguments.lua
 	StatusOptedOut   // see lua/fragments/opt_out.lua
 	StatusOtherRules // see lua/fragments/settings.lua
 	StatusTooManyPlaces

@@ -8,11 +8,11 @@
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  how many to count
 -- ARGV[3]  limit and period of each counter of the call itself, as in
---          fragments/policy.lua; a length in ms is a window that begins with its first
+--          judge/rules.lua; a length in ms is a window that begins with its first
 --          use
 -- ARGV[4]  names of these counters, "tier burst"
 -- ARGV[5]  IANA time zone of the natural periods; "" for UTC
--- ARGV[6]  offsets of that zone, see fragments/zone.lua
+-- ARGV[6]  offsets of that zone, see judge/zone.lua
 -- ARGV[7]  of an alert: number of the counter that raises it, from 1, as in ARGV[4]
 -- ARGV[8]  of an alert: percents, ascending, "80 100"
 -- ARGV[9]  of an alert: "sl:{p0042}:", the start of the keys of its partition

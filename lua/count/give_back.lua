@@ -9,7 +9,7 @@
 -- ARGV[3]  limit and period of each counter of the call itself, see count/count.lua
 -- ARGV[4]  names of these counters
 -- ARGV[5]  IANA time zone of the natural periods; "" for UTC
--- ARGV[6]  offsets of that zone, see fragments/zone.lua
+-- ARGV[6]  offsets of that zone, see judge/zone.lua
 -- ARGV[7]  token of the call: a repeated one, whose reply was lost, takes off nothing more.
 --          It is kept for a minute under KEYS[1] and "~<token>" (STRING)
 --

@@ -7,7 +7,7 @@
 -- ARGV[3]  limit and period of each counter of the call itself, see count/count.lua
 -- ARGV[4]  names of these counters
 -- ARGV[5]  IANA time zone of the natural periods; "" for UTC
--- ARGV[6]  offsets of that zone, see fragments/zone.lua
+-- ARGV[6]  offsets of that zone, see judge/zone.lua
 --
 -- Returns  what count/count.lua returns without an alert; used is without the call.
 -- Cost     O(c) in the counters.

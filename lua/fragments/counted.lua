@@ -3,7 +3,7 @@
 -- Needs now, and KEYS[1], KEYS[2] and ARGV[3] to ARGV[6] as in count/count.lua.
 -- An event is a HASH with the fields
 --
---   c  limit and period of each of its counters, as in fragments/policy.lua
+--   c  limit and period of each of its counters, as in judge/rules.lua
 --   z  IANA time zone; "" for UTC
 --   a  percents that raise an alert, ascending, "80 100"; "" or absent for no alerts
 --   t  who receives the alerts, an e-mail address or an https: URL; "" or absent for none
@@ -19,7 +19,8 @@ if KEYS[2] then
   if zone ~= ARGV[5] then return {-2, now, zone} end
   if event[1] then words = event[1] .. ' ' .. words end
 end
---@include policy
+--@include judge/zone
+--@include judge/rules
 
 local counter_names, natural = {}, {'minute', 'hour', 'day', 'week', 'month'}
 for name in string.gmatch(ARGV[4], '%S+') do counter_names[#counter_names + 1] = name end
@@ -32,7 +33,7 @@ for i = 1, rules.count do
   if window > 0 then
     c.length, c.key = window, KEYS[1] .. name .. ':w'
   else
-    c.from, c.till = period(-window, now)
+    c.from, c.till = clocks_of_zone().period(-window, now)
     c.key = KEYS[1] .. name .. ':' .. string.format('%.0f', c.from)
   end
   counted[i] = c

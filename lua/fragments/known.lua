@@ -27,9 +27,15 @@ local function known(asked, until_at, generation, fingerprint, attempt)
   return {ALLOWED, now, held, held ~= asked and asked or 0, flags, 0}
 end
 
--- lost_place returns the id if it has a place that is not over, and no record. The record of
--- a message that is not over never expires: it was lost, and the place is nobody's.
-local function lost_place()
-  if not record or redis.call('EXISTS', record) == 1 then return nil end
-  return tonumber(redis.call('ZSCORE', timeline, id) or now) > now and id or nil
+-- exclude_lost_place lets a place of the id not count that is not over and has no record. It
+-- returns whether there is one. The record of a message that is not over never expires: it was
+-- lost, and the place is nobody's.
+local function exclude_lost_place()
+  if not record or redis.call('EXISTS', record) == 1 then return false end
+  local lost = tonumber(redis.call('ZSCORE', timeline, id) or now) > now
+  if lost then
+    q.excluded[id] = true
+    for name in pairs(q.lists) do q.lists[name] = nil end -- a list may have it
+  end
+  return lost
 end

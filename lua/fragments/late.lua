@@ -18,12 +18,11 @@
 --
 -- Needs the locals of message/claim.lua, such as the message `this`, and fragments/overdue.lua.
 
-local excluded = {} -- messages whose places do not count
 local class_of, late_ones, judge, in_the_way
 do -- the embedded store bounds the locals of a script
   local MOST, LOOKED = 80, 1000 -- messages placed, records looked at, in one call
   local LOOK = 10 -- steps of a look at a record, see near
-  WORK = 13000 -- more than in other scripts: a claim places a whole backlog
+  q.work = 13000 -- more than in other scripts: a claim places a whole backlog
 
   local classes = {}
   local resume_at, resume_rule, resume_class = string.match(ARGV[21], '^(%S+) (%S+) ?(.*)$')
@@ -40,7 +39,7 @@ do -- the embedded store bounds the locals of a script
   function class_of(category)
     local name = category or ''
     if not classes[name] then
-      local rules = rules_in(rule_words, category_words, category)
+      local rules = rules_in(rule_words, scope_words, category)
       if name == '' or rules.category or rules.exempt then
         classes[name] = {name = name, rules = rules}
         begin(classes[name])
@@ -101,13 +100,13 @@ do -- the embedded store bounds the locals of a script
       if not m then
         local key = records .. string.gsub(other, ':', '/')
         if ended then -- next to one that ended it is likely that this one did, too
-          spent = spent + GLANCE
+          q.spent = q.spent + GLANCE
           local s = call('HGET', key, 's')
           ended = s and s ~= SENDING
         end
         local f = {}
         if not ended then
-          spent = spent + LOOK
+          q.spent = q.spent + LOOK
           f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 'u', 'n', 'C', 'w', 'D')
         end
         local is, waits = state_of(f[1], f[2]), not f[6] and not has_reached(f[14])
@@ -124,19 +123,19 @@ do -- the embedded store bounds the locals of a script
           local promise, class = tonumber(f[5]), class_of(f[8])
           local expires = tonumber(f[4]) or (promise or stands) + ARGV[16]
           if opted_out(timeline, ARGV[9], f[8]) then
-            excluded[other] = true
+            q.excluded[other] = true
           elseif not class.rules.exempt and not (now < expires and is_paused(f[12], f[7])) then
             m = {id = other, record = key, member = f[2] .. suffix_of(other),
               generation = f[2], at = stands, promised = promise, charged = f[7],
               expires = expires, category = f[8], class = class, beside = f[9], tries = tonumber(f[11] or 0),
               held = f[13] == 'paused', campaign = f[12]}
           elseif now >= expires then
-            excluded[other] = true
+            q.excluded[other] = true
           end
         end
       end
       if m then
-        excluded[other] = true
+        q.excluded[other] = true
         if is_held_up(m) then
           held_up[#held_up + 1] = m
         elseif #late < MOST then
@@ -153,7 +152,7 @@ do -- the embedded store bounds the locals of a script
     end
     late = without_held_up(late, held_up)
     -- Much was looked at for nothing: the next call begins behind it.
-    if spent > WORK / 4 and mark > from and #late > 0 then return {}, true end
+    if q.spent > q.work / 4 and mark > from and #late > 0 then return {}, true end
     if found then return late, false end
     if #late == MOST or not all and (#late > 0 or mark > from) then return late, true end
     late[#late + 1] = this -- its place is gone, as after a restore; or too much lies before it
@@ -172,7 +171,7 @@ do -- the embedded store bounds the locals of a script
       else
         page = call('ZRANGE', KEYS[7], from, till, 'BYSCORE', 'REV', 'LIMIT', looked, some, 'WITHSCORES')
       end
-      spent = spent + GLIMPSE * #page / 2
+      q.spent = q.spent + GLIMPSE * #page / 2
       for k = 1, #page, 2 do
         local other, category = waiting_in(page[k])
         if see(other, category, tonumber(page[k + 1]), page[k]) then return end
@@ -199,15 +198,15 @@ do -- the embedded store bounds the locals of a script
     local read = 0
     glimpse(first, '+inf', function(other, category, promise)
       local class = class_of(category)
-      if promise <= (class.oldest or promise) or excluded[other] then return false end
-      read, spent = read + 1, spent + LOOK
+      if promise <= (class.oldest or promise) or q.excluded[other] then return false end
+      read, q.spent = read + 1, q.spent + LOOK
       local key = records .. string.gsub(other, ':', '/')
       local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 't', 'C')
       local stands, expires = tonumber(f[10]), tonumber(f[4]) or promise + ARGV[16]
       if state_of(f[1], f[2]) == PENDING and f[5] and f[8] == category and not f[3] and stands >= now - ARGV[17]
           and not f[6] and stands >= (tonumber(ARGV[19]) or stands) and not opted_out(timeline, ARGV[9], category)
           and not (now < expires and is_paused(f[11], f[7])) then
-        excluded[other] = true
+        q.excluded[other] = true
         late[#late + 1] = {id = other, record = key, member = f[2] .. suffix_of(other),
           generation = f[2], at = stands, promised = promise, charged = f[7],
           expires = expires, category = category, class = class, beside = f[9],
@@ -228,9 +227,9 @@ do -- the embedded store bounds the locals of a script
     if some_wait == 0 then return nil end
     local class, before = m.class, m.promised or m.at
     glimpse(before, class.glimpsed or '-inf', function(other, category, promise, member)
-      if class_of(category) ~= class or excluded[other]
+      if class_of(category) ~= class or q.excluded[other]
           or promise == before and not id_at_or_before(other, m.id) then return false end
-      spent = spent + LOOK
+      q.spent = q.spent + LOOK
       local f = call('HMGET', records .. string.gsub(other, ':', '/'), 's', 'g', 'p', 't', 'a', 'k', 'C', 'y')
       local is = state_of(f[1], f[2])
       if not f[3] or f[6] ~= category or is ~= PENDING and is ~= SENDING then
@@ -245,25 +244,9 @@ do -- the embedded store bounds the locals of a script
     return class.last_waiting
   end
 
-  local given = {of = {}} -- times that late messages got, in that order, and their categories
-
-  -- search_in gives a class a search that knows all times given. It returns false if
-  -- another search is too much for this call: all share the steps of one call, and only
-  -- that of message number 1 is always begun.
-  local function search_in(class, number)
-    if spent > WORK and number > 1 then return false end
-    if not class.next_free then
-      local next_free, _, take = new_search(class.rules, 1, class.from, excluded)
-      class.next_free, class.take, class.knows = next_free, take, 0
-    end
-    for k = class.knows + 1, #given do class.take(given[k], given.of[k]) end
-    class.knows = #given
-    return true
-  end
-
   local function give(m, time)
-    spent = spent + 40 -- for what is written then
-    given[#given + 1], given.of[#given + 1] = time, m.category
+    q.spent = q.spent + 40 -- for what is written then
+    take(time, m.category)
     m.to, m.class.from = time, time
   end
 
@@ -277,10 +260,11 @@ do -- the embedded store bounds the locals of a script
       local m = late[k]
       if now < m.expires then
         local after = not m.doubt and last_waiting(m)
-        if after and after > m.class.from then m.class.from, m.class.next_free = after, nil end
-        if not search_in(m.class, k) then return k - 1 end
-        local free, resume, first = m.class.next_free(math.min(m.expires - 1, now + reach))
         local class = m.class
+        if after and after > class.from then class.from = after end
+        if q.spent > q.work and k > 1 then return k - 1 end -- all share the steps of one call
+        local last = math.min(m.expires - 1, now + reach)
+        local free, resume, first = next_free(q, class.rules, class.from, 1, last)
         -- What an earlier call found in its way came first. If nothing was in its own way,
         -- the reason is that of the one before it.
         if not class.goes_on then class.in_the_way = first or class.in_the_way end
@@ -292,7 +276,11 @@ do -- the embedded store bounds the locals of a script
         class.in_the_way = class.in_the_way or first
         if resume then return 0, resume, (class.in_the_way or '-') .. ' ' .. class.name end
         class.goes_on, m.rule = false, class.in_the_way
-        if free then give(m, free) end
+        if free then
+          give(m, free)
+        else
+          class.from = math.max(class.from, m.wakes or last + 1) -- nothing is free before
+        end
       end
     end
     return #late

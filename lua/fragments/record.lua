@@ -29,7 +29,7 @@
 --   b  since when it waits for an older late message of its user, Unix ms
 --   e  when it ended, Unix ms; if delivered, when its delivery began
 --   w  why it ended, is tried again or was postponed. If postponed: "late" with limit
---      and window of the rule in the way, see fragments/policy.lua
+--      and window of the rule in the way, see judge/rules.lua
 --   i  what the provider said: its id of the delivered message; why it did not take one that
 --      failed or is uncertain
 --   y  charge: account, attempt of the hold under which it came to its place, and

@@ -4,6 +4,7 @@
 -- percent, counts. The alert is for the natural day of the place's time.
 --@include alert
 --@include fullest
+--@include judge/zone
 
 -- fullest_window returns how many places the fullest sliding window that contains at
 -- has, without forgotten ones; 0 if all places near at are fewer than `least`. Of very
@@ -22,7 +23,7 @@ end
 --
 --   alerts   the policy's name, its time zone, 1 if its users are gathered for a
 --            notice to somebody else, else 0, limit and window of its daily rules as
---            in fragments/policy.lua, and the thresholds in percent:
+--            in judge/rules.lua, and the thresholds in percent:
 --            "default UTC 0 10/-3,100/86400000 80 100". "" for no alerts.
 local function alert_user(at)
   if alerts == '' then return end
@@ -35,7 +36,7 @@ local function alert_user(at)
   local contact = redis.call('HEXISTS', prefix .. 'o:' .. user, 'contact') == 1
   if not gathered and not contact then return end
 
-  local day_from, day_until = period(3, at)
+  local day_from, day_until = clocks_of_zone().period(3, at)
   local used, limit, rule = 0, 1, nil
   for n, window in string.gmatch(words[4], '(%d+)/(-?%d+)') do
     local most, name

@@ -40,7 +40,7 @@
 --          it was promised, Unix ms); some may have ended since
 -- KEYS[8]  far list of the message, see fragments/watch.lua (ZSET, as KEYS[3])
 -- KEYS[9]  devices of the user (STRING, see package devices); optional
--- ARGV[1..9] now, and what judges, see fragments/judging.lua
+-- ARGV[1..9] now, and what judges, see judge/arguments.lua
 -- ARGV[10] generation of the task
 -- ARGV[11] nonce of this delivery
 -- ARGV[12] lease of this delivery, ms
@@ -79,7 +79,7 @@
 --          {REACHED, now, send time, reason, account}  it ended as delivered, and is not tried on
 --                                      the devices that are left
 --          {LOOK_ON, now, where the search continues or 0, what was first in the way
---          ("-" for nothing, a number as in fragments/search.lua) and its class,
+--          ("-" for nothing, a number as in judge/judge.lua) and its class,
 --          notices, changes ...}: ask again
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua: late messages only
 --          {RULES_OLD, now}            the same, or what is on time after another delivery or
@@ -197,12 +197,12 @@ if r[2] ~= generation then
   return {STALE, now}
 end
 
---@include judging
+--@include judge/arguments
 --@include settings_status
 -- Without young rules nothing is dropped, nor taken over: the clock may have stepped.
 if rules_until and now > rules_until then return {RULES_OLD, now} end
 
---@include category
+--@include judge/category
 --@include places
 --@include watch_others
 --@include event
@@ -313,8 +313,9 @@ do
   if others then return others end
 end
 
---@include policy
---@include search
+--@include judge/judge
+--@include judge/categories
+--@include judge/taken
 --@include trim
 --@include outlive
 --@include user_alert
@@ -347,9 +348,9 @@ if overdue then -- on time, unless an older one of its class is not
   end
 end
 if reached and not rules.exempt then
-  excluded[id] = true
+  q.excluded[id] = true
   local passed = at < now - keep or call('ZRANGE', timeline, '(' .. whole(at), now, 'BYSCORE', 'LIMIT', 0, 1)[1]
-  if passed or not new_search(rules, 1, now, excluded)(now) then return end_reached('no_free_time') end
+  if passed or not next_free(q, rules, now, 1, now) then return end_reached('no_free_time') end
 end
 if rules.exempt or reached then
   put_place(record, id, now, this.beside, rules.uncounted, this.category)
@@ -362,7 +363,7 @@ end
 
 local late, behind = {this}, false
 if not this.doubt then late, behind = late_ones() end
-excluded[id] = true
+q.excluded[id] = true
 local judged, resume, resume_in = judge(late)
 if this.doubt and this.to and this.to > now then
   this.wakes = this.to

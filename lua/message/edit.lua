@@ -33,7 +33,7 @@ local PAST_EXPIRY = 8
 --@include progress
 --@include content
 --@include metadata
---@include category
+--@include judge/category
 --@include places
 --@include history
 --@include edit

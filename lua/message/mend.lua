@@ -36,7 +36,7 @@ local id, suffix, kept = ARGV[2], ARGV[3], tonumber(ARGV[5])
 --@include dead
 --@include content
 --@include metadata
---@include category
+--@include judge/category
 --@include places
 --@include watch
 --@include rewatch

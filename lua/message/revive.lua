@@ -11,7 +11,7 @@
 -- KEYS[3]  near list of the partition (ZSET: watch member -> when to look, Unix ms)
 -- KEYS[4]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
 -- KEYS[5]  far list of the message, see fragments/watch.lua (ZSET, as KEYS[3])
--- ARGV[1..9] now, and what judges, see fragments/judging.lua
+-- ARGV[1..9] now, and what judges, see judge/arguments.lua
 -- ARGV[10] message id
 -- ARGV[11] dead-letter member ("id/user")
 -- ARGV[12] new generation
@@ -30,7 +30,7 @@
 --          {SEARCH_ON, now, where to continue}
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua
 -- Cost     O(log n + m) in the user's n reservations, m of them from now until the
---          time found, at most WORK steps a call (fragments/search.lua).
+--          time found, at most WORK steps a call (judge/judge.lua).
 
 if #KEYS ~= 5 or #ARGV ~= 18 then
   return redis.error_reply('ERR message/revive.lua: wrong number of keys or arguments')
@@ -41,14 +41,14 @@ local record, timeline, dead = KEYS[1], KEYS[2], KEYS[4]
 local id, generation = ARGV[10], ARGV[12]
 local PAST_EXPIRY, NO_FREE_TIME = 8, 9
 --@include clock
---@include judging
+--@include judge/arguments
 --@include status
 --@include record
 --@include settings
 --@include opt_out
---@include policy
---@include category
---@include search
+--@include judge/category
+--@include judge/judge
+--@include judge/categories
 --@include places
 --@include former_place
 --@include trim
@@ -73,9 +73,10 @@ if others then return others end
 if blocked then return {BLOCKED, now, 0, 0} end
 if opted_out(timeline, ARGV[9], r[8]) then return {OPTED_OUT, now, 0, 0} end
 
-local rules = rules_in(rule_words, category_words, r[8])
+local rules = rules_in(rule_words, scope_words, r[8])
 local last = math.min(expiry and expiry - 1 or math.huge, now + reach)
-local free, resume = new_search(rules, 1, tonumber(ARGV[16]) or now, {[id] = true})(last)
+q.excluded[id] = true
+local free, resume = next_free(q, rules, tonumber(ARGV[16]) or now, 1, last)
 if resume then return {SEARCH_ON, now, resume} end
 if not free then return {NO_FREE_TIME, now, 0, 0, expiry or 0} end
 

@@ -61,7 +61,7 @@ local keeps_content = outcome ~= ARGV[3]
 --@include dead
 --@include content
 --@include metadata
---@include category
+--@include judge/category
 --@include places
 --@include event
 --@include history

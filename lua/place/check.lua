@@ -4,7 +4,7 @@
 --          an uncounted message, the places beside it, see fragments/places.lua
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
 -- KEYS[3]  record of the message (HASH, see fragments/record.lua); optional
--- ARGV[1..9] now, and what judges, see fragments/judging.lua
+-- ARGV[1..9] now, and what judges, see judge/arguments.lua
 -- ARGV[10] message id
 -- ARGV[11] send time, Unix ms; "" for now
 -- ARGV[12] last send time that a shift may take, Unix ms; "" for no shift, "-" for none
@@ -13,7 +13,7 @@
 -- ARGV[14] with KEYS[3]: fingerprint
 -- ARGV[15] with KEYS[3]: expiry that the caller set, Unix ms; "" for none
 --
--- Returns  a decision, see fragments/decision.lua; or
+-- Returns  a decision, see judge/reply.lua; or
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     as reserve.lua.
 
@@ -24,17 +24,17 @@ end
 
 local timeline, record = KEYS[1], KEYS[3]
 --@include clock
---@include judging
+--@include judge/arguments
 local id, asked = ARGV[10], tonumber(ARGV[11]) or now
 local until_at, resume_at = tonumber(ARGV[12]), tonumber(ARGV[13])
 
 --@include status
 --@include record
 --@include settings
---@include policy
---@include category
---@include search
---@include decision
+
+--@include judge/judge
+--@include judge/reply
+--@include judge/reach
 --@include known
 
 local answer = settings_changed(KEYS[2], resume_at or math.max(asked, now))
@@ -46,20 +46,18 @@ local at, requested = asked, nil
 if asked < now then at, requested = now, asked end
 if blocked then return {BLOCKED, now, at, requested or 0} end
 local rules = rules_of(rule_words, scope_words)
--- A search that goes on has other rules than the time asked for, maybe.
-local lost = lost_place()
-local broken, readers
+exclude_lost_place()
+local broken
 if not resume_at then
-  broken, readers = violations(rules, at, lost)
+  broken = violations(q, rules, at)
   if broken.free then return {ALLOWED, now, at, requested or 0, 0, 0} end
-  if not until_at then return refusal(rules, at, requested, broken, readers, lost, ARGV[12] == '-') end
-  if spent > WORK then return {SEARCH_ON, now, at} end
+  if not until_at then return refusal(q, rules, at, requested, broken, ARGV[12] == '-') end
+  if q.spent > q.work then return {SEARCH_ON, now, at} end
 end
 
 local last = math.min(until_at, now + reach)
-local excluded = lost and {[lost] = true}
-local free, resume = new_search(rules, 1, resume_at or at, excluded, readers)(last)
-if not resume and not free and spent > WORK / 2 and (resume_at or at) < last then resume = last end
+local free, resume = next_free(q, rules, resume_at or at, 1, last)
+if not resume and not free and q.spent > q.work / 2 and (resume_at or at) < last then resume = last end
 if resume then return {SEARCH_ON, now, resume} end
-if not free then return refusal(rules, at, requested, broken or violations(rules, at, lost), nil, lost) end
+if not free then return refusal(q, rules, at, requested, broken or violations(q, rules, at)) end
 return {ALLOWED, now, free, asked, SHIFTED, 0}

@@ -10,7 +10,7 @@
 -- KEYS[4]  near list of the partition (ZSET: watch member -> when to look, Unix ms); with KEYS[3]
 -- KEYS[5]  far list of the message, see fragments/watch.lua (ZSET, the same); with KEYS[3]
 -- KEYS[6]  waiting late messages (ZSET: message id -> promised time, Unix ms); with KEYS[3]
--- ARGV[1..9] now, and what judges, see fragments/judging.lua
+-- ARGV[1..9] now, and what judges, see judge/arguments.lua
 -- ARGV[10] message id
 -- ARGV[11] new send time, Unix ms; "" for now
 -- ARGV[12] with KEYS[3]: new generation
@@ -35,7 +35,7 @@
 -- ARGV[25..] with KEYS[3]: an edit that is made together with the move, see
 --          fragments/edit.lua; optional
 --
--- Returns  a decision, see fragments/decision.lua;
+-- Returns  a decision, see judge/reply.lua;
 --          {PAST_EXPIRY, now, send time, 0, expiry}: the message expires by then; or
 --          {MOVED_OFTEN, now, send time, 0, when it may be moved again}; or
 --          {EDITED, now, send time, 0}: it is not what the edit was made for; or
@@ -50,7 +50,7 @@ end
 local timeline, record, near_list, far_list = KEYS[1], KEYS[3], KEYS[4], KEYS[5]
 local id, given = ARGV[10], {unpack(ARGV, 25)}
 --@include clock
---@include judging
+--@include judge/arguments
 local asked = tonumber(ARGV[11]) or now
 local charge, bounds = ARGV[16] or '', ARGV[17] or ''
 local most_moves, only_judge = tonumber(ARGV[21] or ''), ARGV[22] == '1'
@@ -60,10 +60,11 @@ local PAST_EXPIRY, MINUTE = 8, 60000
 --@include record
 --@include settings
 --@include opt_out
---@include policy
---@include category
---@include search
---@include decision
+--@include judge/category
+--@include judge/judge
+--@include judge/categories
+--@include judge/reply
+--@include judge/reach
 --@include places
 --@include trim
 --@include outlive
@@ -133,9 +134,10 @@ if moves >= (most_moves or math.huge) then return {MOVED_OFTEN, now, at, 0, move
 
 if blocked then return {BLOCKED, now, at, requested or 0} end
 if opted_out(timeline, ARGV[9], category) then return {OPTED_OUT, now, at, requested or 0} end
-local rules = rules_in(rule_words, category_words, category)
-local broken, readers = violations(rules, at, id)
-if not broken.free then return refusal(rules, at, requested, broken, readers, id) end
+local rules = rules_in(rule_words, scope_words, category)
+q.excluded[id] = true
+local broken = violations(q, rules, at)
+if not broken.free then return refusal(q, rules, at, requested, broken) end
 local answer = outside(at)
 if answer then return answer end
 if only_judge then return {ALLOWED, now, at, requested or 0, 0, stands} end

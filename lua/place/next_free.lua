@@ -3,7 +3,7 @@
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
--- ARGV[1..9] now, and what judges, see fragments/judging.lua
+-- ARGV[1..9] now, and what judges, see judge/arguments.lua
 -- ARGV[10] from when, Unix ms; "" for now
 -- ARGV[11] 1 for later times up to the reach, -1 for earlier ones down to now
 -- ARGV[12] how many times to find
@@ -15,7 +15,7 @@
 --          requested, with 0, if there are no more; with a time, if the work of this
 --          call was used up. Or {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     O(m) in the reservations between the moment and the last time found,
---          at most WORK steps (fragments/search.lua).
+--          at most WORK steps (judge/judge.lua).
 
 if #KEYS ~= 2 or #ARGV ~= 14 then
   return redis.error_reply('ERR place/next_free.lua: wrong number of keys or arguments')
@@ -24,34 +24,36 @@ end
 
 local timeline = KEYS[1]
 --@include clock
---@include judging
+--@include judge/arguments
 local start = math.max(tonumber(ARGV[10]) or now, now)
 local direction = tonumber(ARGV[11])
 local last = direction > 0 and now + reach or now
 
 --@include status
 --@include settings
---@include policy
---@include category
---@include search
+--@include judge/category
+--@include judge/judge
+--@include judge/taken
 
 local changed = settings_changed(KEYS[2], start)
 if changed then return changed end
 
-local taken = {}
-for at in string.gmatch(ARGV[14], '%S+') do taken[#taken + 1] = tonumber(at) end
-
 local rules = rules_of(rule_words, scope_words)
-local excluded = ARGV[13] ~= '' and {[ARGV[13]] = true} or nil
-local next_free, take_it = new_search(rules, direction, start, excluded, nil, taken)
-local reply = {now, 0}
+if ARGV[13] ~= '' then q.excluded[ARGV[13]] = true end
+for at in string.gmatch(ARGV[14], '%S+') do take(tonumber(at), rules.category) end
+
+local reply, at = {now, 0}, start
 for k = 1, tonumber(ARGV[12]) do
-  local free, resume = next_free(last)
+  if q.spent > q.work and at ~= start then
+    reply[2] = at
+    break
+  end
+  local free, resume = next_free(q, rules, at, direction, last)
   if not free then
     reply[2] = resume or 0
     break
   end
-  reply[2 + k] = free
-  take_it()
+  take(free, rules.category)
+  reply[2 + k], at = free, free
 end
 return reply

@@ -11,7 +11,7 @@
 -- KEYS[5]  index of the ids, shard of the message (ZSET); with KEYS[3]
 -- KEYS[6]  index of the campaigns, head (ZSET); with KEYS[3]
 -- KEYS[7]  index of the campaigns, shard of the message (ZSET); with KEYS[3]
--- ARGV[1..9] now, and what judges, see fragments/judging.lua; the rules are ignored
+-- ARGV[1..9] now, and what judges, see judge/arguments.lua; the rules are ignored
 -- ARGV[10] message id
 -- ARGV[11] send time, Unix ms
 -- ARGV[12] with KEYS[3]: generation, made for this call
@@ -27,7 +27,7 @@
 -- Returns  {ALLOWED, now, send time, flags, id of an alert's notice, if any}, flags
 --          REPLAYED or FORGOTTEN;
 --          {ID_REUSED, now, send time, 0};
---          {TOO_MANY_PLACES, now, send time, 0}: see fragments/full_day.lua; or
+--          {TOO_MANY_PLACES, now, send time, 0}: see judge/judge.lua; or
 --          {NOT_OVER, now, send time, 0}: the time is in the future; or
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     O(log n) in the user's reservations.
@@ -39,7 +39,7 @@ end
 
 local timeline, record, id = KEYS[1], KEYS[3], ARGV[10]
 --@include clock
---@include judging
+--@include judge/arguments
 local at = tonumber(ARGV[11])
 local NOT_OVER, TOO_MANY_PLACES, FORGOTTEN = 9, 19, 4
 local charge, bounds = '', '' -- no account is charged for a past send
@@ -48,9 +48,9 @@ local charge, bounds = '', '' -- no account is charged for a past send
 --@include record
 --@include settings
 --@include trim
---@include category
+--@include judge/category
 --@include outlive
---@include zone
+--@include judge/zone
 --@include hold
 --@include user_alert
 --@include found

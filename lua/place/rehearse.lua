@@ -13,7 +13,7 @@
 -- KEYS[7]  places beside the copied timeline, see fragments/places.lua; the real ones
 --          are not copied, since they do not count
 -- KEYS[8]  far list of the message among the copies, see fragments/watch.lua
--- KEYS[9]  set of the message's category, see fragments/category.lua (ZSET); optional
+-- KEYS[9]  set of the message's category, see judge/category.lua (ZSET); optional
 -- KEYS[10] its copy; with KEYS[9]
 -- ARGV[1]  how long copies stay after their last use if they are not removed, ms
 --

@@ -23,7 +23,7 @@
 --          allowed only without a charge
 -- ARGV[10] with KEYS[2]: whose events are noted, see fragments/event.lua; "" for nobody's
 --
--- Returns  {status, now, freed time, 0, flags, 0, ...}, see fragments/decision.lua:
+-- Returns  {status, now, freed time, 0, flags, 0, ...}, see judge/reply.lua:
 --          ALLOWED (REPLAYED if it was cancelled before), NOT_FOUND, TOO_LATE,
 --          CHANGED or HOLD_OVER.
 -- Cost     O(log n) in the user's reservations.
@@ -42,7 +42,7 @@ local id = ARGV[2]
 --@include ended
 --@include content
 --@include metadata
---@include category
+--@include judge/category
 --@include places
 --@include former_place
 --@include watch

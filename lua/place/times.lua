@@ -6,7 +6,7 @@
 -- KEYS[1]  places of the user: the timeline, those of a category, or those beside it
 --          (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
--- ARGV[1..9] now, and what judges, see fragments/judging.lua
+-- ARGV[1..9] now, and what judges, see judge/arguments.lua
 -- ARGV[10] start of the span, or where a former call stopped, Unix ms
 -- ARGV[11] how many places at the time ARGV[10] former calls have read
 -- ARGV[12] end of the span, Unix ms, exclusive
@@ -23,7 +23,7 @@ end
 
 local READ = 2000 -- places that one call reads
 --@include clock
---@include judging
+--@include judge/arguments
 local from, till, left_out = tonumber(ARGV[10]), tonumber(ARGV[12]), ARGV[13]
 --@include settings_status
 --@include settings
@@ -35,13 +35,14 @@ local start, same = math.max(from, math.min(now - keep, bounded_since)), 0
 if start == from then same = tonumber(ARGV[11]) end
 -- By rank: it does not walk over the places of the same time that were read.
 local rank = redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. string.format('%.0f', start)) + same
-local read = redis.call('ZRANGE', KEYS[1], rank, rank + READ - 1, 'WITHSCORES')
+local beyond = redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. string.format('%.0f', till))
+local last_rank = math.min(rank + READ, beyond) - 1
+local read = last_rank >= rank and redis.call('ZRANGE', KEYS[1], rank, last_rank, 'WITHSCORES') or {}
 local reply, last = {now, 0, 0}, start
 for k = 2, #read, 2 do
   local time = tonumber(read[k])
-  if time >= till then return reply end
   if time == last then same = same + 1 else last, same = time, 1 end
   if read[k - 1] ~= left_out then reply[#reply + 1] = time end
 end
-if #read == 2 * READ then reply[2], reply[3] = last, same end
+if rank + READ < beyond then reply[2], reply[3] = last, same end
 return reply

@@ -11,7 +11,7 @@
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  the user's own settings (HASH, see fragments/settings.lua)
--- ARGV[1..9] now, and what judges, see fragments/judging.lua
+-- ARGV[1..9] now, and what judges, see judge/arguments.lua
 -- ARGV[10] send time up to which earlier calls judged, Unix ms; "" for the first call
 -- ARGV[11] with ARGV[10]: what the rules counted by then, as in the reply
 --
@@ -39,14 +39,15 @@ local PAGE = 128 -- reservations read at once
 
 local timeline = KEYS[1]
 --@include clock
---@include judging
+--@include judge/arguments
 --@include status
---@include policy
---@include quiet
+--@include judge/rules
+--@include judge/question
+--@include judge/quiet
 --@include settings
 --@include record
 --@include progress
---@include category
+--@include judge/category
 
 local changed = settings_changed(KEYS[2])
 if changed then return changed end
@@ -112,7 +113,7 @@ end
 local overall = counted_under(rule_words, timeline)
 local counting = {overall}
 local classes, plain, exempt = {}, {}, {}
-for name, entry in string.gmatch(category_words, '([^=,]+)=([^,]*)') do
+for name, entry in string.gmatch(scope_words, '([^=,]+)=([^,]*)') do
   if string.sub(entry, 1, 1) == '!' then
     classes[name] = {exempt = true}
     exempt[#exempt + 1] = {key = places_of(name), next = 1}
@@ -127,7 +128,7 @@ local records_prefix = string.gsub(timeline, '^([^}]*}:)[^:]+:', '%1m:', 1)
 records_prefix = records_prefix .. ':'
 
 local function class_of(id)
-  if category_words == '' then return plain end
+  if scope_words == '' then return plain end
   work = work + LOOK
   local category = redis.call('HGET', records_prefix .. string.gsub(id, ':', '/'), 'k')
   local class = classes[category] or plain
@@ -214,7 +215,7 @@ end
 -- count from then on.
 local function enter(counted, r, t)
   if t < counted.till[r] then return end
-  local from, till = period(-counted.rules.windows[r], t)
+  local from, till = clocks_of_zone().period(-counted.rules.windows[r], t)
   local used = from <= began and redis.call('ZCOUNT', counted.key, from, began) or 0
   for k = 1, counted == overall and #exempt or 0 do
     used = used + redis.call('ZCOUNT', exempt[k].key, math.max(from, began + 1), till - 1)
@@ -287,7 +288,7 @@ end
 
 local function judge(id, t, class)
   if class.exempt then return nil end
-  if past_quiet(quiet_in(class.name), 1, t) then return misfit(id, t, 0) end
+  if q.quiet_in and q.past_quiet(q.quiet_in(class.name), 1, t) then return misfit(id, t, 0) end
   local rule = broken(overall, t)
   if not rule and class.counted then
     rule = broken(class.counted, t)

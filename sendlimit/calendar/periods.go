@@ -6,7 +6,7 @@ import (
 )
 
 // ChargedPeriods returns the hour and the day of a zone that a send time is charged to.
-// They are the same as those of calendar rules, see lua/fragments/policy.lua.
+// They are the same as those of calendar rules, see lua/judge/rules.lua.
 func ChargedPeriods(zone *time.Location, at time.Time) (hour, day Stretch) {
 	const around = 60 * time.Hour // two days, and the longest jump of any zone's clocks
 	table := &ZoneTable{Segments: []zoneSegment{{}}}
@@ -18,7 +18,7 @@ func ChargedPeriods(zone *time.Location, at time.Time) (hour, day Stretch) {
 }
 
 // PeriodAt returns the natural period that contains an instant, as calendar rules count it,
-// see lua/fragments/zone.lua. All times are in Unix ms; until is the first instant after the
+// see lua/judge/zone.lua. All times are in Unix ms; until is the first instant after the
 // period. A minute or an hour ends where the clocks change. A day, week or month ends with
 // the first instant of the next one.
 func (t *ZoneTable) PeriodAt(p Period, at int64) (from, until int64) {

@@ -63,7 +63,7 @@ func (z *ZoneTables) TableAt(zone *time.Location, at time.Time) *ZoneTable {
 // first offset also applies to earlier times, the last one to later times.
 type ZoneTable struct {
 	Segments []zoneSegment
-	Words    string // as lua/fragments/zone.lua reads them; "" for UTC
+	Words    string // as lua/judge/zone.lua reads them; "" for UTC
 }
 
 type zoneSegment struct{ from, Offset int64 } // Unix ms, and ms to add to UTC

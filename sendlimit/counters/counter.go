@@ -51,7 +51,7 @@ func (c Counter) Validate() error {
 	return nil
 }
 
-// scriptPeriod is the period as lua/fragments/policy.lua reads it: milliseconds
+// scriptPeriod is the period as lua/judge/rules.lua reads it: milliseconds
 // of a window, or a negative number for a natural period.
 func (c Counter) scriptPeriod() int64 {
 	if c.Period != calendar.NoPeriod {
@@ -60,7 +60,7 @@ func (c Counter) scriptPeriod() int64 {
 	return c.Window.Milliseconds()
 }
 
-// words is the counter as lua/fragments/policy.lua reads it.
+// words is the counter as lua/judge/rules.lua reads it.
 func (c Counter) words() string {
 	return strconv.FormatInt(c.Limit, 10) + " " + strconv.FormatInt(c.scriptPeriod(), 10)
 }

@@ -329,7 +329,7 @@ const (
 	DefaultAccountPlaces = 75
 )
 
-// RuleWords returns limit and window of each rule for lua/fragments/policy.lua.
+// RuleWords returns limit and window of each rule for lua/judge/rules.lua.
 func RuleWords(rules []Rule) string {
 	words := make([]string, 0, 2*len(rules))
 	for _, r := range rules {
@@ -342,7 +342,7 @@ func RuleWords(rules []Rule) string {
 	return strings.Join(words, " ")
 }
 
-// Exemption returns the mark of an exempt category for lua/fragments/policy.lua; "" if it
+// Exemption returns the mark of an exempt category for lua/judge/rules.lua; "" if it
 // is not exempt.
 func (c CategoryRules) Exemption() string {
 	switch {

@@ -93,7 +93,7 @@ func (t *QuietTable) heldSince(local int64) int64 {
 	return since
 }
 
-// Words returns the quiet times for lua/fragments/quiet.lua, without the offsets: the hours
+// Words returns the quiet times for lua/judge/quiet.lua, without the offsets: the hours
 // of the week, merged and ascending, "|", and the dates; in ms of the local week, and in
 // local ms since 1970. It is "" if no time is quiet.
 func (t *QuietTable) Words() string {

@@ -1,4 +1,4 @@
--- judging: what a script judges by. Every script that judges has it in ARGV[1] to
+-- arguments: what a script judges by. Every script that judges has it in ARGV[1] to
 -- ARGV[9].
 --
 --   ARGV[1]  see fragments/clock.lua; or "!" and the last time at which the rules may
@@ -11,25 +11,26 @@
 --            "31622400000 1000 90005000"; then, if the account of the message has a share,
 --            how many of them it may have, and its name: " 750 acme"; then how many
 --            percent of what each rule allows it may have, if not all: " 50"
---   ARGV[4]  rules, see fragments/policy.lua: those of one category, or the overall ones
---   ARGV[5]  offsets of the time zone, see fragments/zone.lua; of a policy with dated
+--   ARGV[4]  rules, see judge/rules.lua: those of one category, or the overall ones
+--   ARGV[5]  offsets of the time zone, see judge/zone.lua; of a policy with dated
 --            changes, "|" and the times that the rules are for follow, from and until in
 --            Unix ms, "-inf" and "inf" for none
 --   ARGV[6]  for the rules of one category, their scope; for the overall ones, the
---            rules of categories; see fragments/policy.lua
---   ARGV[7]  quiet hours, see fragments/quiet.lua
+--            rules of categories; see judge/rules.lua
+--   ARGV[7]  quiet hours, see judge/quiet.lua
 --   ARGV[8]  alerts, see fragments/user_alert.lua
 --   ARGV[9]  the user's settings that Go used, see fragments/settings.lua
 local rules_until = tonumber(string.match(ARGV[1], '^!(%d+)$') or '')
-local ahead_ms, places_word, since_ms = string.match(ARGV[3], '^(%d+) ?(%d*) ?(%d*)')
+local ahead_ms, places_word, since_ms, share_words = string.match(ARGV[3], '^(%d+) ?(%d*) ?(%d*) ?(.*)$')
 local keep, reach, most_places = tonumber(ARGV[2]), tonumber(ahead_ms), tonumber(places_word)
 local bounded_since = now - (tonumber(since_ms) or 0)
-local rule_words, during = ARGV[4], string.match(ARGV[5], '|(.*)$')
+local share_word, share_account, percent_word = string.match(share_words, '^(%d+) (%S+) ?(%d*)$')
+local share_places, share_percent = tonumber(share_word or ''), tonumber(percent_word or '')
+local during = string.match(ARGV[5], '|(.*)$')
 local offsets = during and string.match(ARGV[5], '^[^|]*') or ARGV[5]
 local during_from, during_till = -math.huge, math.huge
 if during then
   local from, till = string.match(during, '(%S+) (%S+)')
   during_from, during_till = tonumber(from) or during_from, tonumber(till) or during_till
 end
-local scope_words, category_words = ARGV[6], ARGV[6] -- the one or the other, by the script
-local quiet, alerts, settings = ARGV[7], ARGV[8], ARGV[9]
+local rule_words, scope_words, quiet, alerts, settings = ARGV[4], ARGV[6], ARGV[7], ARGV[8], ARGV[9]

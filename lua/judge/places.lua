@@ -1,0 +1,189 @@
+-- places: the places that can matter to a time.
+--
+-- A rule counts the places of one list: the timeline, or the set of its category. Of these
+-- only the nearest matter: for a natural period how many are in it, and for a sliding rule
+-- the `limit` places on each side of the time. So a call reads few places, however many
+-- there are.
+--
+-- A list has
+--
+--   q               what is asked, see judge/question.lua
+--   key, category   where its places are, and of which category; nil for all
+--   own             true if only the places of the account count that has a share
+--   window, most    the largest window of its sliding rules, ms; how many places on each
+--                   side of a time matter to them
+--   times, ids      places that it has read, ascending, numbered from first to last; first
+--                   falls when earlier ones are read. With times that are taken, see
+--                   judge/taken.lua, the ids are of other places
+--   from, till      it has read all places between these times, and maybe some at them
+--   low, high       the ranks of what it has read: from low on, before high
+--   at              the number of the last that is not later than the time last asked for
+--
+-- Nothing is written while a script judges, so ranks stay.
+local list_at, begin_with, first_from, cover, count_in, first_in
+do -- the embedded store bounds the locals of a script
+  -- first_from returns the number of the first of some ascending times, from the k-th to the
+  -- last, that is not before t; last + 1 for none.
+  function first_from(times, k, last, t)
+    local beyond = last + 1
+    while k < beyond do
+      local middle = math.floor((k + beyond) / 2)
+      if times[middle] < t then k = middle + 1 else beyond = middle end
+    end
+    return k
+  end
+
+  -- list_at returns the list of a key.
+  function list_at(q, key, category, own)
+    local name = own and key .. ' own' or key
+    local list = q.lists[name]
+    if not list then
+      list = {q = q, key = key, category = category, own = own, window = 0, most = own and math.huge or q.conflicts}
+      q.lists[name] = list
+    end
+    return list
+  end
+
+  -- begin_with lets a list begin with what was read of it: ids and times of its places from a
+  -- time on, at most so many.
+  function begin_with(list, from, read, most)
+    local times, ids, n = {}, {}, #read / 2
+    for k = 1, n do ids[k], times[k] = read[2 * k - 1], tonumber(read[2 * k]) end
+    list.times, list.ids, list.first, list.last, list.at = times, ids, 1, n, 0
+    list.from, list.till, list.chunk, list.read = from - 1, n < most and math.huge or times[n], 16, n
+  end
+
+  -- append adds places that were read to a list, behind those that it has, or in direction -1 before
+  -- them.
+  local function append(list, read, direction)
+    local times, ids, excluded = list.times, list.ids, list.q.excluded
+    local n, to = #read, direction > 0 and list.last or list.first
+    for k = direction > 0 and 1 or n - 1, direction > 0 and n or 1, 2 * direction do
+      local message = read[k]
+      if not excluded[message] and (not list.own or list.q.is_its_own(message)) then
+        to = to + direction
+        times[to], ids[to] = tonumber(read[k + 1]), message
+      end
+    end
+    if direction > 0 then list.last = to else list.first = to end
+    list.q.spent = list.q.spent + 2 * n + 8
+  end
+
+  -- begin_at lets a list begin at t.
+  local function begin_at(list, t)
+    local chunk, rank = list.chunk or 16, redis.call('ZCOUNT', list.key, '-inf', t)
+    local low = math.max(rank - chunk, 0)
+    local read = redis.call('ZRANGE', list.key, low, rank + chunk - 1, 'WITHSCORES')
+    list.times, list.ids, list.first, list.last, list.at = {}, {}, 1, 0, 0
+    append(list, read, 1)
+    list.low, list.high, list.chunk = low, rank + chunk, chunk
+    list.from = low > 0 and tonumber(read[2]) or -math.huge
+    list.till = #read == 2 * (rank + chunk - low) and tonumber(read[#read]) or math.huge
+    list.q.spent = list.q.spent + 8
+    if list.q.put_taken then list.q.put_taken(list, list.from + 1, list.till - 1) end
+  end
+
+  -- read_on reads the next later places of a list, in direction -1 the next earlier ones.
+  local function read_on(list, direction)
+    local q, chunk = list.q, list.chunk
+    if not list.low then -- after begin_with
+      list.low = redis.call('ZCOUNT', list.key, '-inf', list.from)
+      list.high, q.spent = list.low + list.read, q.spent + 8
+    end
+    local low, high = list.high, list.high + chunk
+    if direction < 0 then low, high = math.max(list.low - chunk, 0), list.low end
+    local read = high > low and redis.call('ZRANGE', list.key, low, high - 1, 'WITHSCORES') or {}
+    append(list, read, direction)
+    if direction > 0 then
+      local former = list.till
+      list.high, list.till = high, #read == 2 * chunk and tonumber(read[#read]) or math.huge
+      if q.put_taken then q.put_taken(list, former, list.till - 1) end
+    else
+      local former = list.from
+      list.low, list.from = low, low > 0 and tonumber(read[2]) or -math.huge
+      if q.put_taken then q.put_taken(list, list.from + 1, former) end
+    end
+    list.chunk = math.min(2 * chunk, 512)
+  end
+
+  -- cover makes a list read what matters to t: on each side of t all places within its window,
+  -- or the nearest `most`. It returns the number of the last place that is not later than t.
+  function cover(list, t)
+    if not list.times then begin_at(list, t) end
+    local window, most = list.window, list.most
+    if t >= list.till and t - list.till < window then read_on(list, 1) end
+    if t < list.from and list.from - t < window then read_on(list, -1) end
+    if t >= list.till or t < list.from then begin_at(list, t) end
+    local times, at = list.times, list.at
+    while at < list.last and times[at + 1] <= t do at = at + 1 end
+    while at >= list.first and times[at] > t do at = at - 1 end
+    while list.from > t - window and at - list.first + 1 < most do
+      read_on(list, -1)
+      while at < list.last and times[at + 1] <= t do at = at + 1 end -- what is taken moves the others on
+    end
+    while list.till < t + window and list.last - at < most do read_on(list, 1) end
+    list.at = at
+    return at
+  end
+
+  -- knows reports whether a list has read all places in [from, till), and the numbers of the first
+  -- of them and of the first behind them. It reads all of a list that is the account's own.
+  local function knows(list, from, till)
+    if list.own then
+      if not list.times or from < list.from or from >= list.till then begin_at(list, from) end
+      while list.from >= from do read_on(list, -1) end
+      while list.till < till do read_on(list, 1) end
+    elseif not list.times or list.from >= from or list.till < till then
+      return false
+    end
+    local first = first_from(list.times, list.first, list.last, from)
+    return true, first, first_from(list.times, first, list.last, till)
+  end
+
+  -- count_in returns how many places of a list count in [from, till).
+  function count_in(list, from, till)
+    local known, begun, beyond = knows(list, from, till)
+    if known then return beyond - begun end
+    local q = list.q
+    q.spent = q.spent + 8
+    local count = redis.call('ZCOUNT', list.key, from, till - 1)
+    local without = list.without
+    if not without then -- the times of the excluded places
+      without = {}
+      for message in pairs(q.excluded) do
+        without[#without + 1] = tonumber(redis.call('ZSCORE', list.key, message) or '-1')
+        q.spent = q.spent + 4
+      end
+      table.sort(without)
+      list.without = without
+    end
+    local first = first_from(without, 1, #without, from)
+    count = count - first_from(without, first, #without, till) + first
+    return q.taken_in and count + q.taken_in(list, from, till) or count
+  end
+
+  -- first_in returns ids and times of the first places of a list in [from, till), at most
+  -- as many as a refusal shows.
+  function first_in(list, from, till)
+    local found, n, read, most = {}, 0, 0, list.q.conflicts
+    local known, first, beyond = knows(list, from, till)
+    if known then
+      for k = first, math.min(beyond, first + most) - 1 do
+        found[n + 1], found[n + 2] = list.ids[k], list.times[k]
+        n = n + 2
+      end
+      return found
+    end
+    repeat -- usually once: few are excluded
+      local page = redis.call('ZRANGE', list.key, from, till - 1, 'BYSCORE', 'LIMIT', read, most, 'WITHSCORES')
+      for k = 1, #page, 2 do
+        if n < 2 * most and not list.q.excluded[page[k]] then
+          found[n + 1], found[n + 2] = page[k], tonumber(page[k + 1])
+          n = n + 2
+        end
+      end
+      read = read + most
+    until n == 2 * most or #page < 2 * most
+    return found
+  end
+end

@@ -1,0 +1,17 @@
+-- question: what a script asks the judge. The functions of the judge get all they know from it.
+--
+--   timeline                  key of the user's timeline
+--   now, reach                Unix ms, and ms after now
+--   during_from, during_till  the times that the rules are for, Unix ms
+--   most_places, since        bound of places in a day of UTC, nil for none, and from when on they count
+--   share_places, share_percent  what the account of the message may have of them, and of each rule; nil for all
+--   excluded                  ids, as keys: their places do not count
+--   lists                     what was read, by key, see judge/places.lua
+--   conflicts                 how many conflicts of a rule a refusal shows
+--   spent, work               steps taken so far, about 0.25 us each, and after how many a search stops
+--
+-- Other fragments add is_its_own and own_reach (judge/whose.lua), quiet_in and past_quiet
+-- (judge/quiet.lua), and takes, put_taken and taken_in (judge/taken.lua).
+local q = {timeline = timeline, now = now, reach = reach, during_from = during_from, during_till = during_till,
+  most_places = most_places, since = bounded_since, share_places = share_places, share_percent = share_percent,
+  excluded = {}, lists = {}, conflicts = 10, spent = 0, work = 7000}

@@ -1,0 +1,79 @@
+-- quiet: times at which nothing is to be sent.
+--
+--   quiet  "" for none; else the offsets of their time zone, see judge/zone.lua, "|",
+--          begin and end of each quiet stretch of the week, in ms of the local week, which
+--          begins on Monday, "|", and begin and end of each stretch of dates, in local ms
+--          since 1970; all ascending. Stretches of a kind do not touch:
+--          "|0 28800000 79200000 86400000|1829779200000 1829865600000". For the rules of
+--          all categories, a part "name|week|dates" follows after ";" for each category
+--          with quiet times of its own.
+--
+-- A moment is quiet if local clocks then show a quiet time. A time that they skip does
+-- not occur; one that they show twice is quiet twice.
+--@include judge/zone
+if quiet ~= '' then
+  local known, zone, of_zone = {}, nil, clocks_of_zone()
+
+  local function stretches_in(words)
+    local found = {from = {}, till = {}}
+    for from, till in string.gmatch(words, '(%S+) (%S+)') do
+      found.from[#found.from + 1], found.till[#found.till + 1] = tonumber(from), tonumber(till)
+    end
+    return found
+  end
+
+  -- quiet_in returns the quiet times of the rules for a category, nil for none; false if
+  -- there are none.
+  function q.quiet_in(category)
+    local name = category or ''
+    if known[name] ~= nil then return known[name] end
+    local offsets_of_zone, week, dates, others = string.match(quiet, '^([^|]*)|([^|;]*)|([^|;]*)(.*)$')
+    for other, own_week, own_dates in string.gmatch(others, ';([^|]*)|([^|;]*)|([^|;]*)') do
+      if other == name then week, dates = own_week, own_dates end
+    end
+    zone = zone or of_zone.zone_of(offsets_of_zone)
+    local times = {week = stretches_in(week), dates = stretches_in(dates)}
+    times.always = times.week.from[1] == 0 and times.week.till[1] == WEEK
+    known[name] = (#times.week.from > 0 or #times.dates.from > 0) and times
+    return known[name]
+  end
+
+  -- stretch_around returns begin and end of the stretch that a local time is in; nil for
+  -- none.
+  local function stretch_around(found, l)
+    local k, beyond = 1, #found.till + 1 -- the first that ends after l is in k to beyond
+    while k < beyond do
+      local middle = math.floor((k + beyond) / 2)
+      if found.till[middle] <= l then k = middle + 1 else beyond = middle end
+    end
+    if found.from[k] and found.from[k] <= l then return found.from[k], found.till[k] end
+  end
+
+  -- past_quiet returns the first moment from t on that is not quiet, upwards in
+  -- direction 1, downwards in -1; false if t itself is not quiet. If all times are quiet,
+  -- that is infinite.
+  function q.past_quiet(times, direction, t)
+    if not times then return false end
+    if times.always then return direction * math.huge end
+    local hopped = false
+    while true do
+      local s = of_zone.stretch_at(zone, t)
+      local l = t + zone.offset[s]
+      local monday = l - (l - MONDAY) % WEEK
+      local from, till = stretch_around(times.week, l - monday)
+      if from then
+        from, till = monday + from, monday + till
+      else
+        from, till = stretch_around(times.dates, l)
+      end
+      if not from then return hopped end
+      -- To the end of this stretch, or to a clock change before it.
+      if direction > 0 then
+        t = math.min(t + till - l, zone.from[s + 1] or math.huge)
+      else
+        t = math.max(t + from - l, zone.from[s]) - 1
+      end
+      hopped = t
+    end
+  end
+end
