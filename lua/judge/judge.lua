@@ -94,13 +94,13 @@ do -- the embedded store bounds the locals of a script
       local at, times = cover(list, t), list.times
       if direction > 0 then
         local beyond = first_from(times, at + 1, math.min(list.last, at + limit), t + window)
-        for last = beyond - 1, math.max(at, list.first + limit - 1), -1 do
+        for last = beyond - 1, math.max(at, limit), -1 do
           from, q.spent = times[last - limit + 1], q.spent + 1
           if from <= t - window then return nil end
           if times[last] - from < window then return from + window end
         end
       else
-        local earliest = first_from(times, math.max(list.first, at - limit + 1), at, t - window + 1)
+        local earliest = first_from(times, math.max(1, at - limit + 1), at, t - window + 1)
         for first = earliest, math.min(at + 1, list.last - limit + 1) do
           till, q.spent = times[first + limit - 1], q.spent + 1
           if till >= t + window then return nil end

@@ -12,9 +12,8 @@
 --   own             true if only the places of the account count that has a share
 --   window, most    the largest window of its sliding rules, ms; how many places on each
 --                   side of a time matter to them
---   times, ids      places that it has read, ascending, numbered from first to last; first
---                   falls when earlier ones are read. With times that are taken, see
---                   judge/taken.lua, the ids are of other places
+--   times, ids      places that it has read, ascending, numbered from 1 to last. With times
+--                   that are taken, see judge/taken.lua, the ids are of other places
 --   from, till      it has read all places between these times, and maybe some at them
 --   low, high       the ranks of what it has read: from low on, before high
 --   at              the number of the last that is not later than the time last asked for
@@ -49,24 +48,22 @@ do -- the embedded store bounds the locals of a script
   function begin_with(list, from, read, most)
     local times, ids, n = {}, {}, #read / 2
     for k = 1, n do ids[k], times[k] = read[2 * k - 1], tonumber(read[2 * k]) end
-    list.times, list.ids, list.first, list.last, list.at = times, ids, 1, n, 0
+    list.times, list.ids, list.last, list.at = times, ids, n, 0
     list.from, list.till, list.chunk, list.read = from - 1, n < most and math.huge or times[n], 16, n
   end
 
-  -- append adds places that were read to a list, behind those that it has, or in direction -1 before
-  -- them.
-  local function append(list, read, direction)
-    local times, ids, excluded = list.times, list.ids, list.q.excluded
-    local n, to = #read, direction > 0 and list.last or list.first
-    for k = direction > 0 and 1 or n - 1, direction > 0 and n or 1, 2 * direction do
-      local message = read[k]
-      if not excluded[message] and (not list.own or list.q.is_its_own(message)) then
-        to = to + direction
-        times[to], ids[to] = tonumber(read[k + 1]), message
+  -- counted_in returns ids and times of what was read, without places that do not count, and how
+  -- many they are.
+  local function counted_in(list, read)
+    local times, ids, n, excluded = {}, {}, 0, list.q.excluded
+    for k = 1, #read, 2 do
+      if not excluded[read[k]] and (not list.own or list.q.is_its_own(read[k])) then
+        n = n + 1
+        times[n], ids[n] = tonumber(read[k + 1]), read[k]
       end
     end
-    if direction > 0 then list.last = to else list.first = to end
-    list.q.spent = list.q.spent + 2 * n + 8
+    list.q.spent = list.q.spent + 2 * #read + 8
+    return times, ids, n
   end
 
   -- begin_at lets a list begin at t.
@@ -74,8 +71,8 @@ do -- the embedded store bounds the locals of a script
     local chunk, rank = list.chunk or 16, redis.call('ZCOUNT', list.key, '-inf', t)
     local low = math.max(rank - chunk, 0)
     local read = redis.call('ZRANGE', list.key, low, rank + chunk - 1, 'WITHSCORES')
-    list.times, list.ids, list.first, list.last, list.at = {}, {}, 1, 0, 0
-    append(list, read, 1)
+    list.times, list.ids, list.last = counted_in(list, read)
+    list.at = 0
     list.low, list.high, list.chunk = low, rank + chunk, chunk
     list.from = low > 0 and tonumber(read[2]) or -math.huge
     list.till = #read == 2 * (rank + chunk - low) and tonumber(read[#read]) or math.huge
@@ -93,12 +90,17 @@ do -- the embedded store bounds the locals of a script
     local low, high = list.high, list.high + chunk
     if direction < 0 then low, high = math.max(list.low - chunk, 0), list.low end
     local read = high > low and redis.call('ZRANGE', list.key, low, high - 1, 'WITHSCORES') or {}
-    append(list, read, direction)
+    local times, ids, n = counted_in(list, read)
     if direction > 0 then
+      for k = 1, n do list.times[list.last + k], list.ids[list.last + k] = times[k], ids[k] end
+      list.last = list.last + n
       local former = list.till
       list.high, list.till = high, #read == 2 * chunk and tonumber(read[#read]) or math.huge
       if q.put_taken then q.put_taken(list, former, list.till - 1) end
     else
+      for k = 1, list.last do times[n + k], ids[n + k] = list.times[k], list.ids[k] end
+      list.times, list.ids, list.last, list.at = times, ids, n + list.last, n + list.at
+      q.spent = q.spent + list.last / 8
       local former = list.from
       list.low, list.from = low, low > 0 and tonumber(read[2]) or -math.huge
       if q.put_taken then q.put_taken(list, list.from + 1, former) end
@@ -114,16 +116,19 @@ do -- the embedded store bounds the locals of a script
     if t >= list.till and t - list.till < window then read_on(list, 1) end
     if t < list.from and list.from - t < window then read_on(list, -1) end
     if t >= list.till or t < list.from then begin_at(list, t) end
-    local times, at = list.times, list.at
-    while at < list.last and times[at + 1] <= t do at = at + 1 end
-    while at >= list.first and times[at] > t do at = at - 1 end
-    while list.from > t - window and at - list.first + 1 < most do
-      read_on(list, -1)
-      while at < list.last and times[at + 1] <= t do at = at + 1 end -- what is taken moves the others on
+    while true do
+      local times, at = list.times, list.at
+      while at < list.last and times[at + 1] <= t do at = at + 1 end
+      while at > 0 and times[at] > t do at = at - 1 end
+      list.at = at
+      if list.from > t - window and at < most then
+        read_on(list, -1)
+      elseif list.till < t + window and list.last - at < most then
+        read_on(list, 1)
+      else
+        return at
+      end
     end
-    while list.till < t + window and list.last - at < most do read_on(list, 1) end
-    list.at = at
-    return at
   end
 
   -- knows reports whether a list has read all places in [from, till), and the numbers of the first
@@ -136,7 +141,7 @@ do -- the embedded store bounds the locals of a script
     elseif not list.times or list.from >= from or list.till < till then
       return false
     end
-    local first = first_from(list.times, list.first, list.last, from)
+    local first = first_from(list.times, 1, list.last, from)
     return true, first, first_from(list.times, first, list.last, till)
   end
 

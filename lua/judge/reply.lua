@@ -21,7 +21,7 @@
 local function crowd(list, limit, window, t)
   local q = list.q
   local at, times, from, till = cover(list, t), list.times, t - window + 1, t + window
-  local i = first_from(times, math.max(list.first, at - limit + 1), at, from)
+  local i = first_from(times, math.max(1, at - limit + 1), at, from)
   local j = first_from(times, at + 1, math.min(list.last, at + limit), till) - 1
   q.spent = q.spent + 8 + (j - i) / 8
   if j - i + 1 < limit then return 0 end

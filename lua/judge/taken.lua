@@ -1,46 +1,45 @@
 -- taken: times that a search has given away count as places for the next search.
 q.takes = 0
-local taken = {} -- each with the category of its message, nil or false for none
+local taken, taken_of = {}, {} -- ascending: all, and those of each category
 
--- put adds a time that is taken to the times of a list; no message has it.
-local function put(list, time)
-  local times = list.times
-  local at = first_from(times, list.first, list.last, time + 1)
+-- taken_by returns the times that a list counts.
+local function taken_by(list) return list.category and (taken_of[list.category] or {}) or taken end
+
+-- put adds a time to ascending times, so many.
+local function put(times, count, time) table.insert(times, first_from(times, 1, count, time + 1), time) end
+
+local function put_into(list, time)
+  put(list.times, list.last, time)
   list.last = list.last + 1
-  if list.first == 1 then
-    table.insert(times, at, time)
-  else
-    for k = list.last, at + 1, -1 do times[k] = times[k - 1] end
-    times[at] = time
-  end
 end
 
--- is_of reports whether a list counts messages of a category, nil or false for none.
-local function is_of(list, category) return not list.category or list.category == category end
-
--- take counts a time as the place of a message of a category.
+-- take counts a time as the place of a message of a category, nil or false for none.
 local function take(time, category)
   q.takes = q.takes + 1
-  taken[q.takes] = {time = time, category = category}
+  put(taken, #taken, time)
+  if category then
+    taken_of[category] = taken_of[category] or {}
+    put(taken_of[category], #taken_of[category], time)
+  end
   for _, list in pairs(q.lists) do
-    if list.times and time > list.from and time < list.till and is_of(list, category) then put(list, time) end
+    local counts = not list.category or list.category == category
+    if counts and list.times and time > list.from and time < list.till then put_into(list, time) end
   end
 end
 
 -- put_taken adds the taken times from the one to the other to what a list has read.
 function q.put_taken(list, from, till)
-  for k = 1, q.takes do
-    local one = taken[k]
-    if one.time >= from and one.time <= till and is_of(list, one.category) then put(list, one.time) end
+  local times = taken_by(list)
+  local k = first_from(times, 1, #times, from)
+  while times[k] and times[k] <= till do
+    put_into(list, times[k])
+    k = k + 1
   end
 end
 
 -- taken_in returns how many taken times of a list are in [from, till).
 function q.taken_in(list, from, till)
-  local count = 0
-  for k = 1, q.takes do
-    local one = taken[k]
-    if one.time >= from and one.time < till and is_of(list, one.category) then count = count + 1 end
-  end
-  return count
+  local times = taken_by(list)
+  local first = first_from(times, 1, #times, from)
+  return first_from(times, first, #times, till) - first
 end

@@ -90,7 +90,8 @@ end
 -- Most users have fewer in all. Where an alert may be due, the place is taken below.
 local near = as_before and call('ZRANGE', timeline, ARGV[12], '+inf', 'BYSCORE', 'LIMIT', '0', FEW, 'WITHSCORES')
 local neighbours, bound, free = 0, share_places or most_places, near and true
-if near and bound and call('ZCARD', timeline) >= bound then
+local all = near and call('ZCARD', timeline)
+if near and bound and all >= bound then
   local day = asked - asked % 86400000
   free = call('ZCOUNT', timeline, math.max(day, bounded_since), day + 86399999) < bound
 end
@@ -138,7 +139,9 @@ for _ = 1, 2 do -- a second time if its id has a place
 --@include judge/reply
     local rules = rules_of(rule_words, scope_words)
     if near then
-      if #near < 2 * FEW then begin_with(list_at(q, timeline), ARGV[12], near, FEW) end
+      local list = list_at(q, timeline)
+      list.card = all
+      if #near < 2 * FEW then begin_with(list, 2 * all == #near and -math.huge or ARGV[12], near, FEW) end
       local broken, has_place = violations(q, rules, asked), call('ZSCORE', timeline, id)
       free = broken.free and not has_place
       if not broken.free and not has_place and (ARGV[15] == '' or ARGV[15] == '-') then
