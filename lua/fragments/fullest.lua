@@ -7,7 +7,7 @@
 -- it reads no place, and counts few stretches, unless all windows are about equally full.
 local place_after, fullest
 do
-  local SIMPLY, COMMAND = 256, 8 -- places that are just read; steps of a command, see near
+  local SIMPLY, COMMAND = 256, 8 -- places that are just read; steps of a command, see judge/question.lua
   local LONGEST = 1024 -- places in a stretch
 
   -- fullest_read returns the same as fullest for few places, by their times.

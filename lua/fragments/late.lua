@@ -21,7 +21,7 @@
 local class_of, late_ones, judge, in_the_way
 do -- the embedded store bounds the locals of a script
   local MOST, LOOKED = 80, 1000 -- messages placed, records looked at, in one call
-  local LOOK = 10 -- steps of a look at a record, see near
+  local LOOK = 10 -- steps of a look at a record, see judge/question.lua
   q.work = 13000 -- more than in other scripts: a claim places a whole backlog
 
   local classes = {}

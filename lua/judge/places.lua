@@ -17,21 +17,15 @@
 --   from, till      it has read all places between these times, and maybe some at them
 --   low, high       the ranks of what it has read: from low on, before high
 --   at              the number of the last that is not later than the time last asked for
+--   chunk           how many it reads next
+--   card            how many places are under the key, if it is known
+--   without         times of its excluded places, ascending, once they matter
+--   read            how many places begin_with was given
 --
 -- Nothing is written while a script judges, so ranks stay.
-local list_at, begin_with, first_from, cover, count_in, first_in
+--@include judge/ascending
+local list_at, begin_with, cover, count_in, first_in
 do -- the embedded store bounds the locals of a script
-  -- first_from returns the number of the first of some ascending times, from the k-th to the
-  -- last, that is not before t; last + 1 for none.
-  function first_from(times, k, last, t)
-    local beyond = last + 1
-    while k < beyond do
-      local middle = math.floor((k + beyond) / 2)
-      if times[middle] < t then k = middle + 1 else beyond = middle end
-    end
-    return k
-  end
-
   -- list_at returns the list of a key.
   function list_at(q, key, category, own)
     local name = own and key .. ' own' or key

@@ -92,7 +92,7 @@
 -- Cost     On time, O(log n) in the user's reservations and the partition's watch
 --          list; at a later place also O(k) in the older messages that wait, at most
 --          1,000. Late, also O(k) in those since the late mark and from now until the
---          last time given: at most LOOKED records and WORK steps of all searches.
+--          last time given: at most LOOKED records and q.work steps of all searches.
 
 if #KEYS ~= 8 and #KEYS ~= 9 or #ARGV ~= 26 then
   return redis.error_reply('ERR message/claim.lua: wrong number of keys or arguments')

@@ -30,7 +30,7 @@
 --          {SEARCH_ON, now, where to continue}
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua
 -- Cost     O(log n + m) in the user's n reservations, m of them from now until the
---          time found, at most WORK steps a call (judge/judge.lua).
+--          time found, at most q.work steps a call (judge/question.lua).
 
 if #KEYS ~= 5 or #ARGV ~= 18 then
   return redis.error_reply('ERR message/revive.lua: wrong number of keys or arguments')

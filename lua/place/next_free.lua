@@ -15,7 +15,7 @@
 --          requested, with 0, if there are no more; with a time, if the work of this
 --          call was used up. Or {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     O(m) in the reservations between the moment and the last time found,
---          at most WORK steps (judge/judge.lua).
+--          at most q.work steps (judge/question.lua).
 
 if #KEYS ~= 2 or #ARGV ~= 14 then
   return redis.error_reply('ERR place/next_free.lua: wrong number of keys or arguments')

@@ -44,7 +44,7 @@
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     O(log n + l) in the user's n reservations and the limits l of the rules. A
 --          refusal also searches for free times before and after: O(m) in the
---          reservations between, at most WORK steps a call (judge/judge.lua). A
+--          reservations between, at most q.work steps a call (judge/question.lua). A
 --          rule of a category costs what it would if there were no others.
 
 if #KEYS == 2 and #ARGV ~= 18 or #KEYS ~= 2 and (#KEYS ~= 9 or #ARGV < 31 or #ARGV % 2 == 0) then
@@ -90,8 +90,8 @@ end
 -- Most users have fewer in all. Where an alert may be due, the place is taken below.
 local near = as_before and call('ZRANGE', timeline, ARGV[12], '+inf', 'BYSCORE', 'LIMIT', '0', FEW, 'WITHSCORES')
 local neighbours, bound, free = 0, share_places or most_places, near and true
-local all = near and call('ZCARD', timeline)
-if near and bound and all >= bound then
+local card = near and call('ZCARD', timeline)
+if near and bound and card >= bound then
   local day = asked - asked % 86400000
   free = call('ZCOUNT', timeline, math.max(day, bounded_since), day + 86399999) < bound
 end
@@ -140,8 +140,8 @@ for _ = 1, 2 do -- a second time if its id has a place
     local rules = rules_of(rule_words, scope_words)
     if near then
       local list = list_at(q, timeline)
-      list.card = all
-      if #near < 2 * FEW then begin_with(list, 2 * all == #near and -math.huge or ARGV[12], near, FEW) end
+      list.card = card
+      if #near < 2 * FEW then begin_with(list, 2 * card == #near and -math.huge or ARGV[12], near, FEW) end
       local broken, has_place = violations(q, rules, asked), call('ZSCORE', timeline, id)
       free = broken.free and not has_place
       if not broken.free and not has_place and (ARGV[15] == '' or ARGV[15] == '-') then

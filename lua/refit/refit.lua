@@ -44,6 +44,7 @@ local timeline = KEYS[1]
 --@include judge/rules
 --@include judge/question
 --@include judge/quiet
+--@include judge/ascending
 --@include settings
 --@include record
 --@include progress
@@ -177,17 +178,6 @@ local function look_ahead(t)
       ahead[last_ahead] = time
     end
   end
-end
-
--- first_from returns the first index from k to last of ascending times whose time is not
--- before t; last + 1 for none.
-local function first_from(times, k, last, t)
-  local beyond = last + 1
-  while k < beyond do
-    local middle = math.floor((k + beyond) / 2)
-    if times[middle] < t then k = middle + 1 else beyond = middle end
-  end
-  return k
 end
 
 -- slides reports whether t breaks a sliding rule: `limit` neighbours lie in a window
