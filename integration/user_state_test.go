@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"crypto/sha1"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,7 +13,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
 // crashStore is what the store has of some users.
@@ -31,6 +34,7 @@ func newCrashStore(t *testing.T, client redis.UniversalClient, prefix string) cr
 // userState is a user's part of the store at one moment.
 type userState struct {
 	user    string
+	ids     []string                     // that its messages may have
 	now     time.Time                    // by the store's clock
 	records map[string]map[string]string // by id
 	places  map[string]int64             // send times by id, Unix ms
@@ -82,7 +86,7 @@ func (s crashStore) state(t *testing.T, user string, names []string) userState {
 		maps.Copy(watched, scoresOf(list.Val()))
 	}
 	u := userState{
-		user: user, indexed: indexedOf(user, ids), campaigns: indexedOf(user, campaigns), now: now, records: make(map[string]map[string]string),
+		user: user, ids: names, indexed: indexedOf(user, ids), campaigns: indexedOf(user, campaigns), now: now, records: make(map[string]map[string]string),
 		places: scoresOf(places.Val()), watched: watched, dead: scoresOf(dead.Val()),
 	}
 	for i, id := range names {
@@ -141,6 +145,16 @@ func (u userState) number(t *testing.T, id, field string) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
 	require.NoError(t, err, "%s/%s: %s", u.user, id, field)
 	return n
+}
+
+// isFormerPlace reports whether a place is kept for one of the user's messages that may have arrived
+// there, as lua/fragments/former_place.lua names it. It needs no record.
+func (u userState) isFormerPlace(name string) bool {
+	at := u.places[name]
+	return at <= u.now.UnixMilli() && slices.ContainsFunc(u.ids, func(id string) bool {
+		digest := fmt.Sprintf("%x", sha1.Sum(fmt.Appendf(nil, "%s/%d", id, at))) //nolint:names // an id, not a signature
+		return name == "purged-"+digest[:20]
+	})
 }
 
 // faults lists what must never be there, after any crash: a place without a message, a
@@ -207,7 +221,7 @@ func (u userState) faults(t *testing.T) []string {
 		}
 	}
 	for id := range u.places {
-		if u.records[id] == nil {
+		if u.records[id] == nil && !u.isFormerPlace(id) {
 			fault(id, "has a place and no record")
 		}
 	}
@@ -221,4 +235,33 @@ func (u userState) faults(t *testing.T) []string {
 		fault("", "%d watch entries of nothing: %v", own-watched, u.watched)
 	}
 	return found
+}
+
+// A place that is kept for a message that may have arrived is no fault, and any other without a
+// record is one.
+func TestFormerPlacesAreKnown(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "2/10m")
+	s.Submit("doubt", "11:00", "d1", "text")
+	s.Until("11:00")
+	require.Equal(t, messages.Send, s.Claim("doubt", "d1", "n1").Verdict)
+	s.Settle("doubt", "d1", "n1", messages.Settlement{
+		Outcome: messages.Retried, Reason: "timeout", Retry: messages.Retry{Generation: "again", At: story.At("11:05"), Uncertain: true},
+	})
+	s.Until("11:01")
+	require.True(t, s.Release("doubt").Allowed)
+
+	store := crashStore{s.Client, story.KeysOf(s.Options)}
+	state := func(ids ...string) userState {
+		u := store.state(t, "alice", ids)
+		u.now = s.Now
+		return u
+	}
+	require.Len(t, state("doubt").places, 1)
+	require.Empty(t, state("doubt").faults(t))
+	require.Len(t, state().faults(t), 2, "of an id that nobody gave, which is in the index")
+	for name := range state("doubt").places {
+		require.NoError(t, s.Client.ZIncrBy(t.Context(), story.KeysOf(s.Options).Timeline("alice"), 1, name).Err())
+	}
+	require.Len(t, state("doubt").faults(t), 1, "at another time")
 }

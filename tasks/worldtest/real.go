@@ -56,10 +56,11 @@ func (s *Story) NoteAway(a Away) {
 	s.spans = append(s.spans, a)
 }
 
-// promisedAtTheEnd is the last time that a message was promised for, and since when.
+// promisedAtTheEnd is the last time that a message was promised for, and since when. An edit of the
+// content leaves the task in the queue, so it promises nothing again.
 func (k *known) promisedAtTheEnd() (promised, since time.Time) {
 	for _, a := range k.asked {
-		if a.Ended.After(since) {
+		if a.Do != Edit && a.Ended.After(since) {
 			since = a.Ended
 		}
 	}
