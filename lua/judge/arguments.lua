@@ -20,13 +20,13 @@
 --   ARGV[7]  quiet hours, see judge/quiet.lua
 --   ARGV[8]  alerts, see fragments/user_alert.lua
 --   ARGV[9]  the user's settings that Go used, see fragments/settings.lua
-local rules_until = tonumber(string.match(ARGV[1], '^!(%d+)$') or '')
+local rules_until = string.byte(ARGV[1]) == 33 and tonumber(string.sub(ARGV[1], 2)) or nil -- "!"
 local ahead_ms, places_word, since_ms, share_words = string.match(ARGV[3], '^(%d+) ?(%d*) ?(%d*) ?(.*)$')
 local keep, reach, most_places = tonumber(ARGV[2]), tonumber(ahead_ms), tonumber(places_word)
 local bounded_since = now - (tonumber(since_ms) or 0)
 local share_word, share_account, percent_word = string.match(share_words, '^(%d+) (%S+) ?(%d*)$')
 local share_places, share_percent = tonumber(share_word or ''), tonumber(percent_word or '')
-local during = string.match(ARGV[5], '|(.*)$')
+local during = ARGV[5] ~= '' and string.match(ARGV[5], '|(.*)$')
 local offsets = during and string.match(ARGV[5], '^[^|]*') or ARGV[5]
 local during_from, during_till = -math.huge, math.huge
 if during then

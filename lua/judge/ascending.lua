@@ -4,9 +4,11 @@
 -- last, that is not before t; last + 1 for none.
 local function first_from(times, k, last, t)
   local beyond = last + 1
-  while k < beyond do
-    local middle = math.floor((k + beyond) / 2)
+  while beyond - k > 3 do
+    local middle = (k + beyond) / 2
+    middle = middle - middle % 1
     if times[middle] < t then k = middle + 1 else beyond = middle end
   end
+  while k < beyond and times[k] < t do k = k + 1 end
   return k
 end

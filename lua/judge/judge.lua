@@ -15,7 +15,8 @@ local judging, in_period, full, next_free
 do -- the embedded store bounds the locals of a script
   -- judging completes rules, see judge/rules.lua, with the question q and what they count:
   -- lists, of each rule; periods, of a natural rule the last one and how many are in it; quiet, the quiet
-  -- times; first and last, the numbers of what forbids: 0 for quiet times, then the rules, then the day.
+  -- times; tried, the numbers of what may forbid a time: 0 for quiet times, then the rules, then count + 1
+  -- for the day. A list with fewer places than the limit in all breaks no rule.
   --
   -- If an account has a share of the rules, it first adds a rule for each of them, which counts only
   -- what is the account's.
@@ -33,19 +34,26 @@ do -- the embedded store bounds the locals of a script
       end
     end
     if percent then count = 2 * count end
-    for r = 1, count do
-      local list, window = lists[r], windows[r]
-      if window > list.window then list.window = window end
-      if window > 0 and limits[r] > list.most then list.most = limits[r] end
-    end
-    rules.q, rules.count, rules.lists, rules.periods = q, count, lists, {}
+    rules.q, rules.count, rules.lists = q, count, lists
     rules.quiet = q.quiet_in and not rules.exempt and q.quiet_in(rules.category)
-    rules.first, rules.last = rules.quiet and 0 or 1, q.most_places and count + 1 or count
+    local tried, n = {rules.quiet and 0 or nil}, rules.quiet and 1 or 0
+    for r = 1, count do
+      local list, limit, window = lists[r], limits[r], windows[r]
+      if q.takes or not list.card or list.card >= limit then
+        n = n + 1
+        tried[n] = r
+        if window > list.window then list.window = window end
+        if window > 0 and limit > list.most then list.most = limit end
+      end
+    end
+    if q.most_places then tried[n + 1] = count + 1 end
+    rules.tried = tried
   end
 
   -- in_period returns begin and end of the natural period of a rule that t is in, and how many of
   -- its places count.
   function in_period(rules, r, t)
+    rules.periods = rules.periods or {}
     local known, q = rules.periods[r], rules.q
     if not known or t < known.from or t >= known.till or known.takes ~= q.takes then
       local from, till = clocks_of_zone().period(-rules.windows[r], t)
@@ -74,40 +82,47 @@ do -- the embedded store bounds the locals of a script
     return own or count >= q.most_places, own
   end
 
+  -- beyond_groups returns the first time from t on, in a direction, that a sliding rule allows; nil
+  -- if it allows t. On a side, a group of the nearest `limit` forbids enough to get on.
+  local function beyond_groups(list, limit, window, t, direction)
+    local at, times, last, q = cover(list, t), list.times, list.last - limit + 1, list.q
+    if last < 1 then return nil end
+    local lowest, highest = at < limit and 1 or at - limit + 1, at < last and at + 1 or last -- groups begin there
+    if direction > 0 then
+      if times[highest + limit - 1] >= t + window then
+        highest = first_from(times, at + 1, highest + limit - 2, t + window) - limit
+      end
+      for k = highest, lowest, -1 do
+        local from = times[k]
+        q.spent = q.spent + 1
+        if from <= t - window then return nil end
+        if times[k + limit - 1] - from < window then return from + window end
+      end
+    else
+      if times[lowest] <= t - window then lowest = first_from(times, lowest + 1, at, t - window + 1) end
+      for k = lowest, highest do
+        local till = times[k + limit - 1]
+        q.spent = q.spent + 1
+        if till >= t + window then return nil end
+        if till - times[k] < window then return till - window end
+      end
+    end
+  end
+
   -- forbids returns the first time from t on, in a direction, that number r allows; nil if it allows t.
   local function forbids(rules, r, t, direction)
     local q, window = rules.q, rules.windows[r]
-    local from, till
     q.spent = q.spent + 4
-    if r == 0 then
-      return q.past_quiet(rules.quiet, direction, t) or nil
-    elseif r > rules.count then
-      if not full(rules, t) then return nil end
-      from, till = t - t % DAY, t - t % DAY + DAY
-    elseif window < 0 then
+    if window and window > 0 then return beyond_groups(rules.lists[r], rules.limits[r], window, t, direction) end
+    if r == 0 then return q.past_quiet(rules.quiet, direction, t) or nil end
+    local from, till
+    if window then
       local count
       from, till, count = in_period(rules, r, t)
       if count < rules.limits[r] then return nil end
-    else -- what the groups of places around t forbid
-      local list, limit = rules.lists[r], rules.limits[r]
-      -- On a side, a group of the nearest `limit` forbids enough to get on.
-      local at, times = cover(list, t), list.times
-      if direction > 0 then
-        local beyond = first_from(times, at + 1, math.min(list.last, at + limit), t + window)
-        for last = beyond - 1, math.max(at, limit), -1 do
-          from, q.spent = times[last - limit + 1], q.spent + 1
-          if from <= t - window then return nil end
-          if times[last] - from < window then return from + window end
-        end
-      else
-        local earliest = first_from(times, math.max(1, at - limit + 1), at, t - window + 1)
-        for first = earliest, math.min(at + 1, list.last - limit + 1) do
-          till, q.spent = times[first + limit - 1], q.spent + 1
-          if till >= t + window then return nil end
-          if till - times[first] < window then return till - window end
-        end
-      end
-      return nil
+    else
+      if not full(rules, t) then return nil end
+      from, till = t - t % DAY, t - t % DAY + DAY
     end
     return direction > 0 and till or from - 1
   end
@@ -119,16 +134,17 @@ do -- the embedded store bounds the locals of a script
   function next_free(q, rules, from, direction, last)
     judging(q, rules)
     local beyond = direction > 0 and q.during_till or q.during_from - 1 -- where other rules apply
-    local t, r, held, in_the_way = from, rules.first, rules.first, nil
-    while direction * (last - t) >= 0 and direction * (beyond - t) > 0 do
-      if held > rules.last then return t, nil, in_the_way end
+    local bound = math.min(direction * last, direction * beyond - 1)
+    local tried = rules.tried
+    local t, k, allow, all, in_the_way = from, 1, 0, #tried, nil
+    while direction * t <= bound do
+      if allow == all then return t, nil, in_the_way end
       if q.spent > q.work and t ~= from then return nil, t, in_the_way end -- never at its start: it would not end
-      local till = forbids(rules, r, t, direction)
+      local till = forbids(rules, tried[k], t, direction)
       if till then
-        t, held, in_the_way = till, rules.first, in_the_way or r
+        t, allow, in_the_way = till, 0, in_the_way or tried[k]
       else
-        held = held + 1
-        r = r < rules.last and r + 1 or rules.first
+        allow, k = allow + 1, k < all and k + 1 or 1
       end
     end
     if direction * (beyond - t) <= 0 and direction * (last - beyond) >= 0 then return nil, beyond, in_the_way end

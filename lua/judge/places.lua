@@ -24,14 +24,15 @@
 --
 -- Nothing is written while a script judges, so ranks stay.
 --@include judge/ascending
-local list_at, begin_with, cover, count_in, first_in
+local list_at, begin_with, cover, count_in, add_conflicts
 do -- the embedded store bounds the locals of a script
   -- list_at returns the list of a key.
   function list_at(q, key, category, own)
     local name = own and key .. ' own' or key
     local list = q.lists[name]
     if not list then
-      list = {q = q, key = key, category = category, own = own, window = 0, most = own and math.huge or q.conflicts}
+      list = {q = q, key = key, category = category, own = own, window = 0, most = own and math.huge or q.conflicts,
+        times = false, ids = false, last = 0, at = 0, from = 0, till = 0, chunk = false, card = false, read = 0}
       q.lists[name] = list
     end
     return list
@@ -102,22 +103,27 @@ do -- the embedded store bounds the locals of a script
     list.chunk = math.min(2 * chunk, 512)
   end
 
+  -- come_to lets what a list has read reach t.
+  local function come_to(list, t)
+    if list.times and t >= list.till and t - list.till < list.window then read_on(list, 1) end
+    if list.times and t < list.from and list.from - t < list.window then read_on(list, -1) end
+    if not list.times or t >= list.till or t < list.from then begin_at(list, t) end
+  end
+
   -- cover makes a list read what matters to t: on each side of t all places within its window,
   -- or the nearest `most`. It returns the number of the last place that is not later than t.
   function cover(list, t)
-    if not list.times then begin_at(list, t) end
-    local window, most = list.window, list.most
-    if t >= list.till and t - list.till < window then read_on(list, 1) end
-    if t < list.from and list.from - t < window then read_on(list, -1) end
-    if t >= list.till or t < list.from then begin_at(list, t) end
+    if not list.times or t >= list.till or t < list.from then come_to(list, t) end
+    local from, till = t - list.window, t + list.window
     while true do
       local times, at = list.times, list.at
       while at < list.last and times[at + 1] <= t do at = at + 1 end
       while at > 0 and times[at] > t do at = at - 1 end
       list.at = at
-      if list.from > t - window and at < most then
+      if list.from <= from and list.till >= till then return at end -- usually all has been read
+      if list.from > from and at < list.most then
         read_on(list, -1)
-      elseif list.till < t + window and list.last - at < most then
+      elseif list.till < till and list.last - at < list.most then
         read_on(list, 1)
       else
         return at
@@ -161,28 +167,30 @@ do -- the embedded store bounds the locals of a script
     return q.taken_in and count + q.taken_in(list, from, till) or count
   end
 
-  -- first_in returns ids and times of the first places of a list in [from, till), at most
-  -- as many as a refusal shows.
-  function first_in(list, from, till)
-    local found, n, read, most = {}, 0, 0, list.q.conflicts
+  -- add_conflicts appends ids and times of the first places of a list in [from, till) to others, at
+  -- most as many as a refusal shows. It returns how many places count there.
+  function add_conflicts(found, list, from, till)
+    local n, read, most = #found, 0, list.q.conflicts
     local known, first, beyond = knows(list, from, till)
     if known then
-      for k = first, math.min(beyond, first + most) - 1 do
-        found[n + 1], found[n + 2] = list.ids[k], list.times[k]
+      local times, ids = list.times, list.ids
+      for k = first, (beyond - first > most and first + most or beyond) - 1 do
+        found[n + 1], found[n + 2] = ids[k], times[k]
         n = n + 2
       end
-      return found
+      return beyond - first
     end
+    local all = n + 2 * most
     repeat -- usually once: few are excluded
       local page = redis.call('ZRANGE', list.key, from, till - 1, 'BYSCORE', 'LIMIT', read, most, 'WITHSCORES')
       for k = 1, #page, 2 do
-        if n < 2 * most and not list.q.excluded[page[k]] then
+        if n < all and not list.q.excluded[page[k]] then
           found[n + 1], found[n + 2] = page[k], tonumber(page[k + 1])
           n = n + 2
         end
       end
       read = read + most
-    until n == 2 * most or #page < 2 * most
-    return found
+    until n == all or #page < 2 * most
+    return count_in(list, from, till)
   end
 end

@@ -15,26 +15,27 @@
 --   not cover is HOLD_OVER, OUTSIDE_HOLD or CHANGED, see fragments/hold.lua.
 --   SETTINGS_CHANGED has its own form, see fragments/settings.lua.
 --@include judge/judge
--- crowd returns how many conflicts a sliding rule has at t, 0 if it has room, and the stretch
--- that they are in: the places of all groups of `limit` neighbours that fit into a window with
--- t. Such groups overlap or follow each other. On a side with `limit` places or more, all are in one.
+-- crowd returns the stretch in which a sliding rule has the conflicts of t, nil if it has room: that
+-- of the places of all groups of `limit` neighbours that fit into a window with t. Such groups overlap
+-- or follow each other. On a side with `limit` places or more, all are in one.
 local function crowd(list, limit, window, t)
   local q = list.q
   local at, times, from, till = cover(list, t), list.times, t - window + 1, t + window
-  local i = first_from(times, math.max(1, at - limit + 1), at, from)
-  local j = first_from(times, at + 1, math.min(list.last, at + limit), till) - 1
+  if list.last < limit then return nil end
+  local i = first_from(times, at < limit and 1 or at - limit + 1, at, from)
+  local j = first_from(times, at + 1, list.last - at < limit and list.last or at + limit, till) - 1
   q.spent = q.spent + 8 + (j - i) / 8
-  if j - i + 1 < limit then return 0 end
+  if j - i + 1 < limit then return nil end
   if at - i + 1 < limit then
     while i + limit - 1 <= j and times[i + limit - 1] - times[i] >= window do i = i + 1 end
-    if i + limit - 1 > j then return 0 end
+    if i + limit - 1 > j then return nil end
     from = times[i]
   end
   if j - at < limit then
     while times[j] - times[j - limit + 1] >= window do j = j - 1 end
     till = times[j] + 1
   end
-  return count_in(list, from, till), from, till
+  return from, till
 end
 
 -- violations returns the rules that placing t would break, as in the reply. The field quiet
@@ -42,23 +43,28 @@ end
 -- own whether the account has its share of them, and free whether nothing forbids t.
 local function violations(q, rules, t)
   judging(q, rules)
-  local found = {quiet = rules.quiet and q.past_quiet(rules.quiet, 1, t) ~= false}
-  for r = 1, rules.count do
+  local found, broken = {quiet = false, full = false, own = false, free = false}, 0
+  for k = 1, #rules.tried do
+    local r = rules.tried[k]
     local list, limit, window = rules.lists[r], rules.limits[r], rules.windows[r]
-    local total, from, till
-    if window > 0 then
-      total, from, till = crowd(list, limit, window, t)
+    local from, till, count
+    if r == 0 then
+      found.quiet = q.past_quiet(rules.quiet, 1, t) ~= false
+    elseif not window then
+      found.full, found.own = full(rules, t)
+    elseif window > 0 then
+      from, till = crowd(list, limit, window, t)
     else
-      from, till, total = in_period(rules, r, t)
-      if total < limit then total = 0 end
+      from, till, count = in_period(rules, r, t)
+      if count < limit then from = nil end
     end
-    if total > 0 then
-      local natural = window < 0
-      found[#found + 1] = {r, total, natural and from or 0, natural and till or 0, unpack(first_in(list, from, till))}
+    if from then
+      broken = broken + 1
+      found[broken] = {r, 0, window < 0 and from or 0, window < 0 and till or 0}
+      found[broken][2] = add_conflicts(found[broken], list, from, till)
     end
   end
-  if q.most_places then found.full, found.own = full(rules, t) end
-  found.free = #found == 0 and not found.quiet and not found.full
+  found.free = broken == 0 and not found.quiet and not found.full
   return found
 end
 

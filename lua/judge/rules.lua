@@ -32,5 +32,6 @@ local function rules_of(words, scope)
   end
   local overall, category
   if scope ~= '' then overall, category = string.match(scope, '^(%d+) (%S+)$') end
-  return {count = n, limits = limits, windows = windows, overall = tonumber(overall or n), category = category}
+  return {count = n, limits = limits, windows = windows, overall = tonumber(overall or n), category = category,
+    q = false, lists = false, periods = false, quiet = false, tried = false, bounded = false} -- see judge/judge.lua
 end

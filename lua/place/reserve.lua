@@ -123,14 +123,15 @@ if ARGV[17] ~= '' and neighbours + 1 - ARGV[17] >= 0 then near, free = nil, fals
 --@include watch
 --@include found
 --@include trim
-local copies_stay = tonumber(string.match(ARGV[1], '^~(%d+)$') or '')
-
--- stay lets what a dry run writes expire.
-local function stay()
-  for k = 1, #KEYS do
-    if k ~= 2 then call('PEXPIRE', KEYS[k], copies_stay) end
+local stay -- lets what a dry run writes expire; nil without
+if string.byte(ARGV[1]) == 126 then -- "~"
+  function stay()
+    local copies_stay = string.sub(ARGV[1], 2)
+    for k = 1, #KEYS do
+      if k ~= 2 then call('PEXPIRE', KEYS[k], copies_stay) end
+    end
+    if places then call('PEXPIRE', places, copies_stay) end
   end
-  if places then call('PEXPIRE', places, copies_stay) end
 end
 
 for _ = 1, 2 do -- a second time if its id has a place
@@ -221,7 +222,7 @@ for _ = 1, 2 do -- a second time if its id has a place
         if there then replace_record(record, fields) else redis.call('HSET', record, unpack(fields)) end
         if former[3] and ARGV[25] == '' then remove_found(KEYS[8], KEYS[9], string.sub(ARGV[21], #ARGV[27] + 1)) end
       end
-      if copies_stay then stay() end
+      if stay then stay() end
       return {ALLOWED, now, at, requested or 0, shifted and SHIFTED or 0, 0, notice}
     end
   end
@@ -245,7 +246,7 @@ for _ = 1, 2 do -- a second time if its id has a place
       if call('PEXPIREAT', places, ARGV[14], 'GT') == 0 then call('PEXPIREAT', places, ARGV[14], 'NX') end
     end
     if record then call('HSET', record, 'A', now, unpack(ARGV, 26)) end -- last: see above
-    if copies_stay then stay() end
+    if stay then stay() end
     if now % 16 == 0 then -- often enough
       trim(now - keep - 1, timeline)
       if places then trim(now - keep - 1, places) end
