@@ -18,6 +18,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // ndjson is the media type of JSON lines, in a batch and in its answer.
@@ -112,14 +113,28 @@ func (s *server) submitBatch(w http.ResponseWriter, r *http.Request) {
 	submitter := s.charging(r.Context())
 	traced, end := s.tracer.Batch(r.Context())
 	defer end()
-	s.openBatch(w, r).answer(traced, func(ctx context.Context, m message.Message) (message.Outcome, error) {
+	judge := func(ctx context.Context, m message.Message) (message.Outcome, error) {
 		m.WithoutFreeTimes = without
 		o, err := submitter.Submit(ctx, m)
 		if err != nil {
 			return message.Outcome{}, err
 		}
 		return s.concealed(ctx, o)
-	})
+	}
+	many := func(ctx context.Context, ms []message.Message) ([]message.Outcome, error) {
+		for i := range ms {
+			ms[i].WithoutFreeTimes = without
+		}
+		outcomes, err := submitter.SubmitMany(ctx, ms)
+		for i, o := range outcomes {
+			var failed error
+			if outcomes[i], failed = s.concealed(ctx, o); failed != nil {
+				return outcomes[:i], failed
+			}
+		}
+		return outcomes, err
+	}
+	s.openBatch(w, r).answer(traced, judge, many)
 }
 
 // batchQuery reads the parameters of a batch, and checks its headers.
@@ -162,14 +177,19 @@ func (s *server) openBatch(w http.ResponseWriter, r *http.Request) *batch {
 	}
 }
 
-// answer answers each line with what judge says of its message.
-func (b *batch) answer(ctx context.Context, judge bulk.Judge) {
+// answer answers each line with what judge says of its message, or many of some of a user; nil for
+// none.
+func (b *batch) answer(ctx context.Context, judge bulk.Judge, many bulk.JudgeMany) {
 	s := b.server
 	asked := context.WithoutCancel(ctx)
 	ctx, stop := context.WithCancelCause(asked)
 	watched := s.endEarly(ctx, stop, b.answers.hurry)
 	next := func() (bulk.Line, error) { return b.next(ctx) }
-	err := bulk.Run(ctx, next, recovering(judge), b.answers, bulk.Options{Lanes: batchLanes, Window: batchWindow})
+	o := bulk.Options{Lanes: batchLanes, Window: batchWindow, Together: submit.MaxMany}
+	if many != nil {
+		o.Many = recovering(many)
+	}
+	err := bulk.Run(ctx, next, recovering(judge), b.answers, o)
 	if errors.Is(err, context.Canceled) {
 		err = errors.Join(err, context.Cause(ctx))
 	}
@@ -188,14 +208,16 @@ func (b *batch) refuse(err error) {
 
 // recovering returns a judge that runs in goroutines of a batch, so it recovers panics
 // itself.
-func recovering(judge bulk.Judge) bulk.Judge {
-	return func(ctx context.Context, m message.Message) (o message.Outcome, err error) {
+func recovering[Asked, Answer any](
+	judge func(context.Context, Asked) (Answer, error),
+) func(context.Context, Asked) (Answer, error) {
+	return func(ctx context.Context, asked Asked) (answer Answer, err error) {
 		defer func() {
 			if reason := recover(); reason != nil {
-				o, err = message.Outcome{}, fmt.Errorf("panic: %v\n%s", reason, debug.Stack())
+				err = fmt.Errorf("panic: %v\n%s", reason, debug.Stack())
 			}
 		}()
-		return judge(ctx, m)
+		return judge(ctx, asked)
 	}
 }
 

@@ -134,7 +134,7 @@ func (s *server) checkBatch(w http.ResponseWriter, r *http.Request) {
 			return message.Outcome{}, err
 		}
 		return own.concealed(ctx, s, o)
-	}))
+	}), nil)
 }
 
 // endRehearsal removes the copies of a dry run. Those that stay expire.

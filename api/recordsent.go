@@ -38,5 +38,5 @@ func (s *server) recordSent(w http.ResponseWriter, r *http.Request) {
 	}
 	batch := s.openBatch(w, r)
 	batch.lines.check = message.Message.ValidateSent
-	batch.answer(r.Context(), s.submitter.RecordSent)
+	batch.answer(r.Context(), s.submitter.RecordSent, nil)
 }

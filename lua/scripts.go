@@ -14,6 +14,9 @@ import (
 // Check only looks.
 var Reserve = script("place/reserve")
 
+// ReserveMany takes the places of new messages of one user, one after the other.
+var ReserveMany = script("place/reserve_many")
+
 // Check says what Reserve would answer. It writes nothing.
 var Check = script("place/check")
 
@@ -251,7 +254,7 @@ var DeadRetry = script("event/dead_retry")
 // pipeline cannot fall back from EVALSHA to EVAL.
 func All() []*redis.Script {
 	return []*redis.Script{
-		Reserve, Check, Move, Release, RecordSent, NextFree, List, Times, Rehearse, FreeLost,
+		Reserve, ReserveMany, Check, Move, Release, RecordSent, NextFree, List, Times, Rehearse, FreeLost,
 		Claim, Settle, BringNear, HandOver, Renew, Mend, Revive, Edit, Purge, Resume, Forget,
 		Hold, SettleHold, HoldLook, ChangeQuota,
 		AccountFind, AccountChange, AccountRemoveTier,

@@ -22,7 +22,7 @@
 --   without         times of its excluded places, ascending, once they matter
 --   read            how many places begin_with was given
 --
--- Nothing is written while a script judges, so ranks stay.
+-- Nothing is written while a script judges, so ranks stay; but see judge/put_place.lua.
 --@include judge/ascending
 local list_at, begin_with, cover, count_in, add_conflicts
 do -- the embedded store bounds the locals of a script

@@ -227,25 +227,12 @@ for _ = 1, 2 do -- a second time if its id has a place
     end
   end
 
-  if call('ZADD', timeline, 'NX', ARGV[11], id) == 1 then
-    -- Other places, later ones too, may have been taken under rules with other windows. A
-    -- place later than all that the rules look at outlives this one, unless this message expires
-    -- later or no rule judges it. A new timeline has no expiry.
-    local outlived = later and n == 0 and rule_words ~= '' and not (record and ARGV[14] - asked > keep)
-    if not outlived and call('PEXPIREAT', timeline, ARGV[14], 'GT') == 0 and not later then
-      call('PEXPIREAT', timeline, ARGV[14], 'NX')
-    end
-    if record then
-      add_entry(KEYS[4], KEYS[5], asked - ARGV[20], ARGV[19], ARGV[21])
-      local member = string.sub(ARGV[21], #ARGV[27] + 1) -- without the generation
-      if ARGV[24] ~= '' then add_found(KEYS[6], KEYS[7], ARGV[24], member) end
-      if ARGV[25] ~= '' then add_found(KEYS[8], KEYS[9], ARGV[25], member) end
-    end
-    if places then
-      call('ZADD', places, ARGV[11], id)
-      if call('PEXPIREAT', places, ARGV[14], 'GT') == 0 then call('PEXPIREAT', places, ARGV[14], 'NX') end
-    end
-    if record then call('HSET', record, 'A', now, unpack(ARGV, 26)) end -- last: see above
+  -- Other places, later ones too, may have been taken under rules with other windows. A
+  -- place later than all that the rules look at outlives this one, unless this message expires
+  -- later or no rule judges it.
+  local outlived = later and n == 0 and rule_words ~= '' and not (record and ARGV[14] - asked > keep)
+--@include take_place
+  if taken then
     if stay then stay() end
     if now % 16 == 0 then -- often enough
       trim(now - keep - 1, timeline)

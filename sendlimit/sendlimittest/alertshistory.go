@@ -169,8 +169,14 @@ func (a *alerting) submit(t *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(t, "now") == 0 {
 		r.At = time.Time{}
 	}
-	d, err := a.timeline.Reserve(t.Context(), r)
+	decisions, err := a.timeline.ReserveMany(t.Context(), []sendlimit.Request{r}[:rapid.IntRange(0, 1).Draw(t, "many")])
 	require.NoError(t, err)
+	if len(decisions) == 0 {
+		d, err := a.timeline.Reserve(t.Context(), r)
+		require.NoError(t, err)
+		decisions = append(decisions, d)
+	}
+	d := decisions[0]
 	if !d.Allowed {
 		require.Empty(t, d.Notices)
 		return

@@ -39,7 +39,7 @@ func CheckCrowd(t *rapid.T, client redis.UniversalClient, prefix string) {
 		category := rapid.SampledFrom(historyCategories).Draw(t, "category")
 		r := sendlimit.Request{User: user, ID: id, At: at, Category: category, Now: c.now}
 		r.Record = &sendlimit.Record{Generation: "g" + id, Category: category, Fingerprint: id}
-		switch rapid.IntRange(0, 5).Draw(t, "action") {
+		switch rapid.IntRange(0, 7).Draw(t, "action") {
 		case 0:
 			r.Shift = rapid.Bool().Draw(t, "shift")
 			r.WithoutFreeTimes = !r.Shift && rapid.Bool().Draw(t, "without free times")
@@ -52,6 +52,8 @@ func CheckCrowd(t *rapid.T, client redis.UniversalClient, prefix string) {
 			if got.Allowed {
 				c.places = c.places.add(entry{at: cut(got.At), id: id, category: category, uncounted: c.model.common.uncounted[category]})
 			}
+		case 6, 7:
+			c.reserveMany(t, r)
 		case 2, 3:
 			c.move(t, sendlimit.MoveRequest{User: user, At: at, Generation: "g" + id, Now: c.now})
 		case 4:
@@ -131,6 +133,43 @@ func (c *crowd) fill(t *rapid.T) {
 	})
 	require.NoError(t, err)
 	c.model.users[crowdUser] = c.places
+}
+
+// reserveMany asks for places near each other in one call, and for those that it leaves one by one.
+func (c *crowd) reserveMany(t *rapid.T, first sendlimit.Request) {
+	requests := []sendlimit.Request{first}
+	for i := range rapid.IntRange(1, sendlimit.MaxReserveMany-1).Draw(t, "more") {
+		r := first
+		r.ID = fmt.Sprintf("%s-%d", first.ID, rapid.IntRange(i, i+1).Draw(t, "number")) // maybe one of before
+		switch rapid.IntRange(0, 3).Draw(t, "near") {
+		case 0:
+			r.At = c.drawTime(t)
+		case 1:
+			r.At = first.At
+		default:
+			r.At = first.At.Add(time.Duration(rapid.Int64Range(0, int64(c.policy.LargestWindow())).Draw(t, "after")))
+		}
+		r.WithoutFreeTimes = rapid.Bool().Draw(t, "without free times")
+		r.Record = &sendlimit.Record{Generation: fmt.Sprintf("g%s-%d", first.ID, i), Category: r.Category, Fingerprint: r.ID}
+		requests = append(requests, r)
+	}
+	decisions, err := c.timeline.ReserveMany(t.Context(), requests)
+	require.NoError(t, err)
+	for i, r := range requests {
+		if i == len(decisions) {
+			d, err := c.timeline.Reserve(t.Context(), r)
+			require.NoError(t, err)
+			decisions = append(decisions, d)
+		}
+		if held, known := c.model.users[crowdUser].find(r.ID); known {
+			c.requireEqual(t, r, sendlimit.Decision{Allowed: true, Replayed: true, At: moment(held.at), Now: c.now}, decisions[i], nil)
+			continue
+		}
+		c.requireEqual(t, r, c.model.Reserve(r), decisions[i], nil)
+		if decisions[i].Allowed {
+			c.places = c.places.add(entry{at: cut(r.At), id: r.ID, category: r.Category, uncounted: c.model.common.uncounted[r.Category]})
+		}
+	}
 }
 
 // drawTime draws a time among the places or after them, often near one.

@@ -58,6 +58,7 @@ func (m *mailbox) play(t *rapid.T, after func(*mailbox)) {
 	t.Repeat(map[string]func(*rapid.T){
 		"submit":       m.submit,
 		"submit some":  m.submitSome,
+		"submit many":  m.submitMany,
 		"change":       m.change,
 		"claim":        m.claim,
 		"claim ":       m.claim, // three times as often as others
@@ -115,54 +116,91 @@ func traceOf(content string) []byte {
 var historyCampaigns = []string{"", "", "Spring.26", "autumn_2-"} //nolint:globals // a constant table
 
 func (m *mailbox) submitMessage(t *rapid.T, id string, at time.Time) {
-	generation := m.newToken("g")
-	r := sendlimit.Request{User: mailboxUser, ID: id, At: at, Shift: rapid.IntRange(0, 3).Draw(t, "shift") > 0, Now: m.now}
-	content := rapid.SampledFrom(historyContents).Draw(t, "content")
-	campaign := rapid.SampledFrom(historyCampaigns).Draw(t, "campaign")
-	r.Category = rapid.SampledFrom(historyCategories).Draw(t, "category")
-	var expires time.Time
-	if after := rapid.SampledFrom([]time.Duration{0, 0, 90 * time.Second, time.Hour, 30 * time.Hour}).Draw(t, "expires"); after > 0 {
-		expires = r.At.Add(after)
-	}
-	reach := time.Duration(m.regime().reach) * time.Millisecond
-	latest := moment(cut(m.now)).Add(reach + sendlimit.ExpiryBeyondReach)
-	if rapid.IntRange(0, 9).Draw(t, "expires at the edge") == 9 {
-		expires = latest.Add(time.Duration(rapid.IntRange(-1, 2).Draw(t, "edge")) * time.Millisecond)
-	}
-	known := m.messages[id]
-	var want sendlimit.Decision
-	switch {
-	case known.isFree():
-		m.remembered()
-		other := r
-		other.ID = "other" // a former place of the id counts like any other
-		want = m.model.Check(other)
-		inReach := !at.Before(m.now.Add(-policy.Grace)) && !at.After(m.now.Add(reach))
-		if inReach && expires.After(latest) {
-			want = sendlimit.Decision{Code: fault.CodeInvalidField, At: r.At, Latest: latest, Now: m.now}
-		}
-		if want.Allowed {
-			m.messages[id] = &message{
-				id: id, state: pending, generations: []string{generation}, at: want.At, requested: want.RequestedAt,
-				shifted: want.Shifted, category: r.Category, uncounted: m.model.regime(mailboxUser).at(cut(want.At)).uncounted[r.Category], content: content, expires: expires, lookAt: m.firstLook(want.At),
-				campaign: campaign, metadata: metadataOf(content), trace: traceOf(content), far: m.isFar(want.At),
-				accepted: moment(cut(m.now)), accept: want.At, print: r.Category + content,
-			}
-		}
-	case known.print != r.Category+content || known.campaign != campaign:
-		want = sendlimit.Decision{Code: fault.CodeIDReused, At: r.At, Now: m.now}
-	default:
-		want = sendlimit.Decision{
-			Allowed: true, Replayed: true, Shifted: known.shifted, At: known.at, RequestedAt: known.firstRequested(), Now: m.now,
-		}
-	}
-	r.Record = &sendlimit.Record{
-		Generation: generation, Category: r.Category, Fingerprint: r.Category + "/" + campaign + "/" + content, ExpiresAt: expires,
-		Content: []byte(content), Campaign: campaign, Metadata: []byte(metadataOf(content)), Trace: traceOf(content),
-	}
+	r := m.drawSubmit(t, id, at, rapid.SampledFrom(historyCategories).Draw(t, "category"))
+	r.Shift = rapid.IntRange(0, 3).Draw(t, "shift") > 0
+	want := m.expectSubmit(r)
 	for range rapid.IntRange(1, 2).Draw(t, "calls") { // clients repeat calls without an answer
 		got, err := m.timeline.Reserve(t.Context(), r)
 		require.NoError(t, err)
 		require.Equal(t, want, got, "%+v", r)
 	}
+}
+
+// submitMany submits several messages in one call, and those that it leaves one by one.
+func (m *mailbox) submitMany(t *rapid.T) {
+	category := rapid.SampledFrom(historyCategories).Draw(t, "category")
+	requests := make([]sendlimit.Request, rapid.IntRange(1, 6).Draw(t, "messages"))
+	for i := range requests {
+		at := m.drawTime(t)
+		if i > 0 && rapid.Bool().Draw(t, "near") {
+			at = requests[i-1].At.Add(time.Duration(rapid.IntRange(-1, 3).Draw(t, "minutes")) * time.Minute)
+		}
+		requests[i] = m.drawSubmit(t, m.drawID(t), at, category)
+		requests[i].WithoutFreeTimes = rapid.Bool().Draw(t, "without free times")
+	}
+	decisions, err := m.timeline.ReserveMany(t.Context(), requests)
+	require.NoError(t, err)
+	for i, r := range requests {
+		if i == len(decisions) {
+			d, err := m.timeline.Reserve(t.Context(), r)
+			require.NoError(t, err)
+			decisions = append(decisions, d)
+		}
+		require.Equal(t, m.expectSubmit(r), decisions[i], "%d: %+v", i, r)
+	}
+}
+
+// drawSubmit draws a request for a message.
+func (m *mailbox) drawSubmit(t *rapid.T, id string, at time.Time, category string) sendlimit.Request {
+	content := rapid.SampledFrom(historyContents).Draw(t, "content")
+	campaign := rapid.SampledFrom(historyCampaigns).Draw(t, "campaign")
+	var expires time.Time
+	if after := rapid.SampledFrom([]time.Duration{0, 0, 90 * time.Second, time.Hour, 30 * time.Hour}).Draw(t, "expires"); after > 0 {
+		expires = at.Add(after)
+	}
+	if rapid.IntRange(0, 9).Draw(t, "expires at the edge") == 9 {
+		expires = m.latestExpiry().Add(time.Duration(rapid.IntRange(-1, 2).Draw(t, "edge")) * time.Millisecond)
+	}
+	return sendlimit.Request{User: mailboxUser, ID: id, At: at, Category: category, Now: m.now, Record: &sendlimit.Record{
+		Generation: m.newToken("g"), Category: category, Fingerprint: category + "/" + campaign + "/" + content, ExpiresAt: expires,
+		Content: []byte(content), Campaign: campaign, Metadata: []byte(metadataOf(content)), Trace: traceOf(content),
+	}}
+}
+
+func (m *mailbox) reach() time.Duration { return time.Duration(m.regime().reach) * time.Millisecond }
+
+func (m *mailbox) latestExpiry() time.Time {
+	return moment(cut(m.now)).Add(m.reach() + sendlimit.ExpiryBeyondReach)
+}
+
+// expectSubmit returns the decision about a request that is made now, and notes the message if its
+// place is taken.
+func (m *mailbox) expectSubmit(r sendlimit.Request) sendlimit.Decision {
+	known, content, expires := m.messages[r.ID], string(r.Record.Content), r.Record.ExpiresAt
+	switch {
+	case known.isFree():
+	case known.print != r.Category+content || known.campaign != r.Record.Campaign:
+		return sendlimit.Decision{Code: fault.CodeIDReused, At: r.At, Now: m.now}
+	default:
+		return sendlimit.Decision{
+			Allowed: true, Replayed: true, Shifted: known.shifted, At: known.at, RequestedAt: known.firstRequested(), Now: m.now,
+		}
+	}
+	m.remembered()
+	other := r
+	other.ID, other.Record = "other", nil // a former place of the id counts like any other
+	want := m.model.Check(other)
+	inReach := !r.At.Before(m.now.Add(-policy.Grace)) && !r.At.After(m.now.Add(m.reach()))
+	if latest := m.latestExpiry(); inReach && expires.After(latest) {
+		want = sendlimit.Decision{Code: fault.CodeInvalidField, At: r.At, Latest: latest, Now: m.now}
+	}
+	if want.Allowed {
+		m.messages[r.ID] = &message{
+			id: r.ID, state: pending, generations: []string{r.Record.Generation}, at: want.At, requested: want.RequestedAt,
+			shifted: want.Shifted, category: r.Category, uncounted: m.model.regime(mailboxUser).at(cut(want.At)).uncounted[r.Category], content: content, expires: expires, lookAt: m.firstLook(want.At),
+			campaign: r.Record.Campaign, metadata: metadataOf(content), trace: traceOf(content), far: m.isFar(want.At),
+			accepted: moment(cut(m.now)), accept: want.At, print: r.Category + content,
+		}
+	}
+	return want
 }

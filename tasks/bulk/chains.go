@@ -52,9 +52,9 @@ func (c *chains) add(j *job) {
 	}
 }
 
-// take waits for a line to judge and returns it with its chain, which the caller gives
-// back. ok is false when there are no more lines.
-func (c *chains) take() (of *chain, j *job, ok bool) {
+// take waits for lines to judge, and returns at most so many of a chain, which the caller gives
+// back. Of several, all are valid. ok is false when there are no more lines.
+func (c *chains) take(most int) (of *chain, jobs []*job, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for len(c.idle.chains) == 0 {
@@ -64,8 +64,12 @@ func (c *chains) take() (of *chain, j *job, ok bool) {
 		c.ready.Wait()
 	}
 	of, _ = heap.Pop(&c.idle).(*chain)
-	j, of.jobs = of.jobs[0], of.jobs[1:]
-	return of, j, true
+	n := 1
+	for of.jobs[0].line.Invalid == nil && n < min(most, len(of.jobs)) && of.jobs[n].line.Invalid == nil {
+		n++
+	}
+	jobs, of.jobs = of.jobs[:n:n], of.jobs[n:]
+	return of, jobs, true
 }
 
 // giveBack makes the next line of a chain available.

@@ -1,6 +1,6 @@
 // Package bulk submits many messages: the lines of a file or of a request. Run judges
-// each user's lines one at a time and in order, and the lines of different users in
-// parallel. So the same lines always have the same outcomes. The Sink receives the
+// each user's lines in order, and the lines of different users in parallel. With a JudgeMany
+// it judges the waiting lines of a user together. So the same lines always have the same outcomes. The Sink receives the
 // outcomes in the order of the lines.
 //
 //	lines ──► one chain per user ──► lanes ──► window ──► Sink
@@ -16,5 +16,5 @@
 //
 //	lines ──► a file per group ──► Run, group by group ──► merge in order ──► Sink
 //
-// Package bulk does not know how a message is judged: a Judge is a function.
+// Package bulk does not know how a message is judged: a Judge and a JudgeMany are functions.
 package bulk

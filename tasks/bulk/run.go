@@ -17,6 +17,10 @@ import (
 // there is no answer.
 type Judge func(ctx context.Context, m message.Message) (message.Outcome, error)
 
+// JudgeMany judges messages of one user in their order. An error is that of the first one without an
+// outcome.
+type JudgeMany func(ctx context.Context, ms []message.Message) ([]message.Outcome, error)
+
 // Sink receives the outcomes in the order of the lines, one at a time. Flush is called
 // before Run waits for the next one.
 type Sink interface {
@@ -46,6 +50,9 @@ type Options struct {
 	// Window is the largest number of lines that are read and not yet handed on; zero
 	// means 32,768. It lets other lanes continue while one has a user with many lines.
 	Window int
+	// Many judges up to Together waiting lines of a user at a time, in place of the judge. Nil for none.
+	Many     JudgeMany
+	Together int
 }
 
 // Run judges lines until next returns io.EOF, and hands their outcomes to the sink. If
@@ -58,8 +65,11 @@ func Run(ctx context.Context, next func() (Line, error), judge Judge, sink Sink,
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
 	r := &run{
-		judge: judge, sink: sink, stop: stop, chains: newChains(o.Lanes),
+		judge: judge, many: o.Many, together: 1, sink: sink, stop: stop, chains: newChains(o.Lanes),
 		answers: make(chan answer, o.Lanes), tokens: make(chan struct{}, o.Window), next: 1,
+	}
+	if o.Many != nil {
+		r.together = o.Together
 	}
 	var working sync.WaitGroup
 	for range o.Lanes {
@@ -85,10 +95,13 @@ func Run(ctx context.Context, next func() (Line, error), judge Judge, sink Sink,
 // run is one call of Run.
 type run struct {
 	judge   Judge
+	many    JudgeMany
 	sink    Sink
 	chains  *chains
 	answers chan answer
 	tokens  chan struct{} // one for each line in the window
+
+	together int // lines of a user that are judged at a time
 
 	stop    context.CancelFunc // of reading
 	failing sync.Once
@@ -163,38 +176,78 @@ func (r *run) dispatch(ctx context.Context, lines <-chan scanned) {
 	}
 }
 
-// work judges lines one after another. It stops when a line has no answer: later lines
-// of that user could depend on it.
+// work judges lines one after another, or some of a user together. It stops when a line has no answer:
+// later lines of that user could depend on it.
 func (r *run) work(ctx context.Context) {
 	for {
-		of, j, ok := r.chains.take()
+		of, jobs, ok := r.chains.take(r.together)
 		if !ok {
 			return
 		}
-		a := answer{place: j.place, line: j.line.Number, here: true}
+		answers := make([]answer, len(jobs))
+		for i, j := range jobs {
+			answers[i] = answer{place: j.place, line: j.line.Number, here: true}
+		}
 		switch {
 		case r.halted.Load() || ctx.Err() != nil:
-		case j.line.Invalid != nil:
-			a.outcome, a.judged = message.OutcomeOf(j.line.Invalid), true
-			a.outcome.ID, a.outcome.User = j.line.Message.ID, j.line.Message.User
+		case len(jobs) > 1:
+			// Finish these lines when ctx ends: it does not take long, and their outcomes would be
+			// unknown otherwise.
+			r.judgeTogether(context.WithoutCancel(ctx), jobs, answers)
 		default:
-			// Finish this line when ctx ends: it does not take long, and its
-			// outcome would be unknown otherwise.
-			o, err := r.judge(context.WithoutCancel(ctx), j.line.Message)
-			switch {
-			case rules.UnknownRules(err): // only this user's lines have this error
-				a.outcome, a.judged = message.OutcomeOf(err), true
-				a.outcome.ID, a.outcome.User = j.line.Message.ID, j.line.Message.User
-			case err != nil:
-				r.failed.Add(1)
-				r.halt(err)
-			default:
-				a.outcome, a.judged = o, true
-			}
+			r.judgeOne(context.WithoutCancel(ctx), jobs[0].line, &answers[0])
 		}
-		a.outcome.Line = a.line
 		r.chains.giveBack(of)
-		r.answers <- a
+		for _, a := range answers {
+			a.outcome.Line = a.line
+			r.answers <- a
+		}
+	}
+}
+
+// judgeOne judges a line.
+func (r *run) judgeOne(ctx context.Context, line Line, a *answer) {
+	o, err := message.Outcome{}, error(line.Invalid)
+	if line.Invalid == nil {
+		o, err = r.judge(ctx, line.Message)
+	}
+	r.answered(line, o, err, a)
+}
+
+// answered notes the outcome of a line, or what its judge failed with.
+func (r *run) answered(line Line, o message.Outcome, err error, a *answer) {
+	switch {
+	case line.Invalid != nil || rules.UnknownRules(err): // only this user's lines have this error
+		a.outcome, a.judged = message.OutcomeOf(err), true
+		a.outcome.ID, a.outcome.User = line.Message.ID, line.Message.User
+	case err != nil:
+		r.failed.Add(1)
+		r.halt(err)
+	default:
+		a.outcome, a.judged = o, true
+	}
+}
+
+// judgeTogether judges valid lines of a user, up to the first one that has no answer.
+func (r *run) judgeTogether(ctx context.Context, jobs []*job, answers []answer) {
+	for at := 0; at < len(jobs); {
+		ms := make([]message.Message, len(jobs)-at)
+		for i, j := range jobs[at:] {
+			ms[i] = j.line.Message
+		}
+		outcomes, err := r.many(ctx, ms)
+		for _, o := range outcomes {
+			r.answered(jobs[at].line, o, nil, &answers[at])
+			at++
+		}
+		if err == nil {
+			return
+		}
+		r.answered(jobs[at].line, message.Outcome{}, err, &answers[at])
+		if !answers[at].judged {
+			return
+		}
+		at++
 	}
 }
 

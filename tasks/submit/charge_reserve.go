@@ -81,6 +81,8 @@ func dayOf(charge quota.Charge, kept bool) *message.DayQuota {
 type openHold struct {
 	sendlimit.Hold
 	target
+
+	charge quota.Charge
 }
 
 // reserve charges the account for the hour and the day of the send time, and the throttle
@@ -117,7 +119,7 @@ func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request) (send
 		d, err := c.judge.Reserve(ctx, request)
 		switch {
 		case err != nil && (!rules.UnknownRules(err) || mayArrive(d, c.clock.Local().Sub(sent))):
-			c.open = &openHold{hold, to}
+			c.open = &openHold{hold, to, c.charged}
 			return d, err
 		case err != nil: // nothing was done
 			c.giveBack(ctx, hold)
@@ -148,13 +150,40 @@ func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request) (send
 	return sendlimit.Decision{}, errContended("reserving a place")
 }
 
+// held returns the hold for a request, nil if nothing is charged.
+func (h *openHold) held() *sendlimit.Hold {
+	if h.Attempt == "" {
+		return nil // since the policy changed
+	}
+	return &h.Hold
+}
+
+// holdFirst makes the hold that reserve will use first. It reports whether there is one.
+func (c *chargedReserve) holdFirst(ctx context.Context, r sendlimit.Request) bool {
+	to := targetAt(r.At, c.clock.Now())
+	hold, refused, err := c.hold(ctx, r, &to)
+	if err != nil || refused.Code != "" {
+		return false
+	}
+	c.open = &openHold{hold, to, c.charged}
+	return true
+}
+
+// giveFirstBack gives the hold of holdFirst back.
+func (c *chargedReserve) giveFirstBack(ctx context.Context) {
+	if hold := c.open.held(); hold != nil {
+		c.giveBack(ctx, *hold)
+	}
+	c.open = nil
+}
+
 // hold charges the account and the throttle for a place, or returns the open hold and its
 // place. Without both it returns the zero Hold.
 func (c *chargedReserve) hold(
 	ctx context.Context, r sendlimit.Request, to *target,
 ) (held sendlimit.Hold, refused quota.Charge, err error) {
 	if open := c.open; open != nil {
-		c.open, *to = nil, open.target
+		c.open, *to, c.charged = nil, open.target, open.charge
 		return open.Hold, refused, nil
 	}
 	c.asked = c.rules.Throttle(r.User, r.Category)

@@ -33,28 +33,34 @@ func (s *Submitter) judge(
 	if request.Share, err = s.charger.share(ctx, m.Account); err != nil {
 		return message.Outcome{}, judgement{err: err}
 	}
-	return s.judgeRequest(ctx, m, request, t, reserve)
+	return s.judgeRequest(ctx, m, request, t, time.Time{}, reserve)
 }
 
-// judgeRequest is judge for a given request, so that a repeated one is the same.
+// judgeRequest is judge for a given request, so that a repeated one is the same. It may have been sent
+// to the store already, at a time by the local clock; zero means that it was not.
 func (s *Submitter) judgeRequest(
-	ctx context.Context, m message.Message, request sendlimit.Request, t *sendlimit.Timeline,
+	ctx context.Context, m message.Message, request sendlimit.Request, t *sendlimit.Timeline, sent time.Time,
 	reserve func(context.Context, sendlimit.Request) (sendlimit.Decision, error),
 ) (message.Outcome, judgement) {
 	// A message that does not fit its devices' channels, or has expired, would never be sent, and
 	// a full store accepts nothing more.
 	// Check still finds an earlier answer for its id, which comes first.
-	unfit, err := s.channels.checkDevices(ctx, m, request)
-	if err != nil {
-		return message.Outcome{}, judgement{err: err}
+	var unfit, full error
+	expired := false
+	if sent.IsZero() {
+		var err error
+		if unfit, err = s.channels.checkDevices(ctx, m, request); err != nil {
+			return message.Outcome{}, judgement{err: err}
+		}
+		expired, full = s.hasExpired(m), s.capacity.refusal(ctx)
 	}
-	expired := !m.ExpiresAt.IsZero() && !m.ExpiresAt.After(s.clock.OfUser(m.User).Now())
-	full := s.capacity.refusal(ctx)
 	if unfit != nil || expired || full != nil {
 		reserve = t.Check
 	}
 	clock := s.clock.OfUser(m.User)
-	sent := clock.Local()
+	if sent.IsZero() {
+		sent = clock.Local()
+	}
 	d, err := reserve(ctx, request)
 	if err != nil {
 		return message.Outcome{}, judgement{err: err}
@@ -75,6 +81,11 @@ func (s *Submitter) judgeRequest(
 	return outcomeOf(d, message.Accepted, m.User, request.ID), judgement{
 		generation: request.Record.Generation, content: len(request.Record.Content), decision: d,
 	}
+}
+
+// hasExpired reports whether a message would have to be sent before now.
+func (s *Submitter) hasExpired(m message.Message) bool {
+	return !m.ExpiresAt.IsZero() && !m.ExpiresAt.After(s.clock.OfUser(m.User).Now())
 }
 
 // expiresLate returns the error for an expiry that is after the latest one.

@@ -174,7 +174,12 @@ func (s *Submitter) Counters() (*counters.Counters, error) {
 func (s *Submitter) Submit(ctx context.Context, m message.Message) (message.Outcome, error) {
 	ctx, span := s.tracer.Submit(ctx)
 	o, err := s.submit(ctx, m)
-	endSubmit(span, m, o, err)
+	return s.ended(span, m, o, err)
+}
+
+// ended tells of the end of a submit, and returns what the caller gets.
+func (s *Submitter) ended(span tracing.Span, m message.Message, o message.Outcome, err error) (message.Outcome, error) {
+	endSpan(span, m, o, err)
 	if err != nil {
 		s.metrics.Submitted(message.OutcomeOf(err), "")
 		return message.Outcome{}, err
@@ -183,8 +188,8 @@ func (s *Submitter) Submit(ctx context.Context, m message.Message) (message.Outc
 	return o, nil
 }
 
-// endSubmit ends the span of a submit with its outcome, or its error.
-func endSubmit(span tracing.Span, m message.Message, o message.Outcome, err error) {
+// endSpan ends the span of a submit with its outcome, or its error.
+func endSpan(span tracing.Span, m message.Message, o message.Outcome, err error) {
 	if !span.Recording() {
 		return
 	}
@@ -199,42 +204,86 @@ func endSubmit(span tracing.Span, m message.Message, o message.Outcome, err erro
 }
 
 func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outcome, error) {
+	sub, o, err := s.prepare(ctx, m)
+	if sub == nil {
+		return o, err
+	}
+	return s.complete(ctx, sub)
+}
+
+// submission is a message that is being submitted.
+type submission struct {
+	message  message.Message
+	timeline *sendlimit.Timeline
+	request  sendlimit.Request
+	charged  *chargedReserve // nil without a charge
+	// decided is what the store has said of the request already, and sent when it was asked, by the
+	// local clock; nil if it was not.
+	decided *sendlimit.Decision
+	sent    time.Time
+}
+
+// prepare makes the request of a message. A message that gets none has an outcome, or an error.
+func (s *Submitter) prepare(ctx context.Context, m message.Message) (*submission, message.Outcome, error) {
 	m = s.message(m)
 	timeline, err := s.Timeline(ctx)
 	if err != nil {
-		return message.Outcome{}, err
+		return nil, message.Outcome{}, err
 	}
-	request, err := s.request(m)
-	if err != nil {
-		return message.InvalidOutcome(err, m), nil
+	sub := &submission{message: m, timeline: timeline}
+	if sub.request, err = s.request(m); err != nil {
+		return nil, message.InvalidOutcome(err, m), nil
 	}
-	request.Record.Trace = tracing.Reference(ctx)
-	if request.Share, err = s.charger.share(ctx, m.Account); err != nil {
-		return message.Outcome{}, err
+	sub.request.Record.Trace = tracing.Reference(ctx)
+	if sub.request.Share, err = s.charger.share(ctx, m.Account); err != nil {
+		return nil, message.Outcome{}, err
 	}
-	var charged *chargedReserve
 	switch {
 	case m.Account != "":
 		p, err := s.charger.payers.Active(ctx, m.Account)
 		if err != nil {
-			return badAccount(err, m)
+			o, err := badAccount(err, m)
+			return nil, o, err
 		}
-		charged = s.charged(m.User, p)
+		sub.charged = s.charged(m.User, p)
 	case !s.Policies.Rules().Throttle(m.User, m.Category).IsZero():
-		charged = s.charged(m.User, backend.Payer{})
+		sub.charged = s.charged(m.User, backend.Payer{})
 	}
+	return sub, message.Outcome{}, nil
+}
+
+// decidedOnce is a timeline whose first Reserve has been answered already.
+type decidedOnce struct {
+	*sendlimit.Timeline
+
+	first *sendlimit.Decision // nil once it was returned
+}
+
+// Reserve implements reserver.
+func (t *decidedOnce) Reserve(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error) {
+	if d := t.first; d != nil {
+		t.first = nil
+		return *d, nil
+	}
+	return t.Timeline.Reserve(ctx, r)
+}
+
+// complete judges a prepared message, and does what follows from the decision.
+func (s *Submitter) complete(ctx context.Context, sub *submission) (message.Outcome, error) {
+	m, charged := sub.message, sub.charged
 	var o message.Outcome
 	var judgement judgement
-	err = s.replicas.secure(ctx, timeline, m.User, func(t *sendlimit.Timeline) (bool, error) {
-		reserve := t.Reserve
+	err := s.replicas.secure(ctx, sub.timeline, m.User, func(t *sendlimit.Timeline) (bool, error) {
+		reserving := &decidedOnce{t, sub.decided}
+		reserve := reserving.Reserve
 		if charged != nil {
-			charged.judge, reserve = t, charged.reserve
+			charged.judge, reserve = reserving, charged.reserve
 		}
-		o, judgement = s.judgeRequest(ctx, m, request, t, reserve)
+		o, judgement = s.judgeRequest(ctx, m, sub.request, t, sub.sent, reserve)
 		if charged == nil && judgement.decision.Code == fault.CodeHoldOver { // the category has a throttle after all
 			charged = s.charged(m.User, backend.Payer{})
 			charged.judge = t
-			o, judgement = s.judgeRequest(ctx, m, request, t, charged.reserve)
+			o, judgement = s.judgeRequest(ctx, m, sub.request, t, time.Time{}, charged.reserve)
 		}
 		s.enqueue(ctx, m, o, judgement) // the wait for replicas is then for the task, too
 		return o.Outcome == message.Accepted, judgement.err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // submitFile submits the lines of a file, and goes on at the line at which a run stopped.
@@ -35,7 +36,7 @@ func (w *world) submitFile(e Event) {
 				next := rest[0]
 				rest = rest[1:]
 				return next, nil
-			}, c.Submit, took, bulk.Options{})
+			}, c.Submit, took, bulk.Options{Many: c.SubmitMany, Together: submit.MaxMany})
 		})
 		if err == nil {
 			break

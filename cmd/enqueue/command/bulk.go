@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 	"github.com/sendlimit/sendlimiter/tasks/input"
 	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // bulkFlags are the flags of the command.
@@ -199,6 +200,16 @@ func (f bulkFlags) asking(by judge) judge {
 	}
 }
 
+// together is asking for lines of a user that are submitted in one call.
+func (f bulkFlags) together(by bulk.JudgeMany) bulk.JudgeMany {
+	return func(ctx context.Context, ms []message.Message) ([]message.Outcome, error) {
+		for i := range ms {
+			ms[i].WithoutFreeTimes = f.results == ""
+		}
+		return by(ctx, ms)
+	}
+}
+
 // openRecords reads the beginning of a file. It stops waiting for input when ctx ends.
 func openRecords(ctx context.Context, file io.Reader, trusted bool, format input.Format, filledIn []string) (*input.Reader, error) {
 	type opened struct {
@@ -239,14 +250,14 @@ func (p *program) inspect(ctx context.Context, s *session) error {
 
 // submitAll submits the lines of the source and sums up.
 func (p *program) submitAll(ctx context.Context, s *session, source *messagefile.Source, c *collector, f bulkFlags) error {
-	judge := s.submitter.Submit
+	judge, options := s.submitter.Submit, bulk.Options{Many: f.together(s.submitter.SubmitMany), Together: submit.MaxMany}
 	if f.sent {
-		judge = s.submitter.RecordSent
+		judge, options = s.submitter.RecordSent, bulk.Options{}
 	}
 	started := p.now()
 	traced, end := s.backend.Tracer.Batch(ctx)
 	defer end()
-	stopped := bulk.Run(traced, c.progress.reading(source.Next), f.asking(judge), c, bulk.Options{})
+	stopped := bulk.Run(traced, c.progress.reading(source.Next), f.asking(judge), c, options)
 	c.summary.Finish(p.now().Sub(started))
 	return p.sumUp(ctx, s, c, f, stopped, c.close())
 }

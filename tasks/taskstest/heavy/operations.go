@@ -70,6 +70,14 @@ func (c Case) Operations(client, store *redis.Client, user string, day time.Time
 				return err
 			},
 		},
+		{Name: "reserve many", Do: func(ctx context.Context, n int) error {
+			requests := make([]sendlimit.Request, sendlimit.MaxReserveMany)
+			for i := range requests {
+				requests[i] = request(1000+n*len(requests)+i, c.Category, false)
+			}
+			_, err := timeline.ReserveMany(ctx, requests)
+			return err
+		}},
 		{Name: "exempt", Do: func(ctx context.Context, n int) error {
 			_, err := timeline.Reserve(ctx, request(n, exempt, false))
 			return err

@@ -1,0 +1,21 @@
+-- put_place: keeps what was read of a list right while a script takes places.
+--@include id_order
+
+-- put_place adds a place that was taken since to a list.
+local function put_place(list, id, time)
+  local times, k = list.times, list.last
+  if not times or time > list.till then return end
+  if time <= list.from or time == list.till then -- ranks have changed
+    list.times = false
+    return
+  end
+  while k > 0 and (times[k] > time or times[k] == time and id_at_or_before(id, list.ids[k])) do
+    times[k + 1], list.ids[k + 1] = times[k], list.ids[k]
+    k = k - 1
+  end
+  times[k + 1] = time
+  list.ids[k + 1] = id
+  list.last = list.last + 1
+  if list.at > k then list.at = list.at + 1 end
+  if list.low then list.high = list.high + 1 else list.read = list.read + 1 end
+end

@@ -1,0 +1,112 @@
+package sendlimit
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/internal/judge"
+	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+// MaxReserveMany is how many requests ReserveMany takes.
+const MaxReserveMany = 16
+
+// ReserveMany decides about requests with records in one call of the store, in their order, each as Reserve
+// would then. It returns the decisions about the first of them, maybe about none: it stops before the
+// first one that needs more than a place which is free or refused. Nothing was judged of the rest.
+// They are for Reserve. What it judges are requests of one user, category and account with different ids.
+//
+// A reply may get lost. Then none of the requests may be given up: asked for again with the same
+// records, Reserve says what became of it.
+func (t *Timeline) ReserveMany(ctx context.Context, requests []Request) ([]Decision, error) {
+	const doing = "reserving places"
+	if !t.options.Records || len(requests) > MaxReserveMany {
+		return nil, &fault.InvalidError{Field: "requests", Value: "", Want: "at most 16, of a timeline with records"}
+	}
+	checked := make([]Request, len(requests))
+	for i, r := range requests {
+		var err error
+		if checked[i], err = t.checked(r); err != nil {
+			return nil, err
+		}
+		if err := checkRecord(r.Record); err != nil {
+			return nil, err
+		}
+		if err := r.Hold.check(true); err != nil {
+			return nil, err
+		}
+	}
+	book, err := t.book()
+	if err != nil {
+		return nil, err
+	}
+	if len(checked) == 0 || len(t.alike(checked, book.Of(checked[0].User).At(checked[0].At))) == 0 {
+		return nil, nil
+	}
+	var judged []Request
+	call := judge.Call{
+		Client: t.client, Script: lua.ReserveMany, Doing: doing, User: checked[0].User,
+		At: func(judge.UserRules) time.Time { return checked[0].At },
+	}
+	answer, by, err := book.Run(ctx, call, func(by judge.UserRules) (keys []string, args []any) {
+		judged = checked[:max(1, len(t.alike(checked, by)))]
+		return t.manyCall(judged, by)
+	})
+	if err != nil {
+		return nil, err
+	}
+	in := script.Read(answer, doing)
+	now := in.Time(1)
+	var decisions []Decision
+	for i, r := range judged {
+		if i+2 >= len(answer) || in.Err != nil {
+			break
+		}
+		d := Decision{Allowed: true, At: r.At.UTC().Truncate(time.Millisecond), Now: now}
+		if _, refused := answer[i+2].([]any); refused {
+			if d, err = t.decision(ctx, in.Nested(i+2), r, by, ""); err != nil {
+				return nil, err
+			}
+		}
+		decisions = append(decisions, d)
+	}
+	return decisions, in.Err
+}
+
+// alike returns the first of some requests that one call may judge by the same rules. A request that
+// takes another time than its own is none of them.
+func (t *Timeline) alike(requests []Request, by judge.UserRules) []Request {
+	first := requests[0]
+	ids := make([]string, 0, len(requests))
+	for i, r := range requests {
+		if r.User != first.User || r.Category != first.Category || r.Share != first.Share || r.Now != first.Now ||
+			r.WithoutFreeTimes != first.WithoutFreeTimes || r.At.IsZero() || r.shifts(by.Rules) || slices.Contains(ids, r.ID) ||
+			by.Book.Of(r.User).At(r.At).Rules != by.Rules {
+			return requests[:i]
+		}
+		ids = append(ids, r.ID)
+	}
+	return requests
+}
+
+// manyCall builds the keys and arguments of lua.ReserveMany, for those of the first requests that have
+// the judging arguments of the first one.
+func (t *Timeline) manyCall(requests []Request, by judge.UserRules) (keys []string, args []any) {
+	const judging = 9 // arguments, of lua.Reserve too
+	for i, r := range requests {
+		k, a := t.reserveCall(r, by, "")
+		if i == 0 {
+			keys = append(keys, k[0], k[1], k[3], k[5], k[7])
+			args = append(slices.Clone(a[:judging]), a[14], a[16], a[18], a[19], a[22])
+		} else if !slices.Equal(args[:judging], a[:judging]) {
+			break
+		}
+		keys = append(keys, k[2], k[4], k[6], k[8])
+		args = append(args, len(a)-15, a[9], a[10], a[11], a[12], a[13], a[17], a[20], a[21])
+		args = append(args, a[23:]...)
+	}
+	return keys, args
+}

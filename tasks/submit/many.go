@@ -1,0 +1,146 @@
+package submit
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/tracing"
+)
+
+// MaxMany is how many messages SubmitMany may judge in one call of the store.
+const MaxMany = sendlimit.MaxReserveMany
+
+// SubmitMany submits messages of one user in their order, and returns the outcomes that Submit would
+// return for one after the other. It judges as many in one call of the store as it can. An error is
+// that of the first message without an outcome, as of Submit. Those behind it were not submitted, or
+// may have been: the same messages can be submitted again.
+func (s *Submitter) SubmitMany(ctx context.Context, ms []message.Message) (outcomes []message.Outcome, err error) {
+	together := true // until a call has decided about none: the store may know all of them
+	for len(outcomes) < len(ms) {
+		rest := ms[len(outcomes):]
+		if together {
+			var group []*oneOfMany
+			group, together = s.decideMany(ctx, rest)
+			if outcomes, err = s.completeMany(group, outcomes); err != nil {
+				return outcomes, err
+			}
+			if len(group) > 0 {
+				continue
+			}
+		}
+		o, err := s.Submit(ctx, rest[0])
+		if err != nil {
+			return outcomes, err
+		}
+		outcomes = append(outcomes, o)
+	}
+	return outcomes, nil
+}
+
+// completeMany adds the outcomes of messages to others. What the store has decided about is completed also
+// behind an error.
+func (s *Submitter) completeMany(group []*oneOfMany, outcomes []message.Outcome) (_ []message.Outcome, err error) {
+	for _, sub := range group {
+		if err != nil && sub.decided == nil {
+			break
+		}
+		o, failed := sub.complete()
+		switch {
+		case err != nil:
+		case failed != nil:
+			err = failed
+		default:
+			outcomes = append(outcomes, o)
+		}
+	}
+	return outcomes, err
+}
+
+// oneOfMany is a message of SubmitMany.
+type oneOfMany struct {
+	*submission
+
+	complete func() (message.Outcome, error) // its submit, within its span
+}
+
+// decideMany prepares the first of some messages, and has the store decide about them: those that need
+// no more than a place at their time, under the holds of their accounts. It reports whether it may be of
+// use for the next ones.
+func (s *Submitter) decideMany(ctx context.Context, ms []message.Message) (group []*oneOfMany, useful bool) {
+	if s.replicas.wanted > 0 || s.capacity.refusal(ctx) != nil {
+		return nil, false
+	}
+	for _, m := range ms[:min(len(ms), MaxMany)] {
+		sub, _, _ := s.prepare(ctx, m) // Submit asks again if there is none
+		if sub == nil || !s.isPlain(sub) {
+			break
+		}
+		group = append(group, &oneOfMany{submission: sub})
+	}
+	if len(group) < 2 {
+		return nil, true
+	}
+	if group = group[:holdAll(ctx, group)]; len(group) == 0 {
+		return nil, false
+	}
+	requests := make([]sendlimit.Request, len(group))
+	for i, sub := range group {
+		ctx, span := s.tracer.Submit(ctx)
+		sub.request.Record.Trace = tracing.Reference(ctx)
+		requests[i] = sub.heldRequest()
+		sub.complete = func() (message.Outcome, error) {
+			o, err := s.complete(ctx, sub.submission)
+			return s.ended(span, sub.message, o, err)
+		}
+	}
+	sent := s.clock.OfUser(ms[0].User).Local()
+	decisions, _ := group[0].timeline.ReserveMany(ctx, requests) // without an answer each is asked for again
+	for i := range decisions {
+		group[i].decided, group[i].sent = &decisions[i], sent
+	}
+	return group, len(decisions) > 0
+}
+
+// isPlain reports whether one call may judge a message with others.
+func (s *Submitter) isPlain(sub *submission) bool {
+	m, r := sub.message, sub.request
+	shifts := r.Shift || r.ByPolicy && s.Policies.Rules().Of(m.User).OnConflict == policy.Shift
+	soon := s.clock.OfUser(m.User).Now().Add(time.Minute)
+	return !m.Now && !shifts && r.At.After(soon) && !s.hasExpired(m) && len(r.Record.Content) <= smallContent
+}
+
+// holdAll makes the holds of messages, all at a time, and returns how many of the first ones need no
+// more. The others are charged in their turn.
+func holdAll(ctx context.Context, group []*oneOfMany) int {
+	refused := make([]bool, len(group))
+	var holding sync.WaitGroup
+	for i, sub := range group {
+		if sub.charged != nil {
+			holding.Go(func() { refused[i] = !sub.charged.holdFirst(ctx, sub.request) })
+		}
+	}
+	holding.Wait()
+	held := len(group)
+	for i, sub := range group {
+		switch {
+		case refused[i]:
+			held = min(held, i)
+		case i > held && sub.charged != nil:
+			sub.charged.giveFirstBack(ctx)
+		}
+	}
+	return held
+}
+
+// heldRequest returns the request under the hold that was made for it.
+func (sub *submission) heldRequest() sendlimit.Request {
+	r := sub.request
+	if sub.charged != nil {
+		r.Hold = sub.charged.open.held()
+	}
+	return r
+}
