@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"testing"
 	"time"
 
@@ -36,6 +37,19 @@ func cannedTimeline(b *testing.B, records bool, reply any) *sendlimit.Timeline {
 	return timeline
 }
 
+// Benchmarks that need no server run, so they are not found broken when somebody needs one.
+func TestMicroBenchmarksRun(t *testing.T) {
+	spell := flag.Lookup("test.benchtime").Value
+	before := spell.String()
+	require.NoError(t, spell.Set("1x"))
+	t.Cleanup(func() { require.NoError(t, spell.Set(before)) })
+	for name, measure := range map[string]func(*testing.B){
+		"reserve": BenchmarkReserveCall, "refusal": BenchmarkParseRefusal, "message": BenchmarkMessage,
+	} {
+		require.Positive(t, testing.Benchmark(measure).N, name)
+	}
+}
+
 func BenchmarkReserveCall(b *testing.B) {
 	request := sendlimit.Request{User: userName(123), ID: newID(), At: time.Now().Add(time.Hour)}
 	now := time.Now().UnixMilli()
@@ -68,7 +82,7 @@ func BenchmarkParseRefusal(b *testing.B) {
 		conflicts = append(conflicts, newID(), ms)
 	}
 	timeline := cannedTimeline(b, false, []any{
-		int64(sendLimit), ms - 1000, ms, int64(0), ms + 60_000, int64(0), ms - 60_000, int64(0),
+		int64(sendLimit), ms - 1000, ms, int64(0), ms + 60_000, int64(0), ms - 60_000, int64(0), "",
 		[]any{int64(1), int64(1), int64(0), int64(0), newID(), ms},
 		conflicts,
 	})
@@ -84,8 +98,8 @@ func BenchmarkParseRefusal(b *testing.B) {
 // BenchmarkMessage measures the work in Go for a message before anything is sent: its
 // checks, its fingerprint and its content. The store refuses at once.
 func BenchmarkMessage(b *testing.B) {
-	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
-	b.Cleanup(func() { require.NoError(b, client.Close()) })
+	_, client := redistest.Embedded(b)
+	require.NoError(b, seedPolicy(b.Context(), client, ""))
 	client.AddHook(cannedHook{reply: []any{int64(idReused), time.Now().UnixMilli(), time.Now().UnixMilli(), int64(0)}})
 	submitter := newSubmitter(b, client)
 	m := message.Message{
@@ -103,12 +117,8 @@ func BenchmarkMessage(b *testing.B) {
 // idReused is the shortest refusal, see lua/fragments/status.lua.
 const idReused = 2
 
-// cannedHook answers every script with the same reply, and every GET with the default
-// policy.
-type cannedHook struct {
-	redis.Hook
-	reply []any
-}
+// cannedHook answers every script with the same reply.
+type cannedHook struct{ reply []any }
 
 func (h cannedHook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
@@ -116,15 +126,13 @@ func (h cannedHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 	return next
 }
 
-func (h cannedHook) ProcessHook(redis.ProcessHook) redis.ProcessHook {
-	return func(_ context.Context, cmd redis.Cmder) error {
-		switch cmd := cmd.(type) {
-		case *redis.Cmd:
+func (h cannedHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd, ok := cmd.(*redis.Cmd); ok {
 			cmd.SetVal(h.reply)
-		case *redis.StringCmd:
-			cmd.SetVal(`{"name":"default","rules":["1/minute","5/hour","10/calendar_day"]}`)
+			return nil
 		}
-		return nil
+		return next(ctx, cmd)
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/internal/gather"
@@ -209,99 +208,6 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 		return o, err
 	}
 	return s.complete(ctx, sub)
-}
-
-// submission is a message that is being submitted.
-type submission struct {
-	message  message.Message
-	timeline *sendlimit.Timeline
-	request  sendlimit.Request
-	charged  *chargedReserve // nil without a charge
-	// decided is what the store has said of the request already, and sent when it was asked, by the
-	// local clock; nil if it was not.
-	decided *sendlimit.Decision
-	sent    time.Time
-}
-
-// prepare makes the request of a message. A message that gets none has an outcome, or an error.
-func (s *Submitter) prepare(ctx context.Context, m message.Message) (*submission, message.Outcome, error) {
-	m = s.message(m)
-	timeline, err := s.Timeline(ctx)
-	if err != nil {
-		return nil, message.Outcome{}, err
-	}
-	sub := &submission{message: m, timeline: timeline}
-	if sub.request, err = s.request(m); err != nil {
-		return nil, message.InvalidOutcome(err, m), nil
-	}
-	sub.request.Record.Trace = tracing.Reference(ctx)
-	if sub.request.Share, err = s.charger.share(ctx, m.Account); err != nil {
-		return nil, message.Outcome{}, err
-	}
-	switch {
-	case m.Account != "":
-		p, err := s.charger.payers.Active(ctx, m.Account)
-		if err != nil {
-			o, err := badAccount(err, m)
-			return nil, o, err
-		}
-		sub.charged = s.charged(m.User, p)
-	case !s.Policies.Rules().Throttle(m.User, m.Category).IsZero():
-		sub.charged = s.charged(m.User, backend.Payer{})
-	}
-	return sub, message.Outcome{}, nil
-}
-
-// decidedOnce is a timeline whose first Reserve has been answered already.
-type decidedOnce struct {
-	*sendlimit.Timeline
-
-	first *sendlimit.Decision // nil once it was returned
-}
-
-// Reserve implements reserver.
-func (t *decidedOnce) Reserve(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error) {
-	if d := t.first; d != nil {
-		t.first = nil
-		return *d, nil
-	}
-	return t.Timeline.Reserve(ctx, r)
-}
-
-// complete judges a prepared message, and does what follows from the decision.
-func (s *Submitter) complete(ctx context.Context, sub *submission) (message.Outcome, error) {
-	m, charged := sub.message, sub.charged
-	var o message.Outcome
-	var judgement judgement
-	err := s.replicas.secure(ctx, sub.timeline, m.User, func(t *sendlimit.Timeline) (bool, error) {
-		reserving := &decidedOnce{t, sub.decided}
-		reserve := reserving.Reserve
-		if charged != nil {
-			charged.judge, reserve = reserving, charged.reserve
-		}
-		o, judgement = s.judgeRequest(ctx, m, sub.request, t, sub.sent, reserve)
-		if charged == nil && judgement.decision.Code == fault.CodeHoldOver { // the category has a throttle after all
-			charged = s.charged(m.User, backend.Payer{})
-			charged.judge = t
-			o, judgement = s.judgeRequest(ctx, m, sub.request, t, time.Time{}, charged.reserve)
-		}
-		s.enqueue(ctx, m, o, judgement) // the wait for replicas is then for the task, too
-		return o.Outcome == message.Accepted, judgement.err
-	})
-	if charged != nil && judgement.err == nil {
-		explainCharge(&o, judgement.decision, m.Category, charged.refused, charged.payer)
-		if m.Account != "" {
-			o.Day = dayOf(charged.charged, charged.kept)
-		}
-	}
-	if judgement.err == nil {
-		s.count(m.Account, o)
-	}
-	s.Announce(ctx, judgement.decision.Notices)
-	if o.Outcome == message.Accepted && !o.Replayed {
-		s.capacity.take(judgement.content)
-	}
-	return o, err
 }
 
 // count counts the outcome of a submit.
