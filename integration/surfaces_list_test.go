@@ -49,7 +49,7 @@ func surfaces() []surface {
 		// Messages.
 		{"submit a message", "Submitter.Submit", "enqueue push", "submitMessage", "Submit", nil},
 		{"try a message", "Submitter.Check", "enqueue push --dry-run", "checkMessage", "DryRun", nil},
-		{"submit many messages", "Submitter.Submit", "enqueue bulk", "submitBatch", "SubmitBatch", nil},
+		{"submit many messages", "Submitter.SubmitMany", "enqueue bulk", "submitBatch", "SubmitBatch", nil},
 		{"try many messages", "Submitter.Rehearse", "enqueue bulk --dry-run", "checkBatch", "DryRunBatch", nil},
 		{"try many messages under other rules", "Submitter.RehearseWhatIf", "enqueue bulk --what-if, enqueue bulk --what-if-policy", "checkBatch", "DryRunBatch", nil},
 		{"count what another system sent", "Submitter.RecordSent", "enqueue bulk --record-sent", "recordSent", "RecordSent", nil},

@@ -41,7 +41,7 @@ type verdict struct {
 
 	keys   keyspace.Keys
 	known  map[name]*known
-	erased map[string]time.Time // users, and when
+	erased map[string][]time.Time // users, and when
 	faults []string
 	open   bool // some messages are due after the end
 }
@@ -51,7 +51,7 @@ func Judge(tb testing.TB, s *Story) []string {
 	tb.Helper()
 	keys, err := keyspace.NewKeys("")
 	require.NoError(tb, err)
-	v := &verdict{Story: s, keys: keys, known: make(map[name]*known), erased: make(map[string]time.Time)}
+	v := &verdict{Story: s, keys: keys, known: make(map[name]*known), erased: make(map[string][]time.Time)}
 	v.gather(tb)
 	v.judgeAnswers()
 	v.judgeSettings()
@@ -91,7 +91,7 @@ func (v *verdict) gather(tb testing.TB) {
 	}
 	for _, a := range v.answers {
 		if a.Do == Erase {
-			v.erased[a.User] = a.Ended
+			v.erased[a.User] = append(v.erased[a.User], a.Ended)
 			continue
 		}
 		k := of(a.User, a.Event.ID)

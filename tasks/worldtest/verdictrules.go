@@ -90,7 +90,7 @@ func (v *verdict) judgePlaces(tb testing.TB) {
 			if !p.To.IsZero() || !v.arrivedBefore(p) {
 				delete(places[p.User], p.ID)
 			}
-			if erased, ok := v.erased[p.User]; ok && !p.At.After(erased) && p.To.IsZero() {
+			if erased := v.erased[p.User]; len(erased) > 0 && !p.At.After(erased[len(erased)-1]) && p.To.IsZero() {
 				delete(places[p.User], p.ID)
 			}
 		}
@@ -172,7 +172,8 @@ func (v *verdict) inHand(k *known, at time.Time) bool {
 
 // judgeRealTimes requires of the real times at which each recipient got messages that they break
 // no rule and no quiet hours, less the tolerance. Where rules changed, a window counts by the
-// highest limit that it had, and one that not all rules had does not count.
+// highest limit that it had, and one that not all rules had does not count. What came before the
+// user was erased does not count against what came after.
 func (v *verdict) judgeRealTimes(tb testing.TB) {
 	tb.Helper()
 	got := make(map[string]map[string][]sendlimittest.Arrival) // by user and recipient
@@ -204,11 +205,26 @@ func (v *verdict) judgeRealTimes(tb testing.TB) {
 	for user, of := range got {
 		for recipient, arrivals := range of {
 			slices.SortFunc(arrivals, func(a, b sendlimittest.Arrival) int { return a.At.Compare(b.At) })
-			for _, f := range loosest.ArrivalFaults(user, slack, arrivals) {
-				v.fault("real times: %s: %s", recipient, f)
+			for _, some := range v.betweenErasures(user, arrivals) {
+				for _, f := range loosest.ArrivalFaults(user, slack, some) {
+					v.fault("real times: %s: %s", recipient, f)
+				}
 			}
 		}
 	}
+}
+
+// betweenErasures splits arrivals of a user in order where the user was erased.
+func (v *verdict) betweenErasures(user string, arrivals []sendlimittest.Arrival) (parts [][]sendlimittest.Arrival) {
+	for _, erased := range v.erased[user] {
+		k := 0
+		for k < len(arrivals) && !arrivals[k].At.After(erased.Add(v.Ahead[user])) {
+			k++
+		}
+		parts = append(parts, arrivals[:k])
+		arrivals = arrivals[k:]
+	}
+	return append(parts, arrivals)
 }
 
 // judgeRest requires that what comes to a recipient later than to others does not come after a

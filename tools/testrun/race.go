@@ -23,7 +23,7 @@ func raced() map[string]string {
 
 		"tasks": "TestStoreIsAsked|TestAHundredSubmitters|TestManySubmitters|TestChangesAtOnce|TestRulesAreFirstLoaded|" +
 			"TestRefitIsOneAtATime|HoldsUpNoOther|TestEraseAUserOfABatch|TestEventsAreGathered|TestWhoBeginsToListen|" +
-			"TestWhatBecomesOfMessages|ShareHolds",
+			"TestWhatBecomesOfMessages|ShareHolds|TestManyAreSubmitted",
 		"tasks/announce":            "in tasks",
 		"tasks/backend":             "in tasks",
 		"tasks/bulk":                "GroupsGive|GroupsEnd|GroupsStop|Beside",
@@ -36,6 +36,7 @@ func raced() map[string]string {
 		"tasks/listen":              "in tasks",
 		"tasks/queue":               "in tasks",
 		"tasks/relay":               "in tasks",
+		"tasks/submit":              "in tasks",
 		"tasks/rules":               "in tasks",
 		"tasks/overview":            "in tasks",
 	}
