@@ -12,21 +12,22 @@
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  the user's own settings (HASH, see fragments/settings.lua)
 -- ARGV[1..9] now, and what judges, see judge/arguments.lua
--- ARGV[10] send time up to which earlier calls judged, Unix ms; "" for the first call
+-- ARGV[10] send time of the last that earlier calls judged, Unix ms; "" for the first call
 -- ARGV[11] with ARGV[10]: what the rules counted by then, as in the reply
+-- ARGV[12] with ARGV[10]: id of the last that earlier calls judged
 --
--- Returns  {ALLOWED, now, how many were judged, send time up to which this call judged
---          or 0 if it judged all, what the rules counted by then, {id, send time,
---          rule, category, expiry} of each that does not fit ...}. rule is the number
+-- Returns  {ALLOWED, now, how many were judged, send time of the last that this call judged
+--          or 0 if it judged all, what the rules counted by then, id of the last or "", {id,
+--          send time, rule, category, expiry} of each that does not fit ...}. rule is the number
 --          of the first rule that it breaks, overall ones first, then its category's;
 --          0 for quiet hours. category is "" for none, expiry 0 for none of its own.
 --          Or {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     O(log n + c) in the user's n reservations and the numbers that ARGV[11] has: of
 --          each list that rules count, at most the largest limit, and two a rule. And WORK
---          steps, or as many as the reservations of one millisecond need. All calls together
---          look once at each reservation that is not due, and at no other record.
+--          steps. All calls together look once at each reservation that is not due, and at no
+--          other record.
 
-if #KEYS ~= 2 or #ARGV ~= 11 then
+if #KEYS ~= 2 or #ARGV ~= 12 then
   return redis.error_reply('ERR refit/refit.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -45,6 +46,7 @@ local timeline = KEYS[1]
 --@include judge/question
 --@include judge/quiet
 --@include judge/ascending
+--@include id_order
 --@include settings
 --@include record
 --@include progress
@@ -69,8 +71,8 @@ end
 
 -- All up to this time stay: they are due, or other rules judge them.
 local began = next_part()[1] or math.max(now, during_from - 1)
--- The time up to which all are judged, or stay.
-local come = tonumber(ARGV[10]) or began
+-- All up to this time are judged, or stay; at the time itself, up to come_id if that is given.
+local come, come_id = tonumber(ARGV[10]) or began, ARGV[10] ~= '' and ARGV[12]
 
 -- counted_under returns what rules count of the places under a key: the send times that
 -- stay, ascending, as many as matter to a sliding rule, and for each calendar rule the end
@@ -138,9 +140,18 @@ local function class_of(id)
 end
 
 -- reservations_after returns a function that returns id and send time of the i-th
--- reservation under a key after a time; nil after the last.
-local function reservations_after(key, time)
-  local rank = redis.call('ZCOUNT', key, '-inf', time)
+-- reservation under a key after a time, or after an id at that time; nil after the last.
+local function reservations_after(key, time, after)
+  local rank = redis.call('ZCOUNT', key, '-inf', after and time - 1 or time)
+  local beyond = after and redis.call('ZCOUNT', key, '-inf', time) or rank
+  while rank < beyond do
+    local middle = math.floor((rank + beyond) / 2)
+    if id_at_or_before(redis.call('ZRANGE', key, middle, middle)[1], after) then
+      rank = middle + 1
+    else
+      beyond = middle
+    end
+  end
   local ids, times, read, all_read = {}, {}, 0, false
   return function(i)
     while i > read and not all_read do
@@ -166,7 +177,7 @@ local function look_ahead(t)
     local nearest, time = nil, t + overall.longest
     for k = 1, #exempt do
       local of = exempt[k]
-      of.reservation = of.reservation or reservations_after(of.key, come)
+      of.reservation = of.reservation or reservations_after(of.key, come, come_id)
       local _, at = of.reservation(of.next)
       if at and at < time then nearest, time = of, at end
       work = work + NEIGHBOUR
@@ -287,17 +298,17 @@ local function judge(id, t, class)
   return rule and misfit(id, t, rule)
 end
 
-local reply, judged = {ALLOWED, now, 0, 0, ''}, 0
-local reservation = reservations_after(timeline, come)
-local i, at = 1, come -- at: the present millisecond of the loop
+local reply, judged = {ALLOWED, now, 0, 0, '', ''}, 0
+local reservation = reservations_after(timeline, come, come_id)
+local i, at, last_id = 1, -math.huge, '' -- at: the present millisecond of the loop
 local id, t = reservation(i)
 while t and t < during_till do
-  if t > at then
+  if work > WORK and i > 1 then
     come = at
-    if work > WORK and i > 1 then
-      reply[4], reply[5] = come, left_over()
-      break
-    end
+    reply[4], reply[5], reply[6] = come, left_over(), last_id
+    break
+  end
+  if t > at then
     at = t
     look_ahead(t)
   end
@@ -308,7 +319,7 @@ while t and t < during_till do
     found = judge(id, t, class)
   end
   if found then reply[#reply + 1] = found else stays(t, class) end
-  i = i + 1
+  i, last_id = i + 1, id
   id, t = reservation(i)
 end
 reply[3] = judged

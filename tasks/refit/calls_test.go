@@ -1,10 +1,12 @@
 package refit_test
 
 import (
+	"context"
 	"strconv"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/lua"
@@ -29,6 +31,69 @@ func scheduleEveryMinute(from time.Time, n int, categories ...string) []schedule
 		}
 	}
 	return messages
+}
+
+// Reservations of one millisecond are judged in as many calls as others: a call stops between two of
+// them, and the next one goes on there, also if the last one that was judged is gone.
+func TestRefitOfManyAtOneTime(t *testing.T) {
+	t.Parallel()
+	now := story.At("10:00")
+	for _, rule := range []string{"100/hour", "250/calendar_day", "40/10m"} {
+		for _, goes := range []bool{false, true} {
+			server, client := redistest.Embedded(t)
+			p := story.PolicyOf(t, rule)
+			p.Categories = map[string]policy.CategoryRules{
+				"otp": {Exempt: true}, "marketing": {Rules: []policy.Rule{{Limit: 30, Window: time.Hour}}},
+			}
+			messages := scheduleEveryMinute(now, 900, "", "otp", "marketing", "news", "otp", "")
+			for i := range messages {
+				messages[i].at = now.Add(time.Duration(1+i/400) * time.Hour)
+			}
+			schedule(t, client, now, "alice", messages...)
+			last := &lastJudged{}
+			client.AddHook(last)
+			if goes {
+				last.then = func(id string) {
+					_, err := server.ZRem(story.KeysOf(sendlimit.Options{}).Timeline("alice"), id)
+					require.NoError(t, err)
+				}
+			}
+			found := runRefitOfUser(t, client, p, now, "alice")
+			require.Equal(t, refitModel{policy: p, zone: time.UTC, now: now}.misfits(messages), summarize(found), rule)
+			require.Greater(t, last.calls, 3)
+		}
+	}
+}
+
+// lastJudged calls then before each further call of a look, with the id of the last that was judged.
+type lastJudged struct {
+	redis.Hook
+
+	calls int
+	then  func(id string) // nil for nothing
+}
+
+// ProcessHook does nothing.
+func (l *lastJudged) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+// DialHook does nothing.
+func (l *lastJudged) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessPipelineHook looks at calls of the script.
+func (l *lastJudged) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		for _, cmd := range cmds {
+			args := cmd.Args()
+			if args[1] != lua.Refit.Hash() {
+				continue
+			}
+			l.calls++
+			if id, _ := args[len(args)-1].(string); id != "" && l.then != nil {
+				l.then(id)
+			}
+		}
+		return next(ctx, cmds)
+	}
 }
 
 // The number of calls depends only on the number of reservations, wherever

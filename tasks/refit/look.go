@@ -39,7 +39,8 @@ type refitLook struct {
 // refitProgress is how far a look has come.
 type refitProgress struct {
 	version string    // of the settings that all of it goes by
-	till    time.Time // what is up to it has been judged
+	till    time.Time // of the last that was judged
+	after   string    // its id
 	counted string    // what the rules counted by then, as lua/refit/refit.lua wants it back
 	part    int       // the index in judge.Ruleset.Parts
 	judged  int
@@ -141,7 +142,8 @@ const refitting = "looking at the reservations of users"
 
 func (r *Finder) arguments(l *refitLook) (keys []string, args []any) {
 	return []string{r.keys.Timeline(l.user), r.keys.Settings(l.user)},
-		append(l.by.Arguments(judge.Case{Now: r.now, Reach: r.reach}, 2), script.Milliseconds(l.progress.till), l.progress.counted)
+		append(l.by.Arguments(judge.Case{Now: r.now, Reach: r.reach}, 3),
+			script.Milliseconds(l.progress.till), l.progress.counted, l.progress.after)
 }
 
 // read takes in the answer to the call of a look.
@@ -160,9 +162,9 @@ func (r *Finder) read(l *refitLook, in *script.ReplyReader) error {
 		r.learn(l, values)
 		return nil
 	}
-	now, judged, till, counted := in.Time(1), in.Int(2), in.Time(3), in.String(4)
+	now, judged, till, counted, after := in.Time(1), in.Int(2), in.Time(3), in.String(4), in.String(5)
 	p := &l.progress
-	for i := 5; i < len(in.Reply); i++ {
+	for i := 6; i < len(in.Reply); i++ {
 		m, err := l.misfit(in.Nested(i))
 		if err != nil {
 			return err
@@ -174,11 +176,11 @@ func (r *Finder) read(l *refitLook, in *script.ReplyReader) error {
 		return in.Err
 	case in.Int(0) != judge.StatusAllowed || judged < 0 || now.IsZero():
 		return script.ReplyError(refitting, fmt.Sprintf("status %d", in.Int(0)))
-	case !till.IsZero() && (till.Before(p.till) || till.Equal(p.till) && counted == p.counted):
+	case !till.IsZero() && (till.Before(p.till) || till.Equal(p.till) && after == p.after):
 		return script.ReplyError(refitting, "the next call would start at the same place")
 	}
 	p.judged += int(judged)
-	p.till, p.counted = till, counted
+	p.till, p.counted, p.after = till, counted, after
 	l.changes = 0
 	if l.done = till.IsZero(); l.done && p.part+1 < len(l.parts) {
 		l.done, p.part = false, p.part+1
