@@ -150,6 +150,12 @@ func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request) (send
 	return sendlimit.Decision{}, errContended("reserving a place")
 }
 
+// isBounded reports whether a quota or a throttle may refuse a request. A nil charge never does.
+func (c *chargedReserve) isBounded(r sendlimit.Request) bool {
+	return c != nil && (c.payer.Tier.MessagesPerHour > 0 || c.payer.Tier.MessagesPerDay > 0 ||
+		!c.rules.Throttle(r.User, r.Category).IsZero())
+}
+
 // held returns the hold for a request, nil if nothing is charged.
 func (h *openHold) held() *sendlimit.Hold {
 	if h.Attempt == "" {

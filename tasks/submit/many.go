@@ -68,14 +68,19 @@ type oneOfMany struct {
 }
 
 // decideMany prepares the first of some messages, and has the store decide about them: those that need
-// no more than a place at their time, under the holds of their accounts. It reports whether it may be of
-// use for the next ones.
+// no more than a place at their time. It reports whether it may be of use for the next ones.
+//
+// What a quota or a throttle bounds is held for one message at a time: many open holds, of which some
+// are given back, would refuse others what then is free.
 func (s *Submitter) decideMany(ctx context.Context, ms []message.Message) (group []*oneOfMany, useful bool) {
 	if s.replicas.wanted > 0 || s.capacity.refusal(ctx) != nil {
 		return nil, false
 	}
 	for _, m := range ms[:min(len(ms), MaxMany)] {
 		sub, _, _ := s.prepare(ctx, m) // Submit asks again if there is none
+		if sub != nil && sub.charged.isBounded(sub.request) {
+			return nil, false
+		}
 		if sub == nil || !s.isPlain(sub) {
 			break
 		}
