@@ -17,7 +17,8 @@ const MaxReserveMany = 16
 // ReserveMany decides about requests with records in one call of the store, in their order, each as Reserve
 // would then. It returns the decisions about the first of them, maybe about none: it stops before the
 // first one that needs more than a place which is free or refused. Nothing was judged of the rest.
-// They are for Reserve. What it judges are requests of one user, category and account with different ids.
+// They are for Reserve. What it judges are requests of one user, category and account with different ids,
+// and none of a dry run.
 //
 // A reply may get lost. Then none of the requests may be given up: asked for again with the same
 // records, Reserve says what became of it.
@@ -43,7 +44,7 @@ func (t *Timeline) ReserveMany(ctx context.Context, requests []Request) ([]Decis
 	if err != nil {
 		return nil, err
 	}
-	if len(checked) == 0 || len(t.alike(checked, book.Of(checked[0].User).At(checked[0].At))) == 0 {
+	if len(checked) == 0 || t.copyOf != nil || len(t.alike(checked, book.Of(checked[0].User).At(checked[0].At))) == 0 {
 		return nil, nil
 	}
 	var judged []Request
