@@ -2,7 +2,9 @@ package sendlimit
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/internal/judge"
@@ -25,7 +27,7 @@ const MaxReserveMany = 16
 func (t *Timeline) ReserveMany(ctx context.Context, requests []Request) ([]Decision, error) {
 	const doing = "reserving places"
 	if !t.options.Records || len(requests) > MaxReserveMany {
-		return nil, &fault.InvalidError{Field: "requests", Value: "", Want: "at most 16, of a timeline with records"}
+		return nil, &fault.InvalidError{Field: "requests", Value: strconv.Itoa(len(requests)), Want: fmt.Sprintf("at most %d, of a timeline with records", MaxReserveMany)}
 	}
 	checked := make([]Request, len(requests))
 	for i, r := range requests {

@@ -35,7 +35,7 @@ if not records then from = math.max(from, remembered) end
 local till = ARGV[3] == '' and math.huge or tonumber(ARGV[3]) - 1
 local limit = math.min(tonumber(ARGV[6]), LISTED)
 
---@include id_order
+--@include rank_behind
 
 local looked = 0
 local function is_listed(id, at, counted)
@@ -50,22 +50,10 @@ end
 
 local reply, listed = {now, 0, ''}, 0
 
--- rank_in returns how many places of a list come before those to list. It does not walk
--- over those of one time.
+-- rank_in returns how many places of a list come before those to list.
 local function rank_in(key)
-  local start = string.format('%.0f', from)
-  local rank = redis.call('ZCOUNT', key, '-inf', '(' .. start)
-  if from ~= after_at then return rank end
-  local beyond = rank + redis.call('ZCOUNT', key, from, from)
-  while rank < beyond do
-    local middle = math.floor((rank + beyond) / 2)
-    if id_at_or_before(redis.call('ZRANGE', key, middle, middle)[1], after_id) then
-      rank = middle + 1
-    else
-      beyond = middle
-    end
-  end
-  return rank
+  if from == after_at then return rank_behind(key, from, after_id) end
+  return redis.call('ZCOUNT', key, '-inf', from - 1)
 end
 
 local function list_of(key, counted)

@@ -46,7 +46,7 @@ local timeline = KEYS[1]
 --@include judge/question
 --@include judge/quiet
 --@include judge/ascending
---@include id_order
+--@include rank_behind
 --@include settings
 --@include record
 --@include progress
@@ -142,16 +142,7 @@ end
 -- reservations_after returns a function that returns id and send time of the i-th
 -- reservation under a key after a time, or after an id at that time; nil after the last.
 local function reservations_after(key, time, after)
-  local rank = redis.call('ZCOUNT', key, '-inf', after and time - 1 or time)
-  local beyond = after and redis.call('ZCOUNT', key, '-inf', time) or rank
-  while rank < beyond do
-    local middle = math.floor((rank + beyond) / 2)
-    if id_at_or_before(redis.call('ZRANGE', key, middle, middle)[1], after) then
-      rank = middle + 1
-    else
-      beyond = middle
-    end
-  end
+  local rank = after and rank_behind(key, time, after) or redis.call('ZCOUNT', key, '-inf', time)
   local ids, times, read, all_read = {}, {}, 0, false
   return function(i)
     while i > read and not all_read do
