@@ -23,6 +23,9 @@ type caller struct {
 	identity accounts.Identity
 	// keyless is set if there is no key and the server requires none.
 	keyless bool
+	// hand is set for a Hand. by and note are its.
+	hand     bool
+	by, note string
 }
 
 // may reports whether the caller has a scope. A key without an account has none: it could
@@ -35,7 +38,9 @@ func (c caller) may(scope accounts.Scope) bool {
 func (c caller) account() string { return c.identity.Account.Name }
 
 // confined reports whether the caller reaches only the messages of its own account.
-func (c caller) confined() bool { return !c.may(accounts.ScopeAdmin) }
+func (c caller) confined() bool {
+	return !c.may(accounts.ScopeAdmin) || c.keyless && c.account() != ""
+}
 
 // callerOf returns the caller of the request to which ctx belongs.
 func callerOf(ctx context.Context) caller { return exchangeOf(ctx).caller }
@@ -106,21 +111,13 @@ func (l *logins) remove(key [sha256.Size]byte) {
 	delete(l.known, key)
 }
 
-// As returns a context whose requests are those of an identity, without a key. Use it for
-// calls of the API within this process, on behalf of somebody who is known.
-func As(ctx context.Context, who accounts.Identity) context.Context {
-	return context.WithValue(ctx, identityKey{}, who)
-}
-
-type identityKey struct{}
-
 // authenticate returns the caller of a request. It checks a key that is sent even if none is
 // required. With outlasts it accepts, while the store is away, a key that was valid within
 // loginOutlasts.
 func (s *server) authenticate(r *http.Request, outlasts bool) (caller, error) {
 	given := r.Header.Values("Authorization")
-	if who, known := r.Context().Value(identityKey{}).(accounts.Identity); known && len(given) == 0 {
-		return caller{identity: who}, nil
+	if who, known := r.Context().Value(callerKey{}).(caller); known && len(given) == 0 {
+		return who, nil
 	}
 	if !s.requireKeys {
 		if err := checkHost(r.Host); err != nil {

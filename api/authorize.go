@@ -17,7 +17,7 @@ import (
 
 // authorized returns a handler that checks the key and its scope before the route runs.
 func (s *server) authorized(rt route) http.HandlerFunc {
-	var next http.Handler = rt.handle
+	var next http.Handler = s.audited(rt.handle, rt)
 	if !rt.monitors {
 		next = s.slotted(s.limited(next, rt), rt)
 	}
@@ -27,6 +27,9 @@ func (s *server) authorized(rt route) http.HandlerFunc {
 		e.caller, e.scope = who, rt.scope
 		if err == nil && !who.may(rt.scope) {
 			err = forbidden(rt.scope)
+		}
+		if err == nil && rt.allows != nil {
+			err = rt.allows(r)
 		}
 		if err != nil {
 			s.writeError(w, r, err)
@@ -90,7 +93,12 @@ func (s *server) limited(next http.Handler, rt route) http.Handler {
 	event := rt.event()
 	guard := counters.Guard[*http.Request]{
 		Counters: s.counters, Event: event,
-		Key: func(ctx context.Context, _ *http.Request) string { return callerOf(ctx).account() },
+		Key: func(ctx context.Context, _ *http.Request) string {
+			if who := callerOf(ctx); !who.keyless {
+				return who.account()
+			}
+			return ""
+		},
 		Extra: func(ctx context.Context, _ *http.Request) []counters.Counter {
 			return tierCounters(event, callerOf(ctx).identity.Tier)
 		},

@@ -77,7 +77,7 @@ func (s *server) checkBatchRoute() route {
 			},
 			Responses: s.batchResponses("An outcome `error` is the last. Its line and those after it were not judged."),
 		},
-		scope: accounts.ScopeSubmit, handle: s.checkBatch, submits: true, streams: true,
+		scope: accounts.ScopeSubmit, handle: s.checkBatch, looks: true, submits: true, streams: true,
 	}
 }
 

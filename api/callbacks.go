@@ -7,9 +7,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/records/accounts"
-	"github.com/sendlimit/sendlimiter/records/audit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -42,15 +40,20 @@ func (s *server) setCallbackRoute() route {
 			RequestBody: jsonBody[message.CallbackDraft](s),
 			Responses:   responses[message.Callback](s, "Set.", bodyProblems(http.StatusNotFound)...),
 		},
-		scope: accounts.ScopeAdmin, do: s.setCallback,
+		scope: accounts.ScopeAdmin, do: s.setCallback, allows: seesAccount,
 	}
+}
+
+// seesAccount returns an error unless the caller may see the metadata of the account's messages.
+func seesAccount(r *http.Request) error {
+	if !callerOf(r.Context()).sees(r.PathValue("account")) {
+		return forbidden(accounts.ScopeContent)
+	}
+	return nil
 }
 
 func (s *server) setCallback(r *http.Request, _ web.Query) (web.Answer, error) {
 	ctx, account := r.Context(), r.PathValue("account")
-	if !callerOf(ctx).sees(account) {
-		return web.Answer{}, forbidden(accounts.ScopeContent)
-	}
 	draft, err := web.ReadBody(s.bodies(), r, func(d message.CallbackDraft) error {
 		var wrong fault.InvalidErrors
 		wrong.Add(fault.InField(s.callbacks.Check(d.URL), "url"))
@@ -62,12 +65,7 @@ func (s *server) setCallback(r *http.Request, _ web.Query) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	var set message.Callback
-	err = s.audited(r, audit.Entry{Action: "set callback", Object: account, Owner: account, Detail: "to " + callbacks.Host(draft.URL)}, func() (err error) {
-		set, err = s.callbacks.Set(ctx, account, draft.URL, draft.Secret)
-		return err
-	})
-	return done(set, err)
+	return done(s.callbacks.Set(ctx, account, draft.URL, draft.Secret))
 }
 
 func (s *server) removeCallbackRoute() route {
@@ -80,11 +78,7 @@ func (s *server) removeCallbackRoute() route {
 			Responses:   responses[message.Account](s, "Removed: the account as it is now.", http.StatusNotFound),
 		},
 		scope: accounts.ScopeAdmin, do: func(r *http.Request, q web.Query) (web.Answer, error) {
-			account := r.PathValue("account")
-			err := s.audited(r, audit.Entry{Action: "remove callback", Object: account, Owner: account}, func() error {
-				return s.callbacks.Remove(r.Context(), account)
-			})
-			if err != nil {
+			if err := s.callbacks.Remove(r.Context(), r.PathValue("account")); err != nil {
 				return web.Answer{}, err
 			}
 			return s.showAccount(r, q)
@@ -121,13 +115,7 @@ func (s *server) rotateCallback(r *http.Request, _ web.Query) (web.Answer, error
 	if err != nil {
 		return web.Answer{}, err
 	}
-	var set message.Callback
-	account := r.PathValue("account")
-	err = s.audited(r, audit.Entry{Action: "replace secret of callback", Object: account, Owner: account}, func() (err error) {
-		set, err = s.callbacks.Rotate(r.Context(), account, overlap)
-		return err
-	})
-	return done(set, err)
+	return done(s.callbacks.Rotate(r.Context(), r.PathValue("account"), overlap))
 }
 
 // done answers with a value, unless there is an error.

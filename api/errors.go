@@ -23,12 +23,15 @@ func WriteProblem(w http.ResponseWriter, o message.Outcome) { web.WriteProblem(w
 // writeError answers with an error. An error without a code goes to the log, and the
 // caller learns no details.
 func (s *server) writeError(w http.ResponseWriter, r *http.Request, err error) {
+	e := exchangeOf(r.Context())
 	if p, ok := errors.AsType[*web.Error](err); ok {
+		e.failed = &p.Outcome
 		maps.Copy(w.Header(), p.Header)
 		web.WriteProblemStatus(w, p.Status, p.Outcome)
 		return
 	}
 	o := s.outcomeOf(r.Context(), err)
+	e.failed = &o
 	if o.Code == fault.CodeQuotaExceeded {
 		s.writeQuotaExceeded(w, o)
 		return

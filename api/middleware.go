@@ -29,7 +29,8 @@ type exchange struct {
 	scope  accounts.Scope // that the route needs
 	slot   slot           // once it has one
 
-	unsealed error // why a cursor could not be sealed
+	unsealed error            // why a cursor could not be sealed
+	failed   *message.Outcome // what a request that failed was answered; nil for one that did not
 }
 
 type exchangeKey struct{}

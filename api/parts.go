@@ -15,16 +15,25 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 	"github.com/sendlimit/sendlimiter/tasks/campaign"
 	"github.com/sendlimit/sendlimiter/tasks/contact"
+	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
+	"github.com/sendlimit/sendlimiter/tasks/overview"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
-// PartsOf returns options with the parts that need only the store and no closing: all that are
-// required but Submitter, DeadLetters, Refitter, Stats and Now. The rule says which callbacks
-// may be set. The error is a *fault.InvalidError.
-func PartsOf(b *backend.Backend, rule contact.Callbacks) (Options, error) {
-	var o Options
-	var failed [12]error
+// PartOptions configure the parts of an API.
+type PartOptions struct {
+	Submits   submit.Options
+	Refits    refit.Options
+	Callbacks contact.Callbacks // says which callbacks may be set
+}
+
+// PartsOf returns options with the parts on a backend: all that are required but Now. Call end
+// once no request is answered. The error is a *fault.InvalidError.
+func PartsOf(b *backend.Backend, c PartOptions) (o Options, end func() error, err error) {
+	var failed [13]error
 	prefix := b.Timeline.Prefix
 	o.Policies, failed[0] = settings.NewPolicies(b.Client, prefix)
 	o.Users, failed[1] = settings.NewUsers(b.Client, prefix)
@@ -34,9 +43,29 @@ func PartsOf(b *backend.Backend, rule contact.Callbacks) (Options, error) {
 	o.Events, failed[5] = counters.NewEvents(b.Client, prefix)
 	o.Paces, failed[6] = rate.NewPaces(b.Client, prefix, deliver.PaceTarget)
 	o.UserData, failed[7] = userdata.New(b)
-	o.Callbacks, failed[8] = callbacks.NewRegistry(b.Client, b.Events, rule)
+	o.Callbacks, failed[8] = callbacks.NewRegistry(b.Client, b.Events, c.Callbacks)
 	o.Campaigns, failed[9] = campaign.New(b)
 	o.Audit, failed[10] = audit.New(b.Client, audit.Options{Prefix: prefix})
 	o.Cursors, failed[11] = seal.NewKeeper(b.Client, prefix)
-	return o, errors.Join(failed[:]...)
+	var stats *overview.Stats
+	stats, failed[12] = overview.NewStats(b.Client, prefix)
+	if err := errors.Join(failed[:]...); err != nil {
+		return o, nil, err
+	}
+	o.Stats = stats.Read
+	if o.Submitter, err = submit.New(b, c.Submits); err != nil {
+		return o, nil, err
+	}
+	if o.Refitter, err = refit.New(b, c.Refits); err != nil {
+		return o, nil, errors.Join(err, o.Submitter.Close())
+	}
+	if o.DeadLetters, err = deadletters.New(b); err != nil {
+		return o, nil, errors.Join(err, o.Submitter.Close(), o.Refitter.Close())
+	}
+	// What is answered later may miss its confirmation, and loses nothing.
+	return o, func() error {
+		err := errors.Join(o.Submitter.Close(), o.Refitter.Close())
+		o.DeadLetters.Close()
+		return err
+	}, nil
 }

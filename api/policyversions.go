@@ -105,8 +105,11 @@ func (s *server) rollbackPolicy(r *http.Request, _ web.Query) (web.Answer, error
 
 // policiesBy returns the policies, with the caller as who makes the changes.
 func (s *server) policiesBy(r *http.Request) *settings.Policies {
-	if account := callerOf(r.Context()).account(); account != "" {
-		return s.policies.By("account " + account)
+	switch who := callerOf(r.Context()); {
+	case who.by != "":
+		return s.policies.By(who.by)
+	case who.account() != "":
+		return s.policies.By("account " + who.account())
 	}
 	return s.policies.By("API without a key")
 }

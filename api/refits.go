@@ -34,7 +34,7 @@ func (s *server) previewPolicyRoute() route {
 			RequestBody: jsonBody[policy.Document](s),
 			Responses:   s.refitResponses(bodyProblems()...),
 		},
-		scope: accounts.ScopeAdmin, handle: s.previewPolicy, streams: true, attended: true,
+		scope: accounts.ScopeAdmin, handle: s.previewPolicy, looks: true, streams: true, attended: true,
 	}
 }
 

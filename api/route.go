@@ -18,6 +18,9 @@ type route struct {
 	scope  accounts.Scope
 	do     func(*http.Request, web.Query) (web.Answer, error)
 	handle http.HandlerFunc
+	// allows says whether a caller with the scope may do this to what the address names; nil if
+	// each may.
+	allows func(*http.Request) error
 	// submits counts requests towards how often an account may submit. The others count
 	// towards how often it may read, or change something.
 	submits bool
@@ -30,6 +33,10 @@ type route struct {
 	// follows is set for a stream of events. It counts towards Limits.Followers in place of
 	// Limits.Streams.
 	follows bool
+	// looks is set for a request that changes nothing, although it is no GET.
+	looks bool
+	// erases is set for a request after which nothing may name the user.
+	erases bool
 	// monitors is set for a request that monitors this process. It counts towards no
 	// limit, and is answered while the store is away.
 	monitors bool

@@ -59,7 +59,7 @@ func (s *server) dryRunRoute() route {
 			RequestBody: jsonBody[message.Draft](s),
 			Responses:   responses[message.Outcome](s, "It would be accepted.", bodyProblems(http.StatusConflict)...),
 		},
-		scope: accounts.ScopeSubmit, do: s.dryRun, submits: true,
+		scope: accounts.ScopeSubmit, do: s.dryRun, submits: true, looks: true,
 	}
 }
 

@@ -100,7 +100,7 @@ func (s *server) eraseUserRoute() route {
 			}},
 			Responses: s.lineResponses(lines),
 		},
-		scope: accounts.ScopeAdmin, handle: s.eraseUser, streams: true,
+		scope: accounts.ScopeAdmin, handle: s.eraseUser, streams: true, erases: true,
 	}
 }
 

@@ -15,8 +15,6 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
-	"github.com/sendlimit/sendlimiter/tasks/contact"
-	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
@@ -148,34 +146,16 @@ func (s *store) serveAPI(prefix string, options submit.Options) (*httptest.Serve
 
 // openAPI returns the API on a backend with its submitter, and a function that ends both.
 func openAPI(opened *backend.Backend, options submit.Options) (http.Handler, *submit.Submitter, func() error, error) {
-	submitter, err := submit.New(opened, options)
+	o, end, err := api.PartsOf(opened, api.PartOptions{Submits: options, Refits: refit.Options{Options: options}})
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("submitter: %w", err)
+		return nil, nil, nil, fmt.Errorf("parts of the API: %w", err)
 	}
-	letters, err := deadletters.New(opened)
-	if err != nil {
-		return nil, nil, nil, errors.Join(fmt.Errorf("dead letters: %w", err), submitter.Close())
-	}
-	refitter, err := refit.New(opened, refit.Options{Options: options})
-	if err != nil {
-		letters.Close()
-		return nil, nil, nil, errors.Join(fmt.Errorf("refitter: %w", err), submitter.Close())
-	}
-	end := func() error {
-		letters.Close()
-		return errors.Join(submitter.Close(), refitter.Close())
-	}
-	o, err := api.PartsOf(opened, contact.Callbacks{})
-	if err != nil {
-		return nil, nil, nil, errors.Join(fmt.Errorf("parts of the API: %w", err), end())
-	}
-	o.Submitter, o.DeadLetters, o.Refitter, o.Now = submitter, letters, refitter, time.Now
-	o.Stats = func(context.Context) (message.Stats, error) { return message.Stats{}, nil }
+	o.Now, o.Stats = time.Now, func(context.Context) (message.Stats, error) { return message.Stats{}, nil }
 	handler, err := api.New(o)
 	if err != nil {
 		return nil, nil, nil, errors.Join(fmt.Errorf("API: %w", err), end())
 	}
-	return handler, submitter, end, nil
+	return handler, o.Submitter, end, nil
 }
 
 // post submits a message, and reads the whole answer.

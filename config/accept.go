@@ -146,6 +146,13 @@ func pushURL(into *string) accepts {
 		" or the URL of a service with one of these schemes: "+strings.Join(notifier.ServiceSchemes(), ", ")), notifier.RedactURL)
 }
 
+func apiURL(into *string) accepts {
+	return shown(matching("url", into, func(s string) bool {
+		u, err := url.Parse(s)
+		return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil && !strings.ContainsAny(s, "?#")
+	}, "an http or https URL such as https://push.example.com, without a user, a password or a query"), notifier.RedactURL)
+}
+
 func emailURL(into *string) accepts {
 	return shown(matching("url", into, func(s string) bool {
 		u, err := url.Parse(s)

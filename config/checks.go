@@ -100,6 +100,7 @@ func crossProblems(c Config) []*fault.InvalidError {
 		key        string
 		text, file string
 	}{
+		{"api_key", string(c.APIKey), c.APIKeyFile},
 		{"fcm.credentials", string(c.FCM.Credentials), c.FCM.CredentialsFile},
 		{"apns.key", string(c.APNs.Key), c.APNs.KeyFile},
 		{"push_secret", string(c.PushSecret), c.PushSecretFile},

@@ -21,6 +21,12 @@ const LogTarget = "log:"
 
 // Config has every setting. All are valid. It hides secrets when it is printed or logged.
 type Config struct {
+	// API is the URL of the API that answers commands; empty means that they work on the store.
+	API string
+	// APIKey is the key for the API; empty for none. APIKeyFile is a file with it instead.
+	APIKey     Secret
+	APIKeyFile string
+
 	// RedisURL is the URL of the store; empty means the embedded store.
 	RedisURL string
 	// RedisTLS is for a RedisURL that uses TLS.

@@ -290,7 +290,7 @@ func TestEverySettingIsReadFromEverySource(t *testing.T) {
 
 			flags, program := pflag.NewFlagSet("program", pflag.ContinueOnError), config.Worker
 			if key == "account" {
-				program = config.Enqueue
+				program = config.Commands
 			}
 			config.RegisterFlags(flags, program)
 			if slices.Contains(secrets(), key) { // a command line is no place for it
@@ -397,7 +397,7 @@ func TestFlagsShowTheirDefaults(t *testing.T) {
 	require.Contains(t, usage, "--config file")
 
 	enqueue := pflag.NewFlagSet("enqueue", pflag.ContinueOnError)
-	config.RegisterFlags(enqueue, config.Enqueue)
+	config.RegisterFlags(enqueue, config.Commands)
 	var names []string
 	enqueue.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	require.Equal(t, []string{

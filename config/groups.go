@@ -9,6 +9,7 @@ const (
 )
 
 const (
+	groupCommands = "Commands"
 	groupStore    = "Store"
 	groupSubmits  = "Submits"
 	groupDelivery = "Deliveries"
@@ -22,5 +23,5 @@ const (
 
 // Groups returns the headings of the flags, in the order of the help.
 func Groups() []string {
-	return []string{groupStore, groupDelivery, groupChannels, groupAPI, groupSubmits, groupPolicy, groupEmail, groupEvents, groupLog}
+	return []string{groupCommands, groupStore, groupDelivery, groupChannels, groupAPI, groupSubmits, groupPolicy, groupEmail, groupEvents, groupLog}
 }

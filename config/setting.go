@@ -26,13 +26,13 @@ func row(key, standard string, a accepts, help string) *setting {
 	return &setting{key: key, standard: standard, accepts: a, help: help}
 }
 
-// isFlagOf reports whether the setting is a flag of the program. Enqueue has those of the
-// store, and only enqueue has an account.
+// isFlagOf reports whether the setting is a flag of the program. Commands have those that say
+// where the operations are, and a worker has all others but the account.
 func (s *setting) isFlagOf(program Program) bool {
-	if program == Enqueue {
-		return s.kind != "" && s.group == groupStore
+	if program == Commands {
+		return s.kind != "" && (s.group == groupStore || s.group == groupCommands)
 	}
-	return s.kind != "" && s.key != "account"
+	return s.kind != "" && s.key != "account" && s.group != groupCommands
 }
 
 // variable returns the setting's name in the environment.

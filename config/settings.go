@@ -19,6 +19,13 @@ const maxRequests = 100_000
 // of the policy to p.
 func settings(c *Config, p *policy.Document) []*setting {
 	return slices.Concat(
+		grouped(groupCommands,
+			row("api", "", apiURL(&c.API),
+				"URL of the API that answers the commands, such as https://push.example.com; without one, they work on the store"),
+			row("api_key", "", secret(&c.APIKey), ""),
+			row("api_key_file", "", text("file", &c.APIKeyFile),
+				"file with the key for that API, if SENDLIMIT_API_KEY has none"),
+		),
 		grouped(groupStore,
 			row("redis_url", "", shown(text("url", &c.RedisURL), RedactRedisURL),
 				"URL of the store: redis://, unix://, redis-sentinel:// or redis-cluster://, with TLS rediss://, rediss-sentinel:// or rediss-cluster://; without one, the embedded store"),

@@ -20,8 +20,8 @@ type Program uint8
 
 // The programs.
 const (
-	Worker  Program = iota // every setting but those of a caller alone
-	Enqueue                // those that every command of enqueue uses
+	Worker   Program = iota // every setting but those of a caller alone
+	Commands                // those that say where a command finds its operations
 )
 
 // FileFlag is the flag for the settings file.

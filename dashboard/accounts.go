@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sendlimit/sendlimiter/records/audit"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -60,26 +59,12 @@ func (d *Dashboard) createAccount(w http.ResponseWriter, r *http.Request) {
 		Name: strings.TrimSpace(r.PostFormValue("account")), Tier: r.PostFormValue("tier"), Contact: strings.TrimSpace(r.PostFormValue("contact")),
 		TimeZone: strings.TrimSpace(r.PostFormValue("time_zone")),
 	}
-	err := d.audited(r, audit.Entry{Action: "create account", Object: draft.Name, Detail: describeAccount(draft.Tier, draft.TimeZone)}, func() error {
-		return d.call(r, http.MethodPost, apiPath("accounts"), nil, draft, nil)
-	})
+	err := d.call(r, http.MethodPost, apiPath("accounts"), nil, draft, nil)
 	if err != nil {
 		d.refused(w, r, err, "/accounts")
 		return
 	}
 	d.done(w, r, "The account "+draft.Name+" is created. Give it a key next.", link("/account", "name", draft.Name))
-}
-
-func describeAccount(tier, zone string) string {
-	if tier == "" {
-		tier = "no tier"
-	} else {
-		tier = "tier " + tier
-	}
-	if zone != "" {
-		tier += ", time zone " + zone
-	}
-	return tier
 }
 
 // accountPage shows an account with its keys and quotas. A caller without the scope admin sees
@@ -146,13 +131,7 @@ func (d *Dashboard) changeAccount(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	patch := message.AccountPatch{Tier: &tier, Contact: &contact, TimeZone: &zone, ReportAt: &report, Disabled: &disabled}
-	detail := describeAccount(tier, zone)
-	if disabled {
-		detail += ", disabled"
-	}
-	err := d.audited(r, audit.Entry{Action: "change account", Object: name, Detail: detail}, func() error {
-		return d.call(r, http.MethodPatch, apiPath("accounts", name), nil, patch, nil)
-	})
+	err := d.call(r, http.MethodPatch, apiPath("accounts", name), nil, patch, nil)
 	if err != nil {
 		d.refused(w, r, err, to)
 		return
@@ -171,23 +150,17 @@ func (d *Dashboard) changeKey(w http.ResponseWriter, r *http.Request) {
 		if !d.confirmed(w, r, "Remove the key "+id+" of "+name+"? Programs that use it are refused at once.", "Remove", to) {
 			return
 		}
-		err = d.audited(r, audit.Entry{Action: "remove key", Object: name, Detail: "key " + id}, func() error {
-			return d.call(r, http.MethodDelete, apiPath("accounts", name, "keys", id), nil, nil, nil)
-		})
+		err = d.call(r, http.MethodDelete, apiPath("accounts", name, "keys", id), nil, nil, nil)
 		if err == nil {
 			d.done(w, r, "The key "+id+" is removed.", to)
 			return
 		}
 	case "rotate":
 		rotation := message.APIKeyRotation{Overlap: strings.TrimSpace(r.PostFormValue("overlap"))}
-		err = d.audited(r, audit.Entry{Action: "rotate key", Object: name, Detail: "key " + id}, func() error {
-			return d.call(r, http.MethodPost, apiPath("accounts", name, "keys", id, "rotate"), nil, rotation, &made)
-		})
+		err = d.call(r, http.MethodPost, apiPath("accounts", name, "keys", id, "rotate"), nil, rotation, &made)
 	default:
 		draft := message.APIKeyDraft{Scopes: r.PostForm["scope"], ExpiresAt: apiTime(r.PostFormValue("expires_at"))}
-		err = d.audited(r, audit.Entry{Action: "add key", Object: name, Detail: "scopes " + strings.Join(draft.Scopes, ", ")}, func() error {
-			return d.call(r, http.MethodPost, apiPath("accounts", name, "keys"), nil, draft, &made)
-		})
+		err = d.call(r, http.MethodPost, apiPath("accounts", name, "keys"), nil, draft, &made)
 	}
 	if err != nil {
 		d.refused(w, r, err, to)

@@ -8,7 +8,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/audit"
 )
 
-// auditPage shows the changes that were made here.
+// auditPage shows the changes that operators made.
 type auditPage struct {
 	page
 	listing
@@ -29,13 +29,13 @@ func (d *Dashboard) showAudit(w http.ResponseWriter, r *http.Request) {
 		filter.Account = who.Account()
 	}
 	if wantsCSV(r) {
-		columns := []string{"at", "account", "key", "address", "action", "user", "message", "object", "detail", "outcome", "code", "answer", "more"}
+		columns := []string{"at", "account", "key", "by", "address", "action", "user", "message", "object", "detail", "outcome", "code", "answer", "more"}
 		d.download(w, r, "audit", columns, func() ([][]string, bool, error) {
 			entries, next, err := d.readAudit(r, filter, p.At, audit.MaxPage)
 			p.At, entries = next, told(callerOf(r.Context()), entries)
 			rows := make([][]string, len(entries))
 			for i, e := range entries {
-				rows[i] = []string{iso(e.At), e.Account, e.Key, e.Address, e.Action, e.User, e.Message, e.Object, e.Detail, e.Outcome, e.Code, e.Answer, strconv.Itoa(e.More)}
+				rows[i] = []string{iso(e.At), e.Account, e.Key, e.By, e.Address, e.Action, e.User, e.Message, e.Object, e.Detail, e.Outcome, e.Code, e.Answer, strconv.Itoa(e.More)}
 			}
 			return rows, next != "", err
 		})
@@ -60,7 +60,7 @@ func (d *Dashboard) showAudit(w http.ResponseWriter, r *http.Request) {
 func told(who caller, list []audit.Entry) []audit.Entry {
 	for i := range list {
 		if !who.Admin() && list[i].Account != who.Account() {
-			list[i].Account, list[i].Key, list[i].Address = "an operator", "", ""
+			list[i].Account, list[i].Key, list[i].By, list[i].Address = "an operator", "", "", ""
 		}
 	}
 	return list

@@ -39,10 +39,8 @@ func apiPath(segments ...string) apiAddress {
 // request returns a request to the API on behalf of the caller of r. It needs no key: the API
 // trusts this process to know the caller.
 func (d *Dashboard) request(r *http.Request, method string, to apiAddress, query url.Values, body io.Reader) *http.Request {
-	ctx := r.Context()
-	if who := callerOf(ctx); who.Known() {
-		ctx = api.As(ctx, who.identity)
-	}
+	who := callerOf(r.Context())
+	ctx := api.As(r.Context(), api.Hand{Identity: who.identity, Operator: who.keyless})
 	if body == nil {
 		body = http.NoBody
 	}
@@ -55,6 +53,12 @@ func (d *Dashboard) request(r *http.Request, method string, to apiAddress, query
 		asked.Header["X-Forwarded-For"] = forwarded
 	}
 	return asked
+}
+
+// noted returns a request whose entry in the audit log has a note.
+func (d *Dashboard) noted(r *http.Request, note string, asked *http.Request) *http.Request {
+	who := callerOf(r.Context())
+	return asked.WithContext(api.As(asked.Context(), api.Hand{Identity: who.identity, Operator: who.keyless, Note: note}))
 }
 
 // get reads something from the API.
@@ -94,7 +98,7 @@ func (d *Dashboard) requestWith(r *http.Request, method string, to apiAddress, q
 // send sends a request to the API and decodes its answer. The error is a *problem.
 func (d *Dashboard) send(asked *http.Request, into any) error {
 	answer := &recorder{header: http.Header{}, status: http.StatusOK}
-	d.o.API.ServeHTTP(answer, asked)
+	d.asked(answer, asked)
 	if answer.status == http.StatusOK || answer.status == http.StatusCreated {
 		if into == nil {
 			return nil
@@ -105,6 +109,14 @@ func (d *Dashboard) send(asked *http.Request, into any) error {
 		return nil
 	}
 	return problemIn(answer)
+}
+
+// asked has the API answer. After a change the overview counts anew.
+func (d *Dashboard) asked(w http.ResponseWriter, asked *http.Request) {
+	d.o.API.ServeHTTP(w, asked)
+	if asked.Method != http.MethodGet {
+		d.o.Overview.Renew()
+	}
 }
 
 // problemIn returns an answer that is a problem, as a *problem.

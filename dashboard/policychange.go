@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/records/audit"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -62,9 +61,7 @@ func (d *Dashboard) applyPolicy(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var change message.PolicyChange
-	err = d.audited(r, audit.Entry{Action: "apply policy", Object: form.Name, Detail: "rules " + joined(document.Rules)}, func() error {
-		return d.callWith(r, http.MethodPut, apiPath("policies", form.Name), nil, form.condition(), document, &change)
-	})
+	err = d.callWith(r, http.MethodPut, apiPath("policies", form.Name), nil, form.condition(), document, &change)
 	if err != nil {
 		d.policyRefused(w, r, form, err)
 		return
@@ -120,9 +117,7 @@ func (d *Dashboard) rollbackPolicy(w http.ResponseWriter, r *http.Request) {
 	if present := r.PostFormValue("present"); present != "" {
 		header.Set("If-Match", strconv.Quote(present))
 	}
-	err = d.audited(r, audit.Entry{Action: "roll back policy", Object: name, Detail: "to version " + text(version)}, func() error {
-		return d.callWith(r, http.MethodPost, apiPath("policies", name, "rollback"), nil, header, message.PolicyRollback{Version: version}, nil)
-	})
+	err = d.callWith(r, http.MethodPost, apiPath("policies", name, "rollback"), nil, header, message.PolicyRollback{Version: version}, nil)
 	if err != nil {
 		d.refused(w, r, err, to)
 		return
@@ -143,7 +138,7 @@ func (d *Dashboard) misfits(r *http.Request, name string, of message.Policy) str
 		return notCounted(err)
 	}
 	found := &misfitCount{recorder: recorder{header: http.Header{}, status: http.StatusOK}}
-	d.o.API.ServeHTTP(found, asked)
+	d.asked(found, asked)
 	return found.Sentence()
 }
 

@@ -147,6 +147,4 @@ func TestSettingsThroughTheirForm(t *testing.T) {
 	}, settingsFormOf(s).draft())
 	require.Equal(t, message.SettingsDraft{}, settingsFormOf(message.UserSettings{}).draft())
 	require.Equal(t, []string{"a", "b c"}, fields(" a \r\n\r\n\n b c"))
-	require.Equal(t, "none of its own", describeSettings(settingsForm{}))
-	require.Equal(t, "limits 1/minute, 2/hour; with a contact; blocked", describeSettings(settingsForm{Limits: "1/minute\n2/hour", Contact: "a@example.com", Blocked: true}))
 }

@@ -186,7 +186,7 @@ func (r *rig) acceptsOf(account string, draft map[string]any) {
 		Account: accounts.Account{Name: account},
 		Key:     accounts.APIKey{ID: "00000000", Scopes: []accounts.Scope{accounts.ScopeSubmit}},
 	}
-	status, body := r.asksAPI(api.As(r.Context(), who), r.api, http.MethodPost, "/v1/messages", r.timed(draft))
+	status, body := r.asksAPI(api.As(r.Context(), api.Hand{Identity: who}), r.api, http.MethodPost, "/v1/messages", r.timed(draft))
 	require.Equal(r, http.StatusCreated, status, body)
 }
 

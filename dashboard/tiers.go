@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sendlimit/sendlimiter/records/audit"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -46,9 +45,7 @@ func (d *Dashboard) changeTier(w http.ResponseWriter, r *http.Request) {
 		if !d.confirmed(w, r, "Remove the tier "+name+"? A tier that accounts have stays.", "Remove", "/tiers") {
 			return
 		}
-		err := d.audited(r, audit.Entry{Action: "remove tier", Object: name}, func() error {
-			return d.call(r, http.MethodDelete, apiPath("tiers", name), nil, nil, nil)
-		})
+		err := d.call(r, http.MethodDelete, apiPath("tiers", name), nil, nil, nil)
 		if err != nil {
 			d.refused(w, r, err, "/tiers")
 			return
@@ -77,10 +74,7 @@ func (d *Dashboard) changeTier(w http.ResponseWriter, r *http.Request) {
 		d.refused(w, r, err, "/tiers")
 		return
 	}
-	detail := text(limits.MessagesPerDay) + " messages a day, " + text(limits.MessagesPerHour) + " an hour, " + text(limits.RequestsPerMinute) + " requests a minute"
-	err = d.audited(r, audit.Entry{Action: "set tier", Object: name, Detail: detail}, func() error {
-		return d.call(r, http.MethodPut, apiPath("tiers", name), nil, limits, nil)
-	})
+	err = d.call(r, http.MethodPut, apiPath("tiers", name), nil, limits, nil)
 	if err != nil {
 		d.refused(w, r, err, "/tiers")
 		return

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/records/audit"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -29,9 +28,7 @@ func (d *Dashboard) submit(w http.ResponseWriter, r *http.Request) {
 	}
 	to := back(r, link("/user", "name", user))
 	var accepted message.Outcome
-	err := d.audited(r, audit.Entry{Action: "submit message", User: user, Message: draft.ID, Detail: "to be sent at " + draft.SendAt}, func() error {
-		return d.call(r, http.MethodPost, apiPath("messages"), nil, draft, &accepted)
-	})
+	err := d.call(r, http.MethodPost, apiPath("messages"), nil, draft, &accepted)
 	if err != nil {
 		d.refused(w, r, err, to)
 		return
@@ -108,9 +105,7 @@ func (d *Dashboard) saveSettings(w http.ResponseWriter, r *http.Request) {
 	if form.Blocked && !d.confirmed(w, r, "Block the user? From now on nothing is accepted for the user. What is accepted already is still sent.", "Block", to) {
 		return
 	}
-	err := d.audited(r, audit.Entry{Action: "change settings", User: user, Detail: describeSettings(form)}, func() error {
-		return d.call(r, http.MethodPut, apiPath("users", user, "settings"), nil, form.draft(), nil)
-	})
+	err := d.call(r, http.MethodPut, apiPath("users", user, "settings"), nil, form.draft(), nil)
 	if p, ok := errors.AsType[*problem](err); ok && p.Status == http.StatusUnprocessableEntity {
 		d.showSettingsAgain(w, r, user, form, err)
 		return
@@ -135,32 +130,6 @@ func (d *Dashboard) showSettingsAgain(w http.ResponseWriter, r *http.Request, us
 	d.render(w, r, http.StatusUnprocessableEntity, "user", p)
 }
 
-// describeSettings says for the audit log what was set, without contacts.
-func describeSettings(f settingsForm) string {
-	var parts []string
-	add := func(name, value string) {
-		if value != "" {
-			parts = append(parts, name+" "+strings.Join(fields(value), ", "))
-		}
-	}
-	add("policy", f.Policy)
-	add("limits", f.Limits)
-	add("categories", f.Categories)
-	add("quiet hours", f.QuietHours)
-	add("opt-out", f.OptOut)
-	add("time zone", f.TimeZone)
-	if f.Contact != "" {
-		parts = append(parts, "with a contact")
-	}
-	if f.Blocked {
-		parts = append(parts, "blocked")
-	}
-	if parts == nil {
-		return "none of its own"
-	}
-	return strings.Join(parts, "; ")
-}
-
 // changeDevice registers or removes a device of a user.
 func (d *Dashboard) changeDevice(w http.ResponseWriter, r *http.Request) {
 	user, id := r.PostFormValue("name"), r.PostFormValue("device")
@@ -169,9 +138,7 @@ func (d *Dashboard) changeDevice(w http.ResponseWriter, r *http.Request) {
 		if !d.confirmed(w, r, "Remove the device "+id+"? Messages no longer go to it, until it is registered again.", "Remove", to) {
 			return
 		}
-		err := d.audited(r, audit.Entry{Action: "remove device", User: user, Object: id}, func() error {
-			return d.call(r, http.MethodDelete, apiPath("users", user, "devices", id), nil, nil, nil)
-		})
+		err := d.call(r, http.MethodDelete, apiPath("users", user, "devices", id), nil, nil, nil)
 		if err != nil {
 			d.refused(w, r, err, to)
 			return
@@ -183,9 +150,7 @@ func (d *Dashboard) changeDevice(w http.ResponseWriter, r *http.Request) {
 		ID: strings.TrimSpace(id), Channel: r.PostFormValue("channel"), Token: strings.TrimSpace(r.PostFormValue("token")), App: strings.TrimSpace(r.PostFormValue("app")),
 	}
 	var change message.DeviceChange
-	err := d.audited(r, audit.Entry{Action: "register device", User: user, Object: draft.ID, Detail: "channel " + draft.Channel}, func() error {
-		return d.call(r, http.MethodPost, apiPath("users", user, "devices"), nil, draft, &change)
-	})
+	err := d.call(r, http.MethodPost, apiPath("users", user, "devices"), nil, draft, &change)
 	if err != nil {
 		d.refused(w, r, err, to)
 		return
@@ -213,17 +178,14 @@ func (d *Dashboard) eraseUser(w http.ResponseWriter, r *http.Request) {
 		"and what is scheduled is not sent. This can't be undone.", "Erase", to) {
 		return
 	}
-	erased := 0
-	err := d.audited(r, audit.Entry{Action: "erase user", Detail: "everything about one user"}, func() error {
-		lines, err := d.lines(r, http.MethodDelete, apiPath("users", user), nil, nil)
-		for _, line := range lines {
-			erased = max(erased, line.Messages)
-		}
-		return err
-	})
+	lines, err := d.lines(r, http.MethodDelete, apiPath("users", user), nil, nil)
 	if err != nil {
 		d.refused(w, r, err, to)
 		return
+	}
+	erased := 0
+	for _, line := range lines {
+		erased = max(erased, line.Messages)
 	}
 	d.done(w, r, "Everything about the user is erased: "+plural(erased, "message")+".", "/users")
 }

@@ -16,10 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
-	"github.com/sendlimit/sendlimiter/tasks/contact"
-	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/message"
-	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 	"github.com/sendlimit/sendlimiter/tasks/worldtest"
 )
@@ -32,23 +29,18 @@ const asAccount = "World-Account"
 
 func newWorldAPI(t *testing.T, b *backend.Backend, s *submit.Submitter) worldAPI {
 	t.Helper()
-	o, err := api.PartsOf(b, contact.Callbacks{})
+	o, end, err := api.PartsOf(b, api.PartOptions{})
 	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, end()) })
 	o.Submitter, o.Now = s, time.Now
-	o.DeadLetters, err = deadletters.New(b)
-	require.NoError(t, err)
-	t.Cleanup(o.DeadLetters.Close)
-	o.Refitter, err = refit.New(b, refit.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, o.Refitter.Close()) })
 	o.Stats = func(context.Context) (message.Stats, error) { return message.Stats{}, nil }
 	handler, err := api.New(o)
 	require.NoError(t, err)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if name := r.Header.Get(asAccount); name != "" {
-			r = r.WithContext(api.As(r.Context(), accounts.Identity{
+			r = r.WithContext(api.As(r.Context(), api.Hand{Identity: accounts.Identity{
 				Account: accounts.Account{Name: name, Tier: name}, Key: accounts.APIKey{Scopes: []accounts.Scope{accounts.ScopeSubmit}},
-			}))
+			}}))
 		}
 		handler.ServeHTTP(w, r)
 	}))

@@ -10,8 +10,6 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
-	"github.com/sendlimit/sendlimiter/tasks/contact"
-	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -25,27 +23,16 @@ func Open(
 	if b, err = backend.Open(client, backend.Options{}); err != nil {
 		return nil, o, nil, err
 	}
-	if o, err = api.PartsOf(b, contact.Callbacks{}); err != nil {
+	if o, end, err = api.PartsOf(b, api.PartOptions{
+		Submits: submits,
+		Refits:  refit.Options{Rest: func(context.Context, time.Duration) error { return nil }}, // nobody else uses the store
+	}); err != nil {
 		return nil, o, nil, err
 	}
 	if _, err = o.Policies.Seed(ctx, policy.Default()); err != nil {
-		return nil, o, nil, err
-	}
-	if o.DeadLetters, err = deadletters.New(b); err != nil {
-		return nil, o, nil, err
-	}
-	if o.Submitter, err = submit.New(b, submits); err != nil {
-		return nil, o, nil, err
-	}
-	if o.Refitter, err = refit.New(b, refit.Options{
-		Rest: func(context.Context, time.Duration) error { return nil }, // nobody else uses the store
-	}); err != nil {
-		return nil, o, nil, errors.Join(err, o.Submitter.Close())
+		return nil, o, nil, errors.Join(err, end())
 	}
 	o.Stats = func(context.Context) (message.Stats, error) { return message.Stats{}, nil }
 	o.Version = "1.2.3"
-	return b, o, func() error {
-		o.DeadLetters.Close()
-		return errors.Join(o.Submitter.Close(), o.Refitter.Close())
-	}, nil
+	return b, o, end, nil
 }

@@ -20,6 +20,8 @@ type Entry struct {
 	// Account is the name of the account that makes the change, Key the id of its API key.
 	// Both are "" without keys.
 	Account, Key string
+	// By is who makes it on the store itself, by a command; "" for others.
+	By string
 	// Operator reports that the change is an operator's, who has the scope admin or no key.
 	// Give it to Begin and End. Page does not return it.
 	Operator bool
@@ -53,7 +55,7 @@ const (
 
 // What texts of entries are cut to, in bytes.
 const (
-	MaxName   = 256  // each of Account, Key, Address, Action, User, Message, Object and Code
+	MaxName   = 256  // each of Account, Key, By, Address, Action, User, Message, Object and Code
 	MaxDetail = 1000 // Detail
 	MaxAnswer = 500  // Answer
 )
@@ -65,6 +67,7 @@ const erasedDetail = "erased"
 type written struct {
 	Account string `json:"account,omitempty"`
 	Key     string `json:"key,omitempty"`
+	By      string `json:"by,omitempty"`
 	Address string `json:"address,omitempty"`
 	Action  string `json:"action"`
 	User    string `json:"user,omitempty"`
@@ -78,7 +81,7 @@ type written struct {
 // text returns what is stored of an entry.
 func (e Entry) text() (string, error) {
 	text, err := json.Marshal(written{
-		Account: cut(e.Account, MaxName), Key: cut(e.Key, MaxName), Address: cut(e.Address, MaxName), Action: cut(e.Action, MaxName),
+		Account: cut(e.Account, MaxName), Key: cut(e.Key, MaxName), By: cut(e.By, MaxName), Address: cut(e.Address, MaxName), Action: cut(e.Action, MaxName),
 		User: cut(e.User, MaxName), Message: cut(e.Message, MaxName), Object: cut(e.Object, MaxName), Owner: cut(e.Owner, MaxName), Detail: cut(e.Detail, MaxDetail),
 		Erased: e.Erased,
 	})
@@ -125,7 +128,7 @@ func read(id, text, end, more string) (e Entry, ok bool) {
 		return Entry{}, false
 	}
 	e = Entry{
-		ID: id, At: time.UnixMilli(at).UTC(), Account: w.Account, Key: w.Key, Address: w.Address, Action: w.Action,
+		ID: id, At: time.UnixMilli(at).UTC(), Account: w.Account, Key: w.Key, By: w.By, Address: w.Address, Action: w.Action,
 		User: w.User, Message: w.Message, Object: w.Object, Owner: w.Owner, Detail: w.Detail, Erased: w.Erased, More: further,
 	}
 	if end == "" {

@@ -72,7 +72,7 @@ not found, 5 for a store that can't be used, and 1 for anything unexpected.`,
 	root.SetErr(p.stderr)
 	flags := root.PersistentFlags()
 	flags.BoolVar(&p.json, "json", false, "print outcomes as JSON, one a line")
-	config.RegisterFlags(flags, config.Enqueue)
+	config.RegisterFlags(flags, config.Commands)
 	root.AddCommand(p.pushCommand(ctx), p.bulkCommand(ctx), p.cancelCommand(ctx), p.moveCommand(ctx), p.editCommand(ctx),
 		p.statusCommand(ctx), p.findCommand(ctx), p.listCommand(ctx), p.usageCommand(ctx), p.nextFreeCommand(ctx),
 		p.campaignCommand(ctx), p.deviceCommand(ctx), p.eventsCommand(ctx))

@@ -78,15 +78,18 @@ func (p Program) Load(flags *pflag.FlagSet, checks ...config.Check) (config.Conf
 	return config.Load(flags, p.Environ, file, checks...)
 }
 
-// StoreFlags returns the worker's flags that name a store.
+// StoreFlags returns the flags that say where a command finds its operations: on a store, or at
+// an API.
 func StoreFlags() *pflag.FlagSet {
-	return SettingFlags("redis-url", "redis-tls-ca", "redis-tls-cert", "redis-tls-key", "redis-tls-server-name", "embedded-address", "prefix", config.FileFlag)
+	return flagsOf(config.Commands, "api", "api-key-file", "redis-url", "redis-tls-ca", "redis-tls-cert", "redis-tls-key", "redis-tls-server-name", "embedded-address", "prefix", config.FileFlag)
 }
 
 // SettingFlags returns the worker's flags of these names.
-func SettingFlags(names ...string) *pflag.FlagSet {
+func SettingFlags(names ...string) *pflag.FlagSet { return flagsOf(config.Worker, names...) }
+
+func flagsOf(program config.Program, names ...string) *pflag.FlagSet {
 	all := pflag.NewFlagSet("settings", pflag.ContinueOnError)
-	config.RegisterFlags(all, config.Worker)
+	config.RegisterFlags(all, program)
 	some := pflag.NewFlagSet("some", pflag.ContinueOnError)
 	for _, name := range names {
 		some.AddFlag(all.Lookup(name))

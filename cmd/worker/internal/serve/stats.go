@@ -4,11 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/message"
-	"github.com/sendlimit/sendlimiter/tasks/overview"
 )
 
 const (
@@ -18,20 +15,15 @@ const (
 	statsFresh  = time.Second
 )
 
-// newStats returns a function that reads the API's stats.
-func newStats(client redis.UniversalClient, prefix, version string) (func(context.Context) (message.Stats, error), error) {
-	reader, err := overview.NewStats(client, prefix)
-	if err != nil {
-		return nil, err
-	}
+// newStats returns a function that reads the API's stats, and shares what it read for a moment.
+func newStats(read func(context.Context) (message.Stats, error)) func(context.Context) (message.Stats, error) {
 	type found struct {
 		stats message.Stats
 		err   error
 	}
 	answer := newShared(statsWithin, statsFresh, func(ctx context.Context) *found {
-		read, err := reader.Read(ctx)
-		read.Version = version
-		return &found{read, err}
+		stats, err := read(ctx)
+		return &found{stats, err}
 	})
 	return func(ctx context.Context) (message.Stats, error) {
 		f := answer.get(ctx)
@@ -39,5 +31,5 @@ func newStats(client redis.UniversalClient, prefix, version string) (func(contex
 			return message.Stats{}, store.Explain(ctx.Err(), "looking at the store")
 		}
 		return f.stats, f.err
-	}, nil
+	}
 }

@@ -1,0 +1,153 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/records/accounts"
+)
+
+// Hand is somebody who asks within this process, by hand, and needs no key. Each change that a
+// Hand makes is in the audit log.
+type Hand struct {
+	// Identity is who has logged in; the zero value for an operator.
+	Identity accounts.Identity
+	// Operator has all scopes, and no limit of requests: who can reach the store, or the
+	// dashboard of a server that requires no keys.
+	Operator bool
+	// By is what the audit log and the versions of policies name of an operator.
+	By string
+	// Account is charged for what an operator submits, and then only its messages are reached; ""
+	// for no account.
+	Account string
+	// Note is for the audit log, where the request does not say what is done.
+	Note string
+}
+
+// As returns a context whose requests are those of a hand.
+func As(ctx context.Context, who Hand) context.Context {
+	c := caller{identity: who.Identity, keyless: who.Operator, hand: true, by: who.By, note: who.Note}
+	if who.Operator {
+		c.identity.Account.Name = who.Account
+	}
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+type callerKey struct{}
+
+// InProcess is a transport for requests to an API in this process: they need no connection.
+// Answers are streamed as over one. Its zero value is not usable.
+type InProcess struct {
+	api     http.Handler
+	who     Hand
+	running sync.WaitGroup
+}
+
+// NewInProcess returns a transport for the API, whose requests are those of a hand.
+func NewInProcess(api http.Handler, who Hand) *InProcess { return &InProcess{api: api, who: who} }
+
+// Wait waits until all requests have ended. Close the bodies of their answers first.
+func (p *InProcess) Wait() { p.running.Wait() }
+
+// RoundTrip has the API answer a request. It returns when the answer has begun.
+func (p *InProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(As(r.Context(), p.who))
+	reading, writing := io.Pipe()
+	a := &pipedAnswer{header: http.Header{}, begun: make(chan struct{}), body: writing}
+	asked := r.Clone(ctx)
+	if asked.Body == nil {
+		asked.Body = http.NoBody
+	}
+	asked.Host, asked.RequestURI, asked.RemoteAddr = r.URL.Host, r.URL.RequestURI(), ""
+	p.running.Go(func() {
+		defer cancel()
+		broken := serve(p.api, a, asked)
+		a.WriteHeader(http.StatusOK)
+		_ = writing.CloseWithError(broken) // never fails; nil is the end of the body
+		_ = asked.Body.Close()             // as every transport does
+	})
+	select {
+	case <-a.begun:
+	case <-r.Context().Done():
+		_ = reading.CloseWithError(r.Context().Err()) // never fails
+		cancel()
+		return nil, fmt.Errorf("asking the API of this process: %w", context.Cause(r.Context()))
+	}
+	return &http.Response{
+		Status: http.StatusText(a.status), StatusCode: a.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: a.sent, Body: &answerBody{reading, cancel}, ContentLength: -1, Request: r,
+	}, nil
+}
+
+// errCutOff is the end of an answer that broke off.
+var errCutOff = fmt.Errorf("the answer was cut off: %w", io.ErrUnexpectedEOF)
+
+// serve answers a request. The error is about an answer that broke off.
+func serve(api http.Handler, w http.ResponseWriter, r *http.Request) (broken error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			if err, ok := reason.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
+				panic(reason)
+			}
+			broken = errCutOff
+		}
+	}()
+	api.ServeHTTP(w, r)
+	return nil
+}
+
+// answerBody is the body of an answer. Who closes it ends the request.
+type answerBody struct {
+	*io.PipeReader
+
+	cancel context.CancelFunc
+}
+
+// Close ends the request.
+func (b *answerBody) Close() error {
+	b.cancel()
+	return b.PipeReader.Close()
+}
+
+// pipedAnswer hands an answer over while it is written. It is an http.ResponseWriter.
+type pipedAnswer struct {
+	header, sent http.Header
+	status       int
+	begun        chan struct{} // closed when status and sent are known
+	body         *io.PipeWriter
+}
+
+// Header returns the header of the answer.
+func (a *pipedAnswer) Header() http.Header { return a.header }
+
+// WriteHeader begins the answer.
+func (a *pipedAnswer) WriteHeader(status int) {
+	if a.status == 0 && status >= http.StatusOK { // what comes before is only informational
+		a.status, a.sent = status, a.header.Clone()
+		close(a.begun)
+	}
+}
+
+// Write hands a part of the body over.
+func (a *pipedAnswer) Write(b []byte) (int, error) {
+	a.WriteHeader(http.StatusOK)
+	return a.body.Write(b)
+}
+
+// Flush, SetReadDeadline, SetWriteDeadline and EnableFullDuplex are what answers of many lines
+// need of a connection. There is none here: each part is handed over at once.
+func (a *pipedAnswer) Flush() { a.WriteHeader(http.StatusOK) }
+
+// SetReadDeadline does nothing.
+func (a *pipedAnswer) SetReadDeadline(time.Time) error { return nil }
+
+// SetWriteDeadline does nothing.
+func (a *pipedAnswer) SetWriteDeadline(time.Time) error { return nil }
+
+// EnableFullDuplex does nothing.
+func (a *pipedAnswer) EnableFullDuplex() error { return nil }
