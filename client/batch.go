@@ -15,7 +15,7 @@ const batchPath = "/v1/messages/batch"
 // Result is the answer to one message of a batch.
 type Result struct {
 	Index    int // of the message in the batch, from 0
-	Accepted Accepted
+	Accepted Outcome
 	Err      error // *Refusal or *InvalidError; nil where it was accepted or recorded
 }
 
@@ -135,7 +135,7 @@ func (b *batch) answered(o message.Outcome) *failure {
 	switch {
 	case r.Err != nil:
 	case o.Outcome == b.success:
-		r.Accepted = acceptedOf(o)
+		r.Accepted = o
 	case o.Outcome == message.Refused:
 		r.Err = refusalOf(o)
 	default:

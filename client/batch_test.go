@@ -103,7 +103,7 @@ func TestABatchAnswersEveryMessageInOrder(t *testing.T) {
 		case line%3 == 0:
 			refusal, ok := errors.AsType[*client.Refusal](result.Err)
 			require.True(t, ok)
-			require.Equal(t, at("2026-11-22T11:12:11Z"), refusal.NextFreeAt)
+			require.Equal(t, at("2026-11-22T11:12:11Z"), refusal.NextFreeAt.Time)
 		case line%5 == 0:
 			wrong, ok := errors.AsType[*client.InvalidError](result.Err)
 			require.True(t, ok)

@@ -193,7 +193,7 @@ func (c *Client) problem(ctx context.Context, response *http.Response) *failure 
 		}}
 	case http.StatusTooManyRequests:
 		if o.Code == "" { // of a proxy
-			o.Code = CodeRateLimited
+			o = Outcome{Outcome: message.Refused, Code: CodeRateLimited}
 		}
 		refused := refusalOf(o)
 		refused.RetryAfter, refused.RequestID = cmp.Or(after, refused.RetryAfter), id

@@ -105,17 +105,14 @@ func orNull(text string) any {
 // Change moves a message, changes what it says and when it expires, or all at once, until it
 // is being sent. If the new time is refused, nothing is changed. Without SendAt the message
 // keeps its place, and MovedFrom is zero.
-func (c *Client) Change(ctx context.Context, user, id string, change MessageChange) (Moved, error) {
+func (c *Client) Change(ctx context.Context, user, id string, change MessageChange) (Outcome, error) {
 	doing, success := "changing a message", message.Changed
 	if change.SendAt != nil {
 		doing, success = "moving a message", message.Moved
 	}
 	body, err := json.Marshal(change)
 	if err != nil {
-		return Moved{}, fmt.Errorf("%s: %w", doing, err)
+		return Outcome{}, fmt.Errorf("%s: %w", doing, err)
 	}
-	o, err := c.callMessage(ctx, call{doing: doing, method: http.MethodPatch, body: body}, user, id, success)
-	return Moved{
-		ID: o.ID, User: o.User, SendAt: o.SendAt.Time, MovedFrom: o.MovedFrom.Time, RequestedAt: o.RequestedAt.Time, Shifted: o.Shifted,
-	}, err
+	return c.callMessage(ctx, call{doing: doing, method: http.MethodPatch, body: body}, user, id, success)
 }

@@ -133,7 +133,7 @@ func TestARetryOfADeadLetter(t *testing.T) {
 	})
 	retried, err := c.RetryDeadLetter(t.Context(), "alice", "a")
 	require.NoError(t, err)
-	require.Equal(t, client.Retried{ID: "a", User: "alice", SendAt: at("2026-11-22T12:00:00Z"), RequestedAt: at("2026-11-22T11:11:11Z")}, retried)
+	require.Equal(t, client.Outcome{Outcome: "retried", ID: "a", User: "alice", SendAt: wire(at("2026-11-22T12:00:00Z")), RequestedAt: wire(at("2026-11-22T11:11:11Z"))}, retried)
 }
 
 // JSON would replace what is not UTF-8, and something else would be sent.
@@ -208,13 +208,13 @@ func TestNamesThatAreMissing(t *testing.T) {
 			all(c.List(ctx, client.ListRequest{})), all(c.ExportUser(ctx, "")), all(c.EraseUser(ctx, "", 0)),
 			[]any{
 				second(c.Status(ctx, "", "a")), second(c.Move(ctx, "", "a", time.Time{})), second(c.Cancel(ctx, "", "a")),
-				second(c.NextFree(ctx, client.NextFreeRequest{})), second(c.Usage(ctx, client.UsageRequest{})), c.PurgeDeadLetter(ctx, "", "a"),
+				second(c.NextFree(ctx, client.NextFreeRequest{})), second(c.Usage(ctx, client.UsageRequest{})), second(c.PurgeDeadLetter(ctx, "", "a")),
 				second(c.Devices(ctx, "")), second(c.UserSettings(ctx, "")),
 			}),
 		"id":       append(all(c.FindMessage(ctx, "", client.PageRequest{})), second(c.Status(ctx, "alice", "")), second(c.DeadLetter(ctx, "alice", "", true))),
 		"name":     slices.Concat(all(c.PreviewPolicy(ctx, client.Policy{})), all(c.RefitPolicy(ctx, "", "shift")), told(c.ApplyPolicy(ctx, client.Policy{}))),
 		"account":  {second(c.Account(ctx, "")), second(c.RemoveAPIKey(ctx, "acme", ""))},
-		"alert":    {second(c.DeadAlert(ctx, "")), c.PurgeDeadAlert(ctx, "")},
+		"alert":    {second(c.DeadAlert(ctx, "")), second(c.PurgeDeadAlert(ctx, ""))},
 		"campaign": {second(c.Campaign(ctx, client.CampaignName{}))},
 		"device":   {second(c.RemoveDevice(ctx, "alice", ""))},
 		"event":    {second(c.EventLimits(ctx, ""))},

@@ -272,10 +272,7 @@ func unheard() map[string]string {
 	return map[string]string{
 		"Problem.type": "the code says it", "Problem.title": "the code says it", "Problem.status": "the kind of error says it",
 		"Problem.instance": "the header X-Request-Id says it",
-		"Problem.line":     "is of batches", "Problem.moved_from": "is of what was done", "Problem.shifted": "is of what was done",
-		"Problem.replayed": "is of what was done", "Problem.forgotten": "is of what was done",
-		"FreeTime.user":   "the caller has named the user",
-		"AlertDone.alert": "the caller has named the alert",
+		"FreeTime.user":    "the caller has named the user",
 	}
 }
 

@@ -90,13 +90,13 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		},
 		"getDeadLetter":   func(ctx ctx, c c) []any { return told(c.DeadLetter(ctx, "alice", "a", true)) },
 		"retryDeadLetter": func(ctx ctx, c c) []any { return told(c.RetryDeadLetter(ctx, "alice", "a")) },
-		"purgeDeadLetter": func(ctx ctx, c c) []any { return []any{c.PurgeDeadLetter(ctx, "alice", "a")} },
+		"purgeDeadLetter": func(ctx ctx, c c) []any { return told(c.PurgeDeadLetter(ctx, "alice", "a")) },
 
 		"purgeDeadLetters": func(ctx ctx, c c) []any { return told(c.PurgeDeadLetters(ctx, time.Hour, 1)) },
 		"listDeadAlerts":   func(ctx ctx, c c) []any { return all(c.DeadAlerts(ctx, client.PageRequest{PageSize: 1})) },
 		"getDeadAlert":     func(ctx ctx, c c) []any { return told(c.DeadAlert(ctx, "daily_report/0/acme")) },
-		"retryDeadAlert":   func(ctx ctx, c c) []any { return []any{c.RetryDeadAlert(ctx, "daily_report/0/acme")} },
-		"purgeDeadAlert":   func(ctx ctx, c c) []any { return []any{c.PurgeDeadAlert(ctx, "daily_report/0/acme")} },
+		"retryDeadAlert":   func(ctx ctx, c c) []any { return told(c.RetryDeadAlert(ctx, "daily_report/0/acme")) },
+		"purgeDeadAlert":   func(ctx ctx, c c) []any { return told(c.PurgeDeadAlert(ctx, "daily_report/0/acme")) },
 		"purgeDeadAlerts":  func(ctx ctx, c c) []any { return told(c.PurgeDeadAlerts(ctx, time.Hour, 1)) },
 
 		"listAccounts": func(ctx ctx, c c) []any { return all(c.Accounts(ctx, client.PageRequest{PageSize: 1})) },

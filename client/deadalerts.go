@@ -10,8 +10,12 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// DeadAlert is an alert or a report that could not be delivered to its contact.
-type DeadAlert = message.DeadAlert
+type (
+	// DeadAlert is an alert or a report that could not be delivered to its contact.
+	DeadAlert = message.DeadAlert
+	// AlertDone is the answer to one that was retried or purged.
+	AlertDone = message.AlertDone
+)
 
 const deadAlertsPath = "/v1/dead-alerts"
 
@@ -32,18 +36,14 @@ func (c *Client) DeadAlert(ctx context.Context, alert string) (DeadAlert, error)
 
 // RetryDeadAlert delivers an alert or report after all. ErrNotFound may mean that an earlier
 // try, whose answer got lost, did that.
-func (c *Client) RetryDeadAlert(ctx context.Context, alert string) error {
-	what := call{doing: "retrying a dead alert", method: http.MethodPost}
-	done, err := callAlert[message.AlertDone](ctx, c, what, alert, "/retry")
-	return mustAlert(what, done, err, message.Retried)
+func (c *Client) RetryDeadAlert(ctx context.Context, alert string) (AlertDone, error) {
+	return callAlert[AlertDone](ctx, c, call{doing: "retrying a dead alert", method: http.MethodPost}, alert, "/retry")
 }
 
 // PurgeDeadAlert deletes the content of an alert or report, which is not raised again.
 // ErrNotFound may mean that an earlier try, whose answer got lost, did that.
-func (c *Client) PurgeDeadAlert(ctx context.Context, alert string) error {
-	what := call{doing: "purging a dead alert", method: http.MethodDelete}
-	done, err := callAlert[message.AlertDone](ctx, c, what, alert, "")
-	return mustAlert(what, done, err, message.Purged)
+func (c *Client) PurgeDeadAlert(ctx context.Context, alert string) (AlertDone, error) {
+	return callAlert[AlertDone](ctx, c, call{doing: "purging a dead alert", method: http.MethodDelete}, alert, "")
 }
 
 // PurgeDeadAlerts deletes alerts and reports as PurgeDeadLetters deletes dead letters.
@@ -58,15 +58,4 @@ func callAlert[T any](ctx context.Context, c *Client, what call, alert, below st
 	}
 	what.path = deadAlertsPath + "/" + segment(alert) + below
 	return answerTo[T](ctx, c, what, nil)
-}
-
-// mustAlert returns an error unless the answer is the success of the call.
-func mustAlert(what call, done message.AlertDone, err error, success string) error {
-	if err != nil {
-		return err
-	}
-	if err := must(message.Outcome{Outcome: done.Outcome}, success); err != nil {
-		return fmt.Errorf("%s: %w", what.doing, err)
-	}
-	return nil
 }

@@ -62,16 +62,14 @@ func (c *Client) DeadLetter(ctx context.Context, user, id string, content bool) 
 
 // RetryDeadLetter schedules a dead letter again, at the next time that is free for its
 // user. ErrNotFound may mean that an earlier try, whose answer got lost, did that.
-func (c *Client) RetryDeadLetter(ctx context.Context, user, id string) (Retried, error) {
-	o, err := c.callDeadLetter(ctx, call{doing: "retrying a dead letter", method: http.MethodPost}, message.Retried, user, id, "retry")
-	return Retried{ID: o.ID, User: o.User, SendAt: o.SendAt.Time, RequestedAt: o.RequestedAt.Time}, err
+func (c *Client) RetryDeadLetter(ctx context.Context, user, id string) (Outcome, error) {
+	return c.callDeadLetter(ctx, call{doing: "retrying a dead letter", method: http.MethodPost}, message.Retried, user, id, "retry")
 }
 
 // PurgeDeadLetter deletes a dead letter: its content, its record and its id. ErrNotFound
 // may mean that an earlier try, whose answer got lost, did that.
-func (c *Client) PurgeDeadLetter(ctx context.Context, user, id string) error {
-	_, err := c.callDeadLetter(ctx, call{doing: "purging a dead letter", method: http.MethodDelete}, message.Purged, user, id)
-	return err
+func (c *Client) PurgeDeadLetter(ctx context.Context, user, id string) (Outcome, error) {
+	return c.callDeadLetter(ctx, call{doing: "purging a dead letter", method: http.MethodDelete}, message.Purged, user, id)
 }
 
 // PurgeDeadLetters deletes dead letters that ended longer ago than an age, the oldest first,
@@ -87,10 +85,10 @@ func (c *Client) purgeOlder(ctx context.Context, doing, path string, olderThan t
 	}, nil)
 }
 
-func (c *Client) callDeadLetter(ctx context.Context, what call, success, user, id string, rest ...string) (message.Outcome, error) {
+func (c *Client) callDeadLetter(ctx context.Context, what call, success, user, id string, rest ...string) (Outcome, error) {
 	path, err := messagePath(user, "dead-letters", id, rest...)
 	if err != nil {
-		return message.Outcome{}, fmt.Errorf("%s: %w", what.doing, err)
+		return Outcome{}, fmt.Errorf("%s: %w", what.doing, err)
 	}
 	what.path = path
 	return c.outcome(ctx, what, success)

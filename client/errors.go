@@ -54,28 +54,13 @@ const (
 // Refusal is returned when a request was judged and refused. The same request is refused
 // again until something else changes.
 type Refusal struct {
-	Code        Code
-	Detail      string // a sentence for a person
-	User, ID    string
-	SendAt      time.Time // the send time that was refused; zero if it is not about one
-	RequestedAt time.Time // the time asked for, if SendAt differs; otherwise zero
-
-	// Violations has every rule that would break, in the policy's order (with
-	// CodeSendLimit). QuietHours is set with CodeQuietHours. The free times are set
-	// with all codes that are Shiftable; zero means that there is none, or that
-	// WithoutFreeTimes left it out.
-	Violations []Violation
-	QuietHours *QuietHours
-	// Others is "all" or "some" if so many of the messages in the way are other accounts', else "".
-	Others                     string
-	NextFreeAt, PreviousFreeAt time.Time
-
-	// RetryAfter is how long to wait (with CodeRateLimited), or the time until
-	// ResetsAt (with CodeQuotaExceeded). Zero if the API did not say.
+	// Outcome is the answer. Its Violations have every rule that would break, in the policy's
+	// order (with CodeSendLimit). NextFreeAt and PreviousFreeAt are set with all codes that are
+	// Shiftable; WithoutFreeTimes leaves them out.
+	Outcome
+	// RetryAfter is how long to wait (with CodeRateLimited), or the time until ResetsAt (with
+	// CodeQuotaExceeded). Zero if the API did not say.
 	RetryAfter time.Duration
-	// ResetsAt is the end of the hour or day whose quota is used up (with
-	// CodeQuotaExceeded). A send time from then on counts in the next one.
-	ResetsAt time.Time
 	// RequestID identifies the request in the API's log; "" in a batch.
 	RequestID string
 }

@@ -7,47 +7,13 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Accepted is the result of a submit: the message is stored and will be sent, even if all
-// programs stop now. From DryRun it says what would be accepted.
-type Accepted struct {
-	ID, User    string
-	SendAt      time.Time
-	RequestedAt time.Time // the time asked for, if SendAt differs; otherwise zero
-	Shifted     bool      // SendAt is the next free time after RequestedAt
-	Replayed    bool      // the same message was accepted before
-	// Forgotten is set by RecordSent: the message is older than any rule looks back, so it
-	// does not count.
-	Forgotten bool
-}
-
-// Moved is the result of a move or a change.
-type Moved struct {
-	ID, User    string
-	SendAt      time.Time
-	MovedFrom   time.Time // zero if it keeps its place
-	RequestedAt time.Time // the time asked for, if SendAt differs; otherwise zero
-	Shifted     bool      // SendAt is the next free time after RequestedAt
-}
-
-// Cancelled is the result of a cancellation.
-type Cancelled struct {
-	ID, User string
-	Replayed bool // it was already cancelled
-}
-
-// Retried is the result of retrying a dead letter.
-type Retried struct {
-	ID, User    string
-	SendAt      time.Time // the next free time
-	RequestedAt time.Time // the time it was submitted for
-}
-
-func acceptedOf(o message.Outcome) Accepted {
-	return Accepted{
-		ID: o.ID, User: o.User, SendAt: o.SendAt.Time, RequestedAt: o.RequestedAt.Time, Shifted: o.Shifted, Replayed: o.Replayed,
-		Forgotten: o.Forgotten,
-	}
-}
+// Outcome is what the API answers about a message. Submit answers that it is stored and will be
+// sent at SendAt, even if all programs stop now, and Shifted if that is the next free time after
+// RequestedAt; Move also says MovedFrom, zero if the message keeps its place. Replayed is set of
+// what was done before. DryRun says what would be accepted, and RecordSent Forgotten of a message
+// that is older than any rule looks back. Of a *Refusal, NextFreeAt and PreviousFreeAt are zero if
+// there is none.
+type Outcome = message.Outcome
 
 // must returns an error unless the outcome is the success of the call.
 func must(o message.Outcome, be string) error {
@@ -57,14 +23,12 @@ func must(o message.Outcome, be string) error {
 	return &ResponseError{Status: http.StatusOK, Code: o.Code, Detail: "the API answered a success that is not " + be}
 }
 
-func refusalOf(o message.Outcome) *Refusal {
+func refusalOf(o Outcome) *Refusal {
 	return &Refusal{
-		Code: o.Code, Detail: o.Detail, User: o.User, ID: o.ID, SendAt: o.SendAt.Time, RequestedAt: o.RequestedAt.Time,
-		Violations: o.Violations, QuietHours: o.QuietHours, Others: o.Others, NextFreeAt: o.NextFreeAt.Time, PreviousFreeAt: o.PreviousFreeAt.Time,
-		ResetsAt: o.ResetsAt.Time, RetryAfter: time.Duration(min(max(o.RetryAfterSeconds, 0), int64(longestRetryAfter/time.Second))) * time.Second,
+		Outcome: o, RetryAfter: time.Duration(min(max(o.RetryAfterSeconds, 0), int64(longestRetryAfter/time.Second))) * time.Second,
 	}
 }
 
-func invalidOf(o message.Outcome) *InvalidError {
+func invalidOf(o Outcome) *InvalidError {
 	return &InvalidError{Code: o.Code, Field: o.Field, Detail: o.Detail}
 }

@@ -69,10 +69,10 @@ func TestAMessagesLife(t *testing.T) {
 
 	dry, err := c.DryRun(t.Context(), m)
 	require.NoError(t, err)
-	require.Equal(t, m.SendAt, dry.SendAt)
+	require.Equal(t, m.SendAt, dry.SendAt.Time)
 	accepted, err := c.Submit(t.Context(), m)
 	require.NoError(t, err)
-	require.Equal(t, client.Accepted{ID: accepted.ID, User: "alice", SendAt: m.SendAt}, accepted)
+	require.Equal(t, client.Outcome{Outcome: "accepted", ID: accepted.ID, User: "alice", SendAt: wire(m.SendAt)}, accepted)
 	require.NotEmpty(t, accepted.ID)
 
 	m.ID = accepted.ID
@@ -91,8 +91,8 @@ func TestAMessagesLife(t *testing.T) {
 	refusal, ok := errors.AsType[*client.Refusal](err)
 	require.True(t, ok, "%v", err)
 	require.Equal(t, client.CodeSendLimit, refusal.Code)
-	require.Equal(t, at("2026-11-22T11:12:11Z"), refusal.NextFreeAt)
-	require.Equal(t, at("2026-11-22T11:10:11Z"), refusal.PreviousFreeAt)
+	require.Equal(t, at("2026-11-22T11:12:11Z"), refusal.NextFreeAt.Time)
+	require.Equal(t, at("2026-11-22T11:10:11Z"), refusal.PreviousFreeAt.Time)
 	require.Equal(t, []client.Violation{{
 		Rule: "1/minute", Limit: 1, Kind: "sliding", WindowSeconds: 60, ConflictsTotal: 1,
 		Conflicts: []client.Conflict{{ID: accepted.ID, SendAt: wire(at("2026-11-22T11:11:11Z"))}},
@@ -102,23 +102,23 @@ func TestAMessagesLife(t *testing.T) {
 	m.OnConflict = client.OnConflictShift
 	shifted, err := c.Submit(t.Context(), m)
 	require.NoError(t, err)
-	require.Equal(t, client.Accepted{
-		ID: "beside", User: "alice", SendAt: refusal.NextFreeAt, RequestedAt: m.SendAt, Shifted: true,
+	require.Equal(t, client.Outcome{
+		Outcome: "accepted", ID: "beside", User: "alice", SendAt: refusal.NextFreeAt, RequestedAt: wire(m.SendAt), Shifted: true,
 	}, shifted)
 
 	moved, err := c.Move(t.Context(), "alice", "beside", at("2026-11-22T12:00:00Z"))
 	require.NoError(t, err)
-	require.Equal(t, client.Moved{
-		ID: "beside", User: "alice", SendAt: at("2026-11-22T12:00:00Z"), MovedFrom: refusal.NextFreeAt, RequestedAt: moved.RequestedAt,
+	require.Equal(t, client.Outcome{
+		Outcome: "moved", ID: "beside", User: "alice", SendAt: wire(at("2026-11-22T12:00:00Z")), MovedFrom: refusal.NextFreeAt, RequestedAt: moved.RequestedAt,
 	}, moved)
 	status, err := c.Status(t.Context(), "alice", "beside")
 	require.NoError(t, err)
 	require.Equal(t, client.StatusMoved, status.Status)
-	require.Equal(t, refusal.NextFreeAt, status.MovedFrom.Time)
+	require.Equal(t, refusal.NextFreeAt, status.MovedFrom)
 
 	cancelled, err := c.Cancel(t.Context(), "alice", "beside")
 	require.NoError(t, err)
-	require.Equal(t, client.Cancelled{ID: "beside", User: "alice"}, cancelled)
+	require.Equal(t, client.Outcome{Outcome: "cancelled", ID: "beside", User: "alice"}, cancelled)
 	cancelled, err = c.Cancel(t.Context(), "alice", "beside")
 	require.NoError(t, err)
 	require.True(t, cancelled.Replayed)
@@ -130,7 +130,7 @@ func TestAMessagesLife(t *testing.T) {
 	sent := client.Message{ID: "sent", User: "alice", SendAt: at("2026-11-22T09:11:11Z")} // by another system
 	for _, again := range []bool{false, true} {
 		recorded := listed(t, c.RecordSent(t.Context(), slices.Values([]client.Message{sent})))
-		require.Equal(t, []client.Result{{Accepted: client.Accepted{ID: "sent", User: "alice", SendAt: sent.SendAt, Replayed: again}}}, recorded)
+		require.Equal(t, []client.Result{{Accepted: client.Outcome{Outcome: "recorded", Line: 1, ID: "sent", User: "alice", SendAt: wire(sent.SendAt), Replayed: again}}}, recorded)
 	}
 }
 

@@ -39,35 +39,29 @@ func TestEveryStatusIsOneKindOfError(t *testing.T) {
 		},
 		{
 			"id reused", problemJSON, http.StatusConflict, `{"outcome":"refused","code":"id_reused","user":"alice","id":"a"}`,
-			&client.Refusal{Code: client.CodeIDReused, User: "alice", ID: "a", RequestID: "r-1"}, "refused: id_reused",
+			&client.Refusal{Outcome: client.Outcome{Outcome: "refused", Code: client.CodeIDReused, User: "alice", ID: "a"}, RequestID: "r-1"}, "refused: id_reused",
 		},
 		{
 			"blocked", problemJSON, http.StatusForbidden, `{"outcome":"refused","code":"blocked","user":"alice","detail":"d"}`,
-			&client.Refusal{Code: client.CodeBlocked, User: "alice", Detail: "d", RequestID: "r-1"}, "d",
+			&client.Refusal{Outcome: client.Outcome{Outcome: "refused", Code: client.CodeBlocked, User: "alice", Detail: "d"}, RequestID: "r-1"}, "d",
 		},
 		{
 			"rate limited", problemJSON, http.StatusTooManyRequests, `{"outcome":"refused","code":"rate_limited","detail":"d"}`,
-			&client.Refusal{Code: client.CodeRateLimited, Detail: "d", RetryAfter: 7 * time.Second, RequestID: "r-1"}, "d",
+			&client.Refusal{Outcome: client.Outcome{Outcome: "refused", Code: client.CodeRateLimited, Detail: "d"}, RetryAfter: 7 * time.Second, RequestID: "r-1"}, "d",
 		},
 		{
 			"quota exceeded", problemJSON, http.StatusTooManyRequests,
 			`{"outcome":"refused","code":"quota_exceeded","user":"alice","detail":"d","resets_at":"2026-11-22T12:00:00.000Z"}`,
-			&client.Refusal{
-				Code: client.CodeQuotaExceeded, User: "alice", Detail: "d", RetryAfter: 7 * time.Second, RequestID: "r-1",
-				ResetsAt: at("2026-11-22T12:00:00Z"),
-			}, "d",
+			&client.Refusal{Outcome: client.Outcome{Outcome: "refused", Code: client.CodeQuotaExceeded, User: "alice", Detail: "d", ResetsAt: wire(at("2026-11-22T12:00:00Z"))}, RetryAfter: 7 * time.Second, RequestID: "r-1"}, "d",
 		},
 		{
 			"quota of a later day exceeded", problemJSON, http.StatusConflict,
 			`{"outcome":"refused","code":"quota_exceeded","user":"alice","detail":"d","resets_at":"2026-12-22T00:00:00.000Z","retry_after_seconds":86400}`,
-			&client.Refusal{
-				Code: client.CodeQuotaExceeded, User: "alice", Detail: "d", RetryAfter: 24 * time.Hour, RequestID: "r-1",
-				ResetsAt: at("2026-12-22T00:00:00Z"),
-			}, "d",
+			&client.Refusal{Outcome: client.Outcome{Outcome: "refused", Code: client.CodeQuotaExceeded, User: "alice", Detail: "d", ResetsAt: wire(at("2026-12-22T00:00:00Z")), RetryAfterSeconds: 86400}, RetryAfter: 24 * time.Hour, RequestID: "r-1"}, "d",
 		},
 		{
 			"rate limited by a proxy", "text/html", http.StatusTooManyRequests, `<h1>slow down</h1>`,
-			&client.Refusal{Code: client.CodeRateLimited, RetryAfter: 7 * time.Second, RequestID: "r-1"}, "refused: rate_limited",
+			&client.Refusal{Outcome: client.Outcome{Outcome: "refused", Code: client.CodeRateLimited}, RetryAfter: 7 * time.Second, RequestID: "r-1"}, "refused: rate_limited",
 		},
 		{
 			"store full", problemJSON, http.StatusServiceUnavailable, `{"outcome":"error","code":"store_full","detail":"d"}`,

@@ -212,7 +212,7 @@ func (b *batch) failureOf(o message.Outcome, line int) *failure {
 	if o.Code == CodeRateLimited {
 		// The account's lines of a minute are used up.
 		after := time.Duration(min(o.RetryAfterSeconds, int64(longestRetryAfter/time.Second))) * time.Second
-		return &failure{again: true, after: after, err: &Refusal{Code: o.Code, Detail: o.Detail, RetryAfter: after}}
+		return &failure{again: true, after: after, err: &Refusal{Outcome: o, RetryAfter: after}}
 	}
 	if o.Code == CodeUnavailable || o.Code == CodeStoreFull {
 		return &failure{again: true, err: &UnavailableError{Code: o.Code, Detail: o.Detail}}

@@ -111,7 +111,7 @@ func (s *Shop) remove(w http.ResponseWriter, r *http.Request) {
 // fail answers with what the API of sendlimit said. The client has tried several times.
 func fail(w http.ResponseWriter, err error) {
 	if refusal, ok := errors.AsType[*client.Refusal](err); ok {
-		answer(w, http.StatusConflict, problem{Error: refusal.Detail, NextFreeAt: refusal.NextFreeAt})
+		answer(w, http.StatusConflict, problem{Error: refusal.Detail, NextFreeAt: refusal.NextFreeAt.Time})
 		return
 	}
 	if wrong, ok := errors.AsType[*client.InvalidError](err); ok {

@@ -58,11 +58,11 @@ func (s *Shop) Make(ctx context.Context, o Order, shift bool) (Order, error) {
 	}
 	accepted, err := s.reminders.Submit(ctx, m)
 	if refusal, ok := errors.AsType[*client.Refusal](err); ok {
-		o.Reminder = Reminder{Status: refused, Why: refusal.Detail, NextFreeAt: refusal.NextFreeAt}
+		o.Reminder = Reminder{Status: refused, Why: refusal.Detail, NextFreeAt: refusal.NextFreeAt.Time}
 	} else if err != nil {
 		return Order{}, err
 	} else {
-		o.Reminder = Reminder{Status: client.StatusScheduled, SendAt: accepted.SendAt}
+		o.Reminder = Reminder{Status: client.StatusScheduled, SendAt: accepted.SendAt.Time}
 	}
 	s.put(o)
 	return o, nil
@@ -85,7 +85,7 @@ func (s *Shop) Move(ctx context.Context, o Order, pickUpAt time.Time, shift bool
 		return Order{}, err
 	}
 	o.PickUpAt = pickUpAt
-	o.Reminder = Reminder{Status: client.StatusScheduled, SendAt: moved.SendAt}
+	o.Reminder = Reminder{Status: client.StatusScheduled, SendAt: moved.SendAt.Time}
 	s.put(o)
 	return o, nil
 }
