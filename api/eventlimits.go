@@ -34,7 +34,7 @@ func eventLimitsOf(e counters.EventLimits) message.EventLimits {
 func noLimits(event string) error {
 	return &refusal{message.Outcome{
 		Outcome: message.Refused, Code: fault.CodeNotFound, Field: "event",
-		Detail: fmt.Sprintf("the event %q has no limits: setEventLimits gives it some", event),
+		Detail: fmt.Sprintf("the event %q has no limits: set some", event),
 	}}
 }
 

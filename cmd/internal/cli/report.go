@@ -23,6 +23,13 @@ type errorLine struct {
 func ReportJSON(w io.Writer, names Names, err error) error {
 	encoder := json.NewEncoder(VisibleTo(w))
 	encoder.SetEscapeHTML(false)
+	var answer interface{ JSON() any } // of the API, which stays as it is
+	if errors.As(err, &answer) {
+		if failed := encoder.Encode(answer.JSON()); failed != nil {
+			return fmt.Errorf("printing an error (%w): %w", err, failed)
+		}
+		return StatusError(ExitCode(err))
+	}
 	for _, line := range errorLines(err) {
 		line.Detail = names.Spell(line.Detail)
 		if failed := encoder.Encode(line); failed != nil {

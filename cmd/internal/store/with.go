@@ -13,16 +13,20 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// With reads the settings, opens the store that they name, and calls do with both.
-// It calls do only if the store can be used and has a layout that this program
-// knows. It closes the store after do.
+// With reads the settings, and calls do with the store that they name and with them. See Using.
 func With(
 	ctx context.Context, p cli.Program, flags *pflag.FlagSet, do func(redis.UniversalClient, config.Config) error,
-) (err error) {
+) error {
 	settings, err := p.Load(flags, ValidURL)
 	if err != nil {
 		return err
 	}
+	return Using(ctx, settings, func(client redis.UniversalClient) error { return do(client, settings) })
+}
+
+// Using opens the store of the settings, and calls do with it. It calls do only if the store can
+// be used and has a layout that this program knows. It closes the store after do.
+func Using(ctx context.Context, settings config.Config, do func(redis.UniversalClient) error) (err error) {
 	client, err := Open(settings.StoreURL(), Options{TLS: settings.RedisTLS})
 	if err != nil {
 		return err
@@ -34,5 +38,5 @@ func With(
 	if _, err := store.PresentLayout.Read(ctx, client, settings.Prefix); err != nil {
 		return fmt.Errorf("looking at the layout of the store: %w", err)
 	}
-	return do(client, settings)
+	return do(client)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/channel"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/check"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/deadletters"
-	"github.com/sendlimit/sendlimiter/cmd/worker/internal/event"
+	"github.com/sendlimit/sendlimiter/cmd/worker/internal/eventlimit"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/pace"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/policy"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/serve"
@@ -48,7 +48,7 @@ func newCommand(p cli.Program) *cobra.Command {
 	root.SetErr(p.Stderr)
 	serve.Setup(p, root)
 	root.AddCommand(serve.Command(p), check.Command(p), check.PreviewCommand(p), status.StatsCommand(p), status.HealthCommand(p))
-	root.AddCommand(policy.Command(p), channel.Command(p), pace.Command(p), event.Command(p))
+	root.AddCommand(policy.Command(p), channel.Command(p), pace.Command(p), eventlimit.Command(p))
 	root.AddCommand(user.Command(p), deadletters.Command(p))
 	root.AddCommand(account.Command(p), account.TierCommand(p))
 	return root

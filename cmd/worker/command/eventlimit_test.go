@@ -16,12 +16,12 @@ func TestEvents(t *testing.T) {
 	m, client, environ := elsewhere(t)
 	event := func(args ...string) string {
 		t.Helper()
-		return prints(t, environ, "", append([]string{"event"}, args...)...)
+		return prints(t, environ, "", append([]string{"event-limit"}, args...)...)
 	}
 
-	require.Equal(t, "No event has limits: worker event set NAME gives it some.\n", event("list"))
+	require.Equal(t, "No event has limits: worker event-limit set NAME gives it some.\n", event("list"))
 	require.Empty(t, m.Keys(), "looking leaves nothing behind")
-	fails(t, cli.StatusNotFound, `the event "submit" has no limits: worker event set submit --per-minute 60 gives it one`, environ, "", "event", "show", "submit")
+	fails(t, cli.StatusNotFound, `the event "submit" has no limits: set some`, environ, "", "event-limit", "show", "submit")
 
 	require.Equal(t, "submit: no limit → 60 per minute, 100 per hour, 500 per day\n"+
 		"It applies from the next call on; what is counted stays counted.\n",
@@ -43,20 +43,20 @@ func TestEvents(t *testing.T) {
 	require.Len(t, d.Counters, 1)
 	require.EqualValues(t, 3, d.Counters[0].Counter.Limit)
 
-	require.JSONEq(t, `{"name":"login","per_minute":null,"per_hour":5,"per_day":null,"time_zone":"UTC"}`,
+	require.JSONEq(t, `{"event":"login","per_hour":5,"time_zone":"UTC"}`,
 		event("set", "login", "--per-hour", "5", "--custom", "--json"))
 	require.Equal(t, "login: 5 per hour\nsubmit: 3 per day (Europe/Berlin)\n", event("list"))
 	login, submit, _ := strings.Cut(event("list", "--json"), "\n")
-	require.JSONEq(t, `{"name":"login","per_minute":null,"per_hour":5,"per_day":null,"time_zone":"UTC"}`, login)
-	require.JSONEq(t, `{"name":"submit","per_minute":null,"per_hour":null,"per_day":3,"time_zone":"Europe/Berlin"}`, submit)
+	require.JSONEq(t, `{"event":"login","per_hour":5,"time_zone":"UTC"}`, login)
+	require.JSONEq(t, `{"event":"submit","per_day":3,"time_zone":"Europe/Berlin"}`, submit)
 	require.Equal(t, "login: 5 per hour\n", event("show", "login"))
-	require.JSONEq(t, `{"name":"login","per_minute":null,"per_hour":5,"per_day":null,"time_zone":"UTC"}`, event("show", "login", "--json"))
+	require.JSONEq(t, `{"event":"login","per_hour":5,"time_zone":"UTC"}`, event("show", "login", "--json"))
 
 	require.Equal(t, "login: 5 per hour → no limit\nIt applies from the next call on.\n", event("remove", "login"))
 	require.Equal(t, "submit: 3 per day (Europe/Berlin)\n", event("list"))
-	_, err = command(t, environ, "", "event", "remove", "login")
+	_, err = command(t, environ, "", "event-limit", "remove", "login")
 	require.Equal(t, cli.StatusNotFound, cli.ExitCode(err))
-	require.JSONEq(t, `{"name":"submit","per_minute":null,"per_hour":null,"per_day":3,"time_zone":"Europe/Berlin"}`,
+	require.JSONEq(t, `{"outcome":"removed","event":"submit"}`,
 		event("remove", "submit", "--json"))
 	require.Empty(t, event("list", "--json"))
 }
@@ -66,14 +66,14 @@ func TestAlertsOfEvents(t *testing.T) {
 	_, client, environ := elsewhere(t)
 	event := func(args ...string) string {
 		t.Helper()
-		return prints(t, environ, "", append([]string{"event"}, args...)...)
+		return prints(t, environ, "", append([]string{"event-limit"}, args...)...)
 	}
 	const limits = "500 per day, alerts at 80, 100 % to ops@example.com"
 	require.Equal(t, "submit: no limit → "+limits+"\nIt applies from the next call on; what is counted stays counted.\n",
 		event("set", "submit", "--per-day", "500", "--alert-at", "80,100", "--alert-to", "ops@example.com"))
 	require.Equal(t, "submit: "+limits+"\n", event("show", "submit"))
 	require.Equal(t, "submit: "+limits+"\n", event("list"))
-	document := `{"name":"submit","per_minute":null,"per_hour":null,"per_day":500,"time_zone":"UTC",` +
+	document := `{"event":"submit","per_day":500,"time_zone":"UTC",` +
 		`"alert_at":[80,100],"alert_to":"ops@example.com"}`
 	require.JSONEq(t, document, event("show", "submit", "--json"))
 	require.JSONEq(t, document, event("list", "--json"))
@@ -88,37 +88,37 @@ func TestAlertsOfEvents(t *testing.T) {
 	event("set", "submit", "--per-day", "500", "--alert-at", "90", "--alert-to", "https://example.com/secret")
 	require.Equal(t, "submit: 500 per day, alerts at 90 % to https://example.com/…\n", event("show", "submit"))
 	// What is not given is removed.
-	require.JSONEq(t, `{"name":"submit","per_minute":null,"per_hour":null,"per_day":500,"time_zone":"UTC"}`,
+	require.JSONEq(t, `{"event":"submit","per_day":500,"time_zone":"UTC"}`,
 		event("set", "submit", "--per-day", "500", "--json"))
 
 	out := event("set", "--help")
-	require.Contains(t, out, "worker event set submit --per-day 500 --alert-at 80,100 --alert-to ops@example.com")
+	require.Contains(t, out, "worker event-limit set submit --per-day 500 --alert-at 80,100 --alert-to ops@example.com")
 }
 
 func TestEventsThatAreRefused(t *testing.T) {
 	t.Parallel()
-	m, _, environ := elsewhere(t)
+	_, _, environ := elsewhere(t)
 	for want, args := range map[string][]string{
 		`at least one of --per-minute, --per-hour and --per-day is needed` +
-			` (worker event remove takes all limits away); see worker event set --help`: {"set", "e"},
+			` (worker event-limit remove takes all limits away); see worker event-limit set --help`: {"set", "e"},
 		`per-day "many" is not allowed: it takes a whole number`:                             {"set", "e", "--per-day", "many"},
 		`per_day "0" is not allowed: it takes 1 to 1000000000000; leave it out for no limit`: {"set", "e", "--per-day", "0"},
 		`nothing here counts the event "login", so its limits would have no effect: the events are submit, read, change;` +
-			` give --custom for an event that a program of your own counts`: {"set", "login", "--per-hour", "5"},
+			` set custom for an event that a program of your own counts`: {"set", "login", "--per-hour", "5"},
 		`alert_at "80,x" is not allowed: it takes percents such as 80,100, or never`: {"set", "e", "--per-day", "1", "--alert-at", "80,x"},
-		`NAME is missing; see worker event set --help`:                               {"set"},
-		`"b" is too much: one NAME is expected; see worker event show --help`:        {"show", "a", "b"},
+		`NAME is missing; see worker event-limit set --help`:                               {"set"},
+		`"b" is too much: one NAME is expected; see worker event-limit show --help`:        {"show", "a", "b"},
 	} {
-		said := fails(t, cli.StatusInvalid, want, environ, "", append([]string{"event"}, args...)...)
+		said := fails(t, cli.StatusInvalid, want, environ, "", append([]string{"event-limit"}, args...)...)
 		require.Equal(t, "error: "+want+"\n", said)
 	}
-	out, err := command(t, environ, "", "event", "set", "e", "--json")
+	out, err := command(t, environ, "", "event-limit", "set", "e", "--json")
 	require.Equal(t, cli.StatusInvalid, cli.ExitCode(err))
 	require.Contains(t, out, `{"outcome":"invalid","code":"invalid_field","field":"per_minute","detail":"`)
-	require.Empty(t, m.Keys())
+	require.Empty(t, prints(t, environ, "", "event-limit", "list", "--json"))
 
-	out = prints(t, environ, "", "event", "set", "--help")
-	require.Contains(t, out, "worker event set submit --per-minute 60 --per-hour 100 --per-day 500")
+	out = prints(t, environ, "", "event-limit", "set", "--help")
+	require.Contains(t, out, "worker event-limit set submit --per-minute 60 --per-hour 100 --per-day 500")
 	require.NotContains(t, out, "login")
 	for _, event := range api.Events() {
 		require.Contains(t, out, "  "+event.Name+" ")

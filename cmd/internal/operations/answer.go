@@ -1,0 +1,62 @@
+package operations
+
+import (
+	"errors"
+
+	"github.com/sendlimit/sendlimiter/client"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// Refused is an answer of the API that is no success.
+type Refused struct{ message.Outcome }
+
+// Error returns the sentence for a person.
+func (r *Refused) Error() string {
+	if r.Detail == "" {
+		return string(r.Outcome.Code)
+	}
+	return r.Detail
+}
+
+// Code returns the word for programs.
+func (r *Refused) Code() fault.Code { return r.Outcome.Code }
+
+// JSON returns the answer as the API gave it.
+func (r *Refused) JSON() any { return r.Outcome }
+
+// answered returns an error of a client as the answer that it is. Others stay as they are.
+func answered(err error) error {
+	var o message.Outcome
+	if refusal, ok := errors.AsType[*client.Refusal](err); ok {
+		o = refusal.Outcome
+	} else if wrong, ok := errors.AsType[*client.InvalidError](err); ok {
+		o = message.Outcome{Outcome: message.Invalid, Code: wrong.Code, Field: wrong.Field, Detail: wrong.Detail}
+	} else if known, ok := errors.AsType[*fault.UnavailableError](err); ok { // of the store of this process
+		return known
+	} else if away, ok := errors.AsType[*client.UnavailableError](err); ok {
+		o = message.Outcome{Outcome: message.Errored, Code: away.Code, Detail: away.Detail}
+	} else if other, ok := errors.AsType[*client.ResponseError](err); ok {
+		o = message.Outcome{Outcome: message.Errored, Code: other.Code, Detail: other.Error()}
+		if other.Code == fault.CodeForbidden {
+			o.Detail = other.Detail
+		}
+	} else {
+		return err
+	}
+	return &Refused{o}
+}
+
+// needsKey returns an error of a client of the API at an address. One about a key says where a
+// key comes from; given reports whether one was sent.
+func needsKey(err error, address string, given bool) error {
+	refused, ok := errors.AsType[*Refused](err)
+	if !ok || refused.Outcome.Code != fault.CodeUnauthorized {
+		return err
+	}
+	refused.Detail = "the API at " + address + " asks for a key: set SENDLIMIT_API_KEY, or --api-key-file to a file with it"
+	if given {
+		refused.Detail = "the API at " + address + " does not know the key, or its account is disabled: look at SENDLIMIT_API_KEY, or the file of --api-key-file"
+	}
+	return refused
+}

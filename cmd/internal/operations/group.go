@@ -1,0 +1,60 @@
+package operations
+
+import (
+	"iter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sendlimit/sendlimiter/client"
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+)
+
+// Group is what the commands of a group share: each calls operations, and answers a person or,
+// with --json, a program.
+type Group struct {
+	cli.Program
+
+	JSON bool
+}
+
+// NewGroup returns a group with the flags of its commands.
+func NewGroup(p cli.Program, command *cobra.Command) *Group {
+	g := &Group{Program: p}
+	command.PersistentFlags().AddFlagSet(Flags())
+	command.PersistentFlags().BoolVar(&g.JSON, "json", false, "answer as the API does, one object a line")
+	return g
+}
+
+// Run returns what a command runs: do, with a client and the arguments. It reports errors.
+func (g *Group) Run(do func(cmd *cobra.Command, args []string, c *client.Client) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		return g.Report(g.JSON, With(cmd.Context(), g.Program, cmd.Flags(), func(c *client.Client) error { return do(cmd, args, c) }))
+	}
+}
+
+// Answer prints an answer: in words, or as the API gave it.
+func Answer[T any](g *Group, answer T, err error, words func(T) string) error {
+	switch {
+	case err != nil:
+		return err
+	case g.JSON:
+		return g.PrintJSON(answer)
+	}
+	return g.PrintHint(words(answer))
+}
+
+// AnswerEach prints each entry of a list like Answer. For a person, none is what to say of an
+// empty list.
+func AnswerEach[T any](g *Group, list iter.Seq2[T, error], words func(T) string, none string) error {
+	some := false
+	for entry, err := range list {
+		if err := Answer(g, entry, err, words); err != nil {
+			return err
+		}
+		some = true
+	}
+	if some || g.JSON {
+		return nil
+	}
+	return g.PrintHint(none)
+}

@@ -1,0 +1,155 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/user"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/pflag"
+
+	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/client"
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
+)
+
+// byFlag names who makes a change.
+const byFlag = "by"
+
+// Flags returns the flags of a command that calls operations.
+func Flags() *pflag.FlagSet {
+	flags := cli.StoreFlags()
+	flags.String(byFlag, "", "`name` of who makes a change on the store, for the audit log and the versions of a policy (default the user of the operating system)")
+	return flags
+}
+
+// With reads the settings, and calls do with a client of the operations where those say they are:
+// at an API, or on a store that can be used and has a layout that this program knows. An error of
+// the client comes back as one that cli reports as the API's answer.
+func With(ctx context.Context, p cli.Program, flags *pflag.FlagSet, do func(*client.Client) error) error {
+	c, err := p.Load(flags, store.ValidURL)
+	if err != nil {
+		return err
+	}
+	if onStore(c, flags) {
+		return store.Using(ctx, c, func(redis redis.UniversalClient) error { return onThis(ctx, redis, c, flags, do) })
+	}
+	key, err := keyOf(c, flags)
+	if err != nil {
+		return err
+	}
+	remote, err := client.New(c.API, client.Options{Key: key})
+	if err != nil {
+		return answered(err)
+	}
+	defer remote.CloseIdleConnections()
+	return needsKey(answered(do(remote)), c.API, key != "")
+}
+
+// onStore reports whether a command works on the store itself. What a flag says comes first.
+func onStore(c config.Config, flags *pflag.FlagSet) bool {
+	given := func(name string) bool {
+		f := flags.Lookup(name)
+		return f != nil && f.Changed
+	}
+	return c.API == "" || given("redis-url") && !given("api")
+}
+
+// keyOf returns the key for the API, "" for none. The error is about settings that do not go with
+// an API.
+func keyOf(c config.Config, flags *pflag.FlagSet) (client.Key, error) {
+	if f := flags.Lookup("redis-url"); f != nil && f.Changed {
+		return "", fault.Wrong("api", "--api and --redis-url are both given: give one of them")
+	}
+	if c.Account != "" {
+		return "", fault.Wrong("account", "account is %q, and the API at %s charges the account of the key: leave it out", c.Account, c.API)
+	}
+	if c.APIKeyFile == "" {
+		return client.Key(c.APIKey), nil
+	}
+	text, err := os.ReadFile(c.APIKeyFile)
+	if err != nil {
+		return "", &fault.InvalidError{Field: "api_key_file", Value: c.APIKeyFile, Want: "a file with an API key that this program can read"}
+	}
+	return client.Key(strings.TrimSpace(string(text))), nil
+}
+
+// onThis calls do with a client of an API of this process.
+func onThis(
+	ctx context.Context, redis redis.UniversalClient, c config.Config, flags *pflag.FlagSet, do func(*client.Client) error,
+) (err error) {
+	b, err := backend.Open(redis, store.BackendOptions(c))
+	if err != nil {
+		return fmt.Errorf("opening the store: %w", err)
+	}
+	if err := b.Listen.Load(ctx); err != nil {
+		return err
+	}
+	o, end, err := Open(b, c, Parts(c))
+	if err != nil {
+		return fmt.Errorf("opening the operations: %w", err)
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	defer b.StartFlushing()()
+	if c.Account != "" {
+		if err := o.Submitter.CheckAccount(ctx, c.Account); err != nil {
+			return fmt.Errorf("looking for the account: %w", err)
+		}
+	}
+	handler, err := api.New(o)
+	if err != nil {
+		return fmt.Errorf("opening the operations: %w", err)
+	}
+	transport := api.NewInProcess(handler, api.Hand{Operator: true, By: maker(flags), Account: c.Account})
+	defer transport.Wait()
+	here, err := client.New("http://localhost", client.Options{
+		HTTPClient: &http.Client{Transport: &marking{InProcess: transport, redis: redis, prefix: c.Prefix}}, Attempts: 1, // the store is asked again below
+	})
+	if err != nil {
+		return fmt.Errorf("opening the operations: %w", err)
+	}
+	return answered(do(here))
+}
+
+// maker returns the name of who makes a change.
+func maker(flags *pflag.FlagSet) string {
+	if by, err := flags.GetString(byFlag); err == nil && by != "" {
+		return by
+	}
+	u, err := user.Current()
+	if err != nil {
+		return "a command"
+	}
+	return u.Username
+}
+
+// marking is a transport that marks a new store with its layout before the first change.
+type marking struct {
+	*api.InProcess
+
+	redis  redis.UniversalClient
+	prefix string
+	once   sync.Once
+	err    error
+}
+
+// RoundTrip has the API answer a request.
+func (m *marking) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodGet {
+		m.once.Do(func() { m.err = redisstore.PresentLayout.Check(r.Context(), m.redis, m.prefix) })
+		if m.err != nil {
+			return nil, fmt.Errorf("looking at the layout of the store: %w", m.err)
+		}
+	}
+	return m.InProcess.RoundTrip(r)
+}
