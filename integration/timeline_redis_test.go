@@ -192,7 +192,7 @@ func TestAnUnknownScriptFailsInAPipeline(t *testing.T) {
 	pipelined := func() []error {
 		pipe := client.Pipeline()
 		for _, script := range lua.All() {
-			script.EvalSha(t.Context(), pipe, []string{"k"}) // the wrong number of arguments for each
+			pipe.EvalSha(t.Context(), script.Hash(), []string{"k"}) // the wrong number of arguments for each
 		}
 		commands, err := pipe.Exec(t.Context())
 		require.Error(t, err)

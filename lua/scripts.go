@@ -1,6 +1,7 @@
 package lua
 
 import (
+	"context"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -252,8 +253,8 @@ var DeadRetry = script("event/dead_retry")
 
 // All returns every script, for loading them into a server ahead of use: a
 // pipeline cannot fall back from EVALSHA to EVAL.
-func All() []*redis.Script {
-	return []*redis.Script{
+func All() []*Script {
+	return []*Script{
 		Reserve, ReserveMany, Check, Move, Release, RecordSent, NextFree, List, Times, Rehearse, FreeLost,
 		Claim, Settle, BringNear, HandOver, Renew, Mend, Revive, Edit, Purge, Resume, Forget,
 		Hold, SettleHold, HoldLook, ChangeQuota,
@@ -289,12 +290,30 @@ var files embed.FS
 // include begins a line that stands for a fragment: "judge/rules", or a name in fragments/.
 const include = "--@include "
 
-func script(name string) *redis.Script {
-	text, err := Text(name)
-	if err != nil {
-		panic(err) // the files are compiled in: a broken include never ships
-	}
-	return redis.NewScript(text)
+// Script is a script that is joined when it is first used: most programs need a few.
+type Script struct{ joined func() *redis.Script }
+
+func script(name string) *Script {
+	return &Script{sync.OnceValue(func() *redis.Script {
+		text, err := Text(name)
+		if err != nil {
+			panic(err) // the files are compiled in, and a test joins all
+		}
+		return redis.NewScript(text)
+	})}
+}
+
+// Hash returns the SHA-1 of the script, by which a server knows it.
+func (s *Script) Hash() string { return s.joined().Hash() }
+
+// Load loads the script into a server.
+func (s *Script) Load(ctx context.Context, c redis.Scripter) *redis.StringCmd {
+	return s.joined().Load(ctx, c)
+}
+
+// Run calls the script, and sends its text if the server does not know it.
+func (s *Script) Run(ctx context.Context, c redis.Scripter, keys []string, args ...any) *redis.Cmd {
+	return s.joined().Run(ctx, c, keys, args...)
 }
 
 // Text returns the joined text of a script, "place/reserve" for

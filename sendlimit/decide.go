@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/sendlimit/sendlimiter/internal/judge"
 	"github.com/sendlimit/sendlimiter/internal/script"
 	"github.com/sendlimit/sendlimiter/lua"
@@ -33,7 +31,7 @@ const explainTries = 8
 // refused. That is a check, and no second change: a hold may cover another period than the
 // time's own, and what was refused there must not be taken here.
 func (t *Timeline) decide(
-	ctx context.Context, r Request, doing string, what *redis.Script,
+	ctx context.Context, r Request, doing string, what *lua.Script,
 	decides func(r Request, by judge.UserRules, resume any) (keys []string, args []any),
 ) (Decision, error) {
 	book, err := t.book()

@@ -23,7 +23,7 @@ import (
 // delayHook has the first call of a script arrive late: its answer is that of the
 // repetition which the client library makes after its timeout.
 type delayHook struct {
-	script  *redis.Script
+	script  *lua.Script
 	timeout time.Duration
 
 	mu      sync.Mutex
@@ -74,7 +74,7 @@ func TestADelayedChangeIsCharged(t *testing.T) {
 		s.requireCharges(nil, map[string][]string{"alice": {"first", "second"}})
 	}
 	// delayed is a submitter that a script of is delayed to, and what sends that on.
-	delayed := func(s *story, script *redis.Script) (*submit.Submitter, func()) {
+	delayed := func(s *story, script *lua.Script) (*submit.Submitter, func()) {
 		hook := &delayHook{script: script, timeout: 1200 * time.Millisecond}
 		s.hook = hook
 		client := s.newClient()

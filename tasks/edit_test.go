@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/lua"
@@ -99,7 +98,7 @@ func TestAChangeWithoutAReplyIsMadeOnce(t *testing.T) {
 		s.accepted(s.message("a", time.Hour))
 		title, body, to := "new", "text", message.Move{At: s.at(2 * time.Hour)}
 		for _, row := range []struct {
-			script *redis.Script
+			script *lua.Script
 			patch  message.Patch
 			done   string
 		}{

@@ -113,7 +113,7 @@ func TestMetricsOfScripts(t *testing.T) {
 					s.Helper()
 					_, err := s.client.Pipelined(s.Context(), func(pipe redis.Pipeliner) error {
 						for range 5 {
-							lua.Check.EvalSha(s.Context(), pipe, []string{"k"})
+							pipe.EvalSha(s.Context(), lua.Check.Hash(), []string{"k"})
 						}
 						return pipe.Ping(s.Context()).Err()
 					})
@@ -146,8 +146,8 @@ func TestMetricsOfScriptsInACluster(t *testing.T) {
 	defer conn.Close()
 	require.NoError(t, lua.Rehearse.Run(t.Context(), conn, rehearseKeys(), 1000).Err())
 	pipe := client.Pipeline()
-	lua.Rehearse.EvalSha(t.Context(), pipe, rehearseKeys(), 1000)
-	lua.Rehearse.EvalSha(t.Context(), pipe, rehearseKeys(), 1000)
+	pipe.EvalSha(t.Context(), lua.Rehearse.Hash(), rehearseKeys(), 1000)
+	pipe.EvalSha(t.Context(), lua.Rehearse.Hash(), rehearseKeys(), 1000)
 	_, err = pipe.Exec(t.Context())
 	require.NoError(t, err)
 	require.InDelta(t, 4, measured(t, registry)["script_duration_seconds place/rehearse"], 0)

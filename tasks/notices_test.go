@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/hibiken/asynq"
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/lua"
@@ -334,7 +333,7 @@ func TestTasksThatAreNoAlerts(t *testing.T) {
 // What took effect and whose answer got lost is answered as the first time.
 func TestANoticeWithoutAReplyIsAnnouncedOnce(t *testing.T) {
 	t.Parallel()
-	for name, script := range map[string]*redis.Script{"claim": lua.NoticeClaim, "settle": lua.NoticeSettle} {
+	for name, script := range map[string]*lua.Script{"claim": lua.NoticeClaim, "settle": lua.NoticeSettle} {
 		t.Run(name, func(t *testing.T) {
 			tellSlowly(t, func(s *story) {
 				var mail announcer

@@ -204,7 +204,7 @@ func TestASubmitTriedOnAnotherConnectionIsTheSame(t *testing.T) {
 // losesReplies is a client hook: the store does what a script is to do, and the
 // client hears nothing of it while the hook says so.
 type losesReplies struct {
-	script *redis.Script
+	script *lua.Script
 	lost   atomic.Int32
 	loses  func() bool
 }
@@ -230,7 +230,7 @@ func (l *losesReplies) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 }
 
 // losing makes s's clients made from now on lose the replies of a script.
-func (s *story) losing(script *redis.Script, loses func() bool) *losesReplies {
+func (s *story) losing(script *lua.Script, loses func() bool) *losesReplies {
 	s.Helper()
 	require.NoError(s, script.Load(s.Context(), s.client).Err()) // so that it is called by its hash
 	l := &losesReplies{script: script, loses: loses}
@@ -317,7 +317,7 @@ func TestASettlementWithoutAReplyIsRepeated(t *testing.T) {
 func TestSubmitCancelAndMoveWithoutAReply(t *testing.T) {
 	tellSlowly(t, func(s *story) {
 		var away *fault.UnavailableError
-		again := func(script *redis.Script, ask func(*submit.Submitter) (message.Outcome, error)) message.Outcome {
+		again := func(script *lua.Script, ask func(*submit.Submitter) (message.Outcome, error)) message.Outcome {
 			s.Helper()
 			s.losing(script, once())
 			submitter, err := submit.New(taskstest.Open(t, s.newClient(), s.shared), submit.Options{})

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
@@ -20,7 +21,7 @@ const MaxCalls = 4
 // Call is a call of a script that judges a user's messages.
 type Call struct {
 	Client redis.Scripter
-	Script *redis.Script
+	Script *lua.Script
 	Doing  string // for errors
 	User   string
 	// LastKnown is set for a message that was accepted before: if the policies can't be

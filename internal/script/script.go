@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -113,7 +114,7 @@ const (
 )
 
 // Run calls a script and returns its reply.
-func Run(ctx context.Context, client redis.Scripter, script *redis.Script, doing string, keys []string, args []any) (Reply, error) {
+func Run(ctx context.Context, client redis.Scripter, script *lua.Script, doing string, keys []string, args []any) (Reply, error) {
 	v, err := script.Run(ctx, client, keys, args...).Result()
 	for i := 0; i < movingWaits && store.IsMoving(err); i++ {
 		if !wait(ctx, movingWait<<i) {

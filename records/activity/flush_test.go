@@ -189,7 +189,7 @@ var errNoAnswer = errors.New("no answer")
 
 // loseReplies is a client hook that loses the first answers of a script.
 type loseReplies struct {
-	script *redis.Script
+	script *lua.Script
 	left   int
 	after  int // calls since
 }

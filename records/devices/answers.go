@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/sendlimit/sendlimiter/internal/script"
 	"github.com/sendlimit/sendlimiter/lua"
 )
@@ -66,7 +64,7 @@ func (s *Store) ClearSuspect(ctx context.Context, user string, ids []string) (in
 }
 
 // each calls a script that changes some devices, with an argument before their ids.
-func (s *Store) each(ctx context.Context, call *redis.Script, doing, user string, first any, ids []string) (int, error) {
+func (s *Store) each(ctx context.Context, call *lua.Script, doing, user string, first any, ids []string) (int, error) {
 	if err := checkDevices(user, ids...); err != nil || len(ids) == 0 {
 		return 0, err
 	}

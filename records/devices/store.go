@@ -188,7 +188,7 @@ func (s *Store) remove(ctx context.Context, user, id, account string) (bool, err
 }
 
 // run calls a script on a user's devices and the counts of the partition.
-func (s *Store) run(ctx context.Context, call *redis.Script, doing, user string, args ...any) (script.Reply, error) {
+func (s *Store) run(ctx context.Context, call *lua.Script, doing, user string, args ...any) (script.Reply, error) {
 	return script.Run(ctx, s.client, call, doing, []string{s.keys.Devices(user), s.keys.DeviceCounts(keyspace.Partition(user))}, args)
 }
 

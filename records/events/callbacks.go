@@ -208,12 +208,12 @@ func (c *Callbacks) Progress(ctx context.Context, account string) (Progress, err
 }
 
 // run calls a script on the callback, the events and the gathered of an account.
-func (c *Callbacks) run(ctx context.Context, s *redis.Script, doing, account string, args ...any) (script.Reply, error) {
+func (c *Callbacks) run(ctx context.Context, s *lua.Script, doing, account string, args ...any) (script.Reply, error) {
 	return c.runWith(ctx, s, doing, account, c.keys.AccountGathered(account), args...)
 }
 
 func (c *Callbacks) runWith(
-	ctx context.Context, s *redis.Script, doing, account, third string, args ...any,
+	ctx context.Context, s *lua.Script, doing, account, third string, args ...any,
 ) (script.Reply, error) {
 	if err := checkName(account); err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ func (x *Index) forget(ctx context.Context, of lists, gone []entry) (removed int
 	_, _ = x.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each answer has its error
 		for i, e := range gone {
 			keys, args := call(e)
-			answers[i] = lua.Forget.EvalSha(ctx, pipe, keys, args...)
+			answers[i] = pipe.EvalSha(ctx, lua.Forget.Hash(), keys, args...)
 		}
 		return nil
 	})

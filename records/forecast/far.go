@@ -77,7 +77,7 @@ func (c *counting) callFar(ctx context.Context, parts []farPart) error {
 	if len(parts) > 1 {
 		_, _ = c.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each answer has its own error
 			for i, p := range parts {
-				answers[i] = lua.ForecastFar.EvalSha(ctx, pipe, c.farLists(p.partition), args(p)...)
+				answers[i] = pipe.EvalSha(ctx, lua.ForecastFar.Hash(), c.farLists(p.partition), args(p)...)
 			}
 			return nil
 		})

@@ -147,7 +147,7 @@ func (l *LostPlaces) freeIn(ctx context.Context, open map[string]int, now time.T
 	answers := make([]*redis.Cmd, len(keys))
 	_, _ = l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each answer has its error
 		for i, key := range keys {
-			answers[i] = lua.FreeLost.EvalSha(ctx, pipe, []string{key}, arguments(key)...)
+			answers[i] = pipe.EvalSha(ctx, lua.FreeLost.Hash(), []string{key}, arguments(key)...)
 		}
 		return nil
 	})

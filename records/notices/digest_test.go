@@ -105,7 +105,7 @@ func TestADigestListsAThousandUsers(t *testing.T) {
 
 // failAfter is a client hook that fails every command after a script.
 type failAfter struct {
-	script *redis.Script
+	script *lua.Script
 	dead   bool
 }
 

@@ -144,7 +144,7 @@ func (c *Counters) Reset(ctx context.Context, r Request) error {
 const otherZone = -2
 
 // call runs a script, with more arguments of its own. It runs it again if it did not know the event's time zone.
-func (c *Counters) call(ctx context.Context, lua *redis.Script, doing string, r Request, more ...any) (script.Reply, error) {
+func (c *Counters) call(ctx context.Context, what *lua.Script, doing string, r Request, more ...any) (script.Reply, error) {
 	r.N = cmp.Or(r.N, 1)
 	alert, err := r.validate()
 	if err != nil {
@@ -163,7 +163,7 @@ func (c *Counters) call(ctx context.Context, lua *redis.Script, doing string, r 
 		if err != nil {
 			return nil, err
 		}
-		answer, err := script.Run(ctx, c.client, lua, doing, keys, append(args, more...))
+		answer, err := script.Run(ctx, c.client, what, doing, keys, append(args, more...))
 		if err != nil {
 			return nil, err
 		}

@@ -128,8 +128,8 @@ func (b *TokenBucket) Peek(ctx context.Context, key string, now time.Time) (Leve
 	return l, f.Err
 }
 
-func (b *TokenBucket) run(ctx context.Context, lua *redis.Script, doing string, r TokenRequest, more ...any) (Grant, error) {
-	f, err := b.call(ctx, lua, doing, r, more...)
+func (b *TokenBucket) run(ctx context.Context, what *lua.Script, doing string, r TokenRequest, more ...any) (Grant, error) {
+	f, err := b.call(ctx, what, doing, r, more...)
 	if err != nil {
 		return Grant{}, err
 	}
@@ -149,7 +149,7 @@ func (b *TokenBucket) fillsIn() time.Duration {
 }
 
 // call checks a request and runs a script of buckets, with more arguments of its own.
-func (b *TokenBucket) call(ctx context.Context, lua *redis.Script, doing string, r TokenRequest, more ...any) (*script.ReplyReader, error) {
+func (b *TokenBucket) call(ctx context.Context, what *lua.Script, doing string, r TokenRequest, more ...any) (*script.ReplyReader, error) {
 	if r.Tokens == 0 {
 		r.Tokens = 1
 	}
@@ -162,7 +162,7 @@ func (b *TokenBucket) call(ctx context.Context, lua *redis.Script, doing string,
 			Want: fmt.Sprintf("1 to the capacity of the bucket, which is %d", b.capacity),
 		}
 	}
-	answer, err := script.Run(ctx, b.client, lua, doing, []string{b.keys.Tokens(r.Key)},
+	answer, err := script.Run(ctx, b.client, what, doing, []string{b.keys.Tokens(r.Key)},
 		append([]any{script.Milliseconds(r.Now), r.Tokens, b.rate.Count, b.rate.Interval.Milliseconds(), b.capacity}, more...))
 	if err != nil {
 		return nil, err

@@ -112,7 +112,7 @@ func (r *Finder) call(ctx context.Context, looks []*refitLook) error {
 			l.parts = l.by.Rules.Parts()
 			l.by = l.by.At(l.parts[l.progress.part].Inside())
 			keys, args := r.arguments(l)
-			l.answer = lua.Refit.EvalSha(ctx, pipe, keys, args...)
+			l.answer = pipe.EvalSha(ctx, lua.Refit.Hash(), keys, args...)
 		}
 		return nil
 	})

@@ -31,8 +31,10 @@ func TestCommandsHaveSpansWithoutKeys(t *testing.T) {
 	ctx, root := provider.Tracer("test").Start(t.Context(), "root")
 	require.ErrorIs(t, client.Get(ctx, "privatekey").Err(), redis.Nil)
 	require.Error(t, client.LPush(ctx, "private", "secret").Err())
-	require.Error(t, lua.Release.Eval(ctx, client, []string{"private"}, "secret").Err())
-	_, err := client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	text, err := lua.Text("place/release")
+	require.NoError(t, err)
+	require.Error(t, client.Eval(ctx, text, []string{"private"}, "secret").Err())
+	_, err = client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		pipe.Get(ctx, "private")
 		pipe.Del(ctx, "private")
 		return nil
