@@ -8,8 +8,10 @@ const (
 	WordsAnnotation = "sendlimit_words"
 )
 
+// GroupCommands is the heading of the flags that say which API answers a command.
+const GroupCommands = "Commands"
+
 const (
-	groupCommands = "Commands"
 	groupStore    = "Store"
 	groupSubmits  = "Submits"
 	groupDelivery = "Deliveries"
@@ -23,5 +25,5 @@ const (
 
 // Groups returns the headings of the flags, in the order of the help.
 func Groups() []string {
-	return []string{groupCommands, groupStore, groupDelivery, groupChannels, groupAPI, groupSubmits, groupPolicy, groupEmail, groupEvents, groupLog}
+	return []string{GroupCommands, groupStore, groupDelivery, groupChannels, groupAPI, groupSubmits, groupPolicy, groupEmail, groupEvents, groupLog}
 }

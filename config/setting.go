@@ -30,9 +30,9 @@ func row(key, standard string, a accepts, help string) *setting {
 // where the operations are, and a worker has all others but the account.
 func (s *setting) isFlagOf(program Program) bool {
 	if program == Commands {
-		return s.kind != "" && (s.group == groupStore || s.group == groupCommands)
+		return s.kind != "" && (s.group == groupStore || s.group == GroupCommands)
 	}
-	return s.kind != "" && s.key != "account" && s.group != groupCommands
+	return s.kind != "" && s.key != "account" && s.group != GroupCommands
 }
 
 // variable returns the setting's name in the environment.

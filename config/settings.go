@@ -19,7 +19,7 @@ const maxRequests = 100_000
 // of the policy to p.
 func settings(c *Config, p *policy.Document) []*setting {
 	return slices.Concat(
-		grouped(groupCommands,
+		grouped(GroupCommands,
 			row("api", "", apiURL(&c.API),
 				"URL of the API that answers the commands, such as https://push.example.com; without one, they work on the store"),
 			row("api_key", "", secret(&c.APIKey), ""),

@@ -68,8 +68,14 @@ func onStore(c config.Config, flags *pflag.FlagSet) bool {
 // keyOf returns the key for the API, "" for none. The error is about settings that do not go with
 // an API.
 func keyOf(c config.Config, flags *pflag.FlagSet) (client.Key, error) {
-	if f := flags.Lookup("redis-url"); f != nil && f.Changed {
-		return "", fault.Wrong("api", "--api and --redis-url are both given: give one of them")
+	var wrong error
+	flags.Visit(func(f *pflag.Flag) {
+		if group := f.Annotations[config.GroupAnnotation]; group != nil && group[0] != config.GroupCommands {
+			wrong = fault.Wrong(strings.ReplaceAll(f.Name, "-", "_"), "--%s is for the store, and the API at %s answers this command: leave one of them out", f.Name, c.API)
+		}
+	})
+	if wrong != nil {
+		return "", wrong
 	}
 	if c.Account != "" {
 		return "", fault.Wrong("account", "account is %q, and the API at %s charges the account of the key: leave it out", c.Account, c.API)
