@@ -165,9 +165,9 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 			}))
 		},
 		"removeEventLimits": func(ctx ctx, c c) []any { return told(c.RemoveEventLimits(ctx, "read")) },
-		"getPace":           func(ctx ctx, c c) []any { return told(c.Pace(ctx)) },
-		"setPace":           func(ctx ctx, c c) []any { return told(c.SetPace(ctx, client.NewPace{Rate: "1/second", Burst: 1})) },
-		"clearPace":         func(ctx ctx, c c) []any { return told(c.ClearPace(ctx)) },
+		"getPace":           func(ctx ctx, c c) []any { return told(c.Pace(ctx, "fcm")) },
+		"setPace":           func(ctx ctx, c c) []any { return told(c.SetPace(ctx, "fcm", client.NewPace{Rate: "1/second", Burst: 1})) },
+		"clearPace":         func(ctx ctx, c c) []any { return told(c.ClearPace(ctx, "fcm")) },
 		"followEvents": func(ctx ctx, c c) []any {
 			return all(c.Events(ctx, client.EventsRequest{Account: "acme", After: "1-0", PageSize: 1}))
 		},

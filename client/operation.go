@@ -27,22 +27,24 @@ const (
 	eventLimitsPath = "/v1/event-limits"
 )
 
-// Pace returns how fast workers call the push target. Its Rate is "" if nothing bounds
-// them. All calls about the pace and about events need a key with the scope admin.
-func (c *Client) Pace(ctx context.Context) (Pace, error) {
-	var p Pace
-	err := c.do(ctx, call{doing: "asking for the pace", method: http.MethodGet, path: pacePath}, &p)
-	return p, err
+// Pace returns how fast workers deliver through a channel, or all messages with "". Its Rate is ""
+// if nothing bounds them. All calls about the pace and about events need a key with the scope admin.
+func (c *Client) Pace(ctx context.Context, channel string) (Pace, error) {
+	return c.callPace(ctx, "asking for the pace", http.MethodGet, channel, nil)
 }
 
-// SetPace sets or replaces the pace. Workers follow within two seconds.
-func (c *Client) SetPace(ctx context.Context, pace NewPace) (Pace, error) {
-	return answerTo[Pace](ctx, c, call{doing: "setting the pace", method: http.MethodPut, path: pacePath}, pace)
+// SetPace sets or replaces a pace. Workers follow within two seconds.
+func (c *Client) SetPace(ctx context.Context, channel string, pace NewPace) (Pace, error) {
+	return c.callPace(ctx, "setting the pace", http.MethodPut, channel, pace)
 }
 
-// ClearPace removes the pace, and ends a pause that the target has asked for.
-func (c *Client) ClearPace(ctx context.Context) (Pace, error) {
-	return answerTo[Pace](ctx, c, call{doing: "removing the pace", method: http.MethodDelete, path: pacePath}, nil)
+// ClearPace removes a pace, and ends a pause that the target has asked for.
+func (c *Client) ClearPace(ctx context.Context, channel string) (Pace, error) {
+	return c.callPace(ctx, "removing the pace", http.MethodDelete, channel, nil)
+}
+
+func (c *Client) callPace(ctx context.Context, doing, method, channel string, body any) (Pace, error) {
+	return answerTo[Pace](ctx, c, call{doing: doing, method: method, path: pacePath, query: values("channel", channel)}, body)
 }
 
 // AllEventLimits yields the events that have limits, by name, as Accounts yields the

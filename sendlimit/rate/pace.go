@@ -71,10 +71,15 @@ func NewPaces(client redis.Cmdable, prefix, target string) (*Paces, error) {
 	if err != nil {
 		return nil, err
 	}
+	return (&Paces{client: client, keys: keys}).Of(target)
+}
+
+// Of returns the paces of another target.
+func (p *Paces) Of(target string) (*Paces, error) {
 	if !keyspace.ValidName(target) {
 		return nil, &fault.InvalidError{Field: "target", Value: target, Want: "1 to 64 of a-z 0-9 _ -"}
 	}
-	return &Paces{client: client, keys: keys, target: target}, nil
+	return &Paces{client: p.client, keys: p.keys, target: target}, nil
 }
 
 // burstWord begins the word of a pace's burst, behind its rate.
