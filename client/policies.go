@@ -34,7 +34,7 @@ type ListedPolicy struct {
 
 	// Unreadable is set if only a newer API can read the policy. Then Name is all that is
 	// known.
-	Unreadable bool
+	Unreadable bool `json:"unreadable,omitempty"`
 }
 
 // Policies yields all policies by name. It asks for the next page when one is used up. An

@@ -1,24 +1,21 @@
 package policy
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/policyview"
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/store"
-	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -27,7 +24,6 @@ const nameFlag = "name"
 
 func (c *commands) applyCommand() *cobra.Command {
 	var refit *refitOptions
-	var by string
 	apply := &cobra.Command{
 		Use:   "apply FILE",
 		Short: "Replace a policy by a YAML or JSON file, - for standard input.",
@@ -61,44 +57,46 @@ func (c *commands) applyCommand() *cobra.Command {
 			"  echo '{\"rules\": [\"5/minute\", \"100/calendar_day\"]}' | worker policy apply - --name vip",
 		Args: cli.Argument("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.apply(cmd, args[0], by, refit)
+			return c.apply(cmd, args, refit)
 		},
 	}
-	byFlag(apply.Flags(), &by)
 	apply.Flags().String(nameFlag, policy.DefaultName, "`name` of the policy, if the file has none")
 	refit = refitFlags(apply.Flags())
 	return apply
 }
 
-func (c *commands) apply(cmd *cobra.Command, file, by string, refit *refitOptions) error {
-	ctx := cmd.Context()
+func (c *commands) apply(cmd *cobra.Command, args []string, refit *refitOptions) error {
 	action, err := refit.check()
 	if err != nil {
-		return c.Report(c.asJSON, err)
+		return c.Report(c.JSON, err)
 	}
-	policy, err := c.readPolicy(cmd.Flags(), file)
+	read, err := c.readPolicy(cmd.Flags(), args[0])
 	if err != nil {
-		return c.Report(c.asJSON, err)
+		return c.Report(c.JSON, err)
 	}
-	return c.withPolicies(cmd, func(policies *settings.Policies, client redis.UniversalClient, cfg config.Config) error {
-		if err := (contact.Rule{AllowInternal: cfg.AllowInternalWebhooks}).CheckPolicy(policy); err != nil {
-			return fmt.Errorf("replacing the policy: %w", err)
-		}
+	return c.Run(func(cmd *cobra.Command, _ []string, api *client.Client) error {
+		proposed := message.PolicyOf(read)
 		if refit.preview {
-			return c.previewPolicy(ctx, client, cfg, policy)
+			return c.watch(api.PreviewPolicy(cmd.Context(), proposed))
 		}
-		if err := store.PresentLayout.Check(ctx, client, cfg.Prefix); err != nil {
-			return fmt.Errorf("looking at the layout of the store: %w", err)
+		var only []client.Condition
+		if proposed.Version > 0 {
+			only = append(only, client.IfVersion(proposed.Version))
 		}
-		change, err := policies.By(maker(by)).Replace(ctx, policy, cmp.Or(policy.Version, settings.AnyVersion))
-		if err != nil {
-			return fmt.Errorf("replacing the policy: %w", err)
-		}
-		if err := c.printApplied(change, action); err != nil {
-			return err
-		}
-		return c.refitPolicy(ctx, client, cfg, change.New, action)
-	})
+		change, err := api.ApplyPolicy(cmd.Context(), proposed, only...)
+		return c.applied(cmd, api, change, err, action)
+	})(cmd, args)
+}
+
+// applied prints a change of a policy, and then applies the action to the scheduled messages that
+// do not fit.
+func (c *commands) applied(cmd *cobra.Command, api *client.Client, change client.PolicyChange, err error, action client.RefitAction) error {
+	if err := operations.Answer(c.Group, change, err, func(change client.PolicyChange) string {
+		return describeChange(change, action, c.Palette())
+	}); err != nil || action == message.RefitKeep {
+		return err
+	}
+	return c.watch(api.RefitPolicy(cmd.Context(), change.New.Name, action))
 }
 
 // readPolicy reads the policy of a file. Its name is in the file or in a flag.
@@ -131,41 +129,20 @@ func checkPolicyName(name string) error {
 	return nil
 }
 
-// applied is the answer of policy apply. Old is null if there was none.
-type applied struct {
-	Old     *policy.Document `json:"old"`
-	New     policy.Document  `json:"new"`
-	Changed bool             `json:"changed"`
-
-	ExactFrom message.Time `json:"exact_from,omitzero"`
-}
-
-func (c *commands) printApplied(change settings.PolicyChange, then message.RefitAction) error {
-	if !c.asJSON {
-		return c.Print(describeChange(change, then, c.Palette()))
-	}
-	answer := applied{New: change.New.Document().Spelled(), Changed: change.Changed, ExactFrom: message.Time{Time: change.ExactFrom}}
-	if change.Old != nil {
-		old := change.Old.Document().Spelled()
-		answer.Old = &old
-	}
-	return c.PrintJSON(answer)
-}
-
 // describeChange says for a person what was replaced, and what becomes of scheduled
 // messages.
-func describeChange(change settings.PolicyChange, then message.RefitAction, palette cli.Palette) string {
-	policy, name := change.New, palette.Bold(change.New.Name)
+func describeChange(change client.PolicyChange, then client.RefitAction, palette cli.Palette) string {
+	name := palette.Bold(change.New.Name)
 	if !change.Changed {
-		return fmt.Sprintf("%s: unchanged, version %d\n", name, policy.Version)
+		return fmt.Sprintf("%s: unchanged, version %d\n", name, change.New.Version)
 	}
 	var s strings.Builder
 	if change.Old == nil {
-		fmt.Fprintf(&s, "%s: none → version %d\n", name, policy.Version)
+		fmt.Fprintf(&s, "%s: none → version %d\n", name, change.New.Version)
 	} else {
-		fmt.Fprintf(&s, "%s: version %d → %d\n", name, change.Old.Version, policy.Version)
+		fmt.Fprintf(&s, "%s: version %d → %d\n", name, change.Old.Version, change.New.Version)
 	}
-	differences := policyview.Differences(change.Old, policy)
+	differences := differences(change)
 	width := 0
 	for _, d := range differences {
 		width = max(width, len(d.Name))
@@ -186,4 +163,17 @@ func describeChange(change settings.PolicyChange, then message.RefitAction, pale
 		fmt.Fprintf(&s, "No policy looked back as far before: it counts everything for sends from %s on.\n", change.ExactFrom.UTC().Format(time.RFC3339))
 	}
 	return s.String()
+}
+
+// differences returns what a change changes; nothing if only a newer program can read the policies.
+func differences(change client.PolicyChange) []policyview.Difference {
+	now, err := policy.Document(change.New).Policy()
+	if err != nil || change.Old == nil {
+		return policyview.Differences(nil, now)
+	}
+	old, err := policy.Document(*change.Old).Policy()
+	if err != nil {
+		return nil
+	}
+	return policyview.Differences(&old, now)
 }

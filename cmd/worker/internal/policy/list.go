@@ -3,45 +3,54 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/policyview"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// policyList is the answer of "worker policy list".
-type policyList struct {
-	Policies   []policy.Document `json:"policies"`
-	Unreadable []string          `json:"unreadable,omitempty"` // written by a newer program
-}
-
-func (c *commands) printPolicies(all []policy.Policy, unreadable []string) error {
-	if c.asJSON {
-		list := policyList{Policies: make([]policy.Document, len(all)), Unreadable: unreadable}
-		for i, policy := range all {
-			list.Policies[i] = policy.Document().Spelled()
-		}
-		return c.PrintJSON(list)
-	}
-	if len(all)+len(unreadable) == 0 {
-		return c.PrintHint("There are no policies yet: start a worker on the store, or give it one with worker policy apply FILE.\n")
-	}
+func (c *commands) list(all iter.Seq2[client.ListedPolicy, error]) error {
 	var s strings.Builder
 	table := tabwriter.NewWriter(&s, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAME\tVERSION\tRULES\tTIME ZONE\tQUIET HOURS")
-	for _, p := range all {
-		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\n", p.Name, p.Version, rulesCell(p), zoneCell(p), cmp.Or(p.QuietHours.String(), policyview.None))
+	some := false
+	for p, err := range all {
+		switch {
+		case err != nil:
+			return err
+		case c.JSON:
+			if err := c.PrintJSON(p); err != nil {
+				return err
+			}
+		default:
+			fmt.Fprintln(table, row(p))
+		}
+		some = true
 	}
-	for _, name := range unreadable {
-		fmt.Fprintf(table, "%s\t?\tcan't be read: apply it anew, or run the newer program that wrote it\t\t\n", name)
+	switch {
+	case c.JSON:
+		return nil
+	case !some:
+		return c.PrintHint("There are no policies yet: start a worker on the store, or give it one with worker policy apply FILE.\n")
 	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("laying out the list: %w", err)
 	}
 	return c.Print(s.String())
+}
+
+// row returns the cells of a policy.
+func row(listed client.ListedPolicy) string {
+	p, err := policy.Document(listed.Policy).Policy()
+	if err != nil || listed.Unreadable {
+		return listed.Name + "\t?\tcan't be read: apply it anew, or run the newer program that wrote it\t\t"
+	}
+	return fmt.Sprintf("%s\t%d\t%s\t%s\t%s", p.Name, p.Version, rulesCell(p), zoneCell(p), cmp.Or(p.QuietHours.String(), policyview.None))
 }
 
 // rulesCell returns all rules of a policy, including those of its categories.

@@ -1,20 +1,14 @@
 package policy
 
 import (
-	"context"
-	"errors"
 	"fmt"
+	"iter"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/spf13/pflag"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/cmd/internal/store"
-	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
-	"github.com/sendlimit/sendlimiter/tasks/refit"
 )
 
 // refitOptions say what to do with scheduled messages that do not fit the policy.
@@ -47,45 +41,24 @@ func (o *refitOptions) check() (message.RefitAction, error) {
 	return action, nil
 }
 
-// previewPolicy lists the scheduled messages that would not fit a policy. It applies
-// nothing.
-func (c *commands) previewPolicy(
-	ctx context.Context, client redis.UniversalClient, settings config.Config, policy policy.Policy,
-) error {
-	return withRefitter(ctx, client, settings, func(r *refit.Refitter) error {
-		view := newRefitView(c.Program, c.asJSON)
-		summary, err := r.Preview(ctx, policy, view.watcher())
-		return view.end(summary, err)
-	})
-}
-
-// refitPolicy applies the action to the scheduled messages that do not fit the stored
-// policy.
-func (c *commands) refitPolicy(
-	ctx context.Context, client redis.UniversalClient, settings config.Config, policy policy.Policy, action message.RefitAction,
-) error {
-	if action == message.RefitKeep {
-		return nil
+// watch shows a preview or a refit.
+func (c *commands) watch(events iter.Seq2[client.RefitEvent, error]) error {
+	view := newRefitView(c.Program, c.JSON)
+	var summary message.RefitSummary
+	for event, err := range events {
+		switch {
+		case err != nil:
+			return view.end(summary, err)
+		case event.Progress != nil:
+			view.progress(event.Progress.Done)
+		case event.Misfit != nil:
+			err = view.misfit(*event.Misfit)
+		default:
+			summary = *event.Summary
+		}
+		if err != nil {
+			return view.end(summary, err)
+		}
 	}
-	return withRefitter(ctx, client, settings, func(r *refit.Refitter) error {
-		view := newRefitView(c.Program, c.asJSON)
-		summary, err := r.Run(ctx, policy, action, view.watcher())
-		return view.end(summary, err)
-	})
-}
-
-func withRefitter(ctx context.Context, client redis.UniversalClient, c config.Config, do func(*refit.Refitter) error) (err error) {
-	b, err := backend.Open(client, store.BackendOptions(c))
-	if err != nil {
-		return fmt.Errorf("opening the store: %w", err)
-	}
-	if err := b.Listen.Load(ctx); err != nil {
-		return err
-	}
-	r, err := refit.New(b, refit.Options{Options: store.SubmitterOptions(c)})
-	if err != nil {
-		return fmt.Errorf("opening the reservations: %w", err)
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	return do(r)
+	return view.end(summary, nil)
 }

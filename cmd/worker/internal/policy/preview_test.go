@@ -58,15 +58,14 @@ func misfit(outcome string, code fault.Code) message.Misfit {
 func TestRefitViewListsMisfits(t *testing.T) {
 	t.Parallel()
 	v, stdout, _ := view(false)
-	watcher := v.watcher()
-	watcher.Progress(0)
+	v.progress(0)
 	for _, m := range []message.Misfit{
 		misfit(message.MisfitFound, ""), misfit(message.Moved, ""), misfit(message.Cancelled, ""), misfit(message.MisfitGone, ""),
 		misfit(message.MisfitKept, fault.CodeSendLimit), misfit(message.MisfitKept, fault.CodeBlocked),
 	} {
-		require.NoError(t, watcher.Misfit(m))
+		require.NoError(t, v.misfit(m))
 	}
-	watcher.Progress(keyspace.Partitions)
+	v.progress(keyspace.Partitions)
 	require.NoError(t, v.end(message.RefitSummary{
 		Outcome: message.Refitted, RefitTotals: message.RefitTotals{
 			Users: 20, Reservations: 40, MisfitUsers: 3, Misfits: 7, UnclearUsers: 1,

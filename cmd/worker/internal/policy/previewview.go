@@ -14,7 +14,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/message"
-	"github.com/sendlimit/sendlimiter/tasks/refit"
 )
 
 // misfitsShown is how many misfits a terminal shows one by one. A file or another
@@ -37,10 +36,6 @@ func newRefitView(p cli.Program, asJSON bool) *refitView {
 	return &refitView{
 		Program: p, json: asJSON, watched: cli.IsTerminal(p.Stdout), palette: p.Palette(),
 	}
-}
-
-func (v *refitView) watcher() refit.Watcher {
-	return refit.Watcher{Misfit: v.misfit, Progress: v.progress}
 }
 
 // progress shows how many parts of the store are done. The first call says how many an

@@ -1,42 +1,22 @@
 package policy
 
 import (
-	"context"
 	"fmt"
-	"os/user"
+	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/records/settings"
+	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
-
-// byFlag registers the flag with the name of who makes a change.
-func byFlag(flags *pflag.FlagSet, by *string) {
-	flags.StringVar(by, "by", "", "`name` of who makes the change, for policy versions (default the user of the operating system)")
-}
-
-// maker returns the name of who makes a change: that of the flag, or else the user of the
-// operating system; "" if it is not known.
-func maker(by string) string {
-	if by != "" {
-		return by
-	}
-	u, err := user.Current()
-	if err != nil {
-		return ""
-	}
-	return u.Username
-}
 
 func (c *commands) versionsCommand() *cobra.Command {
 	return &cobra.Command{
@@ -47,25 +27,19 @@ func (c *commands) versionsCommand() *cobra.Command {
 			"rollback stores one of them again.",
 		Example: "  worker policy versions default\n  worker policy versions vip --json",
 		Args:    cli.Argument("NAME"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withPolicies(cmd, func(policies *settings.Policies, _ redis.UniversalClient, _ config.Config) error {
-				versions, err := policies.Versions(cmd.Context(), args[0])
-				if err != nil {
-					return fmt.Errorf("listing the versions: %w", err)
-				}
-				return c.printVersions(versions)
-			})
-		},
+		RunE: c.Run(func(cmd *cobra.Command, args []string, api *client.Client) error {
+			versions, err := api.PolicyVersions(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return c.printVersions(versions)
+		}),
 	}
 }
 
-func (c *commands) printVersions(versions []settings.PolicyVersion) error {
-	if c.asJSON {
-		list := message.PolicyVersions{Versions: make([]message.PolicyVersion, len(versions))}
-		for i, v := range versions {
-			list.Versions[i] = message.PolicyVersionOf(v.Version, v.At, v.By, v.Deleted, v.Policy)
-		}
-		return c.PrintJSON(list)
+func (c *commands) printVersions(versions []client.PolicyVersion) error {
+	if c.JSON {
+		return c.PrintJSON(message.PolicyVersions{Versions: versions})
 	}
 	var s strings.Builder
 	table := tabwriter.NewWriter(&s, 0, 0, 2, ' ', 0)
@@ -76,9 +50,11 @@ func (c *commands) printVersions(versions []settings.PolicyVersion) error {
 		case v.Deleted:
 			is = "deleted"
 		case v.Policy != nil:
-			is = v.Policy.String()
+			if p, err := policy.Document(*v.Policy).Policy(); err == nil {
+				is = p.String()
+			}
 		}
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\n", v.Version, cli.FormatTime(v.At, time.UTC), v.By, is)
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\n", v.Version, cli.FormatTime(v.At.Time, time.UTC), v.By, is)
 	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("laying out the list: %w", err)
@@ -89,7 +65,6 @@ func (c *commands) printVersions(versions []settings.PolicyVersion) error {
 // rollbackFlags are the flags of policy rollback.
 type rollbackFlags struct {
 	to    int64
-	by    string
 	refit *refitOptions
 }
 
@@ -104,48 +79,43 @@ func (c *commands) rollbackCommand() *cobra.Command {
 			"  worker policy rollback default --to 7 --preview\n" +
 			"  worker policy rollback default --to 7 --then shift",
 		Args: cli.Argument("NAME"),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.rollback(cmd, args[0], f) },
+		RunE: func(cmd *cobra.Command, args []string) error { return c.rollback(cmd, args, f) },
 	}
 	rollback.Flags().Int64Var(&f.to, "to", 0, "`version` to store again, as policy versions lists it")
-	byFlag(rollback.Flags(), &f.by)
 	f.refit = refitFlags(rollback.Flags())
 	return rollback
 }
 
-func (c *commands) rollback(cmd *cobra.Command, name string, f rollbackFlags) error {
-	ctx := cmd.Context()
+func (c *commands) rollback(cmd *cobra.Command, args []string, f rollbackFlags) error {
 	action, err := f.refit.check()
 	if err == nil && f.to < 1 {
 		err = cli.Usage(cmd, "to", "--to is missing: worker policy versions lists the versions")
 	}
 	if err != nil {
-		return c.Report(c.asJSON, err)
+		return c.Report(c.JSON, err)
 	}
-	return c.withPolicies(cmd, func(policies *settings.Policies, client redis.UniversalClient, cfg config.Config) error {
-		if f.refit.preview {
-			p, err := policies.Version(ctx, name, f.to)
-			if err != nil {
-				return fmt.Errorf("reading the version: %w", err)
-			}
-			return c.previewPolicy(ctx, client, cfg, p)
+	return c.Run(func(cmd *cobra.Command, args []string, api *client.Client) error {
+		if !f.refit.preview {
+			change, err := api.RollbackPolicy(cmd.Context(), args[0], f.to)
+			return c.applied(cmd, api, change, err, action)
 		}
-		if err := store.PresentLayout.Check(ctx, client, cfg.Prefix); err != nil {
-			return fmt.Errorf("looking at the layout of the store: %w", err)
-		}
-		change, err := policies.By(maker(f.by)).Rollback(ctx, name, f.to, settings.AnyVersion)
+		versions, err := api.PolicyVersions(cmd.Context(), args[0])
 		if err != nil {
-			return fmt.Errorf("rolling the policy back: %w", err)
-		}
-		if err := c.printApplied(change, action); err != nil {
 			return err
 		}
-		return c.refitPolicy(ctx, client, cfg, change.New, action)
-	})
+		at := slices.IndexFunc(versions, func(v client.PolicyVersion) bool { return v.Version == f.to })
+		switch {
+		case at < 0:
+			return &fault.NoSuchError{What: "version of policy " + args[0], Name: strconv.FormatInt(f.to, 10)}
+		case versions[at].Policy == nil:
+			return fault.Wrong("version", "version %d of policy %s is its deletion, or can't be read here: choose another one", f.to, args[0])
+		}
+		return c.watch(api.PreviewPolicy(cmd.Context(), *versions[at].Policy))
+	})(cmd, args)
 }
 
 func (c *commands) deleteCommand() *cobra.Command {
-	var by string
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:   "delete NAME",
 		Short: "Delete a policy that no user has.",
 		Long: "Delete a policy that no user has: worker user list --policy finds those who have\n" +
@@ -154,28 +124,11 @@ func (c *commands) deleteCommand() *cobra.Command {
 			"it starts.",
 		Example: "  worker user list --policy vip\n  worker policy delete vip",
 		Args:    cli.Argument("NAME"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withPolicies(cmd, func(policies *settings.Policies, client redis.UniversalClient, cfg config.Config) error {
-				if err := store.PresentLayout.Check(cmd.Context(), client, cfg.Prefix); err != nil {
-					return fmt.Errorf("looking at the layout of the store: %w", err)
-				}
-				return c.delete(cmd.Context(), policies.By(maker(by)), args[0])
+		RunE: c.Run(func(cmd *cobra.Command, args []string, api *client.Client) error {
+			deleted, err := api.DeletePolicy(cmd.Context(), args[0])
+			return operations.Answer(c.Group, deleted, err, func(client.PolicyDeletion) string {
+				return c.Palette().Bold(args[0]) + ": deleted; worker policy rollback brings it back within 30 days\n"
 			})
-		},
+		}),
 	}
-	byFlag(cmd.Flags(), &by)
-	return cmd
-}
-
-func (c *commands) delete(ctx context.Context, policies *settings.Policies, name string) error {
-	if err := checkPolicyName(name); err != nil {
-		return &fault.NoSuchError{What: "policy", Name: name}
-	}
-	if err := policies.Delete(ctx, name, settings.AnyVersion); err != nil {
-		return fmt.Errorf("deleting the policy: %w", err)
-	}
-	if c.asJSON {
-		return c.PrintJSON(message.PolicyDeletion{Outcome: message.PolicyDeleted, Policy: name})
-	}
-	return c.Print(c.Palette().Bold(name) + c.Names.Spell(": deleted; worker policy rollback brings it back within 30 days\n"))
 }
