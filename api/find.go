@@ -106,9 +106,9 @@ func (s *server) findAll(r *http.Request, q web.Query) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	page := message.Messages{Messages: []message.Listed{}, NextCursor: next}
+	page := message.Messages{Messages: []message.Status{}, NextCursor: next}
 	for _, status := range statuses {
-		page.Messages = append(page.Messages, message.ListedOf(s.shown(r.Context(), status)))
+		page.Messages = append(page.Messages, s.shown(r.Context(), status))
 	}
 	return web.Done(page), nil
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -34,6 +35,10 @@ func (s *server) listRoute() route {
 				timeParameter("from", "First send time; by default the oldest that is kept."),
 				timeParameter("to", "Send time to stop before; by default the end of the list."),
 				countParameter("limit", "Messages a page.", usualPage, largestPage), cursorParameter(),
+				{
+					Name: "titles", In: "query", Schema: &huma.Schema{Type: huma.TypeBoolean, Default: false},
+					Description: "true adds the titles of the messages whose content the key may see.",
+				},
 			},
 			Responses: responses[message.Messages](s, "A page of them."),
 		},
@@ -50,6 +55,10 @@ func (s *server) list(r *http.Request, q web.Query) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
+	titles, err := q.Flag("titles")
+	if err != nil {
+		return web.Answer{}, err
+	}
 	after, err := q.Cursor(false)
 	if err != nil {
 		return web.Answer{}, err
@@ -62,16 +71,46 @@ func (s *server) list(r *http.Request, q web.Query) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	page := message.Messages{Messages: []message.Listed{}}
+	page := message.Messages{Messages: []message.Status{}}
 	if len(statuses) > limit {
 		statuses = statuses[:limit]
 		last := statuses[limit-1]
 		page.NextCursor = s.sealed(r.Context(), web.Cursor{Milliseconds: last.SendAt.UnixMilli(), ID: last.ID}.String())
 	}
+	if titles {
+		if err := s.addTitles(r.Context(), request.User, statuses); err != nil {
+			return web.Answer{}, err
+		}
+	}
 	for _, status := range statuses {
-		page.Messages = append(page.Messages, message.ListedOf(s.shown(r.Context(), status)))
+		page.Messages = append(page.Messages, s.shown(r.Context(), status))
 	}
 	return web.Done(page), nil
+}
+
+// addTitles sets the titles of a user's messages whose content the caller may see.
+func (s *server) addTitles(ctx context.Context, user string, statuses []message.Status) error {
+	var ids []string
+	for _, m := range statuses {
+		if callerOf(ctx).sees(m.Account) {
+			ids = append(ids, m.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	read, err := s.reaching(ctx).Messages(ctx, user, ids...)
+	if err != nil {
+		return err
+	}
+	titles := make(map[string]string, len(ids))
+	for i, m := range read {
+		titles[ids[i]] = m.Title
+	}
+	for i := range statuses {
+		statuses[i].Title = titles[statuses[i].ID]
+	}
+	return nil
 }
 
 // interval reads the parameters from and to. A parameter that is not given leaves its time

@@ -34,20 +34,35 @@ type CampaignEvent struct {
 
 // Campaign counts the messages of a campaign. If there are very many, it asks as often as
 // that takes. Messages lists them.
-func (c *Client) Campaign(ctx context.Context, of CampaignName) (CampaignStatus, error) {
-	const doing = "counting a campaign"
-	status, err := c.campaignStatus(ctx, call{doing: doing, method: http.MethodGet}, of, "")
-	for more := status.More; err == nil && more != ""; more = status.More {
-		status, err = c.campaignStatus(ctx, call{doing: doing, method: http.MethodGet}, of, more)
-		if err == nil && status.More == more {
-			return status, fmt.Errorf("%s: %w", doing, &ResponseError{Detail: "the count goes round: an answer goes on where the one before did"})
+func (c *Client) Campaign(ctx context.Context, of CampaignName) (status CampaignStatus, err error) {
+	for status, err = range c.CampaignCounts(ctx, of, "") {
+		if err != nil {
+			break
 		}
 	}
 	return status, err
 }
 
+// CampaignCounts is Campaign that yields each answer: how many messages were counted so far, and
+// in the end all, or an error. It goes on with a count if more, its CampaignStatus.More, is set.
+func (c *Client) CampaignCounts(ctx context.Context, of CampaignName, more string) iter.Seq2[CampaignStatus, error] {
+	return func(yield func(CampaignStatus, error) bool) {
+		const doing = "counting a campaign"
+		for {
+			status, err := c.campaignStatus(ctx, call{doing: doing, method: http.MethodGet}, of, more)
+			if err == nil && status.More == more && more != "" {
+				err = fmt.Errorf("%s: %w", doing, &ResponseError{Detail: "the count goes round: an answer goes on where the one before did"})
+			}
+			if !yield(status, err) || err != nil || status.More == "" {
+				return
+			}
+			more = status.More
+		}
+	}
+}
+
 // PauseCampaign pauses a campaign, and counts its messages; if CampaignStatus.More is set, there
-// are more than those, and Campaign counts them all. Within 4 seconds every worker follows; what
+// are more than those, and CampaignCounts goes on. Within 4 seconds every worker follows; what
 // is being sent is sent. Pausing twice is no error.
 func (c *Client) PauseCampaign(ctx context.Context, of CampaignName) (CampaignStatus, error) {
 	return c.campaignStatus(ctx, call{doing: "pausing a campaign", method: http.MethodPost}, of, "", "pause")

@@ -30,7 +30,10 @@ type MessageChange struct {
 	// alone; nil removes it. ClearChannels removes all, and then takes no entries.
 	Channels      map[string]json.RawMessage
 	ClearChannels bool
-	To            *Target // replaces the former; the zero Target is all of the user's devices
+	// To has members of a Target to set; one that is nil is removed. ClearTo is for all of the
+	// user's devices, and then takes no entries.
+	To      map[string]*string
+	ClearTo bool
 
 	ExpiresAt *time.Time // a zero time means the default
 }
@@ -58,7 +61,7 @@ func (c MessageChange) MarshalJSON() ([]byte, error) {
 	if c.ExpiresAt != nil {
 		patch["expires_at"] = orNull(spell(*c.ExpiresAt))
 	}
-	for name, entries := range map[string]map[string]*string{"data": c.Data, "metadata": c.Metadata} {
+	for name, entries := range map[string]map[string]*string{"data": c.Data, "metadata": c.Metadata, "to": c.To} {
 		if len(entries) > 0 {
 			patch[name] = entries
 		}
@@ -69,11 +72,8 @@ func (c MessageChange) MarshalJSON() ([]byte, error) {
 	if len(c.Channels) > 0 {
 		patch["channels"] = c.Channels
 	}
-	if c.To != nil {
-		patch["to"] = targetPatch(*c.To)
-	}
 	for name, cleared := range map[string]bool{
-		"data": c.ClearData, "metadata": c.ClearMetadata, "badge": c.ClearBadge, "channels": c.ClearChannels,
+		"data": c.ClearData, "metadata": c.ClearMetadata, "badge": c.ClearBadge, "channels": c.ClearChannels, "to": c.ClearTo,
 	} {
 		if cleared {
 			patch[name] = nil
@@ -84,14 +84,6 @@ func (c MessageChange) MarshalJSON() ([]byte, error) {
 		return nil, fmt.Errorf("encode the change: %w", err)
 	}
 	return text, nil
-}
-
-// targetPatch returns the merge patch that replaces a Target.
-func targetPatch(t Target) any {
-	if t == (Target{}) {
-		return nil
-	}
-	return map[string]any{"channel": orNull(t.Channel), "app": orNull(t.App), "device": orNull(t.Device)}
 }
 
 // orNull returns a text, or null for an empty one.

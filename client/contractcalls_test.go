@@ -76,7 +76,7 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		},
 		"cancelMessage": func(ctx ctx, c c) []any { return told(c.Cancel(ctx, "alice", "a")) },
 		"listMessages": func(ctx ctx, c c) []any {
-			return all(c.List(ctx, client.ListRequest{User: "alice", From: day, To: day, PageSize: 1}))
+			return all(c.List(ctx, client.ListRequest{User: "alice", From: day, To: day, Titles: true, PageSize: 1}))
 		},
 		"getUsage": func(ctx ctx, c c) []any {
 			return told(c.Usage(ctx, client.UsageRequest{User: "alice", At: day, From: day, To: day, Category: "c"}))
@@ -166,8 +166,10 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		},
 		"removeEventLimits": func(ctx ctx, c c) []any { return told(c.RemoveEventLimits(ctx, "read")) },
 		"getPace":           func(ctx ctx, c c) []any { return told(c.Pace(ctx, "fcm")) },
-		"setPace":           func(ctx ctx, c c) []any { return told(c.SetPace(ctx, "fcm", client.NewPace{Rate: "1/second", Burst: 1})) },
-		"clearPace":         func(ctx ctx, c c) []any { return told(c.ClearPace(ctx, "fcm")) },
+		"setPace": func(ctx ctx, c c) []any {
+			return told(c.SetPace(ctx, "fcm", client.NewPace{Rate: "1/second", Burst: 1}))
+		},
+		"clearPace": func(ctx ctx, c c) []any { return told(c.ClearPace(ctx, "fcm")) },
 		"followEvents": func(ctx ctx, c c) []any {
 			return all(c.Events(ctx, client.EventsRequest{Account: "acme", After: "1-0", PageSize: 1}))
 		},

@@ -41,16 +41,16 @@ type MessagesRequest struct {
 	PageSize           int    // messages per request, 1 to 1,000; zero means the API's default
 }
 
-// Messages yields messages of all users, in no particular order. It asks for the next page when
-// one is used up. A message that is known from the first page to the last is yielded once,
+// Messages yields messages of all users, in no particular order, without their contents and
+// histories. It asks for the next page when one is used up. A message that is known from the first page to the last is yielded once,
 // whatever becomes of it meanwhile. An error is the last thing that it yields.
-func (c *Client) Messages(ctx context.Context, r MessagesRequest) iter.Seq2[Listed, error] {
+func (c *Client) Messages(ctx context.Context, r MessagesRequest) iter.Seq2[Status, error] {
 	what := call{
 		doing: "finding messages", method: http.MethodGet, path: "/v1/messages",
 		query: values("campaign", r.Campaign, "category", r.Category, "status", r.Status, "from", spell(r.From), "until", spell(r.Until),
 			"user", r.User, "user_prefix", r.UserPrefix, "account", r.Account, "limit", count(r.PageSize)),
 	}
-	return pages(ctx, what, func(ctx context.Context, what call) (page []Listed, next string, err error) {
+	return pages(ctx, what, func(ctx context.Context, what call) (page []Status, next string, err error) {
 		var answer message.Messages
 		err = c.do(ctx, what, &answer)
 		return answer.Messages, answer.NextCursor, err

@@ -27,6 +27,8 @@ type (
 	RuleUsage = message.RuleUsage
 	// Stretch is the time from From to before Until.
 	Stretch = message.Stretch
+	// FreeTime is a time that is free for a user.
+	FreeTime = message.FreeTime
 )
 
 // Usage returns how full a user's rules are, and what is free. Throttles are not asked.
@@ -55,7 +57,7 @@ type NextFreeRequest struct {
 // NextFree returns the next times that are free for a user. Each assumes that those
 // before it are taken. It returns fewer than Count if no more are free within the reach
 // of schedules. Throttles are not asked.
-func (c *Client) NextFree(ctx context.Context, r NextFreeRequest) ([]time.Time, error) {
+func (c *Client) NextFree(ctx context.Context, r NextFreeRequest) ([]FreeTime, error) {
 	const doing = "asking for free times"
 	path, err := userPath(r.User, "next-free")
 	if err != nil {
@@ -66,12 +68,5 @@ func (c *Client) NextFree(ctx context.Context, r NextFreeRequest) ([]time.Time, 
 		doing: doing, method: http.MethodGet, path: path,
 		query: values("from", spell(r.From), "count", count(r.Count), "category", r.Category),
 	}, &answer)
-	if err != nil {
-		return nil, err
-	}
-	times := make([]time.Time, len(answer.Times))
-	for i, free := range answer.Times {
-		times[i] = free.FreeAt.Time
-	}
-	return times, nil
+	return answer.Times, err
 }

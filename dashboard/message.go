@@ -103,7 +103,7 @@ type messagesPage struct {
 	page
 	listing
 
-	Messages []message.Listed
+	Messages []message.Status
 	Statuses []string
 	Wrong    string
 }
@@ -152,7 +152,7 @@ func (d *Dashboard) listMessages(w http.ResponseWriter, r *http.Request) {
 }
 
 // findMessages asks for a page of messages: by their id, or by what else the filters say.
-func (d *Dashboard) findMessages(r *http.Request, l listing, size int) ([]message.Listed, string, error) {
+func (d *Dashboard) findMessages(r *http.Request, l listing, size int) ([]message.Status, string, error) {
 	query := l.ask(size)
 	id := query.Get("id")
 	query.Del("id")
@@ -166,11 +166,7 @@ func (d *Dashboard) findMessages(r *http.Request, l listing, size int) ([]messag
 	if isNotFound(err) {
 		return nil, "", nil
 	}
-	list := make([]message.Listed, len(answer.Messages))
-	for i, status := range answer.Messages {
-		list[i] = message.ListedOf(status)
-	}
-	return list, answer.NextCursor, err
+	return answer.Messages, answer.NextCursor, err
 }
 
 // emptyOr returns a value of a query, none for "".

@@ -108,7 +108,7 @@ func (t timeline) x(at time.Time) float64 {
 }
 
 // addMarks adds the messages, and returns how many lie one above the other at most.
-func (t *timeline) addMarks(messages []message.Listed, movable bool) (lanes int) {
+func (t *timeline) addMarks(messages []message.Status, movable bool) (lanes int) {
 	var ends [maxLanes]float64
 	for i := range ends {
 		ends[i] = -drawnWidth

@@ -44,7 +44,7 @@ func TestTheDrawingHasBounds(t *testing.T) {
 			forbidden.Stretches = append(forbidden.Stretches, stretch(begin, begin.Add(time.Duration(rapid.Int64Range(1, int64(60*24*time.Hour)).Draw(t, "length"))), fault.CodeQuietHours))
 		}
 		for range rapid.IntRange(0, 30).Draw(t, "marks") {
-			p.Messages = append(p.Messages, message.Listed{ID: "m", Status: message.StatusScheduled, SendAt: message.Time{Time: at.Draw(t, "send time")}})
+			p.Messages = append(p.Messages, message.Status{ID: "m", Status: message.StatusScheduled, SendAt: message.Time{Time: at.Draw(t, "send time")}})
 		}
 		drawing := newTimeline(p, forbidden, from, until, true)
 		within := func(x float64) { require.True(t, x >= 0 && x <= drawing.Width, "%v", x) }
@@ -99,7 +99,7 @@ func TestMarks(t *testing.T) {
 	t.Parallel()
 	p, from, until := drawn(24 * time.Hour)
 	for i, status := range []string{"scheduled", "moved", "postponed", "sending", "delivered", "cancelled", "dropped", "failed", "uncertain", ""} {
-		p.Messages = append(p.Messages, message.Listed{ID: "m", Status: status, SendAt: message.Time{Time: noon().Add(time.Duration(i) * time.Second)}})
+		p.Messages = append(p.Messages, message.Status{ID: "m", Status: status, SendAt: message.Time{Time: noon().Add(time.Duration(i) * time.Second)}})
 	}
 	var looks []string
 	movable := 0

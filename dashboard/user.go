@@ -24,7 +24,7 @@ type userPage struct {
 	Category string
 	Usage    message.Usage
 	Timeline timeline
-	Messages []message.Listed
+	Messages []message.Status
 	More     bool // there are more than those
 	Devices  []message.Device
 	Settings *message.UserSettings // nil for a caller who may not see them

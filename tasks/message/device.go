@@ -3,6 +3,7 @@ package message
 import (
 	"encoding/json"
 	"net/url"
+	"strings"
 )
 
 // What became of a device. Those of a line of a file may also be Invalid, Refused and Errored.
@@ -60,8 +61,11 @@ type DeviceRemoval struct {
 }
 
 // MaskAddress returns an address so that a person recognizes it, and nobody can use it: the
-// end of a token, or the host of a subscription.
+// end of a token, or the host of a subscription. A masked address stays as it is.
 func MaskAddress(address string) string {
+	if strings.Contains(address, "…") { // no address has it
+		return address
+	}
 	var subscription struct {
 		Endpoint string `json:"endpoint"`
 	}

@@ -4,7 +4,7 @@
 //	Draft, MoveDraft    a request as a caller writes it, with times as text
 //	Message             a message to be sent, with times as values
 //	Outcome             the answer to a request; a refusal is an outcome, not an error
-//	Status, Listed      what became of a message
+//	Status              what became of a message
 //	Usage, FreeTime     how full a user's rules are, and what is free
 //	Misfit, RefitSummary   messages that do not fit a changed policy
 //	Policy, UserSettings   the rules, and what is set for one user

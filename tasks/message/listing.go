@@ -4,31 +4,9 @@ import (
 	"time"
 )
 
-// Listed is a message of a list. Status says more about one message.
-type Listed struct {
-	ID     string `json:"id"`
-	User   string `json:"user"`
-	SendAt Time   `json:"send_at"`
-	// Status is empty if the message has a place and nothing more is known.
-	Status   string `json:"status,omitempty"`
-	Attempts int    `json:"attempts,omitempty"`
-	Reason   string `json:"reason,omitempty"` // as in Status
-
-	Campaign string            `json:"campaign,omitempty"`
-	Metadata map[string]string `json:"metadata,omitempty"`
-}
-
-// ListedOf returns the part of a status that a list has.
-func ListedOf(s Status) Listed {
-	return Listed{
-		ID: s.ID, User: s.User, SendAt: s.SendAt, Status: s.Status, Attempts: s.Attempts, Reason: s.Reason,
-		Campaign: s.Campaign, Metadata: s.Metadata,
-	}
-}
-
-// Messages is a page of a user's messages.
+// Messages is a page of messages, without their histories. Of the contents it may have titles.
 type Messages struct {
-	Messages   []Listed `json:"messages"`
+	Messages   []Status `json:"messages"`
 	NextCursor string   `json:"next_cursor,omitempty" doc:"The cursor of the next page; absent if there are no more. The next page may be empty."`
 }
 

@@ -12,7 +12,7 @@ import (
 type Status struct {
 	ID     string `json:"id"`
 	User   string `json:"user"`
-	Status string `json:"status"` // see the constants
+	Status string `json:"status"` // see the constants; empty if the message has a place and nothing more is known
 	// SendAt is the send time, to come or past. The others are set where they differ
 	// from it: RequestedAt is the time that the caller asked for, PromisedAt the send
 	// time before the message was postponed or sent late, MovedFrom the one before
@@ -57,8 +57,8 @@ type Status struct {
 	// one message is read.
 	History []HistoryEntry `json:"history,omitempty"`
 
-	// Content is set where one message is read. It is empty in lists, and once the
-	// message ended, except as a dead letter.
+	// Content is set where one message is read. Lists have at most the titles. It is empty once
+	// the message ended, except as a dead letter.
 	Content
 }
 

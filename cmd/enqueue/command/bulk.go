@@ -139,7 +139,7 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", f.file, err)
 	}
-	return p.withSession(ctx, cmd, inBatches, func(s *session) error {
+	return p.withSession(ctx, cmd, func(s *session) error {
 		if err := p.inspect(ctx, s); err != nil {
 			return err
 		}
@@ -241,7 +241,7 @@ func (p *program) inspect(ctx context.Context, s *session) error {
 		return err
 	}
 	for _, warning := range report.Warnings {
-		if _, err := fmt.Fprintf(p.stderr, "warning: %s\n", warning); err != nil {
+		if _, err := fmt.Fprintf(p.Stderr, "warning: %s\n", warning); err != nil {
 			return fmt.Errorf("printing: %w", err)
 		}
 	}

@@ -48,7 +48,7 @@ func TestAnInterruptSaysWhereToGoOn(t *testing.T) {
 	f := newFixture(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var stdout, stderr bytes.Buffer
-	p := &program{environ: f.environ, now: now, stdin: onLine(lines, 700, cancel), stdout: &stdout, stderr: &stderr}
+	p := &program{Program: cli.Program{Environ: f.environ, Stdin: onLine(lines, 700, cancel), Stdout: &stdout, Stderr: &stderr}, now: now}
 	err := p.run(ctx, []string{"bulk", "-"})
 	require.ErrorIs(t, err, context.Canceled, "the signal decides about the exit status")
 	require.Equal(t, cli.StatusUnexpected, cli.ExitCode(err))
@@ -68,7 +68,7 @@ func TestAnInterruptBeforeTheFirstLine(t *testing.T) {
 		return 0, io.EOF
 	}), reading)
 	var stdout, stderr bytes.Buffer
-	p := &program{environ: f.environ, now: now, stdin: stdin, stdout: &stdout, stderr: &stderr}
+	p := &program{Program: cli.Program{Environ: f.environ, Stdin: stdin, Stdout: &stdout, Stderr: &stderr}, now: now}
 	require.ErrorIs(t, p.run(ctx, []string{"bulk", "-"}), context.Canceled)
 	require.Empty(t, stdout.String()+stderr.String())
 }

@@ -40,7 +40,7 @@ func (f *messageFile) size() int64 {
 // openInput opens the file with the messages. The error is a *fault.InvalidError.
 func (p *program) openInput(name string) (*messageFile, error) {
 	if name == standard {
-		return &messageFile{ReadCloser: io.NopCloser(p.stdin)}, nil
+		return &messageFile{ReadCloser: io.NopCloser(p.Stdin)}, nil
 	}
 	file, err := os.Open(name)
 	if err != nil {
@@ -65,7 +65,7 @@ func (p *program) openResults(name string, messages *messageFile) (results, erro
 	case "":
 		return nil, nil
 	case standard:
-		return keptOpen{p.stdout}, nil
+		return keptOpen{p.Stdout}, nil
 	}
 	if info, err := os.Stat(name); err == nil && messages.info != nil && os.SameFile(info, messages.info) {
 		return nil, badFile("results", name, errors.New("the messages are read from this file: choose another one"))

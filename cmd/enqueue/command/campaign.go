@@ -2,9 +2,9 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -12,13 +12,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks/campaign"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-func (p *program) campaignCommand(ctx context.Context) *cobra.Command {
+func (p *program) campaignCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "campaign",
 		Short: "Count, list, cancel, pause, resume or move the messages of a campaign",
@@ -30,65 +31,43 @@ were submitted with its name. With accounts, --account says whose campaign it is
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(p.campaignCount(ctx), p.campaignList(ctx), p.campaignCancel(ctx), p.campaignPause(ctx), p.campaignResume(ctx),
-		p.campaignMove(ctx))
+	cmd.AddCommand(p.campaignCount(), p.campaignList(), p.campaignCancel(), p.campaignPause(), p.campaignResume(),
+		p.campaignMove())
 	return cmd
 }
 
-// withCampaign runs do with a campaign.
-func (p *program) withCampaign(
-	ctx context.Context, cmd *cobra.Command, name string, do func(*session, *campaign.Campaigns, campaign.Campaign) error,
-) error {
-	return p.withSession(ctx, cmd, oneByOne, func(s *session) error {
-		works, err := campaign.New(s.backend)
-		if err != nil {
-			return fmt.Errorf("opening the campaigns: %w", err)
-		}
-		if err := do(s, works, campaign.Campaign{Account: s.account, Name: name}); err != nil {
-			return s.diagnose(ctx, err)
-		}
-		return nil
-	})
-}
-
-func (p *program) campaignCount(ctx context.Context) *cobra.Command {
+func (p *program) campaignCount() *cobra.Command {
 	return &cobra.Command{
 		Use:     "count CAMPAIGN",
 		Short:   "Count the messages of a campaign by their statuses",
 		Example: `  enqueue campaign count spring`,
 		Args:    cli.Argument("CAMPAIGN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withCampaign(ctx, cmd, args[0], func(_ *session, c *campaign.Campaigns, of campaign.Campaign) error {
-				counting, end := p.counting()
-				status, err := c.Count(ctx, of, counting)
-				end()
-				if err != nil {
-					return fmt.Errorf("counting the messages of a campaign: %w", err)
-				}
-				return p.printCampaign(status)
+			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+				return p.printCount(ctx, c, client.CampaignStatus{Campaign: args[0]}, "")
 			})
 		},
 	}
 }
 
-// counting counts to the end, and shows how far that is, until end is called.
-func (p *program) counting() (how campaign.Counting, end func()) {
-	bar, seen := cli.StartCount(p.stderr, "messages counted"), 0
-	return campaign.Counting{Progress: func(counted int) {
-		bar.Add(counted - seen)
-		seen = counted
-	}}, bar.End
+// printCount counts a campaign to the end, shows how far that is, and prints how many messages
+// it has. It goes on with a count if more is set.
+func (p *program) printCount(ctx context.Context, c *client.Client, counted client.CampaignStatus, more string) error {
+	bar, seen := cli.StartCount(p.Stderr, "messages counted"), 0
+	defer bar.End()
+	for status, err := range c.CampaignCounts(ctx, client.CampaignName{Name: counted.Campaign}, more) {
+		if err != nil {
+			return err
+		}
+		bar.Add(status.Messages - seen)
+		seen, counted = status.Messages, status
+	}
+	bar.End()
+	return printAnswer(p, counted, nil, p.printCampaign)
 }
 
 // printCampaign prints how many messages a campaign has.
-func (p *program) printCampaign(s message.CampaignStatus) error {
-	if p.json {
-		return printJSON(p.stdout, s)
-	}
-	style, err := p.style()
-	if err != nil {
-		return err
-	}
+func (p *program) printCampaign(style picture.Style, s client.CampaignStatus) error {
 	paused := ""
 	if !s.PausedSince.IsZero() {
 		paused = ", paused since " + style.Time(s.PausedSince.Time)
@@ -101,7 +80,7 @@ func (p *program) printCampaign(s message.CampaignStatus) error {
 	return p.printf("%s", text.String())
 }
 
-func (p *program) campaignList(ctx context.Context) *cobra.Command {
+func (p *program) campaignList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list CAMPAIGN",
 		Short: "List the messages of a campaign",
@@ -110,19 +89,28 @@ means nothing. With --json, each line is a JSON object.`,
 		Example: `  enqueue campaign list spring`,
 		Args:    cli.Argument("CAMPAIGN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withCampaign(ctx, cmd, args[0], func(_ *session, c *campaign.Campaigns, of campaign.Campaign) error {
+			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+				own, err := c.OwnUsage(ctx)
+				if err != nil && !errors.Is(err, client.ErrNotFound) {
+					return err
+				}
 				style, err := p.style()
 				if err != nil {
 					return err
 				}
-				err = c.List(ctx, of, func(s message.Status) error {
-					if p.json {
-						return printJSON(p.stdout, message.ListedOf(s))
+				for m, err := range c.Messages(ctx, client.MessagesRequest{Campaign: args[0], Account: own.Account, PageSize: page}) {
+					switch {
+					case err != nil:
+						return err
+					case m.Account != own.Account: // a campaign of the same name
+					case p.JSON:
+						err = p.PrintJSON(m)
+					default:
+						err = p.printf("%s  %-9s  %s to %s\n", style.Time(m.SendAt.Time), m.Status, m.ID, cli.OneLine(m.User, contentWidth))
 					}
-					return p.printf("%s  %-9s  %s to %s\n", style.Time(s.SendAt.Time), s.Status, s.ID, cli.OneLine(s.User, contentWidth))
-				})
-				if err != nil {
-					return fmt.Errorf("listing the messages of a campaign: %w", err)
+					if err != nil {
+						return err
+					}
 				}
 				return nil
 			})
@@ -132,7 +120,7 @@ means nothing. With --json, each line is a JSON object.`,
 	return cmd
 }
 
-func (p *program) campaignPause(ctx context.Context) *cobra.Command {
+func (p *program) campaignPause() *cobra.Command {
 	return &cobra.Command{
 		Use:   "pause CAMPAIGN",
 		Short: "Pause a campaign",
@@ -142,20 +130,18 @@ A message that expires meanwhile is dropped.`,
 		Example: `  enqueue campaign pause spring`,
 		Args:    cli.Argument("CAMPAIGN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withCampaign(ctx, cmd, args[0], func(_ *session, c *campaign.Campaigns, of campaign.Campaign) error {
-				counting, end := p.counting()
-				status, err := c.Pause(ctx, of, counting)
-				end()
-				if err != nil {
-					return fmt.Errorf("pausing a campaign: %w", err)
+			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+				status, err := c.PauseCampaign(ctx, client.CampaignName{Name: args[0]})
+				if err == nil && status.More != "" {
+					return p.printCount(ctx, c, status, status.More)
 				}
-				return p.printCampaign(status)
+				return printAnswer(p, status, err, p.printCampaign)
 			})
 		},
 	}
 }
 
-func (p *program) campaignResume(ctx context.Context) *cobra.Command {
+func (p *program) campaignResume() *cobra.Command {
 	return &cobra.Command{
 		Use:   "resume CAMPAIGN",
 		Short: "Resume a paused campaign",
@@ -166,16 +152,14 @@ looked at within an hour.`,
 		Example: `  enqueue campaign resume spring`,
 		Args:    cli.Argument("CAMPAIGN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.campaignWork(ctx, cmd, args[0], func(_ *session, c *campaign.Campaigns, of campaign.Campaign, w campaign.Watcher) (
-				message.CampaignSummary, error,
-			) {
-				return c.Resume(ctx, of, w)
+			return p.campaignWork(cmd, args[0], func(ctx context.Context, c *client.Client, of client.CampaignName) campaignEvents {
+				return c.ResumeCampaign(ctx, of)
 			})
 		},
 	}
 }
 
-func (p *program) campaignCancel(ctx context.Context) *cobra.Command {
+func (p *program) campaignCancel() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cancel CAMPAIGN",
 		Short: "Cancel the messages of a campaign",
@@ -184,10 +168,8 @@ again.`,
 		Example: `  enqueue campaign cancel spring`,
 		Args:    cli.Argument("CAMPAIGN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.campaignWork(ctx, cmd, args[0], func(s *session, c *campaign.Campaigns, of campaign.Campaign, w campaign.Watcher) (
-				message.CampaignSummary, error,
-			) {
-				return c.Cancel(ctx, s.submitter, of, w)
+			return p.campaignWork(cmd, args[0], func(ctx context.Context, c *client.Client, of client.CampaignName) campaignEvents {
+				return c.CancelCampaign(ctx, of)
 			})
 		},
 	}
@@ -195,7 +177,7 @@ again.`,
 	return cmd
 }
 
-func (p *program) campaignMove(ctx context.Context) *cobra.Command {
+func (p *program) campaignMove() *cobra.Command {
 	var by string
 	var preview bool
 	cmd := &cobra.Command{
@@ -214,16 +196,11 @@ twice. --preview only judges, each message as if it alone were moved.`,
 			if err != nil {
 				return fault.Wrong("by", "--by %q is no length of time: write 1h, 90m or -30m", fault.Clip(by))
 			}
-			if err := message.CheckCampaignMove(length); err != nil {
-				return err
-			}
-			return p.campaignWork(ctx, cmd, args[0], func(s *session, c *campaign.Campaigns, of campaign.Campaign, w campaign.Watcher) (
-				message.CampaignSummary, error,
-			) {
+			return p.campaignWork(cmd, args[0], func(ctx context.Context, c *client.Client, of client.CampaignName) campaignEvents {
 				if preview {
-					return c.Preview(ctx, s.submitter, of, length, w)
+					return c.PreviewCampaignMove(ctx, of, length)
 				}
-				return c.Move(ctx, s.submitter, of, length, w)
+				return c.MoveCampaign(ctx, of, length)
 			})
 		},
 	}
@@ -234,58 +211,56 @@ twice. --preview only judges, each message as if it alone were moved.`,
 	return cmd
 }
 
+// campaignEvents are the events of work on a campaign.
+type campaignEvents = iter.Seq2[client.CampaignEvent, error]
+
 // campaignWork runs work on a campaign with its progress, and prints the summary, also of work
 // that stopped early.
 func (p *program) campaignWork(
-	ctx context.Context, cmd *cobra.Command, name string,
-	work func(*session, *campaign.Campaigns, campaign.Campaign, campaign.Watcher) (message.CampaignSummary, error),
+	cmd *cobra.Command, name string, work func(ctx context.Context, c *client.Client, of client.CampaignName) campaignEvents,
 ) error {
-	return p.withCampaign(ctx, cmd, name, func(s *session, c *campaign.Campaigns, of campaign.Campaign) error {
+	return p.with(cmd, func(ctx context.Context, c *client.Client) error {
 		var bar *cli.Progress
+		defer func() { bar.End() }()
 		seen := 0
-		summary, err := work(s, c, of, campaign.Watcher{
-			Progress: func(done, total int) {
-				if bar == nil {
-					bar = cli.ContinueProgress(p.stderr, "messages", done, total)
-				} else {
-					bar.SetTotal(total)
-					bar.Add(done - seen)
-				}
-				seen = done
-			},
-			Refused: func(o message.Outcome) error { return p.campaignRefusal(bar, o) },
-		})
-		if bar != nil {
-			bar.End()
+		for event, err := range work(ctx, c, client.CampaignName{Name: name}) {
+			switch {
+			case err != nil:
+			case event.Summary != nil:
+				bar.End()
+				err = p.printCampaignSummary(*event.Summary)
+			case event.Refused != nil:
+				err = p.campaignRefusal(bar, event.Refused.Outcome)
+			case bar == nil:
+				bar = cli.ContinueProgress(p.Stderr, "messages", event.Progress.Done, event.Progress.Total)
+				seen = event.Progress.Done
+			default:
+				bar.SetTotal(event.Progress.Total)
+				bar.Add(event.Progress.Done - seen)
+				seen = event.Progress.Done
+			}
+			if err != nil {
+				return err
+			}
 		}
-		if _, invalid := errors.AsType[*fault.InvalidError](err); invalid {
-			return err
-		}
-		return errors.Join(err, p.printCampaignSummary(summary))
+		return nil
 	})
 }
 
 // campaignRefusal prints why a message keeps its place.
 func (p *program) campaignRefusal(bar *cli.Progress, o message.Outcome) error {
-	out := bar.Above(p.stdout)
-	var err error
-	if p.json {
-		encoder := json.NewEncoder(cli.VisibleTo(out))
-		encoder.SetEscapeHTML(false)
-		err = encoder.Encode(o)
-	} else {
-		_, err = fmt.Fprintf(cli.VisibleTo(out), "%s message %s to %s: %s\n", cli.NewPalette(out, p.getenv).Yellow("refused:"), o.ID, cli.OneLine(o.User, contentWidth), o.Detail)
+	out := bar.Above(p.Stdout)
+	to := cli.Program{Stdout: out}
+	if p.JSON {
+		return to.PrintJSON(o)
 	}
-	if err != nil {
-		return fmt.Errorf("printing: %w", err)
-	}
-	return nil
+	return to.Print(fmt.Sprintf("%s message %s to %s: %s\n", cli.NewPalette(out, p.Getenv).Yellow("refused:"), o.ID, cli.OneLine(o.User, contentWidth), o.Detail))
 }
 
 // printCampaignSummary prints what was done with a campaign.
-func (p *program) printCampaignSummary(s message.CampaignSummary) error {
-	if p.json {
-		return printJSON(p.stdout, s)
+func (p *program) printCampaignSummary(s client.CampaignSummary) error {
+	if p.JSON {
+		return p.PrintJSON(s)
 	}
 	did := map[string]string{
 		message.CampaignCancelled: "cancelled", message.CampaignMoved: "moved by " + s.By, message.CampaignPreviewed: "could be moved by " + s.By,

@@ -6,11 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-func (p *program) cancelCommand(ctx context.Context) *cobra.Command {
+func (p *program) cancelCommand() *cobra.Command {
 	var user string
 	cmd := &cobra.Command{
 		Use:   "cancel ID",
@@ -21,12 +22,9 @@ twice is not an error.`,
 		Example: `  enqueue cancel --user alice order-17`,
 		Args:    cli.Argument("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withSession(ctx, cmd, oneByOne, func(s *session) error {
-				o, err := s.submitter.Cancel(ctx, user, args[0])
-				if err != nil {
-					return s.diagnose(ctx, err)
-				}
-				return p.print(answer{Outcome: o})
+			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+				o, err := c.Cancel(ctx, user, args[0])
+				return p.answer(ctx, c, answer{Outcome: o}, err)
 			})
 		},
 	}
@@ -35,9 +33,9 @@ twice is not an error.`,
 	return cmd
 }
 
-func (p *program) moveCommand(ctx context.Context) *cobra.Command {
-	var user, text, until string
-	var to message.Move
+func (p *program) moveCommand() *cobra.Command {
+	var user, at, until string
+	var change client.MessageChange
 	cmd := &cobra.Command{
 		Use:   "move ID",
 		Short: "Give a message another send time",
@@ -50,7 +48,7 @@ after the new one instead.`,
   enqueue move --user alice order-17 --at +2h --on-conflict shift --shift-until +6h`,
 		Args: cli.Argument("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			at, err := p.when("at", text)
+			to, err := cli.ParseTime("at", at, p.tz, p.now())
 			if err != nil {
 				return err
 			}
@@ -58,22 +56,18 @@ after the new one instead.`,
 			if err != nil {
 				return err
 			}
-			to.At, to.Now, to.ShiftUntil = at.At, at.Now, last.At
-			if err := to.Validate(); err != nil {
-				return err
-			}
-			return p.withSession(ctx, cmd, oneByOne, func(s *session) error {
-				o, err := s.submitter.MoveTo(ctx, user, args[0], to)
-				if err != nil {
-					return s.diagnose(ctx, err)
-				}
-				return p.print(answer{Outcome: o, titles: p.titles(ctx, s, o), try: again(cmd, args, o, time.Time{}, last.At)})
+			change.SendAt, change.ShiftUntil = &to.At, last.At
+			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+				o, err := c.Change(ctx, user, args[0], change)
+				return p.answer(ctx, c, answer{Outcome: o, try: func(o message.Outcome) string {
+					return again(cmd, args, o, time.Time{}, last.At)
+				}}, err)
 			})
 		},
 	}
 	userFlag(cmd, &user)
-	cmd.Flags().StringVar(&text, "at", "", "new send `time`: RFC 3339, now, +90m, or YYYY-MM-DD HH:MM with --tz")
-	cmd.Flags().StringVar(&to.OnConflict, "on-conflict", "", "`what` to do if the time is taken or quiet: refuse, or shift (default refuse)")
+	cmd.Flags().StringVar(&at, "at", "", "new send `time`: RFC 3339, now, +90m, or YYYY-MM-DD HH:MM with --tz")
+	cmd.Flags().StringVar(&change.OnConflict, "on-conflict", "", "`what` to do if the time is taken or quiet: refuse, or shift (default refuse)")
 	cmd.Flags().StringVar(&until, "shift-until", "", "last `time` that a shift may take (default: a day after --at)")
 	cli.Words(cmd.Flags(), "on-conflict", message.OnConflictRefuse, message.OnConflictShift)
 	needs(cmd, "at")

@@ -4,51 +4,43 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
-	"github.com/sendlimit/sendlimiter/config"
 )
 
 // program is what enqueue gets from its process.
 type program struct {
-	names   cli.Names
-	environ []string // as os.Environ returns it
-	now     func() time.Time
-	stdin   io.Reader
-	stdout  io.Writer // outcomes and answers
-	stderr  io.Writer // errors and progress
-	temp    string    // folder of temporary files; "" means the system's
+	cli.Program
+	*operations.Group // of the command line
 
-	json bool   // flag of every command
+	now  func() time.Time
+	temp string // folder of temporary files; "" means the system's
 	tz   string // flag of the commands that read or show times
 }
 
 // run is enqueue without its process.
 func run(ctx context.Context, of cli.Program, args []string) error {
-	p := &program{
-		names: of.Names, environ: of.Environ, now: time.Now, stdin: of.Stdin, stdout: of.Stdout, stderr: of.Stderr,
-	}
-	return p.run(ctx, args)
+	return (&program{Program: of, now: time.Now}).run(ctx, args)
 }
 
 // run runs a command line. It prints errors as the flags say, unless ctx has ended.
 func (p *program) run(ctx context.Context, args []string) error {
-	err := cli.Execute(ctx, p.names, p.command(ctx), args)
+	err := cli.Execute(ctx, p.Names, p.command(ctx), args)
 	if _, printed := errors.AsType[cli.StatusError](err); err == nil || printed || errors.Is(err, context.Canceled) {
 		return err
 	}
 	// The flag may stand after the mistake in the command line.
-	if p.json || slices.Contains(args, "--json") {
-		return cli.ReportJSON(p.stdout, p.names, err)
+	if p.JSON || slices.Contains(args, "--json") {
+		return cli.ReportJSON(p.Stdout, p.Names, err)
 	}
-	return cli.Report(p.stderr, cli.NewPalette(p.stderr, p.getenv), p.names, err)
+	return cli.Report(p.Stderr, cli.NewPalette(p.Stderr, p.Getenv), p.Names, err)
 }
 
 func (p *program) command(ctx context.Context) *cobra.Command {
@@ -67,40 +59,46 @@ not found, 5 for a store that can't be used, and 1 for anything unexpected.`,
   enqueue usage --user alice
   enqueue bulk messages.csv`,
 	}
-	root.SetIn(p.stdin)
-	root.SetOut(p.stdout)
-	root.SetErr(p.stderr)
-	flags := root.PersistentFlags()
-	flags.BoolVar(&p.json, "json", false, "print outcomes as JSON, one a line")
-	config.RegisterFlags(flags, config.Commands)
-	root.AddCommand(p.pushCommand(ctx), p.bulkCommand(ctx), p.cancelCommand(ctx), p.moveCommand(ctx), p.editCommand(ctx),
-		p.statusCommand(ctx), p.findCommand(ctx), p.listCommand(ctx), p.usageCommand(ctx), p.nextFreeCommand(ctx),
-		p.campaignCommand(ctx), p.deviceCommand(ctx), p.eventsCommand(ctx))
+	root.SetIn(p.Stdin)
+	root.SetOut(p.Stdout)
+	root.SetErr(p.Stderr)
+	p.Group = operations.NewGroup(p.Program, root)
+	root.PersistentFlags().AddFlagSet(cli.AccountFlag())
+	root.AddCommand(p.pushCommand(), p.bulkCommand(ctx), p.cancelCommand(), p.moveCommand(), p.editCommand(),
+		p.statusCommand(), p.findCommand(), p.listCommand(), p.usageCommand(), p.nextFreeCommand(),
+		p.campaignCommand(), p.deviceCommand(), p.eventsCommand())
 	return root
-}
-
-// getenv is os.Getenv for the program's environment.
-func (p *program) getenv(name string) string {
-	value := ""
-	for _, entry := range p.environ {
-		if rest, found := strings.CutPrefix(entry, name+"="); found {
-			value = rest
-		}
-	}
-	return value
 }
 
 // style returns how to draw on standard output.
 func (p *program) style() (picture.Style, error) {
 	zone, err := cli.ParseZone(p.tz)
-	return picture.StyleFor(p.stdout, p.getenv, zone), err
+	return picture.StyleFor(p.Stdout, p.Getenv, zone), err
 }
 
+// printf prints a text to standard output.
 func (p *program) printf(format string, args ...any) error {
-	if _, err := fmt.Fprintf(cli.VisibleTo(p.stdout), format, args...); err != nil {
-		return fmt.Errorf("printing: %w", err)
+	return p.Print(fmt.Sprintf(format, args...))
+}
+
+// with calls do with a client of the operations.
+func (p *program) with(cmd *cobra.Command, do func(context.Context, *client.Client) error) error {
+	return operations.With(cmd.Context(), p.Program, cmd.Flags(), func(c *client.Client) error { return do(cmd.Context(), c) })
+}
+
+// printAnswer prints an answer: as the API gave it, or as draw does for a person.
+func printAnswer[T any](p *program, answer T, err error, draw func(picture.Style, T) error) error {
+	switch {
+	case err != nil:
+		return err
+	case p.JSON:
+		return p.PrintJSON(answer)
 	}
-	return nil
+	style, err := p.style()
+	if err != nil {
+		return err
+	}
+	return draw(style, answer)
 }
 
 // timeZoneFlag adds --tz to a command.

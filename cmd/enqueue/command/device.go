@@ -10,15 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
-	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks/device"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-func (p *program) deviceCommand(ctx context.Context) *cobra.Command {
+func (p *program) deviceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "device",
 		Short: "Register, list, remove or import the devices that messages go to",
@@ -31,27 +30,13 @@ other accounts do not go to them. Without it they get messages of all accounts.`
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(p.deviceAdd(ctx), p.deviceList(ctx), p.deviceRemove(ctx), p.deviceImport(ctx))
+	cmd.AddCommand(p.deviceAdd(), p.deviceList(), p.deviceRemove(), p.deviceImport())
 	return cmd
 }
 
-// withDevices runs do with the devices of the store.
-func (p *program) withDevices(ctx context.Context, cmd *cobra.Command, do func(*session, *devices.Store) error) error {
-	return p.withSession(ctx, cmd, oneByOne, func(s *session) error {
-		all, err := devices.New(s.client, devices.Options{Prefix: s.prefix})
-		if err != nil {
-			return fmt.Errorf("opening the devices: %w", err)
-		}
-		if err := do(s, all); err != nil {
-			return s.diagnose(ctx, err)
-		}
-		return nil
-	})
-}
-
-func (p *program) deviceAdd(ctx context.Context) *cobra.Command {
+func (p *program) deviceAdd() *cobra.Command {
 	var user, subscription string
-	var draft message.DeviceDraft
+	var draft client.DeviceDraft
 	cmd := &cobra.Command{
 		Use:   "add",
 		Short: "Register a device of a user",
@@ -68,23 +53,11 @@ Other users of this machine may see a command line: give the token with
 			if err := p.readAddress(&draft, subscription); err != nil {
 				return err
 			}
-			return p.withDevices(ctx, cmd, func(s *session, all *devices.Store) error {
-				d, err := device.Parse(draft, s.account, s.checkDevice)
-				if err == nil {
-					err = s.submitter.StoreFull(ctx, len(d.Address))
-				}
-				if err != nil {
-					return err
-				}
-				most, err := s.submitter.MaxDevices(ctx)
-				if err != nil {
-					return err
-				}
-				stored, change, err := all.Add(ctx, user, d, most)
-				if err != nil {
-					return err
-				}
-				return p.printDeviceChange(message.DeviceChange{Outcome: string(change), User: user, Device: device.Shown(stored, false)})
+			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+				change, err := c.AddDevice(ctx, user, draft)
+				return printAnswer(p, change, err, func(style picture.Style, change client.DeviceChange) error {
+					return p.printDevice(style, change.Outcome, change.Device.ID, user)
+				})
 			})
 		},
 	}
@@ -92,7 +65,7 @@ Other users of this machine may see a command line: give the token with
 	flags := cmd.Flags()
 	flags.StringVar(&draft.Channel, "channel", "", "`channel`: fcm, apns or webpush")
 	needs(cmd, "channel")
-	cli.Words(flags, "channel", devices.FCM, devices.APNs, devices.WebPush)
+	cli.Words(flags, "channel", "fcm", "apns", "webpush")
 	flags.StringVar(&draft.Token, "token", "", "`token` of fcm or apns; - reads it from standard input")
 	flags.StringVar(&subscription, "subscription", "", "`file` with the browser's subscription as JSON, for webpush; - is standard input")
 	flags.StringVar(&draft.ID, "id", "", "`id` of the device (default: made of channel and address)")
@@ -102,12 +75,12 @@ Other users of this machine may see a command line: give the token with
 }
 
 // readAddress reads what the flags say is on standard input or in a file.
-func (p *program) readAddress(draft *message.DeviceDraft, subscription string) error {
+func (p *program) readAddress(draft *client.DeviceDraft, subscription string) error {
 	switch {
 	case draft.Token == standard && subscription == standard:
 		return fault.Wrong("token", "--token and --subscription can't both be standard input")
 	case draft.Token == standard:
-		text, err := readShort(p.stdin)
+		text, err := readShort(p.Stdin)
 		if err != nil {
 			return badFile("token", "standard input", err)
 		}
@@ -116,7 +89,7 @@ func (p *program) readAddress(draft *message.DeviceDraft, subscription string) e
 	if subscription == "" {
 		return nil
 	}
-	from := p.stdin
+	from := p.Stdin
 	if subscription != standard {
 		file, err := os.Open(subscription)
 		if err != nil {
@@ -137,23 +110,17 @@ func (p *program) readAddress(draft *message.DeviceDraft, subscription string) e
 
 // readShort reads a text that may be an address. It stops reading where it is too long for one.
 func readShort(from io.Reader) (string, error) {
-	const most = 4 * devices.MaxAddress // JSON may have spaces
+	const most = 16 << 10 // an address has at most 4 KiB, and JSON may have spaces
 	text, err := io.ReadAll(io.LimitReader(from, most))
 	return string(text), err
 }
 
-func (p *program) printDeviceChange(c message.DeviceChange) error {
-	if p.json {
-		return printJSON(p.stdout, c)
-	}
-	style, err := p.style()
-	if err != nil {
-		return err
-	}
-	return p.printf("%s device %s of %s\n", style.Palette.Green(c.Outcome+":"), c.Device.ID, cli.OneLine(c.User, contentWidth))
+// printDevice prints what was done with a device.
+func (p *program) printDevice(style picture.Style, done, id, user string) error {
+	return p.printf("%s device %s of %s\n", style.Palette.Green(done+":"), id, cli.OneLine(user, contentWidth))
 }
 
-func (p *program) deviceList(ctx context.Context) *cobra.Command {
+func (p *program) deviceList() *cobra.Command {
 	var user string
 	var addresses bool
 	cmd := &cobra.Command{
@@ -165,18 +132,14 @@ only those that the account registered. Addresses are masked.`,
   enqueue device list --user alice --json --addresses`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withDevices(ctx, cmd, func(s *session, all *devices.Store) error {
-				list, err := all.List(ctx, user)
-				if err != nil {
-					return err
-				}
-				shown := message.Devices{User: user, Devices: []message.Device{}}
-				for _, d := range list {
-					if s.account == "" || s.account == d.Account {
-						shown.Devices = append(shown.Devices, device.Shown(d, addresses))
+			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+				list, err := c.Devices(ctx, user)
+				if !addresses {
+					for i, d := range list.Devices {
+						list.Devices[i].Address = message.MaskAddress(d.Address)
 					}
 				}
-				return p.printDevices(shown)
+				return printAnswer(p, list, err, p.printDevices)
 			})
 		},
 	}
@@ -187,14 +150,7 @@ only those that the account registered. Addresses are masked.`,
 }
 
 // printDevices prints devices in columns.
-func (p *program) printDevices(list message.Devices) error {
-	if p.json {
-		return printJSON(p.stdout, list)
-	}
-	style, err := p.style()
-	if err != nil {
-		return err
-	}
+func (p *program) printDevices(style picture.Style, list client.DeviceList) error {
 	if len(list.Devices) == 0 {
 		return p.printf("%s has no devices\n", cli.OneLine(list.User, contentWidth))
 	}
@@ -237,7 +193,7 @@ func deviceDetails(d message.Device) string {
 	return strings.Join(details, "  ")
 }
 
-func (p *program) deviceRemove(ctx context.Context) *cobra.Command {
+func (p *program) deviceRemove() *cobra.Command {
 	var user string
 	cmd := &cobra.Command{
 		Use:   "remove DEVICE",
@@ -247,28 +203,11 @@ registered.`,
 		Example: `  enqueue device remove --user alice laptop`,
 		Args:    cli.Argument("DEVICE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id := args[0]
-			return p.withDevices(ctx, cmd, func(s *session, all *devices.Store) error {
-				var removed bool
-				var err error
-				if s.account == "" {
-					removed, err = all.Remove(ctx, user, id)
-				} else {
-					removed, err = all.RemoveOf(ctx, s.account, user, id)
-				}
-				switch {
-				case err != nil:
-					return err
-				case !removed:
-					return &fault.NoSuchError{What: "device", Name: id}
-				case p.json:
-					return printJSON(p.stdout, message.DeviceRemoval{Outcome: message.DeviceRemoved, User: user, Device: id})
-				}
-				style, err := p.style()
-				if err != nil {
-					return err
-				}
-				return p.printf("%s device %s of %s\n", style.Palette.Green("removed:"), id, cli.OneLine(user, contentWidth))
+			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+				removal, err := c.RemoveDevice(ctx, user, args[0])
+				return printAnswer(p, removal, err, func(style picture.Style, removal client.DeviceRemoval) error {
+					return p.printDevice(style, removal.Outcome, removal.Device, user)
+				})
 			})
 		},
 	}

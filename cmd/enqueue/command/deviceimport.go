@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/tasks/input"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -24,7 +24,7 @@ type importFlags struct {
 	force                 bool // unzip however much the file grows
 }
 
-func (p *program) deviceImport(ctx context.Context) *cobra.Command {
+func (p *program) deviceImport() *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
 		Use:   "import FILE",
@@ -45,7 +45,7 @@ status is then 2. Running a file again changes nothing.`,
 		Args: cli.Argument("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.file = args[0]
-			return p.importDevices(ctx, cmd, f)
+			return p.importDevices(cmd, f)
 		},
 	}
 	flags := cmd.Flags()
@@ -57,7 +57,7 @@ status is then 2. Running a file again changes nothing.`,
 	return cmd
 }
 
-func (p *program) importDevices(ctx context.Context, cmd *cobra.Command, f importFlags) error {
+func (p *program) importDevices(cmd *cobra.Command, f importFlags) error {
 	format, err := input.ParseFormat(f.format)
 	if err != nil {
 		return err
@@ -71,19 +71,17 @@ func (p *program) importDevices(ctx context.Context, cmd *cobra.Command, f impor
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", f.file, err)
 	}
-	return p.withDevices(ctx, cmd, func(s *session, all *devices.Store) error {
-		if err := p.inspect(ctx, s); err != nil {
-			return err
-		}
+	return p.with(cmd, func(ctx context.Context, c *client.Client) error {
 		results, err := p.openResults(f.results, file)
 		if err != nil {
 			return err
 		}
 		run := &importRun{progress: p.startProgress(file, ""), results: results}
-		stopped := importDevices(ctx, all, rows, deviceImportOptions{
-			Account: s.account, Check: s.checkDevice, Room: s.submitter.StoreFull, Most: s.submitter.MaxDevices, Read: func(lines int) { run.progress.linesRead.Add(int64(lines)) }, Emit: run.emit,
+		stopped := importDevices(rows, deviceImportOptions{
+			Add:  func(user string, d client.DeviceDraft) (client.DeviceChange, error) { return c.AddDevice(ctx, user, d) },
+			Read: func(lines int) { run.progress.linesRead.Add(int64(lines)) }, Emit: run.emit,
 		})
-		return p.endImport(ctx, s, f, run, stopped, run.close())
+		return p.endImport(f, run, stopped, run.close())
 	})
 }
 
@@ -98,10 +96,10 @@ func openRows(file io.Reader, trusted bool, format input.Format) (*input.Rows, e
 
 // endImport prints the summary of an import, and why it stopped. It returns the error to end
 // with.
-func (p *program) endImport(ctx context.Context, s *session, f importFlags, run *importRun, stopped, failed error) error {
-	out := p.stdout
+func (p *program) endImport(f importFlags, run *importRun, stopped, failed error) error {
+	out := p.Stdout
 	if f.results == standard {
-		out = p.stderr // standard output has the outcomes
+		out = p.Stderr // standard output has the outcomes
 	}
 	if err := p.printImport(out, run.summary); err != nil {
 		return err
@@ -110,7 +108,7 @@ func (p *program) endImport(ctx context.Context, s *session, f importFlags, run 
 	switch {
 	case halted:
 		const next = "run it again: a device that is registered is not registered twice"
-		return errors.Join(p.stopped(ctx, s, out, halt.Err, message.Outcome{Line: halt.Line}, fmt.Sprintf("stopped at line %d", halt.Line), next), failed)
+		return errors.Join(p.stopped(out, halt.Err, message.Outcome{Line: halt.Line}, fmt.Sprintf("stopped at line %d", halt.Line), next), failed)
 	case stopped != nil || failed != nil:
 		return errors.Join(stopped, failed)
 	case run.summary.Invalid > 0:
@@ -135,8 +133,8 @@ type importSummary struct {
 
 func (p *program) printImport(w io.Writer, s importSummary) error {
 	s.Outcome = "imported"
-	if p.json {
-		return printJSON(w, s)
+	if p.JSON {
+		return cli.Program{Stdout: w}.PrintJSON(s)
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s read\n", messagefile.Lines(s.Lines))

@@ -7,12 +7,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/sendlimit/sendlimiter/records/devices"
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/tasks/device"
 	"github.com/sendlimit/sendlimiter/tasks/input"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // deviceLine is a line of a file of devices, NDJSON or CSV. No error shows a token or a
@@ -20,13 +17,13 @@ import (
 type deviceLine struct {
 	number  int
 	user    string
-	device  devices.Device
+	device  client.DeviceDraft
 	invalid error // a *fault.InvalidError; nil if there is a device
 }
 
 // deviceObject is what a line of NDJSON has.
 type deviceObject struct {
-	message.DeviceDraft
+	client.DeviceDraft
 
 	User string `json:"user"`
 }
@@ -37,7 +34,7 @@ func deviceColumns() (known, required []string) {
 }
 
 // parseDevice returns the line of a row.
-func parseDevice(row input.Row, options deviceImportOptions) deviceLine {
+func parseDevice(row input.Row) deviceLine {
 	l := deviceLine{number: row.Line}
 	var o deviceObject
 	switch {
@@ -48,13 +45,7 @@ func parseDevice(row input.Row, options deviceImportOptions) deviceLine {
 	default:
 		o, l.invalid = parseDeviceFields(row.Fields)
 	}
-	l.user = o.User
-	if l.invalid == nil {
-		l.invalid = keyspace.CheckUser(o.User)
-	}
-	if l.invalid == nil {
-		l.device, l.invalid = device.Parse(o.DeviceDraft, options.Account, options.Check)
-	}
+	l.user, l.device = o.User, o.DeviceDraft
 	return l
 }
 
@@ -89,7 +80,7 @@ func kindOf(value string) string {
 }
 
 func parseDeviceFields(fields map[string]string) (deviceObject, error) {
-	o := deviceObject{User: fields["user"], DeviceDraft: message.DeviceDraft{
+	o := deviceObject{User: fields["user"], DeviceDraft: client.DeviceDraft{
 		ID: fields["id"], Channel: fields["channel"], Token: fields["token"], App: fields["app"], Locale: fields["locale"],
 	}}
 	if text, given := fields["subscription"]; given {

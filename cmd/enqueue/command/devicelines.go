@@ -1,16 +1,15 @@
 package command
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/sendlimit/sendlimiter/records/devices"
+	"github.com/sendlimit/sendlimiter/client"
+	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks/device"
 	"github.com/sendlimit/sendlimiter/tasks/input"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -22,12 +21,8 @@ const (
 
 // deviceImportOptions configure importDevices.
 type deviceImportOptions struct {
-	Account string       // that registers the devices; "" for none
-	Check   device.Check // of each device; nil for none
-	// Room returns an error if the store has no room for devices of size bytes; nil asks nobody.
-	Room func(ctx context.Context, size int) error
-	// Most returns how many devices the account may have; 0 is no limit. Nil is none.
-	Most func(context.Context) (int64, error)
+	// Add registers a device of a user.
+	Add func(user string, d client.DeviceDraft) (client.DeviceChange, error)
 	// Read is told how many more lines are read, before they are registered.
 	Read func(lines int)
 	// Emit gets the outcome of each line, in order. An error ends the import.
@@ -46,16 +41,16 @@ func (e *deviceImportStopped) Error() string { return fmt.Sprintf("line %d: %v",
 // Unwrap returns the cause.
 func (e *deviceImportStopped) Unwrap() error { return e.Err }
 
-// importDevices registers the devices of a file. A line that is not a device, or that the store
+// importDevices registers the devices of a file. A line that is not a device, or that the API
 // refuses, has an outcome that says so. Importing a file again changes nothing. The error is a
-// *deviceImportStopped if the store was away.
-func importDevices(ctx context.Context, store *devices.Store, rows *input.Rows, o deviceImportOptions) error {
+// *deviceImportStopped if the API could not be used.
+func importDevices(rows *input.Rows, o deviceImportOptions) error {
 	for {
-		lines, end := readDevices(rows, o)
+		lines, end := readDevices(rows)
 		if o.Read != nil {
 			o.Read(len(lines))
 		}
-		outcomes, failed := registerDevices(ctx, store, lines, o)
+		outcomes, failed := registerDevices(lines, o)
 		for _, outcome := range outcomes {
 			if err := o.Emit(outcome); err != nil {
 				return err
@@ -73,20 +68,20 @@ func importDevices(ctx context.Context, store *devices.Store, rows *input.Rows, 
 }
 
 // readDevices returns the next lines, and the error with which the file ends.
-func readDevices(rows *input.Rows, o deviceImportOptions) (lines []deviceLine, end error) {
+func readDevices(rows *input.Rows) (lines []deviceLine, end error) {
 	for len(lines) < linesAtOnce {
 		row, err := rows.Next()
 		if err != nil {
 			return lines, err
 		}
-		lines = append(lines, parseDevice(row, o))
+		lines = append(lines, parseDevice(row))
 	}
 	return lines, nil
 }
 
 // registerDevices registers the devices of lines, those of a user one after the other. It returns the
-// outcomes up to the first line that the store did not answer, and that failure.
-func registerDevices(ctx context.Context, store *devices.Store, lines []deviceLine, o deviceImportOptions) ([]message.Outcome, error) {
+// outcomes up to the first line that was not judged, and that failure.
+func registerDevices(lines []deviceLine, o deviceImportOptions) ([]message.Outcome, error) {
 	byUser := make(map[string][]int)
 	for i, l := range lines {
 		byUser[l.user] = append(byUser[l.user], i)
@@ -101,7 +96,7 @@ func registerDevices(ctx context.Context, store *devices.Store, lines []deviceLi
 					outcomes[i] = lines[i].refusal()
 					continue
 				}
-				if outcomes[i], failures[i] = registerDevice(ctx, store, lines[i], o); failures[i] != nil {
+				if outcomes[i], failures[i] = registerDevice(lines[i], o); failures[i] != nil {
 					for _, later := range own[n:] {
 						failures[later] = failures[i]
 					}
@@ -127,32 +122,17 @@ func (l deviceLine) refusal() message.Outcome {
 	return o
 }
 
-// registerDevice returns the outcome of a line with a device, or an error if the store did not answer.
-func registerDevice(ctx context.Context, store *devices.Store, l deviceLine, o deviceImportOptions) (message.Outcome, error) {
-	if o.Room != nil {
-		if err := o.Room(ctx, len(l.device.Address)); err != nil {
-			return message.Outcome{}, err
+// registerDevice returns the outcome of a line with a device, or an error if it was not judged.
+func registerDevice(l deviceLine, o deviceImportOptions) (message.Outcome, error) {
+	change, err := o.Add(l.user, l.device)
+	outcome := message.Outcome{Outcome: change.Outcome, ID: change.Device.ID}
+	if err != nil {
+		outcome = operations.OutcomeOf(err)
+		if outcome.Outcome == message.Errored || outcome.Code == fault.CodeRateLimited {
+			return outcome, operations.Answered(err)
 		}
+		outcome.ID = l.device.ID
 	}
-	var most int64
-	if o.Most != nil {
-		var err error
-		if most, err = o.Most(ctx); err != nil {
-			return message.Outcome{}, err
-		}
-	}
-	stored, change, err := store.Add(ctx, l.user, l.device, most)
-	if err == nil {
-		return message.Outcome{Outcome: string(change), Line: l.number, User: l.user, ID: stored.ID}, nil
-	}
-	coded, known := errors.AsType[interface {
-		error
-		Code() fault.Code
-	}](err)
-	if !known || coded.Code() == fault.CodeUnavailable || coded.Code() == fault.CodeStoreFull {
-		return message.Outcome{}, err
-	}
-	return message.Outcome{
-		Outcome: message.Refused, Line: l.number, User: l.user, ID: l.device.ID, Code: coded.Code(), Detail: err.Error(),
-	}, nil
+	outcome.Line, outcome.User = l.number, l.user
+	return outcome, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
@@ -174,7 +175,7 @@ func TestADryRunThatIsStoppedLeavesNothing(t *testing.T) {
 	for _, line := range []int{2, 700, 1000} {
 		ctx, cancel := context.WithCancel(t.Context())
 		var stdout, stderr bytes.Buffer
-		p := &program{environ: f.environ, now: now, stdin: onLine(lines, line, cancel), stdout: &stdout, stderr: &stderr, temp: f.temp}
+		p := &program{Program: cli.Program{Environ: f.environ, Stdin: onLine(lines, line, cancel), Stdout: &stdout, Stderr: &stderr}, now: now, temp: f.temp}
 		require.ErrorIs(t, p.run(ctx, []string{"bulk", "-", "--dry-run"}), context.Canceled)
 		require.Empty(t, stdout.String())
 		require.Regexp(t, `^\nerror: the dry run was stopped after reading [\d,]+ lines?: interrupted; nothing was changed: run it again\n$`, stderr.String())
@@ -259,7 +260,7 @@ func TestADryRunThatIsStoppedInTheMiddleLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	path := fileOf(t, trafficLines(t, 2000)...)
 	var stderr bytes.Buffer
-	p := &program{environ: f.environ, now: now, stdout: io.Discard, stderr: &stderr, temp: f.temp}
+	p := &program{Program: cli.Program{Environ: f.environ, Stdout: io.Discard, Stderr: &stderr}, now: now, temp: f.temp}
 	done := make(chan error, 1)
 	go func() { done <- p.run(ctx, []string{"bulk", path, "--dry-run"}) }()
 	require.Eventually(t, func() bool { // a look at all values would hold up the run

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // edit is what the flags of change say.
@@ -17,7 +17,7 @@ type edit struct {
 	content                      pushFlags
 }
 
-func (p *program) editCommand(ctx context.Context) *cobra.Command {
+func (p *program) editCommand() *cobra.Command {
 	var e edit
 	cmd := &cobra.Command{
 		Use:   "change ID",
@@ -36,12 +36,9 @@ there. --channels is a JSON merge patch, in which null removes what it names.`,
 			if err != nil {
 				return err
 			}
-			return p.withSession(ctx, cmd, oneByOne, func(s *session) error {
-				o, err := s.submitter.Change(ctx, e.user, args[0], message.Patch{Edit: changes})
-				if err != nil {
-					return s.diagnose(ctx, err)
-				}
-				return p.print(answer{Outcome: o})
+			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+				o, err := c.Change(ctx, e.user, args[0], changes)
+				return p.answer(ctx, c, answer{Outcome: o}, err)
 			})
 		},
 	}
@@ -63,8 +60,8 @@ there. --channels is a JSON merge patch, in which null removes what it names.`,
 }
 
 // changes returns what the flags change.
-func (p *program) changes(cmd *cobra.Command, e edit) (message.Edit, error) {
-	var changes message.Edit
+func (p *program) changes(cmd *cobra.Command, e edit) (client.MessageChange, error) {
+	var changes client.MessageChange
 	if cmd.Flags().Changed("title") {
 		changes.Title = &e.title
 	}
@@ -82,8 +79,8 @@ func (p *program) changes(cmd *cobra.Command, e edit) (message.Edit, error) {
 		}
 		changes.ExpiresAt = &at.At
 	}
-	var err error
-	if changes.PushEdit, err = e.content.edit(cmd.Flags()); err != nil {
+	err := e.content.edit(cmd.Flags(), &changes)
+	if err != nil {
 		return changes, err
 	}
 	if changes.Data, err = changedEntries("data", "data", e.data, e.withoutData); err != nil {

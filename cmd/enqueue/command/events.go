@@ -3,29 +3,23 @@ package command
 import (
 	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"iter"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/tasks/callbacks"
-	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-const (
-	// eventsPage is how many events are read at a time.
-	eventsPage = 500
-	// eventsEvery is how often the store is asked for new events.
-	eventsEvery = 300 * time.Millisecond
-)
+// eventsPage is how many events are read at a time.
+const eventsPage = 500
 
-func (p *program) eventsCommand(ctx context.Context) *cobra.Command {
+func (p *program) eventsCommand() *cobra.Command {
 	var follow bool
 	var after string
 	cmd := &cobra.Command{
@@ -42,8 +36,12 @@ workers are set otherwise.`,
   enqueue events --account acme --after 1795305600000-0 --json`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withSession(ctx, cmd, oneByOne, func(s *session) error {
-				return s.diagnose(ctx, p.events(ctx, s, after, follow))
+			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+				r := client.EventsRequest{After: cmp.Or(after, "0"), PageSize: eventsPage}
+				if follow {
+					return p.printEvents(ctx, c.FollowEvents(ctx, r), after)
+				}
+				return p.printEvents(ctx, c.Events(ctx, r), after)
 			})
 		},
 	}
@@ -53,66 +51,30 @@ workers are set otherwise.`,
 	return cmd
 }
 
-// events prints events after an id.
-func (p *program) events(ctx context.Context, s *session, after string, follow bool) error {
-	registry, err := callbacks.NewRegistry(s.client, s.backend.Events, contact.Callbacks{})
-	if err != nil {
-		return fmt.Errorf("opening the events: %w", err)
-	}
-	log := cmp.Or(s.account, keyspace.Everyone)
-	if err := registry.Listen(ctx, log); err != nil {
-		return fmt.Errorf("listening to events: %w", err)
-	}
-	style, err := p.style()
-	if err != nil {
-		return err
-	}
-	ticker, listen := time.NewTicker(eventsEvery), time.NewTicker(registry.ListenEvery())
-	defer ticker.Stop()
-	defer listen.Stop()
-	behind := true // events may be missing after an id that is not kept
-	for {
-		list, gap, err := registry.Log().ReadOn(ctx, log, after, eventsPage)
-		if err != nil {
-			return fmt.Errorf("reading events: %w", err)
-		}
-		if gap && behind {
-			if _, err := fmt.Fprintf(p.stderr, "Events after %s are not kept any more: some may be missing here.\n", after); err != nil {
+// printEvents prints events, those after an id, until ctx ends.
+func (p *program) printEvents(ctx context.Context, events iter.Seq2[client.Event, error], after string) error {
+	for e, err := range events {
+		switch {
+		case errors.Is(err, client.ErrEventsMissing):
+			if _, err := fmt.Fprintf(p.Stderr, "Events after %s are not kept any more: some may be missing here.\n", after); err != nil {
 				return fmt.Errorf("printing: %w", err)
 			}
-		}
-		for _, e := range list {
-			if err := p.printEvent(style, callbacks.EventOf(log, e)); err != nil {
-				return err
-			}
-			after = e.ID
-		}
-		if behind = len(list) == eventsPage; behind {
 			continue
-		}
-		if !follow {
+		case ctx.Err() != nil:
 			return nil
+		case err != nil:
+			return err
 		}
-		select {
-		case <-ticker.C:
-		case <-listen.C:
-			if err := registry.Listen(ctx, log); err != nil {
-				return fmt.Errorf("listening to events: %w", err)
-			}
-		case <-ctx.Done():
-			return nil
+		if err := printAnswer(p, e, nil, p.printEvent); err != nil {
+			return err
 		}
+		after = e.ID
 	}
+	return nil
 }
 
-func (p *program) printEvent(style picture.Style, e message.Event) error {
-	if p.json {
-		line, err := json.Marshal(e)
-		if err != nil {
-			return fmt.Errorf("encoding an event: %w", err)
-		}
-		return p.printf("%s\n", line)
-	}
+// printEvent prints what became of a message.
+func (p *program) printEvent(style picture.Style, e client.Event) error {
 	what := strings.TrimPrefix(e.Type, message.EventPrefix)
 	var more strings.Builder
 	if !e.Data.FormerSendAt.IsZero() {

@@ -7,15 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
-	"github.com/sendlimit/sendlimiter/records/find"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-func (p *program) findCommand(ctx context.Context) *cobra.Command {
-	var wanted find.Filter
+func (p *program) findCommand() *cobra.Command {
+	var wanted client.MessagesRequest
 	var from, until string
 	cmd := &cobra.Command{
 		Use:   "find [ID]",
@@ -61,10 +61,13 @@ are found, by it.`,
 					wanted.Until = at.At
 				}
 			}
-			if len(args) == 1 {
-				wanted.ID = args[0]
-			}
-			return p.withSession(ctx, cmd, oneByOne, func(s *session) error { return p.find(ctx, s, wanted) })
+			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+				if len(args) == 1 {
+					return p.findMessage(ctx, c, args[0])
+				}
+				wanted.PageSize = page
+				return p.printList(c.Messages(ctx, wanted), p.printFound, "there are no such messages\n")
+			})
 		},
 	}
 	flags := cmd.Flags()
@@ -78,57 +81,21 @@ are found, by it.`,
 	return cmd
 }
 
-func (p *program) find(ctx context.Context, s *session, wanted find.Filter) error {
-	style, err := p.style()
-	if err != nil {
-		return err
-	}
-	some := false
-	for cursor := ""; ; {
-		found, next, err := s.submitter.Find(ctx, wanted, cursor, page)
+// findMessage prints what became of the messages with an id.
+func (p *program) findMessage(ctx context.Context, c *client.Client, id string) error {
+	for status, err := range c.FindMessage(ctx, id, client.PageRequest{}) {
 		if err != nil {
-			return s.diagnose(ctx, err)
+			return p.answer(ctx, c, answer{}, err)
 		}
-		for _, m := range found {
-			if err := p.printFound(ctx, s, style, m, wanted.ID != "", !some); err != nil {
-				return err
-			}
-			some = true
-		}
-		if cursor = next; cursor != "" {
-			continue
-		}
-		switch {
-		case some:
-			return nil
-		case wanted.ID != "":
-			return p.print(answer{Outcome: message.NotFound(wanted.ID)})
-		case !p.json:
-			return p.printf("there are no such messages\n")
-		default:
-			return nil
+		if err := printAnswer(p, status, nil, p.printStatus); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
-// printFound prints a message: all of it, or its line in a list.
-func (p *program) printFound(ctx context.Context, s *session, style picture.Style, m message.Status, whole, first bool) error {
-	switch {
-	case whole:
-		status, known, err := s.submitter.Status(ctx, m.User, m.ID)
-		if err != nil {
-			return s.diagnose(ctx, err)
-		}
-		if !known { // it is gone by now
-			return nil
-		}
-		if p.json {
-			return printJSON(p.stdout, status)
-		}
-		return p.printStatus(status)
-	case p.json:
-		return printJSON(p.stdout, message.ListedOf(m))
-	}
+// printFound prints messages of all users in columns.
+func (p *program) printFound(style picture.Style, found []message.Status, first bool) error {
 	row := func(at, status, user, id, campaign, category, why string) string {
 		return strings.TrimRight(fmt.Sprintf("%-*s  %s  %-16s  %-20s  %-12s  %-12s  %s", cli.TimeWidth, at, status, user, id, campaign, category, why), " ")
 	}
@@ -138,6 +105,11 @@ func (p *program) printFound(ctx context.Context, s *session, style picture.Styl
 			return err
 		}
 	}
-	return p.printf("%s\n", row(style.Time(m.SendAt.Time), colourOf(style.Palette, m.Status)(fmt.Sprintf("%-9s", m.Status)),
-		cli.OneLine(m.User, 64), m.ID, m.Campaign, m.Category, style.Palette.Dim(p.reason(style, m))))
+	for _, m := range found {
+		if err := p.printf("%s\n", row(style.Time(m.SendAt.Time), colourOf(style.Palette, m.Status)(fmt.Sprintf("%-9s", m.Status)),
+			cli.OneLine(m.User, 64), m.ID, m.Campaign, m.Category, style.Palette.Dim(p.reason(style, m)))); err != nil {
+			return err
+		}
+	}
+	return nil
 }

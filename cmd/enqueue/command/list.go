@@ -3,19 +3,19 @@ package command
 import (
 	"context"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
-	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-func (p *program) listCommand(ctx context.Context) *cobra.Command {
+func (p *program) listCommand() *cobra.Command {
 	var user, from, to string
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -31,11 +31,13 @@ otherwise. enqueue status shows more about one message.`,
   enqueue list --user alice --from "$(date +%F) 00:00" --to "$(date -d tomorrow +%F) 00:00" --tz Europe/Berlin`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r := sendlimit.ListRequest{User: user}
+			r := client.ListRequest{User: user, Titles: !p.JSON, PageSize: page}
 			if err := p.interval(&r.From, &r.To, from, to); err != nil {
 				return err
 			}
-			return p.withSession(ctx, cmd, oneByOne, func(s *session) error { return p.list(ctx, s, r) })
+			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+				return p.printList(c.List(ctx, r), p.printPage, user+" has no messages there\n")
+			})
 		},
 	}
 	userFlag(cmd, &user)
@@ -65,63 +67,49 @@ func (p *program) interval(from, to *time.Time, fromText, toText string) error {
 	return nil
 }
 
-func (p *program) list(ctx context.Context, s *session, r sendlimit.ListRequest) error {
+// printList prints messages, for a person page by page. none says that there are none.
+func (p *program) printList(
+	list iter.Seq2[message.Status, error], print func(style picture.Style, page []message.Status, first bool) error, none string,
+) error {
 	style, err := p.style()
 	if err != nil {
 		return err
 	}
-	r.Limit = page
-	for some := false; ; {
-		statuses, err := s.submitter.List(ctx, r)
-		if err != nil {
-			return s.diagnose(ctx, err)
-		}
-		if p.json {
-			err = p.printListedJSON(statuses)
-		} else {
-			err = p.printPage(ctx, s, style, r.User, statuses, !some)
+	some, read := false, make([]message.Status, 0, page)
+	for m, err := range list {
+		switch {
+		case err != nil:
+			return err
+		case p.JSON:
+			err = p.PrintJSON(m)
+		case len(read) == page:
+			err = print(style, read, !some)
+			some, read = true, append(read[:0], m)
+		default:
+			read = append(read, m)
 		}
 		if err != nil {
 			return err
 		}
-		some = some || len(statuses) > 0
-		if len(statuses) == page {
-			last := statuses[page-1]
-			r.After = keyspace.Reservation{ID: last.ID, At: last.SendAt.Time}
-			continue
-		}
-		if !some && !p.json {
-			return p.printf("%s has no messages there\n", r.User)
-		}
+	}
+	switch {
+	case p.JSON:
 		return nil
+	case len(read) > 0:
+		return print(style, read, !some)
+	default:
+		return p.printf("%s", none)
 	}
-}
-
-func (p *program) printListedJSON(statuses []message.Status) error {
-	for _, status := range statuses {
-		if err := printJSON(p.stdout, message.ListedOf(status)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // titleWidth is the width of a title in a list.
 const titleWidth = 40
 
 // printPage prints a page of messages in columns.
-func (p *program) printPage(ctx context.Context, s *session, style picture.Style, user string, statuses []message.Status, first bool) error {
-	if len(statuses) == 0 {
-		return nil
-	}
-	ids, idWidth, categoryWidth := make([]string, len(statuses)), len("id"), len("category")
-	for i, status := range statuses {
-		ids[i] = status.ID
+func (p *program) printPage(style picture.Style, statuses []message.Status, first bool) error {
+	idWidth, categoryWidth := len("id"), len("category")
+	for _, status := range statuses {
 		idWidth, categoryWidth = max(idWidth, len(status.ID)), max(categoryWidth, len(status.Category))
-	}
-	contents, err := s.submitter.Messages(ctx, user, ids...)
-	if err != nil {
-		return s.diagnose(ctx, err)
 	}
 	// Pad before colouring: colours have no width.
 	row := func(at, status, id, category, title, why string) string {
@@ -134,9 +122,9 @@ func (p *program) printPage(ctx context.Context, s *session, style picture.Style
 			return err
 		}
 	}
-	for i, status := range statuses {
+	for _, status := range statuses {
 		line := row(style.Time(status.SendAt.Time), colourOf(style.Palette, status.Status)(fmt.Sprintf("%-9s", status.Status)),
-			status.ID, status.Category, cli.OneLine(contents[i].Title, titleWidth), style.Palette.Dim(p.reason(style, status)))
+			status.ID, status.Category, cli.OneLine(status.Title, titleWidth), style.Palette.Dim(p.reason(style, status)))
 		if err := p.printf("%s\n", line); err != nil {
 			return err
 		}
@@ -146,23 +134,3 @@ func (p *program) printPage(ctx context.Context, s *session, style picture.Style
 
 // page is how many messages are requested at a time.
 const page = 1000
-
-// each calls do with all places of a list, and reads them page by page.
-func (s *session) each(ctx context.Context, r sendlimit.ListRequest, do func(keyspace.Reservation) error) error {
-	r.Limit = page
-	for {
-		places, err := s.timeline.List(ctx, r)
-		if err != nil {
-			return s.diagnose(ctx, err)
-		}
-		for _, place := range places {
-			if err := do(place); err != nil {
-				return err
-			}
-		}
-		if len(places) < page {
-			return nil
-		}
-		r.After = places[page-1]
-	}
-}

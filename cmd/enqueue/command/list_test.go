@@ -113,7 +113,7 @@ func TestListOfManyThatEnded(t *testing.T) {
 	require.NoError(t, f.client.ZAdd(t.Context(), keys.Ended("alice"), ended...).Err())
 	var got []string
 	for line := range strings.Lines(f.prints(t, "list", "--user", "alice", "--json")) {
-		var m message.Listed
+		var m message.Status
 		require.NoError(t, json.Unmarshal([]byte(line), &m))
 		got = append(got, m.ID)
 	}

@@ -66,7 +66,7 @@ type result struct {
 func (f *fixture) run(t *testing.T, args ...string) result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	p := &program{environ: f.environ, now: now, stdin: f.stdin, stdout: &stdout, stderr: &stderr, temp: f.temp}
+	p := &program{Program: cli.Program{Environ: f.environ, Stdin: f.stdin, Stdout: &stdout, Stderr: &stderr}, now: now, temp: f.temp}
 	err := p.run(t.Context(), args)
 	return result{status: cli.ExitCode(err), stdout: stdout.String(), stderr: stderr.String()}
 }

@@ -6,13 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-func (p *program) nextFreeCommand(ctx context.Context) *cobra.Command {
-	r := sendlimit.NextFreeRequest{}
+func (p *program) nextFreeCommand() *cobra.Command {
+	var r client.NextFreeRequest
 	var from string
 	cmd := &cobra.Command{
 		Use:   "next-free",
@@ -25,15 +26,15 @@ free time. The throttle of a category is not asked.`,
   enqueue next-free --user alice --category marketing --json`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := message.CheckCategory(r.Category); err != nil {
-				return err
-			}
 			at, err := p.when("from", from)
 			if err != nil {
 				return err
 			}
 			r.From = at.At
-			return p.withSession(ctx, cmd, oneByOne, func(s *session) error { return p.nextFree(ctx, s, r) })
+			if r.Count == 0 {
+				return &fault.InvalidError{Field: "count", Value: "0", Want: fmt.Sprintf("1 to %d", sendlimit.MaxNextFree)}
+			}
+			return p.with(cmd, func(ctx context.Context, c *client.Client) error { return p.nextFree(ctx, c, r) })
 		},
 	}
 	userFlag(cmd, &r.User)
@@ -45,18 +46,18 @@ free time. The throttle of a category is not asked.`,
 	return cmd
 }
 
-func (p *program) nextFree(ctx context.Context, s *session, r sendlimit.NextFreeRequest) error {
-	times, err := s.submitter.NextFree(ctx, r)
+func (p *program) nextFree(ctx context.Context, c *client.Client, r client.NextFreeRequest) error {
+	times, err := c.NextFree(ctx, r)
 	if err != nil {
-		return s.diagnose(ctx, err)
+		return err
 	}
 	style, err := p.style()
 	if err != nil {
 		return err
 	}
-	for _, free := range message.FreeTimesOf(r.User, times) {
-		if p.json {
-			err = printJSON(p.stdout, free)
+	for _, free := range times {
+		if p.JSON {
+			err = p.PrintJSON(free)
 		} else {
 			err = p.printf("%s%s\n", style.Time(free.FreeAt.Time), p.fromNow(free.FreeAt.Time))
 		}
@@ -65,7 +66,7 @@ func (p *program) nextFree(ctx context.Context, s *session, r sendlimit.NextFree
 		}
 	}
 	switch {
-	case p.json || len(times) == r.Count:
+	case p.JSON || len(times) == r.Count:
 		return nil
 	case len(times) == 0:
 		return p.printf("none is free as far ahead as messages are taken, or %s is blocked\n", r.User)

@@ -2,11 +2,12 @@ package command
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -19,29 +20,50 @@ type answer struct {
 	dryRun bool
 	// titles has the titles of messages that are in the way, by id.
 	titles map[string]string
-	// try is a command line that would be accepted, "" for none.
-	try string
+	// try returns a command line that would be accepted, "" for none; nil if there can be none.
+	try func(message.Outcome) string
+}
+
+// answer prints what the API answered about a message, and returns the error to end with. It
+// leaves other errors than refusals to the caller.
+func (p *program) answer(ctx context.Context, c *client.Client, a answer, err error) error {
+	if refusal, refused := errors.AsType[*client.Refusal](err); refused {
+		a.Outcome = refusal.Outcome
+		a.titles = p.titles(ctx, c, a.Outcome)
+	} else if err != nil {
+		return err
+	}
+	return p.print(a)
 }
 
 // titles returns the titles of what is in the way of a refused message. Without them the
 // refusal is as good, so a failure is none.
-func (p *program) titles(ctx context.Context, s *session, o message.Outcome) map[string]string {
+func (p *program) titles(ctx context.Context, c *client.Client, o message.Outcome) map[string]string {
 	var ids []string
+	var first, last time.Time
 	for _, v := range o.Violations {
-		for _, c := range v.Conflicts {
-			ids = append(ids, c.ID)
+		for _, conflict := range v.Conflicts {
+			at := conflict.SendAt.Time
+			if len(ids) == 0 || at.Before(first) {
+				first = at
+			}
+			if at.After(last) {
+				last = at
+			}
+			ids = append(ids, conflict.ID)
 		}
 	}
-	if p.json || len(ids) == 0 {
-		return nil
-	}
-	contents, err := s.submitter.Messages(ctx, o.User, ids...)
-	if err != nil {
+	if p.JSON || len(ids) == 0 {
 		return nil
 	}
 	titles := make(map[string]string, len(ids))
-	for i, c := range contents {
-		titles[ids[i]] = c.Title
+	for m, err := range c.List(ctx, client.ListRequest{User: o.User, From: first, To: last.Add(time.Millisecond), Titles: true}) {
+		if err != nil {
+			return titles
+		}
+		if slices.Contains(ids, m.ID) {
+			titles[m.ID] = m.Title
+		}
 	}
 	return titles
 }
@@ -56,20 +78,21 @@ func (p *program) print(a answer) error {
 }
 
 func (p *program) printOutcome(a answer) error {
-	if p.json {
-		return printJSON(p.stdout, a.Outcome)
+	if p.JSON {
+		return p.PrintJSON(a.Outcome)
 	}
 	s, err := p.style()
 	if err != nil {
 		return err
 	}
 	switch {
-	case a.Outcome.Outcome == message.Invalid:
-		_, err := fmt.Fprintf(cli.VisibleTo(p.stderr), "%s %s\n", cli.NewPalette(p.stderr, p.getenv).Red("error:"), a.Detail)
-		return err
 	case len(a.Violations) > 0 || a.QuietHours != nil:
 		s.Titles = a.titles
-		return picture.Refusal(p.stdout, s, a.Outcome, a.try)
+		try := ""
+		if a.try != nil {
+			try = a.try(a.Outcome)
+		}
+		return picture.Refusal(p.Stdout, s, a.Outcome, try)
 	case a.Outcome.Outcome == message.Refused:
 		return p.printf("%s %s\n", s.Palette.Yellow("refused:"), a.Detail)
 	default:
@@ -128,14 +151,4 @@ func (p *program) fromNow(at time.Time) string {
 		return ""
 	}
 	return fmt.Sprintf(" (in %s)", cli.FormatDuration(wait))
-}
-
-// printJSON prints a value as one line of JSON.
-func printJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(cli.VisibleTo(w))
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return fmt.Errorf("printing: %w", err)
-	}
-	return nil
 }

@@ -33,10 +33,10 @@ type progress struct {
 // startProgress shows the reading of a file. doing is shown beside the bar, "" if the lines
 // are processed at the same time.
 func (p *program) startProgress(file *messageFile, doing string) *progress {
-	if !cli.IsTerminal(p.stderr) {
-		return &progress{out: p.stderr, lines: new(atomic.Int64)}
+	if !cli.IsTerminal(p.Stderr) {
+		return &progress{out: p.Stderr, lines: new(atomic.Int64)}
 	}
-	return newProgress(p.stderr, file, doing, p.now)
+	return newProgress(p.Stderr, file, doing, p.now)
 }
 
 func newProgress(w io.Writer, file *messageFile, doing string, now func() time.Time, options ...mpb.ContainerOption) *progress {

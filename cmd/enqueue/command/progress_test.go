@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/vbauerster/mpb/v8"
 
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -107,7 +108,7 @@ func TestProgressOfADryRun(t *testing.T) {
 func TestNoProgressElsewhere(t *testing.T) {
 	t.Parallel()
 	var stderr bytes.Buffer
-	p := (&program{stderr: &stderr}).startProgress(&messageFile{}, "")
+	p := (&program{Program: cli.Program{Stderr: &stderr}}).startProgress(&messageFile{}, "")
 	p.phase(bulk.Judging, 5)
 	p.add(5)
 	require.NoError(t, p.printf("line %d\n", 7))

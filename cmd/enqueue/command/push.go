@@ -3,14 +3,16 @@ package command
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/records/settings"
+	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -18,14 +20,14 @@ import (
 
 // push has the flags of the command.
 type push struct {
-	message                   message.Message
+	message                   client.Message
 	at, expiresAt, shiftUntil string
 	data, metadata            []string
 	content                   pushFlags
 	dryRun                    bool
 }
 
-func (p *program) pushCommand(ctx context.Context) *cobra.Command {
+func (p *program) pushCommand() *cobra.Command {
 	var f push
 	cmd := &cobra.Command{
 		Use:   "push",
@@ -40,7 +42,7 @@ An id makes it safe to submit the same message again: it is accepted once.`,
   enqueue push --user alice --at "$(date -d tomorrow +%F) 11:11" --tz Europe/Berlin --title Hi --on-conflict shift
   enqueue push --user alice --at now --title Hi --id order-17 --dry-run`,
 		Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, args []string) error { return p.push(ctx, cmd, args, f) },
+		RunE: func(cmd *cobra.Command, args []string) error { return p.push(cmd, args, f) },
 	}
 	flags := cmd.Flags()
 	userFlag(cmd, &f.message.User)
@@ -67,30 +69,30 @@ An id makes it safe to submit the same message again: it is accepted once.`,
 	return cmd
 }
 
-func (p *program) push(ctx context.Context, cmd *cobra.Command, args []string, f push) error {
+func (p *program) push(cmd *cobra.Command, args []string, f push) error {
 	m, err := p.message(f)
 	if err != nil {
 		return err
 	}
-	return p.withSession(ctx, cmd, oneByOne, func(s *session) error {
-		if err := s.checkShift(ctx, m); err != nil {
-			return s.diagnose(ctx, err)
+	return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+		if err := checkShift(ctx, c, m); err != nil {
+			return err
 		}
-		submit := s.submitter.Submit
+		submit := c.Submit
 		if f.dryRun {
-			submit = s.submitter.Check
+			submit = c.DryRun
 		}
 		o, err := submit(ctx, m)
-		if err != nil {
-			return p.unanswered(ctx, s, m, err)
-		}
-		return p.print(answer{Outcome: o, dryRun: f.dryRun, titles: p.titles(ctx, s, o), try: again(cmd, args, o, m.ExpiresAt, m.ShiftUntil)})
+		err = p.answer(ctx, c, answer{Outcome: o, dryRun: f.dryRun, try: func(o message.Outcome) string {
+			return again(cmd, args, o, m.ExpiresAt, m.ShiftUntil)
+		}}, err)
+		return p.unanswered(ctx, m, err)
 	})
 }
 
 // message returns the message of the flags, with an id: without an answer, the id is needed
 // to submit it again.
-func (p *program) message(f push) (message.Message, error) {
+func (p *program) message(f push) (client.Message, error) {
 	m := f.message
 	at, err := p.when("at", f.at)
 	if err != nil {
@@ -112,7 +114,7 @@ func (p *program) message(f push) (message.Message, error) {
 	if m.Metadata, err = entries("metadata", "meta", f.metadata); err != nil {
 		return m, err
 	}
-	if m.PushContent, err = f.content.content(); err != nil {
+	if err = f.content.addTo(&m); err != nil {
 		return m, err
 	}
 	if m.ID == "" {
@@ -142,31 +144,18 @@ func entries(field, flag string, given []string) (map[string]string, error) {
 }
 
 // checkShift returns a *fault.InvalidError for a bound of a shift if there can be none,
-// since neither the message nor the user's policy asks for one.
-func (s *session) checkShift(ctx context.Context, m message.Message) error {
+// since neither the message nor the user's policy asks for one. A key that may not read policies
+// does not learn it.
+func checkShift(ctx context.Context, c *client.Client, m client.Message) error {
 	if m.ShiftUntil.IsZero() || m.OnConflict != "" || m.Now {
 		return nil
 	}
-	if err := m.Validate(); err != nil {
-		return err
-	}
-	users, err := settings.NewUsers(s.client, s.prefix)
+	own, err := c.UserSettings(ctx, m.User)
 	if err != nil {
-		return fmt.Errorf("opening the settings of users: %w", err)
+		return nil
 	}
-	own, err := users.Get(ctx, m.User)
-	if err != nil {
-		return fmt.Errorf("looking for the user's policy: %w", err)
-	}
-	policies, err := settings.NewPolicies(s.client, s.prefix)
-	if err != nil {
-		return fmt.Errorf("opening the policies: %w", err)
-	}
-	p, known, err := policies.Load(ctx, cmp.Or(own.Policy, policy.DefaultName))
-	if err != nil {
-		return fmt.Errorf("reading the user's policy: %w", err)
-	}
-	if !known || p.OnConflict == policy.Shift {
+	p, err := c.Policy(ctx, cmp.Or(own.Policy, policy.DefaultName))
+	if err != nil || p.OnConflict == client.OnConflictShift {
 		return nil
 	}
 	return fault.Wrong("shift_until", "--shift-until needs --on-conflict shift: the user's policy does not shift")
@@ -181,30 +170,20 @@ func (p *program) moment(field, text string) (cli.When, error) {
 	return at, err
 }
 
-// unanswered reports a store that failed, with the id for submitting again.
-func (p *program) unanswered(ctx context.Context, s *session, m message.Message, err error) error {
-	if ctx.Err() != nil {
+// unanswered reports a submit without an answer, with the id for submitting again. Other errors
+// come back as they are.
+func (p *program) unanswered(ctx context.Context, m client.Message, err error) error {
+	away, ok := errors.AsType[*operations.Refused](operations.Answered(err))
+	if !ok || away.Outcome.Outcome != message.Errored || ctx.Err() != nil {
 		return err
 	}
-	o := message.OutcomeOf(s.diagnose(ctx, err))
-	if o.Outcome != message.Errored {
-		return err
+	away.User, away.ID = m.User, m.ID
+	if away.Outcome.Code == fault.CodeStoreFull || p.JSON { // a full store is known before the submit
+		return away
 	}
-	o.User, o.ID = m.User, m.ID
-	known := ""
-	if o.Code != fault.CodeStoreFull { // that is known before the submit
-		known = "  whether it was accepted is not known: submit it again with --id " + m.ID + "\n"
+	if _, failed := fmt.Fprintf(cli.VisibleTo(p.Stderr), "%s %s\n  whether it was accepted is not known: submit it again with --id %s\n",
+		cli.NewPalette(p.Stderr, p.Getenv).Red("error:"), away.Error(), m.ID); failed != nil {
+		return fmt.Errorf("printing: %w", failed)
 	}
-	if p.json {
-		err = printJSON(p.stdout, o)
-	} else {
-		_, err = fmt.Fprintf(cli.VisibleTo(p.stderr), "%s %s\n%s", cli.NewPalette(p.stderr, p.getenv).Red("error:"), o.Detail, known)
-	}
-	if err != nil {
-		return fmt.Errorf("printing: %w", err)
-	}
-	if o.Code == "" {
-		return cli.StatusError(cli.StatusUnexpected)
-	}
-	return cli.StatusError(cli.StatusOf(o.Code))
+	return cli.StatusError(cli.ExitCode(away))
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -60,9 +61,16 @@ func (f *pushFlags) content() (message.PushContent, error) {
 	return said, nil
 }
 
-// edit returns what the flags change. The error is a *fault.InvalidError.
-func (f *pushFlags) edit(flags *pflag.FlagSet) (message.PushEdit, error) {
-	var e message.PushEdit
+// addTo adds what the flags say to a message. The error is a *fault.InvalidError.
+func (f *pushFlags) addTo(m *client.Message) error {
+	said, err := f.content()
+	m.Image, m.ClickURL, m.Badge, m.Sound, m.Priority, m.CollapseKey = said.Image, said.ClickURL, said.Badge, said.Sound, said.Priority, said.CollapseKey
+	m.Channels, m.To = said.Channels, said.To
+	return err
+}
+
+// edit adds what the flags change. The error is a *fault.InvalidError.
+func (f *pushFlags) edit(flags *pflag.FlagSet, e *client.MessageChange) error {
 	for _, text := range []struct {
 		flag string
 		from *string
@@ -90,5 +98,5 @@ func (f *pushFlags) edit(flags *pflag.FlagSet) (message.PushEdit, error) {
 	e.Badge, e.Channels = given.Badge, given.Channels
 	e.ClearBadge = flags.Changed("badge") && f.badge == ""
 	e.ClearChannels = flags.Changed("channels") && f.channels == ""
-	return e, err
+	return err
 }

@@ -10,16 +10,14 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
-	"github.com/sendlimit/sendlimiter/cmd/internal/channelcheck"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/cmd/internal/tracing"
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
-	"github.com/sendlimit/sendlimiter/tasks/device"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 	messagetracing "github.com/sendlimit/sendlimiter/tasks/tracing"
 )
@@ -28,26 +26,13 @@ import (
 type session struct {
 	client    redis.UniversalClient
 	submitter *submit.Submitter
-	timeline  *sendlimit.Timeline // of the submitter
-	prefix    string              // of all keys
 	backend   *backend.Backend
-	account   string // "" without one
 	traces    *tracing.Tracing
-
-	checkDevice device.Check
 }
 
-// manner is how a session sends its commands.
-type manner bool
-
-const (
-	oneByOne  manner = false
-	inBatches manner = true // for many concurrent submits
-)
-
 // withSession runs do on the store that the settings name.
-func (p *program) withSession(ctx context.Context, cmd *cobra.Command, m manner, do func(*session) error) error {
-	s, err := p.open(ctx, cmd, m)
+func (p *program) withSession(ctx context.Context, cmd *cobra.Command, do func(*session) error) error {
+	s, err := p.open(ctx, cmd)
 	if err != nil {
 		return err
 	}
@@ -57,25 +42,28 @@ func (p *program) withSession(ctx context.Context, cmd *cobra.Command, m manner,
 	return errors.Join(err, s.close())
 }
 
-func (p *program) open(ctx context.Context, cmd *cobra.Command, m manner) (*session, error) {
+func (p *program) open(ctx context.Context, cmd *cobra.Command) (*session, error) {
 	file, err := cmd.Flags().GetString(config.FileFlag)
 	if err != nil {
 		return nil, fmt.Errorf("reading the flag of the settings file: %w", err)
 	}
-	c, err := config.Load(cmd.Flags(), p.environ, file, config.ReplicasNeedRedis, store.ValidURL)
+	c, err := config.Load(cmd.Flags(), p.Environ, file, config.ReplicasNeedRedis, store.ValidURL)
 	if err != nil {
 		return nil, err
+	}
+	if !operations.OnStore(c, cmd.Flags()) {
+		return nil, fault.Wrong("api", "%s works on the store, and not with the API at %s: leave api out, and name the store in redis_url", cmd.CommandPath(), c.API)
 	}
 	client, err := store.Open(c.StoreURL(), store.Options{TLS: c.RedisTLS})
 	if err != nil {
 		return nil, err
 	}
-	traces, err := tracing.Start(ctx, tracing.Program{Name: "sendlimit-enqueue", Version: cli.Version(), Getenv: p.getenv}, nil)
+	traces, err := tracing.Start(ctx, tracing.Program{Name: "sendlimit-enqueue", Version: cli.Version(), Getenv: p.Getenv}, nil)
 	if err != nil {
 		return nil, errors.Join(err, store.Close(client))
 	}
-	s := &session{client: client, prefix: c.Prefix, traces: traces}
-	if err := s.begin(ctx, c, m); err != nil {
+	s := &session{client: client, traces: traces}
+	if err := s.begin(ctx, c); err != nil {
 		return nil, errors.Join(s.diagnose(ctx, err), s.close())
 	}
 	return s, nil
@@ -83,7 +71,7 @@ func (p *program) open(ctx context.Context, cmd *cobra.Command, m manner) (*sess
 
 // begin reads the rules, and then checks the layout of the store. This order matters: the
 // check marks a new store, and a store without rules must stay unmarked.
-func (s *session) begin(ctx context.Context, c config.Config, m manner) error {
+func (s *session) begin(ctx context.Context, c config.Config) error {
 	opened := store.BackendOptions(c)
 	if opened.TracerProvider = s.traces.Provider(); opened.TracerProvider != nil {
 		s.client.AddHook(messagetracing.Hook())
@@ -92,13 +80,13 @@ func (s *session) begin(ctx context.Context, c config.Config, m manner) error {
 	if err != nil {
 		return fmt.Errorf("opening the store: %w", err)
 	}
-	s.backend, s.account, s.checkDevice = b, c.Account, channelcheck.New(c).Device
+	s.backend = b
 	options := store.SubmitterOptions(c)
-	options.Batch = m == inBatches
+	options.Batch = true
 	if s.submitter, err = submit.New(b, options); err != nil {
 		return fmt.Errorf("preparing to submit: %w", err)
 	}
-	if s.timeline, err = s.submitter.Timeline(ctx); err != nil {
+	if _, err := s.submitter.Timeline(ctx); err != nil {
 		return fmt.Errorf("reading the rules: %w", err)
 	}
 	if err := redisstore.PresentLayout.Check(ctx, s.client, c.Prefix); err != nil {

@@ -11,12 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-func (p *program) statusCommand(ctx context.Context) *cobra.Command {
+func (p *program) statusCommand() *cobra.Command {
 	var user string
 	cmd := &cobra.Command{
 		Use:   "status ID",
@@ -31,18 +32,12 @@ The history has its last changes, at most 16.`,
   enqueue status --user alice order-17 --json`,
 		Args: cli.Argument("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withSession(ctx, cmd, oneByOne, func(s *session) error {
-				status, ok, err := s.submitter.Status(ctx, user, args[0])
+			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+				status, err := c.Status(ctx, user, args[0])
 				if err != nil {
-					return s.diagnose(ctx, err)
+					return p.answer(ctx, c, answer{}, err)
 				}
-				if !ok {
-					return p.print(answer{Outcome: message.NoStatus(user, args[0])})
-				}
-				if p.json {
-					return printJSON(p.stdout, status)
-				}
-				return p.printStatus(status)
+				return printAnswer(p, status, nil, p.printStatus)
 			})
 		},
 	}
@@ -51,11 +46,7 @@ The history has its last changes, at most 16.`,
 	return cmd
 }
 
-func (p *program) printStatus(s message.Status) error {
-	style, err := p.style()
-	if err != nil {
-		return err
-	}
+func (p *program) printStatus(style picture.Style, s message.Status) error {
 	return p.printf("%s%s%s", p.story(style, s), describe(s), style.History(s.History))
 }
 

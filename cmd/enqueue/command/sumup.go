@@ -10,6 +10,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
@@ -26,9 +27,9 @@ func (p *program) sumUp(ctx context.Context, s *session, c *collector, f bulkFla
 		c.summary.Errors += halt.Failed
 		c.summary.Failure = failureOf(halt.Err)
 	}
-	out := p.stdout
+	out := p.Stdout
 	if f.results == standard {
-		out = p.stderr // standard output has the outcomes
+		out = p.Stderr // standard output has the outcomes
 	}
 	if unfinished, ok := errors.AsType[*bulk.UnfinishedError](stopped); ok {
 		return errors.Join(p.unfinished(ctx, s, out, unfinished), failed)
@@ -64,10 +65,10 @@ func failureOf(err error) string {
 }
 
 func (p *program) printSummary(w io.Writer, summary *messagefile.Summary) error {
-	if p.json {
-		return printJSON(w, summary)
+	if p.JSON {
+		return cli.Program{Stdout: w}.PrintJSON(summary)
 	}
-	if err := summary.Print(w, cli.NewPalette(w, p.getenv)); err != nil {
+	if err := summary.Print(w, cli.NewPalette(w, p.Getenv)); err != nil {
 		return fmt.Errorf("printing: %w", err)
 	}
 	if summary.Plan == nil || len(summary.Histogram) == 0 {
@@ -76,7 +77,7 @@ func (p *program) printSummary(w io.Writer, summary *messagefile.Summary) error 
 	if _, err := fmt.Fprintln(w); err != nil {
 		return fmt.Errorf("printing: %w", err)
 	}
-	return picture.DrawHistogram(w, picture.StyleFor(w, p.getenv, summary.Plan.Zone), summary.Plan.Buckets())
+	return picture.DrawHistogram(w, picture.StyleFor(w, p.Getenv, summary.Plan.Zone), summary.Plan.Buckets())
 }
 
 // halted prints why a run stopped, and from which line to go on.
@@ -89,7 +90,7 @@ func (p *program) halted(ctx context.Context, s *session, w io.Writer, halt *bul
 	if f.dryRun {
 		next = "the lines before it were judged, and nothing was changed"
 	}
-	return p.stopped(ctx, s, w, halt.Err, message.Outcome{Line: halt.Line}, fmt.Sprintf("stopped at line %d", halt.Line), next)
+	return p.stopped(w, s.diagnose(ctx, halt.Err), message.Outcome{Line: halt.Line}, fmt.Sprintf("stopped at line %d", halt.Line), next)
 }
 
 // unfinished prints that a dry run has no result.
@@ -102,27 +103,24 @@ func (p *program) unfinished(ctx context.Context, s *session, w io.Writer, u *bu
 	if _, local := errors.AsType[*fs.PathError](u.Err); local {
 		next = "nothing was changed; lines are set aside in the folder that TMPDIR names"
 	}
-	return p.stopped(ctx, s, w, u.Err, message.Outcome{}, where, next)
+	return p.stopped(w, s.diagnose(ctx, u.Err), message.Outcome{}, where, next)
 }
 
 // stopped prints why a run was stopped and what to do next, with --json as an error
 // outcome. It returns the error to end with.
-func (p *program) stopped(
-	ctx context.Context, s *session, w io.Writer, cause error, o message.Outcome, where, next string,
-) error {
+func (p *program) stopped(w io.Writer, cause error, o message.Outcome, where, next string) error {
 	line, interrupted := o.Line, errors.Is(cause, context.Canceled)
 	o.Outcome, o.Detail = message.Errored, "interrupted"
 	if !interrupted {
-		cause = s.diagnose(ctx, cause)
-		o = message.OutcomeOf(cause)
+		o = operations.OutcomeOf(cause)
 		o.Line = line
 	}
 	o.Detail = fmt.Sprintf("%s: %s; %s", where, o.Detail, next)
 	var err error
-	if p.json {
-		err = printJSON(w, o)
+	if p.JSON {
+		err = cli.Program{Stdout: w}.PrintJSON(o)
 	} else {
-		_, err = fmt.Fprintf(cli.VisibleTo(p.stderr), "\n%s %s\n", cli.NewPalette(p.stderr, p.getenv).Red("error:"), o.Detail)
+		_, err = fmt.Fprintf(cli.VisibleTo(p.Stderr), "\n%s %s\n", cli.NewPalette(p.Stderr, p.Getenv).Red("error:"), o.Detail)
 	}
 	switch {
 	case err != nil:

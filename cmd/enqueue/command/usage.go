@@ -5,15 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
-	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/tasks/message"
-	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-func (p *program) usageCommand(ctx context.Context) *cobra.Command {
+func (p *program) usageCommand() *cobra.Command {
 	var user, category, at, from, to string
 	cmd := &cobra.Command{
 		Use:   "usage",
@@ -32,15 +31,11 @@ message of that category, without regard to the category's throttle.`,
   enqueue usage --user alice --from now --to +7d --tz Europe/Berlin`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r := sendlimit.UsageRequest{User: user, Category: category}
-			if err := message.CheckCategory(category); err != nil {
-				return err
-			}
 			asked, err := p.when("at", at)
 			if err != nil {
 				return err
 			}
-			r.At = asked.At
+			r := client.UsageRequest{User: user, Category: category, At: asked.At}
 			middle := r.At
 			if middle.IsZero() {
 				middle = p.now().UTC()
@@ -49,7 +44,10 @@ message of that category, without regard to the category's throttle.`,
 			if err := p.interval(&r.From, &r.To, from, to); err != nil {
 				return err
 			}
-			return p.withSession(ctx, cmd, oneByOne, func(s *session) error { return p.usage(ctx, s, r) })
+			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+				usage, err := c.Usage(ctx, r)
+				return printAnswer(p, usage, err, p.usage)
+			})
 		},
 	}
 	userFlag(cmd, &user)
@@ -61,48 +59,38 @@ message of that category, without regard to the category's throttle.`,
 	return cmd
 }
 
-func (p *program) usage(ctx context.Context, s *session, r sendlimit.UsageRequest) error {
-	usage, err := s.submitter.Usage(ctx, r)
-	if err != nil {
-		return s.diagnose(ctx, err)
-	}
-	var sends []keyspace.Reservation
-	err = s.each(ctx, sendlimit.ListRequest{User: r.User, From: r.From, To: r.To}, func(m keyspace.Reservation) error {
-		sends = append(sends, m)
-		return nil
-	})
-	if err != nil {
+// usage draws the usage of a user.
+func (p *program) usage(style picture.Style, u client.Usage) error {
+	if err := p.printf("%s around %s\n\n", style.Palette.Bold(u.User), style.Time(u.At.Time)); err != nil {
 		return err
 	}
-	if p.json {
-		return printJSON(p.stdout, submit.UsageOf(r, usage, sends))
-	}
-	style, err := p.style()
-	if err != nil {
-		return err
-	}
-	if err := p.printf("%s around %s\n\n", style.Palette.Bold(r.User), style.Time(usage.At)); err != nil {
-		return err
-	}
-	if usage.Blocked {
+	if u.Blocked {
 		if err := p.printf("  %s: nothing more is accepted, whatever the rules leave free\n\n", style.Palette.Red("blocked")); err != nil {
 			return err
 		}
 	}
-	if usage.OptedOut {
+	if u.OptedOut {
 		if err := p.printf("  %s of the category: nothing of it is accepted\n\n", style.Palette.Red("opted out")); err != nil {
 			return err
 		}
 	}
-	if err := picture.Usage(p.stdout, style, usage); err != nil {
+	if err := picture.Usage(p.Stdout, style, u); err != nil {
 		return err
 	}
 	if err := p.printf("\n"); err != nil {
 		return err
 	}
-	drawn := picture.Timeline{From: r.From, To: r.To, Now: usage.Now, At: usage.At, Free: usage.Free, Quiet: usage.Quiet}
-	for _, m := range sends {
-		drawn.Sends = append(drawn.Sends, m.At)
+	drawn := picture.Timeline{From: u.From.Time, To: u.To.Time, Now: p.now(), At: u.At.Time, Free: stretches(u.Free), Quiet: stretches(u.Quiet)}
+	for _, m := range u.Sends {
+		drawn.Sends = append(drawn.Sends, m.SendAt.Time)
 	}
-	return drawn.Draw(p.stdout, style)
+	return drawn.Draw(p.Stdout, style)
+}
+
+func stretches(all []client.Stretch) []calendar.Stretch {
+	list := make([]calendar.Stretch, len(all))
+	for i, s := range all {
+		list[i] = calendar.Stretch{From: s.From.Time, Until: s.Until.Time}
+	}
+	return list
 }

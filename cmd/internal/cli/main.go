@@ -26,7 +26,7 @@ func Main(own string, run Run) int {
 	defer signal.Stop(signals)
 
 	program := Program{
-		Names: NamesOf(os.Args[0], own), Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Own: own, Names: NamesOf(os.Args[0], own), Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 	}
 	p := process{signals: signals, exit: os.Exit, stderr: os.Stderr, names: program.Names, getenv: os.Getenv}
 	return p.run(func(ctx context.Context) error { return run(ctx, program, os.Args[1:]) })

@@ -16,6 +16,7 @@ import (
 // Program is what a command gets from the process: environment and streams.
 // Tests give it their own.
 type Program struct {
+	Own     string // its name in this repository: worker or enqueue
 	Names   Names
 	Environ []string // as os.Environ returns it
 	Stdin   io.Reader
@@ -83,6 +84,9 @@ func (p Program) Load(flags *pflag.FlagSet, checks ...config.Check) (config.Conf
 func StoreFlags() *pflag.FlagSet {
 	return flagsOf(config.Commands, "api", "api-key-file", "redis-url", "redis-tls-ca", "redis-tls-cert", "redis-tls-key", "redis-tls-server-name", "embedded-address", "prefix", config.FileFlag)
 }
+
+// AccountFlag returns the flag that says whose messages a command works on.
+func AccountFlag() *pflag.FlagSet { return flagsOf(config.Commands, "account") }
 
 // SettingFlags returns the worker's flags of these names.
 func SettingFlags(names ...string) *pflag.FlagSet { return flagsOf(config.Worker, names...) }

@@ -105,6 +105,9 @@ func (s *Progress) Above(out io.Writer) io.Writer {
 
 // End removes the bar. A second call does nothing.
 func (s *Progress) End() {
+	if s == nil {
+		return
+	}
 	s.once.Do(func() {
 		if s.bars != nil {
 			s.bar.Abort(true)

@@ -25,8 +25,8 @@ func (r *Refused) Code() fault.Code { return r.Outcome.Code }
 // JSON returns the answer as the API gave it.
 func (r *Refused) JSON() any { return r.Outcome }
 
-// answered returns an error of a client as the answer that it is. Others stay as they are.
-func answered(err error) error {
+// Answered returns an error of a client as the answer that it is. Others stay as they are.
+func Answered(err error) error {
 	var o message.Outcome
 	if refusal, ok := errors.AsType[*client.Refusal](err); ok {
 		o = refusal.Outcome
@@ -38,13 +38,21 @@ func answered(err error) error {
 		o = message.Outcome{Outcome: message.Errored, Code: away.Code, Detail: away.Detail}
 	} else if other, ok := errors.AsType[*client.ResponseError](err); ok {
 		o = message.Outcome{Outcome: message.Errored, Code: other.Code, Detail: other.Error()}
-		if other.Code == fault.CodeForbidden {
+		if other.Code == fault.CodeForbidden || other.Code == fault.CodeInternal {
 			o.Detail = other.Detail
 		}
 	} else {
 		return err
 	}
 	return &Refused{o}
+}
+
+// OutcomeOf returns what an error says, of a client or another one.
+func OutcomeOf(err error) message.Outcome {
+	if refused, ok := errors.AsType[*Refused](Answered(err)); ok {
+		return refused.Outcome
+	}
+	return message.OutcomeOf(err)
 }
 
 // needsKey returns an error of a client of the API at an address. One about a key says where a

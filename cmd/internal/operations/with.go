@@ -9,6 +9,7 @@ import (
 	"os/user"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/pflag"
@@ -17,11 +18,17 @@ import (
 	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/cmd/internal/tracing"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
+	messagetracing "github.com/sendlimit/sendlimiter/tasks/tracing"
 )
+
+// flushWithin bounds how long a command that is done sends its spans. A collector that is away
+// must not hold it up.
+const flushWithin = 2 * time.Second
 
 // byFlag names who makes a change.
 const byFlag = "by"
@@ -41,8 +48,11 @@ func With(ctx context.Context, p cli.Program, flags *pflag.FlagSet, do func(*cli
 	if err != nil {
 		return err
 	}
-	if onStore(c, flags) {
-		return store.Using(ctx, c, func(redis redis.UniversalClient) error { return onThis(ctx, redis, c, flags, do) })
+	if OnStore(c, flags) {
+		if wrong := config.ReplicasNeedRedis(c); wrong != nil {
+			return wrong
+		}
+		return store.Using(ctx, c, func(redis redis.UniversalClient) error { return onThis(ctx, p, redis, c, flags, do) })
 	}
 	key, err := keyOf(c, flags)
 	if err != nil {
@@ -50,14 +60,14 @@ func With(ctx context.Context, p cli.Program, flags *pflag.FlagSet, do func(*cli
 	}
 	remote, err := client.New(c.API, client.Options{Key: key})
 	if err != nil {
-		return answered(err)
+		return Answered(err)
 	}
 	defer remote.CloseIdleConnections()
-	return needsKey(answered(do(remote)), c.API, key != "")
+	return needsKey(Answered(do(remote)), c.API, key != "")
 }
 
-// onStore reports whether a command works on the store itself. What a flag says comes first.
-func onStore(c config.Config, flags *pflag.FlagSet) bool {
+// OnStore reports whether a command works on the store itself. What a flag says comes first.
+func OnStore(c config.Config, flags *pflag.FlagSet) bool {
 	given := func(name string) bool {
 		f := flags.Lookup(name)
 		return f != nil && f.Changed
@@ -92,9 +102,18 @@ func keyOf(c config.Config, flags *pflag.FlagSet) (client.Key, error) {
 
 // onThis calls do with a client of an API of this process.
 func onThis(
-	ctx context.Context, redis redis.UniversalClient, c config.Config, flags *pflag.FlagSet, do func(*client.Client) error,
+	ctx context.Context, p cli.Program, redis redis.UniversalClient, c config.Config, flags *pflag.FlagSet, do func(*client.Client) error,
 ) (err error) {
-	b, err := backend.Open(redis, store.BackendOptions(c))
+	traces, err := tracing.Start(ctx, tracing.Program{Name: "sendlimit-" + p.Own, Version: cli.Version(), Getenv: p.Getenv}, nil)
+	if err != nil {
+		return err
+	}
+	defer traces.Stop(ctx, flushWithin)
+	options := store.BackendOptions(c)
+	if options.TracerProvider = traces.Provider(); options.TracerProvider != nil {
+		redis.AddHook(messagetracing.Hook())
+	}
+	b, err := backend.Open(redis, options)
 	if err != nil {
 		return fmt.Errorf("opening the store: %w", err)
 	}
@@ -105,6 +124,7 @@ func onThis(
 	if err != nil {
 		return fmt.Errorf("opening the operations: %w", err)
 	}
+	o.Tracer = b.Tracer
 	defer func() { err = errors.Join(err, end()) }()
 	defer b.StartFlushing()()
 	if c.Account != "" {
@@ -124,7 +144,7 @@ func onThis(
 	if err != nil {
 		return fmt.Errorf("opening the operations: %w", err)
 	}
-	return answered(do(here))
+	return Answered(do(here))
 }
 
 // maker returns the name of who makes a change.

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Usage draws how full each rule is around a time:
@@ -14,27 +14,27 @@ import (
 //	10/calendar_day  ######..............  3/10  2026-11-22 00:00:00 to 2026-11-23 00:00:00
 //
 // The name of a category comes before its rules.
-func Usage(w io.Writer, s Style, u sendlimit.Usage) error {
+func Usage(w io.Writer, s Style, u message.Usage) error {
 	names, fills := 0, 0
 	for _, r := range u.Rules {
 		names, fills = max(names, len(name(r))), max(fills, len(fill(r)))
 	}
 	lines := make([]string, 0, len(u.Rules))
 	for _, r := range u.Rules {
-		lines = append(lines, fmt.Sprintf("%s%-*s  %s  %-*s  %s", indent, names, name(r), s.bar(r.Used, r.Rule.Limit),
-			fills, fill(r), s.span(r.From, r.Until)))
+		lines = append(lines, fmt.Sprintf("%s%-*s  %s  %-*s  %s", indent, names, name(r), s.bar(r.Used, r.Limit),
+			fills, fill(r), s.span(r.From.Time, r.Until.Time)))
 	}
 	return writeLines(w, lines)
 }
 
-func name(r sendlimit.RuleUsage) string {
+func name(r message.RuleUsage) string {
 	if r.Category == "" {
-		return r.Rule.String()
+		return r.Rule
 	}
-	return r.Category + " " + r.Rule.String()
+	return r.Category + " " + r.Rule
 }
 
-func fill(r sendlimit.RuleUsage) string { return fmt.Sprintf("%d/%d", r.Used, r.Rule.Limit) }
+func fill(r message.RuleUsage) string { return fmt.Sprintf("%d/%d", r.Used, r.Limit) }
 
 // legend explains the characters of a timeline.
 func (s Style) legend(quiet bool) string {
