@@ -64,6 +64,7 @@ func (s *server) routes() []route {
 		s.showDeadLetterRoute(),
 		s.purgeDeadLetterRoute(),
 		s.retryDeadLetterRoute(),
+		s.retryDeadLettersRoute(),
 		s.purgeDeadLettersRoute(),
 		s.listDeadAlertsRoute(),
 		s.showDeadAlertRoute(),

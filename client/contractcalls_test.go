@@ -90,6 +90,9 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		},
 		"getDeadLetter":   func(ctx ctx, c c) []any { return told(c.DeadLetter(ctx, "alice", "a", true)) },
 		"retryDeadLetter": func(ctx ctx, c c) []any { return told(c.RetryDeadLetter(ctx, "alice", "a")) },
+		"retryDeadLetters": func(ctx ctx, c c) []any {
+			return all(c.RetryDeadLetters(ctx, client.DeadLettersRequest{User: "alice", PageSize: 1}))
+		},
 		"purgeDeadLetter": func(ctx ctx, c c) []any { return told(c.PurgeDeadLetter(ctx, "alice", "a")) },
 
 		"purgeDeadLetters": func(ctx ctx, c c) []any { return told(c.PurgeDeadLetters(ctx, time.Hour, 1)) },
@@ -166,8 +169,10 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		},
 		"removeEventLimits": func(ctx ctx, c c) []any { return told(c.RemoveEventLimits(ctx, "read")) },
 		"getPace":           func(ctx ctx, c c) []any { return told(c.Pace(ctx, "fcm")) },
-		"setPace":           func(ctx ctx, c c) []any { return told(c.SetPace(ctx, "fcm", client.NewPace{Rate: "1/second", Burst: 1})) },
-		"clearPace":         func(ctx ctx, c c) []any { return told(c.ClearPace(ctx, "fcm")) },
+		"setPace": func(ctx ctx, c c) []any {
+			return told(c.SetPace(ctx, "fcm", client.NewPace{Rate: "1/second", Burst: 1}))
+		},
+		"clearPace": func(ctx ctx, c c) []any { return told(c.ClearPace(ctx, "fcm")) },
 		"followEvents": func(ctx ctx, c c) []any {
 			return all(c.Events(ctx, client.EventsRequest{Account: "acme", After: "1-0", PageSize: 1}))
 		},
