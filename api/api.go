@@ -138,7 +138,7 @@ type server struct {
 	// need no key: an address holds those.
 	requests, reads, coming, streams, followers, pageReads *slots
 	// Of kinds of requests that are expensive.
-	refits, rehearsals, scans, campaignRuns, campaignCounts, finds *slots
+	refits, rehearsals, scans, campaignRuns, campaignCounts, finds, auditReads *slots
 
 	feeds   feeds         // of those who follow events
 	schemas huma.Registry // of the OpenAPI document
@@ -172,8 +172,9 @@ func New(o Options) (http.Handler, error) {
 		screen:   keyScreen{accounts: o.Accounts, within: limits.Timeout},
 		refits:   newRefitTurns(), rehearsals: newRehearsalTurns(), scans: newScanTurns(),
 		campaignRuns: newCampaignTurns(), campaignCounts: newCountTurns(), finds: newFindTurns(),
-		feeds:   feeds{callbacks: o.Callbacks},
-		schemas: newSchemas(),
+		auditReads: newTurns(2, "two pages of the audit log are being read, and no more are at a time: try again in a moment", "page of the audit log being read"),
+		feeds:      feeds{callbacks: o.Callbacks},
+		schemas:    newSchemas(),
 	}
 	s.newSlots()
 	answers, err := s.router(o.Version)

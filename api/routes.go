@@ -118,6 +118,7 @@ func (s *server) routes() []route {
 		s.retryDeadEventsRoute(),
 		s.purgeDeadEventsRoute(),
 		s.statsRoute(),
+		s.listAuditRoute(),
 	}
 }
 

@@ -168,7 +168,10 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 			}))
 		},
 		"removeEventLimits": func(ctx ctx, c c) []any { return told(c.RemoveEventLimits(ctx, "read")) },
-		"getPace":           func(ctx ctx, c c) []any { return told(c.Pace(ctx, "fcm")) },
+		"listAuditEntries": func(ctx ctx, c c) []any {
+			return all(c.AuditLog(ctx, client.AuditRequest{Account: "acme", User: "alice", Action: "apply policy", Object: "o", From: day, Until: day, PageSize: 1}))
+		},
+		"getPace": func(ctx ctx, c c) []any { return told(c.Pace(ctx, "fcm")) },
 		"setPace": func(ctx ctx, c c) []any {
 			return told(c.SetPace(ctx, "fcm", client.NewPace{Rate: "1/second", Burst: 1}))
 		},
