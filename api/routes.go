@@ -80,6 +80,8 @@ func (s *server) routes() []route {
 		s.addKeyRoute(),
 		s.rotateKeyRoute(),
 		s.removeKeyRoute(),
+		s.listSessionsRoute(),
+		s.endSessionRoute(),
 		s.listTiersRoute(),
 		s.showTierRoute(),
 		s.setTierRoute(),

@@ -121,6 +121,8 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 			return []any{key, known, err}
 		},
 		"removeAccountKey": func(ctx ctx, c c) []any { return told(c.RemoveAPIKey(ctx, "acme", "k")) },
+		"listSessions":     func(ctx ctx, c c) []any { return told(c.Sessions(ctx)) },
+		"endSession":       func(ctx ctx, c c) []any { return told(c.EndSession(ctx, "3fa91c02b7d86e54")) },
 		"listTiers":        func(ctx ctx, c c) []any { return all(c.Tiers(ctx, client.PageRequest{PageSize: 1})) },
 		"getTier":          func(ctx ctx, c c) []any { return told(c.Tier(ctx, "free")) },
 		"removeTier":       func(ctx ctx, c c) []any { return told(c.RemoveTier(ctx, "free")) },
