@@ -48,7 +48,7 @@ var floors = [][]string{ //nolint:globals // a constant table
 		"sendlimit/rate", "records/settings", "tasks/input", "tasks/internal/job", "tasks/retry",
 	},
 	{
-		"config", "dashboard/session", "examples/order-reminder", "sendlimit",
+		"config", "examples/order-reminder", "sendlimit",
 		"records/activity", "tasks/contact", "tasks/device",
 	},
 	{
@@ -121,7 +121,6 @@ var uses = map[string]string{ //nolint:globals // a constant table
 	"sendlimit/rate":          scripts + " sendlimit/calendar internal/guard",
 	"records/settings":        scripts + " sendlimit/policy",
 	"tasks/retry":             "tasks/message",
-	"dashboard/session":       redis + " records/accounts sendlimit/keyspace sendlimit/store",
 	"examples/order-reminder": "client",
 	"sendlimit":               scripts + " sendlimit/calendar internal/judge sendlimit/policy",
 	"records/activity":        scripts + " sendlimit/calendar",
@@ -142,7 +141,7 @@ var uses = map[string]string{ //nolint:globals // a constant table
 	"tasks/overview": redis + " sendlimit records/accounts records/activity sendlimit/calendar records/forecast" +
 		" sendlimit/keyspace records/messages records/notices sendlimit/rate" +
 		" sendlimit/store tasks/backend tasks/channels tasks/deliver tasks/message tasks/queue",
-	"dashboard": "api dashboard/session sendlimit records/accounts records/activity records/audit" +
+	"dashboard": "api records/session sendlimit records/accounts records/activity records/audit" +
 		" sendlimit/calendar sendlimit/fault records/forecast sendlimit/policy tasks/input tasks/message" +
 		" tasks/overview github.com/klauspost/compress/gzhttp",
 }

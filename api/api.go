@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/records/quota"
 	"github.com/sendlimit/sendlimiter/records/seal"
+	"github.com/sendlimit/sendlimiter/records/session"
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -33,7 +34,7 @@ import (
 )
 
 // Options configure the API. Submitter, Campaigns, DeadLetters, Policies, Refitter, Users, Devices, Accounts,
-// Counters, Events, Paces, UserData, Callbacks, Audit, Cursors, Stats and Now are required. The zero value of the others suits most programs.
+// Counters, Events, Paces, UserData, Callbacks, Audit, Cursors, Sessions, Stats and Now are required. The zero value of the others suits most programs.
 type Options struct {
 	Submitter   *submit.Submitter
 	Campaigns   *campaign.Campaigns // works on all messages of a campaign
@@ -62,6 +63,8 @@ type Options struct {
 	Audit *audit.Log
 	// Cursors seals the cursors of pages.
 	Cursors *seal.Keeper
+	// Sessions are those of the dashboard.
+	Sessions *session.Sessions
 	// Stats returns the state of the queue and the store. An error is answered like an
 	// error of the store.
 	Stats func(context.Context) (message.Stats, error)
@@ -114,6 +117,7 @@ type server struct {
 	callbacks      *callbacks.Registry
 	audit          *audit.Log
 	cursors        *seal.Keeper
+	sessions       *session.Sessions
 	events         *counters.Events
 	paces          *rate.Paces
 	userData       *userdata.Users
@@ -138,7 +142,7 @@ type server struct {
 	// need no key: an address holds those.
 	requests, reads, coming, streams, followers, pageReads *slots
 	// Of kinds of requests that are expensive.
-	refits, rehearsals, scans, campaignRuns, campaignCounts, finds *slots
+	refits, rehearsals, scans, campaignRuns, campaignCounts, finds, auditReads *slots
 
 	feeds   feeds         // of those who follow events
 	schemas huma.Registry // of the OpenAPI document
@@ -165,15 +169,16 @@ func New(o Options) (http.Handler, error) {
 	}
 	s := &server{
 		submitter: o.Submitter, campaigns: o.Campaigns, deadLetters: o.DeadLetters, policies: o.Policies, users: o.Users, devices: o.Devices, checkDevice: o.CheckDevice, refitter: o.Refitter,
-		accounts: o.Accounts, charges: o.Charges, counters: counted, callbacks: o.Callbacks, audit: o.Audit, cursors: o.Cursors, events: o.Events, paces: o.Paces, userData: o.UserData, stats: o.Stats, metrics: o.Metrics, probes: o.Probes,
+		accounts: o.Accounts, charges: o.Charges, counters: counted, callbacks: o.Callbacks, audit: o.Audit, cursors: o.Cursors, sessions: o.Sessions, events: o.Events, paces: o.Paces, userData: o.UserData, stats: o.Stats, metrics: o.Metrics, probes: o.Probes,
 		now: o.Now, logger: o.Logger, tracer: o.Tracer, limits: limits, stopping: o.Stopping, contacts: o.Contacts,
 		requireKeys: o.RequireKeys, trustedProxies: o.TrustedProxies, loginRefused: o.LoginRefused,
 		failures: failures{counters: counted},
 		screen:   keyScreen{accounts: o.Accounts, within: limits.Timeout},
 		refits:   newRefitTurns(), rehearsals: newRehearsalTurns(), scans: newScanTurns(),
 		campaignRuns: newCampaignTurns(), campaignCounts: newCountTurns(), finds: newFindTurns(),
-		feeds:   feeds{callbacks: o.Callbacks},
-		schemas: newSchemas(),
+		auditReads: newTurns(2, "two pages of the audit log are being read, and no more are at a time: try again in a moment", "page of the audit log being read"),
+		feeds:      feeds{callbacks: o.Callbacks},
+		schemas:    newSchemas(),
 	}
 	s.newSlots()
 	answers, err := s.router(o.Version)
@@ -201,6 +206,7 @@ func (o Options) check() error {
 		{"callbacks", o.Callbacks == nil},
 		{"audit", o.Audit == nil},
 		{"cursors", o.Cursors == nil},
+		{"sessions", o.Sessions == nil},
 		{"events", o.Events == nil},
 		{"paces", o.Paces == nil},
 		{"user_data", o.UserData == nil},

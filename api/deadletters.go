@@ -39,35 +39,45 @@ func (s *server) listDeadLettersRoute() route {
 }
 
 func (s *server) listDeadLetters(r *http.Request, q web.Query) (web.Answer, error) {
-	user, given := q["user"]
-	if given && !keyspace.ValidUser(user) { // an empty one would be everybody
-		return web.Answer{}, &fault.InvalidError{Field: "user", Value: user, Want: "1 to 256 bytes of UTF-8 without control characters"}
-	}
-	limit, err := q.Count("limit", usualPage, messages.MaxDeadLetters)
+	request, err := letterPage(q, usualPage)
 	if err != nil {
 		return web.Answer{}, err
-	}
-	after, err := q.Cursor(true)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	request := deadletters.ListRequest{User: user, Limit: limit}
-	if after != (web.Cursor{}) {
-		request.After = message.Status{ID: after.ID, User: after.User, EndedAt: message.Time{Time: after.Time()}}
 	}
 	letters, err := s.deadLetters.List(r.Context(), request)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	page := message.DeadLetters{DeadLetters: letters}
+	page := message.DeadLetters{DeadLetters: letters, NextCursor: s.afterLetters(r.Context(), letters, request.Limit)}
 	for i, letter := range letters {
 		letters[i] = s.shown(r.Context(), letter)
 	}
-	if len(letters) == limit {
-		last := letters[limit-1]
-		page.NextCursor = s.sealed(r.Context(), web.Cursor{Milliseconds: last.EndedAt.UnixMilli(), ID: last.ID, User: last.User}.String())
-	}
 	return web.Done(page), nil
+}
+
+// letterPage returns which dead letters a request is for.
+func letterPage(q web.Query, usual int) (request deadletters.ListRequest, err error) {
+	user, given := q["user"]
+	if given && !keyspace.ValidUser(user) { // an empty one would be everybody
+		return request, &fault.InvalidError{Field: "user", Value: user, Want: "1 to 256 bytes of UTF-8 without control characters"}
+	}
+	request.User = user
+	if request.Limit, err = q.Count("limit", usual, messages.MaxDeadLetters); err != nil {
+		return request, err
+	}
+	after, err := q.Cursor(true)
+	if after != (web.Cursor{}) {
+		request.After = message.Status{ID: after.ID, User: after.User, EndedAt: message.Time{Time: after.Time()}}
+	}
+	return request, err
+}
+
+// afterLetters returns the cursor of the page after these, "" if there is none.
+func (s *server) afterLetters(ctx context.Context, letters []message.Status, limit int) string {
+	if len(letters) < limit {
+		return ""
+	}
+	last := letters[limit-1]
+	return s.sealed(ctx, web.Cursor{Milliseconds: last.EndedAt.UnixMilli(), ID: last.ID, User: last.User}.String())
 }
 
 func (s *server) showDeadLetterRoute() route {
@@ -143,6 +153,64 @@ func (s *server) retryDeadLetterRoute() route {
 
 func (s *server) retryDeadLetter(r *http.Request, _ web.Query) (web.Answer, error) {
 	return doneUnlessRefused(s.deadLetters.Retry(r.Context(), r.PathValue("user"), r.PathValue("id")))
+}
+
+// usualRetries is how many dead letters one request sends again.
+const usualRetries = 100
+
+func (s *server) retryDeadLettersRoute() route {
+	return route{
+		Operation: huma.Operation{
+			OperationID: "retryDeadLetters", Method: http.MethodPost, Path: "/v1/dead-letters/retry", Tags: []string{"dead letters"},
+			Summary: "Send dead letters again, the oldest first",
+			Description: "Each is scheduled at the next free time of its user, as by retryDeadLetter. One that is refused stays a dead letter, and its outcome " +
+				"says why. While the answer has `next_cursor`, send the request again with it, and with its `ended_before`: so none that fails again meanwhile is retried twice.",
+			Parameters: []*huma.Param{
+				{
+					Name: "user", In: "query", Description: "Only those to this user.",
+					Schema: parameterSchema("user"),
+				},
+				timeParameter("ended_before", "Only those that ended before. By default now, by the store's clock."),
+				countParameter("limit", "Dead letters a request.", usualRetries, messages.MaxDeadLetters), cursorParameter(),
+			},
+			Responses: responses[message.DeadRetry](s, "What became of each."),
+		},
+		scope: accounts.ScopeAdmin, do: s.retryDeadLetters,
+	}
+}
+
+func (s *server) retryDeadLetters(r *http.Request, q web.Query) (web.Answer, error) {
+	ctx := r.Context()
+	request, err := letterPage(q, usualRetries)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	now, err := s.deadLetters.Now(ctx)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	if request.Before, err = q.Time("ended_before", now); err != nil {
+		return web.Answer{}, err
+	}
+	if request.Before.IsZero() {
+		request.Before = now
+	}
+	letters, err := s.deadLetters.List(ctx, request)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	done := message.DeadRetry{Outcomes: make([]message.Outcome, 0, len(letters)), EndedBefore: message.Time{Time: request.Before}}
+	for _, letter := range letters {
+		o, err := s.deadLetters.Retry(ctx, letter.User, letter.ID)
+		if err != nil {
+			return web.Answer{}, err
+		}
+		if o.Code != fault.CodeNotFound { // else somebody else was quicker
+			done.Outcomes = append(done.Outcomes, o)
+		}
+	}
+	done.NextCursor = s.afterLetters(ctx, letters, request.Limit)
+	return web.Done(done), nil
 }
 
 func (s *server) purgeDeadLettersRoute() route {

@@ -10,8 +10,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
-	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
@@ -75,12 +75,12 @@ func (s *server) setPace(r *http.Request, q web.Query) (web.Answer, error) {
 }
 
 func paceChannelParameter() *huma.Param {
-	channels := make([]any, 0, len(notifier.Channels()))
-	for _, name := range notifier.Channels() {
+	channels := make([]any, 0, len(deliver.PacedChannels()))
+	for _, name := range deliver.PacedChannels() {
 		channels = append(channels, name)
 	}
 	return &huma.Param{
-		Name: "channel", In: "query", Example: notifier.ChannelFCM,
+		Name: "channel", In: "query", Example: devices.FCM,
 		Description: "The channel whose pace it is. By default the pace is that of all messages together.",
 		Schema:      &huma.Schema{Type: huma.TypeString, Enum: channels},
 	}
@@ -92,8 +92,8 @@ func (s *server) pacesOf(q web.Query) (*rate.Paces, error) {
 	switch {
 	case !given:
 		return s.paces, nil
-	case !slices.Contains(notifier.Channels(), channel):
-		return nil, &fault.InvalidError{Field: "channel", Value: channel, Want: strings.Join(notifier.Channels(), ", ")}
+	case !slices.Contains(deliver.PacedChannels(), channel):
+		return nil, &fault.InvalidError{Field: "channel", Value: channel, Want: strings.Join(deliver.PacedChannels(), ", ")}
 	}
 	return s.paces.Of(deliver.ChannelPace(channel))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/records/quota"
 	"github.com/sendlimit/sendlimiter/records/seal"
+	"github.com/sendlimit/sendlimiter/records/session"
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
@@ -33,7 +34,7 @@ type PartOptions struct {
 // PartsOf returns options with the parts on a backend: all that are required but Now. Call end
 // once no request is answered. The error is a *fault.InvalidError.
 func PartsOf(b *backend.Backend, c PartOptions) (o Options, end func() error, err error) {
-	var failed [13]error
+	var failed [14]error
 	prefix := b.Timeline.Prefix
 	o.Policies, failed[0] = settings.NewPolicies(b.Client, prefix)
 	o.Users, failed[1] = settings.NewUsers(b.Client, prefix)
@@ -47,6 +48,7 @@ func PartsOf(b *backend.Backend, c PartOptions) (o Options, end func() error, er
 	o.Campaigns, failed[9] = campaign.New(b)
 	o.Audit, failed[10] = audit.New(b.Client, audit.Options{Prefix: prefix})
 	o.Cursors, failed[11] = seal.NewKeeper(b.Client, prefix)
+	o.Sessions, failed[13] = session.New(b.Client, prefix, o.Accounts)
 	var stats *overview.Stats
 	stats, failed[12] = overview.NewStats(b.Client, prefix)
 	if err := errors.Join(failed[:]...); err != nil {

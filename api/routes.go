@@ -64,6 +64,7 @@ func (s *server) routes() []route {
 		s.showDeadLetterRoute(),
 		s.purgeDeadLetterRoute(),
 		s.retryDeadLetterRoute(),
+		s.retryDeadLettersRoute(),
 		s.purgeDeadLettersRoute(),
 		s.listDeadAlertsRoute(),
 		s.showDeadAlertRoute(),
@@ -79,6 +80,8 @@ func (s *server) routes() []route {
 		s.addKeyRoute(),
 		s.rotateKeyRoute(),
 		s.removeKeyRoute(),
+		s.listSessionsRoute(),
+		s.endSessionRoute(),
 		s.listTiersRoute(),
 		s.showTierRoute(),
 		s.setTierRoute(),
@@ -117,6 +120,7 @@ func (s *server) routes() []route {
 		s.retryDeadEventsRoute(),
 		s.purgeDeadEventsRoute(),
 		s.statsRoute(),
+		s.listAuditRoute(),
 	}
 }
 

@@ -62,7 +62,7 @@ func (s *server) putSettingsRoute() route {
 		if err != nil {
 			return web.Answer{}, err
 		}
-		return s.setSettings(r, true, func(message.SettingsDraft) (message.SettingsDraft, error) { return draft, nil })
+		return s.setSettings(r, checkAll, func(message.SettingsDraft) (message.SettingsDraft, error) { return draft, nil })
 	}
 	return rt
 }
@@ -82,13 +82,18 @@ func (s *server) changeSettingsRoute() route {
 		if err != nil {
 			return web.Answer{}, err
 		}
-		// Old settings may refer to rules that are gone. That must not prevent a change of
-		// the others.
 		_, policy := given["policy"]
 		_, limits := given["limits"]
 		_, categories := given["categories"]
 		_, quiet := given["quiet_hours"]
-		return s.setSettings(r, policy || limits || categories || quiet, func(before message.SettingsDraft) (message.SettingsDraft, error) { return merged(before, given) })
+		check := checkNone
+		switch {
+		case policy:
+			check = checkAll
+		case limits || categories || quiet:
+			check = checkNew
+		}
+		return s.setSettings(r, check, func(before message.SettingsDraft) (message.SettingsDraft, error) { return merged(before, given) })
 	}
 	return rt
 }
@@ -102,7 +107,7 @@ func (s *server) clearSettingsRoute() route {
 			return web.Answer{}, err
 		}
 		if len(condition) > 0 {
-			return s.setSettings(r, false, func(message.SettingsDraft) (message.SettingsDraft, error) { return message.SettingsDraft{}, nil })
+			return s.setSettings(r, checkNone, func(message.SettingsDraft) (message.SettingsDraft, error) { return message.SettingsDraft{}, nil })
 		}
 		// This also removes settings that only a newer program can read.
 		if err := s.users.Clear(r.Context(), r.PathValue("user")); err != nil {
@@ -117,9 +122,17 @@ func (s *server) clearSettingsRoute() route {
 	return rt
 }
 
+// settingsCheck says which settings must fit the stored policies.
+type settingsCheck int
+
+const (
+	checkNone settingsCheck = iota
+	checkNew                // what is new: the rest may refer to rules that are gone, which prevents no change of others
+	checkAll
+)
+
 // setSettings changes a user's settings if they have the version that the request expects.
-// checked says whether policy and limits must fit the stored policies.
-func (s *server) setSettings(r *http.Request, checked bool, change func(message.SettingsDraft) (message.SettingsDraft, error)) (web.Answer, error) {
+func (s *server) setSettings(r *http.Request, check settingsCheck, change func(message.SettingsDraft) (message.SettingsDraft, error)) (web.Answer, error) {
 	condition, err := web.PreconditionOf(r.Header)
 	if err != nil {
 		return web.Answer{}, err
@@ -144,10 +157,13 @@ func (s *server) setSettings(r *http.Request, checked bool, change func(message.
 		if settings.Contact != before.Contact {
 			wrong.Add(s.contacts.Check("contact", settings.Contact))
 		}
-		if checked {
+		switch check {
+		case checkAll:
 			err = message.CheckUserSettings(settings, policies)
-			wrong.Add(err)
+		case checkNew:
+			err = message.CheckUserSettings(newIn(settings, before), policies)
 		}
+		wrong.Add(err)
 		if len(wrong) > 0 {
 			return settings, wrong.Err()
 		}
@@ -157,6 +173,22 @@ func (s *server) setSettings(r *http.Request, checked bool, change func(message.
 		return web.Answer{}, err
 	}
 	return settingsAnswer(r, settings, policies), nil
+}
+
+// newIn returns settings without the limits that were there before.
+func newIn(settings, before policy.UserSettings) policy.UserSettings {
+	fresh := func(now, old []policy.Rule) []policy.Rule {
+		return slices.DeleteFunc(slices.Clone(now), func(r policy.Rule) bool { return slices.Contains(old, r) })
+	}
+	found := settings
+	found.Limits = fresh(settings.Limits, before.Limits)
+	found.Categories = make(map[string][]policy.Rule)
+	for name, limits := range settings.Categories {
+		if some := fresh(limits, before.Categories[name]); len(some) > 0 {
+			found.Categories[name] = some
+		}
+	}
+	return found
 }
 
 // versionOf returns the version of settings; that of none if nothing is set.

@@ -40,7 +40,7 @@ func (s *server) exportUserRoute() route {
 		Operation: huma.Operation{
 			OperationID: "exportUser", Method: http.MethodGet, Path: userPath + "/export", Tags: []string{"users"},
 			Summary: "Export everything that is stored about a user",
-			Description: "Each entry of what `worker user export` prints is a line: of the timeline, the messages (also those that ended), the settings, " +
+			Description: "Each entry is a line: of the timeline, the messages (also those that ended), the settings, " +
 				"alerts, dead letters, the watch list, the queue, and what dry runs have left. The summary `exported` is the last line. The request " +
 				"ends with the connection. " + aboutScans + "\n\n" + operatorsContent + " Each export is logged, too.",
 			Parameters: []*huma.Param{userParameter()},

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/dashboard"
-	"github.com/sendlimit/sendlimiter/dashboard/session"
+	"github.com/sendlimit/sendlimiter/records/session"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/audit"
 	"github.com/sendlimit/sendlimiter/tasks/backend"

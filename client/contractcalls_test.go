@@ -90,6 +90,9 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		},
 		"getDeadLetter":   func(ctx ctx, c c) []any { return told(c.DeadLetter(ctx, "alice", "a", true)) },
 		"retryDeadLetter": func(ctx ctx, c c) []any { return told(c.RetryDeadLetter(ctx, "alice", "a")) },
+		"retryDeadLetters": func(ctx ctx, c c) []any {
+			return all(c.RetryDeadLetters(ctx, client.DeadLettersRequest{User: "alice", PageSize: 1}))
+		},
 		"purgeDeadLetter": func(ctx ctx, c c) []any { return told(c.PurgeDeadLetter(ctx, "alice", "a")) },
 
 		"purgeDeadLetters": func(ctx ctx, c c) []any { return told(c.PurgeDeadLetters(ctx, time.Hour, 1)) },
@@ -118,6 +121,8 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 			return []any{key, known, err}
 		},
 		"removeAccountKey": func(ctx ctx, c c) []any { return told(c.RemoveAPIKey(ctx, "acme", "k")) },
+		"listSessions":     func(ctx ctx, c c) []any { return told(c.Sessions(ctx)) },
+		"endSession":       func(ctx ctx, c c) []any { return told(c.EndSession(ctx, "3fa91c02b7d86e54")) },
 		"listTiers":        func(ctx ctx, c c) []any { return all(c.Tiers(ctx, client.PageRequest{PageSize: 1})) },
 		"getTier":          func(ctx ctx, c c) []any { return told(c.Tier(ctx, "free")) },
 		"removeTier":       func(ctx ctx, c c) []any { return told(c.RemoveTier(ctx, "free")) },
@@ -165,7 +170,10 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 			}))
 		},
 		"removeEventLimits": func(ctx ctx, c c) []any { return told(c.RemoveEventLimits(ctx, "read")) },
-		"getPace":           func(ctx ctx, c c) []any { return told(c.Pace(ctx, "fcm")) },
+		"listAuditEntries": func(ctx ctx, c c) []any {
+			return all(c.AuditLog(ctx, client.AuditRequest{Account: "acme", User: "alice", Action: "apply policy", Object: "o", From: day, Until: day, PageSize: 1}))
+		},
+		"getPace": func(ctx ctx, c c) []any { return told(c.Pace(ctx, "fcm")) },
 		"setPace": func(ctx ctx, c c) []any {
 			return told(c.SetPace(ctx, "fcm", client.NewPace{Rate: "1/second", Burst: 1}))
 		},

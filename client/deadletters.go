@@ -66,6 +66,23 @@ func (c *Client) RetryDeadLetter(ctx context.Context, user, id string) (Outcome,
 	return c.callDeadLetter(ctx, call{doing: "retrying a dead letter", method: http.MethodPost}, message.Retried, user, id, "retry")
 }
 
+// RetryDeadLetters sends dead letters again, as RetryDeadLetter does, all that are dead letters
+// when it begins; user "" means those of all users. It yields what became of each, with the code of
+// a refusal. If an answer got lost, what that try did is not told. An error is the last thing that
+// it yields.
+func (c *Client) RetryDeadLetters(ctx context.Context, r DeadLettersRequest) iter.Seq2[Outcome, error] {
+	what := call{
+		doing: "retrying dead letters", method: http.MethodPost, path: deadLettersPath + "/retry",
+		query: values("user", r.User, "limit", count(r.PageSize)),
+	}
+	return pages(ctx, what, func(ctx context.Context, what call) ([]Outcome, string, error) {
+		var done message.DeadRetry
+		err := c.do(ctx, what, &done)
+		what.query.Set("ended_before", spell(done.EndedBefore.Time))
+		return done.Outcomes, done.NextCursor, err
+	})
+}
+
 // PurgeDeadLetter deletes a dead letter: its content, its record and its id. ErrNotFound
 // may mean that an earlier try, whose answer got lost, did that.
 func (c *Client) PurgeDeadLetter(ctx context.Context, user, id string) (Outcome, error) {

@@ -21,14 +21,11 @@ type (
 	ExemptCategory = message.ExemptCategory
 )
 
-// UserSettings has what is set for a user, and the rules that apply to the user.
+// UserSettings has what is set for a user, and the rules that apply to the user. Effective is nil
+// if the policy no longer exists: then nothing is accepted for the user.
 type UserSettings struct {
-	Settings
+	message.UserSettings
 
-	User string `json:"user"`
-	// Effective is nil if the policy no longer exists: then nothing is accepted for
-	// the user.
-	Effective *EffectiveRules `json:"effective"`
 	// Version changes with each change, see IfVersion; "0" if nothing is set.
 	Version string `json:"-"`
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/dashboard/session"
+	"github.com/sendlimit/sendlimiter/records/session"
 )
 
 // loginPage asks for an API key.

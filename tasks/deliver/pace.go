@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
@@ -25,6 +26,9 @@ const PaceTarget = "push"
 
 // ChannelPace names the pace of the calls to the provider of a channel, for rate.Paces.
 func ChannelPace(channel string) string { return PaceTarget + "-" + channel }
+
+// PacedChannels returns the names of the channels that have a ChannelPace.
+func PacedChannels() []string { return notifier.Channels() }
 
 const (
 	// lookAtPace is how often a worker looks for a changed pace, or a pause that

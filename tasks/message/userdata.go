@@ -18,7 +18,7 @@ type UserProgress struct {
 // UserEntry is an entry of an exported user.
 type UserEntry struct {
 	Outcome string `json:"outcome" doc:"entry"`
-	List    string `json:"list" doc:"Which list the entry belongs to: what worker user export prints has a member of this name."`
+	List    string `json:"list" doc:"Which list the entry belongs to."`
 	// DryRun is "" for what is real.
 	DryRun string         `json:"dry_run,omitempty" doc:"The token of the dry run whose copy this is, which did not live to remove it; absent for what is real."`
 	Entry  map[string]any `json:"entry" doc:"The entry, as in that list."`

@@ -8,9 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 	"github.com/sendlimit/sendlimiter/tasks/input"
@@ -139,10 +142,7 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", f.file, err)
 	}
-	return p.withSession(ctx, cmd, func(s *session) error {
-		if err := p.inspect(ctx, s); err != nil {
-			return err
-		}
+	judge := func(submit, rehearse func(*messagefile.Source, *collector) error) error {
 		results, err := p.openResults(f.results, file)
 		if err != nil {
 			return err
@@ -151,12 +151,35 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 		c := &collector{summary: messagefile.Summary{Sent: f.sent}, results: results}
 		if f.dryRun {
 			c.progress, c.summary.Plan = p.startProgress(file, "reading"), &messagefile.Plan{Zone: zone}
-			err = p.rehearse(ctx, s, source, c, f, rules)
+			err = rehearse(source, c)
 		} else {
 			c.progress = p.startProgress(file, "")
-			err = p.submitAll(ctx, s, source, c, f)
+			err = submit(source, c)
 		}
 		return errors.Join(err, source.Close())
+	}
+	settings, err := p.Load(cmd.Flags(), config.ReplicasNeedRedis, store.ValidURL)
+	if err != nil {
+		return err
+	}
+	if !operations.OnStore(settings, cmd.Flags()) {
+		return p.with(cmd, func(ctx context.Context, api *client.Client) error {
+			return judge(
+				func(source *messagefile.Source, c *collector) error { return p.submitOverAPI(ctx, api, source, c, f) },
+				func(source *messagefile.Source, c *collector) error {
+					return p.rehearseOverAPI(ctx, api, source, c, f, rules)
+				},
+			)
+		})
+	}
+	return p.withSession(ctx, settings, func(s *session) error {
+		if err := p.inspect(ctx, s); err != nil {
+			return err
+		}
+		return judge(
+			func(source *messagefile.Source, c *collector) error { return p.submitAll(ctx, s, source, c, f) },
+			func(source *messagefile.Source, c *collector) error { return p.rehearse(ctx, s, source, c, f, rules) },
+		)
 	})
 }
 
@@ -259,5 +282,5 @@ func (p *program) submitAll(ctx context.Context, s *session, source *messagefile
 	defer end()
 	stopped := bulk.Run(traced, c.progress.reading(source.Next), f.asking(judge), c, options)
 	c.summary.Finish(p.now().Sub(started))
-	return p.sumUp(ctx, s, c, f, stopped, c.close())
+	return p.sumUp(s.diagnosing(ctx), c, f, stopped, c.close())
 }

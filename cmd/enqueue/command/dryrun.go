@@ -67,7 +67,7 @@ func (p *program) rehearse(
 		bulk.GroupOptions{Folder: p.temp, Phase: c.progress.phase})
 	c.summary.Finish(p.now().Sub(started))
 	err = errors.Join(c.close(), end())
-	return p.sumUp(ctx, s, c, f, stopped, err)
+	return p.sumUp(s.diagnosing(ctx), c, f, stopped, err)
 }
 
 // besideBaseline judges messages in a rehearsal, and counts what another one would answer,

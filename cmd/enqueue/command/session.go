@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/spf13/cobra"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/cmd/internal/tracing"
 	"github.com/sendlimit/sendlimiter/config"
@@ -31,8 +29,8 @@ type session struct {
 }
 
 // withSession runs do on the store that the settings name.
-func (p *program) withSession(ctx context.Context, cmd *cobra.Command, do func(*session) error) error {
-	s, err := p.open(ctx, cmd)
+func (p *program) withSession(ctx context.Context, c config.Config, do func(*session) error) error {
+	s, err := p.open(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -42,18 +40,7 @@ func (p *program) withSession(ctx context.Context, cmd *cobra.Command, do func(*
 	return errors.Join(err, s.close())
 }
 
-func (p *program) open(ctx context.Context, cmd *cobra.Command) (*session, error) {
-	file, err := cmd.Flags().GetString(config.FileFlag)
-	if err != nil {
-		return nil, fmt.Errorf("reading the flag of the settings file: %w", err)
-	}
-	c, err := config.Load(cmd.Flags(), p.Environ, file, config.ReplicasNeedRedis, store.ValidURL)
-	if err != nil {
-		return nil, err
-	}
-	if !operations.OnStore(c, cmd.Flags()) {
-		return nil, fault.Wrong("api", "%s works on the store, and not with the API at %s: leave api out, and name the store in redis_url", cmd.CommandPath(), c.API)
-	}
+func (p *program) open(ctx context.Context, c config.Config) (*session, error) {
 	client, err := store.Open(c.StoreURL(), store.Options{TLS: c.RedisTLS})
 	if err != nil {
 		return nil, err
@@ -123,6 +110,11 @@ func (s *session) diagnose(ctx context.Context, err error) error {
 		return problem
 	}
 	return err
+}
+
+// diagnosing returns diagnose, for errors that come later.
+func (s *session) diagnosing(ctx context.Context) func(error) error {
+	return func(err error) error { return s.diagnose(ctx, err) }
 }
 
 // timedOut reports whether a server did not answer in time.

@@ -20,8 +20,8 @@ import (
 
 // sumUp prints the summary of a file. If the run was stopped, it prints why and from which
 // line to go on. It returns the error to end with: for stopped, else failed, else a status
-// for lines that were not judged or are invalid.
-func (p *program) sumUp(ctx context.Context, s *session, c *collector, f bulkFlags, stopped, failed error) error {
+// for lines that were not judged or are invalid. diagnose says more of an error, if there is more.
+func (p *program) sumUp(diagnose func(error) error, c *collector, f bulkFlags, stopped, failed error) error {
 	halt, _ := errors.AsType[*bulk.StoppedError](stopped)
 	if halt != nil {
 		c.summary.Errors += halt.Failed
@@ -32,14 +32,14 @@ func (p *program) sumUp(ctx context.Context, s *session, c *collector, f bulkFla
 		out = p.Stderr // standard output has the outcomes
 	}
 	if unfinished, ok := errors.AsType[*bulk.UnfinishedError](stopped); ok {
-		return errors.Join(p.unfinished(ctx, s, out, unfinished), failed)
+		return errors.Join(p.unfinished(diagnose, out, unfinished), failed)
 	}
 	if err := p.printSummary(out, &c.summary); err != nil {
 		return err
 	}
 	switch {
 	case halt != nil:
-		return errors.Join(p.halted(ctx, s, out, halt, f), failed)
+		return errors.Join(p.halted(diagnose, out, halt, f), failed)
 	case failed != nil:
 		return failed
 	case c.summary.Errors > 0:
@@ -81,7 +81,7 @@ func (p *program) printSummary(w io.Writer, summary *messagefile.Summary) error 
 }
 
 // halted prints why a run stopped, and from which line to go on.
-func (p *program) halted(ctx context.Context, s *session, w io.Writer, halt *bulk.StoppedError, f bulkFlags) error {
+func (p *program) halted(diagnose func(error) error, w io.Writer, halt *bulk.StoppedError, f bulkFlags) error {
 	done := message.Accepted
 	if f.sent {
 		done = message.Recorded
@@ -90,11 +90,11 @@ func (p *program) halted(ctx context.Context, s *session, w io.Writer, halt *bul
 	if f.dryRun {
 		next = "the lines before it were judged, and nothing was changed"
 	}
-	return p.stopped(w, s.diagnose(ctx, halt.Err), message.Outcome{Line: halt.Line}, fmt.Sprintf("stopped at line %d", halt.Line), next)
+	return p.stopped(w, diagnose(halt.Err), message.Outcome{Line: halt.Line}, fmt.Sprintf("stopped at line %d", halt.Line), next)
 }
 
 // unfinished prints that a dry run has no result.
-func (p *program) unfinished(ctx context.Context, s *session, w io.Writer, u *bulk.UnfinishedError) error {
+func (p *program) unfinished(diagnose func(error) error, w io.Writer, u *bulk.UnfinishedError) error {
 	where := fmt.Sprintf("the dry run was stopped after %s of %s", cli.Thousands(u.Judged), messagefile.Lines(u.Lines))
 	if u.Judged == 0 {
 		where = "the dry run was stopped after reading " + messagefile.Lines(u.Lines)
@@ -103,7 +103,7 @@ func (p *program) unfinished(ctx context.Context, s *session, w io.Writer, u *bu
 	if _, local := errors.AsType[*fs.PathError](u.Err); local {
 		next = "nothing was changed; lines are set aside in the folder that TMPDIR names"
 	}
-	return p.stopped(w, s.diagnose(ctx, u.Err), message.Outcome{}, where, next)
+	return p.stopped(w, diagnose(u.Err), message.Outcome{}, where, next)
 }
 
 // stopped prints why a run was stopped and what to do next, with --json as an error

@@ -79,7 +79,7 @@ func (n Names) Of(own string) string {
 // Texts in this repository are written with its own names. calls matches a program with a
 // command of its own, and alone a line of an example that is only the program.
 var (
-	calls = regexp.MustCompile("(^|[\\s\"'(|`])(worker|enqueue) (run|check|email-preview|stats|policy|channel|pace|event-limit|user|" +
+	calls = regexp.MustCompile("(^|[\\s\"'(|`])(worker|enqueue) (run|check|email-preview|stats|audit|policy|channel|pace|event-limit|user|" +
 		"dead-letters|account|tier|health|without|push|bulk|cancel|move|edit|status|find|list|usage|next-free|campaign|device|events|change|" +
 		"man|completion|--[a-z])")
 	alone = regexp.MustCompile(`(?m)^  (worker|enqueue)$`)

@@ -17,10 +17,16 @@ type Group struct {
 	JSON bool
 }
 
-// NewGroup returns a group with the flags of its commands.
+// NewGroup returns a group with the flags of its commands, of which some change something.
 func NewGroup(p cli.Program, command *cobra.Command) *Group {
+	command.PersistentFlags().String(byFlag, "", "`name` of who makes a change on the store, for the audit log and the versions of a policy (default the user of the operating system)")
+	return NewView(p, command)
+}
+
+// NewView is NewGroup for commands that only look.
+func NewView(p cli.Program, command *cobra.Command) *Group {
 	g := &Group{Program: p}
-	command.PersistentFlags().AddFlagSet(Flags())
+	command.PersistentFlags().AddFlagSet(cli.StoreFlags())
 	command.PersistentFlags().BoolVar(&g.JSON, "json", false, "answer as the API does, one object a line")
 	return g
 }

@@ -33,13 +33,6 @@ const flushWithin = 2 * time.Second
 // byFlag names who makes a change.
 const byFlag = "by"
 
-// Flags returns the flags of a command that calls operations.
-func Flags() *pflag.FlagSet {
-	flags := cli.StoreFlags()
-	flags.String(byFlag, "", "`name` of who makes a change on the store, for the audit log and the versions of a policy (default the user of the operating system)")
-	return flags
-}
-
 // With reads the settings, and calls do with a client of the operations where those say they are:
 // at an API, or on a store that can be used and has a layout that this program knows. An error of
 // the client comes back as one that cli reports as the API's answer.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/account"
+	"github.com/sendlimit/sendlimiter/cmd/worker/internal/auditlog"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/channel"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/check"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/deadletters"
@@ -49,7 +50,7 @@ func newCommand(p cli.Program) *cobra.Command {
 	serve.Setup(p, root)
 	root.AddCommand(serve.Command(p), check.Command(p), check.PreviewCommand(p), status.StatsCommand(p), status.HealthCommand(p))
 	root.AddCommand(policy.Command(p), channel.Command(p), pace.Command(p), eventlimit.Command(p))
-	root.AddCommand(user.Command(p), deadletters.Command(p))
+	root.AddCommand(user.Command(p), deadletters.Command(p), auditlog.Command(p))
 	root.AddCommand(account.Command(p), account.TierCommand(p))
 	return root
 }

@@ -22,7 +22,7 @@ func TestCommandsRefuseInternalContacts(t *testing.T) {
 		{"account", "set", "acme", "--contact", internal},
 		{"user", "set", "alice", "--contact", internal},
 		{"policy", "apply", file},
-		{"event", "set", "submit", "--per-day", "5", "--alert-at", "80", "--alert-to", internal},
+		{"event-limit", "set", "submit", "--per-day", "5", "--alert-at", "80", "--alert-to", internal},
 	}
 	for _, args := range commands {
 		said := fails(t, cli.StatusInvalid, "allow_internal_webhooks", environ, "", args...)

@@ -52,9 +52,9 @@ func TestDeadLettersThatAreAlerts(t *testing.T) {
 	require.Equal(t, cli.StatusDone, status)
 	require.Equal(t, "retried: alert "+id+" is delivered again\n", stdout)
 	for _, command := range []string{"show", "retry", "purge"} {
-		status, stdout, _ = g.runs(command + " --alert " + id)
+		status, _, stderr := g.runs(command + " --alert " + id)
 		require.Equal(t, cli.StatusNotFound, status, command)
-		require.Equal(t, "refused: alert "+id+" is no dead letter: list shows those there are\n", stdout)
+		require.Equal(t, "error: alert "+id+" is no dead letter: list shows those there are\n", stderr)
 	}
 
 	other := g.failedAlert("bob")
@@ -66,7 +66,7 @@ func TestDeadLettersThatAreAlerts(t *testing.T) {
 	g.server.SetTime(g.now.Add(time.Second))
 	status, stdout, _ = g.runs("purge --alerts --all --yes --json")
 	require.Equal(t, cli.StatusDone, status)
-	require.JSONEq(t, `{"outcome":"purged","alerts":2}`, stdout)
+	require.JSONEq(t, `{"purged":2,"more":false}`, stdout)
 }
 
 // A retry of all sends messages, or alerts, and never both.

@@ -63,7 +63,7 @@ func TestUserSettings(t *testing.T) {
 	require.Contains(t, run("show", "alice", "--json"), `"exempt":[{"category":"codes","counts":false},{"category":"otp","counts":true}],"quiet_hours":[]`)
 	require.Contains(t, run("set", "alice", "--policy", "", "--time-zone", ""), "set for alice: 2/minute\npolicy default, ")
 	require.Contains(t, run("set", "alice", "--contact", "https://example.org/hook"), "quota alerts to https://example.org/hook\n")
-	require.Contains(t, run("export", "alice"), `"contact": "https://example.org/hook"`)
+	require.Contains(t, run("export", "alice"), `"contact":"https://example.org/hook"`)
 
 	require.Equal(t, usual, run("clear", "alice"))
 	require.Equal(t, usual, run("clear", "alice"), "twice is harmless")

@@ -1,28 +1,22 @@
 package deadletters
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/cmd/internal/store"
-	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/tasks/backend"
-	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // commands is what the subcommands of dead-letters share.
 type commands struct {
-	cli.Program
-	*deadletters.DeadLetters
+	*operations.Group
 
-	json    bool
 	tz      string
 	zone    *time.Location // of tz
 	palette cli.Palette
@@ -30,7 +24,6 @@ type commands struct {
 
 // Command returns the group "worker dead-letters".
 func Command(p cli.Program) *cobra.Command {
-	d := &commands{Program: p}
 	group := &cobra.Command{
 		Use:   "dead-letters",
 		Short: "Show messages that were given up, retry them, or purge them.",
@@ -41,40 +34,21 @@ func Command(p cli.Program) *cobra.Command {
 			"  worker dead-letters retry --user alice order-17\n" +
 			"  worker dead-letters purge --older-than 7d",
 	}
-	flags := group.PersistentFlags()
-	flags.AddFlagSet(cli.StoreFlags())
-	flags.BoolVar(&d.json, "json", false, "answer in JSON, one object a line")
-	flags.StringVar(&d.tz, "tz", "", "IANA time `zone` of the times shown (default UTC)")
+	d := &commands{Group: operations.NewGroup(p, group)}
+	group.PersistentFlags().StringVar(&d.tz, "tz", "", "IANA time `zone` of the times shown (default UTC)")
 	group.AddCommand(d.listCommand(), d.showCommand(), d.retryCommand(), d.purgeCommand())
 	return group
 }
 
-// withLetters opens the dead letters of the store that the settings name, and calls
-// do.
-func (d *commands) withLetters(cmd *cobra.Command, do func(context.Context) error) error {
-	return d.Report(d.json, d.open(cmd, do))
-}
-
-func (d *commands) open(cmd *cobra.Command, do func(context.Context) error) (err error) {
-	if d.zone, err = cli.ParseZone(d.tz); err != nil {
-		return err
+// run is Run, in the time zone of the flag.
+func (d *commands) run(do func(cmd *cobra.Command, args []string, c *client.Client) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) (err error) {
+		if d.zone, err = cli.ParseZone(d.tz); err != nil {
+			return d.Report(d.JSON, err)
+		}
+		d.palette = d.Palette()
+		return d.Run(do)(cmd, args)
 	}
-	d.palette = d.Palette()
-	return store.With(cmd.Context(), d.Program, cmd.Flags(), func(client redis.UniversalClient, c config.Config) error {
-		b, err := backend.Open(client, store.BackendOptions(c))
-		if err != nil {
-			return fmt.Errorf("opening the store: %w", err)
-		}
-		if err := b.Listen.Load(cmd.Context()); err != nil {
-			return err
-		}
-		if d.DeadLetters, err = deadletters.New(b); err != nil {
-			return fmt.Errorf("opening the dead letters: %w", err)
-		}
-		defer b.StartFlushing()() // of many
-		defer d.Close()
-		return do(cmd.Context())
-	})
 }
 
 // oneOrMany requires --user and an ID, or exactly one of the flags for many.
@@ -104,32 +78,14 @@ func oneOrMany(many ...string) cobra.PositionalArgs {
 	}
 }
 
-// answer prints the outcome for one message, and returns the error to end with.
-func (d *commands) answer(o message.Outcome) error {
-	if err := d.printOutcome(o); err != nil {
-		return err
-	}
-	if status := cli.StatusOf(o.Code); status != cli.StatusDone {
-		return cli.StatusError(status)
-	}
-	return nil
+// answer prints what became of a message.
+func (d *commands) answer(o client.Outcome, err error) error {
+	return operations.Answer(d.Group, o, err, func(o client.Outcome) string {
+		if o.Outcome == message.Retried {
+			return fmt.Sprintf("%s message %s to %s is sent at %s\n", d.palette.Green("retried:"), o.ID, o.User, d.palette.Bold(d.time(o.SendAt)))
+		}
+		return fmt.Sprintf("%s message %s to %s\n", d.palette.Green("purged:"), o.ID, o.User)
+	})
 }
 
-func (d *commands) printOutcome(o message.Outcome) error {
-	switch {
-	case d.json:
-		return d.PrintJSON(o)
-	case o.Outcome == message.Retried:
-		return d.Print(fmt.Sprintf("%s message %s to %s is sent at %s\n",
-			d.palette.Green("retried:"), o.ID, o.User, d.palette.Bold(d.time(o.SendAt))))
-	case o.Outcome == message.Purged:
-		return d.Print(fmt.Sprintf("%s message %s to %s\n", d.palette.Green("purged:"), o.ID, o.User))
-	case o.Outcome == message.Invalid:
-		_, err := fmt.Fprintf(cli.VisibleTo(d.Stderr), "%s %s\n", cli.NewPalette(d.Stderr, d.Getenv).Red("error:"), o.Detail)
-		return err
-	default:
-		return d.Print(fmt.Sprintf("%s %s\n", d.palette.Yellow("refused:"), o.Detail))
-	}
-}
-
-func (d *commands) time(at message.Time) string { return cli.FormatTime(at.Time, d.zone) }
+func (d *commands) time(at client.Time) string { return cli.FormatTime(at.Time, d.zone) }

@@ -9,11 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
-	"github.com/sendlimit/sendlimiter/records/messages"
-	"github.com/sendlimit/sendlimiter/tasks/deadletters"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 func (d *commands) listCommand() *cobra.Command {
@@ -26,25 +25,25 @@ func (d *commands) listCommand() *cobra.Command {
 		Example: "  worker dead-letters list\n  worker dead-letters list --user alice --json\n" +
 			"  worker dead-letters list --alerts",
 		Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return d.withLetters(cmd, func(ctx context.Context) error { return d.list(ctx, user, alerts) })
-		},
+		RunE: d.run(func(cmd *cobra.Command, _ []string, c *client.Client) error {
+			return d.list(cmd.Context(), c, user, alerts)
+		}),
 	}
 	cmd.Flags().BoolVar(&alerts, alertsFlag, false, "only alerts and reports")
 	cmd.Flags().StringVar(&user, "user", "", "only those to the user with this `name`")
 	return cmd
 }
 
-func (d *commands) list(ctx context.Context, user string, onlyAlerts bool) error {
+func (d *commands) list(ctx context.Context, c *client.Client, user string, onlyAlerts bool) error {
 	some := false
 	if !onlyAlerts {
 		var err error
-		if some, err = d.listMessages(ctx, user); err != nil {
+		if some, err = d.listMessages(ctx, c, user); err != nil {
 			return err
 		}
 	}
-	alerts, err := d.listAlerts(ctx, user)
-	if err == nil && !some && !alerts && !d.json {
+	alerts, err := d.listAlerts(ctx, c, user)
+	if err == nil && !some && !alerts && !d.JSON {
 		if onlyAlerts {
 			return d.Print("There are no dead alerts.\n")
 		}
@@ -55,44 +54,26 @@ func (d *commands) list(ctx context.Context, user string, onlyAlerts bool) error
 
 // listMessages lists the messages that are dead letters, only those to the user unless
 // it is "". It reports whether there are any.
-func (d *commands) listMessages(ctx context.Context, user string) (some bool, err error) {
-	r := deadletters.ListRequest{User: user, Limit: messages.MaxDeadLetters}
-	err = d.each(ctx, r, func(s message.Status) error {
-		if d.json {
-			return d.PrintJSON(s)
+func (d *commands) listMessages(ctx context.Context, c *client.Client, user string) (some bool, err error) {
+	for s, err := range c.DeadLetters(ctx, client.DeadLettersRequest{User: user, PageSize: pageSize}) {
+		line := func(s client.Status) string {
+			return fmt.Sprintf("%-*s  %-9s  %5d  %-12s  %-*s  %s  %s\n", cli.TimeWidth, d.time(s.EndedAt),
+				s.Status, s.Attempts, s.Reason, cli.TimeWidth, d.time(s.SendAt), s.ID, s.User)
 		}
-		if !some {
-			some = true
-			header := fmt.Sprintf("%-*s  %-9s  %5s  %-12s  %-*s  %s",
-				cli.TimeWidth, "ended", "status", "tries", "reason", cli.TimeWidth, "send time", "id, user")
-			if err := d.Print(d.palette.Dim(header) + "\n"); err != nil {
-				return err
-			}
+		if err == nil && !some && !d.JSON {
+			err = d.Print(d.palette.Dim(fmt.Sprintf("%-*s  %-9s  %5s  %-12s  %-*s  %s",
+				cli.TimeWidth, "ended", "status", "tries", "reason", cli.TimeWidth, "send time", "id, user")) + "\n")
 		}
-		return d.Print(fmt.Sprintf("%-*s  %-9s  %5d  %-12s  %-*s  %s  %s\n", cli.TimeWidth, d.time(s.EndedAt),
-			s.Status, s.Attempts, s.Reason, cli.TimeWidth, d.time(s.SendAt), s.ID, s.User))
-	})
-	return some, err
+		if err := operations.Answer(d.Group, s, err, line); err != nil {
+			return some, err
+		}
+		some = true
+	}
+	return some, nil
 }
 
-// each calls do with each dead letter. It reads a page at a time.
-func (d *commands) each(ctx context.Context, r deadletters.ListRequest, do func(message.Status) error) error {
-	for {
-		page, err := d.List(ctx, r)
-		if err != nil {
-			return fmt.Errorf("listing dead letters: %w", err)
-		}
-		for _, s := range page {
-			if err := do(s); err != nil {
-				return err
-			}
-		}
-		if len(page) < r.Limit {
-			return nil
-		}
-		r.After = page[len(page)-1]
-	}
-}
+// pageSize is how many entries one request reads, or retries or removes.
+const pageSize = 1000
 
 func (d *commands) showCommand() *cobra.Command {
 	var user, alert string
@@ -102,14 +83,14 @@ func (d *commands) showCommand() *cobra.Command {
 		Short:   "Show one dead letter, with its last changes.",
 		Example: "  worker dead-letters show --user alice order-17\n  worker dead-letters show --user alice order-17 --content",
 		Args:    alertOr(oneOf),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return d.withLetters(cmd, func(ctx context.Context) error {
-				if alert != "" {
-					return d.showAlert(ctx, alert)
-				}
-				return d.show(ctx, user, args[0], content)
-			})
-		},
+		RunE: d.run(func(cmd *cobra.Command, args []string, c *client.Client) error {
+			if alert != "" {
+				found, err := c.DeadAlert(cmd.Context(), alert)
+				return operations.Answer(d.Group, found, err, d.describeAlert)
+			}
+			letter, err := c.DeadLetter(cmd.Context(), user, args[0], content)
+			return operations.Answer(d.Group, letter, err, d.describe)
+		}),
 	}
 	cmd.Flags().StringVar(&user, "user", "", "`name` of the user it was sent to")
 	cmd.Flags().BoolVar(&content, "content", false, "show its title, body and data, too")
@@ -125,25 +106,8 @@ func oneOf(cmd *cobra.Command, args []string) error {
 	return cli.Argument("ID")(cmd, args)
 }
 
-func (d *commands) show(ctx context.Context, user, id string, content bool) error {
-	letter, ok, err := d.Get(ctx, user, id)
-	if err != nil {
-		return fmt.Errorf("showing a dead letter: %w", err)
-	}
-	if !ok {
-		return d.answer(deadletters.NoDeadLetter(user, id))
-	}
-	if !content {
-		letter.Content = message.Content{}
-	}
-	if d.json {
-		return d.PrintJSON(letter)
-	}
-	return d.Print(d.describe(letter))
-}
-
 // describe returns a dead letter for a person.
-func (d *commands) describe(l message.Status) string {
+func (d *commands) describe(l client.DeadLetter) string {
 	var text strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&text, "  %-10s %s\n", name, fmt.Sprintf(format, args...))
@@ -155,7 +119,7 @@ func (d *commands) describe(l message.Status) string {
 	line("send time", "%s", d.time(l.SendAt))
 	for _, at := range []struct {
 		name string
-		time message.Time
+		time client.Time
 	}{
 		{"promised", l.PromisedAt},
 		{"requested", l.RequestedAt},

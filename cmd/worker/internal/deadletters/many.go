@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -30,24 +30,20 @@ func (d *commands) retryCommand() *cobra.Command {
 		Example: "  worker dead-letters retry --user alice order-17\n  worker dead-letters retry --all\n" +
 			"  worker dead-letters retry --alerts --all",
 		Args: alertsOfMany(alertOr(oneOrMany("all"))),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return d.withLetters(cmd, func(ctx context.Context) error {
-				if alert != "" {
-					return d.retryAlert(ctx, alert)
-				}
-				if all && alerts {
-					return d.retryAlerts(ctx, yes)
-				}
-				if all {
-					return d.retryAll(ctx, yes)
-				}
-				o, err := d.Retry(ctx, user, args[0])
-				if err != nil {
-					return fmt.Errorf("retrying a dead letter: %w", err)
-				}
-				return d.answer(o)
-			})
-		},
+		RunE: d.run(func(cmd *cobra.Command, args []string, c *client.Client) error {
+			switch ctx := cmd.Context(); {
+			case alert != "":
+				done, err := c.RetryDeadAlert(ctx, alert)
+				return d.answerAlert(done, err)
+			case all && alerts:
+				return d.retryAlerts(ctx, c, yes)
+			case all:
+				return d.retryAll(ctx, c, yes)
+			default:
+				o, err := c.RetryDeadLetter(ctx, user, args[0])
+				return d.answer(o, err)
+			}
+		}),
 	}
 	cmd.Flags().StringVar(&user, "user", "", "`name` of the user it was sent to")
 	addAlertFlag(cmd.Flags(), &alert)
@@ -78,25 +74,23 @@ func (d *commands) purgeCommand() *cobra.Command {
 			if aged {
 				var err error
 				if older, err = olderThan(age); err != nil {
-					return d.Report(d.json, err)
+					return d.Report(d.JSON, err)
 				}
 			}
-			return d.withLetters(cmd, func(ctx context.Context) error {
-				if alert != "" {
-					return d.purgeAlert(ctx, alert)
+			return d.run(func(cmd *cobra.Command, args []string, c *client.Client) error {
+				switch ctx := cmd.Context(); {
+				case alert != "":
+					done, err := c.PurgeDeadAlert(ctx, alert)
+					return d.answerAlert(done, err)
+				case (all || aged) && alerts:
+					return d.purgeAlerts(ctx, c, older, yes || !all)
+				case all || aged:
+					return d.purgeMany(ctx, c, older, yes || !all)
+				default:
+					o, err := c.PurgeDeadLetter(ctx, user, args[0])
+					return d.answer(o, err)
 				}
-				if (all || aged) && alerts {
-					return d.purgeAlerts(ctx, older, yes || !all)
-				}
-				if all || aged {
-					return d.purgeMany(ctx, older, yes || !all)
-				}
-				o, err := d.Purge(ctx, user, args[0])
-				if err != nil {
-					return fmt.Errorf("purging a dead letter: %w", err)
-				}
-				return d.answer(o)
-			})
+			})(cmd, args)
 		},
 	}
 	cmd.Flags().StringVar(&user, "user", "", "`name` of the user it was sent to")
@@ -122,45 +116,40 @@ const refusedShown = 20
 
 // retryAll retries all that are dead letters now. It does not retry what fails again
 // meanwhile.
-func (d *commands) retryAll(ctx context.Context, yes bool) error {
-	before, total, err := d.survey(ctx)
+func (d *commands) retryAll(ctx context.Context, c *client.Client, yes bool) error {
+	now, err := c.Stats(ctx)
 	if err != nil {
 		return err
 	}
+	total := now.DeadLetters
 	if agreed, err := d.confirm(yes || total == 0, fmt.Sprintf("Send %s after all?", counted(total))); !agreed {
 		return err
 	}
 	bar := cli.StartProgress(d.Stderr, "retried", total)
 	defer bar.End()
 	retried, refused := 0, 0
-	r := deadletters.ListRequest{Before: before, Limit: messages.MaxDeadLetters}
-	err = d.each(ctx, r, func(s message.Status) error {
-		o, err := d.Retry(ctx, s.User, s.ID)
+	for o, err := range c.RetryDeadLetters(ctx, client.DeadLettersRequest{}) {
 		if err != nil {
-			return fmt.Errorf("retrying a dead letter: %w", err)
+			bar.End()
+			return errors.Join(err, d.summary("%s sent after all before this\n", counted(retried)))
 		}
 		bar.Add(1)
-		switch {
-		case o.Outcome == message.Retried:
+		if o.Outcome == message.Retried {
 			retried++
-		case o.Code == fault.CodeNotFound:
-			return nil // another program was quicker
-		default:
+		} else {
 			refused++
 		}
 		switch {
-		case d.json:
-			return d.PrintJSON(o)
-		case o.Outcome == message.Retried || refused > refusedShown:
-			return nil
-		default:
-			return bar.Printf("refused: %s\n", o.Detail)
+		case d.JSON:
+			err = d.PrintJSON(o)
+		case o.Outcome != message.Retried && refused <= refusedShown:
+			err = bar.Printf("refused: %s\n", o.Detail)
 		}
-	})
-	bar.End()
-	if err != nil {
-		return errors.Join(err, d.summary("%s sent after all before this\n", counted(retried)))
+		if err != nil {
+			return err
+		}
 	}
+	bar.End()
 	text := counted(retried) + " sent after all"
 	if refused > 0 {
 		text += "; left as before: " + counted(refused)
@@ -168,71 +157,50 @@ func (d *commands) retryAll(ctx context.Context, yes bool) error {
 	if err := d.summary("%s\n", text); err != nil {
 		return err
 	}
-	return d.mentionAlerts(ctx, "retry")
+	return d.mentionAlerts(now.FailedAlerts, "retry")
 }
 
 // purgeMany purges what ended longer ago than age. It asks for confirmation unless sure.
-func (d *commands) purgeMany(ctx context.Context, age time.Duration, sure bool) error {
-	now, total, err := d.survey(ctx)
+func (d *commands) purgeMany(ctx context.Context, c *client.Client, age time.Duration, sure bool) error {
+	now, err := c.Stats(ctx)
 	if err != nil {
 		return err
 	}
-	if agreed, err := d.confirm(sure || total == 0, fmt.Sprintf("Forget %s for good?", counted(total))); !agreed {
+	if agreed, err := d.confirm(sure || now.DeadLetters == 0, fmt.Sprintf("Forget %s for good?", counted(now.DeadLetters))); !agreed {
 		return err
 	}
-	bar := cli.StartProgress(d.Stderr, "purged", total)
+	bar := cli.StartProgress(d.Stderr, "purged", now.DeadLetters)
 	defer bar.End()
-	const step = 100
-	sum := 0
-	for more := true; more; {
-		var purged int
-		if purged, more, err = d.PurgeBefore(ctx, now.Add(-age), step); err != nil {
-			return fmt.Errorf("purging dead letters: %w", err)
+	var sum client.DeadPurge
+	for sum.More = true; sum.More; {
+		some, err := c.PurgeDeadLetters(ctx, age, step)
+		if err != nil {
+			return err
 		}
-		sum += purged
-		bar.Add(purged)
+		sum.Purged, sum.More = sum.Purged+some.Purged, some.More
+		bar.Add(some.Purged)
 	}
 	bar.End()
-	if d.json {
-		return d.PrintJSON(map[string]any{"outcome": message.Purged, "dead_letters": sum})
-	}
-	if err := d.summary("%s forgotten\n", counted(sum)); err != nil {
+	if err := operations.Answer(d.Group, sum, nil, func(sum client.DeadPurge) string { return counted(sum.Purged) + " forgotten\n" }); err != nil {
 		return err
 	}
-	return d.mentionAlerts(ctx, "purge")
+	return d.mentionAlerts(now.FailedAlerts, "purge")
 }
 
+// step is how many are removed between two steps of the progress.
+const step = 100
+
 // mentionAlerts tells a person of the alerts that a command for all messages left.
-func (d *commands) mentionAlerts(ctx context.Context, command string) error {
-	if d.json {
-		return nil
-	}
-	left, err := d.CountNotices(ctx)
-	if err != nil {
-		return fmt.Errorf("counting alerts: %w", err)
-	}
+func (d *commands) mentionAlerts(left int, command string) error {
 	if left == 0 {
 		return nil
 	}
 	return d.summary(d.Names.Spell("%s left: see worker dead-letters %s --alerts --all\n"), countedAlerts(left), command)
 }
 
-// survey returns the time of the store and the number of dead messages.
-func (d *commands) survey(ctx context.Context) (time.Time, int, error) {
-	now, err := d.Now(ctx)
-	if err != nil {
-		return time.Time{}, 0, fmt.Errorf("looking at the clock: %w", err)
-	}
-	total, err := d.Count(ctx)
-	if err != nil {
-		return time.Time{}, 0, fmt.Errorf("counting dead letters: %w", err)
-	}
-	return now, total, nil
-}
-
 // summary prints for a person what was done.
 func (d *commands) summary(format string, args ...any) error {
-	if d.json {
+	if d.JSON {
 		return nil
 	}
 	return d.Print(fmt.Sprintf(format, args...))

@@ -8,9 +8,8 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/dashboard"
-	"github.com/sendlimit/sendlimiter/dashboard/session"
-	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/audit"
+	"github.com/sendlimit/sendlimiter/records/session"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/overview"
 )
@@ -18,12 +17,8 @@ import (
 // withDashboard returns a handler that serves the dashboard, and others at all other addresses.
 // The dashboard asks the API of this process.
 func (s *apiServer) withDashboard(
-	others, api http.Handler, b *backend.Backend, c config.Config, of *accounts.Accounts, logger *slog.Logger,
+	others, api http.Handler, b *backend.Backend, c config.Config, sessions *session.Sessions, logger *slog.Logger,
 ) (http.Handler, error) {
-	sessions, err := session.New(b.Client, c.Prefix, of)
-	if err != nil {
-		return nil, err
-	}
 	reader, err := overview.New(b)
 	if err != nil {
 		return nil, err

@@ -2,23 +2,18 @@ package status
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"strings"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/cmd/internal/store"
-	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/tasks/message"
-	"github.com/sendlimit/sendlimiter/tasks/overview"
+	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 )
 
 // StatsCommand returns the command "worker stats".
 func StatsCommand(p cli.Program) *cobra.Command {
-	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "stats",
 		Short: "Show how many messages wait, and how the queue and the store are doing.",
@@ -27,43 +22,17 @@ func StatsCommand(p cli.Program) *cobra.Command {
 			"worker say more.",
 		Example: "  worker stats --json",
 		Args:    cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.Report(asJSON, showStats(cmd, p, asJSON))
-		},
 	}
-	cmd.Flags().AddFlagSet(cli.StoreFlags())
-	cmd.Flags().BoolVar(&asJSON, "json", false, "answer with one line of JSON")
+	g := operations.NewView(p, cmd)
+	cmd.RunE = g.Run(func(cmd *cobra.Command, _ []string, c *client.Client) error {
+		now, err := c.Stats(cmd.Context())
+		return operations.Answer(g, now, err, describe)
+	})
 	return cmd
 }
 
-func showStats(cmd *cobra.Command, p cli.Program, asJSON bool) error {
-	return store.With(cmd.Context(), p, cmd.Flags(), func(client redis.UniversalClient, settings config.Config) error {
-		now, err := readStats(cmd.Context(), client, settings.Prefix)
-		if err != nil {
-			return fmt.Errorf("looking at the queue and the store: %w", err)
-		}
-		if asJSON {
-			return p.PrintJSON(now)
-		}
-		return p.Print(describe(now))
-	})
-}
-
-func readStats(ctx context.Context, client redis.UniversalClient, prefix string) (message.Stats, error) {
-	reader, err := overview.NewStats(client, prefix)
-	if err != nil {
-		return message.Stats{}, fmt.Errorf("opening the store: %w", err)
-	}
-	now, err := reader.Read(ctx)
-	if err != nil {
-		return message.Stats{}, fmt.Errorf("reading: %w", err)
-	}
-	now.Version = cli.Version()
-	return now, nil
-}
-
 // describe returns the stats for a person.
-func describe(s message.Stats) string {
+func describe(s client.Stats) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s to come\n", cli.FormatCount(s.Pending, "message", "messages"))
 	var states []string

@@ -2,21 +2,19 @@ package user
 
 import (
 	"cmp"
-	"context"
-	"encoding/json"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-func (u *userSettings) listCommand() *cobra.Command {
-	var r settings.ListRequest
+func (c commands) listCommand() *cobra.Command {
+	var r client.UsersRequest
 	list := &cobra.Command{
 		Use:   "list",
 		Short: "List the users with settings.",
@@ -25,11 +23,12 @@ func (u *userSettings) listCommand() *cobra.Command {
 		Example: "  worker user list --blocked\n" +
 			"  worker user list --policy vip --json",
 		Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("policy") && r.Policy == "" {
-				return u.Report(u.json, cli.Usage(cmd, "policy", "--policy needs the name of a policy"))
+				return c.Report(c.JSON, cli.Usage(cmd, "policy", "--policy needs the name of a policy"))
 			}
-			return u.withSettings(cmd, func(ctx context.Context) error { return u.list(ctx, r) })
+			r.PageSize = pageSize
+			return c.Run(func(cmd *cobra.Command, _ []string, api *client.Client) error { return c.list(cmd, api, r) })(cmd, args)
 		},
 	}
 	list.Flags().BoolVar(&r.Blocked, "blocked", false, "only blocked users")
@@ -37,53 +36,44 @@ func (u *userSettings) listCommand() *cobra.Command {
 	return list
 }
 
+// pageSize is how many users are read and laid out at a time.
+const pageSize = 1000
+
 // list prints the users page by page, so that memory does not grow with their number.
-func (u *userSettings) list(ctx context.Context, r settings.ListRequest) error {
-	table := tabwriter.NewWriter(u.Stdout, 0, 0, 2, ' ', 0)
-	encoder := json.NewEncoder(cli.VisibleTo(u.Stdout))
-	encoder.SetEscapeHTML(false)
-	listed := false
-	for {
-		page, next, err := u.List(ctx, r)
+func (c commands) list(cmd *cobra.Command, api *client.Client, r client.UsersRequest) error {
+	table := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
+	listed := 0
+	for user, err := range api.Users(cmd.Context(), r) {
+		switch {
+		case err != nil:
+		case c.JSON:
+			err = c.PrintJSON(user)
+		case listed == 0:
+			_, err = fmt.Fprintln(table, "USER\tPOLICY\tLIMITS\tTIME ZONE\tBLOCKED\tCONTACT\n"+row(user))
+		default:
+			_, err = fmt.Fprintln(table, row(user))
+		}
+		if listed++; err == nil && listed%pageSize == 0 {
+			err = table.Flush()
+		}
 		if err != nil {
-			return fmt.Errorf("listing the users: %w", err)
-		}
-		for _, found := range page {
-			user := message.ListedUserOf(found.User, found.Settings, found.Unreadable)
-			switch {
-			case u.json:
-				err = encoder.Encode(user)
-			case !listed:
-				_, err = fmt.Fprintln(table, "USER\tPOLICY\tLIMITS\tTIME ZONE\tBLOCKED\tCONTACT")
-				fallthrough
-			default:
-				if err == nil {
-					_, err = fmt.Fprintln(table, row(user, found.Settings))
-				}
-			}
-			if err != nil {
-				return fmt.Errorf("printing the users: %w", err)
-			}
-			listed = true
-		}
-		if err := table.Flush(); err != nil {
-			return fmt.Errorf("printing the users: %w", err)
-		}
-		if r.After = next; next == "" {
-			break
+			return err
 		}
 	}
-	if listed || u.json {
+	if err := table.Flush(); err != nil {
+		return fmt.Errorf("printing the users: %w", err)
+	}
+	switch {
+	case listed > 0 || c.JSON:
 		return nil
+	case r.Blocked || r.Policy != "":
+		return c.Print("There are no such users.\n")
 	}
-	if r.Blocked || r.Policy != "" {
-		return u.Print("There are no such users.\n")
-	}
-	return u.Print("There are no users with settings.\n")
+	return c.Print("There are no users with settings.\n")
 }
 
 // row returns the cells of a user.
-func row(u message.ListedUser, s policy.UserSettings) string {
+func row(u client.ListedUser) string {
 	if u.Unreadable {
 		return fmt.Sprintf("%q\tcan't be read: run the newer program that wrote the settings\t\t\t\t", u.User)
 	}
@@ -92,5 +82,5 @@ func row(u message.ListedUser, s policy.UserSettings) string {
 		blocked = "blocked"
 	}
 	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", u.User, cmp.Or(u.Policy, policy.DefaultName),
-		policy.JoinRules(s.Limits, ", "), u.TimeZone, blocked, policy.RedactContact(u.Contact))
+		strings.Join(u.Limits, ", "), u.TimeZone, blocked, policy.RedactContact(u.Contact))
 }

@@ -2,52 +2,37 @@ package user
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// userDocument is the answer with a user's settings and the rules that apply.
-type userDocument struct{ message.UserSettings }
-
-func (u *userSettings) show(ctx context.Context, user string) error {
-	settings, err := u.Get(ctx, user)
-	if err != nil {
-		return fmt.Errorf("showing a user's settings: %w", err)
-	}
-	document := userDocument{message.UserSettingsOf(user, settings, u.policies)}
-	if u.json {
-		return u.PrintJSON(document)
-	}
-	return u.Print(document.describe(u.Palette(), u.Names))
-}
-
-// describe returns the document for a person.
-func (d userDocument) describe(palette cli.Palette, names cli.Names) string {
+// describe returns the settings of a user, and the rules that apply, for a person.
+func describe(d client.UserSettings, palette cli.Palette) string {
 	var s strings.Builder
 	if d.Blocked {
 		fmt.Fprintf(&s, "%s is %s: nothing more is accepted\n", palette.Bold(d.User), palette.Red("blocked"))
 	}
-	fmt.Fprintf(&s, "set for %s: %s\n", palette.Bold(d.User), cmp.Or(strings.Join(d.set(), ", "), "nothing"))
+	fmt.Fprintf(&s, "set for %s: %s\n", palette.Bold(d.User), cmp.Or(strings.Join(set(d), ", "), "nothing"))
 	if d.Effective == nil {
 		missing := "the store has no rules yet: start a worker on it"
 		if d.Policy != "" {
 			missing = fmt.Sprintf("the store has no policy %s that this program can read: nothing is accepted"+
 				" until worker policy apply gives it one, or worker user set another", d.Policy)
 		}
-		return s.String() + names.Spell(missing) + "\n"
+		return s.String() + missing + "\n"
 	}
 	describeRules(&s, d.Effective, d.User)
 	return s.String()
 }
 
 // set lists the settings.
-func (d userDocument) set() []string {
+func set(d client.UserSettings) []string {
 	var words []string
 	if d.Policy != "" {
 		words = append(words, "policy "+d.Policy)

@@ -1,96 +1,53 @@
 package user
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/cmd/internal/store"
-	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/records/settings"
+	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/tasks/contact"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// userSettings are the settings of users, and the policies that they name.
-type userSettings struct {
-	cli.Program
-	*settings.Users
-
-	policies map[string]policy.Policy
-	contacts contact.Rule
-	json     bool
-}
-
-// settingsCommands returns the commands that list, show and change settings of users.
-func settingsCommands(p cli.Program) []*cobra.Command {
-	u := &userSettings{Program: p}
-	show := &cobra.Command{
+func (c commands) showCommand() *cobra.Command {
+	return &cobra.Command{
 		Use:     "show USER",
 		Short:   "Show a user's settings, and the rules that apply to the user.",
 		Example: "  worker user show alice\n  worker user show alice --json",
 		Args:    cli.Argument("USER"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return u.withSettings(cmd, func(ctx context.Context) error { return u.show(ctx, args[0]) })
-		},
+		RunE: c.Run(func(cmd *cobra.Command, args []string, api *client.Client) error {
+			settings, err := api.UserSettings(cmd.Context(), args[0])
+			return c.answer(settings, err)
+		}),
 	}
-	clearAll := &cobra.Command{
+}
+
+func (c commands) clearCommand() *cobra.Command {
+	return &cobra.Command{
 		Use:     "clear USER",
 		Short:   "Remove all settings of a user.",
 		Long:    "Remove all settings of a user. The user's messages stay as they are.",
 		Example: "  worker user clear alice",
 		Args:    cli.Argument("USER"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return u.withSettings(cmd, func(ctx context.Context) error {
-				if err := u.Clear(ctx, args[0]); err != nil {
-					return fmt.Errorf("clearing a user's settings: %w", err)
-				}
-				return u.show(ctx, args[0])
-			})
-		},
+		RunE: c.Run(func(cmd *cobra.Command, args []string, api *client.Client) error {
+			settings, err := api.ClearUserSettings(cmd.Context(), args[0])
+			return c.answer(settings, err)
+		}),
 	}
-	commands := []*cobra.Command{show, u.setCommand(), clearAll, u.listCommand()}
-	for _, cmd := range commands {
-		cmd.Flags().BoolVar(&u.json, "json", false, "answer with one line of JSON")
-	}
-	return commands
 }
 
-// withSettings reads the policies of the store that the flags name, and calls do.
-func (u *userSettings) withSettings(cmd *cobra.Command, do func(context.Context) error) error {
-	ctx := cmd.Context()
-	return u.Report(u.json, store.With(ctx, u.Program, cmd.Flags(), func(client redis.UniversalClient, c config.Config) (err error) {
-		if u.Users, err = settings.NewUsers(client, c.Prefix); err != nil {
-			return fmt.Errorf("opening the settings of users: %w", err)
-		}
-		u.contacts = contact.Rule{AllowInternal: c.AllowInternalWebhooks}
-		policies, err := settings.NewPolicies(client, c.Prefix)
-		if err != nil {
-			return fmt.Errorf("opening the policies: %w", err)
-		}
-		all, _, err := policies.All(ctx)
-		if err != nil {
-			return fmt.Errorf("looking at the policies: %w", err)
-		}
-		u.policies = make(map[string]policy.Policy, len(all))
-		for _, policy := range all {
-			u.policies[policy.Name] = policy
-		}
-		return do(ctx)
-	}))
+func (c commands) answer(settings client.UserSettings, err error) error {
+	return operations.Answer(c.Group, settings, err, func(s client.UserSettings) string { return describe(s, c.Palette()) })
 }
 
-func (u *userSettings) setCommand() *cobra.Command {
+func (c commands) setCommand() *cobra.Command {
 	set := &cobra.Command{
 		Use:   "set USER",
 		Short: "Change a user's settings as the flags say, and show them.",
@@ -120,47 +77,32 @@ func (u *userSettings) setCommand() *cobra.Command {
 	var f userFlags
 	f.register(set.Flags())
 	set.RunE = func(cmd *cobra.Command, args []string) error {
-		change, err := f.change(cmd)
-		if err != nil {
-			return u.Report(u.json, err)
+		if err := f.check(cmd); err != nil {
+			return c.Report(c.JSON, err)
 		}
-		return u.withSettings(cmd, func(ctx context.Context) error {
-			_, err := u.Update(ctx, args[0], func(before policy.UserSettings) (policy.UserSettings, error) {
-				settings := change.to(before)
-				return settings, u.check(settings, change)
-			})
-			if err != nil {
-				return fmt.Errorf("setting what is a user's own: %w", err)
-			}
-			return u.show(ctx, args[0])
-		})
+		return c.Run(func(cmd *cobra.Command, args []string, api *client.Client) error {
+			settings, err := f.apply(cmd, api, args[0])
+			return c.answer(settings, err)
+		})(cmd, args)
 	}
 	return set
 }
 
-// check checks the changed settings against the policies. It does not check settings
-// that stay: they may refer to rules that are gone.
-func (u *userSettings) check(settings policy.UserSettings, change userChange) error {
-	// First what is wrong without looking at a policy.
-	if err := settings.Validate(); err != nil {
-		return err
-	}
-	if change.contact != nil {
-		if err := u.contacts.Check("contact", settings.Contact); err != nil {
-			return err
+// apply changes the settings of a user. It begins anew where somebody else changes them meanwhile.
+func (f *userFlags) apply(cmd *cobra.Command, api *client.Client, user string) (client.UserSettings, error) {
+	for {
+		before, err := api.UserSettings(cmd.Context(), user)
+		if err != nil {
+			return before, err
 		}
-	}
-	switch {
-	case change.policy != nil:
-		return message.CheckUserSettings(settings, u.policies)
-	case len(change.add) > 0 || len(change.addCategories) > 0 || change.quiet != nil:
-		given := policy.UserSettings{Policy: settings.Policy, Limits: change.add, Categories: change.addCategories}
-		if change.quiet != nil {
-			given.QuietHours = *change.quiet
+		change, err := f.change(cmd, before)
+		if err != nil {
+			return before, err
 		}
-		return message.CheckUserSettings(given, u.policies)
-	default:
-		return nil
+		after, err := api.ChangeUserSettings(cmd.Context(), user, change, client.IfVersion(before.Version))
+		if refused, is := errors.AsType[*client.Refusal](err); !is || refused.Code != client.CodeVersionMismatch {
+			return after, err
+		}
 	}
 }
 
@@ -194,149 +136,116 @@ func (f *userFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.unblock, "unblock", false, "accept messages for the user again")
 }
 
-// userChange is a change of a user's settings. A nil field stays.
-type userChange struct {
-	policy, zone, contact *string
-	add                   []policy.Rule
-	dropLimits            bool
-	addCategories         map[string][]policy.Rule
-	dropCategories        bool
-	quiet                 *policy.WeekHours
-	optOut, optIn         []string
-	blocked               *bool
-}
-
-// limits reports whether limits are changed.
-func (c userChange) limits() bool { return len(c.add) > 0 || c.dropLimits }
-
-// change reads the flags that were given.
-func (f *userFlags) change(cmd *cobra.Command) (userChange, error) {
-	var c userChange
+// check looks for flags that do not go together, and for none.
+func (f *userFlags) check(cmd *cobra.Command) error {
 	given := false
-	for name, field := range map[string]struct {
-		into  **string
-		value *string
-	}{"policy": {&c.policy, &f.policy}, "time-zone": {&c.zone, &f.zone}, "contact": {&c.contact, &f.contact}} {
-		if cmd.Flags().Changed(name) {
-			*field.into, given = field.value, true
+	for _, name := range []string{"policy", "limit", "no-limits", "category-limit", "no-category-limits", "quiet-hours", "no-quiet-hours", "opt-out", "opt-in", "time-zone", "contact", "block", "unblock"} {
+		if flag := cmd.Flags().Lookup(name); flag.Changed && (flag.Value.Type() != "bool" || flag.Value.String() == "true") {
+			given = true
 		}
 	}
-	if f.block && f.unblock {
-		return c, cli.Usage(cmd, "unblock", "--block and --unblock can't be given together")
+	both := slices.IndexFunc(f.optOut, func(category string) bool { return slices.Contains(f.optIn, category) })
+	switch {
+	case f.block && f.unblock:
+		return cli.Usage(cmd, "unblock", "--block and --unblock can't be given together")
+	case cmd.Flags().Changed("limit") && len(f.limits) == 0:
+		return fault.Wrong("limit", "--limit needs a rule such as 20/calendar_day; --no-limits removes all limits")
+	case both >= 0:
+		return cli.Usage(cmd, "opt-in", "--opt-out and --opt-in both name "+f.optOut[both])
+	case f.noQuiet && len(f.quiet) > 0:
+		return cli.Usage(cmd, "no-quiet-hours", "--quiet-hours and --no-quiet-hours can't be given together")
+	case !given:
+		return cli.Usage(cmd, "", "say what to change, for example --policy, --limit, --time-zone, --quiet-hours, --opt-out, --contact or --block")
 	}
-	if f.block || f.unblock {
-		c.blocked, given = &f.block, true
-	}
-	if cmd.Flags().Changed("limit") && len(f.limits) == 0 {
-		return c, fault.Wrong("limit", "--limit needs a rule such as 20/calendar_day; --no-limits removes all limits")
-	}
-	for _, text := range f.limits {
-		limit, err := policy.ParseRule(text)
-		if invalid, ok := errors.AsType[*fault.InvalidError](err); ok {
-			return c, &fault.InvalidError{Field: "limit", Value: invalid.Value, Want: invalid.Want}
+	for _, rule := range f.limits {
+		if invalid, wrong := errors.AsType[*fault.InvalidError](parsed(rule)); wrong {
+			return &fault.InvalidError{Field: "limit", Value: invalid.Value, Want: invalid.Want}
 		}
-		c.add = append(c.add, limit)
 	}
-	c.dropLimits, c.dropCategories, c.optOut, c.optIn = f.noLimits, f.noCategories, f.optOut, f.optIn
-	if err := f.changeCategories(cmd, &c); err != nil {
-		return c, err
-	}
-	if !given && !c.limits() && !c.categories() && c.quiet == nil {
-		return c, cli.Usage(cmd, "", "say what to change, for example --policy, --limit, --time-zone, --quiet-hours, --opt-out, --contact or --block")
-	}
-	return c, nil
-}
-
-// changeCategories reads the flags about categories and quiet hours.
-func (f *userFlags) changeCategories(cmd *cobra.Command, c *userChange) error {
 	for _, text := range f.categories {
-		name, rule, found := strings.Cut(text, "=")
-		limit, err := policy.ParseRule(rule)
-		if !found || err != nil {
+		if _, rule, found := strings.Cut(text, "="); !found || parsed(rule) != nil {
 			return &fault.InvalidError{Field: "category-limit", Value: text, Want: "a category and a rule, such as marketing=1/calendar_week"}
 		}
-		if c.addCategories == nil {
-			c.addCategories = make(map[string][]policy.Rule)
-		}
-		c.addCategories[name] = append(c.addCategories[name], limit)
 	}
-	for _, category := range f.optOut {
-		if slices.Contains(f.optIn, category) {
-			return cli.Usage(cmd, "opt-in", "--opt-out and --opt-in both name "+category)
-		}
-	}
-	if f.noQuiet && len(f.quiet) > 0 {
-		return cli.Usage(cmd, "no-quiet-hours", "--quiet-hours and --no-quiet-hours can't be given together")
-	}
-	if f.noQuiet || len(f.quiet) > 0 {
-		hours, err := policy.ParseQuietHours(f.quiet...)
-		if err != nil {
-			return fault.InField(err, "quiet-hours")
-		}
-		c.quiet = &hours
+	if _, err := policy.ParseQuietHours(f.quiet...); err != nil {
+		return fault.InField(err, "quiet-hours")
 	}
 	return nil
 }
 
-// categories reports whether the user's limits of categories, or opt-outs, are changed.
-func (c userChange) categories() bool {
-	return len(c.addCategories) > 0 || c.dropCategories || len(c.optOut) > 0 || len(c.optIn) > 0
+func parsed(rule string) error {
+	_, err := policy.ParseRule(rule)
+	return err
 }
 
-// to returns settings with the change.
-func (c userChange) to(s policy.UserSettings) policy.UserSettings {
-	for _, field := range []struct{ to, from *string }{{&s.Policy, c.policy}, {&s.TimeZone, c.zone}, {&s.Contact, c.contact}} {
-		if field.from != nil {
-			*field.to = *field.from
+// change returns what the flags change of settings.
+func (f *userFlags) change(cmd *cobra.Command, before client.UserSettings) (c client.SettingsChange, err error) {
+	for name, field := range map[string]struct {
+		into  **string
+		value *string
+	}{"policy": {&c.Policy, &f.policy}, "time-zone": {&c.TimeZone, &f.zone}, "contact": {&c.Contact, &f.contact}} {
+		if cmd.Flags().Changed(name) {
+			*field.into = field.value
 		}
 	}
-	if c.blocked != nil {
-		s.Blocked = *c.blocked
+	if f.block || f.unblock {
+		c.Blocked = &f.block
 	}
-	if c.quiet != nil {
-		s.QuietHours = *c.quiet
+	if f.noQuiet || len(f.quiet) > 0 {
+		c.QuietHours = append([]string{}, f.quiet...)
 	}
-	s.Limits = changedLimits(s.Limits, c.add, c.dropLimits)
-	if c.categories() {
-		s.Categories, s.OptOut = c.changedCategories(s.Categories), c.changedOptOut(s.OptOut)
+	if f.noLimits || len(f.limits) > 0 {
+		if c.Limits, err = changedLimits(before.Limits, f.limits, f.noLimits); err != nil {
+			return c, err
+		}
 	}
-	return s
+	if f.noCategories || len(f.categories) > 0 {
+		if c.Categories, err = f.changedCategories(before.Categories); err != nil {
+			return c, err
+		}
+	}
+	if len(f.optOut) > 0 || len(f.optIn) > 0 {
+		c.OptOut = []string{}
+		for _, name := range append(slices.Clone(before.OptOut), f.optOut...) {
+			if !slices.Contains(f.optIn, name) && !slices.Contains(c.OptOut, name) {
+				c.OptOut = append(c.OptOut, name)
+			}
+		}
+	}
+	return c, nil
 }
 
 // changedLimits returns a user's limits with others in place of those with the same windows,
 // or alone.
-func changedLimits(limits, add []policy.Rule, alone bool) []policy.Rule {
-	var kept []policy.Rule
-	if !alone {
-		for _, limit := range limits {
-			if !slices.ContainsFunc(add, limit.SameWindow) {
-				kept = append(kept, limit)
-			}
+func changedLimits(limits, add []string, alone bool) ([]string, error) {
+	given, err := policy.ParseRules(add, "limit")
+	if err != nil {
+		return nil, err
+	}
+	kept := []string{}
+	for _, limit := range limits {
+		rule, err := policy.ParseRule(limit)
+		if err != nil {
+			return nil, err
+		}
+		if !alone && !slices.ContainsFunc(given, rule.SameWindow) {
+			kept = append(kept, limit)
 		}
 	}
-	return append(kept, add...)
+	return append(kept, add...), nil
 }
 
-func (c userChange) changedCategories(before map[string][]policy.Rule) map[string][]policy.Rule {
-	after := make(map[string][]policy.Rule)
-	if !c.dropCategories {
+func (f *userFlags) changedCategories(before map[string][]string) (map[string][]string, error) {
+	after := make(map[string][]string)
+	if !f.noCategories {
 		maps.Copy(after, before)
 	}
-	for name, add := range c.addCategories {
-		after[name] = changedLimits(after[name], add, false)
-	}
-	if len(after) == 0 {
-		return nil
-	}
-	return after
-}
-
-func (c userChange) changedOptOut(before []string) []string {
-	var after []string
-	for _, name := range append(slices.Clone(before), c.optOut...) {
-		if !slices.Contains(c.optIn, name) && !slices.Contains(after, name) {
-			after = append(after, name)
+	for _, text := range f.categories {
+		name, rule, _ := strings.Cut(text, "=")
+		var err error
+		if after[name], err = changedLimits(after[name], []string{rule}, false); err != nil {
+			return nil, err
 		}
 	}
-	return after
+	return after, nil
 }

@@ -1,0 +1,2 @@
+// Package auditlog is "worker audit", which lists the changes that operators made.
+package auditlog
