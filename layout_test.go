@@ -49,7 +49,7 @@ var floors = [][]string{ //nolint:globals // a constant table
 	},
 	{
 		"config", "examples/order-reminder", "sendlimit",
-		"records/activity", "tasks/contact", "tasks/device",
+		"records/activity", "records/session", "tasks/contact", "tasks/device",
 	},
 	{
 		"cmd/internal/channelcheck", "cmd/internal/cli", "records/forecast", "records/messages",
@@ -69,18 +69,19 @@ var floors = [][]string{ //nolint:globals // a constant table
 		"cmd/internal/store", "tasks/campaign", "tasks/deadletters", "tasks/refit", "tasks/userdata",
 	},
 	{
-		"cmd/enqueue/command", "cmd/worker/internal/channel", "tasks/taskstest/heavy", "tasks/announce", "tasks/deliver",
+		"cmd/worker/internal/channel", "tasks/taskstest/heavy", "tasks/announce", "tasks/deliver",
 		"tasks/relay",
 	},
-	{"api", "cmd/enqueue", "cmd/sendlimit", "tasks", "tasks/overview"},
-	{"api/apitest", "dashboard", "tasks/worldtest"},
+	{"tasks", "tasks/overview"},
+	{"api", "tasks/worldtest"},
+	{"api/apitest", "cmd/internal/operations", "dashboard"},
 	{
-		"cmd/worker/internal/account", "cmd/worker/internal/check", "cmd/worker/internal/deadletters",
-		"cmd/worker/internal/event", "cmd/worker/internal/status", "cmd/worker/internal/pace",
+		"cmd/enqueue/command", "cmd/worker/internal/account", "cmd/worker/internal/auditlog", "cmd/worker/internal/check",
+		"cmd/worker/internal/deadletters", "cmd/worker/internal/eventlimit", "cmd/worker/internal/status", "cmd/worker/internal/pace",
 		"cmd/worker/internal/policy", "cmd/worker/internal/serve",
 		"cmd/worker/internal/user",
 	},
-	{"cmd/worker/command"},
+	{"cmd/enqueue", "cmd/sendlimit", "cmd/worker/command"},
 	{"bench", "cmd/sendlimit-worker", "cmd/worker", "integration"},
 }
 
@@ -107,13 +108,14 @@ var uses = map[string]string{ //nolint:globals // a constant table
 	"sendlimit/policy": "sendlimit/calendar sendlimit/fault sendlimit/keyspace",
 	"sendlimit/store":  redis + " sendlimit/fault sendlimit/keyspace",
 	"records/seal":     redis + " sendlimit/keyspace sendlimit/store",
-	"internal/script":  redis + " sendlimit/fault sendlimit/keyspace sendlimit/store",
+	"internal/script":  redis + " lua sendlimit/fault sendlimit/keyspace sendlimit/store",
 	"tasks/message": "sendlimit/fault sendlimit/keyspace sendlimit/policy github.com/agnivade/levenshtein" +
 		" github.com/go-json-experiment/json/jsontext",
 	"api/internal/web":        "sendlimit/fault sendlimit/keyspace tasks/message",
 	"client":                  "sendlimit/fault sendlimit/policy tasks/message github.com/google/uuid",
 	"records/accounts":        scripts + " sendlimit/calendar sendlimit/policy",
 	"records/audit":           scripts + " sendlimit/calendar",
+	"records/session":         redis + " records/accounts sendlimit/keyspace sendlimit/store",
 	"sendlimit/counters":      scripts + " sendlimit/calendar internal/guard sendlimit/policy",
 	"records/devices":         scripts,
 	"records/events":          scripts,
@@ -134,8 +136,8 @@ var uses = map[string]string{ //nolint:globals // a constant table
 	"api": "api/internal/docs api/internal/web notifier/notice notifier/payload sendlimit records/accounts" +
 		" records/audit sendlimit/calendar sendlimit/counters records/devices records/events sendlimit/fault" +
 		" records/find sendlimit/keyspace records/messages sendlimit/policy records/quota sendlimit/rate" +
-		" records/seal records/settings tasks/backend tasks/bulk tasks/callbacks tasks/campaign tasks/contact tasks/deadletters" +
-		" tasks/deliver tasks/device tasks/input tasks/message tasks/refit tasks/rules tasks/submit tasks/tracing" +
+		" records/seal records/session records/settings tasks/backend tasks/bulk tasks/callbacks tasks/campaign tasks/contact tasks/deadletters" +
+		" tasks/deliver tasks/device tasks/input tasks/message tasks/overview tasks/refit tasks/rules tasks/submit tasks/tracing" +
 		" tasks/userdata github.com/danielgtaylor/huma/v2 github.com/google/uuid" +
 		" github.com/klauspost/compress/gzhttp golang.org/x/sync/singleflight",
 	"tasks/overview": redis + " sendlimit records/accounts records/activity sendlimit/calendar records/forecast" +

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/dashboard"
-	"github.com/sendlimit/sendlimiter/records/session"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/audit"
+	"github.com/sendlimit/sendlimiter/records/session"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/overview"
 	"github.com/sendlimit/sendlimiter/tasks/submit"

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/api"
-	"github.com/sendlimit/sendlimiter/records/session"
 	"github.com/sendlimit/sendlimiter/records/audit"
+	"github.com/sendlimit/sendlimiter/records/session"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/overview"

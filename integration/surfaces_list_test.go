@@ -3,9 +3,9 @@ package integration_test
 import (
 	"reflect"
 
-	"github.com/sendlimit/sendlimiter/records/session"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/devices"
+	"github.com/sendlimit/sendlimiter/records/session"
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"

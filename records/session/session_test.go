@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/sendlimit/sendlimiter/records/session"
 	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/records/session"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )

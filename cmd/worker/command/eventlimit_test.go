@@ -106,8 +106,8 @@ func TestEventsThatAreRefused(t *testing.T) {
 		`nothing here counts the event "login", so its limits would have no effect: the events are submit, read, change;` +
 			` set custom for an event that a program of your own counts`: {"set", "login", "--per-hour", "5"},
 		`alert_at "80,x" is not allowed: it takes percents such as 80,100, or never`: {"set", "e", "--per-day", "1", "--alert-at", "80,x"},
-		`NAME is missing; see worker event-limit set --help`:                               {"set"},
-		`"b" is too much: one NAME is expected; see worker event-limit show --help`:        {"show", "a", "b"},
+		`NAME is missing; see worker event-limit set --help`:                         {"set"},
+		`"b" is too much: one NAME is expected; see worker event-limit show --help`:  {"show", "a", "b"},
 	} {
 		said := fails(t, cli.StatusInvalid, want, environ, "", append([]string{"event-limit"}, args...)...)
 		require.Equal(t, "error: "+want+"\n", said)

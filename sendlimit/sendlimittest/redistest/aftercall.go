@@ -6,14 +6,18 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-
-	"github.com/sendlimit/sendlimiter/lua"
 )
+
+// Script is one of package lua.
+type Script interface {
+	Hash() string
+	Load(ctx context.Context, c redis.Scripter) *redis.StringCmd
+}
 
 // AfterCall is a client hook that counts the calls of a script and calls a
 // function once, after a given number of them.
 type AfterCall struct {
-	script *lua.Script
+	script Script
 	n      int
 	do     func()
 	// Calls is the number of calls so far.
@@ -53,7 +57,7 @@ func (c *AfterCall) called(cmd redis.Cmder) {
 }
 
 // DoAfterCalls calls do after the client's n-th call of the script.
-func DoAfterCalls(tb testing.TB, client *redis.Client, script *lua.Script, n int, do func()) *AfterCall {
+func DoAfterCalls(tb testing.TB, client *redis.Client, script Script, n int, do func()) *AfterCall {
 	tb.Helper()
 	require.NoError(tb, script.Load(tb.Context(), client).Err())
 	hook := &AfterCall{script: script, n: n, do: do}

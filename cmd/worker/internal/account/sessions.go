@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/records/session"
 	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/records/session"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
