@@ -158,6 +158,7 @@ func (s *server) setSettings(r *http.Request, check settingsCheck, change func(m
 			wrong.Add(s.contacts.Check("contact", settings.Contact))
 		}
 		switch check {
+		case checkNone:
 		case checkAll:
 			err = message.CheckUserSettings(settings, policies)
 		case checkNew:

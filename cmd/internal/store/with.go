@@ -10,6 +10,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -20,6 +21,9 @@ func With(
 	settings, err := p.Load(flags, ValidURL)
 	if err != nil {
 		return err
+	}
+	if given := flags.Lookup("redis-url"); settings.API != "" && (given == nil || !given.Changed) {
+		return fault.Wrong("api", "this command works on the store itself, and not with the API at %s: leave api out, or give --redis-url", settings.API)
 	}
 	return Using(ctx, settings, func(client redis.UniversalClient) error { return do(client, settings) })
 }
