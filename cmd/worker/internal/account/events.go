@@ -6,54 +6,35 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/records/accounts"
-	"github.com/sendlimit/sendlimiter/records/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
-	"github.com/sendlimit/sendlimiter/tasks/callbacks"
-	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // noEvents is the value of --events that removes a callback.
 const noEvents = "none"
 
-// openCallbacks returns the callbacks of the store.
-func openCallbacks(client redis.UniversalClient, c config.Config) (*callbacks.Registry, error) {
-	options := events.Options{Prefix: c.Prefix, Keep: c.EventsKeep, Most: c.EventsMost}
-	registry, err := callbacks.NewRegistry(client, options, contact.Callbacks{AllowInternal: c.EventsAllowInternal})
-	if err != nil {
-		return nil, fmt.Errorf("opening the callbacks: %w", err)
-	}
-	return registry, nil
-}
-
-// setEvents sets or removes the callback of an account. It returns the secret that it made.
-func (a *commands) setEvents(ctx context.Context, account, url string) (secret string, err error) {
+// setEvents sets or removes the callback of an account, and shows the account, with the secret if
+// one was made.
+func (a *commands) setEvents(ctx context.Context, c *client.Client, name, url string) error {
 	if url == noEvents || url == "" {
-		if err := a.callbacks.Remove(ctx, account); err != nil {
-			return "", fmt.Errorf("removing the callback: %w", err)
-		}
-		return "", nil
+		account, err := c.RemoveCallback(ctx, name)
+		return operations.Answer(a.Group, account, err, accountText)
 	}
-	callback, err := a.callbacks.Set(ctx, account, url, "")
+	callback, err := c.SetCallback(ctx, name, client.NewCallback{URL: url})
 	if err != nil {
-		return "", fmt.Errorf("setting the callback: %w", err)
+		return err
 	}
-	return callback.Secret, nil
-}
-
-// tellSecret prints a new secret, which is not shown again.
-func (a *commands) tellSecret(account, secret string) error {
-	if secret == "" {
-		return nil
+	account, err := c.Account(ctx, name)
+	if err := operations.Answer(a.Group, account, err, accountText); err != nil || callback.Secret == "" {
+		return err
 	}
-	_, err := fmt.Fprintf(a.Stderr, a.Names.Spell("This secret signs the events of account %s. It is not shown again: worker account rotate-events-secret makes another.\n%s\n"), account, secret)
+	_, err = fmt.Fprintf(a.Stderr, a.Names.Spell("This secret signs the events of account %s. It is not shown again: worker account rotate-events-secret makes another.\n%s\n"), name, callback.Secret)
 	if err != nil {
 		return fmt.Errorf("printing the secret: %w", err)
 	}
@@ -62,26 +43,20 @@ func (a *commands) tellSecret(account, secret string) error {
 
 func (a *commands) rotateSecretCommand() *cobra.Command {
 	var overlap string
-	rotate := a.command("rotate-events-secret NAME", "Replace the secret that signs an account's events, and print the new one.", cli.Argument("NAME"),
-		func(ctx context.Context, _ *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
+	rotate := a.command("rotate-events-secret NAME", "Replace the secret that signs an account's events, and print the new one.",
+		"  worker account rotate-events-secret acme --overlap 1h",
+		cli.Argument("NAME"), func(cmd *cobra.Command, args []string, c *client.Client) error {
 			length, err := accounts.ParseOverlap(overlap)
 			if err != nil {
 				return err
 			}
-			callback, err := a.callbacks.Rotate(ctx, args[0], length)
-			if err != nil {
-				return fmt.Errorf("rotating the secret: %w", err)
-			}
-			if a.asJSON {
-				return a.PrintJSON(callback)
-			}
-			return a.Print(callback.Secret + "\n")
+			callback, err := c.RotateCallbackSecret(cmd.Context(), args[0], length)
+			return operations.Answer(a.Group, callback, err, func(callback client.Callback) string { return callback.Secret + "\n" })
 		})
 	rotate.Flags().StringVar(&overlap, "overlap", calendar.FormatDuration(accounts.DefaultOverlap),
 		"how `long` the old secret signs too; 0 ends it at once")
 	rotate.Long = "Replace the secret that signs an account's events, and print the new one. For a while\n" +
 		"both sign, so that there is time to install the new one."
-	rotate.Example = "  worker account rotate-events-secret acme --overlap 1h"
 	return rotate
 }
 
@@ -98,76 +73,48 @@ func (a *commands) eventsCommand() *cobra.Command {
 	return group
 }
 
-// perCall is how many dead events are read or retried at a time.
-const perCall = 1000
+// pageSize is how many entries one request reads or retries.
+const pageSize = 1000
 
 func (a *commands) listDeadCommand() *cobra.Command {
-	list := a.command("list NAME", "List an account's dead events, the oldest first.", cli.Argument("NAME"),
-		func(ctx context.Context, _ *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
-			for after := ""; ; {
-				page, err := a.callbacks.DeadEvents(ctx, args[0], after, perCall)
-				if err != nil {
-					return fmt.Errorf("listing the dead events: %w", err)
-				}
-				for _, d := range page.DeadEvents {
-					if err := a.printDead(d); err != nil {
-						return err
-					}
-				}
-				if after = page.NextCursor; after == "" {
-					return nil
-				}
-			}
+	return a.command("list NAME", "List an account's dead events, the oldest first.", "  worker account events list acme --json",
+		cli.Argument("NAME"), func(cmd *cobra.Command, args []string, c *client.Client) error {
+			return operations.AnswerEach(a.Group, c.DeadEvents(cmd.Context(), args[0], client.PageRequest{PageSize: pageSize}), func(d client.DeadEvent) string {
+				return fmt.Sprintf("%s  %s  message %s to %s, dead since %s: %s\n", d.ID,
+					strings.TrimPrefix(d.Event.Type, message.EventPrefix), d.Event.Subject, d.Event.Data.User, cli.FormatTime(d.DeadAt.Time, time.UTC), d.Reason)
+			}, "")
 		})
-	list.Example = "  worker account events list acme --json"
-	return list
-}
-
-func (a *commands) printDead(d message.DeadEvent) error {
-	if a.asJSON {
-		return a.PrintJSON(d)
-	}
-	return a.Print(fmt.Sprintf("%s  %s  message %s to %s, dead since %s: %s\n", d.ID,
-		strings.TrimPrefix(d.Event.Type, message.EventPrefix), d.Event.Subject, d.Event.Data.User, cli.FormatTime(d.DeadAt.Time, time.UTC), d.Reason))
 }
 
 func (a *commands) retryDeadCommand() *cobra.Command {
-	retry := a.command("retry NAME [ID]", "Post an account's dead events again: all, or the one with an id.", accountAndDead,
-		func(ctx context.Context, _ *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
-			total := message.DeadEventsRetry{}
+	return a.command("retry NAME [ID]", "Post an account's dead events again: all, or the one with an id.",
+		"  worker account events retry acme\n  worker account events retry acme 1795305600000-0",
+		accountAndDead, func(cmd *cobra.Command, args []string, c *client.Client) error {
+			var total client.DeadEventsRetry
 			for {
-				done, err := a.callbacks.RetryDead(ctx, args[0], idOf(args), perCall)
+				done, err := c.RetryDeadEvents(cmd.Context(), args[0], idOf(args), pageSize)
 				if err != nil {
-					return fmt.Errorf("retrying dead events: %w", err)
+					return err
 				}
 				total.Retried, total.Left = total.Retried+done.Retried, done.Left
-				if done.Retried < perCall {
+				if done.Retried < pageSize {
 					break
 				}
 			}
-			if a.asJSON {
-				return a.PrintJSON(total)
-			}
-			return a.Print(fmt.Sprintf("%d dead events are posted again.\n", total.Retried))
+			return operations.Answer(a.Group, total, nil, func(total client.DeadEventsRetry) string {
+				return fmt.Sprintf("%d dead events are posted again.\n", total.Retried)
+			})
 		})
-	retry.Example = "  worker account events retry acme\n  worker account events retry acme 1795305600000-0"
-	return retry
 }
 
 func (a *commands) purgeDeadCommand() *cobra.Command {
-	purge := a.command("purge NAME [ID]", "Remove an account's dead events: all, or the one with an id.", accountAndDead,
-		func(ctx context.Context, _ *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
-			done, err := a.callbacks.PurgeDead(ctx, args[0], idOf(args))
-			if err != nil {
-				return fmt.Errorf("removing dead events: %w", err)
-			}
-			if a.asJSON {
-				return a.PrintJSON(done)
-			}
-			return a.Print(fmt.Sprintf("%d dead events are removed.\n", done.Purged))
+	return a.command("purge NAME [ID]", "Remove an account's dead events: all, or the one with an id.", "  worker account events purge acme",
+		accountAndDead, func(cmd *cobra.Command, args []string, c *client.Client) error {
+			purged, err := c.PurgeDeadEvents(cmd.Context(), args[0], idOf(args))
+			return operations.Answer(a.Group, message.DeadEventsPurge{Purged: purged}, err, func(done message.DeadEventsPurge) string {
+				return fmt.Sprintf("%d dead events are removed.\n", done.Purged)
+			})
 		})
-	purge.Example = "  worker account events purge acme"
-	return purge
 }
 
 // accountAndDead requires the name of an account, and accepts the id of a dead event. An empty
@@ -192,7 +139,7 @@ func idOf(args []string) string {
 }
 
 // callbackText describes a callback for a person.
-func callbackText(c message.Callback) string {
+func callbackText(c client.Callback) string {
 	var s strings.Builder
 	at := func(t message.Time) string { return cli.FormatTime(t.Time, time.UTC) }
 	fmt.Fprintf(&s, "events: %s\n  - waiting: %d, dead: %d, lost: %d\n", c.URL, c.Waiting, c.Dead, c.Lost)

@@ -2,7 +2,6 @@ package account
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -10,8 +9,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -31,13 +31,16 @@ func (f *keyFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.expires, "expires-at", "", "RFC 3339 `time` at which the key expires; by default never")
 }
 
-func (f *keyFlags) parse() ([]accounts.Scope, time.Time, error) {
+func (f *keyFlags) parse() ([]client.Scope, time.Time, error) {
 	if len(f.scopes) == 0 { // --scopes=""
 		return nil, time.Time{}, fault.Wrong("scopes", "scopes is empty: a key needs at least one of submit, read and admin")
 	}
-	scopes, err := accounts.ParseScopes(f.scopes...)
-	if err != nil || f.expires == "" {
-		return scopes, time.Time{}, err
+	scopes := make([]client.Scope, len(f.scopes))
+	for i, scope := range f.scopes {
+		scopes[i] = client.Scope(scope)
+	}
+	if f.expires == "" {
+		return scopes, time.Time{}, nil
 	}
 	expires, err := time.Parse(time.RFC3339, f.expires)
 	if err != nil {
@@ -50,42 +53,39 @@ func (f *keyFlags) parse() ([]accounts.Scope, time.Time, error) {
 
 func (a *commands) addKeyCommand() *cobra.Command {
 	var k keyFlags
-	add := a.command("add-key NAME", "Add a key to an account, and print the key.", cli.Argument("NAME"),
-		func(ctx context.Context, accounts *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
+	add := a.command("add-key NAME", "Add a key to an account, and print the key.",
+		"  worker account add-key acme --scopes read --expires-at 2040-01-01T00:00:00Z",
+		cli.Argument("NAME"), func(cmd *cobra.Command, args []string, c *client.Client) error {
 			scopes, expires, err := k.parse()
 			if err != nil {
 				return err
 			}
-			secret, key, err := accounts.AddKey(ctx, args[0], scopes, expires)
+			secret, key, err := c.AddAPIKey(cmd.Context(), args[0], expires, scopes...)
 			if err != nil {
-				return fmt.Errorf("adding the key: %w", err)
+				return err
 			}
 			return a.printKey(args[0], secret, key, "")
 		})
 	k.register(add.Flags())
-	add.Example = "  worker account add-key acme --scopes read --expires-at 2040-01-01T00:00:00Z"
 	return add
 }
 
 func (a *commands) rotateKeyCommand() *cobra.Command {
 	var overlap string
-	rotate := a.command("rotate-key NAME [KEY-ID]", "Replace a key by a new one, and print the new one.", accountAndKey(false),
-		func(ctx context.Context, registry *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
+	rotate := a.command("rotate-key NAME [KEY-ID]", "Replace a key by a new one, and print the new one.",
+		"  worker account rotate-key acme --overlap 1h\n  worker account rotate-key acme Zx3kQ9aB --overlap 0",
+		accountAndKey(false), func(cmd *cobra.Command, args []string, c *client.Client) error {
 			length, err := accounts.ParseOverlap(overlap)
 			if err != nil {
 				return err
 			}
-			id := ""
-			if len(args) > 1 {
-				id = args[1]
-			}
-			secret, key, err := registry.RotateKey(ctx, args[0], id, length)
-			if problem, ok := errors.AsType[*fault.InvalidError](err); ok && id == "" && problem.Field == "key" {
-				return &cli.UsageError{Field: "key", Detail: fmt.Sprintf(
-					"%s has several keys, and KEY-ID says which: it takes %s", args[0], problem.Want)}
-			}
+			id, err := keyOf(cmd.Context(), c, args)
 			if err != nil {
-				return fmt.Errorf("rotating the key: %w", err)
+				return err
+			}
+			secret, key, err := c.RotateAPIKey(cmd.Context(), args[0], id, length)
+			if err != nil {
+				return err
 			}
 			old := "The old key is no longer valid."
 			if length > 0 {
@@ -98,21 +98,39 @@ func (a *commands) rotateKeyCommand() *cobra.Command {
 	rotate.Long = "Replace a key by a new one with the same scopes, and print the new one. The old one\n" +
 		"stays valid for a while, so that there is time to install the new one. KEY-ID can be\n" +
 		"left out if the account has one key."
-	rotate.Example = "  worker account rotate-key acme --overlap 1h\n  worker account rotate-key acme Zx3kQ9aB --overlap 0"
 	return rotate
 }
 
+// keyOf returns the id of the key that the arguments name, or of the only one of the account.
+func keyOf(ctx context.Context, c *client.Client, args []string) (string, error) {
+	if len(args) > 1 {
+		return args[1], nil
+	}
+	account, err := c.Account(ctx, args[0])
+	if err != nil {
+		return "", err
+	}
+	ids := make([]string, len(account.Keys))
+	for i, key := range account.Keys {
+		ids[i] = key.ID
+	}
+	switch len(ids) {
+	case 0:
+		return "", &cli.UsageError{Field: "key", Detail: args[0] + " has no key: worker account add-key gives it one"}
+	case 1:
+		return ids[0], nil
+	default:
+		return "", &cli.UsageError{Field: "key", Detail: fmt.Sprintf(
+			"%s has several keys, and KEY-ID says which: it takes the id of a key: %s", args[0], strings.Join(ids, ", "))}
+	}
+}
+
 func (a *commands) removeKeyCommand() *cobra.Command {
-	remove := a.command("remove-key NAME KEY-ID", "Remove a key, and show the account.", accountAndKey(true),
-		func(ctx context.Context, accounts *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
-			account, err := accounts.RemoveKey(ctx, args[0], args[1])
-			if err != nil {
-				return fmt.Errorf("removing the key: %w", err)
-			}
-			return a.printAccount(account)
+	return a.command("remove-key NAME KEY-ID", "Remove a key, and show the account.", "  worker account remove-key acme Zx3kQ9aB",
+		accountAndKey(true), func(cmd *cobra.Command, args []string, c *client.Client) error {
+			account, err := c.RemoveAPIKey(cmd.Context(), args[0], args[1])
+			return operations.Answer(a.Group, account, err, accountText)
 		})
-	remove.Example = "  worker account remove-key acme Zx3kQ9aB"
-	return remove
 }
 
 // accountAndKey requires the name of an account, accepts the id of a key, and may require
@@ -131,29 +149,27 @@ func accountAndKey(required bool) cobra.PositionalArgs {
 	}
 }
 
-// madeKey is the answer with a new key.
-type madeKey struct {
-	Account string `json:"account"`
-	message.NewAPIKey
-}
-
 // printKey prints a new key. Only the key goes to standard output, so that a script can
 // read it. What a person should know goes to standard error.
-func (a *commands) printKey(account, secret string, key accounts.APIKey, more string) error {
-	if a.asJSON {
-		return a.PrintJSON(madeKey{Account: account, NewAPIKey: message.NewAPIKey{APIKey: api.KeyOf(key), Secret: secret}})
-	}
-	scopes := make([]string, len(key.Scopes))
-	for i, scope := range key.Scopes {
-		scopes[i] = string(scope)
+func (a *commands) printKey(account string, secret client.Key, key client.APIKey, more string) error {
+	if a.JSON {
+		return a.PrintJSON(message.NewAPIKey{APIKey: key, Secret: string(secret)})
 	}
 	sentence := fmt.Sprintf("This is key %s of account %s (%s). It is not shown again: only its SHA-256 is stored.\n",
-		key.ID, account, strings.Join(scopes, ", "))
+		key.ID, account, scopesOf(key))
 	if more != "" {
 		sentence += more + "\n"
 	}
 	if _, err := fmt.Fprint(a.Stderr, sentence); err != nil {
 		return fmt.Errorf("saying what the key is: %w", err)
 	}
-	return a.Print(secret + "\n")
+	return a.Print(string(secret) + "\n")
+}
+
+func scopesOf(key client.APIKey) string {
+	scopes := make([]string, len(key.Scopes))
+	for i, scope := range key.Scopes {
+		scopes[i] = string(scope)
+	}
+	return strings.Join(scopes, ", ")
 }

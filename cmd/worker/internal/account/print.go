@@ -2,215 +2,165 @@ package account
 
 import (
 	"cmp"
-	"context"
 	"fmt"
+	"iter"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/cmd/internal/store"
-	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/records/accounts"
-	"github.com/sendlimit/sendlimiter/records/devices"
-	"github.com/sendlimit/sendlimiter/records/quota"
-	"github.com/sendlimit/sendlimiter/sendlimit/counters"
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks/message"
-	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 )
 
 func (a *commands) listCommand() *cobra.Command {
-	list := a.command("list", "List the accounts.", cli.NoArguments,
-		func(ctx context.Context, accounts *accounts.Accounts, _ *pflag.FlagSet, _ []string) error {
-			all, err := accounts.List(ctx)
-			if err != nil {
-				return fmt.Errorf("listing the accounts: %w", err)
-			}
-			if a.asJSON {
-				list := message.Accounts{Accounts: make([]message.Account, len(all))}
-				for i, account := range all {
-					list.Accounts[i] = api.AccountOf(account)
-				}
-				return a.PrintJSON(list)
-			}
-			if len(all) == 0 {
-				return a.PrintHint("There are no accounts: worker account create NAME makes one.\n")
-			}
-			return a.printTable("NAME\tTIER\tKEYS\tCONTACT\tSTATE", func(row func(...any)) {
-				for _, account := range all {
-					row(account.Name, cmp.Or(account.Tier, "-"), len(account.Keys), cmp.Or(account.Contact, "-"), stateOf(account))
-				}
-			})
+	return a.command("list", "List the accounts.", "  worker account list --json", cli.NoArguments,
+		func(cmd *cobra.Command, _ []string, c *client.Client) error {
+			return printTable(a, c.Accounts(cmd.Context(), client.PageRequest{PageSize: pageSize}), "There are no accounts: worker account create NAME makes one.\n",
+				"NAME\tTIER\tKEYS\tCONTACT\tSTATE", func(account client.Account) string {
+					return strings.Join([]string{account.Name, cmp.Or(account.Tier, "-"), strconv.Itoa(len(account.Keys)), cmp.Or(account.Contact, "-"), stateOf(account)}, "\t")
+				})
 		})
-	list.Example = "  worker account list --json"
-	return list
+}
+
+// accountWithUsage is the answer of "worker account show --json": what the API says of an account.
+type accountWithUsage struct {
+	client.Account
+
+	Usage client.AccountUsage `json:"usage"`
+	// Callback is nil if the account has none.
+	Callback *client.Callback `json:"callback,omitempty"`
 }
 
 func (a *commands) showCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "show NAME", Short: "Show an account, its keys without the secrets, and how much of its quota is used.",
-		Args: cli.Argument("NAME"), Example: "  worker account show acme",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			return a.Report(a.asJSON, store.With(ctx, a.Program, cmd.Flags(), func(client redis.UniversalClient, c config.Config) error {
-				directory, err := accounts.New(client, c.Prefix)
-				if err != nil {
-					return fmt.Errorf("opening the accounts: %w", err)
-				}
-				charges, err := quota.New(client, quota.Options{Prefix: c.Prefix})
-				if err != nil {
-					return fmt.Errorf("opening the charges: %w", err)
-				}
-				account, tier, ok, err := directory.Resolve(ctx, args[0])
-				if err != nil {
-					return fmt.Errorf("looking at the account: %w", err)
-				}
-				if !ok {
-					return fault.NoSuchAccount(args[0])
-				}
-				balance, err := charges.Balance(ctx, account, tier)
-				if err != nil {
-					return fmt.Errorf("looking at the quota: %w", err)
-				}
-				known, err := devices.New(client, devices.Options{Prefix: c.Prefix})
-				if err != nil {
-					return fmt.Errorf("opening the devices: %w", err)
-				}
-				registered, err := known.Count(ctx, account.Name)
+	return a.command("show NAME", "Show an account, its keys without the secrets, and how much of its quota is used.", "  worker account show acme",
+		cli.Argument("NAME"), func(cmd *cobra.Command, args []string, c *client.Client) (err error) {
+			var shown accountWithUsage
+			if shown.Account, err = c.Account(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			if shown.Usage, err = c.AccountUsage(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			if shown.EventsURL != "" {
+				callback, err := c.Callback(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
-				calls, err := counters.New(client, c.Prefix)
-				if err != nil {
-					return fmt.Errorf("opening the counters: %w", err)
-				}
-				requests, err := api.RequestsOf(ctx, calls, account.Name, tier)
-				if err != nil {
-					return fmt.Errorf("looking at the requests: %w", err)
-				}
-				var callback *message.Callback
-				if account.EventsURL != "" {
-					registry, err := openCallbacks(client, c)
-					if err != nil {
-						return err
-					}
-					status, err := registry.Status(ctx, account.Name)
-					if err != nil {
-						return fmt.Errorf("looking at the callback: %w", err)
-					}
-					callback = &status
-				}
-				usage := submit.AccountUsageOf(account, tier, balance, registered)
-				usage.Requests = requests
-				return a.printWithUsage(account, balance, usage, callback)
-			}))
-		},
-	}
+				shown.Callback = &callback
+			}
+			return operations.Answer(a.Group, shown, nil, usageText)
+		})
 }
 
-// accountWithUsage is the answer of "worker account show --json".
-type accountWithUsage struct {
-	message.Account
-
-	Usage message.AccountUsage `json:"usage"`
-	// Callback is nil if the account has none.
-	Callback *message.Callback `json:"callback,omitempty"`
-}
-
-func (a *commands) printWithUsage(account accounts.Account, b quota.Balance, usage message.AccountUsage, callback *message.Callback) error {
-	if a.asJSON {
-		return a.PrintJSON(accountWithUsage{api.AccountOf(account), usage, callback})
-	}
-	zone, err := account.LocationAt(b.Now)
-	if err != nil {
-		return fmt.Errorf("the account's time zone: %w", err)
-	}
+// usageText describes an account and what it has used for a person.
+func usageText(a accountWithUsage) string {
+	zone := zoneAt(a.Account, a.Usage.Now.Time)
 	var used strings.Builder
 	used.WriteString("used:\n")
-	for _, u := range []counters.Usage{b.Hour, b.Day} {
-		quota := "no limit"
-		if u.Counter.Limit > 0 {
-			quota = fmt.Sprintf("%d left of %d", u.Remaining(), u.Counter.Limit)
+	left := func(limit int64, remaining *int64) string {
+		if remaining == nil {
+			return "no limit"
 		}
-		fmt.Fprintf(&used, "  - %s: %d, %s, until %s\n", u.Counter.Name, u.Used, quota, cli.FormatTime(u.Until, zone))
+		return fmt.Sprintf("%d left of %d", *remaining, limit)
 	}
-	quota := "no limit"
-	if d := usage.Devices; d.Limit > 0 {
-		quota = fmt.Sprintf("%d left of %d", *d.Remaining, d.Limit)
+	for _, of := range []struct {
+		name string
+		client.QuotaUsage
+	}{{"hour", a.Usage.Hour}, {"day", a.Usage.Day}} {
+		fmt.Fprintf(&used, "  - %s: %d, %s, until %s\n", of.name, of.Used, left(of.Limit, of.Remaining), cli.FormatTime(of.Until.Time, zone))
 	}
-	fmt.Fprintf(&used, "  - devices: %d, %s\n", usage.Devices.Used, quota)
-	if requests := usage.Requests; requests != nil {
+	fmt.Fprintf(&used, "  - devices: %d, %s\n", a.Usage.Devices.Used, left(a.Usage.Devices.Limit, a.Usage.Devices.Remaining))
+	if requests := a.Usage.Requests; requests != nil {
 		for _, of := range []struct {
 			kind string
-			message.RequestUsage
+			client.RequestUsage
 		}{{"submits", requests.Submit}, {"reads", requests.Read}, {"changes", requests.Change}} {
 			fmt.Fprintf(&used, "  - %s of the day: %d, %d left of %d, until %s\n",
 				of.kind, of.Used, of.Remaining, of.Limit, cli.FormatTime(of.Until.Time, zone))
 		}
 	}
-	if callback != nil {
-		used.WriteString(callbackText(*callback))
+	if a.Callback != nil {
+		used.WriteString(callbackText(*a.Callback))
 	}
-	return a.Print(accountText(account) + used.String())
+	return accountText(a.Account) + used.String()
 }
 
-func (a *commands) printAccount(account accounts.Account) error {
-	if a.asJSON {
-		return a.PrintJSON(api.AccountOf(account))
+// zoneAt returns the time zone of an account's hours and days at a time, UTC for one that this
+// program does not know.
+func zoneAt(a client.Account, now time.Time) *time.Location {
+	name := a.TimeZone
+	if a.TimeZoneFrom != nil && now.Before(a.TimeZoneFrom.Time) {
+		name = a.FormerTimeZone
 	}
-	return a.Print(accountText(account))
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
 }
 
 // accountText describes an account for a person.
-func accountText(account accounts.Account) string {
+func accountText(account client.Account) string {
 	var s strings.Builder
 	zone := cmp.Or(account.TimeZone, "UTC")
-	if !account.ZoneFrom.IsZero() {
-		zone += fmt.Sprintf(" from %s, before that %s", cli.FormatTime(account.ZoneFrom, time.UTC), cmp.Or(account.FormerZone, "UTC"))
+	if from := account.TimeZoneFrom; from != nil {
+		zone += fmt.Sprintf(" from %s, before that %s", cli.FormatTime(from.Time, time.UTC), cmp.Or(account.FormerTimeZone, "UTC"))
 	}
 	fmt.Fprintf(&s, "name: %s\ntier: %s\ncontact: %s\ntime_zone: %s\nreport_at: %s\nevents_url: %s\nstate: %s\ncreated_at: %s\n",
 		account.Name, cmp.Or(account.Tier, "none"), cmp.Or(account.Contact, "none"), zone,
-		cmp.Or(account.ReportAt, "never"), cmp.Or(account.EventsURL, "none"), stateOf(account), cli.FormatTime(account.CreatedAt, time.UTC))
+		cmp.Or(account.ReportAt, "never"), cmp.Or(account.EventsURL, "none"), stateOf(account), cli.FormatTime(account.CreatedAt.Time, time.UTC))
 	if len(account.Keys) == 0 {
 		s.WriteString("keys: none\n")
 	} else {
 		s.WriteString("keys:\n")
 	}
 	for _, key := range account.Keys {
-		scopes := make([]string, len(key.Scopes))
-		for i, scope := range key.Scopes {
-			scopes[i] = string(scope)
-		}
-		fmt.Fprintf(&s, "  - %s: %s, made %s", key.ID, strings.Join(scopes, ", "), cli.FormatTime(key.CreatedAt, time.UTC))
+		fmt.Fprintf(&s, "  - %s: %s, made %s", key.ID, scopesOf(key), cli.FormatTime(key.CreatedAt.Time, time.UTC))
 		if !key.ExpiresAt.IsZero() {
-			fmt.Fprintf(&s, ", expires %s", cli.FormatTime(key.ExpiresAt, time.UTC))
+			fmt.Fprintf(&s, ", expires %s", cli.FormatTime(key.ExpiresAt.Time, time.UTC))
 		}
 		s.WriteString("\n")
 	}
 	return s.String()
 }
 
-func stateOf(a accounts.Account) string {
+func stateOf(a client.Account) string {
 	if a.Disabled {
 		return "disabled"
 	}
 	return "enabled"
 }
 
-// printTable prints rows under a header, whose names are separated by tabs.
-func (a *commands) printTable(header string, rows func(row func(cells ...any))) error {
+// printTable prints a list: rows under a header, whose names are separated by tabs, or none for an
+// empty one. With --json each entry is a line.
+func printTable[T any](a *commands, list iter.Seq2[T, error], none, header string, row func(T) string) error {
 	var s strings.Builder
 	table := tabwriter.NewWriter(&s, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, header)
-	rows(func(cells ...any) {
-		fmt.Fprintf(table, strings.TrimSuffix(strings.Repeat("%v\t", len(cells)), "\t")+"\n", cells...)
-	})
+	some := false
+	for entry, err := range list {
+		switch {
+		case err != nil:
+			return err
+		case a.JSON:
+			if err := a.PrintJSON(entry); err != nil {
+				return err
+			}
+		default:
+			fmt.Fprintln(table, row(entry))
+		}
+		some = true
+	}
+	switch {
+	case a.JSON:
+		return nil
+	case !some:
+		return a.PrintHint(none)
+	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("laying out the list: %w", err)
 	}

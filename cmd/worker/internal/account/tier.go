@@ -1,22 +1,19 @@
 package account
 
 import (
-	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/records/accounts"
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 )
 
 // TierCommand returns the group "worker tier".
 func TierCommand(p cli.Program) *cobra.Command {
-	a := &commands{Program: p}
 	group := &cobra.Command{
 		Use:   "tier",
 		Short: "Create, show and change tiers, which limit what accounts may send.",
@@ -27,20 +24,21 @@ func TierCommand(p cli.Program) *cobra.Command {
 			"anew.",
 		Example: "  worker tier set free --requests-per-minute 60 --messages-per-hour 100 --messages-per-day 500",
 	}
-	group.PersistentFlags().AddFlagSet(cli.StoreFlags())
-	group.PersistentFlags().BoolVar(&a.asJSON, "json", false, "answer with one line of JSON")
+	a := &commands{operations.NewGroup(p, group)}
 	group.AddCommand(a.setTierCommand(), a.listTiersCommand(), a.showTierCommand(), a.removeTierCommand())
 	return group
 }
 
 func (a *commands) setTierCommand() *cobra.Command {
-	var given accounts.Tier
+	var given client.TierLimits
 	var alertAt string
-	set := a.command("set NAME", "Create a tier, or change it as the flags say, and show it.", cli.Argument("NAME"),
-		func(ctx context.Context, accounts *accounts.Accounts, flags *pflag.FlagSet, args []string) error {
-			tier, _, err := accounts.GetTier(ctx, args[0])
-			if err != nil {
-				return fmt.Errorf("looking at the tier: %w", err)
+	set := a.command("set NAME", "Create a tier, or change it as the flags say, and show it.",
+		"  worker tier set free --requests-per-minute 60 --messages-per-hour 100 --messages-per-day 500\n"+
+			"  worker tier set free --alert-at 50,80,100",
+		cli.Argument("NAME"), func(cmd *cobra.Command, args []string, c *client.Client) error {
+			tier, err := c.Tier(cmd.Context(), args[0])
+			if err != nil && !errors.Is(err, client.ErrNotFound) {
+				return err
 			}
 			tier.Name = args[0]
 			for name, field := range map[string]struct{ into, from *int64 }{
@@ -51,19 +49,17 @@ func (a *commands) setTierCommand() *cobra.Command {
 				"messages-per-day":    {&tier.MessagesPerDay, &given.MessagesPerDay},
 				"devices":             {&tier.Devices, &given.Devices},
 			} {
-				if flags.Changed(name) {
+				if cmd.Flags().Changed(name) {
 					*field.into = *field.from
 				}
 			}
-			if flags.Changed("alert-at") {
+			if cmd.Flags().Changed("alert-at") {
 				if tier.AlertAt, err = cli.ParseAlertAt(alertAt); err != nil {
 					return err
 				}
 			}
-			if err := a.charges.SetTier(ctx, accounts, tier); err != nil {
-				return fmt.Errorf("setting the tier: %w", err)
-			}
-			return a.printTier(tier)
+			tier, err = c.SetTier(cmd.Context(), tier)
+			return operations.Answer(a.Group, tier, err, tierText)
 		})
 	set.Flags().Int64Var(&given.RequestsPerMinute, "requests-per-minute", 0, "`number` of requests to the API of each kind: submits, reads, and changes; 0 is no limit")
 	set.Flags().Int64Var(&given.RequestsPerDay, "requests-per-day", 0, "`number` of requests of each kind in a natural day, in UTC; 0 is no limit")
@@ -73,74 +69,40 @@ func (a *commands) setTierCommand() *cobra.Command {
 	set.Flags().Int64Var(&given.Devices, "devices", 0, "`number` of devices that an account may have registered, of all users; 0 is no limit")
 	set.Flags().StringVar(&alertAt, "alert-at", "80,100",
 		"`percents` of messages-per-day at which an account's contact is alerted, or never")
-	set.Example = "  worker tier set free --requests-per-minute 60 --messages-per-hour 100 --messages-per-day 500\n" +
-		"  worker tier set free --alert-at 50,80,100"
 	return set
 }
 
 func (a *commands) listTiersCommand() *cobra.Command {
-	list := a.command("list", "List the tiers.", cli.NoArguments,
-		func(ctx context.Context, accounts *accounts.Accounts, _ *pflag.FlagSet, _ []string) error {
-			all, err := accounts.ListTiers(ctx)
-			if err != nil {
-				return fmt.Errorf("listing the tiers: %w", err)
-			}
-			if a.asJSON {
-				list := message.Tiers{Tiers: make([]message.Tier, len(all))}
-				for i, tier := range all {
-					list.Tiers[i] = api.TierOf(tier)
-				}
-				return a.PrintJSON(list)
-			}
-			if len(all) == 0 {
-				return a.PrintHint("There are no tiers: worker tier set NAME makes one.\n")
-			}
-			return a.printTable("NAME\tREQUESTS/MINUTE\tREQUESTS/DAY\tLINES/MINUTE\tMESSAGES/HOUR\tMESSAGES/DAY\tDEVICES\tALERT AT", func(row func(...any)) {
-				for _, tier := range all {
-					row(tier.Name, cli.FormatLimit(tier.RequestsPerMinute), cli.FormatLimit(tier.RequestsPerDay), cli.FormatLimit(tier.LinesPerMinute),
-						cli.FormatLimit(tier.MessagesPerHour), cli.FormatLimit(tier.MessagesPerDay), cli.FormatLimit(tier.Devices), cli.FormatAlertAt(tier.AlertAt))
-				}
-			})
+	return a.command("list", "List the tiers.", "  worker tier list --json", cli.NoArguments,
+		func(cmd *cobra.Command, _ []string, c *client.Client) error {
+			return printTable(a, c.Tiers(cmd.Context(), client.PageRequest{PageSize: pageSize}), "There are no tiers: worker tier set NAME makes one.\n",
+				"NAME\tREQUESTS/MINUTE\tREQUESTS/DAY\tLINES/MINUTE\tMESSAGES/HOUR\tMESSAGES/DAY\tDEVICES\tALERT AT", func(t client.Tier) string {
+					return strings.Join([]string{
+						t.Name, cli.FormatLimit(t.RequestsPerMinute), cli.FormatLimit(t.RequestsPerDay), cli.FormatLimit(t.LinesPerMinute),
+						cli.FormatLimit(t.MessagesPerHour), cli.FormatLimit(t.MessagesPerDay), cli.FormatLimit(t.Devices), cli.FormatAlertAt(t.AlertAt),
+					}, "\t")
+				})
 		})
-	list.Example = "  worker tier list --json"
-	return list
 }
 
 func (a *commands) showTierCommand() *cobra.Command {
-	show := a.command("show NAME", "Show a tier.", cli.Argument("NAME"),
-		func(ctx context.Context, accounts *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
-			tier, ok, err := accounts.GetTier(ctx, args[0])
-			if err != nil {
-				return fmt.Errorf("looking at the tier: %w", err)
-			}
-			if !ok {
-				return &fault.NoSuchError{What: "tier", Name: args[0]}
-			}
-			return a.printTier(tier)
+	return a.command("show NAME", "Show a tier.", "  worker tier show free", cli.Argument("NAME"),
+		func(cmd *cobra.Command, args []string, c *client.Client) error {
+			tier, err := c.Tier(cmd.Context(), args[0])
+			return operations.Answer(a.Group, tier, err, tierText)
 		})
-	show.Example = "  worker tier show free"
-	return show
 }
 
 func (a *commands) removeTierCommand() *cobra.Command {
-	remove := a.command("remove NAME", "Remove a tier that no account uses.", cli.Argument("NAME"),
-		func(ctx context.Context, accounts *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
-			if err := accounts.RemoveTier(ctx, args[0]); err != nil {
-				return fmt.Errorf("removing the tier: %w", err)
-			}
-			if a.asJSON {
-				return a.PrintJSON(message.TierRemoval{Outcome: message.TierRemoved, Tier: args[0]})
-			}
-			return a.Print("removed the tier " + args[0] + "\n")
+	return a.command("remove NAME", "Remove a tier that no account uses.", "  worker account set acme --tier business\n  worker tier remove free", cli.Argument("NAME"),
+		func(cmd *cobra.Command, args []string, c *client.Client) error {
+			removed, err := c.RemoveTier(cmd.Context(), args[0])
+			return operations.Answer(a.Group, removed, err, func(client.TierRemoval) string { return "removed the tier " + args[0] + "\n" })
 		})
-	remove.Example = "  worker account set acme --tier business\n  worker tier remove free"
-	return remove
 }
 
-func (a *commands) printTier(t accounts.Tier) error {
-	if a.asJSON {
-		return a.PrintJSON(api.TierOf(t))
-	}
-	return a.Print(fmt.Sprintf("name: %s\nrequests_per_minute: %s\nrequests_per_day: %s\nlines_per_minute: %s\nmessages_per_hour: %s\nmessages_per_day: %s\ndevices: %s\nalert_at: %s\n",
-		t.Name, cli.FormatLimit(t.RequestsPerMinute), cli.FormatLimit(t.RequestsPerDay), cli.FormatLimit(t.LinesPerMinute), cli.FormatLimit(t.MessagesPerHour), cli.FormatLimit(t.MessagesPerDay), cli.FormatLimit(t.Devices), cli.FormatAlertAt(t.AlertAt)))
+// tierText describes a tier for a person.
+func tierText(t client.Tier) string {
+	return fmt.Sprintf("name: %s\nrequests_per_minute: %s\nrequests_per_day: %s\nlines_per_minute: %s\nmessages_per_hour: %s\nmessages_per_day: %s\ndevices: %s\nalert_at: %s\n",
+		t.Name, cli.FormatLimit(t.RequestsPerMinute), cli.FormatLimit(t.RequestsPerDay), cli.FormatLimit(t.LinesPerMinute), cli.FormatLimit(t.MessagesPerHour), cli.FormatLimit(t.MessagesPerDay), cli.FormatLimit(t.Devices), cli.FormatAlertAt(t.AlertAt))
 }
