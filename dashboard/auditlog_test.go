@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/api/apitest"
 	"github.com/sendlimit/sendlimiter/records/audit"
 )
 
@@ -108,7 +109,7 @@ func TestWithoutTheAuditLogNothingIsChanged(t *testing.T) {
 		require.Equal(t, http.StatusServiceUnavailable, b.post(target, fields...).status, target)
 	}
 	require.Equal(t, http.StatusServiceUnavailable, b.get("/message?user=alice&id=m&content=yes").status, "to show the content is an entry too")
-	require.Equal(t, withoutLog(before), withoutLog(b.store.Dump()))
+	require.Equal(t, apitest.WithoutLog(before), apitest.WithoutLog(b.store.Dump()))
 	away.ends()
 	require.Empty(t, b.entries())
 }
