@@ -15,6 +15,8 @@ import (
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/audit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -212,8 +214,11 @@ func (s *server) endEntry(ctx context.Context, rt route, e audit.Entry) {
 	outcome, code, answer := audit.Done, "", ""
 	if failed := exchangeOf(ctx).failed; failed != nil {
 		outcome, code, answer = audit.Refused, string(failed.Code), failed.Detail
-		if rt.erases { // it may name the user
+		switch {
+		case rt.erases: // it may name the user
 			answer = ""
+		case failed.Code == fault.CodeInvalidField: // it quotes what was given, such as a contact
+			answer = failed.Field + " is not allowed"
 		}
 		if failed.Outcome == message.Errored {
 			outcome = audit.Failed

@@ -56,6 +56,9 @@ const (
 	policyPath      = "/v1/policies/{policy}"
 	settingsPath    = "/v1/users/{user}/settings"
 	aliceA          = "/v1/users/alice/messages/a"
+	auditPath       = "/v1/audit"
+	sessionsPath    = "/v1/sessions"
+	sessionPath     = sessionsPath + "/{session}"
 	aliceADead      = "/v1/users/alice/dead-letters/a"
 	crossOrigin     = "cross-site"
 )

@@ -55,7 +55,7 @@ func TestSubmitting(t *testing.T) {
 		require.Equal(t, "alice already has a message at 11:00:00, within 1 minute; the next free time is 11:01:00.", b.refused(b.send("/user/submit", fields)))
 	})
 	fields.Set("shift", "yes")
-	b.logs("submit message; alice; n; send at 2026-11-21T11:00:00Z; done", func() {
+	b.logs("submit message; alice; n; send at 2026-11-21T11:00:00Z; on conflict shift; done", func() {
 		require.Equal(t, "Accepted for the next free time, 2026-11-21 11:01:00 UTC: the requested time was not free.", b.done(b.send("/user/submit", fields)))
 	})
 	fields.Set("send_at", "soon")
@@ -87,7 +87,7 @@ func TestMoving(t *testing.T) {
 		require.Equal(t, "2026-11-21T12:01:00.000Z", outcome["next_free_at"])
 	})
 	fields.Set("shift", "yes")
-	b.logs("move message; alice; m; send at 2026-11-21T12:00:30Z; done", func() {
+	b.logs("move message; alice; m; send at 2026-11-21T12:00:30Z; on conflict shift; done", func() {
 		said := b.send("/message/move", fields, script()).json(ok)
 		require.Equal(t, "Moved to the next free time, 2026-11-21 12:01:00 UTC: the requested time was not free.", said["said"])
 		require.Equal(t, "/message?id=m&user=alice", said["to"])

@@ -19,7 +19,7 @@ func TestAccounts(t *testing.T) {
 		require.Equal(t, "The account acme is created. Give it a key next.", b.done(got))
 		require.Equal(t, "/account?name=acme", got.to())
 	})
-	b.logs("create account; acme; no tier; refused", func() {
+	b.logs("create account; acme; refused", func() {
 		require.Contains(t, b.refused(b.post("/accounts", "account", "acme")), "acme")
 	})
 	fields := b.shows("/account?name=acme").fields("/account/change")
@@ -63,7 +63,7 @@ func TestKeys(t *testing.T) {
 	})
 	require.Contains(t, b.shows("/account?name=acme").plain(), "2026-12-01 10:00:00 UTC")
 	acme := b.loggedIn(secret)
-	b.logs("rotate account key; acme; key "+keyID(secret)+"; done", func() {
+	b.logs("rotate account key; acme; key "+keyID(secret)+"; overlap 1d; done", func() {
 		rotated = secretOf(b.post("/account/key", "name", "acme", "do", "rotate", "key", keyID(secret), "overlap", "1d"))
 	})
 	require.NotEqual(t, secret, rotated)

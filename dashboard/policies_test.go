@@ -33,7 +33,7 @@ func TestPolicies(t *testing.T) {
 	require.Equal(t, []string{"news", ""}, again["category"], "with room for another one")
 	require.Equal(t, "yes", again.Get("own_quiet_0"))
 	require.Equal(t, "1", again.Get("version"))
-	b.logs("apply policy; promo; rules 2/minute, 20/calendar_day; categories news; quiet hours 22:00-08:00; on conflict refuse; done", func() {
+	b.logs("apply policy; promo; rules 2/minute, 20/calendar_day; categories news; quiet hours 22:00-08:00; time zone UTC; on conflict refuse; done", func() {
 		require.Equal(t, "Nothing has changed: the policy is as it was.", b.done(b.send("/policy/apply", again)))
 	})
 

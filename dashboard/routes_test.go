@@ -258,5 +258,5 @@ func TestTheMenuHasWhatTheCallerMayUse(t *testing.T) {
 		}
 		sizes[name] = len(paths)
 	}
-	require.Equal(t, map[string]int{"without a login": 11, "operator": 11, "account": 7, "writer": 3}, sizes)
+	require.Equal(t, map[string]int{"without a login": 11, "operator": 11, "account": 7, "writer": 2}, sizes)
 }
