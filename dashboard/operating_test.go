@@ -26,18 +26,18 @@ func TestAccounts(t *testing.T) {
 	require.Equal(t, form("name", "acme", "tier", "gold", "contact", "ops@example.com", "time_zone", "Europe/Berlin", "report_at", ""), fields)
 	fields.Set("tier", "")
 	fields.Set("report_at", "08:00")
-	b.logs("change account; acme; no tier, time zone Europe/Berlin; done", func() {
+	b.logs("change account; acme; time zone Europe/Berlin; report at 08:00; no tier; not disabled; with contact; done", func() {
 		require.Equal(t, "The account is changed.", b.done(b.send("/account/change", fields)))
 	})
 	again := b.shows("/account?name=acme").fields("/account/change")
 	require.Equal(t, fields, again)
 
 	fields.Set("contact", "nobody")
-	b.logs("change account; acme; no tier, time zone Europe/Berlin; refused", func() {
+	b.logs("change account; acme; time zone Europe/Berlin; report at 08:00; no tier; not disabled; with contact; refused", func() {
 		require.Contains(t, b.refused(b.send("/account/change", fields)), "nobody")
 	})
 	require.Equal(t, again, b.shows("/account?name=acme").fields("/account/change"))
-	b.logs("change account; acme; no tier, disabled; done", func() {
+	b.logs("change account; acme; no time zone; no report at; no tier; disabled; no contact; done", func() {
 		question, got := b.confirmed("/account/change", "name", "acme", "tier", "", "contact", "", "time_zone", "", "report_at", "", "disabled", "yes")
 		require.Contains(t, question, "Disable the account acme?")
 		b.done(got)
