@@ -58,13 +58,13 @@ func scopeOf(o operation) accounts.Scope {
 		return accounts.ScopeSubmit
 	case slices.Contains([]string{
 		"GET " + messagesPath, "GET " + foundPath, "GET " + messagePath, "GET /v1/users/{user}/messages", "GET /v1/users/{user}/usage", "GET /v1/users/{user}/next-free", "GET /v1/usage",
-		"GET /v1/events", "GET " + deadEventsPath, "GET " + campaignPath, "GET " + devicesPath,
+		"GET /v1/events", "GET " + deadEventsPath, "GET " + campaignPath, "GET " + devicesPath, "GET " + auditPath,
 	}, name):
 		return accounts.ScopeRead
-	case o.path == recordSentPath, strings.HasPrefix(o.path, deadAlertsPath), o.path == deadLettersPath, strings.HasPrefix(o.path, deadLetterPath), o.path == "/v1/stats",
+	case o.path == recordSentPath, strings.HasPrefix(o.path, deadAlertsPath), o.path == deadLettersPath, o.path == deadLettersPath+"/retry", strings.HasPrefix(o.path, deadLetterPath), o.path == "/v1/stats",
 		strings.HasPrefix(o.path, "/v1/policies"), o.path == settingsPath, o.path == "/v1/users", strings.HasPrefix(o.path, "/v1/accounts"), strings.HasPrefix(o.path, "/v1/tiers"):
 		return accounts.ScopeAdmin
-	case o.path == userPath, o.path == exportPath, o.path == pacePath, strings.HasPrefix(o.path, "/v1/event-limits"):
+	case o.path == userPath, o.path == exportPath, o.path == pacePath, strings.HasPrefix(o.path, "/v1/event-limits"), strings.HasPrefix(o.path, sessionsPath):
 		return accounts.ScopeAdmin
 	}
 	return "" // a new operation, of which nobody has said who may do it

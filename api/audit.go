@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/audit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -35,47 +37,60 @@ func (s *server) audited(next http.HandlerFunc, rt route) http.HandlerFunc {
 			next(w, r)
 			return
 		}
-		e, err := s.audit.Begin(ctx, s.entry(rt, r))
+		given, whole := bodyOf(rt, r)
+		if !whole { // it is refused
+			next(w, r)
+			return
+		}
+		e, err := s.audit.Begin(ctx, s.entry(rt, r, given))
 		if err != nil {
 			s.writeError(w, r, err)
 			return
 		}
 		// A change that panics stays under way: nobody knows whether it was made.
 		next(w, r)
-		s.endEntry(ctx, e)
+		s.endEntry(ctx, rt, e)
 	}
 }
 
 // entry returns the entry of the audit log for a change. It says nothing of a user who is erased.
-func (s *server) entry(rt route, r *http.Request) audit.Entry {
+func (s *server) entry(rt route, r *http.Request, given map[string]any) audit.Entry {
 	who := callerOf(r.Context())
 	e := audit.Entry{
 		Account: who.account(), Key: who.identity.Key.ID, By: who.by, Operator: who.may(accounts.ScopeAdmin),
-		Action: actionOf(rt.OperationID), User: r.PathValue("user"), Message: r.PathValue("id"),
+		Action: actionOf(rt.OperationID), User: cmp.Or(r.PathValue("user"), r.URL.Query().Get("user")), Message: r.PathValue("id"),
 	}
 	if from := s.client(r); from.IsValid() {
 		e.Address = from.String()
 	}
-	var names []string // from the outer to the inner: an account and its key
+	var details []string
 	for _, p := range rt.Parameters {
-		if p.In == "path" && p.Name != "user" && p.Name != "id" {
-			names = append(names, r.PathValue(p.Name))
+		switch value := r.PathValue(p.Name); {
+		case p.In != "path" || p.Name == "user" || p.Name == "id":
+		case e.Object == "":
+			e.Object = value
+		default: // what is inside, such as an account's key
+			details = append(details, detailName(p.Name)+" "+web.Printable(value))
 		}
 	}
-	e.Object = strings.Join(names, " ")
 	if strings.HasPrefix(rt.Path, callbackPattern) {
 		e.Owner = r.PathValue("account")
 	}
-	given := bodyOf(r)
 	if user, some := given["user"].(string); some && e.User == "" { // of a message that is submitted
 		e.User = user
 		e.Message, _ = given["id"].(string)
 		delete(given, "id")
 	}
+	for _, named := range []string{"name", "id"} { // of what is made
+		if name, some := given[named].(string); some && (e.Object == "" || e.Object == name) {
+			e.Object = name
+			delete(given, named)
+		}
+	}
 	if rt.erases {
 		e.User = ""
 	}
-	details := append(queryDetails(rt, r), bodyDetails(given)...)
+	details = slices.Concat(details, queryDetails(rt, r), bodyDetails(given, rt.Method == http.MethodPatch))
 	if who.note != "" {
 		details = append(details, who.note)
 	}
@@ -100,41 +115,45 @@ func queryDetails(rt route, r *http.Request) []string {
 	var details []string
 	given := r.URL.Query()
 	for _, p := range rt.Parameters {
-		if p.In == "query" && given.Has(p.Name) {
-			details = append(details, detailName(p.Name)+" "+web.Printable(given.Get(p.Name)))
+		if value := given.Get(p.Name); p.In == "query" && p.Name != "user" && p.Name != "cursor" && value != "" {
+			details = append(details, detailName(p.Name)+" "+web.Printable(value))
 		}
 	}
 	return details
 }
 
 // bodyOf returns the members of a body, without reading it for others. There are none if it is no
-// JSON object or too long, of which the operation tells.
-func bodyOf(r *http.Request) map[string]any {
+// JSON object or too long, of which the operation tells. whole is false if it has not come.
+func bodyOf(rt route, r *http.Request) (given map[string]any, whole bool) {
 	ahead, may := r.Body.(*body)
-	if !may || r.Header.Get("Content-Type") == ndjson {
-		return nil
+	if !may || rt.RequestBody == nil || rt.RequestBody.Content["application/json"] == nil {
+		return nil, true
 	}
 	text, whole := ahead.Ahead()
-	var given map[string]any
-	if !whole || json.Unmarshal(text, &given) != nil {
-		return nil
+	if !whole {
+		return nil, ahead.err == nil
 	}
-	return given
+	_ = json.Unmarshal(text, &given) // the operation tells
+	return given, true
 }
 
-// bodyDetails returns what a change says. Of secrets, addresses and contacts it says only that
-// they are given, and of contents nothing.
-func bodyDetails(given map[string]any) []string {
+// bodyDetails returns what a change says. Of a contact it says only that there is one, and of
+// secrets and contents nothing. Where a body changes only what it has, it also tells what is empty.
+func bodyDetails(given map[string]any, patches bool) []string {
 	var details []string
 	for _, member := range loggedMembers() {
-		if value, some := given[member]; some {
-			details = append(details, detailOf(member, value))
-		}
-	}
-	for _, member := range []string{"contact", "alert_to", "token", "subscription", "secret"} {
-		if value, some := given[member]; some {
-			name := detailName(member)
-			details = append(details, map[bool]string{true: "with " + name, false: "no " + name}[inWords(member, value) != ""])
+		value, some := given[member]
+		name, text := detailName(member), inWords(member, value)
+		switch {
+		case !some, text == "" && !patches:
+		case text == "":
+			details = append(details, map[bool]string{true: "not ", false: "no "}[value == false]+name)
+		case member == "contact", member == "alert_to":
+			details = append(details, "with "+name)
+		case value == true:
+			details = append(details, name)
+		default:
+			details = append(details, name+" "+text)
 		}
 	}
 	return details
@@ -143,57 +162,63 @@ func bodyDetails(given map[string]any) []string {
 // loggedMembers are the members of requests that the audit log shows, in its order.
 func loggedMembers() []string {
 	return []string{
-		"name", "id", "device", "channel", "app", "campaign", "send_at", "expires_at", "by", "on_conflict", "preview",
+		"name", "channel", "app", "campaign", "send_at", "expires_at", "by", "preview",
 		"version", "rules", "categories", "quiet_hours", "only", "blackouts", "calendars", "time_zone", "report_at", "reach", "account_share", "changes",
 		"policy", "limits", "opt_out", "blocked", "tier", "scopes", "disabled", "overlap", "url",
 		"requests_per_minute", "requests_per_day", "lines_per_minute", "messages_per_hour", "messages_per_day", "devices",
-		"per_minute", "per_hour", "per_day", "alert_at", "custom", "rate", "burst",
+		"per_minute", "per_hour", "per_day", "alert_at", "custom", "rate", "burst", "on_conflict", "contact", "alert_to",
 	}
 }
 
-func detailName(member string) string { return strings.ReplaceAll(member, "_", " ") }
-
-// detailOf returns a member of a change in words.
-func detailOf(member string, value any) string {
-	name := detailName(member)
-	if yes, is := value.(bool); is {
-		return map[bool]string{true: name, false: "not " + name}[yes]
+func detailName(member string) string {
+	if member == "url" {
+		return "to"
 	}
-	if text := inWords(member, value); text != "" {
-		return name + " " + text
-	}
-	return "no " + name
+	return strings.ReplaceAll(member, "_", " ")
 }
 
-// inWords returns a value of a body: of an object its names, of a URL its host. "" is for none.
+// inWords returns a value of a body: of a URL its host. "" is for none.
 func inWords(member string, value any) string {
 	var all []string
 	switch v := value.(type) {
-	case nil:
+	case bool:
+		return map[bool]string{true: "yes"}[v]
 	case string:
 		if member == "url" {
 			return callbacks.Host(v)
 		}
 		return web.Printable(v)
 	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
+		if v != 0 {
+			return strconv.FormatFloat(v, 'f', -1, 64)
+		}
 	case []any:
 		for _, one := range v {
 			all = append(all, inWords(member, one))
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			all = append(all, web.Printable(name))
+			text := web.Printable(name)
+			if list, is := v[name].([]any); is {
+				text += " " + inWords(member, list)
+			}
+			all = append(all, text)
 		}
 	}
 	return strings.Join(all, ", ")
 }
 
 // endEntry logs what came of a change.
-func (s *server) endEntry(ctx context.Context, e audit.Entry) {
+func (s *server) endEntry(ctx context.Context, rt route, e audit.Entry) {
 	outcome, code, answer := audit.Done, "", ""
 	if failed := exchangeOf(ctx).failed; failed != nil {
 		outcome, code, answer = audit.Refused, string(failed.Code), failed.Detail
+		switch {
+		case rt.erases: // it may name the user
+			answer = ""
+		case failed.Code == fault.CodeInvalidField: // it quotes what was given, such as a contact
+			answer = failed.Field + " is not allowed"
+		}
 		if failed.Outcome == message.Errored {
 			outcome = audit.Failed
 		}

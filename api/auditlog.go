@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/audit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -45,6 +47,11 @@ func (s *server) listAudit(r *http.Request, q web.Query) (web.Answer, error) {
 	limit, err := q.Count("limit", usualPage, audit.MaxPage)
 	if err != nil {
 		return web.Answer{}, err
+	}
+	for _, name := range []string{"account", "user", "action", "object"} {
+		if text, given := q[name]; given && (text == "" || len(text) > audit.MaxName) { // an empty one would be all
+			return web.Answer{}, &fault.InvalidError{Field: name, Value: text, Want: fmt.Sprintf("1 to %d bytes", audit.MaxName)}
+		}
 	}
 	f := audit.Filter{Account: q["account"], User: q["user"], Action: q["action"], Object: q["object"]}
 	if who.confined() {

@@ -17,7 +17,7 @@ import (
 
 // authorized returns a handler that checks the key and its scope before the route runs.
 func (s *server) authorized(rt route) http.HandlerFunc {
-	var next http.Handler = s.audited(rt.handle, rt)
+	var next http.Handler = s.allowed(s.audited(rt.handle, rt), rt)
 	if !rt.monitors {
 		next = s.slotted(s.limited(next, rt), rt)
 	}
@@ -28,14 +28,25 @@ func (s *server) authorized(rt route) http.HandlerFunc {
 		if err == nil && !who.may(rt.scope) {
 			err = forbidden(rt.scope)
 		}
-		if err == nil && rt.allows != nil {
-			err = rt.allows(r)
-		}
 		if err != nil {
 			s.writeError(w, r, err)
 			return
 		}
 		next.ServeHTTP(w, r)
+	}
+}
+
+// allowed returns a handler that checks what the caller may do to what the address names.
+func (s *server) allowed(next http.HandlerFunc, rt route) http.HandlerFunc {
+	if rt.allows == nil {
+		return next
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := rt.allows(r); err != nil {
+			s.writeError(w, r, err)
+			return
+		}
+		next(w, r)
 	}
 }
 

@@ -56,6 +56,9 @@ const (
 	policyPath      = "/v1/policies/{policy}"
 	settingsPath    = "/v1/users/{user}/settings"
 	aliceA          = "/v1/users/alice/messages/a"
+	auditPath       = "/v1/audit"
+	sessionsPath    = "/v1/sessions"
+	sessionPath     = sessionsPath + "/{session}"
 	aliceADead      = "/v1/users/alice/dead-letters/a"
 	crossOrigin     = "cross-site"
 )
@@ -107,6 +110,7 @@ func operations() []operation {
 		{http.MethodDelete, deadLetterPath, aliceADead, "", nil},
 		{http.MethodPost, deadLetterPath + "/retry", aliceADead + "/retry", "", nil},
 		{http.MethodDelete, deadLettersPath, deadLettersPath + "?older_than=7d", "", []string{"older_than", "limit"}},
+		{http.MethodPost, deadLettersPath + "/retry", deadLettersPath + "/retry", "", []string{"user", "ended_before", "limit", "cursor"}},
 		{http.MethodGet, deadAlertsPath, deadAlertsPath, "", []string{"limit", "cursor"}},
 		{http.MethodGet, deadAlertPath, acmeDead, "", nil},
 		{http.MethodPost, deadAlertPath + "/retry", acmeDead + "/retry", "", nil},
@@ -147,9 +151,9 @@ func operations() []operation {
 		{http.MethodGet, eventLimitsPath, readLimits, "", nil},
 		{http.MethodPut, eventLimitsPath, readLimits, `{"per_day":500,"alert_at":[80],"alert_to":"ops@acme.example"}`, nil},
 		{http.MethodDelete, eventLimitsPath, readLimits, "", nil},
-		{http.MethodGet, pacePath, pacePath, "", nil},
-		{http.MethodPut, pacePath, pacePath, `{"rate":"100/second","burst":20}`, nil},
-		{http.MethodDelete, pacePath, pacePath, "", nil},
+		{http.MethodGet, pacePath, pacePath, "", []string{"channel"}},
+		{http.MethodPut, pacePath, pacePath, `{"rate":"100/second","burst":20}`, []string{"channel"}},
+		{http.MethodDelete, pacePath, pacePath, "", []string{"channel"}},
 		{http.MethodGet, "/v1/events", "/v1/events?follow=false", "", []string{"account", "after", "follow", "limit"}},
 		{http.MethodGet, callbackPath, acmeCallback, "", nil},
 		{http.MethodPut, callbackPath, acmeCallback, `{"url":"https://example.com/events"}`, nil},
@@ -159,12 +163,15 @@ func operations() []operation {
 		{http.MethodPost, deadEventsPath + "/retry", deadEventsPath + "/retry?account=acme", "", []string{"account", "id", "limit"}},
 		{http.MethodDelete, deadEventsPath, deadEventsPath + "?account=acme", "", []string{"account", "id"}},
 		{http.MethodGet, "/v1/stats", "/v1/stats", "", nil},
+		{http.MethodGet, auditPath, auditPath, "", []string{"account", "user", "action", "object", "from", "until", "limit", "cursor"}},
+		{http.MethodGet, sessionsPath, sessionsPath, "", nil},
+		{http.MethodDelete, sessionPath, sessionsPath + "/3fa91c02b7d86e54", "", nil},
 	}
 }
 
 // ownCases are those that each operation has.
 func ownCases() []contractCase {
-	return slices.Concat(messageCases(), lookCases(), campaignCases(), deadCases(), accountCases(), policyCases(), settingsCases(), eventCases(), operatingCases(), userDataCases(), deviceCases())
+	return slices.Concat(messageCases(), lookCases(), campaignCases(), deadCases(), accountCases(), policyCases(), settingsCases(), eventCases(), operatingCases(), userDataCases(), deviceCases(), auditCases())
 }
 
 // wrongCases are those that all operations have alike.

@@ -62,6 +62,9 @@ func deadCases() []contractCase {
 		{"old ones", http.MethodDelete, deadLettersPath, http.StatusOK, on(failed, remove(deadLettersPath+"?older_than=0s"))},
 		{"no age", http.MethodDelete, deadLettersPath, http.StatusUnprocessableEntity, on(failed, remove(deadLettersPath))},
 
+		{"retried", http.MethodPost, deadLettersPath + "/retry", http.StatusOK, on(failed, post(deadLettersPath+"/retry?user=alice"))},
+		{"a page", http.MethodPost, deadLettersPath + "/retry", http.StatusOK, on(expired, post(deadLettersPath+"/retry?limit=1"))},
+
 		{"a page", http.MethodGet, deadAlertsPath, http.StatusOK, on(failedReport, get(deadAlertsPath+"?limit=1"))},
 		{"shown", http.MethodGet, deadAlertPath, http.StatusOK, on(failedReport, get(acmeDead))},
 		{"none", http.MethodGet, deadAlertPath, http.StatusNotFound, on(nothing, get(acmeDead))},

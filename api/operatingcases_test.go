@@ -56,6 +56,8 @@ func operatingCases() []contractCase {
 
 		{"none", http.MethodGet, pacePath, http.StatusOK, on(nothing, get(pacePath))},
 		{"paced and paused", http.MethodGet, pacePath, http.StatusOK, on(paced, get(pacePath))},
+		{"a channel", http.MethodGet, pacePath, http.StatusOK, on(nothing, get(pacePath+"?channel=fcm"))},
+		{"no channel", http.MethodGet, pacePath, http.StatusUnprocessableEntity, on(nothing, get(pacePath+"?channel=pigeon"))},
 		{"set", http.MethodPut, pacePath, http.StatusOK, on(nothing, with(http.MethodPut, pacePath, `{"rate":"6000/minute"}`))},
 		{"too large a burst", http.MethodPut, pacePath, http.StatusUnprocessableEntity, on(nothing, with(http.MethodPut, pacePath, `{"rate":"5/second","burst":6}`))},
 		{"cleared", http.MethodDelete, pacePath, http.StatusOK, on(paced, with(http.MethodDelete, pacePath, ""))},
@@ -95,7 +97,7 @@ func TestLimitsOfEventsTakeEffect(t *testing.T) {
 	require.Equal(t, http.StatusOK, r.with(key, read).status)
 	p := r.problem(http.StatusNotFound, r.get(readLimits))
 	require.Equal(t, fault.CodeNotFound, p.Code)
-	require.Equal(t, `the event "read" has no limits: setEventLimits gives it some`, p.Detail)
+	require.Equal(t, `the event "read" has no limits: set some`, p.Detail)
 }
 
 func TestPaceOverTheAPI(t *testing.T) {
@@ -125,4 +127,10 @@ func TestPaceOverTheAPI(t *testing.T) {
 	state, err := r.options.Paces.Load(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, state)
+
+	channel := request{method: http.MethodPut, target: pacePath + "?channel=fcm", body: `{"rate":"7/second"}`}
+	require.Equal(t, message.Pace{Target: "push-fcm", Rate: "7/second"}, into[message.Pace](t, http.StatusOK, r.send(channel)))
+	require.Empty(t, into[message.Pace](t, http.StatusOK, r.get(pacePath)).Rate, "the channels have their own")
+	channel = request{method: http.MethodDelete, target: channel.target}
+	require.Equal(t, message.Pace{Target: "push-fcm"}, into[message.Pace](t, http.StatusOK, r.send(channel)))
 }

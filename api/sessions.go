@@ -45,7 +45,7 @@ func (s *server) endSessionRoute() route {
 			Description: "Within a second every process knows.",
 			Parameters: []*huma.Param{{
 				Name: "session", In: "path", Required: true, Example: "3fa91c02b7d86e54", Description: "The session's id, as listSessions has it.",
-				Schema: &huma.Schema{Type: huma.TypeString, MinLength: new(1)},
+				Schema: &huma.Schema{Type: huma.TypeString, Pattern: "^[0-9a-f]{16}$"},
 			}},
 			Responses: responses[message.SessionEnd](s, "Ended.", http.StatusNotFound),
 		},

@@ -137,5 +137,5 @@ func TestACallbackShowsMetadata(t *testing.T) {
 	for _, e := range entries {
 		actions = append(actions, e.Action)
 	}
-	require.Equal(t, []string{"remove callback", "replace secret of callback", "set callback", "set callback"}, actions)
+	require.Equal(t, []string{"remove callback", "rotate callback secret", "set callback", "set callback"}, actions)
 }

@@ -68,15 +68,6 @@ func (t *Turns) Take(who accounts.Identity) (leave func(), err error) {
 	return func() { t.among.leave(of) }, nil
 }
 
-// Await is Take that waits for a few seconds for a turn. Accounts get theirs by rotation.
-func (t *Turns) Await(ctx context.Context, who accounts.Identity) (leave func(), err error) {
-	of := holderOf(who)
-	if err := t.among.awaitTurn(ctx, of); err != nil {
-		return nil, err
-	}
-	return func() { t.among.leave(of) }, nil
-}
-
 func holderOf(who accounts.Identity) holder {
 	return caller{identity: who, keyless: who.Account.Name == ""}.holder()
 }

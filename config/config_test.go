@@ -64,6 +64,7 @@ func defaults() config.Config {
 // keys is every setting that there is, but for those with names of their own inside,
 // such as tiers.
 var keys = []string{ //nolint:globals // a constant table
+	"api", "api_key", "api_key_file",
 	"redis_url", "redis_tls_ca", "redis_tls_cert", "redis_tls_key", "redis_tls_server_name", "embedded_address", "prefix", "account", "listen", "admin_listen", "require_keys", "tls_cert", "tls_key", "trusted_proxies", "streams", "streams_per_account", "stream_idle", "requests", "requests_per_account", "reads_per_account", "event_streams", "event_streams_per_account", "deliver", "relay", "dashboard", "push_url", "push_secret", "push_secret_file", "push_timeout", "push_headers", "push_proxy",
 	"fcm.credentials", "fcm.credentials_file", "fcm.endpoint", "apns.key", "apns.key_file", "apns.key_id", "apns.team_id", "apns.topic",
 	"apns.topics", "apns.sandbox", "apns.connections", "apns.endpoint", "webpush.private_key", "webpush.private_key_file", "webpush.subject",
@@ -154,6 +155,9 @@ func other() map[string]struct {
 		want  any
 	}
 	return map[string]row{
+		"api":                   {"https://h/x", func(c config.Config) any { return c.API }, "https://h/x"},
+		"api_key":               {"sk_x", func(c config.Config) any { return string(c.APIKey) }, "sk_x"},
+		"api_key_file":          {"/k", func(c config.Config) any { return c.APIKeyFile }, "/k"},
 		"redis_url":             {"redis://h:1", func(c config.Config) any { return c.RedisURL }, "redis://h:1"},
 		"embedded_address":      {"localhost:7", func(c config.Config) any { return c.EmbeddedAddress }, "localhost:7"},
 		"account":               {"acme_2-b", func(c config.Config) any { return c.Account }, "acme_2-b"},
@@ -289,7 +293,7 @@ func TestEverySettingIsReadFromEverySource(t *testing.T) {
 			require.Equal(t, row.want, row.got(c), "file")
 
 			flags, program := pflag.NewFlagSet("program", pflag.ContinueOnError), config.Worker
-			if key == "account" {
+			if key == "account" || strings.HasPrefix(key, "api") {
 				program = config.Commands
 			}
 			config.RegisterFlags(flags, program)
@@ -401,7 +405,7 @@ func TestFlagsShowTheirDefaults(t *testing.T) {
 	var names []string
 	enqueue.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	require.Equal(t, []string{
-		"account", "config", "embedded-address", "prefix",
+		"account", "api", "api-key-file", "config", "embedded-address", "prefix",
 		"redis-tls-ca", "redis-tls-cert", "redis-tls-key", "redis-tls-server-name", "redis-url",
 	}, names)
 }

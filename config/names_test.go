@@ -25,6 +25,6 @@ func yamlOf(key, value string) string {
 // Secrets have no flag, and are hidden wherever settings are shown.
 func secrets() []string {
 	return []string{
-		"push_secret", "push_headers", "smtp_password", "alert_secret", "fcm.credentials", "apns.key", "webpush.private_key",
+		"api_key", "push_secret", "push_headers", "smtp_password", "alert_secret", "fcm.credentials", "apns.key", "webpush.private_key",
 	}
 }

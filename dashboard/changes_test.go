@@ -42,7 +42,7 @@ func TestSubmitting(t *testing.T) {
 	fields := shown.fields("/user/submit")
 	require.Equal(t, "2026-11-21T11:00:00", fields.Get("send_at"), "an hour from now")
 	fields.Set("id", "m")
-	b.logs("submit message; alice; m; to be sent at 2026-11-21T11:00:00Z; done", func() {
+	b.logs("submit message; alice; m; send at 2026-11-21T11:00:00Z; done", func() {
 		got := b.send("/user/submit", fields)
 		require.Equal(t, "Accepted: it is sent at 2026-11-21 11:00:00 UTC.", b.done(got))
 		require.Equal(t, fields.Get("back"), got.to(), "one is back where one was")
@@ -51,11 +51,11 @@ func TestSubmitting(t *testing.T) {
 
 	// The same time is taken now.
 	fields.Set("id", "n")
-	b.logs("submit message; alice; n; to be sent at 2026-11-21T11:00:00Z; refused", func() {
+	b.logs("submit message; alice; n; send at 2026-11-21T11:00:00Z; refused", func() {
 		require.Equal(t, "alice already has a message at 11:00:00, within 1 minute; the next free time is 11:01:00.", b.refused(b.send("/user/submit", fields)))
 	})
 	fields.Set("shift", "yes")
-	b.logs("submit message; alice; n; to be sent at 2026-11-21T11:00:00Z; done", func() {
+	b.logs("submit message; alice; n; send at 2026-11-21T11:00:00Z; on conflict shift; done", func() {
 		require.Equal(t, "Accepted for the next free time, 2026-11-21 11:01:00 UTC: the requested time was not free.", b.done(b.send("/user/submit", fields)))
 	})
 	fields.Set("send_at", "soon")
@@ -70,7 +70,7 @@ func TestMoving(t *testing.T) {
 	fields := b.shows("/message?user=alice&id=m").fields("/message/move")
 	require.Equal(t, form("user", "alice", "id", "m", "send_at", "2026-11-21T11:00:00"), fields)
 	fields.Set("send_at", "2026-11-21T11:30")
-	b.logs("move message; alice; m; to 2026-11-21T11:30:00Z; done", func() {
+	b.logs("move message; alice; m; send at 2026-11-21T11:30:00Z; done", func() {
 		require.Equal(t, "Moved: it is sent at 2026-11-21 11:30:00 UTC.", b.done(b.send("/message/move", fields)))
 	})
 	shown := b.shows("/message?user=alice&id=m").plain()
@@ -79,7 +79,7 @@ func TestMoving(t *testing.T) {
 
 	// As a script does, while it is dragged.
 	fields.Set("send_at", "2026-11-21T12:00:30Z")
-	b.logs("move message; alice; m; to 2026-11-21T12:00:30Z; refused", func() {
+	b.logs("move message; alice; m; send at 2026-11-21T12:00:30Z; refused", func() {
 		refusal := b.send("/message/move", fields, script()).json(409)
 		require.Equal(t, "send_limit", refusal["code"])
 		outcome, _ := refusal["outcome"].(map[string]any)
@@ -87,7 +87,7 @@ func TestMoving(t *testing.T) {
 		require.Equal(t, "2026-11-21T12:01:00.000Z", outcome["next_free_at"])
 	})
 	fields.Set("shift", "yes")
-	b.logs("move message; alice; m; to 2026-11-21T12:00:30Z; done", func() {
+	b.logs("move message; alice; m; send at 2026-11-21T12:00:30Z; on conflict shift; done", func() {
 		said := b.send("/message/move", fields, script()).json(ok)
 		require.Equal(t, "Moved to the next free time, 2026-11-21 12:01:00 UTC: the requested time was not free.", said["said"])
 		require.Equal(t, "/message?id=m&user=alice", said["to"])
@@ -141,8 +141,8 @@ func TestSettings(t *testing.T) {
 	} {
 		fields.Set(name, value)
 	}
-	entry := "limits 20/calendar_day, 3/minute; categories news 1/day, news 5/calendar_week; quiet hours 22:00-08:00; opt-out ads; time zone Europe/Berlin; with a contact"
-	b.logs("change settings; alice; "+entry+"; done", func() {
+	entry := "categories news 1/day, 5/calendar_week; quiet hours 22:00-08:00; time zone Europe/Berlin; limits 20/calendar_day, 3/minute; opt out ads; with contact"
+	b.logs("set user settings; alice; "+entry+"; done", func() {
 		require.Equal(t, "The settings are saved. They hold from the next decision on.", b.done(b.send("/user/settings", fields)))
 	})
 	again := b.shows("/user?name=alice")
@@ -188,7 +188,7 @@ func TestSettingsThatAreWrong(t *testing.T) {
 func TestBlockingAsks(t *testing.T) {
 	t.Parallel()
 	b := locked(t).operator()
-	b.logs("change settings; alice; limits 7/hour; blocked; done", func() {
+	b.logs("set user settings; alice; limits 7/hour; blocked; done", func() {
 		question, got := b.confirmed("/user/settings", "name", "alice", "limits", "7/hour", "blocked", "yes", "back", "/user?name=alice&span=7d")
 		require.Contains(t, question, "Block the user?")
 		b.done(got)
@@ -201,14 +201,14 @@ func TestBlockingAsks(t *testing.T) {
 func TestDevices(t *testing.T) {
 	t.Parallel()
 	b := locked(t).operator()
-	b.logs("register device; alice; phone; channel fcm; done", func() {
+	b.logs("add device; alice; phone; channel fcm; done", func() {
 		got := b.post("/user/device", "name", "alice", "device", "phone", "channel", "fcm", "token", "very-secret-token")
 		require.Equal(t, "The device phone is added.", b.done(got))
 	})
 	shown := b.shows("/user?name=alice")
 	require.Contains(t, shown.plain(), "phonefcm")
 	require.NotContains(t, shown.text, "very-secret-token")
-	b.logs("register device; alice; tablet; channel pigeon; refused", func() {
+	b.logs("add device; alice; tablet; channel pigeon; refused", func() {
 		require.Contains(t, b.refused(b.post("/user/device", "name", "alice", "device", "tablet", "channel", "pigeon", "token", "x")), "pigeon")
 	})
 	b.logs("remove device; alice; phone; done", func() {
@@ -250,14 +250,14 @@ func TestCampaigns(t *testing.T) {
 	}
 	require.Equal(t, "/campaign?account=own&name=spring", b.get("/campaigns?name=+spring+&account=own").to())
 	require.Contains(t, b.shows("/campaign?name=spring&account=own").plain(), "scheduled2")
-	b.logs("pause campaign; spring; of the account own; done", func() {
+	b.logs("pause campaign; spring; account own; done", func() {
 		require.Contains(t, b.done(b.post("/campaign", "name", "spring", "account", "own", "do", "pause")), "The campaign is paused.")
 	})
 	require.Contains(t, b.shows("/campaign?name=spring&account=own").plain(), "Paused since 2026-11-21 10:00:00 UTC")
-	b.logs("resume campaign; spring; of the account own; done", func() {
+	b.logs("resume campaign; spring; account own; done", func() {
 		require.Equal(t, "The campaign goes on.", b.done(b.post("/campaign", "name", "spring", "account", "own", "do", "resume")))
 	})
-	b.logs("cancel campaign; spring; of the account own; done", func() {
+	b.logs("cancel campaign; spring; account own; done", func() {
 		question, got := b.confirmed("/campaign", "name", "spring", "do", "cancel", "account", "own")
 		require.Contains(t, question, "It has 2 messages not sent yet.")
 		require.Equal(t, "The campaign is cancelled: 2 messages.", b.done(got))

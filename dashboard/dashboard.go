@@ -50,8 +50,7 @@ type Dashboard struct {
 	live      *hub
 	pages     http.Handler
 
-	// forms, uploads and views are under way; reads are of the store, each of which reads much.
-	forms, uploads, views, reads *api.Turns
+	forms, uploads, views *api.Turns // those under way
 
 	stillThere time.Duration // see the constant
 }
@@ -76,7 +75,7 @@ func New(o Options) (*Dashboard, error) {
 	}
 	d := &Dashboard{
 		o: o, stillThere: stillThere, forms: api.NewTurns(maxForms, "form", "forms"), uploads: api.NewTurns(maxUploads, "file", "files"),
-		views: api.NewTurns(maxViews, "page", "pages"), reads: api.NewTurns(maxReads, "read of a long list", "reads of long lists"),
+		views: api.NewTurns(maxViews, "page", "pages"),
 	}
 	var err error
 	if d.assets, err = readAssets(); err != nil {

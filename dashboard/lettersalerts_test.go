@@ -73,14 +73,14 @@ func TestAlerts(t *testing.T) {
 	b := locked(t).operator()
 	alice, bob := b.failsToAlert("alice"), b.failsToAlert("bob")
 	require.Contains(t, b.shows("/alerts").plain(), "aliceUser quota2026-11-21 00:00:00 UTC80 %")
-	b.logs("retry alert; "+alice+"; done", func() {
+	b.logs("retry dead alert; "+alice+"; done", func() {
 		require.Equal(t, "The alert is sent again.", b.done(b.post("/alerts", "alert", alice, "do", "retry")))
 	})
-	b.logs("purge alert; "+bob+"; done", func() {
+	b.logs("purge dead alert; "+bob+"; done", func() {
 		_, got := b.confirmed("/alerts", "alert", bob, "do", "purge")
 		require.Equal(t, "The alert is removed.", b.done(got))
 	})
-	b.logs("purge alert; "+bob+"; refused", func() {
+	b.logs("purge dead alert; "+bob+"; refused", func() {
 		b.refused(b.post("/alerts", "alert", bob, "do", "purge", "confirmed", "yes"))
 	})
 	require.Contains(t, b.shows("/alerts").plain(), "There are none")

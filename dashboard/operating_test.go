@@ -14,30 +14,30 @@ func TestAccounts(t *testing.T) {
 	t.Parallel()
 	b := locked(t).operator()
 	b.done(b.post("/tiers", "tier", "gold"))
-	b.logs("create account; acme; tier gold, time zone Europe/Berlin; done", func() {
+	b.logs("create account; acme; time zone Europe/Berlin; tier gold; with contact; done", func() {
 		got := b.post("/accounts", "account", " acme ", "tier", "gold", "contact", "ops@example.com", "time_zone", "Europe/Berlin")
 		require.Equal(t, "The account acme is created. Give it a key next.", b.done(got))
 		require.Equal(t, "/account?name=acme", got.to())
 	})
-	b.logs("create account; acme; no tier; refused", func() {
+	b.logs("create account; acme; refused", func() {
 		require.Contains(t, b.refused(b.post("/accounts", "account", "acme")), "acme")
 	})
 	fields := b.shows("/account?name=acme").fields("/account/change")
 	require.Equal(t, form("name", "acme", "tier", "gold", "contact", "ops@example.com", "time_zone", "Europe/Berlin", "report_at", ""), fields)
 	fields.Set("tier", "")
 	fields.Set("report_at", "08:00")
-	b.logs("change account; acme; no tier, time zone Europe/Berlin; done", func() {
+	b.logs("change account; acme; time zone Europe/Berlin; report at 08:00; no tier; not disabled; with contact; done", func() {
 		require.Equal(t, "The account is changed.", b.done(b.send("/account/change", fields)))
 	})
 	again := b.shows("/account?name=acme").fields("/account/change")
 	require.Equal(t, fields, again)
 
 	fields.Set("contact", "nobody")
-	b.logs("change account; acme; no tier, time zone Europe/Berlin; refused", func() {
+	b.logs("change account; acme; time zone Europe/Berlin; report at 08:00; no tier; not disabled; with contact; refused", func() {
 		require.Contains(t, b.refused(b.send("/account/change", fields)), "nobody")
 	})
 	require.Equal(t, again, b.shows("/account?name=acme").fields("/account/change"))
-	b.logs("change account; acme; no tier, disabled; done", func() {
+	b.logs("change account; acme; no time zone; no report at; no tier; disabled; no contact; done", func() {
 		question, got := b.confirmed("/account/change", "name", "acme", "tier", "", "contact", "", "time_zone", "", "report_at", "", "disabled", "yes")
 		require.Contains(t, question, "Disable the account acme?")
 		b.done(got)
@@ -58,23 +58,23 @@ func TestKeys(t *testing.T) {
 		return textOf(shown[0])
 	}
 	var secret, rotated string
-	b.logs("add key; acme; scopes submit, read; done", func() {
+	b.logs("add account key; acme; expires at 2026-12-01T10:00:00Z; scopes submit, read; done", func() {
 		secret = secretOf(b.post("/account/key", "name", "acme", "do", "add", "scope", "submit", "scope", "read", "expires_at", "2026-12-01T10:00:00"))
 	})
 	require.Contains(t, b.shows("/account?name=acme").plain(), "2026-12-01 10:00:00 UTC")
 	acme := b.loggedIn(secret)
-	b.logs("rotate key; acme; key "+keyID(secret)+"; done", func() {
+	b.logs("rotate account key; acme; key "+keyID(secret)+"; overlap 1d; done", func() {
 		rotated = secretOf(b.post("/account/key", "name", "acme", "do", "rotate", "key", keyID(secret), "overlap", "1d"))
 	})
 	require.NotEqual(t, secret, rotated)
 	b.passes(time.Second)
 	acme.shows("/")
-	b.logs("remove key; acme; key "+keyID(rotated)+"; done", func() {
+	b.logs("remove account key; acme; key "+keyID(rotated)+"; done", func() {
 		_, got := b.confirmed("/account/key", "name", "acme", "do", "remove", "key", keyID(rotated))
 		b.done(got)
 	})
 	require.Equal(t, 401, b.browser().post("/login", "key", rotated).status)
-	b.logs("add key; acme; scopes content; refused", func() {
+	b.logs("add account key; acme; scopes content; refused", func() {
 		require.Contains(t, b.refused(b.post("/account/key", "name", "acme", "do", "add", "scope", "content")), "without admin")
 	})
 	for _, text := range []string{b.shows("/audit").text, b.shows("/account?name=acme").text, b.log.String(), b.store.Dump(), fmt.Sprint(b.entries())} {
@@ -86,7 +86,7 @@ func TestKeys(t *testing.T) {
 func TestTiers(t *testing.T) {
 	t.Parallel()
 	b := locked(t).operator()
-	b.logs("set tier; gold; 1000 messages a day, 100 an hour, 0 requests a minute; done", func() {
+	b.logs("set tier; gold; messages per hour 100; messages per day 1000; devices 20; alert at 50, 90; done", func() {
 		got := b.post("/tiers", "tier", "gold", "messages_per_day", "1000", "messages_per_hour", "100", "requests_per_minute", "", "devices", "20", "alert_at", "50%, 90")
 		require.Equal(t, "The tier gold is set. It holds from the next request on.", b.done(got))
 	})
@@ -117,17 +117,17 @@ func TestPace(t *testing.T) {
 	t.Parallel()
 	b := locked(t).operator()
 	require.Contains(t, b.shows("/workers").plain(), "Workers deliver as fast as they can.")
-	b.logs("set pace; 100/second; done", func() {
+	b.logs("set pace; rate 100/second; burst 7; done", func() {
 		require.Contains(t, b.done(b.post("/workers/pace", "rate", "100/second", "burst", "7")), "The pace is 100/second.")
 	})
 	b.passes(3 * time.Second)
 	require.Contains(t, b.shows("/workers").plain(), "at most 100/second")
 	require.Equal(t, "7", b.shows("/workers").value("burst"))
-	b.logs("set pace; fast; refused", func() {
+	b.logs("set pace; rate fast; refused", func() {
 		require.Contains(t, b.refused(b.post("/workers/pace", "rate", "fast")), "fast")
 	})
 	require.Contains(t, b.refused(b.post("/workers/pace", "rate", "100/second", "burst", "some")), "give a whole number")
-	b.logs("remove pace; done", func() {
+	b.logs("clear pace; done", func() {
 		_, got := b.confirmed("/workers/pace", "do", "remove")
 		b.done(got)
 	})

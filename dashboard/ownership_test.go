@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/api/apitest"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/audit"
 )
@@ -98,24 +99,9 @@ func TestAnAccountCantChangeWhatOthersHave(t *testing.T) {
 		got := b.postScript("/campaign", "name", "spring-other", "account", "other", "do", change, "confirmed", "yes")
 		require.GreaterOrEqual(t, got.status, http.StatusBadRequest, got.body)
 	}
-	require.Equal(t, withoutLog(before), withoutLog(r.store.Dump()))
+	require.Equal(t, apitest.WithoutLog(before), apitest.WithoutLog(r.store.Dump()))
 	b.passes(0)
 	require.Contains(t, r.operator().shows("/message?user=alice&id=of-other").plain(), "scheduled")
-}
-
-// withoutLog returns what a store has beside the audit log and counts of requests.
-func withoutLog(dump string) string {
-	var kept []string
-	skips := false
-	for line := range strings.Lines(dump) {
-		if strings.HasPrefix(line, "- ") {
-			skips = strings.Contains(line, "{audit}") || strings.Contains(line, ":counters:")
-		}
-		if !skips {
-			kept = append(kept, line)
-		}
-	}
-	return strings.Join(kept, "")
 }
 
 // Without the scope content, an operator does not see the content of an account's messages.

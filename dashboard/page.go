@@ -77,7 +77,7 @@ func menu(who caller, at string) []navLink {
 	add(!who.Admin() && who.Reads(), "/account", "Account")
 	add(who.Admin(), "/dead-letters", "Dead letters")
 	add(who.Admin(), "/workers", "Workers")
-	add(true, "/audit", "Audit log")
+	add(who.Reads(), "/audit", "Audit log")
 	return links
 }
 

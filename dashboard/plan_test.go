@@ -73,7 +73,7 @@ func TestACampaignFromAFile(t *testing.T) {
 	require.Empty(t, b.entries(), "nothing is changed")
 	require.Contains(t, b.shows("/messages").plain(), "There are no messages yet.")
 
-	b.logs("submit campaign; spring; 4 messages; done", func() {
+	b.logs("submit batch; 4 messages of the campaign spring; done", func() {
 		require.Equal(t, []any{"accepted", "refused", "accepted", "invalid"}, outcomes(b.plan(submit, messages).lines())[:4])
 	})
 	_, _, judged = b.judged("spring", file)
@@ -98,7 +98,7 @@ func TestWhatIsSubmittedWasJudged(t *testing.T) {
 	refused(strings.Replace(submit, "spring", "summer", 1), messages)
 	refused(submit, strings.Replace(messages, "11:11:11Z", "11:11:12Z", 1))
 	refused(submit, messages+messages)
-	b.logs("apply policy; default; rules 2/hour; done", func() {
+	b.logs("apply policy; default; rules 2/hour; time zone UTC; alert at 80, 100; on conflict refuse; done", func() {
 		fields := b.shows("/policy?name=default").fields("/policy/apply")
 		fields.Set("rules", "2/hour")
 		_, got := b.applies(fields)

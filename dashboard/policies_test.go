@@ -22,7 +22,7 @@ func TestPolicies(t *testing.T) {
 	fields.Set("category", "news")
 	fields.Set("category_rules", "1/calendar_day")
 	fields.Set("own_quiet_0", "yes")
-	b.logs("apply policy; promo; rules 2/minute 20/calendar_day; done", func() {
+	b.logs("apply policy; promo; rules 2/minute, 20/calendar_day; categories news; quiet hours 22:00-08:00; on conflict refuse; done", func() {
 		got := b.send("/policy/apply", fields)
 		require.Contains(t, b.done(got), "Version 1 of the policy is applied.")
 		require.Equal(t, "/policy?name=promo", got.to())
@@ -33,7 +33,7 @@ func TestPolicies(t *testing.T) {
 	require.Equal(t, []string{"news", ""}, again["category"], "with room for another one")
 	require.Equal(t, "yes", again.Get("own_quiet_0"))
 	require.Equal(t, "1", again.Get("version"))
-	b.logs("apply policy; promo; rules 2/minute 20/calendar_day; done", func() {
+	b.logs("apply policy; promo; rules 2/minute, 20/calendar_day; categories news; quiet hours 22:00-08:00; time zone UTC; on conflict refuse; done", func() {
 		require.Equal(t, "Nothing has changed: the policy is as it was.", b.done(b.send("/policy/apply", again)))
 	})
 
@@ -59,7 +59,7 @@ func TestAPolicyThatHasChangedMeanwhile(t *testing.T) {
 	b.done(changes)
 	mine.Set("rules", "4/minute")
 	mine.Set("time_zone", "Europe/Berlin")
-	b.logs("apply policy; default; rules 4/minute; refused", func() {
+	b.logs("apply policy; default; rules 4/minute; time zone Europe/Berlin; alert at 80, 100; on conflict refuse; refused", func() {
 		got := b.send("/policy/apply", mine)
 		require.Equal(t, 412, got.status, got.body)
 		shown := got.page()
@@ -125,7 +125,7 @@ func TestRollingBackAndDeleting(t *testing.T) {
 	b.done(b.post("/policy/apply", "name", "promo", "rules", "1/minute"))
 	_, got := b.applies(form("name", "promo", "rules", "2/minute", "version", "1"))
 	b.done(got)
-	b.logs("roll back policy; promo; to version 1; done", func() {
+	b.logs("rollback policy; promo; version 1; done", func() {
 		question, fields := b.asks(b.post("/policy/rollback", "name", "promo", "version", "1"))
 		require.Contains(t, question, "Store version 1 of the policy promo again?")
 		require.Equal(t, "2", fields.Get("present"), "it is rolled back only from there")
@@ -178,11 +178,11 @@ func TestWhatWouldNotFit(t *testing.T) {
 	require.Empty(t, b.entries(), "it is only asked")
 	_, got := b.applies(fields)
 	b.done(got)
-	b.logs("refit policy; default; shift; done", func() {
+	b.logs("refit policy; default; then shift; done", func() {
 		require.Equal(t, ok, b.post("/policy/refit", "name", "default", "then", "shift").status)
 	})
 	require.Contains(t, b.shows("/message?user=alice&id=2").plain(), "Moved from")
-	b.logs("refit policy; default; explode; refused", func() {
+	b.logs("refit policy; default; then explode; refused", func() {
 		require.Equal(t, invalid, b.post("/policy/refit", "name", "default", "then", "explode").status)
 	})
 }

@@ -19,13 +19,11 @@ const (
 // formWithin bounds how long a form may take to come.
 const formWithin = 10 * time.Second
 
-// How many forms, files and pages are under way at a time, and reads of the store that read
-// much. Those of an account are at most half.
+// How many forms, files and pages are under way at a time. Those of an account are at most half.
 const (
 	maxForms   = 64
 	maxUploads = 4
 	maxViews   = 64
-	maxReads   = 2
 )
 
 // viewed returns a handler of a page, which takes a turn. What follows the store has none: it

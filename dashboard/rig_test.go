@@ -2,7 +2,6 @@ package dashboard_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -100,16 +99,17 @@ func (r *rig) build(requireKeys bool, set ...func(*dashboard.Options)) {
 	logger := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	options.Now, options.Logger = r.now, logger
 	r.open = made(api.New(options))(r)
-	options.RequireKeys = requireKeys
-	r.api = made(api.New(options))(r)
 	r.options = dashboard.Options{
-		API: r.api, Sessions: made(session.New(r.client, "", r.accounts))(r), Audit: r.audit,
+		Sessions: made(session.New(r.client, "", r.accounts))(r), Audit: r.audit,
 		Overview: made(overview.New(b))(r), Timeline: options.Submitter.Timeline,
 		Now: r.now, Logger: logger, Version: "1.2.3", RequireKeys: requireKeys,
 	}
 	for _, set := range set {
 		set(&r.options)
 	}
+	options.RequireKeys, options.TrustedProxies = requireKeys, r.options.TrustedProxies
+	r.api = made(api.New(options))(r)
+	r.options.API = r.api
 	r.pages = made(dashboard.New(r.options))(r)
 }
 
@@ -175,19 +175,18 @@ func (r *rig) submits(id, at string) {
 // accepts submits a message as it stands, without an account.
 func (r *rig) accepts(draft map[string]any) {
 	r.Helper()
-	status, body := r.asksAPI(r.Context(), r.open, http.MethodPost, "/v1/messages", r.timed(draft))
+	status, body := r.asksAPI("", r.open, http.MethodPost, "/v1/messages", r.timed(draft))
 	require.Equal(r, http.StatusCreated, status, body)
 }
 
 // acceptsOf submits a message of an account.
 func (r *rig) acceptsOf(account string, draft map[string]any) {
 	r.Helper()
-	who := accounts.Identity{
-		Account: accounts.Account{Name: account},
-		Key:     accounts.APIKey{ID: "00000000", Scopes: []accounts.Scope{accounts.ScopeSubmit}},
-	}
-	status, body := r.asksAPI(api.As(r.Context(), api.Hand{Identity: who}), r.api, http.MethodPost, "/v1/messages", r.timed(draft))
+	key := r.key(account, accounts.ScopeSubmit)
+	status, body := r.asksAPI(key, r.api, http.MethodPost, "/v1/messages", r.timed(draft))
 	require.Equal(r, http.StatusCreated, status, body)
+	_, err := r.accounts.RemoveKey(r.Context(), account, keyID(key))
+	require.NoError(r, err)
 }
 
 // timed returns a draft with its send time in full.
@@ -201,14 +200,17 @@ func (r *rig) timed(draft map[string]any) map[string]any {
 	return draft
 }
 
-// asksAPI sends a request to an API of the store.
-func (r *rig) asksAPI(ctx context.Context, to http.Handler, method, target string, body any) (status int, answer string) {
+// asksAPI sends a request to an API of the store, with a key or with "" for none.
+func (r *rig) asksAPI(key string, to http.Handler, method, target string, body any) (status int, answer string) {
 	r.Helper()
 	text, err := json.Marshal(body)
 	require.NoError(r, err)
-	asked := httptest.NewRequestWithContext(ctx, method, target, bytes.NewReader(text))
+	asked := httptest.NewRequestWithContext(r.Context(), method, target, bytes.NewReader(text))
 	asked.Host = "127.0.0.1"
 	asked.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		asked.Header.Set("Authorization", "Bearer "+key)
+	}
 	got := httptest.NewRecorder()
 	to.ServeHTTP(got, asked)
 	return got.Code, got.Body.String()

@@ -3,6 +3,7 @@ package apitest
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -35,4 +36,19 @@ func Open(
 	o.Stats = func(context.Context) (message.Stats, error) { return message.Stats{}, nil }
 	o.Version = "1.2.3"
 	return b, o, end, nil
+}
+
+// WithoutLog returns what a dump of a store has beside the audit log and counts of requests.
+func WithoutLog(dump string) string {
+	var kept strings.Builder
+	skips := false
+	for line := range strings.Lines(dump) {
+		if strings.HasPrefix(line, "- ") {
+			skips = strings.Contains(line, "{audit}") || strings.Contains(line, ":counters:")
+		}
+		if !skips {
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
 }

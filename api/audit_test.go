@@ -1,0 +1,249 @@
+package api_test
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/records/audit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// logged returns the audit log, the newest first.
+func (r *rig) logged() []audit.Entry {
+	r.Helper()
+	list, _, err := r.options.Audit.Page(r.Context(), audit.Filter{}, "", audit.MaxPage)
+	require.NoError(r, err)
+	return list
+}
+
+// byHand sends a request of somebody who needs no key.
+func (r *rig) byHand(who api.Hand, q request) reply {
+	r.Helper()
+	process := api.NewInProcess(r.handler, who)
+	defer process.Wait()
+	sent, err := http.NewRequestWithContext(r.Context(), q.method, "http://127.0.0.1"+q.target, strings.NewReader(q.body))
+	require.NoError(r, err)
+	sent.Header.Set("Content-Type", "application/json")
+	for name := range q.header {
+		sent.Header.Set(name, q.header.Get(name))
+	}
+	got, err := process.RoundTrip(sent)
+	require.NoError(r, err)
+	defer func() { require.NoError(r, got.Body.Close()) }()
+	body, err := io.ReadAll(got.Body)
+	require.NoError(r, err)
+	return reply{status: got.StatusCode, header: got.Header, body: body}
+}
+
+// looks reports whether an operation changes nothing.
+func (o operation) looks() bool {
+	return o.method == http.MethodGet || strings.HasSuffix(o.path, "/dry-run") || strings.HasSuffix(o.path, "/preview")
+}
+
+// Each change that is an operator's leaves one entry, whatever came of it, and so does each that
+// is made by hand. What accounts do with their keys leaves none.
+func TestEveryChangeOfAnOperatorIsLogged(t *testing.T) {
+	t.Parallel()
+	for _, o := range operations() {
+		t.Run(o.method+" "+o.path, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, locked)
+			acme(r)
+			operator, own := r.key("op", accounts.ScopeAdmin, accounts.ScopeContent), r.key("acme", accounts.ScopeSubmit, accounts.ScopeRead)
+			r.with(own, o.request())
+			require.Empty(t, r.logged(), "an account's, or refused")
+
+			got := r.with(operator, o.request())
+			if o.looks() || scopeOf(o) != accounts.ScopeAdmin {
+				require.Empty(t, r.logged())
+			} else {
+				e := r.ended(1, got)
+				require.Equal(t, []string{"op", operator[3:11], "", "127.0.0.1"}, []string{e.Account, e.Key, e.By, e.Address})
+			}
+			before := len(r.logged())
+			got = r.byHand(api.Hand{Operator: true, By: "root"}, o.request())
+			if o.looks() {
+				require.Len(t, r.logged(), before)
+				return
+			}
+			e := r.ended(before+1, got)
+			require.Equal(t, []string{"", "", "root", ""}, []string{e.Account, e.Key, e.By, e.Address})
+		})
+	}
+}
+
+// ended requires that the log has so many entries, and that the last says what was answered.
+func (r *rig) ended(entries int, got reply) audit.Entry {
+	r.Helper()
+	all := r.logged()
+	require.Len(r, all, entries)
+	e := all[0]
+	require.NotZero(r, e.EndedAt, e.Action)
+	if got.status < http.StatusMultipleChoices {
+		require.Equal(r, []string{audit.Done, "", ""}, []string{e.Outcome, e.Code, e.Answer}, e.Action)
+		return e
+	}
+	p := into[api.Problem](r, got.status, got)
+	require.Equal(r, []string{audit.Refused, string(p.Code)}, []string{e.Outcome, e.Code}, e.Action)
+	return e
+}
+
+// An entry has no secret, no contact and no content, also where they are refused.
+func TestTheAuditLogHasNoSecrets(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	acme(r)
+	const wrong = "\\u0007canary" // no contact, no token and no address
+	send := func(method, target, body string) {
+		for _, canary := range []string{"canary", wrong} {
+			r.byHand(api.Hand{Operator: true, By: "root"}, request{method: method, target: target, body: strings.ReplaceAll(body, "@@", canary)})
+		}
+	}
+	send(http.MethodPost, "/v1/accounts", `{"name":"new","contact":"@@@example.com"}`)
+	send(http.MethodPatch, "/v1/accounts/acme", `{"contact":"https://example.com/@@"}`)
+	send(http.MethodPut, acmeCallback, `{"url":"https://example.com/@@"}`)
+	send(http.MethodPut, readLimits, `{"per_day":5,"alert_at":[80],"alert_to":"@@@example.com"}`)
+	send(http.MethodPut, aliceSettings, `{"contact":"@@@example.com"}`)
+	send(http.MethodPost, aliceDevices, `{"id":"phone","channel":"fcm","app":"shop","token":"@@"}`)
+	send(http.MethodPost, messagesPath, `{"user":"alice","send_at":"now","title":"@@","body":"@@","data":{"@@":"@@"},"metadata":{"@@":"@@"}}`)
+	send(http.MethodPost, "/v1/accounts/acme/keys", `{"scopes":["read"]}`)
+	stored, err := r.client.HGetAll(t.Context(), "sl:{audit}:entries").Result()
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(stored), 2*16, "entries and ends")
+	for _, text := range stored {
+		require.NotContains(t, text, "canary")
+		require.NotContains(t, text, "sk_")
+	}
+}
+
+// Who is erased is not named by the entry that says so.
+func TestAnErasureNamesNobody(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	require.Equal(t, http.StatusOK, r.send(request{method: http.MethodDelete, target: "/v1/users/erased-one?wait=0s"}).status)
+	r.problem(http.StatusUnprocessableEntity, r.send(request{method: http.MethodDelete, target: "/v1/users/erased-one%00"}))
+	all := r.logged()
+	require.Len(t, all, 2)
+	for _, e := range all {
+		require.Equal(t, "erase user", e.Action)
+		require.NotContains(t, strings.Join([]string{e.User, e.Object, e.Detail, e.Answer}, " "), "erased-one")
+	}
+}
+
+// The log says in words what was done.
+func TestWhatTheAuditLogSays(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	acme(r)
+	booked(r)
+	for _, row := range []struct{ q, said string }{
+		{`PUT /v1/tiers/gold {"messages_per_day":500,"devices":0,"alert_at":[]}`, "set tier; gold; messages per day 500"},
+		{`POST /v1/accounts {"name":"new","tier":"free","contact":"ops@example.com"}`, "create account; new; tier free; with contact"},
+		{`PATCH /v1/accounts/acme {"tier":"","contact":null,"disabled":false}`, "change account; acme; no tier; not disabled; no contact"},
+		{`DELETE /v1/accounts/acme/keys/Zx3kQ9aB`, "remove account key; acme; key Zx3kQ9aB"},
+		{`PUT /v1/accounts/acme/callback {"url":"https://example.com/events"}`, "set callback; acme; to example.com"},
+		{`PATCH /v1/users/alice/settings {"blocked":true,"categories":{"news":["1/day"]}}`, "change user settings; alice; categories news 1/day; blocked"},
+		{`PATCH /v1/users/alice/messages/a {"send_at":"now","title":"new"}`, "move message; alice; a; send at now"},
+		{`POST /v1/users/alice/devices {"id":"phone","channel":"fcm","token":"t"}`, "add device; alice; phone; channel fcm"},
+		{`POST /v1/dead-letters/retry?user=alice&limit=5`, "retry dead letters; alice; limit 5"},
+		{`PUT /v1/pace?channel=fcm {"rate":"5/second"}`, "set pace; channel fcm; rate 5/second"},
+		{`POST /v1/campaigns/spring/pause?account=acme`, "pause campaign; spring; account acme"},
+	} {
+		parts := append(strings.SplitN(row.q, " ", 3), "")
+		r.byHand(api.Hand{Operator: true}, request{method: parts[0], target: parts[1], body: parts[2]})
+		e := r.logged()[0]
+		said := slices.DeleteFunc([]string{e.Action, e.User, e.Message, e.Object, e.Detail}, func(part string) bool { return part == "" })
+		require.Equal(t, row.said, strings.Join(said, "; "))
+	}
+}
+
+// changed has operators change something, and acme's person on the dashboard too.
+func changed(r *rig) {
+	acme(r)
+	for _, q := range []request{
+		{method: http.MethodPut, target: "/v1/tiers/gold", body: `{}`},
+		{method: http.MethodPut, target: acmeCallback, body: `{"url":"https://example.com/events"}`},
+		{method: http.MethodPut, target: aliceSettings, body: `{"blocked":true}`},
+		{method: http.MethodDelete, target: "/v1/tiers/none"},
+	} {
+		r.send(q)
+	}
+	who := accounts.Identity{Account: accounts.Account{Name: "acme"}, Key: accounts.APIKey{ID: "00000000", Scopes: []accounts.Scope{accounts.ScopeSubmit}}}
+	r.byHand(api.Hand{Identity: who}, request{method: http.MethodDelete, target: aliceA})
+}
+
+// The log is filtered and comes in pages. An account sees its own entries, and what operators did
+// with what is its, but not who.
+func TestTheAuditLogIsListed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	changed(r)
+	list := func(query string) (actions []string) {
+		for _, e := range pagesOf(r, auditPath+"?limit=1"+query, func(p message.AuditEntries) ([]message.AuditEntry, string) { return p.Entries, p.NextCursor }) {
+			actions = append(actions, e.Action)
+		}
+		return actions
+	}
+	require.Equal(t, []string{"cancel message", "remove tier", "set user settings", "set callback", "set tier"}, list(""))
+	for query, want := range map[string][]string{
+		"&account=acme": {"cancel message", "set callback"}, "&user=alice": {"cancel message", "set user settings"}, "&action=set+tier": {"set tier"},
+		"&object=none": {"remove tier"}, "&until=2026-11-21T10:00:00Z": nil, "&from=2026-11-21T10:00:00Z&object=gold": {"set tier"},
+	} {
+		require.Equal(t, want, list(query), query)
+	}
+	for _, wrong := range []string{"account=", "user=" + strings.Repeat("x", audit.MaxName+1), "from=soon", "limit=501", "cursor=x"} {
+		require.Equal(t, strings.Split(wrong, "=")[0], r.problem(http.StatusUnprocessableEntity, r.get(auditPath+"?"+wrong)).Field, wrong)
+	}
+	own := into[message.AuditEntries](t, http.StatusOK, r.with(r.key("acme", accounts.ScopeRead), request{method: http.MethodGet, target: auditPath + "?account=op"})).Entries
+	require.Len(t, own, 2)
+	require.Equal(t, []string{"acme", "00000000", "cancel message"}, []string{own[0].Account, own[0].Key, own[0].Action})
+	require.Equal(t, []string{"", "", "", "set callback", "to example.com"}, []string{own[1].Account, own[1].Key, own[1].Address, own[1].Action, own[1].Detail})
+	require.True(t, own[1].Operator)
+	require.False(t, own[0].Operator)
+}
+
+// session begins a session of the dashboard, and returns its id.
+func (r *rig) session() string {
+	r.Helper()
+	_, err := r.options.Sessions.Begin(r.Context(), r.key("op", accounts.ScopeAdmin), "192.0.2.1", time.Now())
+	require.NoError(r, err)
+	all := into[message.Sessions](r, http.StatusOK, r.get(sessionsPath)).Sessions
+	require.Len(r, all, 1)
+	require.Equal(r, []string{"op", "192.0.2.1"}, []string{all[0].Account, all[0].Address})
+	return all[0].ID
+}
+
+func TestSessionsAreEnded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	end := request{method: http.MethodDelete, target: sessionsPath + "/" + r.session()}
+	require.Equal(t, message.SessionEnded, into[message.SessionEnd](t, http.StatusOK, r.send(end)).Outcome)
+	require.Empty(t, into[message.Sessions](t, http.StatusOK, r.get(sessionsPath)).Sessions)
+	require.Equal(t, fault.CodeNotFound, r.problem(http.StatusNotFound, r.send(end)).Code)
+}
+
+func auditCases() []contractCase {
+	get := func(target string) request { return request{method: http.MethodGet, target: target} }
+	end := func(t *testing.T) reply {
+		t.Helper()
+		r := newRig(t)
+		return r.send(request{method: http.MethodDelete, target: sessionsPath + "/" + r.session()})
+	}
+	return []contractCase{
+		{"none", http.MethodGet, auditPath, http.StatusOK, on(nothing, get(auditPath))},
+		{"a page", http.MethodGet, auditPath, http.StatusOK, on(changed, get(auditPath+"?limit=4"))},
+		{"an account's", http.MethodGet, auditPath, http.StatusOK, withKey(changed, "acme", get(auditPath), accounts.ScopeRead)},
+		{"all", http.MethodGet, sessionsPath, http.StatusOK, on(func(r *rig) { r.session() }, get(sessionsPath))},
+		{"ended", http.MethodDelete, sessionPath, http.StatusOK, end},
+		{"none", http.MethodDelete, sessionPath, http.StatusNotFound, on(nothing, request{method: http.MethodDelete, target: sessionsPath + "/3fa91c02b7d86e54"})},
+	}
+}

@@ -1,0 +1,103 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/api"
+)
+
+// asks returns a transport to a handler, and a request for it.
+func asks(t *testing.T, handler http.HandlerFunc, body io.Reader) (*api.InProcess, *http.Request) {
+	t.Helper()
+	asked, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1"+batchPath, body)
+	require.NoError(t, err)
+	asked.Header.Set("Content-Type", "application/x-ndjson")
+	return api.NewInProcess(handler, api.Hand{Operator: true}), asked
+}
+
+// A batch is answered line by line while its lines come.
+func TestABatchInProcessIsStreamedBothWays(t *testing.T) {
+	t.Parallel()
+	body, lines := io.Pipe()
+	process, asked := asks(t, newRig(t, locked).handler.ServeHTTP, body)
+	defer process.Wait()
+	go func() {
+		_, _ = io.WriteString(lines, `{"user":"alice","send_at":"`+on22("11:11:11")+`","title":"Hi"}`+"\n")
+	}()
+	got, err := process.RoundTrip(asked)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, got.StatusCode)
+	require.Equal(t, "application/x-ndjson", got.Header.Get("Content-Type"))
+	answers := bufio.NewReader(got.Body)
+	first, err := answers.ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, first, `"accepted"`)
+	_, err = io.WriteString(lines, `{"user":"alice","send_at":"`+on22("11:11:12")+`","title":"Hi"}`+"\n")
+	require.NoError(t, err)
+	second, err := answers.ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, second, `"send_limit"`)
+	require.NoError(t, lines.Close())
+	rest, err := io.ReadAll(answers)
+	require.NoError(t, err)
+	require.Empty(t, rest)
+	require.NoError(t, got.Body.Close())
+}
+
+// What is cut off is no whole answer.
+func TestAnAnswerInProcessThatIsCutOff(t *testing.T) {
+	t.Parallel()
+	process, asked := asks(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "half")
+		panic(http.ErrAbortHandler)
+	}, http.NoBody)
+	defer process.Wait()
+	got, err := process.RoundTrip(asked)
+	require.NoError(t, err)
+	text, err := io.ReadAll(got.Body)
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	require.Equal(t, "half", string(text))
+	require.NoError(t, got.Body.Close())
+}
+
+// Who closes the answer early ends the request, and Wait waits for its end.
+func TestClosingAnAnswerInProcessEndsTheRequest(t *testing.T) {
+	t.Parallel()
+	ended := false
+	process, asked := asks(t, func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusAccepted)
+		<-r.Context().Done()
+		time.Sleep(10 * time.Millisecond)
+		ended = true
+	}, strings.NewReader("unread"))
+	got, err := process.RoundTrip(asked)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusAccepted, got.StatusCode)
+	require.NoError(t, got.Body.Close())
+	process.Wait()
+	require.True(t, ended)
+}
+
+// A caller who gives up before there is an answer gets none.
+func TestARequestInProcessThatEndsBeforeItsAnswer(t *testing.T) {
+	t.Parallel()
+	ctx, giveUp := context.WithCancel(t.Context())
+	given := make(chan struct{})
+	process, asked := asks(t, func(_ http.ResponseWriter, r *http.Request) {
+		giveUp()
+		<-r.Context().Done()
+		<-given
+	}, http.NoBody)
+	_, err := process.RoundTrip(asked.WithContext(ctx)) //nolint:bodyclose // there is none
+	require.ErrorIs(t, err, context.Canceled)
+	close(given)
+	process.Wait()
+}
