@@ -50,7 +50,7 @@ func (s *server) showOwnUsage(r *http.Request, _ web.Query) (web.Answer, error) 
 	account := callerOf(r.Context()).account()
 	if account == "" {
 		return web.Answer{}, &web.Error{Status: http.StatusNotFound, Outcome: message.Outcome{
-			Outcome: message.Errored, Code: fault.CodeNotFound,
+			Outcome: message.Refused, Code: fault.CodeNotFound, Field: "account",
 			Detail: "the request has no API key, so it has no account: ask for /v1/accounts/{account}/usage",
 		}}
 	}

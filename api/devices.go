@@ -97,7 +97,13 @@ func (s *server) addDevice(r *http.Request, _ web.Query) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	stored, change, err := s.devices.Add(r.Context(), user, d, who.identity.Tier.Devices)
+	most := who.identity.Tier.Devices
+	if who.keyless { // its tier is not known yet
+		if most, err = s.charging(r.Context()).MaxDevices(r.Context()); err != nil {
+			return web.Answer{}, err
+		}
+	}
+	stored, change, err := s.devices.Add(r.Context(), user, d, most)
 	if err != nil {
 		return web.Answer{}, err
 	}

@@ -88,6 +88,8 @@ func (s *server) outcomeOf(ctx context.Context, err error) message.Outcome {
 			Outcome: message.Errored, Code: fault.CodeUnavailable,
 			Detail: "there was no answer in time: the same request with the same id can be sent again",
 		}
+	case callerOf(ctx).hand && callerOf(ctx).keyless: // who can reach the store, and has no log
+		return message.Outcome{Outcome: message.Errored, Code: fault.CodeInternal, Detail: err.Error()}
 	default:
 		s.logger.ErrorContext(ctx, "a request failed unexpectedly", "error", err, "request_id", requestID(ctx))
 		return internalError()

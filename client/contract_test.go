@@ -272,7 +272,6 @@ func unheard() map[string]string {
 	return map[string]string{
 		"Problem.type": "the code says it", "Problem.title": "the code says it", "Problem.status": "the kind of error says it",
 		"Problem.instance": "the header X-Request-Id says it",
-		"FreeTime.user":    "the caller has named the user",
 	}
 }
 

@@ -71,7 +71,7 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 				SendAt: &at, OnConflict: client.OnConflictShift, ShiftUntil: day, Title: &text, Body: &text,
 				Data: entries, Metadata: entries, ExpiresAt: &at,
 				Image: &image, ClickURL: &image, Badge: new(1), Sound: &text, Priority: &priority, CollapseKey: &text,
-				Channels: map[string]json.RawMessage{"fcm": nil}, To: &client.Target{},
+				Channels: map[string]json.RawMessage{"fcm": nil}, To: entries,
 			}))
 		},
 		"cancelMessage": func(ctx ctx, c c) []any { return told(c.Cancel(ctx, "alice", "a")) },

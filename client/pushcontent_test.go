@@ -34,7 +34,7 @@ func TestPushContentIsSentChangedAndShown(t *testing.T) {
 	none, normal := "", client.PriorityNormal
 	_, err = a.Change(t.Context(), "alice", "a", client.MessageChange{
 		Image: &none, ClickURL: &none, ClearBadge: true, Sound: &none, Priority: &normal, CollapseKey: &none,
-		Channels: map[string]json.RawMessage{"apns": []byte(`{"a":null}`), "fcm": nil}, To: &client.Target{Channel: "apns"},
+		Channels: map[string]json.RawMessage{"apns": []byte(`{"a":null}`), "fcm": nil}, To: map[string]*string{"channel": new("apns"), "app": nil},
 	})
 	require.NoError(t, err)
 	status, err = a.Status(t.Context(), "alice", "a")
@@ -45,7 +45,7 @@ func TestPushContentIsSentChangedAndShown(t *testing.T) {
 	require.Empty(t, status.Image+status.ClickURL+status.Sound+status.CollapseKey)
 	require.Nil(t, status.Badge)
 
-	_, err = a.Change(t.Context(), "alice", "a", client.MessageChange{ClearChannels: true, Badge: new(7), To: &client.Target{}})
+	_, err = a.Change(t.Context(), "alice", "a", client.MessageChange{ClearChannels: true, Badge: new(7), ClearTo: true})
 	require.NoError(t, err)
 	status, err = a.Status(t.Context(), "alice", "a")
 	require.NoError(t, err)

@@ -215,10 +215,10 @@ const operatorLines = `
 	worker account disable acme
 	worker account enable acme
 	worker account events list acme
-	worker event set submit --per-minute 60 --per-day 500
-	worker event list
-	worker event show submit
-	worker event remove submit
+	worker event-limit set submit --per-minute 60 --per-day 500
+	worker event-limit list
+	worker event-limit show submit
+	worker event-limit remove submit
 	worker pace set --rate 100/second
 	worker pace show
 	worker pace clear

@@ -68,7 +68,7 @@ func surfaces() []surface {
 		{"find free times", "Submitter.NextFree", "enqueue next-free", "getNextFree", "NextFree", nil},
 
 		// Campaigns.
-		{"count a campaign", "Campaigns.Count", "enqueue campaign count", "countCampaign", "Campaign", nil},
+		{"count a campaign", "Campaigns.Count", "enqueue campaign count", "countCampaign", "Campaign, CampaignCounts", nil},
 		{"list a campaign", "Campaigns.List", "enqueue campaign list", "findMessages", "Messages", nil},
 		{"pause a campaign", "Campaigns.Pause", "enqueue campaign pause", "pauseCampaign", "PauseCampaign", nil},
 		{"resume a campaign", "Campaigns.Resume", "enqueue campaign resume", "resumeCampaign", "ResumeCampaign", nil},

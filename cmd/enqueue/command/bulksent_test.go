@@ -48,8 +48,8 @@ func TestBulkRecordsWhatWasSent(t *testing.T) {
   refused    0
   invalid    0
 `, f.prints(t, "bulk", "--record-sent", path))
-	activity := regexp.MustCompile(`(?m)^- sl:\{activity\}.*\n(   .*\n)*`) // where the refusals are counted
-	require.Equal(t, before, activity.ReplaceAllString(f.everything(), ""))
+	refusals := regexp.MustCompile(`(?m)^- sl:\{(activity|audit)\}.*\n(   .*\n)*`) // where they are counted and logged
+	require.Equal(t, before, refusals.ReplaceAllString(f.everything(), ""))
 }
 
 func TestBulkRecordSentReportsWhatIsNoSend(t *testing.T) {

@@ -19,7 +19,7 @@ func TestCampaign(t *testing.T) {
 	require.Equal(t, "campaign fall: 0 messages\n", f.prints(t, "campaign", "count", "fall"))
 	require.Contains(t, f.prints(t, "campaign", "list", "spring"), "2093-11-22 11:00:00 UTC  scheduled  a to alice\n")
 	require.Contains(t, f.prints(t, "campaign", "list", "spring", "--json"),
-		`{"id":"c","user":"alice","send_at":"2093-11-22T12:30:00.000Z","status":"scheduled","campaign":"spring"}`)
+		`{"id":"c","user":"alice","status":"scheduled","send_at":"2093-11-22T12:30:00.000Z","campaign":"spring"}`)
 
 	detail := "refused: message c to alice: "
 	for _, step := range []struct{ flag, did string }{{"--preview", "could be moved"}, {"--preview=false", "moved"}} {

@@ -147,7 +147,7 @@ func TestImportOfLinesThatAreNoDevices(t *testing.T) {
 	got := f.run(t, "device", "import", "-")
 	require.Equal(t, result{
 		2, "8 lines read\n  added      1\n  invalid    7\n",
-		"line 2: user \"\" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters\n" +
+		"line 2: user is missing\n" +
 			"line 3: token has the wrong type: it is a JSON number\n" +
 			"line 4: the JSON ends too early\n" +
 			"line 5: unknown field \"chanel\"\n" +

@@ -169,7 +169,7 @@ func TestADryRunThatIsStoppedLeavesNothing(t *testing.T) {
 	t.Parallel()
 	lines := trafficLines(t, 1000)
 	f := newFixture(t)
-	f.prints(t, "list", "--user", "alice") // which marks the layout
+	f.prints(t, "bulk", fileOf(t, messageLine("alice", "11:11:11")), "--dry-run") // which marks the layout
 	before := f.everything()
 
 	for _, line := range []int{2, 700, 1000} {
@@ -255,7 +255,7 @@ func TestResultsReplaceEarlierOnes(t *testing.T) {
 func TestADryRunThatIsStoppedInTheMiddleLeavesNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.prints(t, "list", "--user", "alice")
+	f.prints(t, "bulk", fileOf(t, messageLine("alice", "11:11:11")), "--dry-run") // which marks the layout
 	before := f.everything()
 	ctx, cancel := context.WithCancel(t.Context())
 	path := fileOf(t, trafficLines(t, 2000)...)

@@ -84,9 +84,9 @@ func TestListOfWhatEnded(t *testing.T) {
 2093-11-22 13:00:00 UTC       failed     e                 delivery failed (unavailable) 8 times
 2093-11-22 13:30:00 UTC       cancelled  x
 `, f.prints(t, "list", "--user", "alice"))
-	require.JSONEq(t, `{"id":"e","user":"alice","send_at":"2093-11-22T13:00:00.000Z","status":"failed","attempts":8,"reason":"unavailable"}
+	require.JSONEq(t, `{"id":"e","user":"alice","send_at":"2093-11-22T13:00:00.000Z","status":"failed","ended_at":"2093-11-21T10:00:00.000Z","attempts":8,"reason":"unavailable"}
 `, f.prints(t, "list", "--user", "alice", "--json", "--from", on22("12:50:00"), "--to", on22("13:30:00")))
-	require.JSONEq(t, `{"id":"a","user":"alice","send_at":"2093-11-22T11:00:00.000Z","status":"cancelled"}
+	require.JSONEq(t, `{"id":"a","user":"alice","send_at":"2093-11-22T11:00:00.000Z","status":"cancelled","ended_at":"2093-11-21T10:00:00.000Z"}
 `, f.prints(t, "list", "--user", "alice", "--json", "--to", on22("11:31:00")))
 }
 

@@ -173,17 +173,19 @@ func (p *program) moment(field, text string) (cli.When, error) {
 // unanswered reports a submit without an answer, with the id for submitting again. Other errors
 // come back as they are.
 func (p *program) unanswered(ctx context.Context, m client.Message, err error) error {
-	away, ok := errors.AsType[*operations.Refused](operations.Answered(err))
-	if !ok || away.Outcome.Outcome != message.Errored || ctx.Err() != nil {
+	failed, ok := errors.AsType[*operations.Refused](operations.Answered(err))
+	if !ok || failed.Outcome.Outcome != message.Errored || ctx.Err() != nil {
 		return err
 	}
-	away.User, away.ID = m.User, m.ID
-	if away.Outcome.Code == fault.CodeStoreFull || p.JSON { // a full store is known before the submit
-		return away
+	failed.User, failed.ID = m.User, m.ID
+	away, is := errors.AsType[*client.UnavailableError](err)
+	undone := is && away.Err == nil && !strings.HasSuffix(away.Detail, strings.TrimPrefix(fault.MayBeDone, ": "))
+	if undone || p.JSON {
+		return failed
 	}
-	if _, failed := fmt.Fprintf(cli.VisibleTo(p.Stderr), "%s %s\n  whether it was accepted is not known: submit it again with --id %s\n",
-		cli.NewPalette(p.Stderr, p.Getenv).Red("error:"), away.Error(), m.ID); failed != nil {
-		return fmt.Errorf("printing: %w", failed)
+	if _, err := fmt.Fprintf(cli.VisibleTo(p.Stderr), "%s %s\n  whether it was accepted is not known: submit it again with --id %s\n",
+		cli.NewPalette(p.Stderr, p.Getenv).Red("error:"), failed.Error(), m.ID); err != nil {
+		return fmt.Errorf("printing: %w", err)
 	}
-	return cli.StatusError(cli.ExitCode(away))
+	return cli.StatusError(cli.ExitCode(failed))
 }

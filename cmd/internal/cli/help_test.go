@@ -22,6 +22,7 @@ func tool(t *testing.T, args ...string) string {
 	root.SetOut(&out)
 	root.SetErr(&out)
 	config.RegisterFlags(root.Flags(), config.Worker)
+	root.Flags().AddFlagSet(cli.StoreFlags())
 	load := &cobra.Command{Use: "load FILE", Short: "Load.", Run: func(*cobra.Command, []string) {}}
 	load.Flags().String("folder", "", "`folder` to load from")
 	load.Flags().String("name", "", "a `name`")

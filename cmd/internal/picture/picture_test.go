@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -170,15 +169,16 @@ func TestManySendsInAColumn(t *testing.T) {
 
 func TestUsageBars(t *testing.T) {
 	t.Parallel()
-	usage := sendlimit.Usage{}
+	usage := message.Usage{}
 	for _, row := range []struct {
 		rule string
 		used int
 	}{{"5/hour", 0}, {"5/2h", 3}, {"1000/day", 1}, {"1000/2d", 999}, {"5/3d", 5}, {"5/week", 7}} {
 		rule, err := policy.ParseRule(row.rule)
 		require.NoError(t, err)
-		usage.Rules = append(usage.Rules, sendlimit.RuleUsage{
-			Rule: rule, Used: row.used, From: at(t, "2026-11-22T11:00:00Z"), Until: at(t, "2026-11-22T12:00:00Z"),
+		usage.Rules = append(usage.Rules, message.RuleUsage{
+			Rule: row.rule, Limit: rule.Limit, Used: row.used,
+			From: message.Time{Time: at(t, "2026-11-22T11:00:00Z")}, Until: message.Time{Time: at(t, "2026-11-22T12:00:00Z")},
 		})
 	}
 	var text strings.Builder

@@ -8,10 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -43,13 +41,14 @@ func TestTimelineShowsQuietHours(t *testing.T) {
 
 func TestUsageNamesTheCategoryOfARule(t *testing.T) {
 	t.Parallel()
-	rule, err := policy.ParseRule("2/calendar_day")
-	require.NoError(t, err)
-	day := sendlimit.RuleUsage{Rule: rule, Used: 1, From: at(t, "2026-11-22T00:00:00Z"), Until: at(t, "2026-11-23T00:00:00Z")}
+	day := message.RuleUsage{
+		Rule: "2/calendar_day", Limit: 2, Used: 1,
+		From: message.Time{Time: at(t, "2026-11-22T00:00:00Z")}, Until: message.Time{Time: at(t, "2026-11-23T00:00:00Z")},
+	}
 	marketing := day
 	marketing.Category, marketing.Used = "marketing", 2
 	var text strings.Builder
-	require.NoError(t, picture.Usage(&text, picture.Style{}, sendlimit.Usage{Rules: []sendlimit.RuleUsage{day, marketing}}))
+	require.NoError(t, picture.Usage(&text, picture.Style{}, message.Usage{Rules: []message.RuleUsage{day, marketing}}))
 	require.Equal(t, `  2/calendar_day            ##########..........  1/2  2026-11-22 00:00:00 to 2026-11-23 00:00:00
   marketing 2/calendar_day  ####################  2/2  2026-11-22 00:00:00 to 2026-11-23 00:00:00
 `, text.String())
