@@ -53,6 +53,10 @@ func (s *server) listAudit(r *http.Request, q web.Query) (web.Answer, error) {
 			return web.Answer{}, &fault.InvalidError{Field: name, Value: text, Want: fmt.Sprintf("1 to %d bytes", audit.MaxName)}
 		}
 	}
+	cursor, given := q["cursor"]
+	if given && cursor == "" {
+		return web.Answer{}, web.UnknownCursor(cursor)
+	}
 	f := audit.Filter{Account: q["account"], User: q["user"], Action: q["action"], Object: q["object"]}
 	if who.confined() {
 		f.Account = who.account()
@@ -68,7 +72,7 @@ func (s *server) listAudit(r *http.Request, q web.Query) (web.Answer, error) {
 	}
 	defer s.auditReads.leave(who.holder())
 	began := s.now()
-	list, next, err := s.audit.Page(ctx, f, q["cursor"], limit)
+	list, next, err := s.audit.Page(ctx, f, cursor, limit)
 	if err != nil {
 		return web.Answer{}, err
 	}

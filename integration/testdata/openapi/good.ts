@@ -39,7 +39,7 @@ export async function movesAndCancels(): Promise<void> {
   void outcome;
 }
 
-export async function* pages(): AsyncGenerator<components["schemas"]["Listed"]> {
+export async function* pages(): AsyncGenerator<components["schemas"]["Status"]> {
   let cursor: string | undefined;
   do {
     const query = { limit: 100, ...(cursor ? { cursor } : {}) };
