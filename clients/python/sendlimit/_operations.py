@@ -270,6 +270,35 @@ class Operations(Caller):
         answer: api.AccountUsage = self._value(request, cancel)
         return answer
 
+    def list_audit_entries(
+        self,
+        *,
+        account: str | None = None,
+        user: str | None = None,
+        action: str | None = None,
+        object: str | None = None,
+        from_: str | datetime | None = None,
+        until: str | datetime | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> Pages[api.AuditEntries, api.AuditEntry]:
+        """List the changes that operators made.
+
+        By a key with the scope admin, on the dashboard, or by a command: the newest first.
+        Without the scope admin you see those of your account, and what operators did with
+        what is yours. What accounts submit, move and cancel has its history and its events
+        instead. Operators' entries are kept for 400 days.
+
+        Requires the scope read.
+        """
+        request = Request(
+            "GET",
+            "/v1/audit",
+            query={"account": account, "user": user, "action": action, "object": object, "from": from_, "until": until, "limit": limit, "cursor": cursor},
+        )
+        return self._pages(request, "entries", cancel)
+
     def count_campaign(
         self,
         campaign: str,
@@ -618,6 +647,32 @@ class Operations(Caller):
         )
         return self._pages(request, "dead_letters", cancel)
 
+    def retry_dead_letters(
+        self,
+        *,
+        user: str | None = None,
+        ended_before: str | datetime | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> Pages[api.DeadRetry, api.Outcome]:
+        """Send dead letters again, the oldest first.
+
+        Each is scheduled at the next free time of its user, as by retryDeadLetter. One that
+        is refused stays a dead letter, and its outcome says why. While the answer has
+        `next_cursor`, send the request again with it, and with its `ended_before`: so none
+        that fails again meanwhile is retried twice.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "POST",
+            "/v1/dead-letters/retry",
+            query={"user": user, "ended_before": ended_before, "limit": limit, "cursor": cursor},
+            once=True,
+        )
+        return self._pages(request, "outcomes", cancel)
+
     def list_event_limits(
         self,
         *,
@@ -816,6 +871,7 @@ class Operations(Caller):
     def clear_pace(
         self,
         *,
+        channel: Literal["log", "webhook", "fcm", "apns", "webpush", "service"] | None = None,
         cancel: Cancel | None = None,
     ) -> api.Pace:
         """Remove the pace, and end a pause.
@@ -828,6 +884,7 @@ class Operations(Caller):
         request = Request(
             "DELETE",
             "/v1/pace",
+            query={"channel": channel},
         )
         answer: api.Pace = self._value(request, cancel)
         return answer
@@ -835,9 +892,10 @@ class Operations(Caller):
     def get_pace(
         self,
         *,
+        channel: Literal["log", "webhook", "fcm", "apns", "webpush", "service"] | None = None,
         cancel: Cancel | None = None,
     ) -> api.Pace:
-        """Get how fast all workers together call the push target.
+        """Get how fast all workers together deliver.
 
         Also says whether the target has asked for a pause.
 
@@ -846,6 +904,7 @@ class Operations(Caller):
         request = Request(
             "GET",
             "/v1/pace",
+            query={"channel": channel},
         )
         answer: api.Pace = self._value(request, cancel)
         return answer
@@ -854,6 +913,7 @@ class Operations(Caller):
         self,
         body: api.PaceDraft,
         *,
+        channel: Literal["log", "webhook", "fcm", "apns", "webpush", "service"] | None = None,
         cancel: Cancel | None = None,
     ) -> api.Pace:
         """Set or replace the pace.
@@ -869,6 +929,7 @@ class Operations(Caller):
             "PUT",
             "/v1/pace",
             body=body,
+            query={"channel": channel},
         )
         answer: api.Pace = self._value(request, cancel)
         return answer
@@ -1064,6 +1125,41 @@ class Operations(Caller):
             f"/v1/policies/{segment('policy', policy)}/versions",
         )
         answer: api.PolicyVersions = self._value(request, cancel)
+        return answer
+
+    def list_sessions(
+        self,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Sessions:
+        """List who is logged in to the dashboard.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "GET",
+            "/v1/sessions",
+        )
+        answer: api.Sessions = self._value(request, cancel)
+        return answer
+
+    def end_session(
+        self,
+        session: str,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.SessionEnd:
+        """End a session of the dashboard.
+
+        Within a second every process knows.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "DELETE",
+            f"/v1/sessions/{segment('session', session)}",
+        )
+        answer: api.SessionEnd = self._value(request, cancel)
         return answer
 
     def get_stats(
@@ -1374,12 +1470,12 @@ class Operations(Caller):
     ) -> Iterator[api.UserProgress | api.UserEntry | api.UserExport]:
         """Export everything that is stored about a user.
 
-        Each entry of what `worker user export` prints is a line: of the timeline, the
-        messages (also those that ended), the settings, alerts, dead letters, the watch list,
-        the queue, and what dry runs have left. The summary `exported` is the last line. The
-        request ends with the connection. It looks at every key of the user's server, so only
-        one export or erasure runs at a time and others are answered with 429. A `progress`
-        line comes now and then. If it stops early, the last line is a problem's outcome.
+        Each entry is a line: of the timeline, the messages (also those that ended), the
+        settings, alerts, dead letters, the watch list, the queue, and what dry runs have
+        left. The summary `exported` is the last line. The request ends with the connection.
+        It looks at every key of the user's server, so only one export or erasure runs at a
+        time and others are answered with 429. A `progress` line comes now and then. If it
+        stops early, the last line is a problem's outcome.
 
         A key with the scope admin sees the content (title, body, data, and what it says for
         devices) and metadata of other accounts' messages only with the scope content. Each

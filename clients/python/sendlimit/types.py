@@ -98,6 +98,57 @@ class AlertDone(TypedDict):
     """
 
 
+class AuditEntries(TypedDict):
+    entries: list[AuditEntry]
+    """The newest first."""
+    next_cursor: NotRequired[str]
+    """The cursor of the next page; absent if there are no more. A page with filters may be
+    short or empty, and the next may be, too.
+    """
+
+
+class AuditEntry(TypedDict):
+    account: NotRequired[str]
+    """The account that made it; absent without a key."""
+    action: str
+    """What was done: the words of an operation, such as apply policy."""
+    address: NotRequired[str]
+    """The address that it came from; absent of a command on the store."""
+    answer: NotRequired[str]
+    """Why it was refused or failed, as a sentence."""
+    at: str
+    """When the change began, by the store's clock."""
+    by: NotRequired[str]
+    """Who made it by a command on the store itself; absent of others."""
+    code: NotRequired[str]
+    """Why it was refused or failed, as a word for programs."""
+    detail: NotRequired[str]
+    """The change in words, without secrets and contents."""
+    ended_at: NotRequired[str]
+    """When it ended; absent while it is under way, and if its end is not known."""
+    erased: NotRequired[bool]
+    """What it said of its user was removed, since the user was erased."""
+    id: str
+    """Its id. Ids ascend with time."""
+    key: NotRequired[str]
+    """The id of the account's key; absent without one."""
+    message: NotRequired[str]
+    """The message that it is about; absent where user is."""
+    more: NotRequired[int]
+    """How many refusals followed in the same minute that have no entry."""
+    object: NotRequired[str]
+    """The name of what else it is about, such as that of a policy."""
+    operator: NotRequired[bool]
+    """Another one than your account made it: who, is the operators' business."""
+    outcome: NotRequired[str]
+    """done, refused, or failed, which may have changed something; absent while it is under way.
+
+    accepted, cancelled, moved, changed, recorded, retried, purged, refused, invalid, error.
+    """
+    user: NotRequired[str]
+    """The user that it is about; absent if it is about none, and after the user was erased."""
+
+
 class Callback(TypedDict):
     account: str
     """The account's name."""
@@ -436,6 +487,17 @@ class DeadPurge(TypedDict):
     """There may be more of that age: send the request again."""
     purged: int
     """How many this request removed."""
+
+
+class DeadRetry(TypedDict):
+    ended_before: str
+    """Dead letters that ended from then on were not retried."""
+    next_cursor: NotRequired[str]
+    """The cursor of the next request; absent if there are no more. The next request may find
+    none.
+    """
+    outcomes: list[Outcome]
+    """What became of each, the oldest first: retried, or refused and why."""
 
 
 class Delivery(TypedDict):
@@ -1160,7 +1222,7 @@ class Pace(TypedDict):
     they can.
     """
     target: str
-    """The target: push."""
+    """The target: push, or push- and a channel."""
 
 
 class PaceDraft(TypedDict):
@@ -1578,6 +1640,36 @@ class SecretRotation(TypedDict):
     """
 
 
+class Session(TypedDict):
+    account: str
+    """The account that has logged in."""
+    address: NotRequired[str]
+    """The address that it came from; absent if that is unknown."""
+    began: str
+    """When it began."""
+    ends: str
+    """When it ends, unless its key is removed before."""
+    id: str
+    """Names the session; nobody can log in with it."""
+    key: str
+    """The id of its key."""
+
+
+class SessionEnd(TypedDict):
+    outcome: str
+    """ended
+
+    accepted, cancelled, moved, changed, recorded, retried, purged, refused, invalid, error.
+    """
+    session: str
+    """Its id."""
+
+
+class Sessions(TypedDict):
+    sessions: list[Session]
+    """Those that end first before others."""
+
+
 class SettingsDraft(TypedDict):
     blocked: NotRequired[bool | None]
     """Whether no more messages are accepted for the user. Accepted ones are still sent."""
@@ -1867,9 +1959,7 @@ class UserEntry(TypedDict):
     entry: dict[str, object]
     """The entry, as in that list."""
     list: str
-    """Which list the entry belongs to: what worker user export prints has a member of this
-    name.
-    """
+    """Which list the entry belongs to."""
     outcome: Literal["entry"]
     """entry"""
 

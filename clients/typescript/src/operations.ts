@@ -148,6 +148,20 @@ export abstract class Operations extends Caller {
   }
 
   /**
+   * List the changes that operators made.
+   *
+   * By a key with the scope admin, on the dashboard, or by a command: the newest first. Without
+   * the scope admin you see those of your account, and what operators did with what is yours.
+   * What accounts submit, move and cancel has its history and its events instead. Operators'
+   * entries are kept for 400 days.
+   *
+   * Requires the scope read.
+   */
+  listAuditEntries(query: api.ListAuditEntriesQuery = {}, options: CallOptions = {}): Pages<api.AuditEntries, api.AuditEntry> {
+    return this.pages({ method: "GET", path: `/v1/audit`, query: { ...query }, member: "entries" }, options);
+  }
+
+  /**
    * Count the messages of a campaign.
    *
    * By their statuses, as long as their records are kept; an unknown campaign has none. GET
@@ -348,6 +362,20 @@ export abstract class Operations extends Caller {
   }
 
   /**
+   * Send dead letters again, the oldest first.
+   *
+   * Each is scheduled at the next free time of its user, as by retryDeadLetter. One that is
+   * refused stays a dead letter, and its outcome says why. While the answer has `next_cursor`,
+   * send the request again with it, and with its `ended_before`: so none that fails again
+   * meanwhile is retried twice.
+   *
+   * Requires the scope admin.
+   */
+  retryDeadLetters(query: api.RetryDeadLettersQuery = {}, options: CallOptions = {}): Pages<api.DeadRetry, api.Outcome> {
+    return this.pages({ method: "POST", path: `/v1/dead-letters/retry`, query: { ...query }, once: true, member: "outcomes" }, options);
+  }
+
+  /**
    * List the events that have limits.
    *
    * By name.
@@ -464,19 +492,19 @@ export abstract class Operations extends Caller {
    *
    * Requires the scope admin.
    */
-  clearPace(options: CallOptions = {}): Promise<api.Pace> {
-    return this.value({ method: "DELETE", path: `/v1/pace` }, options);
+  clearPace(query: api.ClearPaceQuery = {}, options: CallOptions = {}): Promise<api.Pace> {
+    return this.value({ method: "DELETE", path: `/v1/pace`, query: { ...query } }, options);
   }
 
   /**
-   * Get how fast all workers together call the push target.
+   * Get how fast all workers together deliver.
    *
    * Also says whether the target has asked for a pause.
    *
    * Requires the scope admin.
    */
-  getPace(options: CallOptions = {}): Promise<api.Pace> {
-    return this.value({ method: "GET", path: `/v1/pace` }, options);
+  getPace(query: api.GetPaceQuery = {}, options: CallOptions = {}): Promise<api.Pace> {
+    return this.value({ method: "GET", path: `/v1/pace`, query: { ...query } }, options);
   }
 
   /**
@@ -489,8 +517,8 @@ export abstract class Operations extends Caller {
    *
    * Requires the scope admin.
    */
-  setPace(body: api.PaceDraft, options: CallOptions = {}): Promise<api.Pace> {
-    return this.value({ method: "PUT", path: `/v1/pace`, body }, options);
+  setPace(body: api.PaceDraft, query: api.SetPaceQuery = {}, options: CallOptions = {}): Promise<api.Pace> {
+    return this.value({ method: "PUT", path: `/v1/pace`, body, query: { ...query } }, options);
   }
 
   /**
@@ -600,6 +628,26 @@ export abstract class Operations extends Caller {
    */
   listPolicyVersions(policy: string, options: CallOptions = {}): Promise<api.PolicyVersions> {
     return this.value({ method: "GET", path: `/v1/policies/${segment("policy", policy)}/versions` }, options);
+  }
+
+  /**
+   * List who is logged in to the dashboard.
+   *
+   * Requires the scope admin.
+   */
+  listSessions(options: CallOptions = {}): Promise<api.Sessions> {
+    return this.value({ method: "GET", path: `/v1/sessions` }, options);
+  }
+
+  /**
+   * End a session of the dashboard.
+   *
+   * Within a second every process knows.
+   *
+   * Requires the scope admin.
+   */
+  endSession(session: string, options: CallOptions = {}): Promise<api.SessionEnd> {
+    return this.value({ method: "DELETE", path: `/v1/sessions/${segment("session", session)}` }, options);
   }
 
   /**
@@ -778,12 +826,12 @@ export abstract class Operations extends Caller {
   /**
    * Export everything that is stored about a user.
    *
-   * Each entry of what `worker user export` prints is a line: of the timeline, the messages
-   * (also those that ended), the settings, alerts, dead letters, the watch list, the queue, and
-   * what dry runs have left. The summary `exported` is the last line. The request ends with the
-   * connection. It looks at every key of the user's server, so only one export or erasure runs
-   * at a time and others are answered with 429. A `progress` line comes now and then. If it
-   * stops early, the last line is a problem's outcome.
+   * Each entry is a line: of the timeline, the messages (also those that ended), the settings,
+   * alerts, dead letters, the watch list, the queue, and what dry runs have left. The summary
+   * `exported` is the last line. The request ends with the connection. It looks at every key of
+   * the user's server, so only one export or erasure runs at a time and others are answered
+   * with 429. A `progress` line comes now and then. If it stops early, the last line is a
+   * problem's outcome.
    *
    * A key with the scope admin sees the content (title, body, data, and what it says for
    * devices) and metadata of other accounts' messages only with the scope content. Each such

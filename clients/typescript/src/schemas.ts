@@ -88,6 +88,59 @@ export interface components {
             /** @description What was done. */
             outcome: Open<"retried" | "purged">;
         };
+        AuditEntries: {
+            /** @description The newest first. */
+            entries: components["schemas"]["AuditEntry"][];
+            /** @description The cursor of the next page; absent if there are no more. A page with filters may be short or empty, and the next may be, too. */
+            next_cursor?: string;
+        };
+        AuditEntry: {
+            /** @description The account that made it; absent without a key. */
+            account?: string;
+            /** @description What was done: the words of an operation, such as apply policy. */
+            action: string;
+            /** @description The address that it came from; absent of a command on the store. */
+            address?: string;
+            /** @description Why it was refused or failed, as a sentence. */
+            answer?: string;
+            /**
+             * Format: date-time
+             * @description When the change began, by the store's clock.
+             */
+            at: string;
+            /** @description Who made it by a command on the store itself; absent of others. */
+            by?: string;
+            /** @description Why it was refused or failed, as a word for programs. */
+            code?: components["schemas"]["Code"];
+            /** @description The change in words, without secrets and contents. */
+            detail?: string;
+            /**
+             * Format: date-time
+             * @description When it ended; absent while it is under way, and if its end is not known.
+             */
+            ended_at?: string;
+            /** @description What it said of its user was removed, since the user was erased. */
+            erased?: boolean;
+            /** @description Its id. Ids ascend with time. */
+            id: string;
+            /** @description The id of the account's key; absent without one. */
+            key?: string;
+            /** @description The message that it is about; absent where user is. */
+            message?: string;
+            /**
+             * Format: int64
+             * @description How many refusals followed in the same minute that have no entry.
+             */
+            more?: number;
+            /** @description The name of what else it is about, such as that of a policy. */
+            object?: string;
+            /** @description Another one than your account made it: who, is the operators' business. */
+            operator?: boolean;
+            /** @description done, refused, or failed, which may have changed something; absent while it is under way. */
+            outcome?: Open<"accepted" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
+            /** @description The user that it is about; absent if it is about none, and after the user was erased. */
+            user?: string;
+        };
         Callback: {
             /** @description The account's name. */
             account: string;
@@ -322,6 +375,14 @@ export interface components {
             /** @description true leaves `next_free_at` and `previous_free_at` out of refusals, which makes a batch with many of them faster. A message that shifts has them all the same. */
             without_free_times?: boolean;
         };
+        /** @description The query of clearPace. */
+        ClearPaceQuery: {
+            /**
+             * @description The channel whose pace it is. By default the pace is that of all messages together.
+             * @enum {string}
+             */
+            channel?: "log" | "webhook" | "fcm" | "apns" | "webpush" | "service";
+        };
         /** @description What is wrong. More may be added. */
         Code: Open<"account_places" | "already_exists" | "blocked" | "campaign_running" | "category_reserved" | "cross_origin" | "expired" | "forbidden" | "id_reused" | "in_past" | "index_off" | "internal" | "invalid_field" | "method_not_allowed" | "not_found" | "not_implemented" | "opted_out" | "policy_in_use" | "quiet_hours" | "quota_exceeded" | "rate_limited" | "refit_running" | "send_limit" | "store_full" | "throttled" | "too_far_ahead" | "too_late" | "too_many_devices" | "too_many_places" | "unauthorized" | "unavailable" | "unknown_category" | "version_mismatch">;
         Conflict: {
@@ -440,6 +501,17 @@ export interface components {
              * @description How many this request removed.
              */
             purged: number;
+        };
+        DeadRetry: {
+            /**
+             * Format: date-time
+             * @description Dead letters that ended from then on were not retried.
+             */
+            ended_before: string;
+            /** @description The cursor of the next request; absent if there are no more. The next request may find none. */
+            next_cursor?: string;
+            /** @description What became of each, the oldest first: retried, or refused and why. */
+            outcomes: components["schemas"]["Outcome"][];
         };
         Delivery: {
             /**
@@ -886,6 +958,14 @@ export interface components {
             /** @description Time to look from; by default now. RFC 3339, or now; a + is written %2B. */
             from?: string | Date;
         };
+        /** @description The query of getPace. */
+        GetPaceQuery: {
+            /**
+             * @description The channel whose pace it is. By default the pace is that of all messages together.
+             * @enum {string}
+             */
+            channel?: "log" | "webhook" | "fcm" | "apns" | "webpush" | "service";
+        };
         /** @description The query of getUsage. */
         GetUsageQuery: {
             /** @description Time to look at; by default now. RFC 3339, or now; a + is written %2B. */
@@ -960,6 +1040,25 @@ export interface components {
             cursor?: string;
             /** @description Accounts a page. */
             limit?: number;
+        };
+        /** @description The query of listAuditEntries. */
+        ListAuditEntriesQuery: {
+            /** @description Only those by this account, and with what is its. */
+            account?: string;
+            /** @description Only this action. */
+            action?: string;
+            /** @description The next_cursor of the page before. */
+            cursor?: string;
+            /** @description First time. RFC 3339, or now; a + is written %2B. */
+            from?: string | Date;
+            /** @description Entries a page. */
+            limit?: number;
+            /** @description Only those about what has this name. */
+            object?: string;
+            /** @description Time to stop before. RFC 3339, or now; a + is written %2B. */
+            until?: string | Date;
+            /** @description Only those about this user. */
+            user?: string;
         };
         /** @description The query of listDeadAlerts. */
         ListDeadAlertsQuery: {
@@ -1320,7 +1419,7 @@ export interface components {
             paused_until?: string;
             /** @description Deliveries in an interval; absent if there is no pace, so that deliveries go as fast as they can. */
             rate?: string;
-            /** @description The target: push. */
+            /** @description The target: push, or push- and a channel. */
             target: string;
         };
         PaceDraft: {
@@ -1858,6 +1957,17 @@ export interface components {
             /** @description How many are retried at most. */
             limit?: number;
         };
+        /** @description The query of retryDeadLetters. */
+        RetryDeadLettersQuery: {
+            /** @description The next_cursor of the page before. */
+            cursor?: string;
+            /** @description Only those that ended before. By default now, by the store's clock. RFC 3339, or now; a + is written %2B. */
+            ended_before?: string | Date;
+            /** @description Dead letters a request. */
+            limit?: number;
+            /** @description Only those to this user. */
+            user?: string;
+        };
         RuleUsage: {
             /** @description The category whose messages the rule counts; absent if it counts all messages. */
             category?: string;
@@ -1897,6 +2007,44 @@ export interface components {
         SecretRotation: {
             /** @description How long the old secret signs too, such as 1h or 7d: by default 1d, at most 366d. 0 ends it at once. */
             overlap?: string | null;
+        };
+        Session: {
+            /** @description The account that has logged in. */
+            account: string;
+            /** @description The address that it came from; absent if that is unknown. */
+            address?: string;
+            /**
+             * Format: date-time
+             * @description When it began.
+             */
+            began: string;
+            /**
+             * Format: date-time
+             * @description When it ends, unless its key is removed before.
+             */
+            ends: string;
+            /** @description Names the session; nobody can log in with it. */
+            id: string;
+            /** @description The id of its key. */
+            key: string;
+        };
+        SessionEnd: {
+            /** @description ended */
+            outcome: Open<"accepted" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
+            /** @description Its id. */
+            session: string;
+        };
+        Sessions: {
+            /** @description Those that end first before others. */
+            sessions: components["schemas"]["Session"][];
+        };
+        /** @description The query of setPace. */
+        SetPaceQuery: {
+            /**
+             * @description The channel whose pace it is. By default the pace is that of all messages together.
+             * @enum {string}
+             */
+            channel?: "log" | "webhook" | "fcm" | "apns" | "webpush" | "service";
         };
         SettingsDraft: {
             /** @description Whether no more messages are accepted for the user. Accepted ones are still sent. */
@@ -2245,7 +2393,7 @@ export interface components {
             entry: {
                 [key: string]: unknown;
             };
-            /** @description Which list the entry belongs to: what worker user export prints has a member of this name. */
+            /** @description Which list the entry belongs to. */
             list: string;
             /**
              * @description entry
@@ -2435,6 +2583,8 @@ export type AccountPatch = components['schemas']['AccountPatch'];
 export type AccountUsage = components['schemas']['AccountUsage'];
 export type Accounts = components['schemas']['Accounts'];
 export type AlertDone = components['schemas']['AlertDone'];
+export type AuditEntries = components['schemas']['AuditEntries'];
+export type AuditEntry = components['schemas']['AuditEntry'];
 export type Callback = components['schemas']['Callback'];
 export type CallbackDraft = components['schemas']['CallbackDraft'];
 export type CampaignMoveDraft = components['schemas']['CampaignMoveDraft'];
@@ -2448,6 +2598,7 @@ export type CategoryQuiet = components['schemas']['CategoryQuiet'];
 export type Change = components['schemas']['Change'];
 export type ChangeDocument = components['schemas']['ChangeDocument'];
 export type CheckBatchQuery = components['schemas']['CheckBatchQuery'];
+export type ClearPaceQuery = components['schemas']['ClearPaceQuery'];
 export type Code = components['schemas']['Code'];
 export type Conflict = components['schemas']['Conflict'];
 export type CountCampaignQuery = components['schemas']['CountCampaignQuery'];
@@ -2459,6 +2610,7 @@ export type DeadEventsPurge = components['schemas']['DeadEventsPurge'];
 export type DeadEventsRetry = components['schemas']['DeadEventsRetry'];
 export type DeadLetters = components['schemas']['DeadLetters'];
 export type DeadPurge = components['schemas']['DeadPurge'];
+export type DeadRetry = components['schemas']['DeadRetry'];
 export type Delivery = components['schemas']['Delivery'];
 export type Device = components['schemas']['Device'];
 export type DeviceChange = components['schemas']['DeviceChange'];
@@ -2487,12 +2639,14 @@ export type FreeTime = components['schemas']['FreeTime'];
 export type FreeTimes = components['schemas']['FreeTimes'];
 export type GetDeadLetterQuery = components['schemas']['GetDeadLetterQuery'];
 export type GetNextFreeQuery = components['schemas']['GetNextFreeQuery'];
+export type GetPaceQuery = components['schemas']['GetPaceQuery'];
 export type GetUsageQuery = components['schemas']['GetUsageQuery'];
 export type HistoryEntry = components['schemas']['HistoryEntry'];
 export type Key = components['schemas']['Key'];
 export type KeyDraft = components['schemas']['KeyDraft'];
 export type KeyRotation = components['schemas']['KeyRotation'];
 export type ListAccountsQuery = components['schemas']['ListAccountsQuery'];
+export type ListAuditEntriesQuery = components['schemas']['ListAuditEntriesQuery'];
 export type ListDeadAlertsQuery = components['schemas']['ListDeadAlertsQuery'];
 export type ListDeadEventsQuery = components['schemas']['ListDeadEventsQuery'];
 export type ListDeadLettersQuery = components['schemas']['ListDeadLettersQuery'];
@@ -2537,8 +2691,13 @@ export type RequestUsage = components['schemas']['RequestUsage'];
 export type RequestsUsage = components['schemas']['RequestsUsage'];
 export type ResumeCampaignQuery = components['schemas']['ResumeCampaignQuery'];
 export type RetryDeadEventsQuery = components['schemas']['RetryDeadEventsQuery'];
+export type RetryDeadLettersQuery = components['schemas']['RetryDeadLettersQuery'];
 export type RuleUsage = components['schemas']['RuleUsage'];
 export type SecretRotation = components['schemas']['SecretRotation'];
+export type Session = components['schemas']['Session'];
+export type SessionEnd = components['schemas']['SessionEnd'];
+export type Sessions = components['schemas']['Sessions'];
+export type SetPaceQuery = components['schemas']['SetPaceQuery'];
 export type SettingsDraft = components['schemas']['SettingsDraft'];
 export type SettingsPatch = components['schemas']['SettingsPatch'];
 export type Stats = components['schemas']['Stats'];
