@@ -53,6 +53,9 @@ func (s *server) listAudit(r *http.Request, q web.Query) (web.Answer, error) {
 			return web.Answer{}, &fault.InvalidError{Field: name, Value: text, Want: fmt.Sprintf("1 to %d bytes", audit.MaxName)}
 		}
 	}
+	if cursor, given := q["cursor"]; given && !audit.ValidID(cursor) {
+		return web.Answer{}, web.UnknownCursor(cursor)
+	}
 	f := audit.Filter{Account: q["account"], User: q["user"], Action: q["action"], Object: q["object"]}
 	if who.confined() {
 		f.Account = who.account()
