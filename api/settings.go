@@ -162,6 +162,7 @@ func (s *server) setSettings(r *http.Request, check settingsCheck, change func(m
 			err = message.CheckUserSettings(settings, policies)
 		case checkNew:
 			err = message.CheckUserSettings(newIn(settings, before), policies)
+		case checkNone:
 		}
 		wrong.Add(err)
 		if len(wrong) > 0 {
