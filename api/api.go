@@ -59,7 +59,7 @@ type Options struct {
 	UserData *userdata.Users
 	// Callbacks are the events of accounts, and where they are posted.
 	Callbacks *callbacks.Registry
-	// Audit logs who has an account's metadata posted elsewhere.
+	// Audit logs what operators change.
 	Audit *audit.Log
 	// Cursors seals the cursors of pages.
 	Cursors *seal.Keeper

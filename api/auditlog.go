@@ -54,7 +54,7 @@ func (s *server) listAudit(r *http.Request, q web.Query) (web.Answer, error) {
 		}
 	}
 	cursor, given := q["cursor"]
-	if given && cursor == "" {
+	if given && !audit.ValidID(cursor) {
 		return web.Answer{}, web.UnknownCursor(cursor)
 	}
 	f := audit.Filter{Account: q["account"], User: q["user"], Action: q["action"], Object: q["object"]}

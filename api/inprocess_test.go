@@ -96,7 +96,7 @@ func TestARequestInProcessThatEndsBeforeItsAnswer(t *testing.T) {
 		<-r.Context().Done()
 		<-given
 	}, http.NoBody)
-	_, err := process.RoundTrip(asked.WithContext(ctx)) //nolint:bodyclose // there is none
+	_, err := process.RoundTrip(asked.WithContext(ctx))
 	require.ErrorIs(t, err, context.Canceled)
 	close(given)
 	process.Wait()

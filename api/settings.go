@@ -158,11 +158,11 @@ func (s *server) setSettings(r *http.Request, check settingsCheck, change func(m
 			wrong.Add(s.contacts.Check("contact", settings.Contact))
 		}
 		switch check {
-		case checkNone:
 		case checkAll:
 			err = message.CheckUserSettings(settings, policies)
 		case checkNew:
 			err = message.CheckUserSettings(newIn(settings, before), policies)
+		case checkNone:
 		}
 		wrong.Add(err)
 		if len(wrong) > 0 {

@@ -24,7 +24,7 @@ type Options struct {
 	Sessions *session.Sessions
 	// Overview has what the overview shows.
 	Overview *overview.Reader
-	// Audit logs the changes that are made here.
+	// Audit logs what is done here without the API.
 	Audit *audit.Log
 	// Timeline returns the timeline under the store's present rules, for reading.
 	Timeline func(context.Context) (*sendlimit.Timeline, error)

@@ -8,8 +8,8 @@
 //	protected ─► identified ─┤              in this process       store
 //	   │             │       ├► api ──────────────────────────────► tasks
 //	headers,      session,   │   (what a key may, limits, answers)
-//	cross-origin  login      ├► overview, timeline, audit log: what the API does not have
-//	              │          └► change ─► audited: begin ─► api ─► end
+//	cross-origin  login      ├► overview, timeline: what the API does not have
+//	              │          └► change ─► api, which logs it
 //	              └► /login
 //
 // Everything that the API can answer, a page asks of the API of this process, on behalf of the
@@ -30,9 +30,9 @@
 // scope that a change needs. On loopback without required keys everybody may do everything, as in
 // the API, if the address in the browser can't be another site's name and no proxy sent the request. http.CrossOriginProtection refuses changes that another site asks for.
 //
-// Every change is an entry of the audit log, which is written before the change is made, and
-// gets its outcome after. What can't be logged is not done. To show the content of a message is
-// an entry too.
+// Every change is an entry of the audit log, which the API writes before the change is made, and
+// which gets its outcome after. What can't be logged is not done. To show the content of a message
+// and to resume a channel are no changes of the API: the dashboard writes their entries (audited).
 //
 // # Scripts
 //

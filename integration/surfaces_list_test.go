@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/records/audit"
 	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/records/session"
 	"github.com/sendlimit/sendlimiter/records/settings"
@@ -28,7 +29,7 @@ func libraryTypes() map[string]reflect.Type {
 		"UserData": reflect.TypeFor[*userdata.Users](), "Events": reflect.TypeFor[*counters.Events](),
 		"Campaigns": reflect.TypeFor[*campaign.Campaigns](), "Paces": reflect.TypeFor[*rate.Paces](), "Stats": reflect.TypeFor[*overview.Stats](),
 		"Callbacks": reflect.TypeFor[*callbacks.Registry](), "Devices": reflect.TypeFor[*devices.Store](),
-		"Sessions": reflect.TypeFor[*session.Sessions](),
+		"Sessions": reflect.TypeFor[*session.Sessions](), "Audit": reflect.TypeFor[*audit.Log](),
 	}
 }
 
@@ -43,8 +44,6 @@ type surface struct {
 
 // surfaces lists everything that the product can do.
 func surfaces() []surface {
-	const operators = "a login is ended on the server, by who runs it"
-	sessionsHere := map[string]string{"api": operators, "client": operators}
 	return []surface{
 		// Messages.
 		{"submit a message", "Submitter.Submit", "enqueue push", "submitMessage", "Submit", nil},
@@ -80,6 +79,7 @@ func surfaces() []surface {
 		{"list dead letters", "DeadLetters.List", "worker dead-letters list", "listDeadLetters", "DeadLetters", nil},
 		{"look at a dead letter", "DeadLetters.Get", "worker dead-letters show", "getDeadLetter", "DeadLetter", nil},
 		{"send a dead letter again", "DeadLetters.Retry", "worker dead-letters retry", "retryDeadLetter", "RetryDeadLetter", nil},
+		{"send many dead letters again", "DeadLetters.List, DeadLetters.Retry", "worker dead-letters retry --all", "retryDeadLetters", "RetryDeadLetters", nil},
 		{"remove a dead letter", "DeadLetters.Purge", "worker dead-letters purge", "purgeDeadLetter", "PurgeDeadLetter", nil},
 		{"remove old dead letters", "DeadLetters.PurgeBefore", "worker dead-letters purge --older-than", "purgeDeadLetters", "PurgeDeadLetters", nil},
 		{"list failed alerts and reports", "DeadLetters.Notices", "worker dead-letters list --alerts", "listDeadAlerts", "DeadAlerts", nil},
@@ -104,8 +104,8 @@ func surfaces() []surface {
 		{"add a key", "Accounts.AddKey", "worker account add-key", "addAccountKey", "AddAPIKey", nil},
 		{"rotate a key", "Accounts.RotateKey", "worker account rotate-key --overlap", "rotateAccountKey", "RotateAPIKey", nil},
 		{"remove a key", "Accounts.RemoveKey", "worker account remove-key", "removeAccountKey", "RemoveAPIKey", nil},
-		{"list who is logged in to the dashboard", "Sessions.List", "worker account sessions", "", "", sessionsHere},
-		{"end a session of the dashboard", "Sessions.Revoke, Sessions.Begin, Sessions.Find, Sessions.End", "worker account end-session", "", "", sessionsHere},
+		{"list who is logged in to the dashboard", "Sessions.List", "worker account sessions", "listSessions", "Sessions", nil},
+		{"end a session of the dashboard", "Sessions.Revoke, Sessions.Begin, Sessions.Find, Sessions.End", "worker account end-session", "endSession", "EndSession", nil},
 		{"list tiers", "Accounts.ListTiers, Accounts.PageTiers", "worker tier list", "listTiers", "Tiers", nil},
 		{"look at a tier", "Accounts.GetTier", "worker tier show", "getTier", "Tier", nil},
 		{"set a tier", "Accounts.SetTier", "worker tier set", "setTier", "SetTier", nil},
@@ -149,13 +149,14 @@ func surfaces() []surface {
 		{"remove dead events", "Callbacks.PurgeDead", "worker account events purge", "purgeDeadEvents", "PurgeDeadEvents", nil},
 
 		// The operation.
-		{"list the limits of events", "Events.List, Events.Page", "worker event list", "listEventLimits", "AllEventLimits", nil},
-		{"look at the limits of an event", "Events.Get", "worker event show", "getEventLimits", "EventLimits", nil},
-		{"set the limits of an event", "Events.Set", "worker event set", "setEventLimits", "SetEventLimits", nil},
-		{"remove the limits of an event", "Events.Remove", "worker event remove", "removeEventLimits", "RemoveEventLimits", nil},
+		{"list the limits of events", "Events.List, Events.Page", "worker event-limit list", "listEventLimits", "AllEventLimits", nil},
+		{"look at the limits of an event", "Events.Get", "worker event-limit show", "getEventLimits", "EventLimits", nil},
+		{"set the limits of an event", "Events.Set", "worker event-limit set", "setEventLimits", "SetEventLimits", nil},
+		{"remove the limits of an event", "Events.Remove", "worker event-limit remove", "removeEventLimits", "RemoveEventLimits", nil},
 		{"look at the pace", "Paces.Load", "worker pace show", "getPace", "Pace", nil},
 		{"set the pace", "Paces.Apply", "worker pace set", "setPace", "SetPace", nil},
 		{"remove the pace and a pause", "Paces.Apply, Paces.Resume", "worker pace clear", "clearPace", "ClearPace", nil},
+		{"list what operators changed", "Audit.Page", "worker audit", "listAuditEntries", "AuditLog", nil},
 		{"show the state of the queue and the store", "Stats.Read", "worker stats", "getStats", "Stats", nil},
 	}
 }
@@ -201,7 +202,10 @@ func besideOperations() map[string]string {
 		"Devices.ClearSuspect": "ends what MarkSuspect began",
 
 		"Paces.Seed": "the settings of a worker, in an empty store", "Paces.Pause": "what a target asks for, with Retry-After",
-		"Paces.Target": "the name of the target",
+		"Paces.Target": "the name of the target", "Paces.Of": "the pace of another target, such as a channel",
+
+		"Audit.Begin": "logs each change of the API", "Audit.End": "logs how it ended",
+		"Audit.OfUser": "is in the export of a user", "Audit.EraseUser": "is in the erasure of a user",
 	}
 }
 

@@ -168,8 +168,8 @@ func entries(ids []string, values []any, doing string) ([]Entry, error) {
 	return list, nil
 }
 
-// validID reports whether an id is one that Begin returns.
-func validID(id string) bool {
+// ValidID reports whether an id is one that Begin returns.
+func ValidID(id string) bool {
 	ms, number, ok := strings.Cut(id, "-")
 	return ok && digits(ms) && len(ms) <= 16 && digits(number) && len(number) == 6
 }
@@ -179,7 +179,7 @@ func digits(text string) bool {
 }
 
 func checkID(field, id string) error {
-	if !validID(id) {
+	if !ValidID(id) {
 		return &fault.InvalidError{Field: field, Value: id, Want: "an id of an entry, as Begin returns it"}
 	}
 	return nil

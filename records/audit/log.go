@@ -86,7 +86,7 @@ func (l *Log) Begin(ctx context.Context, e Entry) (Entry, error) {
 		return Entry{}, err
 	}
 	in := script.Read(answer, doing)
-	if e.ID = in.String(0); in.Err == nil && !validID(e.ID) {
+	if e.ID = in.String(0); in.Err == nil && !ValidID(e.ID) {
 		in.Fail(0, "id of an entry")
 	}
 	return e, in.Err
