@@ -200,9 +200,9 @@ func (c *Client) problem(ctx context.Context, response *http.Response) *failure 
 		// A quota of an hour or a day does not reset within the retries.
 		return &failure{again: o.Code != CodeQuotaExceeded, after: after, err: refused}
 	}
-	// not_found without a user and a field means that the API does not have the address:
+	// not_found without a user, an id and a field means that the API does not have the address:
 	// it is another API, which says nothing about a message.
-	elsewhere := o.Code == CodeNotFound && o.User == "" && o.Field == ""
+	elsewhere := o.Code == CodeNotFound && o.User == "" && o.ID == "" && o.Field == ""
 	switch {
 	case o.Outcome == message.Refused && !elsewhere:
 		refused := refusalOf(o)

@@ -84,9 +84,9 @@ type (
 
 // InvalidError is returned when a request is wrong. Nothing was done.
 type InvalidError struct {
-	Code      Code   // CodeInvalidField, CodeInPast, CodeTooFarAhead or CodeUnknownCategory
-	Field     string // the field that is wrong, of several the first; "" if it is not a single one
-	Detail    string // a sentence for a person, or one for each field
+	// Outcome is the answer. Its Field is wrong, of several the first; "" if it is not a single
+	// one. Its Detail is a sentence for a person, or one for each field.
+	Outcome
 	RequestID string // "" if nothing was sent, and in a batch
 }
 
@@ -94,7 +94,7 @@ type InvalidError struct {
 func (e *InvalidError) Error() string { return describe("invalid", e.Code, e.Detail) }
 
 func invalid(field, takes string) *InvalidError {
-	return &InvalidError{Code: CodeInvalidField, Field: field, Detail: field + " " + takes}
+	return invalidOf(Outcome{Outcome: message.Invalid, Code: CodeInvalidField, Field: field, Detail: field + " " + takes})
 }
 
 // UnavailableError is returned when the API or its store can't be used right now. The

@@ -29,6 +29,4 @@ func refusalOf(o Outcome) *Refusal {
 	}
 }
 
-func invalidOf(o Outcome) *InvalidError {
-	return &InvalidError{Code: o.Code, Field: o.Field, Detail: o.Detail}
-}
+func invalidOf(o Outcome) *InvalidError { return &InvalidError{Outcome: o} }

@@ -26,16 +26,16 @@ func TestEveryStatusIsOneKindOfError(t *testing.T) {
 		{
 			"wrong field", problemJSON, http.StatusUnprocessableEntity,
 			`{"outcome":"invalid","code":"invalid_field","field":"user","detail":"user \"\" is not allowed"}`,
-			&client.InvalidError{Code: client.CodeInvalidField, Field: "user", Detail: `user "" is not allowed`, RequestID: "r-1"},
+			&client.InvalidError{Outcome: client.Outcome{Outcome: "invalid", Code: client.CodeInvalidField, Field: "user", Detail: `user "" is not allowed`}, RequestID: "r-1"},
 			`user "" is not allowed`,
 		},
 		{
 			"in the past", problemJSON, http.StatusUnprocessableEntity, `{"outcome":"invalid","code":"in_past","field":"send_at"}`,
-			&client.InvalidError{Code: client.CodeInPast, Field: "send_at", RequestID: "r-1"}, "invalid: in_past",
+			&client.InvalidError{Outcome: client.Outcome{Outcome: "invalid", Code: client.CodeInPast, Field: "send_at"}, RequestID: "r-1"}, "invalid: in_past",
 		},
 		{
 			"no JSON", problemJSON, http.StatusBadRequest, `{"outcome":"invalid","code":"invalid_field","field":"body","detail":"d"}`,
-			&client.InvalidError{Code: client.CodeInvalidField, Field: "body", Detail: "d", RequestID: "r-1"}, "d",
+			&client.InvalidError{Outcome: client.Outcome{Outcome: "invalid", Code: client.CodeInvalidField, Field: "body", Detail: "d"}, RequestID: "r-1"}, "d",
 		},
 		{
 			"id reused", problemJSON, http.StatusConflict, `{"outcome":"refused","code":"id_reused","user":"alice","id":"a"}`,

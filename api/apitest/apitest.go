@@ -3,12 +3,16 @@ package apitest
 import (
 	"context"
 	"errors"
+	"net/http/httptest"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -51,4 +55,26 @@ func WithoutLog(dump string) string {
 		}
 	}
 	return kept.String()
+}
+
+// Serve serves an API on a store until the test ends. It returns its address, and a key of the
+// account ops, which has all scopes.
+func Serve(t *testing.T, client redis.UniversalClient) (address, key string) {
+	t.Helper()
+	b, o, end, err := Open(t.Context(), client, submit.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, end()) })
+	t.Cleanup(b.StartFlushing())
+	o.Now, o.RequireKeys = time.Now, true
+	_, err = o.Accounts.Create(t.Context(), accounts.Account{Name: "ops"})
+	require.NoError(t, err)
+	key, _, err = o.Accounts.AddKey(t.Context(), "ops", []accounts.Scope{
+		accounts.ScopeSubmit, accounts.ScopeRead, accounts.ScopeAdmin, accounts.ScopeContent,
+	}, time.Time{})
+	require.NoError(t, err)
+	handler, err := api.New(o)
+	require.NoError(t, err)
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server.URL, key
 }

@@ -31,7 +31,7 @@ func Answered(err error) error {
 	if refusal, ok := errors.AsType[*client.Refusal](err); ok {
 		o = refusal.Outcome
 	} else if wrong, ok := errors.AsType[*client.InvalidError](err); ok {
-		o = message.Outcome{Outcome: message.Invalid, Code: wrong.Code, Field: wrong.Field, Detail: wrong.Detail}
+		o = wrong.Outcome
 	} else if known, ok := errors.AsType[*fault.UnavailableError](err); ok { // of the store of this process
 		return known
 	} else if away, ok := errors.AsType[*client.UnavailableError](err); ok {

@@ -1,0 +1,76 @@
+package command
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/api/apitest"
+)
+
+// At an API, commands print what they print on the store.
+func TestCommandsOverTheAPI(t *testing.T) {
+	t.Parallel()
+	here, there := newFixture(t), newFixture(t)
+	here.account(t, "ops", 0)
+	here.environ = append(here.environ, "SENDLIMIT_ACCOUNT=ops")
+	address, key := apitest.Serve(t, there.client)
+	there.environ = []string{"SENDLIMIT_API=" + address, "SENDLIMIT_API_KEY=" + key}
+	for line := range strings.Lines(`
+		push --user alice --at 2093-11-22T11:11:11Z --id a --title Hi --body You --data k=v --campaign spring
+		push --user alice --at 2093-11-22T11:11:12Z --id b --title Hi
+		push --user alice --at 2093-11-22T11:11:12Z --id b --title Hi --json
+		push --user alice --at 2093-11-22T11:11:12Z --id b --title Hi --on-conflict shift --dry-run
+		push --user alice --at 2093-11-22T11:40:00Z --id c --title Ho --campaign spring --json
+		push --user alice --at 2093-11-20T11:40:00Z --id d --title Ho
+		push --user alice --at 2093-11-22T15:00:00Z --shift-until 2093-11-22T16:00:00Z --id d --title Ho
+		status --user alice a
+		status --user alice a --json
+		status --user alice nope
+		find a
+		find nope --json
+		find --user-prefix ali
+		find --status scheduled --json
+		list --user alice
+		list --user alice --json
+		list --user bob
+		usage --user alice --at 2093-11-22T11:11:11Z
+		usage --user alice --at 2093-11-22T11:11:11Z --json
+		next-free --user alice --from 2093-11-22T11:11:00Z --count 2
+		next-free --user alice --from 2093-11-22T11:11:00Z --json
+		change --user alice a --title Bye --to-channel apns --expires-at 2093-11-23T00:00:00Z
+		change --user alice a --to-app shop --data k=w --without-data l --json
+		move --user alice a --at 2093-11-22T11:40:01Z
+		move --user alice a --at 2093-11-22T11:40:01Z --on-conflict shift
+		status --user alice a
+		campaign count spring
+		campaign count spring --json
+		campaign list spring
+		campaign move spring --by 1m --preview
+		campaign move spring --by 1m
+		campaign pause spring
+		campaign cancel spring --json
+		cancel --user alice a
+		cancel --user alice nope --json
+		device add --user alice --channel fcm --token canary-canary-canary-canary-canary-123456 --id phone
+		device add --user alice --channel sms --token canary --json
+		device list --user alice
+		device list --user alice --addresses --json
+		device import -
+		device remove --user alice phone
+		device remove --user alice phone --json
+		events
+		events --after x
+	`) {
+		if args := strings.Fields(line); len(args) > 0 {
+			here.stdin, there.stdin = strings.NewReader(importCSV), strings.NewReader(importCSV)
+			require.Equal(t, here.run(t, args...), there.run(t, args...), line)
+		}
+	}
+	got := there.run(t, "push", "--user", "alice", "--at", "+1m", "--title", "Hi", "--reach", "5d")
+	require.Equal(t, 2, got.status)
+	require.Contains(t, got.stderr, "--reach is for the store, and the API at "+address+" answers this command")
+	there.environ[1] = "SENDLIMIT_API_KEY=sk_wrong"
+	require.Contains(t, there.run(t, "list", "--user", "alice").stderr, "does not know the key")
+}
