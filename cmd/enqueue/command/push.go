@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/google/uuid"
@@ -176,6 +177,9 @@ func (p *program) unanswered(ctx context.Context, m client.Message, err error) e
 	failed, ok := errors.AsType[*operations.Refused](operations.Answered(err))
 	if !ok || failed.Outcome.Outcome != message.Errored || ctx.Err() != nil {
 		return err
+	}
+	if answer, is := errors.AsType[*client.ResponseError](err); is && answer.Status != 0 && answer.Status < http.StatusInternalServerError {
+		return err // it got no further than the key
 	}
 	failed.User, failed.ID = m.User, m.ID
 	away, is := errors.AsType[*client.UnavailableError](err)
