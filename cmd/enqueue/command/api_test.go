@@ -68,9 +68,35 @@ func TestCommandsOverTheAPI(t *testing.T) {
 			require.Equal(t, here.run(t, args...), there.run(t, args...), line)
 		}
 	}
+	lines := `{"user":"carl","send_at":"2093-11-22T11:11:11Z","id":"a","title":"Hi"}
+{"user":"carl","send_at":"2093-11-22T11:11:12Z","id":"b","title":"Hi"}
+{"user":"dora","send_at":"2093-11-22T11:11:11Z","id":"a","title":"Hi","image":"https://example.com/a.png"}
+{"user":"dora","send_at":"soon","id":"b","title":"Hi"}
+no message
+{"user":"carl","send_at":"2093-11-22T11:11:12Z","id":"c","title":"Hi","on_conflict":"shift"}
+{"user":"carl","send_at":"2093-11-22T11:30:00Z","id":"a","title":"Hi"}
+`
+	for _, line := range []string{
+		"bulk - --dry-run", "bulk - --dry-run --what-if 1/calendar_day", "bulk - --from-line 2", "bulk -", "bulk -",
+	} {
+		here.stdin, there.stdin = strings.NewReader(lines), strings.NewReader(lines)
+		args := append(strings.Fields(line), "--results", "-")
+		want, got := here.run(t, args...), there.run(t, args...)
+		require.Equal(t, want.stdout, got.stdout, line)
+		require.Equal(t, want.status, got.status, line)
+		_, want.stderr, _ = strings.Cut(want.stderr, " lines in ") // the rest says how fast
+		_, got.stderr, _ = strings.Cut(got.stderr, " lines in ")
+		require.Equal(t, strings.Count(want.stderr, "\n"), strings.Count(got.stderr, "\n"), got.stderr)
+	}
+	sent := `{"user":"carl","send_at":"2026-11-20T11:11:11Z","id":"s"}` + "\n"
+	here.stdin, there.stdin = strings.NewReader(sent), strings.NewReader(sent)
+	require.Equal(t, here.run(t, "bulk", "-", "--record-sent", "--results", "-").stdout, there.run(t, "bulk", "-", "--record-sent", "--results", "-").stdout)
+
 	got := there.run(t, "push", "--user", "alice", "--at", "+1m", "--title", "Hi", "--reach", "5d")
 	require.Equal(t, 2, got.status)
 	require.Contains(t, got.stderr, "--reach is for the store, and the API at "+address+" answers this command")
 	there.environ[1] = "SENDLIMIT_API_KEY=sk_wrong"
+	got = there.run(t, "push", "--user", "alice", "--at", "+1m", "--title", "Hi")
+	require.Equal(t, "error: the API at "+address+" does not know the key, or its account is disabled: look at SENDLIMIT_API_KEY, or the file of --api-key-file\n", got.stderr)
 	require.Contains(t, there.run(t, "list", "--user", "alice").stderr, "does not know the key")
 }
