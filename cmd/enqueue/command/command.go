@@ -48,13 +48,15 @@ func (p *program) command(ctx context.Context) *cobra.Command {
 		Use:   "enqueue",
 		Short: "Submit messages to be sent at a future time.",
 		Long: `Submit messages to be sent at a future time, and show what is scheduled. The
-rules that limit how many messages a user receives are in the store.
+rules that limit how many messages a user receives are in the store. With --api
+an API does it, for the account of the key.
 
 Times are written as RFC 3339 (2040-06-22T11:11:11Z), now, +90m (from now on),
 or YYYY-MM-DD HH:MM in the time zone of --tz.
 
 The exit status is 0 for done, 2 for bad usage or input, 3 for refused, 4 for
-not found, 5 for a store that can't be used, and 1 for anything unexpected.`,
+not found, 5 for a store or an API that can't be used, and 1 for anything
+unexpected.`,
 		Example: `  enqueue push --user alice --at +10m --title "Your table is ready"
   enqueue usage --user alice
   enqueue bulk messages.csv`,

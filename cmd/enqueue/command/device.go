@@ -127,7 +127,8 @@ func (p *program) deviceList() *cobra.Command {
 		Use:   "list",
 		Short: "List the devices of a user",
 		Long: `List the devices of a user, in the order in which they were added. With --account
-only those that the account registered. Addresses are masked.`,
+only those that the account registered. Addresses are masked; an API shows them
+only for a key with the scope content.`,
 		Example: `  enqueue device list --user alice
   enqueue device list --user alice --json --addresses`,
 		Args: cli.NoArguments,
