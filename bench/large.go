@@ -1,8 +1,9 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -196,18 +197,19 @@ func (s *store) costOfProgram(ctx context.Context, program string, args ...strin
 	if err := command.Start(); err != nil {
 		return cost, fmt.Errorf("start the program: %w", err)
 	}
-	var document struct {
-		Messages []json.RawMessage `json:"messages"`
-	}
-	decoder := json.NewDecoder(output)
+	messages, lines := 0, bufio.NewScanner(output)
 	peak := followPeak(command.Process.Pid)
-	decoded := decoder.Decode(&document)
-	cost.peak = peak()
-	if err := errors.Join(decoded, command.Wait()); err != nil {
+	for lines.Scan() {
+		if bytes.Contains(lines.Bytes(), []byte(`"list":"messages"`)) {
+			messages++
+		}
+	}
+	cost.peak, err = peak(), lines.Err()
+	if err := errors.Join(err, command.Wait()); err != nil {
 		return cost, fmt.Errorf("worker %s: %w\n%s", strings.Join(args, " "), err, said.String())
 	}
-	if len(document.Messages) < largeEach {
-		return cost, fmt.Errorf("worker %s printed %d messages", strings.Join(args, " "), len(document.Messages))
+	if messages < largeEach {
+		return cost, fmt.Errorf("worker %s printed %d messages", strings.Join(args, " "), messages)
 	}
 	cost.took = time.Since(began)
 	after, err := s.mainThread(ctx)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,7 +24,6 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
-	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
 // What must be found nowhere afterwards: a part of the name of every erased user, and
@@ -48,15 +48,15 @@ func TestUserErase(t *testing.T) {
 
 	bystander := u.document(t, p, environ, "bystander:[*]")
 	sending := u.document(t, p, environ, erasable("sending"))
-	require.Equal(t, "sending", sending.Messages[0].Status)
-	require.Equal(t, erasedCanary, sending.Messages[0].Body)
+	require.Equal(t, "sending", sending["messages"][0].Entry["status"])
+	require.Equal(t, erasedCanary, sending["messages"][0].Entry["body"])
 	for state, wanted := range map[string]string{
 		"scheduled": "scheduled", "moved": "moved", "cancelled": "cancelled",
 		"delivered": "delivered", "failed": "failed", "postponed": "postponed",
 	} {
-		require.Equal(t, wanted, u.document(t, p, environ, erasable(state)).Messages[0].Status, state)
+		require.Equal(t, wanted, u.document(t, p, environ, erasable(state))["messages"][0].Entry["status"], state)
 	}
-	require.Len(t, u.document(t, p, environ, erasable("rehearsed")).DryRuns, 1)
+	require.True(t, slices.ContainsFunc(u.document(t, p, environ, erasable("rehearsed"))["messages"], func(e message.UserEntry) bool { return e.DryRun != "" }))
 	require.NotEmpty(t, mentions(t, server.Client(), erasedName), "the search finds something while there is something")
 	require.NotEmpty(t, mentions(t, server.Client(), erasedCanary))
 
@@ -74,7 +74,6 @@ func TestUserErase(t *testing.T) {
 	require.Empty(t, mentions(t, server.Client(), erasedCanary))
 
 	after := u.document(t, p, environ, "bystander:[*]")
-	after.ExportedAt = bystander.ExportedAt
 	require.Equal(t, bystander, after)
 	require.Equal(t, 4, p.workerCommand(t, environ, "user", "export", erasable("scheduled")).status)
 	requests := len(u.receiver.Requests())
@@ -195,13 +194,19 @@ func (u *population) awaitReports(t *testing.T) {
 	}
 }
 
-// document returns the export of a user.
-func (u *population) document(t *testing.T, p programs, environ []string, user string) userdata.Document {
+// document returns the export of a user by its lists.
+func (u *population) document(t *testing.T, p programs, environ []string, user string) map[string][]message.UserEntry {
 	t.Helper()
 	done := p.workerCommand(t, environ, "user", "export", user)
 	require.Zero(t, done.status, done.stderr)
-	var document userdata.Document
-	require.NoError(t, json.Unmarshal([]byte(done.stdout), &document))
+	document := make(map[string][]message.UserEntry)
+	for line := range strings.Lines(done.stdout) {
+		var entry message.UserEntry
+		require.NoError(t, json.Unmarshal([]byte(line), &entry))
+		if entry.Outcome == message.UserEntryFound {
+			document[entry.List] = append(document[entry.List], entry)
+		}
+	}
 	return document
 }
 

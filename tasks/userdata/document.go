@@ -6,8 +6,7 @@ import (
 
 // Document is all data of a user. Times have the format of outcomes.
 type Document struct {
-	User       string       `json:"user"`
-	ExportedAt message.Time `json:"exported_at,omitzero"` // set by the caller
+	User string `json:"user"`
 	// DryRun is the token of the dry run whose copies these are.
 	DryRun    string             `json:"dry_run,omitempty"`
 	Timeline  []message.Conflict `json:"timeline"`            // by time, then id

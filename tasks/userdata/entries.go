@@ -51,7 +51,7 @@ func (d Document) lists() []list {
 	for field, value := range of.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		switch {
-		case slices.Contains([]string{"user", "exported_at", "dry_run", "dry_runs"}, name), value.IsZero(), value.Kind() != reflect.Struct && value.Len() == 0:
+		case slices.Contains([]string{"user", "dry_run", "dry_runs"}, name), value.IsZero(), value.Kind() != reflect.Struct && value.Len() == 0:
 		case value.Kind() == reflect.Slice:
 			l := list{name: name}
 			for i := range value.Len() {
