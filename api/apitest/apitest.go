@@ -59,13 +59,13 @@ func WithoutLog(dump string) string {
 
 // Serve serves an API on a store until the test ends. It returns its address, and a key of the
 // account ops, which has all scopes.
-func Serve(t *testing.T, client redis.UniversalClient) (address, key string) {
+func Serve(t *testing.T, client redis.UniversalClient, now func() time.Time) (address, key string) {
 	t.Helper()
 	b, o, end, err := Open(t.Context(), client, submit.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, end()) })
 	t.Cleanup(b.StartFlushing())
-	o.Now, o.RequireKeys = time.Now, true
+	o.Now, o.RequireKeys = now, true
 	_, err = o.Accounts.Create(t.Context(), accounts.Account{Name: "ops"})
 	require.NoError(t, err)
 	key, _, err = o.Accounts.AddKey(t.Context(), "ops", []accounts.Scope{

@@ -3,6 +3,7 @@ package command
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,7 +16,7 @@ func TestCommandsOverTheAPI(t *testing.T) {
 	here, there := newFixture(t), newFixture(t)
 	here.account(t, "ops", 0)
 	here.environ = append(here.environ, "SENDLIMIT_ACCOUNT=ops")
-	address, key := apitest.Serve(t, there.client)
+	address, key := apitest.Serve(t, there.client, time.Now)
 	there.environ = []string{"SENDLIMIT_API=" + address, "SENDLIMIT_API_KEY=" + key}
 	for line := range strings.Lines(`
 		push --user alice --at 2093-11-22T11:11:11Z --id a --title Hi --body You --data k=v --campaign spring

@@ -76,8 +76,8 @@ func (p *program) push(cmd *cobra.Command, args []string, f push) error {
 		return err
 	}
 	return p.with(cmd, func(ctx context.Context, c *client.Client) error {
-		if err := checkShift(ctx, c, m); err != nil {
-			return err
+		if neverShifts(ctx, c, m) {
+			return fault.Wrong("shift_until", "--shift-until needs --on-conflict shift: the user's policy does not shift")
 		}
 		submit := c.Submit
 		if f.dryRun {
@@ -144,22 +144,18 @@ func entries(field, flag string, given []string) (map[string]string, error) {
 	return all, nil
 }
 
-// checkShift returns a *fault.InvalidError for a bound of a shift if there can be none,
-// since neither the message nor the user's policy asks for one. A key that may not read policies
-// does not learn it.
-func checkShift(ctx context.Context, c *client.Client, m client.Message) error {
+// neverShifts reports whether a message has a bound of a shift, and neither it nor the user's
+// policy asks for one. A key that may not read policies does not learn it.
+func neverShifts(ctx context.Context, c *client.Client, m client.Message) bool {
 	if m.ShiftUntil.IsZero() || m.OnConflict != "" || m.Now {
-		return nil
+		return false
 	}
 	own, err := c.UserSettings(ctx, m.User)
 	if err != nil {
-		return nil
+		return false
 	}
 	p, err := c.Policy(ctx, cmp.Or(own.Policy, policy.DefaultName))
-	if err != nil || p.OnConflict == client.OnConflictShift {
-		return nil
-	}
-	return fault.Wrong("shift_until", "--shift-until needs --on-conflict shift: the user's policy does not shift")
+	return err == nil && p.OnConflict != client.OnConflictShift
 }
 
 // moment is when without "now", which makes no sense for some fields.
