@@ -38,6 +38,7 @@ func (s *server) audited(next http.HandlerFunc, rt route) http.HandlerFunc {
 			return
 		}
 		given, whole := bodyOf(rt, r)
+		private := hasPrivate(given)
 		if !whole { // it is refused
 			next(w, r)
 			return
@@ -49,7 +50,7 @@ func (s *server) audited(next http.HandlerFunc, rt route) http.HandlerFunc {
 		}
 		// A change that panics stays under way: nobody knows whether it was made.
 		next(w, r)
-		s.endEntry(ctx, rt, e)
+		s.endEntry(ctx, rt, e, private)
 	}
 }
 
@@ -137,6 +138,16 @@ func bodyOf(rt route, r *http.Request) (given map[string]any, whole bool) {
 	return given, true
 }
 
+// hasPrivate reports whether a body has a member whose value the log does not show.
+func hasPrivate(given map[string]any) bool {
+	for member := range given {
+		if !slices.Contains(append(loggedMembers(), "id", "user"), member) || slices.Contains([]string{"contact", "alert_to", "url"}, member) {
+			return true
+		}
+	}
+	return false
+}
+
 // bodyDetails returns what a change says. Of a contact it says only that there is one, and of
 // secrets and contents nothing. Where a body changes only what it has, it also tells what is empty.
 func bodyDetails(given map[string]any, patches bool) []string {
@@ -209,14 +220,14 @@ func inWords(member string, value any) string {
 }
 
 // endEntry logs what came of a change.
-func (s *server) endEntry(ctx context.Context, rt route, e audit.Entry) {
+func (s *server) endEntry(ctx context.Context, rt route, e audit.Entry, private bool) {
 	outcome, code, answer := audit.Done, "", ""
 	if failed := exchangeOf(ctx).failed; failed != nil {
 		outcome, code, answer = audit.Refused, string(failed.Code), failed.Detail
 		switch {
 		case rt.erases: // it may name the user
 			answer = ""
-		case failed.Code == fault.CodeInvalidField: // it quotes what was given, such as a contact
+		case private && failed.Code == fault.CodeInvalidField: // it quotes what was given
 			answer = failed.Field + " is not allowed"
 		}
 		if failed.Outcome == message.Errored {

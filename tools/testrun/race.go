@@ -5,7 +5,7 @@ package main
 // listed tests of package X run it. The other tests run without the race detector, in a
 // sixth of the time.
 func raced() map[string]string {
-	const streams = "Stream|Follow|AtOnce|Turn|Stops|Attacks|InFlight|WithoutAGap|Flood|HalfClosed|KeepsNoBatchOpen"
+	const streams = "Stream|Follow|AtOnce|Turn|Stops|Attacks|InFlight|WithoutAGap|Flood|HalfClosed|KeepsNoBatchOpen|InProcess"
 	return map[string]string{
 		"api":       streams,
 		"client":    "ABatchStreams|ABatchEnds|TheContextEnds",
