@@ -24,7 +24,7 @@ func TestChangesByCommandsAreInTheAuditLog(t *testing.T) {
 	require.Error(t, err)
 	lines := strings.Split(prints(t, environ, "", "audit"), "\n")
 	require.Len(t, lines, 4)
-	require.Contains(t, lines[0], "UTC  joe  change user settings  alice  limits 5/hour, 7/day  refused: limits is not allowed")
+	require.Contains(t, lines[0], "UTC  joe  change user settings  alice  limits 5/hour, 7/day  refused: the limit 7/day replaces no rule")
 	require.Contains(t, lines[1], "UTC  jane  change user settings  alice  limits 5/hour; with contact  done")
 	require.Contains(t, lines[2], "UTC  jane  apply policy  default  ")
 
