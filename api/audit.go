@@ -25,15 +25,15 @@ const endWithin = 5 * time.Second
 
 // audited returns a handler that logs the changes of operators: who, what, and what came of it.
 // A change that can't be logged is not done. An operator's are those of a route for operators,
-// and all that a Hand makes. What accounts submit, move and cancel has
-// its history and its events instead.
+// and all that a Hand makes. What accounts and commands submit, move and cancel has its history
+// and its events instead.
 func (s *server) audited(next http.HandlerFunc, rt route) http.HandlerFunc {
 	if rt.Method == http.MethodGet || rt.looks {
 		return next
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx := r.Context()
-		if who := callerOf(ctx); rt.scope != accounts.ScopeAdmin && !who.hand {
+		if !callerOf(ctx).leavesEntry(rt) {
 			next(w, r)
 			return
 		}
@@ -51,6 +51,19 @@ func (s *server) audited(next http.HandlerFunc, rt route) http.HandlerFunc {
 		// A change that panics stays under way: nobody knows whether it was made.
 		next(w, r)
 		s.endEntry(ctx, rt, e, private)
+	}
+}
+
+// leavesEntry reports whether a change of the caller is in the log. A command, which may register
+// a million devices, leaves one entry for all that is not for operators alone: the first.
+func (c caller) leavesEntry(rt route) bool {
+	switch {
+	case rt.scope == accounts.ScopeAdmin:
+		return true
+	case c.first == nil:
+		return c.hand
+	default:
+		return !rt.told && c.first.CompareAndSwap(false, true)
 	}
 }
 

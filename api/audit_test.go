@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -70,15 +71,42 @@ func TestEveryChangeOfAnOperatorIsLogged(t *testing.T) {
 				require.Equal(t, []string{"op", operator[3:11], "", "127.0.0.1"}, []string{e.Account, e.Key, e.By, e.Address})
 			}
 			before := len(r.logged())
-			got = r.byHand(api.Hand{Operator: true, By: "root"}, o.request())
+			got = r.byHand(api.Hand{Operator: true}, o.request())
 			if o.looks() {
 				require.Len(t, r.logged(), before)
 				return
 			}
-			e := r.ended(before+1, got)
+			r.ended(before+1, got)
+			got = r.byHand(api.Hand{Operator: true, By: "root"}, o.request())
+			if slices.Contains([]string{
+				"POST " + messagesPath, "POST " + batchPath, "PATCH " + messagePath, "DELETE " + messagePath,
+			}, o.method+" "+o.path) {
+				require.Len(t, r.logged(), before+1, "its history tells it")
+				return
+			}
+			e := r.ended(before+2, got)
 			require.Equal(t, []string{"", "", "root", ""}, []string{e.Account, e.Key, e.By, e.Address})
 		})
 	}
+}
+
+// A command that makes many changes which are not for operators alone leaves one entry for them.
+func TestACommandOfManyChangesIsOneEntry(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	transport := api.NewInProcess(r.handler, api.Hand{Operator: true, By: "root"})
+	for n := range 3 {
+		body := fmt.Sprintf(`{"id":"phone%d","channel":"fcm","app":"shop","token":"canary-canary-canary-canary-canary-%d"}`, n, n)
+		asked, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost"+aliceDevices, strings.NewReader(body))
+		require.NoError(t, err)
+		asked.Header.Set("Content-Type", "application/json")
+		answer, err := transport.RoundTrip(asked)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Less(t, answer.StatusCode, http.StatusMultipleChoices)
+	}
+	transport.Wait()
+	require.Len(t, r.logged(), 1)
 }
 
 // ended requires that the log has so many entries, and that the last says what was answered.
@@ -105,7 +133,7 @@ func TestTheAuditLogHasNoSecrets(t *testing.T) {
 	const wrong = "\\u0007canary" // no contact, no token and no address
 	send := func(method, target, body string) {
 		for _, canary := range []string{"canary", wrong} {
-			r.byHand(api.Hand{Operator: true, By: "root"}, request{method: method, target: target, body: strings.ReplaceAll(body, "@@", canary)})
+			r.byHand(api.Hand{Operator: true}, request{method: method, target: target, body: strings.ReplaceAll(body, "@@", canary)})
 		}
 	}
 	send(http.MethodPost, "/v1/accounts", `{"name":"new","contact":"@@@example.com"}`)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
@@ -26,6 +27,7 @@ type caller struct {
 	// hand is set for a Hand. by and note are its.
 	hand     bool
 	by, note string
+	first    *atomic.Bool // of a command: whether it has made a change; nil for others
 }
 
 // may reports whether the caller has a scope. A key without an account has none: it could

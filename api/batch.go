@@ -69,7 +69,7 @@ func (s *server) batchRoute() route {
 			},
 			Responses: s.batchResponses("An outcome `error` is the last. Its line was not judged: continue with that line."),
 		},
-		scope: accounts.ScopeSubmit, handle: s.submitBatch, submits: true, streams: true,
+		scope: accounts.ScopeSubmit, handle: s.submitBatch, told: true, submits: true, streams: true,
 	}
 }
 

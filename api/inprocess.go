@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/records/accounts"
@@ -27,11 +28,13 @@ type Hand struct {
 	Account string
 	// Note is for the audit log, where the request does not say what is done.
 	Note string
+
+	first *atomic.Bool // of a command, see caller
 }
 
 // As returns a context whose requests are those of a hand.
 func As(ctx context.Context, who Hand) context.Context {
-	c := caller{identity: who.Identity, keyless: who.Operator, hand: true, by: who.By, note: who.Note}
+	c := caller{identity: who.Identity, keyless: who.Operator, hand: true, by: who.By, note: who.Note, first: who.first}
 	if who.Operator {
 		c.identity.Account.Name = who.Account
 	}
@@ -49,7 +52,12 @@ type InProcess struct {
 }
 
 // NewInProcess returns a transport for the API, whose requests are those of a hand.
-func NewInProcess(api http.Handler, who Hand) *InProcess { return &InProcess{api: api, who: who} }
+func NewInProcess(api http.Handler, who Hand) *InProcess {
+	if who.By != "" {
+		who.first = new(atomic.Bool)
+	}
+	return &InProcess{api: api, who: who}
+}
 
 // Wait waits until all requests have ended. Close the bodies of their answers first.
 func (p *InProcess) Wait() { p.running.Wait() }

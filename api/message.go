@@ -53,7 +53,7 @@ func (s *server) moveRoute() route {
 			RequestBody: jsonBody[message.MoveDraft](s),
 			Responses:   responses[message.Outcome](s, "Moved or changed.", bodyProblems(http.StatusNotFound, http.StatusConflict)...),
 		},
-		scope: accounts.ScopeSubmit, do: s.move,
+		scope: accounts.ScopeSubmit, do: s.move, told: true,
 	}
 }
 
@@ -91,7 +91,7 @@ func (s *server) cancelRoute() route {
 			Parameters:  []*huma.Param{userParameter(), idParameter()},
 			Responses:   responses[message.Outcome](s, "Cancelled: it is not sent.", http.StatusNotFound, http.StatusConflict),
 		},
-		scope: accounts.ScopeSubmit, do: s.cancel,
+		scope: accounts.ScopeSubmit, do: s.cancel, told: true,
 	}
 }
 

@@ -35,6 +35,8 @@ type route struct {
 	follows bool
 	// looks is set for a request that changes nothing, although it is no GET.
 	looks bool
+	// told is set for a change of a message, which its history and its events tell.
+	told bool
 	// erases is set for a request after which nothing may name the user.
 	erases bool
 	// monitors is set for a request that monitors this process. It counts towards no

@@ -33,7 +33,7 @@ func (s *server) submitRoute() route {
 			RequestBody: jsonBody[message.Draft](s),
 			Responses:   all,
 		},
-		scope: accounts.ScopeSubmit, do: s.submit, submits: true,
+		scope: accounts.ScopeSubmit, do: s.submit, submits: true, told: true,
 	}
 }
 
