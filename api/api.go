@@ -23,6 +23,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 	"github.com/sendlimit/sendlimiter/tasks/campaign"
+	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/device"
@@ -34,7 +35,7 @@ import (
 )
 
 // Options configure the API. Submitter, Campaigns, DeadLetters, Policies, Refitter, Users, Devices, Accounts,
-// Counters, Events, Paces, UserData, Callbacks, Audit, Cursors, Sessions, Stats and Now are required. The zero value of the others suits most programs.
+// Counters, Events, Paces, UserData, Callbacks, Audit, Cursors, Sessions, Channels, Stats and Now are required. The zero value of the others suits most programs.
 type Options struct {
 	Submitter   *submit.Submitter
 	Campaigns   *campaign.Campaigns // works on all messages of a campaign
@@ -65,6 +66,8 @@ type Options struct {
 	Cursors *seal.Keeper
 	// Sessions are those of the dashboard.
 	Sessions *session.Sessions
+	// Channels are the states of the channels that deliver.
+	Channels *channels.Store
 	// Stats returns the state of the queue and the store. An error is answered like an
 	// error of the store.
 	Stats func(context.Context) (message.Stats, error)
@@ -118,6 +121,7 @@ type server struct {
 	audit          *audit.Log
 	cursors        *seal.Keeper
 	sessions       *session.Sessions
+	channels       *channels.Store
 	events         *counters.Events
 	paces          *rate.Paces
 	userData       *userdata.Users
@@ -169,7 +173,7 @@ func New(o Options) (http.Handler, error) {
 	}
 	s := &server{
 		submitter: o.Submitter, campaigns: o.Campaigns, deadLetters: o.DeadLetters, policies: o.Policies, users: o.Users, devices: o.Devices, checkDevice: o.CheckDevice, refitter: o.Refitter,
-		accounts: o.Accounts, charges: o.Charges, counters: counted, callbacks: o.Callbacks, audit: o.Audit, cursors: o.Cursors, sessions: o.Sessions, events: o.Events, paces: o.Paces, userData: o.UserData, stats: o.Stats, metrics: o.Metrics, probes: o.Probes,
+		accounts: o.Accounts, charges: o.Charges, counters: counted, callbacks: o.Callbacks, audit: o.Audit, cursors: o.Cursors, sessions: o.Sessions, channels: o.Channels, events: o.Events, paces: o.Paces, userData: o.UserData, stats: o.Stats, metrics: o.Metrics, probes: o.Probes,
 		now: o.Now, logger: o.Logger, tracer: o.Tracer, limits: limits, stopping: o.Stopping, contacts: o.Contacts,
 		requireKeys: o.RequireKeys, trustedProxies: o.TrustedProxies, loginRefused: o.LoginRefused,
 		failures: failures{counters: counted},
@@ -207,6 +211,7 @@ func (o Options) check() error {
 		{"audit", o.Audit == nil},
 		{"cursors", o.Cursors == nil},
 		{"sessions", o.Sessions == nil},
+		{"channels", o.Channels == nil},
 		{"events", o.Events == nil},
 		{"paces", o.Paces == nil},
 		{"user_data", o.UserData == nil},

@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 	"github.com/sendlimit/sendlimiter/tasks/campaign"
+	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
@@ -34,7 +35,7 @@ type PartOptions struct {
 // PartsOf returns options with the parts on a backend: all that are required but Now. Call end
 // once no request is answered. The error is a *fault.InvalidError.
 func PartsOf(b *backend.Backend, c PartOptions) (o Options, end func() error, err error) {
-	var failed [14]error
+	var failed [15]error
 	prefix := b.Timeline.Prefix
 	o.Policies, failed[0] = settings.NewPolicies(b.Client, prefix)
 	o.Users, failed[1] = settings.NewUsers(b.Client, prefix)
@@ -49,6 +50,7 @@ func PartsOf(b *backend.Backend, c PartOptions) (o Options, end func() error, er
 	o.Audit, failed[10] = audit.New(b.Client, audit.Options{Prefix: prefix})
 	o.Cursors, failed[11] = seal.NewKeeper(b.Client, prefix)
 	o.Sessions, failed[13] = session.New(b.Client, prefix, o.Accounts)
+	o.Channels, failed[14] = channels.NewStore(b.Client, prefix)
 	var stats *overview.Stats
 	stats, failed[12] = overview.NewStats(b.Client, prefix)
 	if err := errors.Join(failed[:]...); err != nil {

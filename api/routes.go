@@ -111,6 +111,8 @@ func (s *server) routes() []route {
 		s.showPaceRoute(),
 		s.setPaceRoute(),
 		s.clearPaceRoute(),
+		s.listChannelsRoute(),
+		s.resumeChannelRoute(),
 		s.followEventsRoute(),
 		s.showCallbackRoute(),
 		s.setCallbackRoute(),

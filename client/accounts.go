@@ -132,34 +132,28 @@ func (c *Client) Tiers(ctx context.Context, r PageRequest) iter.Seq2[Tier, error
 
 // Tier returns a tier. The error is ErrNotFound if there is none.
 func (c *Client) Tier(ctx context.Context, name string) (Tier, error) {
-	var t Tier
-	err := c.do(ctx, call{doing: "asking for a tier", method: http.MethodGet, path: "/v1/tiers/" + segment(name)}, &t)
-	return t, err
+	return callTier[Tier](ctx, c, call{doing: "asking for a tier", method: http.MethodGet}, name, nil)
 }
 
 // SetTier creates a tier, or replaces the tier with its name.
 func (c *Client) SetTier(ctx context.Context, t Tier) (Tier, error) {
-	what := call{doing: "setting a tier", method: http.MethodPut, path: "/v1/tiers/" + segment(t.Name)}
-	what, err := what.with(t.TierLimits)
-	if err != nil {
-		return Tier{}, err
-	}
-	var set Tier
-	err = c.do(ctx, what, &set)
-	return set, err
+	return callTier[Tier](ctx, c, call{doing: "setting a tier", method: http.MethodPut}, t.Name, t.TierLimits)
 }
 
 // RemoveTier removes a tier. The error is an *InvalidError whose detail names an account
 // that has the tier, or ErrNotFound if there is no such tier. ErrNotFound may also mean
 // that an earlier try, whose answer got lost, removed it.
 func (c *Client) RemoveTier(ctx context.Context, name string) (TierRemoval, error) {
-	const doing = "removing a tier"
+	return callTier[TierRemoval](ctx, c, call{doing: "removing a tier", method: http.MethodDelete}, name, nil)
+}
+
+// callTier makes a call about a tier.
+func callTier[A any](ctx context.Context, c *Client, what call, name string, body any) (answer A, err error) {
 	if name == "" {
-		return TierRemoval{}, fmt.Errorf("%s: %w", doing, invalid("tier", "is missing"))
+		return answer, fmt.Errorf("%s: %w", what.doing, invalid("tier", "is missing"))
 	}
-	var done TierRemoval
-	err := c.do(ctx, call{doing: doing, method: http.MethodDelete, path: "/v1/tiers/" + segment(name)}, &done)
-	return done, err
+	what.path = "/v1/tiers/" + segment(name)
+	return answerTo[A](ctx, c, what, body)
 }
 
 // callAccount makes a call that returns an account.

@@ -177,7 +177,9 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		"setPace": func(ctx ctx, c c) []any {
 			return told(c.SetPace(ctx, "fcm", client.NewPace{Rate: "1/second", Burst: 1}))
 		},
-		"clearPace": func(ctx ctx, c c) []any { return told(c.ClearPace(ctx, "fcm")) },
+		"clearPace":     func(ctx ctx, c c) []any { return told(c.ClearPace(ctx, "fcm")) },
+		"listChannels":  func(ctx ctx, c c) []any { return told(c.Channels(ctx)) },
+		"resumeChannel": func(ctx ctx, c c) []any { return told(c.ResumeChannel(ctx, "fcm")) },
 		"followEvents": func(ctx ctx, c c) []any {
 			return all(c.Events(ctx, client.EventsRequest{Account: "acme", After: "1-0", PageSize: 1}))
 		},

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sendlimit/sendlimiter/records/audit"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/overview"
 )
@@ -77,16 +76,12 @@ func (d *Dashboard) resumeChannel(w http.ResponseWriter, r *http.Request) {
 	if !d.confirmed(w, r, "Resume the channel "+name+"? If it was stopped because its provider calls too many devices gone, the devices that it calls gone are removed from now on.", "Resume", "/workers") {
 		return
 	}
-	was := false
-	err := d.audited(r, audit.Entry{Action: "resume channel", Object: name}, func() (err error) {
-		was, err = d.o.Overview.Resume(r.Context(), name)
-		return err
-	})
-	if err != nil {
+	var answer message.ChannelResume
+	if err := d.call(r, http.MethodPost, apiPath("channels", name, "resume"), nil, nil, &answer); err != nil {
 		d.refused(w, r, err, "/workers")
 		return
 	}
-	if !was {
+	if answer.Outcome == message.ChannelRunning {
 		d.done(w, r, "The channel "+name+" was not stopped.", "/workers")
 		return
 	}

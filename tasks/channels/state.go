@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Reason says why a channel is stopped.
@@ -12,9 +14,9 @@ type Reason string
 
 // The reasons. They are labels of metrics.
 const (
-	Unauthorized Reason = "unauthorized" // its provider refuses the credentials
-	Misaddressed Reason = "misaddressed" // its provider does not know the project or the path
-	Brake        Reason = "brake"        // its provider calls all devices gone
+	Unauthorized Reason = "unauthorized"       // its provider refuses the credentials
+	Misaddressed Reason = "misaddressed"       // its provider does not know the project or the path
+	Brake        Reason = message.ChannelBrake // its provider calls all devices gone
 )
 
 // Reasons returns every Reason, in the order above.
@@ -75,8 +77,9 @@ func (s State) Accepted(identity string) (at time.Time, ok bool) {
 	return s.accepted, !s.accepted.IsZero() && s.proved == identity
 }
 
-// HasDelivered reports whether the channel has delivered with any credentials.
-func (s State) HasDelivered() bool { return !s.accepted.IsZero() }
+// DeliveredAt returns when the channel has delivered last with any credentials, to a few seconds;
+// zero if it has not.
+func (s State) DeliveredAt() time.Time { return s.accepted }
 
 // The ends of the fields of a channel.
 const (

@@ -216,10 +216,10 @@ func TestAnOverviewSaysWhatWasDone(t *testing.T) {
 	require.Len(t, o.Channels, 1)
 	require.Equal(t, overview.Channel{Name: "fcm", Stopped: true, Reason: string(channels.Unauthorized), Detail: "401", Since: r.now}, o.Channels[0])
 
-	was, err := r.reader.Resume(t.Context(), "fcm")
+	was, err := states.Resume(t.Context(), "fcm")
 	require.NoError(t, err)
 	require.True(t, was)
-	was, err = r.reader.Resume(t.Context(), "fcm")
+	was, err = states.Resume(t.Context(), "fcm")
 	require.NoError(t, err)
 	require.False(t, was)
 	r.passes(3 * time.Second)

@@ -222,11 +222,6 @@ func (r *Reader) readLists(ctx context.Context, o *Overview) error {
 	return failed
 }
 
-// Resume has a stopped channel of all workers deliver again, as channels.Store.Resume does.
-func (r *Reader) Resume(ctx context.Context, channel string) (was bool, err error) {
-	return r.channels.Resume(ctx, channel)
-}
-
 // Renew has the next Read look at everything anew. Call it after a change.
 func (r *Reader) Renew() {
 	r.mu.Lock()

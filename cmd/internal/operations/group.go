@@ -1,7 +1,9 @@
 package operations
 
 import (
+	"fmt"
 	"iter"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -63,4 +65,49 @@ func AnswerEach[T any](g *Group, list iter.Seq2[T, error], words func(T) string,
 		return nil
 	}
 	return g.PrintHint(none)
+}
+
+// Each yields the entries of a list that the API answers at once.
+func Each[T any](list []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, entry := range list {
+			if !yield(entry, nil) {
+				return
+			}
+		}
+	}
+}
+
+// tablePage is how many entries of a table are laid out at a time.
+const tablePage = 1000
+
+// AnswerTable is AnswerEach with a table for a person: a header and a row for each entry, whose
+// cells are separated by tabs. Memory does not grow with the length of the list.
+func AnswerTable[T any](g *Group, list iter.Seq2[T, error], header string, row func(T) string, none string) error {
+	if g.JSON {
+		return AnswerEach(g, list, row, none)
+	}
+	table := tabwriter.NewWriter(cli.VisibleTo(g.Stdout), 0, 0, 2, ' ', 0)
+	listed := 0
+	for entry, err := range list {
+		if err == nil && listed == 0 {
+			_, err = fmt.Fprintln(table, header)
+		}
+		if err == nil {
+			_, err = fmt.Fprintln(table, row(entry))
+		}
+		if listed++; err == nil && listed%tablePage == 0 {
+			err = table.Flush()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if listed == 0 {
+		return g.PrintHint(none)
+	}
+	if err := table.Flush(); err != nil {
+		return fmt.Errorf("printing the list: %w", err)
+	}
+	return nil
 }

@@ -67,12 +67,12 @@ func TestWrongSettingsOfChannelsAreAllReported(t *testing.T) {
 func TestChannelListAndResume(t *testing.T) {
 	t.Parallel()
 	m, client := redistest.Embedded(t)
-	environ := []string{"REDIS_URL=redis://" + m.Addr(), "SENDLIMIT_PUSH_URL=log:"}
+	environ := []string{"REDIS_URL=redis://" + m.Addr()}
 	kept, err := channels.NewStore(client, "")
 	require.NoError(t, err)
 
 	out := prints(t, environ, "", "channel", "list")
-	require.Equal(t, "log      running, has not delivered yet\n", out)
+	require.Equal(t, "No channel has delivered anything yet, and none is stopped.\n", out)
 
 	_, err = kept.Stop(t.Context(), notifier.ChannelAPNs, channels.Stop{Reason: channels.Brake, Detail: "30 of 50 devices gone"})
 	require.NoError(t, err)
@@ -85,23 +85,21 @@ func TestChannelListAndResume(t *testing.T) {
 	out = prints(t, environ, "", "channel", "list")
 	require.Regexp(t, `^apns     stopped since .* UTC: brake, 30 of 50 devices gone
  +its provider calls all devices gone: check project, key and environment, then worker channel resume apns
- +not in the settings of this command
 fcm      stopped since .* UTC: unauthorized, HTTP status 403
 ( +it is probed again at .*
-)? +not in the settings of this command
-log      running
+)?log      running
  +its provider calls many devices gone, which are kept as suspects: 40 of the last 90 answers,
  +by account shop 39, \(none\) 1, by campaign spring 40
 $`, out)
 
 	out = prints(t, environ, "", "channel", "resume", "apns", "--json")
-	require.JSONEq(t, `{"channel":"apns","state":"running"}`, out)
+	require.JSONEq(t, `{"outcome":"resumed","channel":"apns"}`, out)
 	_, err = command(t, environ, "", "channel", "resume", "apns")
 	require.EqualError(t, err, `"apns" is not stopped: see worker channel list`)
 
 	out = prints(t, environ, "", "channel", "list", "--json")
 	require.Len(t, strings.Split(strings.TrimSpace(out), "\n"), 2)
-	require.Contains(t, out, `"channel":"fcm","set_up":false,"state":"stopped","reason":"unauthorized"`)
+	require.Contains(t, out, `"channel":"fcm","state":"stopped","reason":"unauthorized","detail":"HTTP status 403","since":"`)
 }
 
 func TestSendTestNeedsADevice(t *testing.T) {

@@ -26,8 +26,8 @@ func Command(p cli.Program) *cobra.Command {
 		Use:   "channel",
 		Short: "Show, check, try or resume the channels that deliver.",
 		Long: "Show, check, try or resume the channels that deliver: fcm, apns and webpush to the\n" +
-			"devices of users, and the target of --push-url. Give these commands the settings\n" +
-			"of the workers.\n\n" +
+			"devices of users, and the target of --push-url. Give check and send-test the\n" +
+			"settings of the workers.\n\n" +
 			"A channel whose provider refuses the credentials is stopped for all workers. Its\n" +
 			"messages wait, and no attempt counts. Workers probe it once a minute, and go on\n" +
 			"by themselves when a probe passes. A channel is also stopped when its provider\n" +
