@@ -55,16 +55,22 @@ func OutcomeOf(err error) message.Outcome {
 	return message.OutcomeOf(err)
 }
 
-// needsKey returns an error of a client of the API at an address. One about a key says where a
-// key comes from; given reports whether one was sent.
+// needsKey returns an error of a client of the API at an address. One about a key names the
+// address, and says where a key comes from; given reports whether one was sent.
 func needsKey(err error, address string, given bool) error {
 	refused, ok := errors.AsType[*Refused](err)
-	if !ok || refused.Outcome.Code != fault.CodeUnauthorized {
+	if !ok {
 		return err
 	}
-	refused.Detail = "the API at " + address + " asks for a key: set SENDLIMIT_API_KEY, or --api-key-file to a file with it"
-	if given {
-		refused.Detail = "the API at " + address + " does not know the key, or its account is disabled: look at SENDLIMIT_API_KEY, or the file of --api-key-file"
+	the := "the API at " + address
+	switch code := refused.Outcome.Code; {
+	case code == fault.CodeForbidden:
+		refused.Detail = the + " refuses this: " + refused.Detail
+	case code != fault.CodeUnauthorized:
+	case given:
+		refused.Detail = the + " does not know the key, or its account is disabled: look at SENDLIMIT_API_KEY, or the file of --api-key-file"
+	default:
+		refused.Detail = the + " asks for a key: set SENDLIMIT_API_KEY, or --api-key-file to a file with it"
 	}
 	return refused
 }
