@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 	"github.com/sendlimit/sendlimiter/tasks/campaign"
+	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/overview"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
@@ -27,7 +28,7 @@ func libraryTypes() map[string]reflect.Type {
 		"Refitter": reflect.TypeFor[*refit.Refitter](), "Policies": reflect.TypeFor[*settings.Policies](),
 		"Users": reflect.TypeFor[*settings.Users](), "Accounts": reflect.TypeFor[*accounts.Accounts](),
 		"UserData": reflect.TypeFor[*userdata.Users](), "Events": reflect.TypeFor[*counters.Events](),
-		"Campaigns": reflect.TypeFor[*campaign.Campaigns](), "Paces": reflect.TypeFor[*rate.Paces](), "Stats": reflect.TypeFor[*overview.Stats](),
+		"Channels": reflect.TypeFor[*channels.Store](), "Campaigns": reflect.TypeFor[*campaign.Campaigns](), "Paces": reflect.TypeFor[*rate.Paces](), "Stats": reflect.TypeFor[*overview.Stats](),
 		"Callbacks": reflect.TypeFor[*callbacks.Registry](), "Devices": reflect.TypeFor[*devices.Store](),
 		"Sessions": reflect.TypeFor[*session.Sessions](), "Audit": reflect.TypeFor[*audit.Log](),
 	}
@@ -157,6 +158,8 @@ func surfaces() []surface {
 		{"set the pace", "Paces.Apply", "worker pace set", "setPace", "SetPace", nil},
 		{"remove the pace and a pause", "Paces.Apply, Paces.Resume", "worker pace clear", "clearPace", "ClearPace", nil},
 		{"list what operators changed", "Audit.Page", "worker audit", "listAuditEntries", "AuditLog", nil},
+		{"list the channels", "Channels.Load", "worker channel list", "listChannels", "Channels", nil},
+		{"resume a channel", "Channels.Resume", "worker channel resume", "resumeChannel", "ResumeChannel", nil},
 		{"show the state of the queue and the store", "Stats.Read", "worker stats", "getStats", "Stats", nil},
 	}
 }
@@ -201,6 +204,10 @@ func besideOperations() map[string]string {
 		"Devices.NoteSuccess": "what a provider says of devices", "Devices.MarkSuspect": "what a provider says of devices, when too many are gone",
 		"Devices.ClearSuspect": "ends what MarkSuspect began",
 
+		"Channels.Stop": "what a provider says of the credentials", "Channels.TakeProbe": "the turn of a worker",
+		"Channels.ResumeProbed": "ends a stop when a probe passes", "Channels.Accept": "what a worker has delivered",
+		"Channels.NoteWave": "what a provider says of devices",
+
 		"Paces.Seed": "the settings of a worker, in an empty store", "Paces.Pause": "what a target asks for, with Retry-After",
 		"Paces.Target": "the name of the target", "Paces.Of": "the pace of another target, such as a channel",
 
@@ -213,10 +220,8 @@ func besideOperations() map[string]string {
 func operatorsOnly() map[string]string {
 	return map[string]string{
 		"worker run":               "is the worker",
-		"worker channel list":      "shows which channels the settings of the machine have, beside the states that /readyz tells",
 		"worker channel check":     "asks providers with the credentials of the machine that it runs on",
 		"worker channel send-test": "asks a provider with the credentials of the machine that it runs on",
-		"worker channel resume":    "is the word of who looks after the credentials",
 		"worker channel keys":      "makes a key pair, and touches no store",
 		"worker check":             "looks at the settings and the servers of the machine that it runs on",
 		"worker health":            "asks the worker of the machine that it runs on, where /readyz answers",

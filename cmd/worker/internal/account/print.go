@@ -3,10 +3,8 @@ package account
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,10 +17,10 @@ import (
 func (a *commands) listCommand() *cobra.Command {
 	return a.command("list", "List the accounts.", "  worker account list --json", cli.NoArguments,
 		func(cmd *cobra.Command, _ []string, c *client.Client) error {
-			return printTable(a, c.Accounts(cmd.Context(), client.PageRequest{PageSize: pageSize}), "There are no accounts: worker account create NAME makes one.\n",
-				"NAME\tTIER\tKEYS\tCONTACT\tSTATE", func(account client.Account) string {
+			return operations.AnswerTable(a.Group, c.Accounts(cmd.Context(), client.PageRequest{PageSize: pageSize}), "NAME\tTIER\tKEYS\tCONTACT\tSTATE",
+				func(account client.Account) string {
 					return strings.Join([]string{account.Name, cmp.Or(account.Tier, "-"), strconv.Itoa(len(account.Keys)), cmp.Or(account.Contact, "-"), stateOf(account)}, "\t")
-				})
+				}, "There are no accounts: worker account create NAME makes one.\n")
 		})
 }
 
@@ -133,36 +131,4 @@ func stateOf(a client.Account) string {
 		return "disabled"
 	}
 	return "enabled"
-}
-
-// printTable prints a list: rows under a header, whose names are separated by tabs, or none for an
-// empty one. With --json each entry is a line.
-func printTable[T any](a *commands, list iter.Seq2[T, error], none, header string, row func(T) string) error {
-	var s strings.Builder
-	table := tabwriter.NewWriter(&s, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, header)
-	some := false
-	for entry, err := range list {
-		switch {
-		case err != nil:
-			return err
-		case a.JSON:
-			if err := a.PrintJSON(entry); err != nil {
-				return err
-			}
-		default:
-			fmt.Fprintln(table, row(entry))
-		}
-		some = true
-	}
-	switch {
-	case a.JSON:
-		return nil
-	case !some:
-		return a.PrintHint(none)
-	}
-	if err := table.Flush(); err != nil {
-		return fmt.Errorf("laying out the list: %w", err)
-	}
-	return a.Print(s.String())
 }

@@ -15,19 +15,12 @@ func (a *commands) sessionsCommand() *cobra.Command {
 	return a.command("sessions", "List who is logged in to the dashboard.", "  worker account sessions --json", cli.NoArguments,
 		func(cmd *cobra.Command, _ []string, c *client.Client) error {
 			all, err := c.Sessions(cmd.Context())
-			each := func(yield func(client.Session, error) bool) {
-				for _, one := range all {
-					if !yield(one, nil) {
-						return
-					}
-				}
-				if err != nil {
-					yield(client.Session{}, err)
-				}
+			if err != nil {
+				return err
 			}
-			return printTable(a, each, "Nobody is logged in to the dashboard.\n", "ID\tACCOUNT\tKEY\tADDRESS\tBEGAN\tENDS", func(s client.Session) string {
+			return operations.AnswerTable(a.Group, operations.Each(all), "ID\tACCOUNT\tKEY\tADDRESS\tBEGAN\tENDS", func(s client.Session) string {
 				return strings.Join([]string{s.ID, s.Account, s.Key, s.Address, s.Began.Format(time.RFC3339), s.Ends.Format(time.RFC3339)}, "\t")
-			})
+			}, "Nobody is logged in to the dashboard.\n")
 		})
 }
 

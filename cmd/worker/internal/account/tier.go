@@ -75,13 +75,13 @@ func (a *commands) setTierCommand() *cobra.Command {
 func (a *commands) listTiersCommand() *cobra.Command {
 	return a.command("list", "List the tiers.", "  worker tier list --json", cli.NoArguments,
 		func(cmd *cobra.Command, _ []string, c *client.Client) error {
-			return printTable(a, c.Tiers(cmd.Context(), client.PageRequest{PageSize: pageSize}), "There are no tiers: worker tier set NAME makes one.\n",
-				"NAME\tREQUESTS/MINUTE\tREQUESTS/DAY\tLINES/MINUTE\tMESSAGES/HOUR\tMESSAGES/DAY\tDEVICES\tALERT AT", func(t client.Tier) string {
+			return operations.AnswerTable(a.Group, c.Tiers(cmd.Context(), client.PageRequest{PageSize: pageSize}), "NAME\tREQUESTS/MINUTE\tREQUESTS/DAY\tLINES/MINUTE\tMESSAGES/HOUR\tMESSAGES/DAY\tDEVICES\tALERT AT",
+				func(t client.Tier) string {
 					return strings.Join([]string{
 						t.Name, cli.FormatLimit(t.RequestsPerMinute), cli.FormatLimit(t.RequestsPerDay), cli.FormatLimit(t.LinesPerMinute),
 						cli.FormatLimit(t.MessagesPerHour), cli.FormatLimit(t.MessagesPerDay), cli.FormatLimit(t.Devices), cli.FormatAlertAt(t.AlertAt),
 					}, "\t")
-				})
+				}, "There are no tiers: worker tier set NAME makes one.\n")
 		})
 }
 
