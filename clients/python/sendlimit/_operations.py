@@ -437,6 +437,48 @@ class Operations(Caller):
         )
         return self._lines(request, cancel)
 
+    def list_channels(
+        self,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Channels:
+        """List the channels, and which are stopped.
+
+        Those that have delivered something, or are stopped. A channel whose provider refuses
+        the credentials is stopped for all workers. Its messages wait, and no attempt counts.
+        Workers probe it once a minute, and go on by themselves when a probe passes.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "GET",
+            "/v1/channels",
+        )
+        answer: api.Channels = self._value(request, cancel)
+        return answer
+
+    def resume_channel(
+        self,
+        channel: str,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.ChannelResume:
+        """Have a stopped channel deliver again.
+
+        All workers follow within 2 seconds. If its provider called all devices gone, correct
+        project, key and environment first: the devices that it calls gone are removed from
+        now on.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "POST",
+            f"/v1/channels/{segment('channel', channel)}/resume",
+            once=True,
+        )
+        answer: api.ChannelResume = self._value(request, cancel)
+        return answer
+
     def purge_dead_alerts(
         self,
         *,

@@ -354,6 +354,64 @@ class ChangeDocument(_ChangeDocument):
     """The end of the send times, which is not included; absent for no end."""
 
 
+class Channel(TypedDict):
+    channel: str
+    """Its name, such as fcm.
+
+    fcm, apns, webpush, webhook, log, service.
+    """
+    delivered_at: NotRequired[str]
+    """When it has delivered last, to a few seconds; absent if it has not."""
+    detail: NotRequired[str]
+    """What its provider said."""
+    paused_until: NotRequired[str]
+    """The end of the pause that its provider has asked for."""
+    probe_at: NotRequired[str]
+    """When workers probe it again; absent if they do not."""
+    reason: NotRequired[str]
+    """Why it is stopped: unauthorized, its provider refuses the credentials; misaddressed, its
+    provider does not know the project or the path; brake, its provider calls all devices
+    gone.
+    """
+    since: NotRequired[str]
+    """Since when it is stopped."""
+    state: str
+    """running; paused, if its provider has asked for a pause; or stopped."""
+    wave: NotRequired[ChannelWave]
+    """Tells of the many devices that its provider called gone a moment ago; absent if it did
+    not.
+    """
+
+
+class ChannelResume(TypedDict):
+    channel: str
+    """Its name.
+
+    fcm, apns, webpush, webhook, log, service.
+    """
+    outcome: str
+    """resumed, or running if it was not stopped
+
+    accepted, cancelled, moved, changed, recorded, retried, purged, refused, invalid, error.
+    """
+
+
+class ChannelWave(TypedDict):
+    accounts: dict[str, int]
+    """How many of these messages each account sent; an empty name is those without an account."""
+    campaigns: dict[str, int]
+    """How many of these messages each campaign has; an empty name is those without a campaign."""
+    gone: int
+    """How many of the last answers called a device gone. Those devices are kept."""
+    of: int
+    """How many answers these are."""
+
+
+class Channels(TypedDict):
+    channels: list[Channel]
+    """By name."""
+
+
 class Code(StrEnum):
     """What is wrong. More may be added."""
 

@@ -247,6 +247,31 @@ export abstract class Operations extends Caller {
   }
 
   /**
+   * List the channels, and which are stopped.
+   *
+   * Those that have delivered something, or are stopped. A channel whose provider refuses the
+   * credentials is stopped for all workers. Its messages wait, and no attempt counts. Workers
+   * probe it once a minute, and go on by themselves when a probe passes.
+   *
+   * Requires the scope admin.
+   */
+  listChannels(options: CallOptions = {}): Promise<api.Channels> {
+    return this.value({ method: "GET", path: `/v1/channels` }, options);
+  }
+
+  /**
+   * Have a stopped channel deliver again.
+   *
+   * All workers follow within 2 seconds. If its provider called all devices gone, correct
+   * project, key and environment first: the devices that it calls gone are removed from now on.
+   *
+   * Requires the scope admin.
+   */
+  resumeChannel(channel: string, options: CallOptions = {}): Promise<api.ChannelResume> {
+    return this.value({ method: "POST", path: `/v1/channels/${segment("channel", channel)}/resume`, once: true }, options);
+  }
+
+  /**
    * Remove old alerts and reports that could not be delivered.
    *
    * Removes their content, the oldest first. They are not raised again. Send the request again

@@ -366,6 +366,68 @@ export interface components {
             /** @description The end of the send times, which is not included; absent for no end. */
             until?: string | null;
         };
+        Channel: {
+            /** @description Its name, such as fcm. */
+            channel: Open<"fcm" | "apns" | "webpush" | "webhook" | "log" | "service">;
+            /**
+             * Format: date-time
+             * @description When it has delivered last, to a few seconds; absent if it has not.
+             */
+            delivered_at?: string;
+            /** @description What its provider said. */
+            detail?: string;
+            /**
+             * Format: date-time
+             * @description The end of the pause that its provider has asked for.
+             */
+            paused_until?: string;
+            /**
+             * Format: date-time
+             * @description When workers probe it again; absent if they do not.
+             */
+            probe_at?: string;
+            /** @description Why it is stopped: unauthorized, its provider refuses the credentials; misaddressed, its provider does not know the project or the path; brake, its provider calls all devices gone. */
+            reason?: string;
+            /**
+             * Format: date-time
+             * @description Since when it is stopped.
+             */
+            since?: string;
+            /** @description running; paused, if its provider has asked for a pause; or stopped. */
+            state: string;
+            /** @description Tells of the many devices that its provider called gone a moment ago; absent if it did not. */
+            wave?: components["schemas"]["ChannelWave"];
+        };
+        ChannelResume: {
+            /** @description Its name. */
+            channel: Open<"fcm" | "apns" | "webpush" | "webhook" | "log" | "service">;
+            /** @description resumed, or running if it was not stopped */
+            outcome: Open<"accepted" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
+        };
+        ChannelWave: {
+            /** @description How many of these messages each account sent; an empty name is those without an account. */
+            accounts: {
+                [key: string]: number;
+            };
+            /** @description How many of these messages each campaign has; an empty name is those without a campaign. */
+            campaigns: {
+                [key: string]: number;
+            };
+            /**
+             * Format: int64
+             * @description How many of the last answers called a device gone. Those devices are kept.
+             */
+            gone: number;
+            /**
+             * Format: int64
+             * @description How many answers these are.
+             */
+            of: number;
+        };
+        Channels: {
+            /** @description By name. */
+            channels: components["schemas"]["Channel"][];
+        };
         /** @description The query of checkBatch. */
         CheckBatchQuery: {
             /** @description Rules with commas between them, at most one of each window. Each replaces the rule of the policy with the same window, or is added to the others. */
@@ -2573,6 +2635,10 @@ export type CategoryDocument = components['schemas']['CategoryDocument'];
 export type CategoryQuiet = components['schemas']['CategoryQuiet'];
 export type Change = components['schemas']['Change'];
 export type ChangeDocument = components['schemas']['ChangeDocument'];
+export type Channel = components['schemas']['Channel'];
+export type ChannelResume = components['schemas']['ChannelResume'];
+export type ChannelWave = components['schemas']['ChannelWave'];
+export type Channels = components['schemas']['Channels'];
 export type CheckBatchQuery = components['schemas']['CheckBatchQuery'];
 export type ClearPaceQuery = components['schemas']['ClearPaceQuery'];
 export type Code = components['schemas']['Code'];
