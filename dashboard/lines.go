@@ -50,20 +50,23 @@ func (d *Dashboard) lines(r *http.Request, method string, to apiAddress, query u
 }
 
 // forward calls an operation that answers with lines, and hands its answer to the browser as it
-// comes. It returns the status.
-func (d *Dashboard) forward(w http.ResponseWriter, asked *http.Request) int {
+// comes. A problem is shown as everywhere.
+func (d *Dashboard) forward(w http.ResponseWriter, r, asked *http.Request) {
 	passed := &forwarded{ResponseWriter: w}
 	d.asked(passed, asked)
-	return passed.status
+	if passed.problem.status != 0 {
+		d.showError(w, r, problemIn(&passed.problem))
+	}
 }
 
 // forwarded hands an answer of the API to the browser, without the headers that are the
-// dashboard's own.
+// dashboard's own. It keeps a problem.
 type forwarded struct {
 	http.ResponseWriter
 
-	header http.Header
-	status int
+	header  http.Header
+	status  int
+	problem recorder
 }
 
 // Header returns the header that the API sets.
@@ -80,6 +83,10 @@ func (f *forwarded) WriteHeader(status int) {
 		return
 	}
 	f.status = status
+	if status != http.StatusOK {
+		f.problem.status = status
+		return
+	}
 	h := f.ResponseWriter.Header()
 	for _, name := range []string{"Content-Type", "Retry-After", "X-Request-Id"} {
 		if values := f.Header().Values(name); len(values) > 0 {
@@ -94,6 +101,9 @@ func (f *forwarded) WriteHeader(status int) {
 func (f *forwarded) Write(b []byte) (int, error) {
 	if f.status == 0 {
 		f.WriteHeader(http.StatusOK)
+	}
+	if f.problem.status != 0 {
+		return f.problem.Write(b)
 	}
 	return f.ResponseWriter.Write(b)
 }

@@ -207,7 +207,7 @@ func (d *Dashboard) judgePlan(w http.ResponseWriter, r *http.Request) {
 	}
 	asked := d.request(r, http.MethodPost, apiPath("messages", "batch", "dry-run"), query, messages.open())
 	asked.Header.Set("Content-Type", "application/x-ndjson")
-	d.forward(w, asked)
+	d.forward(w, r, asked)
 }
 
 // submitPlan submits messages, and answers with what became of each. It submits nothing but what
@@ -235,5 +235,5 @@ func (d *Dashboard) submitPlan(w http.ResponseWriter, r *http.Request) {
 	}
 	asked := d.noted(r, note, d.request(r, http.MethodPost, apiPath("messages", "batch"), nil, messages.open()))
 	asked.Header.Set("Content-Type", "application/x-ndjson")
-	d.forward(w, asked)
+	d.forward(w, r, asked)
 }

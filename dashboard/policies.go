@@ -130,14 +130,14 @@ func (d *Dashboard) previewPolicy(w http.ResponseWriter, r *http.Request) {
 		d.showError(w, r, err)
 		return
 	}
-	d.forward(w, asked)
+	d.forward(w, r, asked)
 }
 
 // refitPolicy moves or cancels the messages that do not fit the stored policy, and answers with
 // what became of each.
 func (d *Dashboard) refitPolicy(w http.ResponseWriter, r *http.Request) {
 	name, then := r.PostFormValue("name"), r.PostFormValue("then")
-	d.forward(w, d.request(r, http.MethodPost, apiPath("policies", name, "refit"), url.Values{"then": {then}}, nil))
+	d.forward(w, r, d.request(r, http.MethodPost, apiPath("policies", name, "refit"), url.Values{"then": {then}}, nil))
 }
 
 func (d *Dashboard) deletePolicy(w http.ResponseWriter, r *http.Request) {

@@ -183,7 +183,9 @@ func TestWhatWouldNotFit(t *testing.T) {
 	})
 	require.Contains(t, b.shows("/message?user=alice&id=2").plain(), "Moved from")
 	b.logs("refit policy; default; then explode; refused", func() {
-		require.Equal(t, invalid, b.post("/policy/refit", "name", "default", "then", "explode").status)
+		got := b.post("/policy/refit", "name", "default", "then", "explode")
+		require.Equal(t, invalid, got.status)
+		require.Contains(t, string(got.body), "Not done", "a problem is shown as everywhere")
 	})
 }
 
