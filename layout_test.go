@@ -69,14 +69,14 @@ var floors = [][]string{ //nolint:globals // a constant table
 		"cmd/internal/store", "tasks/campaign", "tasks/deadletters", "tasks/refit", "tasks/userdata",
 	},
 	{
-		"cmd/worker/internal/channel", "tasks/taskstest/heavy", "tasks/announce", "tasks/deliver",
+		"tasks/taskstest/heavy", "tasks/announce", "tasks/deliver",
 		"tasks/relay",
 	},
 	{"tasks", "tasks/overview"},
 	{"api", "tasks/worldtest"},
 	{"api/apitest", "cmd/internal/operations", "dashboard"},
 	{
-		"cmd/enqueue/command", "cmd/worker/internal/account", "cmd/worker/internal/auditlog", "cmd/worker/internal/check",
+		"cmd/enqueue/command", "cmd/worker/internal/account", "cmd/worker/internal/auditlog", "cmd/worker/internal/channel", "cmd/worker/internal/check",
 		"cmd/worker/internal/deadletters", "cmd/worker/internal/eventlimit", "cmd/worker/internal/status", "cmd/worker/internal/pace",
 		"cmd/worker/internal/policy", "cmd/worker/internal/serve",
 		"cmd/worker/internal/user",
@@ -137,7 +137,7 @@ var uses = map[string]string{ //nolint:globals // a constant table
 		" records/audit sendlimit/calendar sendlimit/counters records/devices records/events sendlimit/fault" +
 		" records/find sendlimit/keyspace records/messages sendlimit/policy records/quota sendlimit/rate" +
 		" records/seal records/session records/settings tasks/backend tasks/bulk tasks/callbacks tasks/campaign tasks/contact tasks/deadletters" +
-		" tasks/deliver tasks/device tasks/input tasks/message tasks/overview tasks/refit tasks/rules tasks/submit tasks/tracing" +
+		" tasks/channels tasks/deliver tasks/device tasks/input tasks/message tasks/overview tasks/refit tasks/rules tasks/submit tasks/tracing" +
 		" tasks/userdata github.com/danielgtaylor/huma/v2 github.com/google/uuid" +
 		" github.com/klauspost/compress/gzhttp golang.org/x/sync/singleflight",
 	"tasks/overview": redis + " sendlimit records/accounts records/activity sendlimit/calendar records/forecast" +

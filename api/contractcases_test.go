@@ -154,6 +154,8 @@ func operations() []operation {
 		{http.MethodGet, pacePath, pacePath, "", []string{"channel"}},
 		{http.MethodPut, pacePath, pacePath, `{"rate":"100/second","burst":20}`, []string{"channel"}},
 		{http.MethodDelete, pacePath, pacePath, "", []string{"channel"}},
+		{http.MethodGet, channelsPath, channelsPath, "", nil},
+		{http.MethodPost, channelsPath + "/{channel}/resume", channelsPath + "/fcm/resume", "", nil},
 		{http.MethodGet, "/v1/events", "/v1/events?follow=false", "", []string{"account", "after", "follow", "limit"}},
 		{http.MethodGet, callbackPath, acmeCallback, "", nil},
 		{http.MethodPut, callbackPath, acmeCallback, `{"url":"https://example.com/events"}`, nil},

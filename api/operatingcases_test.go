@@ -10,6 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -17,6 +18,8 @@ const (
 	eventLimitsPath = "/v1/event-limits/{event}"
 	readLimits      = "/v1/event-limits/read"
 	pacePath        = "/v1/pace"
+	channelsPath    = "/v1/channels"
+	resumePath      = channelsPath + "/{channel}/resume"
 )
 
 // limitedReads has the event read limited.
@@ -31,6 +34,23 @@ func paced(r *rig) {
 	require.NoError(r, r.options.Paces.Apply(r.Context(), rate.Pace{Rate: rate.Rate{Count: 100, Interval: time.Second}, Burst: 20}))
 	r.store.SetTime(time.Now()) // a pause is of the store's clock, and is told by this one
 	_, err := r.options.Paces.Pause(r.Context(), time.Hour)
+	require.NoError(r, err)
+}
+
+// stopped has a channel whose provider refuses the credentials, beside one that delivers and one
+// whose provider has asked for a pause.
+func stopped(r *rig) {
+	store, err := channels.NewStore(r.client, "")
+	require.NoError(r, err)
+	_, err = store.Stop(r.Context(), "fcm", channels.Stop{Reason: channels.Unauthorized, Detail: "HTTP 401"})
+	require.NoError(r, err)
+	for _, delivers := range []string{"apns", "webhook"} {
+		require.NoError(r, store.Accept(r.Context(), delivers, "", time.Now()))
+	}
+	r.store.SetTime(time.Now()) // a pause is of the store's clock, and is told by this one
+	pace, err := r.options.Paces.Of("push-webhook")
+	require.NoError(r, err)
+	_, err = pace.Pause(r.Context(), time.Hour)
 	require.NoError(r, err)
 }
 
@@ -61,6 +81,12 @@ func operatingCases() []contractCase {
 		{"set", http.MethodPut, pacePath, http.StatusOK, on(nothing, with(http.MethodPut, pacePath, `{"rate":"6000/minute"}`))},
 		{"too large a burst", http.MethodPut, pacePath, http.StatusUnprocessableEntity, on(nothing, with(http.MethodPut, pacePath, `{"rate":"5/second","burst":6}`))},
 		{"cleared", http.MethodDelete, pacePath, http.StatusOK, on(paced, with(http.MethodDelete, pacePath, ""))},
+
+		{"none", http.MethodGet, channelsPath, http.StatusOK, on(nothing, get(channelsPath))},
+		{"stopped", http.MethodGet, channelsPath, http.StatusOK, on(stopped, get(channelsPath))},
+		{"stopped", http.MethodPost, resumePath, http.StatusOK, on(stopped, with(http.MethodPost, channelsPath+"/fcm/resume", ""))},
+		{"running", http.MethodPost, resumePath, http.StatusOK, on(nothing, with(http.MethodPost, channelsPath+"/fcm/resume", ""))},
+		{"no name", http.MethodPost, resumePath, http.StatusUnprocessableEntity, on(nothing, with(http.MethodPost, channelsPath+"/No%20Name/resume", ""))},
 	}
 }
 
@@ -133,4 +159,25 @@ func TestPaceOverTheAPI(t *testing.T) {
 	require.Empty(t, into[message.Pace](t, http.StatusOK, r.get(pacePath)).Rate, "the channels have their own")
 	channel = request{method: http.MethodDelete, target: channel.target}
 	require.Equal(t, message.Pace{Target: "push-fcm"}, into[message.Pace](t, http.StatusOK, r.send(channel)))
+}
+
+func TestChannelsOverTheAPI(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	stopped(r)
+	list := into[message.Channels](t, http.StatusOK, r.get(channelsPath)).Channels
+	require.Len(t, list, 3)
+	apns, fcm, webhook := list[0], list[1], list[2]
+	require.Equal(t, "apns running", apns.Channel+" "+apns.State)
+	require.False(t, apns.DeliveredAt.IsZero())
+	require.Equal(t, "fcm stopped unauthorized HTTP 401", fcm.Channel+" "+fcm.State+" "+fcm.Reason+" "+fcm.Detail)
+	require.Equal(t, "webhook paused", webhook.Channel+" "+webhook.State)
+	require.False(t, webhook.PausedUntil.IsZero())
+
+	for _, outcome := range []string{message.ChannelResumed, message.ChannelRunning} {
+		got := into[message.ChannelResume](t, http.StatusOK, r.post(channelsPath+"/fcm/resume", ""))
+		require.Equal(t, message.ChannelResume{Outcome: outcome, Channel: "fcm"}, got)
+	}
+	require.Len(t, into[message.Channels](t, http.StatusOK, r.get(channelsPath)).Channels, 2)
+	require.Equal(t, "channel", r.problem(http.StatusUnprocessableEntity, r.post(channelsPath+"/No%20Name/resume", "")).Field)
 }

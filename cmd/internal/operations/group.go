@@ -96,11 +96,13 @@ func AnswerTable[T any](g *Group, list iter.Seq2[T, error], header string, row f
 		if err == nil {
 			_, err = fmt.Fprintln(table, row(entry))
 		}
-		if listed++; err == nil && listed%tablePage == 0 {
-			err = table.Flush()
-		}
 		if err != nil {
 			return err
+		}
+		if listed++; listed%tablePage == 0 {
+			if err := table.Flush(); err != nil {
+				return fmt.Errorf("printing the list: %w", err)
+			}
 		}
 	}
 	if listed == 0 {
