@@ -90,15 +90,13 @@ func AnswerTable[T any](g *Group, list iter.Seq2[T, error], header string, row f
 	table := tabwriter.NewWriter(cli.VisibleTo(g.Stdout), 0, 0, 2, ' ', 0)
 	listed := 0
 	for entry, err := range list {
-		if err == nil && listed == 0 {
-			_, err = fmt.Fprintln(table, header)
-		}
-		if err == nil {
-			_, err = fmt.Fprintln(table, row(entry))
-		}
 		if err != nil {
 			return err
 		}
+		if listed == 0 {
+			fmt.Fprintln(table, header)
+		}
+		fmt.Fprintln(table, row(entry))
 		if listed++; listed%tablePage == 0 {
 			if err := table.Flush(); err != nil {
 				return fmt.Errorf("printing the list: %w", err)
