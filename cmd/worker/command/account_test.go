@@ -113,6 +113,8 @@ func TestAccountsOnTheCommandLineRefuse(t *testing.T) {
 		says   string
 	}{
 		"account show acme":                      {cli.StatusNotFound, `there is no account "acme"`},
+		"account create acme --scopes admn":      {cli.StatusInvalid, `scopes has "admn", which is unknown or given twice`},
+		"account rotate-key acme":                {cli.StatusNotFound, `there is no account "acme"`},
 		"account create Acme":                    {cli.StatusInvalid, "a name of 1 to 64 of a-z 0-9 _ -"},
 		"account set acme":                       {cli.StatusInvalid, "say what to change"},
 		"account rotate-key acme id --overlap x": {cli.StatusInvalid, "a length of time"},
@@ -126,6 +128,30 @@ func TestAccountsOnTheCommandLineRefuse(t *testing.T) {
 	}
 	require.Equal(t, "There are no accounts: worker account create NAME makes one.\n", prints(t, environ, "", "account", "list"))
 	require.Equal(t, "There are no tiers: worker tier set NAME makes one.\n", prints(t, environ, "", "tier", "list"))
+}
+
+func TestAnAccountWhoseKeyIsRefused(t *testing.T) {
+	t.Parallel()
+	_, _, environ := elsewhere(t)
+	var out, log written
+	p := cli.Program{Environ: environ, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &log}
+	err := Run(t.Context(), p, []string{"account", "create", "acme", "--expires-at", "2001-01-01T00:00:00Z"})
+	require.EqualError(t, err, "expires_at has passed: 2001-01-01T00:00:00Z")
+	require.Empty(t, out.String())
+	require.Equal(t, "The account acme is made, and has no key yet: worker account add-key gives it one.\n", log.String())
+}
+
+// A key that has expired stays until the account changes. Nobody means it.
+func TestTheOnlyKeyIsRotatedAgain(t *testing.T) {
+	t.Parallel()
+	m, _, environ := elsewhere(t)
+	at := time.Date(2026, 11, 22, 11, 0, 0, 0, time.UTC)
+	m.SetTime(at)
+	says(t, environ, "account", "create", "acme")
+	second, _ := says(t, environ, "account", "rotate-key", "acme", "--overlap", "1h")
+	m.SetTime(at.Add(2 * time.Hour))
+	says(t, environ, "account", "rotate-key", "acme")
+	require.Contains(t, prints(t, environ, "", "account", "show", "acme"), second[3:11]+": submit, read, made 2026-11-22 11:00:00 UTC, expires 2026-11-23 13:00:00 UTC\n")
 }
 
 // certificate makes the files of a certificate for 127.0.0.1 and of its key.

@@ -65,6 +65,9 @@ func TestDeadEventsOnTheCommandLine(t *testing.T) {
 		fails(t, cli.StatusInvalid, "ID is empty: give one, or leave it out for all dead events",
 			environ, "", "account", "events", action, "acme", "")
 	}
+	for _, action := range []string{"list", "retry", "purge"} { // nor that of the key's own account
+		fails(t, cli.StatusInvalid, "NAME is missing", environ, "", "account", "events", action, "")
+	}
 	id, _, _ := strings.Cut(listed[1], " ")
 	require.Equal(t, "1 dead events are removed.\n", run("events", "purge", "acme", id))
 	id, _, _ = strings.Cut(listed[0], " ")

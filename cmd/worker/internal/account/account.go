@@ -1,6 +1,7 @@
 package account
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -76,7 +77,8 @@ func (a *commands) createCommand() *cobra.Command {
 			}
 			secret, key, err := c.AddAPIKey(cmd.Context(), account.Name, expires, scopes...)
 			if err != nil {
-				return fmt.Errorf("the account is made, and has no key yet, worker account add-key gives it one: %w", err)
+				_, told := fmt.Fprintf(a.Stderr, a.Names.Spell("The account %s is made, and has no key yet: worker account add-key gives it one.\n"), account.Name)
+				return errors.Join(err, told)
 			}
 			return a.printKey(account.Name, secret, key, "")
 		})

@@ -78,7 +78,7 @@ const pageSize = 1000
 
 func (a *commands) listDeadCommand() *cobra.Command {
 	return a.command("list NAME", "List an account's dead events, the oldest first.", "  worker account events list acme --json",
-		cli.Argument("NAME"), func(cmd *cobra.Command, args []string, c *client.Client) error {
+		cobra.MatchAll(cli.Argument("NAME"), accountAndDead), func(cmd *cobra.Command, args []string, c *client.Client) error {
 			return operations.AnswerEach(a.Group, c.DeadEvents(cmd.Context(), args[0], client.PageRequest{PageSize: pageSize}), func(d client.DeadEvent) string {
 				return fmt.Sprintf("%s  %s  message %s to %s, dead since %s: %s\n", d.ID,
 					strings.TrimPrefix(d.Event.Type, message.EventPrefix), d.Event.Subject, d.Event.Data.User, cli.FormatTime(d.DeadAt.Time, time.UTC), d.Reason)
@@ -118,10 +118,10 @@ func (a *commands) purgeDeadCommand() *cobra.Command {
 }
 
 // accountAndDead requires the name of an account, and accepts the id of a dead event. An empty
-// id is refused: it would mean all.
+// name is refused, as it would mean the account of the key, and an empty id, which would mean all.
 func accountAndDead(c *cobra.Command, args []string) error {
 	switch {
-	case len(args) == 0:
+	case len(args) == 0 || args[0] == "":
 		return cli.Usage(c, "name", "NAME is missing")
 	case len(args) > 2:
 		return cli.Usage(c, "id", fmt.Sprintf("%q is too much: one ID is expected", args[2]))

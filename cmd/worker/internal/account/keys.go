@@ -35,6 +35,9 @@ func (f *keyFlags) parse() ([]client.Scope, time.Time, error) {
 	if len(f.scopes) == 0 { // --scopes=""
 		return nil, time.Time{}, fault.Wrong("scopes", "scopes is empty: a key needs at least one of submit, read and admin")
 	}
+	if _, err := accounts.ParseScopes(f.scopes...); err != nil { // the API would say so once there is an account
+		return nil, time.Time{}, err
+	}
 	scopes := make([]client.Scope, len(f.scopes))
 	for i, scope := range f.scopes {
 		scopes[i] = client.Scope(scope)
@@ -101,7 +104,8 @@ func (a *commands) rotateKeyCommand() *cobra.Command {
 	return rotate
 }
 
-// keyOf returns the id of the key that the arguments name, or of the only one of the account.
+// keyOf returns the id of the key that the arguments name, or of the only one of the account
+// that has not expired.
 func keyOf(ctx context.Context, c *client.Client, args []string) (string, error) {
 	if len(args) > 1 {
 		return args[1], nil
@@ -110,9 +114,15 @@ func keyOf(ctx context.Context, c *client.Client, args []string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	ids := make([]string, len(account.Keys))
-	for i, key := range account.Keys {
-		ids[i] = key.ID
+	usage, err := c.AccountUsage(ctx, args[0]) // has the time of the store, by which keys expire
+	if err != nil {
+		return "", err
+	}
+	var ids []string
+	for _, key := range account.Keys {
+		if key.ExpiresAt.IsZero() || key.ExpiresAt.After(usage.Now.Time) {
+			ids = append(ids, key.ID)
+		}
 	}
 	switch len(ids) {
 	case 0:
