@@ -104,6 +104,35 @@ stats
 			require.Equal(t, chance.ReplaceAllString(want, "…"), chance.ReplaceAllString(prints(t, environs[1], "", args...), "…"), args)
 		}
 	}
+	for line := range strings.Lines(`tier set free --messages-per-day=-1
+tier show gold
+tier remove free
+account create acme --no-key
+account create beta --tier gold
+account show beta
+account set acme --events http://acme.example/events
+account rotate-key acme
+account remove-key acme Zx3kQ9aB
+account rotate-events-secret acme
+account end-session 3fa91c02
+event-limit set login --per-hour 5
+pace set --rate fast
+policy show nope
+user set alice --time-zone Mars/Base
+dead-letters show --user alice m2
+channel resume sms.1
+`) {
+		for _, args := range [][]string{strings.Fields(line), append(strings.Fields(line), "--json")} {
+			var answers [2]string
+			for i, environ := range environs {
+				out, err := command(t, environ, "", args...)
+				require.Error(t, err, args)
+				_, said := failure(err)
+				answers[i] = out + said
+			}
+			require.Equal(t, answers[0], answers[1], args)
+		}
+	}
 }
 
 // What is wrong with the way to an API is said once, with its address and without the key.
