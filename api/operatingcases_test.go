@@ -37,8 +37,8 @@ func paced(r *rig) {
 	require.NoError(r, err)
 }
 
-// stopped has a channel whose provider refuses the credentials, beside one that delivers and one
-// whose provider has asked for a pause.
+// stopped has a channel whose provider refuses the credentials, beside one that delivers, whose
+// provider calls many devices gone, and one whose provider has asked for a pause.
 func stopped(r *rig) {
 	store, err := channels.NewStore(r.client, "")
 	require.NoError(r, err)
@@ -47,6 +47,7 @@ func stopped(r *rig) {
 	for _, delivers := range []string{"apns", "webhook"} {
 		require.NoError(r, store.Accept(r.Context(), delivers, "", time.Now()))
 	}
+	require.NoError(r, store.NoteWave(r.Context(), "apns", channels.Wave{At: time.Now(), Gone: 40, Of: 90, Accounts: map[string]int{"shop": 40}, Campaigns: map[string]int{"": 40}}))
 	r.store.SetTime(time.Now()) // a pause is of the store's clock, and is told by this one
 	pace, err := r.options.Paces.Of("push-webhook")
 	require.NoError(r, err)
@@ -170,6 +171,7 @@ func TestChannelsOverTheAPI(t *testing.T) {
 	apns, fcm, webhook := list[0], list[1], list[2]
 	require.Equal(t, "apns running", apns.Channel+" "+apns.State)
 	require.False(t, apns.DeliveredAt.IsZero())
+	require.Equal(t, []int{40, 90, 40}, []int{apns.Wave.Gone, apns.Wave.Of, apns.Wave.Accounts["shop"]})
 	require.Equal(t, "fcm stopped unauthorized HTTP 401", fcm.Channel+" "+fcm.State+" "+fcm.Reason+" "+fcm.Detail)
 	require.Equal(t, "webhook paused", webhook.Channel+" "+webhook.State)
 	require.False(t, webhook.PausedUntil.IsZero())
