@@ -12,20 +12,19 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// endWithin bounds how long the end of a change may take to be logged.
+// endWithin bounds how long the end of a look may take to be logged.
 const endWithin = 5 * time.Second
 
-// audited makes a change and logs it: who, what, and what came of it. What can't be logged is
-// not done.
-func (d *Dashboard) audited(r *http.Request, e audit.Entry, change func() error) error {
+// audited looks at something and logs that: who, what, and what came of it. What can't be logged
+// is not shown.
+func (d *Dashboard) audited(r *http.Request, e audit.Entry, look func() error) error {
 	who := callerOf(r.Context())
 	e.Account, e.Key, e.Address, e.Operator = who.Account(), who.Key(), who.address, who.Admin()
 	e, err := d.o.Audit.Begin(r.Context(), e)
 	if err != nil {
 		return err
 	}
-	failed := change()
-	d.o.Overview.Renew()
+	failed := look()
 	outcome, code, answer := audit.Done, "", ""
 	if failed != nil {
 		p := problemOf(failed)

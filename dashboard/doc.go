@@ -32,7 +32,7 @@
 //
 // Every change is an entry of the audit log, which the API writes before the change is made, and
 // which gets its outcome after. What can't be logged is not done. To show the content of a message
-// and to resume a channel are no changes of the API: the dashboard writes their entries (audited).
+// is no change of the API: the dashboard writes its entry (audited).
 //
 // # Scripts
 //
