@@ -72,7 +72,7 @@ func TestChannelListAndResume(t *testing.T) {
 	require.NoError(t, err)
 
 	out := prints(t, environ, "", "channel", "list")
-	require.Equal(t, "No channel has delivered anything yet, and none is stopped.\n", out)
+	require.Equal(t, "No channel has delivered anything yet, and none is stopped: worker channel check shows those of the settings.\n", out)
 
 	_, err = kept.Stop(t.Context(), notifier.ChannelAPNs, channels.Stop{Reason: channels.Brake, Detail: "30 of 50 devices gone"})
 	require.NoError(t, err)

@@ -32,7 +32,7 @@ func (c *commands) listCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return operations.AnswerEach(g, operations.Each(all), describe, "No channel has delivered anything yet, and none is stopped.\n")
+		return operations.AnswerEach(g, operations.Each(all), describe, "No channel has delivered anything yet, and none is stopped: worker channel check shows those of the settings.\n")
 	})
 	return list
 }
