@@ -189,7 +189,7 @@ func TestAChannelWithoutCredentialsHoldsUpNoOther(t *testing.T) {
 	require.Contains(t, []string{"scheduled", "postponed"}, p.status(t, "alice", "first")["status"], "it waits")
 
 	listed := p.workerCommand(t, p.environ, "channel", "list", "--json")
-	require.Contains(t, listed.stdout, `"channel":"fcm","set_up":true,"state":"stopped","reason":"unauthorized"`)
+	require.Contains(t, listed.stdout, `"channel":"fcm","state":"stopped","reason":"unauthorized"`)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, ready, http.NoBody)
 	require.NoError(t, err)
 	answer, err := http.DefaultClient.Do(request)

@@ -58,7 +58,7 @@ func pageStories(t *testing.T) map[string]commandsOf {
 			},
 			before: "export SENDLIMIT_WEBPUSH_PRIVATE_KEY_FILE=vapid.key SENDLIMIT_WEBPUSH_SUBJECT=ops@example.com",
 			after:  "! grep -q APA91b said # a token is a secret",
-			says:   []string{"phone", "webpush", "delivered"},
+			says:   []string{"phone", "No channel has delivered", "webpush: accepted"},
 		},
 		"docs/policies.md": {
 			files: map[string]string{"rules.yaml": fenced(t, "docs/policies.md", "A policy file", "yaml")},
