@@ -153,8 +153,9 @@ func bodyOf(rt route, r *http.Request) (given map[string]any, whole bool) {
 
 // hasPrivate reports whether a body has a member whose value the log does not show.
 func hasPrivate(given map[string]any) bool {
+	shown := append(loggedMembers(), "id", "user")
 	for member := range given {
-		if !slices.Contains(append(loggedMembers(), "id", "user"), member) || slices.Contains([]string{"contact", "alert_to", "url"}, member) {
+		if !slices.Contains(shown, member) || slices.Contains([]string{"contact", "alert_to", "url"}, member) {
 			return true
 		}
 	}

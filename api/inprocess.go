@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -87,7 +88,7 @@ func (p *InProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("asking the API of this process: %w", context.Cause(r.Context()))
 	}
 	return &http.Response{
-		Status: http.StatusText(a.status), StatusCode: a.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Status: strconv.Itoa(a.status) + " " + http.StatusText(a.status), StatusCode: a.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: a.sent, Body: &answerBody{reading, cancel}, ContentLength: -1, Request: r,
 	}, nil
 }

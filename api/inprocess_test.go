@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -71,19 +72,21 @@ func TestAnAnswerInProcessThatIsCutOff(t *testing.T) {
 // Who closes the answer early ends the request, and Wait waits for its end.
 func TestClosingAnAnswerInProcessEndsTheRequest(t *testing.T) {
 	t.Parallel()
-	ended := false
-	process, asked := asks(t, func(w http.ResponseWriter, r *http.Request) {
-		w.WriteHeader(http.StatusAccepted)
-		<-r.Context().Done()
-		time.Sleep(10 * time.Millisecond)
-		ended = true
-	}, strings.NewReader("unread"))
-	got, err := process.RoundTrip(asked)
-	require.NoError(t, err)
-	require.Equal(t, http.StatusAccepted, got.StatusCode)
-	require.NoError(t, got.Body.Close())
-	process.Wait()
-	require.True(t, ended)
+	synctest.Test(t, func(t *testing.T) {
+		ended := false
+		process, asked := asks(t, func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusAccepted)
+			<-r.Context().Done()
+			time.Sleep(time.Hour) // of this test's clock
+			ended = true
+		}, strings.NewReader("unread"))
+		got, err := process.RoundTrip(asked)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusAccepted, got.StatusCode)
+		require.NoError(t, got.Body.Close())
+		process.Wait()
+		require.True(t, ended)
+	})
 }
 
 // A caller who gives up before there is an answer gets none.

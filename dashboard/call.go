@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,8 +40,6 @@ func apiPath(segments ...string) apiAddress {
 // request returns a request to the API on behalf of the caller of r. It needs no key: the API
 // trusts this process to know the caller.
 func (d *Dashboard) request(r *http.Request, method string, to apiAddress, query url.Values, body io.Reader) *http.Request {
-	who := callerOf(r.Context())
-	ctx := api.As(r.Context(), api.Hand{Identity: who.identity, Operator: who.keyless})
 	if body == nil {
 		body = http.NoBody
 	}
@@ -48,17 +47,18 @@ func (d *Dashboard) request(r *http.Request, method string, to apiAddress, query
 		Method: method, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		URL:  &url.URL{Path: to.plain, RawPath: to.escaped, RawQuery: query.Encode()},
 		Host: r.Host, RemoteAddr: r.RemoteAddr, TLS: r.TLS, Header: http.Header{}, Body: io.NopCloser(body),
-	}).WithContext(ctx)
+	}).WithContext(as(r.Context(), ""))
 	if forwarded := r.Header.Values("X-Forwarded-For"); len(forwarded) > 0 {
 		asked.Header["X-Forwarded-For"] = forwarded
 	}
 	return asked
 }
 
-// noted returns a request whose entry in the audit log has a note.
-func (d *Dashboard) noted(r *http.Request, note string, asked *http.Request) *http.Request {
-	who := callerOf(r.Context())
-	return asked.WithContext(api.As(asked.Context(), api.Hand{Identity: who.identity, Operator: who.keyless, Note: note}))
+// as returns a context for a request to the API by the caller of one to the dashboard. The note is
+// for the audit log; "" for none.
+func as(ctx context.Context, note string) context.Context {
+	who := callerOf(ctx)
+	return api.As(ctx, api.Hand{Identity: who.identity, Operator: who.keyless, Note: note})
 }
 
 // get reads something from the API.

@@ -233,7 +233,7 @@ func (d *Dashboard) submitPlan(w http.ResponseWriter, r *http.Request) {
 	if campaign := r.URL.Query().Get("campaign"); campaign != "" {
 		note += " of the campaign " + campaign
 	}
-	asked := d.noted(r, note, d.request(r, http.MethodPost, apiPath("messages", "batch"), nil, messages.open()))
+	asked := d.request(r, http.MethodPost, apiPath("messages", "batch"), nil, messages.open()).WithContext(as(r.Context(), note))
 	asked.Header.Set("Content-Type", "application/x-ndjson")
 	d.forward(w, r, asked)
 }
