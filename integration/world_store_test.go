@@ -149,13 +149,14 @@ func (w *realWorld) powerCut() time.Time {
 	defer victim.comeBack()
 	life := victim.last()
 	for _, k := range slices.Concat(w.workers, w.callers) {
-		if l := k.last(); l != life && !l.isOver() {
-			k.stayAway()
+		if k == victim {
+			continue
+		}
+		k.stayAway() // also one that has just ended: it would read what is torn then
+		defer k.comeBack()
+		if l := k.last(); l != nil {
 			_ = l.command.Process.Signal(syscall.SIGSTOP) // fails if it has ended
-			defer func() {
-				_ = l.command.Process.Signal(syscall.SIGCONT)
-				k.comeBack()
-			}()
+			defer func() { _ = l.command.Process.Signal(syscall.SIGCONT) }()
 		}
 	}
 	time.Sleep(100 * time.Millisecond) // the server answers what they asked
