@@ -38,7 +38,7 @@ var floors = [][]string{ //nolint:globals // a constant table
 	},
 	{
 		"cmd/worker/internal/policyview", "notifier/apns", "notifier/fcm", "notifier/webhook", "notifier/webpush",
-		"internal/script", "records/seal", "tasks/message",
+		"internal/script", "records/seal", "message",
 	},
 	{"internal/turn", "tasks/internal/persist"},
 	{
@@ -109,10 +109,10 @@ var uses = map[string]string{ //nolint:globals // a constant table
 	"sendlimit/store":  redis + " sendlimit/fault sendlimit/keyspace",
 	"records/seal":     redis + " sendlimit/keyspace sendlimit/store",
 	"internal/script":  redis + " lua sendlimit/fault sendlimit/keyspace sendlimit/store",
-	"tasks/message": "sendlimit/fault sendlimit/keyspace sendlimit/policy github.com/agnivade/levenshtein" +
+	"message": "sendlimit/fault sendlimit/keyspace sendlimit/policy github.com/agnivade/levenshtein" +
 		" github.com/go-json-experiment/json/jsontext",
-	"api/internal/web":        "sendlimit/fault sendlimit/keyspace tasks/message",
-	"client":                  "sendlimit/fault sendlimit/policy tasks/message github.com/google/uuid",
+	"api/internal/web":        "sendlimit/fault sendlimit/keyspace message",
+	"client":                  "sendlimit/fault sendlimit/policy message github.com/google/uuid",
 	"records/accounts":        scripts + " sendlimit/calendar sendlimit/policy",
 	"records/audit":           scripts + " sendlimit/calendar",
 	"records/session":         redis + " records/accounts sendlimit/keyspace sendlimit/store",
@@ -122,7 +122,7 @@ var uses = map[string]string{ //nolint:globals // a constant table
 	"internal/judge":          scripts + " sendlimit/calendar sendlimit/policy github.com/hashicorp/golang-lru/v2",
 	"sendlimit/rate":          scripts + " sendlimit/calendar internal/guard",
 	"records/settings":        scripts + " sendlimit/policy",
-	"tasks/retry":             "tasks/message",
+	"tasks/retry":             "message",
 	"examples/order-reminder": "client",
 	"sendlimit":               scripts + " sendlimit/calendar internal/judge sendlimit/policy",
 	"records/activity":        scripts + " sendlimit/calendar",
@@ -137,14 +137,14 @@ var uses = map[string]string{ //nolint:globals // a constant table
 		" records/audit sendlimit/calendar sendlimit/counters records/devices records/events sendlimit/fault" +
 		" records/find sendlimit/keyspace records/messages sendlimit/policy records/quota sendlimit/rate" +
 		" records/seal records/session records/settings tasks/backend tasks/bulk tasks/callbacks tasks/campaign tasks/contact tasks/deadletters" +
-		" tasks/channels tasks/deliver tasks/device tasks/input tasks/message tasks/overview tasks/refit tasks/rules tasks/submit tasks/tracing" +
+		" tasks/channels tasks/deliver tasks/device tasks/input message tasks/overview tasks/refit tasks/rules tasks/submit tasks/tracing" +
 		" tasks/userdata github.com/danielgtaylor/huma/v2 github.com/google/uuid" +
 		" github.com/klauspost/compress/gzhttp golang.org/x/sync/singleflight",
 	"tasks/overview": redis + " sendlimit records/accounts records/activity sendlimit/calendar records/forecast" +
 		" sendlimit/keyspace records/messages records/notices sendlimit/rate" +
-		" sendlimit/store tasks/backend tasks/channels tasks/deliver tasks/message tasks/queue",
+		" sendlimit/store tasks/backend tasks/channels tasks/deliver message tasks/queue",
 	"dashboard": "api records/session sendlimit records/accounts records/activity records/audit" +
-		" sendlimit/calendar sendlimit/fault records/forecast sendlimit/policy tasks/input tasks/message" +
+		" sendlimit/calendar sendlimit/fault records/forecast sendlimit/policy tasks/input message" +
 		" tasks/overview github.com/klauspost/compress/gzhttp",
 }
 
@@ -169,7 +169,7 @@ var refusals = []refusal{ //nolint:globals // a constant table
 	{"records/...", "... -internal/... -lua/... -records/... -sendlimit/...", true, "records keeps what limits decide on, and knows nothing of queues or channels"},
 	{"notifier/...", "... -notifier/... -sendlimit/sendlimittest/...", true, "notifier delivers, and knows nothing of limits, queues or the store"},
 	{"notifier/...", "github.com/redis/... github.com/alicebob/...", true, "notifier knows nothing of Redis"},
-	{"tasks/...", "... -internal/... -lua/... -notifier/... -records/... -sendlimit/... -tasks/...", true, "tasks stands on records, sendlimit, notifier and lua"},
+	{"tasks/...", "... -internal/... -lua/... -message -notifier/... -records/... -sendlimit/... -tasks/...", true, "tasks stands on message, records, sendlimit, notifier and lua"},
 	{"config/...", "... -config/... -notifier/... -records/... -sendlimit/...", true, "config knows neither tasks nor the programs"},
 	{"... -integration", "integration", true, "nothing imports integration"},
 
@@ -288,10 +288,10 @@ func TestJudge(t *testing.T) {
 		{"sendlimit/fault", "context", false, "values need no context"},
 		{"sendlimit/store", "context", false, ""},
 
-		{"sendlimit/rate", "tasks/message", true, "are a library"},
+		{"sendlimit/rate", "message", true, "are a library"},
 		{"sendlimit", "records/messages", false, "limits know nothing"},
 		{"sendlimit", "records/messages", true, ""},
-		{"records/events", "tasks/message", true, "records keeps"},
+		{"records/events", "message", true, "records keeps"},
 		{"notifier/fcm", "sendlimit/fault", true, "notifier delivers"},
 		{"notifier/fcm", "sendlimit/sendlimittest", true, ""},
 		{"notifier/fcm", redis, true, "notifier knows nothing of Redis"},

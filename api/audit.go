@@ -13,11 +13,11 @@ import (
 	"unicode"
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/audit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // endWithin bounds how long the end of a change may take to be logged.

@@ -6,9 +6,9 @@ import (
 	"hash/maphash"
 	"sync/atomic"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // groups forgets the users of a dry run after some lines, which bounds the copies of

@@ -8,8 +8,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/tasks/campaign"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // newCampaignTurns returns the turns of requests that work on campaigns. Each uses up to half

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // checkHost refuses a request whose Host is a name of the DNS, where no key is required. The

@@ -13,8 +13,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // exchange holds what is known about a request while it is answered.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/notifier/notice"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // webhooks documents what workers post to contacts that are https: URLs.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/hibiken/asynq"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/traffic"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // The default policy's judgement of the whole real traffic in the coming year.

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // AuditEntry is a change that an operator made.

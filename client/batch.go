@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"sync"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 const batchPath = "/v1/messages/batch"

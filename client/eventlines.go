@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // eventLines is an answer of lines under way, each of which is an event.

@@ -13,7 +13,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // Event is what became of a message, as a CloudEvent.

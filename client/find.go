@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // FindMessage yields the messages with an id, of all users, and what became of them: by default

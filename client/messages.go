@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // Submit submits a message. If it has no id it gets a UUIDv7, which the answer has. The

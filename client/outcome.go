@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // Outcome is what the API answers about a message. Submit answers that it is stored and will be

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"net/url"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // RecordSent counts messages that another system has sent, each at its SendAt, which has

@@ -6,7 +6,7 @@ import (
 	"iter"
 	"net/http"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 type (

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 type (

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"net/http"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // UsersRequest selects users with settings. The zero value selects all.

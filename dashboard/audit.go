@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/audit"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // auditPage shows the changes that operators made.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // deadLettersPage lists messages that were given up.

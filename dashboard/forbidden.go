@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // forbiddenTo returns the stretches of a user's timeline in which no message may be sent.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/activity"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // functions are what templates call.

@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // answerLine is what is read of a line of an answer that has many.

@@ -5,9 +5,9 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/audit"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // messagePage shows what became of a message.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // policyChange is a policy that replaces another one, with the question whether it shall.

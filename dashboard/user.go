@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // userPage shows the timeline of a user, and everything about the user.

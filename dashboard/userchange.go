@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // testMessage is the form for a message to try something with.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // usersPage lists the users who have settings of their own, and finds any user.

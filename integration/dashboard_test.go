@@ -15,9 +15,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/traffic"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // dashboardFolder has the stories of the dashboard, and what runs them in a browser.

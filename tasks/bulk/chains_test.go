@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // The lines of the user who has most do not begin when all others are done.

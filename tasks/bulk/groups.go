@@ -8,7 +8,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // Phase is what RunInGroups is doing.

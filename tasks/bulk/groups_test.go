@@ -15,9 +15,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // traces is a judge that keeps a trace of each line it judged, by user.

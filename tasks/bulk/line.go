@@ -1,9 +1,9 @@
 package bulk
 
 import (
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/input"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Line is one line of a file, or a CSV record of several lines.

@@ -1,9 +1,9 @@
 package callbacks
 
 import (
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/events"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // EventOf returns an event of the log of an account, or of keyspace.Everyone, as a CloudEvent.

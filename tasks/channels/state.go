@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // Reason says why a channel is stopped.

@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/records/messages"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // attempt is one attempt to deliver a claimed message to all that it still has to go to.

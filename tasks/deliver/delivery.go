@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // giveBack gives a claimed message back to be judged again: it was claimed in time, but

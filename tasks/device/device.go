@@ -3,9 +3,9 @@ package device
 import (
 	"encoding/json"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Check checks whether a channel delivers to an address. The error is a *fault.InvalidError about

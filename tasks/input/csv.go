@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // nextCSV reads the record that begins on a line, with the further lines that a quoted

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/tasks/input"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 func csvFile(lines ...string) string {

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Format is the format of a file.

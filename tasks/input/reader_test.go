@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/input"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 const at = "2026-11-22T11:11:11Z"

@@ -9,8 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/quota"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Metrics counts and measures what submitters and workers do. No label holds a user, an id

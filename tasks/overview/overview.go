@@ -3,9 +3,9 @@ package overview
 import (
 	"time"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/activity"
 	"github.com/sendlimit/sendlimiter/records/forecast"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Polling is how often a Server asks the queue for work. The zero value is the default.

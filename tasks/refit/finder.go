@@ -11,13 +11,13 @@ import (
 
 	"github.com/sendlimit/sendlimiter/internal/judge"
 	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Finder finds the reservations still to be sent that do not fit a policy, which

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // Policy decides when a failed delivery is tried again. The zero value is the default: 8

@@ -3,7 +3,7 @@ package retry
 import (
 	"time"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // Span decides when an alert that could not be delivered is tried again. Unlike a Policy it

@@ -3,10 +3,10 @@ package submit
 import (
 	"context"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // AccountUsage returns how much of its quota an account has used in the present hour and

@@ -3,8 +3,8 @@ package submit
 import (
 	"context"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/find"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Find returns a page of the messages of all users that a filter wants, without their

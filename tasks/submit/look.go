@@ -3,8 +3,8 @@ package submit
 import (
 	"context"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/messages"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Status returns what became of a message, with its history, and its content while that is kept. It returns

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Move gives a message that is not being sent yet another send time; zero means now. If

@@ -3,9 +3,9 @@ package submit
 import (
 	"time"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // outcomeOf returns the outcome of a decision about a message; done names an allowed one.

@@ -1,7 +1,7 @@
 package userdata
 
 import (
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // Document is all data of a user. Times have the format of outcomes.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // Entries yields the entries of a document, each of one list, in the order of the lists'

@@ -6,6 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/audit"
 	"github.com/sendlimit/sendlimiter/records/events"
 	"github.com/sendlimit/sendlimiter/sendlimit"
@@ -13,7 +14,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // The events of a user are exported once each, and erased wherever they are: in the log of an

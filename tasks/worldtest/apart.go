@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // The clocks of masters may be apart. A story has all times by the one clock of its world: a message

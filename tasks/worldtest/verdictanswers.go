@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // judgeTitles requires that what arrives has the title of the last edit that was confirmed before,

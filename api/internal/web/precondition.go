@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // NoVersion is the version of something that does not exist.

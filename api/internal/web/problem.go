@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Problem is the body of every answer that is not a success. It has the members of RFC

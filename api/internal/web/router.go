@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Router finds the handler of a request. The zero value has no handlers. Of several paths

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // collector receives the outcomes of a file: it counts them, writes them to --results, and

@@ -14,8 +14,8 @@ import (
 	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/tasks/input"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // importFlags are the flags of the command.

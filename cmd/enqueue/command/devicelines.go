@@ -9,9 +9,9 @@ import (
 
 	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/input"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 const (

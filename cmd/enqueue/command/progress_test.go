@@ -14,9 +14,9 @@ import (
 	"github.com/vbauerster/mpb/v8"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // screen is what a bar is drawn on.

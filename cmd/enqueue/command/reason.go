@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/messages"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // reason explains the status of a message, "" if there is nothing to explain.

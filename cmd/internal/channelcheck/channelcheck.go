@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/apns"
 	"github.com/sendlimit/sendlimiter/notifier/fcm"
 	"github.com/sendlimit/sendlimiter/notifier/webpush"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Checks are the checks of a program with some settings. What the settings do not say, since

@@ -10,9 +10,9 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/channelcheck"
 	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 func TestCheck(t *testing.T) {

@@ -4,8 +4,8 @@ import (
 	"errors"
 
 	"github.com/sendlimit/sendlimiter/client"
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Refused is an answer of the API that is no success.

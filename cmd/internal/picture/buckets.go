@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // Bucket counts the outcomes from From to before Until.

@@ -3,7 +3,7 @@ package picture
 import (
 	"time"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // Count counts the outcomes in a stretch of time.

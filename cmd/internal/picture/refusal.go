@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // Refusal draws why a time was refused, for an outcome with violations or quiet hours:

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // Usage draws how full each rule is around a time:

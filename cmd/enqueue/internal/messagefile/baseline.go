@@ -3,7 +3,7 @@ package messagefile
 import (
 	"sync"
 
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // Baseline counts what would become of the messages of a file under the store's rules, beside

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
-	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/message"
 )
 
 // Plan is what a dry run adds to a Summary: when messages would be sent.

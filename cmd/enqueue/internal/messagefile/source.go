@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 	"github.com/sendlimit/sendlimiter/tasks/input"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Fill has the values for fields that a line lacks.

@@ -11,9 +11,9 @@ import (
 	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
-	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // noEvents is the value of --events that removes a callback.
