@@ -4,12 +4,8 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
-	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -20,62 +16,28 @@ const (
 	keyPattern  = keysPattern + "/{key}"
 )
 
-func keyParameter() *huma.Param {
-	return &huma.Param{
-		Name: "key", In: "path", Required: true, Example: "Zx3kQ9aB",
-		Description: "The key's id, which is not secret.",
-		Schema:      &huma.Schema{Type: huma.TypeString, Pattern: "^[A-Za-z0-9]{8}$"},
+func (s *server) accountKeyRoutes() []route {
+	return []route{
+		operation(s, route{
+			Operation: named("addAccountKey", http.MethodPost, keysPattern, "accounts",
+				"Add an API key to an account",
+				"The other keys stay valid. rotateAccountKey replaces one. Each request makes a key, repeated ones too."),
+			scope: accounts.ScopeAdmin, says: "Made: the key is told this once.", makes: true, once: true, refuses: []int{http.StatusNotFound},
+		}, s.addKey),
+		operation(s, route{
+			Operation: named("rotateAccountKey", http.MethodPost, keyPattern+"/rotate", "accounts",
+				"Replace an API key by a new one",
+				"Makes a key with the same scopes, which does not expire. The old key works for the overlap, unless it expires "+
+					"earlier, so that there is time to install the new one. Each request makes a key, repeated ones too; none lets the old key live longer."),
+			scope: accounts.ScopeAdmin, says: "Made: the key is told this once.", makes: true, once: true, refuses: []int{http.StatusNotFound},
+		}, s.rotateKey),
+		operation(s, route{
+			Operation: named("removeAccountKey", http.MethodDelete, keyPattern, "accounts",
+				"Remove an API key",
+				"The key becomes invalid within a second in every process."),
+			scope: accounts.ScopeAdmin, says: "Removed: the account as it is now.", refuses: []int{http.StatusNotFound},
+		}, s.removeKey),
 	}
-}
-
-// madeKey documents an operation that answers with a new key.
-func (s *server) madeKey() map[string]*huma.Response {
-	all := responses[message.NewAPIKey](s, "", bodyProblems(http.StatusNotFound)...)
-	delete(all, strconv.Itoa(http.StatusOK))
-	all[strconv.Itoa(http.StatusCreated)] = jsonResponse[message.NewAPIKey](s, "Made: the key is told this once.")
-	return all
-}
-
-func (s *server) addKeyRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "addAccountKey", Method: http.MethodPost, Path: keysPattern, Tags: []string{"accounts"},
-			Summary:     "Add an API key to an account",
-			Description: "The other keys stay valid. rotateAccountKey replaces one. Each request makes a key, repeated ones too.",
-			Parameters:  []*huma.Param{accountParameter()},
-			RequestBody: jsonBody[message.APIKeyDraft](s),
-			Responses:   s.madeKey(),
-		},
-		scope: accounts.ScopeAdmin, do: s.addKey,
-	}
-}
-
-func (s *server) addKey(r *http.Request, _ web.Query) (web.Answer, error) {
-	if err := refuseIdempotencyKey(r.Header); err != nil {
-		return web.Answer{}, err
-	}
-	var scopes []accounts.Scope
-	var expires time.Time
-	_, err := web.ReadBody(s.bodies(), r, func(draft message.APIKeyDraft) error {
-		var wrong fault.InvalidErrors
-		var err error
-		scopes, err = scopesOf(draft)
-		wrong.Add(err)
-		expires, err = expiryOf(draft)
-		wrong.Add(err)
-		return wrong.Err()
-	})
-	if err != nil {
-		return web.Answer{}, err
-	}
-	if err := mayGive(r.Context(), scopes); err != nil {
-		return web.Answer{}, err
-	}
-	secret, key, err := s.accounts.AddKey(r.Context(), r.PathValue("account"), scopes, expires)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	return newKey(secret, key), nil
 }
 
 // mayGive returns the error of a caller who may not make a key with these scopes: who does
@@ -85,11 +47,6 @@ func mayGive(ctx context.Context, scopes []accounts.Scope) error {
 		return forbidden(accounts.ScopeContent)
 	}
 	return nil
-}
-
-// newKey answers with a new key.
-func newKey(secret string, key accounts.APIKey) web.Answer {
-	return web.Answer{Status: http.StatusCreated, Body: message.NewAPIKey{APIKey: KeyOf(key), Secret: secret}}
 }
 
 // scopesOf reads the scopes of a key. Without the field a key gets the usual ones. An empty
@@ -117,70 +74,70 @@ func expiryOf(d message.APIKeyDraft) (time.Time, error) {
 	return at, nil
 }
 
-func (s *server) rotateKeyRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "rotateAccountKey", Method: http.MethodPost, Path: keyPattern + "/rotate", Tags: []string{"accounts"},
-			Summary: "Replace an API key by a new one",
-			Description: "Makes a key with the same scopes, which does not expire. The old key works for the overlap, unless it expires " +
-				"earlier, so that there is time to install the new one. Each request makes a key, repeated ones too; none lets the old key live longer.",
-			Parameters:  []*huma.Param{accountParameter(), keyParameter()},
-			RequestBody: jsonBody[message.APIKeyRotation](s),
-			Responses:   s.madeKey(),
-		},
-		scope: accounts.ScopeAdmin, do: s.rotateKey,
-	}
+// newKey is a key to add.
+type newKey struct {
+	ofAccount
+
+	Body    object[message.APIKeyDraft]
+	scopes  []accounts.Scope
+	expires time.Time
 }
 
-func (s *server) rotateKey(r *http.Request, _ web.Query) (web.Answer, error) {
-	if err := refuseIdempotencyKey(r.Header); err != nil {
-		return web.Answer{}, err
+func (in *newKey) check(context.Context, *server) error {
+	var wrong fault.InvalidErrors
+	var err error
+	in.scopes, err = scopesOf(in.Body.value)
+	wrong.Add(err)
+	in.expires, err = expiryOf(in.Body.value)
+	wrong.Add(err)
+	return wrong.Err()
+}
+
+func (s *server) addKey(ctx context.Context, in newKey) (message.NewAPIKey, error) {
+	if err := mayGive(ctx, in.scopes); err != nil {
+		return message.NewAPIKey{}, err
 	}
-	overlap := accounts.DefaultOverlap
-	_, err := web.ReadBody(s.bodies(), r, func(rotation message.APIKeyRotation) (err error) {
-		if rotation.Overlap != "" {
-			overlap, err = accounts.ParseOverlap(rotation.Overlap)
-		}
-		return err
-	})
+	secret, key, err := s.accounts.AddKey(ctx, in.Account, in.scopes, in.expires)
+	return message.NewAPIKey{APIKey: KeyOf(key), Secret: secret}, err
+}
+
+// ofKey is a key of an account.
+type ofKey struct {
+	ofAccount
+
+	Key string `path:"key"`
+}
+
+// keyRotation is the rotation of a key.
+type keyRotation struct {
+	ofKey
+
+	Body    object[message.APIKeyRotation]
+	overlap time.Duration
+}
+
+func (in *keyRotation) check(context.Context, *server) (err error) {
+	in.overlap, err = overlapOf(in.Body.value.Overlap)
+	return err
+}
+
+func (s *server) rotateKey(ctx context.Context, in keyRotation) (message.NewAPIKey, error) {
+	account, _, err := s.accounts.Get(ctx, in.Account)
 	if err != nil {
-		return web.Answer{}, err
-	}
-	account, _, err := s.accounts.Get(r.Context(), r.PathValue("account"))
-	if err != nil {
-		return web.Answer{}, err
+		return message.NewAPIKey{}, err
 	}
 	for _, old := range account.Keys { // a key keeps its scopes, and the new one has the same
-		if old.ID == r.PathValue("key") {
-			if err := mayGive(r.Context(), old.Scopes); err != nil {
-				return web.Answer{}, err
+		if old.ID == in.Key {
+			if err := mayGive(ctx, old.Scopes); err != nil {
+				return message.NewAPIKey{}, err
 			}
 		}
 	}
-	secret, key, err := s.accounts.RotateKey(r.Context(), r.PathValue("account"), r.PathValue("key"), overlap)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	return newKey(secret, key), nil
+	secret, key, err := s.accounts.RotateKey(ctx, in.Account, in.Key, in.overlap)
+	return message.NewAPIKey{APIKey: KeyOf(key), Secret: secret}, err
 }
 
-func (s *server) removeKeyRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "removeAccountKey", Method: http.MethodDelete, Path: keyPattern, Tags: []string{"accounts"},
-			Summary:     "Remove an API key",
-			Description: "The key becomes invalid within a second in every process.",
-			Parameters:  []*huma.Param{accountParameter(), keyParameter()},
-			Responses:   responses[message.Account](s, "Removed: the account as it is now.", http.StatusNotFound),
-		},
-		scope: accounts.ScopeAdmin, do: s.removeKey,
-	}
-}
-
-func (s *server) removeKey(r *http.Request, _ web.Query) (web.Answer, error) {
-	account, err := s.accounts.RemoveKey(r.Context(), r.PathValue("account"), r.PathValue("key"))
-	if err != nil {
-		return web.Answer{}, err
-	}
-	return web.Done(AccountOf(account)), nil
+func (s *server) removeKey(ctx context.Context, in ofKey) (message.Account, error) {
+	account, err := s.accounts.RemoveKey(ctx, in.Account, in.Key)
+	return AccountOf(account), err
 }

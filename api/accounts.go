@@ -2,12 +2,9 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"net/http"
-	"strconv"
 
-	"github.com/danielgtaylor/huma/v2"
-
-	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -45,121 +42,95 @@ func KeyOf(k accounts.APIKey) message.APIKey {
 	return message.APIKey{ID: k.ID, Scopes: scopes, CreatedAt: message.Time{Time: k.CreatedAt}, ExpiresAt: message.Time{Time: k.ExpiresAt}}
 }
 
-func (s *server) listAccountsRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "listAccounts", Method: http.MethodGet, Path: accountsPath, Tags: []string{"accounts"},
-			Summary:     "List the accounts",
-			Description: "By name.",
-			Parameters:  pageParameters("Accounts a page."),
-			Responses:   responses[message.Accounts](s, "A page of them."),
-		},
-		scope: accounts.ScopeAdmin, do: s.listAccounts,
+func (s *server) accountRoutes() []route {
+	return []route{
+		operation(s, route{
+			Operation: named("listAccounts", http.MethodGet, accountsPath, "accounts",
+				"List the accounts",
+				"By name."),
+			scope: accounts.ScopeAdmin, says: "A page of them.",
+		}, s.listAccounts),
+		operation(s, route{
+			Operation: named("createAccount", http.MethodPost, accountsPath, "accounts",
+				"Create an account",
+				""),
+			scope: accounts.ScopeAdmin, says: "Made, without a key.", makes: true, refuses: []int{http.StatusConflict},
+		}, s.createAccount),
+		operation(s, route{
+			Operation: named("getAccount", http.MethodGet, accountPattern, "accounts",
+				"Get an account",
+				""),
+			scope: accounts.ScopeAdmin, says: "The account.", refuses: []int{http.StatusNotFound},
+		}, s.showAccount),
+		operation(s, route{
+			Operation: named("changeAccount", http.MethodPatch, accountPattern, "accounts",
+				"Change an account",
+				"Takes effect within a second in every process. Messages that are already charged stay charged."),
+			scope: accounts.ScopeAdmin, says: "Changed.", refuses: []int{http.StatusNotFound},
+		}, s.changeAccount),
 	}
 }
 
-func (s *server) listAccounts(r *http.Request, q web.Query) (web.Answer, error) {
-	all, next, err := pageByName(s, r, q, s.accounts.Page, AccountOf)
-	return web.Done(message.Accounts{Accounts: all, NextCursor: next}), err
+func (s *server) listAccounts(ctx context.Context, p pageByName) (message.Accounts, error) {
+	all, next, err := readPage(ctx, s, p, s.accounts.Page, AccountOf)
+	return message.Accounts{Accounts: all, NextCursor: next}, err
 }
 
-func (s *server) createAccountRoute() route {
-	all := responses[message.Account](s, "", bodyProblems(http.StatusConflict)...)
-	delete(all, strconv.Itoa(http.StatusOK))
-	all[strconv.Itoa(http.StatusCreated)] = jsonResponse[message.Account](s, "Made, without a key.")
-	return route{
-		Operation: huma.Operation{
-			OperationID: "createAccount", Method: http.MethodPost, Path: accountsPath, Tags: []string{"accounts"},
-			Summary:     "Create an account",
-			RequestBody: jsonBody[message.AccountDraft](s),
-			Responses:   all,
-		},
-		scope: accounts.ScopeAdmin, do: s.createAccount,
-	}
+// newAccount is an account to create.
+type newAccount struct {
+	Body    object[message.AccountDraft]
+	account accounts.Account
 }
 
-func (s *server) createAccount(r *http.Request, _ web.Query) (web.Answer, error) {
-	var account accounts.Account
-	_, err := web.ReadBody(s.bodies(), r, func(d message.AccountDraft) error {
-		account = accounts.Account{Name: d.Name, Tier: d.Tier, Contact: d.Contact, TimeZone: d.TimeZone, ReportAt: d.ReportAt}
-		var wrong fault.InvalidErrors
-		wrong.Add(account.Validate())
-		for i, problem := range wrong {
-			if problem.Field == "account" {
-				renamed := *problem
-				renamed.Field = "name" // as the request calls it
-				wrong[i] = &renamed
-			}
+func (in *newAccount) check(_ context.Context, s *server) error {
+	d := in.Body.value
+	in.account = accounts.Account{Name: d.Name, Tier: d.Tier, Contact: d.Contact, TimeZone: d.TimeZone, ReportAt: d.ReportAt}
+	var wrong fault.InvalidErrors
+	wrong.Add(in.account.Validate())
+	for i, problem := range wrong {
+		if problem.Field == "account" {
+			renamed := *problem
+			renamed.Field = "name" // as the request calls it
+			wrong[i] = &renamed
 		}
-		wrong.Add(s.contacts.Check("contact", d.Contact))
-		return wrong.Err()
-	})
-	if err != nil {
-		return web.Answer{}, err
 	}
-	if account, err = s.accounts.Create(r.Context(), account); err != nil {
-		return web.Answer{}, err
-	}
-	return web.Answer{Status: http.StatusCreated, Body: AccountOf(account)}, nil
+	wrong.Add(s.contacts.Check("contact", d.Contact))
+	return wrong.Err()
 }
 
-func (s *server) showAccountRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "getAccount", Method: http.MethodGet, Path: accountPattern, Tags: []string{"accounts"},
-			Summary:    "Get an account",
-			Parameters: []*huma.Param{accountParameter()},
-			Responses:  responses[message.Account](s, "The account.", http.StatusNotFound),
-		},
-		scope: accounts.ScopeAdmin, do: s.showAccount,
-	}
+func (s *server) createAccount(ctx context.Context, in newAccount) (message.Account, error) {
+	account, err := s.accounts.Create(ctx, in.account)
+	return AccountOf(account), err
 }
 
-func (s *server) showAccount(r *http.Request, _ web.Query) (web.Answer, error) {
-	name := r.PathValue("account")
-	account, ok, err := s.accounts.Get(r.Context(), name)
-	if err != nil {
-		return web.Answer{}, err
+func (s *server) showAccount(ctx context.Context, in ofAccount) (message.Account, error) {
+	account, ok, err := s.accounts.Get(ctx, in.Account)
+	if err == nil && !ok {
+		err = &fault.NoSuchError{What: "account", Name: in.Account}
 	}
-	if !ok {
-		return web.Answer{}, &fault.NoSuchError{What: "account", Name: name}
-	}
-	return web.Done(AccountOf(account)), nil
+	return AccountOf(account), err
 }
 
-func (s *server) changeAccountRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "changeAccount", Method: http.MethodPatch, Path: accountPattern, Tags: []string{"accounts"},
-			Summary:     "Change an account",
-			Description: "Takes effect within a second in every process. Messages that are already charged stay charged.",
-			Parameters:  []*huma.Param{accountParameter()},
-			RequestBody: jsonBody[message.AccountPatch](s),
-			Responses:   responses[message.Account](s, "Changed.", bodyProblems(http.StatusNotFound)...),
-		},
-		scope: accounts.ScopeAdmin, do: s.changeAccount,
-	}
+// accountChange is a change of an account.
+type accountChange struct {
+	ofAccount
+
+	Body   object[message.AccountPatch]
+	change accounts.Change
 }
 
-func (s *server) changeAccount(r *http.Request, _ web.Query) (web.Answer, error) {
-	var change accounts.Change
-	_, err := web.ReadBody(s.bodies(), r, func(p message.AccountPatch) error {
-		change = accounts.Change{
-			Tier: p.Tier, Contact: p.Contact, TimeZone: p.TimeZone, ReportAt: p.ReportAt, Disabled: p.Disabled,
-		}
-		var wrong fault.InvalidErrors
-		wrong.Add(change.Validate())
-		if p.Contact != nil {
-			wrong.Add(s.contacts.Check("contact", *p.Contact))
-		}
-		return wrong.Err()
-	})
-	if err != nil {
-		return web.Answer{}, err
+func (in *accountChange) check(_ context.Context, s *server) error {
+	p := in.Body.value
+	in.change = accounts.Change{Tier: p.Tier, Contact: p.Contact, TimeZone: p.TimeZone, ReportAt: p.ReportAt, Disabled: p.Disabled}
+	var wrong fault.InvalidErrors
+	wrong.Add(in.change.Validate())
+	if p.Contact != nil {
+		wrong.Add(s.contacts.Check("contact", *p.Contact))
 	}
-	account, err := s.charges.SetAccount(r.Context(), s.accounts, r.PathValue("account"), change)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	return web.Done(AccountOf(account)), nil
+	return wrong.Err()
+}
+
+func (s *server) changeAccount(ctx context.Context, in accountChange) (message.Account, error) {
+	account, err := s.charges.SetAccount(ctx, s.accounts, in.Account, in.change)
+	return AccountOf(account), err
 }

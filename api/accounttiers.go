@@ -1,11 +1,9 @@
 package api
 
 import (
+	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
-	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -24,100 +22,72 @@ func TierOf(t accounts.Tier) message.Tier {
 	}}
 }
 
-func (s *server) listTiersRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "listTiers", Method: http.MethodGet, Path: tiersPath, Tags: []string{"accounts"},
-			Summary:     "List the tiers",
-			Description: "By name.",
-			Parameters:  pageParameters("Tiers a page."),
-			Responses:   responses[message.Tiers](s, "A page of them."),
-		},
-		scope: accounts.ScopeAdmin, do: s.listTiers,
+func (s *server) tierRoutes() []route {
+	return []route{
+		operation(s, route{
+			Operation: named("listTiers", http.MethodGet, tiersPath, "accounts",
+				"List the tiers",
+				"By name."),
+			scope: accounts.ScopeAdmin, says: "A page of them.",
+		}, s.listTiers),
+		operation(s, route{
+			Operation: named("getTier", http.MethodGet, tierPattern, "accounts",
+				"Get a tier",
+				""),
+			scope: accounts.ScopeAdmin, says: "The tier.", refuses: []int{http.StatusNotFound},
+		}, s.showTier),
+		operation(s, route{
+			Operation: named("removeTier", http.MethodDelete, tierPattern, "accounts",
+				"Remove a tier",
+				"Refused while an account has the tier: detail names one, and changeAccount gives it another tier or none. "+
+					"A tier that is in the settings of a worker comes back when that starts."),
+			scope: accounts.ScopeAdmin, says: "Removed.", refuses: []int{http.StatusNotFound},
+		}, s.removeTier),
+		operation(s, route{
+			Operation: named("setTier", http.MethodPut, tierPattern, "accounts",
+				"Create or replace a tier",
+				"Takes effect for all its accounts within a second in every process. "+
+					"Messages that are already charged stay charged. If they are past a threshold of a lower "+
+					"quota, the accounts' contacts are alerted; the thresholds of a higher quota alert anew."),
+			scope: accounts.ScopeAdmin, says: "As it is now.",
+		}, s.setTier),
 	}
 }
 
-func (s *server) listTiers(r *http.Request, q web.Query) (web.Answer, error) {
-	tiers, next, err := pageByName(s, r, q, s.accounts.PageTiers, TierOf)
-	return web.Done(message.Tiers{Tiers: tiers, NextCursor: next}), err
+func (s *server) listTiers(ctx context.Context, p pageByName) (message.Tiers, error) {
+	tiers, next, err := readPage(ctx, s, p, s.accounts.PageTiers, TierOf)
+	return message.Tiers{Tiers: tiers, NextCursor: next}, err
 }
 
-func (s *server) showTierRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "getTier", Method: http.MethodGet, Path: tierPattern, Tags: []string{"accounts"},
-			Summary:    "Get a tier",
-			Parameters: []*huma.Param{tierParameter()},
-			Responses:  responses[message.Tier](s, "The tier.", http.StatusNotFound),
-		},
-		scope: accounts.ScopeAdmin, do: s.showTier,
+func (s *server) showTier(ctx context.Context, in ofTier) (message.Tier, error) {
+	tier, ok, err := s.accounts.GetTier(ctx, in.Tier)
+	if err == nil && !ok {
+		err = &fault.NoSuchError{What: "tier", Name: in.Tier}
 	}
+	return TierOf(tier), err
 }
 
-func (s *server) showTier(r *http.Request, _ web.Query) (web.Answer, error) {
-	name := r.PathValue("tier")
-	tier, ok, err := s.accounts.GetTier(r.Context(), name)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	if !ok {
-		return web.Answer{}, &fault.NoSuchError{What: "tier", Name: name}
-	}
-	return web.Done(TierOf(tier)), nil
+func (s *server) removeTier(ctx context.Context, in ofTier) (message.TierRemoval, error) {
+	return message.TierRemoval{Outcome: message.TierRemoved, Tier: in.Tier}, s.accounts.RemoveTier(ctx, in.Tier)
 }
 
-func (s *server) removeTierRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "removeTier", Method: http.MethodDelete, Path: tierPattern, Tags: []string{"accounts"},
-			Summary: "Remove a tier",
-			Description: "Refused while an account has the tier: detail names one, and changeAccount gives it another tier or none. " +
-				"A tier that is in the settings of a worker comes back when that starts.",
-			Parameters: []*huma.Param{tierParameter()},
-			Responses:  responses[message.TierRemoval](s, "Removed.", http.StatusNotFound),
-		},
-		scope: accounts.ScopeAdmin, do: s.removeTier,
-	}
+// newTier is a tier to set.
+type newTier struct {
+	ofTier
+
+	Body object[message.TierLimits]
+	tier accounts.Tier
 }
 
-func (s *server) removeTier(r *http.Request, _ web.Query) (web.Answer, error) {
-	name := r.PathValue("tier")
-	if err := s.accounts.RemoveTier(r.Context(), name); err != nil {
-		return web.Answer{}, err
+func (in *newTier) check(context.Context, *server) error {
+	limits := in.Body.value
+	in.tier = accounts.Tier{
+		Name: in.Tier, RequestsPerMinute: limits.RequestsPerMinute, RequestsPerDay: limits.RequestsPerDay, LinesPerMinute: limits.LinesPerMinute,
+		MessagesPerHour: limits.MessagesPerHour, MessagesPerDay: limits.MessagesPerDay, Devices: limits.Devices, AlertAt: limits.AlertAt,
 	}
-	return web.Done(message.TierRemoval{Outcome: message.TierRemoved, Tier: name}), nil
+	return in.tier.Validate()
 }
 
-func (s *server) setTierRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "setTier", Method: http.MethodPut, Path: tierPattern, Tags: []string{"accounts"},
-			Summary: "Create or replace a tier",
-			Description: "Takes effect for all its accounts within a second in every process. " +
-				"Messages that are already charged stay charged. If they are past a threshold of a lower " +
-				"quota, the accounts' contacts are alerted; the thresholds of a higher quota alert anew.",
-			Parameters:  []*huma.Param{tierParameter()},
-			RequestBody: jsonBody[message.TierLimits](s),
-			Responses:   responses[message.Tier](s, "As it is now.", bodyProblems()...),
-		},
-		scope: accounts.ScopeAdmin, do: s.setTier,
-	}
-}
-
-func (s *server) setTier(r *http.Request, _ web.Query) (web.Answer, error) {
-	var tier accounts.Tier
-	_, err := web.ReadBody(s.bodies(), r, func(limits message.TierLimits) error {
-		tier = accounts.Tier{
-			Name: r.PathValue("tier"), RequestsPerMinute: limits.RequestsPerMinute, RequestsPerDay: limits.RequestsPerDay, LinesPerMinute: limits.LinesPerMinute,
-			MessagesPerHour: limits.MessagesPerHour, MessagesPerDay: limits.MessagesPerDay, Devices: limits.Devices, AlertAt: limits.AlertAt,
-		}
-		return tier.Validate()
-	})
-	if err != nil {
-		return web.Answer{}, err
-	}
-	if err := s.charges.SetTier(r.Context(), s.accounts, tier); err != nil {
-		return web.Answer{}, err
-	}
-	return web.Done(TierOf(tier)), nil
+func (s *server) setTier(ctx context.Context, in newTier) (message.Tier, error) {
+	return TierOf(in.tier), s.charges.SetTier(ctx, s.accounts, in.tier)
 }

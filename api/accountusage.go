@@ -5,9 +5,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
-
-	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
@@ -17,60 +14,51 @@ import (
 const usageDescription = "How many messages of the present hour and day are charged: those that were sent and those still scheduled, " +
 	"by their send times. Messages of later hours and days count there. If the tier limits requests per day, also how many of them are made."
 
-func (s *server) accountUsageRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "getAccountUsage", Method: http.MethodGet, Path: accountPattern + "/usage", Tags: []string{"accounts"},
-			Summary:     "Get how much of its quota an account has used",
-			Description: usageDescription,
-			Parameters:  []*huma.Param{accountParameter()},
-			Responses:   responses[message.AccountUsage](s, "What is used.", http.StatusNotFound),
-		},
-		scope: accounts.ScopeAdmin, do: s.showAccountUsage,
+func (s *server) accountUsageRoutes() []route {
+	return []route{
+		operation(s, route{
+			Operation: named("getAccountUsage", http.MethodGet, accountPattern+"/usage", "accounts",
+				"Get how much of its quota an account has used",
+				usageDescription),
+			scope: accounts.ScopeAdmin, says: "What is used.", refuses: []int{http.StatusNotFound},
+		}, s.showAccountUsage),
+		operation(s, route{
+			Operation: named("getOwnUsage", http.MethodGet, "/v1/usage", "accounts",
+				"Get how much of its quota the key's account has used",
+				usageDescription+" Without a key there is no account, and the answer is 404."),
+			scope: accounts.ScopeRead, says: "What is used.", refuses: []int{http.StatusNotFound},
+		}, s.showOwnUsage),
 	}
 }
 
-func (s *server) showAccountUsage(r *http.Request, _ web.Query) (web.Answer, error) {
-	return s.usageOf(r.Context(), r.PathValue("account"))
+func (s *server) showAccountUsage(ctx context.Context, in ofAccount) (message.AccountUsage, error) {
+	return s.usageOf(ctx, in.Account)
 }
 
-func (s *server) ownUsageRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "getOwnUsage", Method: http.MethodGet, Path: "/v1/usage", Tags: []string{"accounts"},
-			Summary:     "Get how much of its quota the key's account has used",
-			Description: usageDescription + " Without a key there is no account, and the answer is 404.",
-			Responses:   responses[message.AccountUsage](s, "What is used.", http.StatusNotFound),
-		},
-		scope: accounts.ScopeRead, do: s.showOwnUsage,
-	}
-}
-
-func (s *server) showOwnUsage(r *http.Request, _ web.Query) (web.Answer, error) {
-	account := callerOf(r.Context()).account()
+func (s *server) showOwnUsage(ctx context.Context, _ nothing) (message.AccountUsage, error) {
+	account := callerOf(ctx).account()
 	if account == "" {
-		return web.Answer{}, &web.Error{Status: http.StatusNotFound, Outcome: message.Outcome{
+		return message.AccountUsage{}, &refusal{message.Outcome{
 			Outcome: message.Refused, Code: fault.CodeNotFound, Field: "account",
 			Detail: "the request has no API key, so it has no account: ask for /v1/accounts/{account}/usage",
 		}}
 	}
-	return s.usageOf(r.Context(), account)
+	return s.usageOf(ctx, account)
 }
 
-func (s *server) usageOf(ctx context.Context, name string) (web.Answer, error) {
+func (s *server) usageOf(ctx context.Context, name string) (usage message.AccountUsage, err error) {
 	account, tier, ok, err := s.accounts.Resolve(ctx, name)
 	if err != nil {
-		return web.Answer{}, err
+		return usage, err
 	}
 	if !ok {
-		return web.Answer{}, fault.NoSuchAccount(name)
+		return usage, fault.NoSuchAccount(name)
 	}
-	usage, err := s.submitter.AccountUsage(ctx, account, tier)
-	if err != nil {
-		return web.Answer{}, err
+	if usage, err = s.submitter.AccountUsage(ctx, account, tier); err != nil {
+		return usage, err
 	}
 	usage.Requests, err = RequestsOf(ctx, s.counters, name, tier)
-	return web.Done(usage), err
+	return usage, err
 }
 
 // RequestsOf returns how many requests of the present day an account has made, nil if its

@@ -15,75 +15,81 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-func (s *server) listAuditRoute() route {
-	text := func(name, description, example string) *huma.Param {
-		return &huma.Param{
-			Name: name, In: "query", Description: description, Example: example,
-			Schema: &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(audit.MaxName)},
-		}
-	}
-	return route{
-		Operation: huma.Operation{
-			OperationID: "listAuditEntries", Method: http.MethodGet, Path: "/v1/audit", Tags: []string{"operation"},
-			Summary: "List the changes that operators made",
-			Description: "By a key with the scope admin, on the dashboard, or by a command: the newest first. Without the scope admin you see those of your account, and " +
-				"what operators did with what is yours. What accounts submit, move and cancel has its history and its events instead. Operators' entries are kept for 400 days.",
-			Parameters: []*huma.Param{
-				text("account", "Only those by this account, and with what is its.", "acme"),
-				text("user", "Only those about this user.", "alice"),
-				text("action", "Only this action.", "apply policy"),
-				text("object", "Only those about what has this name.", "default"),
-				timeParameter("from", "First time."), timeParameter("until", "Time to stop before."),
-				countParameter("limit", "Entries a page.", usualPage, audit.MaxPage), cursorParameter(),
-			},
-			Responses: responses[message.AuditEntries](s, "A page of them."),
-		},
-		scope: accounts.ScopeRead, do: s.listAudit,
-	}
+func (s *server) auditRoutes() []route {
+	return []route{operation(s, route{
+		Operation: named("listAuditEntries", http.MethodGet, "/v1/audit", "operation",
+			"List the changes that operators made",
+			"By a key with the scope admin, on the dashboard, or by a command: the newest first. Without the scope admin you see those of your account, and "+
+				"what operators did with what is yours. What accounts submit, move and cancel has its history and its events instead. Operators' entries are kept for 400 days."),
+		scope: accounts.ScopeRead, says: "A page of them.",
+	}, s.listAudit)}
 }
 
-func (s *server) listAudit(r *http.Request, q web.Query) (web.Answer, error) {
-	ctx, who := r.Context(), callerOf(r.Context())
-	limit, err := q.Count("limit", usualPage, audit.MaxPage)
-	if err != nil {
-		return web.Answer{}, err
+// auditPage is a page of the audit log.
+type auditPage struct {
+	Account auditName   `query:"account" example:"acme" doc:"Only those by this account, and with what is its."`
+	User    auditName   `query:"user" example:"alice" doc:"Only those about this user."`
+	Action  auditName   `query:"action" example:"apply policy" doc:"Only this action."`
+	Object  auditName   `query:"object" example:"default" doc:"Only those about what has this name."`
+	From    time.Time   `query:"from" doc:"First time."`
+	Until   time.Time   `query:"until" doc:"Time to stop before."`
+	Limit   int         `query:"limit" usual:"100" most:"500" doc:"Entries a page."`
+	Cursor  auditCursor `query:"cursor"`
+}
+
+// auditName is a name that entries have; "" for any.
+type auditName string
+
+func (*auditName) schema() *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(audit.MaxName)}
+}
+
+// auditCursor is the id of the last entry of a page.
+type auditCursor string
+
+// UnmarshalText reads the parameter.
+func (c *auditCursor) UnmarshalText(text []byte) error {
+	*c = auditCursor(text)
+	if !audit.ValidID(string(text)) {
+		return web.UnknownCursor(string(text))
 	}
-	for _, name := range []string{"account", "user", "action", "object"} {
-		if text, given := q[name]; given && (text == "" || len(text) > audit.MaxName) { // an empty one would be all
-			return web.Answer{}, &fault.InvalidError{Field: name, Value: text, Want: fmt.Sprintf("1 to %d bytes", audit.MaxName)}
+	return nil
+}
+
+func (in *auditPage) check(context.Context, *server) error {
+	for name, given := range map[string]auditName{"account": in.Account, "user": in.User, "action": in.Action, "object": in.Object} {
+		if len(given) > audit.MaxName {
+			return &fault.InvalidError{Field: name, Value: string(given), Want: fmt.Sprintf("1 to %d bytes", audit.MaxName)}
 		}
 	}
-	cursor, given := q["cursor"]
-	if given && !audit.ValidID(cursor) {
-		return web.Answer{}, web.UnknownCursor(cursor)
+	return nil
+}
+
+func (s *server) listAudit(ctx context.Context, in auditPage) (page message.AuditEntries, err error) {
+	who := callerOf(ctx)
+	f := audit.Filter{
+		Account: string(in.Account), User: string(in.User), Action: string(in.Action), Object: string(in.Object), From: in.From, Until: in.Until,
 	}
-	f := audit.Filter{Account: q["account"], User: q["user"], Action: q["action"], Object: q["object"]}
 	if who.confined() {
 		f.Account = who.account()
 	}
-	if f.From, err = q.Time("from", s.present()); err != nil {
-		return web.Answer{}, err
-	}
-	if f.Until, err = q.Time("until", s.present()); err != nil {
-		return web.Answer{}, err
-	}
 	if err := s.auditReads.awaitTurn(ctx, who.holder()); err != nil {
-		return web.Answer{}, err
+		return page, err
 	}
 	defer s.auditReads.leave(who.holder())
 	began := s.now()
-	list, next, err := s.audit.Page(ctx, f, cursor, limit)
+	list, next, err := s.audit.Page(ctx, f, string(in.Cursor), in.Limit)
 	if err != nil {
-		return web.Answer{}, err
+		return page, err
 	}
-	if next != "" && limit == audit.MaxPage {
+	if next != "" && in.Limit == audit.MaxPage {
 		s.rest(ctx, s.now().Sub(began))
 	}
-	page := message.AuditEntries{Entries: make([]message.AuditEntry, len(list)), NextCursor: s.sealed(ctx, next)}
+	page = message.AuditEntries{Entries: make([]message.AuditEntry, len(list)), NextCursor: s.sealed(ctx, next)}
 	for i, e := range list {
 		page.Entries[i] = toldTo(who, e)
 	}
-	return web.Done(page), nil
+	return page, nil
 }
 
 // longestRest bounds the rest after a page: one that took long was held up by something else.

@@ -27,9 +27,6 @@ const ndjson = "application/x-ndjson"
 // jsonl is another name of ndjson, which a batch may have.
 const jsonl = "application/jsonl"
 
-// withoutFreeTimes is the parameter of a batch that reads no free times.
-const withoutFreeTimes = "without_free_times"
-
 // What a batch processes at a time: about 10 MB.
 const (
 	batchLanes  = 16
@@ -42,55 +39,62 @@ const lingerWithin = time.Second
 
 var errStopping = errors.New("this server stops")
 
-func (s *server) batchRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "submitBatch", Method: http.MethodPost, Path: "/v1/messages/batch", Tags: []string{"messages"},
-			Summary: "Submit many messages",
-			Description: "Accepts any number of messages, one JSON object a line (NDJSON), and answers with the outcome of each while " +
-				"it still reads. A user's messages are judged in the order of the lines. A line that is no message is answered as " +
-				"`invalid`, and the others continue; blank lines are skipped. Read the answers while you send lines, or the server " +
-				"stops reading: it closes the connection to a client that reads no answers for " + s.limits.Timeout.String() + ". " +
-				"A batch that sends no JSON object for " + s.limits.Idle.String() + ", or " + strconv.Itoa(maxJunk) + " other lines in a row, " +
-				"ends: its last line is an outcome `error` that says so, and the lines before it keep their outcomes. " +
-				"It ends so too, within a few seconds, if its key is removed. " +
-				"If the account's tier has `lines_per_minute`, a faster batch waits for its lines. After 10 minutes of waiting, or if a line " +
-				"would wait for more than 20 seconds, it ends with the code `rate_limited` and `retry_after_seconds`: " +
-				"continue with a new batch then. An account has only a share of the batches that run at a time, " +
-				"and one more is answered with 429. " +
-				"If messages have ids, the same batch can be sent again, and each message is accepted once. " +
-				"A batch counts as one request of its account, and each line as one message: a line beyond the quota is " +
-				"refused with quota_exceeded, and the others continue.",
-			Parameters: []*huma.Param{withoutFreeTimesParameter()},
-			RequestBody: &huma.RequestBody{
-				Required: true, Content: map[string]*huma.MediaType{
-					ndjson: {Schema: schemaOf[message.Draft](s)}, jsonl: {Schema: schemaOf[message.Draft](s)},
-				},
-			},
-			Responses: s.batchResponses("An outcome `error` is the last. Its line was not judged: continue with that line."),
-		},
-		scope: accounts.ScopeSubmit, handle: s.submitBatch, told: true, submits: true, streams: true,
+func (s *server) batchRoutes() []route {
+	return []route{
+		stream(s, route{
+			Operation: named("submitBatch", http.MethodPost, "/v1/messages/batch", "messages",
+				"Submit many messages",
+				"Accepts any number of messages, one JSON object a line (NDJSON), and answers with the outcome of each while "+
+					"it still reads. A user's messages are judged in the order of the lines. A line that is no message is answered as "+
+					"`invalid`, and the others continue; blank lines are skipped. Read the answers while you send lines, or the server "+
+					"stops reading: it closes the connection to a client that reads no answers for "+s.limits.Timeout.String()+". "+
+					"A batch that sends no JSON object for "+s.limits.Idle.String()+", or "+strconv.Itoa(maxJunk)+" other lines in a row, "+
+					"ends: its last line is an outcome `error` that says so, and the lines before it keep their outcomes. "+
+					"It ends so too, within a few seconds, if its key is removed. "+
+					"If the account's tier has `lines_per_minute`, a faster batch waits for its lines. After 10 minutes of waiting, or if a line "+
+					"would wait for more than 20 seconds, it ends with the code `rate_limited` and `retry_after_seconds`: "+
+					"continue with a new batch then. An account has only a share of the batches that run at a time, "+
+					"and one more is answered with 429. "+
+					"If messages have ids, the same batch can be sent again, and each message is accepted once. "+
+					"A batch counts as one request of its account, and each line as one message: a line beyond the quota is "+
+					"refused with quota_exceeded, and the others continue."),
+			scope: accounts.ScopeSubmit, told: true, submits: true, once: true,
+		}, s.batchAnswers("An outcome `error` is the last. Its line was not judged: continue with that line."), s.submitBatch),
 	}
 }
 
-func withoutFreeTimesParameter() *huma.Param {
-	return &huma.Param{
-		Name: withoutFreeTimes, In: "query",
-		Description: "true leaves `next_free_at` and `previous_free_at` out of refusals, which makes " +
-			"a batch with many of them faster. A message that shifts has them all the same.",
-		Schema: &huma.Schema{Type: huma.TypeBoolean, Default: false},
+// batchAnswers documents the outcomes of lines. ending says what an outcome `error` means.
+func (s *server) batchAnswers(ending string) func(refuses ...int) map[string]*huma.Response {
+	return func(refuses ...int) map[string]*huma.Response {
+		all := s.problems(refuses...)
+		all[strconv.Itoa(http.StatusOK)] = &huma.Response{
+			Description: "The outcome of each line in order, one JSON object a line; `line` is its number from 1. " + ending,
+			Headers:     headers(web.RequestIDHeader),
+			Content:     map[string]*huma.MediaType{ndjson: {Schema: schemaOf[message.Outcome](s)}},
+		}
+		return all
 	}
 }
 
-// batchResponses documents the outcomes of lines. ending says what an outcome `error` means.
-func (s *server) batchResponses(ending string) map[string]*huma.Response {
-	all := s.problems(http.StatusBadRequest, http.StatusRequestTimeout, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity)
-	all[strconv.Itoa(http.StatusOK)] = &huma.Response{
-		Description: "The outcome of each line in order, one JSON object a line; `line` is its number from 1. " + ending,
-		Headers:     headers(web.RequestIDHeader),
-		Content:     map[string]*huma.MediaType{ndjson: {Schema: schemaOf[message.Outcome](s)}},
-	}
-	return all
+// newBatch is a batch of messages.
+type newBatch struct {
+	WithoutFreeTimes bool `query:"without_free_times" doc:"true leaves next_free_at and previous_free_at out of refusals, which makes a batch with many of them faster. A message that shifts has them all the same."`
+	Lines            messageLines
+}
+
+// messageLines is a body of lines of messages, which is read while it is answered.
+type messageLines struct{}
+
+func (messageLines) document(s *server, in *inputs) { in.lines(schemaOf[message.Draft](s)) }
+
+func (messageLines) read(_ *server, r *http.Request) (none message.Faults, err error) {
+	return none, web.CheckMediaType(r, ndjson, jsonl)
+}
+
+// lines documents a body of lines.
+func (in *inputs) lines(line *huma.Schema) {
+	in.body = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{ndjson: {Schema: line}, jsonl: {Schema: line}}}
+	in.problems = append(in.problems, http.StatusRequestTimeout, http.StatusUnsupportedMediaType)
 }
 
 // submitBatch submits the messages of a request, one a line, and answers with a line for
@@ -100,16 +104,8 @@ func (s *server) batchResponses(ending string) map[string]*huma.Response {
 // It does not stop when the request's context ends: a client that has sent everything may
 // close its half of the connection, which ends the context. A client that is gone can be
 // neither read from nor written to, and that ends the batch.
-func (s *server) submitBatch(w http.ResponseWriter, r *http.Request) {
-	query, err := batchQuery(r, withoutFreeTimes)
-	without := false
-	if err == nil {
-		without, err = query.Flag(withoutFreeTimes)
-	}
-	if err != nil {
-		s.writeError(w, r, err)
-		return
-	}
+func (s *server) submitBatch(w http.ResponseWriter, r *http.Request, in newBatch) {
+	without := in.WithoutFreeTimes
 	submitter := s.charging(r.Context())
 	traced, end := s.tracer.Batch(r.Context())
 	defer end()
@@ -135,18 +131,6 @@ func (s *server) submitBatch(w http.ResponseWriter, r *http.Request) {
 		return outcomes, err
 	}
 	s.openBatch(w, r).answer(traced, judge, many)
-}
-
-// batchQuery reads the parameters of a batch, and checks its headers.
-func batchQuery(r *http.Request, known ...string) (web.Query, error) {
-	query, err := web.ParseQuery(r.URL.RawQuery, known)
-	if err == nil {
-		err = refuseIdempotencyKey(r.Header)
-	}
-	if err == nil {
-		err = web.CheckMediaType(r, ndjson, jsonl)
-	}
-	return query, err
 }
 
 // batch is a batch that is being answered.

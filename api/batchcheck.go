@@ -46,62 +46,56 @@ func newRehearsalTurns() *slots {
 	return newTurns(4, "4 dry runs of batches are under way, and no more are allowed at a time: try again when one has ended", "dry runs of batches under way")
 }
 
-func (s *server) checkBatchRoute() route {
-	line := &huma.Schema{AnyOf: []*huma.Schema{schemaOf[message.Draft](s), schemaOf[policy.Document](s)}}
-	return route{
-		Operation: huma.Operation{
-			OperationID: "checkBatch", Method: http.MethodPost, Path: "/v1/messages/batch/dry-run", Tags: []string{"messages"},
-			Summary: "Say what would become of many messages",
-			Description: "Answers each line with the outcome that submitBatch would have, and leaves nothing behind: earlier lines count. " +
-				fmt.Sprintf("A dry run has at most %d lines, or %d if the lines of each user stand together. ", s.limits.Rehearsed, maxTogether) +
-				"`what_if` and `what_if_policy` judge by other rules than the stored ones, and need a key with the scope admin. " +
-				"The settings of single users still apply. Lines, quotas and lines_per_minute are as in submitBatch, but a dry run that " +
-				"stopped can't be continued: run it again.",
-			Parameters: []*huma.Param{
-				withoutFreeTimesParameter(),
-				{
-					Name: whatIfRules, In: "query", Example: "2/calendar_day,1/hour",
-					Description: "Rules with commas between them, at most one of each window. Each replaces the rule of the policy with the same window, " +
-						"or is added to the others.",
-					Schema: parameterSchema(whatIfRules),
-				},
-				{
-					Name: whatIfPolicy, In: "query",
-					Description: "true judges by the policy in the first line of the body, in the form of applyPolicy. It replaces the stored policy of " +
-						"its name (default if it has none), which must exist.",
-					Schema: &huma.Schema{Type: huma.TypeBoolean, Default: false},
-				},
-			},
-			RequestBody: &huma.RequestBody{
-				Required: true, Content: map[string]*huma.MediaType{ndjson: {Schema: line}, jsonl: {Schema: line}},
-			},
-			Responses: s.batchResponses("An outcome `error` is the last. Its line and those after it were not judged."),
-		},
-		scope: accounts.ScopeSubmit, handle: s.checkBatch, looks: true, submits: true, streams: true,
+func (s *server) batchCheckRoutes() []route {
+	return []route{stream(s, route{
+		Operation: named("checkBatch", http.MethodPost, "/v1/messages/batch/dry-run", "messages",
+			"Say what would become of many messages",
+			"Answers each line with the outcome that submitBatch would have, and leaves nothing behind: earlier lines count. "+
+				fmt.Sprintf("A dry run has at most %d lines, or %d if the lines of each user stand together. ", s.limits.Rehearsed, maxTogether)+
+				"`what_if` and `what_if_policy` judge by other rules than the stored ones, and need a key with the scope admin. "+
+				"The settings of single users still apply. Lines, quotas and lines_per_minute are as in submitBatch, but a dry run that "+
+				"stopped can't be continued: run it again."),
+		scope: accounts.ScopeSubmit, looks: true, submits: true, once: true,
+	}, s.batchAnswers("An outcome `error` is the last. Its line and those after it were not judged."), s.checkBatch)}
+}
+
+// rehearsedBatch is a batch of messages to judge.
+type rehearsedBatch struct {
+	WithoutFreeTimes bool       `query:"without_free_times" doc:"As in submitBatch."`
+	Rules            otherRules `query:"what_if" example:"2/calendar_day,1/hour" doc:"Rules with commas between them, at most one of each window. Each replaces the rule of the policy with the same window, or is added to the others."`
+	WithPolicy       bool       `query:"what_if_policy" doc:"true judges by the policy in the first line of the body, in the form of applyPolicy. It replaces the stored policy of its name (default if it has none), which must exist."`
+	Lines            rehearsedLines
+}
+
+// rehearsedLines is a body of lines of messages, before which a policy may stand.
+type rehearsedLines struct{ messageLines }
+
+func (rehearsedLines) document(s *server, in *inputs) {
+	in.lines(&huma.Schema{AnyOf: []*huma.Schema{schemaOf[message.Draft](s), schemaOf[policy.Document](s)}})
+}
+
+// otherRules are rules that a dry run judges by in place of the stored ones.
+type otherRules struct{ all []policy.Rule }
+
+// UnmarshalText reads the parameter.
+func (o *otherRules) UnmarshalText(text []byte) (err error) {
+	o.all, err = policy.ParseRules(strings.Split(string(text), ","), whatIfRules)
+	return err //nolint:wrapcheck // it names the parameter
+}
+
+func (in *rehearsedBatch) check(ctx context.Context, _ *server) error {
+	if (in.WithPolicy || len(in.Rules.all) > 0) && !callerOf(ctx).may(accounts.ScopeAdmin) {
+		return forbidden(accounts.ScopeAdmin)
 	}
+	return nil
 }
 
 // checkBatch answers the lines of a request as submitBatch does, and takes nothing.
-func (s *server) checkBatch(w http.ResponseWriter, r *http.Request) {
-	query, err := batchQuery(r, withoutFreeTimes, whatIfRules, whatIfPolicy)
-	var whatIf rules.WhatIf
-	without, withPolicy := false, false
-	if err == nil {
-		without, err = query.Flag(withoutFreeTimes)
-	}
-	if err == nil {
-		whatIf.Rules, err = whatIfRulesOf(query)
-	}
-	if err == nil {
-		withPolicy, err = query.Flag(whatIfPolicy)
-	}
-	if err == nil && (withPolicy || len(whatIf.Rules) > 0) && !callerOf(r.Context()).may(accounts.ScopeAdmin) {
-		err = forbidden(accounts.ScopeAdmin)
-	}
+func (s *server) checkBatch(w http.ResponseWriter, r *http.Request, in rehearsedBatch) {
+	without, withPolicy := in.WithoutFreeTimes, in.WithPolicy
+	whatIf := rules.WhatIf{Rules: in.Rules.all}
 	who := callerOf(r.Context()).holder()
-	if err == nil {
-		err = s.rehearsals.take(who)
-	}
+	err := s.rehearsals.take(who)
 	if err != nil {
 		s.writeError(w, r, err)
 		return
@@ -144,15 +138,6 @@ func (s *server) endRehearsal(ctx context.Context, rehearsal *submit.Rehearsal) 
 	if err := rehearsal.Close(ctx); err != nil {
 		s.logger.WarnContext(ctx, "the copies of a dry run stay until they expire", "error", err, "request_id", requestID(ctx))
 	}
-}
-
-// whatIfRulesOf returns the rules that a dry run judges by in place of the stored ones.
-func whatIfRulesOf(q web.Query) ([]policy.Rule, error) {
-	text, given := q[whatIfRules]
-	if !given {
-		return nil, nil
-	}
-	return policy.ParseRules(strings.Split(text, ","), whatIfRules)
 }
 
 // inParameter returns an error about rules that replace others as one about the parameter.

@@ -88,7 +88,7 @@ func boundsOf(member string) *huma.Schema {
 		return &huma.Schema{Pattern: clockPattern}
 	case "reach":
 		return &huma.Schema{Pattern: durationPattern}
-	case "overlap", "wait", olderThan:
+	case "overlap", "wait", "older_than":
 		return &huma.Schema{Pattern: overlapPattern}
 	case "by":
 		return &huma.Schema{Pattern: movePattern}

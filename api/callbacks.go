@@ -1,11 +1,10 @@
 package api
 
 import (
+	"context"
 	"net/http"
+	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
-	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -13,34 +12,43 @@ import (
 
 const callbackPattern = accountPattern + "/callback"
 
-func (s *server) showCallbackRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "getCallback", Method: http.MethodGet, Path: callbackPattern, Tags: []string{"events"},
-			Summary:    "Get where an account's events are posted, and how far that is",
-			Parameters: []*huma.Param{accountParameter()},
-			Responses:  responses[message.Callback](s, "The callback, without its secret.", http.StatusNotFound),
-		},
-		scope: accounts.ScopeAdmin, do: func(r *http.Request, _ web.Query) (web.Answer, error) {
-			return done(s.callbacks.Status(r.Context(), r.PathValue("account")))
-		},
-	}
-}
-
-func (s *server) setCallbackRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "setCallback", Method: http.MethodPut, Path: callbackPattern, Tags: []string{"events"},
-			Summary: "Set where an account's events are posted",
-			Description: "Workers post what becomes of the account's messages to the URL, in signed batches of CloudEvents: see the webhook " +
-				"`events`. The first one begins with the events from now on; another URL goes on where the former one was. " +
-				"The answer to the request that makes the secret has it. The events have the metadata of the account's messages: for another " +
-				"account it takes the scope content too. Each request is an entry of the audit log, and the contact of the account is told of a change.",
-			Parameters:  []*huma.Param{accountParameter()},
-			RequestBody: jsonBody[message.CallbackDraft](s),
-			Responses:   responses[message.Callback](s, "Set.", bodyProblems(http.StatusNotFound)...),
-		},
-		scope: accounts.ScopeAdmin, do: s.setCallback, allows: seesAccount,
+func (s *server) callbackRoutes() []route {
+	return []route{
+		operation(s, route{
+			Operation: named("getCallback", http.MethodGet, callbackPattern, "events",
+				"Get where an account's events are posted, and how far that is",
+				""),
+			scope: accounts.ScopeAdmin, says: "The callback, without its secret.", refuses: []int{http.StatusNotFound},
+		}, func(ctx context.Context, in ofAccount) (message.Callback, error) {
+			return s.callbacks.Status(ctx, in.Account)
+		}),
+		operation(s, route{
+			Operation: named("setCallback", http.MethodPut, callbackPattern, "events",
+				"Set where an account's events are posted",
+				"Workers post what becomes of the account's messages to the URL, in signed batches of CloudEvents: see the webhook "+
+					"`events`. The first one begins with the events from now on; another URL goes on where the former one was. "+
+					"The answer to the request that makes the secret has it. The events have the metadata of the account's messages: for another "+
+					"account it takes the scope content too. Each request is an entry of the audit log, and the contact of the account is told of a change."),
+			scope: accounts.ScopeAdmin, allows: seesAccount, says: "Set.", refuses: []int{http.StatusNotFound},
+		}, s.setCallback),
+		operation(s, route{
+			Operation: named("removeCallback", http.MethodDelete, callbackPattern, "events",
+				"Post an account's events no longer",
+				"Removes the URL and its secret. Dead events stay. Each request is an entry of the audit log, and the contact of the account is told."),
+			scope: accounts.ScopeAdmin, says: "Removed: the account as it is now.", refuses: []int{http.StatusNotFound},
+		}, func(ctx context.Context, in ofAccount) (message.Account, error) {
+			if err := s.callbacks.Remove(ctx, in.Account); err != nil {
+				return message.Account{}, err
+			}
+			return s.showAccount(ctx, in)
+		}),
+		operation(s, route{
+			Operation: named("rotateCallbackSecret", http.MethodPost, callbackPattern+"/rotate", "events",
+				"Replace the secret of a callback by a new one",
+				"For the overlap both secrets sign, so that there is time to install the new one: `webhook-signature` has two "+
+					"signatures then. Each request makes a secret, repeated ones too, is an entry of the audit log, and is told the contact of the account."),
+			scope: accounts.ScopeAdmin, once: true, says: "Rotated: the secret is told this once.", refuses: []int{http.StatusNotFound},
+		}, s.rotateCallback),
 	}
 }
 
@@ -52,76 +60,39 @@ func seesAccount(r *http.Request) error {
 	return nil
 }
 
-func (s *server) setCallback(r *http.Request, _ web.Query) (web.Answer, error) {
-	ctx, account := r.Context(), r.PathValue("account")
-	draft, err := web.ReadBody(s.bodies(), r, func(d message.CallbackDraft) error {
-		var wrong fault.InvalidErrors
-		wrong.Add(fault.InField(s.callbacks.Check(d.URL), "url"))
-		if d.Secret != "" {
-			wrong.Add(accounts.ValidEventsSecret(d.Secret))
-		}
-		return wrong.Err()
-	})
-	if err != nil {
-		return web.Answer{}, err
-	}
-	return done(s.callbacks.Set(ctx, account, draft.URL, draft.Secret))
+// newCallback is a callback to set.
+type newCallback struct {
+	ofAccount
+
+	Body object[message.CallbackDraft]
 }
 
-func (s *server) removeCallbackRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "removeCallback", Method: http.MethodDelete, Path: callbackPattern, Tags: []string{"events"},
-			Summary:     "Post an account's events no longer",
-			Description: "Removes the URL and its secret. Dead events stay. Each request is an entry of the audit log, and the contact of the account is told.",
-			Parameters:  []*huma.Param{accountParameter()},
-			Responses:   responses[message.Account](s, "Removed: the account as it is now.", http.StatusNotFound),
-		},
-		scope: accounts.ScopeAdmin, do: func(r *http.Request, q web.Query) (web.Answer, error) {
-			if err := s.callbacks.Remove(r.Context(), r.PathValue("account")); err != nil {
-				return web.Answer{}, err
-			}
-			return s.showAccount(r, q)
-		},
+func (in *newCallback) check(_ context.Context, s *server) error {
+	var wrong fault.InvalidErrors
+	wrong.Add(fault.InField(s.callbacks.Check(in.Body.value.URL), "url"))
+	if secret := in.Body.value.Secret; secret != "" {
+		wrong.Add(accounts.ValidEventsSecret(secret))
 	}
+	return wrong.Err()
 }
 
-func (s *server) rotateCallbackRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "rotateCallbackSecret", Method: http.MethodPost, Path: callbackPattern + "/rotate", Tags: []string{"events"},
-			Summary: "Replace the secret of a callback by a new one",
-			Description: "For the overlap both secrets sign, so that there is time to install the new one: `webhook-signature` has two " +
-				"signatures then. Each request makes a secret, repeated ones too, is an entry of the audit log, and is told the contact of the account.",
-			Parameters:  []*huma.Param{accountParameter()},
-			RequestBody: jsonBody[message.SecretRotation](s),
-			Responses:   responses[message.Callback](s, "Rotated: the secret is told this once.", bodyProblems(http.StatusNotFound)...),
-		},
-		scope: accounts.ScopeAdmin, do: s.rotateCallback,
-	}
+func (s *server) setCallback(ctx context.Context, in newCallback) (message.Callback, error) {
+	return s.callbacks.Set(ctx, in.Account, in.Body.value.URL, in.Body.value.Secret)
 }
 
-func (s *server) rotateCallback(r *http.Request, _ web.Query) (web.Answer, error) {
-	if err := refuseIdempotencyKey(r.Header); err != nil {
-		return web.Answer{}, err
-	}
-	overlap := accounts.DefaultOverlap
-	_, err := web.ReadBody(s.bodies(), r, func(rotation message.SecretRotation) (err error) {
-		if rotation.Overlap != "" {
-			overlap, err = accounts.ParseOverlap(rotation.Overlap)
-		}
-		return err
-	})
-	if err != nil {
-		return web.Answer{}, err
-	}
-	return done(s.callbacks.Rotate(r.Context(), r.PathValue("account"), overlap))
+// secretRotation is the rotation of a callback's secret.
+type secretRotation struct {
+	ofAccount
+
+	Body    object[message.SecretRotation]
+	overlap time.Duration
 }
 
-// done answers with a value, unless there is an error.
-func done[T any](value T, err error) (web.Answer, error) {
-	if err != nil {
-		return web.Answer{}, err
-	}
-	return web.Done(value), nil
+func (in *secretRotation) check(context.Context, *server) (err error) {
+	in.overlap, err = overlapOf(in.Body.value.Overlap)
+	return err
+}
+
+func (s *server) rotateCallback(ctx context.Context, in secretRotation) (message.Callback, error) {
+	return s.callbacks.Rotate(ctx, in.Account, in.overlap)
 }

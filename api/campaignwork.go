@@ -5,9 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
-	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/tasks/campaign"
 )
@@ -23,36 +20,17 @@ const aboutCampaignWork = "A `progress` line comes at once, and then at most eve
 	"The summary is the last line. If the request stops early, the summary covers what was done, and the last line is a problem's outcome. " +
 	"The request ends with the connection. Two work on campaigns at a time; others are answered with 429."
 
-// campaignResponses documents the lines.
-func (s *server) campaignResponses(problems ...int) map[string]*huma.Response {
-	return s.lineResponses([]*huma.Schema{
-		schemaOf[message.CampaignProgress](s), schemaOf[message.CampaignSummary](s),
-	}, problems...)
-}
-
-// campaignWork returns a handler that works on a campaign, and answers with its lines as they
-// come.
-func (s *server) campaignWork(
-	work func(context.Context, campaign.Campaign, campaign.Watcher) (message.CampaignSummary, error),
-) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		q, err := web.ParseQuery(r.URL.RawQuery, []string{"account"})
-		var of campaign.Campaign
-		if err == nil {
-			of, err = campaignOf(r, q)
-		}
-		if err != nil {
-			s.writeError(w, r, err)
-			return
-		}
-		s.answerLines(w, r, s.campaignRuns, func(ctx context.Context, out *lineAnswer) (any, error) {
-			lines := &campaignLines{lineAnswer: out, server: s}
-			return work(ctx, of, campaign.Watcher{
-				Refused:  func(o message.Outcome) error { return lines.refused(ctx, o) },
-				Progress: lines.progress,
-			})
+// workOnCampaign works on a campaign, and answers with its lines as they come.
+func (s *server) workOnCampaign(
+	w http.ResponseWriter, r *http.Request, work func(context.Context, campaign.Watcher) (message.CampaignSummary, error),
+) {
+	s.answerLines(w, r, s.campaignRuns, func(ctx context.Context, out *lineAnswer) (any, error) {
+		lines := &campaignLines{lineAnswer: out, server: s}
+		return work(ctx, campaign.Watcher{
+			Refused:  func(o message.Outcome) error { return lines.refused(ctx, o) },
+			Progress: lines.progress,
 		})
-	}
+	})
 }
 
 // campaignLines writes the lines of work on a campaign.

@@ -4,32 +4,45 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
-	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
-	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 )
 
 const channelsPath = "/v1/channels"
 
-func (s *server) listChannelsRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "listChannels", Method: http.MethodGet, Path: channelsPath, Tags: []string{"operation"},
-			Summary: "List the channels, and which are stopped",
-			Description: "Those that have delivered something, or are stopped. A channel whose provider refuses the credentials is stopped for " +
-				"all workers. Its messages wait, and no attempt counts. Workers probe it once a minute, and go on by themselves when a probe passes.",
-			Responses: responses[message.Channels](s, "All of them."),
-		},
-		scope: accounts.ScopeAdmin, do: func(r *http.Request, _ web.Query) (web.Answer, error) { return done(s.listChannels(r.Context())) },
+type ofChannel struct {
+	Channel string `path:"channel"`
+}
+
+func (s *server) channelRoutes() []route {
+	return []route{
+		operation(s, route{
+			Operation: named("listChannels", http.MethodGet, channelsPath, "operation",
+				"List the channels, and which are stopped",
+				"Those that have delivered something, or are stopped. A channel whose provider refuses the credentials is stopped for "+
+					"all workers. Its messages wait, and no attempt counts. Workers probe it once a minute, and go on by themselves when a probe passes."),
+			scope: accounts.ScopeAdmin, says: "All of them.",
+		}, s.listChannels),
+		operation(s, route{
+			Operation: named("resumeChannel", http.MethodPost, channelsPath+"/{channel}/resume", "operation",
+				"Have a stopped channel deliver again",
+				"All workers follow within 2 seconds. If its provider called all devices gone, correct project, key and environment first: "+
+					"the devices that it calls gone are removed from now on."),
+			scope: accounts.ScopeAdmin, says: "It delivers.",
+		}, func(ctx context.Context, in ofChannel) (message.ChannelResume, error) {
+			answer := message.ChannelResume{Outcome: message.ChannelResumed, Channel: in.Channel}
+			was, err := s.channels.Resume(ctx, answer.Channel)
+			if !was {
+				answer.Outcome = message.ChannelRunning
+			}
+			return answer, err
+		}),
 	}
 }
 
-func (s *server) listChannels(ctx context.Context) (list message.Channels, err error) {
+func (s *server) listChannels(ctx context.Context, _ nothing) (list message.Channels, err error) {
 	states, err := s.channels.Load(ctx)
 	if err != nil {
 		return list, err
@@ -58,28 +71,4 @@ func (s *server) listChannels(ctx context.Context) (list message.Channels, err e
 		list.Channels[i] = c
 	}
 	return list, nil
-}
-
-func (s *server) resumeChannelRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "resumeChannel", Method: http.MethodPost, Path: channelsPath + "/{channel}/resume", Tags: []string{"operation"},
-			Summary: "Have a stopped channel deliver again",
-			Description: "All workers follow within 2 seconds. If its provider called all devices gone, correct project, key and environment first: " +
-				"the devices that it calls gone are removed from now on.",
-			Parameters: []*huma.Param{{
-				Name: "channel", In: "path", Required: true, Example: devices.FCM, Description: "The name of the channel, as listChannels has it.",
-				Schema: parameterSchema("account"),
-			}},
-			Responses: responses[message.ChannelResume](s, "It delivers."),
-		},
-		scope: accounts.ScopeAdmin, do: func(r *http.Request, _ web.Query) (web.Answer, error) {
-			answer := message.ChannelResume{Outcome: message.ChannelResumed, Channel: r.PathValue("channel")}
-			was, err := s.channels.Resume(r.Context(), answer.Channel)
-			if !was {
-				answer.Outcome = message.ChannelRunning
-			}
-			return done(answer, err)
-		},
-	}
 }

@@ -1,9 +1,8 @@
 package api
 
 import (
+	"context"
 	"net/http"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/message"
@@ -17,122 +16,80 @@ const (
 	deadAlertPattern = deadAlertsPath + "/{alert}"
 )
 
-func alertParameter() *huma.Param {
-	return &huma.Param{
-		Name: "alert", In: "path", Required: true, Example: "account_quota/1795305600000/80/acme",
-		Description: "The alert's id, as the list has it. Its slashes are written %2F.",
-		Schema:      &huma.Schema{Type: huma.TypeString, Pattern: whole("[a-z_]+/" + userPattern)},
+func (s *server) deadAlertRoutes() []route {
+	return []route{
+		operation(s, route{
+			Operation: named("listDeadAlerts", http.MethodGet, deadAlertsPath, "dead letters",
+				"List alerts and reports that could not be delivered",
+				"The oldest first. A contact did not accept them for as long as alert_retry_for says."),
+			scope: accounts.ScopeAdmin, says: "A page of them.",
+		}, s.listDeadAlerts),
+		operation(s, route{
+			Operation: named("getDeadAlert", http.MethodGet, deadAlertPattern, "dead letters",
+				"Get an alert or report that could not be delivered",
+				""),
+			scope: accounts.ScopeAdmin, says: "The alert.", refuses: []int{http.StatusNotFound},
+		}, s.showDeadAlert),
+		operation(s, route{
+			Operation: named("retryDeadAlert", http.MethodPost, deadAlertPattern+"/retry", "dead letters",
+				"Deliver an alert or report after all",
+				"It is tried again for as long as alert_retry_for says."),
+			scope: accounts.ScopeAdmin, says: "Retried.", refuses: []int{http.StatusNotFound},
+		}, s.retryDeadAlert),
+		operation(s, route{
+			Operation: named("purgeDeadAlert", http.MethodDelete, deadAlertPattern, "dead letters",
+				"Remove an alert or report that could not be delivered",
+				"Removes its content. It is not raised again."),
+			scope: accounts.ScopeAdmin, says: "Purged.", refuses: []int{http.StatusNotFound},
+		}, s.purgeDeadAlert),
+		operation(s, route{
+			Operation: named("purgeDeadAlerts", http.MethodDelete, deadAlertsPath, "dead letters",
+				"Remove old alerts and reports that could not be delivered",
+				"Removes their content, the oldest first. They are not raised again. "+purgesAgain),
+			scope: accounts.ScopeAdmin, says: "Removed.",
+		}, s.purgeOlder(s.deadLetters.PurgeNoticesBefore)),
 	}
 }
 
-func (s *server) listDeadAlertsRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "listDeadAlerts", Method: http.MethodGet, Path: deadAlertsPath, Tags: []string{"dead letters"},
-			Summary:     "List alerts and reports that could not be delivered",
-			Description: "The oldest first. A contact did not accept them for as long as alert_retry_for says.",
-			Parameters:  []*huma.Param{countParameter("limit", "Dead alerts a page.", usualPage, deadletters.MaxNotices), cursorParameter()},
-			Responses:   responses[message.DeadAlerts](s, "A page of them."),
-		},
-		scope: accounts.ScopeAdmin, do: s.listDeadAlerts,
-	}
+// ofAlert is a dead alert.
+type ofAlert struct {
+	Alert string `path:"alert"`
 }
 
-func (s *server) listDeadAlerts(r *http.Request, q web.Query) (web.Answer, error) {
-	limit, err := q.Count("limit", usualPage, deadletters.MaxNotices)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	ended, alert, err := q.AlertCursor()
-	if err != nil {
-		return web.Answer{}, err
-	}
-	list, err := s.deadLetters.Notices(r.Context(), message.DeadAlert{Alert: alert, EndedAt: message.Time{Time: ended}}, limit)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	page := message.DeadAlerts{DeadAlerts: list}
-	if len(list) == limit {
-		last := list[limit-1]
-		page.NextCursor = s.sealed(r.Context(), web.AlertCursor(last.EndedAt.Time, last.Alert))
-	}
-	return web.Done(page), nil
+// alertPage is a page of dead alerts.
+type alertPage struct {
+	Limit  int             `query:"limit" usual:"100" most:"1000" doc:"Dead alerts a page."`
+	Cursor web.AlertCursor `query:"cursor"`
 }
 
-func (s *server) showDeadAlertRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "getDeadAlert", Method: http.MethodGet, Path: deadAlertPattern, Tags: []string{"dead letters"},
-			Summary:    "Get an alert or report that could not be delivered",
-			Parameters: []*huma.Param{alertParameter()},
-			Responses:  responses[message.DeadAlert](s, "The alert.", http.StatusNotFound),
-		},
-		scope: accounts.ScopeAdmin, do: s.showDeadAlert,
+func (s *server) listDeadAlerts(ctx context.Context, in alertPage) (page message.DeadAlerts, err error) {
+	after := message.DeadAlert{Alert: in.Cursor.Alert, EndedAt: message.Time{Time: in.Cursor.Time()}}
+	page.DeadAlerts, err = s.deadLetters.Notices(ctx, after, in.Limit)
+	if len(page.DeadAlerts) == in.Limit {
+		last := page.DeadAlerts[in.Limit-1]
+		page.NextCursor = s.sealed(ctx, web.AlertCursor{Milliseconds: last.EndedAt.UnixMilli(), Alert: last.Alert}.String())
 	}
+	return page, err
 }
 
-func (s *server) showDeadAlert(r *http.Request, _ web.Query) (web.Answer, error) {
-	id := r.PathValue("alert")
-	alert, known, err := s.deadLetters.Notice(r.Context(), id)
+func (s *server) showDeadAlert(ctx context.Context, in ofAlert) (message.DeadAlert, error) {
+	alert, known, err := s.deadLetters.Notice(ctx, in.Alert)
 	if err == nil && !known {
-		return alertDone(deadletters.NoDeadNotice(id), nil)
+		_, err = alertDone(deadletters.NoDeadNotice(in.Alert), nil)
 	}
-	return done(alert, err)
+	return alert, err
 }
 
-func (s *server) retryDeadAlertRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "retryDeadAlert", Method: http.MethodPost, Path: deadAlertPattern + "/retry", Tags: []string{"dead letters"},
-			Summary:     "Deliver an alert or report after all",
-			Description: "It is tried again for as long as alert_retry_for says.",
-			Parameters:  []*huma.Param{alertParameter()},
-			Responses:   responses[message.AlertDone](s, "Retried.", http.StatusNotFound),
-		},
-		scope: accounts.ScopeAdmin, do: s.retryDeadAlert,
-	}
+func (s *server) retryDeadAlert(ctx context.Context, in ofAlert) (message.AlertDone, error) {
+	return alertDone(s.deadLetters.RetryNotice(ctx, in.Alert))
 }
 
-func (s *server) retryDeadAlert(r *http.Request, _ web.Query) (web.Answer, error) {
-	return alertDone(s.deadLetters.RetryNotice(r.Context(), r.PathValue("alert")))
+func (s *server) purgeDeadAlert(ctx context.Context, in ofAlert) (message.AlertDone, error) {
+	return alertDone(s.deadLetters.PurgeNotice(ctx, in.Alert))
 }
 
-func (s *server) purgeDeadAlertRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "purgeDeadAlert", Method: http.MethodDelete, Path: deadAlertPattern, Tags: []string{"dead letters"},
-			Summary:     "Remove an alert or report that could not be delivered",
-			Description: "Removes its content. It is not raised again.",
-			Parameters:  []*huma.Param{alertParameter()},
-			Responses:   responses[message.AlertDone](s, "Purged.", http.StatusNotFound),
-		},
-		scope: accounts.ScopeAdmin, do: s.purgeDeadAlert,
-	}
-}
-
-func (s *server) purgeDeadAlert(r *http.Request, _ web.Query) (web.Answer, error) {
-	return alertDone(s.deadLetters.PurgeNotice(r.Context(), r.PathValue("alert")))
-}
-
-func (s *server) purgeDeadAlertsRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "purgeDeadAlerts", Method: http.MethodDelete, Path: deadAlertsPath, Tags: []string{"dead letters"},
-			Summary:     "Remove old alerts and reports that could not be delivered",
-			Description: "Removes their content, the oldest first. They are not raised again. " + purgesAgain,
-			Parameters:  purgeParameters(deadletters.MaxNotices),
-			Responses:   responses[message.DeadPurge](s, "Removed."),
-		},
-		scope: accounts.ScopeAdmin, do: s.purgeDeadAlerts,
-	}
-}
-
-func (s *server) purgeDeadAlerts(r *http.Request, q web.Query) (web.Answer, error) {
-	return s.purgeOlder(r, q, deadletters.MaxNotices, s.deadLetters.PurgeNoticesBefore)
-}
-
-// alertDone returns the answer with an outcome of an alert, or the error that stands for it.
-func alertDone(o message.AlertOutcome, err error) (web.Answer, error) {
+// alertDone returns what was done with an alert, or the error that stands for it.
+func alertDone(o message.AlertOutcome, err error) (message.AlertDone, error) {
 	if err == nil && o.Code != "" {
 		refused := message.Outcome{Outcome: o.Outcome, Code: o.Code, Field: o.Field, Detail: o.Detail}
 		if o.Code == fault.CodeNotFound {
@@ -140,5 +97,5 @@ func alertDone(o message.AlertOutcome, err error) (web.Answer, error) {
 		}
 		err = &refusal{refused}
 	}
-	return done(message.AlertDone{Outcome: o.Outcome, Alert: o.Alert}, err)
+	return message.AlertDone{Outcome: o.Outcome, Alert: o.Alert}, err
 }

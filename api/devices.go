@@ -4,9 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
-	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/devices"
@@ -19,45 +16,30 @@ const devicesPath = userPath + "/devices"
 // ownDevices documents which devices a key reaches.
 const ownDevices = "A key without the scope admin reaches only the devices that its account registered."
 
-func deviceParameter() *huma.Param {
-	return &huma.Param{
-		Name: "device", In: "path", Required: true, Example: "phone",
-		Description: "The device's id: 1 to 64 of A-Z a-z 0-9 . _ -",
-		Schema:      parameterSchema("device"),
+func (s *server) deviceRoutes() []route {
+	return []route{
+		operation(s, route{
+			Operation: named("listDevices", http.MethodGet, devicesPath, "users",
+				"List a user's devices",
+				"Where messages of the user go. "+ownDevices+" Addresses are masked unless the key has the scope content. "+
+					"Each such look is logged."),
+			scope: accounts.ScopeRead, says: "The devices. There may be none.",
+		}, s.listDevices),
+		operation(s, route{
+			Operation: named("addDevice", http.MethodPost, devicesPath, "users",
+				"Register a device of a user",
+				"Call it each time that the app starts or gets another token: registering again is safe. The device belongs to the account "+
+					"of the key, and takes the place of one of the account with the same id or the same address. An account registers at most 100 devices of a user, and "+
+					"as many of all users as its tier says; one that is registered is registered again in any case."),
+			scope: accounts.ScopeSubmit, says: "Registered.", refuses: []int{http.StatusConflict},
+		}, s.addDevice),
+		operation(s, route{
+			Operation: named("removeDevice", http.MethodDelete, devicesPath+"/{device}", "users",
+				"Remove a device of a user",
+				"No message goes to it from then on; one that is being sent may still arrive. "+ownDevices),
+			scope: accounts.ScopeSubmit, says: "Removed.", refuses: []int{http.StatusNotFound},
+		}, s.removeDevice),
 	}
-}
-
-func (s *server) listDevicesRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "listDevices", Method: http.MethodGet, Path: devicesPath, Tags: []string{"users"},
-			Summary: "List a user's devices",
-			Description: "Where messages of the user go. " + ownDevices + " Addresses are masked unless the key has the scope content. " +
-				"Each such look is logged.",
-			Parameters: []*huma.Param{userParameter()},
-			Responses:  responses[message.Devices](s, "The devices. There may be none."),
-		},
-		scope: accounts.ScopeRead, do: s.listDevices,
-	}
-}
-
-func (s *server) listDevices(r *http.Request, _ web.Query) (web.Answer, error) {
-	user, who := r.PathValue("user"), callerOf(r.Context())
-	list, err := s.devices.List(r.Context(), user)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	whole := who.may(accounts.ScopeContent)
-	answer := message.Devices{User: user, Devices: []message.Device{}}
-	for _, d := range list {
-		if !who.confined() || who.owns(d.Account) {
-			answer.Devices = append(answer.Devices, device.Shown(d, whole))
-		}
-	}
-	if whole && len(answer.Devices) > 0 {
-		s.logDevices(r.Context(), user, len(answer.Devices))
-	}
-	return web.Done(answer), nil
 }
 
 // logDevices logs that the caller is shown addresses. Callers without a key are not logged.
@@ -68,75 +50,65 @@ func (s *server) logDevices(ctx context.Context, user string, shown int) {
 	}
 }
 
-func (s *server) addDeviceRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "addDevice", Method: http.MethodPost, Path: devicesPath, Tags: []string{"users"},
-			Summary: "Register a device of a user",
-			Description: "Call it each time that the app starts or gets another token: registering again is safe. The device belongs to the account " +
-				"of the key, and takes the place of one of the account with the same id or the same address. An account registers at most 100 devices of a user, and " +
-				"as many of all users as its tier says; one that is registered is registered again in any case.",
-			Parameters:  []*huma.Param{userParameter()},
-			RequestBody: jsonBody[message.DeviceDraft](s),
-			Responses:   responses[message.DeviceChange](s, "Registered.", bodyProblems(http.StatusConflict)...),
-		},
-		scope: accounts.ScopeSubmit, do: s.addDevice,
-	}
-}
-
-func (s *server) addDevice(r *http.Request, _ web.Query) (web.Answer, error) {
-	user, who := r.PathValue("user"), callerOf(r.Context())
-	var d devices.Device
-	_, err := web.ReadBody(s.bodies(), r, func(draft message.DeviceDraft) (err error) {
-		d, err = device.Parse(draft, who.account(), s.checkDevice)
-		return err
-	})
-	if err == nil {
-		err = s.submitter.StoreFull(r.Context(), len(d.Address))
-	}
-	if err != nil {
-		return web.Answer{}, err
-	}
-	most := who.identity.Tier.Devices
-	if who.keyless { // its tier is not known yet
-		if most, err = s.charging(r.Context()).MaxDevices(r.Context()); err != nil {
-			return web.Answer{}, err
+func (s *server) listDevices(ctx context.Context, in ofUser) (message.Devices, error) {
+	answer, who := message.Devices{User: in.User, Devices: []message.Device{}}, callerOf(ctx)
+	list, err := s.devices.List(ctx, in.User)
+	whole := who.may(accounts.ScopeContent)
+	for _, d := range list {
+		if !who.confined() || who.owns(d.Account) {
+			answer.Devices = append(answer.Devices, device.Shown(d, whole))
 		}
 	}
-	stored, change, err := s.devices.Add(r.Context(), user, d, most)
-	if err != nil {
-		return web.Answer{}, err
+	if whole && len(answer.Devices) > 0 {
+		s.logDevices(ctx, in.User, len(answer.Devices))
 	}
-	return web.Done(message.DeviceChange{Outcome: string(change), User: user, Device: device.Shown(stored, false)}), nil
+	return answer, err
 }
 
-func (s *server) removeDeviceRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "removeDevice", Method: http.MethodDelete, Path: devicesPath + "/{device}", Tags: []string{"users"},
-			Summary:     "Remove a device of a user",
-			Description: "No message goes to it from then on; one that is being sent may still arrive. " + ownDevices,
-			Parameters:  []*huma.Param{userParameter(), deviceParameter()},
-			Responses:   responses[message.DeviceRemoval](s, "Removed.", http.StatusNotFound),
-		},
-		scope: accounts.ScopeSubmit, do: s.removeDevice,
-	}
+// newDevice is a device to register.
+type newDevice struct {
+	ofUser
+
+	Body   object[message.DeviceDraft]
+	device devices.Device
 }
 
-func (s *server) removeDevice(r *http.Request, _ web.Query) (web.Answer, error) {
-	user, id, who := r.PathValue("user"), r.PathValue("device"), callerOf(r.Context())
-	var removed bool
-	var err error
-	if who.confined() {
-		removed, err = s.devices.RemoveOf(r.Context(), who.account(), user, id)
-	} else {
-		removed, err = s.devices.Remove(r.Context(), user, id)
+func (in *newDevice) check(ctx context.Context, s *server) (err error) {
+	in.device, err = device.Parse(in.Body.value, callerOf(ctx).account(), s.checkDevice)
+	return err
+}
+
+func (s *server) addDevice(ctx context.Context, in newDevice) (message.DeviceChange, error) {
+	if err := s.submitter.StoreFull(ctx, len(in.device.Address)); err != nil {
+		return message.DeviceChange{}, err
 	}
+	who := callerOf(ctx)
+	most := who.identity.Tier.Devices
+	if who.keyless { // its tier is not known yet
+		var err error
+		if most, err = s.charging(ctx).MaxDevices(ctx); err != nil {
+			return message.DeviceChange{}, err
+		}
+	}
+	stored, change, err := s.devices.Add(ctx, in.User, in.device, most)
+	return message.DeviceChange{Outcome: string(change), User: in.User, Device: device.Shown(stored, false)}, err
+}
+
+// ofDevice is a device of a user.
+type ofDevice struct {
+	ofUser
+
+	Device string `path:"device"`
+}
+
+func (s *server) removeDevice(ctx context.Context, in ofDevice) (message.DeviceRemoval, error) {
+	remove := func() (bool, error) { return s.devices.Remove(ctx, in.User, in.Device) }
+	if who := callerOf(ctx); who.confined() {
+		remove = func() (bool, error) { return s.devices.RemoveOf(ctx, who.account(), in.User, in.Device) }
+	}
+	removed, err := remove()
 	if err == nil && !removed {
-		err = &fault.NoSuchError{What: "device", Name: id}
+		err = &fault.NoSuchError{What: "device", Name: in.Device}
 	}
-	if err != nil {
-		return web.Answer{}, err
-	}
-	return web.Done(message.DeviceRemoval{Outcome: message.DeviceRemoved, User: user, Device: id}), nil
+	return message.DeviceRemoval{Outcome: message.DeviceRemoved, User: in.User, Device: in.Device}, err
 }

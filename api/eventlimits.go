@@ -2,14 +2,12 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
-
-	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
@@ -20,8 +18,6 @@ const (
 	eventLimitsPath    = "/v1/event-limits"
 	eventLimitsPattern = eventLimitsPath + "/{event}"
 )
-
-func eventParameter() *huma.Param { return nameParameter("event", submitEvent) }
 
 func eventLimitsOf(e counters.EventLimits) message.EventLimits {
 	return message.EventLimits{
@@ -38,61 +34,34 @@ func noLimits(event string) error {
 	}}
 }
 
-func (s *server) listEventLimitsRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "listEventLimits", Method: http.MethodGet, Path: eventLimitsPath, Tags: []string{"operation"},
-			Summary:     "List the events that have limits",
-			Description: "By name.",
-			Parameters:  pageParameters("Events a page."),
-			Responses:   responses[message.EventLimitsList](s, "A page of them."),
-		},
-		scope: accounts.ScopeAdmin, do: s.listEventLimits,
-	}
-}
-
-func (s *server) listEventLimits(r *http.Request, q web.Query) (web.Answer, error) {
-	events, next, err := pageByName(s, r, q, s.events.Page, eventLimitsOf)
-	return web.Done(message.EventLimitsList{Events: events, NextCursor: next}), err
-}
-
-func (s *server) showEventLimitsRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "getEventLimits", Method: http.MethodGet, Path: eventLimitsPattern, Tags: []string{"operation"},
-			Summary:    "Get the limits of an event",
-			Parameters: []*huma.Param{eventParameter()},
-			Responses:  responses[message.EventLimits](s, "The limits.", http.StatusNotFound),
-		},
-		scope: accounts.ScopeAdmin, do: s.showEventLimits,
-	}
-}
-
-func (s *server) showEventLimits(r *http.Request, _ web.Query) (web.Answer, error) {
-	name := r.PathValue("event")
-	event, ok, err := s.events.Get(r.Context(), name)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	if !ok {
-		return web.Answer{}, noLimits(name)
-	}
-	return web.Done(eventLimitsOf(event)), nil
-}
-
-func (s *server) setEventLimitsRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "setEventLimits", Method: http.MethodPut, Path: eventLimitsPattern, Tags: []string{"operation"},
-			Summary: "Set or replace the limits and alerts of an event",
-			Description: "Says how often the event may happen for each key. This API counts the requests of each account as these events, " +
-				"beside the limits of its tier: " + eventsCounted() + ". Another event needs `custom`. Takes effect with the next request; what " +
-				"is counted stays counted. Each percent of `alert_at` alerts once for each key and period.",
-			Parameters:  []*huma.Param{eventParameter()},
-			RequestBody: jsonBody[message.EventLimitsDraft](s),
-			Responses:   responses[message.EventLimits](s, "As they are now.", bodyProblems()...),
-		},
-		scope: accounts.ScopeAdmin, do: s.setEventLimits,
+func (s *server) eventLimitRoutes() []route {
+	return []route{
+		operation(s, route{
+			Operation: named("listEventLimits", http.MethodGet, eventLimitsPath, "operation",
+				"List the events that have limits",
+				"By name."),
+			scope: accounts.ScopeAdmin, says: "A page of them.",
+		}, s.listEventLimits),
+		operation(s, route{
+			Operation: named("getEventLimits", http.MethodGet, eventLimitsPattern, "operation",
+				"Get the limits of an event",
+				""),
+			scope: accounts.ScopeAdmin, says: "The limits.", refuses: []int{http.StatusNotFound},
+		}, s.showEventLimits),
+		operation(s, route{
+			Operation: named("setEventLimits", http.MethodPut, eventLimitsPattern, "operation",
+				"Set or replace the limits and alerts of an event",
+				"Says how often the event may happen for each key. This API counts the requests of each account as these events, "+
+					"beside the limits of its tier: "+eventsCounted()+". Another event needs `custom`. Takes effect with the next request; what "+
+					"is counted stays counted. Each percent of `alert_at` alerts once for each key and period."),
+			scope: accounts.ScopeAdmin, says: "As they are now.",
+		}, s.setEventLimits),
+		operation(s, route{
+			Operation: named("removeEventLimits", http.MethodDelete, eventLimitsPattern, "operation",
+				"Remove the limits and alerts of an event",
+				"The event may then happen any number of times, beside the limits of tiers."),
+			scope: accounts.ScopeAdmin, says: "Removed.", refuses: []int{http.StatusNotFound},
+		}, s.removeEventLimits),
 	}
 }
 
@@ -103,32 +72,6 @@ func eventsCounted() string {
 		words = append(words, "`"+e.Name+"` counts "+e.Counts)
 	}
 	return strings.Join(words, "; ")
-}
-
-func (s *server) setEventLimits(r *http.Request, _ web.Query) (web.Answer, error) {
-	var event counters.EventLimits
-	_, err := web.ReadBody(s.bodies(), r, func(d message.EventLimitsDraft) error {
-		event = counters.EventLimits{
-			Name: r.PathValue("event"), PerMinute: d.PerMinute, PerHour: d.PerHour, PerDay: d.PerDay,
-			TimeZone: d.TimeZone, AlertAt: d.AlertAt, AlertTo: d.AlertTo,
-		}
-		if err := event.Validate(); err != nil {
-			return err
-		}
-		if !d.Custom {
-			if err := checkCounted(event.Name); err != nil {
-				return err
-			}
-		}
-		return s.contacts.Check("alert_to", d.AlertTo)
-	})
-	if err == nil {
-		err = s.events.Set(r.Context(), event)
-	}
-	if err != nil {
-		return web.Answer{}, err
-	}
-	return web.Done(eventLimitsOf(event)), nil
 }
 
 // checkCounted returns an error about an event that this server does not count.
@@ -144,27 +87,52 @@ func checkCounted(name string) error {
 		"set custom for an event that a program of your own counts", name, strings.Join(names, ", "))
 }
 
-func (s *server) removeEventLimitsRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "removeEventLimits", Method: http.MethodDelete, Path: eventLimitsPattern, Tags: []string{"operation"},
-			Summary:     "Remove the limits and alerts of an event",
-			Description: "The event may then happen any number of times, beside the limits of tiers.",
-			Parameters:  []*huma.Param{eventParameter()},
-			Responses:   responses[message.EventLimitsRemoval](s, "Removed.", http.StatusNotFound),
-		},
-		scope: accounts.ScopeAdmin, do: s.removeEventLimits,
-	}
+func (s *server) listEventLimits(ctx context.Context, p pageByName) (message.EventLimitsList, error) {
+	events, next, err := readPage(ctx, s, p, s.events.Page, eventLimitsOf)
+	return message.EventLimitsList{Events: events, NextCursor: next}, err
 }
 
-func (s *server) removeEventLimits(r *http.Request, _ web.Query) (web.Answer, error) {
-	name := r.PathValue("event")
-	removed, err := s.events.Remove(r.Context(), name)
-	if err != nil {
-		return web.Answer{}, err
+func (s *server) showEventLimits(ctx context.Context, in ofEvent) (message.EventLimits, error) {
+	event, ok, err := s.events.Get(ctx, in.Event)
+	if err == nil && !ok {
+		err = noLimits(in.Event)
 	}
-	if !removed {
-		return web.Answer{}, noLimits(name)
+	return eventLimitsOf(event), err
+}
+
+// newEventLimits are limits of an event to set.
+type newEventLimits struct {
+	ofEvent
+
+	Body  object[message.EventLimitsDraft]
+	event counters.EventLimits
+}
+
+func (in *newEventLimits) check(_ context.Context, s *server) error {
+	d := in.Body.value
+	in.event = counters.EventLimits{
+		Name: in.Event, PerMinute: d.PerMinute, PerHour: d.PerHour, PerDay: d.PerDay,
+		TimeZone: d.TimeZone, AlertAt: d.AlertAt, AlertTo: d.AlertTo,
 	}
-	return web.Done(message.EventLimitsRemoval{Outcome: message.EventLimitsRemoved, Event: name}), nil
+	if err := in.event.Validate(); err != nil {
+		return err
+	}
+	if !d.Custom {
+		if err := checkCounted(in.Event); err != nil {
+			return err
+		}
+	}
+	return s.contacts.Check("alert_to", d.AlertTo)
+}
+
+func (s *server) setEventLimits(ctx context.Context, in newEventLimits) (message.EventLimits, error) {
+	return eventLimitsOf(in.event), s.events.Set(ctx, in.event)
+}
+
+func (s *server) removeEventLimits(ctx context.Context, in ofEvent) (message.EventLimitsRemoval, error) {
+	removed, err := s.events.Remove(ctx, in.Event)
+	if err == nil && !removed {
+		err = noLimits(in.Event)
+	}
+	return message.EventLimitsRemoval{Outcome: message.EventLimitsRemoved, Event: in.Event}, err
 }

@@ -37,94 +37,94 @@ const (
 	rereadAfter = time.Second
 )
 
-func (s *server) followEventsRoute() route {
-	all := responses[message.Events](s, "With follow=false a page of events in JSON. Otherwise server-sent events, for as long as the client "+
+func (s *server) eventsRoutes() []route {
+	return []route{stream(s, route{
+		Operation: named("followEvents", http.MethodGet, eventsPath, "events",
+			"Follow the events of an account",
+			"What becomes of messages after they were accepted: delivered, postponed, dropped, failed, uncertain, moved, "+
+				"cancelled. A key with admin, and a request without a key, gets the events of all accounts, or those of the account that it "+
+				"names; any other key only those of its own. Events are written from two seconds after the first request on, and kept for "+
+				"a time that the operator sets, by default three days; asking again within it keeps them being written.\n\n"+
+				"Send the id of the last event in the header `Last-Event-ID`, as browsers do, or as `after`, which comes first, and the stream goes on behind it. Each event "+
+				"is delivered at least once, those of a message in the order of its changes. "+operatorsMetadata),
+		scope: accounts.ScopeRead, attended: true, follows: true,
+	}, s.eventAnswers, s.followEvents)}
+}
+
+// eventAnswers documents a page or a stream of events.
+func (s *server) eventAnswers(refuses ...int) map[string]*huma.Response {
+	all := s.problems(refuses...)
+	all[strconv.Itoa(http.StatusOK)] = jsonResponse[message.Events](s, "With follow=false a page of events in JSON. Otherwise server-sent events, for as long as the client "+
 		"stays: `id` is the event's id, `event` its type and `data` the CloudEvent in one line. An event `gap` says that events may be "+
 		"missing before the next one, as those after the id to resume from are not kept any more. A comment comes every "+
 		heartbeatEvery.String()+". The stream of a key that was removed ends, and another one is answered with 401.")
 	all[strconv.Itoa(http.StatusOK)].Content[eventStream] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
-	return route{
-		Operation: huma.Operation{
-			OperationID: "followEvents", Method: http.MethodGet, Path: eventsPath, Tags: []string{"events"},
-			Summary: "Follow the events of an account",
-			Description: "What becomes of messages after they were accepted: delivered, postponed, dropped, failed, uncertain, moved, " +
-				"cancelled. A key with admin, and a request without a key, gets the events of all accounts, or those of the account that it " +
-				"names; any other key only those of its own. Events are written from two seconds after the first request on, and kept for " +
-				"a time that the operator sets, by default three days; asking again within it keeps them being written.\n\n" +
-				"Send the id of the last event in the header `Last-Event-ID`, as browsers do, or as `after`, which comes first, and the stream goes on behind it. Each event " +
-				"is delivered at least once, those of a message in the order of its changes. " + operatorsMetadata,
-			Parameters: []*huma.Param{
-				ofAccount("The account; by default the key's own, and for a key with admin all. Another one needs the scope admin."),
-				{
-					Name: "after", In: "query", Example: "1795305600000-0",
-					Description: "The id of the event to go on behind; 0 for all that are kept. By default a stream begins with the events from now on, and a page with the oldest one kept.",
-					Schema:      &huma.Schema{Type: huma.TypeString, Pattern: whole(events.Oldest + "|" + eventIDPattern)},
-				},
-				{
-					Name: "follow", In: "query", Description: "false answers with a page in JSON.",
-					Schema: &huma.Schema{Type: huma.TypeBoolean, Default: true},
-				},
-				countParameter("limit", "Events a page, with follow=false.", usualPage, events.MaxRead),
-			},
-			Responses: all,
-		},
-		scope: accounts.ScopeRead, handle: s.followEvents, streams: true, attended: true, follows: true,
-	}
+	return all
 }
 
 // following is what a request for events asks for.
 type following struct {
-	log    string // the account, or keyspace.Everyone
-	after  string // the id to go on behind; "" for the default
-	follow bool
-	limit  int
+	Account meant      `query:"account" example:"acme" doc:"The account; by default the key's own, and for a key with admin all. Another one needs the scope admin."`
+	After   afterEvent `query:"after" example:"1795305600000-0" doc:"The id of the event to go on behind; 0 for all that are kept. By default a stream begins with the events from now on, and a page with the oldest one kept."`
+	Follow  bool       `query:"follow" usual:"true" doc:"false answers with a page in JSON."`
+	Limit   int        `query:"limit" usual:"100" most:"1000" doc:"Events a page, with follow=false."`
+	Resumed resumed
+
+	log   string // the account, or keyspace.Everyone
+	after string // the id to go on behind; "" for the default
 }
 
-func followingOf(r *http.Request) (following, error) {
-	q, err := web.ParseQuery(r.URL.RawQuery, []string{"account", "after", "follow", "limit"})
-	if err != nil {
-		return following{}, err
-	}
-	f := following{after: q["after"]}
-	if f.log, err = accountMeant(r.Context(), q); err != nil {
-		return following{}, err
-	}
-	if _, named := q["account"]; !named && !callerOf(r.Context()).confined() {
-		f.log = keyspace.Everyone
-	}
-	f.follow = true
-	if _, given := q["follow"]; given {
-		if f.follow, err = q.Flag("follow"); err != nil {
-			return following{}, err
-		}
-	}
-	if f.limit, err = q.Count("limit", usualPage, events.MaxRead); err != nil {
-		return following{}, err
-	}
-	field := "after"
-	_, given := q["after"]
-	if !given {
-		f.after, field = r.Header.Get(lastEventID), "Last-Event-ID"
-		given = f.after != ""
-	}
-	if _, _, ok := events.ParseID(f.after); given && !ok && f.after != events.Oldest {
-		return following{}, &fault.InvalidError{
-			Field: field, Value: f.after, Want: `the id of an event such as "1795305600000-0", or 0 for all that are kept`,
-		}
-	}
-	return f, nil
+// afterEvent is the id of an event to go on behind; "" for the default.
+type afterEvent string
+
+func (*afterEvent) schema() *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Pattern: whole(events.Oldest + "|" + eventIDPattern)}
 }
 
-func (s *server) followEvents(w http.ResponseWriter, r *http.Request) {
-	f, err := followingOf(r)
-	if err == nil {
-		err = s.callbacks.Listen(r.Context(), f.log)
+// UnmarshalText reads the parameter.
+func (a *afterEvent) UnmarshalText(text []byte) error {
+	*a = afterEvent(text)
+	return knownEvent("after", string(text))
+}
+
+func knownEvent(field, id string) error {
+	if _, _, ok := events.ParseID(id); !ok && id != events.Oldest {
+		return &fault.InvalidError{Field: field, Value: id, Want: `the id of an event such as "1795305600000-0", or 0 for all that are kept`}
 	}
-	if err != nil {
+	return nil
+}
+
+// resumed is the header with which a client goes on with a stream.
+type resumed string
+
+func (resumed) document(*server, *inputs) {} // it is of server-sent events
+
+func (id *resumed) read(_ *server, r *http.Request) (none message.Faults, err error) {
+	*id = resumed(r.Header.Get(lastEventID))
+	return none, nil
+}
+
+func (in *following) check(ctx context.Context, _ *server) (err error) {
+	if in.log, err = in.Account.by(ctx); err != nil {
+		return err
+	}
+	if !in.Account.given && !callerOf(ctx).confined() {
+		in.log = keyspace.Everyone
+	}
+	in.after = string(in.After)
+	if in.after == "" && in.Resumed != "" {
+		in.after = string(in.Resumed)
+		return knownEvent("Last-Event-ID", in.after)
+	}
+	return nil
+}
+
+func (s *server) followEvents(w http.ResponseWriter, r *http.Request, f following) {
+	if err := s.callbacks.Listen(r.Context(), f.log); err != nil {
 		s.writeError(w, r, err)
 		return
 	}
-	if !f.follow {
+	if !f.Follow {
 		s.answerEvents(w, r, f)
 		return
 	}
@@ -146,7 +146,7 @@ func (s *server) answerEvents(w http.ResponseWriter, r *http.Request, f followin
 	if f.after == events.Oldest {
 		f.after = ""
 	}
-	list, gap, err := s.callbacks.Log().ReadOn(ctx, f.log, f.after, f.limit)
+	list, gap, err := s.callbacks.Log().ReadOn(ctx, f.log, f.after, f.Limit)
 	if err != nil {
 		s.writeError(w, r, err)
 		return

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -10,13 +12,6 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/find"
 	"github.com/sendlimit/sendlimiter/records/messages"
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-)
-
-// The default and the largest number of messages of a page that shows their contents.
-const (
-	usualContents   = 10
-	largestContents = 100
 )
 
 // ofWhom documents whose messages are found.
@@ -25,141 +20,117 @@ const ofWhom = "A key without the scope admin finds only the messages of its acc
 // ofWhatIndex documents what the index has.
 const ofWhatIndex = "Two pages are read at a time, one of an account; others wait for at most 5 seconds. With the setting index: false the answer is index_off. Messages that were accepted while it was false are not found."
 
-func (s *server) findRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "findMessage", Method: http.MethodGet, Path: "/v1/messages/{id}", Tags: []string{"messages"},
-			Summary: "Find messages by their id, whoever the users are",
-			Description: "Ids are unique for each user: if several users have the id, all are listed, in no particular order. " + ofWhom +
-				operatorsContent + " " + ofWhatIndex,
-			Parameters: []*huma.Param{
-				idParameter(), countParameter("limit", "Messages a page.", usualContents, largestContents), cursorParameter(),
-			},
-			Responses: responses[message.Found](s, "What became of them.", http.StatusNotFound, http.StatusConflict),
-		},
-		scope: accounts.ScopeRead, do: s.find,
+func (s *server) findRoutes() []route {
+	return []route{
+		operation(s, route{
+			Operation: named("findMessage", http.MethodGet, "/v1/messages/{id}", "messages",
+				"Find messages by their id, whoever the users are",
+				"Ids are unique for each user: if several users have the id, all are listed, in no particular order. "+ofWhom+
+					operatorsContent+" "+ofWhatIndex),
+			scope: accounts.ScopeRead, says: "What became of them.", refuses: []int{http.StatusNotFound, http.StatusConflict},
+		}, s.find),
+		operation(s, route{
+			Operation: named("findMessages", http.MethodGet, "/v1/messages", "messages",
+				"List messages of all users",
+				"Those to which all the given parameters apply, in no particular order. "+ofWhom+
+					"Pages stay right while messages are submitted, moved, sent and cancelled: a message that is known from the first page "+
+					"to the last is listed once. A page looks at about 20,000 messages, so that it may be short, or empty though more follow: "+
+					"go on until there is no next_cursor. Give the same parameters with a cursor. "+ofWhatIndex+
+					" A campaign is listed all the same. "+operatorsMetadata),
+			scope: accounts.ScopeRead, says: "A page of them.", refuses: []int{http.StatusConflict},
+		}, s.findAll),
 	}
 }
 
-func (s *server) find(r *http.Request, q web.Query) (web.Answer, error) {
-	id := r.PathValue("id")
-	statuses, next, err := s.findPage(r, q, find.Filter{ID: id}, usualContents, largestContents)
-	if err != nil {
-		return web.Answer{}, err
+// ofID are the messages with an id, a page of them with their contents.
+type ofID struct {
+	ID     string     `path:"id"`
+	Limit  int        `query:"limit" usual:"10" most:"100" doc:"Messages a page."`
+	Cursor findCursor `query:"cursor"`
+}
+
+// findCursor is where a page of the index ended.
+type findCursor string
+
+// UnmarshalText reads the parameter.
+func (c *findCursor) UnmarshalText(text []byte) error {
+	if *c = findCursor(text); *c == "" {
+		return web.UnknownCursor("")
 	}
-	page := message.Found{Messages: []message.Status{}, NextCursor: next}
+	return nil
+}
+
+func (s *server) find(ctx context.Context, in ofID) (page message.Found, err error) {
+	statuses, next, err := s.findPage(ctx, find.Filter{ID: in.ID}, in.Cursor, in.Limit)
+	if err != nil {
+		return page, err
+	}
+	page = message.Found{Messages: []message.Status{}, NextCursor: next}
 	for _, found := range statuses {
-		status, known, err := s.look(r.Context(), found.User, found.ID)
+		status, known, err := s.look(ctx, found.User, found.ID)
 		if err != nil {
-			return web.Answer{}, err
+			return page, err
 		}
 		if known { // it may be gone, or another account's, by now
-			page.Messages = append(page.Messages, s.shown(r.Context(), status))
+			page.Messages = append(page.Messages, s.shown(ctx, status))
 		}
 	}
-	if _, goesOn := q["cursor"]; len(page.Messages) == 0 && next == "" && !goesOn {
-		return web.Answer{}, &refusal{message.NotFound(id)}
+	if len(page.Messages) == 0 && next == "" && in.Cursor == "" {
+		return page, &refusal{message.NotFound(in.ID)}
 	}
-	return web.Done(page), nil
+	return page, nil
 }
 
-func (s *server) findAllRoute() route {
-	text := func(name, description string, schema *huma.Schema) *huma.Param {
-		return &huma.Param{Name: name, In: "query", Description: description, Schema: schema}
-	}
-	words := make([]any, len(messages.Statuses()))
-	for i, word := range messages.Statuses() {
-		words[i] = word
-	}
-	return route{
-		Operation: huma.Operation{
-			OperationID: "findMessages", Method: http.MethodGet, Path: "/v1/messages", Tags: []string{"messages"},
-			Summary: "List messages of all users",
-			Description: "Those to which all the given parameters apply, in no particular order. " + ofWhom +
-				"Pages stay right while messages are submitted, moved, sent and cancelled: a message that is known from the first page " +
-				"to the last is listed once. A page looks at about 20,000 messages, so that it may be short, or empty though more follow: " +
-				"go on until there is no next_cursor. Give the same parameters with a cursor. " + ofWhatIndex +
-				" A campaign is listed all the same. " + operatorsMetadata,
-			Parameters: []*huma.Param{
-				text("campaign", "Only those of this campaign.", parameterSchema("campaign")),
-				categoryParameter("Only those of this category."),
-				text("status", "Only those with this status.", &huma.Schema{Type: huma.TypeString, Enum: words}),
-				timeParameter("from", "First send time."),
-				timeParameter("until", "Send time to stop before."),
-				text("user", "Only those to this user.", parameterSchema("user")),
-				text("user_prefix", "Only those to users whose names begin so. Not with user.", parameterSchema("user")),
-				text("account", "Only those of this account.", parameterSchema("account")),
-				countParameter("limit", "Messages a page.", usualPage, largestPage), cursorParameter(),
-			},
-			Responses: responses[message.Messages](s, "A page of them.", http.StatusConflict),
-		},
-		scope: accounts.ScopeRead, do: s.findAll,
-	}
+// foundPage is a page of messages of all users.
+type foundPage struct {
+	Campaign   string     `query:"campaign" doc:"Only those of this campaign."`
+	Category   string     `query:"category" example:"marketing" doc:"Only those of this category."`
+	Status     statusWord `query:"status" doc:"Only those with this status."`
+	From       time.Time  `query:"from" doc:"First send time."`
+	Until      time.Time  `query:"until" doc:"Send time to stop before."`
+	User       string     `query:"user" doc:"Only those to this user."`
+	UserPrefix string     `query:"user_prefix" like:"user" doc:"Only those to users whose names begin so. Not with user."`
+	Account    string     `query:"account" doc:"Only those of this account."`
+	Limit      int        `query:"limit" usual:"100" most:"1000" doc:"Messages a page."`
+	Cursor     findCursor `query:"cursor"`
+	wanted     find.Filter
 }
 
-func (s *server) findAll(r *http.Request, q web.Query) (web.Answer, error) {
-	wanted, err := s.filterOf(q)
-	if err != nil {
-		return web.Answer{}, err
+// statusWord is a status of messages; "" for any.
+type statusWord string
+
+func (*statusWord) schema() *huma.Schema {
+	schema := &huma.Schema{Type: huma.TypeString}
+	for _, word := range messages.Statuses() {
+		schema.Enum = append(schema.Enum, word)
 	}
-	statuses, next, err := s.findPage(r, q, wanted, usualPage, largestPage)
-	if err != nil {
-		return web.Answer{}, err
+	return schema
+}
+
+func (in *foundPage) check(context.Context, *server) error {
+	in.wanted = find.Filter{
+		Campaign: in.Campaign, Category: in.Category, Status: string(in.Status), From: in.From, Until: in.Until,
+		User: in.User, UserPrefix: in.UserPrefix, Account: in.Account,
 	}
-	page := message.Messages{Messages: []message.Status{}, NextCursor: next}
+	return in.wanted.Check()
+}
+
+func (s *server) findAll(ctx context.Context, in foundPage) (page message.Messages, err error) {
+	statuses, next, err := s.findPage(ctx, in.wanted, in.Cursor, in.Limit)
+	page = message.Messages{Messages: []message.Status{}, NextCursor: next}
 	for _, status := range statuses {
-		page.Messages = append(page.Messages, s.shown(r.Context(), status))
+		page.Messages = append(page.Messages, s.shown(ctx, status))
 	}
-	return web.Done(page), nil
+	return page, err
 }
 
-// filterOf reads the parameters that say which messages are wanted.
-func (s *server) filterOf(q web.Query) (find.Filter, error) {
-	var f find.Filter
-	for _, p := range []struct { // in this order, as only the first error is told
-		name string
-		into *string
-	}{
-		{"campaign", &f.Campaign},
-		{"category", &f.Category},
-		{"status", &f.Status},
-		{"user", &f.User},
-		{"user_prefix", &f.UserPrefix},
-		{"account", &f.Account},
-	} {
-		text, given := q[p.name]
-		if given && text == "" { // which would be everything
-			return find.Filter{}, fault.Wrong(p.name, "the query parameter %s has no value: give it one, or leave it out", p.name)
-		}
-		*p.into = text
-	}
-	var err error
-	if f.From, err = q.Time("from", s.present()); err != nil {
-		return find.Filter{}, err
-	}
-	if f.Until, err = q.Time("until", s.present()); err != nil {
-		return find.Filter{}, err
-	}
-	return f, f.Check()
-}
-
-// findPage returns the page of messages that a request asks for.
-func (s *server) findPage(
-	r *http.Request, q web.Query, wanted find.Filter, usual, largest int,
-) (found []message.Status, next string, err error) {
-	limit, err := q.Count("limit", usual, largest)
-	if err != nil {
-		return nil, "", err
-	}
-	cursor, given := q["cursor"]
-	if given && cursor == "" {
-		return nil, "", web.UnknownCursor(cursor)
-	}
-	who := callerOf(r.Context()).holder()
-	if err := s.finds.awaitTurn(r.Context(), who); err != nil {
+// findPage returns a page of messages, and the cursor of the next one.
+func (s *server) findPage(ctx context.Context, wanted find.Filter, after findCursor, limit int) (found []message.Status, next string, err error) {
+	who := callerOf(ctx).holder()
+	if err := s.finds.awaitTurn(ctx, who); err != nil {
 		return nil, "", err
 	}
 	defer s.finds.leave(who)
-	found, next, err = s.reaching(r.Context()).Find(r.Context(), wanted, cursor, limit)
-	return found, s.sealed(r.Context(), next), err
+	found, next, err = s.reaching(ctx).Find(ctx, wanted, string(after), limit)
+	return found, s.sealed(ctx, next), err
 }

@@ -17,15 +17,17 @@ import (
 // progressEvery is the least time between two progress lines.
 const progressEvery = time.Second
 
-// lineResponses documents an answer of lines of these kinds.
-func (s *server) lineResponses(lines []*huma.Schema, problems ...int) map[string]*huma.Response {
-	all := s.problems(problems...)
-	all[strconv.Itoa(http.StatusOK)] = &huma.Response{
-		Description: "One JSON object a line; `outcome` says which kind it is.",
-		Headers:     headers(web.RequestIDHeader),
-		Content:     map[string]*huma.MediaType{ndjson: {Schema: &huma.Schema{AnyOf: append(lines, schemaOf[message.Outcome](s))}}},
+// lines documents an answer of lines of these kinds.
+func (s *server) lines(kinds ...*huma.Schema) func(refuses ...int) map[string]*huma.Response {
+	return func(refuses ...int) map[string]*huma.Response {
+		all := s.problems(refuses...)
+		all[strconv.Itoa(http.StatusOK)] = &huma.Response{
+			Description: "One JSON object a line; `outcome` says which kind it is.",
+			Headers:     headers(web.RequestIDHeader),
+			Content:     map[string]*huma.MediaType{ndjson: {Schema: &huma.Schema{AnyOf: append(kinds, schemaOf[message.Outcome](s))}}},
+		}
+		return all
 	}
-	return all
 }
 
 // lineAnswer is an answer whose lines are written while the work for it runs.

@@ -9,10 +9,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
-	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
@@ -20,130 +18,111 @@ import (
 
 const pacePath = "/v1/pace"
 
-func (s *server) showPaceRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "getPace", Method: http.MethodGet, Path: pacePath, Tags: []string{"operation"},
-			Summary:     "Get how fast all workers together deliver",
-			Description: "Also says whether the target has asked for a pause.",
-			Parameters:  []*huma.Param{paceChannelParameter()},
-			Responses:   responses[message.Pace](s, "The pace."),
-		},
-		scope: accounts.ScopeAdmin, do: func(r *http.Request, q web.Query) (web.Answer, error) {
-			paces, err := s.pacesOf(q)
-			if err != nil {
-				return web.Answer{}, err
-			}
-			return s.paceNow(r.Context(), paces)
-		},
+func (s *server) paceRoutes() []route {
+	return []route{
+		operation(s, route{
+			Operation: named("getPace", http.MethodGet, pacePath, "operation",
+				"Get how fast all workers together deliver",
+				"Also says whether the target has asked for a pause."),
+			scope: accounts.ScopeAdmin, says: "The pace.",
+		}, s.showPace),
+		operation(s, route{
+			Operation: named("setPace", http.MethodPut, pacePath, "operation",
+				"Set or replace the pace",
+				"No interval, such as a second, has more deliveries than the rate allows. With a burst, at most that many deliveries "+
+					"start at once and the others follow one by one at the rate. Workers follow within 2 seconds, also with messages that wait already. "+
+					"A message that the pace makes late is judged like every late message."),
+			scope: accounts.ScopeAdmin, says: "As it is now.",
+		}, s.setPace),
+		operation(s, route{
+			Operation: named("clearPace", http.MethodDelete, pacePath, "operation",
+				"Remove the pace, and end a pause",
+				"Also ends a pause that the target has asked for. A worker that has a pace in its settings sets it again when it starts."),
+			scope: accounts.ScopeAdmin, says: "As it is now.",
+		}, s.clearPace),
 	}
 }
 
-func (s *server) setPaceRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "setPace", Method: http.MethodPut, Path: pacePath, Tags: []string{"operation"},
-			Summary: "Set or replace the pace",
-			Description: "No interval, such as a second, has more deliveries than the rate allows. With a burst, at most that many deliveries " +
-				"start at once and the others follow one by one at the rate. Workers follow within 2 seconds, also with messages that wait already. " +
-				"A message that the pace makes late is judged like every late message.",
-			Parameters:  []*huma.Param{paceChannelParameter()},
-			RequestBody: jsonBody[message.PaceDraft](s),
-			Responses:   responses[message.Pace](s, "As it is now.", bodyProblems()...),
-		},
-		scope: accounts.ScopeAdmin, do: s.setPace,
-	}
+// ofPace is the pace of a channel, or of all messages.
+type ofPace struct {
+	Channel pacedChannel `query:"channel" example:"fcm" doc:"The channel whose pace it is. By default the pace is that of all messages together."`
 }
 
-func (s *server) setPace(r *http.Request, q web.Query) (web.Answer, error) {
-	var pace rate.Pace
-	paces, unknown := s.pacesOf(q)
-	_, err := web.ReadBody(s.bodies(), r, func(draft message.PaceDraft) (err error) {
-		var wrong fault.InvalidErrors
-		wrong.Add(unknown)
-		pace, err = paceOf(draft)
-		wrong.Add(err)
-		return wrong.Err()
-	})
-	if err == nil {
-		err = paces.Apply(r.Context(), pace)
-	}
-	if err != nil {
-		return web.Answer{}, err
-	}
-	return s.paceNow(r.Context(), paces)
-}
+// pacedChannel is the parameter channel; "" for all messages.
+type pacedChannel string
 
-func paceChannelParameter() *huma.Param {
-	channels := make([]any, 0, len(deliver.PacedChannels()))
+func (*pacedChannel) schema() *huma.Schema {
+	schema := &huma.Schema{Type: huma.TypeString}
 	for _, name := range deliver.PacedChannels() {
-		channels = append(channels, name)
+		schema.Enum = append(schema.Enum, name)
 	}
-	return &huma.Param{
-		Name: "channel", In: "query", Example: devices.FCM,
-		Description: "The channel whose pace it is. By default the pace is that of all messages together.",
-		Schema:      &huma.Schema{Type: huma.TypeString, Enum: channels},
+	return schema
+}
+
+// UnmarshalText reads the parameter.
+func (c *pacedChannel) UnmarshalText(text []byte) error {
+	*c = pacedChannel(text)
+	if !slices.Contains(deliver.PacedChannels(), string(text)) {
+		return &fault.InvalidError{Field: "channel", Value: string(text), Want: strings.Join(deliver.PacedChannels(), ", ")}
 	}
+	return nil
 }
 
 // pacesOf returns the paces of the channel that a request names, or of all messages.
-func (s *server) pacesOf(q web.Query) (*rate.Paces, error) {
-	channel, given := q["channel"]
-	switch {
-	case !given:
+func (s *server) pacesOf(in ofPace) (*rate.Paces, error) {
+	if in.Channel == "" {
 		return s.paces, nil
-	case !slices.Contains(deliver.PacedChannels(), channel):
-		return nil, &fault.InvalidError{Field: "channel", Value: channel, Want: strings.Join(deliver.PacedChannels(), ", ")}
 	}
-	return s.paces.Of(deliver.ChannelPace(channel))
+	return s.paces.Of(deliver.ChannelPace(string(in.Channel)))
 }
 
-// paceOf reads a draft. The error is a *fault.InvalidError.
-func paceOf(d message.PaceDraft) (rate.Pace, error) {
-	parsed, err := rate.Parse(d.Rate)
+func (s *server) showPace(ctx context.Context, in ofPace) (message.Pace, error) {
+	return s.setPaceTo(ctx, in, nil)
+}
+
+// newPace is a pace to set.
+type newPace struct {
+	ofPace
+
+	Body object[message.PaceDraft]
+	pace rate.Pace
+}
+
+func (in *newPace) check(context.Context, *server) error {
+	parsed, err := rate.Parse(in.Body.value.Rate)
 	if err != nil {
-		return rate.Pace{}, err
+		return err
 	}
-	pace := rate.Pace{Rate: parsed, Burst: d.Burst}
-	return pace, pace.Validate()
+	in.pace = rate.Pace{Rate: parsed, Burst: in.Body.value.Burst}
+	return in.pace.Validate()
 }
 
-func (s *server) clearPaceRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "clearPace", Method: http.MethodDelete, Path: pacePath, Tags: []string{"operation"},
-			Summary:     "Remove the pace, and end a pause",
-			Description: "Also ends a pause that the target has asked for. A worker that has a pace in its settings sets it again when it starts.",
-			Parameters:  []*huma.Param{paceChannelParameter()},
-			Responses:   responses[message.Pace](s, "As it is now."),
-		},
-		scope: accounts.ScopeAdmin, do: s.clearPace,
-	}
+func (s *server) setPace(ctx context.Context, in newPace) (message.Pace, error) {
+	return s.setPaceTo(ctx, in.ofPace, func(paces *rate.Paces) error { return paces.Apply(ctx, in.pace) })
 }
 
-func (s *server) clearPace(r *http.Request, q web.Query) (web.Answer, error) {
-	paces, err := s.pacesOf(q)
-	if err == nil {
-		err = errors.Join(paces.Apply(r.Context(), rate.Pace{}), paces.Resume(r.Context()))
+func (s *server) clearPace(ctx context.Context, in ofPace) (message.Pace, error) {
+	return s.setPaceTo(ctx, in, func(paces *rate.Paces) error {
+		return errors.Join(paces.Apply(ctx, rate.Pace{}), paces.Resume(ctx))
+	})
+}
+
+// setPaceTo makes a change, nil for none, and returns the pace of the store.
+func (s *server) setPaceTo(ctx context.Context, in ofPace, change func(*rate.Paces) error) (now message.Pace, err error) {
+	paces, err := s.pacesOf(in)
+	if err == nil && change != nil {
+		err = change(paces)
 	}
 	if err != nil {
-		return web.Answer{}, err
+		return now, err
 	}
-	return s.paceNow(r.Context(), paces)
-}
-
-// paceNow answers with the pace of the store.
-func (s *server) paceNow(ctx context.Context, paces *rate.Paces) (web.Answer, error) {
 	state, err := paces.Load(ctx)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	now := message.Pace{Target: paces.Target(), Burst: state.Burst}
+	now = message.Pace{Target: paces.Target(), Burst: state.Burst}
 	if state.Rate.Count > 0 {
 		now.Rate = state.Rate.String()
 	}
 	if state.PausedUntil.After(s.now()) {
 		now.PausedUntil = &message.Time{Time: state.PausedUntil}
 	}
-	return web.Done(now), nil
+	return now, err
 }

@@ -2,93 +2,55 @@ package api
 
 import (
 	"context"
-	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
+	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-func userParameter() *huma.Param {
-	return &huma.Param{
-		Name: "user", In: "path", Required: true, Example: "alice",
-		Description: "The user's name, percent-encoded: 1 to 256 bytes of UTF-8 without control characters.",
-		Schema:      parameterSchema("user"),
+// What several operations take, see inputs.
+type (
+	nothing struct{}
+	ofUser  struct {
+		User string `path:"user"`
 	}
-}
-
-func idParameter() *huma.Param {
-	return &huma.Param{
-		Name: "id", In: "path", Required: true, Example: "order-17",
-		Description: "The message's id: 1 to 128 of A-Z a-z 0-9 . _ : -",
-		Schema:      parameterSchema("id"),
+	ofAccount struct {
+		Account string `path:"account"`
 	}
-}
-
-func accountParameter() *huma.Param { return nameParameter("account", "acme") }
-
-func tierParameter() *huma.Param { return nameParameter("tier", "free") }
-
-func policyParameter() *huma.Param { return nameParameter("policy", "vip") }
-
-func nameParameter(what, example string) *huma.Param {
-	return &huma.Param{
-		Name: what, In: "path", Required: true, Example: example,
-		Description: "The " + what + "'s name: 1 to 64 of a-z 0-9 _ -",
-		Schema:      parameterSchema(what),
+	ofTier struct {
+		Tier string `path:"tier"`
 	}
-}
-
-func categoryParameter(description string) *huma.Param {
-	return &huma.Param{
-		Name: "category", In: "query", Example: "marketing", Description: description,
-		Schema: parameterSchema("category"),
+	ofPolicy struct {
+		Policy string `path:"policy"`
 	}
-}
-
-func timeParameter(name, description string) *huma.Param {
-	return &huma.Param{
-		Name: name, In: "query", Example: "2040-06-22T11:11:11Z",
-		Description: description + " RFC 3339, or now; a + is written %2B.",
-		Schema:      parameterSchema("send_at"), // which may be now too
+	ofEvent struct {
+		Event string `path:"event"`
 	}
-}
-
-func countParameter(name, description string, usual, most int) *huma.Param {
-	return &huma.Param{
-		Name: name, In: "query", Description: description,
-		Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: new(1.0), Maximum: new(float64(most)), Default: usual},
+	ofMessage struct {
+		User string `path:"user"`
+		ID   string `path:"id"`
 	}
+)
+
+// pageByName is a page of a list by name.
+type pageByName struct {
+	Limit  int            `query:"limit" usual:"100" most:"1000" doc:"Entries a page."`
+	Cursor web.NameCursor `query:"cursor"`
 }
 
-func cursorParameter() *huma.Param {
-	return &huma.Param{
-		Name: "cursor", In: "query", Description: "The next_cursor of the page before.",
-		Schema: &huma.Schema{Type: huma.TypeString, MinLength: new(1)},
-	}
-}
-
-// pageParameters documents the parameters that pageOf reads.
-func pageParameters(limit string) []*huma.Param {
-	return []*huma.Param{countParameter("limit", limit, usualPage, largestPage), cursorParameter()}
-}
-
-// pageByName returns the page of a list by name that a request asks for, each entry as it is
-// described, and the cursor of the next page. read gets the name after which it begins, "" for
-// the first page, and how many entries it has at most; it returns the name of the last of them.
-func pageByName[E, D any](
-	s *server, r *http.Request, q web.Query,
-	read func(ctx context.Context, after string, limit int) ([]E, string, error), describe func(E) D,
+// readPage returns a page of a list by name, each entry as it is described, and the cursor of the
+// next page. read gets the name after which it begins, "" for the first page, and how many entries
+// it has at most; it returns the name of the last of them.
+func readPage[E, D any](
+	ctx context.Context, s *server, p pageByName, read func(ctx context.Context, after string, limit int) ([]E, string, error), describe func(E) D,
 ) (page []D, next string, err error) {
-	limit, err := q.Count("limit", usualPage, largestPage)
-	if err != nil {
-		return nil, "", err
-	}
-	after, err := q.NameCursor()
-	if err != nil {
-		return nil, "", err
-	}
-	all, next, err := read(r.Context(), after, limit)
+	all, last, err := read(ctx, string(p.Cursor), p.Limit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -96,21 +58,77 @@ func pageByName[E, D any](
 	for i, entry := range all {
 		page[i] = describe(entry)
 	}
-	return page, s.sealed(r.Context(), web.NameCursor(next)), nil
+	return page, s.sealed(ctx, web.NameCursor(last).String()), nil
 }
 
-// conditionParameters documents the headers that web.PreconditionOf reads.
-func conditionParameters(what string) []*huma.Param {
-	return []*huma.Param{
-		{
-			Name: "If-Match", In: "header", Example: `"7"`,
-			Description: "Does the request only if " + what + " at this version, in quotes as in ETag, or at one of several with commas between them. * is any version. \"0\" means that there is nothing yet.",
-			Schema:      &huma.Schema{Type: huma.TypeString},
-		},
-		{
-			Name: "If-None-Match", In: "header", Example: "*",
-			Description: "* does the request only if there is nothing yet.",
-			Schema:      &huma.Schema{Type: huma.TypeString},
-		},
+// byAge is what is removed by its age. The age is required: without one, a mistake would remove
+// everything.
+type byAge struct {
+	OlderThan age `query:"older_than" required:"true" example:"7d" doc:"Removes what ended longer ago than this, such as 7d or 36h by the store's clock. 0s removes all."`
+	Limit     int `query:"limit" usual:"1000" most:"1000" doc:"How many are removed at most."`
+}
+
+// age is how long ago something ended.
+type age time.Duration
+
+// UnmarshalText reads the parameter older_than.
+func (a *age) UnmarshalText(text []byte) error {
+	length, err := calendar.ParseDuration(string(text))
+	if err != nil || length < 0 {
+		return &fault.InvalidError{Field: "older_than", Value: string(text), Want: "a length of time such as 90m, 36h or 7d, or 0s for all"}
 	}
+	*a = age(length)
+	return nil
+}
+
+// purgesAgain documents the answer to a request that removes by age.
+const purgesAgain = "Send the request again while the answer has `more`."
+
+// purgeOlder removes by age.
+func (s *server) purgeOlder(purge func(ctx context.Context, before time.Time, limit int) (int, bool, error)) func(context.Context, byAge) (message.DeadPurge, error) {
+	return func(ctx context.Context, in byAge) (message.DeadPurge, error) {
+		now, err := s.deadLetters.Now(ctx)
+		if err != nil {
+			return message.DeadPurge{}, err
+		}
+		purged, more, err := purge(ctx, now.Add(-time.Duration(in.OlderThan)), in.Limit)
+		return message.DeadPurge{Purged: purged, More: more}, err
+	}
+}
+
+// meant is the parameter account: whose messages or events a request is about. It is the caller's
+// own by default, which may be "". A confined caller reaches only its own.
+type meant struct {
+	name  string
+	given bool
+}
+
+func (*meant) schema() *huma.Schema { return parameterSchema("account") }
+
+// UnmarshalText reads the parameter.
+func (m *meant) UnmarshalText(text []byte) error {
+	m.name, m.given = string(text), true
+	return nil
+}
+
+// by returns the account that a caller means.
+func (m meant) by(ctx context.Context) (string, error) {
+	own := callerOf(ctx).account()
+	switch {
+	case !m.given || m.name == own && own != "":
+		return own, nil
+	case callerOf(ctx).confined():
+		return "", forbidden(accounts.ScopeAdmin)
+	case !accounts.ValidName(m.name):
+		return "", &fault.InvalidError{Field: "account", Value: m.name, Want: keyspace.WantName}
+	}
+	return m.name, nil
+}
+
+// overlapOf reads for how long what is replaced still works.
+func overlapOf(text string) (time.Duration, error) {
+	if text == "" {
+		return accounts.DefaultOverlap, nil
+	}
+	return accounts.ParseOverlap(text)
 }

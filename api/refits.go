@@ -8,12 +8,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 )
 
@@ -23,86 +21,30 @@ func newRefitTurns() *slots {
 	return newTurns(1, "a preview or a refit is being answered, and one is at a time: try again when it has ended", "preview or refit under way")
 }
 
-func (s *server) previewPolicyRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "previewPolicy", Method: http.MethodPost, Path: policyPattern + "/preview", Tags: []string{"policies"},
-			Summary: "List scheduled messages that would not fit a policy",
-			Description: "The policy is not applied, and nothing is changed. Each message that would not fit is a line. Messages are checked by time: " +
-				"a message fits if it breaks no rule together with the earlier ones that fit. " + aboutRefits,
-			Parameters:  []*huma.Param{policyParameter()},
-			RequestBody: jsonBody[policy.Document](s),
-			Responses:   s.refitResponses(bodyProblems()...),
-		},
-		scope: accounts.ScopeAdmin, handle: s.previewPolicy, looks: true, streams: true, attended: true,
+func (s *server) refitRoutes() []route {
+	lines := s.lines(schemaOf[message.RefitProgress](s), schemaOf[message.Misfit](s), schemaOf[message.RefitSummary](s))
+	return []route{
+		stream(s, route{
+			Operation: named("previewPolicy", http.MethodPost, policyPattern+"/preview", "policies",
+				"List scheduled messages that would not fit a policy",
+				"The policy is not applied, and nothing is changed. Each message that would not fit is a line. Messages are checked by time: "+
+					"a message fits if it breaks no rule together with the earlier ones that fit. "+aboutRefits),
+			scope: accounts.ScopeAdmin, looks: true, attended: true,
+		}, lines, s.previewPolicy),
+		stream(s, route{
+			Operation: named("refitPolicy", http.MethodPost, policyPattern+"/refit", "policies",
+				"Move or cancel scheduled messages that do not fit a policy",
+				"Uses the stored policy. It can be stopped at any time: the same request for the same version continues where it stopped. It "+
+					"begins two seconds after the first line, when every program follows the policy. Each message that does not fit is a line. "+aboutRefits),
+			scope: accounts.ScopeAdmin, attended: true, refuses: []int{http.StatusNotFound, http.StatusConflict},
+		}, lines, s.refitPolicy),
 	}
-}
-
-func (s *server) previewPolicy(w http.ResponseWriter, r *http.Request) {
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(s.now().Add(s.limits.Timeout)) // there are none in some tests
-	_, err := web.ParseQuery(r.URL.RawQuery, nil)
-	var proposed policy.Policy
-	if err == nil {
-		proposed, err = s.readPolicy(r, func(policy.Document) error { return nil })
-	}
-	if err != nil {
-		s.writeError(w, r, err)
-		return
-	}
-	s.answerRefit(w, r, func(ctx context.Context, watcher refit.Watcher) (message.RefitSummary, error) {
-		return s.refitter.Preview(ctx, proposed, watcher)
-	})
-}
-
-func (s *server) refitPolicyRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "refitPolicy", Method: http.MethodPost, Path: policyPattern + "/refit", Tags: []string{"policies"},
-			Summary: "Move or cancel scheduled messages that do not fit a policy",
-			Description: "Uses the stored policy. It can be stopped at any time: the same request for the same version continues where it stopped. It " +
-				"begins two seconds after the first line, when every program follows the policy. Each message that does not fit is a line. " + aboutRefits,
-			Parameters: []*huma.Param{policyParameter(), {
-				Name: "then", In: "query", Required: true, Example: string(message.RefitShift),
-				Description: "shift moves each message to its next free time before it expires. cancel cancels it.",
-				Schema:      &huma.Schema{Type: huma.TypeString, Enum: []any{string(message.RefitShift), string(message.RefitCancel)}},
-			}},
-			Responses: s.refitResponses(http.StatusNotFound, http.StatusConflict),
-		},
-		scope: accounts.ScopeAdmin, handle: s.refitPolicy, streams: true, attended: true,
-	}
-}
-
-func (s *server) refitPolicy(w http.ResponseWriter, r *http.Request) {
-	q, err := web.ParseQuery(r.URL.RawQuery, []string{"then"})
-	action := message.RefitAction(q["then"])
-	if err == nil && action != message.RefitShift && action != message.RefitCancel {
-		err = &fault.InvalidError{Field: "then", Value: q["then"], Want: "shift or cancel"}
-	}
-	var policy policy.Policy
-	if err == nil {
-		policy, err = s.storedPolicy(r)
-	}
-	if err != nil {
-		s.writeError(w, r, err)
-		return
-	}
-	s.answerRefit(w, r, func(ctx context.Context, watcher refit.Watcher) (message.RefitSummary, error) {
-		return s.refitter.Run(ctx, policy, action, watcher)
-	})
 }
 
 // aboutRefits describes the lines of both.
 const aboutRefits = "A `progress` line comes first and then every second. The summary is the last line: `previewed` or `refitted`. " +
 	"If the request stops early, the summary covers what was checked, and the last line is a problem's outcome. " +
 	"The request ends with the connection. It uses at most half of the store's time, so only one runs at a time and others are answered with 429."
-
-// refitResponses documents the lines.
-func (s *server) refitResponses(problems ...int) map[string]*huma.Response {
-	return s.lineResponses([]*huma.Schema{
-		schemaOf[message.RefitProgress](s), schemaOf[message.Misfit](s), schemaOf[message.RefitSummary](s),
-	}, problems...)
-}
 
 // answerRefit runs a preview or a refit, and answers with its lines as they come.
 func (s *server) answerRefit(
@@ -147,4 +89,44 @@ func (l *refitLines) progress(done int) {
 func (l *refitLines) tell() error {
 	l.told = l.now()
 	return l.line(message.RefitProgress{Outcome: message.RefitProgressing, Done: l.done, Partitions: keyspace.Partitions})
+}
+
+func (s *server) previewPolicy(w http.ResponseWriter, r *http.Request, in proposedPolicy) {
+	s.answerRefit(w, r, func(ctx context.Context, watcher refit.Watcher) (message.RefitSummary, error) {
+		return s.refitter.Preview(ctx, in.read, watcher)
+	})
+}
+
+// policyRefit is what to do with messages that do not fit a policy.
+type policyRefit struct {
+	ofPolicy
+
+	Then refitAction `query:"then" required:"true" example:"shift" doc:"shift moves each message to its next free time before it expires. cancel cancels it."`
+}
+
+// refitAction is the parameter then.
+type refitAction message.RefitAction
+
+func (*refitAction) schema() *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Enum: []any{string(message.RefitShift), string(message.RefitCancel)}}
+}
+
+// UnmarshalText reads the parameter.
+func (a *refitAction) UnmarshalText(text []byte) error {
+	*a = refitAction(text)
+	if then := message.RefitAction(*a); then != message.RefitShift && then != message.RefitCancel {
+		return &fault.InvalidError{Field: "then", Value: string(text), Want: "shift or cancel"}
+	}
+	return nil
+}
+
+func (s *server) refitPolicy(w http.ResponseWriter, r *http.Request, in policyRefit) {
+	p, err := s.storedPolicy(r.Context(), in.ofPolicy)
+	if err != nil {
+		s.writeError(w, r, err)
+		return
+	}
+	s.answerRefit(w, r, func(ctx context.Context, watcher refit.Watcher) (message.RefitSummary, error) {
+		return s.refitter.Run(ctx, p, message.RefitAction(in.Then), watcher)
+	})
 }

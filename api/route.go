@@ -1,26 +1,38 @@
 package api
 
 import (
+	"context"
 	"net/http"
+	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 )
 
-// route is an operation of the API: its documentation and its handler. The handler is do,
-// or handle if the answer is not one JSON value.
+// route is an operation of the API, written once: its address, who may call it, its words in the
+// documentation, and its handler. The rest of the documentation follows from the types that the
+// handler takes and returns. Each route for operators is in the audit log, unless it only looks.
 type route struct {
 	huma.Operation
 
 	// scope is the scope that a key needs. "" is a page for everybody.
-	scope  accounts.Scope
-	do     func(*http.Request, web.Query) (web.Answer, error)
-	handle http.HandlerFunc
+	scope accounts.Scope
+	// says is what a success answers, in the documentation.
+	says string
+	// refuses are the statuses of its refusals, beside those that every operation has, and those
+	// that follow from what it takes.
+	refuses []int
+	// makes is set if a success is answered with 201.
+	makes bool
 	// allows says whether a caller with the scope may do this to what the address names; nil if
 	// each may.
 	allows func(*http.Request) error
+	// once is set if the same request, sent again, is done again. It refuses an Idempotency-Key, on
+	// which its caller must not rely.
+	once bool
 	// submits counts requests towards how often an account may submit. The others count
 	// towards how often it may read, or change something.
 	submits bool
@@ -42,34 +54,134 @@ type route struct {
 	// monitors is set for a request that monitors this process. It counts towards no
 	// limit, and is answered while the store is away.
 	monitors bool
+
+	handle http.HandlerFunc
 }
 
-// answered returns a handler that calls the route's do. An error becomes a problem. Only
-// documented parameters are accepted.
-func (s *server) answered(rt route) http.HandlerFunc {
-	var parameters []string
-	for _, p := range rt.Parameters {
-		if p.In == "query" {
-			parameters = append(parameters, p.Name)
-		}
+// named has the address of an operation and what the documentation says of it.
+func named(id, method, path, tag, summary, description string) huma.Operation {
+	return huma.Operation{OperationID: id, Method: method, Path: path, Tags: []string{tag}, Summary: summary, Description: description}
+}
+
+// operation returns a route whose handler knows no HTTP. ctx has the caller, see callerOf. See
+// inputs for In; Out is the answer, or an answering.
+func operation[In, Out any](s *server, rt route, do func(ctx context.Context, in In) (Out, error)) route {
+	in := takes[In](s, &rt)
+	var out Out
+	switch a := any(out).(type) {
+	case answering:
+		rt.Responses = a.document(s, rt)
+	default:
+		rt.Responses = s.problems(rt.refuses...)
+		rt.Responses[strconv.Itoa(rt.success())] = jsonResponse[Out](s, rt.says)
 	}
-	return func(w http.ResponseWriter, r *http.Request) {
-		q, err := web.ParseQuery(r.URL.RawQuery, parameters)
-		if err == nil {
-			err = s.openCursors(r.Context(), q)
-		}
+	return rt.handled(s, in, func(w http.ResponseWriter, r *http.Request, q web.Query) error {
+		given, err := readInput[In](s, in, r, q)
 		if err != nil {
-			s.writeError(w, r, err)
-			return
+			return err
 		}
-		a, err := rt.do(r, q)
+		out, err := do(r.Context(), given)
 		if err == nil {
 			err = exchangeOf(r.Context()).unsealed
 		}
 		if err != nil {
-			s.writeError(w, r, err)
-			return
+			return err
+		}
+		a := web.Answer{Status: rt.success(), Body: out}
+		switch o := any(out).(type) {
+		case answering:
+			a = o.answer()
+		case message.Outcome:
+			if o.Code != "" {
+				return &refusal{o}
+			}
 		}
 		a.WriteUnlessKnown(w, r)
+		return nil
+	})
+}
+
+// stream returns a route that writes its answer itself, while it works. answers documents it, with
+// refusals of these statuses.
+func stream[In any](
+	s *server, rt route, answers func(refuses ...int) map[string]*huma.Response, do func(w http.ResponseWriter, r *http.Request, in In),
+) route {
+	rt.streams = true
+	in := takes[In](s, &rt)
+	rt.Responses = answers(rt.refuses...)
+	return rt.handled(s, in, func(w http.ResponseWriter, r *http.Request, q web.Query) error {
+		if in.body != nil {
+			_ = http.NewResponseController(w).SetReadDeadline(s.now().Add(s.limits.Timeout)) // there are none in some tests
+		}
+		given, err := readInput[In](s, in, r, q)
+		if err == nil {
+			do(w, r, given)
+		}
+		return err
+	})
+}
+
+// takes adds what follows from In to a route.
+func takes[In any](s *server, rt *route) *inputs {
+	in := inputsOf[In](s)
+	rt.Parameters, rt.RequestBody, rt.refuses = in.parameters, in.body, append(in.problems, rt.refuses...)
+	return in
+}
+
+// handled returns the route with its handler. An error becomes a problem. Only documented
+// parameters are accepted.
+func (rt route) handled(s *server, in *inputs, do func(http.ResponseWriter, *http.Request, web.Query) error) route {
+	parameters := in.parameterNames()
+	rt.handle = func(w http.ResponseWriter, r *http.Request) {
+		q, err := web.ParseQuery(r.URL.RawQuery, parameters)
+		if err == nil {
+			err = s.openCursors(r.Context(), q)
+		}
+		if err == nil && rt.once {
+			err = refuseIdempotencyKey(r.Header)
+		}
+		if err == nil {
+			err = do(w, r, q)
+		}
+		if err != nil {
+			s.writeError(w, r, err)
+		}
 	}
+	return rt
+}
+
+func (rt route) success() int {
+	if rt.makes {
+		return http.StatusCreated
+	}
+	return http.StatusOK
+}
+
+// answering is an Out with headers, or a status, of its own.
+type answering interface {
+	answer() web.Answer
+	document(s *server, rt route) map[string]*huma.Response
+}
+
+// tagged is an answer with its version, which is in the header ETag.
+type tagged[T any] struct {
+	value   T
+	version string
+}
+
+func (t tagged[T]) answer() web.Answer {
+	return web.Answer{Status: http.StatusOK, Header: web.ETag(t.version), Body: t.value}
+}
+
+func (t tagged[T]) document(s *server, rt route) map[string]*huma.Response {
+	all := s.problems(rt.refuses...)
+	answer := jsonResponse[T](s, rt.says)
+	answer.Headers = headers(web.RequestIDHeader, "ETag")
+	all[strconv.Itoa(http.StatusOK)] = answer
+	if rt.Method == http.MethodGet {
+		all[strconv.Itoa(http.StatusNotModified)] = &huma.Response{
+			Description: "It is still at the version that If-None-Match names.", Headers: headers(web.RequestIDHeader, "ETag"),
+		}
+	}
+	return all
 }

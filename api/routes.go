@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -28,9 +29,6 @@ func (s *server) router(version string) (web.Router, error) {
 	}
 	var all web.Router
 	for _, r := range append(routes, pages...) {
-		if r.do != nil {
-			r.handle = s.answered(r)
-		}
 		if r.scope != "" {
 			r.handle = s.authorized(r)
 		}
@@ -41,89 +39,13 @@ func (s *server) router(version string) (web.Router, error) {
 
 // routes returns all operations in the order of the documentation.
 func (s *server) routes() []route {
-	return []route{
-		s.submitRoute(),
-		s.dryRunRoute(),
-		s.batchRoute(),
-		s.checkBatchRoute(),
-		s.recordSentRoute(),
-		s.findRoute(),
-		s.findAllRoute(),
-		s.statusRoute(),
-		s.moveRoute(),
-		s.cancelRoute(),
-		s.listRoute(),
-		s.usageRoute(),
-		s.nextFreeRoute(),
-		s.countCampaignRoute(),
-		s.pauseCampaignRoute(),
-		s.resumeCampaignRoute(),
-		s.cancelCampaignRoute(),
-		s.moveCampaignRoute(),
-		s.listDeadLettersRoute(),
-		s.showDeadLetterRoute(),
-		s.purgeDeadLetterRoute(),
-		s.retryDeadLetterRoute(),
-		s.retryDeadLettersRoute(),
-		s.purgeDeadLettersRoute(),
-		s.listDeadAlertsRoute(),
-		s.showDeadAlertRoute(),
-		s.retryDeadAlertRoute(),
-		s.purgeDeadAlertRoute(),
-		s.purgeDeadAlertsRoute(),
-		s.listAccountsRoute(),
-		s.createAccountRoute(),
-		s.showAccountRoute(),
-		s.changeAccountRoute(),
-		s.accountUsageRoute(),
-		s.ownUsageRoute(),
-		s.addKeyRoute(),
-		s.rotateKeyRoute(),
-		s.removeKeyRoute(),
-		s.listSessionsRoute(),
-		s.endSessionRoute(),
-		s.listTiersRoute(),
-		s.showTierRoute(),
-		s.setTierRoute(),
-		s.removeTierRoute(),
-		s.listPoliciesRoute(),
-		s.showPolicyRoute(),
-		s.applyPolicyRoute(),
-		s.deletePolicyRoute(),
-		s.policyVersionsRoute(),
-		s.rollbackPolicyRoute(),
-		s.previewPolicyRoute(),
-		s.refitPolicyRoute(),
-		s.listUsersRoute(),
-		s.showSettingsRoute(),
-		s.putSettingsRoute(),
-		s.changeSettingsRoute(),
-		s.clearSettingsRoute(),
-		s.listDevicesRoute(),
-		s.addDeviceRoute(),
-		s.removeDeviceRoute(),
-		s.exportUserRoute(),
-		s.eraseUserRoute(),
-		s.listEventLimitsRoute(),
-		s.showEventLimitsRoute(),
-		s.setEventLimitsRoute(),
-		s.removeEventLimitsRoute(),
-		s.showPaceRoute(),
-		s.setPaceRoute(),
-		s.clearPaceRoute(),
-		s.listChannelsRoute(),
-		s.resumeChannelRoute(),
-		s.followEventsRoute(),
-		s.showCallbackRoute(),
-		s.setCallbackRoute(),
-		s.removeCallbackRoute(),
-		s.rotateCallbackRoute(),
-		s.listDeadEventsRoute(),
-		s.retryDeadEventsRoute(),
-		s.purgeDeadEventsRoute(),
-		s.statsRoute(),
-		s.listAuditRoute(),
-	}
+	return slices.Concat(
+		s.submitRoutes(), s.batchRoutes(), s.batchCheckRoutes(), s.recordSentRoutes(), s.findRoutes(), s.messageRoutes(), s.userRoutes(),
+		s.campaignRoutes(), s.deadLetterRoutes(), s.deadAlertRoutes(), s.accountRoutes(), s.accountUsageRoutes(), s.accountKeyRoutes(),
+		s.sessionRoutes(), s.tierRoutes(), s.policyRoutes(), s.policyVersionRoutes(), s.refitRoutes(), s.userSettingsRoutes(),
+		s.settingsRoutes(), s.deviceRoutes(), s.userDataRoutes(), s.eventLimitRoutes(), s.paceRoutes(), s.channelRoutes(), s.eventsRoutes(),
+		s.callbackRoutes(), s.deadEventRoutes(), s.statsRoutes(), s.auditRoutes(),
+	)
 }
 
 // scoped returns an error if a route has no scope, and so would be open to everybody.

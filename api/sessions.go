@@ -1,11 +1,9 @@
 package api
 
 import (
+	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
-	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/session"
@@ -14,48 +12,38 @@ import (
 
 const sessionsPath = "/v1/sessions"
 
-func (s *server) listSessionsRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "listSessions", Method: http.MethodGet, Path: sessionsPath, Tags: []string{"accounts"},
-			Summary:   "List who is logged in to the dashboard",
-			Responses: responses[message.Sessions](s, "Those that have not ended."),
-		},
-		scope: accounts.ScopeAdmin, do: func(r *http.Request, _ web.Query) (web.Answer, error) {
-			all, err := s.sessions.List(r.Context(), s.now())
-			if err != nil {
-				return web.Answer{}, err
-			}
+type ofSession struct {
+	Session string `path:"session"`
+}
+
+func (s *server) sessionRoutes() []route {
+	return []route{
+		operation(s, route{
+			Operation: named("listSessions", http.MethodGet, sessionsPath, "accounts",
+				"List who is logged in to the dashboard",
+				""),
+			scope: accounts.ScopeAdmin, says: "Those that have not ended.",
+		}, func(ctx context.Context, _ nothing) (message.Sessions, error) {
+			all, err := s.sessions.List(ctx, s.now())
 			list := message.Sessions{Sessions: make([]message.Session, len(all))}
 			for i, one := range all {
 				list.Sessions[i] = message.Session{
 					ID: one.ID, Account: one.Account, Key: one.Key, Address: one.Address, Began: message.Time{Time: one.Began}, Ends: message.Time{Time: one.Ends},
 				}
 			}
-			return web.Done(list), nil
-		},
-	}
-}
-
-func (s *server) endSessionRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "endSession", Method: http.MethodDelete, Path: sessionsPath + "/{session}", Tags: []string{"accounts"},
-			Summary:     "End a session of the dashboard",
-			Description: "Within a second every process knows.",
-			Parameters: []*huma.Param{{
-				Name: "session", In: "path", Required: true, Example: "3fa91c02b7d86e54", Description: "The session's id, as listSessions has it.",
-				Schema: &huma.Schema{Type: huma.TypeString, Pattern: "^[0-9a-f]{16}$"},
-			}},
-			Responses: responses[message.SessionEnd](s, "Ended.", http.StatusNotFound),
-		},
-		scope: accounts.ScopeAdmin, do: func(r *http.Request, _ web.Query) (web.Answer, error) {
-			id := r.PathValue("session")
-			ended, err := s.sessions.Revoke(r.Context(), s.now(), func(one session.Session) bool { return one.ID == id })
+			return list, err
+		}),
+		operation(s, route{
+			Operation: named("endSession", http.MethodDelete, sessionsPath+"/{session}", "accounts",
+				"End a session of the dashboard",
+				"Within a second every process knows."),
+			scope: accounts.ScopeAdmin, says: "Ended.", refuses: []int{http.StatusNotFound},
+		}, func(ctx context.Context, in ofSession) (message.SessionEnd, error) {
+			ended, err := s.sessions.Revoke(ctx, s.now(), func(one session.Session) bool { return one.ID == in.Session })
 			if err == nil && ended == 0 {
-				err = &fault.NoSuchError{What: "session", Name: id}
+				err = &fault.NoSuchError{What: "session", Name: in.Session}
 			}
-			return done(message.SessionEnd{Outcome: message.SessionEnded, Session: id}, err)
-		},
+			return message.SessionEnd{Outcome: message.SessionEnded, Session: in.Session}, err
+		}),
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
@@ -19,107 +17,110 @@ import (
 
 const settingsPattern = "/v1/users/{user}/settings"
 
-func (s *server) settingsRoute(id, method, summary, description string, problems ...int) route {
-	parameters := []*huma.Param{userParameter()}
-	if method != http.MethodGet {
-		parameters = append(parameters, conditionParameters("the settings are")...)
-		problems = append(problems, http.StatusPreconditionFailed)
-	}
-	return route{
-		Operation: huma.Operation{
-			OperationID: id, Method: method, Path: settingsPattern, Tags: []string{"users"},
-			Summary: summary, Description: description, Parameters: parameters,
-			Responses: versioned(responses[message.UserSettings](s, "The settings, and the rules that apply to the user.", problems...)),
-		},
-		scope: accounts.ScopeAdmin,
+func (s *server) settingsRoutes() []route {
+	const says = "The settings, and the rules that apply to the user."
+	return []route{
+		operation(s, route{
+			Operation: named("getUserSettings", http.MethodGet, settingsPattern, "users",
+				"Get a user's settings, and the rules that apply to the user",
+				"A user without settings has the rules of the default policy and the ETag \"0\"."),
+			scope: accounts.ScopeAdmin, says: says,
+		}, s.showSettings),
+		operation(s, route{
+			Operation: named("setUserSettings", http.MethodPut, settingsPattern, "users",
+				"Replace a user's settings",
+				"Replaces all settings. Takes effect immediately."),
+			scope: accounts.ScopeAdmin, says: says,
+		}, s.putSettings),
+		operation(s, route{
+			Operation: named("changeUserSettings", http.MethodPatch, settingsPattern, "users",
+				"Change a user's settings",
+				"An absent field stays; a null or empty field is removed. Takes effect immediately."),
+			scope: accounts.ScopeAdmin, says: says,
+		}, s.changeSettings),
+		operation(s, route{
+			Operation: named("clearUserSettings", http.MethodDelete, settingsPattern, "users",
+				"Remove a user's settings",
+				"The user's messages stay as they are."),
+			scope: accounts.ScopeAdmin, says: says,
+		}, s.clearSettings),
 	}
 }
 
-func (s *server) showSettingsRoute() route {
-	rt := s.settingsRoute("getUserSettings", http.MethodGet, "Get a user's settings, and the rules that apply to the user",
-		"A user without settings has the rules of the default policy and the ETag \"0\".")
-	rt.Responses = knowable(rt.Responses)
-	rt.do = func(r *http.Request, _ web.Query) (web.Answer, error) {
-		settings, err := s.users.Get(r.Context(), r.PathValue("user"))
-		if err != nil {
-			return web.Answer{}, err
-		}
-		policies, err := s.policiesByName(r.Context())
-		if err != nil {
-			return web.Answer{}, err
-		}
-		return settingsAnswer(r, settings, policies), nil
+func (s *server) showSettings(ctx context.Context, in ofUser) (answer tagged[message.UserSettings], err error) {
+	settings, err := s.users.Get(ctx, in.User)
+	if err != nil {
+		return answer, err
 	}
-	return rt
+	policies, err := s.policiesByName(ctx)
+	return settingsAnswer(in.User, settings, policies), err
 }
 
-func (s *server) putSettingsRoute() route {
-	rt := s.settingsRoute("setUserSettings", http.MethodPut, "Replace a user's settings",
-		"Replaces all settings. Takes effect immediately.", bodyProblems()...)
-	rt.RequestBody = jsonBody[message.SettingsDraft](s)
-	rt.do = func(r *http.Request, _ web.Query) (web.Answer, error) {
-		draft, err := web.ReadBody(s.bodies(), r, checkDraft)
-		if err != nil {
-			return web.Answer{}, err
-		}
-		return s.setSettings(r, checkAll, func(message.SettingsDraft) (message.SettingsDraft, error) { return draft, nil })
-	}
-	return rt
+// settingsOfUser are the settings of a user to change.
+type settingsOfUser struct {
+	ofUser
+
+	Condition condition
 }
 
-func (s *server) changeSettingsRoute() route {
-	rt := s.settingsRoute("changeUserSettings", http.MethodPatch, "Change a user's settings",
-		"An absent field stays; a null or empty field is removed. Takes effect immediately.", bodyProblems()...)
-	rt.RequestBody = jsonBody[message.SettingsPatch](s)
-	rt.do = func(r *http.Request, _ web.Query) (web.Answer, error) {
-		_, given, err := web.ReadMembers(s.bodies(), r, func(_ message.SettingsPatch, given map[string]json.RawMessage) error {
-			draft, err := merged(message.SettingsDraft{}, given)
-			if err != nil {
-				return err
-			}
-			return checkDraft(draft)
-		})
-		if err != nil {
-			return web.Answer{}, err
-		}
-		_, policy := given["policy"]
-		_, limits := given["limits"]
-		_, categories := given["categories"]
-		_, quiet := given["quiet_hours"]
-		check := checkNone
-		switch {
-		case policy:
-			check = checkAll
-		case limits || categories || quiet:
-			check = checkNew
-		}
-		return s.setSettings(r, check, func(before message.SettingsDraft) (message.SettingsDraft, error) { return merged(before, given) })
-	}
-	return rt
+// newSettings are settings that replace all.
+type newSettings struct {
+	settingsOfUser
+
+	Body object[message.SettingsDraft]
 }
 
-func (s *server) clearSettingsRoute() route {
-	rt := s.settingsRoute("clearUserSettings", http.MethodDelete, "Remove a user's settings",
-		"The user's messages stay as they are.")
-	rt.do = func(r *http.Request, _ web.Query) (web.Answer, error) {
-		condition, err := web.PreconditionOf(r.Header)
-		if err != nil {
-			return web.Answer{}, err
-		}
-		if len(condition) > 0 {
-			return s.setSettings(r, checkNone, func(message.SettingsDraft) (message.SettingsDraft, error) { return message.SettingsDraft{}, nil })
-		}
-		// This also removes settings that only a newer program can read.
-		if err := s.users.Clear(r.Context(), r.PathValue("user")); err != nil {
-			return web.Answer{}, err
-		}
-		policies, err := s.policiesByName(r.Context())
-		if err != nil {
-			return web.Answer{}, err
-		}
-		return settingsAnswer(r, policy.UserSettings{}, policies), nil
+// check checks what needs no look at the store.
+func (in *newSettings) check(context.Context, *server) error {
+	_, err := settingsOf(in.Body.value)
+	return err
+}
+
+func (s *server) putSettings(ctx context.Context, in newSettings) (tagged[message.UserSettings], error) {
+	return s.setSettings(ctx, in.settingsOfUser, checkAll, func(message.SettingsDraft) (message.SettingsDraft, error) { return in.Body.value, nil })
+}
+
+// settingsChange are settings that replace only those that it has.
+type settingsChange struct {
+	settingsOfUser
+
+	Body object[message.SettingsPatch]
+}
+
+func (in *settingsChange) check(context.Context, *server) error {
+	draft, err := merged(message.SettingsDraft{}, in.Body.given)
+	if err == nil {
+		_, err = settingsOf(draft)
 	}
-	return rt
+	return err
+}
+
+func (s *server) changeSettings(ctx context.Context, in settingsChange) (tagged[message.UserSettings], error) {
+	has := func(members ...string) bool {
+		return slices.ContainsFunc(members, func(member string) bool { return in.Body.given[member] != nil })
+	}
+	check := checkNone
+	switch {
+	case has("policy"):
+		check = checkAll
+	case has("limits", "categories", "quiet_hours"):
+		check = checkNew
+	}
+	return s.setSettings(ctx, in.settingsOfUser, check, func(before message.SettingsDraft) (message.SettingsDraft, error) {
+		return merged(before, in.Body.given)
+	})
+}
+
+func (s *server) clearSettings(ctx context.Context, in settingsOfUser) (answer tagged[message.UserSettings], err error) {
+	if len(in.Condition.Precondition) > 0 {
+		return s.setSettings(ctx, in, checkNone, func(message.SettingsDraft) (message.SettingsDraft, error) { return message.SettingsDraft{}, nil })
+	}
+	// This also removes settings that only a newer program can read.
+	if err := s.users.Clear(ctx, in.User); err != nil {
+		return answer, err
+	}
+	policies, err := s.policiesByName(ctx)
+	return settingsAnswer(in.User, policy.UserSettings{}, policies), err
 }
 
 // settingsCheck says which settings must fit the stored policies.
@@ -132,17 +133,15 @@ const (
 )
 
 // setSettings changes a user's settings if they have the version that the request expects.
-func (s *server) setSettings(r *http.Request, check settingsCheck, change func(message.SettingsDraft) (message.SettingsDraft, error)) (web.Answer, error) {
-	condition, err := web.PreconditionOf(r.Header)
+func (s *server) setSettings(
+	ctx context.Context, of settingsOfUser, check settingsCheck, change func(message.SettingsDraft) (message.SettingsDraft, error),
+) (answer tagged[message.UserSettings], err error) {
+	policies, err := s.policiesByName(ctx)
 	if err != nil {
-		return web.Answer{}, err
+		return answer, err
 	}
-	policies, err := s.policiesByName(r.Context())
-	if err != nil {
-		return web.Answer{}, err
-	}
-	settings, err := s.users.Update(r.Context(), r.PathValue("user"), func(before policy.UserSettings) (policy.UserSettings, error) {
-		if err := checkVersion(condition, before); err != nil {
+	settings, err := s.users.Update(ctx, of.User, func(before policy.UserSettings) (policy.UserSettings, error) {
+		if err := checkVersion(of.Condition.Precondition, before); err != nil {
 			return policy.UserSettings{}, err
 		}
 		draft, err := change(draftOf(before))
@@ -170,10 +169,7 @@ func (s *server) setSettings(r *http.Request, check settingsCheck, change func(m
 		}
 		return settings, err
 	})
-	if err != nil {
-		return web.Answer{}, err
-	}
-	return settingsAnswer(r, settings, policies), nil
+	return settingsAnswer(of.User, settings, policies), err
 }
 
 // newIn returns settings without the limits that were there before.
@@ -230,11 +226,8 @@ func (s *server) policiesByName(ctx context.Context) (map[string]policy.Policy, 
 	return policies, nil
 }
 
-func settingsAnswer(r *http.Request, settings policy.UserSettings, policies map[string]policy.Policy) web.Answer {
-	return web.Answer{
-		Status: http.StatusOK, Header: web.ETag(versionOf(settings)),
-		Body: message.UserSettingsOf(r.PathValue("user"), settings, policies),
-	}
+func settingsAnswer(user string, settings policy.UserSettings, policies map[string]policy.Policy) tagged[message.UserSettings] {
+	return tagged[message.UserSettings]{message.UserSettingsOf(user, settings, policies), versionOf(settings)}
 }
 
 func draftOf(s policy.UserSettings) message.SettingsDraft {
@@ -243,12 +236,6 @@ func draftOf(s policy.UserSettings) message.SettingsDraft {
 		Contact: all.Contact, Policy: all.Policy, Limits: all.Limits, Categories: all.Categories,
 		OptOut: all.OptOut, QuietHours: all.QuietHours, TimeZone: all.TimeZone, Blocked: all.Blocked,
 	}
-}
-
-// checkDraft checks what needs no look at the store.
-func checkDraft(d message.SettingsDraft) error {
-	_, err := settingsOf(d)
-	return err
 }
 
 // settingsOf reads a draft. The error is a *fault.InvalidError, or fault.InvalidErrors for

@@ -17,104 +17,104 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-func (s *server) submitRoute() route {
-	all := responses[message.Outcome](s, "Accepted before: the same request gets its first answer again.", bodyProblems(http.StatusConflict)...)
-	accepted := jsonResponse[message.Outcome](s, "Accepted: the message is stored, and sent at send_at.")
+func (s *server) submitRoutes() []route {
+	return []route{
+		operation(s, route{
+			Operation: named("submitMessage", http.MethodPost, "/v1/messages", "messages",
+				"Submit a message",
+				"Accepts a message if its send time is free under the user's rules. An accepted message is sent even if this "+
+					"server ends right after. With an id the request can be repeated, and the message is accepted once. Without an "+
+					"id the server generates one."),
+			scope: accounts.ScopeSubmit, submits: true, told: true, says: "Accepted: the message is stored, and sent at send_at.", refuses: []int{http.StatusConflict},
+		}, s.submit),
+		operation(s, route{
+			Operation: named("checkMessage", http.MethodPost, "/v1/messages/dry-run", "messages",
+				"Check whether a message would be accepted",
+				"Answers like a submit, but stores nothing: another message can take the time a moment later."),
+			scope: accounts.ScopeSubmit, submits: true, looks: true, says: "It would be accepted.", refuses: []int{http.StatusConflict},
+		}, s.dryRun),
+	}
+}
+
+// submitted is the answer to a submit: 201 if the message was accepted now.
+type submitted message.Outcome
+
+func (o submitted) answer() web.Answer {
+	a := web.Answer{Status: http.StatusOK, Body: message.Outcome(o)}
+	if !o.Replayed {
+		a.Status, a.Header = http.StatusCreated, http.Header{"Location": {messagePath(o.User, o.ID)}}
+	}
+	return a
+}
+
+func (submitted) document(s *server, rt route) map[string]*huma.Response {
+	all := s.problems(rt.refuses...)
+	accepted := jsonResponse[message.Outcome](s, rt.says)
 	accepted.Headers = headers(web.RequestIDHeader, "Location")
+	all[strconv.Itoa(http.StatusOK)] = jsonResponse[message.Outcome](s, "Accepted before: the same request gets its first answer again.")
 	all[strconv.Itoa(http.StatusCreated)] = accepted
-	return route{
-		Operation: huma.Operation{
-			OperationID: "submitMessage", Method: http.MethodPost, Path: "/v1/messages", Tags: []string{"messages"},
-			Summary: "Submit a message",
-			Description: "Accepts a message if its send time is free under the user's rules. An accepted message is sent even if this " +
-				"server ends right after. With an id the request can be repeated, and the message is accepted once. Without an " +
-				"id the server generates one.",
-			Parameters:  []*huma.Param{idempotencyKeyParameter()},
-			RequestBody: jsonBody[message.Draft](s),
-			Responses:   all,
-		},
-		scope: accounts.ScopeSubmit, do: s.submit, submits: true, told: true,
-	}
+	return all
 }
 
-func (s *server) submit(r *http.Request, _ web.Query) (web.Answer, error) {
-	o, err := s.judge(r, s.submitter.Submit)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	if o.Replayed {
-		return web.Done(o), nil
-	}
-	exchangeOf(r.Context()).Header().Set("Location", messagePath(o.User, o.ID))
-	return web.Answer{Status: http.StatusCreated, Body: o}, nil
+func (s *server) submit(ctx context.Context, in newMessage) (submitted, error) {
+	o, err := s.judge(ctx, in, s.submitter.Submit)
+	return submitted(o), err
 }
 
-func (s *server) dryRunRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "checkMessage", Method: http.MethodPost, Path: "/v1/messages/dry-run", Tags: []string{"messages"},
-			Summary:     "Check whether a message would be accepted",
-			Description: "Answers like a submit, but stores nothing: another message can take the time a moment later.",
-			Parameters:  []*huma.Param{idempotencyKeyParameter()},
-			RequestBody: jsonBody[message.Draft](s),
-			Responses:   responses[message.Outcome](s, "It would be accepted.", bodyProblems(http.StatusConflict)...),
-		},
-		scope: accounts.ScopeSubmit, do: s.dryRun, submits: true, looks: true,
-	}
+func (s *server) dryRun(ctx context.Context, in newMessage) (message.Outcome, error) {
+	return s.judge(ctx, in, s.submitter.Check)
 }
 
-func (s *server) dryRun(r *http.Request, _ web.Query) (web.Answer, error) {
-	o, err := s.judge(r, s.submitter.Check)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	return web.Done(o), nil
-}
-
-// judge reads the message of a request and passes it to put, which submits or checks it. The
-// caller's account is charged.
-func (s *server) judge(r *http.Request, put func(context.Context, message.Message) (message.Outcome, error)) (message.Outcome, error) {
-	m, err := s.readMessage(r)
-	if err != nil {
-		return message.Outcome{}, err
-	}
-	m.Account = cmp.Or(callerOf(r.Context()).account(), m.Account)
-	o, err := put(r.Context(), m)
+// judge passes a message to put, which submits or checks it. The caller's account is charged.
+func (s *server) judge(ctx context.Context, in newMessage, put func(context.Context, message.Message) (message.Outcome, error)) (message.Outcome, error) {
+	m := in.Message.value
+	m.Account = cmp.Or(callerOf(ctx).account(), m.Account)
+	o, err := put(ctx, m)
 	if err != nil {
 		return message.Outcome{}, err
 	}
 	if day := o.Day; day != nil {
-		header := exchangeOf(r.Context()).Header()
+		header := exchangeOf(ctx).Header()
 		counters.AddRateLimit(header, "messages_per_day", day.Limit, max(day.Limit-day.Used, 0), day.Length, day.ResetsIn)
 	}
-	return unlessRefused(s.concealed(r.Context(), o))
+	return unlessRefused(s.concealed(ctx, o))
 }
 
-// readMessage reads the message of a request, with the id that its header gives.
-func (s *server) readMessage(r *http.Request) (message.Message, error) {
+// newMessage is a message to submit.
+type newMessage struct{ Message messageBody }
+
+// messageBody is the message of a request, with the id that its header gives.
+type messageBody struct{ value message.Message }
+
+func (b *messageBody) document(s *server, in *inputs) {
+	in.parameters = append(in.parameters, idempotencyKeyParameter())
+	new(object[message.Draft]).document(s, in)
+}
+
+func (b *messageBody) read(s *server, r *http.Request) (none message.Faults, err error) {
 	text, err := s.bodies().ReadText(r)
 	if err != nil {
-		return message.Message{}, err
+		return none, err
 	}
 	draft, err := message.DecodeDraft(text)
 	if err != nil {
 		if malformed := web.CheckJSON(text); malformed != nil {
-			return message.Message{}, malformed
+			return none, malformed
 		}
-		return message.Message{}, err
+		return none, err
 	}
 	wrongKey := takeIdempotencyKey(&draft, r.Header)
-	m, err := draft.Message(message.ParseTime)
+	b.value, err = draft.Message(message.ParseTime)
 	if wrongKey == nil {
-		return m, err
+		return none, err
 	}
 	if err == nil {
-		err = m.Validate() // or Submit would
+		err = b.value.Validate() // or Submit would
 	}
 	var wrong fault.InvalidErrors
 	wrong.Add(wrongKey)
 	wrong.Add(err)
-	return m, wrong.Err()
+	return none, wrong.Err()
 }
 
 // messagePath returns the path of a message.

@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
@@ -15,77 +13,32 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// The default and the largest number of entries of a page.
-const (
-	usualPage   = 100
-	largestPage = 1000
-)
-
-func (s *server) listRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "listMessages", Method: http.MethodGet, Path: "/v1/users/{user}/messages", Tags: []string{"users"},
-			Summary: "List a user's messages",
-			Description: "By send time, with their statuses. The list has scheduled messages, late ones included, and sent messages as " +
-				"long as a rule can still count them. Cancelled, dropped and failed messages are listed at their planned " +
-				"send time as long as their records are kept. A key without the scope admin lists only the messages of its " +
-				"account. " + operatorsMetadata,
-			Parameters: []*huma.Param{
-				userParameter(),
-				timeParameter("from", "First send time; by default the oldest that is kept."),
-				timeParameter("to", "Send time to stop before; by default the end of the list."),
-				countParameter("limit", "Messages a page.", usualPage, largestPage), cursorParameter(),
-				{
-					Name: "titles", In: "query", Schema: &huma.Schema{Type: huma.TypeBoolean, Default: false},
-					Description: "true adds the titles of the messages whose content the key may see.",
-				},
-			},
-			Responses: responses[message.Messages](s, "A page of them."),
-		},
-		scope: accounts.ScopeRead, do: s.list,
+func (s *server) userRoutes() []route {
+	return []route{
+		operation(s, route{
+			Operation: named("listMessages", http.MethodGet, "/v1/users/{user}/messages", "users",
+				"List a user's messages",
+				"By send time, with their statuses. The list has scheduled messages, late ones included, and sent messages as "+
+					"long as a rule can still count them. Cancelled, dropped and failed messages are listed at their planned "+
+					"send time as long as their records are kept. A key without the scope admin lists only the messages of its "+
+					"account. "+operatorsMetadata),
+			scope: accounts.ScopeRead, says: "A page of them.",
+		}, s.list),
+		operation(s, route{
+			Operation: named("getUsage", http.MethodGet, "/v1/users/{user}/usage", "users",
+				"See how full a user's rules are, and which times are free",
+				"For a sliding rule this is the fullest window that contains the time, for a calendar rule the period that "+
+					"contains it. Sent and scheduled messages both count. Quiet hours are not free. Messages of other accounts "+
+					"have no ids. If there are more than 10,000 sends, only the first are listed and more is true."),
+			scope: accounts.ScopeRead, says: "How full they are.",
+		}, s.usage),
+		operation(s, route{
+			Operation: named("getNextFree", http.MethodGet, "/v1/users/{user}/next-free", "users",
+				"Get the next free times of a user",
+				"Each time counts those before it as taken, so messages at all of them would be accepted."),
+			scope: accounts.ScopeRead, says: "The times, in order.",
+		}, s.nextFree),
 	}
-}
-
-func (s *server) list(r *http.Request, q web.Query) (web.Answer, error) {
-	request := sendlimit.ListRequest{User: r.PathValue("user")}
-	if err := s.interval(q, &request.From, &request.To); err != nil {
-		return web.Answer{}, err
-	}
-	limit, err := q.Count("limit", usualPage, largestPage)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	titles, err := q.Flag("titles")
-	if err != nil {
-		return web.Answer{}, err
-	}
-	after, err := q.Cursor(false)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	if after != (web.Cursor{}) {
-		request.After = keyspace.Reservation{ID: after.ID, At: after.Time()}
-	}
-	request.Limit = limit + 1 // the one that says that there are more
-	statuses, err := s.reaching(r.Context()).List(r.Context(), request)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	page := message.Messages{Messages: []message.Status{}}
-	if len(statuses) > limit {
-		statuses = statuses[:limit]
-		last := statuses[limit-1]
-		page.NextCursor = s.sealed(r.Context(), web.Cursor{Milliseconds: last.SendAt.UnixMilli(), ID: last.ID}.String())
-	}
-	if titles {
-		if err := s.addTitles(r.Context(), request.User, statuses); err != nil {
-			return web.Answer{}, err
-		}
-	}
-	for _, status := range statuses {
-		page.Messages = append(page.Messages, s.shown(r.Context(), status))
-	}
-	return web.Done(page), nil
 }
 
 // addTitles sets the titles of a user's messages whose content the caller may see.
@@ -113,114 +66,96 @@ func (s *server) addTitles(ctx context.Context, user string, statuses []message.
 	return nil
 }
 
-// interval reads the parameters from and to. A parameter that is not given leaves its time
-// as it is.
-func (s *server) interval(q web.Query, from, to *time.Time) error {
-	for name, into := range map[string]*time.Time{"from": from, "to": to} {
-		at, err := q.Time(name, s.present())
-		if err != nil {
-			return err
-		}
-		if !at.IsZero() {
-			*into = at
-		}
-	}
-	return nil
-}
-
 // present returns the local time with the precision of outcomes.
 func (s *server) present() time.Time { return s.now().UTC().Truncate(time.Millisecond) }
 
-func (s *server) usageRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "getUsage", Method: http.MethodGet, Path: "/v1/users/{user}/usage", Tags: []string{"users"},
-			Summary: "See how full a user's rules are, and which times are free",
-			Description: "For a sliding rule this is the fullest window that contains the time, for a calendar rule the period that " +
-				"contains it. Sent and scheduled messages both count. Quiet hours are not free. Messages of other accounts " +
-				"have no ids. If there are more than 10,000 sends, only the first are listed and more is true.",
-			Parameters: []*huma.Param{
-				userParameter(),
-				timeParameter("at", "Time to look at; by default now."),
-				timeParameter("from", "First time of the timeline; by default 12 hours before at."),
-				timeParameter("to", "Where the timeline ends, up to 32 days later; by default 12 hours after at."),
-				categoryParameter("Includes the rules of this category, and the times that are free for its messages."),
-			},
-			Responses: responses[message.Usage](s, "How full they are."),
-		},
-		scope: accounts.ScopeRead, do: s.usage,
-	}
+// listPage is a page of a user's messages.
+type listPage struct {
+	ofUser
+
+	From   time.Time  `query:"from" doc:"First send time; by default the oldest that is kept."`
+	To     time.Time  `query:"to" doc:"Send time to stop before; by default the end of the list."`
+	Limit  int        `query:"limit" usual:"100" most:"1000" doc:"Messages a page."`
+	Cursor web.Cursor `query:"cursor"`
+	Titles bool       `query:"titles" doc:"true adds the titles of the messages whose content the key may see."`
 }
 
-func (s *server) usage(r *http.Request, q web.Query) (web.Answer, error) {
-	request := sendlimit.UsageRequest{User: r.PathValue("user")}
-	var err error
-	if request.At, err = q.Time("at", time.Time{}); err != nil {
-		return web.Answer{}, err
+func (s *server) list(ctx context.Context, in listPage) (page message.Messages, err error) {
+	request := sendlimit.ListRequest{User: in.User, From: in.From, To: in.To, Limit: in.Limit + 1} // the one that says that there are more
+	if in.Cursor != (web.Cursor{}) {
+		request.After = keyspace.Reservation{ID: in.Cursor.ID, At: in.Cursor.Time()}
 	}
-	middle := request.At
+	statuses, err := s.reaching(ctx).List(ctx, request)
+	if err != nil {
+		return page, err
+	}
+	page.Messages = []message.Status{}
+	if len(statuses) > in.Limit {
+		statuses = statuses[:in.Limit]
+		last := statuses[in.Limit-1]
+		page.NextCursor = s.sealed(ctx, web.Cursor{Milliseconds: last.SendAt.UnixMilli(), ID: last.ID}.String())
+	}
+	if in.Titles {
+		if err := s.addTitles(ctx, in.User, statuses); err != nil {
+			return page, err
+		}
+	}
+	for _, status := range statuses {
+		page.Messages = append(page.Messages, s.shown(ctx, status))
+	}
+	return page, nil
+}
+
+// usageSpan is what to see of a user's usage.
+type usageSpan struct {
+	ofUser
+
+	At       time.Time `query:"at" now:"zero" doc:"Time to look at; by default now."`
+	From     time.Time `query:"from" doc:"First time of the timeline; by default 12 hours before at."`
+	To       time.Time `query:"to" doc:"Where the timeline ends, up to 32 days later; by default 12 hours after at."`
+	Category string    `query:"category" example:"marketing" doc:"Includes the rules of this category, and the times that are free for its messages."`
+}
+
+func (s *server) usage(ctx context.Context, in usageSpan) (report message.Usage, err error) {
+	request := sendlimit.UsageRequest{User: in.User, At: in.At, Category: in.Category}
+	middle := in.At
 	if middle.IsZero() {
 		middle = s.present()
 	}
-	if request.Category, err = q.Category(); err != nil {
-		return web.Answer{}, err
-	}
 	request.From, request.To = message.UsageSpan(middle)
-	if err := s.interval(q, &request.From, &request.To); err != nil {
-		return web.Answer{}, err
+	if !in.From.IsZero() {
+		request.From = in.From
 	}
-	usage, err := s.submitter.Usage(r.Context(), request)
+	if !in.To.IsZero() {
+		request.To = in.To
+	}
+	usage, err := s.submitter.Usage(ctx, request)
 	if err != nil {
-		return web.Answer{}, err
+		return report, err
 	}
-	timeline, err := s.submitter.Timeline(r.Context())
+	timeline, err := s.submitter.Timeline(ctx)
 	if err != nil {
-		return web.Answer{}, err
+		return report, err
 	}
-	sends, err := timeline.List(r.Context(), sendlimit.ListRequest{User: request.User, From: request.From, To: request.To})
+	sends, err := timeline.List(ctx, sendlimit.ListRequest{User: in.User, From: request.From, To: request.To})
 	if err != nil {
-		return web.Answer{}, err
+		return report, err
 	}
-	report := submit.UsageOf(request, usage, sends)
+	report = submit.UsageOf(request, usage, sends)
 	report.More = len(sends) == sendlimit.MaxList
-	if err := s.conceal(r.Context(), request.User, report.Sends); err != nil {
-		return web.Answer{}, err
-	}
-	return web.Done(report), nil
+	return report, s.conceal(ctx, in.User, report.Sends)
 }
 
-func (s *server) nextFreeRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "getNextFree", Method: http.MethodGet, Path: "/v1/users/{user}/next-free", Tags: []string{"users"},
-			Summary:     "Get the next free times of a user",
-			Description: "Each time counts those before it as taken, so messages at all of them would be accepted.",
-			Parameters: []*huma.Param{
-				userParameter(), timeParameter("from", "Time to look from; by default now."),
-				countParameter("count", "Number of times.", 1, sendlimit.MaxNextFree),
-				categoryParameter("The messages' category, whose rules apply too."),
-			},
-			Responses: responses[message.FreeTimes](s, "The times, in order."),
-		},
-		scope: accounts.ScopeRead, do: s.nextFree,
-	}
+// freeTimes are free times of a user to look for.
+type freeTimes struct {
+	ofUser
+
+	From     time.Time `query:"from" now:"zero" doc:"Time to look from; by default now."`
+	Count    int       `query:"count" usual:"1" most:"100" doc:"Number of times."`
+	Category string    `query:"category" example:"marketing" doc:"The messages' category, whose rules apply too."`
 }
 
-func (s *server) nextFree(r *http.Request, q web.Query) (web.Answer, error) {
-	request := sendlimit.NextFreeRequest{User: r.PathValue("user")}
-	var err error
-	if request.From, err = q.Time("from", time.Time{}); err != nil {
-		return web.Answer{}, err
-	}
-	if request.Count, err = q.Count("count", 1, sendlimit.MaxNextFree); err != nil {
-		return web.Answer{}, err
-	}
-	if request.Category, err = q.Category(); err != nil {
-		return web.Answer{}, err
-	}
-	times, err := s.submitter.NextFree(r.Context(), request)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	return web.Done(message.FreeTimes{Times: message.FreeTimesOf(request.User, times)}), nil
+func (s *server) nextFree(ctx context.Context, in freeTimes) (message.FreeTimes, error) {
+	times, err := s.submitter.NextFree(ctx, sendlimit.NextFreeRequest{User: in.User, From: in.From, Count: in.Count, Category: in.Category})
+	return message.FreeTimes{Times: message.FreeTimesOf(in.User, times)}, err
 }

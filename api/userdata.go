@@ -9,9 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
-	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
@@ -34,28 +31,28 @@ const (
 const aboutScans = "It looks at every key of the user's server, so only one export or erasure runs at a time and others are answered with 429. " +
 	"A `progress` line comes now and then. If it stops early, the last line is a problem's outcome."
 
-func (s *server) exportUserRoute() route {
-	lines := []*huma.Schema{schemaOf[message.UserProgress](s), schemaOf[message.UserEntry](s), schemaOf[message.UserExport](s)}
-	return route{
-		Operation: huma.Operation{
-			OperationID: "exportUser", Method: http.MethodGet, Path: userPath + "/export", Tags: []string{"users"},
-			Summary: "Export everything that is stored about a user",
-			Description: "Each entry is a line: of the timeline, the messages (also those that ended), the settings, " +
-				"alerts, dead letters, the watch list, the queue, and what dry runs have left. The summary `exported` is the last line. The request " +
-				"ends with the connection. " + aboutScans + "\n\n" + operatorsContent + " Each export is logged, too.",
-			Parameters: []*huma.Param{userParameter()},
-			Responses:  s.lineResponses(lines, http.StatusNotFound),
-		},
-		scope: accounts.ScopeAdmin, handle: s.exportUser, streams: true, attended: true,
+func (s *server) userDataRoutes() []route {
+	return []route{
+		stream(s, route{
+			Operation: named("exportUser", http.MethodGet, userPath+"/export", "users",
+				"Export everything that is stored about a user",
+				"Each entry is a line: of the timeline, the messages (also those that ended), the settings, "+
+					"alerts, dead letters, the watch list, the queue, and what dry runs have left. The summary `exported` is the last line. The request "+
+					"ends with the connection. "+aboutScans+"\n\n"+operatorsContent+" Each export is logged, too."),
+			scope: accounts.ScopeAdmin, attended: true, refuses: []int{http.StatusNotFound},
+		}, s.lines(schemaOf[message.UserProgress](s), schemaOf[message.UserEntry](s), schemaOf[message.UserExport](s)), s.exportUser),
+		stream(s, route{
+			Operation: named("eraseUser", http.MethodDelete, userPath, "users",
+				"Cancel a user's messages, and remove everything that is stored about the user",
+				"This can't be undone. Erasing again is safe. Stop submitting for the user first: a message that is accepted meanwhile may stay. "+
+					"It goes on if the connection ends. Backups keep what is in them. The summary `erased` is the last line. "+aboutScans),
+			scope: accounts.ScopeAdmin, erases: true,
+		}, s.lines(schemaOf[message.UserProgress](s), schemaOf[message.UserErasure](s)), s.eraseUser),
 	}
 }
 
-func (s *server) exportUser(w http.ResponseWriter, r *http.Request) {
-	if _, err := web.ParseQuery(r.URL.RawQuery, nil); err != nil {
-		s.writeError(w, r, err)
-		return
-	}
-	user, at := r.PathValue("user"), s.now()
+func (s *server) exportUser(w http.ResponseWriter, r *http.Request, in ofUser) {
+	user, at := in.User, s.now()
 	s.scan(w, r, true, func(ctx context.Context, progress func(done, total int64)) (scanned, error) {
 		document, err := s.userData.Export(ctx, user, progress)
 		if err != nil {
@@ -85,41 +82,35 @@ func (s *server) exportUser(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (s *server) eraseUserRoute() route {
-	lines := []*huma.Schema{schemaOf[message.UserProgress](s), schemaOf[message.UserErasure](s)}
-	return route{
-		Operation: huma.Operation{
-			OperationID: "eraseUser", Method: http.MethodDelete, Path: userPath, Tags: []string{"users"},
-			Summary: "Cancel a user's messages, and remove everything that is stored about the user",
-			Description: "This can't be undone. Erasing again is safe. Stop submitting for the user first: a message that is accepted meanwhile may stay. " +
-				"It goes on if the connection ends. Backups keep what is in them. The summary `erased` is the last line. " + aboutScans,
-			Parameters: []*huma.Param{userParameter(), {
-				Name: "wait", In: "query", Example: "90s",
-				Description: "How long to wait for messages that are being delivered, at most 10m. By default 1m.",
-				Schema:      parameterSchema("wait"),
-			}},
-			Responses: s.lineResponses(lines),
-		},
-		scope: accounts.ScopeAdmin, handle: s.eraseUser, streams: true, erases: true,
-	}
+// erasure is a user to erase.
+type erasure struct {
+	ofUser
+
+	Wait sendsWait `query:"wait" example:"90s" doc:"How long to wait for messages that are being delivered, at most 10m. By default 1m."`
 }
 
-func (s *server) eraseUser(w http.ResponseWriter, r *http.Request) {
-	q, err := web.ParseQuery(r.URL.RawQuery, []string{"wait"})
-	wait := usualWait
-	if text, given := q["wait"]; err == nil && given {
-		wait, err = calendar.ParseDuration(text)
-		if err != nil || wait < 0 || wait > longestWaitForSends {
-			err = &fault.InvalidError{Field: "wait", Value: text, Want: "a length of time such as 90s, 0s not to wait, at most 10m"}
-		}
+// sendsWait is the parameter wait.
+type sendsWait struct {
+	length time.Duration
+	given  bool
+}
+
+// UnmarshalText reads the parameter.
+func (w *sendsWait) UnmarshalText(text []byte) (err error) {
+	w.length, err = calendar.ParseDuration(string(text))
+	if w.given = true; err != nil || w.length < 0 || w.length > longestWaitForSends {
+		return &fault.InvalidError{Field: "wait", Value: string(text), Want: "a length of time such as 90s, 0s not to wait, at most 10m"}
 	}
-	if err != nil {
-		s.writeError(w, r, err)
-		return
+	return nil
+}
+
+func (s *server) eraseUser(w http.ResponseWriter, r *http.Request, in erasure) {
+	wait := in.Wait.length
+	if !in.Wait.given {
+		wait = usualWait
 	}
-	user := r.PathValue("user")
 	s.scan(w, r, false, func(ctx context.Context, progress func(done, total int64)) (scanned, error) {
-		e, err := s.userData.Erase(ctx, user, wait, progress)
+		e, err := s.userData.Erase(ctx, in.User, wait, progress)
 		if err != nil {
 			return nil, err
 		}

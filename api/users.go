@@ -1,9 +1,8 @@
 package api
 
 import (
+	"context"
 	"net/http"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/message"
@@ -13,51 +12,37 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-func (s *server) listUsersRoute() route {
-	return route{
-		Operation: huma.Operation{
-			OperationID: "listUsers", Method: http.MethodGet, Path: "/v1/users", Tags: []string{"users"},
-			Summary:     "List users with settings",
-			Description: "In the order of the store, which is not by name, and is the same each time. Users without settings are not listed.",
-			Parameters: append([]*huma.Param{
-				{
-					Name: "blocked", In: "query", Description: "Only blocked users.",
-					Schema: &huma.Schema{Type: huma.TypeBoolean, Default: false},
-				},
-				{
-					Name: "policy", In: "query", Example: "vip", Description: "Only users whose settings name this policy.",
-					Schema: parameterSchema("policy"),
-				},
-			}, pageParameters("Users a page.")...),
-			Responses: responses[message.Users](s, "A page of them."),
-		},
-		scope: accounts.ScopeAdmin, do: s.listUsers,
+func (s *server) userSettingsRoutes() []route {
+	return []route{
+		operation(s, route{
+			Operation: named("listUsers", http.MethodGet, "/v1/users", "users",
+				"List users with settings",
+				"In the order of the store, which is not by name, and is the same each time. Users without settings are not listed."),
+			scope: accounts.ScopeAdmin, says: "A page of them.",
+		}, s.listUsers),
 	}
 }
 
-func (s *server) listUsers(r *http.Request, q web.Query) (web.Answer, error) {
-	blocked, err := q.Flag("blocked")
-	if err != nil {
-		return web.Answer{}, err
+// usersPage is a page of users with settings.
+type usersPage struct {
+	Blocked bool           `query:"blocked" doc:"Only blocked users."`
+	Policy  string         `query:"policy" example:"vip" doc:"Only users whose settings name this policy."`
+	Limit   int            `query:"limit" usual:"100" most:"1000" doc:"Users a page."`
+	Cursor  web.UserCursor `query:"cursor"`
+}
+
+func (in *usersPage) check(context.Context, *server) error {
+	if in.Policy != "" && !keyspace.ValidName(in.Policy) {
+		return &fault.InvalidError{Field: "policy", Value: in.Policy, Want: keyspace.WantName}
 	}
-	named, given := q["policy"]
-	if given && !keyspace.ValidName(named) { // an empty one would be any
-		return web.Answer{}, &fault.InvalidError{Field: "policy", Value: named, Want: keyspace.WantName}
-	}
-	request := settings.ListRequest{Blocked: blocked, Policy: named}
-	if request.Limit, err = q.Count("limit", usualPage, largestPage); err != nil {
-		return web.Answer{}, err
-	}
-	if request.After, err = q.UserCursor(); err != nil {
-		return web.Answer{}, err
-	}
-	users, next, err := s.users.List(r.Context(), request)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	page := message.Users{Users: make([]message.ListedUser, len(users)), NextCursor: s.sealed(r.Context(), web.UserCursor(next))}
+	return nil
+}
+
+func (s *server) listUsers(ctx context.Context, in usersPage) (message.Users, error) {
+	users, next, err := s.users.List(ctx, settings.ListRequest{Blocked: in.Blocked, Policy: in.Policy, Limit: in.Limit, After: string(in.Cursor)})
+	page := message.Users{Users: make([]message.ListedUser, len(users)), NextCursor: s.sealed(ctx, web.UserCursor(next).String())}
 	for i, user := range users {
 		page.Users[i] = message.ListedUserOf(user.User, user.Settings, user.Unreadable)
 	}
-	return web.Done(page), nil
+	return page, err
 }

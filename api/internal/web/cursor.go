@@ -9,123 +9,107 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Cursor is where a page of a list ended. The zero value is the start of the list.
-type Cursor struct {
-	Milliseconds int64  `json:"t"` // Unix
-	ID           string `json:"i"`
-	User         string `json:"u,omitempty"` // only in lists with messages of several users
-}
-
-// String encodes the cursor. Callers need not know how.
-func (c Cursor) String() string { return encodeCursor(c) }
-
-func encodeCursor(c any) string {
-	text, _ := json.Marshal(c) // can't fail for the types of cursors
-	return base64.RawURLEncoding.EncodeToString(text)
-}
+// A cursor is where a page of a list ended. Its String is what the next request gives, which
+// UnmarshalText reads: callers need not know how. The zero value is the start of the list, or its
+// end, which has no cursor.
+type (
+	// Cursor is that of a list of a user's messages.
+	Cursor struct {
+		Milliseconds int64  `json:"t"` // Unix
+		ID           string `json:"i"`
+		User         string `json:"u,omitempty"`
+	}
+	// UsersCursor is that of a list of messages of several users.
+	UsersCursor struct{ Cursor }
+	// NameCursor is that of a list by name.
+	NameCursor string
+	// UserCursor is that of a list of users.
+	UserCursor string
+	// AlertCursor is that of a list of dead alerts: when the last one ended, and its id.
+	AlertCursor struct {
+		Milliseconds int64  `json:"t"` // Unix
+		Alert        string `json:"a"`
+	}
+)
 
 // Time returns the time at which the page ended.
 func (c Cursor) Time() time.Time { return time.UnixMilli(c.Milliseconds).UTC() }
 
-// lastMillisecond is the end of the year 9999.
-const lastMillisecond = 253402300799999
-
-// Cursor returns the parameter cursor, or the zero value if it is not given. With users
-// it must be a cursor of a list with messages of several users.
-func (q Query) Cursor(users bool) (Cursor, error) {
-	text, given := q["cursor"]
-	if !given {
-		return Cursor{}, nil
+// Time returns the time at which the last alert of the page ended; zero at the start.
+func (c AlertCursor) Time() time.Time {
+	if c.Milliseconds == 0 {
+		return time.Time{}
 	}
-	var c Cursor
-	known := decodeCursor(text, &c) && c.Milliseconds > 0 && c.Milliseconds <= lastMillisecond && keyspace.ValidID(c.ID)
-	if !known || users != keyspace.ValidUser(c.User) {
-		return Cursor{}, UnknownCursor(text)
-	}
-	return c, nil
+	return time.UnixMilli(c.Milliseconds).UTC()
 }
 
-// nameCursor is where a page of a list by name ended.
-type nameCursor struct {
-	Name string `json:"n"`
+// named and ofUser are how the cursors of names and users are written.
+type (
+	named struct {
+		Name string `json:"n"`
+	}
+	ofUser struct {
+		User string `json:"u"`
+	}
+)
+
+func (c Cursor) String() string      { return encoded(c, c == Cursor{}) }
+func (c NameCursor) String() string  { return encoded(named{string(c)}, c == "") }
+func (c UserCursor) String() string  { return encoded(ofUser{string(c)}, c == "") }
+func (c AlertCursor) String() string { return encoded(c, c == AlertCursor{}) }
+
+// UnmarshalText reads the cursor.
+func (c *Cursor) UnmarshalText(text []byte) error {
+	type plain Cursor
+	return decoded(text, (*plain)(c), func() bool { return timely(c.Milliseconds) && keyspace.ValidID(c.ID) && c.User == "" })
 }
 
-// NameCursor encodes the name at which a page of a list by name ended. "" is the end of
-// the list, which has no cursor.
-func NameCursor(name string) string {
-	if name == "" {
+// UnmarshalText reads the cursor.
+func (c *UsersCursor) UnmarshalText(text []byte) error {
+	type plain Cursor
+	return decoded(text, (*plain)(&c.Cursor), func() bool { return timely(c.Milliseconds) && keyspace.ValidID(c.ID) && keyspace.ValidUser(c.User) })
+}
+
+// UnmarshalText reads the cursor.
+func (c *NameCursor) UnmarshalText(text []byte) error {
+	var of named
+	err := decoded(text, &of, func() bool { return keyspace.ValidName(of.Name) })
+	*c = NameCursor(of.Name)
+	return err
+}
+
+// UnmarshalText reads the cursor.
+func (c *UserCursor) UnmarshalText(text []byte) error {
+	var of ofUser
+	err := decoded(text, &of, func() bool { return keyspace.ValidUser(of.User) })
+	*c = UserCursor(of.User)
+	return err
+}
+
+// UnmarshalText reads the cursor.
+func (c *AlertCursor) UnmarshalText(text []byte) error {
+	type plain AlertCursor
+	return decoded(text, (*plain)(c), func() bool { return timely(c.Milliseconds) && c.Alert != "" })
+}
+
+// timely reports whether a time is before the end of the year 9999.
+func timely(milliseconds int64) bool { return milliseconds > 0 && milliseconds <= 253402300799999 }
+
+func encoded(c any, none bool) string {
+	if none {
 		return ""
 	}
-	return encodeCursor(nameCursor{name})
+	text, _ := json.Marshal(c) // can't fail for the types of cursors
+	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// NameCursor returns the name in the parameter cursor, or "" if it is not given.
-func (q Query) NameCursor() (string, error) {
-	text, given := q["cursor"]
-	if !given {
-		return "", nil
+// decoded decodes a text, and returns an error unless it is a cursor that a page can have.
+func decoded(text []byte, into any, valid func() bool) error {
+	plain, err := base64.RawURLEncoding.DecodeString(string(text))
+	if err != nil || json.Unmarshal(plain, into) != nil || !valid() {
+		return UnknownCursor(string(text))
 	}
-	var c nameCursor
-	if !decodeCursor(text, &c) || !keyspace.ValidName(c.Name) {
-		return "", UnknownCursor(text)
-	}
-	return c.Name, nil
-}
-
-// userCursor is where a page of a list of users ended.
-type userCursor struct {
-	User string `json:"u"`
-}
-
-// UserCursor encodes the user at whom a page of a list of users ended. "" is the end of the
-// list, which has no cursor.
-func UserCursor(user string) string {
-	if user == "" {
-		return ""
-	}
-	return encodeCursor(userCursor{user})
-}
-
-// UserCursor returns the user in the parameter cursor, or "" if it is not given.
-func (q Query) UserCursor() (string, error) {
-	text, given := q["cursor"]
-	if !given {
-		return "", nil
-	}
-	var c userCursor
-	if !decodeCursor(text, &c) || !keyspace.ValidUser(c.User) {
-		return "", UnknownCursor(text)
-	}
-	return c.User, nil
-}
-
-// alertCursor is where a page of dead alerts ended.
-type alertCursor struct {
-	Milliseconds int64  `json:"t"` // Unix
-	Alert        string `json:"a"`
-}
-
-// AlertCursor encodes the last dead alert of a page, by when it ended and its id.
-func AlertCursor(ended time.Time, alert string) string {
-	return encodeCursor(alertCursor{ended.UnixMilli(), alert})
-}
-
-// AlertCursor returns the alert in the parameter cursor, or "" if it is not given.
-func (q Query) AlertCursor() (ended time.Time, alert string, err error) {
-	text, given := q["cursor"]
-	if !given {
-		return time.Time{}, "", nil
-	}
-	var c alertCursor
-	if !decodeCursor(text, &c) || c.Milliseconds <= 0 || c.Milliseconds > lastMillisecond || c.Alert == "" {
-		return time.Time{}, "", UnknownCursor(text)
-	}
-	return time.UnixMilli(c.Milliseconds).UTC(), c.Alert, nil
-}
-
-func decodeCursor(text string, into any) bool {
-	decoded, err := base64.RawURLEncoding.DecodeString(text)
-	return err == nil && json.Unmarshal(decoded, into) == nil
+	return nil
 }
 
 // UnknownCursor returns the error for a cursor that no page has.

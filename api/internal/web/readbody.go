@@ -90,37 +90,22 @@ func Cause(err error) string {
 	return err.Error()
 }
 
-// ReadBody reads the body of a request: an object with the members of T and no others.
-// judge says what else is wrong with the value. It is also asked about the rest of a body of
-// which some members are wrong, so that one answer tells everything.
-func ReadBody[T any](l BodyLimits, r *http.Request, judge func(T) error) (T, error) {
-	value, _, err := ReadMembers(l, r, func(value T, _ map[string]json.RawMessage) error {
-		return judge(value)
-	})
-	return value, err
-}
-
-// ReadMembers is ReadBody, and also returns the members that the body has. Those that are
-// wrong are not among the members that judge gets.
-func ReadMembers[T any](
-	l BodyLimits, r *http.Request, judge func(value T, given map[string]json.RawMessage) error,
-) (value T, given map[string]json.RawMessage, err error) {
-	var none T
+// ReadMembers reads the body of a request: an object with the members of T and no others. It also
+// returns the members that the body has, without those that are wrong, and what is wrong with
+// them: so one answer can tell of the rest too.
+func ReadMembers[T any](l BodyLimits, r *http.Request) (value T, given map[string]json.RawMessage, faults message.Faults, err error) {
 	text, err := l.ReadJSON(r)
 	if err != nil {
-		return none, nil, err
+		return value, nil, faults, err
 	}
 	if err := json.Unmarshal(text, &given); err != nil || given == nil {
-		return none, nil, fault.Wrong("body", "the body has to be a JSON object")
+		return value, nil, faults, fault.Wrong("body", "the body has to be a JSON object")
 	}
-	value, faults, err := message.DecodeMembers[T](given)
+	value, faults, err = message.DecodeMembers[T](given)
 	if err != nil {
-		return none, nil, fault.Wrong("body", "the body has to be a JSON object")
+		return value, nil, faults, fault.Wrong("body", "the body has to be a JSON object")
 	}
-	if err := faults.With(judge(value, given)); err != nil {
-		return none, nil, err
-	}
-	return value, given, nil
+	return value, given, faults, nil
 }
 
 // CheckMediaType returns an error unless the body has one of the types and is not

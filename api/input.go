@@ -1,0 +1,291 @@
+package api
+
+import (
+	"context"
+	"encoding"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sendlimit/sendlimiter/api/internal/web"
+	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/records/devices"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+// inputs are how the In of an operation is read from a request, and documented. They follow from
+// the type, a struct whose fields are:
+//
+//	`path:"user"`       string: a name in the path
+//	`query:"from"`      string, bool, int, time.Time or an encoding.TextUnmarshaler: a parameter
+//	a part              what reads and documents itself, such as a body
+//
+// A parameter that is not given leaves its field as it is. Further tags say of a parameter:
+//
+//	doc, example        its words in the documentation
+//	usual, most         of an int, the default and the largest
+//	required            it has to be given
+//	now                 of a time, "zero" if the store says when now is
+//	like                the member of requests that has its bounds, if not the one of its name
+//
+// An In that has a check is asked what else is wrong, together with what is wrong in its body.
+type inputs struct {
+	fields     []field
+	parameters []*huma.Param
+	body       *huma.RequestBody // nil for none
+	problems   []int             // that follow from its parts
+}
+
+// field is a field of an In.
+type field struct {
+	index []int
+	read  func(s *server, r *http.Request, q web.Query, into reflect.Value) (message.Faults, error)
+}
+
+// part is a field of an In, by its pointer, that is no single parameter.
+type part interface {
+	// read reads it from a request. Faults are those of single members, to which a check may add.
+	read(s *server, r *http.Request) (message.Faults, error)
+	// document adds it to the documentation of an operation.
+	document(s *server, in *inputs)
+}
+
+// checked is an In, by its pointer, that can be wrong in more than its single fields.
+type checked interface {
+	check(ctx context.Context, s *server) error
+}
+
+// inputsOf returns how the type is read.
+func inputsOf[In any](s *server) *inputs {
+	in := &inputs{}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[In]()) {
+		if !f.IsExported() && !f.Anonymous {
+			continue // of the check
+		}
+		if f.Anonymous && f.Type.Kind() == reflect.Struct && !reflect.PointerTo(f.Type).Implements(reflect.TypeFor[part]()) {
+			continue // its fields are visible too
+		}
+		name, inPath := f.Tag.Lookup("path")
+		parameter, inQuery := f.Tag.Lookup("query")
+		own := field{index: f.Index}
+		switch {
+		case inPath:
+			in.parameters = append(in.parameters, pathParameter(name))
+			own.read = func(_ *server, r *http.Request, _ web.Query, into reflect.Value) (message.Faults, error) {
+				into.SetString(r.PathValue(name))
+				return message.Faults{}, nil
+			}
+		case inQuery:
+			in.parameters = append(in.parameters, queryParameter(parameter, f))
+			read := parameterReader(parameter, f)
+			own.read = func(s *server, _ *http.Request, q web.Query, into reflect.Value) (message.Faults, error) {
+				return message.Faults{}, read(s, q, into)
+			}
+		default:
+			p, _ := reflect.New(f.Type).Interface().(part) // every other field is one
+			p.document(s, in)
+			own.read = func(s *server, r *http.Request, _ web.Query, into reflect.Value) (message.Faults, error) {
+				p, _ := into.Addr().Interface().(part)
+				return p.read(s, r)
+			}
+		}
+		in.fields = append(in.fields, own)
+	}
+	return in
+}
+
+// readInput reads an In from a request.
+func readInput[In any](s *server, in *inputs, r *http.Request, q web.Query) (given In, err error) {
+	value := reflect.ValueOf(&given).Elem()
+	var faults message.Faults
+	for _, f := range in.fields {
+		some, err := f.read(s, r, q, value.FieldByIndex(f.index))
+		if err != nil {
+			return given, err
+		}
+		if !some.None() { // at most one part has a body
+			faults = some
+		}
+	}
+	if c, has := any(&given).(checked); has {
+		err = c.check(r.Context(), s)
+	}
+	return given, faults.With(err)
+}
+
+// parameterReader returns how a parameter is read into a field.
+func parameterReader(name string, f reflect.StructField) func(s *server, q web.Query, into reflect.Value) error {
+	if reflect.PointerTo(f.Type).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) && f.Type != reflect.TypeFor[time.Time]() {
+		return func(_ *server, q web.Query, into reflect.Value) error {
+			text, given := q[name]
+			if !given && f.Tag.Get("required") == "" {
+				return nil
+			}
+			u, _ := into.Addr().Interface().(encoding.TextUnmarshaler)
+			return u.UnmarshalText([]byte(text)) //nolint:wrapcheck // it names the parameter
+		}
+	}
+	switch f.Type.Kind() {
+	case reflect.Int:
+		usual, most := countsOf(f)
+		return func(_ *server, q web.Query, into reflect.Value) error {
+			n, err := q.Count(name, usual, most)
+			into.SetInt(int64(n))
+			return err //nolint:wrapcheck // it names the parameter
+		}
+	case reflect.Bool:
+		return func(_ *server, q web.Query, into reflect.Value) error {
+			_, given := q[name]
+			flag, err := q.Flag(name)
+			into.SetBool(flag || !given && f.Tag.Get("usual") == "true")
+			return err //nolint:wrapcheck // it names the parameter
+		}
+	case reflect.Struct: // a time
+		return func(s *server, q web.Query, into reflect.Value) error {
+			now := s.present()
+			if f.Tag.Get("now") == "zero" {
+				now = time.Time{}
+			}
+			at, err := q.Time(name, now)
+			into.Set(reflect.ValueOf(at))
+			return err //nolint:wrapcheck // it names the parameter
+		}
+	default:
+		return func(_ *server, q web.Query, into reflect.Value) error {
+			text, given := q[name]
+			if given && text == "" { // as if it were not given, which may mean all
+				return fault.Wrong(name, "the query parameter %s has no value: give it one, or leave it out", name)
+			}
+			into.SetString(text)
+			return nil
+		}
+	}
+}
+
+func countsOf(f reflect.StructField) (usual, most int) {
+	most, _ = strconv.Atoi(f.Tag.Get("most"))
+	usual, _ = strconv.Atoi(f.Tag.Get("usual"))
+	return usual, most
+}
+
+// queryParameter documents a parameter.
+func queryParameter(name string, f reflect.StructField) *huma.Param {
+	p := &huma.Param{Name: name, In: "query", Description: f.Tag.Get("doc"), Required: f.Tag.Get("required") != ""}
+	if example, some := f.Tag.Lookup("example"); some {
+		p.Example = example
+	}
+	if name == "cursor" {
+		p.Description, p.Schema = "The next_cursor of the page before.", &huma.Schema{Type: huma.TypeString, MinLength: new(1)}
+		return p
+	}
+	switch v := reflect.New(f.Type).Interface().(type) {
+	case interface{ schema() *huma.Schema }:
+		p.Schema = v.schema()
+	case *time.Time:
+		p.Example, p.Schema = "2040-06-22T11:11:11Z", parameterSchema("send_at") // which may be now too
+		p.Description += " RFC 3339, or now; a + is written %2B."
+	case *int:
+		usual, most := countsOf(f)
+		p.Schema = &huma.Schema{Type: huma.TypeInteger, Minimum: new(1.0), Maximum: new(float64(most)), Default: usual}
+	case *bool:
+		p.Schema = &huma.Schema{Type: huma.TypeBoolean, Default: f.Tag.Get("usual") == "true"}
+	default:
+		member := name
+		if like, some := f.Tag.Lookup("like"); some {
+			member = like
+		}
+		p.Schema = parameterSchema(member)
+		for _, word := range strings.Fields(f.Tag.Get("words")) {
+			p.Schema.Enum = append(p.Schema.Enum, word)
+		}
+	}
+	return p
+}
+
+// pathParameter documents a name in the path.
+func pathParameter(name string) *huma.Param {
+	p := &huma.Param{Name: name, In: "path", Required: true, Description: "The " + name + "'s name: 1 to 64 of a-z 0-9 _ -"}
+	switch name {
+	case "user":
+		p.Example, p.Description = "alice", "The user's name, percent-encoded: 1 to 256 bytes of UTF-8 without control characters."
+	case "id":
+		p.Example, p.Description = "order-17", "The message's id: 1 to 128 of A-Z a-z 0-9 . _ : -"
+	case "campaign":
+		p.Example, p.Description = "spring", "The campaign's name: 1 to 64 of a-z A-Z 0-9 . _ -"
+	case "device":
+		p.Example, p.Description = "phone", "The device's id: 1 to 64 of A-Z a-z 0-9 . _ -"
+	case "key":
+		p.Example, p.Description = "Zx3kQ9aB", "The key's id, which is not secret."
+		p.Schema = &huma.Schema{Type: huma.TypeString, Pattern: "^[A-Za-z0-9]{8}$"}
+	case "session":
+		p.Example, p.Description = "3fa91c02b7d86e54", "The session's id, as listSessions has it."
+		p.Schema = &huma.Schema{Type: huma.TypeString, Pattern: "^[0-9a-f]{16}$"}
+	case "channel":
+		p.Example, p.Description, p.Schema = devices.FCM, "The name of the channel, as listChannels has it.", parameterSchema("name")
+	case "alert":
+		p.Example, p.Description = "account_quota/1795305600000/80/acme", "The alert's id, as the list has it. Its slashes are written %2F."
+		p.Schema = &huma.Schema{Type: huma.TypeString, Pattern: whole("[a-z_]+/" + userPattern)}
+	default:
+		p.Example = map[string]string{"account": "acme", "tier": "free", "policy": "vip", "event": submitEvent}[name]
+	}
+	if p.Schema == nil {
+		p.Schema = parameterSchema(name)
+	}
+	return p
+}
+
+// object is the body of a request: an object with the members of T and no others.
+type object[T any] struct {
+	value T
+	given map[string]json.RawMessage // the members that it has and that can be read
+}
+
+func (o *object[T]) read(s *server, r *http.Request) (faults message.Faults, err error) {
+	o.value, o.given, faults, err = web.ReadMembers[T](s.bodies(), r)
+	return faults, err
+}
+
+func (o *object[T]) document(s *server, in *inputs) {
+	in.body = jsonBody[T](s)
+	in.problems = append(in.problems, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+}
+
+// condition is what a request expects of the version of what it changes.
+type condition struct{ web.Precondition }
+
+func (c *condition) read(_ *server, r *http.Request) (faults message.Faults, err error) {
+	c.Precondition, err = web.PreconditionOf(r.Header)
+	return faults, err
+}
+
+func (c *condition) document(_ *server, in *inputs) {
+	in.parameters = append(in.parameters,
+		&huma.Param{
+			Name: "If-Match", In: "header", Example: `"7"`,
+			Description: "Does the request only if it is at this version, in quotes as in ETag, or at one of several with commas between them. * is any version. \"0\" means that there is nothing yet.",
+			Schema:      &huma.Schema{Type: huma.TypeString},
+		},
+		&huma.Param{
+			Name: "If-None-Match", In: "header", Example: "*",
+			Description: "* does the request only if there is nothing yet.",
+			Schema:      &huma.Schema{Type: huma.TypeString},
+		})
+	in.problems = append(in.problems, http.StatusPreconditionFailed)
+}
+
+// parameterNames returns the names of the parameters in the query.
+func (in *inputs) parameterNames() []string {
+	var names []string
+	for _, p := range in.parameters {
+		if p.In == "query" {
+			names = append(names, p.Name)
+		}
+	}
+	return slices.Clip(names)
+}
