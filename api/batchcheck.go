@@ -80,7 +80,7 @@ type otherRules struct{ all []policy.Rule }
 // UnmarshalText reads the parameter.
 func (o *otherRules) UnmarshalText(text []byte) (err error) {
 	o.all, err = policy.ParseRules(strings.Split(string(text), ","), whatIfRules)
-	return err //nolint:wrapcheck // it names the parameter
+	return err
 }
 
 func (in *rehearsedBatch) check(ctx context.Context, _ *server) error {

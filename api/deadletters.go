@@ -9,7 +9,6 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 )
 
@@ -70,13 +69,6 @@ func (s *server) afterLetters(ctx context.Context, letters []message.Status, lim
 type ofDeadLetters struct {
 	User   string          `query:"user" doc:"Only those to this user."`
 	Cursor web.UsersCursor `query:"cursor"`
-}
-
-func (in *ofDeadLetters) check(context.Context, *server) error {
-	if in.User != "" && !keyspace.ValidUser(in.User) {
-		return &fault.InvalidError{Field: "user", Value: in.User, Want: "1 to 256 bytes of UTF-8 without control characters"}
-	}
-	return nil
 }
 
 // request returns the request for a page of them.

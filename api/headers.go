@@ -70,17 +70,3 @@ func countRequests(all map[string]*huma.Response) {
 		}
 	}
 }
-
-// versioned documents an answer with a version.
-func versioned(all map[string]*huma.Response) map[string]*huma.Response {
-	all[strconv.Itoa(http.StatusOK)].Headers = headers(web.RequestIDHeader, "ETag")
-	return all
-}
-
-// knowable documents a versioned answer to GET, which is 304 if the caller has the version.
-func knowable(all map[string]*huma.Response) map[string]*huma.Response {
-	all[strconv.Itoa(http.StatusNotModified)] = &huma.Response{
-		Description: "It is still at the version that If-None-Match names.", Headers: headers(web.RequestIDHeader, "ETag"),
-	}
-	return versioned(all)
-}

@@ -17,6 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // inputs are how the In of an operation is read from a request, and documented. They follow from
@@ -128,7 +129,7 @@ func parameterReader(name string, f reflect.StructField) func(s *server, q web.Q
 				return nil
 			}
 			u, _ := into.Addr().Interface().(encoding.TextUnmarshaler)
-			return u.UnmarshalText([]byte(text)) //nolint:wrapcheck // it names the parameter
+			return u.UnmarshalText([]byte(text))
 		}
 	}
 	switch f.Type.Kind() {
@@ -137,14 +138,14 @@ func parameterReader(name string, f reflect.StructField) func(s *server, q web.Q
 		return func(_ *server, q web.Query, into reflect.Value) error {
 			n, err := q.Count(name, usual, most)
 			into.SetInt(int64(n))
-			return err //nolint:wrapcheck // it names the parameter
+			return err
 		}
 	case reflect.Bool:
 		return func(_ *server, q web.Query, into reflect.Value) error {
 			_, given := q[name]
 			flag, err := q.Flag(name)
 			into.SetBool(flag || !given && f.Tag.Get("usual") == "true")
-			return err //nolint:wrapcheck // it names the parameter
+			return err
 		}
 	case reflect.Struct: // a time
 		return func(s *server, q web.Query, into reflect.Value) error {
@@ -154,18 +155,34 @@ func parameterReader(name string, f reflect.StructField) func(s *server, q web.Q
 			}
 			at, err := q.Time(name, now)
 			into.Set(reflect.ValueOf(at))
-			return err //nolint:wrapcheck // it names the parameter
+			return err
 		}
 	default:
 		return func(_ *server, q web.Query, into reflect.Value) error {
 			text, given := q[name]
-			if given && text == "" { // as if it were not given, which may mean all
-				return fault.Wrong(name, "the query parameter %s has no value: give it one, or leave it out", name)
-			}
 			into.SetString(text)
-			return nil
+			if !given {
+				return nil
+			}
+			return checkText(name, text)
 		}
 	}
+}
+
+// checkText returns an error about the text of a parameter. An empty one would be as if it were not
+// given, which may mean all.
+func checkText(name, text string) error {
+	switch {
+	case name == "user" && !keyspace.ValidUser(text):
+		return &fault.InvalidError{Field: name, Value: text, Want: "1 to 256 bytes of UTF-8 without control characters"}
+	case name == "policy" && !keyspace.ValidName(text):
+		return &fault.InvalidError{Field: name, Value: text, Want: keyspace.WantName}
+	case text == "":
+		return fault.Wrong(name, "the query parameter %s has no value: give it one, or leave it out", name)
+	case name == "category":
+		return message.CheckCategory(text)
+	}
+	return nil
 }
 
 func countsOf(f reflect.StructField) (usual, most int) {

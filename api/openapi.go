@@ -121,14 +121,6 @@ func jsonBody[T any](s *server) *huma.RequestBody {
 	}
 }
 
-// responses documents an operation that answers with a T, or with a problem with one of the
-// statuses.
-func responses[T any](s *server, description string, problems ...int) map[string]*huma.Response {
-	all := s.problems(problems...)
-	all[strconv.Itoa(http.StatusOK)] = jsonResponse[T](s, description)
-	return all
-}
-
 func jsonResponse[T any](s *server, description string) *huma.Response {
 	return &huma.Response{
 		Description: description,
@@ -179,11 +171,6 @@ func commonProblems() []int {
 		http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity,
 		http.StatusTooManyRequests, http.StatusServiceUnavailable,
 	}
-}
-
-// bodyProblems returns the statuses of an operation with a JSON body, and more.
-func bodyProblems(more ...int) []int {
-	return append([]int{http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType}, more...)
 }
 
 func meaning(status int) string {

@@ -8,8 +8,6 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/settings"
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 func (s *server) userSettingsRoutes() []route {
@@ -29,13 +27,6 @@ type usersPage struct {
 	Policy  string         `query:"policy" example:"vip" doc:"Only users whose settings name this policy."`
 	Limit   int            `query:"limit" usual:"100" most:"1000" doc:"Users a page."`
 	Cursor  web.UserCursor `query:"cursor"`
-}
-
-func (in *usersPage) check(context.Context, *server) error {
-	if in.Policy != "" && !keyspace.ValidName(in.Policy) {
-		return &fault.InvalidError{Field: "policy", Value: in.Policy, Want: keyspace.WantName}
-	}
-	return nil
 }
 
 func (s *server) listUsers(ctx context.Context, in usersPage) (message.Users, error) {

@@ -671,8 +671,8 @@ class Operations(Caller):
         self,
         *,
         user: str | None = None,
-        limit: int | None = None,
         cursor: str | None = None,
+        limit: int | None = None,
         cancel: Cancel | None = None,
     ) -> Pages[api.DeadLetters, api.Status]:
         """List dead letters.
@@ -685,7 +685,7 @@ class Operations(Caller):
         request = Request(
             "GET",
             "/v1/dead-letters",
-            query={"user": user, "limit": limit, "cursor": cursor},
+            query={"user": user, "cursor": cursor, "limit": limit},
         )
         return self._pages(request, "dead_letters", cancel)
 
@@ -693,9 +693,9 @@ class Operations(Caller):
         self,
         *,
         user: str | None = None,
+        cursor: str | None = None,
         ended_before: str | datetime | None = None,
         limit: int | None = None,
-        cursor: str | None = None,
         cancel: Cancel | None = None,
     ) -> Pages[api.DeadRetry, api.Outcome]:
         """Send dead letters again, the oldest first.
@@ -710,7 +710,7 @@ class Operations(Caller):
         request = Request(
             "POST",
             "/v1/dead-letters/retry",
-            query={"user": user, "ended_before": ended_before, "limit": limit, "cursor": cursor},
+            query={"user": user, "cursor": cursor, "ended_before": ended_before, "limit": limit},
             once=True,
         )
         return self._pages(request, "outcomes", cancel)

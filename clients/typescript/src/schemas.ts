@@ -434,7 +434,7 @@ export interface components {
             what_if?: string;
             /** @description true judges by the policy in the first line of the body, in the form of applyPolicy. It replaces the stored policy of its name (default if it has none), which must exist. */
             what_if_policy?: boolean;
-            /** @description true leaves `next_free_at` and `previous_free_at` out of refusals, which makes a batch with many of them faster. A message that shifts has them all the same. */
+            /** @description As in submitBatch. */
             without_free_times?: boolean;
         };
         /** @description The query of clearPace. */
@@ -1100,7 +1100,7 @@ export interface components {
         ListAccountsQuery: {
             /** @description The next_cursor of the page before. */
             cursor?: string;
-            /** @description Accounts a page. */
+            /** @description Entries a page. */
             limit?: number;
         };
         /** @description The query of listAuditEntries. */
@@ -1151,7 +1151,7 @@ export interface components {
         ListEventLimitsQuery: {
             /** @description The next_cursor of the page before. */
             cursor?: string;
-            /** @description Events a page. */
+            /** @description Entries a page. */
             limit?: number;
         };
         /** @description The query of listMessages. */
@@ -1171,14 +1171,14 @@ export interface components {
         ListPoliciesQuery: {
             /** @description The next_cursor of the page before. */
             cursor?: string;
-            /** @description Policies a page. */
+            /** @description Entries a page. */
             limit?: number;
         };
         /** @description The query of listTiers. */
         ListTiersQuery: {
             /** @description The next_cursor of the page before. */
             cursor?: string;
-            /** @description Tiers a page. */
+            /** @description Entries a page. */
             limit?: number;
         };
         /** @description The query of listUsers. */
@@ -2295,7 +2295,7 @@ export interface components {
         };
         /** @description The query of submitBatch. */
         SubmitBatchQuery: {
-            /** @description true leaves `next_free_at` and `previous_free_at` out of refusals, which makes a batch with many of them faster. A message that shifts has them all the same. */
+            /** @description true leaves next_free_at and previous_free_at out of refusals, which makes a batch with many of them faster. A message that shifts has them all the same. */
             without_free_times?: boolean;
         };
         Target: {
