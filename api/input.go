@@ -101,23 +101,23 @@ func inputsOf[In any](s *server) *inputs {
 	return in
 }
 
-// readInput reads an In from a request.
-func readInput[In any](s *server, in *inputs, r *http.Request, q web.Query) (given In, err error) {
-	value := reflect.ValueOf(&given).Elem()
+// into reads an In, by its pointer, from a request.
+func (in *inputs) into(s *server, given any, r *http.Request, q web.Query) (err error) {
+	value := reflect.ValueOf(given).Elem()
 	var faults message.Faults
 	for _, f := range in.fields {
 		some, err := f.read(s, r, q, value.FieldByIndex(f.index))
 		if err != nil {
-			return given, err
+			return err
 		}
 		if !some.None() { // at most one part has a body
 			faults = some
 		}
 	}
-	if c, has := any(&given).(checked); has {
+	if c, has := given.(checked); has {
 		err = c.check(r.Context(), s)
 	}
-	return given, faults.With(err)
+	return faults.With(err)
 }
 
 // parameterReader returns how a parameter is read into a field.

@@ -67,17 +67,15 @@ func named(id, method, path, tag, summary, description string) huma.Operation {
 // inputs for In; Out is the answer, or an answering.
 func operation[In, Out any](s *server, rt route, do func(ctx context.Context, in In) (Out, error)) route {
 	in := takes[In](s, &rt)
-	var out Out
-	switch a := any(out).(type) {
-	case answering:
+	if a, is := any(new(Out)).(answering); is {
 		rt.Responses = a.document(s, rt)
-	default:
+	} else {
 		rt.Responses = s.problems(rt.refuses...)
 		rt.Responses[strconv.Itoa(rt.success())] = jsonResponse[Out](s, rt.says)
 	}
 	return rt.handled(s, in, func(w http.ResponseWriter, r *http.Request, q web.Query) error {
-		given, err := readInput[In](s, in, r, q)
-		if err != nil {
+		var given In
+		if err := in.into(s, &given, r, q); err != nil {
 			return err
 		}
 		out, err := do(r.Context(), given)
@@ -87,13 +85,13 @@ func operation[In, Out any](s *server, rt route, do func(ctx context.Context, in
 		if err != nil {
 			return err
 		}
-		a := web.Answer{Status: rt.success(), Body: out}
-		switch o := any(out).(type) {
+		a := web.Answer{Status: rt.success(), Body: &out}
+		switch o := a.Body.(type) {
 		case answering:
 			a = o.answer()
-		case message.Outcome:
+		case *message.Outcome:
 			if o.Code != "" {
-				return &refusal{o}
+				return &refusal{*o}
 			}
 		}
 		a.WriteUnlessKnown(w, r)
@@ -113,7 +111,8 @@ func stream[In any](
 		if in.body != nil {
 			_ = http.NewResponseController(w).SetReadDeadline(s.now().Add(s.limits.Timeout)) // there are none in some tests
 		}
-		given, err := readInput[In](s, in, r, q)
+		var given In
+		err := in.into(s, &given, r, q)
 		if err == nil {
 			do(w, r, given)
 		}
@@ -157,7 +156,7 @@ func (rt route) success() int {
 	return http.StatusOK
 }
 
-// answering is an Out with headers, or a status, of its own.
+// answering is an Out, by its pointer, with headers, or a status, of its own.
 type answering interface {
 	answer() web.Answer
 	document(s *server, rt route) map[string]*huma.Response
@@ -169,11 +168,11 @@ type tagged[T any] struct {
 	version string
 }
 
-func (t tagged[T]) answer() web.Answer {
-	return web.Answer{Status: http.StatusOK, Header: web.ETag(t.version), Body: t.value}
+func (t *tagged[T]) answer() web.Answer {
+	return web.Answer{Status: http.StatusOK, Header: web.ETag(t.version), Body: &t.value}
 }
 
-func (t tagged[T]) document(s *server, rt route) map[string]*huma.Response {
+func (t *tagged[T]) document(s *server, rt route) map[string]*huma.Response {
 	all := s.problems(rt.refuses...)
 	answer := jsonResponse[T](s, rt.says)
 	answer.Headers = headers(web.RequestIDHeader, "ETag")

@@ -39,15 +39,15 @@ func (s *server) submitRoutes() []route {
 // submitted is the answer to a submit: 201 if the message was accepted now.
 type submitted message.Outcome
 
-func (o submitted) answer() web.Answer {
-	a := web.Answer{Status: http.StatusOK, Body: message.Outcome(o)}
+func (o *submitted) answer() web.Answer {
+	a := web.Answer{Status: http.StatusOK, Body: (*message.Outcome)(o)}
 	if !o.Replayed {
 		a.Status, a.Header = http.StatusCreated, http.Header{"Location": {messagePath(o.User, o.ID)}}
 	}
 	return a
 }
 
-func (submitted) document(s *server, rt route) map[string]*huma.Response {
+func (*submitted) document(s *server, rt route) map[string]*huma.Response {
 	all := s.problems(rt.refuses...)
 	accepted := jsonResponse[message.Outcome](s, rt.says)
 	accepted.Headers = headers(web.RequestIDHeader, "Location")
