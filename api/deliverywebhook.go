@@ -42,25 +42,3 @@ func (s *server) deliveryWebhook(header func(name, description string, required 
 		},
 	}}
 }
-
-func deliveryDescriptions() map[string]string {
-	return map[string]string{
-		"Delivery.id":           "The message's id, unique for its user.",
-		"Delivery.user":         "Who receives the message.",
-		"Delivery.category":     "The message's category.",
-		"Delivery.title":        "The message's title.",
-		"Delivery.body":         "The message's text.",
-		"Delivery.data":         "Data for the app.",
-		"Delivery.image":        "The https URL of an image to show with the message.",
-		"Delivery.click_url":    "What a click on the message opens: a web page, or a place in the app.",
-		"Delivery.badge":        "The number at the app's icon; absent to leave it as it is.",
-		"Delivery.sound":        "The name of a sound of the app's.",
-		"Delivery.priority":     "high if the message may wake the device, normal if it may wait; absent if the caller did not say.",
-		"Delivery.collapse_key": "The message replaces a former one with the same key on the device.",
-		"Delivery.campaign":     "The campaign that the message belongs to.",
-		"Delivery.metadata":     "What the caller keeps with the message.",
-		"Delivery.send_at":      "The time that was promised, RFC 3339 in UTC.",
-		"Delivery.requested_at": "The time that the caller asked for, if it is another.",
-		"Delivery.attempt":      "The number of this attempt, from 1.",
-	}
-}

@@ -7,12 +7,14 @@
 //	   │           │             │      (/v1/ only)   │          │            │        (submits)     │
 //	   id, log     500           403               404, 405     503     401, 403, 429    429     its answer
 //
-// An operation is a route: an entry of the OpenAPI document, and the function that
-// answers. routes.go lists them all. Router and document are both made of that list, so
-// everything that is served is documented. The schemas are made of the Go types of the
-// requests and answers, and examples.go has a body for each operation; internal/docs makes
-// the page of it all. bounds.go adds to requests what the server checks, headers.go the
-// headers of answers.
+// An operation is a route, written once in the file of what it is about: its address, scope and
+// words, and a handler that knows no HTTP, func(ctx, In) (Out, error). ctx has the caller. What a
+// request takes and how it is read, checked and documented follow from the type In (input.go);
+// what it answers, from Out. The words of members are the doc of their fields. routes.go lists all
+// routes; router, document and audit log are made of that list, so everything that is served is
+// documented. examples.go has a body for each operation; internal/docs makes the page of it all.
+// bounds.go has the bounds of members and parameters, headers.go the headers of answers. Only what
+// streams its answer writes it itself.
 //
 // Bodies, paths and parameters are read by the code that the other surfaces use, such as
 // message.DecodeDraft. So the same mistake has the same code, field and sentence

@@ -2,11 +2,10 @@ package message
 
 // Account is an account that sends messages.
 type Account struct {
-	Name     string `json:"name" doc:"1 to 64 of a-z 0-9 _ -"`
-	Tier     string `json:"tier,omitempty" doc:"Its tier; absent if nothing is limited."`
-	Contact  string `json:"contact,omitempty" doc:"Where quota alerts go: an e-mail address or an https: URL."`
-	TimeZone string `json:"time_zone" doc:"The IANA time zone of the hours and days of its quota."`
-	// FormerTimeZone and TimeZoneFrom are zero if the zone was not changed.
+	Name           string   `json:"name" doc:"1 to 64 of a-z 0-9 _ -"`
+	Tier           string   `json:"tier,omitempty" doc:"Its tier; absent if nothing is limited."`
+	Contact        string   `json:"contact,omitempty" doc:"Where quota alerts go: an e-mail address or an https: URL."`
+	TimeZone       string   `json:"time_zone" doc:"The IANA time zone of the hours and days of its quota."`
 	FormerTimeZone string   `json:"former_time_zone,omitempty" doc:"The time zone before the last change, which counts until time_zone_from."`
 	TimeZoneFrom   *Time    `json:"time_zone_from,omitempty" doc:"From when the time zone counts: the end of the day that was under way when it was changed."`
 	ReportAt       string   `json:"report_at,omitempty" doc:"The local time of its daily report; absent if it gets none."`
@@ -24,13 +23,12 @@ type Accounts struct {
 
 // AccountUsage says how much of its quota an account has used.
 type AccountUsage struct {
-	Account string       `json:"account" doc:"The account's name."`
-	Tier    string       `json:"tier,omitempty" doc:"Its tier; absent if nothing is limited."`
-	Now     Time         `json:"now" doc:"The time that was looked at, by the store's clock."`
-	Hour    QuotaUsage   `json:"hour" doc:"The present hour."`
-	Day     QuotaUsage   `json:"day" doc:"The present day, in the account's time zone."`
-	Devices DevicesUsage `json:"devices" doc:"The devices that it has registered."`
-	// Requests is nil if the tier has no limit of requests per day.
+	Account  string         `json:"account" doc:"The account's name."`
+	Tier     string         `json:"tier,omitempty" doc:"Its tier; absent if nothing is limited."`
+	Now      Time           `json:"now" doc:"The time that was looked at, by the store's clock."`
+	Hour     QuotaUsage     `json:"hour" doc:"The present hour."`
+	Day      QuotaUsage     `json:"day" doc:"The present day, in the account's time zone."`
+	Devices  DevicesUsage   `json:"devices" doc:"The devices that it has registered."`
 	Requests *RequestsUsage `json:"requests,omitempty" doc:"The requests of the present day; absent if the tier has no limit for them."`
 }
 

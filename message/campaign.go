@@ -4,14 +4,12 @@ import "time"
 
 // CampaignStatus says how many messages a campaign has.
 type CampaignStatus struct {
-	Campaign    string         `json:"campaign"`
-	Account     string         `json:"account,omitempty"`
-	PausedSince Time           `json:"paused_since,omitzero"`
-	Messages    int            `json:"messages"`
-	Statuses    map[string]int `json:"statuses"` // by Status.Status
-	// More is set if these are only the messages that were counted so far: a count with it goes
-	// on, and has these too.
-	More string `json:"more,omitempty"`
+	Campaign    string         `json:"campaign" doc:"The campaign's name."`
+	Account     string         `json:"account,omitempty" doc:"The account whose campaign it is; absent without accounts."`
+	PausedSince Time           `json:"paused_since,omitzero" doc:"Since when it is paused; absent if it is not."`
+	Messages    int            `json:"messages" doc:"How many messages it has, or with more, how many were counted so far."`
+	Statuses    map[string]int `json:"statuses" doc:"How many of them have each status; a status that none has is absent."`
+	More        string         `json:"more,omitempty" doc:"Set if only these messages were counted so far. GET with it as the parameter more goes on, and answers with these too."`
 }
 
 // CampaignProgressing is the Outcome of a CampaignProgress.
@@ -19,9 +17,9 @@ const CampaignProgressing = "progress"
 
 // CampaignProgress says how many messages of a campaign were looked at.
 type CampaignProgress struct {
-	Outcome string `json:"outcome"`
-	Done    int    `json:"messages_done"` // those of an earlier run included
-	Total   int    `json:"messages"`
+	Outcome string `json:"outcome" doc:"What was done. With refused, invalid and error nothing was done."`
+	Done    int    `json:"messages_done" doc:"How many messages were looked at, those of an earlier request included."`
+	Total   int    `json:"messages" doc:"How many messages the campaign has; before the first is done, how many were counted so far."`
 }
 
 // Values of CampaignSummary.Outcome.
@@ -35,26 +33,23 @@ const (
 // CampaignSummary counts what was done with the messages of a campaign. A run that goes on
 // with an earlier one counts what that one did, too.
 type CampaignSummary struct {
-	Outcome  string `json:"outcome"`
-	Campaign string `json:"campaign"`
-	Account  string `json:"account,omitempty"`
-	By       string `json:"by,omitempty"` // of a move and its preview
-	Messages int    `json:"messages"`     // that were looked at
-	Done     int    `json:"done"`         // cancelled, moved, resumed, or to be moved
-	Refused  int    `json:"refused"`      // these keep their places
-	// RefusedBy counts the refused messages by the rule that they would break, as in
-	// Violation, or else by the code of the refusal.
-	RefusedBy map[string]int `json:"refused_by,omitempty"`
-	Gone      int            `json:"gone"`                // sent, moved or cancelled by somebody else meanwhile
-	Continued bool           `json:"continued,omitempty"` // an earlier run was gone on with
-	// Complete is false if the run stopped early: the same request goes on.
-	Complete bool `json:"complete"`
+	Outcome   string         `json:"outcome" doc:"What was done. With refused, invalid and error nothing was done."`
+	Campaign  string         `json:"campaign" doc:"The campaign's name."`
+	Account   string         `json:"account,omitempty" doc:"The account whose campaign it is; absent without accounts."`
+	By        string         `json:"by,omitempty" doc:"The length of time of a move."`
+	Messages  int            `json:"messages" doc:"How many messages were looked at."`
+	Done      int            `json:"done" doc:"How many were cancelled, moved or resumed, or with preview could be moved."`
+	Refused   int            `json:"refused" doc:"How many were refused, and keep their places."`
+	RefusedBy map[string]int `json:"refused_by,omitempty" doc:"The refused messages counted by the rule that they would break, or else by the code of the refusal."`
+	Gone      int            `json:"gone" doc:"How many were sent, moved or cancelled by somebody else meanwhile."`
+	Continued bool           `json:"continued,omitempty" doc:"It went on with an earlier request, whose messages are counted too."`
+	Complete  bool           `json:"complete" doc:"False if it stopped early: the same request goes on."`
 }
 
 // CampaignMoveDraft is the request to move the messages of a campaign.
 type CampaignMoveDraft struct {
-	By      string `json:"by"`
-	Preview bool   `json:"preview,omitempty"`
+	By      string `json:"by" doc:"By how long: 1h, 90m or -30m. A negative length moves to earlier times. At most 8784h, of whole milliseconds."`
+	Preview bool   `json:"preview,omitempty" doc:"Only say what the outcome would be."`
 }
 
 // Length returns the length of time by which to move. The error is a *fault.InvalidError.

@@ -12,17 +12,15 @@ const ChannelBrake = "brake"
 
 // Channel is the state of a channel that has delivered something, or is stopped.
 type Channel struct {
-	Channel string `json:"channel" doc:"Its name, such as fcm."`
-	State   string `json:"state" doc:"running; paused, if its provider has asked for a pause; or stopped."`
-	Reason  string `json:"reason,omitempty" doc:"Why it is stopped: unauthorized, its provider refuses the credentials; misaddressed, its provider does not know the project or the path; brake, its provider calls all devices gone."`
-	Detail  string `json:"detail,omitempty" doc:"What its provider said."`
-	Since   Time   `json:"since,omitzero" doc:"Since when it is stopped."`
-	ProbeAt Time   `json:"probe_at,omitzero" doc:"When workers probe it again; absent if they do not."`
-	// PausedUntil is zero if the provider has not asked for a pause.
-	PausedUntil Time `json:"paused_until,omitzero" doc:"The end of the pause that its provider has asked for."`
-	DeliveredAt Time `json:"delivered_at,omitzero" doc:"When it has delivered last, to a few seconds; absent if it has not."`
-	// Wave is nil if its provider calls few devices gone.
-	Wave *ChannelWave `json:"wave,omitempty" doc:"Tells of the many devices that its provider called gone a moment ago; absent if it did not."`
+	Channel     string       `json:"channel" doc:"Its name, such as fcm."`
+	State       string       `json:"state" doc:"running; paused, if its provider has asked for a pause; or stopped."`
+	Reason      string       `json:"reason,omitempty" doc:"Why it is stopped: unauthorized, its provider refuses the credentials; misaddressed, its provider does not know the project or the path; brake, its provider calls all devices gone."`
+	Detail      string       `json:"detail,omitempty" doc:"What its provider said."`
+	Since       Time         `json:"since,omitzero" doc:"Since when it is stopped."`
+	ProbeAt     Time         `json:"probe_at,omitzero" doc:"When workers probe it again; absent if they do not."`
+	PausedUntil Time         `json:"paused_until,omitzero" doc:"The end of the pause that its provider has asked for."`
+	DeliveredAt Time         `json:"delivered_at,omitzero" doc:"When it has delivered last, to a few seconds; absent if it has not."`
+	Wave        *ChannelWave `json:"wave,omitempty" doc:"Tells of the many devices that its provider called gone a moment ago; absent if it did not."`
 }
 
 // ChannelWave tells of many devices that a provider calls gone, beside others that it knows.

@@ -8,9 +8,9 @@ import (
 // Content is the part of a message that its record holds until the message ends. A dead
 // letter still has it.
 type Content struct {
-	Title string            `json:"title,omitempty"`
-	Body  string            `json:"body,omitempty"`
-	Data  map[string]string `json:"data,omitempty"`
+	Title string            `json:"title,omitempty" doc:"Its title; absent in lists, once it is erased, and for a key that may not see it."`
+	Body  string            `json:"body,omitempty" doc:"Its body; absent where title is."`
+	Data  map[string]string `json:"data,omitempty" doc:"Its data; absent where title is."`
 
 	PushContent
 }

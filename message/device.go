@@ -42,21 +42,21 @@ type Device struct {
 
 // Devices are the devices of a user.
 type Devices struct {
-	User    string   `json:"user"`
+	User    string   `json:"user" doc:"The user's name."`
 	Devices []Device `json:"devices" doc:"In the order in which they were added."`
 }
 
 // DeviceChange is the answer to a device that was registered.
 type DeviceChange struct {
 	Outcome string `json:"outcome" doc:"added; replaced for one that took the place of a device with its id or its address; unchanged for one that was there."`
-	User    string `json:"user"`
+	User    string `json:"user" doc:"The user's name."`
 	Device  Device `json:"device" doc:"The device as it is now."`
 }
 
 // DeviceRemoval is the answer to a device that was removed.
 type DeviceRemoval struct {
 	Outcome string `json:"outcome" doc:"removed"`
-	User    string `json:"user"`
+	User    string `json:"user" doc:"The user's name."`
 	Device  string `json:"device" doc:"The id of the device."`
 }
 

@@ -15,5 +15,7 @@
 // package submit makes an Outcome of a decision, with its sentence, and a Status of a
 // record.
 //
+// The doc of a field is what the API's document says of it.
+//
 // What is wrong with a request is a *fault.InvalidError, which names the field.
 package message

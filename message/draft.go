@@ -12,19 +12,19 @@ import (
 // Draft is a message as a caller writes it, in a request or in a line of a file. Its
 // times are text.
 type Draft struct {
-	ID       string            `json:"id,omitempty"`
-	User     string            `json:"user"`
-	SendAt   string            `json:"send_at"`
-	Category string            `json:"category,omitempty"`
-	Title    string            `json:"title,omitempty"`
-	Body     string            `json:"body,omitempty"`
-	Data     map[string]string `json:"data,omitempty"`
+	ID       string            `json:"id,omitempty" doc:"Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server generates one."`
+	User     string            `json:"user" doc:"The receiver: 1 to 256 bytes of UTF-8 without control characters."`
+	SendAt   string            `json:"send_at" doc:"When it is sent: RFC 3339 with zone, cut to the millisecond. now means as soon as the rules allow."`
+	Category string            `json:"category,omitempty" doc:"1 to 64 of a-z 0-9 _ -"`
+	Title    string            `json:"title,omitempty" doc:"Title, body and data have at most 4,096 bytes together. Title or body is required."`
+	Body     string            `json:"body,omitempty" doc:"See title."`
+	Data     map[string]string `json:"data,omitempty" doc:"Texts by name, for the app that shows the message."`
 	PushContent
-	Campaign   string            `json:"campaign,omitempty"`
-	Metadata   map[string]string `json:"metadata,omitempty"`
-	ExpiresAt  string            `json:"expires_at,omitempty"`
-	OnConflict string            `json:"on_conflict,omitempty"`
-	ShiftUntil string            `json:"shift_until,omitempty"`
+	Campaign   string            `json:"campaign,omitempty" doc:"1 to 64 of a-z A-Z 0-9 . _ - What the message belongs to, which can be counted, listed, paused, moved and cancelled as a whole."`
+	Metadata   map[string]string `json:"metadata,omitempty" doc:"Texts by name, the caller's own: at most 8, with at most 512 bytes of names and texts together. A name is 1 to 64 bytes without control characters. They go to the push target, and stay with the status after the message has ended."`
+	ExpiresAt  string            `json:"expires_at,omitempty" doc:"RFC 3339: a message that is still not sent then is dropped. By default a day after send_at. At most 31 days after the latest send time that is accepted."`
+	OnConflict string            `json:"on_conflict,omitempty" doc:"What to do if send_at is not free: refuse the message, or shift it to the next free time. By default what the user's policy says; with send_at now, shift."`
+	ShiftUntil string            `json:"shift_until,omitempty" doc:"RFC 3339: the last time that a shift may choose. By default a day after send_at. Without on_conflict it applies if the user's policy shifts, and has no effect if the policy refuses. With refuse it is not allowed."`
 
 	// faults are of the JSON object that it was read from, nil for none. Message returns
 	// them.

@@ -42,16 +42,14 @@ func EventReason(stored string) string {
 // Events is a page of events.
 type Events struct {
 	Events []Event `json:"events" doc:"The oldest first."`
-	// Gap is set if events after the one asked for were removed before they were read.
-	Gap  bool   `json:"gap,omitempty" doc:"The event to read after is kept no more, so events after it may be missing."`
-	Next string `json:"next,omitempty" doc:"The id to read on after; absent if there is no event at all."`
+	Gap    bool    `json:"gap,omitempty" doc:"The event to read after is kept no more, so events after it may be missing."`
+	Next   string  `json:"next,omitempty" doc:"The id to read on after; absent if there is no event at all."`
 }
 
 // Callback says where an account's events are posted, and how far that is.
 type Callback struct {
-	Account string `json:"account" doc:"The account's name."`
-	URL     string `json:"url" doc:"Where its events are posted."`
-	// Secret is set only in the answer to the request that made it.
+	Account     string `json:"account" doc:"The account's name."`
+	URL         string `json:"url" doc:"Where its events are posted."`
 	Secret      string `json:"secret,omitempty" doc:"The secret that signs, which is shown only once: in the answer to the request that made it."`
 	Waiting     int    `json:"waiting" doc:"Events that are not posted yet."`
 	Dead        int    `json:"dead" doc:"Dead events: those that the callback did not accept for too long."`

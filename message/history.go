@@ -3,18 +3,13 @@ package message
 // HistoryEntry is a change of a message: its accept, its end, or one in between. A field that
 // does not apply is empty.
 type HistoryEntry struct {
-	At     Time   `json:"at"`
-	Change string `json:"change"` // see the constants
-	// Reason is as in Status. One of more than some 20 bytes may be cut.
-	Reason string `json:"reason,omitempty"`
-	// SendAt is the send time after the change; with ChangeRetry, when delivery is tried
-	// again. FormerSendAt is the send time before the change.
-	SendAt       Time `json:"send_at,omitzero"`
-	FormerSendAt Time `json:"former_send_at,omitzero"`
-	// Until is set with ChangePaused: when the message expires, if it still waits then.
-	Until Time `json:"until,omitzero"`
-	// Attempt is the number of the delivery that failed, was taken over or ended the message.
-	Attempt int `json:"attempt,omitempty"`
+	At           Time   `json:"at" doc:"When it changed. A delivered message was delivered when its delivery began."`
+	Change       string `json:"change" doc:"What changed. accepted begins a history, and delivered, cancelled, dropped, failed or uncertain ends it. Between them: moved, or changed (content, metadata, expires_at) by a request; postponed as it was late, to now or later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from the dead letters; paused when it was due and its campaign was paused; resumed when it waited no longer for its campaign."`
+	Reason       string `json:"reason,omitempty" doc:"Why; as the reason of a status. One of more than some 20 bytes may be cut."`
+	SendAt       Time   `json:"send_at,omitzero" doc:"The send time after the change; with retry, when delivery is tried again."`
+	FormerSendAt Time   `json:"former_send_at,omitzero" doc:"The send time before the change."`
+	Until        Time   `json:"until,omitzero" doc:"Of paused: when the message expires, if its campaign is not resumed before."`
+	Attempt      int    `json:"attempt,omitempty" doc:"The number of the delivery that failed, was taken over or ended the message."`
 }
 
 // Values of HistoryEntry.Change. A delivery that is running is no change yet.

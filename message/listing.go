@@ -6,19 +6,19 @@ import (
 
 // Messages is a page of messages, without their histories. Of the contents it may have titles.
 type Messages struct {
-	Messages   []Status `json:"messages"`
+	Messages   []Status `json:"messages" doc:"Those of one user by send time, then id; those of all users in no particular order."`
 	NextCursor string   `json:"next_cursor,omitempty" doc:"The cursor of the next page; absent if there are no more. The next page may be empty."`
 }
 
 // Found is a page of the messages with an id, of all users.
 type Found struct {
-	Messages   []Status `json:"messages"`
+	Messages   []Status `json:"messages" doc:"One for each user that has the id, in no particular order."`
 	NextCursor string   `json:"next_cursor,omitempty" doc:"The cursor of the next page; absent if there are no more. The next page may be empty."`
 }
 
 // DeadLetters is a page of messages that were given up, without their contents.
 type DeadLetters struct {
-	DeadLetters []Status `json:"dead_letters"`
+	DeadLetters []Status `json:"dead_letters" doc:"By the time they ended, the oldest first."`
 	NextCursor  string   `json:"next_cursor,omitempty" doc:"The cursor of the next page; absent if there are no more. The next page may be empty."`
 }
 
@@ -29,8 +29,8 @@ type FreeTimes struct {
 
 // FreeTime is a time that is free for a user.
 type FreeTime struct {
-	User   string `json:"user"`
-	FreeAt Time   `json:"free_at"`
+	User   string `json:"user" doc:"The user's name."`
+	FreeAt Time   `json:"free_at" doc:"A time that is free."`
 }
 
 // FreeTimesOf returns times as the free times of a user.

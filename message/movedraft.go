@@ -59,15 +59,15 @@ func (p Patch) Validate() error {
 // is absent stays as it is, and null removes it. It needs SendAt unless it has something to
 // edit.
 type MoveDraft struct {
-	SendAt     string             `json:"send_at,omitempty"` // as in Draft
-	OnConflict string             `json:"on_conflict,omitempty"`
-	ShiftUntil string             `json:"shift_until,omitempty"`
-	Title      *string            `json:"title,omitempty"`
-	Body       *string            `json:"body,omitempty"`
-	Data       map[string]*string `json:"data,omitempty"`
+	SendAt     string             `json:"send_at,omitempty" doc:"The new send time: RFC 3339 with zone, or now. Required unless there is something else to change."`
+	OnConflict string             `json:"on_conflict,omitempty" doc:"What to do if the new time is not free: refuse, so the message keeps the old one, or shift it to the next free time. By default refuse."`
+	ShiftUntil string             `json:"shift_until,omitempty" doc:"RFC 3339: the last time that a shift may choose. By default a day after send_at. Only with on_conflict shift."`
+	Title      *string            `json:"title,omitempty" doc:"The new title; null for none. Title, body and data have at most 4,096 bytes together. Title or body must remain."`
+	Body       *string            `json:"body,omitempty" doc:"The new body; null for none."`
+	Data       map[string]*string `json:"data,omitempty" doc:"Entries of data to set, or with null to remove; null instead of an object removes all."`
 	PushDraft
-	Metadata  map[string]*string `json:"metadata,omitempty"`
-	ExpiresAt *string            `json:"expires_at,omitempty"`
+	Metadata  map[string]*string `json:"metadata,omitempty" doc:"Entries of metadata to set, or with null to remove; null instead of an object removes all."`
+	ExpiresAt *string            `json:"expires_at,omitempty" doc:"RFC 3339, after the send time: a message that is still not sent then is dropped. null for a day after send_at."`
 
 	moves, edits bool     // it has send_at, or one of the fields from title on, even if that is empty
 	nulls        []string // the fields that are null

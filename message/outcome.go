@@ -18,30 +18,26 @@ func InvalidOutcome(err error, m Message) Outcome {
 // Outcome is the answer to a request. A refusal and an invalid request are outcomes,
 // not errors.
 type Outcome struct {
-	Outcome        string      `json:"outcome"` // see the constants
-	Line           int         `json:"line,omitempty"`
-	Code           fault.Code  `json:"code,omitempty"`
-	Field          string      `json:"field,omitempty"` // of invalid: the field that is wrong, of several the first
-	ID             string      `json:"id,omitempty"`
-	User           string      `json:"user,omitempty"`
-	SendAt         Time        `json:"send_at,omitzero"`
-	RequestedAt    Time        `json:"requested_at,omitzero"`
-	MovedFrom      Time        `json:"moved_from,omitzero"`
-	Shifted        bool        `json:"shifted,omitempty"`
-	Replayed       bool        `json:"replayed,omitempty"`
-	Forgotten      bool        `json:"forgotten,omitempty"`   // of recorded: older than any rule looks back
-	Detail         string      `json:"detail,omitempty"`      // a sentence for a person
-	QuietHours     *QuietHours `json:"quiet_hours,omitempty"` // of quiet_hours
-	Violations     []Violation `json:"violations,omitempty"`
-	Others         string      `json:"others,omitempty"` // whether the messages in the way are other accounts', see NoteOthers
-	NextFreeAt     Time        `json:"next_free_at,omitzero"`
-	PreviousFreeAt Time        `json:"previous_free_at,omitzero"`
-	// ResetsAt is set for quota_exceeded: the end of the hour or day whose quota is
-	// used up. A send time from then on counts in the next one. RetryAfterSeconds is
-	// the time until then, if the hour or day is the present one. For rate_limited it is how
-	// long the message cannot be moved.
-	ResetsAt          Time  `json:"resets_at,omitzero"`
-	RetryAfterSeconds int64 `json:"retry_after_seconds,omitempty"`
+	Outcome           string      `json:"outcome" doc:"What was done. With refused, invalid and error nothing was done."`
+	Line              int         `json:"line,omitempty" doc:"The line of a batch, from 1."`
+	Code              fault.Code  `json:"code,omitempty" doc:"What is wrong, as a word for programs."`
+	Field             string      `json:"field,omitempty" doc:"The field or parameter that is wrong. If several are wrong, this is the first and detail names all."`
+	ID                string      `json:"id,omitempty" doc:"The message's id."`
+	User              string      `json:"user,omitempty" doc:"The user's name."`
+	SendAt            Time        `json:"send_at,omitzero" doc:"The send time."`
+	RequestedAt       Time        `json:"requested_at,omitzero" doc:"The send time that was requested, if it differs from send_at."`
+	MovedFrom         Time        `json:"moved_from,omitzero" doc:"The send time before the last move."`
+	Shifted           bool        `json:"shifted,omitempty" doc:"The message got the next free time instead of the requested one."`
+	Replayed          bool        `json:"replayed,omitempty" doc:"The request is a repetition, and this is the answer to the first one."`
+	Forgotten         bool        `json:"forgotten,omitempty" doc:"The message was recorded, but is older than any rule looks back."`
+	Detail            string      `json:"detail,omitempty" doc:"A sentence for a person."`
+	QuietHours        *QuietHours `json:"quiet_hours,omitempty" doc:"The quiet hours that contain the send time, with the code quiet_hours."`
+	Violations        []Violation `json:"violations,omitempty" doc:"Every rule that the message would break, in the order of the policy."`
+	Others            string      `json:"others,omitempty" doc:"Whether all or some of the messages in the way are other accounts'; absent if none is, or with the scope admin."`
+	NextFreeAt        Time        `json:"next_free_at,omitzero" doc:"The next free time; absent if there is none, or in a batch with without_free_times."`
+	PreviousFreeAt    Time        `json:"previous_free_at,omitzero" doc:"The last free time before the requested one that is not in the past; absent if there is none."`
+	ResetsAt          Time        `json:"resets_at,omitzero" doc:"When the quota that is used up starts again."`
+	RetryAfterSeconds int64       `json:"retry_after_seconds,omitempty" doc:"Seconds until resets_at, if that is the end of the current hour or day; with rate_limited, until the message can be moved again."`
 
 	// Day is what the account has used of the day of SendAt, for the header fields of
 	// an answer. It is nil without a limit or a charge.
@@ -70,26 +66,25 @@ const (
 
 // QuietHours is the quiet period, From to Until, that a send time is in.
 type QuietHours struct {
-	Hours    string `json:"hours"` // as the policy has them, "22:00-08:00"
-	TimeZone string `json:"time_zone"`
-	From     Time   `json:"from"`
-	Until    Time   `json:"until"`
+	Hours    string `json:"hours" doc:"The quiet hours as in the policy."`
+	TimeZone string `json:"time_zone" doc:"The IANA time zone of the quiet hours."`
+	From     Time   `json:"from" doc:"The begin."`
+	Until    Time   `json:"until" doc:"The end, which is not included."`
 }
 
 // Violation is a rule that the message would break. A rule of a category counts only
 // the messages of that category.
 type Violation struct {
-	Rule     string `json:"rule"`
-	Category string `json:"category,omitempty"`
-	Limit    int    `json:"limit"`
-	// AccountLimit is how many of these one account may have, if the message's account has as many.
-	AccountLimit   int        `json:"account_limit,omitempty"`
-	Kind           string     `json:"kind"` // sliding or calendar
-	WindowSeconds  int        `json:"window_seconds,omitempty"`
-	From           Time       `json:"from,omitzero"`
-	Until          Time       `json:"until,omitzero"`
-	Conflicts      []Conflict `json:"conflicts"`
-	ConflictsTotal int        `json:"conflicts_total"`
+	Rule           string     `json:"rule" doc:"The rule, as in the policy."`
+	Category       string     `json:"category,omitempty" doc:"The category whose messages the rule counts; absent if it counts all messages."`
+	Limit          int        `json:"limit" doc:"How many messages it allows in its window."`
+	AccountLimit   int        `json:"account_limit,omitempty" doc:"How many of these one account may have by the policy's account_share. Set if the message's account has as many."`
+	Kind           string     `json:"kind" doc:"sliding: counts in every window of the length. calendar: counts in natural periods such as days."`
+	WindowSeconds  int        `json:"window_seconds,omitempty" doc:"The length of a sliding rule's window."`
+	From           Time       `json:"from,omitzero" doc:"The begin."`
+	Until          Time       `json:"until,omitzero" doc:"The end, which is not included."`
+	Conflicts      []Conflict `json:"conflicts" doc:"Messages in the way, by time, at most 10."`
+	ConflictsTotal int        `json:"conflicts_total" doc:"How many messages are in the way."`
 }
 
 // Name returns the name of the rule within its policy: "1/minute", or
@@ -111,8 +106,8 @@ func inCategory(category, rule string) string {
 
 // Conflict is a message in the way. ID is empty if it is another account's.
 type Conflict struct {
-	ID     string `json:"id,omitempty"`
-	SendAt Time   `json:"send_at"`
+	ID     string `json:"id,omitempty" doc:"The message's id; absent if it belongs to another account."`
+	SendAt Time   `json:"send_at" doc:"The send time."`
 }
 
 // OK reports whether the request was accepted, cancelled, moved or recorded.

@@ -21,11 +21,10 @@ type Policies struct {
 
 // PolicyChange is the answer to a policy that was applied.
 type PolicyChange struct {
-	Old     *Policy `json:"old,omitempty" doc:"What was stored before; absent if there was nothing."`
-	New     Policy  `json:"new" doc:"What is stored now."`
-	Changed bool    `json:"changed" doc:"Whether the policy changed. Then its version changed too."`
-	// ExactFrom is zero if the policy is exact at once.
-	ExactFrom Time `json:"exact_from,omitzero" doc:"From which send time on the rules count everything. It is there if a window is longer than that of every policy before: sends that nobody was to look back at are forgotten."`
+	Old       *Policy `json:"old,omitempty" doc:"What was stored before; absent if there was nothing."`
+	New       Policy  `json:"new" doc:"What is stored now."`
+	Changed   bool    `json:"changed" doc:"Whether the policy changed. Then its version changed too."`
+	ExactFrom Time    `json:"exact_from,omitzero" doc:"From which send time on the rules count everything. It is there if a window is longer than that of every policy before: sends that nobody was to look back at are forgotten."`
 }
 
 // PolicyVersions are the versions of a policy that the store still has.
@@ -62,6 +61,6 @@ const PolicyDeleted = "deleted"
 
 // PolicyDeletion is the answer to a policy that was deleted.
 type PolicyDeletion struct {
-	Outcome string `json:"outcome"`
+	Outcome string `json:"outcome" doc:"deleted"`
 	Policy  string `json:"policy" doc:"The name of the policy."`
 }

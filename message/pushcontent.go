@@ -10,17 +10,14 @@ import (
 // PushContent is what a message says for devices, besides its title, body and data. Its zero
 // value says nothing. A channel that has no use for a field ignores it.
 type PushContent struct {
-	Image    string `json:"image,omitempty"`     // an https URL
-	ClickURL string `json:"click_url,omitempty"` // what a click opens: a web page, or a place in the app
-	Badge    *int   `json:"badge,omitempty"`     // the number at the app's icon; nil leaves it as it is
-	Sound    string `json:"sound,omitempty"`     // a name of the app's
-	Priority string `json:"priority,omitempty"`  // PriorityHigh or PriorityNormal; "" for the channel's own
-	// CollapseKey makes the message replace a former one with the same key on the device.
-	CollapseKey string `json:"collapse_key,omitempty"`
-	// Channels has for each channel what only its provider knows, a JSON object in the
-	// provider's own words.
-	Channels map[string]json.RawMessage `json:"channels,omitempty"`
-	To       *Target                    `json:"to,omitempty"` // nil for all of the user's devices
+	Image       string                     `json:"image,omitempty" doc:"An https URL of an image to show, of at most 2,048 bytes."`
+	ClickURL    string                     `json:"click_url,omitempty" doc:"What a click opens: an absolute URL of at most 2,048 bytes, of a web page or of a place in the app, such as myapp://orders/17. javascript:, data: and file: are not allowed."`
+	Badge       *int                       `json:"badge,omitempty" doc:"The number at the app's icon. By default it stays as it is."`
+	Sound       string                     `json:"sound,omitempty" doc:"The name of a sound of the app's: at most 64 characters without control characters."`
+	Priority    string                     `json:"priority,omitempty" doc:"high if it may wake the device, normal if it may wait until the device is used. By default what the channel does."`
+	CollapseKey string                     `json:"collapse_key,omitempty" doc:"It replaces a former message with the same key on the device: 1 to 64 printable ASCII characters."`
+	Channels    map[string]json.RawMessage `json:"channels,omitempty" doc:"What is for one channel alone, by the name of the channel: an object of at most 4,096 bytes in the words of its provider. It is checked when the message is submitted, as is the size of the message for that channel."`
+	To          *Target                    `json:"to,omitempty" doc:"Which of the user's devices it goes to. By default all."`
 }
 
 // Values of PushContent.Priority.
@@ -32,9 +29,9 @@ const (
 // Target says which of its user's devices a message goes to: those that every field that is
 // set names. The name of a channel without devices, such as webhook, is the whole channel.
 type Target struct {
-	Channel string `json:"channel,omitempty"` // such as "fcm"
-	App     string `json:"app,omitempty"`
-	Device  string `json:"device,omitempty"` // the id of one device
+	Channel string `json:"channel,omitempty" doc:"The channel of the devices, or a channel without devices as a whole."`
+	App     string `json:"app,omitempty" doc:"The app of the devices."`
+	Device  string `json:"device,omitempty" doc:"The id of one device."`
 }
 
 // DeviceChannels returns the names of the channels that have devices. They are the members

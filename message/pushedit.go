@@ -12,18 +12,14 @@ import (
 
 // PushDraft is a change of a PushContent, a JSON merge patch.
 type PushDraft struct {
-	Image       *string `json:"image,omitempty"` // of all texts: nil as it is, "" for none
-	ClickURL    *string `json:"click_url,omitempty"`
-	Badge       *int    `json:"badge,omitempty"` // nil as it is
-	Sound       *string `json:"sound,omitempty"`
-	Priority    *string `json:"priority,omitempty"`
-	CollapseKey *string `json:"collapse_key,omitempty"`
-	// Channels has for single channels what to change of what is for them alone: a merge patch
-	// each, or null for nothing any more.
-	Channels map[string]json.RawMessage `json:"channels,omitempty"`
-	// To has members of a Target to set; one that is nil is removed, and a Target without any
-	// is none.
-	To map[string]*string `json:"to,omitempty"`
+	Image       *string                    `json:"image,omitempty" doc:"The new image; null for none."` // of all texts: nil as it is, "" for none
+	ClickURL    *string                    `json:"click_url,omitempty" doc:"The new click_url; null for none."`
+	Badge       *int                       `json:"badge,omitempty" doc:"The new badge; null to leave the one at the icon."` // nil as it is
+	Sound       *string                    `json:"sound,omitempty" doc:"The new sound; null for none."`
+	Priority    *string                    `json:"priority,omitempty" doc:"The new priority; null for what the channel does."`
+	CollapseKey *string                    `json:"collapse_key,omitempty" doc:"The new collapse_key; null for none."`
+	Channels    map[string]json.RawMessage `json:"channels,omitempty" doc:"By the name of a channel a merge patch of what is for it alone, or null to remove that; null instead of an object removes all."`
+	To          map[string]*string         `json:"to,omitempty" doc:"Members of to to set, or with null to remove; null instead of an object, or no member left, is all devices."`
 }
 
 // PushEdit is a PushDraft, and what it removes as a whole first.

@@ -33,21 +33,16 @@ const (
 
 // Misfit is a message that does not fit its policy, and what was done about it.
 type Misfit struct {
-	Outcome string `json:"outcome"`
-	// Code says why it was kept: CodeSendLimit if no time is free before it expires,
-	// or the code of the refusal. It is empty otherwise.
-	Code     fault.Code `json:"code,omitempty"`
-	ID       string     `json:"id"`
-	User     string     `json:"user"`
-	Category string     `json:"category,omitempty"`
-	// SendAt is the send time; after a move, the new one. MovedFrom is then the old one.
-	SendAt    Time `json:"send_at"`
-	MovedFrom Time `json:"moved_from,omitzero"`
-	// Breaks is what it would break: a rule such as "2/calendar_day", a category's
-	// rule such as "marketing 2/calendar_day", or "quiet_hours" (see QuietHours).
-	Breaks     string      `json:"breaks"`
-	QuietHours *QuietHours `json:"quiet_hours,omitempty"`
-	Detail     string      `json:"detail"` // a sentence for a person
+	Outcome    string      `json:"outcome" doc:"misfit in a preview; otherwise moved, cancelled, kept if nothing could be done, or gone if it was sent, moved or cancelled meanwhile."`
+	Code       fault.Code  `json:"code,omitempty" doc:"Why the message was kept."`
+	ID         string      `json:"id" doc:"The message's id."`
+	User       string      `json:"user" doc:"The user's name."`
+	Category   string      `json:"category,omitempty" doc:"Its category."`
+	SendAt     Time        `json:"send_at" doc:"The send time; of a moved message, the new one."`
+	MovedFrom  Time        `json:"moved_from,omitzero" doc:"The send time that did not fit."`
+	Breaks     string      `json:"breaks" doc:"The rule that the message would break, after the name of the category if it has one; or quiet_hours."`
+	QuietHours *QuietHours `json:"quiet_hours,omitempty" doc:"The quiet hours that contain the send time."`
+	Detail     string      `json:"detail" doc:"A sentence for a person."`
 }
 
 // RefitProgressing is the Outcome of a RefitProgress.
@@ -55,7 +50,7 @@ const RefitProgressing = "progress"
 
 // RefitProgress says how far a preview or a refit is.
 type RefitProgress struct {
-	Outcome    string `json:"outcome"`
+	Outcome    string `json:"outcome" doc:"progress"`
 	Done       int    `json:"partitions_done" doc:"Parts of the store that are done, including those of an earlier run."`
 	Partitions int    `json:"partitions" doc:"The number of parts of the store."`
 }
@@ -69,23 +64,20 @@ const (
 // RefitSummary counts the misfits of a policy and what was done about them. A run
 // that continues earlier ones counts theirs, too.
 type RefitSummary struct {
-	Outcome string      `json:"outcome"` // Previewed or Refitted
-	Policy  string      `json:"policy"`
-	Version int64       `json:"version,omitempty"` // absent of a preview
-	Action  RefitAction `json:"then,omitempty"`    // absent of a preview
+	Outcome string      `json:"outcome" doc:"previewed or refitted. The summary is the last line, or the line before an error."`
+	Policy  string      `json:"policy" doc:"The name of the policy."`
+	Version int64       `json:"version,omitempty" doc:"The version of the policy; absent in a preview."`
+	Action  RefitAction `json:"then,omitempty" doc:"What was done: shift or cancel; absent in a preview."`
 
 	RefitTotals
 
-	Moved     int `json:"moved,omitempty"`
-	Cancelled int `json:"cancelled,omitempty"`
-	Kept      int `json:"kept,omitempty"`
-	Gone      int `json:"gone,omitempty"`
-	// Baseline has the same of the policy that is stored, in a preview of another one.
-	Baseline *RefitBaseline `json:"baseline,omitempty"`
-	// First is the partition this run began with. Next is the first one that was not
-	// looked at: the number of partitions if the run is complete.
-	First int `json:"first_partition,omitempty"`
-	Next  int `json:"next_partition"`
+	Moved     int            `json:"moved,omitempty" doc:"Messages that were moved."`
+	Cancelled int            `json:"cancelled,omitempty" doc:"Messages that were cancelled."`
+	Kept      int            `json:"kept,omitempty" doc:"Messages for which nothing could be done: they are sent as promised."`
+	Gone      int            `json:"gone,omitempty" doc:"Messages that were sent, moved or cancelled meanwhile."`
+	Baseline  *RefitBaseline `json:"baseline,omitempty" doc:"The same of the policy that is stored, in a preview of another one."`
+	First     int            `json:"first_partition,omitempty" doc:"The part of the store at which it continued after an earlier run, whose figures it includes."`
+	Next      int            `json:"next_partition" doc:"The next part of the store. When all are done, the number of parts."`
 }
 
 // RefitBaseline counts the misfits of the stored policy: they do not fit already.

@@ -2,16 +2,13 @@ package message
 
 // RefitTotals count how scheduled messages fit a policy. The zero value is nobody.
 type RefitTotals struct {
-	Users         int            `json:"users"`        // under the policy who have messages still to be sent
-	Reservations  int            `json:"reservations"` // of theirs that were judged
-	MisfitUsers   int            `json:"misfit_users"` // of the users, who have misfits
-	Misfits       int            `json:"misfits"`
-	MisfitsByRule map[string]int `json:"misfits_by_rule"` // by what they break, as Misfit.Breaks names it
-	// LimitUsers counts users with a limit of their own that replaces no rule of the
-	// policy, and applies beside its rules.
-	LimitUsers int `json:"limit_users,omitempty"`
-	// UnclearUsers counts users who are under no policy that is known, and were passed over.
-	UnclearUsers int `json:"unclear_users,omitempty"`
+	Users         int            `json:"users" doc:"Users of the policy with scheduled messages."`
+	Reservations  int            `json:"reservations" doc:"Their messages that were checked."`
+	MisfitUsers   int            `json:"misfit_users" doc:"Users with messages that do not fit."`
+	Misfits       int            `json:"misfits" doc:"Messages that do not fit."`
+	MisfitsByRule map[string]int `json:"misfits_by_rule" doc:"Messages that do not fit, by the rule that they would break."`
+	LimitUsers    int            `json:"limit_users,omitempty" doc:"Users with a limit of their own that replaces no rule of the policy, and applies beside its rules."`
+	UnclearUsers  int            `json:"unclear_users,omitempty" doc:"Users that were skipped, since their settings name a policy that does not exist."`
 }
 
 // Add adds others to the totals.

@@ -11,10 +11,9 @@ import (
 
 // SettingsDraft is the request to set all settings of a user. An empty field is not set.
 type SettingsDraft struct {
-	Contact string   `json:"contact,omitempty" doc:"Where alerts about full daily rules go: an e-mail address or an https: URL."`
-	Policy  string   `json:"policy,omitempty" doc:"The name of an existing policy, instead of default."`
-	Limits  []string `json:"limits,omitempty" doc:"Rules that replace the policy's rules with the same windows: 20/calendar_day replaces 10/calendar_day."`
-	// Categories, OptOut and QuietHours: see policy.UserSettings.
+	Contact    string              `json:"contact,omitempty" doc:"Where alerts about full daily rules go: an e-mail address or an https: URL."`
+	Policy     string              `json:"policy,omitempty" doc:"The name of an existing policy, instead of default."`
+	Limits     []string            `json:"limits,omitempty" doc:"Rules that replace the policy's rules with the same windows: 20/calendar_day replaces 10/calendar_day."`
 	Categories map[string][]string `json:"categories,omitempty" doc:"Rules of single categories, by name. They replace the category's rules with the same windows, or apply beside them."`
 	OptOut     []string            `json:"opt_out,omitempty" doc:"Categories that the user does not want. Their messages are refused, and scheduled ones are dropped at their send time."`
 	QuietHours []string            `json:"quiet_hours,omitempty" doc:"Quiet hours of the user, beside those of the policy."`
@@ -37,28 +36,27 @@ type SettingsPatch struct {
 
 // UserSettings has what is set for a user, and the rules that apply to the user.
 type UserSettings struct {
-	User       string              `json:"user"`
-	Contact    string              `json:"contact"`
-	Policy     string              `json:"policy"` // "" for the default policy
-	Limits     []string            `json:"limits"`
-	Categories map[string][]string `json:"categories"`
-	OptOut     []string            `json:"opt_out"`
-	QuietHours []string            `json:"quiet_hours"`
-	TimeZone   string              `json:"time_zone"`
-	Blocked    bool                `json:"blocked"`
-	Effective  *EffectiveRules     `json:"effective"` // nil if the store does not have the policy
+	User       string              `json:"user" doc:"The user's name."`
+	Contact    string              `json:"contact" doc:"Who is alerted when a daily rule is full; empty for nobody."`
+	Policy     string              `json:"policy" doc:"The name of the user's policy; empty for default."`
+	Limits     []string            `json:"limits" doc:"Rules that replace the policy's rules with the same windows."`
+	Categories map[string][]string `json:"categories" doc:"The user's own rules of categories, by name. They replace the rules of the category with the same windows; others apply beside those."`
+	OptOut     []string            `json:"opt_out" doc:"Categories that the user does not want. Their messages are refused, and scheduled ones are dropped at their send time."`
+	QuietHours []string            `json:"quiet_hours" doc:"The user's own quiet hours, beside those of the policy."`
+	TimeZone   string              `json:"time_zone" doc:"The user's IANA time zone; empty for the policy's."`
+	Blocked    bool                `json:"blocked" doc:"Whether no more messages are accepted for the user."`
+	Effective  *EffectiveRules     `json:"effective" doc:"The rules that apply to the user. null if the policy does not exist: then nothing is accepted."`
 }
 
 // ListedUser is a user with settings.
 type ListedUser struct {
-	User     string   `json:"user" doc:"The user's name."`
-	Contact  string   `json:"contact,omitempty" doc:"Who is alerted when a daily rule is full."`
-	Policy   string   `json:"policy,omitempty" doc:"The name of the user's policy; absent for default."`
-	Limits   []string `json:"limits,omitempty" doc:"Rules that replace the policy's rules with the same windows."`
-	TimeZone string   `json:"time_zone,omitempty" doc:"The user's IANA time zone."`
-	Blocked  bool     `json:"blocked,omitempty" doc:"Whether no more messages are accepted for the user."`
-	// Unreadable is set if only a newer program can read the settings.
-	Unreadable bool `json:"unreadable,omitempty" doc:"Only a newer program can read the settings."`
+	User       string   `json:"user" doc:"The user's name."`
+	Contact    string   `json:"contact,omitempty" doc:"Who is alerted when a daily rule is full."`
+	Policy     string   `json:"policy,omitempty" doc:"The name of the user's policy; absent for default."`
+	Limits     []string `json:"limits,omitempty" doc:"Rules that replace the policy's rules with the same windows."`
+	TimeZone   string   `json:"time_zone,omitempty" doc:"The user's IANA time zone."`
+	Blocked    bool     `json:"blocked,omitempty" doc:"Whether no more messages are accepted for the user."`
+	Unreadable bool     `json:"unreadable,omitempty" doc:"Only a newer program can read the settings."`
 }
 
 // ListedUserOf spells a user with settings.
@@ -80,34 +78,30 @@ type Users struct {
 
 // EffectiveRules are the rules that apply to a user.
 type EffectiveRules struct {
-	Policy   string           `json:"policy"`
-	Version  int64            `json:"version"`
-	TimeZone string           `json:"time_zone"` // of calendar rules
-	Rules    []EffectiveRule  `json:"rules"`
-	Exempt   []ExemptCategory `json:"exempt,omitempty"`
-	// QuietHours are lines as policy.Quiet.Lines has them: hours, "only 09:00-20:00" and
-	// "blackout 12-25". Quiet has those of categories with their own.
-	QuietHours    []string        `json:"quiet_hours"`
-	Quiet         []CategoryQuiet `json:"quiet,omitempty"`
-	QuietTimeZone string          `json:"quiet_time_zone"`
-	OptOut        []string        `json:"opt_out,omitempty"`
-	// Changes say what changes for the send times of some dates: "from 2027-11-25 until
-	// 2027-12-01: 20/calendar_day".
-	Changes []string `json:"changes,omitempty"`
+	Policy        string           `json:"policy" doc:"The name of the policy."`
+	Version       int64            `json:"version" doc:"The version of the policy."`
+	TimeZone      string           `json:"time_zone" doc:"The time zone in which calendar rules count."`
+	Rules         []EffectiveRule  `json:"rules" doc:"All rules; those of categories come last."`
+	Exempt        []ExemptCategory `json:"exempt,omitempty" doc:"Categories to which no rule applies."`
+	QuietHours    []string         `json:"quiet_hours" doc:"When nothing is sent, except messages of categories in quiet: hours, allowed hours after the word only, and dates after the word blackout."`
+	Quiet         []CategoryQuiet  `json:"quiet,omitempty" doc:"When nothing is sent of categories with quiet times of their own."`
+	QuietTimeZone string           `json:"quiet_time_zone" doc:"The time zone of the quiet hours."`
+	OptOut        []string         `json:"opt_out,omitempty" doc:"Categories that the user does not want."`
+	Changes       []string         `json:"changes,omitempty" doc:"What changes for the send times of some dates."`
 }
 
 // CategoryQuiet has the quiet times of a category with its own.
 type CategoryQuiet struct {
-	Category   string   `json:"category"`
-	QuietHours []string `json:"quiet_hours"`
+	Category   string   `json:"category" doc:"The category's name."`
+	QuietHours []string `json:"quiet_hours" doc:"When none of its messages are sent."`
 }
 
 // EffectiveRule is a rule that applies to a user.
 type EffectiveRule struct {
-	Rule     string `json:"rule"`
-	Category string `json:"category,omitempty"` // whose messages it counts; "" for all
-	From     string `json:"from"`               // FromPolicy or FromUser
-	Replaces string `json:"replaces,omitempty"` // of FromUser: the policy's rule
+	Rule     string `json:"rule" doc:"The rule, as in the policy."`
+	Category string `json:"category,omitempty" doc:"The category whose messages the rule counts; absent if it counts all messages."`
+	From     string `json:"from" doc:"policy, or user if it is in the user's settings."`
+	Replaces string `json:"replaces,omitempty" doc:"The policy's rule that it replaces; absent of a user's limit that applies beside the policy's rules, since the policy has none of its window."`
 }
 
 // Values of EffectiveRule.From.
@@ -118,8 +112,8 @@ const (
 
 // ExemptCategory is a category whose messages no rule judges.
 type ExemptCategory struct {
-	Category string `json:"category"`
-	Counts   bool   `json:"counts"` // whether they count in the rules for other messages
+	Category string `json:"category" doc:"The category's name."`
+	Counts   bool   `json:"counts" doc:"Whether its messages count in the policy's rules."`
 }
 
 // UserSettingsOf returns the settings of a user with the rules that follow from them.

@@ -10,52 +10,32 @@ import (
 
 // Status says what became of a message. A field that does not apply is empty.
 type Status struct {
-	ID     string `json:"id"`
-	User   string `json:"user"`
-	Status string `json:"status"` // see the constants; empty if the message has a place and nothing more is known
-	// SendAt is the send time, to come or past. The others are set where they differ
-	// from it: RequestedAt is the time that the caller asked for, PromisedAt the send
-	// time before the message was postponed or sent late, MovedFrom the one before
-	// the last move.
-	SendAt      Time `json:"send_at"`
-	RequestedAt Time `json:"requested_at,omitzero"`
-	PromisedAt  Time `json:"promised_at,omitzero"`
-	MovedFrom   Time `json:"moved_from,omitzero"`
-	Shifted     bool `json:"shifted,omitempty"`
-	ExpiresAt   Time `json:"expires_at,omitzero"` // what the caller set
+	ID          string `json:"id" doc:"The message's id."`
+	User        string `json:"user" doc:"The user's name."`
+	Status      string `json:"status" doc:"What became of the message."`
+	SendAt      Time   `json:"send_at" doc:"The send time."`
+	RequestedAt Time   `json:"requested_at,omitzero" doc:"The send time that was requested, if it differs from send_at."`
+	PromisedAt  Time   `json:"promised_at,omitzero" doc:"The send time before the message was postponed or sent late, if it differs from send_at."`
+	MovedFrom   Time   `json:"moved_from,omitzero" doc:"The send time before the last move."`
+	Shifted     bool   `json:"shifted,omitempty" doc:"The message got the next free time instead of the requested one."`
+	ExpiresAt   Time   `json:"expires_at,omitzero" doc:"A message that is still not sent then is dropped."`
 
-	// Set for a delivered message: when its delivery began, how late that was, and
-	// the provider's id for it.
-	DeliveredAt Time   `json:"delivered_at,omitzero"`
-	LatenessMS  *int64 `json:"lateness_ms,omitempty"`
-	ProviderID  string `json:"provider_id,omitempty"`
+	DeliveredAt Time   `json:"delivered_at,omitzero" doc:"When its delivery began."`
+	LatenessMS  *int64 `json:"lateness_ms,omitempty" doc:"Milliseconds from the promised time to delivered_at."`
+	ProviderID  string `json:"provider_id,omitempty" doc:"The provider's id of the message."`
 
-	EndedAt   Time `json:"ended_at,omitzero"`    // of a message that ended without being delivered
-	NextTryAt Time `json:"next_try_at,omitzero"` // of a message that failed, or that waits for its paused campaign or for other rules
-	Attempts  int  `json:"attempts,omitempty"`   // deliveries tried, including one that is running
-	// Reason says why the message was dropped, given up, postponed or is tried again:
-	// a word such as expired or unavailable. Of a postponed message it also says what
-	// was in the way: "late: 1/minute was in the way", "late: marketing 2/calendar_day
-	// was in the way" or "late: quiet hours were in the way". Of a message that is
-	// being sent or was delivered it says why it was not sent before.
-	Reason string `json:"reason,omitempty"`
-	// ProviderSaid is what the provider said of a message that was given up.
-	ProviderSaid string `json:"provider_said,omitempty"`
-	// Uncertain reports whether an earlier delivery may have arrived: the user may
-	// have received the message, or received it twice.
-	Uncertain bool   `json:"uncertain,omitempty"`
-	Category  string `json:"category,omitempty"`
-	// Campaign and Metadata are what the caller gave. They stay after the end.
-	Campaign string            `json:"campaign,omitempty"`
-	Metadata map[string]string `json:"metadata,omitempty"`
-	// Account is the account that was charged; empty without accounts.
-	Account string `json:"account,omitempty"`
-	// Devices lists the devices that the message is done with: those of its user, and the
-	// channels without devices, whose id is @ and their name.
-	Devices []DeviceStatus `json:"devices,omitempty"`
-	// History has the last changes of the message, at most 16, oldest first. It is set where
-	// one message is read.
-	History []HistoryEntry `json:"history,omitempty"`
+	EndedAt      Time              `json:"ended_at,omitzero" doc:"When the message ended without being delivered."`
+	NextTryAt    Time              `json:"next_try_at,omitzero" doc:"When a failed delivery is tried again, or a message that waits for its paused campaign or for a dated change of its policy, or that may have arrived and waits for a free time, is looked at."`
+	Attempts     int               `json:"attempts,omitempty" doc:"The number of delivery attempts."`
+	Reason       string            `json:"reason,omitempty" doc:"Why the message was dropped, given up or postponed, or why it is tried again. Of a postponed one it says what was in the way: late: 1/minute was in the way. One was dropped as expired, no_free_time, opted_out or no_device. One that was delivered was given up on other devices for that reason."`
+	ProviderSaid string            `json:"provider_said,omitempty" doc:"What the provider said of a message that was given up."`
+	Uncertain    bool              `json:"uncertain,omitempty" doc:"Whether an earlier attempt may have arrived."`
+	Category     string            `json:"category,omitempty" doc:"Its category."`
+	Campaign     string            `json:"campaign,omitempty" doc:"Its campaign."`
+	Metadata     map[string]string `json:"metadata,omitempty" doc:"Its metadata."`
+	Account      string            `json:"account,omitempty" doc:"The account that is charged for the message; absent without accounts."`
+	Devices      []DeviceStatus    `json:"devices,omitempty" doc:"The devices that the message is done with; absent before."`
+	History      []HistoryEntry    `json:"history,omitempty" doc:"The last changes of the message, its accept and its end among them, at most 16, oldest first; absent in lists. A delivery that is running is no change yet."`
 
 	// Content is set where one message is read. Lists have at most the titles. It is empty once
 	// the message ended, except as a dead letter.
@@ -64,8 +44,8 @@ type Status struct {
 
 // DeviceStatus says what became of a message on one device.
 type DeviceStatus struct {
-	Device string `json:"device"`
-	State  string `json:"state"` // see the constants
+	Device string `json:"device" doc:"The id of the device; @ and its name for a channel without devices."`
+	State  string `json:"state" doc:"What became of the message there: delivered; gone, as its provider knows it no more; failed, as its provider does not accept the message; or uncertain."`
 }
 
 // Values of DeviceStatus.State.

@@ -14,37 +14,34 @@ func UsageSpan(around time.Time) (from, to time.Time) {
 // Usage says how full a user's rules are at a time, and what is taken and free in a
 // part of the timeline.
 type Usage struct {
-	User  string      `json:"user"`
-	At    Time        `json:"at"`
-	From  Time        `json:"from"`
-	To    Time        `json:"to"`
-	Rules []RuleUsage `json:"rules"`
-	Free  []Stretch   `json:"free"`
-	// Blocked reports whether the user is blocked; then nothing is free.
-	Blocked bool `json:"blocked,omitempty"`
-	// OptedOut reports whether the user does not want the category; then nothing is free.
-	OptedOut bool       `json:"opted_out,omitempty"`
-	Quiet    []Stretch  `json:"quiet,omitempty"` // what is in quiet hours
-	Sends    []Conflict `json:"sends"`           // sent and unsent
-	// More reports whether there are more sends than those listed.
-	More bool `json:"more,omitempty"`
+	User     string      `json:"user" doc:"The user's name."`
+	At       Time        `json:"at" doc:"The time that the usage is about."`
+	From     Time        `json:"from" doc:"The begin."`
+	To       Time        `json:"to" doc:"The end of the timeline, which is not included."`
+	Rules    []RuleUsage `json:"rules" doc:"How full each rule is."`
+	Free     []Stretch   `json:"free" doc:"Times in which a message would be accepted."`
+	Blocked  bool        `json:"blocked,omitempty" doc:"The user is blocked, so no time is free; absent if the user is not blocked."`
+	OptedOut bool        `json:"opted_out,omitempty" doc:"The user does not want the category, so no time is free; absent if the user wants it."`
+	Quiet    []Stretch   `json:"quiet,omitempty" doc:"Quiet hours in the timeline; absent if there are none."`
+	Sends    []Conflict  `json:"sends" doc:"Sent and scheduled messages, by time."`
+	More     bool        `json:"more,omitempty" doc:"There are more messages than listed in sends."`
 }
 
 // RuleUsage says how full a rule is. Of a sliding rule it is the fullest window that
 // contains the time, of a calendar rule the period that contains it.
 type RuleUsage struct {
-	Rule          string `json:"rule"`
-	Category      string `json:"category,omitempty"`
-	Limit         int    `json:"limit"`
-	Kind          string `json:"kind"`
-	WindowSeconds int    `json:"window_seconds,omitempty"`
-	Used          int    `json:"used"`
-	From          Time   `json:"from"`
-	Until         Time   `json:"until"`
+	Rule          string `json:"rule" doc:"The rule, as in the policy."`
+	Category      string `json:"category,omitempty" doc:"The category whose messages the rule counts; absent if it counts all messages."`
+	Limit         int    `json:"limit" doc:"How many messages it allows in its window."`
+	Kind          string `json:"kind" doc:"sliding: counts in every window of the length. calendar: counts in natural periods such as days."`
+	WindowSeconds int    `json:"window_seconds,omitempty" doc:"The length of a sliding rule's window."`
+	Used          int    `json:"used" doc:"How many messages are in the window."`
+	From          Time   `json:"from" doc:"The begin."`
+	Until         Time   `json:"until" doc:"The end, which is not included."`
 }
 
 // Stretch is the time from From until Until, without Until.
 type Stretch struct {
-	From  Time `json:"from"`
-	Until Time `json:"until"`
+	From  Time `json:"from" doc:"The begin."`
+	Until Time `json:"until" doc:"The end, which is not included."`
 }

@@ -17,17 +17,16 @@ type UserProgress struct {
 
 // UserEntry is an entry of an exported user.
 type UserEntry struct {
-	Outcome string `json:"outcome" doc:"entry"`
-	List    string `json:"list" doc:"Which list the entry belongs to."`
-	// DryRun is "" for what is real.
-	DryRun string         `json:"dry_run,omitempty" doc:"The token of the dry run whose copy this is, which did not live to remove it; absent for what is real."`
-	Entry  map[string]any `json:"entry" doc:"The entry, as in that list."`
+	Outcome string         `json:"outcome" doc:"entry"`
+	List    string         `json:"list" doc:"Which list the entry belongs to."`
+	DryRun  string         `json:"dry_run,omitempty" doc:"The token of the dry run whose copy this is, which did not live to remove it; absent for what is real."`
+	Entry   map[string]any `json:"entry" doc:"The entry, as in that list."`
 }
 
 // UserExport is the last line of an exported user.
 type UserExport struct {
 	Outcome    string `json:"outcome" doc:"exported"`
-	User       string `json:"user"`
+	User       string `json:"user" doc:"The user's name."`
 	ExportedAt Time   `json:"exported_at" doc:"When it was read, by the clock of this server."`
 	Entries    int    `json:"entries" doc:"How many entries the lines before have."`
 }
@@ -35,7 +34,7 @@ type UserExport struct {
 // UserErasure is the last line of an erased user.
 type UserErasure struct {
 	Outcome   string `json:"outcome" doc:"erased"`
-	User      string `json:"user"`
+	User      string `json:"user" doc:"The user's name."`
 	Messages  int    `json:"messages" doc:"Messages that had a record."`
 	Cancelled int    `json:"cancelled" doc:"Of these, those that were not sent yet."`
 	Tasks     int    `json:"tasks" doc:"Tasks that were removed from the queue."`

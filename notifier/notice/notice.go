@@ -30,66 +30,47 @@ func Kinds() []Kind {
 // Notice is a message to a contact: a quota that was reached, or a report. Kind decides
 // which fields are set.
 type Notice struct {
-	// ID is unique to the notice and the same at every attempt.
-	ID   string `json:"id"`
-	Kind Kind   `json:"kind"`
-	// Subject is the account, the user or, in a digest, the policy. Of an event it is the
-	// event and the key: "submit/acme".
-	Subject string `json:"subject"`
-	// Threshold is the percentage that was reached; Used and Limit count messages of
-	// Day, or what Event counts from Since to Until. They are zero in a digest or a
-	// report.
-	Threshold int   `json:"threshold,omitempty"`
-	Used      int64 `json:"used,omitempty"`
-	Limit     int64 `json:"limit,omitempty"`
-	// Day is the day that counts, as 2006-01-02, in TimeZone, an IANA name; "" is UTC.
-	Day      string `json:"day,omitempty"`
-	TimeZone string `json:"time_zone,omitempty"`
-	// Rule is the daily rule that counts, such as 10/calendar_day, of Policy. Both are
-	// empty for an account. Of an event it is the limit, such as 100/calendar_hour.
-	Rule   string `json:"rule,omitempty"`
-	Policy string `json:"policy,omitempty"`
-	// Event is the event whose limit counts, and Key whose calls it counts. Since and
-	// Until are the begin and the end of its period, RFC 3339 in TimeZone. They are set
-	// only in an alert of an event, and Since where a callback was changed.
-	Event string `json:"event,omitempty"`
-	Key   string `json:"key,omitempty"`
-	Since string `json:"since,omitempty"`
-	Until string `json:"until,omitempty"`
-	// Users are the users of a digest; More counts those left out.
-	Users []UserQuota `json:"users,omitempty"`
-	More  int         `json:"more,omitempty"`
-	// Change is what was done with a callback: CallbackSet, CallbackSecret or CallbackRemoved.
-	// Host is the host of its URL, empty if it was removed.
-	Change string `json:"change,omitempty"`
-	Host   string `json:"host,omitempty"`
-	// Report is set only for a daily report.
-	Report *Report `json:"report,omitempty"`
+	ID        string      `json:"id" doc:"The same at every attempt."`
+	Kind      Kind        `json:"kind" doc:"account_quota, user_quota, user_quota_digest, daily_report, event_limit or callback_changed."`
+	Subject   string      `json:"subject" doc:"What it is about: the account or the user; in a digest, the policy; of an event, the event and the key, such as submit/acme."`
+	Threshold int         `json:"threshold,omitempty" doc:"The percentage of limit that was reached. Only in alerts."`
+	Used      int64       `json:"used,omitempty" doc:"Messages of that day, or calls of the event, when the threshold was reached. Only in alerts."`
+	Limit     int64       `json:"limit,omitempty" doc:"Messages that the day's quota or rule allows, or calls that the event's limit allows. Only in alerts."`
+	Day       string      `json:"day,omitempty" doc:"The day that counts, such as 2026-11-22, in time_zone."`
+	TimeZone  string      `json:"time_zone,omitempty" doc:"The IANA zone of the day; absent for UTC."`
+	Rule      string      `json:"rule,omitempty" doc:"The user's daily rule that counts, such as 10/calendar_day; of an event, its limit, such as 100/calendar_hour."`
+	Policy    string      `json:"policy,omitempty" doc:"The policy of that rule."`
+	Event     string      `json:"event,omitempty" doc:"The event whose limit counts. Only with the kind event_limit."`
+	Key       string      `json:"key,omitempty" doc:"Whose calls the event counts: the account, for the events of the API. Only with the kind event_limit."`
+	Since     string      `json:"since,omitempty" doc:"When the period of the event's limit began, RFC 3339 in time_zone; with callback_changed, when it was changed. Only with these kinds."`
+	Until     string      `json:"until,omitempty" doc:"When that period ends. Only with the kind event_limit."`
+	Users     []UserQuota `json:"users,omitempty" doc:"The users of a digest."`
+	More      int         `json:"more,omitempty" doc:"Users of a digest beyond users."`
+	Change    string      `json:"change,omitempty" doc:"What was done with the account's callback: set, secret or removed. Only with the kind callback_changed."`
+	Host      string      `json:"host,omitempty" doc:"Where the callback is now. Only with the kind callback_changed."`
+	Report    *Report     `json:"report,omitempty" doc:"Only in a daily report."`
 }
 
 // UserQuota is one line of a digest; its fields are as in a Notice.
 type UserQuota struct {
-	User      string `json:"user"`
-	Threshold int    `json:"threshold"`
-	Used      int64  `json:"used"`
-	Limit     int64  `json:"limit"`
-	Day       string `json:"day"`
+	User      string `json:"user" doc:"The user's name."`
+	Threshold int    `json:"threshold" doc:"The percentage of limit that was reached."`
+	Used      int64  `json:"used" doc:"Messages of that day when the threshold was reached."`
+	Limit     int64  `json:"limit" doc:"Messages that the daily rule allows."`
+	Day       string `json:"day" doc:"The day that counts, such as 2026-11-22."`
 }
 
 // Report has the numbers of an account's messages on one day: what happened on that day, to
 // messages of whatever day. Accepted and Retried together are the sum of Sent, Dropped,
 // Failed, Cancelled and WaitingChange.
 type Report struct {
-	Sent      int64 `json:"sent"`      // including late ones
-	Dropped   int64 `json:"dropped"`   // expired
-	Failed    int64 `json:"failed"`    // given up: dead letters
-	Cancelled int64 `json:"cancelled"` // also with the erasure of a user
-	Late      int64 `json:"late"`      // sent after the tolerance
-	Accepted  int64 `json:"accepted"`  // submits that were accepted
-	Retried   int64 `json:"retried"`   // dead letters that wait again
-	// WaitingChange is how many more messages waited at the end of the day than at its
-	// begin. It is negative if fewer did.
-	WaitingChange int64 `json:"waiting_change"`
-	// Refused counts refused submits by rule, or by code if it was not a rule.
-	Refused map[string]int64 `json:"refused,omitempty"`
+	Sent          int64            `json:"sent" doc:"Messages sent on that day, late ones included."`
+	Dropped       int64            `json:"dropped" doc:"Messages dropped on that day, because they expired."`
+	Failed        int64            `json:"failed" doc:"Messages given up on that day, as the provider refused them or they may have arrived. They are dead letters."`
+	Cancelled     int64            `json:"cancelled" doc:"Messages cancelled on that day."`
+	Late          int64            `json:"late" doc:"Messages sent after the tolerance, which sent includes."`
+	Accepted      int64            `json:"accepted" doc:"Submits accepted on that day, for whatever day."`
+	Retried       int64            `json:"retried" doc:"Dead letters that wait again since that day."`
+	WaitingChange int64            `json:"waiting_change" doc:"How many more messages waited at the end of the day than at its begin, negative if fewer. accepted and retried together are the sum of sent, dropped, failed, cancelled and waiting_change."`
+	Refused       map[string]int64 `json:"refused,omitempty" doc:"Submits refused on that day, by rule, or by code if it was no rule."`
 }

@@ -27,15 +27,13 @@ type DatedChange struct {
 
 // ChangeDocument is a DatedChange in a Document.
 type ChangeDocument struct {
-	// From and Until are times as in RFC 3339, or dates, which begin at midnight in the
-	// policy's time zone.
-	From       string                      `json:"from,omitempty"`
-	Until      string                      `json:"until,omitempty"`
-	Rules      []string                    `json:"rules,omitzero"`
-	QuietHours []string                    `json:"quiet_hours,omitzero"`
-	Only       []string                    `json:"only,omitzero"`
-	Blackouts  []string                    `json:"blackouts,omitzero"`
-	Categories map[string]CategoryDocument `json:"categories,omitzero"`
+	From       string                      `json:"from,omitempty" doc:"The first send time: RFC 3339, or a date, which begins at midnight in the policy's time zone; absent for no begin."`
+	Until      string                      `json:"until,omitempty" doc:"The end of the send times, which is not included; absent for no end."`
+	Rules      []string                    `json:"rules,omitzero" doc:"The rules then; absent for those of the policy."`
+	QuietHours []string                    `json:"quiet_hours,omitzero" doc:"The quiet hours then; absent for those of the policy."`
+	Only       []string                    `json:"only,omitzero" doc:"The only hours then; absent for those of the policy."`
+	Blackouts  []string                    `json:"blackouts,omitzero" doc:"The blackout dates then; absent for those of the policy."`
+	Categories map[string]CategoryDocument `json:"categories,omitzero" doc:"All categories then; absent for those of the policy."`
 }
 
 // During returns the policy with one of its Changes, and without dated changes.

@@ -20,38 +20,35 @@ import (
 // store during an upgrade; it judges by the rules that it knows. Readers of files and
 // requests refuse unknown fields.
 type Document struct {
-	Name         string                      `json:"name,omitempty"`
-	TimeZone     string                      `json:"time_zone,omitempty"`
-	UserTimeZone bool                        `json:"user_time_zone,omitempty"`
-	Rules        []string                    `json:"rules"`                 // as ParseRule reads them
-	QuietHours   []string                    `json:"quiet_hours,omitempty"` // as ParseQuietHours reads them
-	Only         []string                    `json:"only,omitempty"`        // as ParseAllowedHours reads them
-	Blackouts    []string                    `json:"blackouts,omitempty"`   // as ParseBlackouts reads them
-	Calendars    map[string][]string         `json:"calendars,omitempty"`   // lists of dates by name
-	Reach        string                      `json:"reach,omitempty"`       // as ParseReach reads it
-	OnConflict   string                      `json:"on_conflict,omitempty"`
-	AccountShare string                      `json:"account_share,omitempty"` // as ParseAccountShare reads it
-	AlertAt      []int                       `json:"alert_at,omitzero"`       // nil means the default, empty means never
-	AlertTo      string                      `json:"alert_to,omitempty"`
-	Categories   map[string]CategoryDocument `json:"categories,omitempty"`
-	// UnknownCategories is refuse or allow, see Policy.
-	UnknownCategories string `json:"unknown_categories,omitempty"`
-	// Changes apply to the send times of their dates.
-	Changes []ChangeDocument `json:"changes,omitempty"`
-	Version int64            `json:"version,omitempty"`
+	Name              string                      `json:"name,omitempty" doc:"1 to 64 of a-z 0-9 _ - A request may leave it out, since it is in the address."`
+	TimeZone          string                      `json:"time_zone,omitempty" doc:"The IANA time zone of calendar rules and quiet hours; by default UTC."`
+	UserTimeZone      bool                        `json:"user_time_zone,omitempty" doc:"Whether calendar rules count in the user's own time zone, if it is set."`
+	Rules             []string                    `json:"rules" doc:"At least one rule, such as 5/hour or 10/calendar_day, and at most one for each window. A message must fit all."`
+	QuietHours        []string                    `json:"quiet_hours,omitempty" doc:"When nothing is sent, in the user's time zone: 22:00-08:00, or sat,sun 00:00-24:00."`
+	Only              []string                    `json:"only,omitempty" doc:"The only hours at which anything is sent, in the user's time zone: 09:00-20:00; by default all."`
+	Blackouts         []string                    `json:"blackouts,omitempty" doc:"Dates on which nothing is sent, in the user's time zone: 2027-01-01, 12-25 for every year, 2027-04-02..2027-04-05, or the name of a calendar."`
+	Calendars         map[string][]string         `json:"calendars,omitempty" doc:"Lists of dates by name, which blackouts can name. A name begins with a letter."`
+	Reach             string                      `json:"reach,omitempty" doc:"How far ahead a send time may lie: 1s to 366d, such as 30d or 36h; by default as far as the program allows."`
+	OnConflict        string                      `json:"on_conflict,omitempty" doc:"refuse or shift, for a message without its own on_conflict whose time is not free; by default refuse."`
+	AccountShare      string                      `json:"account_share,omitempty" doc:"What percentage of each rule one account may use up for a user where several accounts are active, such as 50%, rounded up; by default all. It is judged when a message is submitted or moved."`
+	AlertAt           []int                       `json:"alert_at,omitzero" doc:"Percents of a user's daily rule at which an alert is raised, 1 to 100; by default 80 and 100, empty is never."` // nil means the default
+	AlertTo           string                      `json:"alert_to,omitempty" doc:"Who receives a list of users that reached such a percentage, once an hour: an e-mail address or an https: URL."`
+	Categories        map[string]CategoryDocument `json:"categories,omitempty" doc:"Rules for messages of a category, by its name."`
+	UnknownCategories string                      `json:"unknown_categories,omitempty" doc:"refuse or allow, for a message of a category that the policy does not name; by default refuse if it names any."`
+	Changes           []ChangeDocument            `json:"changes,omitempty" doc:"Changes for the send times of some dates, at most one to each time."`
+	Version           int64                       `json:"version,omitempty" doc:"Differs after each change. Ignored in a request: If-Match names the version to replace."`
 }
 
 // CategoryDocument is a category in a Document.
 type CategoryDocument struct {
-	Rules  []string `json:"rules,omitempty"`
-	Exempt bool     `json:"exempt,omitempty"`
-	Counts *bool    `json:"counts,omitempty"` // nil means true; false is allowed only with Exempt
-	// Each of these replaces the policy's; nil means that the policy's applies.
-	QuietHours []string `json:"quiet_hours,omitzero"`
-	Only       []string `json:"only,omitzero"`
-	Blackouts  []string `json:"blackouts,omitzero"`
-	Throttle   string   `json:"throttle,omitempty"` // as ParseThrottle reads it
-	Accounts   []string `json:"accounts,omitempty"` // that may submit its messages; none means all
+	Rules      []string `json:"rules,omitempty" doc:"Rules that count only messages of the category, at most one for each window, in addition to those of the policy."`
+	Exempt     bool     `json:"exempt,omitempty" doc:"Whether rules and quiet hours do not apply to its messages."`
+	Counts     *bool    `json:"counts,omitempty" doc:"Whether its messages count in the policy's rules. Only an exempt category may have false."` // nil means true
+	QuietHours []string `json:"quiet_hours,omitzero" doc:"When none of its messages are sent, in place of the policy's quiet_hours."`
+	Only       []string `json:"only,omitzero" doc:"The only hours at which its messages are sent, in place of the policy's only."`
+	Blackouts  []string `json:"blackouts,omitzero" doc:"Dates on which none of its messages are sent, in place of the policy's blackouts."`
+	Throttle   string   `json:"throttle,omitempty" doc:"How many messages of the category all users of the policy together get in a minute or an hour of UTC, by their send times: 500/minute. Empty for no limit. An exempt category has none."`
+	Accounts   []string `json:"accounts,omitempty" doc:"The accounts that may submit messages of the category; empty for all. Messages of other accounts are refused with category_reserved."`
 }
 
 // Document returns the document of the policy, without fields that have their default.

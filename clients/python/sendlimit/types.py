@@ -1603,7 +1603,7 @@ class Report(TypedDict):
     They are dead letters.
     """
     late: int
-    """Messages sent after the tolerance, which `sent` includes."""
+    """Messages sent after the tolerance, which sent includes."""
     refused: NotRequired[dict[str, int]]
     """Submits refused on that day, by rule, or by code if it was no rule."""
     retried: int
@@ -1612,8 +1612,8 @@ class Report(TypedDict):
     """Messages sent on that day, late ones included."""
     waiting_change: int
     """How many more messages waited at the end of the day than at its begin, negative if fewer.
-    `accepted` and `retried` together are the sum of `sent`, `dropped`, `failed`, `cancelled`
-    and `waiting_change`.
+    accepted and retried together are the sum of sent, dropped, failed, cancelled and
+    waiting_change.
     """
 
 
@@ -1774,7 +1774,7 @@ class Status(TypedDict):
     attempts: NotRequired[int]
     """The number of delivery attempts."""
     badge: NotRequired[int]
-    """Its badge; absent where title is."""
+    """The number at the app's icon. By default it stays as it is."""
     body: NotRequired[str]
     """Its body; absent where title is."""
     campaign: NotRequired[str]
@@ -1782,11 +1782,18 @@ class Status(TypedDict):
     category: NotRequired[str]
     """Its category."""
     channels: NotRequired[dict[str, dict[str, object]]]
-    """Its channels; absent where title is."""
+    """What is for one channel alone, by the name of the channel: an object of at most 4,096
+    bytes in the words of its provider. It is checked when the message is submitted, as is
+    the size of the message for that channel.
+    """
     click_url: NotRequired[str]
-    """Its click_url; absent where title is."""
+    """What a click opens: an absolute URL of at most 2,048 bytes, of a web page or of a place
+    in the app, such as myapp://orders/17. javascript:, data: and file: are not allowed.
+    """
     collapse_key: NotRequired[str]
-    """Its collapse_key; absent where title is."""
+    """It replaces a former message with the same key on the device: 1 to 64 printable ASCII
+    characters.
+    """
     data: NotRequired[dict[str, str]]
     """Its data; absent where title is."""
     delivered_at: NotRequired[str]
@@ -1804,7 +1811,7 @@ class Status(TypedDict):
     id: str
     """The message's id."""
     image: NotRequired[str]
-    """Its image; absent where title is."""
+    """An https URL of an image to show, of at most 2,048 bytes."""
     lateness_ms: NotRequired[int]
     """Milliseconds from the promised time to delivered_at."""
     metadata: NotRequired[dict[str, str]]
@@ -1817,7 +1824,8 @@ class Status(TypedDict):
     looked at.
     """
     priority: NotRequired[str]
-    """Its priority; absent where title is.
+    """high if it may wake the device, normal if it may wait until the device is used. By
+    default what the channel does.
 
     high, normal.
     """
@@ -1828,9 +1836,10 @@ class Status(TypedDict):
     provider_said: NotRequired[str]
     """What the provider said of a message that was given up."""
     reason: NotRequired[str]
-    """Why the message was dropped, given up or postponed, or why it is tried again. One was
-    dropped as expired, no_free_time, opted_out or no_device. One that was delivered was
-    given up on other devices for that reason.
+    """Why the message was dropped, given up or postponed, or why it is tried again. Of a
+    postponed one it says what was in the way: late: 1/minute was in the way. One was dropped
+    as expired, no_free_time, opted_out or no_device. One that was delivered was given up on
+    other devices for that reason.
     """
     requested_at: NotRequired[str]
     """The send time that was requested, if it differs from send_at."""
@@ -1839,7 +1848,7 @@ class Status(TypedDict):
     shifted: NotRequired[bool]
     """The message got the next free time instead of the requested one."""
     sound: NotRequired[str]
-    """Its sound; absent where title is."""
+    """The name of a sound of the app's: at most 64 characters without control characters."""
     status: str
     """What became of the message.
 
@@ -1848,7 +1857,7 @@ class Status(TypedDict):
     title: NotRequired[str]
     """Its title; absent in lists, once it is erased, and for a key that may not see it."""
     to: NotRequired[MessageTarget]
-    """Which of the user's devices it goes to; absent for all, and where title is."""
+    """Which of the user's devices it goes to. By default all."""
     uncertain: NotRequired[bool]
     """Whether an earlier attempt may have arrived."""
     user: str

@@ -1923,7 +1923,7 @@ export interface components {
             failed: number;
             /**
              * Format: int64
-             * @description Messages sent after the tolerance, which `sent` includes.
+             * @description Messages sent after the tolerance, which sent includes.
              */
             late: number;
             /** @description Submits refused on that day, by rule, or by code if it was no rule. */
@@ -1942,7 +1942,7 @@ export interface components {
             sent: number;
             /**
              * Format: int64
-             * @description How many more messages waited at the end of the day than at its begin, negative if fewer. `accepted` and `retried` together are the sum of `sent`, `dropped`, `failed`, `cancelled` and `waiting_change`.
+             * @description How many more messages waited at the end of the day than at its begin, negative if fewer. accepted and retried together are the sum of sent, dropped, failed, cancelled and waiting_change.
              */
             waiting_change: number;
         };
@@ -2164,7 +2164,7 @@ export interface components {
             attempts?: number;
             /**
              * Format: int64
-             * @description Its badge; absent where title is.
+             * @description The number at the app's icon. By default it stays as it is.
              */
             badge?: number;
             /** @description Its body; absent where title is. */
@@ -2173,15 +2173,15 @@ export interface components {
             campaign?: string;
             /** @description Its category. */
             category?: string;
-            /** @description Its channels; absent where title is. */
+            /** @description What is for one channel alone, by the name of the channel: an object of at most 4,096 bytes in the words of its provider. It is checked when the message is submitted, as is the size of the message for that channel. */
             channels?: {
                 [key: string]: {
                     [key: string]: unknown;
                 };
             };
-            /** @description Its click_url; absent where title is. */
+            /** @description What a click opens: an absolute URL of at most 2,048 bytes, of a web page or of a place in the app, such as myapp://orders/17. javascript:, data: and file: are not allowed. */
             click_url?: string;
-            /** @description Its collapse_key; absent where title is. */
+            /** @description It replaces a former message with the same key on the device: 1 to 64 printable ASCII characters. */
             collapse_key?: string;
             /** @description Its data; absent where title is. */
             data?: {
@@ -2208,7 +2208,7 @@ export interface components {
             history?: components["schemas"]["HistoryEntry"][];
             /** @description The message's id. */
             id: string;
-            /** @description Its image; absent where title is. */
+            /** @description An https URL of an image to show, of at most 2,048 bytes. */
             image?: string;
             /**
              * Format: int64
@@ -2229,7 +2229,7 @@ export interface components {
              * @description When a failed delivery is tried again, or a message that waits for its paused campaign or for a dated change of its policy, or that may have arrived and waits for a free time, is looked at.
              */
             next_try_at?: string;
-            /** @description Its priority; absent where title is. */
+            /** @description high if it may wake the device, normal if it may wait until the device is used. By default what the channel does. */
             priority?: Open<"high" | "normal">;
             /**
              * Format: date-time
@@ -2240,7 +2240,7 @@ export interface components {
             provider_id?: string;
             /** @description What the provider said of a message that was given up. */
             provider_said?: string;
-            /** @description Why the message was dropped, given up or postponed, or why it is tried again. One was dropped as expired, no_free_time, opted_out or no_device. One that was delivered was given up on other devices for that reason. */
+            /** @description Why the message was dropped, given up or postponed, or why it is tried again. Of a postponed one it says what was in the way: late: 1/minute was in the way. One was dropped as expired, no_free_time, opted_out or no_device. One that was delivered was given up on other devices for that reason. */
             reason?: string;
             /**
              * Format: date-time
@@ -2254,13 +2254,13 @@ export interface components {
             send_at: string;
             /** @description The message got the next free time instead of the requested one. */
             shifted?: boolean;
-            /** @description Its sound; absent where title is. */
+            /** @description The name of a sound of the app's: at most 64 characters without control characters. */
             sound?: string;
             /** @description What became of the message. */
             status: Open<"scheduled" | "postponed" | "moved" | "sending" | "delivered" | "dropped" | "failed" | "uncertain" | "cancelled">;
             /** @description Its title; absent in lists, once it is erased, and for a key that may not see it. */
             title?: string;
-            /** @description Which of the user's devices it goes to; absent for all, and where title is. */
+            /** @description Which of the user's devices it goes to. By default all. */
             to?: components["schemas"]["MessageTarget"];
             /** @description Whether an earlier attempt may have arrived. */
             uncertain?: boolean;
