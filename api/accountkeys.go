@@ -97,7 +97,7 @@ func (s *server) addKey(ctx context.Context, in newKey) (message.NewAPIKey, erro
 	if err := mayGive(ctx, in.scopes); err != nil {
 		return message.NewAPIKey{}, err
 	}
-	secret, key, err := s.accounts.AddKey(ctx, in.Account, in.scopes, in.expires)
+	secret, key, err := s.Accounts.AddKey(ctx, in.Account, in.scopes, in.expires)
 	return message.NewAPIKey{APIKey: KeyOf(key), Secret: secret}, err
 }
 
@@ -122,7 +122,7 @@ func (in *keyRotation) check(context.Context, *server) (err error) {
 }
 
 func (s *server) rotateKey(ctx context.Context, in keyRotation) (message.NewAPIKey, error) {
-	account, _, err := s.accounts.Get(ctx, in.Account)
+	account, _, err := s.Accounts.Get(ctx, in.Account)
 	if err != nil {
 		return message.NewAPIKey{}, err
 	}
@@ -133,11 +133,11 @@ func (s *server) rotateKey(ctx context.Context, in keyRotation) (message.NewAPIK
 			}
 		}
 	}
-	secret, key, err := s.accounts.RotateKey(ctx, in.Account, in.Key, in.overlap)
+	secret, key, err := s.Accounts.RotateKey(ctx, in.Account, in.Key, in.overlap)
 	return message.NewAPIKey{APIKey: KeyOf(key), Secret: secret}, err
 }
 
 func (s *server) removeKey(ctx context.Context, in ofKey) (message.Account, error) {
-	account, err := s.accounts.RemoveKey(ctx, in.Account, in.Key)
+	account, err := s.Accounts.RemoveKey(ctx, in.Account, in.Key)
 	return AccountOf(account), err
 }

@@ -72,7 +72,7 @@ func (s *server) accountRoutes() []route {
 }
 
 func (s *server) listAccounts(ctx context.Context, p pageByName) (message.Accounts, error) {
-	all, next, err := readPage(ctx, s, p, s.accounts.Page, AccountOf)
+	all, next, err := readPage(ctx, s, p, s.Accounts.Page, AccountOf)
 	return message.Accounts{Accounts: all, NextCursor: next}, err
 }
 
@@ -94,17 +94,17 @@ func (in *newAccount) check(_ context.Context, s *server) error {
 			wrong[i] = &renamed
 		}
 	}
-	wrong.Add(s.contacts.Check("contact", d.Contact))
+	wrong.Add(s.Contacts.Check("contact", d.Contact))
 	return wrong.Err()
 }
 
 func (s *server) createAccount(ctx context.Context, in newAccount) (message.Account, error) {
-	account, err := s.accounts.Create(ctx, in.account)
+	account, err := s.Accounts.Create(ctx, in.account)
 	return AccountOf(account), err
 }
 
 func (s *server) showAccount(ctx context.Context, in ofAccount) (message.Account, error) {
-	account, ok, err := s.accounts.Get(ctx, in.Account)
+	account, ok, err := s.Accounts.Get(ctx, in.Account)
 	if err == nil && !ok {
 		err = &fault.NoSuchError{What: "account", Name: in.Account}
 	}
@@ -125,12 +125,12 @@ func (in *accountChange) check(_ context.Context, s *server) error {
 	var wrong fault.InvalidErrors
 	wrong.Add(in.change.Validate())
 	if p.Contact != nil {
-		wrong.Add(s.contacts.Check("contact", *p.Contact))
+		wrong.Add(s.Contacts.Check("contact", *p.Contact))
 	}
 	return wrong.Err()
 }
 
 func (s *server) changeAccount(ctx context.Context, in accountChange) (message.Account, error) {
-	account, err := s.charges.SetAccount(ctx, s.accounts, in.Account, in.change)
+	account, err := s.Charges.SetAccount(ctx, s.Accounts, in.Account, in.change)
 	return AccountOf(account), err
 }

@@ -55,12 +55,12 @@ func (s *server) tierRoutes() []route {
 }
 
 func (s *server) listTiers(ctx context.Context, p pageByName) (message.Tiers, error) {
-	tiers, next, err := readPage(ctx, s, p, s.accounts.PageTiers, TierOf)
+	tiers, next, err := readPage(ctx, s, p, s.Accounts.PageTiers, TierOf)
 	return message.Tiers{Tiers: tiers, NextCursor: next}, err
 }
 
 func (s *server) showTier(ctx context.Context, in ofTier) (message.Tier, error) {
-	tier, ok, err := s.accounts.GetTier(ctx, in.Tier)
+	tier, ok, err := s.Accounts.GetTier(ctx, in.Tier)
 	if err == nil && !ok {
 		err = &fault.NoSuchError{What: "tier", Name: in.Tier}
 	}
@@ -68,7 +68,7 @@ func (s *server) showTier(ctx context.Context, in ofTier) (message.Tier, error) 
 }
 
 func (s *server) removeTier(ctx context.Context, in ofTier) (message.TierRemoval, error) {
-	return message.TierRemoval{Outcome: message.TierRemoved, Tier: in.Tier}, s.accounts.RemoveTier(ctx, in.Tier)
+	return message.TierRemoval{Outcome: message.TierRemoved, Tier: in.Tier}, s.Accounts.RemoveTier(ctx, in.Tier)
 }
 
 // newTier is a tier to set.
@@ -89,5 +89,5 @@ func (in *newTier) check(context.Context, *server) error {
 }
 
 func (s *server) setTier(ctx context.Context, in newTier) (message.Tier, error) {
-	return TierOf(in.tier), s.charges.SetTier(ctx, s.accounts, in.tier)
+	return TierOf(in.tier), s.Charges.SetTier(ctx, s.Accounts, in.tier)
 }

@@ -47,14 +47,14 @@ func (s *server) showOwnUsage(ctx context.Context, _ nothing) (message.AccountUs
 }
 
 func (s *server) usageOf(ctx context.Context, name string) (usage message.AccountUsage, err error) {
-	account, tier, ok, err := s.accounts.Resolve(ctx, name)
+	account, tier, ok, err := s.Accounts.Resolve(ctx, name)
 	if err != nil {
 		return usage, err
 	}
 	if !ok {
 		return usage, fault.NoSuchAccount(name)
 	}
-	if usage, err = s.submitter.AccountUsage(ctx, account, tier); err != nil {
+	if usage, err = s.Submitter.AccountUsage(ctx, account, tier); err != nil {
 		return usage, err
 	}
 	usage.Requests, err = RequestsOf(ctx, s.counters, name, tier)

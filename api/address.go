@@ -37,7 +37,7 @@ func (s *server) client(r *http.Request) netip.Addr {
 }
 
 func (s *server) trusted(address netip.Addr) bool {
-	return address.IsValid() && slices.ContainsFunc(s.trustedProxies, func(p netip.Prefix) bool { return p.Contains(address) })
+	return address.IsValid() && slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(address) })
 }
 
 // parseAddress reads an address with or without a port, and drops its zone. The zero Addr

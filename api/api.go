@@ -34,43 +34,37 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
-// Options configure the API. Submitter, Campaigns, DeadLetters, Policies, Refitter, Users, Devices, Accounts,
-// Counters, Events, Paces, UserData, Callbacks, Audit, Cursors, Sessions, Channels, Stats and Now are required. The zero value of the others suits most programs.
-type Options struct {
+// Parts are what the API is made of, see PartsOf.
+type Parts struct {
 	Submitter   *submit.Submitter
 	Campaigns   *campaign.Campaigns // works on all messages of a campaign
 	DeadLetters *deadletters.DeadLetters
-	// Policies and Users are the stored policies and users' settings. Refitter finds
-	// scheduled messages that do not fit a policy.
-	Policies *settings.Policies
-	Users    *settings.Users
-	Devices  *devices.Store // of users
-	// CheckDevice checks devices that are registered; nil for none.
-	CheckDevice device.Check
-	Refitter    *refit.Refitter
-	// Accounts finds the account of a key. Charges raises the alerts that a changed quota
-	// causes.
-	Accounts *accounts.Accounts
-	Charges  *quota.Charges
-	// Events are the limits of events, which bound how often an account submits. Paces is how fast
-	// workers call the push target.
-	Events *counters.Events
-	Paces  *rate.Paces
-	// UserData exports and erases users.
-	UserData *userdata.Users
-	// Callbacks are the events of accounts, and where they are posted.
-	Callbacks *callbacks.Registry
-	// Audit logs what operators change.
-	Audit *audit.Log
-	// Cursors seals the cursors of pages.
-	Cursors *seal.Keeper
-	// Sessions are those of the dashboard.
-	Sessions *session.Sessions
-	// Channels are the states of the channels that deliver.
-	Channels *channels.Store
+	Policies    *settings.Policies
+	Users       *settings.Users
+	Devices     *devices.Store      // of users
+	Refitter    *refit.Refitter     // finds scheduled messages that do not fit a policy
+	Accounts    *accounts.Accounts  // finds the account of a key
+	Charges     *quota.Charges      // raises the alerts that a changed quota causes
+	Events      *counters.Events    // have limits, which bound how often an account submits
+	Paces       *rate.Paces         // is how fast workers call the push target
+	UserData    *userdata.Users     // exports and erases users
+	Callbacks   *callbacks.Registry // has the events of accounts, and where they are posted
+	Audit       *audit.Log          // logs what operators change
+	Cursors     *seal.Keeper        // seals the cursors of pages
+	Sessions    *session.Sessions   // are those of the dashboard
+	Channels    *channels.Store     // has the states of the channels that deliver
 	// Stats returns the state of the queue and the store. An error is answered like an
 	// error of the store.
 	Stats func(context.Context) (message.Stats, error)
+}
+
+// Options configure the API. Parts and Now are required. The zero value of the others suits most
+// programs.
+type Options struct {
+	Parts
+
+	// CheckDevice checks devices that are registered; nil for none.
+	CheckDevice device.Check
 	// Now is the local clock, for deadlines and for times that a request leaves out. The
 	// store's clock decides about messages.
 	Now     func() time.Time
@@ -106,38 +100,9 @@ type Options struct {
 
 // server answers the operations.
 type server struct {
-	submitter      *submit.Submitter
-	campaigns      *campaign.Campaigns
-	deadLetters    *deadletters.DeadLetters
-	policies       *settings.Policies
-	users          *settings.Users
-	devices        *devices.Store
-	checkDevice    device.Check
-	refitter       *refit.Refitter
-	accounts       *accounts.Accounts
-	charges        *quota.Charges
-	counters       *counters.Counters
-	callbacks      *callbacks.Registry
-	audit          *audit.Log
-	cursors        *seal.Keeper
-	sessions       *session.Sessions
-	channels       *channels.Store
-	events         *counters.Events
-	paces          *rate.Paces
-	userData       *userdata.Users
-	stats          func(context.Context) (message.Stats, error)
-	metrics        http.Handler // nil for none
-	probes         map[string]http.Handler
-	now            func() time.Time
-	logger         *slog.Logger
-	tracer         tracing.Tracer
-	limits         Limits
-	requireKeys    bool
-	trustedProxies []netip.Prefix
-	loginRefused   func()
-	contacts       contact.Rule
-	stopping       <-chan struct{}
+	Options
 
+	counters *counters.Counters
 	logins   logins
 	failures failures
 	screen   keyScreen
@@ -154,11 +119,14 @@ type server struct {
 
 // New returns the handler of all requests to the API. The error is a *fault.InvalidError.
 func New(o Options) (http.Handler, error) {
-	if err := o.check(); err != nil {
-		return nil, err
+	switch {
+	case o.Submitter == nil:
+		return nil, &fault.InvalidError{Field: "parts", Want: "a value: the API does not work without"}
+	case o.Now == nil:
+		return nil, &fault.InvalidError{Field: "now", Want: "a value: the API does not work without"}
 	}
-	limits, err := o.Limits.withDefaults()
-	if err != nil {
+	var err error
+	if o.Limits, err = o.Limits.withDefaults(); err != nil {
 		return nil, err
 	}
 	if o.Logger == nil {
@@ -172,13 +140,8 @@ func New(o Options) (http.Handler, error) {
 		return nil, err
 	}
 	s := &server{
-		submitter: o.Submitter, campaigns: o.Campaigns, deadLetters: o.DeadLetters, policies: o.Policies, users: o.Users, devices: o.Devices, checkDevice: o.CheckDevice, refitter: o.Refitter,
-		accounts: o.Accounts, charges: o.Charges, counters: counted, callbacks: o.Callbacks, audit: o.Audit, cursors: o.Cursors, sessions: o.Sessions, channels: o.Channels, events: o.Events, paces: o.Paces, userData: o.UserData, stats: o.Stats, metrics: o.Metrics, probes: o.Probes,
-		now: o.Now, logger: o.Logger, tracer: o.Tracer, limits: limits, stopping: o.Stopping, contacts: o.Contacts,
-		requireKeys: o.RequireKeys, trustedProxies: o.TrustedProxies, loginRefused: o.LoginRefused,
-		failures: failures{counters: counted},
-		screen:   keyScreen{accounts: o.Accounts, within: limits.Timeout},
-		refits:   newRefitTurns(), rehearsals: newRehearsalTurns(), scans: newScanTurns(),
+		Options: o, counters: counted, failures: failures{counters: counted}, screen: keyScreen{accounts: o.Accounts, within: o.Limits.Timeout},
+		refits: newRefitTurns(), rehearsals: newRehearsalTurns(), scans: newScanTurns(),
 		campaignRuns: newCampaignTurns(), campaignCounts: newCountTurns(), finds: newFindTurns(),
 		auditReads: newTurns(2, "two pages of the audit log are being read, and no more are at a time: try again in a moment", "page of the audit log being read"),
 		feeds:      feeds{callbacks: o.Callbacks},
@@ -190,39 +153,6 @@ func New(o Options) (http.Handler, error) {
 		return nil, err
 	}
 	return s.observe(s.recovered(sameOrigin(beforeV1(answers, o.Before)))), nil
-}
-
-// check returns an error about the first option that is missing.
-func (o Options) check() error {
-	for _, needed := range []struct {
-		field   string
-		missing bool
-	}{
-		{"submitter", o.Submitter == nil},
-		{"campaigns", o.Campaigns == nil},
-		{"dead_letters", o.DeadLetters == nil},
-		{"policies", o.Policies == nil},
-		{"users", o.Users == nil},
-		{"devices", o.Devices == nil},
-		{"refitter", o.Refitter == nil},
-		{"accounts", o.Accounts == nil},
-		{"charges", o.Charges == nil},
-		{"callbacks", o.Callbacks == nil},
-		{"audit", o.Audit == nil},
-		{"cursors", o.Cursors == nil},
-		{"sessions", o.Sessions == nil},
-		{"channels", o.Channels == nil},
-		{"events", o.Events == nil},
-		{"paces", o.Paces == nil},
-		{"user_data", o.UserData == nil},
-		{"stats", o.Stats == nil},
-		{"now", o.Now == nil},
-	} {
-		if needed.missing {
-			return &fault.InvalidError{Field: needed.field, Want: "a value: the API does not work without"}
-		}
-	}
-	return nil
 }
 
 // beforeV1 wraps the handler of requests under /v1/.

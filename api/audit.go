@@ -43,7 +43,7 @@ func (s *server) audited(next http.HandlerFunc, rt route) http.HandlerFunc {
 			next(w, r)
 			return
 		}
-		e, err := s.audit.Begin(ctx, s.entry(rt, r, given))
+		e, err := s.Audit.Begin(ctx, s.entry(rt, r, given))
 		if err != nil {
 			s.writeError(w, r, err)
 			return
@@ -250,7 +250,7 @@ func (s *server) endEntry(ctx context.Context, rt route, e audit.Entry, private 
 	}
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWithin)
 	defer cancel()
-	if err := s.audit.End(end, e, outcome, code, answer); err != nil {
-		s.logger.WarnContext(ctx, "an entry of the audit log stays without its outcome", "entry", e.ID, "outcome", outcome, "error", err)
+	if err := s.Audit.End(end, e, outcome, code, answer); err != nil {
+		s.Logger.WarnContext(ctx, "an entry of the audit log stays without its outcome", "entry", e.ID, "outcome", outcome, "error", err)
 	}
 }

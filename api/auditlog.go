@@ -77,13 +77,13 @@ func (s *server) listAudit(ctx context.Context, in auditPage) (page message.Audi
 		return page, err
 	}
 	defer s.auditReads.leave(who.holder())
-	began := s.now()
-	list, next, err := s.audit.Page(ctx, f, string(in.Cursor), in.Limit)
+	began := s.Now()
+	list, next, err := s.Audit.Page(ctx, f, string(in.Cursor), in.Limit)
 	if err != nil {
 		return page, err
 	}
 	if next != "" && in.Limit == audit.MaxPage {
-		s.rest(ctx, s.now().Sub(began))
+		s.rest(ctx, s.Now().Sub(began))
 	}
 	page = message.AuditEntries{Entries: make([]message.AuditEntry, len(list)), NextCursor: s.sealed(ctx, next)}
 	for i, e := range list {

@@ -121,13 +121,13 @@ func (s *server) authenticate(r *http.Request, outlasts bool) (caller, error) {
 	if who, known := r.Context().Value(callerKey{}).(caller); known && len(given) == 0 {
 		return who, nil
 	}
-	if !s.requireKeys {
+	if !s.RequireKeys {
 		if err := checkHost(r.Host); err != nil {
 			return caller{}, err
 		}
 	}
 	if len(given) == 0 {
-		if s.requireKeys {
+		if s.RequireKeys {
 			return caller{}, unauthorized("this API asks for a key: send it as Authorization: Bearer sk_…", "")
 		}
 		return caller{keyless: true}, checkDirect(r.Header)
@@ -136,13 +136,13 @@ func (s *server) authenticate(r *http.Request, outlasts bool) (caller, error) {
 	if !ok {
 		return caller{}, unauthorized("the Authorization header is not Bearer and one key", "invalid_request")
 	}
-	key, now := sha256.Sum256([]byte(secret)), s.now()
+	key, now := sha256.Sum256([]byte(secret)), s.Now()
 	seen := s.logins.get(key)
 	if seen.valid(now, loginFresh) {
 		return caller{identity: seen.identity}, nil
 	}
 	// A client that closed its half of the connection still waits for its answer.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.limits.Timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.Limits.Timeout)
 	defer cancel()
 	if seen.valid(now, loginKnown) {
 		return s.renew(ctx, r, secret, key, seen, outlasts)
@@ -158,9 +158,9 @@ func (s *server) renew(
 	// What is shared ends by a time of its own: the caller that began it may have less.
 	shared := context.WithoutCancel(ctx)
 	found, err, _ := s.renewals.Do(string(key[:]), func() (any, error) {
-		ctx, cancel := context.WithTimeout(shared, s.limits.Timeout)
+		ctx, cancel := context.WithTimeout(shared, s.Limits.Timeout)
 		defer cancel()
-		identity, ok, err := s.accounts.Authenticate(ctx, secret)
+		identity, ok, err := s.Accounts.Authenticate(ctx, secret)
 		if err != nil {
 			return nil, err
 		}
@@ -168,10 +168,10 @@ func (s *server) renew(
 			s.logins.remove(key)
 			return nil, nil
 		}
-		s.logins.add(key, identity, s.now())
+		s.logins.add(key, identity, s.Now())
 		return identity, nil
 	})
-	now := s.now()
+	now := s.Now()
 	if err != nil {
 		if outlasts && seen.valid(now, loginOutlasts) {
 			return caller{identity: seen.identity}, nil
@@ -188,14 +188,14 @@ func (s *server) renew(
 // address has failed logins: only failures are throttled. A key that was not made here may
 // be short enough to be guessed, so its address waits.
 func (s *server) firstLogin(ctx context.Context, r *http.Request, secret string, key [sha256.Size]byte) (caller, error) {
-	wait := s.failures.blocked(s.address(r), s.now())
+	wait := s.failures.blocked(s.address(r), s.Now())
 	if wait > 0 && !accounts.MadeKey(secret) {
 		return caller{}, s.failedLogin(ctx, r, wait)
 	}
 	exists, err := s.screen.exists(ctx, accounts.HashKey(secret))
 	var identity accounts.Identity
 	if err == nil && exists {
-		identity, exists, err = s.accounts.Authenticate(ctx, secret)
+		identity, exists, err = s.Accounts.Authenticate(ctx, secret)
 	}
 	switch {
 	case err != nil:
@@ -203,17 +203,17 @@ func (s *server) firstLogin(ctx context.Context, r *http.Request, secret string,
 	case !exists:
 		return caller{}, s.failedLogin(ctx, r, wait)
 	}
-	s.logins.add(key, identity, s.now())
+	s.logins.add(key, identity, s.Now())
 	return caller{identity: identity}, nil
 }
 
 // failedLogin returns the error for a wrong key. wait is how long the address is blocked;
 // zero for an address that is not, whose failure is counted.
 func (s *server) failedLogin(ctx context.Context, r *http.Request, wait time.Duration) error {
-	s.loginRefused()
+	s.LoginRefused()
 	if wait == 0 {
 		var err error
-		if wait, err = s.failures.count(ctx, s.address(r), s.now()); err != nil {
+		if wait, err = s.failures.count(ctx, s.address(r), s.Now()); err != nil {
 			return s.unchecked(ctx, err)
 		}
 		if wait > 0 {
@@ -228,8 +228,8 @@ func (s *server) failedLogin(ctx context.Context, r *http.Request, wait time.Dur
 
 // tellBlocked logs an address that has just been blocked, unless another one was within a minute.
 func (s *server) tellBlocked(ctx context.Context, address string, wait time.Duration) {
-	if others, ok := s.failures.tell(s.now()); ok {
-		s.logger.WarnContext(ctx, "wrong keys come from an address, which now waits", "address", address, "wait", wait,
+	if others, ok := s.failures.tell(s.Now()); ok {
+		s.Logger.WarnContext(ctx, "wrong keys come from an address, which now waits", "address", address, "wait", wait,
 			"others_before", others, "request_id", requestID(ctx))
 	}
 }
@@ -241,7 +241,7 @@ func (s *server) unchecked(ctx context.Context, err error) error {
 	if away, ok := errors.AsType[*fault.UnavailableError](err); ok && away.Err != nil {
 		level = slog.LevelDebug // others warn of an outage, once
 	}
-	s.logger.Log(ctx, level, "could not check a key", "error", err, "request_id", requestID(ctx))
+	s.Logger.Log(ctx, level, "could not check a key", "error", err, "request_id", requestID(ctx))
 	return &fault.UnavailableError{Detail: "keys can't be checked at the moment: send the same request again"}
 }
 

@@ -113,7 +113,7 @@ func (s *server) limited(next http.Handler, rt route) http.Handler {
 		Extra: func(ctx context.Context, _ *http.Request) []counters.Counter {
 			return tierCounters(event, callerOf(ctx).identity.Tier)
 		},
-		OnNotices: s.submitter.Announce,
+		OnNotices: s.Submitter.Announce,
 	}
 	return counters.GuardHandler(guard, next, func(w http.ResponseWriter, r *http.Request, _ int, err error) {
 		s.writeError(w, r, err)
@@ -142,16 +142,16 @@ func (s *server) charging(ctx context.Context) *submit.Submitter {
 func (s *server) reaching(ctx context.Context) *submit.Submitter {
 	who := callerOf(ctx)
 	if !who.confined() {
-		return s.submitter
+		return s.Submitter
 	}
 	return s.actingFor(who.account())
 }
 
 func (s *server) actingFor(account string) *submit.Submitter {
 	if account == "" {
-		return s.submitter
+		return s.Submitter
 	}
-	return s.submitter.For(account)
+	return s.Submitter.For(account)
 }
 
 // concealed returns an outcome without the ids of other accounts' messages. It says whether they

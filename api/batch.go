@@ -47,8 +47,8 @@ func (s *server) batchRoutes() []route {
 				"Accepts any number of messages, one JSON object a line (NDJSON), and answers with the outcome of each while "+
 					"it still reads. A user's messages are judged in the order of the lines. A line that is no message is answered as "+
 					"`invalid`, and the others continue; blank lines are skipped. Read the answers while you send lines, or the server "+
-					"stops reading: it closes the connection to a client that reads no answers for "+s.limits.Timeout.String()+". "+
-					"A batch that sends no JSON object for "+s.limits.Idle.String()+", or "+strconv.Itoa(maxJunk)+" other lines in a row, "+
+					"stops reading: it closes the connection to a client that reads no answers for "+s.Limits.Timeout.String()+". "+
+					"A batch that sends no JSON object for "+s.Limits.Idle.String()+", or "+strconv.Itoa(maxJunk)+" other lines in a row, "+
 					"ends: its last line is an outcome `error` that says so, and the lines before it keep their outcomes. "+
 					"It ends so too, within a few seconds, if its key is removed. "+
 					"If the account's tier has `lines_per_minute`, a faster batch waits for its lines. After 10 minutes of waiting, or if a line "+
@@ -107,7 +107,7 @@ func (in *inputs) lines(line *huma.Schema) {
 func (s *server) submitBatch(w http.ResponseWriter, r *http.Request, in newBatch) {
 	without := in.WithoutFreeTimes
 	submitter := s.charging(r.Context())
-	traced, end := s.tracer.Batch(r.Context())
+	traced, end := s.Tracer.Batch(r.Context())
 	defer end()
 	judge := func(ctx context.Context, m message.Message) (message.Outcome, error) {
 		m.WithoutFreeTimes = without
@@ -154,10 +154,10 @@ func (s *server) openBatch(w http.ResponseWriter, r *http.Request) *batch {
 		w.Header().Set("Connection", "close")
 	}
 	pace := s.newLinePace(r.Context())
-	lines := newLines(r.Body, control, s.now, s.limits.Idle, pace)
+	lines := newLines(r.Body, control, s.Now, s.Limits.Idle, pace)
 	return &batch{
 		server: s, w: w, r: r, pace: pace, lines: lines, next: lines.next,
-		answers: newAnswers(w, control, s.now, s.limits.Timeout),
+		answers: newAnswers(w, control, s.Now, s.Limits.Timeout),
 	}
 }
 

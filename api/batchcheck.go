@@ -51,7 +51,7 @@ func (s *server) batchCheckRoutes() []route {
 		Operation: named("checkBatch", http.MethodPost, "/v1/messages/batch/dry-run", "messages",
 			"Say what would become of many messages",
 			"Answers each line with the outcome that submitBatch would have, and leaves nothing behind: earlier lines count. "+
-				fmt.Sprintf("A dry run has at most %d lines, or %d if the lines of each user stand together. ", s.limits.Rehearsed, maxTogether)+
+				fmt.Sprintf("A dry run has at most %d lines, or %d if the lines of each user stand together. ", s.Limits.Rehearsed, maxTogether)+
 				"`what_if` and `what_if_policy` judge by other rules than the stored ones, and need a key with the scope admin. "+
 				"The settings of single users still apply. Lines, quotas and lines_per_minute are as in submitBatch, but a dry run that "+
 				"stopped can't be continued: run it again."),
@@ -116,7 +116,7 @@ func (s *server) checkBatch(w http.ResponseWriter, r *http.Request, in rehearsed
 	}
 	defer s.endRehearsal(r.Context(), rehearsal)
 	own := new(rehearsed)
-	groups := newGroups(batch.lines, s.limits.Rehearsed, func(ctx context.Context) error {
+	groups := newGroups(batch.lines, s.Limits.Rehearsed, func(ctx context.Context) error {
 		own.clear()
 		return rehearsal.Clear(ctx)
 	})
@@ -136,7 +136,7 @@ func (s *server) endRehearsal(ctx context.Context, rehearsal *submit.Rehearsal) 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endRehearsalWithin)
 	defer cancel()
 	if err := rehearsal.Close(ctx); err != nil {
-		s.logger.WarnContext(ctx, "the copies of a dry run stay until they expire", "error", err, "request_id", requestID(ctx))
+		s.Logger.WarnContext(ctx, "the copies of a dry run stay until they expire", "error", err, "request_id", requestID(ctx))
 	}
 }
 

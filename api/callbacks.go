@@ -20,7 +20,7 @@ func (s *server) callbackRoutes() []route {
 				""),
 			scope: accounts.ScopeAdmin, says: "The callback, without its secret.", refuses: []int{http.StatusNotFound},
 		}, func(ctx context.Context, in ofAccount) (message.Callback, error) {
-			return s.callbacks.Status(ctx, in.Account)
+			return s.Callbacks.Status(ctx, in.Account)
 		}),
 		operation(s, route{
 			Operation: named("setCallback", http.MethodPut, callbackPattern, "events",
@@ -37,7 +37,7 @@ func (s *server) callbackRoutes() []route {
 				"Removes the URL and its secret. Dead events stay. Each request is an entry of the audit log, and the contact of the account is told."),
 			scope: accounts.ScopeAdmin, says: "Removed: the account as it is now.", refuses: []int{http.StatusNotFound},
 		}, func(ctx context.Context, in ofAccount) (message.Account, error) {
-			if err := s.callbacks.Remove(ctx, in.Account); err != nil {
+			if err := s.Callbacks.Remove(ctx, in.Account); err != nil {
 				return message.Account{}, err
 			}
 			return s.showAccount(ctx, in)
@@ -69,7 +69,7 @@ type newCallback struct {
 
 func (in *newCallback) check(_ context.Context, s *server) error {
 	var wrong fault.InvalidErrors
-	wrong.Add(fault.InField(s.callbacks.Check(in.Body.value.URL), "url"))
+	wrong.Add(fault.InField(s.Callbacks.Check(in.Body.value.URL), "url"))
 	if secret := in.Body.value.Secret; secret != "" {
 		wrong.Add(accounts.ValidEventsSecret(secret))
 	}
@@ -77,7 +77,7 @@ func (in *newCallback) check(_ context.Context, s *server) error {
 }
 
 func (s *server) setCallback(ctx context.Context, in newCallback) (message.Callback, error) {
-	return s.callbacks.Set(ctx, in.Account, in.Body.value.URL, in.Body.value.Secret)
+	return s.Callbacks.Set(ctx, in.Account, in.Body.value.URL, in.Body.value.Secret)
 }
 
 // secretRotation is the rotation of a callback's secret.
@@ -94,5 +94,5 @@ func (in *secretRotation) check(context.Context, *server) (err error) {
 }
 
 func (s *server) rotateCallback(ctx context.Context, in secretRotation) (message.Callback, error) {
-	return s.callbacks.Rotate(ctx, in.Account, in.overlap)
+	return s.Callbacks.Rotate(ctx, in.Account, in.overlap)
 }

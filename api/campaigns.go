@@ -71,7 +71,7 @@ func (s *server) campaignRoutes() []route {
 }
 
 // counting bounds how long one answer counts.
-func (s *server) counting() campaign.Counting { return campaign.Counting{Within: s.limits.Count} }
+func (s *server) counting() campaign.Counting { return campaign.Counting{Within: s.Limits.Count} }
 
 // ofCampaign is a campaign.
 type ofCampaign struct {
@@ -120,7 +120,7 @@ func (s *server) countCampaign(ctx context.Context, in campaignCount) (message.C
 		return message.CampaignStatus{}, err
 	}
 	defer s.campaignCounts.leave(who)
-	c, err := s.campaigns.Count(ctx, in.meant, counting)
+	c, err := s.Campaigns.Count(ctx, in.meant, counting)
 	c.More = s.sealed(ctx, c.More)
 	return c, err
 }
@@ -131,20 +131,20 @@ func (s *server) pauseCampaign(ctx context.Context, in ofCampaign) (message.Camp
 		return message.CampaignStatus{}, err
 	}
 	defer s.campaignCounts.leave(who)
-	c, err := s.campaigns.Pause(ctx, in.meant, s.counting())
+	c, err := s.Campaigns.Pause(ctx, in.meant, s.counting())
 	c.More = s.sealed(ctx, c.More)
 	return c, err
 }
 
 func (s *server) resumeCampaign(w http.ResponseWriter, r *http.Request, in ofCampaign) {
 	s.workOnCampaign(w, r, func(ctx context.Context, watcher campaign.Watcher) (message.CampaignSummary, error) {
-		return s.campaigns.Resume(ctx, in.meant, watcher)
+		return s.Campaigns.Resume(ctx, in.meant, watcher)
 	})
 }
 
 func (s *server) cancelCampaign(w http.ResponseWriter, r *http.Request, in ofCampaign) {
 	s.workOnCampaign(w, r, func(ctx context.Context, watcher campaign.Watcher) (message.CampaignSummary, error) {
-		return s.campaigns.Cancel(ctx, s.actingFor(in.meant.Account), in.meant, watcher)
+		return s.Campaigns.Cancel(ctx, s.actingFor(in.meant.Account), in.meant, watcher)
 	})
 }
 
@@ -168,8 +168,8 @@ func (in *campaignMove) check(ctx context.Context, s *server) error {
 func (s *server) moveCampaign(w http.ResponseWriter, r *http.Request, in campaignMove) {
 	s.workOnCampaign(w, r, func(ctx context.Context, watcher campaign.Watcher) (message.CampaignSummary, error) {
 		if in.Body.value.Preview {
-			return s.campaigns.Preview(ctx, s.actingFor(in.meant.Account), in.meant, in.by, watcher)
+			return s.Campaigns.Preview(ctx, s.actingFor(in.meant.Account), in.meant, in.by, watcher)
 		}
-		return s.campaigns.Move(ctx, s.actingFor(in.meant.Account), in.meant, in.by, watcher)
+		return s.Campaigns.Move(ctx, s.actingFor(in.meant.Account), in.meant, in.by, watcher)
 	})
 }

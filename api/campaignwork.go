@@ -53,7 +53,7 @@ func (l *campaignLines) refused(ctx context.Context, o message.Outcome) error {
 // progress is called after each page of messages. It sends the lines.
 func (l *campaignLines) progress(done, total int) {
 	var err error
-	if now := l.server.now(); now.Sub(l.told) >= progressEvery {
+	if now := l.server.Now(); now.Sub(l.told) >= progressEvery {
 		l.told = now
 		err = l.line(message.CampaignProgress{Outcome: message.CampaignProgressing, Done: done, Total: total})
 	}

@@ -33,7 +33,7 @@ func (s *server) channelRoutes() []route {
 			scope: accounts.ScopeAdmin, says: "It delivers.",
 		}, func(ctx context.Context, in ofChannel) (message.ChannelResume, error) {
 			answer := message.ChannelResume{Outcome: message.ChannelResumed, Channel: in.Channel}
-			was, err := s.channels.Resume(ctx, answer.Channel)
+			was, err := s.Channels.Resume(ctx, answer.Channel)
 			if !was {
 				answer.Outcome = message.ChannelRunning
 			}
@@ -43,13 +43,13 @@ func (s *server) channelRoutes() []route {
 }
 
 func (s *server) listChannels(ctx context.Context, _ nothing) (list message.Channels, err error) {
-	states, err := s.channels.Load(ctx)
+	states, err := s.Channels.Load(ctx)
 	if err != nil {
 		return list, err
 	}
 	list.Channels = make([]message.Channel, len(states))
 	for i, state := range states {
-		paces, err := s.paces.Of(deliver.ChannelPace(state.Name))
+		paces, err := s.Paces.Of(deliver.ChannelPace(state.Name))
 		if err != nil {
 			return list, err
 		}
@@ -58,14 +58,14 @@ func (s *server) listChannels(ctx context.Context, _ nothing) (list message.Chan
 			return list, err
 		}
 		c := message.Channel{Channel: state.Name, State: message.ChannelRunning, DeliveredAt: message.Time{Time: state.DeliveredAt()}}
-		if pace.PausedUntil.After(s.now()) {
+		if pace.PausedUntil.After(s.Now()) {
 			c.State, c.PausedUntil = message.ChannelPaused, message.Time{Time: pace.PausedUntil}
 		}
 		if state.Stopped {
 			c.State, c.Reason, c.Detail = message.ChannelStopped, string(state.Reason), state.Detail
 			c.Since, c.ProbeAt = message.Time{Time: state.Since}, message.Time{Time: state.ProbeAt}
 		}
-		if wave := state.Wave; wave != nil && s.now().Sub(wave.At) < channels.WaveLasts {
+		if wave := state.Wave; wave != nil && s.Now().Sub(wave.At) < channels.WaveLasts {
 			c.Wave = &message.ChannelWave{Gone: wave.Gone, Of: wave.Of, Accounts: wave.Accounts, Campaigns: wave.Campaigns}
 		}
 		list.Channels[i] = c

@@ -53,7 +53,7 @@ func (s *server) look(ctx context.Context, user, id string) (status message.Stat
 	if who.confined() || who.may(accounts.ScopeContent) {
 		return s.reaching(ctx).Status(ctx, user, id)
 	}
-	statuses, err := s.submitter.Traces(ctx, user, id)
+	statuses, err := s.Submitter.Traces(ctx, user, id)
 	if err != nil {
 		return message.Status{}, false, err
 	}
@@ -74,7 +74,7 @@ func (s *server) logLook(ctx context.Context, user, id, owner string) {
 	if who.keyless || who.owns(owner) {
 		return
 	}
-	s.logger.InfoContext(ctx, "content of a message shown", "account", who.account(), "key", who.identity.Key.ID,
+	s.Logger.InfoContext(ctx, "content of a message shown", "account", who.account(), "key", who.identity.Key.ID,
 		"user", user, "id", id, "owner", owner, "request_id", requestID(ctx))
 }
 
@@ -86,7 +86,7 @@ func (s *server) changing(ctx context.Context, user, id string, patch message.Pa
 	if who.confined() || who.may(accounts.ScopeContent) || !patch.Edit.Says() {
 		return s.reaching(ctx), nil
 	}
-	statuses, err := s.submitter.Statuses(ctx, user, id)
+	statuses, err := s.Submitter.Statuses(ctx, user, id)
 	if err == nil && statuses[0].Status != "" && !who.owns(statuses[0].Account) {
 		return nil, forbidden(accounts.ScopeContent)
 	}

@@ -21,7 +21,7 @@ func (s *server) openCursors(ctx context.Context, q web.Query) error {
 		if given == "" {
 			continue
 		}
-		sealer, err := s.cursors.Sealer(ctx, s.now())
+		sealer, err := s.Cursors.Sealer(ctx, s.Now())
 		if err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func (s *server) sealed(ctx context.Context, cursor string) string {
 	if cursor == "" {
 		return ""
 	}
-	sealer, err := s.cursors.Sealer(ctx, s.now())
+	sealer, err := s.Cursors.Sealer(ctx, s.Now())
 	if err != nil {
 		exchangeOf(ctx).unsealed = err
 		return ""

@@ -47,7 +47,7 @@ func (s *server) deadAlertRoutes() []route {
 				"Remove old alerts and reports that could not be delivered",
 				"Removes their content, the oldest first. They are not raised again. "+purgesAgain),
 			scope: accounts.ScopeAdmin, says: "Removed.",
-		}, s.purgeOlder(s.deadLetters.PurgeNoticesBefore)),
+		}, s.purgeOlder(s.DeadLetters.PurgeNoticesBefore)),
 	}
 }
 
@@ -64,7 +64,7 @@ type alertPage struct {
 
 func (s *server) listDeadAlerts(ctx context.Context, in alertPage) (page message.DeadAlerts, err error) {
 	after := message.DeadAlert{Alert: in.Cursor.Alert, EndedAt: message.Time{Time: in.Cursor.Time()}}
-	page.DeadAlerts, err = s.deadLetters.Notices(ctx, after, in.Limit)
+	page.DeadAlerts, err = s.DeadLetters.Notices(ctx, after, in.Limit)
 	if len(page.DeadAlerts) == in.Limit {
 		last := page.DeadAlerts[in.Limit-1]
 		page.NextCursor = s.sealed(ctx, web.AlertCursor{Milliseconds: last.EndedAt.UnixMilli(), Alert: last.Alert}.String())
@@ -73,7 +73,7 @@ func (s *server) listDeadAlerts(ctx context.Context, in alertPage) (page message
 }
 
 func (s *server) showDeadAlert(ctx context.Context, in ofAlert) (message.DeadAlert, error) {
-	alert, known, err := s.deadLetters.Notice(ctx, in.Alert)
+	alert, known, err := s.DeadLetters.Notice(ctx, in.Alert)
 	if err == nil && !known {
 		_, err = alertDone(deadletters.NoDeadNotice(in.Alert), nil)
 	}
@@ -81,11 +81,11 @@ func (s *server) showDeadAlert(ctx context.Context, in ofAlert) (message.DeadAle
 }
 
 func (s *server) retryDeadAlert(ctx context.Context, in ofAlert) (message.AlertDone, error) {
-	return alertDone(s.deadLetters.RetryNotice(ctx, in.Alert))
+	return alertDone(s.DeadLetters.RetryNotice(ctx, in.Alert))
 }
 
 func (s *server) purgeDeadAlert(ctx context.Context, in ofAlert) (message.AlertDone, error) {
-	return alertDone(s.deadLetters.PurgeNotice(ctx, in.Alert))
+	return alertDone(s.DeadLetters.PurgeNotice(ctx, in.Alert))
 }
 
 // alertDone returns what was done with an alert, or the error that stands for it.

@@ -82,7 +82,7 @@ func (s *server) listDeadEvents(ctx context.Context, in deadEventPage) (page mes
 	if err != nil {
 		return page, err
 	}
-	page, err = s.callbacks.DeadEvents(ctx, account, string(in.Cursor), in.Limit)
+	page, err = s.Callbacks.DeadEvents(ctx, account, string(in.Cursor), in.Limit)
 	for i := range page.DeadEvents {
 		event := &page.DeadEvents[i].Event
 		event.Data = s.shownEvent(ctx, event.Data)
@@ -104,7 +104,7 @@ func (s *server) retryDeadEvents(ctx context.Context, in deadEventRetries) (mess
 	if err != nil {
 		return message.DeadEventsRetry{}, err
 	}
-	return s.callbacks.RetryDead(ctx, account, string(in.ID), in.Limit)
+	return s.Callbacks.RetryDead(ctx, account, string(in.ID), in.Limit)
 }
 
 // deadEventPurge are dead events to remove.
@@ -119,5 +119,5 @@ func (s *server) purgeDeadEvents(ctx context.Context, in deadEventPurge) (messag
 	if err != nil {
 		return message.DeadEventsPurge{}, err
 	}
-	return s.callbacks.PurgeDead(ctx, account, string(in.ID))
+	return s.Callbacks.PurgeDead(ctx, account, string(in.ID))
 }

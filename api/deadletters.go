@@ -52,7 +52,7 @@ func (s *server) deadLetterRoutes() []route {
 				"Remove old dead letters",
 				"Removes their content, their records and their ids, the oldest first. "+purgesAgain),
 			scope: accounts.ScopeAdmin, says: "Removed.",
-		}, s.purgeOlder(s.deadLetters.PurgeBefore)),
+		}, s.purgeOlder(s.DeadLetters.PurgeBefore)),
 	}
 }
 
@@ -89,7 +89,7 @@ type deadLetterPage struct {
 
 func (s *server) listDeadLetters(ctx context.Context, in deadLetterPage) (page message.DeadLetters, err error) {
 	request := in.request(in.Limit)
-	page.DeadLetters, err = s.deadLetters.List(ctx, request)
+	page.DeadLetters, err = s.DeadLetters.List(ctx, request)
 	page.NextCursor = s.afterLetters(ctx, page.DeadLetters, request.Limit)
 	for i, letter := range page.DeadLetters {
 		page.DeadLetters[i] = s.shown(ctx, letter)
@@ -105,7 +105,7 @@ type ofDeadLetter struct {
 }
 
 func (s *server) showDeadLetter(ctx context.Context, in ofDeadLetter) (message.Status, error) {
-	letter, known, err := s.deadLetters.Get(ctx, in.User, in.ID)
+	letter, known, err := s.DeadLetters.Get(ctx, in.User, in.ID)
 	switch {
 	case err != nil:
 		return letter, err
@@ -120,11 +120,11 @@ func (s *server) showDeadLetter(ctx context.Context, in ofDeadLetter) (message.S
 }
 
 func (s *server) purgeDeadLetter(ctx context.Context, in ofMessage) (message.Outcome, error) {
-	return s.deadLetters.Purge(ctx, in.User, in.ID)
+	return s.DeadLetters.Purge(ctx, in.User, in.ID)
 }
 
 func (s *server) retryDeadLetter(ctx context.Context, in ofMessage) (message.Outcome, error) {
-	return s.deadLetters.Retry(ctx, in.User, in.ID)
+	return s.DeadLetters.Retry(ctx, in.User, in.ID)
 }
 
 // deadLetterRetries are dead letters to send again.
@@ -139,17 +139,17 @@ func (s *server) retryDeadLetters(ctx context.Context, in deadLetterRetries) (do
 	request := in.request(in.Limit)
 	request.Before = in.EndedBefore
 	if request.Before.IsZero() {
-		if request.Before, err = s.deadLetters.Now(ctx); err != nil {
+		if request.Before, err = s.DeadLetters.Now(ctx); err != nil {
 			return done, err
 		}
 	}
-	letters, err := s.deadLetters.List(ctx, request)
+	letters, err := s.DeadLetters.List(ctx, request)
 	if err != nil {
 		return done, err
 	}
 	done = message.DeadRetry{Outcomes: make([]message.Outcome, 0, len(letters)), EndedBefore: message.Time{Time: request.Before}}
 	for _, letter := range letters {
-		o, err := s.deadLetters.Retry(ctx, letter.User, letter.ID)
+		o, err := s.DeadLetters.Retry(ctx, letter.User, letter.ID)
 		if err != nil {
 			return done, err
 		}

@@ -45,14 +45,14 @@ func (s *server) deviceRoutes() []route {
 // logDevices logs that the caller is shown addresses. Callers without a key are not logged.
 func (s *server) logDevices(ctx context.Context, user string, shown int) {
 	if who := callerOf(ctx); !who.keyless {
-		s.logger.InfoContext(ctx, "addresses of devices shown", "account", who.account(), "key", who.identity.Key.ID,
+		s.Logger.InfoContext(ctx, "addresses of devices shown", "account", who.account(), "key", who.identity.Key.ID,
 			"user", user, "devices", shown, "request_id", requestID(ctx))
 	}
 }
 
 func (s *server) listDevices(ctx context.Context, in ofUser) (message.Devices, error) {
 	answer, who := message.Devices{User: in.User, Devices: []message.Device{}}, callerOf(ctx)
-	list, err := s.devices.List(ctx, in.User)
+	list, err := s.Devices.List(ctx, in.User)
 	whole := who.may(accounts.ScopeContent)
 	for _, d := range list {
 		if !who.confined() || who.owns(d.Account) {
@@ -74,12 +74,12 @@ type newDevice struct {
 }
 
 func (in *newDevice) check(ctx context.Context, s *server) (err error) {
-	in.device, err = device.Parse(in.Body.value, callerOf(ctx).account(), s.checkDevice)
+	in.device, err = device.Parse(in.Body.value, callerOf(ctx).account(), s.CheckDevice)
 	return err
 }
 
 func (s *server) addDevice(ctx context.Context, in newDevice) (message.DeviceChange, error) {
-	if err := s.submitter.StoreFull(ctx, len(in.device.Address)); err != nil {
+	if err := s.Submitter.StoreFull(ctx, len(in.device.Address)); err != nil {
 		return message.DeviceChange{}, err
 	}
 	who := callerOf(ctx)
@@ -90,7 +90,7 @@ func (s *server) addDevice(ctx context.Context, in newDevice) (message.DeviceCha
 			return message.DeviceChange{}, err
 		}
 	}
-	stored, change, err := s.devices.Add(ctx, in.User, in.device, most)
+	stored, change, err := s.Devices.Add(ctx, in.User, in.device, most)
 	return message.DeviceChange{Outcome: string(change), User: in.User, Device: device.Shown(stored, false)}, err
 }
 
@@ -102,9 +102,9 @@ type ofDevice struct {
 }
 
 func (s *server) removeDevice(ctx context.Context, in ofDevice) (message.DeviceRemoval, error) {
-	remove := func() (bool, error) { return s.devices.Remove(ctx, in.User, in.Device) }
+	remove := func() (bool, error) { return s.Devices.Remove(ctx, in.User, in.Device) }
 	if who := callerOf(ctx); who.confined() {
-		remove = func() (bool, error) { return s.devices.RemoveOf(ctx, who.account(), in.User, in.Device) }
+		remove = func() (bool, error) { return s.Devices.RemoveOf(ctx, who.account(), in.User, in.Device) }
 	}
 	removed, err := remove()
 	if err == nil && !removed {

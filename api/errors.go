@@ -49,7 +49,7 @@ const longestWait = time.Hour
 // only once that has ended. If this is soon, the answer is 429 with Retry-After. Otherwise
 // it is 409 like other refusals of a send time: a client that waits would wait for months.
 func (s *server) writeQuotaExceeded(w http.ResponseWriter, o message.Outcome) {
-	wait := cmp.Or(time.Duration(o.RetryAfterSeconds)*time.Second, o.ResetsAt.Sub(s.now()))
+	wait := cmp.Or(time.Duration(o.RetryAfterSeconds)*time.Second, o.ResetsAt.Sub(s.Now()))
 	if wait > longestWait {
 		web.WriteProblemStatus(w, http.StatusConflict, o)
 		return
@@ -70,7 +70,7 @@ func (s *server) outcomeOf(ctx context.Context, err error) message.Outcome {
 	o := message.OutcomeOf(err)
 	if away, ok := errors.AsType[*fault.UnavailableError](err); ok && callerOf(ctx).confined() {
 		if o.Detail = away.Public(); o.Detail != away.Detail {
-			s.logger.DebugContext(ctx, "the store does not answer", "error", err, "request_id", requestID(ctx))
+			s.Logger.DebugContext(ctx, "the store does not answer", "error", err, "request_id", requestID(ctx))
 		}
 	}
 	if o.Code != "" {
@@ -91,7 +91,7 @@ func (s *server) outcomeOf(ctx context.Context, err error) message.Outcome {
 	case callerOf(ctx).hand && callerOf(ctx).keyless: // who can reach the store, and has no log
 		return message.Outcome{Outcome: message.Errored, Code: fault.CodeInternal, Detail: err.Error()}
 	default:
-		s.logger.ErrorContext(ctx, "a request failed unexpectedly", "error", err, "request_id", requestID(ctx))
+		s.Logger.ErrorContext(ctx, "a request failed unexpectedly", "error", err, "request_id", requestID(ctx))
 		return internalError()
 	}
 }

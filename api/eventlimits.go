@@ -88,12 +88,12 @@ func checkCounted(name string) error {
 }
 
 func (s *server) listEventLimits(ctx context.Context, p pageByName) (message.EventLimitsList, error) {
-	events, next, err := readPage(ctx, s, p, s.events.Page, eventLimitsOf)
+	events, next, err := readPage(ctx, s, p, s.Events.Page, eventLimitsOf)
 	return message.EventLimitsList{Events: events, NextCursor: next}, err
 }
 
 func (s *server) showEventLimits(ctx context.Context, in ofEvent) (message.EventLimits, error) {
-	event, ok, err := s.events.Get(ctx, in.Event)
+	event, ok, err := s.Events.Get(ctx, in.Event)
 	if err == nil && !ok {
 		err = noLimits(in.Event)
 	}
@@ -122,15 +122,15 @@ func (in *newEventLimits) check(_ context.Context, s *server) error {
 			return err
 		}
 	}
-	return s.contacts.Check("alert_to", d.AlertTo)
+	return s.Contacts.Check("alert_to", d.AlertTo)
 }
 
 func (s *server) setEventLimits(ctx context.Context, in newEventLimits) (message.EventLimits, error) {
-	return eventLimitsOf(in.event), s.events.Set(ctx, in.event)
+	return eventLimitsOf(in.event), s.Events.Set(ctx, in.event)
 }
 
 func (s *server) removeEventLimits(ctx context.Context, in ofEvent) (message.EventLimitsRemoval, error) {
-	removed, err := s.events.Remove(ctx, in.Event)
+	removed, err := s.Events.Remove(ctx, in.Event)
 	if err == nil && !removed {
 		err = noLimits(in.Event)
 	}

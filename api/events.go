@@ -120,7 +120,7 @@ func (in *following) check(ctx context.Context, _ *server) (err error) {
 }
 
 func (s *server) followEvents(w http.ResponseWriter, r *http.Request, f following) {
-	if err := s.callbacks.Listen(r.Context(), f.log); err != nil {
+	if err := s.Callbacks.Listen(r.Context(), f.log); err != nil {
 		s.writeError(w, r, err)
 		return
 	}
@@ -140,13 +140,13 @@ func (s *server) followEvents(w http.ResponseWriter, r *http.Request, f followin
 
 // answerEvents answers with a page.
 func (s *server) answerEvents(w http.ResponseWriter, r *http.Request, f following) {
-	ctx, cancel := context.WithTimeout(r.Context(), s.limits.Timeout)
+	ctx, cancel := context.WithTimeout(r.Context(), s.Limits.Timeout)
 	defer cancel()
-	_ = http.NewResponseController(w).SetWriteDeadline(s.now().Add(s.limits.Timeout + lastAnswerWithin))
+	_ = http.NewResponseController(w).SetWriteDeadline(s.Now().Add(s.Limits.Timeout + lastAnswerWithin))
 	if f.after == events.Oldest {
 		f.after = ""
 	}
-	list, gap, err := s.callbacks.Log().ReadOn(ctx, f.log, f.after, f.Limit)
+	list, gap, err := s.Callbacks.Log().ReadOn(ctx, f.log, f.after, f.Limit)
 	if err != nil {
 		s.writeError(w, r, err)
 		return
@@ -173,7 +173,7 @@ func (s *server) startOf(ctx context.Context, f following) (position, error) {
 	case events.Oldest:
 		return position{}, nil
 	case "":
-		latest, err := s.callbacks.Log().Latest(ctx, f.log)
+		latest, err := s.Callbacks.Log().Latest(ctx, f.log)
 		return position{id: latest}, err
 	}
 	return position{id: f.after, check: true}, nil
@@ -185,8 +185,8 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request, log string, at p
 	ctx, stop := context.WithCancelCause(r.Context())
 	defer s.endEarly(ctx, stop, func() {})()
 	defer stop(nil)
-	out := &eventWriter{w: w, control: http.NewResponseController(w), now: s.now, timeout: s.limits.Timeout}
-	heartbeat, listen, reread := time.NewTicker(heartbeatEvery), time.NewTicker(s.callbacks.ListenEvery()), time.NewTimer(rereadAfter)
+	out := &eventWriter{w: w, control: http.NewResponseController(w), now: s.Now, timeout: s.Limits.Timeout}
+	heartbeat, listen, reread := time.NewTicker(heartbeatEvery), time.NewTicker(s.Callbacks.ListenEvery()), time.NewTimer(rereadAfter)
 	defer heartbeat.Stop()
 	defer listen.Stop()
 	defer reread.Stop()
@@ -211,7 +211,7 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request, log string, at p
 				return
 			}
 		case <-listen.C:
-			_ = s.callbacks.Listen(ctx, log) // the next time is early enough
+			_ = s.Callbacks.Listen(ctx, log) // the next time is early enough
 		case <-ctx.Done():
 			return
 		}
@@ -220,7 +220,7 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request, log string, at p
 
 // writeNext writes the next events. It reports whether there may be more.
 func (s *server) writeNext(ctx context.Context, out *eventWriter, log string, at *position) (more bool, err error) {
-	list, gap, err := s.callbacks.Log().ReadOn(ctx, log, at.id, eventsAtOnce)
+	list, gap, err := s.Callbacks.Log().ReadOn(ctx, log, at.id, eventsAtOnce)
 	if err != nil {
 		return false, err
 	}

@@ -20,14 +20,14 @@ func (s *server) keyEnded(ctx context.Context) error {
 	if who.keyless {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.limits.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, s.Limits.Timeout)
 	defer cancel()
-	account, known, err := s.accounts.Get(ctx, who.account())
+	account, known, err := s.Accounts.Get(ctx, who.account())
 	if err != nil {
 		return nil //nolint:swallowed // it is looked at again soon
 	}
 	works := func(k accounts.APIKey) bool {
-		return k.ID == who.identity.Key.ID && (k.ExpiresAt.IsZero() || s.now().Before(k.ExpiresAt)) &&
+		return k.ID == who.identity.Key.ID && (k.ExpiresAt.IsZero() || s.Now().Before(k.ExpiresAt)) &&
 			accounts.Identity{Account: account, Key: k}.May(e.scope)
 	}
 	if known && !account.Disabled && slices.ContainsFunc(account.Keys, works) {
@@ -41,7 +41,7 @@ func (s *server) keyEnded(ctx context.Context) error {
 // returned function after ctx has ended: it waits for the goroutine that watches.
 func (s *server) endEarly(ctx context.Context, stop context.CancelCauseFunc, hurry func()) (wait func()) {
 	select {
-	case <-s.stopping:
+	case <-s.Stopping:
 		stop(errStopping)
 		hurry()
 		return func() {}
@@ -50,12 +50,12 @@ func (s *server) endEarly(ctx context.Context, stop context.CancelCauseFunc, hur
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		again := time.NewTicker(s.limits.LookAgain)
+		again := time.NewTicker(s.Limits.LookAgain)
 		defer again.Stop()
 		for {
 			var why error
 			select {
-			case <-s.stopping:
+			case <-s.Stopping:
 				why = errStopping
 			case <-again.C:
 				why = s.keyEnded(ctx)

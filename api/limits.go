@@ -107,7 +107,7 @@ func (l Limits) withDefaults() (Limits, error) {
 
 // bodies returns the limits of a request's body.
 func (s *server) bodies() web.BodyLimits {
-	return web.BodyLimits{Bytes: s.limits.Body, Time: s.limits.Timeout}
+	return web.BodyLimits{Bytes: s.Limits.Body, Time: s.Limits.Timeout}
 }
 
 // bounded returns a handler that limits for how long a route answers, and, for a page that
@@ -131,14 +131,14 @@ func (s *server) bounded(rt route) http.HandlerFunc {
 			ctx = context.WithoutCancel(ctx)
 		}
 		if !rt.streams {
-			deadline := s.now().Add(s.limits.Timeout)
+			deadline := s.Now().Add(s.Limits.Timeout)
 			control := http.NewResponseController(w)
 			// Some connections of tests have no deadlines.
 			_ = control.SetReadDeadline(deadline)
 			// Leave time to answer a request that ran into the first deadline.
 			_ = control.SetWriteDeadline(deadline.Add(lastAnswerWithin))
 			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, s.limits.Timeout)
+			ctx, cancel = context.WithTimeout(ctx, s.Limits.Timeout)
 			defer cancel()
 		}
 		r = r.WithContext(ctx)
@@ -146,7 +146,7 @@ func (s *server) bounded(rt route) http.HandlerFunc {
 			// The lines of a batch are answered while they come. One byte more than a body
 			// may have shows that it is too long.
 			r.Body = &body{
-				ReadCloser: r.Body, ctx: ctx, slot: &e.slot, coming: s.coming, most: s.limits.Body + 1, size: r.ContentLength,
+				ReadCloser: r.Body, ctx: ctx, slot: &e.slot, coming: s.coming, most: s.Limits.Body + 1, size: r.ContentLength,
 			}
 		}
 		rt.handle(w, r)

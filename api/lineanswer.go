@@ -62,7 +62,7 @@ func (s *server) answerLines(
 	// connection.
 	_ = control.SetReadDeadline(time.Time{})
 	ctx, stop := context.WithCancelCause(r.Context())
-	out := &lineAnswer{answers: newAnswers(w, control, s.now, s.limits.Timeout), stop: stop}
+	out := &lineAnswer{answers: newAnswers(w, control, s.Now, s.Limits.Timeout), stop: stop}
 	watched := s.endEarly(ctx, stop, out.hurry)
 	last, err := work(ctx, out)
 	if err != nil {

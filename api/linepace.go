@@ -34,7 +34,7 @@ type linePace struct {
 
 func (s *server) newLinePace(ctx context.Context) *linePace {
 	who := callerOf(ctx)
-	return &linePace{server: s, account: who.account(), perMinute: who.identity.Tier.LinesPerMinute, looked: s.now()}
+	return &linePace{server: s, account: who.account(), perMinute: who.identity.Tier.LinesPerMinute, looked: s.Now()}
 }
 
 // next waits until a line may be judged. A *refusal says that it should come later.
@@ -55,7 +55,7 @@ func (p *linePace) next(ctx context.Context) error {
 	// A tenth of a second's lines, so that little is to be given back.
 	n := min(max(p.perMinute/600, 1), maxLinesAtOnce)
 	for {
-		g, err := p.server.charges.TakeLines(ctx, p.account, p.perMinute, n)
+		g, err := p.server.Charges.TakeLines(ctx, p.account, p.perMinute, n)
 		switch {
 		case err != nil:
 			return err
@@ -82,11 +82,11 @@ func (p *linePace) next(ctx context.Context) error {
 // look reads the tier once a second: a batch can last for hours. A batch of an account
 // that was disabled ends.
 func (p *linePace) look(ctx context.Context) error {
-	now := p.server.now()
+	now := p.server.Now()
 	if now.Sub(p.looked) < loginFresh {
 		return nil
 	}
-	account, tier, ok, err := p.server.accounts.Resolve(ctx, p.account)
+	account, tier, ok, err := p.server.Accounts.Resolve(ctx, p.account)
 	if err != nil {
 		return err
 	}
@@ -116,5 +116,5 @@ func (p *linePace) end(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastAnswerWithin)
 	defer cancel()
-	_ = p.server.charges.GiveLinesBack(ctx, p.account, p.perMinute, p.left)
+	_ = p.server.Charges.GiveLinesBack(ctx, p.account, p.perMinute, p.left)
 }

@@ -69,7 +69,7 @@ func (e *exchange) Unwrap() http.ResponseWriter { return e.ResponseWriter }
 // since paths contain users' names.
 func (s *server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		began := s.now()
+		began := s.Now()
 		e := &exchange{ResponseWriter: w, id: r.Header.Get(web.RequestIDHeader)}
 		if !validRequestID(e.id) {
 			e.id = newRequestID(began)
@@ -78,13 +78,13 @@ func (s *server) observe(next http.Handler) http.Handler {
 		setHeaders(w.Header(), r)
 		ctx := context.WithValue(r.Context(), exchangeKey{}, e)
 		defer func() {
-			if s.logger.Enabled(ctx, slog.LevelDebug) {
-				s.logger.DebugContext(ctx, "request answered", "route", e.route, "status", e.status,
-					"duration", s.now().Sub(began), "request_id", e.id, "account", e.caller.account(), "key", e.caller.identity.Key.ID)
+			if s.Logger.Enabled(ctx, slog.LevelDebug) {
+				s.Logger.DebugContext(ctx, "request answered", "route", e.route, "status", e.status,
+					"duration", s.Now().Sub(began), "request_id", e.id, "account", e.caller.account(), "key", e.caller.identity.Key.ID)
 			}
 		}()
 		if underV1(r) {
-			traced, span := s.tracer.Request(ctx, r)
+			traced, span := s.Tracer.Request(ctx, r)
 			ctx = traced
 			defer func() { span.EndRequest(r.Method, e.path, e.status) }()
 		}
@@ -141,7 +141,7 @@ func (s *server) answerPanic(w http.ResponseWriter, r *http.Request, reason any)
 		panic(reason)
 	}
 	e := exchangeOf(r.Context())
-	s.logger.ErrorContext(r.Context(), "a request panicked", "reason", reason, "route", e.route,
+	s.Logger.ErrorContext(r.Context(), "a request panicked", "reason", reason, "route", e.route,
 		"request_id", e.id, "stack", string(debug.Stack()))
 	if e.status != 0 {
 		// An answer that has begun can only be aborted.

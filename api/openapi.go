@@ -159,7 +159,7 @@ const keyScheme = "key"
 // security documents that every operation requires a key, or accepts one.
 func (s *server) security() []map[string][]string {
 	asked := []map[string][]string{{keyScheme: {}}}
-	if !s.requireKeys {
+	if !s.RequireKeys {
 		asked = append(asked, map[string][]string{})
 	}
 	return asked

@@ -71,9 +71,9 @@ func (c *pacedChannel) UnmarshalText(text []byte) error {
 // pacesOf returns the paces of the channel that a request names, or of all messages.
 func (s *server) pacesOf(in ofPace) (*rate.Paces, error) {
 	if in.Channel == "" {
-		return s.paces, nil
+		return s.Paces, nil
 	}
-	return s.paces.Of(deliver.ChannelPace(string(in.Channel)))
+	return s.Paces.Of(deliver.ChannelPace(string(in.Channel)))
 }
 
 func (s *server) showPace(ctx context.Context, in ofPace) (message.Pace, error) {
@@ -121,7 +121,7 @@ func (s *server) setPaceTo(ctx context.Context, in ofPace, change func(*rate.Pac
 	if state.Rate.Count > 0 {
 		now.Rate = state.Rate.String()
 	}
-	if state.PausedUntil.After(s.now()) {
+	if state.PausedUntil.After(s.Now()) {
 		now.PausedUntil = &message.Time{Time: state.PausedUntil}
 	}
 	return now, err

@@ -97,7 +97,7 @@ func (s *server) html(d document) ([]byte, error) {
 	}
 	text, err := docs.Page(docs.Source{
 		Document: d.OpenAPI, Scopes: d.scopes, Lines: lineExamples(), Optional: optionalExamples(), Problems: problems,
-		KeysOptional: !s.requireKeys,
+		KeysOptional: !s.RequireKeys,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("writing the reference: %w", err)

@@ -87,7 +87,7 @@ const purgesAgain = "Send the request again while the answer has `more`."
 // purgeOlder removes by age.
 func (s *server) purgeOlder(purge func(ctx context.Context, before time.Time, limit int) (int, bool, error)) func(context.Context, byAge) (message.DeadPurge, error) {
 	return func(ctx context.Context, in byAge) (message.DeadPurge, error) {
-		now, err := s.deadLetters.Now(ctx)
+		now, err := s.DeadLetters.Now(ctx)
 		if err != nil {
 			return message.DeadPurge{}, err
 		}

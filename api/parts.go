@@ -32,7 +32,7 @@ type PartOptions struct {
 	Callbacks contact.Callbacks // says which callbacks may be set
 }
 
-// PartsOf returns options with the parts on a backend: all that are required but Now. Call end
+// PartsOf returns options with the parts on a backend. Call end
 // once no request is answered. The error is a *fault.InvalidError.
 func PartsOf(b *backend.Backend, c PartOptions) (o Options, end func() error, err error) {
 	var failed [15]error

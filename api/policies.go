@@ -61,7 +61,7 @@ func versionProblem(err error) error {
 func (s *server) expectedVersion(ctx context.Context, name string, p web.Precondition) (int64, error) {
 	expected := settings.AnyVersion
 	if p.Existing() {
-		if present, _, err := s.policies.Load(ctx, name); err != nil || present.Version > 0 {
+		if present, _, err := s.Policies.Load(ctx, name); err != nil || present.Version > 0 {
 			return expected, err // a policy that exists is not removed
 		}
 		return 0, web.OtherVersion(web.NoVersion, fmt.Sprintf("there is no policy %q", name))
@@ -76,7 +76,7 @@ func (s *server) expectedVersion(ctx context.Context, name string, p web.Precond
 	if len(p) < 2 {
 		return expected, nil
 	}
-	present, _, err := s.policies.Load(ctx, name) // version 0 if there is none
+	present, _, err := s.Policies.Load(ctx, name) // version 0 if there is none
 	if err != nil {
 		return 0, err
 	}
@@ -89,7 +89,7 @@ func (s *server) expectedVersion(ctx context.Context, name string, p web.Precond
 func (s *server) listPolicies(ctx context.Context, p pageByName) (message.Policies, error) {
 	var unreadable []string
 	policies, next, err := readPage(ctx, s, p, func(ctx context.Context, after string, limit int) (all []policy.Policy, next string, err error) {
-		all, unreadable, next, err = s.policies.Page(ctx, after, limit)
+		all, unreadable, next, err = s.Policies.Page(ctx, after, limit)
 		return all, next, err
 	}, message.PolicyOf)
 	return message.Policies{Policies: policies, Unreadable: unreadable, NextCursor: next}, err
@@ -102,7 +102,7 @@ func (s *server) showPolicy(ctx context.Context, in ofPolicy) (tagged[message.Po
 
 // storedPolicy returns the stored policy that the address names.
 func (s *server) storedPolicy(ctx context.Context, in ofPolicy) (policy.Policy, error) {
-	p, ok, err := s.policies.Load(ctx, in.Policy)
+	p, ok, err := s.Policies.Load(ctx, in.Policy)
 	if err == nil && !ok {
 		err = &fault.NoSuchError{What: "policy", Name: in.Policy}
 	}
@@ -142,7 +142,7 @@ type newPolicy struct {
 func (in *newPolicy) check(ctx context.Context, s *server) error {
 	var wrong fault.InvalidErrors
 	wrong.Add(in.proposedPolicy.check(ctx, s))
-	wrong.Add(s.contacts.Check("alert_to", in.Body.value.AlertTo))
+	wrong.Add(s.Contacts.Check("alert_to", in.Body.value.AlertTo))
 	return wrong.Err()
 }
 
@@ -179,5 +179,5 @@ func (s *server) changePolicy(
 // follow has this process follow a change at once.
 func (s *server) follow(ctx context.Context) {
 	// If the store is away by now, this process follows like the others.
-	_ = s.submitter.Policies.Reload(ctx)
+	_ = s.Submitter.Policies.Reload(ctx)
 }

@@ -39,11 +39,11 @@ func (s *server) policyVersionRoutes() []route {
 func (s *server) policiesBy(ctx context.Context) *settings.Policies {
 	switch who := callerOf(ctx); {
 	case who.by != "":
-		return s.policies.By(who.by)
+		return s.Policies.By(who.by)
 	case who.account() != "":
-		return s.policies.By("account " + who.account())
+		return s.Policies.By("account " + who.account())
 	}
-	return s.policies.By("API without a key")
+	return s.Policies.By("API without a key")
 }
 
 // policyDeletion is a policy to delete.
@@ -59,7 +59,7 @@ func (s *server) deletePolicy(ctx context.Context, in policyDeletion) (message.P
 	if err != nil {
 		return done, err
 	}
-	if in.Policy == s.submitter.Policies.Name() {
+	if in.Policy == s.Submitter.Policies.Name() {
 		return done, fault.Wrong("policy", "the policy %s can't be deleted: it applies to every user without another one", in.Policy)
 	}
 	if err := s.policiesBy(ctx).Delete(ctx, in.Policy, expected); err != nil {
@@ -70,7 +70,7 @@ func (s *server) deletePolicy(ctx context.Context, in policyDeletion) (message.P
 }
 
 func (s *server) policyVersions(ctx context.Context, in ofPolicy) (message.PolicyVersions, error) {
-	versions, err := s.policies.Versions(ctx, in.Policy)
+	versions, err := s.Policies.Versions(ctx, in.Policy)
 	list := message.PolicyVersions{Versions: make([]message.PolicyVersion, len(versions))}
 	for i, v := range versions {
 		list.Versions[i] = message.PolicyVersionOf(v.Version, v.At, v.By, v.Deleted, v.Policy)

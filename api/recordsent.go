@@ -26,7 +26,7 @@ func (s *server) recordSentRoutes() []route {
 func (s *server) recordSent(w http.ResponseWriter, r *http.Request, _ sentBatch) {
 	batch := s.openBatch(w, r)
 	batch.lines.check = message.Message.ValidateSent
-	batch.answer(r.Context(), s.submitter.RecordSent, nil)
+	batch.answer(r.Context(), s.Submitter.RecordSent, nil)
 }
 
 // sentBatch is a batch of messages that were sent.

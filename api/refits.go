@@ -51,7 +51,7 @@ func (s *server) answerRefit(
 	w http.ResponseWriter, r *http.Request, run func(context.Context, refit.Watcher) (message.RefitSummary, error),
 ) {
 	s.answerLines(w, r, s.refits, func(ctx context.Context, out *lineAnswer) (any, error) {
-		lines := &refitLines{lineAnswer: out, now: s.now}
+		lines := &refitLines{lineAnswer: out, now: s.Now}
 		return run(ctx, refit.Watcher{Misfit: lines.misfit, Progress: lines.progress})
 	})
 }
@@ -93,7 +93,7 @@ func (l *refitLines) tell() error {
 
 func (s *server) previewPolicy(w http.ResponseWriter, r *http.Request, in proposedPolicy) {
 	s.answerRefit(w, r, func(ctx context.Context, watcher refit.Watcher) (message.RefitSummary, error) {
-		return s.refitter.Preview(ctx, in.read, watcher)
+		return s.Refitter.Preview(ctx, in.read, watcher)
 	})
 }
 
@@ -127,6 +127,6 @@ func (s *server) refitPolicy(w http.ResponseWriter, r *http.Request, in policyRe
 		return
 	}
 	s.answerRefit(w, r, func(ctx context.Context, watcher refit.Watcher) (message.RefitSummary, error) {
-		return s.refitter.Run(ctx, p, message.RefitAction(in.Then), watcher)
+		return s.Refitter.Run(ctx, p, message.RefitAction(in.Then), watcher)
 	})
 }

@@ -109,7 +109,7 @@ func stream[In any](
 	rt.Responses = answers(rt.refuses...)
 	return rt.handled(s, in, func(w http.ResponseWriter, r *http.Request, q web.Query) error {
 		if in.body != nil {
-			_ = http.NewResponseController(w).SetReadDeadline(s.now().Add(s.limits.Timeout)) // there are none in some tests
+			_ = http.NewResponseController(w).SetReadDeadline(s.Now().Add(s.Limits.Timeout)) // there are none in some tests
 		}
 		var given In
 		err := in.into(s, &given, r, q)

@@ -19,10 +19,10 @@ func (s *server) router(version string) (web.Router, error) {
 		return nil, err
 	}
 	pages := s.pages(version, routes)
-	if s.metrics != nil {
+	if s.Metrics != nil {
 		routes = append(routes, s.metricsRoute())
 	}
-	for path, probe := range s.probes {
+	for path, probe := range s.Probes {
 		routes = append(routes, route{
 			Operation: huma.Operation{Method: http.MethodGet, Path: path}, handle: probe.ServeHTTP, monitors: true,
 		})
@@ -62,6 +62,6 @@ func scoped(routes []route) error {
 func (s *server) metricsRoute() route {
 	return route{
 		Operation: huma.Operation{Method: http.MethodGet, Path: "/metrics"},
-		scope:     accounts.ScopeAdmin, handle: s.metrics.ServeHTTP, monitors: true,
+		scope:     accounts.ScopeAdmin, handle: s.Metrics.ServeHTTP, monitors: true,
 	}
 }

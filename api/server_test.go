@@ -293,15 +293,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	t.Parallel()
 	good := newRig(t).options
 	for field, spoil := range map[string]func(*api.Options){
-		"submitter":           func(o *api.Options) { o.Submitter = nil },
-		"campaigns":           func(o *api.Options) { o.Campaigns = nil },
-		"dead_letters":        func(o *api.Options) { o.DeadLetters = nil },
-		"policies":            func(o *api.Options) { o.Policies = nil },
-		"users":               func(o *api.Options) { o.Users = nil },
-		"refitter":            func(o *api.Options) { o.Refitter = nil },
-		"accounts":            func(o *api.Options) { o.Accounts = nil },
-		"charges":             func(o *api.Options) { o.Charges = nil },
-		"stats":               func(o *api.Options) { o.Stats = nil },
+		"parts":               func(o *api.Options) { o.Parts = api.Parts{} },
 		"now":                 func(o *api.Options) { o.Now = nil },
 		"body":                func(o *api.Options) { o.Limits.Body = -1 },
 		"idle":                func(o *api.Options) { o.Limits.Idle = -1 },

@@ -24,7 +24,7 @@ func (s *server) sessionRoutes() []route {
 				""),
 			scope: accounts.ScopeAdmin, says: "Those that have not ended.",
 		}, func(ctx context.Context, _ nothing) (message.Sessions, error) {
-			all, err := s.sessions.List(ctx, s.now())
+			all, err := s.Sessions.List(ctx, s.Now())
 			list := message.Sessions{Sessions: make([]message.Session, len(all))}
 			for i, one := range all {
 				list.Sessions[i] = message.Session{
@@ -39,7 +39,7 @@ func (s *server) sessionRoutes() []route {
 				"Within a second every process knows."),
 			scope: accounts.ScopeAdmin, says: "Ended.", refuses: []int{http.StatusNotFound},
 		}, func(ctx context.Context, in ofSession) (message.SessionEnd, error) {
-			ended, err := s.sessions.Revoke(ctx, s.now(), func(one session.Session) bool { return one.ID == in.Session })
+			ended, err := s.Sessions.Revoke(ctx, s.Now(), func(one session.Session) bool { return one.ID == in.Session })
 			if err == nil && ended == 0 {
 				err = &fault.NoSuchError{What: "session", Name: in.Session}
 			}

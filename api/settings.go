@@ -48,7 +48,7 @@ func (s *server) settingsRoutes() []route {
 }
 
 func (s *server) showSettings(ctx context.Context, in ofUser) (answer tagged[message.UserSettings], err error) {
-	settings, err := s.users.Get(ctx, in.User)
+	settings, err := s.Users.Get(ctx, in.User)
 	if err != nil {
 		return answer, err
 	}
@@ -116,7 +116,7 @@ func (s *server) clearSettings(ctx context.Context, in settingsOfUser) (answer t
 		return s.setSettings(ctx, in, checkNone, func(message.SettingsDraft) (message.SettingsDraft, error) { return message.SettingsDraft{}, nil })
 	}
 	// This also removes settings that only a newer program can read.
-	if err := s.users.Clear(ctx, in.User); err != nil {
+	if err := s.Users.Clear(ctx, in.User); err != nil {
 		return answer, err
 	}
 	policies, err := s.policiesByName(ctx)
@@ -140,7 +140,7 @@ func (s *server) setSettings(
 	if err != nil {
 		return answer, err
 	}
-	settings, err := s.users.Update(ctx, of.User, func(before policy.UserSettings) (policy.UserSettings, error) {
+	settings, err := s.Users.Update(ctx, of.User, func(before policy.UserSettings) (policy.UserSettings, error) {
 		if err := checkVersion(of.Condition.Precondition, before); err != nil {
 			return policy.UserSettings{}, err
 		}
@@ -154,7 +154,7 @@ func (s *server) setSettings(
 		}
 		var wrong fault.InvalidErrors
 		if settings.Contact != before.Contact {
-			wrong.Add(s.contacts.Check("contact", settings.Contact))
+			wrong.Add(s.Contacts.Check("contact", settings.Contact))
 		}
 		switch check {
 		case checkAll:
@@ -215,7 +215,7 @@ func checkVersion(p web.Precondition, s policy.UserSettings) error {
 }
 
 func (s *server) policiesByName(ctx context.Context) (map[string]policy.Policy, error) {
-	all, _, err := s.policies.All(ctx)
+	all, _, err := s.Policies.All(ctx)
 	if err != nil {
 		return nil, err
 	}

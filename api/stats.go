@@ -20,7 +20,7 @@ func (s *server) statsRoutes() []route {
 }
 
 func (s *server) showStats(ctx context.Context, _ nothing) (message.Stats, error) {
-	stats, err := s.stats(ctx)
+	stats, err := s.Stats(ctx)
 	if stats.Store == nil {
 		stats.Store = []message.StoreMemory{}
 	}

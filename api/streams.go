@@ -46,7 +46,7 @@ const (
 
 // newSlots fills the server's slots.
 func (s *server) newSlots() {
-	l := s.limits
+	l := s.Limits
 	s.requests = &slots{
 		most: l.InFlight, perAccount: l.InFlightPerAccount, perOperator: l.InFlight, reserve: reserveOf(l.InFlight),
 		full:  allHeld(l.InFlight, "requests"),

@@ -57,12 +57,12 @@ func (*submitted) document(s *server, rt route) map[string]*huma.Response {
 }
 
 func (s *server) submit(ctx context.Context, in newMessage) (submitted, error) {
-	o, err := s.judge(ctx, in, s.submitter.Submit)
+	o, err := s.judge(ctx, in, s.Submitter.Submit)
 	return submitted(o), err
 }
 
 func (s *server) dryRun(ctx context.Context, in newMessage) (message.Outcome, error) {
-	return s.judge(ctx, in, s.submitter.Check)
+	return s.judge(ctx, in, s.Submitter.Check)
 }
 
 // judge passes a message to put, which submits or checks it. The caller's account is charged.

@@ -67,7 +67,7 @@ func (s *server) addTitles(ctx context.Context, user string, statuses []message.
 }
 
 // present returns the local time with the precision of outcomes.
-func (s *server) present() time.Time { return s.now().UTC().Truncate(time.Millisecond) }
+func (s *server) present() time.Time { return s.Now().UTC().Truncate(time.Millisecond) }
 
 // listPage is a page of a user's messages.
 type listPage struct {
@@ -129,11 +129,11 @@ func (s *server) usage(ctx context.Context, in usageSpan) (report message.Usage,
 	if !in.To.IsZero() {
 		request.To = in.To
 	}
-	usage, err := s.submitter.Usage(ctx, request)
+	usage, err := s.Submitter.Usage(ctx, request)
 	if err != nil {
 		return report, err
 	}
-	timeline, err := s.submitter.Timeline(ctx)
+	timeline, err := s.Submitter.Timeline(ctx)
 	if err != nil {
 		return report, err
 	}
@@ -156,6 +156,6 @@ type freeTimes struct {
 }
 
 func (s *server) nextFree(ctx context.Context, in freeTimes) (message.FreeTimes, error) {
-	times, err := s.submitter.NextFree(ctx, sendlimit.NextFreeRequest{User: in.User, From: in.From, Count: in.Count, Category: in.Category})
+	times, err := s.Submitter.NextFree(ctx, sendlimit.NextFreeRequest{User: in.User, From: in.From, Count: in.Count, Category: in.Category})
 	return message.FreeTimes{Times: message.FreeTimesOf(in.User, times)}, err
 }

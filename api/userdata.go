@@ -52,9 +52,9 @@ func (s *server) userDataRoutes() []route {
 }
 
 func (s *server) exportUser(w http.ResponseWriter, r *http.Request, in ofUser) {
-	user, at := in.User, s.now()
+	user, at := in.User, s.Now()
 	s.scan(w, r, true, func(ctx context.Context, progress func(done, total int64)) (scanned, error) {
-		document, err := s.userData.Export(ctx, user, progress)
+		document, err := s.UserData.Export(ctx, user, progress)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +66,7 @@ func (s *server) exportUser(w http.ResponseWriter, r *http.Request, in ofUser) {
 		who := callerOf(ctx)
 		shown := document.Conceal(who.sees)
 		if !who.keyless {
-			s.logger.InfoContext(ctx, "data of a user exported", "account", who.account(), "key", who.identity.Key.ID,
+			s.Logger.InfoContext(ctx, "data of a user exported", "account", who.account(), "key", who.identity.Key.ID,
 				"user", user, "messages", len(document.Messages), "contents", shown, "request_id", requestID(ctx))
 		}
 		return func(yield func(any, error) bool) {
@@ -110,12 +110,12 @@ func (s *server) eraseUser(w http.ResponseWriter, r *http.Request, in erasure) {
 		wait = usualWait
 	}
 	s.scan(w, r, false, func(ctx context.Context, progress func(done, total int64)) (scanned, error) {
-		e, err := s.userData.Erase(ctx, in.User, wait, progress)
+		e, err := s.UserData.Erase(ctx, in.User, wait, progress)
 		if err != nil {
 			return nil, err
 		}
 		if who := callerOf(ctx); !who.keyless {
-			s.logger.InfoContext(ctx, "user erased", "account", who.account(), "key", who.identity.Key.ID,
+			s.Logger.InfoContext(ctx, "user erased", "account", who.account(), "key", who.identity.Key.ID,
 				"messages", e.Messages, "running", e.Running, "request_id", requestID(ctx))
 		}
 		return func(yield func(any, error) bool) { yield(erasureOf(e), nil) }, nil

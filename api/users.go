@@ -30,7 +30,7 @@ type usersPage struct {
 }
 
 func (s *server) listUsers(ctx context.Context, in usersPage) (message.Users, error) {
-	users, next, err := s.users.List(ctx, settings.ListRequest{Blocked: in.Blocked, Policy: in.Policy, Limit: in.Limit, After: string(in.Cursor)})
+	users, next, err := s.Users.List(ctx, settings.ListRequest{Blocked: in.Blocked, Policy: in.Policy, Limit: in.Limit, After: string(in.Cursor)})
 	page := message.Users{Users: make([]message.ListedUser, len(users)), NextCursor: s.sealed(ctx, web.UserCursor(next).String())}
 	for i, user := range users {
 		page.Users[i] = message.ListedUserOf(user.User, user.Settings, user.Unreadable)
