@@ -71,16 +71,8 @@ func (e *Refusal) Error() string { return describe("refused", e.Code, e.Detail) 
 // Is reports whether target is ErrNotFound and this is one.
 func (e *Refusal) Is(target error) bool { return target == ErrNotFound && e.Code == CodeNotFound }
 
-type (
-	// Violation names a rule that the message would break, and what is in its way.
-	Violation = message.Violation
-	// QuietHours describes the quiet hours that contain the send time.
-	QuietHours = message.QuietHours
-	// Conflict is a message in the way. Its ID is "" if another account sent it.
-	Conflict = message.Conflict
-	// Time is a time as the API spells it: UTC, in milliseconds.
-	Time = message.Time
-)
+// Time is a time as the API spells it: UTC, in milliseconds.
+type Time = message.Time
 
 // InvalidError is returned when a request is wrong. Nothing was done.
 type InvalidError struct {

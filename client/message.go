@@ -23,10 +23,6 @@ const (
 	PriorityNormal = message.PriorityNormal // it may wait until the device is used
 )
 
-// Target says which of its user's devices a message goes to: those that every field that is
-// set names. At least one is.
-type Target = message.Target
-
 // Message is a push message to a user at a time.
 type Message struct {
 	ID       string    // idempotency key, unique per user; "" means that Submit sets one

@@ -1,27 +1,13 @@
 package client
 
-import (
-	"net/http"
-	"time"
+import "time"
 
-	"github.com/sendlimit/sendlimiter/message"
-)
-
-// Outcome is what the API answers about a message. Submit answers that it is stored and will be
+// An Outcome is what the API answers about a message. Submit answers that it is stored and will be
 // sent at SendAt, even if all programs stop now, and Shifted if that is the next free time after
 // RequestedAt; Move also says MovedFrom, zero if the message keeps its place. Replayed is set of
 // what was done before. DryRun says what would be accepted, and RecordSent Forgotten of a message
 // that is older than any rule looks back. Of a *Refusal, NextFreeAt and PreviousFreeAt are zero if
 // there is none.
-type Outcome = message.Outcome
-
-// must returns an error unless the outcome is the success of the call.
-func must(o message.Outcome, be string) error {
-	if o.Outcome == be {
-		return nil
-	}
-	return &ResponseError{Status: http.StatusOK, Code: o.Code, Detail: "the API answered a success that is not " + be}
-}
 
 func refusalOf(o Outcome) *Refusal {
 	return &Refusal{

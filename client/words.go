@@ -1,17 +1,6 @@
 package client
 
-import (
-	"context"
-	"fmt"
-	"net/http"
-
-	"github.com/sendlimit/sendlimiter/message"
-)
-
-// Status says what became of a message. It has the content until the message ended, if the
-// key may see it: that of another account's message is shown only to a key with the scopes
-// admin and content. A time that does not apply is zero.
-type Status = message.Status
+import "github.com/sendlimit/sendlimiter/message"
 
 // Values of Status.Status. More may be added.
 const (
@@ -26,9 +15,6 @@ const (
 	StatusCancelled = message.StatusCancelled
 )
 
-// DeviceStatus says what became of a message on one device.
-type DeviceStatus = message.DeviceStatus
-
 // Values of DeviceStatus.State. More may be added.
 const (
 	DeviceDelivered = message.DeviceDelivered
@@ -37,8 +23,12 @@ const (
 	DeviceUncertain = message.DeviceUncertain // the message may have arrived there
 )
 
-// HistoryEntry is a change of a message: its accept, its end, or one in between.
-type HistoryEntry = message.HistoryEntry
+// Values of DeviceChange.Outcome.
+const (
+	DeviceAdded     = message.DeviceAdded
+	DeviceReplaced  = message.DeviceReplaced // it took the place of one with its id or its address
+	DeviceUnchanged = message.DeviceUnchanged
+)
 
 // Values of HistoryEntry.Change. More may be added. A delivery that is running is no change
 // yet.
@@ -59,15 +49,25 @@ const (
 	ChangeUncertain = message.ChangeUncertain
 )
 
-// Status returns what became of a message. The error is ErrNotFound if nothing is known of
-// it.
-func (c *Client) Status(ctx context.Context, user, id string) (Status, error) {
-	const doing = "asking for a message"
-	path, err := messagePath(user, "messages", id)
-	if err != nil {
-		return Status{}, fmt.Errorf("%s: %w", doing, err)
-	}
-	var s Status
-	err = c.do(ctx, call{doing: doing, method: http.MethodGet, path: path}, &s)
-	return s, err
-}
+// Values of Misfit.Outcome. More may be added.
+const (
+	MisfitFound     = message.MisfitFound // of a preview
+	MisfitMoved     = message.Moved
+	MisfitCancelled = message.Cancelled
+	MisfitKept      = message.MisfitKept // it is sent as promised: nothing could be done
+	MisfitGone      = message.MisfitGone // it was sent, moved or cancelled by somebody else
+)
+
+// Values of RefitPolicyQuery.Then.
+const (
+	RefitShift  = string(message.RefitShift)  // each message moves to its next free time before it expires
+	RefitCancel = string(message.RefitCancel) // each message is cancelled
+)
+
+// The scopes of API keys.
+const (
+	ScopeSubmit  = message.ScopeSubmit
+	ScopeRead    = message.ScopeRead
+	ScopeAdmin   = message.ScopeAdmin
+	ScopeContent = message.ScopeContent // with admin: shows the content of other accounts' messages
+)
