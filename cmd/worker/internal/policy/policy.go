@@ -43,7 +43,7 @@ func (c *commands) listCommand() *cobra.Command {
 		Example: "  worker policy list\n  worker policy list --json",
 		Args:    cli.NoArguments,
 		RunE: c.Run(func(cmd *cobra.Command, _ []string, api *client.Client) error {
-			return c.list(api.Policies(cmd.Context(), client.PageRequest{}))
+			return c.list(api.ListPolicies(cmd.Context(), client.ListPoliciesQuery{}))
 		}),
 	}
 }

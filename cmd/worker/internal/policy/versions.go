@@ -13,7 +13,6 @@ import (
 	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
-	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
@@ -28,23 +27,23 @@ func (c *commands) versionsCommand() *cobra.Command {
 		Example: "  worker policy versions default\n  worker policy versions vip --json",
 		Args:    cli.Argument("NAME"),
 		RunE: c.Run(func(cmd *cobra.Command, args []string, api *client.Client) error {
-			versions, err := api.PolicyVersions(cmd.Context(), args[0])
+			all, err := api.ListPolicyVersions(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			return c.printVersions(versions)
+			return c.printVersions(all)
 		}),
 	}
 }
 
-func (c *commands) printVersions(versions []client.PolicyVersion) error {
+func (c *commands) printVersions(all client.PolicyVersions) error {
 	if c.JSON {
-		return c.PrintJSON(message.PolicyVersions{Versions: versions})
+		return c.PrintJSON(all)
 	}
 	var s strings.Builder
 	table := tabwriter.NewWriter(&s, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "VERSION\tSTORED\tBY\tPOLICY")
-	for _, v := range versions {
+	for _, v := range all.Versions {
 		is := "can't be read: run the newer program that wrote it"
 		switch {
 		case v.Deleted:
@@ -96,13 +95,14 @@ func (c *commands) rollback(cmd *cobra.Command, args []string, f rollbackFlags) 
 	}
 	return c.Run(func(cmd *cobra.Command, args []string, api *client.Client) error {
 		if !f.refit.preview {
-			change, err := api.RollbackPolicy(cmd.Context(), args[0], f.to)
+			change, err := api.RollbackPolicy(cmd.Context(), args[0], client.PolicyRollback{Version: f.to})
 			return c.applied(cmd, api, change, err, action)
 		}
-		versions, err := api.PolicyVersions(cmd.Context(), args[0])
+		all, err := api.ListPolicyVersions(cmd.Context(), args[0])
 		if err != nil {
 			return err
 		}
+		versions := all.Versions
 		at := slices.IndexFunc(versions, func(v client.PolicyVersion) bool { return v.Version == f.to })
 		switch {
 		case at < 0:
@@ -110,7 +110,7 @@ func (c *commands) rollback(cmd *cobra.Command, args []string, f rollbackFlags) 
 		case versions[at].Policy == nil:
 			return fault.Wrong("version", "version %d of policy %s is its deletion, or can't be read here: choose another one", f.to, args[0])
 		}
-		return c.watch(api.PreviewPolicy(cmd.Context(), *versions[at].Policy))
+		return c.watch(api.PreviewPolicy(cmd.Context(), args[0], *versions[at].Policy))
 	})(cmd, args)
 }
 

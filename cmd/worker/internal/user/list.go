@@ -14,7 +14,7 @@ import (
 )
 
 func (c commands) listCommand() *cobra.Command {
-	var r client.UsersRequest
+	var r client.ListUsersQuery
 	list := &cobra.Command{
 		Use:   "list",
 		Short: "List the users with settings.",
@@ -27,7 +27,7 @@ func (c commands) listCommand() *cobra.Command {
 			if cmd.Flags().Changed("policy") && r.Policy == "" {
 				return c.Report(c.JSON, cli.Usage(cmd, "policy", "--policy needs the name of a policy"))
 			}
-			r.PageSize = pageSize
+			r.Limit = pageSize
 			return c.Run(func(cmd *cobra.Command, _ []string, api *client.Client) error { return c.list(cmd, api, r) })(cmd, args)
 		},
 	}
@@ -40,10 +40,10 @@ func (c commands) listCommand() *cobra.Command {
 const pageSize = 1000
 
 // list prints the users page by page, so that memory does not grow with their number.
-func (c commands) list(cmd *cobra.Command, api *client.Client, r client.UsersRequest) error {
+func (c commands) list(cmd *cobra.Command, api *client.Client, r client.ListUsersQuery) error {
 	table := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
 	listed := 0
-	for user, err := range api.Users(cmd.Context(), r) {
+	for user, err := range api.ListUsers(cmd.Context(), r) {
 		switch {
 		case err != nil:
 		case c.JSON:
