@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
@@ -39,8 +40,9 @@ type contract struct {
 type operation struct {
 	ID         string `json:"operationId"`
 	Parameters []struct {
-		Name string `json:"name"`
-		In   string `json:"in"`
+		Name   string  `json:"name"`
+		In     string  `json:"in"`
+		Schema *schema `json:"schema"`
 	} `json:"parameters"`
 	RequestBody struct {
 		Content map[string]content `json:"content"`
@@ -66,6 +68,16 @@ type schema struct {
 	AnyOf                []*schema          `json:"anyOf"`
 	AdditionalProperties any                `json:"additionalProperties"`
 	Examples             []any              `json:"examples"`
+	Enum                 []any              `json:"enum"`
+	Pattern              string             `json:"pattern"`
+}
+
+// values is the schema of the values of a map.
+func (s *schema) values() *schema {
+	text, _ := json.Marshal(s.AdditionalProperties)
+	values := new(schema)
+	_ = json.Unmarshal(text, values)
+	return values
 }
 
 // readContract returns the document, and its operations by their ids.
@@ -147,10 +159,7 @@ func (s *sampler) sample(of *schema, member string) any {
 		return []any{s.sample(of.Items, member)}
 	}
 	if of.Type == "object" {
-		text, _ := json.Marshal(of.AdditionalProperties)
-		values := new(schema)
-		_ = json.Unmarshal(text, values)
-		return map[string]any{"name": s.sample(values, member)}
+		return map[string]any{"name": s.sample(of.values(), member)}
 	}
 	if word, some := s.words[member]; some && !varied {
 		return word
@@ -236,8 +245,7 @@ func TestWhatTheAPISaysReachesTheCaller(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	c, operations := readContract(t)
-	calls := calls()
-	require.ElementsMatch(t, slices.Collect(maps.Keys(operations)), slices.Collect(maps.Keys(calls)))
+	calls := c.calls(t, operations)
 	heard := make(map[string]bool) // by member
 	for id, o := range operations {
 		for status, response := range o.Responses {
@@ -279,7 +287,7 @@ func unheard() map[string]string {
 func TestWhatTheAPITakesCanBeSent(t *testing.T) {
 	t.Parallel()
 	c, operations := readContract(t)
-	calls := calls()
+	calls := c.calls(t, operations)
 	for id, o := range operations {
 		s := &sampler{schemas: c.Components.Schemas, words: words(id, http.StatusOK), members: make(map[string]bool)}
 		e := &exchange{status: http.StatusOK}
@@ -329,6 +337,29 @@ func TestWhatTheAPITakesCanBeSent(t *testing.T) {
 			}
 		}
 	}
+}
+
+// An empty name would be another address, so nothing is sent.
+func TestNamesThatAreMissing(t *testing.T) {
+	t.Parallel()
+	c, operations := readContract(t)
+	api := serve(t, once(), func(http.ResponseWriter, *http.Request) { t.Error("a request") })
+	missing := func(field string, said []any) {
+		require.Len(t, said, 2, field)
+		err, _ := said[1].(error)
+		var wrong *client.InvalidError
+		require.ErrorAs(t, err, &wrong, field)
+		require.Equal(t, field, wrong.Field)
+	}
+	for id, o := range operations {
+		for _, p := range o.Parameters {
+			if p.In == "path" && id != "moveMessage" {
+				missing(p.Name, c.call(t.Context(), t, api, o, p.Name))
+			}
+		}
+	}
+	missing("user", told(api.Move(t.Context(), "", "a", time.Time{})))
+	missing("id", told(api.Move(t.Context(), "alice", "", time.Time{})))
 }
 
 // Every code that the API documents has a name here.

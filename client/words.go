@@ -64,6 +64,9 @@ const (
 	RefitCancel = string(message.RefitCancel) // each message is cancelled
 )
 
+// Scope names what an API key allows.
+type Scope = message.Scope
+
 // The scopes of API keys.
 const (
 	ScopeSubmit  = message.ScopeSubmit
