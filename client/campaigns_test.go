@@ -42,5 +42,6 @@ func TestACountThatGoesRoundEnds(t *testing.T) {
 		reply(w, plainJSON, http.StatusOK, `{"campaign":"spring","messages":1,"statuses":{},"more":"x"}`)
 	})
 	said := all(c.CampaignCounts(t.Context(), "spring", client.CountCampaignQuery{}))
-	require.ErrorAs(t, said[len(said)-1].(error), new(*client.ResponseError))
+	err, _ := said[len(said)-1].(error)
+	require.ErrorAs(t, err, new(*client.ResponseError))
 }

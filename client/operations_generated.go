@@ -13,7 +13,7 @@ import (
 )
 
 // The requests and answers of the API.
-type (
+type ( //nolint:comments // package message says what each is
 	APIKey             = message.APIKey
 	APIKeyDraft        = message.APIKeyDraft
 	APIKeyRotation     = message.APIKeyRotation

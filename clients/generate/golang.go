@@ -71,7 +71,7 @@ import (
 )
 
 // The requests and answers of the API.
-type (
+type ( //nolint:comments // package message says what each is
 `)
 	for _, name := range slices.Sorted(maps.Keys(g.types)) {
 		fmt.Fprintf(&b, "\t%s = %s\n", name, g.types[name])
