@@ -5,13 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io"
 	"maps"
 	"net/http"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -360,60 +356,4 @@ func TestNamesThatAreMissing(t *testing.T) {
 	}
 	missing("user", told(api.Move(t.Context(), "", "a", time.Time{})))
 	missing("id", told(api.Move(t.Context(), "alice", "", time.Time{})))
-}
-
-// Every code that the API documents has a name here.
-func TestEveryCodeHasAName(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	named := map[string]bool{
-		"method_not_allowed": true, // the client knows the methods
-		"cross_origin":       true, // and is no page of a browser
-		"not_implemented":    true, // nor does it make up methods
-	}
-	text := make(map[string]string) // of the codes, by their names in package fault
-	for _, value := range constants(t, "../sendlimit/fault") {
-		if literal, ok := value.value.(*ast.BasicLit); ok {
-			unquoted, err := strconv.Unquote(literal.Value)
-			require.NoError(t, err)
-			text[value.name] = unquoted
-		}
-	}
-	for _, value := range constants(t, ".") {
-		if of, ok := value.value.(*ast.SelectorExpr); ok {
-			named[text[of.Sel.Name]] = true
-		}
-	}
-	c, _ := readContract(t)
-	codes := c.Components.Schemas["Problem"].Properties["code"].Examples
-	require.NotEmpty(t, codes)
-	for _, code := range codes {
-		require.True(t, named[fmt.Sprint(code)], "%v", code)
-	}
-}
-
-// constant is a constant of a package, and what it is set to.
-type constant struct {
-	name  string
-	value ast.Expr
-}
-
-// constants returns the constants Code... of the package in a folder.
-func constants(t *testing.T, folder string) []constant {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	require.NoError(t, err)
-	var all []constant
-	for _, name := range files {
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		require.NoError(t, err)
-		ast.Inspect(file, func(n ast.Node) bool {
-			if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Values) == 1 && strings.HasPrefix(spec.Names[0].Name, "Code") {
-				all = append(all, constant{name: spec.Names[0].Name, value: spec.Values[0]})
-			}
-			return true
-		})
-	}
-	require.NotEmpty(t, all)
-	return all
 }

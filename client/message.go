@@ -11,18 +11,6 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// Values of Message.OnConflict.
-const (
-	OnConflictRefuse = message.OnConflictRefuse
-	OnConflictShift  = "shift" // take the next free time
-)
-
-// Values of Message.Priority.
-const (
-	PriorityHigh   = message.PriorityHigh   // it may wake the device
-	PriorityNormal = message.PriorityNormal // it may wait until the device is used
-)
-
 // Message is a push message to a user at a time.
 type Message struct {
 	ID       string    // idempotency key, unique per user; "" means that Submit sets one

@@ -102,6 +102,159 @@ type ( //nolint:comments // package message says what each is
 	Violation          = message.Violation
 )
 
+// Values of HistoryEntry.change. What changed. accepted begins a history, and delivered,
+// cancelled, dropped, failed or uncertain ends it. Between them: moved, or changed (content,
+// metadata, expires_at) by a request; postponed as it was late, to now or later; retry of a
+// failed delivery at send_at; taken_over from a worker that died or was cut off; revived from
+// the dead letters; paused when it was due and its campaign was paused; resumed when it waited
+// no longer for its campaign.
+//
+// More may be added.
+const (
+	ChangeAccepted  = "accepted"
+	ChangeCancelled = "cancelled"
+	ChangeChanged   = "changed"
+	ChangeDelivered = "delivered"
+	ChangeDropped   = "dropped"
+	ChangeFailed    = "failed"
+	ChangeMoved     = "moved"
+	ChangePaused    = "paused"
+	ChangePostponed = "postponed"
+	ChangeResumed   = "resumed"
+	ChangeRetry     = "retry"
+	ChangeRevived   = "revived"
+	ChangeTakenOver = "taken_over"
+	ChangeUncertain = "uncertain"
+)
+
+// Values of DeviceStatus.state. What became of the message there: delivered; gone, as its
+// provider knows it no more; failed, as its provider does not accept the message; or uncertain.
+//
+// Values of DeviceChange.outcome. added; replaced for one that took the place of a device with
+// its id or its address; unchanged for one that was there.
+//
+// More may be added.
+const (
+	DeviceAdded     = "added"
+	DeviceDelivered = "delivered"
+	DeviceFailed    = "failed"
+	DeviceGone      = "gone"
+	DeviceReplaced  = "replaced"
+	DeviceUncertain = "uncertain"
+	DeviceUnchanged = "unchanged"
+)
+
+// Values of Policy.on_conflict. refuse or shift, for a message without its own on_conflict
+// whose time is not free; by default refuse.
+//
+// More may be added.
+const (
+	OnConflictRefuse = "refuse"
+	OnConflictShift  = "shift"
+)
+
+// Values of Outcome.outcome. What was done. With refused, invalid and error nothing was done.
+//
+// Values of Misfit.outcome. misfit in a preview; otherwise moved, cancelled, kept if nothing
+// could be done, or gone if it was sent, moved or cancelled meanwhile.
+//
+// More may be added.
+const (
+	OutcomeAccepted  = "accepted"
+	OutcomeCancelled = "cancelled"
+	OutcomeChanged   = "changed"
+	OutcomeError     = "error"
+	OutcomeGone      = "gone"
+	OutcomeInvalid   = "invalid"
+	OutcomeKept      = "kept"
+	OutcomeMisfit    = "misfit"
+	OutcomeMoved     = "moved"
+	OutcomePurged    = "purged"
+	OutcomeRecorded  = "recorded"
+	OutcomeRefused   = "refused"
+	OutcomeRetried   = "retried"
+)
+
+// Values of Status.priority. Its priority; absent where title is.
+//
+// More may be added.
+const (
+	PriorityHigh   = "high"
+	PriorityNormal = "normal"
+)
+
+// Values of RefitSummary.then. What was done: shift or cancel; absent in a preview.
+//
+// More may be added.
+const (
+	RefitCancel = "cancel"
+	RefitShift  = "shift"
+)
+
+// Values of KeyDraft.scopes. What the key may be used for: submit, read, admin, content; by
+// default submit and read. content, which needs admin, shows content and metadata of other
+// accounts' messages, and allows to change them. Only a key that has it can give it.
+//
+// More may be added.
+const (
+	ScopeAdmin   = "admin"
+	ScopeContent = "content"
+	ScopeRead    = "read"
+	ScopeSubmit  = "submit"
+)
+
+// Values of Status.status. What became of the message.
+//
+// More may be added.
+const (
+	StatusCancelled = "cancelled"
+	StatusDelivered = "delivered"
+	StatusDropped   = "dropped"
+	StatusFailed    = "failed"
+	StatusMoved     = "moved"
+	StatusPostponed = "postponed"
+	StatusScheduled = "scheduled"
+	StatusSending   = "sending"
+	StatusUncertain = "uncertain"
+)
+
+// What is wrong. More may be added.
+const (
+	CodeAccountPlaces    Code = "account_places"
+	CodeAlreadyExists    Code = "already_exists"
+	CodeBlocked          Code = "blocked"
+	CodeCampaignRunning  Code = "campaign_running"
+	CodeCategoryReserved Code = "category_reserved"
+	CodeCrossOrigin      Code = "cross_origin"
+	CodeExpired          Code = "expired"
+	CodeForbidden        Code = "forbidden"
+	CodeIDReused         Code = "id_reused"
+	CodeInPast           Code = "in_past"
+	CodeIndexOff         Code = "index_off"
+	CodeInternal         Code = "internal"
+	CodeInvalidField     Code = "invalid_field"
+	CodeMethodNotAllowed Code = "method_not_allowed"
+	CodeNotFound         Code = "not_found"
+	CodeNotImplemented   Code = "not_implemented"
+	CodeOptedOut         Code = "opted_out"
+	CodePolicyInUse      Code = "policy_in_use"
+	CodeQuietHours       Code = "quiet_hours"
+	CodeQuotaExceeded    Code = "quota_exceeded"
+	CodeRateLimited      Code = "rate_limited"
+	CodeRefitRunning     Code = "refit_running"
+	CodeSendLimit        Code = "send_limit"
+	CodeStoreFull        Code = "store_full"
+	CodeThrottled        Code = "throttled"
+	CodeTooFarAhead      Code = "too_far_ahead"
+	CodeTooLate          Code = "too_late"
+	CodeTooManyDevices   Code = "too_many_devices"
+	CodeTooManyPlaces    Code = "too_many_places"
+	CodeUnauthorized     Code = "unauthorized"
+	CodeUnavailable      Code = "unavailable"
+	CodeUnknownCategory  Code = "unknown_category"
+	CodeVersionMismatch  Code = "version_mismatch"
+)
+
 // ListAccountsQuery is the query of ListAccounts. What is zero is not given.
 type ListAccountsQuery struct {
 	// Accounts a page.

@@ -32,6 +32,9 @@ func value[T any](ctx context.Context, c *Client, what call) (T, error) {
 	return answer, nil
 }
 
+// Scope names what an API key allows.
+type Scope = message.Scope
+
 // UserSettings has what is set for a user, and the rules that apply to the user. Effective is nil
 // if the policy no longer exists: then nothing is accepted for the user.
 type UserSettings struct {

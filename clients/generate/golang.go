@@ -22,14 +22,24 @@ func writtenInGo() map[string]string {
 	}
 }
 
-// goTypes are the Go types of schemas that have other names in package message. "" is one that the
-// client has its own type for.
-func goTypes() map[string]string {
-	return map[string]string{
-		"Key": "APIKey", "KeyDraft": "APIKeyDraft", "KeyRotation": "APIKeyRotation", "NewKey": "NewAPIKey", "PolicyDocument": "Policy",
-		"MessageTarget": "Target", "UserSettings": "",
-		"Category": "policy.CategoryDocument", "CategoryDocument": "policy.CategoryDocument",
-		"Change": "policy.ChangeDocument", "ChangeDocument": "policy.ChangeDocument",
+// goTypes are the names of schemas in Go that have other ones than in the document, and their types
+// that are not in package message: "" is one that the client has its own type for.
+func goTypes() map[string][2]string {
+	category, change := [2]string{"PolicyCategory", "policy.CategoryDocument"}, [2]string{"PolicyPlan", "policy.ChangeDocument"}
+	return map[string][2]string{
+		"Key": {"APIKey", "message.APIKey"}, "KeyDraft": {"APIKeyDraft", "message.APIKeyDraft"}, "NewKey": {"NewAPIKey", "message.NewAPIKey"},
+		"KeyRotation": {"APIKeyRotation", "message.APIKeyRotation"}, "PolicyDocument": {"Policy", "message.Policy"},
+		"MessageTarget": {"Target", "message.Target"}, "UserSettings": {"UserSettings", ""},
+		"Category": category, "CategoryDocument": category, "Change": change, "ChangeDocument": change,
+	}
+}
+
+// goWords are the members whose words are constants in Go, by what the names of those begin with.
+func goWords() map[string][]string {
+	return map[string][]string{
+		"Change": {"HistoryEntry.change"}, "Device": {"DeviceStatus.state", "DeviceChange.outcome"}, "OnConflict": {"Policy.on_conflict"},
+		"Outcome": {"Outcome.outcome", "Misfit.outcome"}, "Priority": {"Status.priority"}, "Refit": {"RefitSummary.then"},
+		"Scope": {"KeyDraft.scopes"}, "Status": {"Status.status"},
 	}
 }
 
@@ -74,9 +84,15 @@ import (
 type ( //nolint:comments // package message says what each is
 `)
 	for _, name := range slices.Sorted(maps.Keys(g.types)) {
-		fmt.Fprintf(&b, "\t%s = %s\n", name, g.types[name])
+		if g.types[name] != "" {
+			fmt.Fprintf(&b, "\t%s = %s\n", name, g.types[name])
+		}
 	}
-	b.WriteString(")\n" + g.text.String())
+	b.WriteString(")\n")
+	if err := g.writeWords(&b); err != nil {
+		return nil, err
+	}
+	b.WriteString(g.text.String())
 	text, err := format.Source([]byte(b.String()))
 	if err != nil {
 		return nil, fmt.Errorf("format the Go client: %w", err)
@@ -207,22 +223,16 @@ func (g *golang) event(name string, schemas []string) error {
 	var cases strings.Builder
 	for i, schema := range schemas {
 		outcome := g.document.Components.Schemas[schema].Properties["outcome"]
-		if outcome == nil || len(outcome.Enum)+len(outcome.Words) == 0 {
+		words := outcome.words()
+		if len(words) == 0 {
 			return errors.New(schema + " has no outcomes")
-		}
-		var words []string
-		for _, word := range outcome.Enum {
-			words = append(words, fmt.Sprintf("%q", word))
-		}
-		for _, word := range outcome.Words {
-			words = append(words, fmt.Sprintf("%q", word))
 		}
 		field := schema
 		if second := strings.IndexFunc(schema[1:], func(r rune) bool { return r >= 'A' && r <= 'Z' }); second >= 0 {
 			field = schema[1+second:] // CampaignProgress is Progress
 		}
 		fmt.Fprintf(&g.text, "%s *%s\n", field, g.typeOf(schema))
-		fmt.Fprintf(&cases, "case %s:\ne.%s = new(%s)\nreturn e.%s, %t\n", strings.Join(words, ", "), field, g.typeOf(schema), field, i == len(schemas)-1)
+		fmt.Fprintf(&cases, "case %s:\ne.%s = new(%s)\nreturn e.%s, %t\n", `"`+strings.Join(words, `", "`)+`"`, field, g.typeOf(schema), field, i == len(schemas)-1)
 	}
 	g.text.WriteString("Refused *Refusal // a message that was refused, and keeps its place\n}\n")
 	fmt.Fprintf(&g.text, "\nfunc (e *%s) line(outcome string) (into any, last bool) {\nswitch outcome {\n%s}\nreturn nil, false\n}\n", name, cases.String())
@@ -234,30 +244,56 @@ func (g *golang) event(name string, schemas []string) error {
 func (g *golang) typeOf(schema string) string {
 	of, other := goTypes()[schema]
 	if !other {
-		of = schema
+		of = [2]string{schema, "message." + schema}
 	}
-	name := of
-	switch {
-	case of == "":
-		name = schema
-	case strings.HasPrefix(of, "policy."):
-		name = "Policy" + strings.TrimSuffix(strings.TrimPrefix(of, "policy."), "Document")
-		if name == "PolicyChange" {
-			name = "PolicyPlan"
-		}
-	default:
-		of = "message." + of
-	}
-	_, known := g.types[name]
-	if of != "" && !known {
-		g.types[name] = of
-	}
-	if !known {
+	if _, known := g.types[of[0]]; !known {
+		g.types[of[0]] = of[1]
 		for _, member := range g.document.Components.Schemas[schema].Properties {
 			g.need(member)
 		}
 	}
-	return name
+	return of[0]
+}
+
+// writeWords writes the words of members as constants, and the codes.
+func (g *golang) writeWords(b *strings.Builder) error {
+	all := goWords()
+	for _, prefix := range slices.Sorted(maps.Keys(all)) {
+		about, words := "", map[string]bool{}
+		for _, member := range all[prefix] {
+			schema, name, _ := strings.Cut(member, ".")
+			in := g.document.Components.Schemas[schema]
+			if in == nil {
+				continue
+			}
+			of := in.Properties[name]
+			some := of.words()
+			if len(some) == 0 {
+				return fmt.Errorf("%s has no words", member)
+			}
+			about += "Values of " + member + ". " + of.Description + "\n\n"
+			for _, word := range some {
+				words[word] = true
+			}
+		}
+		constants(b, about+"More may be added.", prefix, "", slices.Sorted(maps.Keys(words)))
+	}
+	if codes := g.document.Components.Schemas[codeSchema]; codes != nil {
+		constants(b, codes.Description, codeSchema, codeSchema, codes.Words)
+	}
+	return nil
+}
+
+// constants writes words as constants whose names begin with a prefix.
+func constants(b *strings.Builder, about, prefix, of string, words []string) {
+	if len(words) == 0 {
+		return
+	}
+	b.WriteString("\n" + goComment(about, "") + "const (\n")
+	for _, word := range words {
+		fmt.Fprintf(b, "%s%s %s = %q\n", prefix, goName(word), of, word)
+	}
+	b.WriteString(")\n")
 }
 
 // need notes the schemas that a member needs.
