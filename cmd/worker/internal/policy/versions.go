@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,37 +26,29 @@ func (c *commands) versionsCommand() *cobra.Command {
 		Args:    cli.Argument("NAME"),
 		RunE: c.Run(func(cmd *cobra.Command, args []string, api *client.Client) error {
 			all, err := api.ListPolicyVersions(cmd.Context(), args[0])
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
+			case c.JSON:
+				return c.PrintJSON(all)
 			}
-			return c.printVersions(all)
+			return operations.AnswerTable(c.Group, operations.Each(all.Versions), "VERSION\tSTORED\tBY\tPOLICY", versionRow, "")
 		}),
 	}
 }
 
-func (c *commands) printVersions(all client.PolicyVersions) error {
-	if c.JSON {
-		return c.PrintJSON(all)
-	}
-	var s strings.Builder
-	table := tabwriter.NewWriter(&s, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "VERSION\tSTORED\tBY\tPOLICY")
-	for _, v := range all.Versions {
-		is := "can't be read: run the newer program that wrote it"
-		switch {
-		case v.Deleted:
-			is = "deleted"
-		case v.Policy != nil:
-			if p, err := policy.Document(*v.Policy).Policy(); err == nil {
-				is = p.String()
-			}
+// versionRow returns the cells of a version.
+func versionRow(v client.PolicyVersion) string {
+	is := "can't be read: run the newer program that wrote it"
+	switch {
+	case v.Deleted:
+		is = "deleted"
+	case v.Policy != nil:
+		if p, err := policy.Document(*v.Policy).Policy(); err == nil {
+			is = p.String()
 		}
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\n", v.Version, cli.FormatTime(v.At.Time, time.UTC), v.By, is)
 	}
-	if err := table.Flush(); err != nil {
-		return fmt.Errorf("laying out the list: %w", err)
-	}
-	return c.Print(s.String())
+	return fmt.Sprintf("%d\t%s\t%s\t%s", v.Version, cli.FormatTime(v.At.Time, time.UTC), v.By, is)
 }
 
 // rollbackFlags are the flags of policy rollback.
