@@ -40,6 +40,12 @@ func (e *Refusal) Is(target error) bool { return target == ErrNotFound && e.Code
 // Time is a time as the API spells it: UTC, in milliseconds.
 type Time = message.Time
 
+func refusalOf(o Outcome) *Refusal {
+	return &Refusal{
+		Outcome: o, RetryAfter: time.Duration(min(max(o.RetryAfterSeconds, 0), int64(longestRetryAfter/time.Second))) * time.Second,
+	}
+}
+
 // InvalidError is returned when a request is wrong. Nothing was done.
 type InvalidError struct {
 	// Outcome is the answer. Its Field is wrong, of several the first; "" if it is not a single
@@ -50,6 +56,8 @@ type InvalidError struct {
 
 // Error says what is wrong, and what is allowed.
 func (e *InvalidError) Error() string { return describe("invalid", e.Code, e.Detail) }
+
+func invalidOf(o Outcome) *InvalidError { return &InvalidError{Outcome: o} }
 
 func invalid(field, takes string) *InvalidError {
 	return invalidOf(Outcome{Outcome: message.Invalid, Code: CodeInvalidField, Field: field, Detail: field + " " + takes})

@@ -99,6 +99,7 @@ type ( //nolint:comments // package message says what each is
 	UserErasure        = message.UserErasure
 	UserExport         = message.UserExport
 	UserProgress       = message.UserProgress
+	UserSettings       = message.UserSettings
 	Violation          = message.Violation
 )
 

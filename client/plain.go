@@ -35,15 +35,6 @@ func value[T any](ctx context.Context, c *Client, what call) (T, error) {
 // Scope names what an API key allows.
 type Scope = message.Scope
 
-// UserSettings has what is set for a user, and the rules that apply to the user. Effective is nil
-// if the policy no longer exists: then nothing is accepted for the user.
-type UserSettings struct {
-	message.UserSettings
-
-	// Version changes with each change, see IfVersion; "0" if nothing is set.
-	Version string `json:"-"`
-}
-
 // ready returns the call with the names in its path, and with its body as JSON.
 func (what call) ready() (call, error) {
 	for _, of := range what.segments {

@@ -47,6 +47,9 @@ type UserSettings struct {
 	TimeZone   string              `json:"time_zone"`
 	Blocked    bool                `json:"blocked"`
 	Effective  *EffectiveRules     `json:"effective"` // nil if the store does not have the policy
+
+	// Version changes with each change; "0" if nothing is set. A client has it from the ETag.
+	Version string `json:"-"`
 }
 
 // ListedUser is a user with settings.

@@ -22,15 +22,14 @@ func writtenInGo() map[string]string {
 	}
 }
 
-// goTypes are the names of schemas in Go that have other ones than in the document, and their types
-// that are not in package message: "" is one that the client has its own type for.
+// goTypes are the names and types of schemas in Go, where they are not those of package message.
 func goTypes() map[string][2]string {
 	category, change := [2]string{"PolicyCategory", "policy.CategoryDocument"}, [2]string{"PolicyPlan", "policy.ChangeDocument"}
 	return map[string][2]string{
 		"Key": {"APIKey", "message.APIKey"}, "KeyDraft": {"APIKeyDraft", "message.APIKeyDraft"}, "NewKey": {"NewAPIKey", "message.NewAPIKey"},
 		"KeyRotation": {"APIKeyRotation", "message.APIKeyRotation"}, "PolicyDocument": {"Policy", "message.Policy"},
-		"MessageTarget": {"Target", "message.Target"}, "UserSettings": {"UserSettings", ""},
-		"Category": category, "CategoryDocument": category, "Change": change, "ChangeDocument": change,
+		"MessageTarget": {"Target", "message.Target"},
+		"Category":      category, "CategoryDocument": category, "Change": change, "ChangeDocument": change,
 	}
 }
 
@@ -84,9 +83,7 @@ import (
 type ( //nolint:comments // package message says what each is
 `)
 	for _, name := range slices.Sorted(maps.Keys(g.types)) {
-		if g.types[name] != "" {
-			fmt.Fprintf(&b, "\t%s = %s\n", name, g.types[name])
-		}
+		fmt.Fprintf(&b, "\t%s = %s\n", name, g.types[name])
 	}
 	b.WriteString(")\n")
 	if err := g.writeWords(&b); err != nil {
@@ -120,8 +117,8 @@ func (g *golang) method(o operation) error {
 		signature = append(signature, "body "+g.typeOf(o.body))
 		request += ", body: body"
 	}
-	name, query := strings.TrimPrefix(o.id, "get"), goQuery(o)
-	if name = upperFirst(name); len(query) > 0 {
+	name := upperFirst(strings.TrimPrefix(o.id, "get"))
+	if query := slices.DeleteFunc(slices.Clone(o.query), func(p parameter) bool { return p.Name == "cursor" }); len(query) > 0 {
 		signature = append(signature, "query "+name+"Query")
 		values, err := g.query(name, query)
 		if err != nil {
@@ -160,6 +157,9 @@ func (g *golang) method(o operation) error {
 		does = fmt.Sprintf("pages(%s, func(page message.%s) ([]%s, url.Values) {\nreturn page.%s, values(%s)\n})", request, o.answer, entry, goName(o.member), next)
 	case lines:
 		last := strings.TrimSuffix(o.lines[len(o.lines)-1], "Summary") + "Event"
+		if known := g.events[last]; known != nil && !slices.Equal(known, o.lines) {
+			return fmt.Errorf("%s has lines of two kinds", last)
+		}
 		g.events[last] = o.lines
 		answer = "iter.Seq2[" + last + ", error]"
 		does = "lines[" + last + "](" + request + ")"
@@ -167,11 +167,6 @@ func (g *golang) method(o operation) error {
 	g.text.WriteString("\n" + goComment(name+": "+strings.ToLower(o.doc()[:1])+o.doc()[1:], ""))
 	fmt.Fprintf(&g.text, "func (c *Client) %s(%s) %s {\nreturn %s\n}\n", name, strings.Join(signature, ", "), answer, does)
 	return nil
-}
-
-// goQuery are the parameters of an operation's query that the caller gives.
-func goQuery(o operation) []parameter {
-	return slices.DeleteFunc(slices.Clone(o.query), func(p parameter) bool { return p.Name == "cursor" })
 }
 
 // query writes the type of a query, and returns it as names and values.
