@@ -42,7 +42,7 @@ func WithoutFreeTimes() BatchOption {
 // caller who leaves the loop early does not learn the outcome of messages under way.
 func (c *Client) SubmitBatch(ctx context.Context, messages iter.Seq[Message], options ...BatchOption) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
-		b := &batch{client: c, doing: "submitting a batch", path: batchPath, query: url.Values{}, success: message.Accepted}
+		b := &batch{client: c, doing: "submit a batch", path: batchPath, query: url.Values{}, success: message.Accepted}
 		for _, option := range options {
 			option(b)
 		}
@@ -67,7 +67,7 @@ func (b *batch) start(ctx context.Context, messages iter.Seq[Message], yield fun
 // batch is a batch under way. The goroutine that reads the results uses it.
 type batch struct {
 	client  *Client
-	doing   string // "submitting a batch", for errors
+	doing   string // "submit a batch", for errors
 	path    string
 	query   url.Values
 	success string // the outcome of a message that was accepted or recorded

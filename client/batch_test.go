@@ -291,7 +291,7 @@ func TestABatchThatEndsSaysWhatHasNoAnswer(t *testing.T) {
 	full, ok := errors.AsType[*client.UnavailableError](ended)
 	require.True(t, ok)
 	require.Equal(t, client.CodeStoreFull, full.Code)
-	require.ErrorContains(t, ended, "messages unanswered: submitting a batch: the store is full")
+	require.ErrorContains(t, ended, "messages unanswered: submit a batch: the store is full")
 	for i, m := range ended.Unanswered {
 		require.Equal(t, strconv.Itoa(10+i), m.Title, "in order, without a gap")
 		require.NotEmpty(t, m.ID)

@@ -32,7 +32,7 @@ func (c *Client) DryRunBatch(
 	ctx context.Context, messages iter.Seq[Message], rules WhatIf, options ...BatchOption,
 ) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
-		b := &batch{client: c, doing: "judging a batch", path: batchPath + "/dry-run", query: url.Values{}, success: message.Accepted, dryRun: true}
+		b := &batch{client: c, doing: "check a batch", path: batchPath + "/dry-run", query: url.Values{}, success: message.Accepted, dryRun: true}
 		for _, option := range options {
 			option(b)
 		}

@@ -34,53 +34,40 @@ var errStalled = errors.New("no answer in time")
 
 // call is a request that can be repeated.
 type call struct {
-	doing  string // "submitting a message", for errors
+	doing  string // "submit a message", for errors
 	method string
-	path   string // escaped
-	query  url.Values
-	header http.Header // beside that of every request
-	body   []byte      // JSON; nil for none
+	path   string // with names in braces, or escaped
+	// segments are the values of the names in the path.
+	segments []string
+	query    url.Values
+	header   http.Header // beside that of every request
+	body     any         // nil for none
+	text     []byte      // the body as JSON
 	// once is set if a repeated request would be done twice.
-	once bool
-}
-
-// with returns the call with a body; nil means none.
-func (what call) with(body any) (call, error) {
-	if body == nil {
-		return what, nil
-	}
-	text, err := json.Marshal(body)
-	if err != nil {
-		return what, fmt.Errorf("%s: %w", what.doing, err)
-	}
-	what.body = text
-	return what, nil
+	once    bool
+	success string // the outcome that an Outcome must have
 }
 
 // do sends a call until there is an answer, and decodes a success into what into points
-// to.
-func (c *Client) do(ctx context.Context, what call, into any) error {
-	_, err := c.doVersioned(ctx, what, into)
-	return err
-}
-
-// doVersioned is do for an answer with its version in a header. It returns "" if there
-// is none.
-func (c *Client) doVersioned(ctx context.Context, what call, into any) (version string, err error) {
+// to. It returns the headers of the answer.
+func (c *Client) do(ctx context.Context, what call, into any) (header http.Header, err error) {
+	if what, err = what.ready(); err != nil {
+		return nil, err
+	}
 	err = c.repeat(ctx, func(ctx context.Context) *failure {
 		ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errStalled)
 		defer cancel()
-		header, failed := c.try(ctx, what, into)
-		version = versionOf(header)
+		var failed *failure
+		header, failed = c.try(ctx, what, into)
 		if failed != nil && what.once {
 			failed.again = false
 		}
 		return failed
 	})
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", what.doing, err)
+		return nil, fmt.Errorf("%s: %w", what.doing, err)
 	}
-	return version, nil
+	return header, nil
 }
 
 func (c *Client) try(ctx context.Context, what call, into any) (http.Header, *failure) {
@@ -107,8 +94,8 @@ func (c *Client) ask(ctx context.Context, what call) (*http.Response, *failure) 
 	var body io.Reader = http.NoBody
 	header := http.Header{}
 	maps.Copy(header, what.header)
-	if what.body != nil {
-		body = bytes.NewReader(what.body)
+	if what.text != nil {
+		body = bytes.NewReader(what.text)
 		header.Set("Content-Type", typeJSON)
 	}
 	path := what.path

@@ -98,13 +98,12 @@ func orNull(text string) any {
 // is being sent. If the new time is refused, nothing is changed. Without SendAt the message
 // keeps its place, and MovedFrom is zero.
 func (c *Client) Change(ctx context.Context, user, id string, change MessageChange) (Outcome, error) {
-	doing, success := "changing a message", message.Changed
+	what := call{
+		doing: "change a message", method: http.MethodPatch, path: "/v1/users/{user}/messages/{id}", segments: []string{user, id},
+		body: change, success: message.Changed,
+	}
 	if change.SendAt != nil {
-		doing, success = "moving a message", message.Moved
+		what.doing, what.success = "move a message", message.Moved
 	}
-	body, err := json.Marshal(change)
-	if err != nil {
-		return Outcome{}, fmt.Errorf("%s: %w", doing, err)
-	}
-	return c.callMessage(ctx, call{doing: doing, method: http.MethodPatch, body: body}, user, id, success)
+	return value[Outcome](ctx, c, what)
 }

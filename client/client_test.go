@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,7 +88,7 @@ func TestTheKeyDoesNotFollowARedirect(t *testing.T) {
 		func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, other.URL, http.StatusPermanentRedirect)
 		})
-	_, err := c.Status(t.Context(), "alice", "a")
+	_, err := c.Message(t.Context(), "alice", "a")
 	require.ErrorContains(t, err, "HTTP status 308")
 	require.Zero(t, others.Load())
 }
@@ -169,7 +168,7 @@ func TestAnAnswerIsReadUpToABound(t *testing.T) {
 				}
 			}
 		})
-		_, err := c.Status(t.Context(), "alice", "a")
+		_, err := c.Message(t.Context(), "alice", "a")
 		require.ErrorAs(t, err, new(*client.ResponseError))
 		require.ErrorContains(t, err, "bytes")
 	}
@@ -199,58 +198,22 @@ func TestConnectionsThatBreak(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// An empty name would be another address, so nothing is sent.
-func TestNamesThatAreMissing(t *testing.T) {
-	t.Parallel()
-	c, ctx := serve(t, once(), func(http.ResponseWriter, *http.Request) { t.Error("a request") }), t.Context()
-	for field, errs := range map[string][]any{
-		"user": slices.Concat(
-			all(c.List(ctx, client.ListRequest{})), all(c.ExportUser(ctx, "")), all(c.EraseUser(ctx, "", 0)),
-			[]any{
-				second(c.Status(ctx, "", "a")), second(c.Move(ctx, "", "a", time.Time{})), second(c.Cancel(ctx, "", "a")),
-				second(c.NextFree(ctx, client.NextFreeRequest{})), second(c.Usage(ctx, client.UsageRequest{})), second(c.PurgeDeadLetter(ctx, "", "a")),
-				second(c.Devices(ctx, "")), second(c.UserSettings(ctx, "")),
-			}),
-		"id":       append(all(c.FindMessage(ctx, "", client.PageRequest{})), second(c.Status(ctx, "alice", "")), second(c.DeadLetter(ctx, "alice", "", true))),
-		"name":     slices.Concat(all(c.PreviewPolicy(ctx, client.Policy{})), all(c.RefitPolicy(ctx, "", "shift")), told(c.ApplyPolicy(ctx, client.Policy{}))),
-		"account":  {second(c.Account(ctx, "")), second(c.RemoveAPIKey(ctx, "acme", ""))},
-		"alert":    {second(c.DeadAlert(ctx, "")), second(c.PurgeDeadAlert(ctx, ""))},
-		"campaign": {second(c.Campaign(ctx, client.CampaignName{}))},
-		"device":   {second(c.RemoveDevice(ctx, "alice", ""))},
-		"event":    {second(c.EventLimits(ctx, ""))},
-		"tier":     {second(c.RemoveTier(ctx, ""))},
-	} {
-		for _, said := range errs {
-			if err, is := said.(error); is {
-				var wrong *client.InvalidError
-				require.ErrorAs(t, err, &wrong, field)
-				require.Equal(t, field, wrong.Field)
-			}
-		}
-	}
-}
-
 // What is not given stays as it is, or the API has a default for it, so it is not sent.
 func TestWhatIsNotGivenIsNotSent(t *testing.T) {
 	t.Parallel()
 	none, yes := "", true
 	for want, call := range map[string]func(context.Context, *client.Client) error{
 		`{"disabled":true}`: func(ctx context.Context, c *client.Client) error {
-			return second(c.ChangeAccount(ctx, "acme", client.AccountChange{Disabled: &yes}))
+			return second(c.ChangeAccount(ctx, "acme", client.AccountPatch{Disabled: &yes}))
 		},
 		`{"contact":"","limits":[]}`: func(ctx context.Context, c *client.Client) error {
-			return second(c.ChangeUserSettings(ctx, "alice", client.SettingsChange{Contact: &none, Limits: []string{}}))
+			return second(c.ChangeUserSettings(ctx, "alice", client.SettingsPatch{Contact: &none, Limits: []string{}}))
 		},
 		`{"scopes":["read"]}`: func(ctx context.Context, c *client.Client) error {
-			_, _, err := c.AddAPIKey(ctx, "acme", time.Time{}, client.ScopeRead)
-			return err
-		},
-		`{"overlap":"1h30m0s"}`: func(ctx context.Context, c *client.Client) error {
-			_, _, err := c.RotateAPIKey(ctx, "acme", "k", 90*time.Minute)
-			return err
+			return second(c.AddAccountKey(ctx, "acme", client.APIKeyDraft{Scopes: []string{"read"}}))
 		},
 		`{"name":"vip","rules":["1/day"]}`: func(ctx context.Context, c *client.Client) error {
-			return second(c.ApplyPolicy(ctx, client.Policy{Name: "vip", Rules: []string{"1/day"}}))
+			return second(c.ApplyPolicy(ctx, "vip", client.Policy{Name: "vip", Rules: []string{"1/day"}}))
 		},
 	} {
 		e := &exchange{mediaType: plainJSON, status: http.StatusOK, body: "{}"}

@@ -5,19 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io"
 	"maps"
 	"net/http"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
@@ -39,8 +36,9 @@ type contract struct {
 type operation struct {
 	ID         string `json:"operationId"`
 	Parameters []struct {
-		Name string `json:"name"`
-		In   string `json:"in"`
+		Name   string  `json:"name"`
+		In     string  `json:"in"`
+		Schema *schema `json:"schema"`
 	} `json:"parameters"`
 	RequestBody struct {
 		Content map[string]content `json:"content"`
@@ -66,6 +64,16 @@ type schema struct {
 	AnyOf                []*schema          `json:"anyOf"`
 	AdditionalProperties any                `json:"additionalProperties"`
 	Examples             []any              `json:"examples"`
+	Enum                 []any              `json:"enum"`
+	Pattern              string             `json:"pattern"`
+}
+
+// values is the schema of the values of a map.
+func (s *schema) values() *schema {
+	text, _ := json.Marshal(s.AdditionalProperties)
+	values := new(schema)
+	_ = json.Unmarshal(text, values)
+	return values
 }
 
 // readContract returns the document, and its operations by their ids.
@@ -147,10 +155,7 @@ func (s *sampler) sample(of *schema, member string) any {
 		return []any{s.sample(of.Items, member)}
 	}
 	if of.Type == "object" {
-		text, _ := json.Marshal(of.AdditionalProperties)
-		values := new(schema)
-		_ = json.Unmarshal(text, values)
-		return map[string]any{"name": s.sample(values, member)}
+		return map[string]any{"name": s.sample(of.values(), member)}
 	}
 	if word, some := s.words[member]; some && !varied {
 		return word
@@ -236,8 +241,7 @@ func TestWhatTheAPISaysReachesTheCaller(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	c, operations := readContract(t)
-	calls := calls()
-	require.ElementsMatch(t, slices.Collect(maps.Keys(operations)), slices.Collect(maps.Keys(calls)))
+	calls := c.calls(t, operations)
 	heard := make(map[string]bool) // by member
 	for id, o := range operations {
 		for status, response := range o.Responses {
@@ -279,7 +283,7 @@ func unheard() map[string]string {
 func TestWhatTheAPITakesCanBeSent(t *testing.T) {
 	t.Parallel()
 	c, operations := readContract(t)
-	calls := calls()
+	calls := c.calls(t, operations)
 	for id, o := range operations {
 		s := &sampler{schemas: c.Components.Schemas, words: words(id, http.StatusOK), members: make(map[string]bool)}
 		e := &exchange{status: http.StatusOK}
@@ -331,58 +335,25 @@ func TestWhatTheAPITakesCanBeSent(t *testing.T) {
 	}
 }
 
-// Every code that the API documents has a name here.
-func TestEveryCodeHasAName(t *testing.T) {
-	sendlimittest.Long(t)
+// An empty name would be another address, so nothing is sent.
+func TestNamesThatAreMissing(t *testing.T) {
 	t.Parallel()
-	named := map[string]bool{
-		"method_not_allowed": true, // the client knows the methods
-		"cross_origin":       true, // and is no page of a browser
-		"not_implemented":    true, // nor does it make up methods
+	c, operations := readContract(t)
+	api := serve(t, once(), func(http.ResponseWriter, *http.Request) { t.Error("a request") })
+	missing := func(field string, said []any) {
+		require.Len(t, said, 2, field)
+		err, _ := said[1].(error)
+		var wrong *client.InvalidError
+		require.ErrorAs(t, err, &wrong, field)
+		require.Equal(t, field, wrong.Field)
 	}
-	text := make(map[string]string) // of the codes, by their names in package fault
-	for _, value := range constants(t, "../sendlimit/fault") {
-		if literal, ok := value.value.(*ast.BasicLit); ok {
-			unquoted, err := strconv.Unquote(literal.Value)
-			require.NoError(t, err)
-			text[value.name] = unquoted
-		}
-	}
-	for _, value := range constants(t, ".") {
-		if of, ok := value.value.(*ast.SelectorExpr); ok {
-			named[text[of.Sel.Name]] = true
-		}
-	}
-	c, _ := readContract(t)
-	codes := c.Components.Schemas["Problem"].Properties["code"].Examples
-	require.NotEmpty(t, codes)
-	for _, code := range codes {
-		require.True(t, named[fmt.Sprint(code)], "%v", code)
-	}
-}
-
-// constant is a constant of a package, and what it is set to.
-type constant struct {
-	name  string
-	value ast.Expr
-}
-
-// constants returns the constants Code... of the package in a folder.
-func constants(t *testing.T, folder string) []constant {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	require.NoError(t, err)
-	var all []constant
-	for _, name := range files {
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		require.NoError(t, err)
-		ast.Inspect(file, func(n ast.Node) bool {
-			if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Values) == 1 && strings.HasPrefix(spec.Names[0].Name, "Code") {
-				all = append(all, constant{name: spec.Names[0].Name, value: spec.Values[0]})
+	for id, o := range operations {
+		for _, p := range o.Parameters {
+			if p.In == "path" && id != "moveMessage" {
+				missing(p.Name, c.call(t.Context(), t, api, o, p.Name))
 			}
-			return true
-		})
+		}
 	}
-	require.NotEmpty(t, all)
-	return all
+	missing("user", told(api.Move(t.Context(), "", "a", time.Time{})))
+	missing("id", told(api.Move(t.Context(), "alice", "", time.Time{})))
 }

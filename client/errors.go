@@ -14,42 +14,8 @@ import (
 // tier or policy, or the event has no limits.
 var ErrNotFound = errors.New("not found")
 
-// Code says, for machines, why something was not done.
+// Code says, for machines, why something was not done. Package fault says more of each.
 type Code = fault.Code
-
-// The codes. More may be added.
-const (
-	CodeInvalidField     = fault.CodeInvalidField
-	CodeInPast           = fault.CodeInPast
-	CodeTooFarAhead      = fault.CodeTooFarAhead
-	CodeSendLimit        = fault.CodeSendLimit        // the time would break a rule: see Refusal.Violations
-	CodeQuietHours       = fault.CodeQuietHours       // the time is in the user's quiet hours
-	CodeTooManyPlaces    = fault.CodeTooManyPlaces    // the user has as many messages on that day as places_per_day allows
-	CodeAccountPlaces    = fault.CodeAccountPlaces    // the account has as many messages to the user on that day as account_places allows
-	CodeTooManyDevices   = fault.CodeTooManyDevices   // the user has as many devices as are allowed
-	CodeThrottled        = fault.CodeThrottled        // all users together have as many of the category as is allowed then
-	CodeIDReused         = fault.CodeIDReused         // the id belongs to another message
-	CodeTooLate          = fault.CodeTooLate          // the message is being sent, or was sent
-	CodeExpired          = fault.CodeExpired          // the dead letter has expired
-	CodeCampaignRunning  = fault.CodeCampaignRunning  // another program moves the campaign right now
-	CodeRefitRunning     = fault.CodeRefitRunning     // somebody else refits the policy right now
-	CodePolicyInUse      = fault.CodePolicyInUse      // users have the policy
-	CodeIndexOff         = fault.CodeIndexOff         // the server keeps no index of all messages
-	CodeVersionMismatch  = fault.CodeVersionMismatch  // it was changed: see Condition
-	CodeRateLimited      = fault.CodeRateLimited      // too many requests at a time
-	CodeQuotaExceeded    = fault.CodeQuotaExceeded    // too many messages in the account's hour or day
-	CodeOptedOut         = fault.CodeOptedOut         // the user does not want the category
-	CodeUnknownCategory  = fault.CodeUnknownCategory  // the user's policy does not know the category
-	CodeCategoryReserved = fault.CodeCategoryReserved // the user's policy has the category for other accounts
-	CodeBlocked          = fault.CodeBlocked          // the user is blocked
-	CodeNotFound         = fault.CodeNotFound
-	CodeExists           = fault.CodeExists       // there is an account of this name
-	CodeUnauthorized     = fault.CodeUnauthorized // there is no key, or it is not valid
-	CodeForbidden        = fault.CodeForbidden    // the key does not have the scope
-	CodeUnavailable      = fault.CodeUnavailable
-	CodeStoreFull        = fault.CodeStoreFull
-	CodeInternal         = fault.CodeInternal
-)
 
 // Refusal is returned when a request was judged and refused. The same request is refused
 // again until something else changes.
@@ -71,16 +37,14 @@ func (e *Refusal) Error() string { return describe("refused", e.Code, e.Detail) 
 // Is reports whether target is ErrNotFound and this is one.
 func (e *Refusal) Is(target error) bool { return target == ErrNotFound && e.Code == CodeNotFound }
 
-type (
-	// Violation names a rule that the message would break, and what is in its way.
-	Violation = message.Violation
-	// QuietHours describes the quiet hours that contain the send time.
-	QuietHours = message.QuietHours
-	// Conflict is a message in the way. Its ID is "" if another account sent it.
-	Conflict = message.Conflict
-	// Time is a time as the API spells it: UTC, in milliseconds.
-	Time = message.Time
-)
+// Time is a time as the API spells it: UTC, in milliseconds.
+type Time = message.Time
+
+func refusalOf(o Outcome) *Refusal {
+	return &Refusal{
+		Outcome: o, RetryAfter: time.Duration(min(max(o.RetryAfterSeconds, 0), int64(longestRetryAfter/time.Second))) * time.Second,
+	}
+}
 
 // InvalidError is returned when a request is wrong. Nothing was done.
 type InvalidError struct {
@@ -92,6 +56,8 @@ type InvalidError struct {
 
 // Error says what is wrong, and what is allowed.
 func (e *InvalidError) Error() string { return describe("invalid", e.Code, e.Detail) }
+
+func invalidOf(o Outcome) *InvalidError { return &InvalidError{Outcome: o} }
 
 func invalid(field, takes string) *InvalidError {
 	return invalidOf(Outcome{Outcome: message.Invalid, Code: CodeInvalidField, Field: field, Detail: field + " " + takes})

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"time"
 
@@ -13,40 +14,50 @@ import (
 )
 
 // eventLines is an answer of lines under way, each of which is an event.
-type eventLines[E any] struct {
+type eventLines[E any, P lineOf[E]] struct {
 	client *Client
 	yield  func(E, error) bool
-	// decode decodes a line with an outcome. It reports whether the line is the summary.
-	// The error is errUnknownKind for an outcome that it does not know.
-	decode func(outcome string, line []byte) (event E, summary bool, err error)
 	begun  bool // an event was yielded
-	whole  bool // the summary was yielded
+	whole  bool // the last event was yielded
 }
 
-var errUnknownKind = errors.New("unknown kind of line")
+// lineOf is an event that a line is decoded into.
+type lineOf[E any] interface {
+	*E
+	// line returns what to decode a line with an outcome into, nil if it knows none, and whether
+	// it is the last line.
+	line(outcome string) (into any, last bool)
+	refuse(r *Refusal)
+}
 
-// yieldEvents makes a call and yields the events of its answer. It is retried until the
-// first event, unless it is to be sent once.
-func yieldEvents[E any](
-	ctx context.Context, c *Client, what call, yield func(E, error) bool, decode func(string, []byte) (E, bool, error),
-) {
-	e := &eventLines[E]{client: c, yield: yield, decode: decode}
-	err := c.repeat(ctx, func(ctx context.Context) *failure {
-		failed := e.stream(ctx, what)
-		if failed != nil && (e.begun || what.once) {
-			failed.again = false
+// lines makes a call, and yields the events of its answer. The last one is the summary, or else an
+// error. It is retried until the first event, unless it is to be sent once.
+func lines[E any, P lineOf[E]](ctx context.Context, c *Client, what call) iter.Seq2[E, error] {
+	return func(yield func(E, error) bool) {
+		e := &eventLines[E, P]{client: c, yield: yield}
+		of, err := what.ready()
+		if err == nil {
+			err = c.repeat(ctx, func(ctx context.Context) *failure {
+				failed := e.stream(ctx, of)
+				if failed != nil && (e.begun || what.once) {
+					failed.again = false
+				}
+				return failed
+			})
+			if err != nil {
+				err = fmt.Errorf("%s: %w", what.doing, err)
+			}
 		}
-		return failed
-	})
-	if err != nil {
-		var none E
-		yield(none, fmt.Errorf("%s: %w", what.doing, err))
+		if err != nil {
+			var none E
+			yield(none, err)
+		}
 	}
 }
 
 // stream yields the lines of one answer. It returns nil at the end and when the caller
 // has left the loop.
-func (r *eventLines[E]) stream(ctx context.Context, what call) *failure {
+func (r *eventLines[E, P]) stream(ctx context.Context, what call) *failure {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	patience := time.AfterFunc(r.client.timeout, func() { cancel(errStalled) })
@@ -63,7 +74,7 @@ func (r *eventLines[E]) stream(ctx context.Context, what call) *failure {
 }
 
 // read yields each line. The timer runs only while it waits for the API.
-func (r *eventLines[E]) read(ctx context.Context, response *http.Response, patience *time.Timer) *failure {
+func (r *eventLines[E, P]) read(ctx context.Context, response *http.Response, patience *time.Timer) *failure {
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(make([]byte, 0, 4<<10), maxProblem)
 	for n := 1; lines.Scan(); n++ {
@@ -91,7 +102,7 @@ func (r *eventLines[E]) read(ctx context.Context, response *http.Response, patie
 }
 
 // event decodes the n-th line.
-func (r *eventLines[E]) event(response *http.Response, n int, line []byte) (E, *failure) {
+func (r *eventLines[E, P]) event(response *http.Response, n int, line []byte) (E, *failure) {
 	var kind struct {
 		Outcome string `json:"outcome"`
 	}
@@ -106,10 +117,18 @@ func (r *eventLines[E]) event(response *http.Response, n int, line []byte) (E, *
 			return event, endOf(o)
 		}
 	} else if err == nil {
-		event, r.whole, err = r.decode(kind.Outcome, line)
-	}
-	if errors.Is(err, errUnknownKind) {
-		return event, undocumented(response, fmt.Sprintf("line %d is of no known kind", n), nil)
+		into, last := P(&event).line(kind.Outcome)
+		var o Outcome
+		switch {
+		case into != nil:
+			r.whole = last
+			err = json.Unmarshal(line, into)
+		case kind.Outcome == message.Refused:
+			err = json.Unmarshal(line, &o)
+			P(&event).refuse(refusalOf(o))
+		default:
+			return event, undocumented(response, fmt.Sprintf("line %d is of no known kind", n), nil)
+		}
 	}
 	if err != nil {
 		return event, undocumented(response, fmt.Sprintf("line %d does not have the documented form", n), err)

@@ -16,9 +16,6 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// Event is what became of a message, as a CloudEvent.
-type Event = message.Event
-
 // EventsRequest selects events.
 type EventsRequest struct {
 	// Account is the account; "" is that of the key, and for a key with admin all of them.
@@ -26,7 +23,7 @@ type EventsRequest struct {
 	// After is the id of the event to go on behind; "0" begins with the oldest one kept. ""
 	// is the same for Events; FollowEvents then begins with the events from now on.
 	After    string
-	PageSize int // of Events: as in PageRequest
+	PageSize int // of Events: per request; zero means the API's default
 }
 
 // ErrEventsMissing is yielded by Events and FollowEvents, with a zero Event, where events may
@@ -49,14 +46,14 @@ func (r EventsRequest) query() url.Values { return values("account", r.Account, 
 // errors than ErrEventsMissing are the last thing that it yields.
 func (c *Client) Events(ctx context.Context, r EventsRequest) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		what := call{doing: "listing events", method: http.MethodGet, path: eventsPath, query: r.query()}
+		what := call{doing: "follow the events", method: http.MethodGet, path: eventsPath, query: r.query()}
 		what.query.Set("follow", "false")
 		if r.PageSize != 0 {
 			what.query.Set("limit", count(r.PageSize))
 		}
 		for {
-			var page message.Events
-			if err := c.do(ctx, what, &page); err != nil {
+			page, err := value[message.Events](ctx, c, what)
+			if err != nil {
 				yield(Event{}, err)
 				return
 			}
@@ -92,7 +89,7 @@ func (c *Client) FollowEvents(ctx context.Context, r EventsRequest) iter.Seq2[Ev
 				failures = 1
 			}
 			if failed != nil && !failed.again {
-				yield(Event{}, fmt.Errorf("following events: %w", failed.err))
+				yield(Event{}, fmt.Errorf("follow the events: %w", failed.err))
 				return
 			}
 			wait := backoff(failures)
@@ -104,7 +101,7 @@ func (c *Client) FollowEvents(ctx context.Context, r EventsRequest) iter.Seq2[Ev
 			case <-timer.C:
 			case <-ctx.Done():
 				timer.Stop()
-				yield(Event{}, fmt.Errorf("following events: %w", ctx.Err()))
+				yield(Event{}, fmt.Errorf("follow the events: %w", ctx.Err()))
 				return
 			}
 		}

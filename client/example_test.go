@@ -122,7 +122,7 @@ func ExampleClient_ApplyPolicy() {
 		log.Fatal(err)
 	}
 	policy.QuietHours = []string{"22:00-08:00"}
-	for event, err := range c.PreviewPolicy(ctx, policy) {
+	for event, err := range c.PreviewPolicy(ctx, policy.Name, policy) {
 		switch {
 		case err != nil:
 			log.Fatal(err)
@@ -133,7 +133,7 @@ func ExampleClient_ApplyPolicy() {
 		}
 	}
 	for range 2 {
-		change, err := c.ApplyPolicy(ctx, policy, client.IfVersion(policy.Version))
+		change, err := c.ApplyPolicy(ctx, policy.Name, policy, client.IfVersion(policy.Version))
 		var refusal *client.Refusal
 		switch {
 		case errors.As(err, &refusal) && refusal.Code == client.CodeVersionMismatch:
@@ -157,7 +157,7 @@ func ExampleClient_ChangeUserSettings() {
 	defer end()
 	ctx := context.Background()
 
-	settings, err := c.ChangeUserSettings(ctx, "alice", client.SettingsChange{Limits: []string{"20/calendar_day"}})
+	settings, err := c.ChangeUserSettings(ctx, "alice", client.SettingsPatch{Limits: []string{"20/calendar_day"}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func ExampleClient_ChangeUserSettings() {
 	// 20/calendar_day from user
 }
 
-func ExampleClient_List() {
+func ExampleClient_ListMessages() {
 	c, end := exampleAPI()
 	defer end()
 	ctx := context.Background()
@@ -185,7 +185,7 @@ func ExampleClient_List() {
 	if _, err := c.Move(ctx, "alice", "news-1", at.Add(30*time.Minute)); err != nil {
 		log.Fatal(err)
 	}
-	for m, err := range c.List(ctx, client.ListRequest{User: "alice", PageSize: 2}) {
+	for m, err := range c.ListMessages(ctx, "alice", client.ListMessagesQuery{Limit: 2}) {
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -197,13 +197,13 @@ func ExampleClient_List() {
 	// 14:00:00 scheduled news-2
 }
 
-func ExampleClient_Cancel() {
+func ExampleClient_CancelMessage() {
 	c, end := exampleAPI()
 	defer end()
 	ctx := context.Background()
 
-	_, err := c.Cancel(ctx, "alice", "order-17")
+	_, err := c.CancelMessage(ctx, "alice", "order-17")
 	fmt.Println(errors.Is(err, client.ErrNotFound), err)
 	// Output:
-	// true cancelling a message: no pending message "order-17" for alice
+	// true cancel a message: no pending message "order-17" for alice
 }

@@ -3,6 +3,9 @@ package client
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -10,22 +13,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/message"
 )
-
-// Values of Message.OnConflict.
-const (
-	OnConflictRefuse = message.OnConflictRefuse
-	OnConflictShift  = "shift" // take the next free time
-)
-
-// Values of Message.Priority.
-const (
-	PriorityHigh   = message.PriorityHigh   // it may wake the device
-	PriorityNormal = message.PriorityNormal // it may wait until the device is used
-)
-
-// Target says which of its user's devices a message goes to: those that every field that is
-// set names. At least one is.
-type Target = message.Target
 
 // Message is a push message to a user at a time.
 type Message struct {
@@ -64,7 +51,7 @@ type Message struct {
 // encode returns the message as JSON. The error is an *InvalidError for text that is not
 // UTF-8, which JSON would replace.
 func (m Message) encode() ([]byte, error) {
-	texts := []struct{ field, text string }{
+	for _, of := range [][]string{ // a field, and its texts
 		{"id", m.ID},
 		{"user", m.User},
 		{"category", m.Category},
@@ -77,33 +64,25 @@ func (m Message) encode() ([]byte, error) {
 		{"sound", m.Sound},
 		{"priority", m.Priority},
 		{"collapse_key", m.CollapseKey},
-	}
-	for key, value := range m.Data {
-		texts = append(texts, struct{ field, text string }{"data", key + value})
-	}
-	for key, value := range m.Metadata {
-		texts = append(texts, struct{ field, text string }{"metadata", key + value})
-	}
-	for _, t := range texts {
-		if !utf8.ValidString(t.text) {
-			return nil, invalid(t.field, "takes UTF-8")
+		slices.Concat([]string{"data"}, slices.Collect(maps.Keys(m.Data)), slices.Collect(maps.Values(m.Data))),
+		slices.Concat([]string{"metadata"}, slices.Collect(maps.Keys(m.Metadata)), slices.Collect(maps.Values(m.Metadata))),
+	} {
+		if !utf8.ValidString(strings.Join(of, " ")) {
+			return nil, invalid(of[0], "takes UTF-8")
 		}
 	}
 	encoded, err := json.Marshal(message.Draft{
-		ID: m.ID, User: m.User, SendAt: spellSendAt(m.SendAt, m.Now), Category: m.Category, Title: m.Title, Body: m.Body,
-		Data: m.Data, PushContent: m.pushContent(), Campaign: m.Campaign, Metadata: m.Metadata, ExpiresAt: spell(m.ExpiresAt), OnConflict: m.OnConflict, ShiftUntil: spell(m.ShiftUntil),
+		ID: m.ID, User: m.User, SendAt: spellSendAt(m.SendAt, m.Now), Category: m.Category, Title: m.Title, Body: m.Body, Data: m.Data,
+		Campaign: m.Campaign, Metadata: m.Metadata, ExpiresAt: spell(m.ExpiresAt), OnConflict: m.OnConflict, ShiftUntil: spell(m.ShiftUntil),
+		PushContent: message.PushContent{
+			Image: m.Image, ClickURL: m.ClickURL, Badge: m.Badge, Sound: m.Sound, Priority: m.Priority, CollapseKey: m.CollapseKey,
+			Channels: m.Channels, To: m.To,
+		},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode the message: %w", err)
 	}
 	return encoded, nil
-}
-
-func (m Message) pushContent() message.PushContent {
-	return message.PushContent{
-		Image: m.Image, ClickURL: m.ClickURL, Badge: m.Badge, Sound: m.Sound, Priority: m.Priority, CollapseKey: m.CollapseKey,
-		Channels: m.Channels, To: m.To,
-	}
 }
 
 // withID returns the message with an id, a new one if it has none. With an id it can be

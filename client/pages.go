@@ -1,46 +1,29 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
+	"slices"
+
+	"github.com/sendlimit/sendlimiter/message"
 )
 
-// PageRequest says how to ask for a list that has no filters.
-type PageRequest struct {
-	PageSize int // entries per request, 1 to 1,000; zero means the API's default
-}
-
-// pagesOf yields the entries of all pages of a list without filters. It reads each page
-// into an A, of which entries returns the entries and the cursor of the next page.
-func pagesOf[A, T any](
-	ctx context.Context, c *Client, doing, path string, r PageRequest, entries func(A) (page []T, next string),
-) iter.Seq2[T, error] {
+// pages yields the entries of all pages of a list. It asks for the next page when one is used up.
+// An error is the last thing that it yields. entries returns those of a page, and what to ask for
+// the next one with.
+func pages[A, T any](ctx context.Context, c *Client, what call, entries func(A) (page []T, next url.Values)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		what := call{doing: doing, method: http.MethodGet, path: path, query: values("limit", count(r.PageSize))}
-		pages(ctx, what, func(ctx context.Context, what call) ([]T, string, error) {
-			var answer A
-			if err := c.do(ctx, what, &answer); err != nil {
-				return nil, "", err
-			}
-			page, next := entries(answer)
-			return page, next, nil
-		})(yield)
-	}
-}
-
-// pages yields the entries of all pages of a list.
-func pages[T any](
-	ctx context.Context, what call, ask func(context.Context, call) (page []T, next string, err error),
-) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		cursor := what.query.Get("cursor")
+		of := what
+		of.query = maps.Clone(what.query)
 		for {
-			page, next, err := ask(ctx, what)
-			if err == nil && next != "" && next == cursor {
+			answer, err := value[A](ctx, c, of)
+			page, next := entries(answer)
+			if err == nil && next.Has("cursor") && next.Get("cursor") == of.query.Get("cursor") {
 				err = fmt.Errorf("%s: %w", what.doing, &ResponseError{Detail: "the list goes round: a page names itself as the next"})
 			}
 			if err != nil {
@@ -53,30 +36,59 @@ func pages[T any](
 					return
 				}
 			}
-			if next == "" {
+			if !next.Has("cursor") {
 				return
 			}
-			cursor = next
-			what.query.Set("cursor", next)
+			maps.Copy(of.query, next)
 		}
 	}
 }
 
-// values returns a query of names and values in turn. It leaves out empty values.
-func values(pairs ...string) url.Values {
-	query := url.Values{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			query.Set(pairs[i], pairs[i+1])
-		}
-	}
-	return query
+// ListedPolicy is a policy of the list of all policies.
+type ListedPolicy struct {
+	Policy
+
+	// Unreadable is set if only a newer API can read the policy. Then Name is all that is
+	// known.
+	Unreadable bool `json:"unreadable,omitempty"`
 }
 
-// count returns a number as text; "" for zero, which means the API's default.
-func count(n int) string {
-	if n == 0 {
-		return ""
+// ListPoliciesQuery is the query of ListPolicies. What is zero is not given.
+type ListPoliciesQuery struct {
+	// Policies a page.
+	Limit int
+}
+
+// ListPolicies yields all policies by name. The key needs the scope admin.
+func (c *Client) ListPolicies(ctx context.Context, query ListPoliciesQuery) iter.Seq2[ListedPolicy, error] {
+	what := call{doing: "list the policies", method: http.MethodGet, path: "/v1/policies", query: values("limit", count(query.Limit))}
+	return pages(ctx, c, what, func(a message.Policies) ([]ListedPolicy, url.Values) {
+		var page []ListedPolicy
+		for _, p := range a.Policies {
+			page = append(page, ListedPolicy{Policy: p})
+		}
+		for _, name := range a.Unreadable {
+			page = append(page, ListedPolicy{Policy: Policy{Name: name}, Unreadable: true})
+		}
+		slices.SortFunc(page, func(x, y ListedPolicy) int { return cmp.Compare(x.Name, y.Name) })
+		return page, values("cursor", a.NextCursor)
+	})
+}
+
+// CampaignCounts is CountCampaign that goes on until all messages are counted. It yields each
+// answer: how many were counted so far, and in the end all, or an error.
+func (c *Client) CampaignCounts(ctx context.Context, campaign string, query CountCampaignQuery) iter.Seq2[CampaignStatus, error] {
+	return func(yield func(CampaignStatus, error) bool) {
+		of := query
+		for {
+			status, err := c.CountCampaign(ctx, campaign, of)
+			if err == nil && status.More == of.More && of.More != "" {
+				err = &ResponseError{Detail: "the count goes round: an answer goes on where the one before did"}
+			}
+			if !yield(status, err) || err != nil || status.More == "" {
+				return
+			}
+			of.More = status.More
+		}
 	}
-	return strconv.Itoa(n)
 }

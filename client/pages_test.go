@@ -24,9 +24,7 @@ func TestAListIsAskedForPageByPage(t *testing.T) {
 			reply(w, plainJSON, http.StatusOK, `{"messages":[{"id":"c"}]}`)
 		}
 	})
-	list := c.List(t.Context(), client.ListRequest{
-		User: "a/b", From: at("2026-11-22T11:00:00+01:00"), To: at("2026-11-23T00:00:00Z"), PageSize: 2,
-	})
+	list := c.ListMessages(t.Context(), "a/b", client.ListMessagesQuery{From: at("2026-11-22T11:00:00+01:00"), To: at("2026-11-23T00:00:00Z"), Limit: 2})
 	for range 2 { // a list can be gone through again
 		queries = nil
 		var ids []string
@@ -51,7 +49,7 @@ func TestAListThatGoesRoundEnds(t *testing.T) {
 	})
 	var last error
 	n := 0
-	for _, err := range c.DeadLetters(t.Context(), client.DeadLettersRequest{}) {
+	for _, err := range c.ListDeadLetters(t.Context(), client.ListDeadLettersQuery{}) {
 		last = err
 		n++
 	}
@@ -69,10 +67,10 @@ func TestAListThatFails(t *testing.T) {
 		reply(w, plainJSON, http.StatusOK, `{"messages":[{"id":"a"}],"next_cursor":"x"}`)
 	})
 	var got []string
-	for m, err := range c.List(t.Context(), client.ListRequest{User: "alice"}) {
+	for m, err := range c.ListMessages(t.Context(), "alice", client.ListMessagesQuery{}) {
 		got = append(got, fmt.Sprint(m.ID, err))
 	}
-	require.Equal(t, []string{"a<nil>", "listing messages: no Redis"}, got)
+	require.Equal(t, []string{"a<nil>", "list a user's messages: no Redis"}, got)
 }
 
 // A policy that only a newer API can read stands among the others by its name.
@@ -83,5 +81,5 @@ func TestAPageOfPolicies(t *testing.T) {
 	})
 	require.Equal(t, []client.ListedPolicy{
 		{Policy: client.Policy{Name: "default"}}, {Policy: client.Policy{Name: "new"}, Unreadable: true}, {Policy: client.Policy{Name: "vip"}},
-	}, listed(t, c.Policies(t.Context(), client.PageRequest{})))
+	}, listed(t, c.ListPolicies(t.Context(), client.ListPoliciesQuery{})))
 }

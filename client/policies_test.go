@@ -34,7 +34,7 @@ func TestAPolicyWhoseAnswerIsLost(t *testing.T) {
 		}
 		reply(w, plainJSON, http.StatusOK, `{"new":{"name":"vip","rules":["1/day"],"version":8},"changed":true}`)
 	})
-	change, err := c.ApplyPolicy(t.Context(), vip(), client.IfVersion[int64](7))
+	change, err := c.ApplyPolicy(t.Context(), "vip", vip(), client.IfVersion[int64](7))
 	require.NoError(t, err)
 	require.Equal(t, int64(8), change.New.Version)
 	require.EqualValues(t, 2, requests.Load())

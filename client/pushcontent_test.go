@@ -20,7 +20,7 @@ func TestPushContentIsSentChangedAndShown(t *testing.T) {
 	}
 	_, err := a.Submit(t.Context(), m)
 	require.NoError(t, err)
-	status, err := a.Status(t.Context(), "alice", "a")
+	status, err := a.Message(t.Context(), "alice", "a")
 	require.NoError(t, err)
 	require.Equal(t, m.Image, status.Image)
 	require.Equal(t, m.ClickURL, status.ClickURL)
@@ -37,7 +37,7 @@ func TestPushContentIsSentChangedAndShown(t *testing.T) {
 		Channels: map[string]json.RawMessage{"apns": []byte(`{"a":null}`), "fcm": nil}, To: map[string]*string{"channel": new("apns"), "app": nil},
 	})
 	require.NoError(t, err)
-	status, err = a.Status(t.Context(), "alice", "a")
+	status, err = a.Message(t.Context(), "alice", "a")
 	require.NoError(t, err)
 	require.Equal(t, client.PriorityNormal, status.Priority)
 	require.Equal(t, map[string]json.RawMessage{"apns": []byte(`{"b":2}`)}, status.Channels)
@@ -47,7 +47,7 @@ func TestPushContentIsSentChangedAndShown(t *testing.T) {
 
 	_, err = a.Change(t.Context(), "alice", "a", client.MessageChange{ClearChannels: true, Badge: new(7), ClearTo: true})
 	require.NoError(t, err)
-	status, err = a.Status(t.Context(), "alice", "a")
+	status, err = a.Message(t.Context(), "alice", "a")
 	require.NoError(t, err)
 	require.Empty(t, status.Channels)
 	require.Nil(t, status.To)

@@ -111,18 +111,18 @@ func TestAMessagesLife(t *testing.T) {
 	require.Equal(t, client.Outcome{
 		Outcome: "moved", ID: "beside", User: "alice", SendAt: wire(at("2026-11-22T12:00:00Z")), MovedFrom: refusal.NextFreeAt, RequestedAt: moved.RequestedAt,
 	}, moved)
-	status, err := c.Status(t.Context(), "alice", "beside")
+	status, err := c.Message(t.Context(), "alice", "beside")
 	require.NoError(t, err)
 	require.Equal(t, client.StatusMoved, status.Status)
 	require.Equal(t, refusal.NextFreeAt, status.MovedFrom)
 
-	cancelled, err := c.Cancel(t.Context(), "alice", "beside")
+	cancelled, err := c.CancelMessage(t.Context(), "alice", "beside")
 	require.NoError(t, err)
 	require.Equal(t, client.Outcome{Outcome: "cancelled", ID: "beside", User: "alice"}, cancelled)
-	cancelled, err = c.Cancel(t.Context(), "alice", "beside")
+	cancelled, err = c.CancelMessage(t.Context(), "alice", "beside")
 	require.NoError(t, err)
 	require.True(t, cancelled.Replayed)
-	_, err = c.Status(t.Context(), "alice", "none")
+	_, err = c.Message(t.Context(), "alice", "none")
 	require.ErrorIs(t, err, client.ErrNotFound)
 	_, err = c.Move(t.Context(), "alice", "none", m.SendAt)
 	require.ErrorIs(t, err, client.ErrNotFound)
@@ -143,16 +143,16 @@ func TestUsersOfAnyNameOnTheRealAPI(t *testing.T) {
 		m := client.Message{ID: "a", User: user, SendAt: at("2026-11-22T11:11:11Z"), Title: "t"}
 		_, err := c.Submit(t.Context(), m)
 		require.NoError(t, err, "%q", user)
-		status, err := c.Status(t.Context(), user, "a")
+		status, err := c.Message(t.Context(), user, "a")
 		require.NoError(t, err, "%q", user)
 		require.Equal(t, user, status.User)
-		for listed, err := range c.List(t.Context(), client.ListRequest{User: user}) {
+		for listed, err := range c.ListMessages(t.Context(), user, client.ListMessagesQuery{}) {
 			require.NoError(t, err, "%q", user)
 			require.Equal(t, user, listed.User)
 		}
-		_, err = c.Usage(t.Context(), client.UsageRequest{User: user})
+		_, err = c.Usage(t.Context(), user, client.UsageQuery{})
 		require.NoError(t, err, "%q", user)
-		_, err = c.Cancel(t.Context(), user, "a")
+		_, err = c.CancelMessage(t.Context(), user, "a")
 		require.NoError(t, err, "%q", user)
 	}
 }
@@ -161,22 +161,22 @@ func TestUsersOfAnyNameOnTheRealAPI(t *testing.T) {
 func TestKeysOfTheRealAPI(t *testing.T) {
 	t.Parallel()
 	a, ctx := realAPIOf(t), t.Context()
-	_, err := a.CreateAccount(ctx, client.NewAccount{Name: "acme"})
+	_, err := a.CreateAccount(ctx, client.AccountDraft{Name: "acme"})
 	require.NoError(t, err)
 	expires := at("2026-11-22T12:00:00Z")
-	key, old, err := a.AddAPIKey(ctx, "acme", expires, client.ScopeRead)
+	old, err := a.AddAccountKey(ctx, "acme", client.APIKeyDraft{Scopes: []string{"read"}, ExpiresAt: expires.Format(time.RFC3339)})
 	require.NoError(t, err)
-	require.Equal(t, client.APIKey{ID: string(key)[3:11], Scopes: []client.Scope{client.ScopeRead}, CreatedAt: old.CreatedAt, ExpiresAt: wire(expires)}, old)
-	key, next, err := a.RotateAPIKey(ctx, "acme", old.ID, 0)
+	require.Equal(t, client.APIKey{ID: old.Secret[3:11], Scopes: []client.Scope{client.ScopeRead}, CreatedAt: old.CreatedAt, ExpiresAt: wire(expires)}, old.APIKey)
+	next, err := a.RotateAccountKey(ctx, "acme", old.ID, client.APIKeyRotation{Overlap: "0s"})
 	require.NoError(t, err)
-	require.Equal(t, string(key)[3:11], next.ID)
-	theirs, err := client.New(a.server.URL, client.Options{Key: key, Attempts: 1})
+	require.Equal(t, next.Secret[3:11], next.ID)
+	theirs, err := client.New(a.server.URL, client.Options{Key: client.Key(next.Secret), Attempts: 1})
 	require.NoError(t, err)
 	defer theirs.CloseIdleConnections()
 	usage, err := theirs.OwnUsage(ctx)
 	require.NoError(t, err)
 	require.Equal(t, "acme", usage.Account)
-	left, err := a.RemoveAPIKey(ctx, "acme", next.ID)
+	left, err := a.RemoveAccountKey(ctx, "acme", next.ID)
 	require.NoError(t, err)
 	require.Empty(t, left.Keys)
 }

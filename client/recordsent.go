@@ -17,7 +17,7 @@ import (
 func (c *Client) RecordSent(ctx context.Context, messages iter.Seq[Message]) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
 		b := &batch{
-			client: c, doing: "recording sends", path: batchPath + "/record-sent", query: url.Values{}, success: message.Recorded,
+			client: c, doing: "record sends", path: batchPath + "/record-sent", query: url.Values{}, success: message.Recorded,
 		}
 		b.start(ctx, messages, yield)
 	}

@@ -79,10 +79,10 @@ func TestARefitThatEndsEarly(t *testing.T) {
 					panic(http.ErrAbortHandler)
 				}
 			})
-			told, err := until(c.PreviewPolicy(t.Context(), vip()))
+			told, err := until(c.PreviewPolicy(t.Context(), "vip", vip()))
 			require.Len(t, told, row.told)
 			require.ErrorAs(t, err, row.want)
-			require.ErrorContains(t, err, "previewing a policy: ")
+			require.ErrorContains(t, err, "list scheduled messages that would not fit a policy: ")
 			require.EqualValues(t, 1, requests.Load())
 		})
 	}
@@ -111,7 +111,7 @@ func TestARefitIsAskedForUntilItBegins(t *testing.T) {
 			reply(w, ndjson, http.StatusOK, progressLine+summaryLine)
 		}
 	})
-	events := c.RefitPolicy(t.Context(), "vip", client.RefitCancel)
+	events := c.RefitPolicy(t.Context(), "vip", client.RefitPolicyQuery{Then: client.RefitCancel})
 	told, err := until(events)
 	require.NoError(t, err)
 	require.Equal(t, &client.RefitProgress{Outcome: "progress", Done: 3, Partitions: 1024}, told[0].Progress)
@@ -135,7 +135,7 @@ func TestARefitThatTheAPIDoesNotAnswer(t *testing.T) {
 		{http.StatusOK, plainJSON, summaryLine, new(*client.ResponseError)},
 	} {
 		c := serve(t, once(), func(w http.ResponseWriter, _ *http.Request) { reply(w, row.contentType, row.status, row.body) })
-		require.ErrorAs(t, onlyError(t, c.RefitPolicy(t.Context(), "vip", client.RefitShift)), row.want, "%d", row.status)
+		require.ErrorAs(t, onlyError(t, c.RefitPolicy(t.Context(), "vip", client.RefitPolicyQuery{Then: client.RefitShift})), row.want, "%d", row.status)
 	}
 }
 
@@ -152,13 +152,13 @@ func TestARefitIsLeft(t *testing.T) {
 		<-r.Context().Done()
 		gone <- context.Cause(r.Context())
 	})
-	for _, err := range c.PreviewPolicy(t.Context(), vip()) {
+	for _, err := range c.PreviewPolicy(t.Context(), "vip", vip()) {
 		require.NoError(t, err)
 		break
 	}
 	require.ErrorIs(t, <-gone, context.Canceled)
 	require.PanicsWithValue(t, "mine", func() {
-		for _, err := range c.PreviewPolicy(t.Context(), vip()) {
+		for _, err := range c.PreviewPolicy(t.Context(), "vip", vip()) {
 			require.NoError(t, err)
 			panic("mine")
 		}
@@ -167,7 +167,7 @@ func TestARefitIsLeft(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	n := 0
-	for event, err := range c.PreviewPolicy(ctx, vip()) {
+	for event, err := range c.PreviewPolicy(ctx, "vip", vip()) {
 		if n++; n == 1 {
 			require.NotNil(t, event.Misfit)
 			cancel()
@@ -193,7 +193,7 @@ func TestARefitThatStalls(t *testing.T) {
 		close(gone)
 	})
 	n := 0
-	for _, err := range c.PreviewPolicy(t.Context(), vip()) {
+	for _, err := range c.PreviewPolicy(t.Context(), "vip", vip()) {
 		if n++; n <= 2 {
 			require.NoError(t, err)
 			select {
@@ -216,7 +216,7 @@ func TestARefitIsBounded(t *testing.T) {
 	c, err := client.New("http://api.test", client.Options{HTTPClient: &http.Client{Transport: misfits}})
 	require.NoError(t, err)
 	n := 0
-	for event, err := range c.PreviewPolicy(t.Context(), vip()) {
+	for event, err := range c.PreviewPolicy(t.Context(), "vip", vip()) {
 		require.NoError(t, err)
 		require.Equal(t, at("2026-11-22T11:11:11Z"), event.Misfit.SendAt.Time)
 		n++

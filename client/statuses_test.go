@@ -104,7 +104,7 @@ func TestEveryStatusIsOneKindOfError(t *testing.T) {
 				reply(w, row.contentType, row.status, row.body)
 			})
 			_, err := c.Submit(t.Context(), table())
-			require.EqualError(t, err, "submitting a message: "+row.says)
+			require.EqualError(t, err, "submit a message: "+row.says)
 			require.Equal(t, row.want, errors.Unwrap(err))
 			require.EqualValues(t, 1, requests.Load())
 		})
@@ -133,7 +133,7 @@ func TestAProxyThatFindsNoAPI(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout} {
 		c := serve(t, once(), func(w http.ResponseWriter, _ *http.Request) { reply(w, "text/html", status, "<h1>sorry</h1>") })
-		_, err := c.Status(t.Context(), "alice", "a")
+		_, err := c.Message(t.Context(), "alice", "a")
 		away, ok := errors.AsType[*client.UnavailableError](err)
 		require.True(t, ok, "%v", err)
 		require.Equal(t, client.CodeUnavailable, away.Code)
@@ -145,10 +145,10 @@ func TestNothingIsKnownOfAMessage(t *testing.T) {
 	c := serve(t, once(), func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, problemJSON, http.StatusNotFound, `{"outcome":"refused","code":"not_found","user":"alice","id":"a","detail":"nothing is known"}`)
 	})
-	_, err := c.Status(t.Context(), "alice", "a")
+	_, err := c.Message(t.Context(), "alice", "a")
 	require.ErrorIs(t, err, client.ErrNotFound)
-	require.EqualError(t, err, "asking for a message: nothing is known")
-	_, err = c.Cancel(t.Context(), "alice", "a")
+	require.EqualError(t, err, "get a message and its status: nothing is known")
+	_, err = c.CancelMessage(t.Context(), "alice", "a")
 	require.ErrorIs(t, err, client.ErrNotFound)
 	c = serve(t, once(), func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, problemJSON, http.StatusNotFound, `{"outcome":"refused","code":"not_found","field":"tier"}`)

@@ -46,6 +46,9 @@ type UserSettings struct {
 	TimeZone   string              `json:"time_zone" doc:"The user's IANA time zone; empty for the policy's."`
 	Blocked    bool                `json:"blocked" doc:"Whether no more messages are accepted for the user."`
 	Effective  *EffectiveRules     `json:"effective" doc:"The rules that apply to the user. null if the policy does not exist: then nothing is accepted."`
+
+	// Version changes with each change; "0" if nothing is set. A client has it from the ETag.
+	Version string `json:"-"`
 }
 
 // ListedUser is a user with settings.

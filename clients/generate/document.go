@@ -99,6 +99,20 @@ func (s *schema) nullable() bool {
 	return slices.Contains(all, any("null"))
 }
 
+// words are the words that it has for a text or for items, closed or not. A nil schema has none.
+func (s *schema) words() []string {
+	if s == nil {
+		return nil
+	}
+	words := append(slices.Clone(s.Words), s.Items.words()...)
+	for _, v := range s.Enum {
+		if text, ok := v.(string); ok && text != "" {
+			words = append(words, text)
+		}
+	}
+	return words
+}
+
 // values is the schema of the values of a map, or nil.
 func (s *schema) values() *schema {
 	var values schema

@@ -24,7 +24,12 @@ func Files(openAPI []byte) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	golang, err := goOperations(d, operations)
+	if err != nil {
+		return nil, err
+	}
 	return map[string][]byte{
+		goFile:                            golang,
 		"typescript/src/operations.ts":    []byte(typeScriptMethods(operations)),
 		"python/sendlimit/_operations.py": []byte(methods),
 		"python/sendlimit/types.py":       []byte(types),

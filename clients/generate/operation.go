@@ -52,18 +52,25 @@ func written() map[string]string {
 // reason. Operations with other methods are, as HTTP defines them.
 func repeatables() map[string]string {
 	return map[string]string{
-		"submitMessage":   "the message has its id before it is first sent",
-		"checkMessage":    "nothing is stored",
-		"rollbackPolicy":  "it stores the same policy again",
-		"previewPolicy":   "nothing is changed",
-		"refitPolicy":     "what was moved fits",
-		"retryDeadLetter": "a message that was retried is no dead letter",
-		"retryDeadAlert":  "an alert that was retried is no dead one",
-		"addDevice":       "the same device is registered once",
-		"pauseCampaign":   "it is paused already",
-		"resumeCampaign":  "a message that was resumed waits no longer",
-		"cancelCampaign":  "what was cancelled stays so",
+		"submitMessage":    "the message has its id before it is first sent",
+		"checkMessage":     "nothing is stored",
+		"rollbackPolicy":   "it stores the same policy again",
+		"previewPolicy":    "nothing is changed",
+		"refitPolicy":      "what was moved fits",
+		"retryDeadLetter":  "a message that was retried is no dead letter",
+		"retryDeadAlert":   "an alert that was retried is no dead one",
+		"retryDeadLetters": "a message that was retried is no dead letter",
+		"resumeChannel":    "it runs already",
+		"addDevice":        "the same device is registered once",
+		"pauseCampaign":    "it is paused already",
+		"resumeCampaign":   "a message that was resumed waits no longer",
+		"cancelCampaign":   "what was cancelled stays so",
 	}
+}
+
+// onces are the operations with other methods that are not repeated, with the reason.
+func onces() map[string]string {
+	return map[string]string{"setCallback": "only the answer to the request that makes the secret has it"}
 }
 
 // operations returns the operations of a document by path and method.
@@ -87,7 +94,7 @@ func (d document) operations() ([]operation, error) {
 func (d document) operation(path, method string, from described) (operation, error) {
 	o := operation{id: from.ID, method: method, path: path, summary: from.Summary, description: from.Description}
 	_, sure := repeatables()[o.id]
-	o.repeatable = method != "POST" || sure
+	o.repeatable = (method != "POST" || sure) && onces()[o.id] == ""
 	for _, p := range from.Parameters {
 		switch known := p.In + " " + p.Name; {
 		case p.In == "path":

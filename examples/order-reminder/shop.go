@@ -93,7 +93,7 @@ func (s *Shop) Move(ctx context.Context, o Order, pickUpAt time.Time, shift bool
 // Cancel removes an order and its reminder. A reminder that is being sent, or was sent, can't
 // be called back; the order is removed anyway.
 func (s *Shop) Cancel(ctx context.Context, o Order) error {
-	_, err := s.reminders.Cancel(ctx, o.Customer, o.ID)
+	_, err := s.reminders.CancelMessage(ctx, o.Customer, o.ID)
 	if _, gone := errors.AsType[*client.Refusal](err); err != nil && !gone {
 		return err
 	}
@@ -109,7 +109,7 @@ func (s *Shop) Order(ctx context.Context, id string) (Order, bool, error) {
 	if !found || o.Reminder.Status == refused || ended(o.Reminder.Status) {
 		return o, found, nil
 	}
-	status, err := s.reminders.Status(ctx, o.Customer, id)
+	status, err := s.reminders.Message(ctx, o.Customer, id)
 	if err != nil {
 		return Order{}, true, err
 	}

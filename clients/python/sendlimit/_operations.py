@@ -153,6 +153,7 @@ class Operations(Caller):
             "PUT",
             f"/v1/accounts/{segment('account', account)}/callback",
             body=body,
+            once=True,
         )
         answer: api.Callback = self._value(request, cancel)
         return answer
@@ -474,7 +475,6 @@ class Operations(Caller):
         request = Request(
             "POST",
             f"/v1/channels/{segment('channel', channel)}/resume",
-            once=True,
         )
         answer: api.ChannelResume = self._value(request, cancel)
         return answer
@@ -711,7 +711,6 @@ class Operations(Caller):
             "POST",
             "/v1/dead-letters/retry",
             query={"user": user, "cursor": cursor, "ended_before": ended_before, "limit": limit},
-            once=True,
         )
         return self._pages(request, "outcomes", cancel)
 

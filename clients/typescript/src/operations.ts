@@ -82,7 +82,7 @@ export abstract class Operations extends Caller {
    * Requires the scope admin.
    */
   setCallback(account: string, body: api.CallbackDraft, options: CallOptions = {}): Promise<api.Callback> {
-    return this.value({ method: "PUT", path: `/v1/accounts/${segment("account", account)}/callback`, body }, options);
+    return this.value({ method: "PUT", path: `/v1/accounts/${segment("account", account)}/callback`, body, once: true }, options);
   }
 
   /**
@@ -268,7 +268,7 @@ export abstract class Operations extends Caller {
    * Requires the scope admin.
    */
   resumeChannel(channel: string, options: CallOptions = {}): Promise<api.ChannelResume> {
-    return this.value({ method: "POST", path: `/v1/channels/${segment("channel", channel)}/resume`, once: true }, options);
+    return this.value({ method: "POST", path: `/v1/channels/${segment("channel", channel)}/resume` }, options);
   }
 
   /**
@@ -397,7 +397,7 @@ export abstract class Operations extends Caller {
    * Requires the scope admin.
    */
   retryDeadLetters(query: api.RetryDeadLettersQuery = {}, options: CallOptions = {}): Pages<api.DeadRetry, api.Outcome> {
-    return this.pages({ method: "POST", path: `/v1/dead-letters/retry`, query: { ...query }, once: true, member: "outcomes" }, options);
+    return this.pages({ method: "POST", path: `/v1/dead-letters/retry`, query: { ...query }, member: "outcomes" }, options);
   }
 
   /**

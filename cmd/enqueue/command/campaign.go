@@ -55,7 +55,7 @@ func (p *program) campaignCount() *cobra.Command {
 func (p *program) printCount(ctx context.Context, c *client.Client, counted client.CampaignStatus, more string) error {
 	bar, seen := cli.StartCount(p.Stderr, "messages counted"), 0
 	defer bar.End()
-	for status, err := range c.CampaignCounts(ctx, client.CampaignName{Name: counted.Campaign}, more) {
+	for status, err := range c.CampaignCounts(ctx, counted.Campaign, client.CountCampaignQuery{More: more}) {
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ means nothing. With --json, each line is a JSON object.`,
 				if err != nil {
 					return err
 				}
-				for m, err := range c.Messages(ctx, client.MessagesRequest{Campaign: args[0], Account: own.Account, PageSize: page}) {
+				for m, err := range c.FindMessages(ctx, client.FindMessagesQuery{Campaign: args[0], Account: own.Account, Limit: page}) {
 					switch {
 					case err != nil:
 						return err
@@ -131,7 +131,7 @@ A message that expires meanwhile is dropped.`,
 		Args:    cli.Argument("CAMPAIGN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
-				status, err := c.PauseCampaign(ctx, client.CampaignName{Name: args[0]})
+				status, err := c.PauseCampaign(ctx, args[0], client.PauseCampaignQuery{})
 				if err == nil && status.More != "" {
 					return p.printCount(ctx, c, status, status.More)
 				}
@@ -152,8 +152,8 @@ looked at within an hour.`,
 		Example: `  enqueue campaign resume spring`,
 		Args:    cli.Argument("CAMPAIGN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.campaignWork(cmd, args[0], func(ctx context.Context, c *client.Client, of client.CampaignName) campaignEvents {
-				return c.ResumeCampaign(ctx, of)
+			return p.campaignWork(cmd, func(ctx context.Context, c *client.Client) campaignEvents {
+				return c.ResumeCampaign(ctx, args[0], client.ResumeCampaignQuery{})
 			})
 		},
 	}
@@ -168,8 +168,8 @@ again.`,
 		Example: `  enqueue campaign cancel spring`,
 		Args:    cli.Argument("CAMPAIGN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.campaignWork(cmd, args[0], func(ctx context.Context, c *client.Client, of client.CampaignName) campaignEvents {
-				return c.CancelCampaign(ctx, of)
+			return p.campaignWork(cmd, func(ctx context.Context, c *client.Client) campaignEvents {
+				return c.CancelCampaign(ctx, args[0], client.CancelCampaignQuery{})
 			})
 		},
 	}
@@ -196,11 +196,8 @@ twice. --preview only judges, each message as if it alone were moved.`,
 			if err != nil {
 				return fault.Wrong("by", "--by %q is no length of time: write 1h, 90m or -30m", fault.Clip(by))
 			}
-			return p.campaignWork(cmd, args[0], func(ctx context.Context, c *client.Client, of client.CampaignName) campaignEvents {
-				if preview {
-					return c.PreviewCampaignMove(ctx, of, length)
-				}
-				return c.MoveCampaign(ctx, of, length)
+			return p.campaignWork(cmd, func(ctx context.Context, c *client.Client) campaignEvents {
+				return c.MoveCampaign(ctx, args[0], client.CampaignMoveDraft{By: length.String(), Preview: preview}, client.MoveCampaignQuery{})
 			})
 		},
 	}
@@ -216,14 +213,12 @@ type campaignEvents = iter.Seq2[client.CampaignEvent, error]
 
 // campaignWork runs work on a campaign with its progress, and prints the summary, also of work
 // that stopped early.
-func (p *program) campaignWork(
-	cmd *cobra.Command, name string, work func(ctx context.Context, c *client.Client, of client.CampaignName) campaignEvents,
-) error {
+func (p *program) campaignWork(cmd *cobra.Command, work func(ctx context.Context, c *client.Client) campaignEvents) error {
 	return p.with(cmd, func(ctx context.Context, c *client.Client) error {
 		var bar *cli.Progress
 		defer func() { bar.End() }()
 		seen := 0
-		for event, err := range work(ctx, c, client.CampaignName{Name: name}) {
+		for event, err := range work(ctx, c) {
 			switch {
 			case err != nil:
 			case event.Summary != nil:

@@ -23,7 +23,7 @@ twice is not an error.`,
 		Args:    cli.Argument("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
-				o, err := c.Cancel(ctx, user, args[0])
+				o, err := c.CancelMessage(ctx, user, args[0])
 				return p.answer(ctx, c, answer{Outcome: o}, err)
 			})
 		},

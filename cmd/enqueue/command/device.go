@@ -134,7 +134,7 @@ only for a key with the scope content.`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
-				list, err := c.Devices(ctx, user)
+				list, err := c.ListDevices(ctx, user)
 				if !addresses {
 					for i, d := range list.Devices {
 						list.Devices[i].Address = message.MaskAddress(d.Address)
@@ -151,7 +151,7 @@ only for a key with the scope content.`,
 }
 
 // printDevices prints devices in columns.
-func (p *program) printDevices(style picture.Style, list client.DeviceList) error {
+func (p *program) printDevices(style picture.Style, list client.Devices) error {
 	if len(list.Devices) == 0 {
 		return p.printf("%s has no devices\n", cli.OneLine(list.User, contentWidth))
 	}

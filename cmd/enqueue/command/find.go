@@ -15,7 +15,7 @@ import (
 )
 
 func (p *program) findCommand() *cobra.Command {
-	var wanted client.MessagesRequest
+	var wanted client.FindMessagesQuery
 	var from, until string
 	cmd := &cobra.Command{
 		Use:   "find [ID]",
@@ -65,8 +65,8 @@ are found, by it.`,
 				if len(args) == 1 {
 					return p.findMessage(ctx, c, args[0])
 				}
-				wanted.PageSize = page
-				return p.printList(c.Messages(ctx, wanted), p.printFound, "there are no such messages\n")
+				wanted.Limit = page
+				return p.printList(c.FindMessages(ctx, wanted), p.printFound, "there are no such messages\n")
 			})
 		},
 	}
@@ -83,7 +83,7 @@ are found, by it.`,
 
 // findMessage prints what became of the messages with an id.
 func (p *program) findMessage(ctx context.Context, c *client.Client, id string) error {
-	for status, err := range c.FindMessage(ctx, id, client.PageRequest{}) {
+	for status, err := range c.FindMessage(ctx, id, client.FindMessageQuery{}) {
 		if err != nil {
 			return p.answer(ctx, c, answer{}, err)
 		}

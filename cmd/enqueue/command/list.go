@@ -31,12 +31,12 @@ otherwise. enqueue status shows more about one message.`,
   enqueue list --user alice --from "$(date +%F) 00:00" --to "$(date -d tomorrow +%F) 00:00" --tz Europe/Berlin`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r := client.ListRequest{User: user, Titles: !p.JSON, PageSize: page}
+			r := client.ListMessagesQuery{Titles: !p.JSON, Limit: page}
 			if err := p.interval(&r.From, &r.To, from, to); err != nil {
 				return err
 			}
 			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
-				return p.printList(c.List(ctx, r), p.printPage, user+" has no messages there\n")
+				return p.printList(c.ListMessages(ctx, user, r), p.printPage, user+" has no messages there\n")
 			})
 		},
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 func (p *program) nextFreeCommand() *cobra.Command {
-	var r client.NextFreeRequest
-	var from string
+	var r client.NextFreeQuery
+	var user, from string
 	cmd := &cobra.Command{
 		Use:   "next-free",
 		Short: "Show the next times that are free for a user",
@@ -34,10 +34,10 @@ free time. The throttle of a category is not asked.`,
 			if r.Count == 0 {
 				return &fault.InvalidError{Field: "count", Value: "0", Want: fmt.Sprintf("1 to %d", sendlimit.MaxNextFree)}
 			}
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error { return p.nextFree(ctx, c, r) })
+			return p.with(cmd, func(ctx context.Context, c *client.Client) error { return p.nextFree(ctx, c, user, r) })
 		},
 	}
-	userFlag(cmd, &r.User)
+	userFlag(cmd, &user)
 	categoryFlag(cmd, &r.Category)
 	cmd.Flags().StringVar(&from, "from", "", "`time` to look from (default now)")
 	cmd.Flags().IntVar(&r.Count, "count", 1, fmt.Sprintf("`number` of times, 1 to %d", sendlimit.MaxNextFree))
@@ -46,8 +46,8 @@ free time. The throttle of a category is not asked.`,
 	return cmd
 }
 
-func (p *program) nextFree(ctx context.Context, c *client.Client, r client.NextFreeRequest) error {
-	times, err := c.NextFree(ctx, r)
+func (p *program) nextFree(ctx context.Context, c *client.Client, user string, r client.NextFreeQuery) error {
+	answer, err := c.NextFree(ctx, user, r)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (p *program) nextFree(ctx context.Context, c *client.Client, r client.NextF
 	if err != nil {
 		return err
 	}
-	for _, free := range times {
+	for _, free := range answer.Times {
 		if p.JSON {
 			err = p.PrintJSON(free)
 		} else {
@@ -66,10 +66,10 @@ func (p *program) nextFree(ctx context.Context, c *client.Client, r client.NextF
 		}
 	}
 	switch {
-	case p.JSON || len(times) == r.Count:
+	case p.JSON || len(answer.Times) == r.Count:
 		return nil
-	case len(times) == 0:
-		return p.printf("none is free as far ahead as messages are taken, or %s is blocked\n", r.User)
+	case len(answer.Times) == 0:
+		return p.printf("none is free as far ahead as messages are taken, or %s is blocked\n", user)
 	default:
 		return p.printf("no more are free as far ahead as messages are taken\n")
 	}

@@ -33,7 +33,7 @@ The history has its last changes, at most 16.`,
 		Args: cli.Argument("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
-				status, err := c.Status(ctx, user, args[0])
+				status, err := c.Message(ctx, user, args[0])
 				if err != nil {
 					return p.answer(ctx, c, answer{}, err)
 				}

@@ -35,7 +35,7 @@ message of that category, without regard to the category's throttle.`,
 			if err != nil {
 				return err
 			}
-			r := client.UsageRequest{User: user, Category: category, At: asked.At}
+			r := client.UsageQuery{Category: category, At: asked.At}
 			middle := r.At
 			if middle.IsZero() {
 				middle = p.now().UTC()
@@ -45,7 +45,7 @@ message of that category, without regard to the category's throttle.`,
 				return err
 			}
 			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
-				usage, err := c.Usage(ctx, r)
+				usage, err := c.Usage(ctx, user, r)
 				return printAnswer(p, usage, err, p.usage)
 			})
 		},

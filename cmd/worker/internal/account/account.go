@@ -65,22 +65,22 @@ func (a *commands) createCommand() *cobra.Command {
 			"  KEY=$(worker account create operator --scopes admin)\n"+
 			"  KEY=$(worker account create support --scopes admin,content)",
 		cli.Argument("NAME"), func(cmd *cobra.Command, args []string, c *client.Client) error {
-			scopes, expires, err := k.parse()
+			draft, err := k.draft()
 			if err != nil {
 				return err
 			}
-			account, err := c.CreateAccount(cmd.Context(), client.NewAccount{
+			account, err := c.CreateAccount(cmd.Context(), client.AccountDraft{
 				Name: args[0], Tier: f.tier, Contact: f.contact, TimeZone: f.timeZone, ReportAt: f.reportAt,
 			})
 			if err != nil || noKey {
 				return operations.Answer(a.Group, account, err, accountText)
 			}
-			secret, key, err := c.AddAPIKey(cmd.Context(), account.Name, expires, scopes...)
+			key, err := c.AddAccountKey(cmd.Context(), account.Name, draft)
 			if err != nil {
 				_, told := fmt.Fprintf(a.Stderr, a.Names.Spell("The account %s is made, and has no key yet: worker account add-key gives it one.\n"), account.Name)
 				return errors.Join(err, told)
 			}
-			return a.printKey(account.Name, secret, key, "")
+			return a.printKey(account.Name, key, "")
 		})
 	f.register(create.Flags())
 	k.register(create.Flags())
@@ -95,7 +95,7 @@ func (a *commands) setCommand() *cobra.Command {
 		"  worker account set acme --tier business\n  worker account set acme --report-at ''\n"+
 			"  worker account set acme --events https://acme.example/events",
 		cli.Argument("NAME"), func(cmd *cobra.Command, args []string, c *client.Client) error {
-			var change client.AccountChange
+			var change client.AccountPatch
 			given := false
 			for name, field := range map[string]struct {
 				into  **string
@@ -126,7 +126,7 @@ func (a *commands) setCommand() *cobra.Command {
 func (a *commands) switchCommand(name string, disabled bool, short string) *cobra.Command {
 	return a.command(name+" NAME", short, "  worker account "+name+" acme", cli.Argument("NAME"),
 		func(cmd *cobra.Command, args []string, c *client.Client) error {
-			account, err := c.ChangeAccount(cmd.Context(), args[0], client.AccountChange{Disabled: &disabled})
+			account, err := c.ChangeAccount(cmd.Context(), args[0], client.AccountPatch{Disabled: &disabled})
 			return operations.Answer(a.Group, account, err, accountText)
 		})
 }

@@ -26,7 +26,7 @@ func (a *commands) setEvents(ctx context.Context, c *client.Client, name, url st
 		account, err := c.RemoveCallback(ctx, name)
 		return operations.Answer(a.Group, account, err, accountText)
 	}
-	callback, err := c.SetCallback(ctx, name, client.NewCallback{URL: url})
+	callback, err := c.SetCallback(ctx, name, client.CallbackDraft{URL: url})
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (a *commands) rotateSecretCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			callback, err := c.RotateCallbackSecret(cmd.Context(), args[0], length)
+			callback, err := c.RotateCallbackSecret(cmd.Context(), args[0], client.SecretRotation{Overlap: length.String()})
 			return operations.Answer(a.Group, callback, err, func(callback client.Callback) string { return callback.Secret + "\n" })
 		})
 	rotate.Flags().StringVar(&overlap, "overlap", calendar.FormatDuration(accounts.DefaultOverlap),
@@ -79,7 +79,7 @@ const pageSize = 1000
 func (a *commands) listDeadCommand() *cobra.Command {
 	return a.command("list NAME", "List an account's dead events, the oldest first.", "  worker account events list acme --json",
 		cobra.MatchAll(cli.Argument("NAME"), accountAndDead), func(cmd *cobra.Command, args []string, c *client.Client) error {
-			return operations.AnswerEach(a.Group, c.DeadEvents(cmd.Context(), args[0], client.PageRequest{PageSize: pageSize}), func(d client.DeadEvent) string {
+			return operations.AnswerEach(a.Group, c.ListDeadEvents(cmd.Context(), client.ListDeadEventsQuery{Account: args[0], Limit: pageSize}), func(d client.DeadEvent) string {
 				return fmt.Sprintf("%s  %s  message %s to %s, dead since %s: %s\n", d.ID,
 					strings.TrimPrefix(d.Event.Type, message.EventPrefix), d.Event.Subject, d.Event.Data.User, cli.FormatTime(d.DeadAt.Time, time.UTC), d.Reason)
 			}, "")
@@ -92,7 +92,7 @@ func (a *commands) retryDeadCommand() *cobra.Command {
 		accountAndDead, func(cmd *cobra.Command, args []string, c *client.Client) error {
 			var total client.DeadEventsRetry
 			for {
-				done, err := c.RetryDeadEvents(cmd.Context(), args[0], idOf(args), pageSize)
+				done, err := c.RetryDeadEvents(cmd.Context(), client.RetryDeadEventsQuery{Account: args[0], ID: idOf(args), Limit: pageSize})
 				if err != nil {
 					return err
 				}
@@ -110,8 +110,8 @@ func (a *commands) retryDeadCommand() *cobra.Command {
 func (a *commands) purgeDeadCommand() *cobra.Command {
 	return a.command("purge NAME [ID]", "Remove an account's dead events: all, or the one with an id.", "  worker account events purge acme",
 		accountAndDead, func(cmd *cobra.Command, args []string, c *client.Client) error {
-			purged, err := c.PurgeDeadEvents(cmd.Context(), args[0], idOf(args))
-			return operations.Answer(a.Group, message.DeadEventsPurge{Purged: purged}, err, func(done message.DeadEventsPurge) string {
+			purged, err := c.PurgeDeadEvents(cmd.Context(), client.PurgeDeadEventsQuery{Account: args[0], ID: idOf(args)})
+			return operations.Answer(a.Group, purged, err, func(done client.DeadEventsPurge) string {
 				return fmt.Sprintf("%d dead events are removed.\n", done.Purged)
 			})
 		})

@@ -12,7 +12,6 @@ import (
 	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
-	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -31,27 +30,19 @@ func (f *keyFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.expires, "expires-at", "", "RFC 3339 `time` at which the key expires; by default never")
 }
 
-func (f *keyFlags) parse() ([]client.Scope, time.Time, error) {
+// draft returns the key to add.
+func (f *keyFlags) draft() (client.APIKeyDraft, error) {
+	key := client.APIKeyDraft{Scopes: f.scopes, ExpiresAt: f.expires}
 	if len(f.scopes) == 0 { // --scopes=""
-		return nil, time.Time{}, fault.Wrong("scopes", "scopes is empty: a key needs at least one of submit, read and admin")
+		return key, fault.Wrong("scopes", "scopes is empty: a key needs at least one of submit, read and admin")
 	}
 	if _, err := accounts.ParseScopes(f.scopes...); err != nil { // the API would say so once there is an account
-		return nil, time.Time{}, err
+		return key, err
 	}
-	scopes := make([]client.Scope, len(f.scopes))
-	for i, scope := range f.scopes {
-		scopes[i] = client.Scope(scope)
+	if _, err := time.Parse(time.RFC3339, f.expires); err != nil && f.expires != "" {
+		return key, &fault.InvalidError{Field: "expires_at", Value: f.expires, Want: "an RFC 3339 time such as 2040-01-01T00:00:00Z"}
 	}
-	if f.expires == "" {
-		return scopes, time.Time{}, nil
-	}
-	expires, err := time.Parse(time.RFC3339, f.expires)
-	if err != nil {
-		return nil, time.Time{}, &fault.InvalidError{
-			Field: "expires_at", Value: f.expires, Want: "an RFC 3339 time such as 2040-01-01T00:00:00Z",
-		}
-	}
-	return scopes, expires, nil
+	return key, nil
 }
 
 func (a *commands) addKeyCommand() *cobra.Command {
@@ -59,15 +50,15 @@ func (a *commands) addKeyCommand() *cobra.Command {
 	add := a.command("add-key NAME", "Add a key to an account, and print the key.",
 		"  worker account add-key acme --scopes read --expires-at 2040-01-01T00:00:00Z",
 		cli.Argument("NAME"), func(cmd *cobra.Command, args []string, c *client.Client) error {
-			scopes, expires, err := k.parse()
+			draft, err := k.draft()
 			if err != nil {
 				return err
 			}
-			secret, key, err := c.AddAPIKey(cmd.Context(), args[0], expires, scopes...)
+			key, err := c.AddAccountKey(cmd.Context(), args[0], draft)
 			if err != nil {
 				return err
 			}
-			return a.printKey(args[0], secret, key, "")
+			return a.printKey(args[0], key, "")
 		})
 	k.register(add.Flags())
 	return add
@@ -86,7 +77,7 @@ func (a *commands) rotateKeyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			secret, key, err := c.RotateAPIKey(cmd.Context(), args[0], id, length)
+			key, err := c.RotateAccountKey(cmd.Context(), args[0], id, client.APIKeyRotation{Overlap: length.String()})
 			if err != nil {
 				return err
 			}
@@ -94,7 +85,7 @@ func (a *commands) rotateKeyCommand() *cobra.Command {
 			if length > 0 {
 				old = "The old key stays valid for " + calendar.FormatDuration(length) + "."
 			}
-			return a.printKey(args[0], secret, key, old)
+			return a.printKey(args[0], key, old)
 		})
 	rotate.Flags().StringVar(&overlap, "overlap", calendar.FormatDuration(accounts.DefaultOverlap),
 		"how `long` the old key stays valid; 0 ends it at once")
@@ -138,7 +129,7 @@ func keyOf(ctx context.Context, c *client.Client, args []string) (string, error)
 func (a *commands) removeKeyCommand() *cobra.Command {
 	return a.command("remove-key NAME KEY-ID", "Remove a key, and show the account.", "  worker account remove-key acme Zx3kQ9aB",
 		accountAndKey(true), func(cmd *cobra.Command, args []string, c *client.Client) error {
-			account, err := c.RemoveAPIKey(cmd.Context(), args[0], args[1])
+			account, err := c.RemoveAccountKey(cmd.Context(), args[0], args[1])
 			return operations.Answer(a.Group, account, err, accountText)
 		})
 }
@@ -161,19 +152,19 @@ func accountAndKey(required bool) cobra.PositionalArgs {
 
 // printKey prints a new key. Only the key goes to standard output, so that a script can
 // read it. What a person should know goes to standard error.
-func (a *commands) printKey(account string, secret client.Key, key client.APIKey, more string) error {
+func (a *commands) printKey(account string, key client.NewAPIKey, more string) error {
 	if a.JSON {
-		return a.PrintJSON(message.NewAPIKey{APIKey: key, Secret: string(secret)})
+		return a.PrintJSON(key)
 	}
 	sentence := fmt.Sprintf("This is key %s of account %s (%s). It is not shown again: only its SHA-256 is stored.\n",
-		key.ID, account, scopesOf(key))
+		key.ID, account, scopesOf(key.APIKey))
 	if more != "" {
 		sentence += more + "\n"
 	}
 	if _, err := fmt.Fprint(a.Stderr, sentence); err != nil {
 		return fmt.Errorf("saying what the key is: %w", err)
 	}
-	return a.Print(string(secret) + "\n")
+	return a.Print(key.Secret + "\n")
 }
 
 func scopesOf(key client.APIKey) string {

@@ -17,7 +17,7 @@ import (
 func (a *commands) listCommand() *cobra.Command {
 	return a.command("list", "List the accounts.", "  worker account list --json", cli.NoArguments,
 		func(cmd *cobra.Command, _ []string, c *client.Client) error {
-			return operations.AnswerTable(a.Group, c.Accounts(cmd.Context(), client.PageRequest{PageSize: pageSize}), "NAME\tTIER\tKEYS\tCONTACT\tSTATE",
+			return operations.AnswerTable(a.Group, c.ListAccounts(cmd.Context(), client.ListAccountsQuery{Limit: pageSize}), "NAME\tTIER\tKEYS\tCONTACT\tSTATE",
 				func(account client.Account) string {
 					return strings.Join([]string{account.Name, cmp.Or(account.Tier, "-"), strconv.Itoa(len(account.Keys)), cmp.Or(account.Contact, "-"), stateOf(account)}, "\t")
 				}, "There are no accounts: worker account create NAME makes one.\n")

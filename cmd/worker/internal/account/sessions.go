@@ -14,11 +14,11 @@ import (
 func (a *commands) sessionsCommand() *cobra.Command {
 	return a.command("sessions", "List who is logged in to the dashboard.", "  worker account sessions --json", cli.NoArguments,
 		func(cmd *cobra.Command, _ []string, c *client.Client) error {
-			all, err := c.Sessions(cmd.Context())
+			all, err := c.ListSessions(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return operations.AnswerTable(a.Group, operations.Each(all), "ID\tACCOUNT\tKEY\tADDRESS\tBEGAN\tENDS", func(s client.Session) string {
+			return operations.AnswerTable(a.Group, operations.Each(all.Sessions), "ID\tACCOUNT\tKEY\tADDRESS\tBEGAN\tENDS", func(s client.Session) string {
 				return strings.Join([]string{s.ID, s.Account, s.Key, s.Address, s.Began.Format(time.RFC3339), s.Ends.Format(time.RFC3339)}, "\t")
 			}, "Nobody is logged in to the dashboard.\n")
 		})

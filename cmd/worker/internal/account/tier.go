@@ -40,7 +40,6 @@ func (a *commands) setTierCommand() *cobra.Command {
 			if err != nil && !errors.Is(err, client.ErrNotFound) {
 				return err
 			}
-			tier.Name = args[0]
 			for name, field := range map[string]struct{ into, from *int64 }{
 				"requests-per-minute": {&tier.RequestsPerMinute, &given.RequestsPerMinute},
 				"requests-per-day":    {&tier.RequestsPerDay, &given.RequestsPerDay},
@@ -58,7 +57,7 @@ func (a *commands) setTierCommand() *cobra.Command {
 					return err
 				}
 			}
-			tier, err = c.SetTier(cmd.Context(), tier)
+			tier, err = c.SetTier(cmd.Context(), args[0], tier.TierLimits)
 			return operations.Answer(a.Group, tier, err, tierText)
 		})
 	set.Flags().Int64Var(&given.RequestsPerMinute, "requests-per-minute", 0, "`number` of requests to the API of each kind: submits, reads, and changes; 0 is no limit")
@@ -75,7 +74,7 @@ func (a *commands) setTierCommand() *cobra.Command {
 func (a *commands) listTiersCommand() *cobra.Command {
 	return a.command("list", "List the tiers.", "  worker tier list --json", cli.NoArguments,
 		func(cmd *cobra.Command, _ []string, c *client.Client) error {
-			return operations.AnswerTable(a.Group, c.Tiers(cmd.Context(), client.PageRequest{PageSize: pageSize}), "NAME\tREQUESTS/MINUTE\tREQUESTS/DAY\tLINES/MINUTE\tMESSAGES/HOUR\tMESSAGES/DAY\tDEVICES\tALERT AT",
+			return operations.AnswerTable(a.Group, c.ListTiers(cmd.Context(), client.ListTiersQuery{Limit: pageSize}), "NAME\tREQUESTS/MINUTE\tREQUESTS/DAY\tLINES/MINUTE\tMESSAGES/HOUR\tMESSAGES/DAY\tDEVICES\tALERT AT",
 				func(t client.Tier) string {
 					return strings.Join([]string{
 						t.Name, cli.FormatLimit(t.RequestsPerMinute), cli.FormatLimit(t.RequestsPerDay), cli.FormatLimit(t.LinesPerMinute),

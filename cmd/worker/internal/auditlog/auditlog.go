@@ -18,7 +18,7 @@ const defaultLines = 100
 
 // Command returns "worker audit".
 func Command(p cli.Program) *cobra.Command {
-	var r client.AuditRequest
+	var r client.ListAuditEntriesQuery
 	var from, until, tz string
 	var lines int
 	cmd := &cobra.Command{
@@ -54,10 +54,10 @@ func Command(p cli.Program) *cobra.Command {
 			return g.Report(g.JSON, err)
 		}
 		return g.Run(func(cmd *cobra.Command, _ []string, c *client.Client) error {
-			r.PageSize = min(lines, defaultLines)
+			r.Limit = min(lines, defaultLines)
 			first := func(yield func(client.AuditEntry, error) bool) {
 				left := lines
-				for e, err := range c.AuditLog(cmd.Context(), r) {
+				for e, err := range c.ListAuditEntries(cmd.Context(), r) {
 					if left--; !yield(e, err) || left == 0 {
 						return
 					}

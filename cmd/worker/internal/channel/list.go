@@ -28,11 +28,11 @@ func (c *commands) listCommand() *cobra.Command {
 	}
 	g := operations.NewView(c.Program, list)
 	list.RunE = g.Run(func(cmd *cobra.Command, _ []string, api *client.Client) error {
-		all, err := api.Channels(cmd.Context())
+		all, err := api.ListChannels(cmd.Context())
 		if err != nil {
 			return err
 		}
-		return operations.AnswerEach(g, operations.Each(all), describe, "No channel has delivered anything yet, and none is stopped: worker channel check shows those of the settings.\n")
+		return operations.AnswerEach(g, operations.Each(all.Channels), describe, "No channel has delivered anything yet, and none is stopped: worker channel check shows those of the settings.\n")
 	})
 	return list
 }

@@ -67,7 +67,7 @@ func alertOr(others cobra.PositionalArgs) cobra.PositionalArgs {
 // listAlerts lists the alerts and reports that could not be delivered, only those about
 // the user unless it is "". It reports whether there are any.
 func (d *commands) listAlerts(ctx context.Context, c *client.Client, user string) (some bool, err error) {
-	for n, err := range c.DeadAlerts(ctx, client.PageRequest{PageSize: pageSize}) {
+	for n, err := range c.ListDeadAlerts(ctx, client.ListDeadAlertsQuery{Limit: pageSize}) {
 		if err == nil && user != "" && (n.Kind != userQuota || n.Subject != user) {
 			continue
 		}
@@ -110,7 +110,7 @@ func (d *commands) describeAlert(n client.DeadAlert) string {
 // retryAlerts retries all alerts and reports that are dead letters now.
 func (d *commands) retryAlerts(ctx context.Context, c *client.Client, yes bool) error {
 	var all []string // before any is retried: it may fail again meanwhile
-	for n, err := range c.DeadAlerts(ctx, client.PageRequest{PageSize: pageSize}) {
+	for n, err := range c.ListDeadAlerts(ctx, client.ListDeadAlertsQuery{Limit: pageSize}) {
 		if err != nil {
 			return err
 		}
@@ -155,7 +155,7 @@ func (d *commands) purgeAlerts(ctx context.Context, c *client.Client, age time.D
 	}
 	var sum client.DeadPurge
 	for sum.More = true; sum.More; {
-		some, err := c.PurgeDeadAlerts(ctx, age, 0)
+		some, err := c.PurgeDeadAlerts(ctx, client.PurgeDeadAlertsQuery{OlderThan: age.String()})
 		if err != nil {
 			return err
 		}

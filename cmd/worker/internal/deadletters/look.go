@@ -55,7 +55,7 @@ func (d *commands) list(ctx context.Context, c *client.Client, user string, only
 // listMessages lists the messages that are dead letters, only those to the user unless
 // it is "". It reports whether there are any.
 func (d *commands) listMessages(ctx context.Context, c *client.Client, user string) (some bool, err error) {
-	for s, err := range c.DeadLetters(ctx, client.DeadLettersRequest{User: user, PageSize: pageSize}) {
+	for s, err := range c.ListDeadLetters(ctx, client.ListDeadLettersQuery{User: user, Limit: pageSize}) {
 		line := func(s client.Status) string {
 			return fmt.Sprintf("%-*s  %-9s  %5d  %-12s  %-*s  %s  %s\n", cli.TimeWidth, d.time(s.EndedAt),
 				s.Status, s.Attempts, s.Reason, cli.TimeWidth, d.time(s.SendAt), s.ID, s.User)
@@ -88,7 +88,7 @@ func (d *commands) showCommand() *cobra.Command {
 				found, err := c.DeadAlert(cmd.Context(), alert)
 				return operations.Answer(d.Group, found, err, d.describeAlert)
 			}
-			letter, err := c.DeadLetter(cmd.Context(), user, args[0], content)
+			letter, err := c.DeadLetter(cmd.Context(), user, args[0], client.DeadLetterQuery{Content: content})
 			return operations.Answer(d.Group, letter, err, d.describe)
 		}),
 	}
@@ -107,7 +107,7 @@ func oneOf(cmd *cobra.Command, args []string) error {
 }
 
 // describe returns a dead letter for a person.
-func (d *commands) describe(l client.DeadLetter) string {
+func (d *commands) describe(l client.Status) string {
 	var text strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&text, "  %-10s %s\n", name, fmt.Sprintf(format, args...))

@@ -128,7 +128,7 @@ func (d *commands) retryAll(ctx context.Context, c *client.Client, yes bool) err
 	bar := cli.StartProgress(d.Stderr, "retried", total)
 	defer bar.End()
 	retried, refused := 0, 0
-	for o, err := range c.RetryDeadLetters(ctx, client.DeadLettersRequest{}) {
+	for o, err := range c.RetryDeadLetters(ctx, client.RetryDeadLettersQuery{}) {
 		if err != nil {
 			bar.End()
 			return errors.Join(err, d.summary("%s sent after all before this\n", counted(retried)))
@@ -173,7 +173,7 @@ func (d *commands) purgeMany(ctx context.Context, c *client.Client, age time.Dur
 	defer bar.End()
 	var sum client.DeadPurge
 	for sum.More = true; sum.More; {
-		some, err := c.PurgeDeadLetters(ctx, age, step)
+		some, err := c.PurgeDeadLetters(ctx, client.PurgeDeadLettersQuery{OlderThan: age.String(), Limit: step})
 		if err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ func Command(p cli.Program) *cobra.Command {
 		Example: "  worker event-limit list --json",
 		Args:    cli.NoArguments,
 		RunE: g.Run(func(cmd *cobra.Command, _ []string, c *client.Client) error {
-			return operations.AnswerEach(g, c.AllEventLimits(cmd.Context(), client.PageRequest{}), line,
+			return operations.AnswerEach(g, c.ListEventLimits(cmd.Context(), client.ListEventLimitsQuery{}), line,
 				"No event has limits: worker event-limit set NAME gives it some.\n")
 		}),
 	}, &cobra.Command{
@@ -77,7 +77,7 @@ func Command(p cli.Program) *cobra.Command {
 }
 
 func setCommand(g *operations.Group) *cobra.Command {
-	var limits client.NewEventLimits
+	var limits client.EventLimitsDraft
 	var alertAt string
 	cmd := &cobra.Command{
 		Use:   "set NAME",
@@ -129,7 +129,7 @@ func setCommand(g *operations.Group) *cobra.Command {
 	return cmd
 }
 
-func set(cmd *cobra.Command, g *operations.Group, c *client.Client, event string, limits client.NewEventLimits) error {
+func set(cmd *cobra.Command, g *operations.Group, c *client.Client, event string, limits client.EventLimitsDraft) error {
 	before := "no limit"
 	switch former, err := c.EventLimits(cmd.Context(), event); {
 	case err == nil:

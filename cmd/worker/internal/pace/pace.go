@@ -39,11 +39,11 @@ func Command(p cli.Program) *cobra.Command {
 		Example: "  worker pace show --json",
 		Args:    cli.NoArguments,
 		RunE: g.Run(func(cmd *cobra.Command, _ []string, c *client.Client) error {
-			now, err := c.Pace(cmd.Context(), channel)
+			now, err := c.Pace(cmd.Context(), client.PaceQuery{Channel: channel})
 			return operations.Answer(g, now, err, describe)
 		}),
 	}
-	var pace client.NewPace
+	var pace client.PaceDraft
 	set := &cobra.Command{
 		Use:   "set --rate RATE [--burst N]",
 		Short: "Set or replace the pace.",
@@ -62,7 +62,7 @@ func Command(p cli.Program) *cobra.Command {
 				return g.Report(g.JSON, fault.Wrong("burst", "--burst has to be at least 1; without it the rate is the burst"))
 			}
 			return g.Run(func(cmd *cobra.Command, _ []string, c *client.Client) error {
-				now, err := c.SetPace(cmd.Context(), channel, pace)
+				now, err := c.SetPace(cmd.Context(), pace, client.SetPaceQuery{Channel: channel})
 				return operations.Answer(g, now, err, describe)
 			})(cmd, args)
 		},
@@ -77,7 +77,7 @@ func Command(p cli.Program) *cobra.Command {
 		Example: "  worker pace clear",
 		Args:    cli.NoArguments,
 		RunE: g.Run(func(cmd *cobra.Command, _ []string, c *client.Client) error {
-			now, err := c.ClearPace(cmd.Context(), channel)
+			now, err := c.ClearPace(cmd.Context(), client.ClearPaceQuery{Channel: channel})
 			return operations.Answer(g, now, err, describe)
 		}),
 	}

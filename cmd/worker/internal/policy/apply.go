@@ -77,26 +77,26 @@ func (c *commands) apply(cmd *cobra.Command, args []string, refit *refitOptions)
 	return c.Run(func(cmd *cobra.Command, _ []string, api *client.Client) error {
 		proposed := message.PolicyOf(read)
 		if refit.preview {
-			return c.watch(api.PreviewPolicy(cmd.Context(), proposed))
+			return c.watch(api.PreviewPolicy(cmd.Context(), proposed.Name, proposed))
 		}
 		var only []client.Condition
 		if proposed.Version > 0 {
 			only = append(only, client.IfVersion(proposed.Version))
 		}
-		change, err := api.ApplyPolicy(cmd.Context(), proposed, only...)
+		change, err := api.ApplyPolicy(cmd.Context(), proposed.Name, proposed, only...)
 		return c.applied(cmd, api, change, err, action)
 	})(cmd, args)
 }
 
 // applied prints a change of a policy, and then applies the action to the scheduled messages that
 // do not fit.
-func (c *commands) applied(cmd *cobra.Command, api *client.Client, change client.PolicyChange, err error, action client.RefitAction) error {
+func (c *commands) applied(cmd *cobra.Command, api *client.Client, change client.PolicyChange, err error, action message.RefitAction) error {
 	if err := operations.Answer(c.Group, change, err, func(change client.PolicyChange) string {
 		return describeChange(change, action, c.Palette())
 	}); err != nil || action == message.RefitKeep {
 		return err
 	}
-	return c.watch(api.RefitPolicy(cmd.Context(), change.New.Name, action))
+	return c.watch(api.RefitPolicy(cmd.Context(), change.New.Name, client.RefitPolicyQuery{Then: string(action)}))
 }
 
 // readPolicy reads the policy of a file. Its name is in the file or in a flag.
@@ -131,7 +131,7 @@ func checkPolicyName(name string) error {
 
 // describeChange says for a person what was replaced, and what becomes of scheduled
 // messages.
-func describeChange(change client.PolicyChange, then client.RefitAction, palette cli.Palette) string {
+func describeChange(change client.PolicyChange, then message.RefitAction, palette cli.Palette) string {
 	name := palette.Bold(change.New.Name)
 	if !change.Changed {
 		return fmt.Sprintf("%s: unchanged, version %d\n", name, change.New.Version)

@@ -43,7 +43,8 @@ func (c *commands) listCommand() *cobra.Command {
 		Example: "  worker policy list\n  worker policy list --json",
 		Args:    cli.NoArguments,
 		RunE: c.Run(func(cmd *cobra.Command, _ []string, api *client.Client) error {
-			return c.list(api.Policies(cmd.Context(), client.PageRequest{}))
+			return operations.AnswerTable(c.Group, api.ListPolicies(cmd.Context(), client.ListPoliciesQuery{}), "NAME\tVERSION\tRULES\tTIME ZONE\tQUIET HOURS", row,
+				"There are no policies yet: start a worker on the store, or give it one with worker policy apply FILE.\n")
 		}),
 	}
 }

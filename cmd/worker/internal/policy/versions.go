@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,7 +11,6 @@ import (
 	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
-	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
@@ -28,38 +25,30 @@ func (c *commands) versionsCommand() *cobra.Command {
 		Example: "  worker policy versions default\n  worker policy versions vip --json",
 		Args:    cli.Argument("NAME"),
 		RunE: c.Run(func(cmd *cobra.Command, args []string, api *client.Client) error {
-			versions, err := api.PolicyVersions(cmd.Context(), args[0])
-			if err != nil {
+			all, err := api.ListPolicyVersions(cmd.Context(), args[0])
+			switch {
+			case err != nil:
 				return err
+			case c.JSON:
+				return c.PrintJSON(all)
 			}
-			return c.printVersions(versions)
+			return operations.AnswerTable(c.Group, operations.Each(all.Versions), "VERSION\tSTORED\tBY\tPOLICY", versionRow, "")
 		}),
 	}
 }
 
-func (c *commands) printVersions(versions []client.PolicyVersion) error {
-	if c.JSON {
-		return c.PrintJSON(message.PolicyVersions{Versions: versions})
-	}
-	var s strings.Builder
-	table := tabwriter.NewWriter(&s, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "VERSION\tSTORED\tBY\tPOLICY")
-	for _, v := range versions {
-		is := "can't be read: run the newer program that wrote it"
-		switch {
-		case v.Deleted:
-			is = "deleted"
-		case v.Policy != nil:
-			if p, err := policy.Document(*v.Policy).Policy(); err == nil {
-				is = p.String()
-			}
+// versionRow returns the cells of a version.
+func versionRow(v client.PolicyVersion) string {
+	is := "can't be read: run the newer program that wrote it"
+	switch {
+	case v.Deleted:
+		is = "deleted"
+	case v.Policy != nil:
+		if p, err := policy.Document(*v.Policy).Policy(); err == nil {
+			is = p.String()
 		}
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\n", v.Version, cli.FormatTime(v.At.Time, time.UTC), v.By, is)
 	}
-	if err := table.Flush(); err != nil {
-		return fmt.Errorf("laying out the list: %w", err)
-	}
-	return c.Print(s.String())
+	return fmt.Sprintf("%d\t%s\t%s\t%s", v.Version, cli.FormatTime(v.At.Time, time.UTC), v.By, is)
 }
 
 // rollbackFlags are the flags of policy rollback.
@@ -96,13 +85,14 @@ func (c *commands) rollback(cmd *cobra.Command, args []string, f rollbackFlags) 
 	}
 	return c.Run(func(cmd *cobra.Command, args []string, api *client.Client) error {
 		if !f.refit.preview {
-			change, err := api.RollbackPolicy(cmd.Context(), args[0], f.to)
+			change, err := api.RollbackPolicy(cmd.Context(), args[0], client.PolicyRollback{Version: f.to})
 			return c.applied(cmd, api, change, err, action)
 		}
-		versions, err := api.PolicyVersions(cmd.Context(), args[0])
+		all, err := api.ListPolicyVersions(cmd.Context(), args[0])
 		if err != nil {
 			return err
 		}
+		versions := all.Versions
 		at := slices.IndexFunc(versions, func(v client.PolicyVersion) bool { return v.Version == f.to })
 		switch {
 		case at < 0:
@@ -110,7 +100,7 @@ func (c *commands) rollback(cmd *cobra.Command, args []string, f rollbackFlags) 
 		case versions[at].Policy == nil:
 			return fault.Wrong("version", "version %d of policy %s is its deletion, or can't be read here: choose another one", f.to, args[0])
 		}
-		return c.watch(api.PreviewPolicy(cmd.Context(), *versions[at].Policy))
+		return c.watch(api.PreviewPolicy(cmd.Context(), args[0], *versions[at].Policy))
 	})(cmd, args)
 }
 

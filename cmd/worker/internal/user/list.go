@@ -4,17 +4,17 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 func (c commands) listCommand() *cobra.Command {
-	var r client.UsersRequest
+	var r client.ListUsersQuery
 	list := &cobra.Command{
 		Use:   "list",
 		Short: "List the users with settings.",
@@ -27,8 +27,14 @@ func (c commands) listCommand() *cobra.Command {
 			if cmd.Flags().Changed("policy") && r.Policy == "" {
 				return c.Report(c.JSON, cli.Usage(cmd, "policy", "--policy needs the name of a policy"))
 			}
-			r.PageSize = pageSize
-			return c.Run(func(cmd *cobra.Command, _ []string, api *client.Client) error { return c.list(cmd, api, r) })(cmd, args)
+			none := "There are no users with settings.\n"
+			if r.Blocked || r.Policy != "" {
+				none = "There are no such users.\n"
+			}
+			r.Limit = pageSize
+			return c.Run(func(cmd *cobra.Command, _ []string, api *client.Client) error {
+				return operations.AnswerTable(c.Group, api.ListUsers(cmd.Context(), r), "USER\tPOLICY\tLIMITS\tTIME ZONE\tBLOCKED\tCONTACT", row, none)
+			})(cmd, args)
 		},
 	}
 	list.Flags().BoolVar(&r.Blocked, "blocked", false, "only blocked users")
@@ -36,41 +42,8 @@ func (c commands) listCommand() *cobra.Command {
 	return list
 }
 
-// pageSize is how many users are read and laid out at a time.
+// pageSize is how many users one request reads.
 const pageSize = 1000
-
-// list prints the users page by page, so that memory does not grow with their number.
-func (c commands) list(cmd *cobra.Command, api *client.Client, r client.UsersRequest) error {
-	table := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
-	listed := 0
-	for user, err := range api.Users(cmd.Context(), r) {
-		switch {
-		case err != nil:
-		case c.JSON:
-			err = c.PrintJSON(user)
-		case listed == 0:
-			_, err = fmt.Fprintln(table, "USER\tPOLICY\tLIMITS\tTIME ZONE\tBLOCKED\tCONTACT\n"+row(user))
-		default:
-			_, err = fmt.Fprintln(table, row(user))
-		}
-		if listed++; err == nil && listed%pageSize == 0 {
-			err = table.Flush()
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if err := table.Flush(); err != nil {
-		return fmt.Errorf("printing the users: %w", err)
-	}
-	switch {
-	case listed > 0 || c.JSON:
-		return nil
-	case r.Blocked || r.Policy != "":
-		return c.Print("There are no such users.\n")
-	}
-	return c.Print("There are no users with settings.\n")
-}
 
 // row returns the cells of a user.
 func row(u client.ListedUser) string {

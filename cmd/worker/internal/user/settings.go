@@ -179,7 +179,7 @@ func parsed(rule string) error {
 }
 
 // change returns what the flags change of settings.
-func (f *userFlags) change(cmd *cobra.Command, before client.UserSettings) (c client.SettingsChange, err error) {
+func (f *userFlags) change(cmd *cobra.Command, before client.UserSettings) (c client.SettingsPatch, err error) {
 	for name, field := range map[string]struct {
 		into  **string
 		value *string

@@ -53,7 +53,7 @@ func (c commands) exportCommand() *cobra.Command {
 				case event.Entry != nil:
 					err = c.PrintJSON(event.Entry)
 				default:
-					err = c.PrintJSON(event.Exported)
+					err = c.PrintJSON(event.Export)
 				}
 				if err != nil {
 					return err
@@ -117,14 +117,14 @@ func (c commands) erase(cmd *cobra.Command, user string, api *client.Client, wai
 	bar := &scanBar{out: c.Stderr}
 	defer bar.end()
 	var erased *client.UserErasure
-	for event, err := range api.EraseUser(cmd.Context(), user, wait) {
+	for event, err := range api.EraseUser(cmd.Context(), user, client.EraseUserQuery{Wait: wait.String()}) {
 		switch {
 		case err != nil:
 			return err
 		case event.Progress != nil:
 			bar.update(event.Progress.Done, event.Progress.Total)
 		default:
-			erased = event.Erased
+			erased = event.Erasure
 		}
 	}
 	bar.end()
