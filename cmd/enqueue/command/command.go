@@ -85,7 +85,7 @@ func (p *program) printf(format string, args ...any) error {
 
 // with calls do with a client of the operations.
 func (p *program) with(cmd *cobra.Command, do func(context.Context, *client.Client) error) error {
-	return operations.With(cmd.Context(), p.Program, cmd.Flags(), func(c *client.Client) error { return do(cmd.Context(), c) })
+	return p.With(cmd.Context(), cmd.Flags(), func(c *client.Client) error { return do(cmd.Context(), c) })
 }
 
 // printAnswer prints an answer: as the API gave it, or as draw does for a person.

@@ -25,13 +25,16 @@ func With(
 	if given := flags.Lookup("redis-url"); settings.API != "" && (given == nil || !given.Changed) {
 		return fault.Wrong("api", "this command works on the store itself, and not with the API at %s: leave api out, or give --redis-url", settings.API)
 	}
+	if settings.RedisURL == "" {
+		return fault.Wrong("redis_url", "this command works on the store itself, and only its worker reaches an embedded one: give the store as REDIS_URL or --redis-url")
+	}
 	return Using(ctx, settings, func(client redis.UniversalClient) error { return do(client, settings) })
 }
 
 // Using opens the store of the settings, and calls do with it. It calls do only if the store can
 // be used and has a layout that this program knows. It closes the store after do.
 func Using(ctx context.Context, settings config.Config, do func(redis.UniversalClient) error) (err error) {
-	client, err := Open(settings.StoreURL(), Options{TLS: settings.RedisTLS})
+	client, err := Open(settings.RedisURL, Options{TLS: settings.RedisTLS})
 	if err != nil {
 		return err
 	}
