@@ -21,10 +21,10 @@ import (
 
 func defaults() config.Config {
 	return config.Config{
-		Prefix:          "sl",
-		Listen:          "127.0.0.1:8080",
-		Streams:         32,
-		Requests:        256, EventStreams: 512,
+		Prefix:   "sl",
+		Listen:   "127.0.0.1:8080",
+		Streams:  32,
+		Requests: 256, EventStreams: 512,
 		StreamIdle:  30 * time.Second,
 		Deliver:     true,
 		Dashboard:   true,

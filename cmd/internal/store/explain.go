@@ -35,7 +35,7 @@ func explain(err error) error {
 		err = &fault.UnavailableError{
 			Detail: fmt.Sprintf("no Redis at %s: connection refused; start Redis, or leave REDIS_URL out:"+
 				" a worker then brings a store to try things out", dial.Addr),
-			Err:    err,
+			Err: err,
 		}
 	}
 	return fmt.Errorf("looking at the store: %w", store.Explain(err, "asking Redis"))

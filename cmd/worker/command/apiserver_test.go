@@ -144,8 +144,8 @@ func TestSettingsThatLeaveNothingToDo(t *testing.T) {
 			"--deliver=false", "--listen", "off", "--redis-url", "redis://127.0.0.1:1",
 		},
 		`error: listen is off, and only the API of this worker could reach its embedded store: set listen, or redis_url`: {"--listen", "off"},
-		`--drop-due-before needs a worker that delivers: deliver is false`: {"--deliver=false", "--drop-due-before", "-2h"},
-		`--store-moved needs a worker that delivers: deliver is false`:     {"--deliver=false", "--store-moved"},
+		`--drop-due-before needs a worker that delivers: deliver is false`:                                               {"--deliver=false", "--drop-due-before", "-2h"},
+		`--store-moved needs a worker that delivers: deliver is false`:                                                   {"--deliver=false", "--store-moved"},
 	} {
 		status, said := refuses(t, nil, args...)
 		require.Equal(t, cli.StatusInvalid, status)
