@@ -77,7 +77,7 @@ func keyOf(c config.Config, flags *pflag.FlagSet) (client.Key, error) {
 	var wrong error
 	flags.Visit(func(f *pflag.Flag) {
 		if group := f.Annotations[config.GroupAnnotation]; group != nil && group[0] != config.GroupCommands {
-			wrong = fault.Wrong(strings.ReplaceAll(f.Name, "-", "_"), "--%s is for the store, and the API at %s answers this command: leave one of them out", f.Name, c.API)
+			wrong = fault.Wrong(strings.ReplaceAll(f.Name, "-", "_"), "--%s is for the store, and the API at %s answers this command: leave it out", f.Name, c.API)
 		}
 	})
 	if wrong != nil {
