@@ -90,7 +90,7 @@ func settings(c *Config, p *policy.Document) []*setting {
 			row("push_proxy", "", shown(text("url", &c.PushProxy), notifier.RedactURL),
 				"proxy to an http or https push_url: the URL of one, or environment to follow HTTPS_PROXY; by default none"),
 		),
-		grouped(groupChannels,
+		grouped(GroupChannels,
 			row("fcm.credentials", "", secret(&c.FCM.Credentials), ""),
 			row("fcm.credentials_file", "", text("file", &c.FCM.CredentialsFile),
 				"service account of a Firebase project, in JSON; devices of the channel fcm get pushes through it"),

@@ -76,7 +76,7 @@ func OnStore(c config.Config, flags *pflag.FlagSet) bool {
 func keyOf(c config.Config, flags *pflag.FlagSet) (client.Key, error) {
 	var wrong error
 	flags.Visit(func(f *pflag.Flag) {
-		if group := f.Annotations[config.GroupAnnotation]; group != nil && group[0] != config.GroupCommands {
+		if group := f.Annotations[config.GroupAnnotation]; group != nil && group[0] != config.GroupCommands && group[0] != config.GroupChannels {
 			wrong = fault.Wrong(strings.ReplaceAll(f.Name, "-", "_"), "--%s is for the store, and the API at %s answers this command: leave it out", f.Name, c.API)
 		}
 	})

@@ -94,7 +94,7 @@ func newWorker(ctx context.Context, c config.Config, p cli.Program) (*worker, er
 func (w *worker) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := w.Transport.RoundTrip(r)
 	if err != nil {
-		return nil, err
+		return nil, err //nolint:wrapcheck // as a transport returns it
 	}
 	w.embedded.Store(response.Header.Get(StoreHeader) == Embedded)
 	if r.Method != http.MethodGet && !w.embedded.Load() {
