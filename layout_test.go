@@ -23,13 +23,12 @@ const module = "github.com/sendlimit/sendlimiter"
 var floors = [][]string{ //nolint:globals // a constant table
 	{
 		"api/internal/docs", "clients/generate", "cmd/worker/internal/rawtest",
-		"deploy/grafana/generate", "deploy/kubernetes", "examples/receiver", "lua", "notifier/notice",
-		"notifier/payload", "sendlimit/fault", "sendlimit/sendlimittest/output",
-		"sendlimit/sendlimittest/redistest", "tasks/internal/batch",
+		"deploy/grafana/generate", "deploy/kubernetes", "examples/receiver", "internal/pipe", "lua", "notifier/notice",
+		"notifier/payload", "sendlimit/fault", "sendlimit/sendlimittest/output", "tasks/internal/batch",
 	},
 	{
 		"cmd/internal/tracing", "notifier", "sendlimit/calendar", "internal/guard",
-		"sendlimit/keyspace",
+		"sendlimit/keyspace", "sendlimit/sendlimittest/redistest",
 		"tasks/tracing",
 	},
 	{
@@ -102,6 +101,7 @@ var uses = map[string]string{ //nolint:globals // a constant table
 	"sendlimit/fault":         "",
 	"sendlimit/calendar":      "sendlimit/fault",
 	"internal/guard":          "sendlimit/fault",
+	"internal/pipe":           "",
 	"sendlimit/keyspace":      "sendlimit/fault",
 	"tasks/tracing": redis + " lua go.opentelemetry.io/otel/attribute go.opentelemetry.io/otel/codes" +
 		" go.opentelemetry.io/otel/propagation go.opentelemetry.io/otel/semconv go.opentelemetry.io/otel/trace",

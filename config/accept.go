@@ -129,14 +129,6 @@ func listen(into *string) accepts {
 	})
 }
 
-func embeddedAddress(into *string) accepts {
-	return matching("address", into, func(s string) bool {
-		host, valid := splitAddress(s)
-		return valid && loopback(host)
-	}, "a loopback address and port such as "+EmbeddedAddress+
-		": the embedded store has no password, so other machines must not reach it")
-}
-
 func pushURL(into *string) accepts {
 	return shown(matching("url", into, func(s string) bool {
 		u, err := url.Parse(s)

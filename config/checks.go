@@ -20,8 +20,12 @@ func NeedsPushTarget(c Config) *fault.InvalidError {
 		" or a channel to devices: see --fcm-credentials-file, --apns-key-file and --webpush-private-key-file")
 }
 
-// HasSomethingToDo is the Check of a program that delivers, relays or serves the API.
+// HasSomethingToDo is the Check of a program that delivers, relays or serves the API. Only the API
+// reaches the embedded store.
 func HasSomethingToDo(c Config) *fault.InvalidError {
+	if c.RedisURL == "" && c.Listen == "" {
+		return fault.Wrong("listen", "listen is off, and only the API of this worker could reach its embedded store: set listen, or redis_url")
+	}
 	if c.Deliver || c.Relays() || c.Listen != "" {
 		return nil
 	}

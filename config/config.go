@@ -12,28 +12,25 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 )
 
-// EmbeddedAddress is the default address of the embedded store. It is on loopback and not on
-// the port of Redis, which may be in use.
-const EmbeddedAddress = "127.0.0.1:6390"
+// DefaultListen is the Listen of settings without one.
+const DefaultListen = "127.0.0.1:8080"
 
 // LogTarget is the PushURL that writes a line for each delivery.
 const LogTarget = "log:"
 
 // Config has every setting. All are valid. It hides secrets when it is printed or logged.
 type Config struct {
-	// API is the URL of the API that answers commands; empty means that they work on the store.
+	// API is the URL of the API that answers commands; empty means that they work on the store, or
+	// that the worker at Listen answers them if RedisURL is empty, too.
 	API string
 	// APIKey is the key for the API; empty for none. APIKeyFile is a file with it instead.
 	APIKey     Secret
 	APIKeyFile string
 
-	// RedisURL is the URL of the store; empty means the embedded store.
+	// RedisURL is the URL of the store; empty means the embedded store of a worker.
 	RedisURL string
 	// RedisTLS is for a RedisURL that uses TLS.
 	RedisTLS RedisTLS
-	// EmbeddedAddress is the loopback address of the embedded store, used if RedisURL
-	// is empty. Port 0 means any free port.
-	EmbeddedAddress string
 	// Account is the account that enqueue's submits are charged to; "" means none.
 	Account string
 	// Prefix begins every key and queue in the store.
@@ -181,14 +178,6 @@ const (
 	LogText LogFormat = "text"
 	LogJSON LogFormat = "json"
 )
-
-// StoreURL returns RedisURL, or the URL of the embedded store if that is empty.
-func (c Config) StoreURL() string {
-	if c.RedisURL == "" {
-		return "redis://" + c.EmbeddedAddress
-	}
-	return c.RedisURL
-}
 
 // PushTarget returns PushURL. If that is empty it is LogTarget, or "" for none if there are
 // channels to devices.

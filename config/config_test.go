@@ -21,11 +21,10 @@ import (
 
 func defaults() config.Config {
 	return config.Config{
-		EmbeddedAddress: "127.0.0.1:6390",
-		Prefix:          "sl",
-		Listen:          "127.0.0.1:8080",
-		Streams:         32,
-		Requests:        256, EventStreams: 512,
+		Prefix:   "sl",
+		Listen:   "127.0.0.1:8080",
+		Streams:  32,
+		Requests: 256, EventStreams: 512,
 		StreamIdle:  30 * time.Second,
 		Deliver:     true,
 		Dashboard:   true,
@@ -65,7 +64,7 @@ func defaults() config.Config {
 // such as tiers.
 var keys = []string{ //nolint:globals // a constant table
 	"api", "api_key", "api_key_file",
-	"redis_url", "redis_tls_ca", "redis_tls_cert", "redis_tls_key", "redis_tls_server_name", "embedded_address", "prefix", "account", "listen", "admin_listen", "require_keys", "tls_cert", "tls_key", "trusted_proxies", "streams", "streams_per_account", "stream_idle", "requests", "requests_per_account", "reads_per_account", "event_streams", "event_streams_per_account", "deliver", "relay", "dashboard", "push_url", "push_secret", "push_secret_file", "push_timeout", "push_headers", "push_proxy",
+	"redis_url", "redis_tls_ca", "redis_tls_cert", "redis_tls_key", "redis_tls_server_name", "prefix", "account", "listen", "admin_listen", "require_keys", "tls_cert", "tls_key", "trusted_proxies", "streams", "streams_per_account", "stream_idle", "requests", "requests_per_account", "reads_per_account", "event_streams", "event_streams_per_account", "deliver", "relay", "dashboard", "push_url", "push_secret", "push_secret_file", "push_timeout", "push_headers", "push_proxy",
 	"fcm.credentials", "fcm.credentials_file", "fcm.endpoint", "apns.key", "apns.key_file", "apns.key_id", "apns.team_id", "apns.topic",
 	"apns.topics", "apns.sandbox", "apns.connections", "apns.endpoint", "webpush.private_key", "webpush.private_key_file", "webpush.subject",
 	"webpush.hosts", "webpush.allow_internal",
@@ -159,7 +158,6 @@ func other() map[string]struct {
 		"api_key":               {"sk_x", func(c config.Config) any { return string(c.APIKey) }, "sk_x"},
 		"api_key_file":          {"/k", func(c config.Config) any { return c.APIKeyFile }, "/k"},
 		"redis_url":             {"redis://h:1", func(c config.Config) any { return c.RedisURL }, "redis://h:1"},
-		"embedded_address":      {"localhost:7", func(c config.Config) any { return c.EmbeddedAddress }, "localhost:7"},
 		"account":               {"acme_2-b", func(c config.Config) any { return c.Account }, "acme_2-b"},
 		"prefix":                {"staging_2-b", func(c config.Config) any { return c.Prefix }, "staging_2-b"},
 		"listen":                {"localhost:9", func(c config.Config) any { return c.Listen }, "localhost:9"},
@@ -370,9 +368,6 @@ func TestSpecialValues(t *testing.T) {
 		require.NoError(t, err)
 		return c
 	}
-	require.Equal(t, "redis://127.0.0.1:6390", load("prefix", "sl").StoreURL())
-	require.Equal(t, "redis://[::1]:7", load("embedded_address", "[::1]:7").StoreURL())
-	require.Equal(t, "redis://h", load("redis_url", "redis://h").StoreURL())
 	require.Empty(t, load("listen", "off").Listen)
 	require.Equal(t, "[::1]:0", load("listen", "[::1]:0").Listen)
 	require.Equal(t, config.LogTarget, load("push_url", "log:").PushURL)
@@ -405,7 +400,7 @@ func TestFlagsShowTheirDefaults(t *testing.T) {
 	var names []string
 	enqueue.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	require.Equal(t, []string{
-		"account", "api", "api-key-file", "config", "embedded-address", "prefix",
+		"account", "api", "api-key-file", "config", "prefix",
 		"redis-tls-ca", "redis-tls-cert", "redis-tls-key", "redis-tls-server-name", "redis-url",
 	}, names)
 }

@@ -8,14 +8,17 @@ const (
 	WordsAnnotation = "sendlimit_words"
 )
 
-// GroupCommands is the heading of the flags that say which API answers a command.
-const GroupCommands = "Commands"
+const (
+	// GroupCommands is the heading of the flags that say which API answers a command.
+	GroupCommands = "Commands"
+	// GroupChannels is the heading of the flags of the channels, which commands try themselves.
+	GroupChannels = "Channels to devices"
+)
 
 const (
 	groupStore    = "Store"
 	groupSubmits  = "Submits"
 	groupDelivery = "Deliveries"
-	groupChannels = "Channels to devices"
 	groupAPI      = "API"
 	groupEmail    = "E-mail and alerts"
 	groupEvents   = "Events"
@@ -25,5 +28,5 @@ const (
 
 // Groups returns the headings of the flags, in the order of the help.
 func Groups() []string {
-	return []string{GroupCommands, groupStore, groupDelivery, groupChannels, groupAPI, groupSubmits, groupPolicy, groupEmail, groupEvents, groupLog}
+	return []string{GroupCommands, groupStore, groupDelivery, GroupChannels, groupAPI, groupSubmits, groupPolicy, groupEmail, groupEvents, groupLog}
 }

@@ -34,8 +34,6 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 	t.Parallel()
 	const span = "a length of time such as 30s, 15m, 2h or 7d, from "
 	const address = "an address and port such as 127.0.0.1:8080 or :8080, or off"
-	const embedded = "a loopback address and port such as 127.0.0.1:6390:" +
-		" the embedded store has no password, so other machines must not reach it"
 	const push = "log:, an http or https URL with a host such as https://push.example.com/deliver, or the URL of a service" +
 		" with one of these schemes: bark, discord, generic, googlechat, gotify, hangouts, ifttt, join, lark, matrix, mattermost," +
 		" mqtt, mqtts, notifiarr, ntfy, opsgenie, pagerduty, pushbullet, pushover, rocketchat, signal, slack, smtp, teams, telegram," +
@@ -45,8 +43,6 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		" (sliding: minute, hour, day, week or a length of time; natural: calendar_minute, _hour, _day, _week, _month)"
 	const hours = "hours such as 22:00-08:00, mon-fri 22:00-07:30 or sat,sun 00:00-24:00"
 	for _, row := range []struct{ key, value, shown, want string }{
-		{"embedded_address", "6390", "6390", embedded},
-		{"embedded_address", "0.0.0.0:6390", "0.0.0.0:6390", embedded},
 		{"deliver", "maybe", "maybe", "true or false"},
 		{"relay", "both", "both", "true or false"},
 		{"dashboard", "on", "on", "true or false"},
@@ -235,11 +231,15 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 		{"", config.SharesOfAccounts, ""},
 		{"SENDLIMIT_STREAMS_PER_ACCOUNT=32", config.SharesOfAccounts, ""},
 		{"SENDLIMIT_STREAMS=1", config.SharesOfAccounts, ""},
-		{"SENDLIMIT_DELIVER=false SENDLIMIT_LISTEN=off", config.HasSomethingToDo, nothingToDo},
+		{"SENDLIMIT_DELIVER=false SENDLIMIT_LISTEN=off REDIS_URL=redis://h", config.HasSomethingToDo, nothingToDo},
+		{
+			"SENDLIMIT_LISTEN=off", config.HasSomethingToDo,
+			"listen is off, and only the API of this worker could reach its embedded store: set listen, or redis_url",
+		},
 		{"", config.HasSomethingToDo, ""},
 		{"SENDLIMIT_DELIVER=false", config.HasSomethingToDo, ""},
-		{"SENDLIMIT_LISTEN=off", config.HasSomethingToDo, ""},
-		{"SENDLIMIT_DELIVER=false SENDLIMIT_LISTEN=off SENDLIMIT_RELAY=true", config.HasSomethingToDo, ""},
+		{"SENDLIMIT_LISTEN=off REDIS_URL=redis://h", config.HasSomethingToDo, ""},
+		{"SENDLIMIT_DELIVER=false SENDLIMIT_LISTEN=off SENDLIMIT_RELAY=true REDIS_URL=redis://h", config.HasSomethingToDo, ""},
 	} {
 		var checks []config.Check
 		if row.check != nil {

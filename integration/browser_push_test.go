@@ -106,7 +106,7 @@ func (b *browser) showsWhatAWorkerSends(t *testing.T, p programs, keys webpush.K
 		"SENDLIMIT_WEBPUSH_PRIVATE_KEY=" + keys.Private, "SENDLIMIT_WEBPUSH_SUBJECT=ops@sender.example",
 		"SENDLIMIT_WEBPUSH_HOSTS=" + b.endpoints.Host(), "SENDLIMIT_WEBPUSH_ALLOW_INTERNAL=true", "SSL_CERT_FILE=" + roots,
 	})
-	environ := []string{"REDIS_URL=redis://" + worker.logged(t, "embedded store", "address")}
+	environ := worker.environ(t)
 	worker.delivers(t)
 	enqueue := func(args ...string) string {
 		t.Helper()

@@ -8,6 +8,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // composeFile is what docker-compose.yml says, as far as it is checked here.
@@ -36,8 +38,7 @@ func TestCompose(t *testing.T) {
 	}
 	require.True(t, strings.HasPrefix(worker.Environment["REDIS_URL"], "redis://redis:"), worker.Environment)
 
-	store := p.worker(t, nil, "--deliver=false")
-	address := "redis://" + store.logged(t, "started the embedded store", "address")
+	address := redistest.Shared(t).URL()
 	var environ []string
 	for name, value := range worker.Environment {
 		switch {

@@ -22,6 +22,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/email"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // python is the system's own Python, which has the system's packages.
@@ -161,10 +162,6 @@ func TestNoticesArriveInAMailbox(t *testing.T) {
 func TestWorkerChecksItsServers(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
-	worker := p.worker(t, []string{"SENDLIMIT_LISTEN=off", "SENDLIMIT_EMBEDDED_ADDRESS=127.0.0.1:0"})
-	worker.delivers(t)
-	url := "redis://" + worker.logged(t, "embedded store", "address")
-
 	mails, err := notifiertest.NewMailServer(t.Context(), notifiertest.MailServerOptions{
 		TLS: true, Users: map[string]string{"robot": "hunter2"},
 	})
@@ -175,7 +172,7 @@ func TestWorkerChecksItsServers(t *testing.T) {
 	roots := filepath.Join(t.TempDir(), "roots.pem")
 	require.NoError(t, os.WriteFile(roots, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: mails.Root().Raw}), 0o600))
 	environ := []string{
-		"REDIS_URL=" + url, "SENDLIMIT_PUSH_URL=" + push.URL(), "SSL_CERT_FILE=" + roots,
+		"REDIS_URL=" + redistest.Shared(t).URL(), "SENDLIMIT_PUSH_URL=" + push.URL(), "SSL_CERT_FILE=" + roots,
 		"SENDLIMIT_EMAIL_URL=smtp://robot@" + mails.Address(), "SENDLIMIT_EMAIL_TLS=mandatory",
 		"SENDLIMIT_EMAIL_FROM=alerts@sender.example",
 	}

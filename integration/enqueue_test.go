@@ -266,7 +266,7 @@ func enqueueRefusesAStore(t *testing.T, p programs, _ wholeRun) {
 		require.Contains(t, got.stderr, row.want)
 		require.NotContains(t, got.stderr, "wrong@")
 	}
-	nothing := p.enqueue(t, []string{"SENDLIMIT_EMBEDDED_ADDRESS=127.0.0.1:1"}, push...)
+	nothing := p.enqueue(t, []string{"SENDLIMIT_LISTEN=127.0.0.1:1"}, push...)
 	require.Equal(t, 5, nothing.status)
-	require.Contains(t, nothing.stderr, "no Redis at 127.0.0.1:1: connection refused")
+	require.Contains(t, nothing.stderr, "no worker at http://127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused; start one with ")
 }

@@ -178,9 +178,8 @@ func TestGotifyShowsMessages(t *testing.T) {
 
 	// The worker delivers to it.
 	worker := p.worker(t, []string{"SENDLIMIT_PUSH_URL=" + url(app.Token)})
-	store := "redis://" + worker.logged(t, "embedded store", "address")
 	worker.delivers(t)
-	pushed := p.enqueue(t, []string{"REDIS_URL=" + store}, "push", "--user", "bob", "--id", "1", "--at", "now", "--title", "Hello", "--body", "from the worker")
+	pushed := p.enqueue(t, worker.environ(t), "push", "--user", "bob", "--id", "1", "--at", "now", "--title", "Hello", "--body", "from the worker")
 	require.Equal(t, 0, pushed.status, pushed.stderr)
 	require.Eventually(t, func() bool { return len(g.messages(t)) == 2 }, 20*time.Second, 50*time.Millisecond, "%s", &worker.stderr)
 	require.Equal(t, gotifyMessage{Title: "Hello", Message: "from the worker"}, g.messages(t)[0])

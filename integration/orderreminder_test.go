@@ -60,10 +60,12 @@ func (o *orderReminder) ask(t *testing.T, method, path string, body map[string]a
 func TestOrderReminder(t *testing.T) {
 	t.Parallel()
 	p := pagesPrograms(t)
-	worker := p.worker(t, nil, "--require-keys")
+	settings := filepath.Join(t.TempDir(), "sendlimit.yaml")
+	require.NoError(t, os.WriteFile(settings, []byte("accounts: {operator: {keys: [{scopes: [admin], key_sha256: "+
+		"2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae}]}}\n"), 0o600)) // of foo
+	worker := p.worker(t, nil, "--require-keys", "--config", settings)
 	worker.delivers(t)
-	environ := []string{"REDIS_URL=redis://" + worker.logged(t, "started the embedded store", "address")}
-	made := p.command(t, "sendlimit-worker", environ, []string{"account", "create", "shop", "--json"})
+	made := p.command(t, "sendlimit-worker", append(worker.environ(t), "SENDLIMIT_API_KEY=foo"), []string{"account", "create", "shop", "--json"})
 	require.Zero(t, made.status, made.stderr)
 	var account struct {
 		Key string `json:"key"`

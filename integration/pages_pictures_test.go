@@ -48,7 +48,7 @@ func TestPicturesOfPagesAreMade(t *testing.T) {
 func TestRefusalOfTheReadme(t *testing.T) {
 	t.Parallel()
 	p := pagesPrograms(t)
-	environ := []string{"LANG=C.UTF-8", "REDIS_URL=redis://" + p.worker(t, nil).logged(t, "embedded store", "address")}
+	environ := p.worker(t, nil).environ(t)
 
 	picture, coming := onADayToCome(t, fenced(t, "README.md", "A refusal", "console"))
 	command, want, found := strings.Cut(picture, "\n")
@@ -156,7 +156,7 @@ func TestPlanOfThePoliciesPage(t *testing.T) {
 	}
 	campaign := filepath.Join(t.TempDir(), "campaign.csv")
 	require.NoError(t, os.WriteFile(campaign, []byte(lines.String()), 0o600))
-	environ := []string{"LANG=C.UTF-8", "REDIS_URL=redis://" + worker.logged(t, "embedded store", "address")}
+	environ := worker.environ(t)
 	planned := p.command(t, "sendlimit", environ, append([]string{"bulk", campaign}, words[4:]...))
 	require.Zero(t, planned.status, planned.stderr)
 	took := regexp.MustCompile(`in .* a second`)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // commandsOf says how the commands of a page are run: those of all its sh blocks, in order, in a
@@ -62,8 +64,8 @@ func TestCommandsOfPages(t *testing.T) {
 // tell runs the commands of a page.
 func (p programs) tell(t *testing.T, story commandsOf, blocks []block) {
 	t.Helper()
-	worker := p.worker(t, nil, story.worker...)
-	store := "redis://" + worker.logged(t, "started the embedded store", "address")
+	store := redistest.Shared(t).URL()
+	worker := p.worker(t, []string{"REDIS_URL=" + store, "SENDLIMIT_PUSH_URL=log:"}, story.worker...)
 	folder := t.TempDir()
 	for name, text := range story.files {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
@@ -83,7 +85,7 @@ func (p programs) tell(t *testing.T, story commandsOf, blocks []block) {
 	shell.Dir = folder
 	shell.Env = []string{
 		"PATH=" + p.folder + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + folder, "LANG=C.UTF-8", "USER=reader",
-		"REDIS_URL=" + store, "SENDLIMIT_EMBEDDED_ADDRESS=127.0.0.1:0", "SENDLIMIT_LISTEN=127.0.0.1:0",
+		"REDIS_URL=" + store, "SENDLIMIT_LISTEN=127.0.0.1:0",
 	}
 	// What serves may outlive the shell, so both write to a file and are of one group.
 	said, err := os.Create(filepath.Join(folder, "said"))

@@ -87,11 +87,11 @@ type workerProcess struct {
 	ended          chan struct{}
 }
 
-// worker starts a worker, on free ports unless the arguments set others. It is killed
+// worker starts a worker, at a free port unless the arguments set another. It is killed
 // at the end of the test.
 func (p programs) worker(t *testing.T, environ []string, args ...string) *workerProcess {
 	t.Helper()
-	args = append([]string{"--embedded-address", "127.0.0.1:0", "--listen", "127.0.0.1:0"}, args...)
+	args = append([]string{"--listen", "127.0.0.1:0"}, args...)
 	w := &workerProcess{ended: make(chan struct{})}
 	w.command = exec.CommandContext(t.Context(), filepath.Join(p.folder, "worker"), args...)
 	w.command.Env = append([]string{}, environ...)
@@ -106,6 +106,12 @@ func (p programs) worker(t *testing.T, environ []string, args ...string) *worker
 		<-w.ended
 	})
 	return w
+}
+
+// environ is that of commands which ask the worker.
+func (w *workerProcess) environ(t *testing.T) []string {
+	t.Helper()
+	return []string{"LANG=C.UTF-8", "SENDLIMIT_LISTEN=" + w.apiAddress(t)}
 }
 
 // delivers waits until the worker takes messages from the queue.

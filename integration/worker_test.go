@@ -21,7 +21,7 @@ func TestWorkerProcess(t *testing.T) {
 	p := buildPrograms(t)
 	for name, test := range map[string]func(*testing.T, programs){
 		"delivers with nothing installed":                workerDeliversWithNothingInstalled,
-		"two on one embedded address":                    workerFindsItsAddressTaken,
+		"two on one address":                             workerFindsItsAddressTaken,
 		"ends at once at a second signal":                workerEndsAtASecondSignal,
 		"says whether it is well":                        workerSaysWhetherItIsWell,
 		"refuses a store of one's own without a target":  workerNeedsAPushTarget,
@@ -41,12 +41,12 @@ func workerDeliversWithNothingInstalled(t *testing.T, p programs) {
 	worker := p.worker(t, nil)
 	worker.delivers(t)
 	require.Contains(t, worker.stderr.String(), "started the embedded store, which keeps nothing when this worker ends")
-	store := []string{"REDIS_URL=redis://" + worker.logged(t, "embedded store", "address")}
+	environ := worker.environ(t)
 
-	submitted := p.enqueue(t, store, "push", "--user", "alice", "--at", "+2s", "--title", "Hello", "--id", "hello", "--json")
+	submitted := p.enqueue(t, environ, "push", "--user", "alice", "--at", "+2s", "--title", "Hello", "--id", "hello", "--json")
 	require.Zero(t, submitted.status, submitted.stderr)
 	due := timeIn(t, submitted.stdout, "send_at")
-	refused := p.enqueue(t, store, "push", "--user", "alice", "--at", "+30s", "--title", "Too soon")
+	refused := p.enqueue(t, environ, "push", "--user", "alice", "--at", "+30s", "--title", "Too soon")
 	require.Equal(t, 3, refused.status, refused.stderr)
 
 	require.Eventually(t, func() bool { return strings.Contains(worker.stdout.String(), "\n") }, 60*time.Second, 10*time.Millisecond)
@@ -57,17 +57,17 @@ func workerDeliversWithNothingInstalled(t *testing.T, p programs) {
 
 	require.Zero(t, worker.end(t))
 	require.Equal(t, delivery, worker.stdout.String(), "deliveries only")
-	require.Equal(t, 5, p.enqueue(t, store, "list", "--user", "alice").status, "it kept nothing")
+	require.Equal(t, 5, p.enqueue(t, environ, "list", "--user", "alice").status, "it kept nothing")
 }
 
 func workerFindsItsAddressTaken(t *testing.T, p programs) {
 	t.Helper()
 	first := p.worker(t, nil)
 	first.delivers(t)
-	address := first.logged(t, "embedded store", "address")
-	second := p.worker(t, nil, "--embedded-address", address)
-	require.Equal(t, 5, second.status(t))
-	require.Contains(t, second.stderr.String(), "another worker's embedded store: share it with REDIS_URL=redis://"+address)
+	address := first.apiAddress(t)
+	second := p.worker(t, nil, "--listen", address)
+	require.Equal(t, 2, second.status(t))
+	require.Contains(t, second.stderr.String(), address+" is in use: another program listens there; choose another address with --listen")
 }
 
 func workerEndsAtASecondSignal(t *testing.T, p programs) {
@@ -79,8 +79,7 @@ func workerEndsAtASecondSignal(t *testing.T, p programs) {
 	})
 	worker := p.worker(t, nil, "--push-url", receiver.URL())
 	worker.delivers(t)
-	store := []string{"REDIS_URL=redis://" + worker.logged(t, "embedded store", "address")}
-	require.Zero(t, p.enqueue(t, store, "push", "--user", "alice", "--at", "now", "--title", "Hello").status)
+	require.Zero(t, p.enqueue(t, worker.environ(t), "push", "--user", "alice", "--at", "now", "--title", "Hello").status)
 	_, err := receiver.Wait(t.Context(), 1)
 	require.NoError(t, err)
 

@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/internal/pipe"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/records/settings"
@@ -382,11 +383,11 @@ func (n *network) dial(context.Context, string, string) (net.Conn, error) {
 	if n.down {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 	}
-	pipe, err := n.server.Dial()
+	piped, err := n.server.Dial()
 	if err != nil {
 		return nil, err
 	}
-	conn := redistest.Buffered(pipe)
+	conn := pipe.Buffered(piped)
 	n.open = append(n.open, conn)
 	return conn, nil
 }

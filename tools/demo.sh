@@ -55,7 +55,7 @@ shown() {
     esac
   done
   printf '\n'
-  (cd "$folder" && env -i "${terminal[@]}" REDIS_URL="redis://$address" "./$1" "${@:2}")
+  (cd "$folder" && env -i "${terminal[@]}" SENDLIMIT_LISTEN="$address" "./$1" "${@:2}")
 }
 
 say "Building the programs"
@@ -64,12 +64,12 @@ ln -s "$PWD"/bin/{worker,enqueue,traffic} "$folder/"
 echo "worker, enqueue"
 
 say "Starting a worker with nothing installed"
-env -i "$folder/worker" --embedded-address 127.0.0.1:0 --listen off --log-format json \
+env -i "$folder/worker" --listen 127.0.0.1:0 --log-format json \
   >"$folder/deliveries" 2>"$folder/worker.log" &
 worker=$!
 await grep -q '"msg":"delivering"' "$folder/worker.log" || fail "the worker does not start"
-address=$(sed -n 's/.*embedded store.*"address":"\([^"]*\)".*/\1/p' "$folder/worker.log")
-echo "It brings its own store, at $address: in memory, kept until it ends."
+address=$(sed -n 's|.*"url":"http://\([^"]*\)/v1/".*|\1|p' "$folder/worker.log")
+echo "It brings its own store, in memory until it ends. The commands ask its API, at $address."
 shown worker policy show
 
 lines=2000

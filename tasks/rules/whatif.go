@@ -32,7 +32,7 @@ func (p *Policies) WhatIf(ctx context.Context, w WhatIf) (*sendlimit.Rules, poli
 	if err != nil {
 		return nil, policy.Policy{}, err
 	}
-	changed, err := w.changed(set.own)
+	changed, err := w.Changed(set.own)
 	if err != nil {
 		return nil, changed, err
 	}
@@ -44,9 +44,9 @@ func (p *Policies) WhatIf(ctx context.Context, w WhatIf) (*sendlimit.Rules, poli
 	return rules, changed, err
 }
 
-// changed returns the policy that replaces the one of its name. The error is a
+// Changed returns the policy that replaces the one of its name. The error is a
 // *fault.InvalidError.
-func (w WhatIf) changed(own policy.Policy) (policy.Policy, error) {
+func (w WhatIf) Changed(own policy.Policy) (policy.Policy, error) {
 	policy := own
 	if w.Policy != nil {
 		policy = *w.Policy

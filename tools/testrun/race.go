@@ -11,6 +11,8 @@ func raced() map[string]string {
 		"client":    "ABatchStreams|ABatchEnds|TheContextEnds",
 		"dashboard": "Follow",
 
+		"internal/pipe": ".",
+
 		"notifier/apns":    "Stream|Connections|ProviderToken|NobodyListens|GoAway",
 		"notifier/fcm":     "Renewed",
 		"notifier/logline": ".",

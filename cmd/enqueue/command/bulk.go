@@ -13,7 +13,6 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
-	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
@@ -158,7 +157,7 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 		}
 		return errors.Join(err, source.Close())
 	}
-	settings, err := p.Load(cmd.Flags(), config.ReplicasNeedRedis, store.ValidURL)
+	settings, err := p.Load(cmd.Flags(), store.ValidURL)
 	if err != nil {
 		return err
 	}

@@ -102,7 +102,7 @@ func (p *program) judgeOverAPI(ctx context.Context, api *client.Client, lines []
 		what.Policy = &proposed
 	}
 	if len(what.Rules) > 0 || what.Policy != nil {
-		c.summary.Plan.JudgedBy = whatIfWords(w)
+		c.summary.Plan.JudgedBy = judgedOverAPI(ctx, api, w)
 		now, err := judge(client.WhatIf{})
 		if err != nil {
 			return unfinished(err, judged, len(lines))
@@ -131,13 +131,21 @@ func unfinished(err error, judged, lines int) error {
 	return &bulk.UnfinishedError{Judged: judged, Lines: lines, Err: err}
 }
 
-// whatIfWords names the rules that a dry run judges by.
-func whatIfWords(w rules.WhatIf) string {
-	words := policy.JoinRules(w.Rules, ", ")
+// judgedOverAPI is judgedBy for an API. A key that may not see policies sees only the rules that
+// were given.
+func judgedOverAPI(ctx context.Context, api *client.Client, w rules.WhatIf) string {
 	if w.Policy == nil {
-		return words
+		now, err := api.Policy(ctx, policy.DefaultName)
+		if own, invalid := policy.Document(now).Policy(); err == nil && invalid == nil {
+			w.Policy = &own
+		}
 	}
-	return strings.TrimSuffix(judgedBy(w, *w.Policy)+", "+words, ", ")
+	if w.Policy != nil {
+		if changed, err := w.Changed(*w.Policy); err == nil {
+			return judgedBy(w, changed)
+		}
+	}
+	return policy.JoinRules(w.Rules, ", ")
 }
 
 // sinkFunc is a bulk.Sink that has nothing to flush.

@@ -49,7 +49,8 @@ func (p *program) command(ctx context.Context) *cobra.Command {
 		Short: "Submit messages to be sent at a future time.",
 		Long: `Submit messages to be sent at a future time, and show what is scheduled. The
 rules that limit how many messages a user receives are in the store. With --api
-an API does it, for the account of the key.
+an API does it, for the account of the key; without --api and --redis-url the API
+of the worker on this machine does, at 127.0.0.1:8080 or SENDLIMIT_LISTEN.
 
 Times are written as RFC 3339 (2040-06-22T11:11:11Z), now, +90m (from now on),
 or YYYY-MM-DD HH:MM in the time zone of --tz.
@@ -58,7 +59,7 @@ The exit status is 0 for done, 2 for bad usage or input, 3 for refused, 4 for
 not found, 5 for a store or an API that can't be used, and 1 for anything
 unexpected.`,
 		Example: `  enqueue push --user alice --at +10m --title "Your table is ready"
-  enqueue usage --user alice
+  enqueue usage --user alice --api https://push.example.com
   enqueue bulk messages.csv`,
 	}
 	root.SetIn(p.Stdin)
@@ -85,7 +86,7 @@ func (p *program) printf(format string, args ...any) error {
 
 // with calls do with a client of the operations.
 func (p *program) with(cmd *cobra.Command, do func(context.Context, *client.Client) error) error {
-	return operations.With(cmd.Context(), p.Program, cmd.Flags(), func(c *client.Client) error { return do(cmd.Context(), c) })
+	return p.With(cmd.Context(), cmd.Flags(), func(c *client.Client) error { return do(cmd.Context(), c) })
 }
 
 // printAnswer prints an answer: as the API gave it, or as draw does for a person.

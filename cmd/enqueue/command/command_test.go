@@ -70,22 +70,30 @@ func TestNothingListening(t *testing.T) {
 	require.NoError(t, err)
 	address := listener.Addr().String()
 	require.NoError(t, listener.Close())
-	f.environ = []string{"REDIS_URL=redis://" + address}
-	for _, args := range [][]string{
+	lines := [][]string{
+		{"bulk", fileOf(t, messageLine("alice", "11:11:11"))},
 		{"push", "--user", "a", "--at", "now", "--title", "Hi"},
 		{"cancel", "--user", "a", "b"},
 		{"move", "--user", "a", "b", "--at", "now"},
 		{"list", "--user", "a"},
 		{"usage", "--user", "a"},
 		{"next-free", "--user", "a"},
-		{"bulk", fileOf(t, messageLine("alice", "11:11:11"))},
-	} {
-		want := "no Redis at " + address + ": connection refused; start a worker with the same settings (without REDIS_URL it" +
-			" brings a store to try things out), or start Redis and name it in REDIS_URL"
-		require.Equal(t, result{5, "", "error: " + want + "\n"}, f.run(t, args...), args)
-		require.Equal(t, result{5, `{"outcome":"error","code":"unavailable","detail":"` + want + `"}` + "\n", ""},
-			f.run(t, append(args, "--json")...))
 	}
+	for environ, want := range map[string]string{
+		"REDIS_URL=redis://" + address: "no Redis at " + address + ": connection refused; start Redis, or leave REDIS_URL out:" +
+			" a worker then brings a store to try things out",
+		"SENDLIMIT_LISTEN=" + address: "no worker at http://" + address + ": dial tcp " + address + ": connect: connection refused; start one with worker," +
+			" or name an API (--api, SENDLIMIT_API) or a store (--redis-url, REDIS_URL)",
+	} {
+		f.environ = []string{environ}
+		for _, args := range lines {
+			require.Equal(t, result{5, "", "error: " + want + "\n"}, f.run(t, args...), args)
+			require.Equal(t, result{5, `{"outcome":"error","code":"unavailable","detail":"` + want + `"}` + "\n", ""},
+				f.run(t, append(args, "--json")...))
+		}
+	}
+	f.environ = []string{"SENDLIMIT_LISTEN=off"}
+	require.Contains(t, f.run(t, lines[0]...).stderr, "error: a worker with these settings has no API: set listen, or name an API")
 }
 
 func TestAStoreThatCannotBeUsed(t *testing.T) {

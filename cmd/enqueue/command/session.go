@@ -41,7 +41,7 @@ func (p *program) withSession(ctx context.Context, c config.Config, do func(*ses
 }
 
 func (p *program) open(ctx context.Context, c config.Config) (*session, error) {
-	client, err := store.Open(c.StoreURL(), store.Options{TLS: c.RedisTLS})
+	client, err := store.Open(c.RedisURL, store.Options{TLS: c.RedisTLS})
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,8 @@ was postponed or moved, or ended otherwise, and why. A message is remembered for
 7 days after its end, unless the workers are set otherwise. Its title, body and
 data are shown until it has ended; if it failed or is uncertain, they are kept.
 With the setting keep_content: true, those of a delivered message are kept, too.
-The history has its last changes, at most 16.`,
+The history has its last changes, at most 16. The last line names the worker that
+was asked, if --api and --redis-url name none.`,
 		Example: `  enqueue status --user alice order-17
   enqueue status --user alice order-17 --json`,
 		Args: cli.Argument("ID"),
@@ -47,7 +48,7 @@ The history has its last changes, at most 16.`,
 }
 
 func (p *program) printStatus(style picture.Style, s message.Status) error {
-	return p.printf("%s%s%s", p.story(style, s), describe(s), style.History(s.History))
+	return p.printf("%s%s%s%s", p.story(style, s), describe(s), style.History(s.History), p.Asked())
 }
 
 // contentWidth is the width of a title, a body, or one of the data.

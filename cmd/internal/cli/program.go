@@ -80,9 +80,9 @@ func (p Program) Load(flags *pflag.FlagSet, checks ...config.Check) (config.Conf
 }
 
 // StoreFlags returns the flags that say where a command finds its operations: on a store, or at
-// an API.
+// an API. Without any, it asks the worker on this machine.
 func StoreFlags() *pflag.FlagSet {
-	return flagsOf(config.Commands, "api", "api-key-file", "redis-url", "redis-tls-ca", "redis-tls-cert", "redis-tls-key", "redis-tls-server-name", "embedded-address", "prefix", config.FileFlag)
+	return flagsOf(config.Commands, "api", "api-key-file", "redis-url", "redis-tls-ca", "redis-tls-cert", "redis-tls-key", "redis-tls-server-name", "prefix", config.FileFlag)
 }
 
 // AccountFlag returns the flag that says whose messages a command works on.

@@ -3,8 +3,12 @@
 //
 //	--api, SENDLIMIT_API  ───► HTTP ──────────────────────► another process's API
 //	REDIS_URL, --redis-url ──► client ──► api.InProcess ──► API here ──► the store
-//	neither ─────────────────► the same, on the embedded store of the worker on this machine
+//	neither ─────────────────► HTTP ──────────────────────► the API of the worker on this machine
 //
 // A command sees a client in each case, so it is written once. On a store it is an operator: it
-// has all scopes and no limit of requests, and the audit log names who ran it.
+// has all scopes and no limit of requests, and the audit log names who ran it. At an API it may do
+// what its key may. It needs none at a worker on loopback that does not require keys.
+//
+// Only its worker reaches an embedded store, which begins empty: where keys are required there, the
+// first one is in the settings of the worker (accounts), and it does not start without.
 package operations

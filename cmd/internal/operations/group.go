@@ -17,6 +17,17 @@ type Group struct {
 	cli.Program
 
 	JSON bool
+
+	worker *worker // that is asked; nil if the settings name an API or a store
+}
+
+// Asked returns a line that names the worker that answered, and its store; "" if the settings name
+// what answers.
+func (g *Group) Asked() string {
+	if g.worker == nil {
+		return ""
+	}
+	return g.worker.String()
 }
 
 // NewGroup returns a group with the flags of its commands, of which some change something.
@@ -36,7 +47,7 @@ func NewView(p cli.Program, command *cobra.Command) *Group {
 // Run returns what a command runs: do, with a client and the arguments. It reports errors.
 func (g *Group) Run(do func(cmd *cobra.Command, args []string, c *client.Client) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		return g.Report(g.JSON, With(cmd.Context(), g.Program, cmd.Flags(), func(c *client.Client) error { return do(cmd, args, c) }))
+		return g.Report(g.JSON, g.With(cmd.Context(), cmd.Flags(), func(c *client.Client) error { return do(cmd, args, c) }))
 	}
 }
 

@@ -34,29 +34,32 @@ const flushWithin = 2 * time.Second
 const byFlag = "by"
 
 // With reads the settings, and calls do with a client of the operations where those say they are:
-// at an API, or on a store that can be used and has a layout that this program knows. An error of
-// the client comes back as one that cli reports as the API's answer.
-func With(ctx context.Context, p cli.Program, flags *pflag.FlagSet, do func(*client.Client) error) error {
-	c, err := p.Load(flags, store.ValidURL)
+// at an API, on a store that can be used and has a layout that this program knows, or at the worker
+// on this machine. An error of the client comes back as one that cli reports as the API's answer.
+func (g *Group) With(ctx context.Context, flags *pflag.FlagSet, do func(*client.Client) error) error {
+	c, err := g.Load(flags, store.ValidURL)
 	if err != nil {
 		return err
 	}
 	if OnStore(c, flags) {
-		if wrong := config.ReplicasNeedRedis(c); wrong != nil {
-			return wrong
-		}
-		return store.Using(ctx, c, func(redis redis.UniversalClient) error { return onThis(ctx, p, redis, c, flags, do) })
+		return store.Using(ctx, c, func(redis redis.UniversalClient) error { return onThis(ctx, g.Program, redis, c, flags, do) })
 	}
-	key, err := keyOf(c, flags)
-	if err != nil {
+	var options client.Options
+	if c.API == "" {
+		if g.worker, err = newWorker(ctx, c, g.Program); err != nil {
+			return err
+		}
+		c.API, options.HTTPClient = g.worker.base, &http.Client{Transport: g.worker}
+	}
+	if options.Key, err = keyOf(c, flags); err != nil {
 		return err
 	}
-	remote, err := client.New(c.API, client.Options{Key: key})
+	remote, err := client.New(c.API, options)
 	if err != nil {
 		return Answered(err)
 	}
 	defer remote.CloseIdleConnections()
-	return needsKey(Answered(do(remote)), c.API, key != "")
+	return needsKey(Answered(do(remote)), c.API, options.Key != "")
 }
 
 // OnStore reports whether a command works on the store itself. What a flag says comes first.
@@ -65,7 +68,7 @@ func OnStore(c config.Config, flags *pflag.FlagSet) bool {
 		f := flags.Lookup(name)
 		return f != nil && f.Changed
 	}
-	return c.API == "" || given("redis-url") && !given("api")
+	return c.RedisURL != "" && (c.API == "" || given("redis-url") && !given("api"))
 }
 
 // keyOf returns the key for the API, "" for none. The error is about settings that do not go with
@@ -73,15 +76,15 @@ func OnStore(c config.Config, flags *pflag.FlagSet) bool {
 func keyOf(c config.Config, flags *pflag.FlagSet) (client.Key, error) {
 	var wrong error
 	flags.Visit(func(f *pflag.Flag) {
-		if group := f.Annotations[config.GroupAnnotation]; group != nil && group[0] != config.GroupCommands {
-			wrong = fault.Wrong(strings.ReplaceAll(f.Name, "-", "_"), "--%s is for the store, and the API at %s answers this command: leave one of them out", f.Name, c.API)
+		if group := f.Annotations[config.GroupAnnotation]; group != nil && group[0] != config.GroupCommands && group[0] != config.GroupChannels {
+			wrong = fault.Wrong(strings.ReplaceAll(f.Name, "-", "_"), "--%s is for the store, and the API at %s answers this command: leave it out", f.Name, c.API)
 		}
 	})
 	if wrong != nil {
 		return "", wrong
 	}
 	if c.Account != "" {
-		return "", fault.Wrong("account", "account is %q, and the API at %s charges the account of the key: leave it out", c.Account, c.API)
+		return "", fault.Wrong("account", "account is %q, and the API at %s charges the account of the key: leave it out, and give a key of that account", c.Account, c.API)
 	}
 	if c.APIKeyFile == "" {
 		return client.Key(c.APIKey), nil

@@ -33,8 +33,8 @@ func explain(err error) error {
 	dial, dialed := errors.AsType[*net.OpError](err)
 	if dialed && isLoopback(dial.Addr) && errors.Is(dial, syscall.ECONNREFUSED) {
 		err = &fault.UnavailableError{
-			Detail: fmt.Sprintf("no Redis at %s: connection refused; start a worker with the same settings (without REDIS_URL it"+
-				" brings a store to try things out), or start Redis and name it in REDIS_URL", dial.Addr),
+			Detail: fmt.Sprintf("no Redis at %s: connection refused; start Redis, or leave REDIS_URL out:"+
+				" a worker then brings a store to try things out", dial.Addr),
 			Err: err,
 		}
 	}

@@ -45,8 +45,7 @@ type Options struct {
 	TLS config.RedisTLS
 }
 
-// Open returns a client for the store of a URL; "" means the embedded store. It connects
-// with the first command. The error is a *fault.InvalidError for redis_url, without the
+// Open returns a client for the store of a URL. It connects with the first command. The error is a *fault.InvalidError for redis_url, without the
 // password, or for a file of TLS.
 //
 // Commands for a master of a cluster that does not answer fail at once, see

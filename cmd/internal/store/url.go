@@ -22,11 +22,14 @@ const (
 	clusterTLSScheme  = "rediss-cluster://"
 )
 
-// ValidURL is the config.Check of a program that opens a store.
+// ValidURL is the config.Check of a program that opens a store; without a URL it needs none.
 func ValidURL(c config.Config) *fault.InvalidError {
-	to, problem := parseURL(c.RedisURL)
-	if problem != nil {
-		return problem
+	var to target
+	if c.RedisURL != "" {
+		var problem *fault.InvalidError
+		if to, problem = parseURL(c.RedisURL); problem != nil {
+			return problem
+		}
 	}
 	if given := c.RedisTLS.Given(); given != "" && to.tls == nil {
 		return fault.Wrong(given, "%s is set, and redis_url does not use TLS: begin it with rediss://, %s or %s, or remove %s",
@@ -44,12 +47,9 @@ type target struct {
 	tls *tls.Config // nil without TLS
 }
 
-// parseURL reads the URL of a store; "" means the embedded one. It never passes on the
-// parsers' errors: they repeat parts of the URL, and any part may be the password.
+// parseURL reads the URL of a store. It never passes on the parsers' errors: they repeat parts
+// of the URL, and any part may be the password.
 func parseURL(s string) (target, *fault.InvalidError) {
-	if s == "" {
-		s = "redis://" + EmbeddedAddress
-	}
 	scheme, _, _ := strings.Cut(s, "://")
 	scheme += "://"
 	reject := func(want string) (target, *fault.InvalidError) {

@@ -141,10 +141,11 @@ func TestSettingsThatLeaveNothingToDo(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{
 		`error: deliver is false and listen is off: this worker would do nothing`: {
-			"--deliver=false", "--listen", "off",
+			"--deliver=false", "--listen", "off", "--redis-url", "redis://127.0.0.1:1",
 		},
-		`--drop-due-before needs a worker that delivers: deliver is false`: {"--deliver=false", "--drop-due-before", "-2h"},
-		`--store-moved needs a worker that delivers: deliver is false`:     {"--deliver=false", "--store-moved"},
+		`error: listen is off, and only the API of this worker could reach its embedded store: set listen, or redis_url`: {"--listen", "off"},
+		`--drop-due-before needs a worker that delivers: deliver is false`:                                               {"--deliver=false", "--drop-due-before", "-2h"},
+		`--store-moved needs a worker that delivers: deliver is false`:                                                   {"--deliver=false", "--store-moved"},
 	} {
 		status, said := refuses(t, nil, args...)
 		require.Equal(t, cli.StatusInvalid, status)

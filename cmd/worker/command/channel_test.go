@@ -12,6 +12,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
 )
@@ -122,6 +123,21 @@ func TestSendTestNeedsADevice(t *testing.T) {
 		_, err := command(t, environ, "", append([]string{"channel", "send-test"}, strings.Fields(args)...)...)
 		require.EqualError(t, err, want, args)
 	}
+	worker := start(t, environ[1:]).started(t)
+	_, err := command(t, append(worker.environ(t), environ[1:]...), "", "channel", "send-test", "webpush", "--user", "alice", "--webpush-private-key-file", file)
+	require.EqualError(t, err, "alice has no such device on the channel webpush: see enqueue device list --user alice", "of the worker on this machine")
+	_, client, there := elsewhere(t)
+	kept, err := devices.New(client, devices.Options{})
+	require.NoError(t, err)
+	_, _, err = kept.Add(t.Context(), "alice", devices.Device{
+		ID: "d1", Channel: "webpush", Address: `{"endpoint":"https://fcm.googleapis.com/fcm/send/s3cret","keys":{"auth":"BTBZMqHH6r4Tts7J_aSIgg",` +
+			`"p256dh":"BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"}}`,
+	}, 1)
+	require.NoError(t, err)
+	key, _ := says(t, there, "account", "create", "ops", "--scopes", "admin")
+	_, err = command(t, append([]string{"SENDLIMIT_API=" + overHTTP(t, client), "SENDLIMIT_API_KEY=" + strings.TrimSpace(key)}, environ[1:]...),
+		"", "channel", "send-test", "webpush", "--user", "alice")
+	require.EqualError(t, err, "the API shows the addresses of devices only for a key with the scope content: give one, or --address-file")
 	// What can't be a subscription is refused before anything is sent.
 	out, err := command(t, environ, "canary", "channel", "send-test", "webpush", "--address-file", "-")
 	require.Equal(t, cli.StatusUnexpected, cli.ExitCode(err))

@@ -37,9 +37,12 @@ func newCommand(p cli.Program) *cobra.Command {
 		Use:   "worker",
 		Short: "Deliver scheduled messages at their time.",
 		Long: "Deliver scheduled messages at their time, until a SIGTERM.\n\n" +
-			"Without a Redis URL the worker starts an embedded store, for trying out. Every\n" +
-			"setting can also be given in the environment (--push-url as SENDLIMIT_PUSH_URL,\n" +
-			"--redis-url as REDIS_URL) or in a file, see sendlimit.example.yaml.",
+			"Without a Redis URL the worker starts an embedded store, for trying out, which\n" +
+			"only its API reaches. Commands without --api and --redis-url ask the worker on\n" +
+			"this machine, at 127.0.0.1:8080 or SENDLIMIT_LISTEN.\n\n" +
+			"Every setting can also be given in the environment (--push-url as\n" +
+			"SENDLIMIT_PUSH_URL, --redis-url as REDIS_URL) or in a file, see\n" +
+			"sendlimit.example.yaml.",
 		Example: "  worker\n" +
 			"  worker --redis-url redis://127.0.0.1:6379 --push-url https://push.example.com/deliver\n" +
 			"  worker --config sendlimit.yaml",

@@ -34,7 +34,8 @@ func request(t *testing.T, method, url string) answer {
 
 func TestHealthOff(t *testing.T) {
 	t.Parallel()
-	worker := start(t, nil, "--listen", "off").started(t)
+	_, _, environ := elsewhere(t)
+	worker := start(t, environ, "--listen", "off").started(t)
 	worker.notLogged(t, "health endpoint")
 	require.NoError(t, worker.end(t))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
 )
@@ -41,8 +42,8 @@ type running struct {
 	err            error // once ended is closed
 }
 
-// start runs the worker with free ports for the embedded store and the health
-// endpoint, which later arguments can overrule, until the test ends.
+// start runs the worker with a free port for the API, which later arguments can overrule, until
+// the test ends.
 func start(t *testing.T, environ []string, args ...string) *running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -50,7 +51,7 @@ func start(t *testing.T, environ []string, args ...string) *running {
 	p := cli.Program{Environ: environ, Stdin: strings.NewReader(""), Stdout: &r.stdout, Stderr: &r.stderr}
 	go func() {
 		defer close(r.ended)
-		r.err = Run(ctx, p, append([]string{"--listen", "127.0.0.1:0", "--embedded-address", "127.0.0.1:0"}, args...))
+		r.err = Run(ctx, p, append([]string{"--listen", "127.0.0.1:0"}, args...))
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -95,10 +96,21 @@ func (r *running) attribute(t *testing.T, message, name string) string {
 	return value
 }
 
-// storeURL is where the embedded store is.
-func (r *running) storeURL(t *testing.T) string {
+// environ is that of commands which ask the worker, as one of a shell on this machine.
+func (r *running) environ(t *testing.T) []string {
 	t.Helper()
-	return "redis://" + r.attribute(t, "started the embedded store", "address")
+	return []string{"SENDLIMIT_LISTEN=" + strings.TrimSuffix(strings.TrimPrefix(r.attribute(t, "API endpoint", "url"), "http://"), "/v1/")}
+}
+
+// submits sends a message to the API, due after the given time, and returns when it is to go out.
+func (r *running) submits(t *testing.T, user string, after time.Duration) time.Time {
+	t.Helper()
+	c, err := client.New(strings.TrimSuffix(r.attribute(t, "API endpoint", "url"), "/v1/"), client.Options{})
+	require.NoError(t, err)
+	defer c.CloseIdleConnections()
+	o, err := c.Submit(t.Context(), client.Message{ID: "id-" + user, User: user, SendAt: time.Now().Add(after), Title: "Hello"})
+	require.NoError(t, err)
+	return o.SendAt.Time
 }
 
 // end tells the worker to stop, and returns what it ended with.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -76,7 +77,9 @@ func TestPaceThatIsRefused(t *testing.T) {
 func TestPaceOfASettings(t *testing.T) {
 	t.Parallel()
 	worker := start(t, nil, "--pace-rate", "50/second", "--pace-burst", "5").started(t)
-	environ := []string{"REDIS_URL=" + worker.storeURL(t)}
-	out := prints(t, environ, "", "pace", "show")
+	out := prints(t, worker.environ(t), "", "pace", "show")
 	require.Equal(t, "50/second over all workers, at most 5 at once\n", out)
+	asked := "asked the worker at " + strings.TrimSuffix(worker.attribute(t, "API endpoint", "url"), "/v1/") + ", on its embedded store\n"
+	require.True(t, strings.HasSuffix(prints(t, worker.environ(t), "", "stats"), "\n"+asked))
+	prints(t, worker.environ(t), "", "pace", "set", "--rate", "5/second") // says no more
 }

@@ -91,8 +91,7 @@ func TestPolicyAlerts(t *testing.T) {
 func TestPolicyOfARunningWorker(t *testing.T) {
 	t.Parallel()
 	worker := start(t, nil, "--policy-rules", "3/hour").started(t)
-	address := strings.TrimPrefix(worker.storeURL(t), "redis://")
-	out := prints(t, nil, "", "policy", "show", "--embedded-address", address)
+	out := prints(t, worker.environ(t), "", "policy", "show")
 	require.Contains(t, out, "\nrules:\n  - 3/hour\n")
 }
 

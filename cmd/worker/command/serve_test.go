@@ -50,7 +50,7 @@ func submitMessage(t *testing.T, url, user string, after time.Duration) time.Tim
 func TestWithNothingInstalledItDeliversOnTheEmbeddedStore(t *testing.T) {
 	t.Parallel()
 	worker := start(t, nil).started(t)
-	due := submitMessage(t, worker.storeURL(t), "alice", 1200*time.Millisecond)
+	due := worker.submits(t, "alice", 1200*time.Millisecond)
 	require.Eventually(t, func() bool { return len(worker.stdout.lines(t)) == 1 }, time.Minute, 10*time.Millisecond)
 	line := worker.stdout.lines(t)[0]
 	require.Equal(t, "alice", line["user"])
@@ -92,7 +92,7 @@ func TestItSaysWhatTheEmbeddedStoreIsAndWhatToTryNext(t *testing.T) {
 	worker := start(t, nil).started(t)
 	line := worker.logged(t, "started the embedded store, which keeps nothing when this worker ends")
 	require.EqualValues(t, 10_000, line["meant_for_pending"])
-	prefix := "REDIS_URL=" + worker.storeURL(t) + " enqueue push --user alice"
+	prefix := "SENDLIMIT_API=" + strings.TrimSuffix(worker.attribute(t, "API endpoint", "url"), "/v1/") + " enqueue push --user alice"
 	require.Equal(t, []any{prefix + ` --at +10s --title "Hello"`, prefix + ` --at +30s --title "Too soon"`}, line["try"])
 
 	person := start(t, nil, "--log-format", "text")
@@ -100,8 +100,7 @@ func TestItSaysWhatTheEmbeddedStoreIsAndWhatToTryNext(t *testing.T) {
 		return strings.Contains(person.stderr.String(), "msg=delivering")
 	}, time.Minute, 5*time.Millisecond)
 	said := person.stderr.String()
-	require.Contains(t, said, "Started the embedded store at 127.0.0.1:")
-	require.Contains(t, said, "It keeps nothing when this worker ends,\nand is meant for up to 10,000 pending messages.\n")
+	require.Contains(t, said, "Started the embedded store. It keeps nothing when this worker ends,\nand is meant for up to 10,000 pending messages.\n")
 	require.Contains(t, said, ` --at +10s --title "Hello"`+"\n")
 	require.Empty(t, person.stdout.String(), "deliveries only")
 }

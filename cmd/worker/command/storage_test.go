@@ -54,7 +54,7 @@ func TestItSaysWhatIsLostWithTheEmbeddedStore(t *testing.T) {
 	t.Parallel()
 	worker := start(t, nil).started(t)
 	for _, user := range []string{"alice", "bob"} {
-		submitMessage(t, worker.storeURL(t), user, time.Hour)
+		worker.submits(t, user, time.Hour)
 	}
 	require.NoError(t, worker.end(t))
 	require.EqualValues(t, 2, worker.logged(t, "the embedded store ends")["lost"])

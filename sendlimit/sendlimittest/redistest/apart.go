@@ -12,6 +12,8 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/sendlimit/sendlimiter/internal/pipe"
 )
 
 // Masters are those of an embedded cluster. Each has as many slots as the others. A single one is
@@ -26,11 +28,11 @@ func Apart(tb testing.TB, step func() time.Duration, ahead ...time.Duration) Mas
 	for _, by := range ahead {
 		master := miniredis.NewMiniRedis()
 		tb.Cleanup(master.Close)
-		pipe, err := master.Dial() // the server begins with its first connection
+		first, err := master.Dial() // the server begins with its first connection
 		if err != nil {
 			tb.Fatal(err)
 		}
-		_ = pipe.Close()
+		_ = first.Close()
 		AnswerIdlePolls(master, Ahead(func() time.Duration { return by + step() }))
 		masters = append(masters, master)
 	}
@@ -58,11 +60,11 @@ func (m Masters) Client(hook redis.Hook) redis.UniversalClient {
 	o := &redis.UniversalOptions{
 		Addrs: addresses,
 		Dialer: func(_ context.Context, _, address string) (net.Conn, error) {
-			pipe, err := m[slices.Index(addresses, address)].Dial()
+			conn, err := m[slices.Index(addresses, address)].Dial()
 			if err != nil {
 				return nil, err
 			}
-			return Buffered(pipe), nil
+			return pipe.Buffered(conn), nil
 		},
 		// A client that waits for a connection takes a timer from a pool of the whole process,
 		// which may be of another bubble: "select on synctest channel from outside bubble".

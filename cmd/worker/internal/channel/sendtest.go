@@ -3,7 +3,6 @@ package channel
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -11,15 +10,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/channels"
-	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
@@ -46,15 +44,16 @@ func (c *commands) sendTestCommand() *cobra.Command {
 		Long: "Send a test push to a device, at once, and print what the provider answers. No rule\n" +
 			"is asked, and nothing is recorded. The device is one of a user's, or an address in\n" +
 			"a file: a token, or the JSON of a browser's subscription. Addresses are secrets, so\n" +
-			"they are not given on the command line. The exit status is 1 if the provider does\n" +
-			"not accept the push.",
+			"they are not given on the command line, and an API shows them only for a key with\n" +
+			"the scope content. The exit status is 1 if the provider does not accept the push.",
 		Example: "  worker channel send-test apns --address-file token.txt --config sendlimit.yaml\n" +
 			"  worker channel send-test webpush --user alice --config sendlimit.yaml",
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			t.channel = args[0]
-			return c.Report(c.asJSON, c.sendTest(cmd, t))
-		},
+	}
+	g := operations.NewView(c.Program, cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		t.channel, c.asJSON = args[0], g.JSON
+		return c.Report(g.JSON, c.sendTest(cmd, g, t))
 	}
 	cmd.Flags().StringVar(&t.file, "address-file", "", "`file` with the device's address, or - for standard input")
 	cmd.Flags().StringVar(&t.user, "user", "", "`user` to whose devices it goes")
@@ -65,7 +64,7 @@ func (c *commands) sendTestCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *commands) sendTest(cmd *cobra.Command, t test) (err error) {
+func (c *commands) sendTest(cmd *cobra.Command, g *operations.Group, t test) (err error) {
 	if (t.file == "") == (t.user == "") {
 		return &cli.UsageError{Detail: "send-test needs either --address-file or --user: the device to send to"}
 	}
@@ -85,7 +84,7 @@ func (c *commands) sendTest(cmd *cobra.Command, t test) (err error) {
 	if at < 0 {
 		return fault.Wrong("channel", "no channel to devices named %q is set up: %s", t.channel, setUp(opened))
 	}
-	to, err := c.receivers(cmd, t)
+	to, err := c.receivers(cmd, g, t)
 	if err != nil {
 		return err
 	}
@@ -134,7 +133,7 @@ func (c *commands) push(ctx context.Context, channel channels.Opened, t test, to
 }
 
 // receivers returns the devices that the test goes to.
-func (c *commands) receivers(cmd *cobra.Command, t test) ([]notifier.Device, error) {
+func (c *commands) receivers(cmd *cobra.Command, g *operations.Group, t test) ([]notifier.Device, error) {
 	if t.file != "" {
 		address, err := c.readAddress(t.file)
 		if err != nil {
@@ -143,23 +142,20 @@ func (c *commands) receivers(cmd *cobra.Command, t test) ([]notifier.Device, err
 		return []notifier.Device{{Channel: t.channel, App: t.app, Address: address}}, nil
 	}
 	var to []notifier.Device
-	err := store.With(cmd.Context(), c.Program, cmd.Flags(), func(client redis.UniversalClient, settings config.Config) error {
-		kept, err := devices.New(client, devices.Options{Prefix: settings.Prefix})
-		if err != nil {
-			return fmt.Errorf("opening the devices: %w", err)
-		}
-		all, err := kept.List(cmd.Context(), t.user)
-		if err != nil {
-			return fmt.Errorf("looking for devices: %w", err)
-		}
-		for _, d := range all {
-			if d.Channel == t.channel && (t.device == "" || d.ID == t.device) {
-				to = append(to, notifier.Device{
-					ID: d.ID, Channel: d.Channel, App: d.App, Address: d.Address, Locale: d.Locale, RegisteredAt: d.RegisteredAt,
-				})
+	err := g.With(cmd.Context(), cmd.Flags(), func(api *client.Client) error {
+		all, err := api.Devices(cmd.Context(), t.user)
+		for _, d := range all.Devices {
+			if d.Channel != t.channel || t.device != "" && d.ID != t.device {
+				continue
 			}
+			if d.Address == message.MaskAddress(d.Address) {
+				return fault.Wrong("api_key", "the API shows the addresses of devices only for a key with the scope content: give one, or --address-file")
+			}
+			to = append(to, notifier.Device{
+				ID: d.ID, Channel: d.Channel, App: d.App, Address: d.Address, Locale: d.Locale, RegisteredAt: d.RegisteredAt.Time,
+			})
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err

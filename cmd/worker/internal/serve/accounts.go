@@ -15,7 +15,8 @@ import (
 )
 
 // openAccounts returns the accounts of the store, and adds missing ones from the settings.
-// It returns an error if other machines reach the API while nobody has a key.
+// It returns an error if nobody has a key while other machines reach the API, or it is the only
+// way to the store.
 func openAccounts(
 	ctx context.Context, client redis.UniversalClient, c config.Config, logger *slog.Logger,
 ) (*accounts.Accounts, error) {
@@ -37,9 +38,12 @@ func openAccounts(
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("looking for API keys: %w", err)
-	case !usable && c.Exposed():
+	case !usable && c.Exposed() && c.RedisURL != "":
 		return nil, fault.Wrong("listen", "other machines may reach %s, and no account has an API key that works:"+
 			" make one with worker account create NAME --scopes submit,read, or listen at a loopback address", c.Listen)
+	case !usable && c.RedisURL == "":
+		return nil, fault.Wrong("require_keys", "the API asks for keys, no account in the settings has one that works, and nothing else could give"+
+			" the embedded store its first one: name an account with the key_sha256 of a key under accounts in the file of --config, or set redis_url")
 	case !usable:
 		logger.WarnContext(ctx, "the API asks for keys, and no account has one that works: worker account create NAME makes one")
 	}

@@ -61,13 +61,24 @@ func newAPIServer(
 	if err != nil {
 		return nil, err
 	}
-	s.Handler = m.measured(served)
+	s.Handler = m.measured(namingStore(served, c))
 	if c.Dashboard {
 		if s.Handler, err = s.withDashboard(s.Handler, served, b, c, o.Sessions, logger); err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
+}
+
+// namingStore says in each answer that the store is the embedded one.
+func namingStore(next http.Handler, c config.Config) http.Handler {
+	if c.RedisURL != "" {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(operations.StoreHeader, operations.Embedded)
+		next.ServeHTTP(w, r)
+	})
 }
 
 // asksForKeys reports whether the API requires a key.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/channels"
 	"github.com/sendlimit/sendlimiter/config"
@@ -43,7 +44,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, o startOpti
 		return err
 	}
 	defer traces.Stop(ctx, min(flushWithin, settings.ShutdownTimeout))
-	storage, err := openStorage(ctx, settings, logger)
+	storage, err := openStorage(settings, logger)
 	if err != nil {
 		return err
 	}
@@ -101,7 +102,11 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, o startOpti
 	}
 	defer func() { err = errors.Join(err, served.close()) }()
 	if storage.embedded != nil {
-		if err := greet(ctx, p, storage.embedded.Address(), settings, logger); err != nil {
+		base, _, err := operations.WorkerAt(endpoints.api.listener.Addr().String(), settings.TLSCert)
+		if err != nil {
+			return err
+		}
+		if err := greet(ctx, p, base, settings, logger); err != nil {
 			return err
 		}
 	}

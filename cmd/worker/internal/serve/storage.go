@@ -23,24 +23,13 @@ type storage struct {
 }
 
 // openStorage opens the store. If the settings name none, it starts the embedded one.
-func openStorage(ctx context.Context, c config.Config, logger *slog.Logger) (storage, error) {
-	url := c.RedisURL
-	var embedded *store.Embedded
-	if url == "" {
-		var err error
-		if embedded, err = store.StartEmbedded(ctx, c.EmbeddedAddress); err != nil {
-			return storage{}, err
-		}
-		url = embedded.URL()
+func openStorage(c config.Config, logger *slog.Logger) (storage, error) {
+	if c.RedisURL == "" {
+		embedded := store.StartEmbedded(logger)
+		return storage{client: embedded.Client, embedded: embedded}, nil
 	}
-	client, err := store.Open(url, store.Options{Logger: logger, TLS: c.RedisTLS})
-	if err != nil {
-		if embedded != nil {
-			embedded.Close()
-		}
-		return storage{}, err
-	}
-	return storage{client: client, embedded: embedded}, nil
+	client, err := store.Open(c.RedisURL, store.Options{Logger: logger, TLS: c.RedisTLS})
+	return storage{client: client}, err
 }
 
 func (s storage) close() error {

@@ -3,15 +3,12 @@ package status
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -19,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
@@ -93,41 +91,15 @@ func ask(ctx context.Context, p cli.Program, flags *pflag.FlagSet, target string
 // addressOf returns where a worker with these settings answers /readyz, and how to check its
 // certificate; nil if it has none.
 func addressOf(c config.Config) (string, *tls.Config, error) {
-	address, secured := c.AdminListen, (*tls.Config)(nil)
+	address, certificate := c.AdminListen, ""
 	if address == "" {
-		address = c.Listen
-		if c.TLSCert != "" {
-			var err error
-			if secured, err = trust(c.TLSCert); err != nil {
-				return "", nil, err
-			}
-		}
+		address, certificate = c.Listen, c.TLSCert
 	}
 	if address == "" {
 		return "", nil, fault.Wrong("listen", "a worker with these settings answers nowhere: set admin_listen, or give --url")
 	}
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return "", nil, fault.Wrong("listen", "%s is no address: %v", address, err)
-	}
-	if ip := net.ParseIP(host); host == "" || ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	scheme := "http"
-	if secured != nil {
-		scheme = "https"
-	}
-	return (&url.URL{Scheme: scheme, Host: net.JoinHostPort(host, port), Path: readyPath}).String(), secured, nil
-}
-
-// trust returns settings that accept the certificate in a file, whatever address it is for.
-func trust(file string) (*tls.Config, error) {
-	content, err := os.ReadFile(file)
-	pool := x509.NewCertPool()
-	if err != nil || !pool.AppendCertsFromPEM(content) {
-		return nil, &fault.InvalidError{Field: "tls_cert", Value: file, Want: "a certificate in PEM that this program can read"}
-	}
-	return &tls.Config{RootCAs: pool, ServerName: nameIn(content), MinVersion: tls.VersionTLS12}, nil
+	base, secured, err := operations.WorkerAt(address, certificate)
+	return base + readyPath, secured, err
 }
 
 func get(ctx context.Context, target string, secured *tls.Config) (status int, body []byte, err error) {

@@ -19,14 +19,15 @@ func StatsCommand(p cli.Program) *cobra.Command {
 		Short: "Show how many messages wait, and how the queue and the store are doing.",
 		Long: "Show how many messages have not ended, what is in the queue, how many were given\n" +
 			"up, how late the schedule is, and how much memory the store uses. The metrics of a\n" +
-			"worker say more.",
+			"worker say more. The last line names the worker that was asked, if --api and\n" +
+			"--redis-url name none.",
 		Example: "  worker stats --json",
 		Args:    cli.NoArguments,
 	}
 	g := operations.NewView(p, cmd)
 	cmd.RunE = g.Run(func(cmd *cobra.Command, _ []string, c *client.Client) error {
 		now, err := c.Stats(cmd.Context())
-		return operations.Answer(g, now, err, describe)
+		return operations.Answer(g, now, err, func(s client.Stats) string { return describe(s) + g.Asked() })
 	})
 	return cmd
 }

@@ -1,7 +1,6 @@
-package redistest
+package pipe
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net"
@@ -9,22 +8,7 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/alicebob/miniredis/v2/server"
 )
-
-// pipeTo returns what dials a server by a pipe, until the server is closed. A call costs a
-// quarter less processor time than through a socket.
-func pipeTo(s *server.Server) func(ctx context.Context, network, address string) (net.Conn, error) {
-	return func(context.Context, string, string) (net.Conn, error) {
-		if s.Addr() == nil {
-			return nil, &net.OpError{Op: "dial", Net: "pipe", Err: syscall.ECONNREFUSED}
-		}
-		ours, theirs := net.Pipe()
-		s.ServeConn(theirs)
-		return Buffered(ours), nil
-	}
-}
 
 // Buffered returns a connection that takes what is written to it before the other side of
 // a pipe reads, as a socket does: a client that writes a long pipeline does not read

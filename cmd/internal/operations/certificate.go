@@ -1,4 +1,4 @@
-package status
+package operations
 
 import (
 	"crypto/x509"
