@@ -143,7 +143,7 @@ func (c *commands) receivers(cmd *cobra.Command, g *operations.Group, t test) ([
 	}
 	var to []notifier.Device
 	err := g.With(cmd.Context(), cmd.Flags(), func(api *client.Client) error {
-		all, err := api.Devices(cmd.Context(), t.user)
+		all, err := api.ListDevices(cmd.Context(), t.user)
 		for _, d := range all.Devices {
 			if d.Channel != t.channel || t.device != "" && d.ID != t.device {
 				continue
