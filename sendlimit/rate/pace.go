@@ -75,11 +75,11 @@ func NewPaces(client redis.Cmdable, prefix, target string) (*Paces, error) {
 }
 
 // Of returns the paces of another target.
-func (p *Paces) Of(target string) (*Paces, error) {
+func (s *Paces) Of(target string) (*Paces, error) {
 	if !keyspace.ValidName(target) {
 		return nil, &fault.InvalidError{Field: "target", Value: target, Want: "1 to 64 of a-z 0-9 _ -"}
 	}
-	return &Paces{client: p.client, keys: p.keys, target: target}, nil
+	return &Paces{client: s.client, keys: s.keys, target: target}, nil
 }
 
 // burstWord begins the word of a pace's burst, behind its rate.
