@@ -27,7 +27,6 @@ type lineOf[E any] interface {
 	// line returns what to decode a line with an outcome into, nil if it knows none, and whether
 	// it is the last line.
 	line(outcome string) (into any, last bool)
-	refuse(r *Refusal)
 }
 
 // lines makes a call, and yields the events of its answer. The last one is the summary, or else an
@@ -118,16 +117,12 @@ func (r *eventLines[E, P]) event(response *http.Response, n int, line []byte) (E
 		}
 	} else if err == nil {
 		into, last := P(&event).line(kind.Outcome)
-		var o Outcome
-		switch {
-		case into != nil:
-			r.whole = last
-			err = json.Unmarshal(line, into)
-		case kind.Outcome == message.Refused:
-			err = json.Unmarshal(line, &o)
-			P(&event).refuse(refusalOf(o))
-		default:
+		if into == nil {
 			return event, undocumented(response, fmt.Sprintf("line %d is of no known kind", n), nil)
+		}
+		r.whole, err = last, json.Unmarshal(line, into)
+		if refused, is := into.(*Refusal); is {
+			*refused = *refusalOf(refused.Outcome)
 		}
 	}
 	if err != nil {
