@@ -74,8 +74,7 @@ func (r *eventLines[E, P]) stream(ctx context.Context, what call) *failure {
 
 // read yields each line. The timer runs only while it waits for the API.
 func (r *eventLines[E, P]) read(ctx context.Context, response *http.Response, patience *time.Timer) *failure {
-	lines := bufio.NewScanner(response.Body)
-	lines.Buffer(make([]byte, 0, 4<<10), maxProblem)
+	lines := linesOf(response)
 	for n := 1; lines.Scan(); n++ {
 		patience.Stop()
 		event, failed := r.event(response, n, lines.Bytes())
@@ -88,16 +87,7 @@ func (r *eventLines[E, P]) read(ctx context.Context, response *http.Response, pa
 		}
 		patience.Reset(r.client.timeout)
 	}
-	switch err := lines.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return undocumented(response, fmt.Sprintf("a line has more than %d bytes", maxProblem), nil)
-	case err != nil:
-		return r.client.unreachable(ctx, err)
-	case !r.whole:
-		return r.client.unreachable(ctx, errors.New("it ended before the summary"))
-	default:
-		return nil
-	}
+	return r.client.ended(ctx, response, lines, r.whole, "it ended before the summary")
 }
 
 // event decodes the n-th line.
@@ -129,6 +119,27 @@ func (r *eventLines[E, P]) event(response *http.Response, n int, line []byte) (E
 		return event, undocumented(response, fmt.Sprintf("line %d does not have the documented form", n), err)
 	}
 	return event, nil
+}
+
+// linesOf returns the lines of an answer.
+func linesOf(response *http.Response) *bufio.Scanner {
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(make([]byte, 0, 4<<10), maxProblem)
+	return lines
+}
+
+// ended returns the failure of an answer of lines that is not whole, or was cut off; otherwise nil.
+func (c *Client) ended(ctx context.Context, response *http.Response, lines *bufio.Scanner, whole bool, otherwise string) *failure {
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return undocumented(response, fmt.Sprintf("a line has more than %d bytes", maxProblem), nil)
+	case err != nil:
+		return c.unreachable(ctx, err)
+	case !whole:
+		return c.unreachable(ctx, errors.New(otherwise))
+	default:
+		return nil
+	}
 }
 
 // endOf returns the failure of an answer of lines that ended with an error.

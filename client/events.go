@@ -1,13 +1,11 @@
 package client
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"net/http"
 	"net/url"
@@ -134,8 +132,7 @@ func (f *follower) stream(ctx context.Context) (progressed bool, failed *failure
 	if !is(response, typeEvents) {
 		return false, undocumented(response, "it is not "+typeEvents, nil)
 	}
-	lines := bufio.NewScanner(response.Body)
-	lines.Buffer(make([]byte, 0, 4<<10), maxProblem)
+	lines := linesOf(response)
 	var id, kind string
 	var data []byte
 	for lines.Scan() {
@@ -161,14 +158,7 @@ func (f *follower) stream(ctx context.Context) (progressed bool, failed *failure
 			kind, data = "", data[:0]
 		}
 	}
-	err := lines.Err()
-	if errors.Is(err, bufio.ErrTooLong) {
-		return true, undocumented(response, fmt.Sprintf("a line has more than %d bytes", maxProblem), nil)
-	}
-	if err == nil {
-		err = io.ErrUnexpectedEOF
-	}
-	return true, f.client.unreachable(ctx, err)
+	return true, f.client.ended(ctx, response, lines, false, "unexpected EOF")
 }
 
 // dispatch yields an event, and notes where to go on.
