@@ -94,11 +94,7 @@ func (c *Client) FollowEvents(ctx context.Context, r EventsRequest) iter.Seq2[Ev
 			if failed != nil {
 				wait = max(wait, failed.after)
 			}
-			timer := time.NewTimer(wait)
-			select {
-			case <-timer.C:
-			case <-ctx.Done():
-				timer.Stop()
+			if !sleep(ctx, wait) {
 				yield(Event{}, fmt.Errorf("follow the events: %w", ctx.Err()))
 				return
 			}
@@ -120,11 +116,7 @@ func (f *follower) stream(ctx context.Context) (progressed bool, failed *failure
 	defer cancel(nil)
 	patience := time.AfterFunc(f.client.timeout, func() { cancel(errStalled) })
 	defer patience.Stop()
-	path := eventsPath
-	if query := f.request.query(); len(query) > 0 {
-		path += "?" + query.Encode()
-	}
-	response, failed := f.client.send(ctx, http.MethodGet, path, http.Header{}, http.NoBody)
+	response, failed := f.client.ask(ctx, call{method: http.MethodGet, path: eventsPath, query: f.request.query()})
 	if failed != nil {
 		return false, failed
 	}

@@ -270,12 +270,11 @@ func (g *golang) writeWords(b *strings.Builder) error {
 				continue
 			}
 			of := in.Properties[name]
-			some := of.words()
-			if len(some) == 0 {
+			if len(of.words()) == 0 {
 				return fmt.Errorf("%s has no words", member)
 			}
 			about += "Values of " + member + ". " + of.Description + "\n\n"
-			for _, word := range some {
+			for _, word := range of.words() {
 				words[word] = true
 			}
 		}
