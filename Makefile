@@ -19,7 +19,7 @@ man: ## Write the manual pages of the programs into bin/man
 	go run ./cmd/enqueue man bin/man
 
 .PHONY: clients
-clients: ## Write the generated files of the TypeScript and Python clients
+clients: ## Write the generated files of the Go, TypeScript and Python clients
 	@tools/install-packages.sh
 	SENDLIMIT_WRITE_CLIENTS=1 go test -C integration -count=1 -run '^TestClientsAreGenerated$$' .
 

@@ -42,16 +42,16 @@ func WithoutFreeTimes() BatchOption {
 // caller who leaves the loop early does not learn the outcome of messages under way.
 func (c *Client) SubmitBatch(ctx context.Context, messages iter.Seq[Message], options ...BatchOption) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
-		b := &batch{client: c, doing: "submit a batch", path: batchPath, query: url.Values{}, success: message.Accepted}
-		for _, option := range options {
-			option(b)
-		}
-		b.start(ctx, messages, yield)
+		b := &batch{client: c, call: call{doing: "submit a batch", path: batchPath, query: url.Values{}, success: message.Accepted}}
+		b.start(ctx, messages, options, yield)
 	}
 }
 
 // start runs a batch to its end.
-func (b *batch) start(ctx context.Context, messages iter.Seq[Message], yield func(Result, error) bool) {
+func (b *batch) start(ctx context.Context, messages iter.Seq[Message], options []BatchOption, yield func(Result, error) bool) {
+	for _, option := range options {
+		option(b)
+	}
 	b.source, b.yield = startSource(messages), yield
 	defer b.source.end() // the loop's body may panic
 	err := b.run(ctx)
@@ -66,11 +66,9 @@ func (b *batch) start(ctx context.Context, messages iter.Seq[Message], yield fun
 
 // batch is a batch under way. The goroutine that reads the results uses it.
 type batch struct {
+	call
+
 	client  *Client
-	doing   string // "submit a batch", for errors
-	path    string
-	query   url.Values
-	success string // the outcome of a message that was accepted or recorded
 	first   []byte // a line before the messages; nil for none
 	dryRun  bool   // what was answered is lost with its stream
 	source  *source
@@ -78,14 +76,6 @@ type batch struct {
 	yield   func(Result, error) bool
 	next    int  // the index of the next result
 	left    bool // the caller has left the loop
-}
-
-// address returns the path of the batch with its query.
-func (b *batch) address() string {
-	if len(b.query) == 0 {
-		return b.path
-	}
-	return b.path + "?" + b.query.Encode()
 }
 
 // run opens one stream after another until every message has its result.

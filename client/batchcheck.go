@@ -32,10 +32,8 @@ func (c *Client) DryRunBatch(
 	ctx context.Context, messages iter.Seq[Message], rules WhatIf, options ...BatchOption,
 ) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
-		b := &batch{client: c, doing: "check a batch", path: batchPath + "/dry-run", query: url.Values{}, success: message.Accepted, dryRun: true}
-		for _, option := range options {
-			option(b)
-		}
+		what := call{doing: "check a batch", path: batchPath + "/dry-run", query: url.Values{}, success: message.Accepted}
+		b := &batch{client: c, call: what, dryRun: true}
 		if len(rules.Rules) > 0 {
 			b.query.Set("what_if", strings.Join(rules.Rules, ","))
 		}
@@ -48,6 +46,6 @@ func (c *Client) DryRunBatch(
 			b.query.Set("what_if_policy", "true")
 			b.first = append(text, '\n')
 		}
-		b.start(ctx, messages, yield)
+		b.start(ctx, messages, options, yield)
 	}
 }

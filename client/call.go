@@ -98,11 +98,15 @@ func (c *Client) ask(ctx context.Context, what call) (*http.Response, *failure) 
 		body = bytes.NewReader(what.text)
 		header.Set("Content-Type", typeJSON)
 	}
-	path := what.path
-	if len(what.query) > 0 {
-		path += "?" + what.query.Encode()
+	return c.send(ctx, what.method, what.address(), header, body)
+}
+
+// address returns the path with the query.
+func (what call) address() string {
+	if len(what.query) == 0 {
+		return what.path
 	}
-	return c.send(ctx, what.method, path, header, body)
+	return what.path + "?" + what.query.Encode()
 }
 
 // send sends a request and returns the answer if it is a success. It adds the headers of

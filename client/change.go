@@ -44,11 +44,10 @@ func (c MessageChange) MarshalJSON() ([]byte, error) {
 	if c.SendAt != nil {
 		patch["send_at"] = spellSendAt(*c.SendAt, c.SendAt.IsZero())
 	}
-	if c.OnConflict != "" {
-		patch["on_conflict"] = c.OnConflict
-	}
-	if !c.ShiftUntil.IsZero() {
-		patch["shift_until"] = spell(c.ShiftUntil)
+	for name, text := range map[string]string{"on_conflict": c.OnConflict, "shift_until": spell(c.ShiftUntil)} {
+		if text != "" {
+			patch[name] = text
+		}
 	}
 	for name, text := range map[string]*string{
 		"title": c.Title, "body": c.Body, "image": c.Image, "click_url": c.ClickURL, "sound": c.Sound, "priority": c.Priority,

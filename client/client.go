@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -55,15 +56,8 @@ func New(baseURL string, o Options) (*Client, error) {
 	if err := checkBase(baseURL); err != nil {
 		return nil, err
 	}
-	if o.Attempts == 0 {
-		o.Attempts = DefaultAttempts
-	}
-	if o.Timeout == 0 {
-		o.Timeout = DefaultTimeout
-	}
-	if o.MaxRetryAfter == 0 {
-		o.MaxRetryAfter = DefaultMaxRetryAfter
-	}
+	o.Attempts, o.Timeout = cmp.Or(o.Attempts, DefaultAttempts), cmp.Or(o.Timeout, DefaultTimeout)
+	o.MaxRetryAfter = cmp.Or(o.MaxRetryAfter, DefaultMaxRetryAfter)
 	switch {
 	case !o.Key.sendable():
 		return nil, invalid("key", "takes visible ASCII characters without spaces")

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -113,10 +114,7 @@ type BatchError struct {
 
 // Error says why the batch ended.
 func (e *BatchError) Error() string {
-	if len(e.Unanswered) == 1 {
-		return fmt.Sprintf("the batch ended with 1 message unanswered: %v", e.Err)
-	}
-	return fmt.Sprintf("the batch ended with %d messages unanswered: %v", len(e.Unanswered), e.Err)
+	return fmt.Sprintf("the batch ended with %s unanswered: %v", message.Count(len(e.Unanswered), "message"), e.Err)
 }
 
 // Unwrap returns the cause.
@@ -124,12 +122,8 @@ func (e *BatchError) Unwrap() error { return e.Err }
 
 // describe returns the detail, or else a sentence with the code.
 func describe(kind string, code Code, detail string) string {
-	switch {
-	case detail != "":
-		return detail
-	case code != "":
-		return kind + ": " + string(code)
-	default:
-		return kind
+	if code != "" {
+		kind += ": " + string(code)
 	}
+	return cmp.Or(detail, kind)
 }

@@ -27,7 +27,6 @@ type lineOf[E any] interface {
 	// line returns what to decode a line with an outcome into, nil if it knows none, and whether
 	// it is the last line.
 	line(outcome string) (into any, last bool)
-	refuse(r *Refusal)
 }
 
 // lines makes a call, and yields the events of its answer. The last one is the summary, or else an
@@ -75,8 +74,7 @@ func (r *eventLines[E, P]) stream(ctx context.Context, what call) *failure {
 
 // read yields each line. The timer runs only while it waits for the API.
 func (r *eventLines[E, P]) read(ctx context.Context, response *http.Response, patience *time.Timer) *failure {
-	lines := bufio.NewScanner(response.Body)
-	lines.Buffer(make([]byte, 0, 4<<10), maxProblem)
+	lines := linesOf(response)
 	for n := 1; lines.Scan(); n++ {
 		patience.Stop()
 		event, failed := r.event(response, n, lines.Bytes())
@@ -89,16 +87,7 @@ func (r *eventLines[E, P]) read(ctx context.Context, response *http.Response, pa
 		}
 		patience.Reset(r.client.timeout)
 	}
-	switch err := lines.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return undocumented(response, fmt.Sprintf("a line has more than %d bytes", maxProblem), nil)
-	case err != nil:
-		return r.client.unreachable(ctx, err)
-	case !r.whole:
-		return r.client.unreachable(ctx, errors.New("it ended before the summary"))
-	default:
-		return nil
-	}
+	return r.client.ended(ctx, response, lines, r.whole, "it ended before the summary")
 }
 
 // event decodes the n-th line.
@@ -118,22 +107,39 @@ func (r *eventLines[E, P]) event(response *http.Response, n int, line []byte) (E
 		}
 	} else if err == nil {
 		into, last := P(&event).line(kind.Outcome)
-		var o Outcome
-		switch {
-		case into != nil:
-			r.whole = last
-			err = json.Unmarshal(line, into)
-		case kind.Outcome == message.Refused:
-			err = json.Unmarshal(line, &o)
-			P(&event).refuse(refusalOf(o))
-		default:
+		if into == nil {
 			return event, undocumented(response, fmt.Sprintf("line %d is of no known kind", n), nil)
+		}
+		r.whole, err = last, json.Unmarshal(line, into)
+		if refused, is := into.(*Refusal); is {
+			*refused = *refusalOf(refused.Outcome)
 		}
 	}
 	if err != nil {
 		return event, undocumented(response, fmt.Sprintf("line %d does not have the documented form", n), err)
 	}
 	return event, nil
+}
+
+// linesOf returns the lines of an answer.
+func linesOf(response *http.Response) *bufio.Scanner {
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(make([]byte, 0, 4<<10), maxProblem)
+	return lines
+}
+
+// ended returns the failure of an answer of lines that is not whole, or was cut off; otherwise nil.
+func (c *Client) ended(ctx context.Context, response *http.Response, lines *bufio.Scanner, whole bool, otherwise string) *failure {
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return undocumented(response, fmt.Sprintf("a line has more than %d bytes", maxProblem), nil)
+	case err != nil:
+		return c.unreachable(ctx, err)
+	case !whole:
+		return c.unreachable(ctx, errors.New(otherwise))
+	default:
+		return nil
+	}
 }
 
 // endOf returns the failure of an answer of lines that ended with an error.

@@ -1,13 +1,11 @@
 package client
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"net/http"
 	"net/url"
@@ -96,11 +94,7 @@ func (c *Client) FollowEvents(ctx context.Context, r EventsRequest) iter.Seq2[Ev
 			if failed != nil {
 				wait = max(wait, failed.after)
 			}
-			timer := time.NewTimer(wait)
-			select {
-			case <-timer.C:
-			case <-ctx.Done():
-				timer.Stop()
+			if !sleep(ctx, wait) {
 				yield(Event{}, fmt.Errorf("follow the events: %w", ctx.Err()))
 				return
 			}
@@ -122,11 +116,7 @@ func (f *follower) stream(ctx context.Context) (progressed bool, failed *failure
 	defer cancel(nil)
 	patience := time.AfterFunc(f.client.timeout, func() { cancel(errStalled) })
 	defer patience.Stop()
-	path := eventsPath
-	if query := f.request.query(); len(query) > 0 {
-		path += "?" + query.Encode()
-	}
-	response, failed := f.client.send(ctx, http.MethodGet, path, http.Header{}, http.NoBody)
+	response, failed := f.client.ask(ctx, call{method: http.MethodGet, path: eventsPath, query: f.request.query()})
 	if failed != nil {
 		return false, failed
 	}
@@ -134,8 +124,7 @@ func (f *follower) stream(ctx context.Context) (progressed bool, failed *failure
 	if !is(response, typeEvents) {
 		return false, undocumented(response, "it is not "+typeEvents, nil)
 	}
-	lines := bufio.NewScanner(response.Body)
-	lines.Buffer(make([]byte, 0, 4<<10), maxProblem)
+	lines := linesOf(response)
 	var id, kind string
 	var data []byte
 	for lines.Scan() {
@@ -161,14 +150,7 @@ func (f *follower) stream(ctx context.Context) (progressed bool, failed *failure
 			kind, data = "", data[:0]
 		}
 	}
-	err := lines.Err()
-	if errors.Is(err, bufio.ErrTooLong) {
-		return true, undocumented(response, fmt.Sprintf("a line has more than %d bytes", maxProblem), nil)
-	}
-	if err == nil {
-		err = io.ErrUnexpectedEOF
-	}
-	return true, f.client.unreachable(ctx, err)
+	return true, f.client.ended(ctx, response, lines, false, "unexpected EOF")
 }
 
 // dispatch yields an event, and notes where to go on.

@@ -1333,18 +1333,18 @@ func (e *CampaignEvent) line(outcome string) (into any, last bool) {
 	case "campaign_cancelled", "campaign_moved", "campaign_previewed", "campaign_resumed":
 		e.Summary = new(CampaignSummary)
 		return e.Summary, true
+	case "refused":
+		e.Refused = new(Refusal)
+		return e.Refused, false
 	}
 	return nil, false
 }
-
-func (e *CampaignEvent) refuse(r *Refusal) { e.Refused = r }
 
 // RefitEvent is a line of an answer. One of its fields is set.
 type RefitEvent struct {
 	Progress *RefitProgress
 	Misfit   *Misfit
 	Summary  *RefitSummary
-	Refused  *Refusal // a message that was refused, and keeps its place
 }
 
 func (e *RefitEvent) line(outcome string) (into any, last bool) {
@@ -1362,13 +1362,10 @@ func (e *RefitEvent) line(outcome string) (into any, last bool) {
 	return nil, false
 }
 
-func (e *RefitEvent) refuse(r *Refusal) { e.Refused = r }
-
 // UserErasureEvent is a line of an answer. One of its fields is set.
 type UserErasureEvent struct {
 	Progress *UserProgress
 	Erasure  *UserErasure
-	Refused  *Refusal // a message that was refused, and keeps its place
 }
 
 func (e *UserErasureEvent) line(outcome string) (into any, last bool) {
@@ -1383,14 +1380,11 @@ func (e *UserErasureEvent) line(outcome string) (into any, last bool) {
 	return nil, false
 }
 
-func (e *UserErasureEvent) refuse(r *Refusal) { e.Refused = r }
-
 // UserExportEvent is a line of an answer. One of its fields is set.
 type UserExportEvent struct {
 	Progress *UserProgress
 	Entry    *UserEntry
 	Export   *UserExport
-	Refused  *Refusal // a message that was refused, and keeps its place
 }
 
 func (e *UserExportEvent) line(outcome string) (into any, last bool) {
@@ -1407,5 +1401,3 @@ func (e *UserExportEvent) line(outcome string) (into any, last bool) {
 	}
 	return nil, false
 }
-
-func (e *UserExportEvent) refuse(r *Refusal) { e.Refused = r }

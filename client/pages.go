@@ -19,7 +19,8 @@ import (
 func pages[A, T any](ctx context.Context, c *Client, what call, entries func(A) (page []T, next url.Values)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		of := what
-		of.query = maps.Clone(what.query)
+		of.query = values()
+		maps.Copy(of.query, what.query)
 		for {
 			answer, err := value[A](ctx, c, of)
 			page, next := entries(answer)

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"iter"
-	"net/url"
 
 	"github.com/sendlimit/sendlimiter/message"
 )
@@ -16,9 +15,7 @@ import (
 // was recorded before under its id is Replayed.
 func (c *Client) RecordSent(ctx context.Context, messages iter.Seq[Message]) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
-		b := &batch{
-			client: c, doing: "record sends", path: batchPath + "/record-sent", query: url.Values{}, success: message.Recorded,
-		}
-		b.start(ctx, messages, yield)
+		b := &batch{client: c, call: call{doing: "record sends", path: batchPath + "/record-sent", success: message.Recorded}}
+		b.start(ctx, messages, nil, yield)
 	}
 }

@@ -46,13 +46,21 @@ func (c *Client) pause(ctx context.Context, attempt int, failed *failure) error 
 	if !failed.again || attempt >= c.attempts || failed.after > c.maxRetryAfter {
 		return failed.err
 	}
-	timer := time.NewTimer(failed.after + backoff(attempt))
+	if !sleep(ctx, failed.after+backoff(attempt)) {
+		return givenUp(ctx, failed.err)
+	}
+	return nil
+}
+
+// sleep waits. It reports whether ctx has not ended before.
+func sleep(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return nil
+		return true
 	case <-ctx.Done():
-		return givenUp(ctx, failed.err)
+		return false
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -161,8 +160,7 @@ func (s *stream) sent(e entry) {
 
 // read yields a result for each line of the answer.
 func (s *stream) read(ctx context.Context, response *http.Response) *failure {
-	lines := bufio.NewScanner(response.Body)
-	lines.Buffer(make([]byte, 0, 4<<10), maxProblem)
+	lines := linesOf(response)
 	n := 1
 	if s.first != nil {
 		n++
@@ -181,16 +179,7 @@ func (s *stream) read(ctx context.Context, response *http.Response) *failure {
 		}
 		<-s.slots
 	}
-	switch err := lines.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return undocumented(response, fmt.Sprintf("a line has more than %d bytes", maxProblem), nil)
-	case err != nil:
-		return s.client.unreachable(ctx, err)
-	case !s.complete.Load() || !s.waiting.empty():
-		return s.client.unreachable(ctx, errors.New("it ended its answers before the last message"))
-	default:
-		return nil
-	}
+	return s.client.ended(ctx, response, lines, s.complete.Load() && s.waiting.empty(), "it ended its answers before the last message")
 }
 
 func (s *stream) scan(lines *bufio.Scanner) bool {
@@ -211,11 +200,8 @@ func (b *batch) failureOf(o message.Outcome, line int) *failure {
 	}
 	if o.Code == CodeRateLimited {
 		// The account's lines of a minute are used up.
-		after := time.Duration(min(o.RetryAfterSeconds, int64(longestRetryAfter/time.Second))) * time.Second
-		return &failure{again: true, after: after, err: &Refusal{Outcome: o, RetryAfter: after}}
+		refused := refusalOf(o)
+		return &failure{again: true, after: refused.RetryAfter, err: refused}
 	}
-	if o.Code == CodeUnavailable || o.Code == CodeStoreFull {
-		return &failure{again: true, err: &UnavailableError{Code: o.Code, Detail: o.Detail}}
-	}
-	return &failure{err: &ResponseError{Code: o.Code, Detail: o.Detail}}
+	return endOf(o)
 }

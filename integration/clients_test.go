@@ -44,7 +44,7 @@ func TestClientsAreGenerated(t *testing.T) {
 	}
 	outdated, err := generate.Outdated("../clients", files)
 	require.NoError(t, err)
-	require.Empty(t, outdated, "make clients writes these files of the folder clients from the OpenAPI document")
+	require.Empty(t, outdated, "make clients writes these files, named from the folder clients, from the OpenAPI document")
 }
 
 // The tests of the TypeScript client pass on a real worker.

@@ -56,6 +56,15 @@ func TestAMethodHasWhatItsOperationHas(t *testing.T) {
 	require.Contains(t, types, "_Room = TypedDict(\"_Room\", {\n    \"from\": \"str\",\n})\n\n\nclass Room(_Room):\n")
 	require.Contains(t, types, "    code: NotRequired[str]\n    \"\"\"Why.\"\"\"\n    names: NotRequired[dict[str, list[str]]]\n    size: NotRequired[int | None]\n")
 
+	golang := string(files["../client/operations_generated.go"])
+	require.Contains(t, golang, "\tRoom = message.Room\n")
+	require.Contains(t, golang, "\tCodeTooSmall Code = \"too_small\"\n")
+	require.Contains(t, golang, "type OpenRoomQuery struct {\n\tFrom time.Time\n}\n")
+	require.Contains(t, golang, "// OpenRoom: open a room.\n//\n// Ends a comment")
+	require.Contains(t, golang, "func (c *Client) OpenRoom(ctx context.Context, room string, body Room, query OpenRoomQuery, only ...Condition) (Room, error) {\n"+
+		"\treturn value[Room](ctx, c, call{doing: \"open a room\", method: \"POST\", path: \"/v1/rooms/{room}\", segments: []string{room}, "+
+		"body: body, query: values(\"from\", spell(query.From)), header: headerOf(only), once: true})")
+
 	schemas, err := generate.Schemas([]byte(small))
 	require.NoError(t, err)
 	require.Contains(t, string(schemas), `"x-words":["closed","too_small"]`)
@@ -66,12 +75,15 @@ func TestAMethodHasWhatItsOperationHas(t *testing.T) {
 // Nothing of a document is left out silently.
 func TestWhatClientsCanNotExpressIsAnError(t *testing.T) {
 	t.Parallel()
+	const answer = `"ETag": {}}, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Room"`
 	for _, row := range []struct{ old, instead, says string }{
 		{"If-Match", "X-Color", "openRoom: the clients have no header X-Color"},
 		{`"name": "If-Match", "in": "header"`, `"name": "a", "in": "cookie"`, "openRoom: the clients have no cookie a"},
 		{`"requestBody": {"content": {"application/json"`, `"requestBody": {"content": {"text/csv"`, "openRoom: the clients send only JSON"},
 		{`"ETag": {}}, "content": {"application/json"`, `"ETag": {}}, "content": {"image/png"`, "openRoom: the clients don't read image/png"},
 		{`"name": "from"`, `"name": "cursor"`, "openRoom: Room is no page"},
+		{answer, strings.ReplaceAll(answer, "Room", "Outcome"), "openRoom: goOutcomes does not have the outcome of its success"},
+		{answer, `"ETag": {}}, "content": {"application/x-ndjson": {"schema": {"anyOf": [{"$ref": "#/components/schemas/Room"}]`, "RoomEvent: Room has no outcomes"},
 		{`"integer", "null"`, `"decimal"`, `Room: size: unknown type "decimal"`},
 		{`"paths"`, `paths`, "read the OpenAPI document"},
 	} {

@@ -47,6 +47,12 @@ func goOutcomes() map[string]string {
 	return map[string]string{"cancelMessage": "cancelled", "purgeDeadLetter": "purged", "retryDeadLetter": "retried"}
 }
 
+// goRefusals are the events some of which are refusals, and what those mean. Elsewhere a refusal ends
+// the answer.
+func goRefusals() map[string]string {
+	return map[string]string{"CampaignEvent": "a message that was refused, and keeps its place"}
+}
+
 // goOperations returns the file with the methods of the Go client, and the types of their requests
 // and answers.
 func goOperations(d document, operations []operation) ([]byte, error) {
@@ -229,9 +235,11 @@ func (g *golang) event(name string, schemas []string) error {
 		fmt.Fprintf(&g.text, "%s *%s\n", field, g.typeOf(schema))
 		fmt.Fprintf(&cases, "case %s:\ne.%s = new(%s)\nreturn e.%s, %t\n", `"`+strings.Join(words, `", "`)+`"`, field, g.typeOf(schema), field, i == len(schemas)-1)
 	}
-	g.text.WriteString("Refused *Refusal // a message that was refused, and keeps its place\n}\n")
-	fmt.Fprintf(&g.text, "\nfunc (e *%s) line(outcome string) (into any, last bool) {\nswitch outcome {\n%s}\nreturn nil, false\n}\n", name, cases.String())
-	fmt.Fprintf(&g.text, "\nfunc (e *%s) refuse(r *Refusal) { e.Refused = r }\n", name)
+	if about := goRefusals()[name]; about != "" {
+		g.text.WriteString("Refused *Refusal // " + about + "\n")
+		cases.WriteString("case \"refused\":\ne.Refused = new(Refusal)\nreturn e.Refused, false\n")
+	}
+	fmt.Fprintf(&g.text, "}\n\nfunc (e *%s) line(outcome string) (into any, last bool) {\nswitch outcome {\n%s}\nreturn nil, false\n}\n", name, cases.String())
 	return nil
 }
 
@@ -262,12 +270,11 @@ func (g *golang) writeWords(b *strings.Builder) error {
 				continue
 			}
 			of := in.Properties[name]
-			some := of.words()
-			if len(some) == 0 {
+			if len(of.words()) == 0 {
 				return fmt.Errorf("%s has no words", member)
 			}
 			about += "Values of " + member + ". " + of.Description + "\n\n"
-			for _, word := range some {
+			for _, word := range of.words() {
 				words[word] = true
 			}
 		}

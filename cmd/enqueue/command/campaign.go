@@ -36,18 +36,21 @@ were submitted with its name. With accounts, --account says whose campaign it is
 	return cmd
 }
 
-func (p *program) campaignCount() *cobra.Command {
+// ofCampaign returns a command about the campaign that its argument names.
+func (p *program) ofCampaign(use, short, long, example string, do func(ctx context.Context, c *client.Client, name string) error) *cobra.Command {
 	return &cobra.Command{
-		Use:     "count CAMPAIGN",
-		Short:   "Count the messages of a campaign by their statuses",
-		Example: `  enqueue campaign count spring`,
-		Args:    cli.Argument("CAMPAIGN"),
+		Use: use + " CAMPAIGN", Short: short, Long: long, Example: example, Args: cli.Argument("CAMPAIGN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
-				return p.printCount(ctx, c, client.CampaignStatus{Campaign: args[0]}, "")
-			})
+			return p.with(cmd, func(ctx context.Context, c *client.Client) error { return do(ctx, c, args[0]) })
 		},
 	}
+}
+
+func (p *program) campaignCount() *cobra.Command {
+	return p.ofCampaign("count", "Count the messages of a campaign by their statuses", "", `  enqueue campaign count spring`,
+		func(ctx context.Context, c *client.Client, name string) error {
+			return p.printCount(ctx, c, client.CampaignStatus{Campaign: name}, "")
+		})
 }
 
 // printCount counts a campaign to the end, shows how far that is, and prints how many messages
@@ -81,165 +84,125 @@ func (p *program) printCampaign(style picture.Style, s client.CampaignStatus) er
 }
 
 func (p *program) campaignList() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "list CAMPAIGN",
-		Short: "List the messages of a campaign",
-		Long: `List the messages of a campaign with their statuses, a line each, in an order that
-means nothing. With --json, each line is a JSON object.`,
-		Example: `  enqueue campaign list spring`,
-		Args:    cli.Argument("CAMPAIGN"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
-				own, err := c.OwnUsage(ctx)
-				if err != nil && !errors.Is(err, client.ErrNotFound) {
+	cmd := p.ofCampaign("list", "List the messages of a campaign", `List the messages of a campaign with their statuses, a line each, in an order that
+means nothing. With --json, each line is a JSON object.`, `  enqueue campaign list spring`,
+		func(ctx context.Context, c *client.Client, name string) error {
+			own, err := c.OwnUsage(ctx)
+			if err != nil && !errors.Is(err, client.ErrNotFound) {
+				return err
+			}
+			style, err := p.style()
+			if err != nil {
+				return err
+			}
+			for m, err := range c.FindMessages(ctx, client.FindMessagesQuery{Campaign: name, Account: own.Account, Limit: page}) {
+				switch {
+				case err != nil:
 					return err
+				case m.Account != own.Account: // a campaign of the same name
+				case p.JSON:
+					err = p.PrintJSON(m)
+				default:
+					err = p.printf("%s  %-9s  %s to %s\n", style.Time(m.SendAt.Time), m.Status, m.ID, cli.OneLine(m.User, contentWidth))
 				}
-				style, err := p.style()
 				if err != nil {
 					return err
 				}
-				for m, err := range c.FindMessages(ctx, client.FindMessagesQuery{Campaign: args[0], Account: own.Account, Limit: page}) {
-					switch {
-					case err != nil:
-						return err
-					case m.Account != own.Account: // a campaign of the same name
-					case p.JSON:
-						err = p.PrintJSON(m)
-					default:
-						err = p.printf("%s  %-9s  %s to %s\n", style.Time(m.SendAt.Time), m.Status, m.ID, cli.OneLine(m.User, contentWidth))
-					}
-					if err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-		},
-	}
+			}
+			return nil
+		})
 	p.timeZoneFlag(cmd)
 	return cmd
 }
 
 func (p *program) campaignPause() *cobra.Command {
-	return &cobra.Command{
-		Use:   "pause CAMPAIGN",
-		Short: "Pause a campaign",
-		Long: `Pause a campaign. Its messages keep their places, which count for others, and are
+	return p.ofCampaign("pause", "Pause a campaign", `Pause a campaign. Its messages keep their places, which count for others, and are
 not delivered. Within 4 seconds every worker follows; what is being sent is sent.
-A message that expires meanwhile is dropped.`,
-		Example: `  enqueue campaign pause spring`,
-		Args:    cli.Argument("CAMPAIGN"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
-				status, err := c.PauseCampaign(ctx, args[0], client.PauseCampaignQuery{})
-				if err == nil && status.More != "" {
-					return p.printCount(ctx, c, status, status.More)
-				}
-				return printAnswer(p, status, err, p.printCampaign)
-			})
-		},
-	}
+A message that expires meanwhile is dropped.`, `  enqueue campaign pause spring`,
+		func(ctx context.Context, c *client.Client, name string) error {
+			status, err := c.PauseCampaign(ctx, name, client.PauseCampaignQuery{})
+			if err == nil && status.More != "" {
+				return p.printCount(ctx, c, status, status.More)
+			}
+			return printAnswer(p, status, err, p.printCampaign)
+		})
 }
 
 func (p *program) campaignResume() *cobra.Command {
-	return &cobra.Command{
-		Use:   "resume CAMPAIGN",
-		Short: "Resume a paused campaign",
-		Long: `Resume a paused campaign. Messages whose time has passed are judged as late ones:
+	return p.ofCampaign("resume", "Resume a paused campaign", `Resume a paused campaign. Messages whose time has passed are judged as late ones:
 each gets the next free time under the rules. It takes 4 seconds, until every
 worker knows. It can be stopped and run again; of a stopped run, each message is
-looked at within an hour.`,
-		Example: `  enqueue campaign resume spring`,
-		Args:    cli.Argument("CAMPAIGN"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.campaignWork(cmd, func(ctx context.Context, c *client.Client) campaignEvents {
-				return c.ResumeCampaign(ctx, args[0], client.ResumeCampaignQuery{})
-			})
-		},
-	}
+looked at within an hour.`, `  enqueue campaign resume spring`,
+		func(ctx context.Context, c *client.Client, name string) error {
+			return p.campaignWork(c.ResumeCampaign(ctx, name, client.ResumeCampaignQuery{}))
+		})
 }
 
 func (p *program) campaignCancel() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "cancel CAMPAIGN",
-		Short: "Cancel the messages of a campaign",
-		Long: `Cancel all messages of a campaign that are not sent yet. It can be stopped, and run
-again.`,
-		Example: `  enqueue campaign cancel spring`,
-		Args:    cli.Argument("CAMPAIGN"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.campaignWork(cmd, func(ctx context.Context, c *client.Client) campaignEvents {
-				return c.CancelCampaign(ctx, args[0], client.CancelCampaignQuery{})
-			})
-		},
-	}
+	cmd := p.ofCampaign("cancel", "Cancel the messages of a campaign", `Cancel all messages of a campaign that are not sent yet. It can be stopped, and run
+again.`, `  enqueue campaign cancel spring`,
+		func(ctx context.Context, c *client.Client, name string) error {
+			return p.campaignWork(c.CancelCampaign(ctx, name, client.CancelCampaignQuery{}))
+		})
 	changeFlags(cmd, "keep-records")
 	return cmd
 }
 
 func (p *program) campaignMove() *cobra.Command {
 	var by string
+	var length time.Duration
 	var preview bool
-	cmd := &cobra.Command{
-		Use:   "move CAMPAIGN",
-		Short: "Move the messages of a campaign by a length of time",
-		Long: `Move all messages of a campaign that are not sent yet by a length of time. Those
+	cmd := p.ofCampaign("move", "Move the messages of a campaign by a length of time", `Move all messages of a campaign that are not sent yet by a length of time. Those
 whose new time is refused keep their places, and are listed.
 
 It can be stopped and killed: the same command goes on, and moves no message
-twice. --preview only judges, each message as if it alone were moved.`,
-		Example: `  enqueue campaign move spring --by 1h --preview
+twice. --preview only judges, each message as if it alone were moved.`, `  enqueue campaign move spring --by 1h --preview
   enqueue campaign move spring --by -30m`,
-		Args: cli.Argument("CAMPAIGN"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			length, err := time.ParseDuration(by)
-			if err != nil {
-				return fault.Wrong("by", "--by %q is no length of time: write 1h, 90m or -30m", fault.Clip(by))
-			}
-			return p.campaignWork(cmd, func(ctx context.Context, c *client.Client) campaignEvents {
-				return c.MoveCampaign(ctx, args[0], client.CampaignMoveDraft{By: length.String(), Preview: preview}, client.MoveCampaignQuery{})
-			})
-		},
-	}
+		func(ctx context.Context, c *client.Client, name string) error {
+			draft := client.CampaignMoveDraft{By: length.String(), Preview: preview}
+			return p.campaignWork(c.MoveCampaign(ctx, name, draft, client.MoveCampaignQuery{}))
+		})
 	cmd.Flags().StringVar(&by, "by", "", "`length` of time: 1h, 90m or -30m; a negative one moves to earlier times")
 	needs(cmd, "by")
+	move := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		if length, err = time.ParseDuration(by); err != nil {
+			return fault.Wrong("by", "--by %q is no length of time: write 1h, 90m or -30m", fault.Clip(by))
+		}
+		return move(cmd, args)
+	}
 	cmd.Flags().BoolVar(&preview, "preview", false, "only show what the outcome would be")
 	changeFlags(cmd, "expire-after", "places-per-day", "reach")
 	return cmd
 }
 
-// campaignEvents are the events of work on a campaign.
-type campaignEvents = iter.Seq2[client.CampaignEvent, error]
-
-// campaignWork runs work on a campaign with its progress, and prints the summary, also of work
-// that stopped early.
-func (p *program) campaignWork(cmd *cobra.Command, work func(ctx context.Context, c *client.Client) campaignEvents) error {
-	return p.with(cmd, func(ctx context.Context, c *client.Client) error {
-		var bar *cli.Progress
-		defer func() { bar.End() }()
-		seen := 0
-		for event, err := range work(ctx, c) {
-			switch {
-			case err != nil:
-			case event.Summary != nil:
-				bar.End()
-				err = p.printCampaignSummary(*event.Summary)
-			case event.Refused != nil:
-				err = p.campaignRefusal(bar, event.Refused.Outcome)
-			case bar == nil:
-				bar = cli.ContinueProgress(p.Stderr, "messages", event.Progress.Done, event.Progress.Total)
-				seen = event.Progress.Done
-			default:
-				bar.SetTotal(event.Progress.Total)
-				bar.Add(event.Progress.Done - seen)
-				seen = event.Progress.Done
-			}
-			if err != nil {
-				return err
-			}
+// campaignWork shows the progress of work on a campaign, and prints the summary, also of work that
+// stopped early.
+func (p *program) campaignWork(events iter.Seq2[client.CampaignEvent, error]) error {
+	var bar *cli.Progress
+	defer func() { bar.End() }()
+	seen := 0
+	for event, err := range events {
+		switch {
+		case err != nil:
+		case event.Summary != nil:
+			bar.End()
+			err = p.printCampaignSummary(*event.Summary)
+		case event.Refused != nil:
+			err = p.campaignRefusal(bar, event.Refused.Outcome)
+		case bar == nil:
+			bar = cli.ContinueProgress(p.Stderr, "messages", event.Progress.Done, event.Progress.Total)
+			seen = event.Progress.Done
+		default:
+			bar.SetTotal(event.Progress.Total)
+			bar.Add(event.Progress.Done - seen)
+			seen = event.Progress.Done
 		}
-		return nil
-	})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // campaignRefusal prints why a message keeps its place.
