@@ -131,9 +131,9 @@ test("a key is sent, and a wrong one is an error", async () => {
   assert.equal((await client.getMessage("eve", "own")).account, "typescript");
   assert.equal((await client.getOwnUsage()).account, "typescript");
   for (const [wrong, call] of [
-    ["forbidden", client.getPolicy("default")],
-    ["unauthorized", new Sendlimit(apiUrl(), { key: key.slice(0, -1) }).getOwnUsage()],
+    ["forbidden", () => client.getPolicy("default")],
+    ["unauthorized", () => new Sendlimit(apiUrl(), { key: key.slice(0, -1) }).getOwnUsage()],
   ] as const) {
-    await assert.rejects(call, (error) => error instanceof ResponseError && error.code === wrong && !error.message.includes(key.slice(0, -1)));
+    await assert.rejects(call(), (error) => error instanceof ResponseError && error.code === wrong && !error.message.includes(key.slice(0, -1)));
   }
 });
