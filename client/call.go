@@ -54,20 +54,13 @@ func (c *Client) do(ctx context.Context, what call, into any) (header http.Heade
 	if what, err = what.ready(); err != nil {
 		return nil, err
 	}
-	err = c.repeat(ctx, func(ctx context.Context) *failure {
+	err = c.repeat(ctx, what, func(ctx context.Context) (failed *failure) {
 		ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errStalled)
 		defer cancel()
-		var failed *failure
 		header, failed = c.try(ctx, what, into)
-		if failed != nil && what.once {
-			failed.again = false
-		}
 		return failed
 	})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what.doing, err)
-	}
-	return header, nil
+	return header, err
 }
 
 func (c *Client) try(ctx context.Context, what call, into any) (http.Header, *failure) {

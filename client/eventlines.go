@@ -36,16 +36,13 @@ func lines[E any, P lineOf[E]](ctx context.Context, c *Client, what call) iter.S
 		e := &eventLines[E, P]{client: c, yield: yield}
 		of, err := what.ready()
 		if err == nil {
-			err = c.repeat(ctx, func(ctx context.Context) *failure {
+			err = c.repeat(ctx, of, func(ctx context.Context) *failure {
 				failed := e.stream(ctx, of)
-				if failed != nil && (e.begun || what.once) {
+				if failed != nil && e.begun {
 					failed.again = false
 				}
 				return failed
 			})
-			if err != nil {
-				err = fmt.Errorf("%s: %w", what.doing, err)
-			}
 		}
 		if err != nil {
 			var none E

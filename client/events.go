@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/message"
@@ -38,16 +37,13 @@ const (
 	heartbeat = 40 * time.Second
 )
 
-func (r EventsRequest) query() url.Values { return values("account", r.Account, "after", r.After) }
-
 // Events yields the events that are kept, the oldest first, and ends with the last one. Other
 // errors than ErrEventsMissing are the last thing that it yields.
 func (c *Client) Events(ctx context.Context, r EventsRequest) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		what := call{doing: "follow the events", method: http.MethodGet, path: eventsPath, query: r.query()}
-		what.query.Set("follow", "false")
-		if r.PageSize != 0 {
-			what.query.Set("limit", count(r.PageSize))
+		what := call{
+			doing: "follow the events", method: http.MethodGet, path: eventsPath,
+			query: values("account", r.Account, "after", r.After, "follow", "false", "limit", count(r.PageSize)),
 		}
 		for {
 			page, err := value[message.Events](ctx, c, what)
@@ -116,7 +112,7 @@ func (f *follower) stream(ctx context.Context) (progressed bool, failed *failure
 	defer cancel(nil)
 	patience := time.AfterFunc(f.client.timeout, func() { cancel(errStalled) })
 	defer patience.Stop()
-	response, failed := f.client.ask(ctx, call{method: http.MethodGet, path: eventsPath, query: f.request.query()})
+	response, failed := f.client.ask(ctx, call{method: http.MethodGet, path: eventsPath, query: values("account", f.request.Account, "after", f.request.After)})
 	if failed != nil {
 		return false, failed
 	}

@@ -26,14 +26,15 @@ type failure struct {
 }
 
 // repeat calls try until it succeeds or a retry is of no use. A nil failure is a success.
-func (c *Client) repeat(ctx context.Context, try func(context.Context) *failure) error {
+func (c *Client) repeat(ctx context.Context, what call, try func(context.Context) *failure) error {
 	for attempt := 1; ; attempt++ {
 		failed := try(ctx)
 		if failed == nil {
 			return nil
 		}
+		failed.again = failed.again && !what.once
 		if err := c.pause(ctx, attempt, failed); err != nil {
-			return err
+			return fmt.Errorf("%s: %w", what.doing, err)
 		}
 	}
 }

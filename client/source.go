@@ -19,13 +19,12 @@ type entry struct {
 // empty object, which is refused, so that it keeps its place among the answers.
 func newEntry(m Message) entry {
 	m, err := m.withID()
-	line := []byte("{}")
+	var line []byte
 	if err == nil {
-		if encoded, wrong := m.encode(); wrong == nil {
-			line = encoded
-		} else {
-			err = wrong
-		}
+		line, err = m.encode()
+	}
+	if err != nil {
+		line = []byte("{}")
 	}
 	return entry{message: m, line: append(line, '\n'), wrong: err}
 }
