@@ -110,7 +110,7 @@ func operations() []operation {
 		{http.MethodDelete, deadLetterPath, aliceADead, "", nil},
 		{http.MethodPost, deadLetterPath + "/retry", aliceADead + "/retry", "", nil},
 		{http.MethodDelete, deadLettersPath, deadLettersPath + "?older_than=7d", "", []string{"older_than", "limit"}},
-		{http.MethodPost, deadLettersPath + "/retry", deadLettersPath + "/retry", "", []string{"user", "ended_before", "limit", "cursor"}},
+		{http.MethodPost, deadLettersPath + "/retry", deadLettersPath + "/retry", "", []string{"user", "limit", "cursor"}},
 		{http.MethodGet, deadAlertsPath, deadAlertsPath, "", []string{"limit", "cursor"}},
 		{http.MethodGet, deadAlertPath, acmeDead, "", nil},
 		{http.MethodPost, deadAlertPath + "/retry", acmeDead + "/retry", "", nil},

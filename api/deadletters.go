@@ -44,7 +44,7 @@ func (s *server) deadLetterRoutes() []route {
 			Operation: named("retryDeadLetters", http.MethodPost, "/v1/dead-letters/retry", "dead letters",
 				"Send dead letters again, the oldest first",
 				"Each is scheduled at the next free time of its user, as by retryDeadLetter. One that is refused stays a dead letter, and its outcome "+
-					"says why. While the answer has `next_cursor`, send the request again with it, and with its `ended_before`: so none that fails again meanwhile is retried twice."),
+					"says why. While the answer has `next_cursor`, send the request again with it: none that fails again meanwhile is retried twice."),
 			scope: accounts.ScopeAdmin, says: "What became of each.",
 		}, s.retryDeadLetters),
 		operation(s, route{
@@ -57,12 +57,16 @@ func (s *server) deadLetterRoutes() []route {
 }
 
 // afterLetters returns the cursor of the page after these, "" if there is none.
-func (s *server) afterLetters(ctx context.Context, letters []message.Status, limit int) string {
-	if len(letters) < limit {
+func (s *server) afterLetters(ctx context.Context, letters []message.Status, of deadletters.ListRequest) string {
+	if len(letters) < of.Limit {
 		return ""
 	}
-	last := letters[limit-1]
-	return s.sealed(ctx, web.Cursor{Milliseconds: last.EndedAt.UnixMilli(), ID: last.ID, User: last.User}.String())
+	last := letters[of.Limit-1]
+	next := web.Cursor{Milliseconds: last.EndedAt.UnixMilli(), ID: last.ID, User: last.User}
+	if !of.Before.IsZero() {
+		next.Before = of.Before.UnixMilli()
+	}
+	return s.sealed(ctx, next.String())
 }
 
 // ofDeadLetters are dead letters of a list.
@@ -90,7 +94,7 @@ type deadLetterPage struct {
 func (s *server) listDeadLetters(ctx context.Context, in deadLetterPage) (page message.DeadLetters, err error) {
 	request := in.request(in.Limit)
 	page.DeadLetters, err = s.DeadLetters.List(ctx, request)
-	page.NextCursor = s.afterLetters(ctx, page.DeadLetters, request.Limit)
+	page.NextCursor = s.afterLetters(ctx, page.DeadLetters, request)
 	for i, letter := range page.DeadLetters {
 		page.DeadLetters[i] = s.shown(ctx, letter)
 	}
@@ -131,14 +135,12 @@ func (s *server) retryDeadLetter(ctx context.Context, in ofMessage) (message.Out
 type deadLetterRetries struct {
 	ofDeadLetters
 
-	EndedBefore time.Time `query:"ended_before" now:"zero" doc:"Only those that ended before. By default now, by the store's clock."`
-	Limit       int       `query:"limit" usual:"100" most:"1000" doc:"Dead letters a request."`
+	Limit int `query:"limit" usual:"100" most:"1000" doc:"Dead letters a request."`
 }
 
 func (s *server) retryDeadLetters(ctx context.Context, in deadLetterRetries) (done message.DeadRetry, err error) {
 	request := in.request(in.Limit)
-	request.Before = in.EndedBefore
-	if request.Before.IsZero() {
+	if request.Before = time.UnixMilli(in.Cursor.Before); in.Cursor.Before == 0 {
 		if request.Before, err = s.DeadLetters.Now(ctx); err != nil {
 			return done, err
 		}
@@ -147,7 +149,7 @@ func (s *server) retryDeadLetters(ctx context.Context, in deadLetterRetries) (do
 	if err != nil {
 		return done, err
 	}
-	done = message.DeadRetry{Outcomes: make([]message.Outcome, 0, len(letters)), EndedBefore: message.Time{Time: request.Before}}
+	done = message.DeadRetry{Outcomes: make([]message.Outcome, 0, len(letters))}
 	for _, letter := range letters {
 		o, err := s.DeadLetters.Retry(ctx, letter.User, letter.ID)
 		if err != nil {
@@ -157,6 +159,6 @@ func (s *server) retryDeadLetters(ctx context.Context, in deadLetterRetries) (do
 			done.Outcomes = append(done.Outcomes, o)
 		}
 	}
-	done.NextCursor = s.afterLetters(ctx, letters, request.Limit)
+	done.NextCursor = s.afterLetters(ctx, letters, request)
 	return done, nil
 }

@@ -5,7 +5,6 @@ package client
 import (
 	"context"
 	"iter"
-	"net/url"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/message"
@@ -269,8 +268,8 @@ type ListAccountsQuery struct {
 //
 // Requires the scope admin.
 func (c *Client) ListAccounts(ctx context.Context, query ListAccountsQuery) iter.Seq2[Account, error] {
-	return pages(ctx, c, call{doing: "list the accounts", method: "GET", path: "/v1/accounts", query: values("limit", count(query.Limit))}, func(page message.Accounts) ([]Account, url.Values) {
-		return page.Accounts, values("cursor", page.NextCursor)
+	return pages(ctx, c, call{doing: "list the accounts", method: "GET", path: "/v1/accounts", query: values("limit", count(query.Limit))}, func(page message.Accounts) ([]Account, string) {
+		return page.Accounts, page.NextCursor
 	})
 }
 
@@ -408,8 +407,8 @@ type ListAuditEntriesQuery struct {
 //
 // Requires the scope read.
 func (c *Client) ListAuditEntries(ctx context.Context, query ListAuditEntriesQuery) iter.Seq2[AuditEntry, error] {
-	return pages(ctx, c, call{doing: "list the changes that operators made", method: "GET", path: "/v1/audit", query: values("account", query.Account, "user", query.User, "action", query.Action, "object", query.Object, "from", spell(query.From), "until", spell(query.Until), "limit", count(query.Limit))}, func(page message.AuditEntries) ([]AuditEntry, url.Values) {
-		return page.Entries, values("cursor", page.NextCursor)
+	return pages(ctx, c, call{doing: "list the changes that operators made", method: "GET", path: "/v1/audit", query: values("account", query.Account, "user", query.User, "action", query.Action, "object", query.Object, "from", spell(query.From), "until", spell(query.Until), "limit", count(query.Limit))}, func(page message.AuditEntries) ([]AuditEntry, string) {
+		return page.Entries, page.NextCursor
 	})
 }
 
@@ -576,8 +575,8 @@ type ListDeadAlertsQuery struct {
 //
 // Requires the scope admin.
 func (c *Client) ListDeadAlerts(ctx context.Context, query ListDeadAlertsQuery) iter.Seq2[DeadAlert, error] {
-	return pages(ctx, c, call{doing: "list alerts and reports that could not be delivered", method: "GET", path: "/v1/dead-alerts", query: values("limit", count(query.Limit))}, func(page message.DeadAlerts) ([]DeadAlert, url.Values) {
-		return page.DeadAlerts, values("cursor", page.NextCursor)
+	return pages(ctx, c, call{doing: "list alerts and reports that could not be delivered", method: "GET", path: "/v1/dead-alerts", query: values("limit", count(query.Limit))}, func(page message.DeadAlerts) ([]DeadAlert, string) {
+		return page.DeadAlerts, page.NextCursor
 	})
 }
 
@@ -639,8 +638,8 @@ type ListDeadEventsQuery struct {
 //
 // Requires the scope read.
 func (c *Client) ListDeadEvents(ctx context.Context, query ListDeadEventsQuery) iter.Seq2[DeadEvent, error] {
-	return pages(ctx, c, call{doing: "list the dead events of an account", method: "GET", path: "/v1/dead-events", query: values("account", query.Account, "limit", count(query.Limit))}, func(page message.DeadEvents) ([]DeadEvent, url.Values) {
-		return page.DeadEvents, values("cursor", page.NextCursor)
+	return pages(ctx, c, call{doing: "list the dead events of an account", method: "GET", path: "/v1/dead-events", query: values("account", query.Account, "limit", count(query.Limit))}, func(page message.DeadEvents) ([]DeadEvent, string) {
+		return page.DeadEvents, page.NextCursor
 	})
 }
 
@@ -699,8 +698,8 @@ type ListDeadLettersQuery struct {
 //
 // Requires the scope admin.
 func (c *Client) ListDeadLetters(ctx context.Context, query ListDeadLettersQuery) iter.Seq2[Status, error] {
-	return pages(ctx, c, call{doing: "list dead letters", method: "GET", path: "/v1/dead-letters", query: values("user", query.User, "limit", count(query.Limit))}, func(page message.DeadLetters) ([]Status, url.Values) {
-		return page.DeadLetters, values("cursor", page.NextCursor)
+	return pages(ctx, c, call{doing: "list dead letters", method: "GET", path: "/v1/dead-letters", query: values("user", query.User, "limit", count(query.Limit))}, func(page message.DeadLetters) ([]Status, string) {
+		return page.DeadLetters, page.NextCursor
 	})
 }
 
@@ -708,8 +707,6 @@ func (c *Client) ListDeadLetters(ctx context.Context, query ListDeadLettersQuery
 type RetryDeadLettersQuery struct {
 	// Only those to this user.
 	User string
-	// Only those that ended before. By default now, by the store's clock.
-	EndedBefore time.Time
 	// Dead letters a request.
 	Limit int
 }
@@ -718,13 +715,12 @@ type RetryDeadLettersQuery struct {
 //
 // Each is scheduled at the next free time of its user, as by retryDeadLetter. One that is
 // refused stays a dead letter, and its outcome says why. While the answer has `next_cursor`,
-// send the request again with it, and with its `ended_before`: so none that fails again
-// meanwhile is retried twice.
+// send the request again with it: none that fails again meanwhile is retried twice.
 //
 // Requires the scope admin.
 func (c *Client) RetryDeadLetters(ctx context.Context, query RetryDeadLettersQuery) iter.Seq2[Outcome, error] {
-	return pages(ctx, c, call{doing: "send dead letters again, the oldest first", method: "POST", path: "/v1/dead-letters/retry", query: values("user", query.User, "ended_before", spell(query.EndedBefore), "limit", count(query.Limit))}, func(page message.DeadRetry) ([]Outcome, url.Values) {
-		return page.Outcomes, values("cursor", page.NextCursor, "ended_before", spell(page.EndedBefore.Time))
+	return pages(ctx, c, call{doing: "send dead letters again, the oldest first", method: "POST", path: "/v1/dead-letters/retry", query: values("user", query.User, "limit", count(query.Limit))}, func(page message.DeadRetry) ([]Outcome, string) {
+		return page.Outcomes, page.NextCursor
 	})
 }
 
@@ -740,8 +736,8 @@ type ListEventLimitsQuery struct {
 //
 // Requires the scope admin.
 func (c *Client) ListEventLimits(ctx context.Context, query ListEventLimitsQuery) iter.Seq2[EventLimits, error] {
-	return pages(ctx, c, call{doing: "list the events that have limits", method: "GET", path: "/v1/event-limits", query: values("limit", count(query.Limit))}, func(page message.EventLimitsList) ([]EventLimits, url.Values) {
-		return page.Events, values("cursor", page.NextCursor)
+	return pages(ctx, c, call{doing: "list the events that have limits", method: "GET", path: "/v1/event-limits", query: values("limit", count(query.Limit))}, func(page message.EventLimitsList) ([]EventLimits, string) {
+		return page.Events, page.NextCursor
 	})
 }
 
@@ -812,8 +808,8 @@ type FindMessagesQuery struct {
 //
 // Requires the scope read.
 func (c *Client) FindMessages(ctx context.Context, query FindMessagesQuery) iter.Seq2[Status, error] {
-	return pages(ctx, c, call{doing: "list messages of all users", method: "GET", path: "/v1/messages", query: values("campaign", query.Campaign, "category", query.Category, "status", query.Status, "from", spell(query.From), "until", spell(query.Until), "user", query.User, "user_prefix", query.UserPrefix, "account", query.Account, "limit", count(query.Limit))}, func(page message.Messages) ([]Status, url.Values) {
-		return page.Messages, values("cursor", page.NextCursor)
+	return pages(ctx, c, call{doing: "list messages of all users", method: "GET", path: "/v1/messages", query: values("campaign", query.Campaign, "category", query.Category, "status", query.Status, "from", spell(query.From), "until", spell(query.Until), "user", query.User, "user_prefix", query.UserPrefix, "account", query.Account, "limit", count(query.Limit))}, func(page message.Messages) ([]Status, string) {
+		return page.Messages, page.NextCursor
 	})
 }
 
@@ -835,8 +831,8 @@ type FindMessageQuery struct {
 //
 // Requires the scope read.
 func (c *Client) FindMessage(ctx context.Context, id string, query FindMessageQuery) iter.Seq2[Status, error] {
-	return pages(ctx, c, call{doing: "find messages by their id, whoever the users are", method: "GET", path: "/v1/messages/{id}", segments: []string{id}, query: values("limit", count(query.Limit))}, func(page message.Found) ([]Status, url.Values) {
-		return page.Messages, values("cursor", page.NextCursor)
+	return pages(ctx, c, call{doing: "find messages by their id, whoever the users are", method: "GET", path: "/v1/messages/{id}", segments: []string{id}, query: values("limit", count(query.Limit))}, func(page message.Found) ([]Status, string) {
+		return page.Messages, page.NextCursor
 	})
 }
 
@@ -1015,8 +1011,8 @@ type ListTiersQuery struct {
 //
 // Requires the scope admin.
 func (c *Client) ListTiers(ctx context.Context, query ListTiersQuery) iter.Seq2[Tier, error] {
-	return pages(ctx, c, call{doing: "list the tiers", method: "GET", path: "/v1/tiers", query: values("limit", count(query.Limit))}, func(page message.Tiers) ([]Tier, url.Values) {
-		return page.Tiers, values("cursor", page.NextCursor)
+	return pages(ctx, c, call{doing: "list the tiers", method: "GET", path: "/v1/tiers", query: values("limit", count(query.Limit))}, func(page message.Tiers) ([]Tier, string) {
+		return page.Tiers, page.NextCursor
 	})
 }
 
@@ -1077,8 +1073,8 @@ type ListUsersQuery struct {
 //
 // Requires the scope admin.
 func (c *Client) ListUsers(ctx context.Context, query ListUsersQuery) iter.Seq2[ListedUser, error] {
-	return pages(ctx, c, call{doing: "list users with settings", method: "GET", path: "/v1/users", query: values("blocked", flag(query.Blocked), "policy", query.Policy, "limit", count(query.Limit))}, func(page message.Users) ([]ListedUser, url.Values) {
-		return page.Users, values("cursor", page.NextCursor)
+	return pages(ctx, c, call{doing: "list users with settings", method: "GET", path: "/v1/users", query: values("blocked", flag(query.Blocked), "policy", query.Policy, "limit", count(query.Limit))}, func(page message.Users) ([]ListedUser, string) {
+		return page.Users, page.NextCursor
 	})
 }
 
@@ -1211,8 +1207,8 @@ type ListMessagesQuery struct {
 //
 // Requires the scope read.
 func (c *Client) ListMessages(ctx context.Context, user string, query ListMessagesQuery) iter.Seq2[Status, error] {
-	return pages(ctx, c, call{doing: "list a user's messages", method: "GET", path: "/v1/users/{user}/messages", segments: []string{user}, query: values("from", spell(query.From), "to", spell(query.To), "limit", count(query.Limit), "titles", flag(query.Titles))}, func(page message.Messages) ([]Status, url.Values) {
-		return page.Messages, values("cursor", page.NextCursor)
+	return pages(ctx, c, call{doing: "list a user's messages", method: "GET", path: "/v1/users/{user}/messages", segments: []string{user}, query: values("from", spell(query.From), "to", spell(query.To), "limit", count(query.Limit), "titles", flag(query.Titles))}, func(page message.Messages) ([]Status, string) {
+		return page.Messages, page.NextCursor
 	})
 }
 

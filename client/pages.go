@@ -7,16 +7,15 @@ import (
 	"iter"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 
 	"github.com/sendlimit/sendlimiter/message"
 )
 
 // pages yields the entries of all pages of a list. It asks for the next page when one is used up.
-// An error is the last thing that it yields. entries returns those of a page, and what to ask for
-// the next one with.
-func pages[A, T any](ctx context.Context, c *Client, what call, entries func(A) (page []T, next url.Values)) iter.Seq2[T, error] {
+// An error is the last thing that it yields. entries returns those of a page, and the cursor of the
+// next one.
+func pages[A, T any](ctx context.Context, c *Client, what call, entries func(A) (page []T, next string)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		of := what
 		of.query = values()
@@ -24,7 +23,7 @@ func pages[A, T any](ctx context.Context, c *Client, what call, entries func(A) 
 		for {
 			answer, err := value[A](ctx, c, of)
 			page, next := entries(answer)
-			if err == nil && next.Has("cursor") && next.Get("cursor") == of.query.Get("cursor") {
+			if err == nil && next != "" && next == of.query.Get("cursor") {
 				err = fmt.Errorf("%s: %w", what.doing, &ResponseError{Detail: "the list goes round: a page names itself as the next"})
 			}
 			if err != nil {
@@ -37,10 +36,10 @@ func pages[A, T any](ctx context.Context, c *Client, what call, entries func(A) 
 					return
 				}
 			}
-			if !next.Has("cursor") {
+			if next == "" {
 				return
 			}
-			maps.Copy(of.query, next)
+			of.query.Set("cursor", next)
 		}
 	}
 }
@@ -63,7 +62,7 @@ type ListPoliciesQuery struct {
 // ListPolicies yields all policies by name. The key needs the scope admin.
 func (c *Client) ListPolicies(ctx context.Context, query ListPoliciesQuery) iter.Seq2[ListedPolicy, error] {
 	what := call{doing: "list the policies", method: http.MethodGet, path: "/v1/policies", query: values("limit", count(query.Limit))}
-	return pages(ctx, c, what, func(a message.Policies) ([]ListedPolicy, url.Values) {
+	return pages(ctx, c, what, func(a message.Policies) ([]ListedPolicy, string) {
 		var page []ListedPolicy
 		for _, p := range a.Policies {
 			page = append(page, ListedPolicy{Policy: p})
@@ -72,7 +71,7 @@ func (c *Client) ListPolicies(ctx context.Context, query ListPoliciesQuery) iter
 			page = append(page, ListedPolicy{Policy: Policy{Name: name}, Unreadable: true})
 		}
 		slices.SortFunc(page, func(x, y ListedPolicy) int { return cmp.Compare(x.Name, y.Name) })
-		return page, values("cursor", a.NextCursor)
+		return page, a.NextCursor
 	})
 }
 

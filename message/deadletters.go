@@ -43,9 +43,8 @@ type AlertDone struct {
 
 // DeadRetry is the answer to a request that sent dead letters again.
 type DeadRetry struct {
-	Outcomes    []Outcome `json:"outcomes" doc:"What became of each, the oldest first: retried, or refused and why."`
-	EndedBefore Time      `json:"ended_before" doc:"Dead letters that ended from then on were not retried."`
-	NextCursor  string    `json:"next_cursor,omitempty" doc:"The cursor of the next request; absent if there are no more. The next request may find none."`
+	Outcomes   []Outcome `json:"outcomes" doc:"What became of each, the oldest first: retried, or refused and why."`
+	NextCursor string    `json:"next_cursor,omitempty" doc:"The cursor of the next request; absent if there are no more. The next request may find none."`
 }
 
 // DeadPurge is the answer to a request that removed old dead letters or alerts.

@@ -78,7 +78,6 @@ package client
 import (
 	"context"
 	"iter"
-	"net/url"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/message"
@@ -154,13 +153,9 @@ func (g *golang) method(o operation) error {
 		does = "value[" + answer + "](" + request + ")"
 		answer = "(" + answer + ", error)"
 	case pages:
-		next, err := g.next(o)
-		if err != nil {
-			return err
-		}
 		entry := g.typeOf(o.entry)
 		answer = "iter.Seq2[" + entry + ", error]"
-		does = fmt.Sprintf("pages(%s, func(page message.%s) ([]%s, url.Values) {\nreturn page.%s, values(%s)\n})", request, o.answer, entry, goName(o.member), next)
+		does = fmt.Sprintf("pages(%s, func(page message.%s) ([]%s, string) {\nreturn page.%s, page.NextCursor\n})", request, o.answer, entry, goName(o.member))
 	case lines:
 		last := strings.TrimSuffix(o.lines[len(o.lines)-1], "Summary") + "Event"
 		if known := g.events[last]; known != nil && !slices.Equal(known, o.lines) {
@@ -198,23 +193,6 @@ func (g *golang) query(method string, all []parameter) (string, error) {
 	}
 	g.text.WriteString("}\n")
 	return strings.Join(pairs, ", "), nil
-}
-
-// next returns the query of the next page, as names and values: the cursor, and each parameter that
-// the page has a member for.
-func (g *golang) next(o operation) (string, error) {
-	pairs := `"cursor", page.NextCursor`
-	for _, p := range o.query {
-		member := g.document.Components.Schemas[o.answer].Properties[p.Name]
-		switch {
-		case member == nil:
-		case member.Format != "date-time":
-			return "", fmt.Errorf("%s: the next page takes only times of the page before", p.Name)
-		default:
-			pairs += fmt.Sprintf(", %q, spell(page.%s.Time)", p.Name, goName(p.Name))
-		}
-	}
-	return pairs, nil
 }
 
 // event writes the type of the events of an answer of lines. The last schema is that of the last

@@ -18,6 +18,7 @@ type (
 		Milliseconds int64  `json:"t"` // Unix
 		ID           string `json:"i"`
 		User         string `json:"u,omitempty"`
+		Before       int64  `json:"b,omitempty"` // Unix milliseconds: nothing that ended later belongs to the list
 	}
 	// UsersCursor is that of a list of messages of several users.
 	UsersCursor struct{ Cursor }

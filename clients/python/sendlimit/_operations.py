@@ -694,7 +694,6 @@ class Operations(Caller):
         *,
         user: str | None = None,
         cursor: str | None = None,
-        ended_before: str | datetime | None = None,
         limit: int | None = None,
         cancel: Cancel | None = None,
     ) -> Pages[api.DeadRetry, api.Outcome]:
@@ -702,15 +701,15 @@ class Operations(Caller):
 
         Each is scheduled at the next free time of its user, as by retryDeadLetter. One that
         is refused stays a dead letter, and its outcome says why. While the answer has
-        `next_cursor`, send the request again with it, and with its `ended_before`: so none
-        that fails again meanwhile is retried twice.
+        `next_cursor`, send the request again with it: none that fails again meanwhile is
+        retried twice.
 
         Requires the scope admin.
         """
         request = Request(
             "POST",
             "/v1/dead-letters/retry",
-            query={"user": user, "cursor": cursor, "ended_before": ended_before, "limit": limit},
+            query={"user": user, "cursor": cursor, "limit": limit},
         )
         return self._pages(request, "outcomes", cancel)
 

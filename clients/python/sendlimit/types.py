@@ -548,8 +548,6 @@ class DeadPurge(TypedDict):
 
 
 class DeadRetry(TypedDict):
-    ended_before: str
-    """Dead letters that ended from then on were not retried."""
     next_cursor: NotRequired[str]
     """The cursor of the next request; absent if there are no more. The next request may find
     none.

@@ -391,8 +391,7 @@ export abstract class Operations extends Caller {
    *
    * Each is scheduled at the next free time of its user, as by retryDeadLetter. One that is
    * refused stays a dead letter, and its outcome says why. While the answer has `next_cursor`,
-   * send the request again with it, and with its `ended_before`: so none that fails again
-   * meanwhile is retried twice.
+   * send the request again with it: none that fails again meanwhile is retried twice.
    *
    * Requires the scope admin.
    */

@@ -565,11 +565,6 @@ export interface components {
             purged: number;
         };
         DeadRetry: {
-            /**
-             * Format: date-time
-             * @description Dead letters that ended from then on were not retried.
-             */
-            ended_before: string;
             /** @description The cursor of the next request; absent if there are no more. The next request may find none. */
             next_cursor?: string;
             /** @description What became of each, the oldest first: retried, or refused and why. */
@@ -1999,8 +1994,6 @@ export interface components {
         RetryDeadLettersQuery: {
             /** @description The next_cursor of the page before. */
             cursor?: string;
-            /** @description Only those that ended before. By default now, by the store's clock. RFC 3339, or now; a + is written %2B. */
-            ended_before?: string | Date;
             /** @description Dead letters a request. */
             limit?: number;
             /** @description Only those to this user. */
