@@ -306,6 +306,36 @@ func TestUsageAndNextFree(t *testing.T) {
 	require.Equal(t, on22("11:13:11.000"), free.Times[1].FreeAt.Format(message.TimeLayout))
 }
 
+// What fails while dead letters are sent again, page by page, is not sent again by them.
+func TestDeadLettersAreRetriedOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	at := now()
+	for _, id := range []string{"a", "b", "c"} {
+		r.store.SetTime(at)
+		r.fails(id)
+		at = at.Add(20 * time.Second)
+	}
+	r.store.SetTime(at)
+	var retried []string
+	for path := deadLettersPath + "/retry?limit=1"; path != ""; {
+		page := into[message.DeadRetry](t, http.StatusOK, r.post(path, ""))
+		for _, o := range page.Outcomes {
+			retried = append(retried, o.ID)
+		}
+		if len(retried) == 1 {
+			at = at.Add(time.Minute)
+			r.store.SetTime(at)
+			r.fails("later")
+		}
+		path = ""
+		if page.NextCursor != "" {
+			path = deadLettersPath + "/retry?limit=1&cursor=" + page.NextCursor
+		}
+	}
+	require.Equal(t, []string{"a", "b", "c"}, retried)
+}
+
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
