@@ -324,7 +324,7 @@ func TestDeadLettersAreRetriedOnce(t *testing.T) {
 			retried = append(retried, o.ID)
 		}
 		if len(retried) == 1 {
-			at = at.Add(time.Minute)
+			at = at.Add(20 * time.Second)
 			r.store.SetTime(at)
 			r.fails("later")
 		}
