@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
@@ -326,7 +327,8 @@ func TestDeadLettersAreRetriedOnce(t *testing.T) {
 		if len(retried) == 1 {
 			at = at.Add(20 * time.Second)
 			r.store.SetTime(at)
-			r.fails("later")
+			r.settles("a", messages.Settlement{Outcome: messages.Failed, Reason: "gone"})
+			r.store.SetTime(at.Add(20 * time.Second))
 		}
 		path = ""
 		if page.NextCursor != "" {
