@@ -171,7 +171,7 @@ func routesOf(t *testing.T, document []byte) map[string]*regexp.Regexp {
 func TestEachOperationEverywhere(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
-	address := p.worker(t, []string{"REDIS_URL=" + redistest.Shared(t).URL()}).apiAddress(t)
+	address := p.worker(t, []string{"REDIS_URL=" + redistest.Shared(t).URL()}, "--push-url", "log:").apiAddress(t)
 	asked := &operationsAsked{routes: routesOf(t, documentOf(t, address)), asked: map[string]bool{}}
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: address}) }}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
