@@ -28,6 +28,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/contact"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/device"
+	"github.com/sendlimit/sendlimiter/tasks/overview"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 	"github.com/sendlimit/sendlimiter/tasks/tracing"
@@ -53,6 +54,7 @@ type Parts struct {
 	Cursors     *seal.Keeper        // seals the cursors of pages
 	Sessions    *session.Sessions   // are those of the dashboard
 	Channels    *channels.Store     // has the states of the channels that deliver
+	Overview    *overview.Reader    // of the whole system
 	// Stats returns the state of the queue and the store. An error is answered like an
 	// error of the store.
 	Stats func(context.Context) (message.Stats, error)

@@ -8,7 +8,7 @@ import (
 	"github.com/sendlimit/sendlimiter/clients/generate"
 )
 
-// The methods of the clients for other languages are those of the present document. A
+// The methods of the generated clients are those of the present document. A
 // long test of package integration compares the rest of their generated files.
 func TestClientsHaveTheOperationsOfTheDocument(t *testing.T) {
 	t.Parallel()

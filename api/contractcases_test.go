@@ -165,6 +165,8 @@ func operations() []operation {
 		{http.MethodPost, deadEventsPath + "/retry", deadEventsPath + "/retry?account=acme", "", []string{"account", "id", "limit"}},
 		{http.MethodDelete, deadEventsPath, deadEventsPath + "?account=acme", "", []string{"account", "id"}},
 		{http.MethodGet, "/v1/stats", "/v1/stats", "", nil},
+		{http.MethodGet, "/v1/overview", "/v1/overview", "", nil},
+		{http.MethodGet, "/v1/forecast", "/v1/forecast", "", nil},
 		{http.MethodGet, auditPath, auditPath, "", []string{"account", "user", "action", "object", "from", "until", "limit", "cursor"}},
 		{http.MethodGet, sessionsPath, sessionsPath, "", nil},
 		{http.MethodDelete, sessionPath, sessionsPath + "/3fa91c02b7d86e54", "", nil},
@@ -489,5 +491,7 @@ func lookCases() []contractCase {
 		{"next free", http.MethodGet, user + "/next-free", http.StatusOK, on(booked, get("/v1/users/alice/next-free?count=3"))},
 
 		{"stats", http.MethodGet, "/v1/stats", http.StatusOK, on(nothing, get("/v1/stats"))},
+		{"overview", http.MethodGet, "/v1/overview", http.StatusOK, on(nothing, get("/v1/overview"))},
+		{"forecast", http.MethodGet, "/v1/forecast", http.StatusOK, on(nothing, get("/v1/forecast"))},
 	}
 }

@@ -35,7 +35,7 @@ type PartOptions struct {
 // PartsOf returns options with the parts on a backend. Call end
 // once no request is answered. The error is a *fault.InvalidError.
 func PartsOf(b *backend.Backend, c PartOptions) (o Options, end func() error, err error) {
-	var failed [15]error
+	var failed [16]error
 	prefix := b.Timeline.Prefix
 	o.Policies, failed[0] = settings.NewPolicies(b.Client, prefix)
 	o.Users, failed[1] = settings.NewUsers(b.Client, prefix)
@@ -51,6 +51,7 @@ func PartsOf(b *backend.Backend, c PartOptions) (o Options, end func() error, er
 	o.Cursors, failed[11] = seal.NewKeeper(b.Client, prefix)
 	o.Sessions, failed[13] = session.New(b.Client, prefix, o.Accounts)
 	o.Channels, failed[14] = channels.NewStore(b.Client, prefix)
+	o.Overview, failed[15] = overview.New(b)
 	var stats *overview.Stats
 	stats, failed[12] = overview.NewStats(b.Client, prefix)
 	if err := errors.Join(failed[:]...); err != nil {
@@ -70,6 +71,7 @@ func PartsOf(b *backend.Backend, c PartOptions) (o Options, end func() error, er
 	return o, func() error {
 		err := errors.Join(o.Submitter.Close(), o.Refitter.Close())
 		o.DeadLetters.Close()
+		b.Forecasts.Close()
 		return err
 	}, nil
 }

@@ -109,6 +109,8 @@ worker stats                                                        = getStats
 func withoutCommand() map[string]string {
 	return map[string]string{
 		"getOwnUsage":     "an operator has no account: worker account show names one",
+		"getOverview":     "worker stats says what matters; the rest is for pictures",
+		"getForecast":     "it is for pictures",
 		"setUserSettings": "worker user set changes what its flags name, and leaves the rest",
 	}
 }

@@ -795,6 +795,25 @@ class Operations(Caller):
         answer: api.EventLimits = self._value(request, cancel)
         return answer
 
+    def get_forecast(
+        self,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Forecast:
+        """See how many messages are due when.
+
+        It is counted while somebody looks, and takes at most 0.5 % of the store's time: with
+        few messages it is a few seconds old, with millions some minutes.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "GET",
+            "/v1/forecast",
+        )
+        answer: api.Forecast = self._value(request, cancel)
+        return answer
+
     def find_messages(
         self,
         *,
@@ -907,6 +926,26 @@ class Operations(Caller):
             query={"limit": limit, "cursor": cursor},
         )
         return self._pages(request, "messages", cancel)
+
+    def get_overview(
+        self,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Overview:
+        """See how the whole system is doing.
+
+        What became of messages in the last hour, who delivers, and what holds it up: what
+        the dashboard shows. It is at most a second old, and lists of all the store at most
+        15 seconds. listChannels and getForecast say the rest.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "GET",
+            "/v1/overview",
+        )
+        answer: api.Overview = self._value(request, cancel)
+        return answer
 
     def clear_pace(
         self,

@@ -88,6 +88,62 @@ class Accounts(TypedDict):
     """The cursor of the next page; absent if there are no more. The next page may be empty."""
 
 
+class Activity(TypedDict):
+    accepted: int
+    """Submits that were accepted."""
+    cancelled: int
+    """Messages that were cancelled."""
+    delivered: int
+    """Messages that were delivered, late ones included."""
+    dropped: dict[str, int]
+    """Messages that ended unsent, by reason."""
+    failed: dict[str, int]
+    """Messages that were given up, by reason."""
+    late: int
+    """Messages that were delivered after the tolerance."""
+    late_half_ms: NotRequired[int]
+    """How late half of the delivered messages were at most, in milliseconds; absent without
+    any.
+    """
+    late_most_ms: NotRequired[int]
+    """The same of 99 % of them."""
+    postponed: int
+    """Late messages that got a later time."""
+    refused: dict[str, int]
+    """Submits that were refused, by rule, or by code if it was no rule."""
+    retried: int
+    """Dead letters that wait again."""
+
+
+class ActivityMinute(TypedDict):
+    accepted: int
+    """Submits that were accepted."""
+    cancelled: int
+    """Messages that were cancelled."""
+    delivered: int
+    """Messages that were delivered, late ones included."""
+    dropped: dict[str, int]
+    """Messages that ended unsent, by reason."""
+    failed: dict[str, int]
+    """Messages that were given up, by reason."""
+    late: int
+    """Messages that were delivered after the tolerance."""
+    late_half_ms: NotRequired[int]
+    """How late half of the delivered messages were at most, in milliseconds; absent without
+    any.
+    """
+    late_most_ms: NotRequired[int]
+    """The same of 99 % of them."""
+    postponed: int
+    """Late messages that got a later time."""
+    refused: dict[str, int]
+    """Submits that were refused, by rule, or by code if it was no rule."""
+    retried: int
+    """Dead letters that wait again."""
+    start: str
+    """When the minute began."""
+
+
 class AlertDone(TypedDict):
     alert: str
     """The alert's id."""
@@ -924,6 +980,25 @@ class ExemptCategory(TypedDict):
     """Whether its messages count in the policy's rules."""
 
 
+class Forecast(TypedDict):
+    counted_at: NotRequired[str]
+    """When it was counted, by the store's clock; absent until then. The first request has it
+    counted.
+    """
+    hours: list[int]
+    """How many are due in each of 24 hours of UTC, from that of counted_at on."""
+    later: list[HourCount]
+    """The hours after those in which some are due, up to 400 days ahead."""
+    later_counted_at: NotRequired[str]
+    """When the later hours were counted; absent until then."""
+    minutes: list[int]
+    """How many are due in each of 60 minutes, from that of counted_at on."""
+    overdue: int
+    """Those whose send time had passed."""
+    pending: int
+    """Messages that have not ended."""
+
+
 class Found(TypedDict):
     messages: list[Status]
     """One for each user that has the id, in no particular order."""
@@ -967,6 +1042,13 @@ class HistoryEntry(TypedDict):
     """The send time after the change; with retry, when delivery is tried again."""
     until: NotRequired[str]
     """Of paused: when the message expires, if its campaign is not resumed before."""
+
+
+class HourCount(TypedDict):
+    count: int
+    """How many are due."""
+    start: str
+    """When the hour begins."""
 
 
 class Key(TypedDict):
@@ -1241,6 +1323,29 @@ class Outcome(TypedDict):
     """The user's name."""
     violations: NotRequired[list[Violation]]
     """Every rule that the message would break, in the order of the policy."""
+
+
+class Overview(TypedDict):
+    at: str
+    """When, by the store's clock."""
+    behind_ms: int
+    """For how many milliseconds the oldest message has been due and is not delivered; 0 if none
+    is.
+    """
+    dead_letters: int
+    """Messages that were given up."""
+    failed_alerts: int
+    """Alerts and reports that were given up."""
+    hour: Activity
+    """What became of messages in the last 60 minutes."""
+    minutes: list[ActivityMinute]
+    """The same by minute, the present one last."""
+    queue: dict[str, int]
+    """How many tasks the queue has in each state."""
+    unread: NotRequired[str]
+    """Why a part could not be read: it is as it was. Absent if all could."""
+    workers: list[Worker]
+    """The workers, by host and process."""
 
 
 class Pace(TypedDict):
@@ -2122,6 +2227,22 @@ class Violation(_Violation):
     """The end, which is not included."""
     window_seconds: NotRequired[int]
     """The length of a sliding rule's window."""
+
+
+class Worker(TypedDict):
+    active: int
+    """How many tasks it is working on. A task may be for several messages."""
+    host: str
+    """The name of its machine."""
+    pid: int
+    """The id of its process."""
+    started_at: str
+    """When it started."""
+    status: str
+    """active, or stopped while it ends.
+
+    scheduled, postponed, moved, sending, delivered, dropped, failed, uncertain, cancelled.
+    """
 
 
 class VersionedPolicy(Policy):

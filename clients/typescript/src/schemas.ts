@@ -82,6 +82,119 @@ export interface components {
             /** @description The cursor of the next page; absent if there are no more. The next page may be empty. */
             next_cursor?: string;
         };
+        Activity: {
+            /**
+             * Format: int64
+             * @description Submits that were accepted.
+             */
+            accepted: number;
+            /**
+             * Format: int64
+             * @description Messages that were cancelled.
+             */
+            cancelled: number;
+            /**
+             * Format: int64
+             * @description Messages that were delivered, late ones included.
+             */
+            delivered: number;
+            /** @description Messages that ended unsent, by reason. */
+            dropped: {
+                [key: string]: number;
+            };
+            /** @description Messages that were given up, by reason. */
+            failed: {
+                [key: string]: number;
+            };
+            /**
+             * Format: int64
+             * @description Messages that were delivered after the tolerance.
+             */
+            late: number;
+            /**
+             * Format: int64
+             * @description How late half of the delivered messages were at most, in milliseconds; absent without any.
+             */
+            late_half_ms?: number;
+            /**
+             * Format: int64
+             * @description The same of 99 % of them.
+             */
+            late_most_ms?: number;
+            /**
+             * Format: int64
+             * @description Late messages that got a later time.
+             */
+            postponed: number;
+            /** @description Submits that were refused, by rule, or by code if it was no rule. */
+            refused: {
+                [key: string]: number;
+            };
+            /**
+             * Format: int64
+             * @description Dead letters that wait again.
+             */
+            retried: number;
+        };
+        ActivityMinute: {
+            /**
+             * Format: int64
+             * @description Submits that were accepted.
+             */
+            accepted: number;
+            /**
+             * Format: int64
+             * @description Messages that were cancelled.
+             */
+            cancelled: number;
+            /**
+             * Format: int64
+             * @description Messages that were delivered, late ones included.
+             */
+            delivered: number;
+            /** @description Messages that ended unsent, by reason. */
+            dropped: {
+                [key: string]: number;
+            };
+            /** @description Messages that were given up, by reason. */
+            failed: {
+                [key: string]: number;
+            };
+            /**
+             * Format: int64
+             * @description Messages that were delivered after the tolerance.
+             */
+            late: number;
+            /**
+             * Format: int64
+             * @description How late half of the delivered messages were at most, in milliseconds; absent without any.
+             */
+            late_half_ms?: number;
+            /**
+             * Format: int64
+             * @description The same of 99 % of them.
+             */
+            late_most_ms?: number;
+            /**
+             * Format: int64
+             * @description Late messages that got a later time.
+             */
+            postponed: number;
+            /** @description Submits that were refused, by rule, or by code if it was no rule. */
+            refused: {
+                [key: string]: number;
+            };
+            /**
+             * Format: int64
+             * @description Dead letters that wait again.
+             */
+            retried: number;
+            /**
+             * Format: date-time
+             * @description When the minute began.
+             */
+            start: string;
+        };
         AlertDone: {
             /** @description The alert's id. */
             alert: string;
@@ -982,6 +1095,34 @@ export interface components {
             /** @description Events a page, with follow=false. */
             limit?: number;
         };
+        Forecast: {
+            /**
+             * Format: date-time
+             * @description When it was counted, by the store's clock; absent until then. The first request has it counted.
+             */
+            counted_at?: string;
+            /** @description How many are due in each of 24 hours of UTC, from that of counted_at on. */
+            hours: number[];
+            /** @description The hours after those in which some are due, up to 400 days ahead. */
+            later: components["schemas"]["HourCount"][];
+            /**
+             * Format: date-time
+             * @description When the later hours were counted; absent until then.
+             */
+            later_counted_at?: string;
+            /** @description How many are due in each of 60 minutes, from that of counted_at on. */
+            minutes: number[];
+            /**
+             * Format: int64
+             * @description Those whose send time had passed.
+             */
+            overdue: number;
+            /**
+             * Format: int64
+             * @description Messages that have not ended.
+             */
+            pending: number;
+        };
         Found: {
             /** @description One for each user that has the id, in no particular order. */
             messages: components["schemas"]["Status"][];
@@ -1064,6 +1205,18 @@ export interface components {
              * @description Of paused: when the message expires, if its campaign is not resumed before.
              */
             until?: string;
+        };
+        HourCount: {
+            /**
+             * Format: int64
+             * @description How many are due.
+             */
+            count: number;
+            /**
+             * Format: date-time
+             * @description When the hour begins.
+             */
+            start: string;
         };
         Key: {
             /**
@@ -1438,6 +1591,40 @@ export interface components {
             user?: string;
             /** @description Every rule that the message would break, in the order of the policy. */
             violations?: components["schemas"]["Violation"][];
+        };
+        Overview: {
+            /**
+             * Format: date-time
+             * @description When, by the store's clock.
+             */
+            at: string;
+            /**
+             * Format: int64
+             * @description For how many milliseconds the oldest message has been due and is not delivered; 0 if none is.
+             */
+            behind_ms: number;
+            /**
+             * Format: int64
+             * @description Messages that were given up.
+             */
+            dead_letters: number;
+            /**
+             * Format: int64
+             * @description Alerts and reports that were given up.
+             */
+            failed_alerts: number;
+            /** @description What became of messages in the last 60 minutes. */
+            hour: components["schemas"]["Activity"];
+            /** @description The same by minute, the present one last. */
+            minutes: components["schemas"]["ActivityMinute"][];
+            /** @description How many tasks the queue has in each state. */
+            queue: {
+                [key: string]: number;
+            };
+            /** @description Why a part could not be read: it is as it was. Absent if all could. */
+            unread?: string;
+            /** @description The workers, by host and process. */
+            workers: components["schemas"]["Worker"][];
         };
         Pace: {
             /**
@@ -2601,6 +2788,27 @@ export interface components {
              */
             window_seconds?: number;
         };
+        Worker: {
+            /**
+             * Format: int64
+             * @description How many tasks it is working on. A task may be for several messages.
+             */
+            active: number;
+            /** @description The name of its machine. */
+            host: string;
+            /**
+             * Format: int64
+             * @description The id of its process.
+             */
+            pid: number;
+            /**
+             * Format: date-time
+             * @description When it started.
+             */
+            started_at: string;
+            /** @description active, or stopped while it ends. */
+            status: Open<"scheduled" | "postponed" | "moved" | "sending" | "delivered" | "dropped" | "failed" | "uncertain" | "cancelled">;
+        };
     };
     responses: never;
     parameters: never;
@@ -2613,6 +2821,8 @@ export type AccountDraft = components['schemas']['AccountDraft'];
 export type AccountPatch = components['schemas']['AccountPatch'];
 export type AccountUsage = components['schemas']['AccountUsage'];
 export type Accounts = components['schemas']['Accounts'];
+export type Activity = components['schemas']['Activity'];
+export type ActivityMinute = components['schemas']['ActivityMinute'];
 export type AlertDone = components['schemas']['AlertDone'];
 export type AuditEntries = components['schemas']['AuditEntries'];
 export type AuditEntry = components['schemas']['AuditEntry'];
@@ -2669,6 +2879,7 @@ export type ExemptCategory = components['schemas']['ExemptCategory'];
 export type FindMessageQuery = components['schemas']['FindMessageQuery'];
 export type FindMessagesQuery = components['schemas']['FindMessagesQuery'];
 export type FollowEventsQuery = components['schemas']['FollowEventsQuery'];
+export type Forecast = components['schemas']['Forecast'];
 export type Found = components['schemas']['Found'];
 export type FreeTime = components['schemas']['FreeTime'];
 export type FreeTimes = components['schemas']['FreeTimes'];
@@ -2677,6 +2888,7 @@ export type GetNextFreeQuery = components['schemas']['GetNextFreeQuery'];
 export type GetPaceQuery = components['schemas']['GetPaceQuery'];
 export type GetUsageQuery = components['schemas']['GetUsageQuery'];
 export type HistoryEntry = components['schemas']['HistoryEntry'];
+export type HourCount = components['schemas']['HourCount'];
 export type Key = components['schemas']['Key'];
 export type KeyDraft = components['schemas']['KeyDraft'];
 export type KeyRotation = components['schemas']['KeyRotation'];
@@ -2699,6 +2911,7 @@ export type MoveDraft = components['schemas']['MoveDraft'];
 export type NewKey = components['schemas']['NewKey'];
 export type Notice = components['schemas']['Notice'];
 export type Outcome = components['schemas']['Outcome'];
+export type Overview = components['schemas']['Overview'];
 export type Pace = components['schemas']['Pace'];
 export type PaceDraft = components['schemas']['PaceDraft'];
 export type PauseCampaignQuery = components['schemas']['PauseCampaignQuery'];
@@ -2753,3 +2966,4 @@ export type UserQuota = components['schemas']['UserQuota'];
 export type UserSettings = components['schemas']['UserSettings'];
 export type Users = components['schemas']['Users'];
 export type Violation = components['schemas']['Violation'];
+export type Worker = components['schemas']['Worker'];

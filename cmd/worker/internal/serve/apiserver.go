@@ -63,7 +63,7 @@ func newAPIServer(
 	}
 	s.Handler = m.measured(namingStore(served, c))
 	if c.Dashboard {
-		if s.Handler, err = s.withDashboard(s.Handler, served, b, c, o.Sessions, logger); err != nil {
+		if s.Handler, err = s.withDashboard(s.Handler, served, o.Parts, c, logger); err != nil {
 			return nil, err
 		}
 	}
