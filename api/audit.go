@@ -78,13 +78,13 @@ func (s *server) entry(rt route, r *http.Request, given map[string]any) audit.En
 		e.Address = from.String()
 	}
 	var details []string
-	for _, p := range rt.Parameters {
-		switch value := r.PathValue(p.Name); {
-		case p.In != "path" || p.Name == "user" || p.Name == "id":
+	for _, f := range rt.in.fields {
+		switch value := r.PathValue(f.path); {
+		case f.path == "" || f.path == "user" || f.path == "id":
 		case e.Object == "":
 			e.Object = value
 		default: // what is inside, such as an account's key
-			details = append(details, detailName(p.Name)+" "+web.Printable(value))
+			details = append(details, detailName(f.path)+" "+web.Printable(value))
 		}
 	}
 	if strings.HasPrefix(rt.Path, callbackPattern) {
@@ -128,9 +128,9 @@ func actionOf(operation string) string {
 func queryDetails(rt route, r *http.Request) []string {
 	var details []string
 	given := r.URL.Query()
-	for _, p := range rt.Parameters {
-		if value := given.Get(p.Name); p.In == "query" && p.Name != "user" && p.Name != "cursor" && value != "" {
-			details = append(details, detailName(p.Name)+" "+web.Printable(value))
+	for _, name := range rt.in.parameterNames() {
+		if value := given.Get(name); name != "user" && name != "cursor" && value != "" {
+			details = append(details, detailName(name)+" "+web.Printable(value))
 		}
 	}
 	return details
@@ -140,7 +140,7 @@ func queryDetails(rt route, r *http.Request) []string {
 // JSON object or too long, of which the operation tells. whole is false if it has not come.
 func bodyOf(rt route, r *http.Request) (given map[string]any, whole bool) {
 	ahead, may := r.Body.(*body)
-	if !may || rt.RequestBody == nil || rt.RequestBody.Content["application/json"] == nil {
+	if !may || !rt.in.json {
 		return nil, true
 	}
 	text, whole := ahead.Ahead()

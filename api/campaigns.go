@@ -26,7 +26,7 @@ const countGoesOn = "If there are so many messages that counting takes long, the
 	"GET with it goes on, until an answer has none."
 
 func (s *server) campaignRoutes() []route {
-	lines := s.lines(schemaOf[message.CampaignProgress](s), schemaOf[message.CampaignSummary](s))
+	lines := s.lines(schemaOf[message.CampaignProgress], schemaOf[message.CampaignSummary])
 	return []route{
 		operation(s, route{
 			Operation: named("countCampaign", http.MethodGet, campaignPath, "campaigns",

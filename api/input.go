@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,19 +36,25 @@ import (
 //
 // An In that has a check is asked what else is wrong, together with what is wrong in its body.
 type inputs struct {
-	fields     []field
+	fields []field
+	json   bool // it has a JSON body
+
+	// These are set for the documentation only, by document.
 	parameters []*huma.Param
 	body       *huma.RequestBody // nil for none
 	problems   []int             // that follow from its parts
 }
 
-// field is a field of an In.
+// field is a field of an In: a name in the path, a parameter, or a part.
 type field struct {
-	index []int
-	read  func(s *server, r *http.Request, q web.Query, into reflect.Value) (message.Faults, error)
+	index       []int
+	path, query string
+	document    func(s *server, in *inputs)
+	read        func(s *server, r *http.Request, q web.Query, into reflect.Value) (message.Faults, error)
 }
 
-// part is a field of an In, by its pointer, that is no single parameter.
+// part is a field of an In, by its pointer, that is no single parameter. One that is a JSON body has
+// isJSON.
 type part interface {
 	// read reads it from a request. Faults are those of single members, to which a check may add.
 	read(s *server, r *http.Request) (message.Faults, error)
@@ -63,7 +68,7 @@ type checked interface {
 }
 
 // inputsOf returns how the type is read.
-func inputsOf[In any](s *server) *inputs {
+func inputsOf[In any]() *inputs {
 	in := &inputs{}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[In]()) {
 		if !f.IsExported() && !f.Anonymous {
@@ -74,23 +79,25 @@ func inputsOf[In any](s *server) *inputs {
 		}
 		name, inPath := f.Tag.Lookup("path")
 		parameter, inQuery := f.Tag.Lookup("query")
-		own := field{index: f.Index}
+		own := field{index: f.Index, path: name, query: parameter}
 		switch {
 		case inPath:
-			in.parameters = append(in.parameters, pathParameter(name))
+			own.document = func(_ *server, in *inputs) { in.parameters = append(in.parameters, pathParameter(name)) }
 			own.read = func(_ *server, r *http.Request, _ web.Query, into reflect.Value) (message.Faults, error) {
 				into.SetString(r.PathValue(name))
 				return message.Faults{}, nil
 			}
 		case inQuery:
-			in.parameters = append(in.parameters, queryParameter(parameter, f))
+			own.document = func(_ *server, in *inputs) { in.parameters = append(in.parameters, queryParameter(parameter, f)) }
 			read := parameterReader(parameter, f)
 			own.read = func(s *server, _ *http.Request, q web.Query, into reflect.Value) (message.Faults, error) {
 				return message.Faults{}, read(s, q, into)
 			}
 		default:
 			p, _ := reflect.New(f.Type).Interface().(part) // every other field is one
-			p.document(s, in)
+			_, isJSON := p.(interface{ isJSON() })
+			in.json = in.json || isJSON
+			own.document = p.document
 			own.read = func(s *server, r *http.Request, _ web.Query, into reflect.Value) (message.Faults, error) {
 				p, _ := into.Addr().Interface().(part)
 				return p.read(s, r)
@@ -99,6 +106,14 @@ func inputsOf[In any](s *server) *inputs {
 		in.fields = append(in.fields, own)
 	}
 	return in
+}
+
+// document documents what is read.
+func (in *inputs) document(s *server) {
+	in.parameters, in.body, in.problems = nil, nil, nil
+	for _, f := range in.fields {
+		f.document(s, in)
+	}
 }
 
 // into reads an In, by its pointer, from a request.
@@ -268,6 +283,8 @@ func (o *object[T]) read(s *server, r *http.Request) (faults message.Faults, err
 	return faults, err
 }
 
+func (*object[T]) isJSON() {}
+
 func (o *object[T]) document(s *server, in *inputs) {
 	in.body = jsonBody[T](s)
 	in.problems = append(in.problems, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
@@ -299,10 +316,10 @@ func (c *condition) document(_ *server, in *inputs) {
 // parameterNames returns the names of the parameters in the query.
 func (in *inputs) parameterNames() []string {
 	var names []string
-	for _, p := range in.parameters {
-		if p.In == "query" {
-			names = append(names, p.Name)
+	for _, f := range in.fields {
+		if f.query != "" {
+			names = append(names, f.query)
 		}
 	}
-	return slices.Clip(names)
+	return names
 }

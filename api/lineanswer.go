@@ -18,13 +18,17 @@ import (
 const progressEvery = time.Second
 
 // lines documents an answer of lines of these kinds.
-func (s *server) lines(kinds ...*huma.Schema) func(refuses ...int) map[string]*huma.Response {
+func (s *server) lines(kinds ...func(*server) *huma.Schema) func(refuses ...int) map[string]*huma.Response {
 	return func(refuses ...int) map[string]*huma.Response {
+		var each []*huma.Schema
+		for _, kind := range append(kinds[:len(kinds):len(kinds)], schemaOf[message.Outcome]) {
+			each = append(each, kind(s))
+		}
 		all := s.problems(refuses...)
 		all[strconv.Itoa(http.StatusOK)] = &huma.Response{
 			Description: "One JSON object a line; `outcome` says which kind it is.",
 			Headers:     headers(web.RequestIDHeader),
-			Content:     map[string]*huma.MediaType{ndjson: {Schema: &huma.Schema{AnyOf: append(kinds, schemaOf[message.Outcome](s))}}},
+			Content:     map[string]*huma.MediaType{ndjson: {Schema: &huma.Schema{AnyOf: each}}},
 		}
 		return all
 	}

@@ -60,6 +60,8 @@ type messageMove struct {
 // patchBody is a body that says what to change of a message.
 type patchBody struct{ value message.Patch }
 
+func (*patchBody) isJSON() {}
+
 func (b *patchBody) document(s *server, in *inputs) { new(object[message.MoveDraft]).document(s, in) }
 
 func (b *patchBody) read(s *server, r *http.Request) (none message.Faults, err error) {

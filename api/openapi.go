@@ -93,14 +93,15 @@ func (s *server) document(version string, routes []route) document {
 	scopes := make(map[string]string, len(routes))
 	for _, r := range routes {
 		scopes[r.OperationID] = string(r.scope)
-		addExample(&r.Operation)
-		maps.Copy(r.Responses, s.problems(commonProblems()...))
+		o := r.documented(s)
+		addExample(&o)
+		maps.Copy(o.Responses, s.problems(commonProblems()...))
 		if !r.monitors {
-			countRequests(r.Responses)
+			countRequests(o.Responses)
 		}
-		r.Security = s.security()
-		r.Description = strings.TrimSpace(r.Description + "\n\n" + "Requires the scope " + string(r.scope) + ".")
-		d.AddOperation(&r.Operation)
+		o.Security = s.security()
+		o.Description = strings.TrimSpace(o.Description + "\n\n" + "Requires the scope " + string(r.scope) + ".")
+		d.AddOperation(&o)
 	}
 	d.Webhooks = s.webhooks()
 	describe(s.schemas)

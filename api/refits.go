@@ -22,7 +22,7 @@ func newRefitTurns() *slots {
 }
 
 func (s *server) refitRoutes() []route {
-	lines := s.lines(schemaOf[message.RefitProgress](s), schemaOf[message.Misfit](s), schemaOf[message.RefitSummary](s))
+	lines := s.lines(schemaOf[message.RefitProgress], schemaOf[message.Misfit], schemaOf[message.RefitSummary])
 	return []route{
 		stream(s, route{
 			Operation: named("previewPolicy", http.MethodPost, policyPattern+"/preview", "policies",

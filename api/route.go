@@ -55,7 +55,9 @@ type route struct {
 	// limit, and is answered while the store is away.
 	monitors bool
 
-	handle http.HandlerFunc
+	in      *inputs // nil for a page
+	handle  http.HandlerFunc
+	answers func(refuses ...int) map[string]*huma.Response // documents its answers
 }
 
 // named has the address of an operation and what the documentation says of it.
@@ -66,13 +68,15 @@ func named(id, method, path, tag, summary, description string) huma.Operation {
 // operation returns a route whose handler knows no HTTP. ctx has the caller, see callerOf. See
 // inputs for In; Out is the answer, or an answering.
 func operation[In, Out any](s *server, rt route, do func(ctx context.Context, in In) (Out, error)) route {
-	in := takes[In](s, &rt)
-	if a, is := any(new(Out)).(answering); is {
-		rt.Responses = a.document(s, rt)
-	} else {
-		rt.Responses = s.problems(rt.refuses...)
-		rt.Responses[strconv.Itoa(rt.success())] = jsonResponse[Out](s, rt.says)
+	rt.answers = func(refuses ...int) map[string]*huma.Response {
+		if a, is := any(new(Out)).(answering); is {
+			return a.document(s, rt, refuses)
+		}
+		all := s.problems(refuses...)
+		all[strconv.Itoa(rt.success())] = jsonResponse[Out](s, rt.says)
+		return all
 	}
+	in := inputsOf[In]()
 	return rt.handled(s, in, func(w http.ResponseWriter, r *http.Request, q web.Query) error {
 		var given In
 		if err := in.into(s, &given, r, q); err != nil {
@@ -104,11 +108,10 @@ func operation[In, Out any](s *server, rt route, do func(ctx context.Context, in
 func stream[In any](
 	s *server, rt route, answers func(refuses ...int) map[string]*huma.Response, do func(w http.ResponseWriter, r *http.Request, in In),
 ) route {
-	rt.streams = true
-	in := takes[In](s, &rt)
-	rt.Responses = answers(rt.refuses...)
+	rt.streams, rt.answers = true, answers
+	in := inputsOf[In]()
 	return rt.handled(s, in, func(w http.ResponseWriter, r *http.Request, q web.Query) error {
-		if in.body != nil {
+		if in.json {
 			_ = http.NewResponseController(w).SetReadDeadline(s.Now().Add(s.Limits.Timeout)) // there are none in some tests
 		}
 		var given In
@@ -120,16 +123,18 @@ func stream[In any](
 	})
 }
 
-// takes adds what follows from In to a route.
-func takes[In any](s *server, rt *route) *inputs {
-	in := inputsOf[In](s)
-	rt.Parameters, rt.RequestBody, rt.refuses = in.parameters, in.body, append(in.problems, rt.refuses...)
-	return in
+// documented returns the operation with what follows from what it takes and answers.
+func (rt route) documented(s *server) huma.Operation {
+	rt.in.document(s)
+	rt.Parameters, rt.RequestBody = rt.in.parameters, rt.in.body
+	rt.Responses = rt.answers(append(rt.in.problems, rt.refuses...)...)
+	return rt.Operation
 }
 
 // handled returns the route with its handler. An error becomes a problem. Only documented
 // parameters are accepted.
 func (rt route) handled(s *server, in *inputs, do func(http.ResponseWriter, *http.Request, web.Query) error) route {
+	rt.in = in
 	parameters := in.parameterNames()
 	rt.handle = func(w http.ResponseWriter, r *http.Request) {
 		q, err := web.ParseQuery(r.URL.RawQuery, parameters)
@@ -159,7 +164,7 @@ func (rt route) success() int {
 // answering is an Out, by its pointer, with headers, or a status, of its own.
 type answering interface {
 	answer() web.Answer
-	document(s *server, rt route) map[string]*huma.Response
+	document(s *server, rt route, refuses []int) map[string]*huma.Response
 }
 
 // tagged is an answer with its version, which is in the header ETag.
@@ -172,8 +177,8 @@ func (t *tagged[T]) answer() web.Answer {
 	return web.Answer{Status: http.StatusOK, Header: web.ETag(t.version), Body: &t.value}
 }
 
-func (t *tagged[T]) document(s *server, rt route) map[string]*huma.Response {
-	all := s.problems(rt.refuses...)
+func (t *tagged[T]) document(s *server, rt route, refuses []int) map[string]*huma.Response {
+	all := s.problems(refuses...)
 	answer := jsonResponse[T](s, rt.says)
 	answer.Headers = headers(web.RequestIDHeader, "ETag")
 	all[strconv.Itoa(http.StatusOK)] = answer

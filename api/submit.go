@@ -47,8 +47,8 @@ func (o *submitted) answer() web.Answer {
 	return a
 }
 
-func (*submitted) document(s *server, rt route) map[string]*huma.Response {
-	all := s.problems(rt.refuses...)
+func (*submitted) document(s *server, rt route, refuses []int) map[string]*huma.Response {
+	all := s.problems(refuses...)
 	accepted := jsonResponse[message.Outcome](s, rt.says)
 	accepted.Headers = headers(web.RequestIDHeader, "Location")
 	all[strconv.Itoa(http.StatusOK)] = jsonResponse[message.Outcome](s, "Accepted before: the same request gets its first answer again.")
@@ -85,6 +85,8 @@ type newMessage struct{ Message messageBody }
 
 // messageBody is the message of a request, with the id that its header gives.
 type messageBody struct{ value message.Message }
+
+func (*messageBody) isJSON() {}
 
 func (b *messageBody) document(s *server, in *inputs) {
 	in.parameters = append(in.parameters, idempotencyKeyParameter())

@@ -40,14 +40,14 @@ func (s *server) userDataRoutes() []route {
 					"alerts, dead letters, the watch list, the queue, and what dry runs have left. The summary `exported` is the last line. The request "+
 					"ends with the connection. "+aboutScans+"\n\n"+operatorsContent+" Each export is logged, too."),
 			scope: accounts.ScopeAdmin, attended: true, refuses: []int{http.StatusNotFound},
-		}, s.lines(schemaOf[message.UserProgress](s), schemaOf[message.UserEntry](s), schemaOf[message.UserExport](s)), s.exportUser),
+		}, s.lines(schemaOf[message.UserProgress], schemaOf[message.UserEntry], schemaOf[message.UserExport]), s.exportUser),
 		stream(s, route{
 			Operation: named("eraseUser", http.MethodDelete, userPath, "users",
 				"Cancel a user's messages, and remove everything that is stored about the user",
 				"This can't be undone. Erasing again is safe. Stop submitting for the user first: a message that is accepted meanwhile may stay. "+
 					"It goes on if the connection ends. Backups keep what is in them. The summary `erased` is the last line. "+aboutScans),
 			scope: accounts.ScopeAdmin, erases: true,
-		}, s.lines(schemaOf[message.UserProgress](s), schemaOf[message.UserErasure](s)), s.eraseUser),
+		}, s.lines(schemaOf[message.UserProgress], schemaOf[message.UserErasure]), s.eraseUser),
 	}
 }
 
