@@ -25,13 +25,11 @@ func (d *Dashboard) listTiers(w http.ResponseWriter, r *http.Request) {
 	if wantsCSV(r) {
 		d.download(w, r, "tiers", []string{"tier", "requests_per_minute", "requests_per_day", "lines_per_minute", "messages_per_hour", "messages_per_day", "devices"},
 			func() ([][]string, bool, error) {
-				rows := make([][]string, len(p.Tiers))
-				for i, t := range p.Tiers {
-					rows[i] = []string{
+				return rowsOf(p.Tiers, func(t message.Tier) []string {
+					return []string{
 						t.Name, text(t.RequestsPerMinute), text(t.RequestsPerDay), text(t.LinesPerMinute), text(t.MessagesPerHour), text(t.MessagesPerDay), text(t.Devices),
 					}
-				}
-				return rows, false, nil
+				}), false, nil
 			})
 		return
 	}
@@ -45,8 +43,7 @@ func (d *Dashboard) changeTier(w http.ResponseWriter, r *http.Request) {
 		if !d.confirmed(w, r, "Remove the tier "+name+"? A tier that accounts have stays.", "Remove", "/tiers") {
 			return
 		}
-		err := d.call(r, http.MethodDelete, apiPath("tiers", name), nil, nil, nil)
-		if err != nil {
+		if _, err := d.api.RemoveTier(r.Context(), name); err != nil {
 			d.refused(w, r, err, "/tiers")
 			return
 		}
@@ -70,11 +67,9 @@ func (d *Dashboard) changeTier(w http.ResponseWriter, r *http.Request) {
 		*into = n
 	}
 	var err error
-	if limits.AlertAt, err = percents(r.PostFormValue("alert_at")); err != nil {
-		d.refused(w, r, err, "/tiers")
-		return
+	if limits.AlertAt, err = percents(r.PostFormValue("alert_at")); err == nil {
+		_, err = d.api.SetTier(r.Context(), name, limits)
 	}
-	err = d.call(r, http.MethodPut, apiPath("tiers", name), nil, limits, nil)
 	if err != nil {
 		d.refused(w, r, err, "/tiers")
 		return

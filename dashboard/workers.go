@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/tasks/overview"
 )
@@ -45,8 +46,7 @@ func (d *Dashboard) changePace(w http.ResponseWriter, r *http.Request) {
 		if !d.confirmed(w, r, "Remove the pace? All workers deliver as fast as they can, and a pause that the target has asked for ends.", "Remove", "/workers") {
 			return
 		}
-		err := d.call(r, http.MethodDelete, apiPath("pace"), nil, nil, nil)
-		if err != nil {
+		if _, err := d.api.ClearPace(r.Context(), client.ClearPaceQuery{}); err != nil {
 			d.refused(w, r, err, "/workers")
 			return
 		}
@@ -62,8 +62,7 @@ func (d *Dashboard) changePace(w http.ResponseWriter, r *http.Request) {
 		}
 		draft.Burst = n
 	}
-	err := d.call(r, http.MethodPut, apiPath("pace"), nil, draft, nil)
-	if err != nil {
+	if _, err := d.api.SetPace(r.Context(), draft, client.SetPaceQuery{}); err != nil {
 		d.refused(w, r, err, "/workers")
 		return
 	}
@@ -76,8 +75,8 @@ func (d *Dashboard) resumeChannel(w http.ResponseWriter, r *http.Request) {
 	if !d.confirmed(w, r, "Resume the channel "+name+"? If it was stopped because its provider calls too many devices gone, the devices that it calls gone are removed from now on.", "Resume", "/workers") {
 		return
 	}
-	var answer message.ChannelResume
-	if err := d.call(r, http.MethodPost, apiPath("channels", name, "resume"), nil, nil, &answer); err != nil {
+	answer, err := d.api.ResumeChannel(r.Context(), name)
+	if err != nil {
 		d.refused(w, r, err, "/workers")
 		return
 	}
