@@ -110,11 +110,8 @@ func (d *Dashboard) changeAccount(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	patch := message.AccountPatch{Tier: &tier, Contact: &contact, TimeZone: &zone, ReportAt: &report, Disabled: &disabled}
-	if _, err := d.api.ChangeAccount(r.Context(), name, patch); err != nil {
-		d.refused(w, r, err, to)
-		return
-	}
-	d.done(w, r, "The account is changed.", to)
+	_, err := d.api.ChangeAccount(r.Context(), name, patch)
+	d.end(w, r, err, "The account is changed.", to)
 }
 
 // changeKey adds, rotates or removes a key of an account. A new key is shown once.

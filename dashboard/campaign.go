@@ -82,15 +82,11 @@ func (d *Dashboard) changeCampaign(w http.ResponseWriter, r *http.Request) {
 	default:
 		end, err = last(d.api.CancelCampaign(r.Context(), name, client.CancelCampaignQuery{Account: account}))
 	}
-	if err != nil {
-		d.refused(w, r, err, to)
-		return
-	}
 	done := 0
 	if end.Summary != nil {
 		done = end.Summary.Done
 	}
-	d.done(w, r, map[string]string{
+	d.end(w, r, err, map[string]string{
 		"pause":  "The campaign is paused. Within 4 seconds no worker sends its messages.",
 		"resume": "The campaign goes on.",
 		"cancel": "The campaign is cancelled: " + plural(done, "message") + ".",

@@ -128,11 +128,7 @@ func (d *Dashboard) purgeOldLetters(w http.ResponseWriter, r *http.Request, to s
 		return
 	}
 	purged, err := d.purgeOlder(r, age)
-	if err != nil {
-		d.refused(w, r, err, to)
-		return
-	}
-	d.done(w, r, plural(purged, "dead letter")+" removed.", to)
+	d.end(w, r, err, plural(purged, "dead letter")+" removed.", to)
 }
 
 // purgeWithin bounds how long a request removes dead letters.
@@ -193,9 +189,6 @@ func (d *Dashboard) changeAlerts(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if _, err := change(r.Context(), alert); err != nil {
-		d.refused(w, r, err, to)
-		return
-	}
-	d.done(w, r, map[bool]string{true: "The alert is removed.", false: "The alert is sent again."}[do == "purge"], to)
+	_, err := change(r.Context(), alert)
+	d.end(w, r, err, map[bool]string{true: "The alert is removed.", false: "The alert is sent again."}[do == "purge"], to)
 }

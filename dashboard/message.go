@@ -75,15 +75,11 @@ func (d *Dashboard) moveMessage(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		moved, err = d.api.Change(r.Context(), user, id, client.MessageChange{SendAt: &at, OnConflict: onConflict(r)})
 	}
-	if err != nil {
-		d.refused(w, r, err, to)
-		return
-	}
 	text := "Moved: it is sent at " + when(moved.SendAt) + "."
 	if moved.Shifted {
 		text = "Moved to the next free time, " + when(moved.SendAt) + ": the requested time was not free."
 	}
-	d.done(w, r, text, to)
+	d.end(w, r, err, text, to)
 }
 
 func (d *Dashboard) cancelMessage(w http.ResponseWriter, r *http.Request) {
@@ -92,11 +88,8 @@ func (d *Dashboard) cancelMessage(w http.ResponseWriter, r *http.Request) {
 	if !d.confirmed(w, r, "Cancel the message "+id+" to "+user+"? It is not sent, its content is erased, and its time is free again.", "Cancel it", to) {
 		return
 	}
-	if _, err := d.api.CancelMessage(r.Context(), user, id); err != nil {
-		d.refused(w, r, err, to)
-		return
-	}
-	d.done(w, r, "The message is cancelled.", to)
+	_, err := d.api.CancelMessage(r.Context(), user, id)
+	d.end(w, r, err, "The message is cancelled.", to)
 }
 
 // messagesPage finds messages of all users.

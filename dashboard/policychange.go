@@ -114,11 +114,8 @@ func (d *Dashboard) rollbackPolicy(w http.ResponseWriter, r *http.Request) {
 	if present := r.PostFormValue("present"); present != "" {
 		only = client.IfVersion(present)
 	}
-	if _, err := d.api.RollbackPolicy(r.Context(), name, message.PolicyRollback{Version: version}, only); err != nil {
-		d.refused(w, r, err, to)
-		return
-	}
-	d.done(w, r, "The policy is as it was in version "+text(version)+".", to)
+	_, err = d.api.RollbackPolicy(r.Context(), name, message.PolicyRollback{Version: version}, only)
+	d.end(w, r, err, "The policy is as it was in version "+text(version)+".", to)
 }
 
 // misfitsWithin is how long a question may take to be asked, since it counts misfits.

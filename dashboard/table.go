@@ -124,7 +124,11 @@ func (l list[T]) show(d *Dashboard, w http.ResponseWriter, r *http.Request) {
 		d.download(w, r, l.name, l.columns, func() ([][]string, bool, error) {
 			entries, next, err := l.read(maxPage)
 			l.at.At = next
-			return rowsOf(entries, l.row), next != "", err
+			rows := make([][]string, len(entries))
+			for i, entry := range entries {
+				rows[i] = l.row(entry)
+			}
+			return rows, next != "", err
 		})
 		return
 	}
@@ -146,15 +150,6 @@ func (l list[T]) show(d *Dashboard, w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-}
-
-// rowsOf returns a row for each entry.
-func rowsOf[T any](entries []T, row func(T) []string) [][]string {
-	rows := make([][]string, len(entries))
-	for i, entry := range entries {
-		rows[i] = row(entry)
-	}
-	return rows
 }
 
 // wantsCSV reports whether a list is to be downloaded.

@@ -30,15 +30,11 @@ func (d *Dashboard) submit(w http.ResponseWriter, r *http.Request) {
 			Title: r.PostFormValue("title"), Body: r.PostFormValue("body"), OnConflict: onConflict(r),
 		})
 	}
-	if err != nil {
-		d.refused(w, r, err, to)
-		return
-	}
 	text := "Accepted: it is sent at " + when(accepted.SendAt) + "."
 	if accepted.Shifted {
 		text = "Accepted for the next free time, " + when(accepted.SendAt) + ": the requested time was not free."
 	}
-	d.done(w, r, text, to)
+	d.end(w, r, err, text, to)
 }
 
 // sendTime returns the send time of a form; the zero time for now. The error says what the API would.
@@ -128,11 +124,7 @@ func (d *Dashboard) saveSettings(w http.ResponseWriter, r *http.Request) {
 		d.showSettingsAgain(w, r, user, form, err)
 		return
 	}
-	if err != nil {
-		d.refused(w, r, err, to)
-		return
-	}
-	d.done(w, r, "The settings are saved. They hold from the next decision on.", to)
+	d.end(w, r, err, "The settings are saved. They hold from the next decision on.", to)
 }
 
 // showSettingsAgain shows the page of a user with settings that were refused.
@@ -156,22 +148,15 @@ func (d *Dashboard) changeDevice(w http.ResponseWriter, r *http.Request) {
 		if !d.confirmed(w, r, "Remove the device "+id+"? Messages no longer go to it, until it is registered again.", "Remove", to) {
 			return
 		}
-		if _, err := d.api.RemoveDevice(r.Context(), user, id); err != nil {
-			d.refused(w, r, err, to)
-			return
-		}
-		d.done(w, r, "The device is removed.", to)
+		_, err := d.api.RemoveDevice(r.Context(), user, id)
+		d.end(w, r, err, "The device is removed.", to)
 		return
 	}
 	draft := message.DeviceDraft{
 		ID: strings.TrimSpace(id), Channel: r.PostFormValue("channel"), Token: strings.TrimSpace(r.PostFormValue("token")), App: strings.TrimSpace(r.PostFormValue("app")),
 	}
 	change, err := d.api.AddDevice(r.Context(), user, draft)
-	if err != nil {
-		d.refused(w, r, err, to)
-		return
-	}
-	d.done(w, r, "The device "+change.Device.ID+" is "+change.Outcome+".", to)
+	d.end(w, r, err, "The device "+change.Device.ID+" is "+change.Outcome+".", to)
 }
 
 // eraseUser removes everything about a user.

@@ -46,11 +46,8 @@ func (d *Dashboard) changePace(w http.ResponseWriter, r *http.Request) {
 		if !d.confirmed(w, r, "Remove the pace? All workers deliver as fast as they can, and a pause that the target has asked for ends.", "Remove", "/workers") {
 			return
 		}
-		if _, err := d.api.ClearPace(r.Context(), client.ClearPaceQuery{}); err != nil {
-			d.refused(w, r, err, "/workers")
-			return
-		}
-		d.done(w, r, "The pace is removed. Workers follow within two seconds.", "/workers")
+		_, err := d.api.ClearPace(r.Context(), client.ClearPaceQuery{})
+		d.end(w, r, err, "The pace is removed. Workers follow within two seconds.", "/workers")
 		return
 	}
 	draft := message.PaceDraft{Rate: pace}
@@ -62,11 +59,8 @@ func (d *Dashboard) changePace(w http.ResponseWriter, r *http.Request) {
 		}
 		draft.Burst = n
 	}
-	if _, err := d.api.SetPace(r.Context(), draft, client.SetPaceQuery{}); err != nil {
-		d.refused(w, r, err, "/workers")
-		return
-	}
-	d.done(w, r, "The pace is "+pace+". Workers follow within two seconds.", "/workers")
+	_, err := d.api.SetPace(r.Context(), draft, client.SetPaceQuery{})
+	d.end(w, r, err, "The pace is "+pace+". Workers follow within two seconds.", "/workers")
 }
 
 // resumeChannel has a stopped channel deliver again.
@@ -76,13 +70,9 @@ func (d *Dashboard) resumeChannel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer, err := d.api.ResumeChannel(r.Context(), name)
-	if err != nil {
-		d.refused(w, r, err, "/workers")
-		return
-	}
+	text := "The channel " + name + " delivers again. Workers follow within two seconds."
 	if answer.Outcome == message.ChannelRunning {
-		d.done(w, r, "The channel "+name+" was not stopped.", "/workers")
-		return
+		text = "The channel " + name + " was not stopped."
 	}
-	d.done(w, r, "The channel "+name+" delivers again. Workers follow within two seconds.", "/workers")
+	d.end(w, r, err, text, "/workers")
 }
