@@ -10,21 +10,24 @@ import (
 // address returns the address for which failed logins are counted: an IPv4 address, or the
 // /64 of an IPv6 address, which usually belongs to one household.
 func (s *server) address(r *http.Request) string {
-	from := s.client(r)
+	from := ClientOf(r, s.TrustedProxies)
 	if !from.Is6() {
 		return from.String() // "invalid IP" if the listener does not use IP: one count for all
 	}
 	return netip.PrefixFrom(from, 64).Masked().String()
 }
 
-// client returns the address of the client. If a trusted proxy sent the request, that is
-// the last address in X-Forwarded-For that is no trusted proxy. Anybody can have written
-// those before it.
-func (s *server) client(r *http.Request) netip.Addr {
+// ClientOf returns the address of the client; the zero Addr if there is none. If a trusted proxy
+// sent the request, that is the last address in X-Forwarded-For that is no trusted proxy. Anybody
+// can have written those before it.
+func ClientOf(r *http.Request, proxies []netip.Prefix) netip.Addr {
+	trusted := func(address netip.Addr) bool {
+		return address.IsValid() && slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(address) })
+	}
 	from := parseAddress(r.RemoteAddr)
 	forwarded := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for _, hop := range slices.Backward(forwarded) {
-		if !s.trusted(from) {
+		if !trusted(from) {
 			break
 		}
 		before := parseAddress(strings.TrimSpace(hop))
@@ -34,10 +37,6 @@ func (s *server) client(r *http.Request) netip.Addr {
 		from = before
 	}
 	return from
-}
-
-func (s *server) trusted(address netip.Addr) bool {
-	return address.IsValid() && slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(address) })
 }
 
 // parseAddress reads an address with or without a port, and drops its zone. The zero Addr

@@ -74,7 +74,7 @@ func (s *server) entry(rt route, r *http.Request, given map[string]any) audit.En
 		Account: who.account(), Key: who.identity.Key.ID, By: who.by, Operator: who.may(accounts.ScopeAdmin),
 		Action: actionOf(rt.OperationID), User: cmp.Or(r.PathValue("user"), r.URL.Query().Get("user")), Message: r.PathValue("id"),
 	}
-	if from := s.client(r); from.IsValid() {
+	if from := ClientOf(r, s.TrustedProxies); from.IsValid() {
 		e.Address = from.String()
 	}
 	var details []string

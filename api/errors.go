@@ -96,6 +96,9 @@ func (s *server) outcomeOf(ctx context.Context, err error) message.Outcome {
 	}
 }
 
+// StatusOf returns the usual HTTP status of a code.
+func StatusOf(code fault.Code) int { return web.KindOf(code).Status }
+
 func internalError() message.Outcome {
 	return message.Outcome{
 		Outcome: message.Errored, Code: fault.CodeInternal,

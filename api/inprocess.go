@@ -27,6 +27,9 @@ type Hand struct {
 	// Account is charged for what an operator submits, and then only its messages are reached; ""
 	// for no account.
 	Account string
+	// Address is where somebody asks from, for the audit log and for counts of failed logins; ""
+	// for this machine.
+	Address string
 	// Note is for the audit log, where the request does not say what is done.
 	Note string
 
@@ -72,7 +75,7 @@ func (p *InProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	if asked.Body == nil {
 		asked.Body = http.NoBody
 	}
-	asked.Host, asked.RequestURI, asked.RemoteAddr = r.URL.Host, r.URL.RequestURI(), ""
+	asked.Host, asked.RequestURI, asked.RemoteAddr = r.URL.Host, r.URL.RequestURI(), p.who.Address
 	p.running.Go(func() {
 		defer cancel()
 		broken := serve(p.api, a, asked)

@@ -2,10 +2,10 @@ package dashboard
 
 import (
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/message"
 )
 
@@ -20,38 +20,28 @@ type accountsPage struct {
 
 func (d *Dashboard) listAccounts(w http.ResponseWriter, r *http.Request) {
 	p := &accountsPage{page: d.page(r, "Accounts"), listing: listingOf(r)}
-	if wantsCSV(r) {
-		d.download(w, r, "accounts", []string{"account", "tier", "time_zone", "contact", "keys", "disabled", "created_at"}, func() ([][]string, bool, error) {
-			var answer message.Accounts
-			err := d.get(r, apiPath("accounts"), p.ask(maxPage), &answer)
-			p.At = answer.NextCursor
-			rows := make([][]string, len(answer.Accounts))
-			for i, a := range answer.Accounts {
-				rows[i] = []string{a.Name, a.Tier, a.TimeZone, a.Contact, strconv.Itoa(len(a.Keys)), strconv.FormatBool(a.Disabled), iso(a.CreatedAt)}
-			}
-			return rows, p.At != "", err
-		})
-		return
-	}
-	var answer message.Accounts
-	if err := d.get(r, apiPath("accounts"), p.ask(pageSize), &answer); err != nil {
-		d.showError(w, r, err)
-		return
-	}
-	p.Accounts, p.Next = answer.Accounts, answer.NextCursor
 	var err error
 	if p.Tiers, err = d.tiers(r); err != nil {
 		d.showError(w, r, err)
 		return
 	}
-	d.render(w, r, http.StatusOK, "accounts", p)
+	list[message.Account]{
+		name: "accounts", page: p, at: &p.listing, entries: &p.Accounts,
+		columns: []string{"account", "tier", "time_zone", "contact", "keys", "disabled", "created_at"},
+		row: func(a message.Account) []string {
+			return []string{a.Name, a.Tier, a.TimeZone, a.Contact, strconv.Itoa(len(a.Keys)), strconv.FormatBool(a.Disabled), iso(a.CreatedAt)}
+		},
+		read: func(size int) ([]message.Account, string, error) {
+			answer, err := pageOf[message.Accounts](d, r, apiPath("accounts"), p.ask(size))
+			return answer.Accounts, answer.NextCursor, err
+		},
+	}.show(d, w, r)
 }
 
 // tiers returns the tiers to choose from.
 func (d *Dashboard) tiers(r *http.Request) ([]message.Tier, error) {
-	var answer message.Tiers
-	err := d.get(r, apiPath("tiers"), url.Values{"limit": {strconv.Itoa(maxPage)}}, &answer)
-	return answer.Tiers, err
+	tiers, _, err := first(d.api.ListTiers(r.Context(), client.ListTiersQuery{Limit: maxPage}), maxPage)
+	return tiers, err
 }
 
 func (d *Dashboard) createAccount(w http.ResponseWriter, r *http.Request) {
@@ -59,8 +49,7 @@ func (d *Dashboard) createAccount(w http.ResponseWriter, r *http.Request) {
 		Name: strings.TrimSpace(r.PostFormValue("account")), Tier: r.PostFormValue("tier"), Contact: strings.TrimSpace(r.PostFormValue("contact")),
 		TimeZone: strings.TrimSpace(r.PostFormValue("time_zone")),
 	}
-	err := d.call(r, http.MethodPost, apiPath("accounts"), nil, draft, nil)
-	if err != nil {
+	if _, err := d.api.CreateAccount(r.Context(), draft); err != nil {
 		d.refused(w, r, err, "/accounts")
 		return
 	}
@@ -88,34 +77,24 @@ func (d *Dashboard) renderAccount(w http.ResponseWriter, r *http.Request, name s
 	who := callerOf(r.Context())
 	p := &accountPage{page: d.page(r, "Account "+clip(name, 80)), Name: name, Key: key}
 	p.Path = "/account"
+	var err error
 	if !who.Admin() || name == "" {
 		p.Name, p.Title = who.Account(), "Account "+who.Account()
-		if err := d.get(r, apiPath("usage"), nil, &p.Usage); err != nil {
-			d.showError(w, r, err)
-			return
+		p.Usage, err = d.api.OwnUsage(r.Context())
+	} else {
+		p.Account = new(message.Account)
+		*p.Account, err = d.api.Account(r.Context(), name)
+		if err == nil {
+			p.Usage, err = d.api.AccountUsage(r.Context(), name)
 		}
-		d.renderAlerted(w, r, p)
-		return
-	}
-	p.Account = &message.Account{}
-	err := d.get(r, apiPath("accounts", name), nil, p.Account)
-	if err == nil {
-		err = d.get(r, apiPath("accounts", name, "usage"), nil, &p.Usage)
+		if err == nil {
+			p.Tiers, err = d.tiers(r)
+		}
 	}
 	if err == nil {
-		p.Tiers, err = d.tiers(r)
+		p.Alerted, err = d.o.Overview.Alerted(r.Context(), p.Name, p.Usage.Day.From.Time)
 	}
 	if err != nil {
-		d.showError(w, r, err)
-		return
-	}
-	d.renderAlerted(w, r, p)
-}
-
-// renderAlerted answers with the page, and what was alerted of the present day.
-func (d *Dashboard) renderAlerted(w http.ResponseWriter, r *http.Request, p *accountPage) {
-	var err error
-	if p.Alerted, err = d.o.Overview.Alerted(r.Context(), p.Name, p.Usage.Day.From.Time); err != nil {
 		d.showError(w, r, err)
 		return
 	}
@@ -131,12 +110,8 @@ func (d *Dashboard) changeAccount(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	patch := message.AccountPatch{Tier: &tier, Contact: &contact, TimeZone: &zone, ReportAt: &report, Disabled: &disabled}
-	err := d.call(r, http.MethodPatch, apiPath("accounts", name), nil, patch, nil)
-	if err != nil {
-		d.refused(w, r, err, to)
-		return
-	}
-	d.done(w, r, "The account is changed.", to)
+	_, err := d.api.ChangeAccount(r.Context(), name, patch)
+	d.end(w, r, err, "The account is changed.", to)
 }
 
 // changeKey adds, rotates or removes a key of an account. A new key is shown once.
@@ -150,17 +125,14 @@ func (d *Dashboard) changeKey(w http.ResponseWriter, r *http.Request) {
 		if !d.confirmed(w, r, "Remove the key "+id+" of "+name+"? Programs that use it are refused at once.", "Remove", to) {
 			return
 		}
-		err = d.call(r, http.MethodDelete, apiPath("accounts", name, "keys", id), nil, nil, nil)
-		if err == nil {
+		if _, err = d.api.RemoveAccountKey(r.Context(), name, id); err == nil {
 			d.done(w, r, "The key "+id+" is removed.", to)
 			return
 		}
 	case "rotate":
-		rotation := message.APIKeyRotation{Overlap: strings.TrimSpace(r.PostFormValue("overlap"))}
-		err = d.call(r, http.MethodPost, apiPath("accounts", name, "keys", id, "rotate"), nil, rotation, &made)
+		made, err = d.api.RotateAccountKey(r.Context(), name, id, message.APIKeyRotation{Overlap: strings.TrimSpace(r.PostFormValue("overlap"))})
 	default:
-		draft := message.APIKeyDraft{Scopes: r.PostForm["scope"], ExpiresAt: apiTime(r.PostFormValue("expires_at"))}
-		err = d.call(r, http.MethodPost, apiPath("accounts", name, "keys"), nil, draft, &made)
+		made, err = d.api.AddAccountKey(r.Context(), name, message.APIKeyDraft{Scopes: r.PostForm["scope"], ExpiresAt: apiTime(r.PostFormValue("expires_at"))})
 	}
 	if err != nil {
 		d.refused(w, r, err, to)

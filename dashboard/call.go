@@ -1,170 +1,155 @@
 package dashboard
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
+	"iter"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// apiAddress is the path of an operation of the API.
-type apiAddress struct{ plain, escaped string }
+const (
+	base = "http://localhost" // of the API: a request needs a host, which nobody looks up
+	// outlasting is a timeout that leaves it to the API to end what takes too long.
+	outlasting = time.Hour
+)
 
-// apiPath returns the path of an operation. Each name is one segment, whatever it holds: the
-// user ".." is no step.
-func apiPath(segments ...string) apiAddress {
-	var a apiAddress
-	a.plain, a.escaped = "/v1", "/v1"
-	for _, s := range segments {
-		a.plain += "/" + s
-		escaped := url.PathEscape(s)
-		if s == "." || s == ".." {
-			escaped = strings.ReplaceAll(s, ".", "%2E")
-		}
-		a.escaped += "/" + escaped
-	}
-	return a
+// newClient returns a client of the API. Its requests are those of the caller of their context,
+// or else of the owner of a key; "" for none.
+func (d *Dashboard) newClient(key client.Key) (*client.Client, error) {
+	return client.New(base, client.Options{HTTPClient: &http.Client{Transport: inProcess{d}}, Key: key, Attempts: 1, Timeout: outlasting})
 }
 
-// request returns a request to the API on behalf of the caller of r. It needs no key: the API
-// trusts this process to know the caller.
-func (d *Dashboard) request(r *http.Request, method string, to apiAddress, query url.Values, body io.Reader) *http.Request {
-	if body == nil {
-		body = http.NoBody
-	}
-	asked := (&http.Request{
-		Method: method, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		URL:  &url.URL{Path: to.plain, RawPath: to.escaped, RawQuery: query.Encode()},
-		Host: r.Host, RemoteAddr: r.RemoteAddr, TLS: r.TLS, Header: http.Header{}, Body: io.NopCloser(body),
-	}).WithContext(as(r.Context(), ""))
-	if forwarded := r.Header.Values("X-Forwarded-For"); len(forwarded) > 0 {
-		asked.Header["X-Forwarded-For"] = forwarded
-	}
-	return asked
-}
+// inProcess is a transport to the API of this process on behalf of the caller of a request's
+// context. That needs no key: the API trusts this process to know the caller.
+type inProcess struct{ *Dashboard }
 
-// as returns a context for a request to the API by the caller of one to the dashboard. The note is
-// for the audit log; "" for none.
-func as(ctx context.Context, note string) context.Context {
-	who := callerOf(ctx)
-	return api.As(ctx, api.Hand{Identity: who.identity, Operator: who.keyless, Note: note})
-}
-
-// get reads something from the API.
-func (d *Dashboard) get(r *http.Request, from apiAddress, query url.Values, into any) error {
-	return d.send(d.request(r, http.MethodGet, from, query, nil), into)
-}
-
-// call calls an operation of the API with a JSON body; nil for none.
-func (d *Dashboard) call(r *http.Request, method string, to apiAddress, query url.Values, body, into any) error {
-	return d.callWith(r, method, to, query, nil, body, into)
-}
-
-// callWith is call with headers.
-func (d *Dashboard) callWith(r *http.Request, method string, to apiAddress, query url.Values, header http.Header, body, into any) error {
-	asked, err := d.requestWith(r, method, to, query, body)
+// RoundTrip has the API answer a request. Close the body of the answer, which waits for the API.
+func (d inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	who := callerOf(r.Context())
+	to := api.NewInProcess(http.HandlerFunc(d.answer), api.Hand{Identity: who.identity, Operator: who.keyless, Address: who.address, Note: who.note})
+	response, err := to.RoundTrip(r)
 	if err != nil {
-		return err
+		to.Wait()
+		return nil, err
 	}
-	maps.Copy(asked.Header, header)
-	return d.send(asked, into)
+	response.Body = &answerBody{response.Body, to}
+	return response, nil
 }
 
-// requestWith returns a request to the API with a JSON body; nil for none.
-func (d *Dashboard) requestWith(r *http.Request, method string, to apiAddress, query url.Values, body any) (*http.Request, error) {
-	if body == nil {
-		return d.request(r, method, to, query, nil), nil
-	}
-	encoded, err := json.Marshal(body)
-	if err != nil {
-		return nil, fmt.Errorf("writing a request: %w", err)
-	}
-	asked := d.request(r, method, to, query, bytes.NewReader(encoded))
-	asked.Header.Set("Content-Type", "application/json")
-	return asked, nil
-}
-
-// send sends a request to the API and decodes its answer. The error is a *problem.
-func (d *Dashboard) send(asked *http.Request, into any) error {
-	answer := &recorder{header: http.Header{}, status: http.StatusOK}
-	d.asked(answer, asked)
-	if answer.status == http.StatusOK || answer.status == http.StatusCreated {
-		if into == nil {
-			return nil
-		}
-		if err := json.Unmarshal(answer.body.Bytes(), into); err != nil {
-			return fmt.Errorf("reading an answer of the API: %w", err)
-		}
-		return nil
-	}
-	return problemIn(answer)
-}
-
-// asked has the API answer. After a change the overview counts anew.
-func (d *Dashboard) asked(w http.ResponseWriter, asked *http.Request) {
-	d.o.API.ServeHTTP(w, asked)
-	if asked.Method != http.MethodGet {
+// answer has the API answer. After a change the overview counts anew.
+func (d inProcess) answer(w http.ResponseWriter, r *http.Request) {
+	d.o.API.ServeHTTP(w, r)
+	if r.Method != http.MethodGet {
 		d.o.Overview.Renew()
 	}
 }
 
-// problemIn returns an answer that is a problem, as a *problem.
-func problemIn(answer *recorder) error {
-	p := &problem{Status: answer.status}
-	if err := json.Unmarshal(answer.body.Bytes(), &p.Outcome); err != nil {
-		return fmt.Errorf("reading a problem of the API with status %d: %w", answer.status, err)
+// answerBody is the body of an answer. No request outlives that of the browser.
+type answerBody struct {
+	io.ReadCloser
+
+	of *api.InProcess
+}
+
+// Close ends the answer, and waits until the API has ended it.
+func (b *answerBody) Close() error {
+	defer b.of.Wait()
+	return b.ReadCloser.Close()
+}
+
+// apiPath returns the path of an operation. Each name is one segment, whatever it holds: the
+// user ".." is no step.
+func apiPath(segments ...string) string {
+	path := "/v1"
+	for _, s := range segments {
+		escaped := url.PathEscape(s)
+		if s == "." || s == ".." {
+			escaped = strings.ReplaceAll(s, ".", "%2E")
+		}
+		path += "/" + escaped
 	}
-	p.Code, p.Detail = p.Outcome.Code, p.Outcome.Detail
-	return p
+	return path
 }
 
-// recorder keeps an answer of the API. It is an http.ResponseWriter.
-type recorder struct {
-	header http.Header
-	status int
-	wrote  bool
-	body   bytes.Buffer
+// request sends a request whose answer package client would not hand over as it is: a page of a list
+// with its cursor, or lines that go on to the browser as they come. Close the body of the answer.
+func (d *Dashboard) request(r *http.Request, method, address, kind string, body io.Reader) (*http.Response, error) {
+	asked, err := http.NewRequestWithContext(r.Context(), method, base+address, body)
+	if err != nil {
+		return nil, fmt.Errorf("making a request: %w", err)
+	}
+	if kind != "" {
+		asked.Header.Set("Content-Type", kind)
+	}
+	response, err := inProcess{d}.RoundTrip(asked)
+	if err != nil || response.StatusCode == http.StatusOK {
+		return response, err
+	}
+	defer response.Body.Close()
+	var o message.Outcome
+	if err := json.NewDecoder(response.Body).Decode(&o); err != nil {
+		return nil, fmt.Errorf("reading a problem of the API with status %d: %w", response.StatusCode, err)
+	}
+	return nil, problemFrom(o)
 }
 
-// Header returns the header of the answer.
-func (a *recorder) Header() http.Header { return a.header }
-
-// WriteHeader notes the status.
-func (a *recorder) WriteHeader(status int) {
-	if !a.wrote && status >= http.StatusOK {
-		a.wrote, a.status = true, status
+// forward sends a change whose answer has lines, and hands that to the browser as it comes. A
+// problem is shown as everywhere.
+func (d *Dashboard) forward(w http.ResponseWriter, r *http.Request, address, kind string, body io.Reader) {
+	response, err := d.request(r, http.MethodPost, address, kind, body)
+	if err != nil {
+		d.showError(w, r, err)
+		return
+	}
+	defer response.Body.Close()
+	h := w.Header()
+	h.Set("Content-Type", response.Header.Get("Content-Type"))
+	h.Set("X-Request-Id", response.Header.Get("X-Request-Id"))
+	h.Set("Cache-Control", "no-store")
+	control, part := http.NewResponseController(w), make([]byte, 32<<10)
+	for {
+		n, err := response.Body.Read(part)
+		_ = control.SetWriteDeadline(d.o.Now().Add(streamIdle)) // every connection of a server has deadlines
+		if _, gone := w.Write(part[:n]); gone != nil || errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			panic(http.ErrAbortHandler) // so that nobody takes it for whole
+		}
+		_ = control.Flush() // the next write fails as well
 	}
 }
 
-// Write keeps a part of the body.
-func (a *recorder) Write(b []byte) (int, error) {
-	a.wrote = true
-	return a.body.Write(b)
+// first returns the first entries of a list, at most so many, and whether there are more.
+func first[T any](list iter.Seq2[T, error], most int) (entries []T, more bool, err error) {
+	for entry, err := range list {
+		if err != nil || len(entries) == most {
+			return entries, err == nil, err
+		}
+		entries = append(entries, entry)
+	}
+	return entries, false, nil
 }
 
-// Flush, SetReadDeadline, SetWriteDeadline and EnableFullDuplex are what answers of many lines
-// need of a connection. There is none here.
-func (a *recorder) Flush() {}
-
-// SetReadDeadline does nothing.
-func (a *recorder) SetReadDeadline(time.Time) error { return nil }
-
-// SetWriteDeadline does nothing.
-func (a *recorder) SetWriteDeadline(time.Time) error { return nil }
-
-// EnableFullDuplex does nothing.
-func (a *recorder) EnableFullDuplex() error { return nil }
+// last returns the last line of an answer that has some.
+func last[T any](lines iter.Seq2[T, error]) (line T, err error) {
+	for line, err = range lines {
+		if err != nil {
+			break
+		}
+	}
+	return line, err
+}
 
 // problem is a request that was refused or failed. It is shown to a person.
 type problem struct {
@@ -188,38 +173,36 @@ func (p *problem) Sentence() string {
 	return sentence(p.Detail)
 }
 
+// problemFrom returns an outcome as a problem.
+func problemFrom(o message.Outcome) *problem {
+	return &problem{Status: api.StatusOf(o.Code), Code: o.Code, Detail: o.Detail, Outcome: o}
+}
+
 // problemOf returns an error as a problem. Details of what is nobody's business stay away.
 func problemOf(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
 	}
 	o := message.OutcomeOf(err)
-	if away, ok := errors.AsType[*fault.UnavailableError](err); ok {
-		o.Detail = away.Public() // nobody may have logged in
-	}
 	var coded interface {
 		error
 		Code() fault.Code
 	}
-	if o.Code == "" && errors.As(err, &coded) {
+	if refused, ok := errors.AsType[*client.Refusal](err); ok {
+		o = refused.Outcome
+	} else if wrong, ok := errors.AsType[*client.InvalidError](err); ok {
+		o = wrong.Outcome
+	} else if away, ok := errors.AsType[*client.UnavailableError](err); ok {
+		o.Code, o.Detail = away.Code, away.Detail
+	} else if other, ok := errors.AsType[*client.ResponseError](err); ok {
+		o.Code, o.Detail = other.Code, other.Detail
+	} else if away, ok := errors.AsType[*fault.UnavailableError](err); ok {
+		o.Detail = away.Public() // nobody may have logged in
+	} else if o.Code == "" && errors.As(err, &coded) {
 		o.Code = coded.Code()
 	}
-	status := http.StatusInternalServerError
-	switch {
-	case o.Outcome == message.Invalid:
-		status = http.StatusUnprocessableEntity
-	case o.Code == fault.CodeUnavailable, o.Code == fault.CodeStoreFull:
-		status = http.StatusServiceUnavailable
-	case o.Code == fault.CodeNotFound:
-		status = http.StatusNotFound
-	case o.Code == fault.CodeRateLimited:
-		status = http.StatusTooManyRequests
-	}
-	return &problem{Status: status, Code: o.Code, Detail: o.Detail, Outcome: o}
+	return problemFrom(o)
 }
 
 // isNotFound reports whether the API knows nothing of what was asked for.
-func isNotFound(err error) bool {
-	p, ok := errors.AsType[*problem](err)
-	return ok && p.Status == http.StatusNotFound
-}
+func isNotFound(err error) bool { return err != nil && problemOf(err).Status == http.StatusNotFound }

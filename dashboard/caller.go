@@ -3,9 +3,7 @@ package dashboard
 import (
 	"context"
 	"net/http"
-	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/api"
@@ -19,6 +17,7 @@ type caller struct {
 	keyless  bool // nobody has logged in, and nobody has to
 	cookie   string
 	address  string // of the client, for the audit log
+	note     string // for the audit log too, see api.Hand
 }
 
 // Account returns the name of the account, "" without one.
@@ -51,6 +50,11 @@ func callerOf(ctx context.Context) caller {
 	return c
 }
 
+// of returns a request as that of a caller.
+func of(r *http.Request, who caller) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), callerKey{}, who))
+}
+
 // The name of the cookie. Over TLS a prefix keeps other hosts of the domain from setting it.
 const (
 	cookieName   = "sendlimit_session"
@@ -78,9 +82,9 @@ func (d *Dashboard) identified(scope accounts.Scope, next http.HandlerFunc) http
 				Detail: "This request came through a proxy (" + api.Proxied(r.Header) + "), and so can anybody's: log in with a key at /login, and have this server require keys (require_keys: true).",
 			})
 		case scope != "" && !who.may(scope):
-			d.showError(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, who)), needs(scope))
+			d.showError(w, of(r, who), needs(scope))
 		default:
-			next(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, who)))
+			next(w, of(r, who))
 		}
 	}
 }
@@ -127,31 +131,13 @@ func (d *Dashboard) secure(r *http.Request) bool {
 	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") || strings.HasPrefix(r.Header.Get("Origin"), "https://")
 }
 
-// proxied reports whether a trusted proxy sent the request.
-func (d *Dashboard) proxied(r *http.Request) bool {
-	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	return err == nil && slices.ContainsFunc(d.o.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(from.Addr().Unmap()) })
-}
-
-// address returns the address of the client, as far as this server can know it.
+// address returns the address of the client, as far as this server can know it; "" for none.
 func (d *Dashboard) address(r *http.Request) string {
-	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
+	from := api.ClientOf(r, d.o.TrustedProxies)
+	if !from.IsValid() {
 		return ""
 	}
-	if d.proxied(r) {
-		hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-		for _, hop := range slices.Backward(hops) {
-			client, err := netip.ParseAddr(strings.TrimSpace(hop))
-			if err != nil {
-				break
-			}
-			if !slices.ContainsFunc(d.o.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(client.Unmap()) }) {
-				return client.Unmap().String()
-			}
-		}
-	}
-	return from.Addr().Unmap().String()
+	return from.String()
 }
 
 // askForLogin answers a request of somebody unknown.

@@ -2,9 +2,9 @@ package dashboard
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/message"
 )
 
@@ -38,7 +38,8 @@ func (d *Dashboard) showCampaign(w http.ResponseWriter, r *http.Request) {
 	p := &campaignPage{
 		page: d.page(r, "Campaign "+clip(q.Get("name"), 80)), Name: q.Get("name"), Account: q.Get("account"), Changes: callerOf(r.Context()).Submits(),
 	}
-	if err := d.get(r, apiPath("campaigns", p.Name), p.query(), &p.Found); err != nil {
+	var err error
+	if p.Found, err = d.api.CountCampaign(r.Context(), p.Name, client.CountCampaignQuery{Account: p.Account}); err != nil {
 		d.showError(w, r, err)
 		return
 	}
@@ -46,16 +47,6 @@ func (d *Dashboard) showCampaign(w http.ResponseWriter, r *http.Request) {
 		p.Counts = append(p.Counts, statusCount{status, p.Found.Statuses[status]})
 	}
 	d.render(w, r, http.StatusOK, "campaign", p)
-}
-
-func (p *campaignPage) query() url.Values { return accountQuery(p.Account) }
-
-// accountQuery returns the query that names an account, none for "".
-func accountQuery(account string) url.Values {
-	if account == "" {
-		return nil
-	}
-	return url.Values{"account": {account}}
 }
 
 // changeCampaign pauses, resumes or cancels all messages of a campaign.
@@ -67,8 +58,8 @@ func (d *Dashboard) changeCampaign(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if do == "cancel" {
-		var found message.CampaignStatus
-		if err := d.get(r, apiPath("campaigns", name), accountQuery(account), &found); err != nil {
+		found, err := d.api.CountCampaign(r.Context(), name, client.CountCampaignQuery{Account: account})
+		if err != nil {
 			d.refused(w, r, err, to)
 			return
 		}
@@ -81,16 +72,21 @@ func (d *Dashboard) changeCampaign(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	lines, err := d.lines(r, http.MethodPost, apiPath("campaigns", name, do), accountQuery(account), nil)
-	if err != nil {
-		d.refused(w, r, err, to)
-		return
+	var err error
+	var end client.CampaignEvent
+	switch do {
+	case "pause":
+		_, err = d.api.PauseCampaign(r.Context(), name, client.PauseCampaignQuery{Account: account})
+	case "resume":
+		_, err = last(d.api.ResumeCampaign(r.Context(), name, client.ResumeCampaignQuery{Account: account}))
+	default:
+		end, err = last(d.api.CancelCampaign(r.Context(), name, client.CancelCampaignQuery{Account: account}))
 	}
 	done := 0
-	for _, line := range lines {
-		done = max(done, line.Done)
+	if end.Summary != nil {
+		done = end.Summary.Done
 	}
-	d.done(w, r, map[string]string{
+	d.end(w, r, err, map[string]string{
 		"pause":  "The campaign is paused. Within 4 seconds no worker sends its messages.",
 		"resume": "The campaign goes on.",
 		"cancel": "The campaign is cancelled: " + plural(done, "message") + ".",

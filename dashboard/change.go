@@ -54,6 +54,15 @@ func (d *Dashboard) done(w http.ResponseWriter, r *http.Request, text, to string
 	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
+// end answers a change: with a text, or with why it was not made.
+func (d *Dashboard) end(w http.ResponseWriter, r *http.Request, err error, text, to string) {
+	if err != nil {
+		d.refused(w, r, err, to)
+		return
+	}
+	d.done(w, r, text, to)
+}
+
 // refused answers a change that was not made. A person gets back to the page.
 func (d *Dashboard) refused(w http.ResponseWriter, r *http.Request, err error, to string) {
 	p := problemOf(err)

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"fmt"
 	"html/template"
 	"log/slog"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/records/audit"
 	"github.com/sendlimit/sendlimiter/records/session"
 	"github.com/sendlimit/sendlimiter/sendlimit"
@@ -48,6 +50,7 @@ type Dashboard struct {
 	assets    assets
 	templates map[string]*template.Template
 	live      *hub
+	api       *client.Client
 	pages     http.Handler
 
 	forms, uploads, views *api.Turns // those under way
@@ -83,6 +86,9 @@ func New(o Options) (*Dashboard, error) {
 	}
 	if d.templates, err = parsePages(d.assets); err != nil {
 		return nil, err
+	}
+	if d.api, err = d.newClient(""); err != nil {
+		return nil, fmt.Errorf("making a client of the API: %w", err)
 	}
 	d.live = newHub(o.Overview, o.Logger)
 	d.pages = d.protected(d.routes())

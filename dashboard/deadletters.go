@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/message"
 )
 
@@ -21,33 +22,17 @@ type deadLettersPage struct {
 func (d *Dashboard) listDeadLetters(w http.ResponseWriter, r *http.Request) {
 	p := &deadLettersPage{page: d.page(r, "Dead letters"), listing: listingOf(r, "user")}
 	p.Script = "select.js"
-	ask := func(size int) (message.DeadLetters, error) {
-		var answer message.DeadLetters
-		err := d.get(r, apiPath("dead-letters"), p.ask(size), &answer)
-		return answer, err
-	}
-	if wantsCSV(r) {
-		d.download(w, r, "dead-letters", []string{"user", "id", "send_at", "ended_at", "status", "reason", "attempts", "account", "category", "campaign"},
-			func() ([][]string, bool, error) {
-				answer, err := ask(maxPage)
-				p.At = answer.NextCursor
-				rows := make([][]string, len(answer.DeadLetters))
-				for i, m := range answer.DeadLetters {
-					rows[i] = []string{
-						m.User, m.ID, iso(m.SendAt), iso(m.EndedAt), m.Status, m.Reason, number(m.Attempts), m.Account, m.Category, m.Campaign,
-					}
-				}
-				return rows, p.At != "", err
-			})
-		return
-	}
-	answer, err := ask(pageSize)
-	if err != nil {
-		d.showError(w, r, err)
-		return
-	}
-	p.Letters, p.Next = answer.DeadLetters, answer.NextCursor
-	d.render(w, r, http.StatusOK, "dead-letters", p)
+	list[message.Status]{
+		name: "dead-letters", page: p, at: &p.listing, entries: &p.Letters,
+		columns: []string{"user", "id", "send_at", "ended_at", "status", "reason", "attempts", "account", "category", "campaign"},
+		row: func(m message.Status) []string {
+			return []string{m.User, m.ID, iso(m.SendAt), iso(m.EndedAt), m.Status, m.Reason, number(m.Attempts), m.Account, m.Category, m.Campaign}
+		},
+		read: func(size int) ([]message.Status, string, error) {
+			answer, err := pageOf[message.DeadLetters](d, r, apiPath("dead-letters"), p.ask(size))
+			return answer.DeadLetters, answer.NextCursor, err
+		},
+	}.show(d, w, r)
 }
 
 // maxMany is how many dead letters one request retries or removes.
@@ -114,17 +99,19 @@ func hopeless(err error) bool {
 
 // changeLetter retries or removes a dead letter.
 func (d *Dashboard) changeLetter(r *http.Request, do, user, id string) error {
+	change := d.api.PurgeDeadLetter
 	if do == "retry" {
-		return d.call(r, http.MethodPost, apiPath("users", user, "dead-letters", id, "retry"), nil, nil, nil)
+		change = d.api.RetryDeadLetter
 	}
-	return d.call(r, http.MethodDelete, apiPath("users", user, "dead-letters", id), nil, nil, nil)
+	_, err := change(r.Context(), user, id)
+	return err
 }
 
 // purgeOlder removes the dead letters that ended longer ago than an age, and returns how many.
 func (d *Dashboard) purgeOlder(r *http.Request, age string) (purged int, err error) {
 	for began := d.o.Now(); d.o.Now().Sub(began) < purgeWithin; {
-		var answer message.DeadPurge
-		if err := d.call(r, http.MethodDelete, apiPath("dead-letters"), url.Values{"older_than": {age}}, nil, &answer); err != nil {
+		answer, err := d.api.PurgeDeadLetters(r.Context(), client.PurgeDeadLettersQuery{OlderThan: age})
+		if err != nil {
 			return purged, err
 		}
 		if purged += answer.Purged; !answer.More {
@@ -141,11 +128,7 @@ func (d *Dashboard) purgeOldLetters(w http.ResponseWriter, r *http.Request, to s
 		return
 	}
 	purged, err := d.purgeOlder(r, age)
-	if err != nil {
-		d.refused(w, r, err, to)
-		return
-	}
-	d.done(w, r, plural(purged, "dead letter")+" removed.", to)
+	d.end(w, r, err, plural(purged, "dead letter")+" removed.", to)
 }
 
 // purgeWithin bounds how long a request removes dead letters.
@@ -183,42 +166,29 @@ type alertsPage struct {
 
 func (d *Dashboard) listAlerts(w http.ResponseWriter, r *http.Request) {
 	p := &alertsPage{page: d.page(r, "Failed alerts"), listing: listingOf(r)}
-	var answer message.DeadAlerts
-	if wantsCSV(r) {
-		d.download(w, r, "alerts", []string{"alert", "kind", "subject", "since", "threshold", "used", "limit", "reason", "ended_at"}, func() ([][]string, bool, error) {
-			answer = message.DeadAlerts{}
-			err := d.get(r, apiPath("dead-alerts"), p.ask(maxPage), &answer)
-			p.At = answer.NextCursor
-			rows := make([][]string, len(answer.DeadAlerts))
-			for i, a := range answer.DeadAlerts {
-				rows[i] = []string{a.Alert, a.Kind, a.Subject, iso(a.Since), number(a.Threshold), number(a.Used), number(a.Limit), a.Reason, iso(a.EndedAt)}
-			}
-			return rows, p.At != "", err
-		})
-		return
-	}
-	if err := d.get(r, apiPath("dead-alerts"), p.ask(pageSize), &answer); err != nil {
-		d.showError(w, r, err)
-		return
-	}
-	p.Alerts, p.Next = answer.DeadAlerts, answer.NextCursor
-	d.render(w, r, http.StatusOK, "alerts", p)
+	list[message.DeadAlert]{
+		name: "alerts", page: p, at: &p.listing, entries: &p.Alerts,
+		columns: []string{"alert", "kind", "subject", "since", "threshold", "used", "limit", "reason", "ended_at"},
+		row: func(a message.DeadAlert) []string {
+			return []string{a.Alert, a.Kind, a.Subject, iso(a.Since), number(a.Threshold), number(a.Used), number(a.Limit), a.Reason, iso(a.EndedAt)}
+		},
+		read: func(size int) ([]message.DeadAlert, string, error) {
+			answer, err := pageOf[message.DeadAlerts](d, r, apiPath("dead-alerts"), p.ask(size))
+			return answer.DeadAlerts, answer.NextCursor, err
+		},
+	}.show(d, w, r)
 }
 
 // changeAlerts sends an alert again, or removes it.
 func (d *Dashboard) changeAlerts(w http.ResponseWriter, r *http.Request) {
 	alert, do, to := r.PostFormValue("alert"), r.PostFormValue("do"), back(r, "/alerts")
-	method, address := http.MethodPost, apiPath("dead-alerts", alert, "retry")
+	change := d.api.RetryDeadAlert
 	if do == "purge" {
-		method, address = http.MethodDelete, apiPath("dead-alerts", alert)
+		change = d.api.PurgeDeadAlert
 		if !d.confirmed(w, r, "Remove the alert? It is not sent any more.", "Remove", to) {
 			return
 		}
 	}
-	err := d.call(r, method, address, nil, nil, nil)
-	if err != nil {
-		d.refused(w, r, err, to)
-		return
-	}
-	d.done(w, r, map[bool]string{true: "The alert is removed.", false: "The alert is sent again."}[do == "purge"], to)
+	_, err := change(r.Context(), alert)
+	d.end(w, r, err, map[bool]string{true: "The alert is removed.", false: "The alert is sent again."}[do == "purge"], to)
 }

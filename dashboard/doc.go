@@ -12,10 +12,12 @@
 //	              │          └► change ─► api, which logs it
 //	              └► /login
 //
-// Everything that the API can answer, a page asks of the API of this process, on behalf of the
-// session's key (api.As). So scopes, limits of requests, the bounds of an account and the words
-// of a refusal are the same there and here, and are decided in one place. The names of users and
-// messages are in queries, never in paths: browsers take ".." for a step.
+// Everything that the API can answer, a page asks of the API of this process through package
+// client, as commands do, on behalf of the session's key (api.InProcess). So scopes, limits of
+// requests, the bounds of an account and the words of a refusal are the same there and here, and
+// are decided in one place. A page of a list, which needs the cursor, and lines that go on to the
+// browser as they come are no methods of the client: Dashboard.request asks for them. The names of
+// users and messages are in queries, never in paths: browsers take ".." for a step.
 //
 // # Bodies
 //

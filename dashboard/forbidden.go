@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
@@ -38,8 +37,8 @@ type forbiddenStretch struct {
 func (d *Dashboard) forbidden(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	user, id := q.Get("name"), q.Get("id")
-	var status message.Status
-	if err := d.get(r, apiPath("users", user, "messages", id), nil, &status); err != nil {
+	status, err := d.api.Message(r.Context(), user, id)
+	if err != nil {
 		d.showError(w, r, err)
 		return
 	}

@@ -1,11 +1,11 @@
 package dashboard
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/records/session"
 )
 
@@ -33,8 +33,8 @@ func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 func (d *Dashboard) login(w http.ResponseWriter, r *http.Request) {
 	key := strings.TrimSpace(r.PostFormValue("key"))
 	if err := d.checkKey(r, key); err != nil {
-		failed, ok := errors.AsType[*problem](err)
-		if !ok || failed.Status >= http.StatusInternalServerError {
+		failed := problemOf(err)
+		if failed.Status >= http.StatusInternalServerError {
 			d.showError(w, r, err)
 			return
 		}
@@ -64,19 +64,22 @@ func (d *Dashboard) checkKey(r *http.Request, key string) error {
 	if key == "" || strings.ContainsAny(key, " ,\r\n\t") {
 		return &problem{Status: http.StatusUnprocessableEntity, Detail: "Give one API key. It begins with sk_."}
 	}
-	asked := d.request(r, http.MethodGet, apiPath("usage"), nil, nil)
-	asked = asked.WithContext(r.Context()) // nobody's yet
-	asked.Header.Set("Authorization", "Bearer "+key)
-	err := d.send(asked, nil)
-	failed, ok := errors.AsType[*problem](err)
-	switch {
-	case ok && failed.Status == http.StatusForbidden:
-		return nil
-	case ok && failed.Status == http.StatusUnauthorized:
-		failed.Detail = "The key is unknown, has expired, or its account is disabled."
-		return failed
+	owner, err := d.newClient(client.Key(key))
+	if err != nil {
+		return err
 	}
-	return err
+	who := caller{address: d.address(r)} // nobody yet
+	if _, err = owner.OwnUsage(of(r, who).Context()); err == nil {
+		return nil
+	}
+	failed := problemOf(err)
+	switch failed.Status {
+	case http.StatusForbidden:
+		return nil
+	case http.StatusUnauthorized:
+		failed.Detail = "The key is unknown, has expired, or its account is disabled."
+	}
+	return failed
 }
 
 // logout ends the session.

@@ -1,10 +1,11 @@
 package dashboard
 
 import (
+	"maps"
 	"net/http"
-	"net/url"
 	"strings"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/audit"
@@ -30,8 +31,11 @@ func (d *Dashboard) showMessage(w http.ResponseWriter, r *http.Request) {
 	user, id := q.Get("user"), q.Get("id")
 	p := &messagePage{page: d.page(r, "Message "+clip(id, 80)), Asked: q.Get("content") == "yes"}
 	p.Script = "message.js"
-	read := func() error { return d.get(r, apiPath("users", user, "messages", id), nil, &p.Status) }
 	var err error
+	read := func() error {
+		p.Status, err = d.api.Message(r.Context(), user, id)
+		return err
+	}
 	switch {
 	case p.Asked && !callerOf(r.Context()).Reads(): // what is not allowed is no entry
 		err = needs(accounts.ScopeRead)
@@ -65,23 +69,17 @@ func namedTexts(of map[string]string) []namedText {
 // moveMessage moves a message to another time: of a form, or where it was dragged to.
 func (d *Dashboard) moveMessage(w http.ResponseWriter, r *http.Request) {
 	user, id := r.PostFormValue("user"), r.PostFormValue("id")
-	at := apiTime(r.PostFormValue("send_at"))
 	to := back(r, link("/message", "user", user, "id", id))
-	draft := map[string]string{"send_at": at}
-	if r.PostFormValue("shift") == "yes" {
-		draft["on_conflict"] = message.OnConflictShift
-	}
 	var moved message.Outcome
-	err := d.call(r, http.MethodPatch, apiPath("users", user, "messages", id), nil, draft, &moved)
-	if err != nil {
-		d.refused(w, r, err, to)
-		return
+	at, _, err := sendTime(r)
+	if err == nil {
+		moved, err = d.api.Change(r.Context(), user, id, client.MessageChange{SendAt: &at, OnConflict: onConflict(r)})
 	}
 	text := "Moved: it is sent at " + when(moved.SendAt) + "."
 	if moved.Shifted {
 		text = "Moved to the next free time, " + when(moved.SendAt) + ": the requested time was not free."
 	}
-	d.done(w, r, text, to)
+	d.end(w, r, err, text, to)
 }
 
 func (d *Dashboard) cancelMessage(w http.ResponseWriter, r *http.Request) {
@@ -90,12 +88,8 @@ func (d *Dashboard) cancelMessage(w http.ResponseWriter, r *http.Request) {
 	if !d.confirmed(w, r, "Cancel the message "+id+" to "+user+"? It is not sent, its content is erased, and its time is free again.", "Cancel it", to) {
 		return
 	}
-	err := d.call(r, http.MethodDelete, apiPath("users", user, "messages", id), nil, nil, nil)
-	if err != nil {
-		d.refused(w, r, err, to)
-		return
-	}
-	d.done(w, r, "The message is cancelled.", to)
+	_, err := d.api.CancelMessage(r.Context(), user, id)
+	d.end(w, r, err, "The message is cancelled.", to)
 }
 
 // messagesPage finds messages of all users.
@@ -120,61 +114,33 @@ func (d *Dashboard) listMessages(w http.ResponseWriter, r *http.Request) {
 			p.query.Set(name, apiTime(given))
 		}
 	}
-	if wantsCSV(r) {
-		d.download(w, r, "messages", []string{"user", "id", "send_at", "status", "attempts", "reason", "campaign"}, func() ([][]string, bool, error) {
-			list, next, err := d.findMessages(r, p.listing, maxPage)
-			p.At = next
-			rows := make([][]string, len(list))
-			for i, m := range list {
-				rows[i] = []string{m.User, m.ID, iso(m.SendAt), m.Status, number(m.Attempts), m.Reason, m.Campaign}
-			}
-			return rows, next != "", err
-		})
-		return
-	}
-	for began := d.o.Now(); ; {
-		var err error
-		if p.Messages, p.Next, err = d.findMessages(r, p.listing, pageSize); err != nil {
-			if shown := problemOf(err); shown.Status == http.StatusUnprocessableEntity || shown.Status == http.StatusConflict {
-				p.Wrong = shown.Sentence()
-				d.render(w, r, shown.Status, "messages", p)
-				return
-			}
-			d.showError(w, r, err)
-			return
-		}
-		if len(p.Messages) > 0 || p.Next == "" || d.o.Now().Sub(began) > lookFor {
-			break
-		}
-		p.At = p.Next
-	}
-	d.render(w, r, http.StatusOK, "messages", p)
+	list[message.Status]{
+		name: "messages", page: p, at: &p.listing, entries: &p.Messages, wrong: &p.Wrong,
+		columns: []string{"user", "id", "send_at", "status", "attempts", "reason", "campaign"},
+		row: func(m message.Status) []string {
+			return []string{m.User, m.ID, iso(m.SendAt), m.Status, number(m.Attempts), m.Reason, m.Campaign}
+		},
+		read: func(size int) ([]message.Status, string, error) {
+			return d.findMessages(r, p.listing, size)
+		},
+	}.show(d, w, r)
 }
 
 // findMessages asks for a page of messages: by their id, or by what else the filters say.
 func (d *Dashboard) findMessages(r *http.Request, l listing, size int) ([]message.Status, string, error) {
 	query := l.ask(size)
 	id := query.Get("id")
-	query.Del("id")
 	if id == "" {
-		var answer message.Messages
-		err := d.get(r, apiPath("messages"), query, &answer)
+		answer, err := pageOf[message.Messages](d, r, apiPath("messages"), query)
 		return answer.Messages, answer.NextCursor, err
 	}
-	var answer message.Found
-	err := d.get(r, apiPath("messages", id), url.Values{"limit": {number(min(size, pageSize))}, "cursor": emptyOr(query.Get("cursor"))}, &answer)
+	maps.DeleteFunc(query, func(name string, _ []string) bool { return name != "cursor" })
+	query.Set("limit", number(min(size, pageSize)))
+	answer, err := pageOf[message.Found](d, r, apiPath("messages", id), query)
 	if isNotFound(err) {
 		return nil, "", nil
 	}
 	return answer.Messages, answer.NextCursor, err
-}
-
-// emptyOr returns a value of a query, none for "".
-func emptyOr(value string) []string {
-	if value == "" {
-		return nil
-	}
-	return []string{value}
 }
 
 func statuses() []string {

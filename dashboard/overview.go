@@ -65,8 +65,8 @@ func (d *Dashboard) showOwnOverview(w http.ResponseWriter, r *http.Request, p *o
 		d.showError(w, r, err)
 		return
 	}
-	p.Usage = &message.AccountUsage{}
-	if err := d.get(r, apiPath("usage"), nil, p.Usage); err != nil {
+	p.Usage = new(message.AccountUsage)
+	if *p.Usage, err = d.api.OwnUsage(r.Context()); err != nil {
 		d.showError(w, r, err)
 		return
 	}

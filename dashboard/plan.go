@@ -39,6 +39,9 @@ type planRule struct {
 	Limit, Upmost int
 }
 
+// ndjson is the media type of lines of JSON.
+const ndjson = "application/x-ndjson"
+
 // What a dry run of the API takes, see planPage.
 const (
 	maxJudged    = 250_000
@@ -49,8 +52,8 @@ func (d *Dashboard) showPlan(w http.ResponseWriter, r *http.Request) {
 	p := &planPage{page: d.page(r, "Plan a campaign"), Most: maxJudged, Together: maxScattered}
 	p.Script = "plan.js"
 	if callerOf(r.Context()).Admin() {
-		var stored message.Policy
-		if err := d.get(r, apiPath("policies", policy.DefaultName), nil, &stored); err != nil && !isNotFound(err) {
+		stored, err := d.api.Policy(r.Context(), policy.DefaultName)
+		if err != nil && !isNotFound(err) {
 			d.showError(w, r, err)
 			return
 		}
@@ -102,7 +105,7 @@ func (d *Dashboard) readPlan(w http.ResponseWriter, r *http.Request) {
 	}
 	prefix := "plan-" + hex.EncodeToString(file.hash.Sum(nil)[:6]) + "-"
 	h := w.Header()
-	h.Set("Content-Type", "application/x-ndjson")
+	h.Set("Content-Type", ndjson)
 	h.Set("Cache-Control", "no-store")
 	out := json.NewEncoder(w)
 	control := http.NewResponseController(w)
@@ -205,9 +208,7 @@ func (d *Dashboard) judgePlan(w http.ResponseWriter, r *http.Request) {
 		}
 		w.Header().Set(planDigest, digest)
 	}
-	asked := d.request(r, http.MethodPost, apiPath("messages", "batch", "dry-run"), query, messages.open())
-	asked.Header.Set("Content-Type", "application/x-ndjson")
-	d.forward(w, r, asked)
+	d.forward(w, r, withQuery(apiPath("messages", "batch", "dry-run"), query), ndjson, messages.open())
 }
 
 // submitPlan submits messages, and answers with what became of each. It submits nothing but what
@@ -229,11 +230,10 @@ func (d *Dashboard) submitPlan(w http.ResponseWriter, r *http.Request) {
 		d.showError(w, r, err)
 		return
 	}
-	note := plural(messages.lines, "message")
+	who := callerOf(r.Context())
+	who.note = plural(messages.lines, "message")
 	if campaign := r.URL.Query().Get("campaign"); campaign != "" {
-		note += " of the campaign " + campaign
+		who.note += " of the campaign " + campaign
 	}
-	asked := d.request(r, http.MethodPost, apiPath("messages", "batch"), nil, messages.open()).WithContext(as(r.Context(), note))
-	asked.Header.Set("Content-Type", "application/x-ndjson")
-	d.forward(w, r, asked)
+	d.forward(w, of(r, who), apiPath("messages", "batch"), ndjson, messages.open())
 }

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -19,26 +20,18 @@ type policiesPage struct {
 
 func (d *Dashboard) listPolicies(w http.ResponseWriter, r *http.Request) {
 	p := &policiesPage{page: d.page(r, "Policies"), listing: listingOf(r)}
-	var answer message.Policies
-	if wantsCSV(r) {
-		d.download(w, r, "policies", []string{"policy", "version", "rules", "time_zone", "quiet_hours", "categories"}, func() ([][]string, bool, error) {
-			answer = message.Policies{}
-			err := d.get(r, apiPath("policies"), p.ask(maxPage), &answer)
-			p.At = answer.NextCursor
-			rows := make([][]string, len(answer.Policies))
-			for i, one := range answer.Policies {
-				rows[i] = []string{one.Name, text(one.Version), joined(one.Rules), one.TimeZone, joined(one.QuietHours), joined(sortedKeys(one.Categories))}
-			}
-			return rows, p.At != "", err
-		})
-		return
-	}
-	if err := d.get(r, apiPath("policies"), p.ask(pageSize), &answer); err != nil {
-		d.showError(w, r, err)
-		return
-	}
-	p.Policies, p.Unreadable, p.Next = answer.Policies, answer.Unreadable, answer.NextCursor
-	d.render(w, r, http.StatusOK, "policies", p)
+	list[message.Policy]{
+		name: "policies", page: p, at: &p.listing, entries: &p.Policies,
+		columns: []string{"policy", "version", "rules", "time_zone", "quiet_hours", "categories"},
+		row: func(one message.Policy) []string {
+			return []string{one.Name, text(one.Version), joined(one.Rules), one.TimeZone, joined(one.QuietHours), joined(sortedKeys(one.Categories))}
+		},
+		read: func(size int) ([]message.Policy, string, error) {
+			answer, err := pageOf[message.Policies](d, r, apiPath("policies"), p.ask(size))
+			p.Unreadable = append(p.Unreadable, answer.Unreadable...)
+			return answer.Policies, answer.NextCursor, err
+		},
+	}.show(d, w, r)
 }
 
 // policyPage shows a policy as a form, what another limit would mean, and its versions.
@@ -64,8 +57,7 @@ type policyVersion struct {
 func (d *Dashboard) showPolicy(w http.ResponseWriter, r *http.Request) {
 	name := r.URL.Query().Get("name")
 	p := &policyPage{page: d.page(r, "Policy "+clip(name, 80)), Name: name}
-	var stored message.Policy
-	err := d.get(r, apiPath("policies", name), nil, &stored)
+	stored, err := d.api.Policy(r.Context(), name)
 	switch {
 	case isNotFound(err) && r.URL.Query().Get("new") == "yes":
 		p.New = true
@@ -81,8 +73,8 @@ func (d *Dashboard) showPolicy(w http.ResponseWriter, r *http.Request) {
 func (d *Dashboard) renderPolicy(w http.ResponseWriter, r *http.Request, status int, p *policyPage) {
 	p.Path, p.Script = "/policy", "policy.js"
 	p.Sliders = slidersOf(fields(p.Form.Rules))
-	var answer message.PolicyVersions
-	if err := d.get(r, apiPath("policies", p.Name, "versions"), nil, &answer); err != nil && !isNotFound(err) {
+	answer, err := d.api.ListPolicyVersions(r.Context(), p.Name)
+	if err != nil && !isNotFound(err) {
 		d.showError(w, r, err)
 		return
 	}
@@ -125,19 +117,19 @@ func (d *Dashboard) previewPolicy(w http.ResponseWriter, r *http.Request) {
 		answerJSON(w, http.StatusUnprocessableEntity, map[string]any{"wrong": form.Wrong, "detail": "The policy can't be tried: see the fields that are marked."})
 		return
 	}
-	asked, err := d.requestWith(r, http.MethodPost, apiPath("policies", form.Name, "preview"), nil, document)
+	text, err := json.Marshal(document)
 	if err != nil {
 		d.showError(w, r, err)
 		return
 	}
-	d.forward(w, r, asked)
+	d.forward(w, r, apiPath("policies", form.Name, "preview"), "application/json", bytes.NewReader(text))
 }
 
 // refitPolicy moves or cancels the messages that do not fit the stored policy, and answers with
 // what became of each.
 func (d *Dashboard) refitPolicy(w http.ResponseWriter, r *http.Request) {
 	name, then := r.PostFormValue("name"), r.PostFormValue("then")
-	d.forward(w, r, d.request(r, http.MethodPost, apiPath("policies", name, "refit"), url.Values{"then": {then}}, nil))
+	d.forward(w, r, withQuery(apiPath("policies", name, "refit"), url.Values{"then": {then}}), "", http.NoBody)
 }
 
 func (d *Dashboard) deletePolicy(w http.ResponseWriter, r *http.Request) {
@@ -146,8 +138,7 @@ func (d *Dashboard) deletePolicy(w http.ResponseWriter, r *http.Request) {
 	if !d.confirmed(w, r, "Delete the policy "+name+"? A policy that users have stays. Its versions are kept, so that it can be rolled back.", "Delete", to) {
 		return
 	}
-	err := d.call(r, http.MethodDelete, apiPath("policies", name), nil, nil, nil)
-	if err != nil {
+	if _, err := d.api.DeletePolicy(r.Context(), name); err != nil {
 		d.refused(w, r, err, to)
 		return
 	}

@@ -1,14 +1,13 @@
 package dashboard
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/message"
 )
 
@@ -45,8 +44,7 @@ func (d *Dashboard) applyPolicy(w http.ResponseWriter, r *http.Request) {
 		d.renderPolicy(w, r, http.StatusUnprocessableEntity, p)
 		return
 	}
-	var stored message.Policy
-	err := d.get(r, apiPath("policies", form.Name), nil, &stored)
+	stored, err := d.api.Policy(r.Context(), form.Name)
 	if err != nil && !isNotFound(err) {
 		d.policyRefused(w, r, form, err)
 		return
@@ -60,8 +58,7 @@ func (d *Dashboard) applyPolicy(w http.ResponseWriter, r *http.Request) {
 	}) {
 		return
 	}
-	var change message.PolicyChange
-	err = d.callWith(r, http.MethodPut, apiPath("policies", form.Name), nil, form.condition(), document, &change)
+	change, err := d.api.ApplyPolicy(r.Context(), form.Name, message.Policy(document), form.condition())
 	if err != nil {
 		d.policyRefused(w, r, form, err)
 		return
@@ -95,8 +92,8 @@ func (d *Dashboard) rollbackPolicy(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !isConfirmed(r) {
-		var all message.PolicyVersions
-		if err := d.get(r, apiPath("policies", name, "versions"), nil, &all); err != nil {
+		all, err := d.api.ListPolicyVersions(r.Context(), name)
+		if err != nil {
 			d.refused(w, r, err, to)
 			return
 		}
@@ -113,16 +110,12 @@ func (d *Dashboard) rollbackPolicy(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
-	header := http.Header{}
+	var only client.Condition
 	if present := r.PostFormValue("present"); present != "" {
-		header.Set("If-Match", strconv.Quote(present))
+		only = client.IfVersion(present)
 	}
-	err = d.callWith(r, http.MethodPost, apiPath("policies", name, "rollback"), nil, header, message.PolicyRollback{Version: version}, nil)
-	if err != nil {
-		d.refused(w, r, err, to)
-		return
-	}
-	d.done(w, r, "The policy is as it was in version "+text(version)+".", to)
+	_, err = d.api.RollbackPolicy(r.Context(), name, message.PolicyRollback{Version: version}, only)
+	d.end(w, r, err, "The policy is as it was in version "+text(version)+".", to)
 }
 
 // misfitsWithin is how long a question may take to be asked, since it counts misfits.
@@ -133,69 +126,25 @@ func (d *Dashboard) misfits(r *http.Request, name string, of message.Policy) str
 	ctx, cancel := context.WithTimeout(r.Context(), misfitsWithin)
 	defer cancel()
 	of.Name, of.Version = "", 0
-	asked, err := d.requestWith(r.WithContext(ctx), http.MethodPost, apiPath("policies", name, "preview"), nil, of)
-	if err != nil {
-		return notCounted(err)
-	}
-	found := &misfitCount{recorder: recorder{header: http.Header{}, status: http.StatusOK}}
-	d.asked(found, asked)
-	return found.Sentence()
-}
-
-func notCounted(err error) string {
-	return "How many of them would no longer fit could not be counted: " + problemOf(err).Sentence()
-}
-
-// misfitCount counts the lines of a preview. It is an http.ResponseWriter.
-type misfitCount struct {
-	recorder // of what is no line yet, or of a problem
-
-	found   int
-	summary *message.RefitSummary // nil if it did not come
-	stopped bool                  // early
-}
-
-// Write reads a part of the answer.
-func (c *misfitCount) Write(b []byte) (int, error) {
-	if c.status != http.StatusOK {
-		return c.recorder.Write(b)
-	}
-	for line := range bytes.Lines(b) {
-		_, _ = c.recorder.Write(line) // never fails
-		if !bytes.HasSuffix(line, []byte("\n")) {
-			break
-		}
-		var read message.RefitSummary
-		err := json.Unmarshal(c.body.Bytes(), &read)
-		c.body.Reset()
-		switch {
-		case err != nil || read.Outcome == message.RefitProgressing:
-		case read.Outcome == message.Errored:
-			c.stopped = true
-		case read.Outcome == message.Previewed:
-			c.summary = &read
-		default:
-			c.found++
+	found := 0
+	for event, err := range d.api.PreviewPolicy(ctx, name, of) {
+		switch s := event.Summary; {
+		case err != nil && found == 0 && ctx.Err() == nil:
+			return "How many of them would no longer fit could not be counted: " + problemOf(err).Sentence()
+		case err != nil:
+			return "At least " + plural(found, "message") + " would no longer fit. There are too many to count all here: the policy's page counts them."
+		case event.Misfit != nil:
+			found++
+		case s != nil && s.Misfits == 0:
+			return "All " + plural(s.Reservations, "scheduled message") + " would fit."
+		case s != nil:
+			already := ""
+			if s.Baseline != nil && s.Baseline.Misfits > 0 {
+				already = " " + number(s.Baseline.Misfits) + " do not fit the stored policy already."
+			}
+			return number(s.Misfits) + " of " + plural(s.Reservations, "scheduled message") + ", to " + plural(s.MisfitUsers, "user") +
+				", would no longer fit." + already + " The policy's page moves or cancels them afterwards."
 		}
 	}
-	return len(b), nil
-}
-
-// Sentence says what was counted.
-func (c *misfitCount) Sentence() string {
-	switch s := c.summary; {
-	case c.status != http.StatusOK:
-		return notCounted(problemIn(&c.recorder))
-	case s == nil || c.stopped:
-		return "At least " + plural(c.found, "message") + " would no longer fit. There are too many to count all here: the policy's page counts them."
-	case s.Misfits == 0:
-		return "All " + plural(s.Reservations, "scheduled message") + " would fit."
-	default:
-		already := ""
-		if s.Baseline != nil && s.Baseline.Misfits > 0 {
-			already = " " + number(s.Baseline.Misfits) + " do not fit the stored policy already."
-		}
-		return number(s.Misfits) + " of " + plural(s.Reservations, "scheduled message") + ", to " + plural(s.MisfitUsers, "user") +
-			", would no longer fit." + already + " The policy's page moves or cancels them afterwards."
-	}
+	return "" // no answer ends without a summary or an error
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -117,13 +118,12 @@ func readPolicyForm(r *http.Request) policyForm {
 	return f
 }
 
-// condition returns the header that has the policy applied only if it is still the version that
-// the form was made of.
-func (f policyForm) condition() http.Header {
+// condition has the policy applied only if it is still the version that the form was made of.
+func (f policyForm) condition() client.Condition {
 	if f.Version == "" || f.Version == "0" {
-		return http.Header{"If-None-Match": {"*"}}
+		return client.IfNone()
 	}
-	return http.Header{"If-Match": {`"` + f.Version + `"`}}
+	return client.IfVersion(f.Version)
 }
 
 // check returns the policy of the form. If something is wrong, it notes what, and where.

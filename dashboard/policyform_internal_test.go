@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
@@ -122,9 +123,9 @@ func TestAPolicyThroughItsForm(t *testing.T) {
 
 func TestConditionsOfAForm(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, http.Header{"If-None-Match": {"*"}}, policyForm{}.condition())
-	require.Equal(t, http.Header{"If-None-Match": {"*"}}, policyForm{Version: "0"}.condition())
-	require.Equal(t, http.Header{"If-Match": {`"7"`}}, policyForm{Version: "7"}.condition())
+	require.Equal(t, client.IfNone(), policyForm{}.condition())
+	require.Equal(t, client.IfNone(), policyForm{Version: "0"}.condition())
+	require.Equal(t, client.IfVersion("7"), policyForm{Version: "7"}.condition())
 }
 
 func TestPlacesInTheForm(t *testing.T) {

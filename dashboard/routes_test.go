@@ -56,7 +56,7 @@ func requests() []asked {
 		{route: "GET /users", statuses: everybody(ok)}, // who can't list them can name one
 		{route: "GET /user", query: "name=alice", statuses: readers},
 		{route: "GET /user/forbidden", query: "name=alice&id=m", statuses: statuses{ok, ok, notFound, forbidden}},
-		{route: "POST /user/submit", form: form("name", "bob", "send_at", "never"), statuses: everybody(invalid)},
+		{route: "POST /user/submit", form: form("name", "bob", "send_at", "now"), statuses: everybody(invalid)},
 		{route: "POST /user/settings", form: form("name", "bob"), statuses: admins(ok)},
 		{route: "POST /user/device", form: form("name", "bob", "device", "d", "do", "remove", "confirmed", "yes"), statuses: everybody(notFound)},
 		{route: "POST /user/erase", form: yes("name", "nobody"), statuses: admins(ok)},

@@ -2,6 +2,8 @@ package dashboard
 
 import (
 	"encoding/csv"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -12,6 +14,14 @@ import (
 
 // pageSize is how many entries a list shows at a time.
 const pageSize = 50
+
+const (
+	// maxPage is how many entries a download asks for at a time.
+	maxPage = 1000
+	// lookFor is for how long empty pages of a filtered list are passed over for one page. Then
+	// the page offers to look further.
+	lookFor = 40 * time.Millisecond
+)
 
 // maxRows bounds a download. What is beyond has to be filtered for.
 const maxRows = 100_000
@@ -80,6 +90,66 @@ func (l listing) ask(size int) url.Values {
 		query.Set("cursor", l.At)
 	}
 	return query
+}
+
+// pageOf asks the API for a page of a list.
+func pageOf[A any](d *Dashboard, r *http.Request, path string, query url.Values) (answer A, err error) {
+	response, err := d.request(r, http.MethodGet, withQuery(path, query), "", http.NoBody)
+	if err != nil {
+		return answer, err
+	}
+	defer response.Body.Close()
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		return answer, fmt.Errorf("reading a page of a list: %w", err)
+	}
+	return answer, nil
+}
+
+// list is a page with a list of the API.
+type list[T any] struct {
+	name    string // of the page and of its download
+	page    framed
+	at      *listing
+	entries *[]T
+	wrong   *string // what is wrong with a filter; nil for a list that has none
+	columns []string
+	row     func(T) []string
+	read    func(size int) (entries []T, next string, err error)
+}
+
+// show answers with the page, or with the download. It passes over empty pages of a filtered list
+// for a while.
+func (l list[T]) show(d *Dashboard, w http.ResponseWriter, r *http.Request) {
+	if wantsCSV(r) {
+		d.download(w, r, l.name, l.columns, func() ([][]string, bool, error) {
+			entries, next, err := l.read(maxPage)
+			l.at.At = next
+			rows := make([][]string, len(entries))
+			for i, entry := range entries {
+				rows[i] = l.row(entry)
+			}
+			return rows, next != "", err
+		})
+		return
+	}
+	for began := d.o.Now(); ; l.at.At = l.at.Next {
+		var err error
+		*l.entries, l.at.Next, err = l.read(pageSize)
+		if err != nil {
+			p := problemOf(err)
+			if l.wrong == nil || p.Status != http.StatusUnprocessableEntity && p.Status != http.StatusConflict {
+				d.showError(w, r, err)
+				return
+			}
+			*l.wrong = p.Sentence()
+			d.render(w, r, p.Status, l.name, l.page)
+			return
+		}
+		if len(*l.entries) > 0 || l.at.Next == "" || d.o.Now().Sub(began) > lookFor {
+			d.render(w, r, http.StatusOK, l.name, l.page)
+			return
+		}
+	}
 }
 
 // wantsCSV reports whether a list is to be downloaded.

@@ -17,25 +17,19 @@ type tiersPage struct {
 
 func (d *Dashboard) listTiers(w http.ResponseWriter, r *http.Request) {
 	p := &tiersPage{page: d.page(r, "Tiers")}
-	var err error
-	if p.Tiers, err = d.tiers(r); err != nil {
-		d.showError(w, r, err)
-		return
-	}
-	if wantsCSV(r) {
-		d.download(w, r, "tiers", []string{"tier", "requests_per_minute", "requests_per_day", "lines_per_minute", "messages_per_hour", "messages_per_day", "devices"},
-			func() ([][]string, bool, error) {
-				rows := make([][]string, len(p.Tiers))
-				for i, t := range p.Tiers {
-					rows[i] = []string{
-						t.Name, text(t.RequestsPerMinute), text(t.RequestsPerDay), text(t.LinesPerMinute), text(t.MessagesPerHour), text(t.MessagesPerDay), text(t.Devices),
-					}
-				}
-				return rows, false, nil
-			})
-		return
-	}
-	d.render(w, r, http.StatusOK, "tiers", p)
+	list[message.Tier]{
+		name: "tiers", page: p, at: new(listing), entries: &p.Tiers,
+		columns: []string{"tier", "requests_per_minute", "requests_per_day", "lines_per_minute", "messages_per_hour", "messages_per_day", "devices"},
+		row: func(t message.Tier) []string {
+			return []string{
+				t.Name, text(t.RequestsPerMinute), text(t.RequestsPerDay), text(t.LinesPerMinute), text(t.MessagesPerHour), text(t.MessagesPerDay), text(t.Devices),
+			}
+		},
+		read: func(int) ([]message.Tier, string, error) {
+			tiers, err := d.tiers(r)
+			return tiers, "", err
+		},
+	}.show(d, w, r)
 }
 
 // changeTier sets or removes a tier.
@@ -45,12 +39,8 @@ func (d *Dashboard) changeTier(w http.ResponseWriter, r *http.Request) {
 		if !d.confirmed(w, r, "Remove the tier "+name+"? A tier that accounts have stays.", "Remove", "/tiers") {
 			return
 		}
-		err := d.call(r, http.MethodDelete, apiPath("tiers", name), nil, nil, nil)
-		if err != nil {
-			d.refused(w, r, err, "/tiers")
-			return
-		}
-		d.done(w, r, "The tier is removed.", "/tiers")
+		_, err := d.api.RemoveTier(r.Context(), name)
+		d.end(w, r, err, "The tier is removed.", "/tiers")
 		return
 	}
 	var limits message.TierLimits
@@ -70,16 +60,10 @@ func (d *Dashboard) changeTier(w http.ResponseWriter, r *http.Request) {
 		*into = n
 	}
 	var err error
-	if limits.AlertAt, err = percents(r.PostFormValue("alert_at")); err != nil {
-		d.refused(w, r, err, "/tiers")
-		return
+	if limits.AlertAt, err = percents(r.PostFormValue("alert_at")); err == nil {
+		_, err = d.api.SetTier(r.Context(), name, limits)
 	}
-	err = d.call(r, http.MethodPut, apiPath("tiers", name), nil, limits, nil)
-	if err != nil {
-		d.refused(w, r, err, "/tiers")
-		return
-	}
-	d.done(w, r, "The tier "+name+" is set. It holds from the next request on.", "/tiers")
+	d.end(w, r, err, "The tier "+name+" is set. It holds from the next request on.", "/tiers")
 }
 
 // percents reads percents with commas or spaces between them. None is an empty list: nothing is

@@ -3,10 +3,10 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
@@ -78,33 +78,27 @@ func (d *Dashboard) showUser(w http.ResponseWriter, r *http.Request) {
 func (d *Dashboard) fillUser(r *http.Request, p *userPage, q url.Values) error {
 	who := callerOf(r.Context())
 	if who.Admin() {
-		p.Settings = &message.UserSettings{}
-		if err := d.get(r, apiPath("users", p.User, "settings"), nil, p.Settings); err != nil {
+		settings, err := d.api.UserSettings(r.Context(), p.User)
+		if err != nil {
 			return err
 		}
-		p.Form = settingsFormOf(*p.Settings)
+		p.Settings, p.Form = &settings, settingsFormOf(settings)
 	}
 	p.choose(q)
 	var length time.Duration
 	p.Span, length = lengthOf(q.Get("span"))
 	from := p.At.Add(-length / 4).Truncate(time.Minute)
 	until := from.Add(length)
-	asked := url.Values{"at": {text(p.At)}, "from": {text(from)}, "to": {text(until)}}
-	if p.Category != "" {
-		asked.Set("category", p.Category)
-	}
-	if err := d.get(r, apiPath("users", p.User, "usage"), asked, &p.Usage); err != nil {
+	var err error
+	if p.Usage, err = d.api.Usage(r.Context(), p.User, client.UsageQuery{At: p.At, From: from, To: until, Category: p.Category}); err != nil {
 		return err
 	}
-	var list message.Messages
-	if err := d.get(r, apiPath("users", p.User, "messages"), url.Values{
-		"from": {text(from)}, "to": {text(until)}, "limit": {strconv.Itoa(maxMarks)},
-	}, &list); err != nil {
+	list := d.api.ListMessages(r.Context(), p.User, client.ListMessagesQuery{From: from, To: until, Limit: maxMarks})
+	if p.Messages, p.More, err = first(list, maxMarks); err != nil {
 		return err
 	}
-	p.Messages, p.More = list.Messages, list.NextCursor != ""
-	var devices message.Devices
-	if err := d.get(r, apiPath("users", p.User, "devices"), nil, &devices); err != nil {
+	devices, err := d.api.ListDevices(r.Context(), p.User)
+	if err != nil {
 		return err
 	}
 	p.Devices = devices.Devices

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // testMessage is the form for a message to try something with.
@@ -19,25 +21,37 @@ type testMessage struct {
 // submit submits a message of a form.
 func (d *Dashboard) submit(w http.ResponseWriter, r *http.Request) {
 	user := r.PostFormValue("name")
-	draft := message.Draft{
-		User: user, ID: strings.TrimSpace(r.PostFormValue("id")), SendAt: apiTime(r.PostFormValue("send_at")), Category: strings.TrimSpace(r.PostFormValue("category")),
-		Title: r.PostFormValue("title"), Body: r.PostFormValue("body"),
-	}
-	if r.PostFormValue("shift") == "yes" {
-		draft.OnConflict = message.OnConflictShift
-	}
 	to := back(r, link("/user", "name", user))
 	var accepted message.Outcome
-	err := d.call(r, http.MethodPost, apiPath("messages"), nil, draft, &accepted)
-	if err != nil {
-		d.refused(w, r, err, to)
-		return
+	at, now, err := sendTime(r)
+	if err == nil {
+		accepted, err = d.api.Submit(r.Context(), client.Message{
+			User: user, ID: strings.TrimSpace(r.PostFormValue("id")), SendAt: at, Now: now, Category: strings.TrimSpace(r.PostFormValue("category")),
+			Title: r.PostFormValue("title"), Body: r.PostFormValue("body"), OnConflict: onConflict(r),
+		})
 	}
 	text := "Accepted: it is sent at " + when(accepted.SendAt) + "."
 	if accepted.Shifted {
 		text = "Accepted for the next free time, " + when(accepted.SendAt) + ": the requested time was not free."
 	}
-	d.done(w, r, text, to)
+	d.end(w, r, err, text, to)
+}
+
+// sendTime returns the send time of a form; the zero time for now. The error says what the API would.
+func sendTime(r *http.Request) (at time.Time, now bool, err error) {
+	given := apiTime(r.PostFormValue("send_at"))
+	if at, now, err = message.ParseTime(given); err != nil {
+		err = &fault.InvalidError{Field: "send_at", Value: given, Want: err.Error()}
+	}
+	return at, now, err
+}
+
+// onConflict returns what a form wants if its send time is not free; "" for the policy's own.
+func onConflict(r *http.Request) string {
+	if r.PostFormValue("shift") == "yes" {
+		return message.OnConflictShift
+	}
+	return ""
 }
 
 // settingsForm is the form for the settings of a user. A list has a line for each entry.
@@ -105,16 +119,12 @@ func (d *Dashboard) saveSettings(w http.ResponseWriter, r *http.Request) {
 	if form.Blocked && !d.confirmed(w, r, "Block the user? From now on nothing is accepted for the user. What is accepted already is still sent.", "Block", to) {
 		return
 	}
-	err := d.call(r, http.MethodPut, apiPath("users", user, "settings"), nil, form.draft(), nil)
-	if p, ok := errors.AsType[*problem](err); ok && p.Status == http.StatusUnprocessableEntity {
+	_, err := d.api.SetUserSettings(r.Context(), user, form.draft())
+	if _, invalid := errors.AsType[*client.InvalidError](err); invalid {
 		d.showSettingsAgain(w, r, user, form, err)
 		return
 	}
-	if err != nil {
-		d.refused(w, r, err, to)
-		return
-	}
-	d.done(w, r, "The settings are saved. They hold from the next decision on.", to)
+	d.end(w, r, err, "The settings are saved. They hold from the next decision on.", to)
 }
 
 // showSettingsAgain shows the page of a user with settings that were refused.
@@ -138,54 +148,42 @@ func (d *Dashboard) changeDevice(w http.ResponseWriter, r *http.Request) {
 		if !d.confirmed(w, r, "Remove the device "+id+"? Messages no longer go to it, until it is registered again.", "Remove", to) {
 			return
 		}
-		err := d.call(r, http.MethodDelete, apiPath("users", user, "devices", id), nil, nil, nil)
-		if err != nil {
-			d.refused(w, r, err, to)
-			return
-		}
-		d.done(w, r, "The device is removed.", to)
+		_, err := d.api.RemoveDevice(r.Context(), user, id)
+		d.end(w, r, err, "The device is removed.", to)
 		return
 	}
 	draft := message.DeviceDraft{
 		ID: strings.TrimSpace(id), Channel: r.PostFormValue("channel"), Token: strings.TrimSpace(r.PostFormValue("token")), App: strings.TrimSpace(r.PostFormValue("app")),
 	}
-	var change message.DeviceChange
-	err := d.call(r, http.MethodPost, apiPath("users", user, "devices"), nil, draft, &change)
-	if err != nil {
-		d.refused(w, r, err, to)
-		return
-	}
-	d.done(w, r, "The device "+change.Device.ID+" is "+change.Outcome+".", to)
+	change, err := d.api.AddDevice(r.Context(), user, draft)
+	d.end(w, r, err, "The device "+change.Device.ID+" is "+change.Outcome+".", to)
 }
 
 // eraseUser removes everything about a user.
 func (d *Dashboard) eraseUser(w http.ResponseWriter, r *http.Request) {
 	user := r.PostFormValue("name")
 	to := link("/user", "name", user)
-	var list message.Messages
-	if err := d.get(r, apiPath("users", user, "messages"), url.Values{"limit": {"1000"}}, &list); err != nil {
+	list, more, err := first(d.api.ListMessages(r.Context(), user, client.ListMessagesQuery{Limit: maxMarks}), maxMarks)
+	if err != nil {
 		d.refused(w, r, err, to)
 		return
 	}
-	count := number(len(list.Messages)) + " messages"
-	switch {
-	case list.NextCursor != "":
+	count := plural(len(list), "message")
+	if more {
 		count = "more than " + count
-	case len(list.Messages) == 1:
-		count = "1 message"
 	}
 	if !d.confirmed(w, r, "Erase everything about "+user+"? "+count+" with their records, the settings, the devices and the history go, "+
 		"and what is scheduled is not sent. This can't be undone.", "Erase", to) {
 		return
 	}
-	lines, err := d.lines(r, http.MethodDelete, apiPath("users", user), nil, nil)
+	end, err := last(d.api.EraseUser(r.Context(), user, client.EraseUserQuery{}))
 	if err != nil {
 		d.refused(w, r, err, to)
 		return
 	}
 	erased := 0
-	for _, line := range lines {
-		erased = max(erased, line.Messages)
+	if end.Erasure != nil {
+		erased = end.Erasure.Messages
 	}
 	d.done(w, r, "Everything about the user is erased: "+plural(erased, "message")+".", "/users")
 }

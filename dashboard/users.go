@@ -3,7 +3,6 @@ package dashboard
 import (
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/sendlimit/sendlimiter/message"
 )
@@ -27,38 +26,15 @@ func (d *Dashboard) listUsers(w http.ResponseWriter, r *http.Request) {
 		d.render(w, r, http.StatusOK, "users", p)
 		return
 	}
-	if wantsCSV(r) {
-		d.download(w, r, "users", []string{"user", "policy", "limits", "time_zone", "contact", "blocked"}, func() ([][]string, bool, error) {
-			var answer message.Users
-			err := d.get(r, apiPath("users"), p.ask(maxPage), &answer)
-			p.At = answer.NextCursor
-			rows := make([][]string, len(answer.Users))
-			for i, u := range answer.Users {
-				rows[i] = []string{u.User, u.Policy, joined(u.Limits), u.TimeZone, u.Contact, strconv.FormatBool(u.Blocked)}
-			}
-			return rows, p.At != "", err
-		})
-		return
-	}
-	for began := d.o.Now(); ; {
-		var answer message.Users
-		if err := d.get(r, apiPath("users"), p.ask(pageSize), &answer); err != nil {
-			d.showError(w, r, err)
-			return
-		}
-		p.Users, p.Next = answer.Users, answer.NextCursor
-		if len(p.Users) > 0 || p.Next == "" || d.o.Now().Sub(began) > lookFor {
-			break
-		}
-		p.At = p.Next
-	}
-	d.render(w, r, http.StatusOK, "users", p)
+	list[message.ListedUser]{
+		name: "users", page: p, at: &p.listing, entries: &p.Users,
+		columns: []string{"user", "policy", "limits", "time_zone", "contact", "blocked"},
+		row: func(u message.ListedUser) []string {
+			return []string{u.User, u.Policy, joined(u.Limits), u.TimeZone, u.Contact, strconv.FormatBool(u.Blocked)}
+		},
+		read: func(size int) ([]message.ListedUser, string, error) {
+			answer, err := pageOf[message.Users](d, r, apiPath("users"), p.ask(size))
+			return answer.Users, answer.NextCursor, err
+		},
+	}.show(d, w, r)
 }
-
-const (
-	// maxPage is how many entries a download asks for at a time.
-	maxPage = 1000
-	// lookFor is for how long empty pages of a filtered list are passed over for one page. Then
-	// the page offers to look further.
-	lookFor = 40 * time.Millisecond
-)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/tasks/overview"
 )
@@ -45,12 +46,8 @@ func (d *Dashboard) changePace(w http.ResponseWriter, r *http.Request) {
 		if !d.confirmed(w, r, "Remove the pace? All workers deliver as fast as they can, and a pause that the target has asked for ends.", "Remove", "/workers") {
 			return
 		}
-		err := d.call(r, http.MethodDelete, apiPath("pace"), nil, nil, nil)
-		if err != nil {
-			d.refused(w, r, err, "/workers")
-			return
-		}
-		d.done(w, r, "The pace is removed. Workers follow within two seconds.", "/workers")
+		_, err := d.api.ClearPace(r.Context(), client.ClearPaceQuery{})
+		d.end(w, r, err, "The pace is removed. Workers follow within two seconds.", "/workers")
 		return
 	}
 	draft := message.PaceDraft{Rate: pace}
@@ -62,12 +59,8 @@ func (d *Dashboard) changePace(w http.ResponseWriter, r *http.Request) {
 		}
 		draft.Burst = n
 	}
-	err := d.call(r, http.MethodPut, apiPath("pace"), nil, draft, nil)
-	if err != nil {
-		d.refused(w, r, err, "/workers")
-		return
-	}
-	d.done(w, r, "The pace is "+pace+". Workers follow within two seconds.", "/workers")
+	_, err := d.api.SetPace(r.Context(), draft, client.SetPaceQuery{})
+	d.end(w, r, err, "The pace is "+pace+". Workers follow within two seconds.", "/workers")
 }
 
 // resumeChannel has a stopped channel deliver again.
@@ -76,14 +69,10 @@ func (d *Dashboard) resumeChannel(w http.ResponseWriter, r *http.Request) {
 	if !d.confirmed(w, r, "Resume the channel "+name+"? If it was stopped because its provider calls too many devices gone, the devices that it calls gone are removed from now on.", "Resume", "/workers") {
 		return
 	}
-	var answer message.ChannelResume
-	if err := d.call(r, http.MethodPost, apiPath("channels", name, "resume"), nil, nil, &answer); err != nil {
-		d.refused(w, r, err, "/workers")
-		return
-	}
+	answer, err := d.api.ResumeChannel(r.Context(), name)
+	text := "The channel " + name + " delivers again. Workers follow within two seconds."
 	if answer.Outcome == message.ChannelRunning {
-		d.done(w, r, "The channel "+name+" was not stopped.", "/workers")
-		return
+		text = "The channel " + name + " was not stopped."
 	}
-	d.done(w, r, "The channel "+name+" delivers again. Workers follow within two seconds.", "/workers")
+	d.end(w, r, err, text, "/workers")
 }

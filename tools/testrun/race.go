@@ -9,7 +9,7 @@ func raced() map[string]string {
 	return map[string]string{
 		"api":       streams,
 		"client":    "ABatchStreams|ABatchEnds|TheContextEnds",
-		"dashboard": "Follow",
+		"dashboard": "Follow|Outlives",
 
 		"internal/pipe": ".",
 
