@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/records/audit"
 )
 
 func TestCampaign(t *testing.T) {
@@ -27,6 +29,14 @@ func TestCampaign(t *testing.T) {
 		require.Contains(t, got, detail)
 		require.Contains(t, got, "of 3 messages, 1 "+step.did+" by 1h0m0s\n  1 kept, by 1/minute\n")
 	}
+	log, err := audit.New(f.client, audit.Options{})
+	require.NoError(t, err)
+	entries, _, err := log.Page(t.Context(), audit.Filter{}, "", 10)
+	require.NoError(t, err)
+	for _, e := range entries {
+		require.NotEqual(t, "1h", e.By, "--by is how far it moves, and not who moves it")
+	}
+	require.NotEmpty(t, entries)
 	require.Contains(t, f.prints(t, "status", "--user", "alice", "a"), "moved: message a to alice was moved from 2093-11-22 11:00:00 UTC to 2093-11-22 12:00:00 UTC")
 
 	require.Contains(t, f.prints(t, "campaign", "pause", "spring"), "campaign spring: 3 messages, paused since 2093-11-21 10:00:00 UTC\n")

@@ -33,6 +33,7 @@ func (g *Group) Asked() string {
 // NewGroup returns a group with the flags of its commands, of which some change something.
 func NewGroup(p cli.Program, command *cobra.Command) *Group {
 	command.PersistentFlags().String(byFlag, "", "`name` of who makes a change on the store, for the audit log and the versions of a policy (default the user of the operating system)")
+	command.PersistentFlags().Lookup(byFlag).Annotations = map[string][]string{makerAnnotation: {}}
 	return NewView(p, command)
 }
 

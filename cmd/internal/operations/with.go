@@ -30,8 +30,11 @@ import (
 // must not hold it up.
 const flushWithin = 2 * time.Second
 
-// byFlag names who makes a change.
-const byFlag = "by"
+// The flag that names who makes a change has this annotation: a command may have another --by.
+const (
+	byFlag          = "by"
+	makerAnnotation = "sendlimit_maker"
+)
 
 // With reads the settings, and calls do with a client of the operations where those say they are:
 // at an API, on a store that can be used and has a layout that this program knows, or at the worker
@@ -76,7 +79,8 @@ func OnStore(c config.Config, flags *pflag.FlagSet) bool {
 func keyOf(c config.Config, flags *pflag.FlagSet) (client.Key, error) {
 	var wrong error
 	flags.Visit(func(f *pflag.Flag) {
-		if group := f.Annotations[config.GroupAnnotation]; group != nil && group[0] != config.GroupCommands && group[0] != config.GroupChannels {
+		group := f.Annotations[config.GroupAnnotation]
+		if f.Annotations[makerAnnotation] != nil || group != nil && group[0] != config.GroupCommands && group[0] != config.GroupChannels {
 			wrong = fault.Wrong(strings.ReplaceAll(f.Name, "-", "_"), "--%s is for the store, and the API at %s answers this command: leave it out", f.Name, c.API)
 		}
 	})
@@ -145,8 +149,8 @@ func onThis(
 
 // maker returns the name of who makes a change.
 func maker(flags *pflag.FlagSet) string {
-	if by, err := flags.GetString(byFlag); err == nil && by != "" {
-		return by
+	if by := flags.Lookup(byFlag); by != nil && by.Annotations[makerAnnotation] != nil && by.Value.String() != "" {
+		return by.Value.String()
 	}
 	u, err := user.Current()
 	if err != nil {

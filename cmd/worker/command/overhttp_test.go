@@ -66,3 +66,11 @@ func TestTheAPICannotBeUsed(t *testing.T) {
 		}
 	}
 }
+
+// Who makes a change on a store is no option at an API, which knows whose key it is.
+func TestWhoChangesIsForTheStore(t *testing.T) {
+	t.Parallel()
+	_, client, _ := elsewhere(t)
+	said := fails(t, cli.StatusInvalid, "--by is for the store", nil, "", "tier", "set", "free", "--by", "ada", "--api", overHTTP(t, client))
+	require.Contains(t, said, "leave it out")
+}
