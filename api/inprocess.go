@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -50,9 +49,8 @@ type callerKey struct{}
 // InProcess is a transport for requests to an API in this process: they need no connection.
 // Answers are streamed as over one. Its zero value is not usable.
 type InProcess struct {
-	api     http.Handler
-	who     Hand
-	running sync.WaitGroup
+	api http.Handler
+	who Hand
 }
 
 // NewInProcess returns a transport for the API, whose requests are those of a hand.
@@ -63,10 +61,8 @@ func NewInProcess(api http.Handler, who Hand) *InProcess {
 	return &InProcess{api: api, who: who}
 }
 
-// Wait waits until all requests have ended. Close the bodies of their answers first.
-func (p *InProcess) Wait() { p.running.Wait() }
-
-// RoundTrip has the API answer a request. It returns when the answer has begun.
+// RoundTrip has the API answer a request. It returns when the answer has begun. Close the body of
+// the answer: that ends the request, and waits for its end.
 func (p *InProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(As(r.Context(), p.who))
 	reading, writing := io.Pipe()
@@ -76,23 +72,29 @@ func (p *InProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 		asked.Body = http.NoBody
 	}
 	asked.Host, asked.RequestURI, asked.RemoteAddr = r.URL.Host, r.URL.RequestURI(), p.who.Address
-	p.running.Go(func() {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
 		defer cancel()
 		broken := serve(p.api, a, asked)
 		a.WriteHeader(http.StatusOK)
 		_ = writing.CloseWithError(broken) // never fails; nil is the end of the body
 		_ = asked.Body.Close()             // as every transport does
-	})
+	}()
+	body := &answerBody{reading, func() {
+		cancel()
+		_ = asked.Body.Close() // who reads it goes on
+		<-ended
+	}}
 	select {
 	case <-a.begun:
 	case <-r.Context().Done():
-		_ = reading.CloseWithError(r.Context().Err()) // never fails
-		cancel()
+		_ = body.Close() // never fails
 		return nil, fmt.Errorf("asking the API of this process: %w", context.Cause(r.Context()))
 	}
 	return &http.Response{
 		Status: strconv.Itoa(a.status) + " " + http.StatusText(a.status), StatusCode: a.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: a.sent, Body: &answerBody{reading, cancel}, ContentLength: -1, Request: r,
+		Header: a.sent, Body: body, ContentLength: -1, Request: r,
 	}, nil
 }
 
@@ -117,12 +119,12 @@ func serve(api http.Handler, w http.ResponseWriter, r *http.Request) (broken err
 type answerBody struct {
 	*io.PipeReader
 
-	cancel context.CancelFunc
+	end func()
 }
 
 // Close ends the request.
 func (b *answerBody) Close() error {
-	b.cancel()
+	defer b.end()
 	return b.PipeReader.Close()
 }
 

@@ -36,14 +36,7 @@ type inProcess struct{ *Dashboard }
 // RoundTrip has the API answer a request. Close the body of the answer, which waits for the API.
 func (d inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	who := callerOf(r.Context())
-	to := api.NewInProcess(http.HandlerFunc(d.answer), api.Hand{Identity: who.identity, Operator: who.keyless, Address: who.address, Note: who.note})
-	response, err := to.RoundTrip(r)
-	if err != nil {
-		to.Wait()
-		return nil, err
-	}
-	response.Body = &answerBody{response.Body, to}
-	return response, nil
+	return api.NewInProcess(http.HandlerFunc(d.answer), api.Hand{Identity: who.identity, Operator: who.keyless, Address: who.address, Note: who.note}).RoundTrip(r)
 }
 
 // answer has the API answer. After a change the overview counts anew.
@@ -52,19 +45,6 @@ func (d inProcess) answer(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet {
 		d.o.Overview.Renew()
 	}
-}
-
-// answerBody is the body of an answer. No request outlives that of the browser.
-type answerBody struct {
-	io.ReadCloser
-
-	of *api.InProcess
-}
-
-// Close ends the answer, and waits until the API has ended it.
-func (b *answerBody) Close() error {
-	defer b.of.Wait()
-	return b.ReadCloser.Close()
 }
 
 // apiPath returns the path of an operation. Each name is one segment, whatever it holds: the

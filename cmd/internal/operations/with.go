@@ -137,7 +137,6 @@ func onThis(
 		return fmt.Errorf("opening the operations: %w", err)
 	}
 	transport := api.NewInProcess(handler, api.Hand{Operator: true, By: maker(flags), Account: c.Account})
-	defer transport.Wait()
 	here, err := client.New("http://localhost", client.Options{
 		HTTPClient: &http.Client{Transport: &marking{InProcess: transport, redis: redis, prefix: c.Prefix}}, Attempts: 1, // the store is asked again below
 	})
