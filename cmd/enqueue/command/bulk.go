@@ -93,7 +93,6 @@ are not needed.`,
   enqueue bulk messages.csv --title "Your order" --tz Europe/Berlin --results outcomes.ndjson
   enqueue bulk --record-sent sent-by-the-old-system.csv
   generate-messages | enqueue bulk - --results - | jq 'select(.outcome == "refused")'`,
-		Args: cli.Argument("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.file, f.policyGiven = args[0], cmd.Flags().Changed("what-if-policy")
 			return p.bulk(ctx, cmd, f)
@@ -162,7 +161,7 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 		return err
 	}
 	if !operations.OnStore(settings, cmd.Flags()) {
-		return p.with(cmd, func(ctx context.Context, api *client.Client) error {
+		return p.With(cmd, func(ctx context.Context, api *client.Client) error {
 			return judge(
 				func(source *messagefile.Source, c *collector) error { return p.submitOverAPI(ctx, api, source, c, f) },
 				func(source *messagefile.Source, c *collector) error {

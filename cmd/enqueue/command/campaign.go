@@ -28,7 +28,6 @@ were submitted with its name. With accounts, --account says whose campaign it is
 		Example: `  enqueue campaign count spring
   enqueue campaign pause spring
   enqueue campaign move spring --by 1h --preview`,
-		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(p.campaignCount(), p.campaignList(), p.campaignCancel(), p.campaignPause(), p.campaignResume(),
@@ -41,7 +40,7 @@ func (p *program) ofCampaign(use, short, long, example string, do func(ctx conte
 	return &cobra.Command{
 		Use: use + " CAMPAIGN", Short: short, Long: long, Example: example, Args: cli.Argument("CAMPAIGN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error { return do(ctx, c, args[0]) })
+			return p.With(cmd, func(ctx context.Context, c *client.Client) error { return do(ctx, c, args[0]) })
 		},
 	}
 }
@@ -179,9 +178,8 @@ twice. --preview only judges, each message as if it alone were moved.`, `  enque
 // campaignWork shows the progress of work on a campaign, and prints the summary, also of work that
 // stopped early.
 func (p *program) campaignWork(events iter.Seq2[client.CampaignEvent, error]) error {
-	var bar *cli.Progress
+	bar := cli.Steps{Out: p.Stderr, What: "messages"}
 	defer func() { bar.End() }()
-	seen := 0
 	for event, err := range events {
 		switch {
 		case err != nil:
@@ -189,14 +187,9 @@ func (p *program) campaignWork(events iter.Seq2[client.CampaignEvent, error]) er
 			bar.End()
 			err = p.printCampaignSummary(*event.Summary)
 		case event.Refused != nil:
-			err = p.campaignRefusal(bar, event.Refused.Outcome)
-		case bar == nil:
-			bar = cli.ContinueProgress(p.Stderr, "messages", event.Progress.Done, event.Progress.Total)
-			seen = event.Progress.Done
+			err = p.campaignRefusal(bar.Progress, event.Refused.Outcome)
 		default:
-			bar.SetTotal(event.Progress.Total)
-			bar.Add(event.Progress.Done - seen)
-			seen = event.Progress.Done
+			bar.Show(event.Progress.Done, event.Progress.Total)
 		}
 		if err != nil {
 			return err

@@ -20,9 +20,8 @@ func (p *program) cancelCommand() *cobra.Command {
 free again. If a delivery may have arrived, the place still counts. Cancelling
 twice is not an error.`,
 		Example: `  enqueue cancel --user alice order-17`,
-		Args:    cli.Argument("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+			return p.With(cmd, func(ctx context.Context, c *client.Client) error {
 				o, err := c.CancelMessage(ctx, user, args[0])
 				return p.answer(ctx, c, answer{Outcome: o}, err)
 			})
@@ -46,7 +45,6 @@ after the new one instead.`,
 		Example: `  enqueue move --user alice order-17 --at "$(date -d tomorrow +%F) 12:00" --tz Europe/Berlin
   enqueue move --user alice order-17 --at +2h
   enqueue move --user alice order-17 --at +2h --on-conflict shift --shift-until +6h`,
-		Args: cli.Argument("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			to, err := cli.ParseTime("at", at, p.tz, p.now())
 			if err != nil {
@@ -57,7 +55,7 @@ after the new one instead.`,
 				return err
 			}
 			change.SendAt, change.ShiftUntil = &to.At, last.At
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+			return p.With(cmd, func(ctx context.Context, c *client.Client) error {
 				o, err := c.Change(ctx, user, args[0], change)
 				return p.answer(ctx, c, answer{Outcome: o, try: func(o message.Outcome) string {
 					return again(cmd, args, o, time.Time{}, last.At)

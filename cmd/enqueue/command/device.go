@@ -27,7 +27,6 @@ other accounts do not go to them. Without it they get messages of all accounts.`
 		Example: `  enqueue device add --user alice --channel fcm --token - < token.txt
   enqueue device list --user alice
   enqueue device import devices.csv`,
-		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(p.deviceAdd(), p.deviceList(), p.deviceRemove(), p.deviceImport())
@@ -48,12 +47,11 @@ Other users of this machine may see a command line: give the token with
 "--token -", on standard input.`,
 		Example: `  enqueue device add --user alice --channel fcm --token - --locale de < token.txt
   enqueue device add --user alice --channel webpush --subscription subscription.json --id laptop`,
-		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := p.readAddress(&draft, subscription); err != nil {
 				return err
 			}
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+			return p.With(cmd, func(ctx context.Context, c *client.Client) error {
 				change, err := c.AddDevice(ctx, user, draft)
 				return printAnswer(p, change, err, func(style picture.Style, change client.DeviceChange) error {
 					return p.printDevice(style, change.Outcome, change.Device.ID, user)
@@ -131,9 +129,8 @@ only those that the account registered. Addresses are masked; an API shows them
 only for a key with the scope content.`,
 		Example: `  enqueue device list --user alice
   enqueue device list --user alice --json --addresses`,
-		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+			return p.With(cmd, func(ctx context.Context, c *client.Client) error {
 				list, err := c.ListDevices(ctx, user)
 				if !addresses {
 					for i, d := range list.Devices {
@@ -202,9 +199,8 @@ func (p *program) deviceRemove() *cobra.Command {
 		Long: `Remove a device of a user, by its id. With --account only one that the account
 registered.`,
 		Example: `  enqueue device remove --user alice laptop`,
-		Args:    cli.Argument("DEVICE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+			return p.With(cmd, func(ctx context.Context, c *client.Client) error {
 				removal, err := c.RemoveDevice(ctx, user, args[0])
 				return printAnswer(p, removal, err, func(style picture.Style, removal client.DeviceRemoval) error {
 					return p.printDevice(style, removal.Outcome, removal.Device, user)

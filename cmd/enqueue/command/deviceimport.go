@@ -42,7 +42,6 @@ status is then 2. Running a file again changes nothing.`,
 		Example: `  enqueue device import devices.csv
   enqueue device import devices.ndjson.gz --results outcomes.ndjson
   export-devices | enqueue device import - --json`,
-		Args: cli.Argument("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.file = args[0]
 			return p.importDevices(cmd, f)
@@ -71,7 +70,7 @@ func (p *program) importDevices(cmd *cobra.Command, f importFlags) error {
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", f.file, err)
 	}
-	return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+	return p.With(cmd, func(ctx context.Context, c *client.Client) error {
 		results, err := p.openResults(f.results, file)
 		if err != nil {
 			return err

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sendlimit/sendlimiter/client"
-	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 )
 
 // edit is what the flags of change say.
@@ -30,13 +29,12 @@ there. --channels is a JSON merge patch, in which null removes what it names.`,
   enqueue change --user alice order-17 --body "" --without-data table
   enqueue change --user alice order-17 --image "" --channels '{"apns": null}'
   enqueue change --user alice order-17 --expires-at none`,
-		Args: cli.Argument("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			changes, err := p.changes(cmd, e)
 			if err != nil {
 				return err
 			}
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+			return p.With(cmd, func(ctx context.Context, c *client.Client) error {
 				o, err := c.Change(ctx, e.user, args[0], changes)
 				return p.answer(ctx, c, answer{Outcome: o}, err)
 			})

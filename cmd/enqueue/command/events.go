@@ -34,9 +34,8 @@ first call of this command on, and for three days after the last one, unless the
 workers are set otherwise.`,
 		Example: `  enqueue events --follow
   enqueue events --account acme --after 1795305600000-0 --json`,
-		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+			return p.With(cmd, func(ctx context.Context, c *client.Client) error {
 				r := client.EventsRequest{After: cmp.Or(after, "0"), PageSize: eventsPage}
 				if follow {
 					return p.printEvents(ctx, c.FollowEvents(ctx, r), after)

@@ -44,24 +44,10 @@ are found, by it.`,
 					return &cli.UsageError{Detail: fmt.Sprintf("--%s has no value: give it one, or leave it out", name), Field: name}
 				}
 			}
-			for _, end := range []struct{ field, text string }{{"from", from}, {"until", until}} {
-				if end.text == "" {
-					continue
-				}
-				at, err := p.when(end.field, end.text)
-				if err != nil {
-					return err
-				}
-				if at.Now {
-					at.At = p.now().UTC()
-				}
-				if end.field == "from" {
-					wanted.From = at.At
-				} else {
-					wanted.Until = at.At
-				}
+			if err := p.ends(cli.End{Field: "from", Text: from, Into: &wanted.From}, cli.End{Field: "until", Text: until, Into: &wanted.Until}); err != nil {
+				return err
 			}
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+			return p.With(cmd, func(ctx context.Context, c *client.Client) error {
 				if len(args) == 1 {
 					return p.findMessage(ctx, c, args[0])
 				}

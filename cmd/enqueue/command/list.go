@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,13 +28,12 @@ otherwise. enqueue status shows more about one message.`,
 		Example: `  enqueue list --user alice
   enqueue list --user alice --from now --to +7d --json
   enqueue list --user alice --from "$(date +%F) 00:00" --to "$(date -d tomorrow +%F) 00:00" --tz Europe/Berlin`,
-		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r := client.ListMessagesQuery{Titles: !p.JSON, Limit: page}
-			if err := p.interval(&r.From, &r.To, from, to); err != nil {
+			if err := p.ends(cli.End{Field: "from", Text: from, Into: &r.From}, cli.End{Field: "to", Text: to, Into: &r.To}); err != nil {
 				return err
 			}
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+			return p.With(cmd, func(ctx context.Context, c *client.Client) error {
 				return p.printList(c.ListMessages(ctx, user, r), p.printPage, user+" has no messages there\n")
 			})
 		},
@@ -45,26 +43,6 @@ otherwise. enqueue status shows more about one message.`,
 	cmd.Flags().StringVar(&to, "to", "", "`time` to stop before (default: the end)")
 	p.timeZoneFlag(cmd)
 	return cmd
-}
-
-// interval reads --from and --to. A flag that was not given changes nothing.
-func (p *program) interval(from, to *time.Time, fromText, toText string) error {
-	for _, end := range []struct {
-		field, text string
-		into        *time.Time
-	}{{"from", fromText, from}, {"to", toText, to}} {
-		if end.text == "" {
-			continue
-		}
-		at, err := p.when(end.field, end.text)
-		if err != nil {
-			return err
-		}
-		if *end.into = at.At; at.Now {
-			*end.into = p.now().UTC().Truncate(time.Millisecond)
-		}
-	}
-	return nil
 }
 
 // printList prints messages, for a person page by page. none says that there are none.

@@ -42,7 +42,6 @@ An id makes it safe to submit the same message again: it is accepted once.`,
   enqueue push --user alice --at +90m --title Sale --body "Two for one" --data url=/sale
   enqueue push --user alice --at "$(date -d tomorrow +%F) 11:11" --tz Europe/Berlin --title Hi --on-conflict shift
   enqueue push --user alice --at now --title Hi --id order-17 --dry-run`,
-		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, args []string) error { return p.push(cmd, args, f) },
 	}
 	flags := cmd.Flags()
@@ -75,7 +74,7 @@ func (p *program) push(cmd *cobra.Command, args []string, f push) error {
 	if err != nil {
 		return err
 	}
-	return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+	return p.With(cmd, func(ctx context.Context, c *client.Client) error {
 		if neverShifts(ctx, c, m) {
 			return fault.Wrong("shift_until", "--shift-until needs --on-conflict shift: the user's policy does not shift")
 		}

@@ -31,9 +31,8 @@ The history has its last changes, at most 16. The last line names the worker tha
 was asked, if --api and --redis-url name none.`,
 		Example: `  enqueue status --user alice order-17
   enqueue status --user alice order-17 --json`,
-		Args: cli.Argument("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+			return p.With(cmd, func(ctx context.Context, c *client.Client) error {
 				status, err := c.Message(ctx, user, args[0])
 				if err != nil {
 					return p.answer(ctx, c, answer{}, err)

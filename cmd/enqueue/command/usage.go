@@ -29,7 +29,6 @@ message of that category, without regard to the category's throttle.`,
   enqueue usage --user alice --at +1d
   enqueue usage --user alice --category marketing
   enqueue usage --user alice --from now --to +7d --tz Europe/Berlin`,
-		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			asked, err := p.when("at", at)
 			if err != nil {
@@ -41,10 +40,10 @@ message of that category, without regard to the category's throttle.`,
 				middle = p.now().UTC()
 			}
 			r.From, r.To = message.UsageSpan(middle)
-			if err := p.interval(&r.From, &r.To, from, to); err != nil {
+			if err := p.ends(cli.End{Field: "from", Text: from, Into: &r.From}, cli.End{Field: "to", Text: to, Into: &r.To}); err != nil {
 				return err
 			}
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+			return p.With(cmd, func(ctx context.Context, c *client.Client) error {
 				usage, err := c.Usage(ctx, user, r)
 				return printAnswer(p, usage, err, p.usage)
 			})

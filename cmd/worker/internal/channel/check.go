@@ -71,9 +71,8 @@ func (c *commands) checkCommand() *cobra.Command {
 			"push services look at it with a push. The exit status is 1 if a provider refuses.",
 		Example: "  worker channel check --config sendlimit.yaml\n" +
 			"  worker channel check --fcm-credentials-file account.json --json",
-		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.Report(c.asJSON, c.check(cmd))
+			return c.check(cmd)
 		},
 	}
 }

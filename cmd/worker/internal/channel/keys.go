@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/notifier/webpush"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
@@ -32,8 +31,7 @@ func (c *commands) keysCommand() *cobra.Command {
 			"subscribe again.",
 		Example: "  worker channel keys --out vapid.key\n" +
 			"  worker channel keys --json",
-		Args: cli.NoArguments,
-		RunE: func(*cobra.Command, []string) error { return c.Report(c.asJSON, c.makeKeys(file)) },
+		RunE: func(*cobra.Command, []string) error { return c.makeKeys(file) },
 	}
 	cmd.Flags().StringVar(&file, "out", "", "write the private key to a new `file` that only its owner can read, rather than print it")
 	return cmd

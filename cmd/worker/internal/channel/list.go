@@ -2,6 +2,7 @@ package channel
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,11 +25,10 @@ func (c *commands) listCommand() *cobra.Command {
 		Long: "List the channels that have delivered something, or are stopped: which run, which are\n" +
 			"stopped or paused, since when and why.",
 		Example: "  worker channel list --config sendlimit.yaml\n  worker channel list --json",
-		Args:    cli.NoArguments,
 	}
 	g := operations.NewView(c.Program, list)
-	list.RunE = g.Run(func(cmd *cobra.Command, _ []string, api *client.Client) error {
-		all, err := api.ListChannels(cmd.Context())
+	list.RunE = g.Run(func(ctx context.Context, api *client.Client, _ []string) error {
+		all, err := api.ListChannels(ctx)
 		if err != nil {
 			return err
 		}
@@ -85,11 +85,10 @@ func (c *commands) resumeCommand() *cobra.Command {
 			"were called gone, check project, key and environment first, with worker channel\n" +
 			"check and send-test.",
 		Example: "  worker channel resume apns --config sendlimit.yaml",
-		Args:    cobra.ExactArgs(1),
 	}
 	g := operations.NewGroup(c.Program, resume)
-	resume.RunE = g.Run(func(cmd *cobra.Command, args []string, api *client.Client) error {
-		answer, err := api.ResumeChannel(cmd.Context(), args[0])
+	resume.RunE = g.Run(func(ctx context.Context, api *client.Client, args []string) error {
+		answer, err := api.ResumeChannel(ctx, args[0])
 		if err == nil && answer.Outcome == message.ChannelRunning {
 			err = fault.Wrong("channel", "%q is not stopped: see worker channel list", args[0])
 		}

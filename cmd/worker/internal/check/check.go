@@ -49,7 +49,6 @@ func Command(p cli.Program) *cobra.Command {
 			"The exit status is 5 if the store can't be used, 1 if something else fails, and\n" +
 			"2 if a setting is rejected.",
 		Example: "  worker check --config sendlimit.yaml\n  worker check --config sendlimit.yaml --json",
-		Args:    cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return check(cmd.Context(), p, cmd.Flags(), asJSON)
 		},
@@ -63,11 +62,11 @@ func check(ctx context.Context, p cli.Program, flags *pflag.FlagSet, asJSON bool
 	settings, err := p.Load(flags, slices.Concat(
 		[]config.Check{config.NeedsPushTarget, store.ValidURL, channels.ValidPush}, channels.ValidNotices(), channels.ValidDevices())...)
 	if err != nil {
-		return p.Report(asJSON, err)
+		return err
 	}
 	opened, err := channels.OpenDevices(ctx, settings, time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return p.Report(asJSON, err)
+		return err
 	}
 	defer func() { err = errors.Join(err, channels.CloseAll(opened)) }()
 	looks := []func(context.Context, config.Config) checked{checkStore, checkEmail}

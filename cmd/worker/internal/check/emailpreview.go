@@ -41,7 +41,6 @@ func PreviewCommand(p cli.Program) *cobra.Command {
 			"Without one of the flags, the subject and the text are shown.",
 		Example: "  worker email-preview account_quota\n" +
 			"  worker email-preview daily_report --html --account acme >report.html",
-		Args: cli.Argument("KIND"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return previewEmail(p, cmd.Flags(), notifier.NoticeKind(args[0]), shows)
 		},

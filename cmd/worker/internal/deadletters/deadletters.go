@@ -1,6 +1,7 @@
 package deadletters
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -41,10 +42,10 @@ func Command(p cli.Program) *cobra.Command {
 }
 
 // run is Run, in the time zone of the flag.
-func (d *commands) run(do func(cmd *cobra.Command, args []string, c *client.Client) error) func(*cobra.Command, []string) error {
+func (d *commands) run(do func(ctx context.Context, c *client.Client, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) (err error) {
 		if d.zone, err = cli.ParseZone(d.tz); err != nil {
-			return d.Report(d.JSON, err)
+			return err
 		}
 		d.palette = d.Palette()
 		return d.Run(do)(cmd, args)

@@ -24,9 +24,8 @@ func (d *commands) listCommand() *cobra.Command {
 		Long:  "List dead letters, the oldest first: messages, then alerts and reports.",
 		Example: "  worker dead-letters list\n  worker dead-letters list --user alice --json\n" +
 			"  worker dead-letters list --alerts",
-		Args: cli.NoArguments,
-		RunE: d.run(func(cmd *cobra.Command, _ []string, c *client.Client) error {
-			return d.list(cmd.Context(), c, user, alerts)
+		RunE: d.run(func(ctx context.Context, c *client.Client, _ []string) error {
+			return d.list(ctx, c, user, alerts)
 		}),
 	}
 	cmd.Flags().BoolVar(&alerts, alertsFlag, false, "only alerts and reports")
@@ -83,12 +82,12 @@ func (d *commands) showCommand() *cobra.Command {
 		Short:   "Show one dead letter, with its last changes.",
 		Example: "  worker dead-letters show --user alice order-17\n  worker dead-letters show --user alice order-17 --content",
 		Args:    alertOr(oneOf),
-		RunE: d.run(func(cmd *cobra.Command, args []string, c *client.Client) error {
+		RunE: d.run(func(ctx context.Context, c *client.Client, args []string) error {
 			if alert != "" {
-				found, err := c.DeadAlert(cmd.Context(), alert)
+				found, err := c.DeadAlert(ctx, alert)
 				return operations.Answer(d.Group, found, err, d.describeAlert)
 			}
-			letter, err := c.DeadLetter(cmd.Context(), user, args[0], client.DeadLetterQuery{Content: content})
+			letter, err := c.DeadLetter(ctx, user, args[0], client.DeadLetterQuery{Content: content})
 			return operations.Answer(d.Group, letter, err, d.describe)
 		}),
 	}

@@ -30,8 +30,8 @@ func (d *commands) retryCommand() *cobra.Command {
 		Example: "  worker dead-letters retry --user alice order-17\n  worker dead-letters retry --all\n" +
 			"  worker dead-letters retry --alerts --all",
 		Args: alertsOfMany(alertOr(oneOrMany("all"))),
-		RunE: d.run(func(cmd *cobra.Command, args []string, c *client.Client) error {
-			switch ctx := cmd.Context(); {
+		RunE: d.run(func(ctx context.Context, c *client.Client, args []string) error {
+			switch {
 			case alert != "":
 				done, err := c.RetryDeadAlert(ctx, alert)
 				return d.answerAlert(done, err)
@@ -74,11 +74,11 @@ func (d *commands) purgeCommand() *cobra.Command {
 			if aged {
 				var err error
 				if older, err = olderThan(age); err != nil {
-					return d.Report(d.JSON, err)
+					return err
 				}
 			}
-			return d.run(func(cmd *cobra.Command, args []string, c *client.Client) error {
-				switch ctx := cmd.Context(); {
+			return d.run(func(ctx context.Context, c *client.Client, args []string) error {
+				switch {
 				case alert != "":
 					done, err := c.PurgeDeadAlert(ctx, alert)
 					return d.answerAlert(done, err)

@@ -2,9 +2,9 @@ package policy
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/client"
@@ -13,12 +13,12 @@ import (
 )
 
 // row returns the cells of a policy.
-func row(listed client.ListedPolicy) string {
+func row(listed client.ListedPolicy) []string {
 	p, err := policy.Document(listed.Policy).Policy()
 	if err != nil || listed.Unreadable {
-		return listed.Name + "\t?\tcan't be read: apply it anew, or run the newer program that wrote it\t\t"
+		return []string{listed.Name, "?", "can't be read: apply it anew, or run the newer program that wrote it", "", ""}
 	}
-	return fmt.Sprintf("%s\t%d\t%s\t%s\t%s", p.Name, p.Version, rulesCell(p), zoneCell(p), cmp.Or(p.QuietHours.String(), policyview.None))
+	return []string{p.Name, strconv.FormatInt(p.Version, 10), rulesCell(p), zoneCell(p), cmp.Or(p.QuietHours.String(), policyview.None)}
 }
 
 // rulesCell returns all rules of a policy, including those of its categories.

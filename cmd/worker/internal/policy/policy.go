@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -32,27 +33,14 @@ func Command(p cli.Program) *cobra.Command {
 			"  worker policy apply rules.yaml --then shift",
 	}
 	c := &commands{operations.NewGroup(p, group)}
-	group.AddCommand(c.listCommand(), c.showCommand(), c.applyCommand(), c.versionsCommand(), c.rollbackCommand(), c.deleteCommand())
-	return group
-}
-
-func (c *commands) listCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "list",
-		Short:   "List the policies.",
-		Example: "  worker policy list\n  worker policy list --json",
-		Args:    cli.NoArguments,
-		RunE: c.Run(func(cmd *cobra.Command, _ []string, api *client.Client) error {
-			return operations.AnswerTable(c.Group, api.ListPolicies(cmd.Context(), client.ListPoliciesQuery{}), "NAME\tVERSION\tRULES\tTIME ZONE\tQUIET HOURS", row,
-				"There are no policies yet: start a worker on the store, or give it one with worker policy apply FILE.\n")
+	group.AddCommand(c.applyCommand(), c.rollbackCommand(), &cobra.Command{
+		Use: "list", Short: "List the policies.", Example: "  worker policy list\n  worker policy list --json",
+		RunE: operations.List(c.Group, (*client.Client).ListPolicies, client.ListPoliciesQuery{}, operations.Table[client.ListedPolicy]{
+			Header: "NAME\tVERSION\tRULES\tTIME ZONE\tQUIET HOURS", Row: row,
+			None: "There are no policies yet: start a worker on the store, or give it one with worker policy apply FILE.\n",
 		}),
-	}
-}
-
-func (c *commands) showCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "show [NAME]",
-		Short:   "Show a policy as policy apply reads it. Without NAME, show \"default\".",
+	}, &cobra.Command{
+		Use: "show [NAME]", Short: "Show a policy as policy apply reads it. Without NAME, show \"default\".",
 		Example: "  worker policy show > rules.yaml\n  worker policy show vip --json",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -60,25 +48,48 @@ func (c *commands) showCommand() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: c.Run(func(cmd *cobra.Command, args []string, api *client.Client) error {
-			name := policy.DefaultName
-			if len(args) == 1 {
-				name = args[0]
-			}
-			p, err := api.Policy(cmd.Context(), name)
-			switch {
-			case errors.Is(err, client.ErrNotFound) && name == policy.DefaultName:
-				return rules.NoRules()
-			case err != nil:
-				return err
-			case c.JSON:
-				return c.PrintJSON(p)
-			}
-			text, err := policyview.YAML(policy.Document(p))
-			if err != nil {
-				return err
-			}
-			return c.Print(text)
+		RunE: c.Run(c.show),
+	}, &cobra.Command{
+		Use: "versions NAME", Short: "List the versions of a policy: who stored each, and when.",
+		Long: "List the versions of a policy, the newest first: who stored each, and when. The\n" +
+			"store keeps 100 of a policy, and those of a deleted policy for 30 days. policy\n" +
+			"rollback stores one of them again.",
+		Example: "  worker policy versions default\n  worker policy versions vip --json",
+		RunE:    c.Run(c.versions),
+	}, &cobra.Command{
+		Use: "delete NAME", Short: "Delete a policy that no user has.",
+		Long: "Delete a policy that no user has: worker user list --policy finds those who have\n" +
+			"it. The policy \"default\" can't be deleted. For 30 days, policy rollback brings a\n" +
+			"deleted policy back. A worker whose settings have the policy stores it again when\n" +
+			"it starts.",
+		Example: "  worker user list --policy vip\n  worker policy delete vip",
+		RunE: c.Run(func(ctx context.Context, api *client.Client, args []string) error {
+			deleted, err := api.DeletePolicy(ctx, args[0])
+			return operations.Answer(c.Group, deleted, err, func(client.PolicyDeletion) string {
+				return c.Palette().Bold(args[0]) + ": deleted; worker policy rollback brings it back within 30 days\n"
+			})
 		}),
+	})
+	return group
+}
+
+func (c *commands) show(ctx context.Context, api *client.Client, args []string) error {
+	name := policy.DefaultName
+	if len(args) == 1 {
+		name = args[0]
 	}
+	p, err := api.Policy(ctx, name)
+	switch {
+	case errors.Is(err, client.ErrNotFound) && name == policy.DefaultName:
+		return rules.NoRules()
+	case err != nil:
+		return err
+	case c.JSON:
+		return c.PrintJSON(p)
+	}
+	text, err := policyview.YAML(policy.Document(p))
+	if err != nil {
+		return err
+	}
+	return c.Print(text)
 }

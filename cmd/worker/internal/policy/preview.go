@@ -9,6 +9,7 @@ import (
 	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // refitOptions say what to do with scheduled messages that do not fit the policy.
@@ -50,7 +51,7 @@ func (c *commands) watch(events iter.Seq2[client.RefitEvent, error]) error {
 		case err != nil:
 			return view.end(summary, err)
 		case event.Progress != nil:
-			view.progress(event.Progress.Done)
+			view.bar.Show(event.Progress.Done, keyspace.Partitions)
 		case event.Misfit != nil:
 			err = view.misfit(*event.Misfit)
 		default:

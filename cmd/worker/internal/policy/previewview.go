@@ -28,25 +28,14 @@ type refitView struct {
 	palette cli.Palette
 	watched bool // standard output is a terminal
 	listed  int
-	done    int
-	bar     *cli.Progress // nil before it began
+	bar     cli.Steps
 }
 
 func newRefitView(p cli.Program, asJSON bool) *refitView {
 	return &refitView{
 		Program: p, json: asJSON, watched: cli.IsTerminal(p.Stdout), palette: p.Palette(),
+		bar: cli.Steps{Out: p.Stderr, What: "parts of the store"},
 	}
-}
-
-// progress shows how many parts of the store are done. The first call says how many an
-// earlier run has done.
-func (v *refitView) progress(done int) {
-	if v.bar == nil {
-		v.bar = cli.ContinueProgress(v.Stderr, "parts of the store", done, keyspace.Partitions)
-	} else {
-		v.bar.Add(done - v.done)
-	}
-	v.done = done
 }
 
 // unlisted returns how many misfits were not shown. JSON is for a program, so it has all
@@ -119,11 +108,9 @@ func keptBecause(code fault.Code) string {
 // end prints the summary, also of a refit that stopped early, and returns the error to
 // end with.
 func (v *refitView) end(s message.RefitSummary, err error) error {
-	if v.bar != nil {
-		v.bar.End()
-	}
+	v.bar.End()
 	switch {
-	case err != nil && v.bar == nil: // nothing was looked at
+	case err != nil && v.bar.Progress == nil: // nothing was looked at
 		return err
 	case v.json:
 		return errors.Join(err, v.PrintJSON(s))

@@ -68,7 +68,6 @@ func Command(p cli.Program) *cobra.Command {
 			"  worker run --redis-url redis://new.example.com:6379 --store-moved",
 	}
 	Setup(p, cmd)
-	cmd.Args = cli.NoArguments
 	return cmd
 }
 

@@ -1,4 +1,4 @@
-package status
+package check
 
 import (
 	"context"
@@ -51,9 +51,8 @@ func HealthCommand(p cli.Program) *cobra.Command {
 			"The exit status is 0 if the worker is ready, and 5 if it is not or does not\n" +
 			"answer.",
 		Example: "  worker health\n  worker health --admin-listen :9090\n  worker health --url http://127.0.0.1:9090/livez",
-		Args:    cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.Report(asJSON, ask(cmd.Context(), p, cmd.Flags(), target, asJSON))
+			return ask(cmd.Context(), p, cmd.Flags(), target, asJSON)
 		},
 	}
 	cmd.Flags().AddFlagSet(cli.SettingFlags("listen", "admin-listen", "tls-cert", config.FileFlag))
