@@ -14,18 +14,15 @@ import (
 func (p *program) cancelCommand() *cobra.Command {
 	var user string
 	cmd := &cobra.Command{
-		Use:   "cancel ID",
-		Short: "Cancel a message",
+		Use: "cancel ID", Short: "Cancel a message",
 		Long: `Cancel a message, which works until it is being sent. Its place and its id are
 free again. If a delivery may have arrived, the place still counts. Cancelling
 twice is not an error.`,
 		Example: `  enqueue cancel --user alice order-17`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.With(cmd, func(ctx context.Context, c *client.Client) error {
-				o, err := c.CancelMessage(ctx, user, args[0])
-				return p.answer(ctx, c, answer{Outcome: o}, err)
-			})
-		},
+		RunE: p.Run(func(ctx context.Context, c *client.Client, args []string) error {
+			o, err := c.CancelMessage(ctx, user, args[0])
+			return p.answer(ctx, c, answer{Outcome: o}, err)
+		}),
 	}
 	userFlag(cmd, &user)
 	changeFlags(cmd, "keep-records")
@@ -36,8 +33,7 @@ func (p *program) moveCommand() *cobra.Command {
 	var user, at, until string
 	var change client.MessageChange
 	cmd := &cobra.Command{
-		Use:   "move ID",
-		Short: "Give a message another send time",
+		Use: "move ID", Short: "Give a message another send time",
 		Long: `Give a message another send time, which works until it is being sent, and
 not after a delivery that may have arrived. If the new time is refused, the
 message keeps the old one. With --on-conflict shift it gets the next free time

@@ -42,8 +42,7 @@ func (p *program) run(ctx context.Context, args []string) error {
 
 func (p *program) command(ctx context.Context) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "enqueue",
-		Short: "Submit messages to be sent at a future time.",
+		Use: "enqueue", Short: "Submit messages to be sent at a future time.",
 		Long: `Submit messages to be sent at a future time, and show what is scheduled. The
 rules that limit how many messages a user receives are in the store. With --api
 an API does it, for the account of the key; without --api and --redis-url the API

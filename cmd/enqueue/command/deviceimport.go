@@ -1,9 +1,7 @@
 package command
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,20 +13,14 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/tasks/bulk"
 	"github.com/sendlimit/sendlimiter/tasks/input"
 )
 
-// importFlags are the flags of the command.
-type importFlags struct {
-	file, format, results string
-	force                 bool // unzip however much the file grows
-}
-
 func (p *program) deviceImport() *cobra.Command {
-	var f importFlags
+	var f fileFlags
 	cmd := &cobra.Command{
-		Use:   "import FILE",
-		Short: "Register the devices of a file",
+		Use: "import FILE", Short: "Register the devices of a file",
 		Long: `Register the devices of a file, or of standard input with "-". The file has one
 JSON object a line (NDJSON), or is CSV with the names of the fields in its first
 line:
@@ -47,16 +39,11 @@ status is then 2. Running a file again changes nothing.`,
 			return p.importDevices(cmd, f)
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", string(input.Auto), "`format` of the file: ndjson, csv, or auto to tell by its content")
-	flags.StringVar(&f.results, "results", "", "`file` to write each line's outcome to as JSON, in the order of the lines;"+
-		` with "-" for standard output, the summary goes to standard error`)
-	flags.BoolVar(&f.force, "force", false, "unzip a gzipped file however much it grows")
-	cli.Words(flags, "format", string(input.Auto), string(input.NDJSON), string(input.CSV))
+	f.register(cmd.Flags())
 	return cmd
 }
 
-func (p *program) importDevices(cmd *cobra.Command, f importFlags) error {
+func (p *program) importDevices(cmd *cobra.Command, f fileFlags) error {
 	format, err := input.ParseFormat(f.format)
 	if err != nil {
 		return err
@@ -75,11 +62,11 @@ func (p *program) importDevices(cmd *cobra.Command, f importFlags) error {
 		if err != nil {
 			return err
 		}
-		run := &importRun{progress: p.startProgress(file, ""), results: results}
-		stopped := importDevices(rows, deviceImportOptions{
-			Add:  func(user string, d client.DeviceDraft) (client.DeviceChange, error) { return c.AddDevice(ctx, user, d) },
-			Read: func(lines int) { run.progress.linesRead.Add(int64(lines)) }, Emit: run.emit,
-		})
+		run := &importRun{
+			reporter: reporter{results: results, progress: p.startProgress(file, "")},
+			add:      func(user string, d client.DeviceDraft) (client.DeviceChange, error) { return c.AddDevice(ctx, user, d) },
+		}
+		stopped := run.all(rows)
 		return p.endImport(f, run, stopped, run.close())
 	})
 }
@@ -95,7 +82,7 @@ func openRows(file io.Reader, trusted bool, format input.Format) (*input.Rows, e
 
 // endImport prints the summary of an import, and why it stopped. It returns the error to end
 // with.
-func (p *program) endImport(f importFlags, run *importRun, stopped, failed error) error {
+func (p *program) endImport(f fileFlags, run *importRun, stopped, failed error) error {
 	out := p.Stdout
 	if f.results == standard {
 		out = p.Stderr // standard output has the outcomes
@@ -103,7 +90,7 @@ func (p *program) endImport(f importFlags, run *importRun, stopped, failed error
 	if err := p.printImport(out, run.summary); err != nil {
 		return err
 	}
-	halt, halted := errors.AsType[*deviceImportStopped](stopped)
+	halt, halted := errors.AsType[*bulk.StoppedError](stopped)
 	switch {
 	case halted:
 		const next = "run it again: a device that is registered is not registered twice"
@@ -145,28 +132,22 @@ func (p *program) printImport(w io.Writer, s importSummary) error {
 			fmt.Fprintf(&text, "  %-9s  %s\n", part.what, cli.Thousands(part.count))
 		}
 	}
-	if _, err := io.WriteString(w, text.String()); err != nil {
-		return fmt.Errorf("printing: %w", err)
-	}
-	return nil
+	return cli.Program{Stdout: w}.Print(text.String())
 }
 
-// importRun gets the outcomes of an import.
+// importRun registers the devices of a file.
 type importRun struct {
-	summary  importSummary
-	progress *progress
-	results  results // nil for none
-	buffer   *bufio.Writer
-	encoder  *json.Encoder
+	reporter
+
+	summary importSummary
+	add     func(user string, d client.DeviceDraft) (client.DeviceChange, error)
 }
 
-// emit counts the outcome of the next line, writes it to the results, and reports what was not
-// registered.
+// emit counts the outcome of the next line, and reports it.
 func (r *importRun) emit(o message.Outcome) error {
 	if err := r.write(o); err != nil {
 		return err
 	}
-	r.progress.add(1)
 	r.summary.Lines++
 	switch o.Outcome {
 	case message.DeviceAdded:
@@ -180,49 +161,9 @@ func (r *importRun) emit(o message.Outcome) error {
 	default:
 		r.summary.Invalid++
 	}
-	if o.Detail == "" {
-		return nil
+	wrong := 0
+	if o.Detail != "" {
+		wrong = r.summary.Invalid + r.summary.Refused
 	}
-	switch n := r.summary.Invalid + r.summary.Refused; {
-	case n <= linesShown:
-		return r.progress.printf("line %d: %s\n", o.Line, o.Detail)
-	case n == linesShown+1:
-		return r.progress.printf("further lines that were not registered are counted, and in the file that --results names\n")
-	default:
-		return nil
-	}
-}
-
-func (r *importRun) write(o message.Outcome) error {
-	if r.results == nil {
-		return nil
-	}
-	if r.encoder == nil {
-		if err := r.results.empty(); err != nil {
-			return fmt.Errorf("emptying the file of the results: %w", err)
-		}
-		r.buffer = bufio.NewWriterSize(r.results, 1<<16)
-		r.encoder = json.NewEncoder(r.buffer)
-		r.encoder.SetEscapeHTML(false)
-	}
-	if err := r.encoder.Encode(o); err != nil {
-		return fmt.Errorf("writing the results: %w", err)
-	}
-	return nil
-}
-
-// close closes the results and removes the progress bar.
-func (r *importRun) close() error {
-	r.progress.end()
-	if r.results == nil {
-		return nil
-	}
-	var err error
-	if r.buffer != nil {
-		err = r.buffer.Flush()
-	}
-	if err = errors.Join(err, r.results.Close()); err != nil {
-		return fmt.Errorf("writing the results: %w", err)
-	}
-	return nil
+	return r.count(o, wrong, "registered")
 }

@@ -2,15 +2,14 @@ package command
 
 import (
 	"errors"
-	"fmt"
 	"io"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/bulk"
 	"github.com/sendlimit/sendlimiter/tasks/input"
 )
 
@@ -19,46 +18,22 @@ const (
 	callsAtOnce = 64
 )
 
-// deviceImportOptions configure importDevices.
-type deviceImportOptions struct {
-	// Add registers a device of a user.
-	Add func(user string, d client.DeviceDraft) (client.DeviceChange, error)
-	// Read is told how many more lines are read, before they are registered.
-	Read func(lines int)
-	// Emit gets the outcome of each line, in order. An error ends the import.
-	Emit func(message.Outcome) error
-}
-
-// deviceImportStopped is returned when an import ended early: what is before Line is registered.
-type deviceImportStopped struct {
-	Line int
-	Err  error
-}
-
-// Error returns what Err says.
-func (e *deviceImportStopped) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
-
-// Unwrap returns the cause.
-func (e *deviceImportStopped) Unwrap() error { return e.Err }
-
-// importDevices registers the devices of a file. A line that is not a device, or that the API
-// refuses, has an outcome that says so. Importing a file again changes nothing. The error is a
-// *deviceImportStopped if the API could not be used.
-func importDevices(rows *input.Rows, o deviceImportOptions) error {
+// all registers the devices of a file. A line that is not a device, or that the API refuses, has an
+// outcome that says so. Importing a file again changes nothing. The error is a *bulk.StoppedError if
+// the API could not be used: what is before its line is registered.
+func (r *importRun) all(rows *input.Rows) error {
 	for {
 		lines, end := readDevices(rows)
-		if o.Read != nil {
-			o.Read(len(lines))
-		}
-		outcomes, failed := registerDevices(lines, o)
+		r.progress.linesRead.Add(int64(len(lines)))
+		outcomes, failed := r.register(lines)
 		for _, outcome := range outcomes {
-			if err := o.Emit(outcome); err != nil {
+			if err := r.emit(outcome); err != nil {
 				return err
 			}
 		}
 		switch {
 		case failed != nil:
-			return &deviceImportStopped{Line: lines[len(outcomes)].number, Err: failed}
+			return &bulk.StoppedError{Line: lines[len(outcomes)].number, Err: failed}
 		case errors.Is(end, io.EOF):
 			return nil
 		case end != nil:
@@ -79,9 +54,9 @@ func readDevices(rows *input.Rows) (lines []deviceLine, end error) {
 	return lines, nil
 }
 
-// registerDevices registers the devices of lines, those of a user one after the other. It returns the
+// register registers the devices of lines, those of a user one after the other. It returns the
 // outcomes up to the first line that was not judged, and that failure.
-func registerDevices(lines []deviceLine, o deviceImportOptions) ([]message.Outcome, error) {
+func (r *importRun) register(lines []deviceLine) ([]message.Outcome, error) {
 	byUser := make(map[string][]int)
 	for i, l := range lines {
 		byUser[l.user] = append(byUser[l.user], i)
@@ -96,7 +71,7 @@ func registerDevices(lines []deviceLine, o deviceImportOptions) ([]message.Outco
 					outcomes[i] = lines[i].refusal()
 					continue
 				}
-				if outcomes[i], failures[i] = registerDevice(lines[i], o); failures[i] != nil {
+				if outcomes[i], failures[i] = r.registerOne(lines[i]); failures[i] != nil {
 					for _, later := range own[n:] {
 						failures[later] = failures[i]
 					}
@@ -122,9 +97,9 @@ func (l deviceLine) refusal() message.Outcome {
 	return o
 }
 
-// registerDevice returns the outcome of a line with a device, or an error if it was not judged.
-func registerDevice(l deviceLine, o deviceImportOptions) (message.Outcome, error) {
-	change, err := o.Add(l.user, l.device)
+// registerOne returns the outcome of a line with a device, or an error if it was not judged.
+func (r *importRun) registerOne(l deviceLine) (message.Outcome, error) {
+	change, err := r.add(l.user, l.device)
 	outcome := message.Outcome{Outcome: change.Outcome, ID: change.Device.ID}
 	if err != nil {
 		outcome = operations.OutcomeOf(err)

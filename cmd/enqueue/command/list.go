@@ -17,8 +17,7 @@ import (
 func (p *program) listCommand() *cobra.Command {
 	var user, from, to string
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List a user's messages",
+		Use: "list", Short: "List a user's messages",
 		Long: `List a user's messages by send time, with what became of them, and their titles
 until they are delivered. The list has the
 messages to come, late ones included, and sent messages that a rule can still
@@ -94,20 +93,15 @@ func (p *program) printPage(style picture.Style, statuses []message.Status, firs
 		line := fmt.Sprintf("%-*s  %s  %-*s  %-*s  %s", cli.TimeWidth, at, status, idWidth, id, categoryWidth, category, title)
 		return strings.TrimRight(line+"  "+why, " ")
 	}
+	text := ""
 	if first {
-		header := row("send time", fmt.Sprintf("%-9s", "status"), "id", "category", "title", "")
-		if err := p.printf("%s\n", style.Palette.Dim(header)); err != nil {
-			return err
-		}
+		text = style.Palette.Dim(row("send time", fmt.Sprintf("%-9s", "status"), "id", "category", "title", "")) + "\n"
 	}
 	for _, status := range statuses {
-		line := row(style.Time(status.SendAt.Time), colourOf(style.Palette, status.Status)(fmt.Sprintf("%-9s", status.Status)),
-			status.ID, status.Category, cli.OneLine(status.Title, titleWidth), style.Palette.Dim(p.reason(style, status)))
-		if err := p.printf("%s\n", line); err != nil {
-			return err
-		}
+		text += row(style.Time(status.SendAt.Time), colourOf(style.Palette, status.Status)(fmt.Sprintf("%-9s", status.Status)),
+			status.ID, status.Category, cli.OneLine(status.Title, titleWidth), style.Palette.Dim(p.reason(style, status))) + "\n"
 	}
-	return nil
+	return p.Print(text)
 }
 
 // page is how many messages are requested at a time.

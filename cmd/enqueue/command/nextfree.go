@@ -16,8 +16,7 @@ func (p *program) nextFreeCommand() *cobra.Command {
 	var r client.NextFreeQuery
 	var user, from string
 	cmd := &cobra.Command{
-		Use:   "next-free",
-		Short: "Show the next times that are free for a user",
+		Use: "next-free", Short: "Show the next times that are free for a user",
 		Long: `Show the next times that are free for a user. Each time counts those before it
 as taken, so messages at all of them would be accepted. A blocked user has no
 free time. The throttle of a category is not asked.`,

@@ -31,8 +31,7 @@ type push struct {
 func (p *program) pushCommand() *cobra.Command {
 	var f push
 	cmd := &cobra.Command{
-		Use:   "push",
-		Short: "Submit one message",
+		Use: "push", Short: "Submit one message",
 		Long: `Submit one message. If its time breaks one of the user's rules, or is in quiet
 hours, it is refused and not stored. The refusal says what is in the way and
 which time is free next.

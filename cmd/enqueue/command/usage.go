@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -15,8 +16,7 @@ import (
 func (p *program) usageCommand() *cobra.Command {
 	var user, category, at, from, to string
 	cmd := &cobra.Command{
-		Use:   "usage",
-		Short: "Show how full a user's rules are, and what is free",
+		Use: "usage", Short: "Show how full a user's rules are, and what is free",
 		Long: `Show how full each rule is around a time, and draw the user's timeline: the
 messages, and which stretches of time are free or taken.
 
@@ -60,18 +60,15 @@ message of that category, without regard to the category's throttle.`,
 
 // usage draws the usage of a user.
 func (p *program) usage(style picture.Style, u client.Usage) error {
-	if err := p.printf("%s around %s\n\n", style.Palette.Bold(u.User), style.Time(u.At.Time)); err != nil {
-		return err
-	}
+	text := fmt.Sprintf("%s around %s\n\n", style.Palette.Bold(u.User), style.Time(u.At.Time))
 	if u.Blocked {
-		if err := p.printf("  %s: nothing more is accepted, whatever the rules leave free\n\n", style.Palette.Red("blocked")); err != nil {
-			return err
-		}
+		text += fmt.Sprintf("  %s: nothing more is accepted, whatever the rules leave free\n\n", style.Palette.Red("blocked"))
 	}
 	if u.OptedOut {
-		if err := p.printf("  %s of the category: nothing of it is accepted\n\n", style.Palette.Red("opted out")); err != nil {
-			return err
-		}
+		text += fmt.Sprintf("  %s of the category: nothing of it is accepted\n\n", style.Palette.Red("opted out"))
+	}
+	if err := p.Print(text); err != nil {
+		return err
 	}
 	if err := picture.Usage(p.Stdout, style, u); err != nil {
 		return err

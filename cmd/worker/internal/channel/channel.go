@@ -23,8 +23,7 @@ type commands struct {
 func Command(p cli.Program) *cobra.Command {
 	c := &commands{Program: p}
 	group := &cobra.Command{
-		Use:   "channel",
-		Short: "Show, check, try or resume the channels that deliver.",
+		Use: "channel", Short: "Show, check, try or resume the channels that deliver.",
 		Long: "Show, check, try or resume the channels that deliver: fcm, apns and webpush to the\n" +
 			"devices of users, and the target of --push-url. Give check and send-test the\n" +
 			"settings of the workers.\n\n" +

@@ -22,8 +22,7 @@ type keyPair struct {
 func (c *commands) keysCommand() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
-		Use:   "keys [--out FILE]",
-		Short: "Make a key pair for Web Push.",
+		Use: "keys [--out FILE]", Short: "Make a key pair for Web Push.",
 		Long: "Make a VAPID key pair for pushes to browsers. Pages subscribe with the public key,\n" +
 			"as the applicationServerKey of their PushManager; workers sign with the private\n" +
 			"one, webpush.private_key. A subscription works only with the pair that it was\n" +

@@ -20,8 +20,7 @@ import (
 
 func (c *commands) listCommand() *cobra.Command {
 	list := &cobra.Command{
-		Use:   "list",
-		Short: "List the channels, and which are stopped.",
+		Use: "list", Short: "List the channels, and which are stopped.",
 		Long: "List the channels that have delivered something, or are stopped: which run, which are\n" +
 			"stopped or paused, since when and why.",
 		Example: "  worker channel list --config sendlimit.yaml\n  worker channel list --json",
@@ -78,8 +77,7 @@ func counts(of map[string]int) string {
 
 func (c *commands) resumeCommand() *cobra.Command {
 	resume := &cobra.Command{
-		Use:   "resume CHANNEL",
-		Short: "Resume a channel that is stopped.",
+		Use: "resume CHANNEL", Short: "Resume a channel that is stopped.",
 		Long: "Resume a channel that is stopped: all workers deliver through it again within two\n" +
 			"seconds. It need not be: workers resume it when a probe passes. After all devices\n" +
 			"were called gone, check project, key and environment first, with worker channel\n" +

@@ -39,8 +39,7 @@ type test struct {
 func (c *commands) sendTestCommand() *cobra.Command {
 	var t test
 	cmd := &cobra.Command{
-		Use:   "send-test CHANNEL",
-		Short: "Send a test push to a device, at once.",
+		Use: "send-test CHANNEL", Short: "Send a test push to a device, at once.",
 		Long: "Send a test push to a device, at once, and print what the provider answers. No rule\n" +
 			"is asked, and nothing is recorded. The device is one of a user's, or an address in\n" +
 			"a file: a token, or the JSON of a browser's subscription. Addresses are secrets, so\n" +

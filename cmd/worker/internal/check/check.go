@@ -2,7 +2,6 @@ package check
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -39,8 +38,7 @@ type checked struct {
 func Command(p cli.Program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "check",
-		Short: "Try the settings: Redis, the mail server, the push target and the channels.",
+		Use: "check", Short: "Try the settings: Redis, the mail server, the push target and the channels.",
 		Long: "Try the settings: connect to Redis, the mail server and the push target as the\n" +
 			"worker does, ask the provider of each channel whether it accepts the credentials,\n" +
 			"and print for each whether it works and how long it took. Nothing is sent or\n" +
@@ -110,22 +108,18 @@ func printChecked(p cli.Program, found []checked, asJSON bool) error {
 		widest = max(widest, len(c.Name))
 	}
 	for _, c := range found {
-		var line string
 		if asJSON {
-			text, err := json.Marshal(c)
-			if err != nil {
-				return fmt.Errorf("encoding what was found: %w", err)
+			if err := p.PrintJSON(c); err != nil {
+				return err
 			}
-			line = string(text)
-		} else {
-			word := "ok   "
-			if !c.OK {
-				word = palette.Red("fails")
-			}
-			line = fmt.Sprintf("%s %-*s %s: %s (%d ms)", word, widest, c.Name, strings.TrimSuffix(c.Target, ":"), c.Detail, c.Milliseconds)
+			continue
 		}
-		if _, err := fmt.Fprintln(p.Stdout, line); err != nil {
-			return fmt.Errorf("printing what was found: %w", err)
+		word := "ok   "
+		if !c.OK {
+			word = palette.Red("fails")
+		}
+		if err := p.Print(fmt.Sprintf("%s %-*s %s: %s (%d ms)\n", word, widest, c.Name, strings.TrimSuffix(c.Target, ":"), c.Detail, c.Milliseconds)); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -34,8 +34,7 @@ type preview struct {
 func PreviewCommand(p cli.Program) *cobra.Command {
 	var shows preview
 	cmd := &cobra.Command{
-		Use:   "email-preview KIND",
-		Short: "Show what an e-mail looks like, with made-up numbers.",
+		Use: "email-preview KIND", Short: "Show what an e-mail looks like, with made-up numbers.",
 		Long: "Show what an e-mail looks like, with made-up numbers and the templates of the\n" +
 			"settings. Nothing is sent. KIND is one of " + kinds() + ".\n\n" +
 			"Without one of the flags, the subject and the text are shown.",

@@ -43,8 +43,7 @@ func HealthCommand(p cli.Program) *cobra.Command {
 	var target string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "health",
-		Short: "Ask a running worker whether it is ready.",
+		Use: "health", Short: "Ask a running worker whether it is ready.",
 		Long: "Ask the worker that runs with these settings whether it is ready, at its address\n" +
 			"of health, and print what it answers. This is the health check of a container:\n" +
 			"the image has no other program that could ask.\n\n" +

@@ -26,8 +26,7 @@ type commands struct {
 // Command returns the group "worker dead-letters".
 func Command(p cli.Program) *cobra.Command {
 	group := &cobra.Command{
-		Use:   "dead-letters",
-		Short: "Show messages that were given up, retry them, or purge them.",
+		Use: "dead-letters", Short: "Show messages that were given up, retry them, or purge them.",
 		Long: "Show messages that were given up, retry them, or purge them. A message is given up\n" +
 			"when it failed for good, or when it may or may not have been sent. It is kept with\n" +
 			"its content as long as every message that ended (keep_records).",
@@ -52,7 +51,7 @@ func (d *commands) run(do func(ctx context.Context, c *client.Client, args []str
 	}
 }
 
-// oneOrMany requires --user and an ID, or exactly one of the flags for many.
+// oneOrMany requires --user and an ID, or exactly one of the flags for many, if there are any.
 func oneOrMany(many ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		var given []string
@@ -65,7 +64,7 @@ func oneOrMany(many ...string) cobra.PositionalArgs {
 		switch {
 		case len(given) > 1:
 			return cli.Usage(cmd, given[1], fmt.Sprintf("--%s and --%s can't be given together", given[0], given[1]))
-		case len(given) == 0 && len(args) == 0:
+		case len(given) == 0 && len(args) == 0 && len(many) > 0:
 			return cli.Usage(cmd, "id", "ID is missing: give --user and an ID, or "+others)
 		case len(given) == 0:
 			return cli.Usage(cmd, "user", "--user is missing")

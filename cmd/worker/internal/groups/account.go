@@ -22,8 +22,7 @@ type account struct{ *operations.Group }
 // Account returns the group "worker account".
 func Account(p cli.Program) *cobra.Command {
 	group := &cobra.Command{
-		Use:   "account",
-		Short: "Create, show and change accounts and their API keys.",
+		Use: "account", Short: "Create, show and change accounts and their API keys.",
 		Long: "Create, show and change accounts and their API keys. An account is who submits\n" +
 			"messages.\n\n" +
 			"A key is printed once, when it is created: only its SHA-256 is stored. A change\n" +

@@ -63,8 +63,7 @@ func (a account) rotateSecretCommand() *cobra.Command {
 // eventsCommand returns the group "worker account events".
 func (a account) eventsCommand() *cobra.Command {
 	group := &cobra.Command{
-		Use:   "events",
-		Short: "List, retry and remove an account's dead events.",
+		Use: "events", Short: "List, retry and remove an account's dead events.",
 		Long: "List, retry and remove the dead events of an account: those that its callback did not\n" +
 			"accept for too long (events_give_up).",
 		Example: "  worker account events list acme\n  worker account events retry acme",

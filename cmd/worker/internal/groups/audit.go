@@ -23,8 +23,7 @@ func Audit(p cli.Program) *cobra.Command {
 	var from, until, tz string
 	var lines int
 	cmd := &cobra.Command{
-		Use:   "audit",
-		Short: "List the changes that operators made, the newest first.",
+		Use: "audit", Short: "List the changes that operators made, the newest first.",
 		Long: "List the changes that operators made, the newest first: by a key with the scope\n" +
 			"admin, on the dashboard, or by a command. What accounts submit, move and cancel has\n" +
 			"its history and its events instead.",

@@ -23,8 +23,7 @@ const eventsCounted = "  submit   requests that submit: a message, a dry run, or
 // EventLimit returns the group "worker event-limit".
 func EventLimit(p cli.Program) *cobra.Command {
 	group := &cobra.Command{
-		Use:   "event-limit",
-		Short: "Show or change how often an event may happen for each key.",
+		Use: "event-limit", Short: "Show or change how often an event may happen for each key.",
 		Long: "Show or change how often an event may happen for each key: for example, how often\n" +
 			"each account may submit. The limits are in the store and take effect immediately,\n" +
 			"in every program. An event without limits may happen any number of times.\n\n" +
@@ -67,8 +66,7 @@ func EventLimit(p cli.Program) *cobra.Command {
 
 func setEventLimit(g *operations.Group) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "set NAME",
-		Short: "Set the limits and alerts of an event, and remove those not given.",
+		Use: "set NAME", Short: "Set the limits and alerts of an event, and remove those not given.",
 		Long: "Set the limits of an event per natural minute, hour and day, and its alerts. Remove\n" +
 			"those not given. They take effect immediately. What was counted before stays counted.\n\n" +
 			"--alert-at and --alert-to raise an alert when a key reaches a percent of the limit of\n" +

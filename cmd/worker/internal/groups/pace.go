@@ -17,8 +17,7 @@ import (
 // Pace returns the group "worker pace".
 func Pace(p cli.Program) *cobra.Command {
 	group := &cobra.Command{
-		Use:   "pace",
-		Short: "Show or change how fast all workers together deliver.",
+		Use: "pace", Short: "Show or change how fast all workers together deliver.",
 		Long: "Show or change how fast all workers together deliver: messages through all\n" +
 			"channels, or pushes through one channel with --channel. The pace is in the store\n" +
 			"of REDIS_URL, or else the embedded one of a running worker. Workers follow a\n" +
@@ -36,8 +35,7 @@ func Pace(p cli.Program) *cobra.Command {
 
 	var pace client.PaceDraft
 	set := &cobra.Command{
-		Use:   "set --rate RATE [--burst N]",
-		Short: "Set or replace the pace.",
+		Use: "set --rate RATE [--burst N]", Short: "Set or replace the pace.",
 		Long: "Set or replace the pace. No interval, such as a second, has more deliveries than\n" +
 			"the rate allows. With a burst, at most that many deliveries start at once and the\n" +
 			"others follow one by one at the rate. Without a burst, all that the rate allows\n" +

@@ -16,8 +16,7 @@ import (
 // Stats returns the command "worker stats".
 func Stats(p cli.Program) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "stats",
-		Short: "Show how many messages wait, and how the queue and the store are doing.",
+		Use: "stats", Short: "Show how many messages wait, and how the queue and the store are doing.",
 		Long: "Show how many messages have not ended, what is in the queue, how many were given\n" +
 			"up, how late the schedule is, and how much memory the store uses. The metrics of a\n" +
 			"worker say more. The last line names the worker that was asked, if --api and\n" +

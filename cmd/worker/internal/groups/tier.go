@@ -15,8 +15,7 @@ import (
 // Tier returns the group "worker tier".
 func Tier(p cli.Program) *cobra.Command {
 	group := &cobra.Command{
-		Use:   "tier",
-		Short: "Create, show and change tiers, which limit what accounts may send.",
+		Use: "tier", Short: "Create, show and change tiers, which limit what accounts may send.",
 		Long: "Create, show and change tiers, which limit what accounts may send. A change takes\n" +
 			"effect for all accounts of the tier within a second in every process. Messages\n" +
 			"that are already charged stay charged. If they are past a threshold of a lower\n" +

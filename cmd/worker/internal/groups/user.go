@@ -24,8 +24,7 @@ type user struct{ *operations.Group }
 // User returns the group "worker user".
 func User(p cli.Program) *cobra.Command {
 	group := &cobra.Command{
-		Use:   "user",
-		Short: "List users with settings; change a user's settings; export or erase everything stored about a user.",
+		Use: "user", Short: "List users with settings; change a user's settings; export or erase everything stored about a user.",
 		Example: "  worker user set alice --contact ada@example.org\n" +
 			"  worker user export alice > alice.ndjson",
 	}
@@ -42,8 +41,7 @@ func User(p cli.Program) *cobra.Command {
 			return operations.Answer(c.Group, settings, err, c.text)
 		}),
 	}, &cobra.Command{
-		Use:   "export USER",
-		Short: "Print everything stored about a user, one JSON object a line.",
+		Use: "export USER", Short: "Print everything stored about a user, one JSON object a line.",
 		Long: "Print everything stored about a user, one JSON object a line: the timeline, the\n" +
 			"messages, also those that ended, with their content if it is still kept, the\n" +
 			"settings, flags of alerts, dead letters, entries of the watch list, tasks in the\n" +
@@ -124,8 +122,7 @@ type eraseFlags struct {
 func (c user) eraseCommand() *cobra.Command {
 	var f eraseFlags
 	cmd := &cobra.Command{
-		Use:   "erase USER --yes",
-		Short: "Cancel a user's messages, and remove everything stored about the user.",
+		Use: "erase USER --yes", Short: "Cancel a user's messages, and remove everything stored about the user.",
 		Long: "Cancel a user's messages, and remove everything that user export shows. This can't\n" +
 			"be undone, so confirm it with --yes. Running it again is safe.\n\n" +
 			"Stop submitting for the user first: a message that is accepted meanwhile may stay.\n" +

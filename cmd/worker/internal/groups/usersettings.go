@@ -19,8 +19,7 @@ import (
 
 func (c user) setCommand() *cobra.Command {
 	set := &cobra.Command{
-		Use:   "set USER",
-		Short: "Change a user's settings as the flags say, and show them.",
+		Use: "set USER", Short: "Change a user's settings as the flags say, and show them.",
 		Long: "Change a user's settings as the flags say, and show them. The change takes effect\n" +
 			"immediately. '' removes a policy, time zone or contact; --no-limits removes the\n" +
 			"limits, --no-quiet-hours the quiet hours, --no-category-limits the limits of\n" +

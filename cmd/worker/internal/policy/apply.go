@@ -26,8 +26,7 @@ const nameFlag = "name"
 func (c *commands) applyCommand() *cobra.Command {
 	var refit *refitOptions
 	apply := &cobra.Command{
-		Use:   "apply FILE",
-		Short: "Replace a policy by a YAML or JSON file, - for standard input.",
+		Use: "apply FILE", Short: "Replace a policy by a YAML or JSON file, - for standard input.",
 		Long: "Replace a policy by a YAML or JSON file, - for standard input:\n\n" +
 			"  name: default             # or another one, for worker user set --policy\n" +
 			"  time_zone: Europe/Berlin  # of calendar rules and quiet hours (default UTC)\n" +

@@ -20,8 +20,7 @@ type commands struct{ *operations.Group }
 // Command returns the group "worker policy".
 func Command(p cli.Program) *cobra.Command {
 	group := &cobra.Command{
-		Use:   "policy",
-		Short: "List, show, replace or delete the policies of a store.",
+		Use: "policy", Short: "List, show, replace or delete the policies of a store.",
 		Long: "List, show, replace or delete the policies of a store: the store of REDIS_URL, or\n" +
 			"else the embedded one of a running worker.\n\n" +
 			"A policy says how many messages a user may receive, and when. Every program on the\n" +

@@ -49,8 +49,7 @@ type rollbackFlags struct {
 func (c *commands) rollbackCommand() *cobra.Command {
 	var f rollbackFlags
 	rollback := &cobra.Command{
-		Use:   "rollback NAME --to VERSION",
-		Short: "Store an earlier version of a policy again.",
+		Use: "rollback NAME --to VERSION", Short: "Store an earlier version of a policy again.",
 		Long: "Store an earlier version of a policy again, under a new version. A deleted policy\n" +
 			"comes back. --preview and --then are those of policy apply.",
 		Example: "  worker policy versions default\n" +
