@@ -69,3 +69,99 @@ after the new one instead.`,
 	p.timeZoneFlag(cmd)
 	return cmd
 }
+
+// edit is what the flags of change say.
+type edit struct {
+	user, title, body, expiresAt string
+	data, metadata               []string
+	withoutData, withoutMetadata []string
+	content                      pushFlags
+}
+
+func (p *program) editCommand() *cobra.Command {
+	var e edit
+	cmd := &cobra.Command{
+		Use:   "change ID",
+		Short: "Change what a message says, or when it expires",
+		Long: `Change what a message says, or when it expires, which works until it is being
+sent. It keeps its place, and what is not given stays as it is. The same push as
+before is still the same message. An empty text, number or --to removes what was
+there. --channels is a JSON merge patch, in which null removes what it names.`,
+		Example: `  enqueue change --user alice order-17 --title "Your table is ready" --data table=7
+  enqueue change --user alice order-17 --body "" --without-data table
+  enqueue change --user alice order-17 --image "" --channels '{"apns": null}'
+  enqueue change --user alice order-17 --expires-at none`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			changes, err := p.changes(cmd, e)
+			if err != nil {
+				return err
+			}
+			return p.With(cmd, func(ctx context.Context, c *client.Client) error {
+				o, err := c.Change(ctx, e.user, args[0], changes)
+				return p.answer(ctx, c, answer{Outcome: o}, err)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	userFlag(cmd, &e.user)
+	flags.StringVar(&e.title, "title", "", "new title `text`; empty for none")
+	flags.StringVar(&e.body, "body", "", "new body `text`; empty for none")
+	flags.StringArrayVar(&e.data, "data", nil, "`key=value` to set; can be given again")
+	flags.StringArrayVar(&e.withoutData, "without-data", nil, "`key` of data to remove; can be given again")
+	flags.StringArrayVar(&e.metadata, "meta", nil, "`key=value` of metadata to set; can be given again")
+	flags.StringArrayVar(&e.withoutMetadata, "without-meta", nil, "`key` of metadata to remove; can be given again")
+	e.content.add(flags)
+	flags.StringVar(&e.expiresAt, "expires-at", "", "new `time` after which it is dropped rather than sent;"+
+		" none for the worker's expire_after after its send time")
+	cmd.MarkFlagsOneRequired(append([]string{"title", "body", "data", "without-data", "meta", "without-meta", "expires-at"}, pushFlagNames()...)...)
+	changeFlags(cmd, "expire-after", "reach")
+	p.timeZoneFlag(cmd)
+	return cmd
+}
+
+// changes returns what the flags change.
+func (p *program) changes(cmd *cobra.Command, e edit) (client.MessageChange, error) {
+	var changes client.MessageChange
+	if cmd.Flags().Changed("title") {
+		changes.Title = &e.title
+	}
+	if cmd.Flags().Changed("body") {
+		changes.Body = &e.body
+	}
+	if cmd.Flags().Changed("expires-at") {
+		text := e.expiresAt
+		if text == "none" {
+			text = ""
+		}
+		at, err := p.moment("expires_at", text)
+		if err != nil {
+			return changes, err
+		}
+		changes.ExpiresAt = &at.At
+	}
+	err := e.content.edit(cmd.Flags(), &changes)
+	if err != nil {
+		return changes, err
+	}
+	if changes.Data, err = changedEntries("data", "data", e.data, e.withoutData); err != nil {
+		return changes, err
+	}
+	changes.Metadata, err = changedEntries("metadata", "meta", e.metadata, e.withoutMetadata)
+	return changes, err
+}
+
+// changedEntries returns entries to set, and nil for those to remove.
+func changedEntries(field, flag string, set, remove []string) (map[string]*string, error) {
+	given, err := entries(field, flag, set)
+	if err != nil {
+		return nil, err
+	}
+	changed := make(map[string]*string, len(given)+len(remove))
+	for key, value := range given {
+		changed[key] = &value
+	}
+	for _, key := range remove {
+		changed[key] = nil
+	}
+	return changed, nil
+}
