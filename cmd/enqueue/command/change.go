@@ -8,6 +8,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/message"
 )
 
@@ -72,7 +73,7 @@ after the new one instead.`,
 
 // edit is what the flags of change say.
 type edit struct {
-	user, title, body, expiresAt string
+	user, expiresAt              string
 	data, metadata               []string
 	withoutData, withoutMetadata []string
 	content                      pushFlags
@@ -104,8 +105,8 @@ there. --channels is a JSON merge patch, in which null removes what it names.`,
 	}
 	flags := cmd.Flags()
 	userFlag(cmd, &e.user)
-	flags.StringVar(&e.title, "title", "", "new title `text`; empty for none")
-	flags.StringVar(&e.body, "body", "", "new body `text`; empty for none")
+	flags.String("title", "", "new title `text`; empty for none")
+	flags.String("body", "", "new body `text`; empty for none")
 	flags.StringArrayVar(&e.data, "data", nil, "`key=value` to set; can be given again")
 	flags.StringArrayVar(&e.withoutData, "without-data", nil, "`key` of data to remove; can be given again")
 	flags.StringArrayVar(&e.metadata, "meta", nil, "`key=value` of metadata to set; can be given again")
@@ -122,12 +123,6 @@ there. --channels is a JSON merge patch, in which null removes what it names.`,
 // changes returns what the flags change.
 func (p *program) changes(cmd *cobra.Command, e edit) (client.MessageChange, error) {
 	var changes client.MessageChange
-	if cmd.Flags().Changed("title") {
-		changes.Title = &e.title
-	}
-	if cmd.Flags().Changed("body") {
-		changes.Body = &e.body
-	}
 	if cmd.Flags().Changed("expires-at") {
 		text := e.expiresAt
 		if text == "none" {
@@ -139,8 +134,11 @@ func (p *program) changes(cmd *cobra.Command, e edit) (client.MessageChange, err
 		}
 		changes.ExpiresAt = &at.At
 	}
-	err := e.content.edit(cmd.Flags(), &changes)
+	_, err := operations.Fill(cmd.Flags(), &changes) // the texts
 	if err != nil {
+		return changes, err
+	}
+	if err = e.content.edit(cmd.Flags(), &changes); err != nil {
 		return changes, err
 	}
 	if changes.Data, err = changedEntries("data", "data", e.data, e.withoutData); err != nil {

@@ -11,38 +11,35 @@ import (
 )
 
 // Fill sets the fields of a draft or a patch, a pointer to a struct, that flags of the same names
-// were given for: --time-zone is the field with the JSON name time_zone. Others stay as they are.
-// It reports whether it set any.
+// were given for: --time-zone is TimeZone. It leaves out fields that are no text, number, bool or
+// percents. It reports whether it set any.
 func Fill(flags *pflag.FlagSet, into any) (some bool, err error) {
 	to := reflect.ValueOf(into).Elem()
-	for _, field := range reflect.VisibleFields(to.Type()) {
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		flag := flags.Lookup(strings.ReplaceAll(name, "_", "-"))
-		if name == "" || flag == nil || !flag.Changed {
-			continue
+	flags.Visit(func(flag *pflag.Flag) {
+		name, text := strings.ReplaceAll(flag.Name, "-", ""), flag.Value.String()
+		field := to.FieldByNameFunc(func(field string) bool { return strings.EqualFold(field, name) })
+		if err != nil || !field.IsValid() {
+			return
 		}
-		field, text := to.FieldByIndex(field.Index), flag.Value.String()
 		var value any
 		switch field.Type() {
-		case reflect.TypeFor[string](), reflect.TypeFor[*string]():
+		case reflect.TypeFor[string]():
 			value = text
-		case reflect.TypeFor[int64]():
-			value, err = strconv.ParseInt(text, 0, 64)
+		case reflect.TypeFor[*string]():
+			value = &text
 		case reflect.TypeFor[bool]():
 			value, err = strconv.ParseBool(text)
+		case reflect.TypeFor[int64]():
+			value, err = strconv.ParseInt(text, 0, 64)
 		case reflect.TypeFor[[]int]():
 			value, err = cli.ParseAlertAt(text)
 		default:
-			continue
+			return
 		}
-		if err != nil {
-			return some, err
-		}
-		if some = true; field.Kind() == reflect.Pointer {
-			field.Set(reflect.ValueOf(&text))
-		} else {
+		if err == nil {
+			some = true
 			field.Set(reflect.ValueOf(value))
 		}
-	}
-	return some, nil
+	})
+	return some, err
 }

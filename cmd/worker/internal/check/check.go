@@ -17,6 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/channels"
 	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // checkTimeout bounds the check of one server.
@@ -67,22 +68,21 @@ func check(ctx context.Context, p cli.Program, flags *pflag.FlagSet, asJSON bool
 		return err
 	}
 	defer func() { err = errors.Join(err, channels.CloseAll(opened)) }()
-	looks := []func(context.Context, config.Config) checked{checkStore, checkEmail}
-	if settings.PushTarget() != "" {
-		looks = append(looks, checkPush)
-	}
-	for _, d := range opened {
-		looks = append(looks, func(ctx context.Context, c config.Config) checked { return checkChannel(ctx, c, d) })
-	}
+	looks := looksAt(settings, opened)
 	found := make([]checked, len(looks))
 	var all sync.WaitGroup
-	for i, look := range looks {
+	for i, l := range looks {
 		all.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 			defer cancel()
 			began := time.Now()
-			found[i] = look(ctx, settings)
-			found[i].Milliseconds = time.Since(began).Milliseconds()
+			detail, err := l.try(ctx)
+			if away, is := errors.AsType[*fault.UnavailableError](err); is {
+				detail = away.Detail
+			} else if err != nil {
+				detail = err.Error()
+			}
+			found[i] = checked{Name: l.name, Target: l.target, OK: err == nil, Detail: detail, Milliseconds: time.Since(began).Milliseconds(), status: l.status}
 		})
 	}
 	all.Wait()
