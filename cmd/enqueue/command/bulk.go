@@ -254,8 +254,8 @@ func (p *program) inspect(ctx context.Context, s *session) error {
 		return err
 	}
 	for _, warning := range report.Warnings {
-		if _, err := fmt.Fprintf(p.Stderr, "warning: %s\n", warning); err != nil {
-			return fmt.Errorf("printing: %w", err)
+		if err := p.Tell("warning: %s\n", warning); err != nil {
+			return err
 		}
 	}
 	return report.RefuseEviction()

@@ -52,8 +52,8 @@ func (p *program) printEvents(ctx context.Context, events iter.Seq2[client.Event
 	for e, err := range events {
 		switch {
 		case errors.Is(err, client.ErrEventsMissing):
-			if _, err := fmt.Fprintf(p.Stderr, "Events after %s are not kept any more: some may be missing here.\n", after); err != nil {
-				return fmt.Errorf("printing: %w", err)
+			if err := p.Tell("Events after %s are not kept any more: some may be missing here.\n", after); err != nil {
+				return err
 			}
 			continue
 		case ctx.Err() != nil:

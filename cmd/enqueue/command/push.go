@@ -181,9 +181,9 @@ func (p *program) unanswered(ctx context.Context, m client.Message, err error) e
 	if undone || p.JSON {
 		return failed
 	}
-	if _, err := fmt.Fprintf(cli.VisibleTo(p.Stderr), "%s %s\n  whether it was accepted is not known: submit it again with --id %s\n",
+	if err := p.Tell("%s %s\n  whether it was accepted is not known: submit it again with --id %s\n",
 		cli.NewPalette(p.Stderr, p.Getenv).Red("error:"), failed.Error(), m.ID); err != nil {
-		return fmt.Errorf("printing: %w", err)
+		return err
 	}
 	return cli.StatusError(cli.ExitCode(failed))
 }

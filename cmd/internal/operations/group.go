@@ -32,7 +32,8 @@ func (g *Group) Asked() string {
 	return g.worker.String()
 }
 
-// NewGroup returns what the commands under one share, with the flags of all, of which some change something.
+// NewGroup returns what the commands under one share, of which some change something, and gives
+// them the flags of all.
 func NewGroup(p cli.Program, command *cobra.Command) *Group {
 	command.PersistentFlags().String(byFlag, "", "`name` of who makes a change on the store, for the audit log and the versions of a policy (default the user of the operating system)")
 	return NewView(p, command)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -113,8 +112,7 @@ func (a account) createCommand() *cobra.Command {
 		}
 		added, err := c.AddAccountKey(ctx, made.Name, key)
 		if err != nil {
-			_, told := fmt.Fprintf(a.Stderr, a.Names.Spell("The account %s is made, and has no key yet: worker account add-key gives it one.\n"), made.Name)
-			return errors.Join(err, told)
+			return errors.Join(err, a.Tell("The account %s is made, and has no key yet: worker account add-key gives it one.\n", made.Name))
 		}
 		return a.printKey(made.Name, added, "")
 	})

@@ -33,11 +33,7 @@ func (a account) setEvents(ctx context.Context, c *client.Client, name, url stri
 	if err := a.answer(changed, err); err != nil || callback.Secret == "" {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Stderr, a.Names.Spell("This secret signs the events of account %s. It is not shown again: worker account rotate-events-secret makes another.\n%s\n"), name, callback.Secret)
-	if err != nil {
-		return fmt.Errorf("printing the secret: %w", err)
-	}
-	return nil
+	return a.Tell("This secret signs the events of account %s. It is not shown again: worker account rotate-events-secret makes another.\n%s\n", name, callback.Secret)
 }
 
 func (a account) rotateSecretCommand() *cobra.Command {

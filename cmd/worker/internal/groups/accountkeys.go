@@ -161,8 +161,8 @@ func (a account) printKey(account string, key client.NewAPIKey, more string) err
 	if more != "" {
 		sentence += more + "\n"
 	}
-	if _, err := fmt.Fprint(a.Stderr, sentence); err != nil {
-		return fmt.Errorf("saying what the key is: %w", err)
+	if err := a.Tell("%s", sentence); err != nil {
+		return err
 	}
 	return a.Print(key.Secret + "\n")
 }

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -61,18 +60,11 @@ func (v *refitView) misfit(m message.Misfit) error {
 	if v.watched {
 		out = v.bar.Above(out)
 	}
-	var err error
+	to := cli.Program{Stdout: out}
 	if v.json {
-		encoder := json.NewEncoder(cli.VisibleTo(out))
-		encoder.SetEscapeHTML(false)
-		err = encoder.Encode(m)
-	} else {
-		_, err = fmt.Fprintln(cli.VisibleTo(out), v.line(m))
+		return to.PrintJSON(m)
 	}
-	if err != nil {
-		return fmt.Errorf("printing a message that does not fit: %w", err)
-	}
-	return nil
+	return to.Print(v.line(m) + "\n")
 }
 
 // line describes a misfit for a person: its time, the rule it breaks, its user, its id,
@@ -119,8 +111,7 @@ func (v *refitView) end(s message.RefitSummary, err error) error {
 	case v.json:
 		return errors.Join(err, v.PrintJSON(s))
 	case err != nil:
-		_, failed := fmt.Fprint(v.Stderr, stoppedEarly(s))
-		return errors.Join(err, failed)
+		return errors.Join(err, v.Tell("%s", stoppedEarly(s)))
 	default:
 		return v.Print(v.sumUp(s))
 	}
