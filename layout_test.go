@@ -75,10 +75,8 @@ var floors = [][]string{ //nolint:globals // a constant table
 	{"api", "tasks/worldtest"},
 	{"api/apitest", "cmd/internal/operations", "dashboard"},
 	{
-		"cmd/enqueue/command", "cmd/worker/internal/account", "cmd/worker/internal/auditlog", "cmd/worker/internal/channel", "cmd/worker/internal/check",
-		"cmd/worker/internal/deadletters", "cmd/worker/internal/eventlimit", "cmd/worker/internal/status", "cmd/worker/internal/pace",
-		"cmd/worker/internal/policy", "cmd/worker/internal/serve",
-		"cmd/worker/internal/user",
+		"cmd/enqueue/command", "cmd/worker/internal/channel", "cmd/worker/internal/check", "cmd/worker/internal/deadletters",
+		"cmd/worker/internal/groups", "cmd/worker/internal/policy", "cmd/worker/internal/serve",
 	},
 	{"cmd/enqueue", "cmd/sendlimit", "cmd/worker/command"},
 	{"bench", "cmd/sendlimit-worker", "cmd/worker", "integration"},

@@ -22,10 +22,9 @@ import (
 
 // bulkFlags are the flags of the command.
 type bulkFlags struct {
-	file     string
-	format   string
+	fileFlags
+
 	fill     messagefile.Fill
-	results  string
 	fromLine int
 	dryRun   bool
 	sent     bool // the lines are sends that are over
@@ -34,8 +33,6 @@ type bulkFlags struct {
 	whatIf       []string
 	whatIfPolicy string
 	policyGiven  bool // whatIfPolicy was given, perhaps empty
-
-	force bool // unzip however much the file grows
 }
 
 // columns returns the columns that a CSV file may lack.
@@ -49,8 +46,7 @@ func (f bulkFlags) columns() []string {
 func (p *program) bulkCommand(ctx context.Context) *cobra.Command {
 	var f bulkFlags
 	cmd := &cobra.Command{
-		Use:   "bulk FILE",
-		Short: "Submit the messages of a file",
+		Use: "bulk FILE", Short: "Submit the messages of a file",
 		Long: `Submit the messages of a file, or of standard input with "-". The file has one
 JSON object a line (NDJSON), or is CSV with the names of the fields in its first
 line:
@@ -93,27 +89,22 @@ are not needed.`,
   enqueue bulk messages.csv --title "Your order" --tz Europe/Berlin --results outcomes.ndjson
   enqueue bulk --record-sent sent-by-the-old-system.csv
   generate-messages | enqueue bulk - --results - | jq 'select(.outcome == "refused")'`,
-		Args: cli.Argument("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.file, f.policyGiven = args[0], cmd.Flags().Changed("what-if-policy")
 			return p.bulk(ctx, cmd, f)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", string(input.Auto), "`format` of the file: ndjson, csv, or auto to tell by its content")
+	f.register(flags)
 	flags.StringVar(&f.fill.Title, "title", "", "title `text` of lines that have none")
 	flags.StringVar(&f.fill.Body, "body", "", "body `text` of lines that have none")
 	flags.StringVar(&f.fill.Category, "category", "", "category `name` of lines that have none")
 	flags.StringVar(&f.fill.Campaign, "campaign", "", "campaign `name` of lines that have none")
-	flags.StringVar(&f.results, "results", "", "`file` to write each line's outcome to as JSON, in the order of the lines;"+
-		` with "-" for standard output, the summary goes to standard error`)
 	flags.IntVar(&f.fromLine, "from-line", 1, "`number` of the first line to submit, to continue a run that was stopped")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only show what the outcomes would be; earlier lines count")
 	flags.StringArrayVar(&f.whatIf, "what-if", nil, "`rule` to judge by in a --dry-run, such as 2/calendar_day; can be given again")
 	flags.StringVar(&f.whatIfPolicy, "what-if-policy", "", "`file` with a policy to judge by in a --dry-run")
 	flags.BoolVar(&f.sent, "record-sent", false, "count the lines as sent by another system, and deliver nothing")
-	flags.BoolVar(&f.force, "force", false, "unzip a gzipped file however much it grows")
-	cli.Words(flags, "format", string(input.Auto), string(input.NDJSON), string(input.CSV))
 	submitFlags(cmd)
 	p.timeZoneFlag(cmd)
 	return cmd
@@ -147,7 +138,7 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 			return err
 		}
 		source := messagefile.NewSource(records, f.fill, p.tz, f.fromLine, f.sent)
-		c := &collector{summary: messagefile.Summary{Sent: f.sent}, results: results}
+		c := &collector{reporter: reporter{results: results}, summary: messagefile.Summary{Sent: f.sent}}
 		if f.dryRun {
 			c.progress, c.summary.Plan = p.startProgress(file, "reading"), &messagefile.Plan{Zone: zone}
 			err = rehearse(source, c)
@@ -162,7 +153,7 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 		return err
 	}
 	if !operations.OnStore(settings, cmd.Flags()) {
-		return p.with(cmd, func(ctx context.Context, api *client.Client) error {
+		return p.With(cmd, func(ctx context.Context, api *client.Client) error {
 			return judge(
 				func(source *messagefile.Source, c *collector) error { return p.submitOverAPI(ctx, api, source, c, f) },
 				func(source *messagefile.Source, c *collector) error {
@@ -263,8 +254,8 @@ func (p *program) inspect(ctx context.Context, s *session) error {
 		return err
 	}
 	for _, warning := range report.Warnings {
-		if _, err := fmt.Fprintf(p.Stderr, "warning: %s\n", warning); err != nil {
-			return fmt.Errorf("printing: %w", err)
+		if err := p.Tell("warning: %s\n", warning); err != nil {
+			return err
 		}
 	}
 	return report.RefuseEviction()

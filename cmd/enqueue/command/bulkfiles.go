@@ -6,11 +6,29 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/spf13/pflag"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/input"
 )
 
 // standard is the name of standard input and output among files.
 const standard = "-"
+
+// fileFlags say which file is read, and where the outcomes of its lines go.
+type fileFlags struct {
+	file, format, results string
+	force                 bool // unzip however much the file grows
+}
+
+func (f *fileFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.format, "format", string(input.Auto), "`format` of the file: ndjson, csv, or auto to tell by its content")
+	flags.StringVar(&f.results, "results", "", "`file` to write each line's outcome to as JSON, in the order of the lines;"+
+		` with "-" for standard output, the summary goes to standard error`)
+	flags.BoolVar(&f.force, "force", false, "unzip a gzipped file however much it grows")
+	cli.Words(flags, "format", string(input.Auto), string(input.NDJSON), string(input.CSV))
+}
 
 // messageFile is a file that is read.
 type messageFile struct {

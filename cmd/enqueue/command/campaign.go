@@ -21,36 +21,46 @@ import (
 
 func (p *program) campaignCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "campaign",
-		Short: "Count, list, cancel, pause, resume or move the messages of a campaign",
+		Use: "campaign", Short: "Count, list, cancel, pause, resume or move the messages of a campaign",
 		Long: `Count, list, cancel, pause, resume or move the messages of a campaign: those that
 were submitted with its name. With accounts, --account says whose campaign it is.`,
 		Example: `  enqueue campaign count spring
   enqueue campaign pause spring
   enqueue campaign move spring --by 1h --preview`,
-		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(p.campaignCount(), p.campaignList(), p.campaignCancel(), p.campaignPause(), p.campaignResume(),
-		p.campaignMove())
+	cmd.AddCommand(p.campaignList(), p.campaignCancel(), p.campaignMove(),
+		p.ofCampaign("count", "Count the messages of a campaign by their statuses", "", `  enqueue campaign count spring`,
+			func(ctx context.Context, c *client.Client, name string) error {
+				return p.printCount(ctx, c, client.CampaignStatus{Campaign: name}, "")
+			}),
+		p.ofCampaign("pause", "Pause a campaign", `Pause a campaign. Its messages keep their places, which count for others, and are
+not delivered. Within 4 seconds every worker follows; what is being sent is sent.
+A message that expires meanwhile is dropped.`, `  enqueue campaign pause spring`,
+			func(ctx context.Context, c *client.Client, name string) error {
+				status, err := c.PauseCampaign(ctx, name, client.PauseCampaignQuery{})
+				if err == nil && status.More != "" {
+					return p.printCount(ctx, c, status, status.More)
+				}
+				return printAnswer(p, status, err, p.printCampaign)
+			}),
+		p.ofCampaign("resume", "Resume a paused campaign", `Resume a paused campaign. Messages whose time has passed are judged as late ones:
+each gets the next free time under the rules. It takes 4 seconds, until every
+worker knows. It can be stopped and run again; of a stopped run, each message is
+looked at within an hour.`, `  enqueue campaign resume spring`,
+			func(ctx context.Context, c *client.Client, name string) error {
+				return p.campaignWork(c.ResumeCampaign(ctx, name, client.ResumeCampaignQuery{}))
+			}),
+	)
 	return cmd
 }
 
 // ofCampaign returns a command about the campaign that its argument names.
 func (p *program) ofCampaign(use, short, long, example string, do func(ctx context.Context, c *client.Client, name string) error) *cobra.Command {
 	return &cobra.Command{
-		Use: use + " CAMPAIGN", Short: short, Long: long, Example: example, Args: cli.Argument("CAMPAIGN"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error { return do(ctx, c, args[0]) })
-		},
+		Use: use + " CAMPAIGN", Short: short, Long: long, Example: example,
+		RunE: p.Run(func(ctx context.Context, c *client.Client, args []string) error { return do(ctx, c, args[0]) }),
 	}
-}
-
-func (p *program) campaignCount() *cobra.Command {
-	return p.ofCampaign("count", "Count the messages of a campaign by their statuses", "", `  enqueue campaign count spring`,
-		func(ctx context.Context, c *client.Client, name string) error {
-			return p.printCount(ctx, c, client.CampaignStatus{Campaign: name}, "")
-		})
 }
 
 // printCount counts a campaign to the end, shows how far that is, and prints how many messages
@@ -115,29 +125,6 @@ means nothing. With --json, each line is a JSON object.`, `  enqueue campaign li
 	return cmd
 }
 
-func (p *program) campaignPause() *cobra.Command {
-	return p.ofCampaign("pause", "Pause a campaign", `Pause a campaign. Its messages keep their places, which count for others, and are
-not delivered. Within 4 seconds every worker follows; what is being sent is sent.
-A message that expires meanwhile is dropped.`, `  enqueue campaign pause spring`,
-		func(ctx context.Context, c *client.Client, name string) error {
-			status, err := c.PauseCampaign(ctx, name, client.PauseCampaignQuery{})
-			if err == nil && status.More != "" {
-				return p.printCount(ctx, c, status, status.More)
-			}
-			return printAnswer(p, status, err, p.printCampaign)
-		})
-}
-
-func (p *program) campaignResume() *cobra.Command {
-	return p.ofCampaign("resume", "Resume a paused campaign", `Resume a paused campaign. Messages whose time has passed are judged as late ones:
-each gets the next free time under the rules. It takes 4 seconds, until every
-worker knows. It can be stopped and run again; of a stopped run, each message is
-looked at within an hour.`, `  enqueue campaign resume spring`,
-		func(ctx context.Context, c *client.Client, name string) error {
-			return p.campaignWork(c.ResumeCampaign(ctx, name, client.ResumeCampaignQuery{}))
-		})
-}
-
 func (p *program) campaignCancel() *cobra.Command {
 	cmd := p.ofCampaign("cancel", "Cancel the messages of a campaign", `Cancel all messages of a campaign that are not sent yet. It can be stopped, and run
 again.`, `  enqueue campaign cancel spring`,
@@ -179,9 +166,8 @@ twice. --preview only judges, each message as if it alone were moved.`, `  enque
 // campaignWork shows the progress of work on a campaign, and prints the summary, also of work that
 // stopped early.
 func (p *program) campaignWork(events iter.Seq2[client.CampaignEvent, error]) error {
-	var bar *cli.Progress
+	bar := cli.Steps{Out: p.Stderr, What: "messages"}
 	defer func() { bar.End() }()
-	seen := 0
 	for event, err := range events {
 		switch {
 		case err != nil:
@@ -189,14 +175,9 @@ func (p *program) campaignWork(events iter.Seq2[client.CampaignEvent, error]) er
 			bar.End()
 			err = p.printCampaignSummary(*event.Summary)
 		case event.Refused != nil:
-			err = p.campaignRefusal(bar, event.Refused.Outcome)
-		case bar == nil:
-			bar = cli.ContinueProgress(p.Stderr, "messages", event.Progress.Done, event.Progress.Total)
-			seen = event.Progress.Done
+			err = p.campaignRefusal(bar.Progress, event.Refused.Outcome)
 		default:
-			bar.SetTotal(event.Progress.Total)
-			bar.Add(event.Progress.Done - seen)
-			seen = event.Progress.Done
+			bar.Show(event.Progress.Done, event.Progress.Total)
 		}
 		if err != nil {
 			return err

@@ -8,25 +8,22 @@ import (
 
 	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/message"
 )
 
 func (p *program) cancelCommand() *cobra.Command {
 	var user string
 	cmd := &cobra.Command{
-		Use:   "cancel ID",
-		Short: "Cancel a message",
+		Use: "cancel ID", Short: "Cancel a message",
 		Long: `Cancel a message, which works until it is being sent. Its place and its id are
 free again. If a delivery may have arrived, the place still counts. Cancelling
 twice is not an error.`,
 		Example: `  enqueue cancel --user alice order-17`,
-		Args:    cli.Argument("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
-				o, err := c.CancelMessage(ctx, user, args[0])
-				return p.answer(ctx, c, answer{Outcome: o}, err)
-			})
-		},
+		RunE: p.Run(func(ctx context.Context, c *client.Client, args []string) error {
+			o, err := c.CancelMessage(ctx, user, args[0])
+			return p.answer(ctx, c, answer{Outcome: o}, err)
+		}),
 	}
 	userFlag(cmd, &user)
 	changeFlags(cmd, "keep-records")
@@ -37,8 +34,7 @@ func (p *program) moveCommand() *cobra.Command {
 	var user, at, until string
 	var change client.MessageChange
 	cmd := &cobra.Command{
-		Use:   "move ID",
-		Short: "Give a message another send time",
+		Use: "move ID", Short: "Give a message another send time",
 		Long: `Give a message another send time, which works until it is being sent, and
 not after a delivery that may have arrived. If the new time is refused, the
 message keeps the old one. With --on-conflict shift it gets the next free time
@@ -46,7 +42,6 @@ after the new one instead.`,
 		Example: `  enqueue move --user alice order-17 --at "$(date -d tomorrow +%F) 12:00" --tz Europe/Berlin
   enqueue move --user alice order-17 --at +2h
   enqueue move --user alice order-17 --at +2h --on-conflict shift --shift-until +6h`,
-		Args: cli.Argument("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			to, err := cli.ParseTime("at", at, p.tz, p.now())
 			if err != nil {
@@ -57,7 +52,7 @@ after the new one instead.`,
 				return err
 			}
 			change.SendAt, change.ShiftUntil = &to.At, last.At
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+			return p.With(cmd, func(ctx context.Context, c *client.Client) error {
 				o, err := c.Change(ctx, user, args[0], change)
 				return p.answer(ctx, c, answer{Outcome: o, try: func(o message.Outcome) string {
 					return again(cmd, args, o, time.Time{}, last.At)
@@ -74,4 +69,97 @@ after the new one instead.`,
 	changeFlags(cmd, "expire-after", "places-per-day", "reach")
 	p.timeZoneFlag(cmd)
 	return cmd
+}
+
+// edit is what the flags of change say.
+type edit struct {
+	user, expiresAt              string
+	data, metadata               []string
+	withoutData, withoutMetadata []string
+	content                      pushFlags
+}
+
+func (p *program) editCommand() *cobra.Command {
+	var e edit
+	cmd := &cobra.Command{
+		Use:   "change ID",
+		Short: "Change what a message says, or when it expires",
+		Long: `Change what a message says, or when it expires, which works until it is being
+sent. It keeps its place, and what is not given stays as it is. The same push as
+before is still the same message. An empty text, number or --to removes what was
+there. --channels is a JSON merge patch, in which null removes what it names.`,
+		Example: `  enqueue change --user alice order-17 --title "Your table is ready" --data table=7
+  enqueue change --user alice order-17 --body "" --without-data table
+  enqueue change --user alice order-17 --image "" --channels '{"apns": null}'
+  enqueue change --user alice order-17 --expires-at none`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			changes, err := p.changes(cmd, e)
+			if err != nil {
+				return err
+			}
+			return p.With(cmd, func(ctx context.Context, c *client.Client) error {
+				o, err := c.Change(ctx, e.user, args[0], changes)
+				return p.answer(ctx, c, answer{Outcome: o}, err)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	userFlag(cmd, &e.user)
+	flags.String("title", "", "new title `text`; empty for none")
+	flags.String("body", "", "new body `text`; empty for none")
+	flags.StringArrayVar(&e.data, "data", nil, "`key=value` to set; can be given again")
+	flags.StringArrayVar(&e.withoutData, "without-data", nil, "`key` of data to remove; can be given again")
+	flags.StringArrayVar(&e.metadata, "meta", nil, "`key=value` of metadata to set; can be given again")
+	flags.StringArrayVar(&e.withoutMetadata, "without-meta", nil, "`key` of metadata to remove; can be given again")
+	e.content.add(flags)
+	flags.StringVar(&e.expiresAt, "expires-at", "", "new `time` after which it is dropped rather than sent;"+
+		" none for the worker's expire_after after its send time")
+	cmd.MarkFlagsOneRequired(append([]string{"title", "body", "data", "without-data", "meta", "without-meta", "expires-at"}, pushFlagNames()...)...)
+	changeFlags(cmd, "expire-after", "reach")
+	p.timeZoneFlag(cmd)
+	return cmd
+}
+
+// changes returns what the flags change.
+func (p *program) changes(cmd *cobra.Command, e edit) (client.MessageChange, error) {
+	var changes client.MessageChange
+	if cmd.Flags().Changed("expires-at") {
+		text := e.expiresAt
+		if text == "none" {
+			text = ""
+		}
+		at, err := p.moment("expires_at", text)
+		if err != nil {
+			return changes, err
+		}
+		changes.ExpiresAt = &at.At
+	}
+	_, err := operations.Fill(cmd.Flags(), &changes) // the texts
+	if err != nil {
+		return changes, err
+	}
+	if err = e.content.edit(cmd.Flags(), &changes); err != nil {
+		return changes, err
+	}
+	if changes.Data, err = changedEntries("data", "data", e.data, e.withoutData); err != nil {
+		return changes, err
+	}
+	changes.Metadata, err = changedEntries("metadata", "meta", e.metadata, e.withoutMetadata)
+	return changes, err
+}
+
+// changedEntries returns entries to set, and nil for those to remove.
+func changedEntries(field, flag string, set, remove []string) (map[string]*string, error) {
+	given, err := entries(field, flag, set)
+	if err != nil {
+		return nil, err
+	}
+	changed := make(map[string]*string, len(given)+len(remove))
+	for key, value := range given {
+		changed[key] = &value
+	}
+	for _, key := range remove {
+		changed[key] = nil
+	}
+	return changed, nil
 }

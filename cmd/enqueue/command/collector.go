@@ -13,7 +13,26 @@ import (
 // collector receives the outcomes of a file: it counts them, writes them to --results, and
 // reports lines that are not judged.
 type collector struct {
-	summary  messagefile.Summary
+	reporter
+
+	summary messagefile.Summary
+}
+
+// Emit receives the outcome of the next line.
+func (c *collector) Emit(o message.Outcome) error {
+	if err := c.write(o); err != nil {
+		return err
+	}
+	c.summary.Add(o)
+	wrong := 0
+	if o.Outcome == message.Invalid || o.Outcome == message.Errored {
+		wrong = c.summary.Invalid + c.summary.Errors
+	}
+	return c.count(o, wrong, "judged")
+}
+
+// reporter writes outcomes to --results, and shows the progress.
+type reporter struct {
 	results  results // nil for none
 	progress *progress
 
@@ -24,78 +43,74 @@ type collector struct {
 // linesShown is how many lines that are not judged are printed.
 const linesShown = 20
 
-// Emit receives the outcome of the next line.
-func (c *collector) Emit(o message.Outcome) error {
-	if c.results != nil {
-		if err := c.write(o); err != nil {
-			return err
-		}
-	}
-	c.summary.Add(o)
-	c.progress.add(1)
-	if o.Outcome != message.Invalid && o.Outcome != message.Errored {
+// write writes the outcome of the next line.
+func (r *reporter) write(o message.Outcome) error {
+	if r.results == nil {
 		return nil
 	}
-	switch n := c.summary.Invalid + c.summary.Errors; {
-	case n <= linesShown:
-		return c.progress.printf("line %d: %s\n", o.Line, o.Detail)
-	case n == linesShown+1:
-		return c.progress.printf("further lines that were not judged are counted, and in the file that --results names\n")
-	default:
-		return nil
-	}
-}
-
-func (c *collector) write(o message.Outcome) error {
-	if err := c.begin(); err != nil {
+	if err := r.begin(); err != nil {
 		return err
 	}
-	if err := c.encoder.Encode(o); err != nil {
+	if err := r.encoder.Encode(o); err != nil {
 		return fmt.Errorf("writing the results: %w", err)
 	}
 	return nil
 }
 
-// begin removes the results of an earlier run. It is called with the first new result, so
-// that a dry run that fails keeps the old ones.
-func (c *collector) begin() error {
-	if c.encoder != nil {
+// count counts a line. It prints the first ones that were not done as they should; wrong is how
+// many these are by now, 0 if this one was.
+func (r *reporter) count(o message.Outcome, wrong int, done string) error {
+	r.progress.add(1)
+	switch {
+	case wrong == linesShown+1:
+		return r.progress.printf("further lines that were not %s are counted, and in the file that --results names\n", done)
+	case wrong > 0 && wrong <= linesShown:
+		return r.progress.printf("line %d: %s\n", o.Line, o.Detail)
+	default:
 		return nil
 	}
-	if err := c.results.empty(); err != nil {
+}
+
+// begin removes the results of an earlier run. It is called with the first new result, so
+// that a dry run that fails keeps the old ones.
+func (r *reporter) begin() error {
+	if r.encoder != nil {
+		return nil
+	}
+	if err := r.results.empty(); err != nil {
 		return fmt.Errorf("emptying the file of the results: %w", err)
 	}
-	c.buffer = bufio.NewWriterSize(c.results, 1<<16)
-	c.encoder = json.NewEncoder(c.buffer)
-	c.encoder.SetEscapeHTML(false)
+	r.buffer = bufio.NewWriterSize(r.results, 1<<16)
+	r.encoder = json.NewEncoder(r.buffer)
+	r.encoder.SetEscapeHTML(false)
 	return nil
 }
 
 // Flush writes buffered results. There may be none.
-func (c *collector) Flush() error {
-	if c.results == nil {
+func (r *reporter) Flush() error {
+	if r.results == nil {
 		return nil
 	}
-	if err := c.begin(); err != nil {
+	if err := r.begin(); err != nil {
 		return err
 	}
-	if err := c.buffer.Flush(); err != nil {
+	if err := r.buffer.Flush(); err != nil {
 		return fmt.Errorf("writing the results: %w", err)
 	}
 	return nil
 }
 
 // close closes the results and removes the progress bar.
-func (c *collector) close() error {
-	c.progress.end()
-	if c.results == nil {
+func (r *reporter) close() error {
+	r.progress.end()
+	if r.results == nil {
 		return nil
 	}
 	var err error
-	if c.buffer != nil {
-		err = c.Flush()
+	if r.buffer != nil {
+		err = r.Flush()
 	}
-	if closing := c.results.Close(); closing != nil {
+	if closing := r.results.Close(); closing != nil {
 		err = errors.Join(err, fmt.Errorf("closing the results: %w", closing))
 	}
 	return err

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
@@ -36,8 +34,7 @@ func (p *program) run(ctx context.Context, args []string) error {
 	if _, printed := errors.AsType[cli.StatusError](err); err == nil || printed || errors.Is(err, context.Canceled) {
 		return err
 	}
-	// The flag may stand after the mistake in the command line.
-	if p.JSON || slices.Contains(args, "--json") {
+	if cli.AsksJSON(args) {
 		return cli.ReportJSON(p.Stdout, p.Names, err)
 	}
 	return cli.Report(p.Stderr, cli.NewPalette(p.Stderr, p.Getenv), p.Names, err)
@@ -45,8 +42,7 @@ func (p *program) run(ctx context.Context, args []string) error {
 
 func (p *program) command(ctx context.Context) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "enqueue",
-		Short: "Submit messages to be sent at a future time.",
+		Use: "enqueue", Short: "Submit messages to be sent at a future time.",
 		Long: `Submit messages to be sent at a future time, and show what is scheduled. The
 rules that limit how many messages a user receives are in the store. With --api
 an API does it, for the account of the key; without --api and --redis-url the API
@@ -82,11 +78,6 @@ func (p *program) style() (picture.Style, error) {
 // printf prints a text to standard output.
 func (p *program) printf(format string, args ...any) error {
 	return p.Print(fmt.Sprintf(format, args...))
-}
-
-// with calls do with a client of the operations.
-func (p *program) with(cmd *cobra.Command, do func(context.Context, *client.Client) error) error {
-	return p.With(cmd.Context(), cmd.Flags(), func(c *client.Client) error { return do(cmd.Context(), c) })
 }
 
 // printAnswer prints an answer: as the API gave it, or as draw does for a person.
@@ -137,6 +128,9 @@ func submitFlags(cmd *cobra.Command) {
 func changeFlags(cmd *cobra.Command, further ...string) {
 	cmd.Flags().AddFlagSet(cli.SettingFlags(append(further, "wait-replicas", "wait-replicas-timeout")...))
 }
+
+// ends reads the ends of a stretch of time.
+func (p *program) ends(ends ...cli.End) error { return cli.ParseEnds(p.tz, p.now(), ends...) }
 
 // when reads a time of the command line; "" is the zero time.
 func (p *program) when(field, text string) (cli.When, error) {

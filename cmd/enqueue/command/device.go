@@ -19,15 +19,13 @@ import (
 
 func (p *program) deviceCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "device",
-		Short: "Register, list, remove or import the devices that messages go to",
+		Use: "device", Short: "Register, list, remove or import the devices that messages go to",
 		Long: `Register, list, remove or import the devices that messages go to: apps on phones,
 and browsers. With accounts, --account says whose devices they are: messages of
 other accounts do not go to them. Without it they get messages of all accounts.`,
 		Example: `  enqueue device add --user alice --channel fcm --token - < token.txt
   enqueue device list --user alice
   enqueue device import devices.csv`,
-		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(p.deviceAdd(), p.deviceList(), p.deviceRemove(), p.deviceImport())
@@ -38,8 +36,7 @@ func (p *program) deviceAdd() *cobra.Command {
 	var user, subscription string
 	var draft client.DeviceDraft
 	cmd := &cobra.Command{
-		Use:   "add",
-		Short: "Register a device of a user",
+		Use: "add", Short: "Register a device of a user",
 		Long: `Register a device of a user, or register it again, which is safe. It takes the
 place of one with the same id or the same address. An account
 registers at most 100 of a user, and as many of all users as its tier says.
@@ -48,12 +45,11 @@ Other users of this machine may see a command line: give the token with
 "--token -", on standard input.`,
 		Example: `  enqueue device add --user alice --channel fcm --token - --locale de < token.txt
   enqueue device add --user alice --channel webpush --subscription subscription.json --id laptop`,
-		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := p.readAddress(&draft, subscription); err != nil {
 				return err
 			}
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+			return p.With(cmd, func(ctx context.Context, c *client.Client) error {
 				change, err := c.AddDevice(ctx, user, draft)
 				return printAnswer(p, change, err, func(style picture.Style, change client.DeviceChange) error {
 					return p.printDevice(style, change.Outcome, change.Device.ID, user)
@@ -124,25 +120,21 @@ func (p *program) deviceList() *cobra.Command {
 	var user string
 	var addresses bool
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the devices of a user",
+		Use: "list", Short: "List the devices of a user",
 		Long: `List the devices of a user, in the order in which they were added. With --account
 only those that the account registered. Addresses are masked; an API shows them
 only for a key with the scope content.`,
 		Example: `  enqueue device list --user alice
   enqueue device list --user alice --json --addresses`,
-		Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
-				list, err := c.ListDevices(ctx, user)
-				if !addresses {
-					for i, d := range list.Devices {
-						list.Devices[i].Address = message.MaskAddress(d.Address)
-					}
+		RunE: p.Run(func(ctx context.Context, c *client.Client, _ []string) error {
+			list, err := c.ListDevices(ctx, user)
+			if !addresses {
+				for i, d := range list.Devices {
+					list.Devices[i].Address = message.MaskAddress(d.Address)
 				}
-				return printAnswer(p, list, err, p.printDevices)
-			})
-		},
+			}
+			return printAnswer(p, list, err, p.printDevices)
+		}),
 	}
 	userFlag(cmd, &user)
 	cmd.Flags().BoolVar(&addresses, "addresses", false, "show tokens and subscriptions, which are secrets, instead of masking them")
@@ -162,15 +154,11 @@ func (p *program) printDevices(style picture.Style, list client.Devices) error {
 	row := func(id, channel, registered, success, rest string) string {
 		return strings.TrimRight(fmt.Sprintf("%-*s  %-7s  %-*s  %-*s  %s", idWidth, id, channel, cli.TimeWidth, registered, cli.TimeWidth, success, rest), " ") + "\n"
 	}
-	if err := p.printf("%s", style.Palette.Dim(row("id", "channel", "registered", "last success", "address"))); err != nil {
-		return err
-	}
+	text := style.Palette.Dim(row("id", "channel", "registered", "last success", "address"))
 	for _, d := range list.Devices {
-		if err := p.printf("%s", row(d.ID, d.Channel, style.Time(d.RegisteredAt.Time), successOf(style, d), deviceDetails(d))); err != nil {
-			return err
-		}
+		text += row(d.ID, d.Channel, style.Time(d.RegisteredAt.Time), successOf(style, d), deviceDetails(d))
 	}
-	return nil
+	return p.Print(text)
 }
 
 func successOf(style picture.Style, d message.Device) string {
@@ -197,20 +185,16 @@ func deviceDetails(d message.Device) string {
 func (p *program) deviceRemove() *cobra.Command {
 	var user string
 	cmd := &cobra.Command{
-		Use:   "remove DEVICE",
-		Short: "Remove a device of a user",
+		Use: "remove DEVICE", Short: "Remove a device of a user",
 		Long: `Remove a device of a user, by its id. With --account only one that the account
 registered.`,
 		Example: `  enqueue device remove --user alice laptop`,
-		Args:    cli.Argument("DEVICE"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
-				removal, err := c.RemoveDevice(ctx, user, args[0])
-				return printAnswer(p, removal, err, func(style picture.Style, removal client.DeviceRemoval) error {
-					return p.printDevice(style, removal.Outcome, removal.Device, user)
-				})
+		RunE: p.Run(func(ctx context.Context, c *client.Client, args []string) error {
+			removal, err := c.RemoveDevice(ctx, user, args[0])
+			return printAnswer(p, removal, err, func(style picture.Style, removal client.DeviceRemoval) error {
+				return p.printDevice(style, removal.Outcome, removal.Device, user)
 			})
-		},
+		}),
 	}
 	userFlag(cmd, &user)
 	return cmd

@@ -1,34 +1,29 @@
 package command
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/bulk"
 	"github.com/sendlimit/sendlimiter/tasks/input"
 )
 
-// importFlags are the flags of the command.
-type importFlags struct {
-	file, format, results string
-	force                 bool // unzip however much the file grows
-}
-
 func (p *program) deviceImport() *cobra.Command {
-	var f importFlags
+	var f fileFlags
 	cmd := &cobra.Command{
-		Use:   "import FILE",
-		Short: "Register the devices of a file",
+		Use: "import FILE", Short: "Register the devices of a file",
 		Long: `Register the devices of a file, or of standard input with "-". The file has one
 JSON object a line (NDJSON), or is CSV with the names of the fields in its first
 line:
@@ -42,22 +37,16 @@ status is then 2. Running a file again changes nothing.`,
 		Example: `  enqueue device import devices.csv
   enqueue device import devices.ndjson.gz --results outcomes.ndjson
   export-devices | enqueue device import - --json`,
-		Args: cli.Argument("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.file = args[0]
 			return p.importDevices(cmd, f)
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", string(input.Auto), "`format` of the file: ndjson, csv, or auto to tell by its content")
-	flags.StringVar(&f.results, "results", "", "`file` to write each line's outcome to as JSON, in the order of the lines;"+
-		` with "-" for standard output, the summary goes to standard error`)
-	flags.BoolVar(&f.force, "force", false, "unzip a gzipped file however much it grows")
-	cli.Words(flags, "format", string(input.Auto), string(input.NDJSON), string(input.CSV))
+	f.register(cmd.Flags())
 	return cmd
 }
 
-func (p *program) importDevices(cmd *cobra.Command, f importFlags) error {
+func (p *program) importDevices(cmd *cobra.Command, f fileFlags) error {
 	format, err := input.ParseFormat(f.format)
 	if err != nil {
 		return err
@@ -71,16 +60,16 @@ func (p *program) importDevices(cmd *cobra.Command, f importFlags) error {
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", f.file, err)
 	}
-	return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+	return p.With(cmd, func(ctx context.Context, c *client.Client) error {
 		results, err := p.openResults(f.results, file)
 		if err != nil {
 			return err
 		}
-		run := &importRun{progress: p.startProgress(file, ""), results: results}
-		stopped := importDevices(rows, deviceImportOptions{
-			Add:  func(user string, d client.DeviceDraft) (client.DeviceChange, error) { return c.AddDevice(ctx, user, d) },
-			Read: func(lines int) { run.progress.linesRead.Add(int64(lines)) }, Emit: run.emit,
-		})
+		run := &importRun{
+			reporter: reporter{results: results, progress: p.startProgress(file, "")},
+			add:      func(user string, d client.DeviceDraft) (client.DeviceChange, error) { return c.AddDevice(ctx, user, d) },
+		}
+		stopped := run.all(rows)
 		return p.endImport(f, run, stopped, run.close())
 	})
 }
@@ -96,7 +85,7 @@ func openRows(file io.Reader, trusted bool, format input.Format) (*input.Rows, e
 
 // endImport prints the summary of an import, and why it stopped. It returns the error to end
 // with.
-func (p *program) endImport(f importFlags, run *importRun, stopped, failed error) error {
+func (p *program) endImport(f fileFlags, run *importRun, stopped, failed error) error {
 	out := p.Stdout
 	if f.results == standard {
 		out = p.Stderr // standard output has the outcomes
@@ -104,7 +93,7 @@ func (p *program) endImport(f importFlags, run *importRun, stopped, failed error
 	if err := p.printImport(out, run.summary); err != nil {
 		return err
 	}
-	halt, halted := errors.AsType[*deviceImportStopped](stopped)
+	halt, halted := errors.AsType[*bulk.StoppedError](stopped)
 	switch {
 	case halted:
 		const next = "run it again: a device that is registered is not registered twice"
@@ -146,28 +135,22 @@ func (p *program) printImport(w io.Writer, s importSummary) error {
 			fmt.Fprintf(&text, "  %-9s  %s\n", part.what, cli.Thousands(part.count))
 		}
 	}
-	if _, err := io.WriteString(w, text.String()); err != nil {
-		return fmt.Errorf("printing: %w", err)
-	}
-	return nil
+	return cli.Program{Stdout: w}.Print(text.String())
 }
 
-// importRun gets the outcomes of an import.
+// importRun registers the devices of a file.
 type importRun struct {
-	summary  importSummary
-	progress *progress
-	results  results // nil for none
-	buffer   *bufio.Writer
-	encoder  *json.Encoder
+	reporter
+
+	summary importSummary
+	add     func(user string, d client.DeviceDraft) (client.DeviceChange, error)
 }
 
-// emit counts the outcome of the next line, writes it to the results, and reports what was not
-// registered.
+// emit counts the outcome of the next line, and reports it.
 func (r *importRun) emit(o message.Outcome) error {
 	if err := r.write(o); err != nil {
 		return err
 	}
-	r.progress.add(1)
 	r.summary.Lines++
 	switch o.Outcome {
 	case message.DeviceAdded:
@@ -181,49 +164,108 @@ func (r *importRun) emit(o message.Outcome) error {
 	default:
 		r.summary.Invalid++
 	}
-	if o.Detail == "" {
-		return nil
+	wrong := 0
+	if o.Detail != "" {
+		wrong = r.summary.Invalid + r.summary.Refused
 	}
-	switch n := r.summary.Invalid + r.summary.Refused; {
-	case n <= linesShown:
-		return r.progress.printf("line %d: %s\n", o.Line, o.Detail)
-	case n == linesShown+1:
-		return r.progress.printf("further lines that were not registered are counted, and in the file that --results names\n")
-	default:
-		return nil
-	}
+	return r.count(o, wrong, "registered")
 }
 
-func (r *importRun) write(o message.Outcome) error {
-	if r.results == nil {
-		return nil
-	}
-	if r.encoder == nil {
-		if err := r.results.empty(); err != nil {
-			return fmt.Errorf("emptying the file of the results: %w", err)
+const (
+	linesAtOnce = 1000 // in memory
+	callsAtOnce = 64
+)
+
+// all registers the devices of a file. A line that is not a device, or that the API refuses, has an
+// outcome that says so. Importing a file again changes nothing. The error is a *bulk.StoppedError if
+// the API could not be used: what is before its line is registered.
+func (r *importRun) all(rows *input.Rows) error {
+	for {
+		lines, end := readDevices(rows)
+		r.progress.linesRead.Add(int64(len(lines)))
+		outcomes, failed := r.register(lines)
+		for _, outcome := range outcomes {
+			if err := r.emit(outcome); err != nil {
+				return err
+			}
 		}
-		r.buffer = bufio.NewWriterSize(r.results, 1<<16)
-		r.encoder = json.NewEncoder(r.buffer)
-		r.encoder.SetEscapeHTML(false)
+		switch {
+		case failed != nil:
+			return &bulk.StoppedError{Line: lines[len(outcomes)].number, Err: failed}
+		case errors.Is(end, io.EOF):
+			return nil
+		case end != nil:
+			return end
+		}
 	}
-	if err := r.encoder.Encode(o); err != nil {
-		return fmt.Errorf("writing the results: %w", err)
-	}
-	return nil
 }
 
-// close closes the results and removes the progress bar.
-func (r *importRun) close() error {
-	r.progress.end()
-	if r.results == nil {
-		return nil
+// readDevices returns the next lines, and the error with which the file ends.
+func readDevices(rows *input.Rows) (lines []deviceLine, end error) {
+	for len(lines) < linesAtOnce {
+		row, err := rows.Next()
+		if err != nil {
+			return lines, err
+		}
+		lines = append(lines, parseDevice(row))
 	}
-	var err error
-	if r.buffer != nil {
-		err = r.buffer.Flush()
+	return lines, nil
+}
+
+// register registers the devices of lines, those of a user one after the other. It returns the
+// outcomes up to the first line that was not judged, and that failure.
+func (r *importRun) register(lines []deviceLine) ([]message.Outcome, error) {
+	byUser := make(map[string][]int)
+	for i, l := range lines {
+		byUser[l.user] = append(byUser[l.user], i)
 	}
-	if err = errors.Join(err, r.results.Close()); err != nil {
-		return fmt.Errorf("writing the results: %w", err)
+	outcomes, failures := make([]message.Outcome, len(lines)), make([]error, len(lines))
+	var calls errgroup.Group
+	calls.SetLimit(callsAtOnce)
+	for _, own := range byUser {
+		calls.Go(func() error {
+			for n, i := range own {
+				if lines[i].invalid != nil {
+					outcomes[i] = lines[i].refusal()
+					continue
+				}
+				if outcomes[i], failures[i] = r.registerOne(lines[i]); failures[i] != nil {
+					for _, later := range own[n:] {
+						failures[later] = failures[i]
+					}
+					return nil // the others' failures count, too
+				}
+			}
+			return nil
+		})
 	}
-	return nil
+	_ = calls.Wait() // no call returns an error
+	for i, err := range failures {
+		if err != nil {
+			return outcomes[:i], err
+		}
+	}
+	return outcomes, nil
+}
+
+// refusal returns the outcome of a line that is not a device.
+func (l deviceLine) refusal() message.Outcome {
+	o := message.OutcomeOf(l.invalid)
+	o.Line, o.User = l.number, l.user
+	return o
+}
+
+// registerOne returns the outcome of a line with a device, or an error if it was not judged.
+func (r *importRun) registerOne(l deviceLine) (message.Outcome, error) {
+	change, err := r.add(l.user, l.device)
+	outcome := message.Outcome{Outcome: change.Outcome, ID: change.Device.ID}
+	if err != nil {
+		outcome = operations.OutcomeOf(err)
+		if outcome.Outcome == message.Errored || outcome.Code == fault.CodeRateLimited {
+			return outcome, operations.Answered(err)
+		}
+		outcome.ID = l.device.ID
+	}
+	outcome.Line, outcome.User = l.number, l.user
+	return outcome, nil
 }

@@ -23,8 +23,7 @@ func (p *program) eventsCommand() *cobra.Command {
 	var follow bool
 	var after string
 	cmd := &cobra.Command{
-		Use:   "events",
-		Short: "Show what became of messages: delivered, moved, cancelled and the like",
+		Use: "events", Short: "Show what became of messages: delivered, moved, cancelled and the like",
 		Long: `Show what became of messages after they were accepted: delivered, postponed,
 dropped, failed, uncertain, moved or cancelled. With --account only the messages
 of that account.
@@ -34,16 +33,13 @@ first call of this command on, and for three days after the last one, unless the
 workers are set otherwise.`,
 		Example: `  enqueue events --follow
   enqueue events --account acme --after 1795305600000-0 --json`,
-		Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
-				r := client.EventsRequest{After: cmp.Or(after, "0"), PageSize: eventsPage}
-				if follow {
-					return p.printEvents(ctx, c.FollowEvents(ctx, r), after)
-				}
-				return p.printEvents(ctx, c.Events(ctx, r), after)
-			})
-		},
+		RunE: p.Run(func(ctx context.Context, c *client.Client, _ []string) error {
+			r := client.EventsRequest{After: cmp.Or(after, "0"), PageSize: eventsPage}
+			if follow {
+				return p.printEvents(ctx, c.FollowEvents(ctx, r), after)
+			}
+			return p.printEvents(ctx, c.Events(ctx, r), after)
+		}),
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "show those that are kept, and then each as it happens, until the program is stopped")
 	cmd.Flags().StringVar(&after, "after", "", "begin behind the event with this `id`; by default, or with 0, with the oldest one kept")
@@ -56,8 +52,8 @@ func (p *program) printEvents(ctx context.Context, events iter.Seq2[client.Event
 	for e, err := range events {
 		switch {
 		case errors.Is(err, client.ErrEventsMissing):
-			if _, err := fmt.Fprintf(p.Stderr, "Events after %s are not kept any more: some may be missing here.\n", after); err != nil {
-				return fmt.Errorf("printing: %w", err)
+			if err := p.Tell("Events after %s are not kept any more: some may be missing here.\n", after); err != nil {
+				return err
 			}
 			continue
 		case ctx.Err() != nil:

@@ -18,8 +18,7 @@ func (p *program) findCommand() *cobra.Command {
 	var wanted client.FindMessagesQuery
 	var from, until string
 	cmd := &cobra.Command{
-		Use:   "find [ID]",
-		Short: "Find messages without their user",
+		Use: "find [ID]", Short: "Find messages without their user",
 		Long: `Find messages without their user. With an ID, show what became of the messages
 with this id, as enqueue status does: each user may have one. Without, list the
 messages to which all the flags apply, in no particular order; without flags,
@@ -44,24 +43,10 @@ are found, by it.`,
 					return &cli.UsageError{Detail: fmt.Sprintf("--%s has no value: give it one, or leave it out", name), Field: name}
 				}
 			}
-			for _, end := range []struct{ field, text string }{{"from", from}, {"until", until}} {
-				if end.text == "" {
-					continue
-				}
-				at, err := p.when(end.field, end.text)
-				if err != nil {
-					return err
-				}
-				if at.Now {
-					at.At = p.now().UTC()
-				}
-				if end.field == "from" {
-					wanted.From = at.At
-				} else {
-					wanted.Until = at.At
-				}
+			if err := p.ends(cli.End{Field: "from", Text: from, Into: &wanted.From}, cli.End{Field: "until", Text: until, Into: &wanted.Until}); err != nil {
+				return err
 			}
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+			return p.With(cmd, func(ctx context.Context, c *client.Client) error {
 				if len(args) == 1 {
 					return p.findMessage(ctx, c, args[0])
 				}
@@ -99,17 +84,13 @@ func (p *program) printFound(style picture.Style, found []message.Status, first 
 	row := func(at, status, user, id, campaign, category, why string) string {
 		return strings.TrimRight(fmt.Sprintf("%-*s  %s  %-16s  %-20s  %-12s  %-12s  %s", cli.TimeWidth, at, status, user, id, campaign, category, why), " ")
 	}
+	text := ""
 	if first {
-		header := row("send time", fmt.Sprintf("%-9s", "status"), "user", "id", "campaign", "category", "")
-		if err := p.printf("%s\n", style.Palette.Dim(header)); err != nil {
-			return err
-		}
+		text = style.Palette.Dim(row("send time", fmt.Sprintf("%-9s", "status"), "user", "id", "campaign", "category", "")) + "\n"
 	}
 	for _, m := range found {
-		if err := p.printf("%s\n", row(style.Time(m.SendAt.Time), colourOf(style.Palette, m.Status)(fmt.Sprintf("%-9s", m.Status)),
-			cli.OneLine(m.User, 64), m.ID, m.Campaign, m.Category, style.Palette.Dim(p.reason(style, m)))); err != nil {
-			return err
-		}
+		text += row(style.Time(m.SendAt.Time), colourOf(style.Palette, m.Status)(fmt.Sprintf("%-9s", m.Status)),
+			cli.OneLine(m.User, 64), m.ID, m.Campaign, m.Category, style.Palette.Dim(p.reason(style, m))) + "\n"
 	}
-	return nil
+	return p.Print(text)
 }

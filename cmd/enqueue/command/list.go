@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,8 +17,7 @@ import (
 func (p *program) listCommand() *cobra.Command {
 	var user, from, to string
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List a user's messages",
+		Use: "list", Short: "List a user's messages",
 		Long: `List a user's messages by send time, with what became of them, and their titles
 until they are delivered. The list has the
 messages to come, late ones included, and sent messages that a rule can still
@@ -29,13 +27,12 @@ otherwise. enqueue status shows more about one message.`,
 		Example: `  enqueue list --user alice
   enqueue list --user alice --from now --to +7d --json
   enqueue list --user alice --from "$(date +%F) 00:00" --to "$(date -d tomorrow +%F) 00:00" --tz Europe/Berlin`,
-		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r := client.ListMessagesQuery{Titles: !p.JSON, Limit: page}
-			if err := p.interval(&r.From, &r.To, from, to); err != nil {
+			if err := p.ends(cli.End{Field: "from", Text: from, Into: &r.From}, cli.End{Field: "to", Text: to, Into: &r.To}); err != nil {
 				return err
 			}
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+			return p.With(cmd, func(ctx context.Context, c *client.Client) error {
 				return p.printList(c.ListMessages(ctx, user, r), p.printPage, user+" has no messages there\n")
 			})
 		},
@@ -45,26 +42,6 @@ otherwise. enqueue status shows more about one message.`,
 	cmd.Flags().StringVar(&to, "to", "", "`time` to stop before (default: the end)")
 	p.timeZoneFlag(cmd)
 	return cmd
-}
-
-// interval reads --from and --to. A flag that was not given changes nothing.
-func (p *program) interval(from, to *time.Time, fromText, toText string) error {
-	for _, end := range []struct {
-		field, text string
-		into        *time.Time
-	}{{"from", fromText, from}, {"to", toText, to}} {
-		if end.text == "" {
-			continue
-		}
-		at, err := p.when(end.field, end.text)
-		if err != nil {
-			return err
-		}
-		if *end.into = at.At; at.Now {
-			*end.into = p.now().UTC().Truncate(time.Millisecond)
-		}
-	}
-	return nil
 }
 
 // printList prints messages, for a person page by page. none says that there are none.
@@ -116,20 +93,15 @@ func (p *program) printPage(style picture.Style, statuses []message.Status, firs
 		line := fmt.Sprintf("%-*s  %s  %-*s  %-*s  %s", cli.TimeWidth, at, status, idWidth, id, categoryWidth, category, title)
 		return strings.TrimRight(line+"  "+why, " ")
 	}
+	text := ""
 	if first {
-		header := row("send time", fmt.Sprintf("%-9s", "status"), "id", "category", "title", "")
-		if err := p.printf("%s\n", style.Palette.Dim(header)); err != nil {
-			return err
-		}
+		text = style.Palette.Dim(row("send time", fmt.Sprintf("%-9s", "status"), "id", "category", "title", "")) + "\n"
 	}
 	for _, status := range statuses {
-		line := row(style.Time(status.SendAt.Time), colourOf(style.Palette, status.Status)(fmt.Sprintf("%-9s", status.Status)),
-			status.ID, status.Category, cli.OneLine(status.Title, titleWidth), style.Palette.Dim(p.reason(style, status)))
-		if err := p.printf("%s\n", line); err != nil {
-			return err
-		}
+		text += row(style.Time(status.SendAt.Time), colourOf(style.Palette, status.Status)(fmt.Sprintf("%-9s", status.Status)),
+			status.ID, status.Category, cli.OneLine(status.Title, titleWidth), style.Palette.Dim(p.reason(style, status))) + "\n"
 	}
-	return nil
+	return p.Print(text)
 }
 
 // page is how many messages are requested at a time.

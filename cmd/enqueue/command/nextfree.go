@@ -16,15 +16,13 @@ func (p *program) nextFreeCommand() *cobra.Command {
 	var r client.NextFreeQuery
 	var user, from string
 	cmd := &cobra.Command{
-		Use:   "next-free",
-		Short: "Show the next times that are free for a user",
+		Use: "next-free", Short: "Show the next times that are free for a user",
 		Long: `Show the next times that are free for a user. Each time counts those before it
 as taken, so messages at all of them would be accepted. A blocked user has no
 free time. The throttle of a category is not asked.`,
 		Example: `  enqueue next-free --user alice
   enqueue next-free --user alice --from +1d --count 3
   enqueue next-free --user alice --category marketing --json`,
-		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			at, err := p.when("from", from)
 			if err != nil {
@@ -34,7 +32,7 @@ free time. The throttle of a category is not asked.`,
 			if r.Count == 0 {
 				return &fault.InvalidError{Field: "count", Value: "0", Want: fmt.Sprintf("1 to %d", sendlimit.MaxNextFree)}
 			}
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error { return p.nextFree(ctx, c, user, r) })
+			return p.With(cmd, func(ctx context.Context, c *client.Client) error { return p.nextFree(ctx, c, user, r) })
 		},
 	}
 	userFlag(cmd, &user)

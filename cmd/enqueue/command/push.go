@@ -31,8 +31,7 @@ type push struct {
 func (p *program) pushCommand() *cobra.Command {
 	var f push
 	cmd := &cobra.Command{
-		Use:   "push",
-		Short: "Submit one message",
+		Use: "push", Short: "Submit one message",
 		Long: `Submit one message. If its time breaks one of the user's rules, or is in quiet
 hours, it is refused and not stored. The refusal says what is in the way and
 which time is free next.
@@ -42,7 +41,6 @@ An id makes it safe to submit the same message again: it is accepted once.`,
   enqueue push --user alice --at +90m --title Sale --body "Two for one" --data url=/sale
   enqueue push --user alice --at "$(date -d tomorrow +%F) 11:11" --tz Europe/Berlin --title Hi --on-conflict shift
   enqueue push --user alice --at now --title Hi --id order-17 --dry-run`,
-		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, args []string) error { return p.push(cmd, args, f) },
 	}
 	flags := cmd.Flags()
@@ -75,7 +73,7 @@ func (p *program) push(cmd *cobra.Command, args []string, f push) error {
 	if err != nil {
 		return err
 	}
-	return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+	return p.With(cmd, func(ctx context.Context, c *client.Client) error {
 		if neverShifts(ctx, c, m) {
 			return fault.Wrong("shift_until", "--shift-until needs --on-conflict shift: the user's policy does not shift")
 		}
@@ -183,9 +181,9 @@ func (p *program) unanswered(ctx context.Context, m client.Message, err error) e
 	if undone || p.JSON {
 		return failed
 	}
-	if _, err := fmt.Fprintf(cli.VisibleTo(p.Stderr), "%s %s\n  whether it was accepted is not known: submit it again with --id %s\n",
+	if err := p.Tell("%s %s\n  whether it was accepted is not known: submit it again with --id %s\n",
 		cli.NewPalette(p.Stderr, p.Getenv).Red("error:"), failed.Error(), m.ID); err != nil {
-		return fmt.Errorf("printing: %w", err)
+		return err
 	}
 	return cli.StatusError(cli.ExitCode(failed))
 }

@@ -69,23 +69,8 @@ func (f *pushFlags) addTo(m *client.Message) error {
 	return err
 }
 
-// edit adds what the flags change. The error is a *fault.InvalidError.
+// edit adds what the flags change, but for texts. The error is a *fault.InvalidError.
 func (f *pushFlags) edit(flags *pflag.FlagSet, e *client.MessageChange) error {
-	for _, text := range []struct {
-		flag string
-		from *string
-		to   **string
-	}{
-		{"image", &f.said.Image, &e.Image},
-		{"click-url", &f.said.ClickURL, &e.ClickURL},
-		{"sound", &f.said.Sound, &e.Sound},
-		{"priority", &f.said.Priority, &e.Priority},
-		{"collapse-key", &f.said.CollapseKey, &e.CollapseKey},
-	} {
-		if flags.Changed(text.flag) {
-			*text.to = text.from
-		}
-	}
 	for member, text := range map[string]*string{"channel": &f.to.Channel, "app": &f.to.App, "device": &f.to.Device} {
 		if flags.Changed("to-" + member) {
 			if e.To == nil {

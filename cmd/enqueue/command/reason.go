@@ -94,8 +94,6 @@ func (p *program) dropped(style picture.Style, s message.Status) string {
 		return fmt.Sprintf("the user has no device for it (at %s)", ended)
 	case s.Reason == messages.ReasonOptedOut:
 		return fmt.Sprintf("the user has opted out of its category (at %s)", ended)
-	case s.Reason == messages.ReasonNoDevice:
-		return fmt.Sprintf("the user had no device that it was for (at %s)", ended)
 	default:
 		return fmt.Sprintf("%s (at %s)", s.Reason, ended)
 	}

@@ -25,42 +25,32 @@ type session struct {
 	client    redis.UniversalClient
 	submitter *submit.Submitter
 	backend   *backend.Backend
-	traces    *tracing.Tracing
 }
 
 // withSession runs do on the store that the settings name.
 func (p *program) withSession(ctx context.Context, c config.Config, do func(*session) error) error {
-	s, err := p.open(ctx, c)
-	if err != nil {
-		return err
-	}
-	stopFlushing := s.backend.StartFlushing()
-	err = do(s)
-	stopFlushing()
-	return errors.Join(err, s.close())
-}
-
-func (p *program) open(ctx context.Context, c config.Config) (*session, error) {
-	client, err := store.Open(c.RedisURL, store.Options{TLS: c.RedisTLS})
-	if err != nil {
-		return nil, err
-	}
-	traces, err := tracing.Start(ctx, tracing.Program{Name: "sendlimit-enqueue", Version: cli.Version(), Getenv: p.Getenv}, nil)
-	if err != nil {
-		return nil, errors.Join(err, store.Close(client))
-	}
-	s := &session{client: client, traces: traces}
-	if err := s.begin(ctx, c); err != nil {
-		return nil, errors.Join(s.diagnose(ctx, err), s.close())
-	}
-	return s, nil
+	return store.Using(ctx, c, func(client redis.UniversalClient) error {
+		traces, err := tracing.Start(ctx, tracing.Program{Name: "sendlimit-enqueue", Version: cli.Version(), Getenv: p.Getenv}, nil)
+		if err != nil {
+			return err
+		}
+		defer traces.Stop(context.Background(), flushWithin)
+		s := &session{client: client}
+		if err := s.begin(ctx, c, traces); err != nil {
+			return errors.Join(s.diagnose(ctx, err), s.close())
+		}
+		stopFlushing := s.backend.StartFlushing()
+		err = do(s)
+		stopFlushing()
+		return errors.Join(err, s.close())
+	})
 }
 
 // begin reads the rules, and then checks the layout of the store. This order matters: the
 // check marks a new store, and a store without rules must stay unmarked.
-func (s *session) begin(ctx context.Context, c config.Config) error {
+func (s *session) begin(ctx context.Context, c config.Config, traces *tracing.Tracing) error {
 	opened := store.BackendOptions(c)
-	if opened.TracerProvider = s.traces.Provider(); opened.TracerProvider != nil {
+	if opened.TracerProvider = traces.Provider(); opened.TracerProvider != nil {
 		s.client.AddHook(messagetracing.Hook())
 	}
 	b, err := backend.Open(s.client, opened)
@@ -128,15 +118,11 @@ func timedOut(err error) bool {
 const flushWithin = 2 * time.Second
 
 func (s *session) close() error {
-	var err error
-	if s.submitter != nil {
-		if err = s.submitter.Close(); err != nil {
-			err = fmt.Errorf("finishing what was submitted: %w", err)
-		}
+	if s.submitter == nil {
+		return nil
 	}
-	s.traces.Stop(context.Background(), flushWithin)
-	if closing := s.client.Close(); closing != nil && !errors.Is(closing, redis.ErrClosed) {
-		err = errors.Join(err, fmt.Errorf("closing the store: %w", closing))
+	if err := s.submitter.Close(); err != nil {
+		return fmt.Errorf("finishing what was submitted: %w", err)
 	}
-	return err
+	return nil
 }

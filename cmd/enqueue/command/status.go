@@ -3,8 +3,6 @@ package command
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,8 +18,7 @@ import (
 func (p *program) statusCommand() *cobra.Command {
 	var user string
 	cmd := &cobra.Command{
-		Use:   "status ID",
-		Short: "Show what became of a message",
+		Use: "status ID", Short: "Show what became of a message",
 		Long: `Show what became of a message: whether it is scheduled, being sent or delivered,
 was postponed or moved, or ended otherwise, and why. A message is remembered for
 7 days after its end, unless the workers are set otherwise. Its title, body and
@@ -31,16 +28,13 @@ The history has its last changes, at most 16. The last line names the worker tha
 was asked, if --api and --redis-url name none.`,
 		Example: `  enqueue status --user alice order-17
   enqueue status --user alice order-17 --json`,
-		Args: cli.Argument("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
-				status, err := c.Message(ctx, user, args[0])
-				if err != nil {
-					return p.answer(ctx, c, answer{}, err)
-				}
-				return printAnswer(p, status, nil, p.printStatus)
-			})
-		},
+		RunE: p.Run(func(ctx context.Context, c *client.Client, args []string) error {
+			status, err := c.Message(ctx, user, args[0])
+			if err != nil {
+				return p.answer(ctx, c, answer{}, err)
+			}
+			return printAnswer(p, status, nil, p.printStatus)
+		}),
 	}
 	userFlag(cmd, &user)
 	p.timeZoneFlag(cmd)
@@ -58,24 +52,8 @@ const contentWidth = 100
 // has no content.
 func describe(s message.Status) string {
 	var text strings.Builder
-	type field struct{ name, value string }
-	fields := []field{{"category", s.Category}, {"campaign", s.Campaign}, {"title", s.Title}, {"body", s.Body}}
-	for _, key := range slices.Sorted(maps.Keys(s.Data)) {
-		fields = append(fields, field{"data", key + ": " + s.Data[key]})
-	}
-	for _, part := range s.Parts() {
-		fields = append(fields, field{part.Name, part.Value})
-	}
-	for _, device := range s.Devices {
-		fields = append(fields, field{"device", device.Device + ": " + device.State})
-	}
-	for _, key := range slices.Sorted(maps.Keys(s.Metadata)) {
-		fields = append(fields, field{"metadata", key + ": " + s.Metadata[key]})
-	}
-	for _, field := range fields {
-		if field.value != "" {
-			fmt.Fprintf(&text, "  %-8s  %s\n", field.name, cli.OneLine(field.value, contentWidth))
-		}
+	for _, field := range picture.Said(s, func(text string) string { return text }) {
+		fmt.Fprintf(&text, "  %-8s  %s\n", field.Name, cli.OneLine(field.Value, contentWidth))
 	}
 	return text.String()
 }

@@ -74,8 +74,8 @@ func (p *program) printSummary(w io.Writer, summary *messagefile.Summary) error 
 	if summary.Plan == nil || len(summary.Histogram) == 0 {
 		return nil
 	}
-	if _, err := fmt.Fprintln(w); err != nil {
-		return fmt.Errorf("printing: %w", err)
+	if err := (cli.Program{Stdout: w}).Print("\n"); err != nil {
+		return err
 	}
 	return picture.DrawHistogram(w, picture.StyleFor(w, p.Getenv, summary.Plan.Zone), summary.Plan.Buckets())
 }
@@ -120,11 +120,11 @@ func (p *program) stopped(w io.Writer, cause error, o message.Outcome, where, ne
 	if p.JSON {
 		err = cli.Program{Stdout: w}.PrintJSON(o)
 	} else {
-		_, err = fmt.Fprintf(cli.VisibleTo(p.Stderr), "\n%s %s\n", cli.NewPalette(p.Stderr, p.Getenv).Red("error:"), o.Detail)
+		err = p.Tell("\n%s %s\n", cli.NewPalette(p.Stderr, p.Getenv).Red("error:"), o.Detail)
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("printing: %w", err)
+		return err
 	case interrupted:
 		return cause // the signal decides the exit status
 	default:

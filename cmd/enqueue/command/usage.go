@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -15,8 +16,7 @@ import (
 func (p *program) usageCommand() *cobra.Command {
 	var user, category, at, from, to string
 	cmd := &cobra.Command{
-		Use:   "usage",
-		Short: "Show how full a user's rules are, and what is free",
+		Use: "usage", Short: "Show how full a user's rules are, and what is free",
 		Long: `Show how full each rule is around a time, and draw the user's timeline: the
 messages, and which stretches of time are free or taken.
 
@@ -29,7 +29,6 @@ message of that category, without regard to the category's throttle.`,
   enqueue usage --user alice --at +1d
   enqueue usage --user alice --category marketing
   enqueue usage --user alice --from now --to +7d --tz Europe/Berlin`,
-		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			asked, err := p.when("at", at)
 			if err != nil {
@@ -41,10 +40,10 @@ message of that category, without regard to the category's throttle.`,
 				middle = p.now().UTC()
 			}
 			r.From, r.To = message.UsageSpan(middle)
-			if err := p.interval(&r.From, &r.To, from, to); err != nil {
+			if err := p.ends(cli.End{Field: "from", Text: from, Into: &r.From}, cli.End{Field: "to", Text: to, Into: &r.To}); err != nil {
 				return err
 			}
-			return p.with(cmd, func(ctx context.Context, c *client.Client) error {
+			return p.With(cmd, func(ctx context.Context, c *client.Client) error {
 				usage, err := c.Usage(ctx, user, r)
 				return printAnswer(p, usage, err, p.usage)
 			})
@@ -61,18 +60,15 @@ message of that category, without regard to the category's throttle.`,
 
 // usage draws the usage of a user.
 func (p *program) usage(style picture.Style, u client.Usage) error {
-	if err := p.printf("%s around %s\n\n", style.Palette.Bold(u.User), style.Time(u.At.Time)); err != nil {
-		return err
-	}
+	text := fmt.Sprintf("%s around %s\n\n", style.Palette.Bold(u.User), style.Time(u.At.Time))
 	if u.Blocked {
-		if err := p.printf("  %s: nothing more is accepted, whatever the rules leave free\n\n", style.Palette.Red("blocked")); err != nil {
-			return err
-		}
+		text += fmt.Sprintf("  %s: nothing more is accepted, whatever the rules leave free\n\n", style.Palette.Red("blocked"))
 	}
 	if u.OptedOut {
-		if err := p.printf("  %s of the category: nothing of it is accepted\n\n", style.Palette.Red("opted out")); err != nil {
-			return err
-		}
+		text += fmt.Sprintf("  %s of the category: nothing of it is accepted\n\n", style.Palette.Red("opted out"))
+	}
+	if err := p.Print(text); err != nil {
+		return err
 	}
 	if err := picture.Usage(p.Stdout, style, u); err != nil {
 		return err

@@ -32,12 +32,28 @@ func Argument(name string) cobra.PositionalArgs {
 	}
 }
 
-// NoArguments allows only flags.
-func NoArguments(c *cobra.Command, args []string) error {
+// noArguments allows only flags.
+func noArguments(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	return Usage(c, "", fmt.Sprintf("%q is too much: %s takes flags only", args[0], c.Name()))
+}
+
+// takeArguments gives the commands under c the arguments that their Use has: one if a name in
+// capitals follows, such as "show USER", else none. Commands with a check of their own keep it.
+func takeArguments(c *cobra.Command) {
+	for _, under := range c.Commands() {
+		takeArguments(under)
+		words := append(strings.Fields(under.Use), "", "")
+		switch name := words[1]; {
+		case under.Args != nil || under.HasSubCommands() && !under.Runnable():
+		case name != "" && name == strings.ToUpper(name) && !strings.HasPrefix(name, "["):
+			under.Args = Argument(name)
+		default:
+			under.Args = noArguments
+		}
+	}
 }
 
 // missingFlags returns an error that names the missing required flags, nil if none is

@@ -30,8 +30,8 @@ func executeArguments(t *testing.T, args string) error {
 	root := &cobra.Command{Use: "tool"}
 	ran := func(*cobra.Command, []string) error { return nil }
 	root.AddCommand(
-		&cobra.Command{Use: "one USER", Args: cli.Argument("USER"), RunE: ran},
-		&cobra.Command{Use: "none", Args: cli.NoArguments, RunE: ran},
+		&cobra.Command{Use: "one USER", RunE: ran},
+		&cobra.Command{Use: "none", RunE: ran},
 	)
 	return cli.Execute(t.Context(), cli.Names{}, root, strings.Fields(args))
 }

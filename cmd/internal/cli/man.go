@@ -15,7 +15,6 @@ func manCommand(root *cobra.Command) *cobra.Command {
 		Short:   "Write the manual pages to a folder",
 		Example: "  " + root.Name() + " man ~/.local/share/man/man1",
 		Hidden:  true,
-		Args:    Argument("FOLDER"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return fmt.Errorf("making the folder: %w", err)

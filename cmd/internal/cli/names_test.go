@@ -55,7 +55,7 @@ func TestHelpCallsTheProgramsByTheirNames(t *testing.T) {
 		root := &cobra.Command{Use: "worker", Short: "Deliver."}
 		check := &cobra.Command{
 			Use: "check", Short: "Look.", Long: "See worker stats.", Example: "  worker check --deep",
-			Args: cli.NoArguments, RunE: func(*cobra.Command, []string) error { return nil },
+			RunE: func(*cobra.Command, []string) error { return nil },
 		}
 		check.Flags().Bool("deep", false, "as enqueue status does")
 		root.AddCommand(check)

@@ -49,6 +49,11 @@ func (p Program) Print(answer string) error {
 // PrintHint writes a sentence that may name the programs to standard output.
 func (p Program) PrintHint(sentence string) error { return p.Print(p.Names.Spell(sentence)) }
 
+// Tell writes what a person should know beside the answer to standard error.
+func (p Program) Tell(format string, args ...any) error {
+	return Program{Stdout: p.Stderr}.Print(fmt.Sprintf(p.Names.Spell(format), args...))
+}
+
 // PrintJSON writes an answer to standard output as one line of JSON.
 func (p Program) PrintJSON(answer any) error {
 	encoder := json.NewEncoder(VisibleTo(p.Stdout))

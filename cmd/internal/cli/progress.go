@@ -116,6 +116,28 @@ func (s *Progress) End() {
 	})
 }
 
+// Steps is a Progress of work elsewhere, which says again and again how much is done. There is no
+// bar before the first time.
+type Steps struct {
+	Out  io.Writer
+	What string
+
+	*Progress // nil before the first time
+
+	done int
+}
+
+// Show shows how much is done, of how much. What the first call has was done before.
+func (s *Steps) Show(done, total int) {
+	if s.Progress == nil {
+		s.Progress = ContinueProgress(s.Out, s.What, done, total)
+	} else {
+		s.SetTotal(total)
+		s.Add(max(0, done-s.done)) // work that begins anew shows nothing twice
+	}
+	s.done = max(s.done, done)
+}
+
 // Ask asks a question on w and reads the answer from r. It returns true for y or
 // yes, false for everything else.
 func Ask(r io.Reader, w io.Writer, question string) (bool, error) {

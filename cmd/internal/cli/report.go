@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -16,6 +19,15 @@ type errorLine struct {
 	Code    fault.Code `json:"code,omitempty"`
 	Field   string     `json:"field,omitempty"`
 	Detail  string     `json:"detail"`
+}
+
+// AsksJSON reports whether a command line has --json, perhaps after a mistake.
+func AsksJSON(args []string) bool {
+	return slices.ContainsFunc(args, func(arg string) bool {
+		value, given := strings.CutPrefix(arg, "--json=")
+		on, err := strconv.ParseBool(value)
+		return arg == "--json" || given && on && err == nil
+	})
 }
 
 // ReportJSON prints an error as outcomes, one a line: one for each rejected

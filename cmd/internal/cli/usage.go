@@ -23,6 +23,7 @@ func Execute(ctx context.Context, names Names, root *cobra.Command, args []strin
 	root.Version, root.DisableAutoGenTag = Version(), true
 	root.Flags().Bool("version", false, "print the version") // cobra's own would take -v
 	root.AddCommand(manCommand(root))
+	takeArguments(root)
 	root.InitDefaultHelpCmd()
 	names.name(root)
 	complete(root)

@@ -63,6 +63,30 @@ func ParseTime(field, s, tz string, now time.Time) (When, error) {
 	return when(at), nil
 }
 
+// An End is where a stretch of time begins or ends: a flag, and what reads it.
+type End struct {
+	Field, Text string
+	Into        *time.Time
+}
+
+// ParseEnds reads ends by ParseTime. One without a text changes nothing.
+func ParseEnds(tz string, now time.Time, ends ...End) error {
+	for _, end := range ends {
+		if end.Text == "" {
+			continue
+		}
+		at, err := ParseTime(end.Field, end.Text, tz, now)
+		if err != nil {
+			return err
+		}
+		if at.Now {
+			at = when(now)
+		}
+		*end.Into = at.At
+	}
+	return nil
+}
+
 // ParseZone returns the time zone of an IANA name, UTC for "". The error is a
 // *fault.InvalidError for "tz".
 func ParseZone(tz string) (*time.Location, error) {

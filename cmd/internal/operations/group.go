@@ -1,8 +1,10 @@
 package operations
 
 import (
+	"context"
 	"fmt"
 	"iter"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -30,7 +32,8 @@ func (g *Group) Asked() string {
 	return g.worker.String()
 }
 
-// NewGroup returns a group with the flags of its commands, of which some change something.
+// NewGroup returns what the commands under one share, of which some change something, and gives
+// them the flags of all.
 func NewGroup(p cli.Program, command *cobra.Command) *Group {
 	command.PersistentFlags().String(byFlag, "", "`name` of who makes a change on the store, for the audit log and the versions of a policy (default the user of the operating system)")
 	command.PersistentFlags().Lookup(byFlag).Annotations = map[string][]string{makerAnnotation: {}}
@@ -45,11 +48,38 @@ func NewView(p cli.Program, command *cobra.Command) *Group {
 	return g
 }
 
-// Run returns what a command runs: do, with a client and the arguments. It reports errors.
-func (g *Group) Run(do func(cmd *cobra.Command, args []string, c *client.Client) error) func(*cobra.Command, []string) error {
+// Run returns what a command runs: do, with a client and the arguments.
+func (g *Group) Run(do func(ctx context.Context, c *client.Client, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		return g.Report(g.JSON, g.With(cmd.Context(), cmd.Flags(), func(c *client.Client) error { return do(cmd, args, c) }))
+		return g.With(cmd, func(ctx context.Context, c *client.Client) error { return do(ctx, c, args) })
 	}
+}
+
+// One is Run for an operation on what the argument names, with its answer in words.
+func One[T any](
+	g *Group, operation func(c *client.Client, ctx context.Context, name string) (T, error), words func(T) string,
+) func(*cobra.Command, []string) error {
+	return g.Run(func(ctx context.Context, c *client.Client, args []string) error {
+		answer, err := operation(c, ctx, args[0])
+		return Answer(g, answer, err, words)
+	})
+}
+
+// Table is a list for a person: a header and a row for each entry, whose cells are separated by
+// tabs, and what to say of none.
+type Table[T any] struct {
+	Header string
+	Row    func(T) []string
+	None   string
+}
+
+// List is Run for an operation that lists what is like a query.
+func List[T, Q any](
+	g *Group, operation func(c *client.Client, ctx context.Context, query Q) iter.Seq2[T, error], query Q, t Table[T],
+) func(*cobra.Command, []string) error {
+	return g.Run(func(ctx context.Context, c *client.Client, _ []string) error {
+		return t.Answer(g, operation(c, ctx, query))
+	})
 }
 
 // Answer prints an answer: in words, or as the API gave it.
@@ -93,11 +123,10 @@ func Each[T any](list []T) iter.Seq2[T, error] {
 // tablePage is how many entries of a table are laid out at a time.
 const tablePage = 1000
 
-// AnswerTable is AnswerEach with a table for a person: a header and a row for each entry, whose
-// cells are separated by tabs. Memory does not grow with the length of the list.
-func AnswerTable[T any](g *Group, list iter.Seq2[T, error], header string, row func(T) string, none string) error {
+// Answer is AnswerEach with a table for a person. Memory does not grow with the length of the list.
+func (t Table[T]) Answer(g *Group, list iter.Seq2[T, error]) error {
 	if g.JSON {
-		return AnswerEach(g, list, row, none)
+		return AnswerEach(g, list, nil, "")
 	}
 	table := tabwriter.NewWriter(cli.VisibleTo(g.Stdout), 0, 0, 2, ' ', 0)
 	listed := 0
@@ -106,9 +135,9 @@ func AnswerTable[T any](g *Group, list iter.Seq2[T, error], header string, row f
 			return err
 		}
 		if listed == 0 {
-			fmt.Fprintln(table, header)
+			fmt.Fprintln(table, t.Header)
 		}
-		fmt.Fprintln(table, row(entry))
+		fmt.Fprintln(table, strings.Join(t.Row(entry), "\t"))
 		if listed++; listed%tablePage == 0 {
 			if err := table.Flush(); err != nil {
 				return fmt.Errorf("printing the list: %w", err)
@@ -116,7 +145,7 @@ func AnswerTable[T any](g *Group, list iter.Seq2[T, error], header string, row f
 		}
 	}
 	if listed == 0 {
-		return g.PrintHint(none)
+		return g.PrintHint(t.None)
 	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("printing the list: %w", err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/sendlimit/sendlimiter/api"
@@ -39,7 +40,8 @@ const (
 // With reads the settings, and calls do with a client of the operations where those say they are:
 // at an API, on a store that can be used and has a layout that this program knows, or at the worker
 // on this machine. An error of the client comes back as one that cli reports as the API's answer.
-func (g *Group) With(ctx context.Context, flags *pflag.FlagSet, do func(*client.Client) error) error {
+func (g *Group) With(cmd *cobra.Command, do func(context.Context, *client.Client) error) error {
+	ctx, flags := cmd.Context(), cmd.Flags()
 	c, err := g.Load(flags, store.ValidURL)
 	if err != nil {
 		return err
@@ -62,7 +64,7 @@ func (g *Group) With(ctx context.Context, flags *pflag.FlagSet, do func(*client.
 		return Answered(err)
 	}
 	defer remote.CloseIdleConnections()
-	return needsKey(Answered(do(remote)), c.API, options.Key != "")
+	return needsKey(Answered(do(ctx, remote)), c.API, options.Key != "")
 }
 
 // OnStore reports whether a command works on the store itself. What a flag says comes first.
@@ -102,7 +104,8 @@ func keyOf(c config.Config, flags *pflag.FlagSet) (client.Key, error) {
 
 // onThis calls do with a client of an API of this process.
 func onThis(
-	ctx context.Context, p cli.Program, redis redis.UniversalClient, c config.Config, flags *pflag.FlagSet, do func(*client.Client) error,
+	ctx context.Context, p cli.Program, redis redis.UniversalClient, c config.Config, flags *pflag.FlagSet,
+	do func(context.Context, *client.Client) error,
 ) (err error) {
 	traces, err := tracing.Start(ctx, tracing.Program{Name: "sendlimit-" + p.Own, Version: cli.Version(), Getenv: p.Getenv}, nil)
 	if err != nil {
@@ -143,7 +146,7 @@ func onThis(
 	if err != nil {
 		return fmt.Errorf("opening the operations: %w", err)
 	}
-	return Answered(do(here))
+	return Answered(do(ctx, here))
 }
 
 // maker returns the name of who makes a change.

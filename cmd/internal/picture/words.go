@@ -2,12 +2,46 @@ package picture
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
+
+// A Field of a message is a name and what stands there.
+type Field struct{ Name, Value string }
+
+// Said returns what a message says and is for, and its devices. What its sender wrote is as show
+// returns it.
+func Said(s message.Status, show func(string) string) []Field {
+	var fields []Field
+	add := func(name, text, shown string) {
+		if text != "" {
+			fields = append(fields, Field{name, shown})
+		}
+	}
+	entries := func(name string, of map[string]string) {
+		for _, key := range slices.Sorted(maps.Keys(of)) {
+			add(name, key, show(key)+": "+show(of[key]))
+		}
+	}
+	add("category", s.Category, s.Category)
+	add("campaign", s.Campaign, s.Campaign)
+	add("title", s.Title, show(s.Title))
+	add("body", s.Body, show(s.Body))
+	entries("data", s.Data)
+	for _, part := range s.Parts() {
+		add(part.Name, part.Value, show(part.Value))
+	}
+	for _, device := range s.Devices {
+		add("device", device.Device, show(device.Device)+": "+device.State)
+	}
+	entries("metadata", s.Metadata)
+	return fields
+}
 
 // inWords returns a rule in words: "at most 5 in any hour".
 func inWords(rule string, limit int) string {

@@ -2,33 +2,21 @@ package command
 
 import (
 	"context"
-	"errors"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/cmd/worker/internal/account"
-	"github.com/sendlimit/sendlimiter/cmd/worker/internal/auditlog"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/channel"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/check"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/deadletters"
-	"github.com/sendlimit/sendlimiter/cmd/worker/internal/eventlimit"
-	"github.com/sendlimit/sendlimiter/cmd/worker/internal/pace"
+	"github.com/sendlimit/sendlimiter/cmd/worker/internal/groups"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/policy"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/serve"
-	"github.com/sendlimit/sendlimiter/cmd/worker/internal/status"
-	"github.com/sendlimit/sendlimiter/cmd/worker/internal/user"
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // Run is the worker without its process. args are those after its name.
 func Run(ctx context.Context, p cli.Program, args []string) error {
-	err := cli.Execute(ctx, p.Names, newCommand(p), args)
-	_, usage := errors.AsType[*cli.UsageError](err)
-	_, invalid := errors.AsType[*fault.InvalidError](err)
-	// Commands report their own errors. A wrong command line never gets to one.
-	return p.Report((usage || invalid) && slices.Contains(args, "--json"), err)
+	return p.Report(cli.AsksJSON(args), cli.Execute(ctx, p.Names, newCommand(p), args))
 }
 
 // newCommand returns the command "worker" with all its subcommands.
@@ -51,9 +39,9 @@ func newCommand(p cli.Program) *cobra.Command {
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
 	serve.Setup(p, root)
-	root.AddCommand(serve.Command(p), check.Command(p), check.PreviewCommand(p), status.StatsCommand(p), status.HealthCommand(p))
-	root.AddCommand(policy.Command(p), channel.Command(p), pace.Command(p), eventlimit.Command(p))
-	root.AddCommand(user.Command(p), deadletters.Command(p), auditlog.Command(p))
-	root.AddCommand(account.Command(p), account.TierCommand(p))
+	root.AddCommand(serve.Command(p), check.Command(p), check.PreviewCommand(p), check.HealthCommand(p), groups.Stats(p))
+	root.AddCommand(policy.Command(p), channel.Command(p), groups.Pace(p), groups.EventLimit(p))
+	root.AddCommand(groups.User(p), deadletters.Command(p), groups.Audit(p))
+	root.AddCommand(groups.Account(p), groups.Tier(p))
 	return root
 }

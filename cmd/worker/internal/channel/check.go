@@ -64,16 +64,14 @@ func answerOf(name string, result notifier.Result, took time.Duration) answer {
 
 func (c *commands) checkCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "check",
-		Short: "Check the credentials of the channels to devices.",
+		Use: "check", Short: "Check the credentials of the channels to devices.",
 		Long: "Check the credentials of the channels to devices: ask each provider whether it\n" +
 			"accepts them. Nothing is sent to any device. For webpush only the key is checked:\n" +
 			"push services look at it with a push. The exit status is 1 if a provider refuses.",
 		Example: "  worker channel check --config sendlimit.yaml\n" +
 			"  worker channel check --fcm-credentials-file account.json --json",
-		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.Report(c.asJSON, c.check(cmd))
+			return c.check(cmd)
 		},
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/notifier/webpush"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
@@ -23,8 +22,7 @@ type keyPair struct {
 func (c *commands) keysCommand() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
-		Use:   "keys [--out FILE]",
-		Short: "Make a key pair for Web Push.",
+		Use: "keys [--out FILE]", Short: "Make a key pair for Web Push.",
 		Long: "Make a VAPID key pair for pushes to browsers. Pages subscribe with the public key,\n" +
 			"as the applicationServerKey of their PushManager; workers sign with the private\n" +
 			"one, webpush.private_key. A subscription works only with the pair that it was\n" +
@@ -32,8 +30,7 @@ func (c *commands) keysCommand() *cobra.Command {
 			"subscribe again.",
 		Example: "  worker channel keys --out vapid.key\n" +
 			"  worker channel keys --json",
-		Args: cli.NoArguments,
-		RunE: func(*cobra.Command, []string) error { return c.Report(c.asJSON, c.makeKeys(file)) },
+		RunE: func(*cobra.Command, []string) error { return c.makeKeys(file) },
 	}
 	cmd.Flags().StringVar(&file, "out", "", "write the private key to a new `file` that only its owner can read, rather than print it")
 	return cmd

@@ -39,8 +39,7 @@ type test struct {
 func (c *commands) sendTestCommand() *cobra.Command {
 	var t test
 	cmd := &cobra.Command{
-		Use:   "send-test CHANNEL",
-		Short: "Send a test push to a device, at once.",
+		Use: "send-test CHANNEL", Short: "Send a test push to a device, at once.",
 		Long: "Send a test push to a device, at once, and print what the provider answers. No rule\n" +
 			"is asked, and nothing is recorded. The device is one of a user's, or an address in\n" +
 			"a file: a token, or the JSON of a browser's subscription. Addresses are secrets, so\n" +
@@ -48,12 +47,11 @@ func (c *commands) sendTestCommand() *cobra.Command {
 			"the scope content. The exit status is 1 if the provider does not accept the push.",
 		Example: "  worker channel send-test apns --address-file token.txt --config sendlimit.yaml\n" +
 			"  worker channel send-test webpush --user alice --config sendlimit.yaml",
-		Args: cobra.ExactArgs(1),
 	}
 	g := operations.NewView(c.Program, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		t.channel, c.asJSON = args[0], g.JSON
-		return c.Report(g.JSON, c.sendTest(cmd, g, t))
+		return c.sendTest(cmd, g, t)
 	}
 	cmd.Flags().StringVar(&t.file, "address-file", "", "`file` with the device's address, or - for standard input")
 	cmd.Flags().StringVar(&t.user, "user", "", "`user` to whose devices it goes")
@@ -142,8 +140,8 @@ func (c *commands) receivers(cmd *cobra.Command, g *operations.Group, t test) ([
 		return []notifier.Device{{Channel: t.channel, App: t.app, Address: address}}, nil
 	}
 	var to []notifier.Device
-	err := g.With(cmd.Context(), cmd.Flags(), func(api *client.Client) error {
-		all, err := api.ListDevices(cmd.Context(), t.user)
+	err := g.With(cmd, func(ctx context.Context, api *client.Client) error {
+		all, err := api.ListDevices(ctx, t.user)
 		for _, d := range all.Devices {
 			if d.Channel != t.channel || t.device != "" && d.ID != t.device {
 				continue

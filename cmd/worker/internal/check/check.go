@@ -2,7 +2,6 @@ package check
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,6 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/channels"
 	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // checkTimeout bounds the check of one server.
@@ -39,8 +39,7 @@ type checked struct {
 func Command(p cli.Program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "check",
-		Short: "Try the settings: Redis, the mail server, the push target and the channels.",
+		Use: "check", Short: "Try the settings: Redis, the mail server, the push target and the channels.",
 		Long: "Try the settings: connect to Redis, the mail server and the push target as the\n" +
 			"worker does, ask the provider of each channel whether it accepts the credentials,\n" +
 			"and print for each whether it works and how long it took. Nothing is sent or\n" +
@@ -49,7 +48,6 @@ func Command(p cli.Program) *cobra.Command {
 			"The exit status is 5 if the store can't be used, 1 if something else fails, and\n" +
 			"2 if a setting is rejected.",
 		Example: "  worker check --config sendlimit.yaml\n  worker check --config sendlimit.yaml --json",
-		Args:    cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return check(cmd.Context(), p, cmd.Flags(), asJSON)
 		},
@@ -63,29 +61,28 @@ func check(ctx context.Context, p cli.Program, flags *pflag.FlagSet, asJSON bool
 	settings, err := p.Load(flags, slices.Concat(
 		[]config.Check{config.NeedsPushTarget, store.ValidURL, channels.ValidPush}, channels.ValidNotices(), channels.ValidDevices())...)
 	if err != nil {
-		return p.Report(asJSON, err)
+		return err
 	}
 	opened, err := channels.OpenDevices(ctx, settings, time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return p.Report(asJSON, err)
+		return err
 	}
 	defer func() { err = errors.Join(err, channels.CloseAll(opened)) }()
-	looks := []func(context.Context, config.Config) checked{checkStore, checkEmail}
-	if settings.PushTarget() != "" {
-		looks = append(looks, checkPush)
-	}
-	for _, d := range opened {
-		looks = append(looks, func(ctx context.Context, c config.Config) checked { return checkChannel(ctx, c, d) })
-	}
+	looks := looksAt(settings, opened)
 	found := make([]checked, len(looks))
 	var all sync.WaitGroup
-	for i, look := range looks {
+	for i, l := range looks {
 		all.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 			defer cancel()
 			began := time.Now()
-			found[i] = look(ctx, settings)
-			found[i].Milliseconds = time.Since(began).Milliseconds()
+			detail, err := l.try(ctx)
+			if away, is := errors.AsType[*fault.UnavailableError](err); is {
+				detail = away.Detail
+			} else if err != nil {
+				detail = err.Error()
+			}
+			found[i] = checked{Name: l.name, Target: l.target, OK: err == nil, Detail: detail, Milliseconds: time.Since(began).Milliseconds(), status: l.status}
 		})
 	}
 	all.Wait()
@@ -111,22 +108,18 @@ func printChecked(p cli.Program, found []checked, asJSON bool) error {
 		widest = max(widest, len(c.Name))
 	}
 	for _, c := range found {
-		var line string
 		if asJSON {
-			text, err := json.Marshal(c)
-			if err != nil {
-				return fmt.Errorf("encoding what was found: %w", err)
+			if err := p.PrintJSON(c); err != nil {
+				return err
 			}
-			line = string(text)
-		} else {
-			word := "ok   "
-			if !c.OK {
-				word = palette.Red("fails")
-			}
-			line = fmt.Sprintf("%s %-*s %s: %s (%d ms)", word, widest, c.Name, strings.TrimSuffix(c.Target, ":"), c.Detail, c.Milliseconds)
+			continue
 		}
-		if _, err := fmt.Fprintln(p.Stdout, line); err != nil {
-			return fmt.Errorf("printing what was found: %w", err)
+		word := "ok   "
+		if !c.OK {
+			word = palette.Red("fails")
+		}
+		if err := p.Print(fmt.Sprintf("%s %-*s %s: %s (%d ms)\n", word, widest, c.Name, strings.TrimSuffix(c.Target, ":"), c.Detail, c.Milliseconds)); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -34,14 +34,12 @@ type preview struct {
 func PreviewCommand(p cli.Program) *cobra.Command {
 	var shows preview
 	cmd := &cobra.Command{
-		Use:   "email-preview KIND",
-		Short: "Show what an e-mail looks like, with made-up numbers.",
+		Use: "email-preview KIND", Short: "Show what an e-mail looks like, with made-up numbers.",
 		Long: "Show what an e-mail looks like, with made-up numbers and the templates of the\n" +
 			"settings. Nothing is sent. KIND is one of " + kinds() + ".\n\n" +
 			"Without one of the flags, the subject and the text are shown.",
 		Example: "  worker email-preview account_quota\n" +
 			"  worker email-preview daily_report --html --account acme >report.html",
-		Args: cli.Argument("KIND"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return previewEmail(p, cmd.Flags(), notifier.NoticeKind(args[0]), shows)
 		},

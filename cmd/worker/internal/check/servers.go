@@ -19,29 +19,44 @@ import (
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/email"
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// checkStore checks that a worker could start on the store. It writes nothing.
-func checkStore(ctx context.Context, c config.Config) checked {
-	if c.RedisURL == "" {
-		return checked{Name: "store", Target: "embedded", OK: true, Detail: "in the memory of its worker: worker health asks one that runs"}
-	}
-	result := checked{Name: "store", Target: config.RedactRedisURL(c.RedisURL), status: cli.StatusUnavailable}
-	detail, err := lookAtStore(ctx, c)
-	if err != nil {
-		if problem, ok := errors.AsType[*fault.UnavailableError](err); ok {
-			err = errors.New(problem.Detail)
-		}
-		result.Detail = err.Error()
-		return result
-	}
-	result.OK, result.Detail = true, detail
-	return result
+// look is a server to try.
+type look struct {
+	name, target string // target is without secrets
+	status       int    // exit status if it fails
+	// try returns what works.
+	try func(ctx context.Context) (detail string, err error)
 }
 
-func lookAtStore(ctx context.Context, c config.Config) (string, error) {
+// looksAt returns the servers of the settings.
+func looksAt(c config.Config, opened []channels.Opened) []look {
+	on, mail := "embedded", "email_url"
+	if c.RedisURL != "" {
+		on = config.RedactRedisURL(c.RedisURL)
+	}
+	if c.EmailTarget() != "" {
+		mail = notifier.RedactURL(c.EmailTarget())
+	}
+	looks := []look{
+		{"store", on, cli.StatusUnavailable, func(ctx context.Context) (string, error) { return checkStore(ctx, c) }},
+		{"email", mail, cli.StatusUnexpected, func(ctx context.Context) (string, error) { return checkEmail(ctx, c) }},
+	}
+	if target := c.PushTarget(); target != "" {
+		looks = append(looks, look{"push", notifier.RedactURL(target), cli.StatusUnexpected, func(ctx context.Context) (string, error) { return checkPush(ctx, c) }})
+	}
+	for _, d := range opened {
+		looks = append(looks, look{d.Name, "credentials", cli.StatusUnexpected, func(ctx context.Context) (string, error) { return checkChannel(ctx, c, d) }})
+	}
+	return looks
+}
+
+// checkStore checks that a worker could start on the store. It writes nothing.
+func checkStore(ctx context.Context, c config.Config) (string, error) {
+	if c.RedisURL == "" {
+		return "in the memory of its worker: worker health asks one that runs", nil
+	}
 	client, err := store.Open(c.RedisURL, store.Options{Logger: slog.New(slog.DiscardHandler), TLS: c.RedisTLS})
 	if err != nil {
 		return "", err
@@ -107,62 +122,41 @@ func deliveredElsewhere(ctx context.Context, client redis.Cmdable, c config.Conf
 }
 
 // checkEmail connects and logs in to the mail server, and sends nothing.
-func checkEmail(ctx context.Context, c config.Config) checked {
-	target := c.EmailTarget()
-	result := checked{Name: "email", Target: notifier.RedactURL(target), OK: true, status: cli.StatusUnexpected}
-	switch target {
+func checkEmail(ctx context.Context, c config.Config) (string, error) {
+	switch c.EmailTarget() {
 	case "":
-		result.Target = "email_url"
-		result.Detail = "not set: notices to e-mail addresses wait until it is"
-		return result
+		return "not set: notices to e-mail addresses wait until it is", nil
 	case config.LogTarget:
-		result.Detail = "a line each on standard output"
-		return result
+		return "a line each on standard output", nil
 	}
 	options, err := channels.EmailOptions(c)
-	var mails *email.Announcer
-	if err == nil {
-		mails, err = email.Open(options)
+	if err != nil {
+		return "", err
 	}
+	mails, err := email.Open(options)
 	if err == nil {
 		err = mails.Check(ctx)
 	}
-	if err != nil {
-		result.OK, result.Detail = false, err.Error()
-		return result
+	if err == nil && c.EmailURL != "" && strings.Contains(c.EmailURL, "@") {
+		return "logged in, ready to take mail", nil
 	}
-	result.Detail = "ready to take mail"
-	if c.EmailURL != "" && strings.Contains(c.EmailURL, "@") {
-		result.Detail = "logged in, ready to take mail"
-	}
-	return result
+	return "ready to take mail", err
 }
 
 // checkPush connects to the push target, unless that is a service, and sends nothing: a POST
 // would be a delivery.
-func checkPush(ctx context.Context, c config.Config) checked {
+func checkPush(ctx context.Context, c config.Config) (string, error) {
 	target := c.PushTarget()
-	result := checked{Name: "push", Target: notifier.RedactURL(target), OK: true, status: cli.StatusUnexpected}
-	if !c.Deliver {
-		result.Detail = "not used: deliver is false"
-		return result
+	service := notifier.ServiceScheme(target)
+	switch {
+	case !c.Deliver:
+		return "not used: deliver is false", nil
+	case target == config.LogTarget:
+		return "a line each on standard output", nil
+	case service != "":
+		return "a URL as " + service + " has it, nothing sent and no connection made", nil // only the library knows which server that is
 	}
-	if target == config.LogTarget {
-		result.Detail = "a line each on standard output"
-		return result
-	}
-	if service := notifier.ServiceScheme(target); service != "" {
-		// Only the library knows which server that is.
-		result.Detail = "a URL as " + service + " has it, nothing sent and no connection made"
-		return result
-	}
-	detail, err := connectToPush(ctx, target)
-	if err != nil {
-		result.OK, result.Detail = false, err.Error()
-		return result
-	}
-	result.Detail = detail
-	return result
+	return connectToPush(ctx, target)
 }
 
 func connectToPush(ctx context.Context, target string) (string, error) {
@@ -196,20 +190,17 @@ func connectToPush(ctx context.Context, target string) (string, error) {
 }
 
 // checkChannel asks a provider whether it accepts the credentials.
-func checkChannel(ctx context.Context, c config.Config, d channels.Opened) checked {
-	result := checked{Name: d.Name, Target: "credentials", OK: true, status: cli.StatusUnexpected}
+func checkChannel(ctx context.Context, c config.Config, d channels.Opened) (string, error) {
 	if !c.Deliver {
-		result.Detail = "not used: deliver is false"
-		return result
+		return "not used: deliver is false", nil
 	}
 	answer := d.Probe(ctx)
-	if answer.Status != notifier.Delivered {
-		result.OK, result.Detail = false, fmt.Sprintf("%s, %s: %v", answer.Status, answer.Reason, answer.Err)
-		return result
+	switch {
+	case answer.Status != notifier.Delivered:
+		return "", errors.New(fmt.Sprint(answer.Status, ", ", answer.Reason, ": ", answer.Err))
+	case d.Name == notifier.ChannelWebPush: // push services judge a key with a push only
+		return "the key can sign, nothing sent", nil
+	default:
+		return "accepted, nothing sent", nil
 	}
-	result.Detail = "accepted, nothing sent"
-	if d.Name == notifier.ChannelWebPush { // push services judge a key with a push only
-		result.Detail = "the key can sign, nothing sent"
-	}
-	return result
 }

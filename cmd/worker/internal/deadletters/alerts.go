@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -22,13 +21,24 @@ const (
 	alertsFlag = "alerts"
 )
 
-func addAlertFlag(flags *pflag.FlagSet, alert *string) {
-	flags.StringVar(alert, alertFlag, "", "`id` of an alert or report, instead of a message")
+// letters are the flags that say which dead letters a command is for.
+type letters struct {
+	user, alert      string
+	all, alerts, yes bool
 }
 
-// addAlertsFlag adds --alerts to a command for many.
-func addAlertsFlag(flags *pflag.FlagSet, alerts *bool) {
-	flags.BoolVar(alerts, alertsFlag, false, "alerts and reports instead of messages")
+// one adds the flags of a command for one.
+func (l *letters) one(flags *pflag.FlagSet) {
+	flags.StringVar(&l.user, "user", "", "`name` of the user it was sent to")
+	flags.StringVar(&l.alert, alertFlag, "", "`id` of an alert or report, instead of a message")
+}
+
+// many adds those of a command for one or many.
+func (l *letters) many(flags *pflag.FlagSet, all string) {
+	l.one(flags)
+	flags.BoolVar(&l.all, "all", false, all)
+	flags.BoolVar(&l.alerts, alertsFlag, false, "alerts and reports instead of messages")
+	flags.BoolVar(&l.yes, "yes", false, "do not ask for confirmation of --all")
 }
 
 // alertsOfMany refuses --alerts beside what names one dead letter. Otherwise others
@@ -67,21 +77,17 @@ func alertOr(others cobra.PositionalArgs) cobra.PositionalArgs {
 // listAlerts lists the alerts and reports that could not be delivered, only those about
 // the user unless it is "". It reports whether there are any.
 func (d *commands) listAlerts(ctx context.Context, c *client.Client, user string) (some bool, err error) {
-	for n, err := range c.ListDeadAlerts(ctx, client.ListDeadAlertsQuery{Limit: pageSize}) {
-		if err == nil && user != "" && (n.Kind != userQuota || n.Subject != user) {
-			continue
+	wanted := func(yield func(client.DeadAlert, error) bool) {
+		for n, err := range c.ListDeadAlerts(ctx, client.ListDeadAlertsQuery{Limit: pageSize}) {
+			if (err != nil || user == "" || n.Kind == userQuota && n.Subject == user) && !yield(n, err) {
+				return
+			}
 		}
-		if err == nil && !some && !d.JSON {
-			err = d.Print(d.palette.Dim(fmt.Sprintf("%-*s  %-9s  %5s  %-12s  %s", cli.TimeWidth, "ended", "status", "tries", "reason", "alert")) + "\n")
-		}
-		if err := operations.Answer(d.Group, n, err, func(n client.DeadAlert) string {
-			return fmt.Sprintf("%-*s  %-9s  %5d  %-12s  %s\n", cli.TimeWidth, d.time(n.EndedAt), n.Status, n.Attempts, n.Reason, n.Alert)
-		}); err != nil {
-			return some, err
-		}
-		some = true
 	}
-	return some, nil
+	header := fmt.Sprintf("%-*s  %-9s  %5s  %-12s  %s", cli.TimeWidth, "ended", "status", "tries", "reason", "alert")
+	return lines(d, wanted, header, func(n client.DeadAlert) string {
+		return fmt.Sprintf("%-*s  %-9s  %5d  %-12s  %s\n", cli.TimeWidth, d.time(n.EndedAt), n.Status, n.Attempts, n.Reason, n.Alert)
+	})
 }
 
 // userQuota is the kind of an alert about a user.
@@ -141,27 +147,6 @@ func (d *commands) retryAlerts(ctx context.Context, c *client.Client, yes bool) 
 	}
 	bar.End()
 	return d.summary("%s sent after all\n", countedAlerts(retried))
-}
-
-// purgeAlerts purges the alerts and reports that ended longer ago than age. It asks for
-// confirmation unless sure.
-func (d *commands) purgeAlerts(ctx context.Context, c *client.Client, age time.Duration, sure bool) error {
-	now, err := c.Stats(ctx)
-	if err != nil {
-		return err
-	}
-	if agreed, err := d.confirm(sure || now.FailedAlerts == 0, fmt.Sprintf("Forget %s for good?", countedAlerts(now.FailedAlerts))); !agreed {
-		return err
-	}
-	var sum client.DeadPurge
-	for sum.More = true; sum.More; {
-		some, err := c.PurgeDeadAlerts(ctx, client.PurgeDeadAlertsQuery{OlderThan: age.String()})
-		if err != nil {
-			return err
-		}
-		sum.Purged, sum.More = sum.Purged+some.Purged, some.More
-	}
-	return operations.Answer(d.Group, sum, nil, func(sum client.DeadPurge) string { return countedAlerts(sum.Purged) + " forgotten\n" })
 }
 
 // countedAlerts returns a number of alerts and reports in words.

@@ -1,6 +1,7 @@
 package deadletters
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -25,8 +26,7 @@ type commands struct {
 // Command returns the group "worker dead-letters".
 func Command(p cli.Program) *cobra.Command {
 	group := &cobra.Command{
-		Use:   "dead-letters",
-		Short: "Show messages that were given up, retry them, or purge them.",
+		Use: "dead-letters", Short: "Show messages that were given up, retry them, or purge them.",
 		Long: "Show messages that were given up, retry them, or purge them. A message is given up\n" +
 			"when it failed for good, or when it may or may not have been sent. It is kept with\n" +
 			"its content as long as every message that ended (keep_records).",
@@ -41,17 +41,17 @@ func Command(p cli.Program) *cobra.Command {
 }
 
 // run is Run, in the time zone of the flag.
-func (d *commands) run(do func(cmd *cobra.Command, args []string, c *client.Client) error) func(*cobra.Command, []string) error {
+func (d *commands) run(do func(ctx context.Context, c *client.Client, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) (err error) {
 		if d.zone, err = cli.ParseZone(d.tz); err != nil {
-			return d.Report(d.JSON, err)
+			return err
 		}
 		d.palette = d.Palette()
 		return d.Run(do)(cmd, args)
 	}
 }
 
-// oneOrMany requires --user and an ID, or exactly one of the flags for many.
+// oneOrMany requires --user and an ID, or exactly one of the flags for many, if there are any.
 func oneOrMany(many ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		var given []string
@@ -64,7 +64,7 @@ func oneOrMany(many ...string) cobra.PositionalArgs {
 		switch {
 		case len(given) > 1:
 			return cli.Usage(cmd, given[1], fmt.Sprintf("--%s and --%s can't be given together", given[0], given[1]))
-		case len(given) == 0 && len(args) == 0:
+		case len(given) == 0 && len(args) == 0 && len(many) > 0:
 			return cli.Usage(cmd, "id", "ID is missing: give --user and an ID, or "+others)
 		case len(given) == 0:
 			return cli.Usage(cmd, "user", "--user is missing")

@@ -3,8 +3,8 @@ package deadletters
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
+	"iter"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,14 +19,12 @@ func (d *commands) listCommand() *cobra.Command {
 	var user string
 	var alerts bool
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List dead letters, the oldest first.",
-		Long:  "List dead letters, the oldest first: messages, then alerts and reports.",
+		Use: "list", Short: "List dead letters, the oldest first.",
+		Long: "List dead letters, the oldest first: messages, then alerts and reports.",
 		Example: "  worker dead-letters list\n  worker dead-letters list --user alice --json\n" +
 			"  worker dead-letters list --alerts",
-		Args: cli.NoArguments,
-		RunE: d.run(func(cmd *cobra.Command, _ []string, c *client.Client) error {
-			return d.list(cmd.Context(), c, user, alerts)
+		RunE: d.run(func(ctx context.Context, c *client.Client, _ []string) error {
+			return d.list(ctx, c, user, alerts)
 		}),
 	}
 	cmd.Flags().BoolVar(&alerts, alertsFlag, false, "only alerts and reports")
@@ -55,16 +53,20 @@ func (d *commands) list(ctx context.Context, c *client.Client, user string, only
 // listMessages lists the messages that are dead letters, only those to the user unless
 // it is "". It reports whether there are any.
 func (d *commands) listMessages(ctx context.Context, c *client.Client, user string) (some bool, err error) {
-	for s, err := range c.ListDeadLetters(ctx, client.ListDeadLettersQuery{User: user, Limit: pageSize}) {
-		line := func(s client.Status) string {
-			return fmt.Sprintf("%-*s  %-9s  %5d  %-12s  %-*s  %s  %s\n", cli.TimeWidth, d.time(s.EndedAt),
-				s.Status, s.Attempts, s.Reason, cli.TimeWidth, d.time(s.SendAt), s.ID, s.User)
-		}
+	header := fmt.Sprintf("%-*s  %-9s  %5s  %-12s  %-*s  %s", cli.TimeWidth, "ended", "status", "tries", "reason", cli.TimeWidth, "send time", "id, user")
+	return lines(d, c.ListDeadLetters(ctx, client.ListDeadLettersQuery{User: user, Limit: pageSize}), header, func(s client.Status) string {
+		return fmt.Sprintf("%-*s  %-9s  %5d  %-12s  %-*s  %s  %s\n", cli.TimeWidth, d.time(s.EndedAt),
+			s.Status, s.Attempts, s.Reason, cli.TimeWidth, d.time(s.SendAt), s.ID, s.User)
+	})
+}
+
+// lines prints a line for each of a list, after a header. It reports whether there are any.
+func lines[T any](d *commands, list iter.Seq2[T, error], header string, line func(T) string) (some bool, err error) {
+	for entry, err := range list {
 		if err == nil && !some && !d.JSON {
-			err = d.Print(d.palette.Dim(fmt.Sprintf("%-*s  %-9s  %5s  %-12s  %-*s  %s",
-				cli.TimeWidth, "ended", "status", "tries", "reason", cli.TimeWidth, "send time", "id, user")) + "\n")
+			err = d.Print(d.palette.Dim(header) + "\n")
 		}
-		if err := operations.Answer(d.Group, s, err, line); err != nil {
+		if err := operations.Answer(d.Group, entry, err, line); err != nil {
 			return some, err
 		}
 		some = true
@@ -76,34 +78,24 @@ func (d *commands) listMessages(ctx context.Context, c *client.Client, user stri
 const pageSize = 1000
 
 func (d *commands) showCommand() *cobra.Command {
-	var user, alert string
+	var l letters
 	var content bool
 	cmd := &cobra.Command{
-		Use:     "show ID",
-		Short:   "Show one dead letter, with its last changes.",
+		Use: "show ID", Short: "Show one dead letter, with its last changes.",
 		Example: "  worker dead-letters show --user alice order-17\n  worker dead-letters show --user alice order-17 --content",
-		Args:    alertOr(oneOf),
-		RunE: d.run(func(cmd *cobra.Command, args []string, c *client.Client) error {
-			if alert != "" {
-				found, err := c.DeadAlert(cmd.Context(), alert)
+		Args:    alertOr(oneOrMany()),
+		RunE: d.run(func(ctx context.Context, c *client.Client, args []string) error {
+			if l.alert != "" {
+				found, err := c.DeadAlert(ctx, l.alert)
 				return operations.Answer(d.Group, found, err, d.describeAlert)
 			}
-			letter, err := c.DeadLetter(cmd.Context(), user, args[0], client.DeadLetterQuery{Content: content})
+			letter, err := c.DeadLetter(ctx, l.user, args[0], client.DeadLetterQuery{Content: content})
 			return operations.Answer(d.Group, letter, err, d.describe)
 		}),
 	}
-	cmd.Flags().StringVar(&user, "user", "", "`name` of the user it was sent to")
+	l.one(cmd.Flags())
 	cmd.Flags().BoolVar(&content, "content", false, "show its title, body and data, too")
-	addAlertFlag(cmd.Flags(), &alert)
 	return cmd
-}
-
-// oneOf requires --user and an ID.
-func oneOf(cmd *cobra.Command, args []string) error {
-	if !cmd.Flag("user").Changed {
-		return cli.Usage(cmd, "user", "--user is missing")
-	}
-	return cli.Argument("ID")(cmd, args)
 }
 
 // describe returns a dead letter for a person.
@@ -129,30 +121,8 @@ func (d *commands) describe(l client.Status) string {
 			line(at.name, "%s", d.time(at.time))
 		}
 	}
-	if l.Category != "" {
-		line("category", "%s", l.Category)
-	}
-	if l.Campaign != "" {
-		line("campaign", "%s", l.Campaign)
-	}
-	// Quoted, so that content can't control the terminal.
-	if l.Title != "" {
-		line("title", "%q", l.Title)
-	}
-	if l.Body != "" {
-		line("body", "%q", l.Body)
-	}
-	for _, key := range slices.Sorted(maps.Keys(l.Data)) {
-		line("data", "%q: %q", key, l.Data[key])
-	}
-	for _, part := range l.Parts() {
-		line(part.Name, "%q", part.Value)
-	}
-	for _, device := range l.Devices {
-		line("device", "%q: %s", device.Device, device.State)
-	}
-	for _, key := range slices.Sorted(maps.Keys(l.Metadata)) {
-		line("metadata", "%q: %q", key, l.Metadata[key])
+	for _, field := range picture.Said(l, strconv.Quote) { // quoted, so that content can't control the terminal
+		line(field.Name, "%s", field.Value)
 	}
 	return text.String() + picture.StyleFor(d.Stdout, d.Getenv, d.zone).History(l.History)
 }

@@ -17,11 +17,9 @@ import (
 )
 
 func (d *commands) retryCommand() *cobra.Command {
-	var user, alert string
-	var all, yes, alerts bool
+	var l letters
 	cmd := &cobra.Command{
-		Use:   "retry [ID]",
-		Short: "Send dead letters again, each at its next free time.",
+		Use: "retry [ID]", Short: "Send dead letters again, each at its next free time.",
 		Long: "Send dead letters again, each at the next time that is free for its user under the\n" +
 			"rules. Each gets all its attempts again. A message whose own expires_at has passed\n" +
 			"stays a dead letter.\n\n" +
@@ -30,35 +28,30 @@ func (d *commands) retryCommand() *cobra.Command {
 		Example: "  worker dead-letters retry --user alice order-17\n  worker dead-letters retry --all\n" +
 			"  worker dead-letters retry --alerts --all",
 		Args: alertsOfMany(alertOr(oneOrMany("all"))),
-		RunE: d.run(func(cmd *cobra.Command, args []string, c *client.Client) error {
-			switch ctx := cmd.Context(); {
-			case alert != "":
-				done, err := c.RetryDeadAlert(ctx, alert)
+		RunE: d.run(func(ctx context.Context, c *client.Client, args []string) error {
+			switch {
+			case l.alert != "":
+				done, err := c.RetryDeadAlert(ctx, l.alert)
 				return d.answerAlert(done, err)
-			case all && alerts:
-				return d.retryAlerts(ctx, c, yes)
-			case all:
-				return d.retryAll(ctx, c, yes)
+			case l.all && l.alerts:
+				return d.retryAlerts(ctx, c, l.yes)
+			case l.all:
+				return d.retryAll(ctx, c, l.yes)
 			default:
-				o, err := c.RetryDeadLetter(ctx, user, args[0])
+				o, err := c.RetryDeadLetter(ctx, l.user, args[0])
 				return d.answer(o, err)
 			}
 		}),
 	}
-	cmd.Flags().StringVar(&user, "user", "", "`name` of the user it was sent to")
-	addAlertFlag(cmd.Flags(), &alert)
-	cmd.Flags().BoolVar(&all, "all", false, "all messages, the oldest first; with --alerts, all alerts and reports")
-	addAlertsFlag(cmd.Flags(), &alerts)
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation of --all")
+	l.many(cmd.Flags(), "all messages, the oldest first; with --alerts, all alerts and reports")
 	return cmd
 }
 
 func (d *commands) purgeCommand() *cobra.Command {
-	var user, age, alert string
-	var all, yes, alerts bool
+	var l letters
+	var age string
 	cmd := &cobra.Command{
-		Use:   "purge [ID]",
-		Short: "Remove dead letters: content, record and id.",
+		Use: "purge [ID]", Short: "Remove dead letters: content, record and id.",
 		Long: "Remove dead letters: content, record and id. They can't be retried then. Dead\n" +
 			"letters also expire without this command, see keep_records.\n\n" +
 			"--older-than and --all remove messages only. With --alerts they remove alerts and\n" +
@@ -74,31 +67,25 @@ func (d *commands) purgeCommand() *cobra.Command {
 			if aged {
 				var err error
 				if older, err = olderThan(age); err != nil {
-					return d.Report(d.JSON, err)
+					return err
 				}
 			}
-			return d.run(func(cmd *cobra.Command, args []string, c *client.Client) error {
-				switch ctx := cmd.Context(); {
-				case alert != "":
-					done, err := c.PurgeDeadAlert(ctx, alert)
+			return d.run(func(ctx context.Context, c *client.Client, args []string) error {
+				switch {
+				case l.alert != "":
+					done, err := c.PurgeDeadAlert(ctx, l.alert)
 					return d.answerAlert(done, err)
-				case (all || aged) && alerts:
-					return d.purgeAlerts(ctx, c, older, yes || !all)
-				case all || aged:
-					return d.purgeMany(ctx, c, older, yes || !all)
+				case l.all || aged:
+					return d.purgeMany(ctx, c, older, l.alerts, l.yes || !l.all)
 				default:
-					o, err := c.PurgeDeadLetter(ctx, user, args[0])
+					o, err := c.PurgeDeadLetter(ctx, l.user, args[0])
 					return d.answer(o, err)
 				}
 			})(cmd, args)
 		},
 	}
-	cmd.Flags().StringVar(&user, "user", "", "`name` of the user it was sent to")
-	addAlertFlag(cmd.Flags(), &alert)
 	cmd.Flags().StringVar(&age, "older-than", "", "all that ended longer ago than this `time`, such as 7d or 36h")
-	cmd.Flags().BoolVar(&all, "all", false, "all messages; with --alerts, all alerts and reports")
-	addAlertsFlag(cmd.Flags(), &alerts)
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation of --all")
+	l.many(cmd.Flags(), "all messages; with --alerts, all alerts and reports")
 	return cmd
 }
 
@@ -160,20 +147,31 @@ func (d *commands) retryAll(ctx context.Context, c *client.Client, yes bool) err
 	return d.mentionAlerts(now.FailedAlerts, "retry")
 }
 
-// purgeMany purges what ended longer ago than age. It asks for confirmation unless sure.
-func (d *commands) purgeMany(ctx context.Context, c *client.Client, age time.Duration, sure bool) error {
+// purgeMany purges messages or alerts that ended longer ago than age. It asks for confirmation
+// unless sure.
+func (d *commands) purgeMany(ctx context.Context, c *client.Client, age time.Duration, alerts, sure bool) error {
 	now, err := c.Stats(ctx)
 	if err != nil {
 		return err
 	}
-	if agreed, err := d.confirm(sure || now.DeadLetters == 0, fmt.Sprintf("Forget %s for good?", counted(now.DeadLetters))); !agreed {
+	total, counted, left := now.DeadLetters, counted, now.FailedAlerts
+	purge := func() (client.DeadPurge, error) {
+		return c.PurgeDeadLetters(ctx, client.PurgeDeadLettersQuery{OlderThan: age.String(), Limit: step})
+	}
+	if alerts {
+		total, counted, left = now.FailedAlerts, countedAlerts, 0
+		purge = func() (client.DeadPurge, error) {
+			return c.PurgeDeadAlerts(ctx, client.PurgeDeadAlertsQuery{OlderThan: age.String()})
+		}
+	}
+	if agreed, err := d.confirm(sure || total == 0, fmt.Sprintf("Forget %s for good?", counted(total))); !agreed {
 		return err
 	}
-	bar := cli.StartProgress(d.Stderr, "purged", now.DeadLetters)
+	bar := cli.StartProgress(d.Stderr, "purged", total)
 	defer bar.End()
 	var sum client.DeadPurge
 	for sum.More = true; sum.More; {
-		some, err := c.PurgeDeadLetters(ctx, client.PurgeDeadLettersQuery{OlderThan: age.String(), Limit: step})
+		some, err := purge()
 		if err != nil {
 			return err
 		}
@@ -184,7 +182,7 @@ func (d *commands) purgeMany(ctx context.Context, c *client.Client, age time.Dur
 	if err := operations.Answer(d.Group, sum, nil, func(sum client.DeadPurge) string { return counted(sum.Purged) + " forgotten\n" }); err != nil {
 		return err
 	}
-	return d.mentionAlerts(now.FailedAlerts, "purge")
+	return d.mentionAlerts(left, "purge")
 }
 
 // step is how many are removed between two steps of the progress.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -25,8 +26,7 @@ const nameFlag = "name"
 func (c *commands) applyCommand() *cobra.Command {
 	var refit *refitOptions
 	apply := &cobra.Command{
-		Use:   "apply FILE",
-		Short: "Replace a policy by a YAML or JSON file, - for standard input.",
+		Use: "apply FILE", Short: "Replace a policy by a YAML or JSON file, - for standard input.",
 		Long: "Replace a policy by a YAML or JSON file, - for standard input:\n\n" +
 			"  name: default             # or another one, for worker user set --policy\n" +
 			"  time_zone: Europe/Berlin  # of calendar rules and quiet hours (default UTC)\n" +
@@ -55,7 +55,6 @@ func (c *commands) applyCommand() *cobra.Command {
 			"  worker policy apply rules.yaml --preview\n" +
 			"  worker policy apply rules.yaml --then shift\n" +
 			"  echo '{\"rules\": [\"5/minute\", \"100/calendar_day\"]}' | worker policy apply - --name vip",
-		Args: cli.Argument("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.apply(cmd, args, refit)
 		},
@@ -68,35 +67,35 @@ func (c *commands) applyCommand() *cobra.Command {
 func (c *commands) apply(cmd *cobra.Command, args []string, refit *refitOptions) error {
 	action, err := refit.check()
 	if err != nil {
-		return c.Report(c.JSON, err)
+		return err
 	}
 	read, err := c.readPolicy(cmd.Flags(), args[0])
 	if err != nil {
-		return c.Report(c.JSON, err)
+		return err
 	}
-	return c.Run(func(cmd *cobra.Command, _ []string, api *client.Client) error {
+	return c.With(cmd, func(ctx context.Context, api *client.Client) error {
 		proposed := message.PolicyOf(read)
 		if refit.preview {
-			return c.watch(api.PreviewPolicy(cmd.Context(), proposed.Name, proposed))
+			return c.watch(api.PreviewPolicy(ctx, proposed.Name, proposed))
 		}
 		var only []client.Condition
 		if proposed.Version > 0 {
 			only = append(only, client.IfVersion(proposed.Version))
 		}
-		change, err := api.ApplyPolicy(cmd.Context(), proposed.Name, proposed, only...)
-		return c.applied(cmd, api, change, err, action)
-	})(cmd, args)
+		change, err := api.ApplyPolicy(ctx, proposed.Name, proposed, only...)
+		return c.applied(ctx, api, change, err, action)
+	})
 }
 
 // applied prints a change of a policy, and then applies the action to the scheduled messages that
 // do not fit.
-func (c *commands) applied(cmd *cobra.Command, api *client.Client, change client.PolicyChange, err error, action message.RefitAction) error {
+func (c *commands) applied(ctx context.Context, api *client.Client, change client.PolicyChange, err error, action message.RefitAction) error {
 	if err := operations.Answer(c.Group, change, err, func(change client.PolicyChange) string {
 		return describeChange(change, action, c.Palette())
 	}); err != nil || action == message.RefitKeep {
 		return err
 	}
-	return c.watch(api.RefitPolicy(cmd.Context(), change.New.Name, client.RefitPolicyQuery{Then: string(action)}))
+	return c.watch(api.RefitPolicy(ctx, change.New.Name, client.RefitPolicyQuery{Then: string(action)}))
 }
 
 // readPolicy reads the policy of a file. Its name is in the file or in a flag.

@@ -1,7 +1,13 @@
 package policy
 
 import (
+	"cmp"
+	"context"
 	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,8 +25,7 @@ type commands struct{ *operations.Group }
 // Command returns the group "worker policy".
 func Command(p cli.Program) *cobra.Command {
 	group := &cobra.Command{
-		Use:   "policy",
-		Short: "List, show, replace or delete the policies of a store.",
+		Use: "policy", Short: "List, show, replace or delete the policies of a store.",
 		Long: "List, show, replace or delete the policies of a store: the store of REDIS_URL, or\n" +
 			"else the embedded one of a running worker.\n\n" +
 			"A policy says how many messages a user may receive, and when. Every program on the\n" +
@@ -32,27 +37,14 @@ func Command(p cli.Program) *cobra.Command {
 			"  worker policy apply rules.yaml --then shift",
 	}
 	c := &commands{operations.NewGroup(p, group)}
-	group.AddCommand(c.listCommand(), c.showCommand(), c.applyCommand(), c.versionsCommand(), c.rollbackCommand(), c.deleteCommand())
-	return group
-}
-
-func (c *commands) listCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "list",
-		Short:   "List the policies.",
-		Example: "  worker policy list\n  worker policy list --json",
-		Args:    cli.NoArguments,
-		RunE: c.Run(func(cmd *cobra.Command, _ []string, api *client.Client) error {
-			return operations.AnswerTable(c.Group, api.ListPolicies(cmd.Context(), client.ListPoliciesQuery{}), "NAME\tVERSION\tRULES\tTIME ZONE\tQUIET HOURS", row,
-				"There are no policies yet: start a worker on the store, or give it one with worker policy apply FILE.\n")
+	group.AddCommand(c.applyCommand(), c.rollbackCommand(), &cobra.Command{
+		Use: "list", Short: "List the policies.", Example: "  worker policy list\n  worker policy list --json",
+		RunE: operations.List(c.Group, (*client.Client).ListPolicies, client.ListPoliciesQuery{}, operations.Table[client.ListedPolicy]{
+			Header: "NAME\tVERSION\tRULES\tTIME ZONE\tQUIET HOURS", Row: row,
+			None: "There are no policies yet: start a worker on the store, or give it one with worker policy apply FILE.\n",
 		}),
-	}
-}
-
-func (c *commands) showCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "show [NAME]",
-		Short:   "Show a policy as policy apply reads it. Without NAME, show \"default\".",
+	}, &cobra.Command{
+		Use: "show [NAME]", Short: "Show a policy as policy apply reads it. Without NAME, show \"default\".",
 		Example: "  worker policy show > rules.yaml\n  worker policy show vip --json",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -60,25 +52,74 @@ func (c *commands) showCommand() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: c.Run(func(cmd *cobra.Command, args []string, api *client.Client) error {
-			name := policy.DefaultName
-			if len(args) == 1 {
-				name = args[0]
-			}
-			p, err := api.Policy(cmd.Context(), name)
-			switch {
-			case errors.Is(err, client.ErrNotFound) && name == policy.DefaultName:
-				return rules.NoRules()
-			case err != nil:
-				return err
-			case c.JSON:
-				return c.PrintJSON(p)
-			}
-			text, err := policyview.YAML(policy.Document(p))
-			if err != nil {
-				return err
-			}
-			return c.Print(text)
+		RunE: c.Run(c.show),
+	}, &cobra.Command{
+		Use: "versions NAME", Short: "List the versions of a policy: who stored each, and when.",
+		Long: "List the versions of a policy, the newest first: who stored each, and when. The\n" +
+			"store keeps 100 of a policy, and those of a deleted policy for 30 days. policy\n" +
+			"rollback stores one of them again.",
+		Example: "  worker policy versions default\n  worker policy versions vip --json",
+		RunE:    c.Run(c.versions),
+	}, &cobra.Command{
+		Use: "delete NAME", Short: "Delete a policy that no user has.",
+		Long: "Delete a policy that no user has: worker user list --policy finds those who have\n" +
+			"it. The policy \"default\" can't be deleted. For 30 days, policy rollback brings a\n" +
+			"deleted policy back. A worker whose settings have the policy stores it again when\n" +
+			"it starts.",
+		Example: "  worker user list --policy vip\n  worker policy delete vip",
+		RunE: c.Run(func(ctx context.Context, api *client.Client, args []string) error {
+			deleted, err := api.DeletePolicy(ctx, args[0])
+			return operations.Answer(c.Group, deleted, err, func(client.PolicyDeletion) string {
+				return c.Palette().Bold(args[0]) + ": deleted; worker policy rollback brings it back within 30 days\n"
+			})
 		}),
+	})
+	return group
+}
+
+func (c *commands) show(ctx context.Context, api *client.Client, args []string) error {
+	name := policy.DefaultName
+	if len(args) == 1 {
+		name = args[0]
 	}
+	p, err := api.Policy(ctx, name)
+	switch {
+	case errors.Is(err, client.ErrNotFound) && name == policy.DefaultName:
+		return rules.NoRules()
+	case err != nil:
+		return err
+	case c.JSON:
+		return c.PrintJSON(p)
+	}
+	text, err := policyview.YAML(policy.Document(p))
+	if err != nil {
+		return err
+	}
+	return c.Print(text)
+}
+
+// row returns the cells of a policy.
+func row(listed client.ListedPolicy) []string {
+	p, err := policy.Document(listed.Policy).Policy()
+	if err != nil || listed.Unreadable {
+		return []string{listed.Name, "?", "can't be read: apply it anew, or run the newer program that wrote it", "", ""}
+	}
+	return []string{p.Name, strconv.FormatInt(p.Version, 10), rulesCell(p), zoneCell(p), cmp.Or(p.QuietHours.String(), policyview.None)}
+}
+
+// rulesCell returns all rules of a policy, including those of its categories.
+func rulesCell(p policy.Policy) string {
+	cell := []string{strings.Join(p.Document().Rules, ", ")}
+	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
+		cell = append(cell, name+" "+p.Categories[name].String())
+	}
+	return strings.Join(cell, "; ")
+}
+
+func zoneCell(p policy.Policy) string {
+	zone := cmp.Or(p.TimeZone, "UTC")
+	if p.UserTimeZone {
+		return "the user's, else " + zone
+	}
+	return zone
 }

@@ -1,15 +1,208 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
+
+// misfitsShown is how many misfits a terminal shows one by one. A file or another
+// program receives all of them.
+const misfitsShown = 50
+
+// refitView shows the misfits, the progress and the result of a refit.
+type refitView struct {
+	cli.Program
+
+	json    bool
+	palette cli.Palette
+	watched bool // standard output is a terminal
+	listed  int
+	bar     cli.Steps
+}
+
+func newRefitView(p cli.Program, asJSON bool) *refitView {
+	return &refitView{
+		Program: p, json: asJSON, watched: cli.IsTerminal(p.Stdout), palette: p.Palette(),
+		bar: cli.Steps{Out: p.Stderr, What: "parts of the store"},
+	}
+}
+
+// unlisted returns how many misfits were not shown. JSON is for a program, so it has all
+// of them even on a terminal.
+func (v *refitView) unlisted() int {
+	if !v.watched || v.json {
+		return 0
+	}
+	return max(0, v.listed-misfitsShown)
+}
+
+// misfit prints a misfit.
+func (v *refitView) misfit(m message.Misfit) error {
+	v.listed++
+	if v.unlisted() > 0 {
+		return nil
+	}
+	out := v.Stdout
+	if v.watched {
+		out = v.bar.Above(out)
+	}
+	to := cli.Program{Stdout: out}
+	if v.json {
+		return to.PrintJSON(m)
+	}
+	return to.Print(v.line(m) + "\n")
+}
+
+// line describes a misfit for a person: its time, the rule it breaks, its user, its id,
+// and what was done with it.
+func (v *refitView) line(m message.Misfit) string {
+	at, became := m.SendAt, ""
+	switch m.Outcome {
+	case message.Moved:
+		at, became = m.MovedFrom, v.palette.Green("moved to "+cli.FormatTime(m.SendAt.Time, time.UTC))
+	case message.Cancelled:
+		became = v.palette.Green("cancelled")
+	case message.MisfitGone:
+		became = v.palette.Dim("sent, moved or cancelled meanwhile")
+	case message.MisfitKept:
+		became = v.palette.Yellow("kept: " + keptBecause(m.Code))
+	}
+	fields := []string{cli.FormatTime(at.Time, time.UTC), v.palette.Yellow(m.Breaks), m.User, m.ID}
+	if became != "" {
+		fields = append(fields, became)
+	}
+	return strings.Join(fields, "  ")
+}
+
+func keptBecause(code fault.Code) string {
+	switch {
+	case code.Shiftable():
+		return "no other time is free before it expires"
+	case code == fault.CodeBlocked:
+		return "the user is blocked"
+	case code == fault.CodeOptedOut:
+		return "the user does not want its category"
+	default:
+		return string(code)
+	}
+}
+
+// end prints the summary, also of a refit that stopped early, and returns the error to
+// end with.
+func (v *refitView) end(s message.RefitSummary, err error) error {
+	v.bar.End()
+	switch {
+	case err != nil && v.bar.Progress == nil: // nothing was looked at
+		return err
+	case v.json:
+		return errors.Join(err, v.PrintJSON(s))
+	case err != nil:
+		return errors.Join(err, v.Tell("%s", stoppedEarly(s)))
+	default:
+		return v.Print(v.sumUp(s))
+	}
+}
+
+// stoppedEarly says how far a refit came.
+func stoppedEarly(s message.RefitSummary) string {
+	text := fmt.Sprintf("stopped after %d of %d parts of the store", s.Next, keyspace.Partitions)
+	if s.Outcome == message.Previewed {
+		return text + fmt.Sprintf(": %s did not fit in them\n", cli.FormatCount(s.Misfits, "message", "messages"))
+	}
+	return text + fmt.Sprintf(": %s by then; the same command goes on there\n", refitted(s))
+}
+
+// sumUp returns the summary for a person.
+func (v *refitView) sumUp(s message.RefitSummary) string {
+	var text strings.Builder
+	if more := v.unlisted(); more > 0 {
+		fmt.Fprintf(&text, "… and %d more, which a file or another program would get, too\n", more)
+	}
+	if s.First > 0 {
+		fmt.Fprintf(&text, "This run went on after part %d of %d of the store. With the earlier ones:\n", s.First, keyspace.Partitions)
+	}
+	do := "do"
+	if s.Misfits == 1 {
+		do = "does"
+	}
+	fmt.Fprintf(&text, "%s of %s to come %s not fit, of %d of %s.\n",
+		v.palette.Bold(strconv.Itoa(s.Misfits)), cli.FormatCount(s.Reservations, "message", "messages"), do,
+		s.MisfitUsers, cli.FormatCount(s.Users, "user", "users"))
+	names := slices.SortedFunc(maps.Keys(s.MisfitsByRule), func(a, b string) int {
+		if n := s.MisfitsByRule[b] - s.MisfitsByRule[a]; n != 0 {
+			return n
+		}
+		return strings.Compare(a, b)
+	})
+	for _, name := range names {
+		fmt.Fprintf(&text, "  %8d  %s\n", s.MisfitsByRule[name], name)
+	}
+	if b := s.Baseline; b != nil {
+		fmt.Fprintf(&text, "Now, under version %d, %s%s.\n", b.Version, cli.FormatCount(b.Misfits, "message does not fit", "messages do not fit"), byRule(b))
+	}
+	if s.LimitUsers > 0 {
+		fmt.Fprintf(&text, "%s a limit that replaces no rule of the policy: it applies beside its rules.\n",
+			cli.FormatCount(s.LimitUsers, "user has", "users have"))
+	}
+	if s.UnclearUsers > 0 {
+		fmt.Fprintf(&text, "%s passed over, whose settings name a policy that is not there or can't be read.\n",
+			cli.FormatCount(s.UnclearUsers, "user was", "users were"))
+	}
+	if s.Outcome == message.Previewed {
+		text.WriteString("Nothing was changed.\n")
+	} else if s.Misfits > 0 {
+		fmt.Fprintf(&text, "Of these: %s.\n", refitted(s))
+	}
+	return text.String()
+}
+
+// byRule lists the misfits of the stored policy by rule, for a sentence.
+func byRule(b *message.RefitBaseline) string {
+	parts := make([]string, 0, len(b.MisfitsByRule))
+	for _, name := range slices.Sorted(maps.Keys(b.MisfitsByRule)) {
+		parts = append(parts, fmt.Sprintf("%d %s", b.MisfitsByRule[name], name))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(parts, ", ")
+}
+
+// refitted lists what was done.
+func refitted(s message.RefitSummary) string {
+	parts := []string{}
+	for _, p := range []struct {
+		n    int
+		what string
+	}{
+		{s.Moved, "moved"},
+		{s.Cancelled, "cancelled"},
+		{s.Kept, "kept"},
+		{s.Gone, "sent, moved or cancelled by somebody else meanwhile"},
+	} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing was to be done"
+	}
+	return strings.Join(parts, ", ")
+}
 
 // refitOptions say what to do with scheduled messages that do not fit the policy.
 type refitOptions struct {
@@ -50,7 +243,7 @@ func (c *commands) watch(events iter.Seq2[client.RefitEvent, error]) error {
 		case err != nil:
 			return view.end(summary, err)
 		case event.Progress != nil:
-			view.progress(event.Progress.Done)
+			view.bar.Show(event.Progress.Done, keyspace.Partitions)
 		case event.Misfit != nil:
 			err = view.misfit(*event.Misfit)
 		default:

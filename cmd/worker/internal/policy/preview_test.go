@@ -58,14 +58,14 @@ func misfit(outcome string, code fault.Code) message.Misfit {
 func TestRefitViewListsMisfits(t *testing.T) {
 	t.Parallel()
 	v, stdout, _ := view(false)
-	v.progress(0)
+	v.bar.Show(0, keyspace.Partitions)
 	for _, m := range []message.Misfit{
 		misfit(message.MisfitFound, ""), misfit(message.Moved, ""), misfit(message.Cancelled, ""), misfit(message.MisfitGone, ""),
 		misfit(message.MisfitKept, fault.CodeSendLimit), misfit(message.MisfitKept, fault.CodeBlocked),
 	} {
 		require.NoError(t, v.misfit(m))
 	}
-	v.progress(keyspace.Partitions)
+	v.bar.Show(keyspace.Partitions, keyspace.Partitions)
 	require.NoError(t, v.end(message.RefitSummary{
 		Outcome: message.Refitted, RefitTotals: message.RefitTotals{
 			Users: 20, Reservations: 40, MisfitUsers: 3, Misfits: 7, UnclearUsers: 1,
@@ -115,7 +115,7 @@ func TestRefitViewThatEndsEarly(t *testing.T) {
 	t.Parallel()
 	enough := errors.New("enough")
 	v, stdout, stderr := view(false)
-	v.progress(0)
+	v.bar.Show(0, keyspace.Partitions)
 	require.ErrorIs(t, v.end(message.RefitSummary{Outcome: message.Refitted, Moved: 3, Next: 512}, enough), enough)
 	require.Empty(t, stdout.String())
 	require.Equal(t, "stopped after 512 of 1024 parts of the store: 3 moved by then; the same command goes on there\n", stderr.String())
@@ -123,7 +123,7 @@ func TestRefitViewThatEndsEarly(t *testing.T) {
 	v, stdout, _ = view(true)
 	require.ErrorIs(t, v.end(message.RefitSummary{}, enough), enough)
 	require.Empty(t, stdout.String(), "nothing was begun")
-	v.progress(0)
+	v.bar.Show(0, keyspace.Partitions)
 	require.NoError(t, v.misfit(misfit(message.Moved, "")))
 	require.ErrorIs(t, v.end(message.RefitSummary{Outcome: message.Refitted, Moved: 1, Next: 3}, enough), enough)
 	lines := strings.Split(stdout.String(), "\n")

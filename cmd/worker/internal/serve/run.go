@@ -48,8 +48,7 @@ func (o startOptions) given() string {
 // Command returns "worker run", which does the same as worker without a command.
 func Command(p cli.Program) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "run",
-		Short: "Deliver messages: the same as worker without a command.",
+		Use: "run", Short: "Deliver messages: the same as worker without a command.",
 		Long: "Deliver scheduled messages at their time, until a SIGTERM. This is the same as\n" +
 			"worker without a command, with the same flags.\n\n" +
 			"After a restore from a backup, the store still has messages as scheduled that\n" +
@@ -68,7 +67,6 @@ func Command(p cli.Program) *cobra.Command {
 			"  worker run --redis-url redis://new.example.com:6379 --store-moved",
 	}
 	Setup(p, cmd)
-	cmd.Args = cli.NoArguments
 	return cmd
 }
 

@@ -1,6 +1,7 @@
-package pace
+package groups
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -13,11 +14,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Command returns the group "worker pace".
-func Command(p cli.Program) *cobra.Command {
+// Pace returns the group "worker pace".
+func Pace(p cli.Program) *cobra.Command {
 	group := &cobra.Command{
-		Use:   "pace",
-		Short: "Show or change how fast all workers together deliver.",
+		Use: "pace", Short: "Show or change how fast all workers together deliver.",
 		Long: "Show or change how fast all workers together deliver: messages through all\n" +
 			"channels, or pushes through one channel with --channel. The pace is in the store\n" +
 			"of REDIS_URL, or else the embedded one of a running worker. Workers follow a\n" +
@@ -33,60 +33,49 @@ func Command(p cli.Program) *cobra.Command {
 	var channel string
 	group.PersistentFlags().StringVar(&channel, "channel", "", "pace of one `channel`, such as fcm; by default that of all messages")
 
-	show := &cobra.Command{
-		Use:     "show",
-		Short:   "Show the pace, and whether the target has asked for a pause.",
-		Example: "  worker pace show --json",
-		Args:    cli.NoArguments,
-		RunE: g.Run(func(cmd *cobra.Command, _ []string, c *client.Client) error {
-			now, err := c.Pace(cmd.Context(), client.PaceQuery{Channel: channel})
-			return operations.Answer(g, now, err, describe)
-		}),
-	}
 	var pace client.PaceDraft
 	set := &cobra.Command{
-		Use:   "set --rate RATE [--burst N]",
-		Short: "Set or replace the pace.",
+		Use: "set --rate RATE [--burst N]", Short: "Set or replace the pace.",
 		Long: "Set or replace the pace. No interval, such as a second, has more deliveries than\n" +
 			"the rate allows. With a burst, at most that many deliveries start at once and the\n" +
 			"others follow one by one at the rate. Without a burst, all that the rate allows\n" +
 			"may start at once.",
-		Example: "  worker pace set --rate 100/second\n" +
-			"  worker pace set --rate 6000/minute --burst 50",
-		Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		Example: "  worker pace set --rate 100/second\n  worker pace set --rate 6000/minute --burst 50",
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case pace.Rate == "":
-				return g.Report(g.JSON, &cli.UsageError{Field: "rate", Detail: "pace set needs --rate, such as --rate 100/second; worker pace clear removes the pace"})
+				return &cli.UsageError{Field: "rate", Detail: "pace set needs --rate, such as --rate 100/second; worker pace clear removes the pace"}
 			case cmd.Flags().Changed("burst") && pace.Burst == 0: // to the API it would be none
-				return g.Report(g.JSON, fault.Wrong("burst", "--burst has to be at least 1; without it the rate is the burst"))
+				return fault.Wrong("burst", "--burst has to be at least 1; without it the rate is the burst")
 			}
-			return g.Run(func(cmd *cobra.Command, _ []string, c *client.Client) error {
-				now, err := c.SetPace(cmd.Context(), pace, client.SetPaceQuery{Channel: channel})
-				return operations.Answer(g, now, err, describe)
-			})(cmd, args)
+			return g.With(cmd, func(ctx context.Context, c *client.Client) error {
+				now, err := c.SetPace(ctx, pace, client.SetPaceQuery{Channel: channel})
+				return operations.Answer(g, now, err, paceText)
+			})
 		},
 	}
 	set.Flags().StringVar(&pace.Rate, "rate", "", "`deliveries` in an interval: 100/second, 6000/minute, 20/500ms")
 	set.Flags().Int64Var(&pace.Burst, "burst", 0, "`deliveries` that may start at once, at most those of the rate")
-	clearing := &cobra.Command{
-		Use:   "clear",
-		Short: "Remove the pace, and end a pause.",
+	group.AddCommand(set, &cobra.Command{
+		Use: "show", Short: "Show the pace, and whether the target has asked for a pause.", Example: "  worker pace show --json",
+		RunE: g.Run(func(ctx context.Context, c *client.Client, _ []string) error {
+			now, err := c.Pace(ctx, client.PaceQuery{Channel: channel})
+			return operations.Answer(g, now, err, paceText)
+		}),
+	}, &cobra.Command{
+		Use: "clear", Short: "Remove the pace, and end a pause.", Example: "  worker pace clear",
 		Long: "Remove the pace, and end a pause that the target has asked for. A worker that has\n" +
 			"a pace in its settings sets it again when it starts.",
-		Example: "  worker pace clear",
-		Args:    cli.NoArguments,
-		RunE: g.Run(func(cmd *cobra.Command, _ []string, c *client.Client) error {
-			now, err := c.ClearPace(cmd.Context(), client.ClearPaceQuery{Channel: channel})
-			return operations.Answer(g, now, err, describe)
+		RunE: g.Run(func(ctx context.Context, c *client.Client, _ []string) error {
+			now, err := c.ClearPace(ctx, client.ClearPaceQuery{Channel: channel})
+			return operations.Answer(g, now, err, paceText)
 		}),
-	}
-	group.AddCommand(show, set, clearing)
+	})
 	return group
 }
 
-// describe returns a pace for a person.
-func describe(p client.Pace) string {
+// paceText returns a pace for a person.
+func paceText(p client.Pace) string {
 	var s strings.Builder
 	switch {
 	case p.Rate == "":

@@ -1,28 +1,15 @@
-package account
+package groups
 
 import (
 	"cmp"
+	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 )
-
-func (a *commands) listCommand() *cobra.Command {
-	return a.command("list", "List the accounts.", "  worker account list --json", cli.NoArguments,
-		func(cmd *cobra.Command, _ []string, c *client.Client) error {
-			return operations.AnswerTable(a.Group, c.ListAccounts(cmd.Context(), client.ListAccountsQuery{Limit: pageSize}), "NAME\tTIER\tKEYS\tCONTACT\tSTATE",
-				func(account client.Account) string {
-					return strings.Join([]string{account.Name, cmp.Or(account.Tier, "-"), strconv.Itoa(len(account.Keys)), cmp.Or(account.Contact, "-"), stateOf(account)}, "\t")
-				}, "There are no accounts: worker account create NAME makes one.\n")
-		})
-}
 
 // accountWithUsage is the answer of "worker account show --json": what the API says of an account.
 type accountWithUsage struct {
@@ -33,25 +20,17 @@ type accountWithUsage struct {
 	Callback *client.Callback `json:"callback,omitempty"`
 }
 
-func (a *commands) showCommand() *cobra.Command {
-	return a.command("show NAME", "Show an account, its keys without the secrets, and how much of its quota is used.", "  worker account show acme",
-		cli.Argument("NAME"), func(cmd *cobra.Command, args []string, c *client.Client) (err error) {
-			var shown accountWithUsage
-			if shown.Account, err = c.Account(cmd.Context(), args[0]); err != nil {
-				return err
-			}
-			if shown.Usage, err = c.AccountUsage(cmd.Context(), args[0]); err != nil {
-				return err
-			}
-			if shown.EventsURL != "" {
-				callback, err := c.Callback(cmd.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				shown.Callback = &callback
-			}
-			return operations.Answer(a.Group, shown, nil, usageText)
-		})
+// accountUsage asks what account show says.
+func accountUsage(c *client.Client, ctx context.Context, name string) (shown accountWithUsage, err error) {
+	if shown.Account, err = c.Account(ctx, name); err != nil {
+		return shown, err
+	}
+	if shown.Usage, err = c.AccountUsage(ctx, name); err != nil || shown.EventsURL == "" {
+		return shown, err
+	}
+	callback, err := c.Callback(ctx, name)
+	shown.Callback = &callback
+	return shown, err
 }
 
 // usageText describes an account and what it has used for a person.

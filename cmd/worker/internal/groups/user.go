@@ -1,8 +1,11 @@
-package user
+package groups
 
 import (
+	"cmp"
+	"context"
 	"fmt"
-	"io"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,28 +15,33 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// commands is what the subcommands of user share.
-type commands struct{ *operations.Group }
+// user is what the subcommands of user share.
+type user struct{ *operations.Group }
 
-// Command returns the group "worker user".
-func Command(p cli.Program) *cobra.Command {
+// User returns the group "worker user".
+func User(p cli.Program) *cobra.Command {
 	group := &cobra.Command{
-		Use:   "user",
-		Short: "List users with settings; change a user's settings; export or erase everything stored about a user.",
+		Use: "user", Short: "List users with settings; change a user's settings; export or erase everything stored about a user.",
 		Example: "  worker user set alice --contact ada@example.org\n" +
 			"  worker user export alice > alice.ndjson",
 	}
-	c := commands{operations.NewGroup(p, group)}
-	group.AddCommand(c.showCommand(), c.setCommand(), c.clearCommand(), c.listCommand(), c.exportCommand(), c.eraseCommand())
-	return group
-}
-
-func (c commands) exportCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "export USER",
-		Short: "Print everything stored about a user, one JSON object a line.",
+	c := user{operations.NewGroup(p, group)}
+	group.AddCommand(c.setCommand(), c.listCommand(), c.eraseCommand(), &cobra.Command{
+		Use: "show USER", Short: "Show a user's settings, and the rules that apply to the user.",
+		Example: "  worker user show alice\n  worker user show alice --json",
+		RunE:    operations.One(c.Group, (*client.Client).UserSettings, c.text),
+	}, &cobra.Command{
+		Use: "clear USER", Short: "Remove all settings of a user.", Example: "  worker user clear alice",
+		Long: "Remove all settings of a user. The user's messages stay as they are.",
+		RunE: c.Run(func(ctx context.Context, api *client.Client, args []string) error {
+			settings, err := api.ClearUserSettings(ctx, args[0])
+			return operations.Answer(c.Group, settings, err, c.text)
+		}),
+	}, &cobra.Command{
+		Use: "export USER", Short: "Print everything stored about a user, one JSON object a line.",
 		Long: "Print everything stored about a user, one JSON object a line: the timeline, the\n" +
 			"messages, also those that ended, with their content if it is still kept, the\n" +
 			"settings, flags of alerts, dead letters, entries of the watch list, tasks in the\n" +
@@ -41,15 +49,14 @@ func (c commands) exportCommand() *cobra.Command {
 			"and the last line how many there were. Times are in UTC.\n\n" +
 			"The exit status is 4 if nothing is stored.",
 		Example: "  worker user export alice > alice.ndjson",
-		Args:    cli.Argument("USER"),
-		RunE: c.Run(func(cmd *cobra.Command, args []string, api *client.Client) error {
-			bar := &scanBar{out: c.Stderr}
-			defer bar.end()
-			for event, err := range api.ExportUser(cmd.Context(), args[0]) {
+		RunE: c.Run(func(ctx context.Context, api *client.Client, args []string) error {
+			bar := cli.Steps{Out: c.Stderr, What: "keys looked at"}
+			defer bar.End()
+			for event, err := range api.ExportUser(ctx, args[0]) {
 				switch {
 				case err != nil:
 				case event.Progress != nil:
-					bar.update(event.Progress.Done, event.Progress.Total)
+					bar.Show(int(event.Progress.Done), int(event.Progress.Total))
 				case event.Entry != nil:
 					err = c.PrintJSON(event.Entry)
 				default:
@@ -61,7 +68,49 @@ func (c commands) exportCommand() *cobra.Command {
 			}
 			return nil
 		}),
+	})
+	return group
+}
+
+// text describes settings for a person.
+func (c user) text(s client.UserSettings) string { return settingsText(s, c.Palette()) }
+
+func (c user) listCommand() *cobra.Command {
+	var r client.ListUsersQuery
+	list := &cobra.Command{
+		Use: "list", Short: "List the users with settings.",
+		Long: "List the users with settings, in the order of the store: not by name, and the same\n" +
+			"each time. --json prints an object a line.",
+		Example: "  worker user list --blocked\n  worker user list --policy vip --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("policy") && r.Policy == "" {
+				return cli.Usage(cmd, "policy", "--policy needs the name of a policy")
+			}
+			none := "There are no users with settings.\n"
+			if r.Blocked || r.Policy != "" {
+				none = "There are no such users.\n"
+			}
+			r.Limit = pageSize
+			return operations.List(c.Group, (*client.Client).ListUsers, r, operations.Table[client.ListedUser]{
+				Header: "USER\tPOLICY\tLIMITS\tTIME ZONE\tBLOCKED\tCONTACT", Row: userRow, None: none,
+			})(cmd, nil)
+		},
 	}
+	list.Flags().BoolVar(&r.Blocked, "blocked", false, "only blocked users")
+	list.Flags().StringVar(&r.Policy, "policy", "", "only users whose settings name the policy of this `name`")
+	return list
+}
+
+// userRow returns the cells of a user.
+func userRow(u client.ListedUser) []string {
+	if u.Unreadable {
+		return []string{strconv.Quote(u.User), "can't be read: run the newer program that wrote the settings", "", "", "", ""}
+	}
+	blocked := ""
+	if u.Blocked {
+		blocked = "blocked"
+	}
+	return []string{u.User, cmp.Or(u.Policy, policy.DefaultName), strings.Join(u.Limits, ", "), u.TimeZone, blocked, policy.RedactContact(u.Contact)}
 }
 
 // eraseFlags are the flags of erase.
@@ -70,11 +119,10 @@ type eraseFlags struct {
 	wait string
 }
 
-func (c commands) eraseCommand() *cobra.Command {
+func (c user) eraseCommand() *cobra.Command {
 	var f eraseFlags
 	cmd := &cobra.Command{
-		Use:   "erase USER --yes",
-		Short: "Cancel a user's messages, and remove everything stored about the user.",
+		Use: "erase USER --yes", Short: "Cancel a user's messages, and remove everything stored about the user.",
 		Long: "Cancel a user's messages, and remove everything that user export shows. This can't\n" +
 			"be undone, so confirm it with --yes. Running it again is safe.\n\n" +
 			"Stop submitting for the user first: a message that is accepted meanwhile may stay.\n" +
@@ -84,15 +132,12 @@ func (c commands) eraseCommand() *cobra.Command {
 			"rewrites them (BGREWRITEAOF, BGSAVE).",
 		Example: "  worker user export alice > alice.ndjson\n" +
 			"  worker user erase alice --yes",
-		Args: cli.Argument("USER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			wait, err := f.check(args[0])
 			if err != nil {
-				return c.Report(c.JSON, err)
+				return err
 			}
-			return c.Run(func(cmd *cobra.Command, args []string, api *client.Client) error {
-				return c.erase(cmd, args[0], api, wait)
-			})(cmd, args)
+			return c.With(cmd, func(ctx context.Context, api *client.Client) error { return c.erase(ctx, args[0], api, wait) })
 		},
 	}
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "confirm that the user is erased")
@@ -113,21 +158,21 @@ func (f eraseFlags) check(user string) (time.Duration, error) {
 	return wait, nil
 }
 
-func (c commands) erase(cmd *cobra.Command, user string, api *client.Client, wait time.Duration) error {
-	bar := &scanBar{out: c.Stderr}
-	defer bar.end()
+func (c user) erase(ctx context.Context, user string, api *client.Client, wait time.Duration) error {
+	bar := cli.Steps{Out: c.Stderr, What: "keys looked at"}
+	defer bar.End()
 	var erased *client.UserErasure
-	for event, err := range api.EraseUser(cmd.Context(), user, client.EraseUserQuery{Wait: wait.String()}) {
+	for event, err := range api.EraseUser(ctx, user, client.EraseUserQuery{Wait: wait.String()}) {
 		switch {
 		case err != nil:
 			return err
 		case event.Progress != nil:
-			bar.update(event.Progress.Done, event.Progress.Total)
+			bar.Show(int(event.Progress.Done), int(event.Progress.Total))
 		default:
 			erased = event.Erasure
 		}
 	}
-	bar.end()
+	bar.End()
 	err := operations.Answer(c.Group, *erased, nil, func(e client.UserErasure) string {
 		return fmt.Sprintf("erased %s: %s, %d of them still to come, %s and %s of the store, %s of the queue\n",
 			user, cli.FormatCount(e.Messages, "message", "messages"), e.Cancelled, cli.FormatCount(e.Keys, "key", "keys"),
@@ -150,27 +195,3 @@ func (e *runningError) Error() string {
 
 // Code decides the exit status.
 func (e *runningError) Code() fault.Code { return fault.CodeTooLate }
-
-// scanBar shows on a terminal how far a scan of the store is.
-type scanBar struct {
-	out   io.Writer
-	shown *cli.Progress // nil until the number of keys is known
-	last  int64
-}
-
-func (b *scanBar) update(done, total int64) {
-	if b.shown == nil {
-		b.shown = cli.StartProgress(b.out, "keys looked at", int(total))
-	}
-	if done > b.last { // another number of keys the second time
-		b.shown.Add(int(done - b.last))
-		b.last = done
-	}
-}
-
-func (b *scanBar) end() {
-	if b.shown != nil {
-		b.shown.End()
-		b.shown = nil
-	}
-}

@@ -1,4 +1,4 @@
-package account
+package groups
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
-	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
 // noEvents is the value of --events that removes a callback.
@@ -21,100 +20,86 @@ const noEvents = "none"
 
 // setEvents sets or removes the callback of an account, and shows the account, with the secret if
 // one was made.
-func (a *commands) setEvents(ctx context.Context, c *client.Client, name, url string) error {
+func (a account) setEvents(ctx context.Context, c *client.Client, name, url string) error {
 	if url == noEvents || url == "" {
-		account, err := c.RemoveCallback(ctx, name)
-		return operations.Answer(a.Group, account, err, accountText)
+		changed, err := c.RemoveCallback(ctx, name)
+		return a.answer(changed, err)
 	}
 	callback, err := c.SetCallback(ctx, name, client.CallbackDraft{URL: url})
 	if err != nil {
 		return err
 	}
-	account, err := c.Account(ctx, name)
-	if err := operations.Answer(a.Group, account, err, accountText); err != nil || callback.Secret == "" {
+	changed, err := c.Account(ctx, name)
+	if err := a.answer(changed, err); err != nil || callback.Secret == "" {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Stderr, a.Names.Spell("This secret signs the events of account %s. It is not shown again: worker account rotate-events-secret makes another.\n%s\n"), name, callback.Secret)
-	if err != nil {
-		return fmt.Errorf("printing the secret: %w", err)
-	}
-	return nil
+	return a.Tell("This secret signs the events of account %s. It is not shown again: worker account rotate-events-secret makes another.\n%s\n", name, callback.Secret)
 }
 
-func (a *commands) rotateSecretCommand() *cobra.Command {
+func (a account) rotateSecretCommand() *cobra.Command {
 	var overlap string
-	rotate := a.command("rotate-events-secret NAME", "Replace the secret that signs an account's events, and print the new one.",
-		"  worker account rotate-events-secret acme --overlap 1h",
-		cli.Argument("NAME"), func(cmd *cobra.Command, args []string, c *client.Client) error {
+	rotate := &cobra.Command{
+		Use: "rotate-events-secret NAME", Short: "Replace the secret that signs an account's events, and print the new one.",
+		Long: "Replace the secret that signs an account's events, and print the new one. For a while\n" +
+			"both sign, so that there is time to install the new one.",
+		Example: "  worker account rotate-events-secret acme --overlap 1h",
+		RunE: a.Run(func(ctx context.Context, c *client.Client, args []string) error {
 			length, err := accounts.ParseOverlap(overlap)
 			if err != nil {
 				return err
 			}
-			callback, err := c.RotateCallbackSecret(cmd.Context(), args[0], client.SecretRotation{Overlap: length.String()})
+			callback, err := c.RotateCallbackSecret(ctx, args[0], client.SecretRotation{Overlap: length.String()})
 			return operations.Answer(a.Group, callback, err, func(callback client.Callback) string { return callback.Secret + "\n" })
-		})
-	rotate.Flags().StringVar(&overlap, "overlap", calendar.FormatDuration(accounts.DefaultOverlap),
-		"how `long` the old secret signs too; 0 ends it at once")
-	rotate.Long = "Replace the secret that signs an account's events, and print the new one. For a while\n" +
-		"both sign, so that there is time to install the new one."
+		}),
+	}
+	overlapFlag(rotate, &overlap, "how `long` the old secret signs too; 0 ends it at once")
 	return rotate
 }
 
 // eventsCommand returns the group "worker account events".
-func (a *commands) eventsCommand() *cobra.Command {
+func (a account) eventsCommand() *cobra.Command {
 	group := &cobra.Command{
-		Use:   "events",
-		Short: "List, retry and remove an account's dead events.",
+		Use: "events", Short: "List, retry and remove an account's dead events.",
 		Long: "List, retry and remove the dead events of an account: those that its callback did not\n" +
 			"accept for too long (events_give_up).",
 		Example: "  worker account events list acme\n  worker account events retry acme",
 	}
-	group.AddCommand(a.listDeadCommand(), a.retryDeadCommand(), a.purgeDeadCommand())
-	return group
-}
-
-// pageSize is how many entries one request reads or retries.
-const pageSize = 1000
-
-func (a *commands) listDeadCommand() *cobra.Command {
-	return a.command("list NAME", "List an account's dead events, the oldest first.", "  worker account events list acme --json",
-		cobra.MatchAll(cli.Argument("NAME"), accountAndDead), func(cmd *cobra.Command, args []string, c *client.Client) error {
-			return operations.AnswerEach(a.Group, c.ListDeadEvents(cmd.Context(), client.ListDeadEventsQuery{Account: args[0], Limit: pageSize}), func(d client.DeadEvent) string {
+	group.AddCommand(&cobra.Command{
+		Use: "list NAME", Short: "List an account's dead events, the oldest first.", Example: "  worker account events list acme --json",
+		Args: cobra.MatchAll(cli.Argument("NAME"), accountAndDead),
+		RunE: a.Run(func(ctx context.Context, c *client.Client, args []string) error {
+			return operations.AnswerEach(a.Group, c.ListDeadEvents(ctx, client.ListDeadEventsQuery{Account: args[0], Limit: pageSize}), func(d client.DeadEvent) string {
 				return fmt.Sprintf("%s  %s  message %s to %s, dead since %s: %s\n", d.ID,
 					strings.TrimPrefix(d.Event.Type, message.EventPrefix), d.Event.Subject, d.Event.Data.User, cli.FormatTime(d.DeadAt.Time, time.UTC), d.Reason)
 			}, "")
-		})
-}
-
-func (a *commands) retryDeadCommand() *cobra.Command {
-	return a.command("retry NAME [ID]", "Post an account's dead events again: all, or the one with an id.",
-		"  worker account events retry acme\n  worker account events retry acme 1795305600000-0",
-		accountAndDead, func(cmd *cobra.Command, args []string, c *client.Client) error {
+		}),
+	}, &cobra.Command{
+		Use: "retry NAME [ID]", Short: "Post an account's dead events again: all, or the one with an id.", Args: accountAndDead,
+		Example: "  worker account events retry acme\n  worker account events retry acme 1795305600000-0",
+		RunE: a.Run(func(ctx context.Context, c *client.Client, args []string) error {
 			var total client.DeadEventsRetry
-			for {
-				done, err := c.RetryDeadEvents(cmd.Context(), client.RetryDeadEventsQuery{Account: args[0], ID: idOf(args), Limit: pageSize})
+			for more := true; more; {
+				done, err := c.RetryDeadEvents(ctx, client.RetryDeadEventsQuery{Account: args[0], ID: idOf(args), Limit: pageSize})
 				if err != nil {
 					return err
 				}
-				total.Retried, total.Left = total.Retried+done.Retried, done.Left
-				if done.Retried < pageSize {
-					break
-				}
+				total.Retried, total.Left, more = total.Retried+done.Retried, done.Left, done.Retried == pageSize
 			}
 			return operations.Answer(a.Group, total, nil, func(total client.DeadEventsRetry) string {
 				return fmt.Sprintf("%d dead events are posted again.\n", total.Retried)
 			})
-		})
-}
-
-func (a *commands) purgeDeadCommand() *cobra.Command {
-	return a.command("purge NAME [ID]", "Remove an account's dead events: all, or the one with an id.", "  worker account events purge acme",
-		accountAndDead, func(cmd *cobra.Command, args []string, c *client.Client) error {
-			purged, err := c.PurgeDeadEvents(cmd.Context(), client.PurgeDeadEventsQuery{Account: args[0], ID: idOf(args)})
+		}),
+	}, &cobra.Command{
+		Use: "purge NAME [ID]", Short: "Remove an account's dead events: all, or the one with an id.", Args: accountAndDead,
+		Example: "  worker account events purge acme",
+		RunE: a.Run(func(ctx context.Context, c *client.Client, args []string) error {
+			purged, err := c.PurgeDeadEvents(ctx, client.PurgeDeadEventsQuery{Account: args[0], ID: idOf(args)})
 			return operations.Answer(a.Group, purged, err, func(done client.DeadEventsPurge) string {
 				return fmt.Sprintf("%d dead events are removed.\n", done.Purged)
 			})
-		})
+		}),
+	})
+	return group
 }
 
 // accountAndDead requires the name of an account, and accepts the id of a dead event. An empty

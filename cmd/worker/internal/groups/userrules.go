@@ -1,4 +1,4 @@
-package user
+package groups
 
 import (
 	"cmp"
@@ -12,13 +12,13 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// describe returns the settings of a user, and the rules that apply, for a person.
-func describe(d client.UserSettings, palette cli.Palette) string {
+// settingsText returns the settings of a user, and the rules that apply, for a person.
+func settingsText(d client.UserSettings, palette cli.Palette) string {
 	var s strings.Builder
 	if d.Blocked {
 		fmt.Fprintf(&s, "%s is %s: nothing more is accepted\n", palette.Bold(d.User), palette.Red("blocked"))
 	}
-	fmt.Fprintf(&s, "set for %s: %s\n", palette.Bold(d.User), cmp.Or(strings.Join(set(d), ", "), "nothing"))
+	fmt.Fprintf(&s, "set for %s: %s\n", palette.Bold(d.User), cmp.Or(strings.Join(settingsOf(d), ", "), "nothing"))
 	if d.Effective == nil {
 		missing := "the store has no rules yet: start a worker on it"
 		if d.Policy != "" {
@@ -31,8 +31,8 @@ func describe(d client.UserSettings, palette cli.Palette) string {
 	return s.String()
 }
 
-// set lists the settings.
-func set(d client.UserSettings) []string {
+// settingsOf lists the settings.
+func settingsOf(d client.UserSettings) []string {
 	var words []string
 	if d.Policy != "" {
 		words = append(words, "policy "+d.Policy)

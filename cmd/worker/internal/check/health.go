@@ -1,4 +1,4 @@
-package status
+package check
 
 import (
 	"context"
@@ -43,17 +43,15 @@ func HealthCommand(p cli.Program) *cobra.Command {
 	var target string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "health",
-		Short: "Ask a running worker whether it is ready.",
+		Use: "health", Short: "Ask a running worker whether it is ready.",
 		Long: "Ask the worker that runs with these settings whether it is ready, at its address\n" +
 			"of health, and print what it answers. This is the health check of a container:\n" +
 			"the image has no other program that could ask.\n\n" +
 			"The exit status is 0 if the worker is ready, and 5 if it is not or does not\n" +
 			"answer.",
 		Example: "  worker health\n  worker health --admin-listen :9090\n  worker health --url http://127.0.0.1:9090/livez",
-		Args:    cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.Report(asJSON, ask(cmd.Context(), p, cmd.Flags(), target, asJSON))
+			return ask(cmd.Context(), p, cmd.Flags(), target, asJSON)
 		},
 	}
 	cmd.Flags().AddFlagSet(cli.SettingFlags("listen", "admin-listen", "tls-cert", config.FileFlag))

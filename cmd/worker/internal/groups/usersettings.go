@@ -1,6 +1,7 @@
-package user
+package groups
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -16,41 +17,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-func (c commands) showCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "show USER",
-		Short:   "Show a user's settings, and the rules that apply to the user.",
-		Example: "  worker user show alice\n  worker user show alice --json",
-		Args:    cli.Argument("USER"),
-		RunE: c.Run(func(cmd *cobra.Command, args []string, api *client.Client) error {
-			settings, err := api.UserSettings(cmd.Context(), args[0])
-			return c.answer(settings, err)
-		}),
-	}
-}
-
-func (c commands) clearCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "clear USER",
-		Short:   "Remove all settings of a user.",
-		Long:    "Remove all settings of a user. The user's messages stay as they are.",
-		Example: "  worker user clear alice",
-		Args:    cli.Argument("USER"),
-		RunE: c.Run(func(cmd *cobra.Command, args []string, api *client.Client) error {
-			settings, err := api.ClearUserSettings(cmd.Context(), args[0])
-			return c.answer(settings, err)
-		}),
-	}
-}
-
-func (c commands) answer(settings client.UserSettings, err error) error {
-	return operations.Answer(c.Group, settings, err, func(s client.UserSettings) string { return describe(s, c.Palette()) })
-}
-
-func (c commands) setCommand() *cobra.Command {
+func (c user) setCommand() *cobra.Command {
 	set := &cobra.Command{
-		Use:   "set USER",
-		Short: "Change a user's settings as the flags say, and show them.",
+		Use: "set USER", Short: "Change a user's settings as the flags say, and show them.",
 		Long: "Change a user's settings as the flags say, and show them. The change takes effect\n" +
 			"immediately. '' removes a policy, time zone or contact; --no-limits removes the\n" +
 			"limits, --no-quiet-hours the quiet hours, --no-category-limits the limits of\n" +
@@ -72,34 +41,33 @@ func (c commands) setCommand() *cobra.Command {
 			"  worker user set alice --quiet-hours 21:00-09:00 --quiet-hours 'sat,sun 00:00-24:00'\n" +
 			"  worker user set alice --category-limit marketing=1/calendar_week --opt-out news\n" +
 			"  worker user set alice --block",
-		Args: cli.Argument("USER"),
 	}
 	var f userFlags
 	f.register(set.Flags())
 	set.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := f.check(cmd); err != nil {
-			return c.Report(c.JSON, err)
+			return err
 		}
-		return c.Run(func(cmd *cobra.Command, args []string, api *client.Client) error {
-			settings, err := f.apply(cmd, api, args[0])
-			return c.answer(settings, err)
-		})(cmd, args)
+		return c.With(cmd, func(ctx context.Context, api *client.Client) error {
+			settings, err := f.apply(ctx, cmd.Flags(), api, args[0])
+			return operations.Answer(c.Group, settings, err, c.text)
+		})
 	}
 	return set
 }
 
 // apply changes the settings of a user. It begins anew where somebody else changes them meanwhile.
-func (f *userFlags) apply(cmd *cobra.Command, api *client.Client, user string) (client.UserSettings, error) {
+func (f *userFlags) apply(ctx context.Context, flags *pflag.FlagSet, api *client.Client, user string) (client.UserSettings, error) {
 	for {
-		before, err := api.UserSettings(cmd.Context(), user)
+		before, err := api.UserSettings(ctx, user)
 		if err != nil {
 			return before, err
 		}
-		change, err := f.change(cmd, before)
+		change, err := f.change(flags, before)
 		if err != nil {
 			return before, err
 		}
-		after, err := api.ChangeUserSettings(cmd.Context(), user, change, client.IfVersion(before.Version))
+		after, err := api.ChangeUserSettings(ctx, user, change, client.IfVersion(before.Version))
 		if refused, is := errors.AsType[*client.Refusal](err); !is || refused.Code != client.CodeVersionMismatch {
 			return after, err
 		}
@@ -108,19 +76,18 @@ func (f *userFlags) apply(cmd *cobra.Command, api *client.Client, user string) (
 
 // userFlags are the flags of user set.
 type userFlags struct {
-	policy, zone, contact string
-	limits                []string
-	noLimits              bool
-	categories            []string
-	noCategories          bool
-	quiet                 []string
-	noQuiet               bool
-	optOut, optIn         []string
-	block, unblock        bool
+	limits         []string
+	noLimits       bool
+	categories     []string
+	noCategories   bool
+	quiet          []string
+	noQuiet        bool
+	optOut, optIn  []string
+	block, unblock bool
 }
 
 func (f *userFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.policy, "policy", "", "`name` of the policy for the user, instead of default")
+	flags.String("policy", "", "`name` of the policy for the user, instead of default")
 	flags.StringSliceVar(&f.limits, "limit", nil, "`rule` that replaces the policy's rule with the same window, such as 20/calendar_day; may be repeated")
 	flags.BoolVar(&f.noLimits, "no-limits", false, "remove the user's limits, except those given with --limit")
 	flags.StringSliceVar(&f.categories, "category-limit", nil,
@@ -130,8 +97,8 @@ func (f *userFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.noQuiet, "no-quiet-hours", false, "remove the user's quiet hours")
 	flags.StringSliceVar(&f.optOut, "opt-out", nil, "`category` that the user does not want; may be repeated")
 	flags.StringSliceVar(&f.optIn, "opt-in", nil, "`category` that the user wants again; may be repeated")
-	flags.StringVar(&f.zone, "time-zone", "", "IANA `zone` of the user, for quiet hours")
-	flags.StringVar(&f.contact, "contact", "", "e-mail `address` or https: URL for quota alerts")
+	flags.String("time-zone", "", "IANA `zone` of the user, for quiet hours")
+	flags.String("contact", "", "e-mail `address` or https: URL for quota alerts")
 	flags.BoolVar(&f.block, "block", false, "accept no more messages for the user")
 	flags.BoolVar(&f.unblock, "unblock", false, "accept messages for the user again")
 }
@@ -179,14 +146,9 @@ func parsed(rule string) error {
 }
 
 // change returns what the flags change of settings.
-func (f *userFlags) change(cmd *cobra.Command, before client.UserSettings) (c client.SettingsPatch, err error) {
-	for name, field := range map[string]struct {
-		into  **string
-		value *string
-	}{"policy": {&c.Policy, &f.policy}, "time-zone": {&c.TimeZone, &f.zone}, "contact": {&c.Contact, &f.contact}} {
-		if cmd.Flags().Changed(name) {
-			*field.into = field.value
-		}
+func (f *userFlags) change(flags *pflag.FlagSet, before client.UserSettings) (c client.SettingsPatch, err error) {
+	if _, err := operations.Fill(flags, &c); err != nil {
+		return c, err
 	}
 	if f.block || f.unblock {
 		c.Blocked = &f.block

@@ -1,4 +1,4 @@
-package account
+package groups
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -45,39 +44,46 @@ func (f *keyFlags) draft() (client.APIKeyDraft, error) {
 	return key, nil
 }
 
-func (a *commands) addKeyCommand() *cobra.Command {
+func (a account) addKeyCommand() *cobra.Command {
 	var k keyFlags
-	add := a.command("add-key NAME", "Add a key to an account, and print the key.",
-		"  worker account add-key acme --scopes read --expires-at 2040-01-01T00:00:00Z",
-		cli.Argument("NAME"), func(cmd *cobra.Command, args []string, c *client.Client) error {
+	add := &cobra.Command{
+		Use: "add-key NAME", Short: "Add a key to an account, and print the key.",
+		Example: "  worker account add-key acme --scopes read --expires-at 2040-01-01T00:00:00Z",
+		RunE: a.Run(func(ctx context.Context, c *client.Client, args []string) error {
 			draft, err := k.draft()
 			if err != nil {
 				return err
 			}
-			key, err := c.AddAccountKey(cmd.Context(), args[0], draft)
+			key, err := c.AddAccountKey(ctx, args[0], draft)
 			if err != nil {
 				return err
 			}
 			return a.printKey(args[0], key, "")
-		})
+		}),
+	}
 	k.register(add.Flags())
 	return add
 }
 
-func (a *commands) rotateKeyCommand() *cobra.Command {
+func (a account) rotateKeyCommand() *cobra.Command {
 	var overlap string
-	rotate := a.command("rotate-key NAME [KEY-ID]", "Replace a key by a new one, and print the new one.",
-		"  worker account rotate-key acme --overlap 1h\n  worker account rotate-key acme Zx3kQ9aB --overlap 0",
-		accountAndKey(false), func(cmd *cobra.Command, args []string, c *client.Client) error {
+	rotate := &cobra.Command{
+		Use: "rotate-key NAME [KEY-ID]", Short: "Replace a key by a new one, and print the new one.",
+		Long: "Replace a key by a new one with the same scopes, and print the new one. The old one\n" +
+			"stays valid for a while, so that there is time to install the new one. KEY-ID can be\n" +
+			"left out if the account has one key.",
+		Example: "  worker account rotate-key acme --overlap 1h\n  worker account rotate-key acme Zx3kQ9aB --overlap 0",
+		Args:    accountAndKey(false),
+		RunE: a.Run(func(ctx context.Context, c *client.Client, args []string) error {
 			length, err := accounts.ParseOverlap(overlap)
 			if err != nil {
 				return err
 			}
-			id, err := keyOf(cmd.Context(), c, args)
+			id, err := keyOf(ctx, c, args)
 			if err != nil {
 				return err
 			}
-			key, err := c.RotateAccountKey(cmd.Context(), args[0], id, client.APIKeyRotation{Overlap: length.String()})
+			key, err := c.RotateAccountKey(ctx, args[0], id, client.APIKeyRotation{Overlap: length.String()})
 			if err != nil {
 				return err
 			}
@@ -86,13 +92,15 @@ func (a *commands) rotateKeyCommand() *cobra.Command {
 				old = "The old key stays valid for " + calendar.FormatDuration(length) + "."
 			}
 			return a.printKey(args[0], key, old)
-		})
-	rotate.Flags().StringVar(&overlap, "overlap", calendar.FormatDuration(accounts.DefaultOverlap),
-		"how `long` the old key stays valid; 0 ends it at once")
-	rotate.Long = "Replace a key by a new one with the same scopes, and print the new one. The old one\n" +
-		"stays valid for a while, so that there is time to install the new one. KEY-ID can be\n" +
-		"left out if the account has one key."
+		}),
+	}
+	overlapFlag(rotate, &overlap, "how `long` the old key stays valid; 0 ends it at once")
 	return rotate
+}
+
+// overlapFlag adds --overlap to a command that replaces a secret.
+func overlapFlag(cmd *cobra.Command, overlap *string, help string) {
+	cmd.Flags().StringVar(overlap, "overlap", calendar.FormatDuration(accounts.DefaultOverlap), help)
 }
 
 // keyOf returns the id of the key that the arguments name, or of the only one of the account
@@ -126,14 +134,6 @@ func keyOf(ctx context.Context, c *client.Client, args []string) (string, error)
 	}
 }
 
-func (a *commands) removeKeyCommand() *cobra.Command {
-	return a.command("remove-key NAME KEY-ID", "Remove a key, and show the account.", "  worker account remove-key acme Zx3kQ9aB",
-		accountAndKey(true), func(cmd *cobra.Command, args []string, c *client.Client) error {
-			account, err := c.RemoveAccountKey(cmd.Context(), args[0], args[1])
-			return operations.Answer(a.Group, account, err, accountText)
-		})
-}
-
 // accountAndKey requires the name of an account, accepts the id of a key, and may require
 // it.
 func accountAndKey(required bool) cobra.PositionalArgs {
@@ -152,7 +152,7 @@ func accountAndKey(required bool) cobra.PositionalArgs {
 
 // printKey prints a new key. Only the key goes to standard output, so that a script can
 // read it. What a person should know goes to standard error.
-func (a *commands) printKey(account string, key client.NewAPIKey, more string) error {
+func (a account) printKey(account string, key client.NewAPIKey, more string) error {
 	if a.JSON {
 		return a.PrintJSON(key)
 	}
@@ -161,8 +161,8 @@ func (a *commands) printKey(account string, key client.NewAPIKey, more string) e
 	if more != "" {
 		sentence += more + "\n"
 	}
-	if _, err := fmt.Fprint(a.Stderr, sentence); err != nil {
-		return fmt.Errorf("saying what the key is: %w", err)
+	if err := a.Tell("%s", sentence); err != nil {
+		return err
 	}
 	return a.Print(key.Secret + "\n")
 }

@@ -1,7 +1,8 @@
-package status
+package groups
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 
@@ -12,28 +13,26 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 )
 
-// StatsCommand returns the command "worker stats".
-func StatsCommand(p cli.Program) *cobra.Command {
+// Stats returns the command "worker stats".
+func Stats(p cli.Program) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "stats",
-		Short: "Show how many messages wait, and how the queue and the store are doing.",
+		Use: "stats", Short: "Show how many messages wait, and how the queue and the store are doing.",
 		Long: "Show how many messages have not ended, what is in the queue, how many were given\n" +
 			"up, how late the schedule is, and how much memory the store uses. The metrics of a\n" +
 			"worker say more. The last line names the worker that was asked, if --api and\n" +
 			"--redis-url name none.",
 		Example: "  worker stats --json",
-		Args:    cli.NoArguments,
 	}
 	g := operations.NewView(p, cmd)
-	cmd.RunE = g.Run(func(cmd *cobra.Command, _ []string, c *client.Client) error {
-		now, err := c.Stats(cmd.Context())
-		return operations.Answer(g, now, err, func(s client.Stats) string { return describe(s) + g.Asked() })
+	cmd.RunE = g.Run(func(ctx context.Context, c *client.Client, _ []string) error {
+		now, err := c.Stats(ctx)
+		return operations.Answer(g, now, err, func(s client.Stats) string { return statsText(s) + g.Asked() })
 	})
 	return cmd
 }
 
-// describe returns the stats for a person.
-func describe(s client.Stats) string {
+// statsText returns the stats for a person.
+func statsText(s client.Stats) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s to come\n", cli.FormatCount(s.Pending, "message", "messages"))
 	var states []string

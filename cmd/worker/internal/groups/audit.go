@@ -1,7 +1,8 @@
-package auditlog
+package groups
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -16,55 +17,44 @@ import (
 // defaultLines is how many entries are shown unless a flag says so.
 const defaultLines = 100
 
-// Command returns "worker audit".
-func Command(p cli.Program) *cobra.Command {
+// Audit returns "worker audit".
+func Audit(p cli.Program) *cobra.Command {
 	var r client.ListAuditEntriesQuery
 	var from, until, tz string
 	var lines int
 	cmd := &cobra.Command{
-		Use:   "audit",
-		Short: "List the changes that operators made, the newest first.",
+		Use: "audit", Short: "List the changes that operators made, the newest first.",
 		Long: "List the changes that operators made, the newest first: by a key with the scope\n" +
 			"admin, on the dashboard, or by a command. What accounts submit, move and cancel has\n" +
 			"its history and its events instead.",
 		Example: "  worker audit\n" +
 			"  worker audit --object default --action 'apply policy'\n" +
 			"  worker audit --user alice --from \"$(date -d yesterday +%FT00:00:00Z)\" --json",
-		Args: cli.NoArguments,
 	}
 	g := operations.NewView(p, cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		zone, err := cli.ParseZone(tz)
 		if err == nil && lines < 1 {
 			err = cli.Usage(cmd, "lines", "--lines has to be at least 1")
 		}
-		for _, end := range []struct {
-			field, text string
-			into        *time.Time
-		}{{"from", from, &r.From}, {"until", until, &r.Until}} {
-			if err == nil && end.text != "" {
-				var at cli.When
-				at, err = cli.ParseTime(end.field, end.text, tz, time.Now())
-				if *end.into = at.At; at.Now {
-					*end.into = time.Now()
-				}
-			}
+		if err == nil {
+			err = cli.ParseEnds(tz, time.Now(), cli.End{Field: "from", Text: from, Into: &r.From}, cli.End{Field: "until", Text: until, Into: &r.Until})
 		}
 		if err != nil {
-			return g.Report(g.JSON, err)
+			return err
 		}
-		return g.Run(func(cmd *cobra.Command, _ []string, c *client.Client) error {
+		return g.With(cmd, func(ctx context.Context, c *client.Client) error {
 			r.Limit = min(lines, defaultLines)
 			first := func(yield func(client.AuditEntry, error) bool) {
 				left := lines
-				for e, err := range c.ListAuditEntries(cmd.Context(), r) {
+				for e, err := range c.ListAuditEntries(ctx, r) {
 					if left--; !yield(e, err) || left == 0 {
 						return
 					}
 				}
 			}
-			return operations.AnswerEach(g, first, func(e client.AuditEntry) string { return describe(e, zone, g.Palette()) }, "No change is like this.\n")
-		})(cmd, args)
+			return operations.AnswerEach(g, first, func(e client.AuditEntry) string { return auditLine(e, zone, g.Palette()) }, "No change is like this.\n")
+		})
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&r.Account, "of", "", "only those by the account of this `name`, and with what is its")
@@ -78,8 +68,8 @@ func Command(p cli.Program) *cobra.Command {
 	return cmd
 }
 
-// describe returns an entry for a person.
-func describe(e client.AuditEntry, zone *time.Location, palette cli.Palette) string {
+// auditLine returns an entry for a person.
+func auditLine(e client.AuditEntry, zone *time.Location, palette cli.Palette) string {
 	who := cmp.Or(e.Account, e.By, "without a key")
 	switch {
 	case e.Operator:

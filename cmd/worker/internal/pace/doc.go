@@ -1,3 +1,0 @@
-// Package pace is "worker pace": it shows, sets and removes how fast all workers
-// together call the push target.
-package pace
