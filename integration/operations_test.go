@@ -173,7 +173,7 @@ func routesOf(t *testing.T, document []byte) map[string]*regexp.Regexp {
 func TestEachOperationEverywhere(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
-	address := p.worker(t, []string{"REDIS_URL=" + redistest.Shared(t).URL()}, "--push-url", "log:").apiAddress(t)
+	address := p.worker(t, []string{"REDIS_URL=" + redistest.Shared(t).URL()}, "--deliver=false").apiAddress(t)
 	asked := &operationsAsked{routes: routesOf(t, documentOf(t, address)), asked: map[string]bool{}}
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: address}) }}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -208,9 +208,12 @@ func TestEachOperationEverywhere(t *testing.T) {
 				delete(commands, name)
 			}
 		}
+		var onStore result
+		var there sync.WaitGroup
+		there.Go(func() { onStore = p.command(t, args[0], []string{"REDIS_URL=" + store.URL()}, args[1:]) })
 		overHTTP := p.command(t, args[0], []string{"SENDLIMIT_API=" + server.URL}, args[1:])
+		there.Wait()
 		require.Empty(t, asked.missing(strings.Fields(ids)), "%s does not ask for them: %+v", command, overHTTP)
-		onStore := p.command(t, args[0], []string{"REDIS_URL=" + store.URL()}, args[1:])
 		require.Equal(t, overHTTP.status, onStore.status, "%s: over HTTP %+v, on a store %+v", command, overHTTP, onStore)
 		if !slices.Contains([]string{"listAuditEntries", "listPolicyVersions", "exportUser"}, ids) { // they tell who ran commands on the store
 			require.Equal(t, withoutChance(overHTTP.stdout+overHTTP.stderr), withoutChance(onStore.stdout+onStore.stderr), command)
