@@ -42,7 +42,7 @@ type submitted message.Outcome
 func (o *submitted) answer() web.Answer {
 	a := web.Answer{Status: http.StatusOK, Body: (*message.Outcome)(o)}
 	if !o.Replayed {
-		a.Status, a.Header = http.StatusCreated, http.Header{"Location": {messagePath(o.User, o.ID)}}
+		a.Status, a.Location = http.StatusCreated, messagePath(o.User, o.ID)
 	}
 	return a
 }

@@ -11,9 +11,10 @@ import (
 
 // Answer is the answer of an operation that succeeded.
 type Answer struct {
-	Status int
-	Header http.Header
-	Body   any // encoded as JSON
+	Status   int
+	Header   http.Header
+	Location string // of what was made; "" for none
+	Body     any    // encoded as JSON
 }
 
 // Done returns an answer of 200 with a body.
@@ -22,6 +23,9 @@ func Done(body any) Answer { return Answer{Status: http.StatusOK, Body: body} }
 // Write sends the answer.
 func (a Answer) Write(w http.ResponseWriter) {
 	maps.Copy(w.Header(), a.Header)
+	if a.Location != "" {
+		w.Header()["Location"] = []string{a.Location}
+	}
 	writeJSON(w, "application/json", a.Status, a.Body)
 }
 
