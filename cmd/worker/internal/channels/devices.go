@@ -142,38 +142,6 @@ func OpenAll(
 	return append(all, Opened{Name: TargetName(c.PushTarget()), Notifier: target}), nil
 }
 
-// Identities returns the identity of each channel that the settings name, "" for one that does
-// not tell. The error is that of OpenDevices.
-func Identities(ctx context.Context, c config.Config, logger *slog.Logger) (map[string]string, error) {
-	opened, err := OpenDevices(ctx, c, time.Now, logger)
-	if err != nil {
-		return nil, err
-	}
-	all := make(map[string]string, len(opened)+1)
-	for _, d := range opened {
-		all[d.Name] = identityOf(d.Notifier)
-	}
-	switch target := c.PushTarget(); {
-	case target == "":
-	case TargetName(target) == notifier.ChannelWebhook: // others may log in when they are opened
-		var push notifier.Notifier
-		if push, err = openPushOnce(c, io.Discard); err == nil {
-			all[notifier.ChannelWebhook] = identityOf(push)
-			err = ClosePush(push)
-		}
-	default:
-		all[TargetName(target)] = ""
-	}
-	return all, errors.Join(err, CloseAll(opened))
-}
-
-func identityOf(channel notifier.Notifier) string {
-	if of, ok := channel.(notifier.Identifier); ok {
-		return of.Identity()
-	}
-	return ""
-}
-
 // Names returns the names of the channels to devices that the settings name.
 func Names(c config.Config) []string {
 	var names []string
