@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"reflect"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -233,9 +232,6 @@ func queryParameter(name string, f reflect.StructField) *huma.Param {
 			member = like
 		}
 		p.Schema = parameterSchema(member)
-		for _, word := range strings.Fields(f.Tag.Get("words")) {
-			p.Schema.Enum = append(p.Schema.Enum, word)
-		}
 	}
 	return p
 }
