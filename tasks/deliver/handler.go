@@ -64,9 +64,8 @@ type Handler struct {
 const heldEarly = 5 * time.Second
 
 // SettleWithin is for how long a delivery whose lease ended while the store was away may
-// still settle: a try that the store did not answer ends then, and after a pause another one
-// has all its time.
-const SettleWithin = 2*persist.TryWithin + 2*persist.Pause
+// still settle. It is longer than one try to settle and the pause before it.
+const SettleWithin = 4 * time.Second
 
 var errEarly = errors.New("the message's time has not come")
 
