@@ -315,7 +315,7 @@ func TestDeadLettersAreRetriedOnce(t *testing.T) {
 	for _, id := range []string{"a", "b", "c"} {
 		r.store.SetTime(at)
 		r.fails(id)
-		at = at.Add(20 * time.Second)
+		at = at.Add(5 * time.Second)
 	}
 	r.store.SetTime(at)
 	var retried []string
@@ -325,10 +325,10 @@ func TestDeadLettersAreRetriedOnce(t *testing.T) {
 			retried = append(retried, o.ID)
 		}
 		if len(retried) == 1 {
-			at = at.Add(20 * time.Second)
+			at = at.Add(5 * time.Second)
 			r.store.SetTime(at)
 			r.settles("a", messages.Settlement{Outcome: messages.Failed, Reason: "gone"})
-			r.store.SetTime(at.Add(20 * time.Second))
+			r.store.SetTime(at.Add(5 * time.Second))
 		}
 		path = ""
 		if page.NextCursor != "" {
