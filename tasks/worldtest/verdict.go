@@ -172,7 +172,7 @@ func (v *verdict) judgeEnd(k *known) {
 	if !k.accepted && !k.perhaps && (s.State != messages.StateUnknown || taken > 0) {
 		v.fault("end: %s was refused, and is %s, arrived %d times", k, s.State, taken)
 	}
-	if k.cancelled && taken > 0 && !v.sentBeforeCancel(k) {
+	if k.cancelled && taken > 0 && !v.sentBeforeCancel(k) && !k.submittedAgain() {
 		v.fault("cancel: %s arrived after its cancel was confirmed", k)
 	}
 	if s.State == messages.StateDropped && s.Reason == messages.ReasonExpired {
@@ -187,6 +187,14 @@ func (v *verdict) sentBeforeCancel(k *known) bool {
 		}
 	}
 	return true
+}
+
+// submittedAgain reports whether a submit without an answer may have been repeated after the message
+// was cancelled. That has given its id back: the repetition is a message of its own.
+func (k *known) submittedAgain() bool {
+	return k.submitted.Unclear && slices.ContainsFunc(k.asked, func(a Answer) bool {
+		return a.Do == Cancel && a.Err == nil && a.Got.Outcome == message.Cancelled && a.Began.Before(k.submitted.Ended)
+	})
 }
 
 // toldWithin is how long after its expiry a message that can't be sent is said to be dropped.

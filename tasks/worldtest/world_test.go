@@ -70,6 +70,15 @@ func TestPlansAreThoseOfTheirSeeds(t *testing.T) {
 	require.Len(t, seen, 30, "every feature is drawn")
 }
 
+// noteCancel notes that the first message to arrive was cancelled before.
+func noteCancel(s *worldtest.Story) {
+	first := s.Arrivals[0]
+	s.NoteAnswer(worldtest.Answer{
+		Event: worldtest.Event{Do: worldtest.Cancel, User: first.User, ID: first.ID},
+		Began: first.At.Add(-3 * time.Second), Ended: first.At.Add(-2 * time.Second), Got: message.Outcome{Outcome: message.Cancelled},
+	})
+}
+
 // A story in which something is wrong is found out.
 func TestTheVerdictFindsWhatIsWrong(t *testing.T) {
 	sendlimittest.Long(t)
@@ -85,6 +94,15 @@ func TestTheVerdictFindsWhatIsWrong(t *testing.T) {
 				Event: worldtest.Event{Do: worldtest.Edit, User: s.Arrivals[0].User, ID: s.Arrivals[0].ID, Title: "made unheard"},
 				Began: s.Arrivals[0].At.Add(-time.Second), Ended: s.Arrivals[0].At, Unclear: true,
 				Got: message.Outcome{Outcome: message.Refused},
+			})
+		}},
+		{"cancel: ", func(s *worldtest.Story) { noteCancel(s) }},
+		{"", func(s *worldtest.Story) { // its submit had no answer, and was repeated after the cancel
+			noteCancel(s)
+			first := s.Arrivals[0]
+			s.NoteAnswer(worldtest.Answer{
+				Event: worldtest.Event{Do: worldtest.Submit, User: first.User, ID: first.ID}, Unclear: true,
+				Began: first.At.Add(-4 * time.Second), Ended: first.At.Add(-time.Second), Got: message.Outcome{Outcome: message.Accepted},
 			})
 		}},
 		{"end: ", func(s *worldtest.Story) { s.Arrivals = s.Arrivals[1:] }},
