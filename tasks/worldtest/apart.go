@@ -2,6 +2,7 @@ package worldtest
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/message"
@@ -25,6 +26,19 @@ func (c *caller) Submit(ctx context.Context, m message.Message) (message.Outcome
 	shift(c.ahead[m.User], &m.SendAt, &m.ExpiresAt, &m.ShiftUntil)
 	o, err := c.Submitter.Submit(ctx, m)
 	return c.heard(m.User, o), err
+}
+
+// SubmitMany submits messages of one user with times of the world's clock.
+func (c *caller) SubmitMany(ctx context.Context, ms []message.Message) ([]message.Outcome, error) {
+	ms = slices.Clone(ms)
+	for i := range ms {
+		shift(c.ahead[ms[i].User], &ms[i].SendAt, &ms[i].ExpiresAt, &ms[i].ShiftUntil)
+	}
+	outcomes, err := c.Submitter.SubmitMany(ctx, ms)
+	for i := range outcomes {
+		outcomes[i] = c.heard(ms[i].User, outcomes[i])
+	}
+	return outcomes, err
 }
 
 // Check is a dry run of Submit.
