@@ -107,7 +107,7 @@ var uses = map[string]string{ //nolint:globals // a constant table
 	"sendlimit/store":  redis + " sendlimit/fault sendlimit/keyspace",
 	"records/seal":     redis + " sendlimit/keyspace sendlimit/store",
 	"internal/script":  redis + " lua sendlimit/fault sendlimit/keyspace sendlimit/store",
-	"message": "sendlimit/fault sendlimit/keyspace sendlimit/policy github.com/agnivade/levenshtein" +
+	"message": "sendlimit/calendar sendlimit/fault sendlimit/keyspace sendlimit/policy github.com/agnivade/levenshtein" +
 		" github.com/go-json-experiment/json/jsontext",
 	"api/internal/web":        "sendlimit/fault sendlimit/keyspace message",
 	"client":                  "sendlimit/fault sendlimit/policy message github.com/google/uuid",
@@ -165,7 +165,7 @@ var refusals = []refusal{ //nolint:globals // a constant table
 	{"lua/... internal/... sendlimit/...", "... -internal/... -lua/... -records/... -sendlimit/...", true, "lua and sendlimit are a library, on which the rest is built"},
 	{"lua/... internal/... sendlimit/... -sendlimit/sendlimittest/...", "records/...", false, "limits know nothing of what is kept beside them"},
 	{"records/...", "... -internal/... -lua/... -records/... -sendlimit/...", true, "records keeps what limits decide on, and knows nothing of queues or channels"},
-	{"notifier/...", "... -notifier/... -sendlimit/sendlimittest/...", true, "notifier delivers, and knows nothing of limits, queues or the store"},
+	{"notifier/...", "... -notifier/... -sendlimit/calendar -sendlimit/sendlimittest/...", true, "notifier delivers, and knows nothing of limits, queues or the store"},
 	{"notifier/...", "github.com/redis/... github.com/alicebob/...", true, "notifier knows nothing of Redis"},
 	{"tasks/...", "... -internal/... -lua/... -message -notifier/... -records/... -sendlimit/... -tasks/...", true, "tasks stands on message, records, sendlimit, notifier and lua"},
 	{"config/...", "... -config/... -notifier/... -records/... -sendlimit/...", true, "config knows neither tasks nor the programs"},

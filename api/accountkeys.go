@@ -8,6 +8,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
@@ -63,15 +64,8 @@ func expiryOf(d message.APIKeyDraft) (time.Time, error) {
 	if d.ExpiresAt == "" {
 		return time.Time{}, nil
 	}
-	at, now, err := message.ParseTime(d.ExpiresAt)
-	if err != nil || now {
-		want := "an RFC 3339 time such as 2040-06-22T11:11:11Z"
-		if err != nil {
-			want = err.Error()
-		}
-		return time.Time{}, &fault.InvalidError{Field: "expires_at", Value: d.ExpiresAt, Want: want}
-	}
-	return at, nil
+	at, err := calendar.ParseTime(d.ExpiresAt, nil)
+	return at, fault.InField(err, "expires_at")
 }
 
 // newKey is a key to add.

@@ -140,33 +140,31 @@ func (d *Dashboard) readPlan(w http.ResponseWriter, r *http.Request) {
 func planQuery(r *http.Request) (campaign string, zone *time.Location, err error) {
 	name := r.URL.Query().Get("zone")
 	if name != "" {
-		if zone, err = time.LoadLocation(name); err != nil || name == "Local" {
-			return "", nil, &problem{Status: http.StatusUnprocessableEntity, Detail: clip(name, 80) + " is no time zone: give one such as Europe/Berlin or UTC."}
+		if zone, err = calendar.ParseTimeZone(name); err != nil {
+			return "", nil, &problem{Status: http.StatusUnprocessableEntity, Detail: err.Error() + "."}
 		}
 	}
 	return r.URL.Query().Get("campaign"), zone, nil
 }
 
-// inZone gives each time of a draft that has no zone the zone that was chosen. The API says
-// what is wrong with other texts.
+// inZone writes the times of a draft as instants. Those that have no zone are in the zone that was
+// chosen. The error is a *fault.InvalidError.
 func inZone(draft *message.Draft, zone *time.Location) error {
 	for _, given := range []struct {
 		field string
 		text  *string
 	}{{"send_at", &draft.SendAt}, {"expires_at", &draft.ExpiresAt}, {"shift_until", &draft.ShiftUntil}} {
-		local, err := calendar.ParseLocal(*given.text)
-		if err != nil {
-			continue
+		at, now, err := message.ParseTimeIn(zone)(*given.text)
+		wrong, _ := errors.AsType[*fault.InvalidError](fault.InField(err, given.field))
+		switch {
+		case *given.text == "" || now:
+		case err == nil:
+			*given.text = at.Format(message.TimeLayout)
+		case wrong.Want == calendar.WantZone:
+			return wrong.Noting(", or choose the time zone of the file")
+		default:
+			return wrong
 		}
-		if zone == nil {
-			return fault.Wrong(given.field, "%s %s has no time zone: write it with one, such as 2040-06-22T11:11:11Z or 2040-06-22T11:11:11+01:00,"+
-				" or choose the time zone of the file", given.field, *given.text)
-		}
-		at, wrong := local.In(zone)
-		if wrong != "" {
-			return fault.Wrong(given.field, "%s %s %s", given.field, *given.text, wrong)
-		}
-		*given.text = message.Time{Time: at}.UTC().Format(message.TimeLayout)
 	}
 	return nil
 }

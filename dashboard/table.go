@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
 // pageSize is how many entries a list shows at a time.
@@ -209,8 +211,8 @@ func harmless(row []string) []string {
 // they are, so that the API says what is wrong with them.
 func apiTime(text string) string {
 	text = strings.TrimSpace(text)
-	for _, layout := range []string{"2006-01-02T15:04:05.999", "2006-01-02T15:04", "2006-01-02 15:04:05.999", "2006-01-02 15:04", "2006-01-02"} {
-		if at, err := time.ParseInLocation(layout, text, time.UTC); err == nil {
+	for _, at := range []string{text, text + " 00:00"} { // a date is its first moment
+		if at, err := calendar.ParseTime(at, time.UTC); err == nil {
 			return at.Format(time.RFC3339Nano)
 		}
 	}

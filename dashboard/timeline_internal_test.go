@@ -129,7 +129,7 @@ func TestTicksOnDaysOfAClockChange(t *testing.T) {
 		"Asia/Kathmandu":    {time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), 6 * time.Hour, []string{"18:00", "19:00", "20:00", "21:00", "22:00", "23:00"}},
 		"UTC":               {time.Date(2026, 11, 21, 20, 30, 0, 0, time.UTC), 24 * time.Hour, []string{"21:00", "Sun 22 Nov", "03:00", "06:00", "09:00", "12:00", "15:00", "18:00"}},
 	} {
-		zone, err := time.LoadLocation(name)
+		zone, err := calendar.ParseTimeZone(name)
 		require.NoError(t, err)
 		drawing := timeline{From: row.from, Until: row.from.Add(row.length), Width: drawnWidth}
 		drawing.addTicks(zone)
@@ -148,7 +148,7 @@ func TestTicksOnDaysOfAClockChange(t *testing.T) {
 		"Europe/Berlin": time.Date(2026, 10, 24, 22, 0, 0, 0, time.UTC), "Europe/Paris": time.Date(2026, 3, 28, 22, 0, 0, 0, time.UTC),
 		"America/Sao_Paulo": time.Date(2018, 11, 4, 1, 0, 0, 0, time.UTC),
 	} {
-		zone, err := time.LoadLocation(name)
+		zone, err := calendar.ParseTimeZone(name)
 		require.NoError(t, err)
 		for _, length := range []time.Duration{6 * time.Hour, 24 * time.Hour} {
 			drawing = timeline{From: from, Until: from.Add(length), Width: drawnWidth}

@@ -9,6 +9,7 @@ import (
 	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
 // userPage shows the timeline of a user, and everything about the user.
@@ -109,7 +110,7 @@ func (d *Dashboard) fillUser(r *http.Request, p *userPage, q url.Values) error {
 	p.Timeline = newTimeline(p, forbidden, from, until, who.Submits())
 	p.Test = testMessage{SendAt: p.Now.Add(time.Hour).Truncate(time.Minute)}
 	if next := q.Get("next"); next != "" {
-		if at, err := time.Parse(time.RFC3339Nano, next); err == nil {
+		if at, err := calendar.ParseTime(next, nil); err == nil {
 			p.Test.SendAt = at
 		}
 	}
@@ -123,12 +124,12 @@ func (p *userPage) choose(q url.Values) {
 		zone = p.Settings.TimeZone
 	}
 	var err error
-	if p.Zone, err = time.LoadLocation(zone); err != nil || zone == "Local" {
-		p.Zone, p.Wrong = time.UTC, "There is no time zone "+clip(zone, 80)+": give an IANA name such as Europe/Berlin."
+	if p.Zone, err = calendar.ParseTimeZone(zone); err != nil {
+		p.Zone, p.Wrong = time.UTC, err.Error()+"."
 	}
 	p.At = p.Now.Truncate(time.Second)
 	if given := q.Get("at"); given != "" {
-		at, err := time.Parse(time.RFC3339Nano, apiTime(given))
+		at, err := calendar.ParseTime(apiTime(given), nil)
 		if err != nil || at.Year() < 1970 || at.Year() > 9000 {
 			p.Wrong = strings.TrimSpace(p.Wrong + " The time " + clip(given, 80) + " can't be read: give one such as 2026-11-22T11:11:11Z.")
 			return

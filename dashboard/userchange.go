@@ -39,11 +39,8 @@ func (d *Dashboard) submit(w http.ResponseWriter, r *http.Request) {
 
 // sendTime returns the send time of a form; the zero time for now. The error says what the API would.
 func sendTime(r *http.Request) (at time.Time, now bool, err error) {
-	given := apiTime(r.PostFormValue("send_at"))
-	if at, now, err = message.ParseTime(given); err != nil {
-		err = &fault.InvalidError{Field: "send_at", Value: given, Want: err.Error()}
-	}
-	return at, now, err
+	at, now, err = message.ParseTime(apiTime(r.PostFormValue("send_at")))
+	return at, now, fault.InField(err, "send_at")
 }
 
 // onConflict returns what a form wants if its send time is not free; "" for the policy's own.

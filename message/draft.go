@@ -3,9 +3,9 @@ package message
 import (
 	"encoding/json"
 	"errors"
-	"strings"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
@@ -103,46 +103,20 @@ func notAnObject(err error) *fault.InvalidError {
 // TimeParser reads a time of a draft. It reports now for the word "now".
 type TimeParser func(text string) (at time.Time, now bool, err error)
 
-// ParseTime is the TimeParser of the API: it reads an RFC 3339 time with its zone, or
-// "now". The error says what is allowed; it does not name the field.
-func ParseTime(text string) (at time.Time, now bool, err error) {
-	if text == "now" {
-		return time.Time{}, true, nil
-	}
-	at, err = time.Parse(time.RFC3339Nano, text)
-	if err != nil || !strict(text) {
-		return time.Time{}, false, errNotRFC3339
-	}
-	if at = at.UTC().Truncate(time.Millisecond); at.IsZero() { // would read as no time at all
-		return time.Time{}, false, errNotRFC3339
-	}
-	if !fourDigits(at) {
-		return time.Time{}, false, errNotInYears
-	}
-	return at, false, nil
-}
+// ParseTime is the TimeParser of the API: it reads a time with its zone as calendar.ParseTime does, or
+// "now". The error is a *fault.InvalidError without a field.
+func ParseTime(text string) (at time.Time, now bool, err error) { return ParseTimeIn(nil)(text) }
 
-// strict rejects what Go accepts although it is not RFC 3339: an hour of one digit, a
-// comma before the fraction, an offset of 24 hours or 60 minutes.
-func strict(text string) bool {
-	if text[len("2006-01-02T15")] != ':' || strings.Contains(text, ",") {
-		return false
+// ParseTimeIn is ParseTime for texts that may be local times in a zone; nil allows none.
+func ParseTimeIn(zone *time.Location) TimeParser {
+	return func(text string) (at time.Time, now bool, err error) {
+		if text == "now" {
+			return time.Time{}, true, nil
+		}
+		at, err = calendar.ParseTime(text, zone)
+		return at, false, err
 	}
-	offset := text[len(text)-len("07:00"):]
-	return strings.HasSuffix(text, "Z") || offset[:2] < "24" && offset[3:] < "60"
 }
-
-// fourDigits reports whether RFC 3339 can write a time in UTC. The zone of a time can
-// move it out of these years.
-func fourDigits(at time.Time) bool {
-	year := at.UTC().Year()
-	return 1 <= year && year <= 9999
-}
-
-var (
-	errNotRFC3339 = errors.New("an RFC 3339 time such as 2040-06-22T11:11:11Z")
-	errNotInYears = errors.New("a time of the years 1 to 9999 in UTC")
-)
 
 // Message returns the draft as a Message, with times read by parse. If a field can't be
 // read, the error is a *fault.InvalidError, or fault.InvalidErrors that also have what
@@ -202,7 +176,7 @@ func (f *Faults) parseTime(field, text string, parse TimeParser) time.Time {
 	}
 	at, now, err := parse(text)
 	if err == nil && now {
-		err = errNotRFC3339
+		err = &fault.InvalidError{Want: calendar.WantTime}
 	}
 	if err != nil {
 		f.addUnread(unreadable(field, text, err))

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
@@ -149,8 +150,8 @@ func (m Message) validateTimes(wrong *fault.InvalidErrors) {
 	case m.ExpiresAt.IsZero():
 	case !m.Now && m.ExpiresAt.UnixMilli() <= m.SendAt.UnixMilli():
 		wrong.Add(fault.Wrong("expires_at", "expires_at, %s, is not after send_at", m.ExpiresAt.UTC().Format(time.RFC3339Nano)))
-	case !fourDigits(m.ExpiresAt):
-		wrong.Add(NotAllowed("expires_at", m.ExpiresAt.UTC().Format(time.RFC3339Nano), "%s", errNotInYears.Error()))
+	case !calendar.InYears(m.ExpiresAt):
+		wrong.Add(NotAllowed("expires_at", m.ExpiresAt.UTC().Format(time.RFC3339Nano), "%s", calendar.WantYears))
 	}
 }
 

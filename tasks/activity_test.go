@@ -11,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/activity"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/campaign"
@@ -167,7 +168,7 @@ func TestWhatBecomesOfAnAccountsMessagesIsCounted(t *testing.T) {
 			Accepted: 4, Delivered: 1, Cancelled: 3, Retried: 1,
 			Refused: map[string]int64{"1/minute": 1}, Failed: map[string]int64{"gone": 1},
 		}
-		kolkata, err := time.LoadLocation("Asia/Kolkata")
+		kolkata, err := calendar.ParseTimeZone("Asia/Kolkata")
 		require.NoError(s, err)
 		days, err := b.Activity.Days(s.Context(), "shop", time.Date(2000, 1, 1, 0, 0, 0, 0, kolkata))
 		require.NoError(s, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -83,7 +84,7 @@ func TestAQuotaRefusesInTheWordsOfItsAccount(t *testing.T) {
 
 func berlin(t *testing.T) *time.Location {
 	t.Helper()
-	zone, err := time.LoadLocation("Europe/Berlin")
+	zone, err := calendar.ParseTimeZone("Europe/Berlin")
 	require.NoError(t, err)
 	return zone
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
 // View is the data of a template. Every text in it is on one line.
@@ -150,7 +151,7 @@ func newViewReport(r notifier.Report) *ViewReport {
 // resetsAt says when the day after begins in a zone: most often at midnight,
 // and where a clock change skips that, at what the clocks show instead.
 func resetsAt(day, zone string) string {
-	location, err := time.LoadLocation(zone)
+	location, err := calendar.ParseTimeZone(zone)
 	if err != nil {
 		return ""
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/records/activity"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
@@ -17,7 +18,7 @@ func TestAnAccountsDays(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
 	server.SetTime(story.At("12:00"))
-	kolkata, err := time.LoadLocation("Asia/Kolkata")
+	kolkata, err := calendar.ParseTimeZone("Asia/Kolkata")
 	require.NoError(t, err)
 	l, err := activity.New(client, "", func(_ context.Context, account string) (*time.Location, error) {
 		if account == "shop" {

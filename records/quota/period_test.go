@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
@@ -85,7 +86,7 @@ func TestChargesCountInTheDaysOfTheZone(t *testing.T) {
 			t.Parallel()
 			s := newChargeStory(t)
 			s.account.TimeZone = test.zone
-			zone, err := time.LoadLocation(test.zone)
+			zone, err := calendar.ParseTimeZone(test.zone)
 			require.NoError(t, err)
 			changes := clockChanges(zone, test.year)
 			require.Len(t, changes, test.changes)

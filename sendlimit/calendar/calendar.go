@@ -4,29 +4,11 @@ import (
 	"math"
 	"strconv"
 	"time"
-
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // Stretch is a half-open interval [From, Until) of send times.
 type Stretch struct {
 	From, Until time.Time
-}
-
-// ParseTimeZone returns the IANA time zone of a name; "" is UTC. It refuses "Local". The
-// error is a *fault.InvalidError for the field "time_zone".
-func ParseTimeZone(name string) (*time.Location, error) {
-	if name == "" {
-		return time.UTC, nil
-	}
-	zone, err := time.LoadLocation(name)
-	if err != nil || name == "Local" {
-		return nil, &fault.InvalidError{
-			Field: "time_zone", Value: name,
-			Want: "an IANA time zone such as Europe/Berlin",
-		}
-	}
-	return zone, nil
 }
 
 // BeginOf returns the first instant of a segment, in Unix ms.

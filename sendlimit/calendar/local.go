@@ -2,7 +2,6 @@ package calendar
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -12,33 +11,16 @@ const (
 	localMinutes = "2006-01-02 15:04"
 )
 
-// Local is a time that clocks show, without a zone.
-type Local struct {
+// local is a time that clocks show, without a zone.
+type local struct {
 	wall   time.Time // as if it were in UTC
 	layout string
 }
 
-// ParseLocal reads YYYY-MM-DD HH:MM with or without seconds. It also accepts RFC 3339 without a
-// zone. The error has a *time.ParseError.
-func ParseLocal(s string) (Local, error) {
-	l := Local{layout: localSeconds}
-	if strings.Count(s, ":") < 2 {
-		l.layout = localMinutes
-	}
-	if date, clock, found := strings.Cut(s, "T"); found {
-		s = date + " " + clock
-	}
-	var err error
-	if l.wall, err = time.Parse(l.layout, s); err != nil {
-		return Local{}, fmt.Errorf("parsing a local time: %w", err)
-	}
-	return l, nil
-}
-
-// In returns the instant at which clocks in a zone show the time. If there is none, or more
+// in returns the instant at which clocks in a zone show the time. If there is none, or more
 // than one, it returns what is wrong with the time, and what to write instead. time.Date would
 // choose one silently.
-func (l Local) In(zone *time.Location) (at time.Time, wrong string) {
+func (l local) in(zone *time.Location) (at time.Time, wrong string) {
 	wall, layout := l.wall, l.layout
 	// No zone differs more from UTC, before and after a change.
 	const furthest = 48 * time.Hour

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
@@ -163,13 +164,13 @@ func readInstant(field, written string, zone *time.Location) (time.Time, error) 
 	if at, err := time.ParseInLocation(time.DateOnly, written, zone); err == nil && at.Year() >= 1970 {
 		return at.UTC(), nil
 	}
-	at, err := time.Parse(time.RFC3339, written)
+	at, err := calendar.ParseTime(written, nil)
 	if err != nil || at.Year() < 1970 {
 		return time.Time{}, &fault.InvalidError{
 			Field: field, Value: written, Want: "a date such as 2027-01-01, or a time such as 2027-01-01T18:00:00Z",
 		}
 	}
-	return at.UTC().Truncate(time.Millisecond), nil
+	return at, nil
 }
 
 // spelledInstant returns a time as readInstant reads it; "" for zero.

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
@@ -109,7 +110,7 @@ func TestQuietHoursEqual(t *testing.T) {
 // Hours over midnight belong to the day on which they begin.
 func TestQuietHoursContain(t *testing.T) {
 	t.Parallel()
-	berlin, err := time.LoadLocation("Europe/Berlin")
+	berlin, err := calendar.ParseTimeZone("Europe/Berlin")
 	require.NoError(t, err)
 	for _, row := range []struct {
 		lines string

@@ -44,7 +44,7 @@ func NewAlerts(policy policy.Policy) (*Alerts, error) {
 
 // follow changes the policy. Alerts that were raised are not raised again.
 func (a *Alerts) follow(p policy.Policy) error {
-	zone, err := time.LoadLocation(p.TimeZone)
+	zone, err := calendar.ParseTimeZone(p.TimeZone)
 	if err != nil {
 		return fmt.Errorf("model of alerts: %w", err)
 	}

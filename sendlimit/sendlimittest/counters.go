@@ -3,7 +3,6 @@ package sendlimittest
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
@@ -127,7 +126,7 @@ func (m *CountersModel) usages(r counters.Request) (usages []counters.Usage, per
 	if r.Event != "" {
 		zoneName = event.TimeZone
 	}
-	zone, err := time.LoadLocation(zoneName)
+	zone, err := calendar.ParseTimeZone(zoneName)
 	if err != nil {
 		panic(err) // requests must be valid
 	}

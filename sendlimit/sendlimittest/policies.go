@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
@@ -248,7 +249,7 @@ func (d drawnPolicies) drawQuietHours(t *rapid.T, zone string) policy.WeekHours 
 			{"sun 23:00-01:00"},
 		}).Draw(t, "usual")
 	default:
-		location, err := time.LoadLocation(zone)
+		location, err := calendar.ParseTimeZone(zone)
 		require.NoError(t, err)
 		for range rapid.IntRange(1, 2).Draw(t, "lines") {
 			near := time.Duration(rapid.IntRange(-90, 90).Draw(t, "minutes from the start")) * time.Minute

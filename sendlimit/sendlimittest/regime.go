@@ -254,7 +254,7 @@ func (g *regime) class(category string) string {
 }
 
 func location(name string) (*time.Location, error) {
-	zone, err := time.LoadLocation(name)
+	zone, err := calendar.ParseTimeZone(name)
 	if err != nil {
 		return nil, fmt.Errorf("time zone of a model: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/activity"
 	"github.com/sendlimit/sendlimiter/records/notices"
 	"github.com/sendlimit/sendlimiter/records/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 )
 
@@ -123,7 +124,7 @@ func momentOf(at time.Time, zone string) string { return at.In(locationOf(zone))
 
 // locationOf returns a zone; "" is UTC, and so is a zone that this program does not know.
 func locationOf(zone string) *time.Location {
-	location, err := time.LoadLocation(zone)
+	location, err := calendar.ParseTimeZone(zone)
 	if err != nil {
 		return time.UTC
 	}

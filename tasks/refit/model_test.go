@@ -185,7 +185,7 @@ func TestRefitAgreesWithPlainCounting(t *testing.T) {
 		p, messages := randomRefit(random, now, n)
 		user := "user" + strconv.Itoa(round)
 		schedule(t, client, now, user, messages...)
-		zone, err := time.LoadLocation(cmp.Or(p.TimeZone, "UTC"))
+		zone, err := calendar.ParseTimeZone(cmp.Or(p.TimeZone, "UTC"))
 		require.NoError(t, err)
 		want := refitModel{policy: p, zone: zone, now: now}.misfits(messages)
 		found := runRefitOfUser(t, client, p, now, user)

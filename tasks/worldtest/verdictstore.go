@@ -19,6 +19,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/find"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
@@ -30,7 +31,7 @@ func (v *verdict) judgeCharges(tb testing.TB) {
 	zones, tiers := make(map[string]*time.Location), make(map[string]accounts.Tier)
 	for _, a := range v.Plan.Accounts {
 		tiers[a.Name] = a.tier()
-		zone, err := time.LoadLocation(a.Zone)
+		zone, err := calendar.ParseTimeZone(a.Zone)
 		require.NoError(tb, err)
 		zones[a.Name] = zone
 	}

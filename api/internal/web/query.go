@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -59,12 +60,12 @@ func (q Query) Time(name string, now time.Time) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	at, isNow, err := message.ParseTime(text)
-	if err != nil {
-		want := err.Error() + ", or now"
+	if wrong, ok := errors.AsType[*fault.InvalidError](fault.InField(err, name)); ok {
+		note := ", or now"
 		if strings.Contains(text, " ") {
-			want += "; a + is written %2B in an address"
+			note += "; a + is written %2B in an address"
 		}
-		return time.Time{}, &fault.InvalidError{Field: name, Value: text, Want: want}
+		return time.Time{}, wrong.Noting(note)
 	}
 	if isNow {
 		return now, nil

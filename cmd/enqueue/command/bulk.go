@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -119,6 +120,10 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 	if err != nil {
 		return err
 	}
+	var localTimes *time.Location // nil for none: a file must not mean UTC unsaid
+	if p.tz != "" {
+		localTimes = zone
+	}
 	rules, err := p.whatIf(f)
 	if err != nil {
 		return err
@@ -137,7 +142,7 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 		if err != nil {
 			return err
 		}
-		source := messagefile.NewSource(records, f.fill, p.tz, f.fromLine, f.sent)
+		source := messagefile.NewSource(records, f.fill, localTimes, f.fromLine, f.sent)
 		c := &collector{reporter: reporter{results: results}, summary: messagefile.Summary{Sent: f.sent}}
 		if f.dryRun {
 			c.progress, c.summary.Plan = p.startProgress(file, "reading"), &messagefile.Plan{Zone: zone}

@@ -1,7 +1,6 @@
 package command
 
 import (
-	_ "time/tzdata" // so that the zones of calendar rules exist on every machine
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 )

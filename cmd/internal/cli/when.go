@@ -2,10 +2,10 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
@@ -18,49 +18,52 @@ type When struct {
 	Now bool
 }
 
-// ParseTime reads a time: RFC 3339, "now", "+90m" (from now on, days as 7d), or YYYY-MM-DD
-// HH:MM with or without seconds in the time zone tz, an IANA name or "" for none. For a
-// local time that a clock change skips or repeats, the error names what to write instead.
+// ParseTime reads a time: one with its zone as calendar.ParseTime reads it, "now", "+90m" (from now
+// on, days as 7d), or a local time such as YYYY-MM-DD HH:MM in the time zone tz, an IANA name or "" for
+// none. For a local time that a clock change skips or repeats, the error names what to write
+// instead.
 //
 // The error is a *fault.InvalidError for the field, or for "tz".
 func ParseTime(field, s, tz string, now time.Time) (When, error) {
-	zone, err := ParseZone(tz)
-	if err != nil {
-		return When{}, err
-	}
-	invalid := func(want string) error {
-		return &fault.InvalidError{Field: field, Value: s, Want: want}
-	}
-	if s == "now" {
-		return When{Now: true}, nil
-	}
 	if after, relative := strings.CutPrefix(s, "+"); relative {
 		d, err := calendar.ParseDuration(after)
 		if err != nil || d < 0 || strings.HasPrefix(after, "+") {
-			return When{}, invalid("a length of time after the +, such as +90s, +90m, +36h or +7d")
+			return When{}, &fault.InvalidError{
+				Field: field, Value: s, Want: "a length of time after the +, such as +90s, +90m, +36h or +7d",
+			}
 		}
 		return when(now.Add(d)), nil
 	}
-	t, errRFC := parseRFC3339(s)
-	if errRFC == nil {
-		return when(t), nil
+	var zone *time.Location
+	if tz != "" {
+		var err error
+		if zone, err = ParseZone(tz); err != nil {
+			return When{}, err
+		}
 	}
-	local, err := calendar.ParseLocal(s)
+	return parseTime(field, s, zone, ", now, +90m")
+}
+
+// ParseFixedTime is ParseTime for a time that means the same whenever it is read, as one in a file
+// has to, and for "now". A nil zone allows no local time.
+func ParseFixedTime(field, s string, zone *time.Location) (When, error) {
+	return parseTime(field, s, zone, ", now")
+}
+
+// parseTime reads a time that is not relative. The other forms are named in an error.
+func parseTime(field, s string, zone *time.Location, others string) (When, error) {
+	at, now, err := message.ParseTimeIn(zone)(s)
+	wrong, _ := errors.AsType[*fault.InvalidError](fault.InField(err, field))
 	switch {
-	case outOfRange(errRFC) || outOfRange(err):
-		return When{}, invalid("a date and time that exist")
-	case err != nil:
-		return When{}, invalid("an RFC 3339 time such as 2040-06-22T11:11:11Z, now, +90m," +
-			` or with --tz a local time such as "2040-06-22 11:11"`)
-	case tz == "":
-		return When{}, invalid("a time with its zone: write 2040-06-22T11:11:11Z or 2040-06-22T11:11:11+01:00," +
-			" or give the zone with --tz, such as --tz Europe/Berlin")
+	case err == nil:
+		return When{At: at, Now: now}, nil
+	case wrong.Want == calendar.WantTime:
+		return When{}, wrong.Noting(others + ` or with --tz a local time such as "2040-06-22 11:11"`)
+	case wrong.Want == calendar.WantZone:
+		return When{}, wrong.Noting("; --tz Europe/Berlin gives the zone for all")
+	default:
+		return When{}, wrong
 	}
-	at, wrong := local.In(zone)
-	if wrong != "" {
-		return When{}, &fault.InvalidError{Field: field, Value: s, Says: s + " " + wrong}
-	}
-	return when(at), nil
 }
 
 // An End is where a stretch of time begins or ends: a flag, and what reads it.
@@ -90,33 +93,8 @@ func ParseEnds(tz string, now time.Time, ends ...End) error {
 // ParseZone returns the time zone of an IANA name, UTC for "". The error is a
 // *fault.InvalidError for "tz".
 func ParseZone(tz string) (*time.Location, error) {
-	zone, err := time.LoadLocation(tz)
-	if err != nil || tz == "Local" {
-		return nil, &fault.InvalidError{
-			Field: "tz", Value: tz, Want: "an IANA time zone such as Europe/Berlin or UTC",
-		}
-	}
-	return zone, nil
+	zone, err := calendar.ParseTimeZone(tz)
+	return zone, fault.InField(err, "tz")
 }
 
 func when(t time.Time) When { return When{At: t.UTC().Truncate(time.Millisecond)} }
-
-// parseRFC3339 is time.Parse without what that accepts beyond RFC 3339: an hour of one
-// digit, and a comma before the fraction.
-func parseRFC3339(s string) (time.Time, error) {
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("parsing an RFC 3339 time: %w", err)
-	}
-	if s[len("2006-01-02T15")] != ':' || strings.Contains(s, ",") {
-		return time.Time{}, fmt.Errorf("parsing an RFC 3339 time: %q is none", s)
-	}
-	return t, nil
-}
-
-// outOfRange reports whether a time has the right form but does not exist, such as
-// February 30.
-func outOfRange(err error) bool {
-	problem, ok := errors.AsType[*time.ParseError](err)
-	return ok && strings.Contains(problem.Message, "out of range")
-}

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
-	_ "time/tzdata" // the zones of these tests, on any machine
 
 	"github.com/stretchr/testify/require"
 

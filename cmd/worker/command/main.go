@@ -2,7 +2,6 @@ package command
 
 import (
 	"net/http"
-	_ "time/tzdata" // so that the zones of calendar rules exist on every machine
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/notifier/service"

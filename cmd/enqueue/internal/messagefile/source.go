@@ -43,7 +43,7 @@ func (f Fill) in(draft *message.Draft) {
 type Source struct {
 	records *input.Reader
 	fill    Fill
-	zone    string
+	zone    *time.Location
 	from    int
 	sent    bool
 
@@ -58,10 +58,10 @@ var errClosed = errors.New("the file was closed")
 // 10 MB.
 const keysInMemory = 1 << 18
 
-// NewSource returns the messages of a file from a line on. Local times are in zone, an
-// IANA name; "" allows no local times. sent says that another system has sent them. Close
+// NewSource returns the messages of a file from a line on. Local times are in zone;
+// nil allows none. sent says that another system has sent them. Close
 // it.
-func NewSource(records *input.Reader, fill Fill, zone string, from int, sent bool) *Source {
+func NewSource(records *input.Reader, fill Fill, zone *time.Location, from int, sent bool) *Source {
 	return &Source{
 		records: records, fill: fill, zone: zone, from: from, sent: sent, counter: newOrdinals(keysInMemory, ""),
 	}
@@ -120,20 +120,8 @@ func (s *Source) deriveID(m message.Message) (string, error) {
 // parseTime reads a time of a file. It rejects a time relative to now, which would differ
 // in each run.
 func (s *Source) parseTime(text string) (at time.Time, now bool, err error) {
-	at, now, err = message.ParseTime(text)
-	if err == nil || !startsWithDate(text) {
-		return at, now, err
-	}
-	when, err := cli.ParseTime("", text, s.zone, time.Time{})
-	if err != nil {
-		return time.Time{}, false, err
-	}
-	return when.At, false, nil
-}
-
-// startsWithDate reports whether a text is meant as a local time.
-func startsWithDate(text string) bool {
-	return len(text) > len("2006-01-02") && text[4] == '-' && text[7] == '-'
+	when, err := cli.ParseFixedTime("", text, s.zone)
+	return when.At, when.Now, err
 }
 
 // Close removes the temporary file of the source. It does not wait for a call of Next,

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // the zones of these tests, on any machine
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
@@ -29,7 +29,12 @@ func linesOf(t *testing.T, text string, o options) []bulk.Line {
 	t.Helper()
 	records, err := input.NewReader(strings.NewReader(text), input.Auto, o.fill.Columns()...)
 	require.NoError(t, err)
-	source := messagefile.NewSource(records, o.fill, o.zone, o.from, o.sent)
+	var zone *time.Location
+	if o.zone != "" {
+		zone, err = calendar.ParseTimeZone(o.zone)
+		require.NoError(t, err)
+	}
+	source := messagefile.NewSource(records, o.fill, zone, o.from, o.sent)
 	var lines []bulk.Line
 	for {
 		line, err := source.Next()
@@ -129,7 +134,7 @@ func TestAClosedSource(t *testing.T) {
 	t.Parallel()
 	records, err := input.NewReader(strings.NewReader(`{"user":"a","send_at":"now","title":"t"}`), input.Auto)
 	require.NoError(t, err)
-	source := messagefile.NewSource(records, messagefile.Fill{}, "", 1, false)
+	source := messagefile.NewSource(records, messagefile.Fill{}, nil, 1, false)
 	require.NoError(t, source.Close())
 	_, err = source.Next()
 	require.EqualError(t, err, "the file was closed")
@@ -163,7 +168,7 @@ func TestFaultsOfALine(t *testing.T) {
 
 func TestTimesInFiles(t *testing.T) {
 	t.Parallel()
-	const form = "an RFC 3339 time such as 2040-06-22T11:11:11Z"
+	const form = `an RFC 3339 time such as 2040-06-22T11:11:11Z, now or with --tz a local time such as "2040-06-22 11:11"`
 	for _, row := range []struct{ at, zone, want string }{
 		{"2026-11-22T11:11:11.0009Z", "", "2026-11-22T11:11:11Z"},
 		{"2026-11-22T11:11:11+01:00", "America/New_York", "2026-11-22T10:11:11Z"},
@@ -172,8 +177,8 @@ func TestTimesInFiles(t *testing.T) {
 		{"+90m", "", form}, // it would be another time at every run
 		{"+90m", "UTC", form},
 		{"2026-11-22", "UTC", form},
-		{"2026-11-22 11:11", "", "a time with its zone: write 2040-06-22T11:11:11Z or 2040-06-22T11:11:11+01:00," +
-			" or give the zone with --tz, such as --tz Europe/Berlin"},
+		{"2026-11-22 11:11", "", "a time with its zone, such as 2040-06-22T11:11:11Z or 2040-06-22T11:11:11+01:00;" +
+			" --tz Europe/Berlin gives the zone for all"},
 		{"2026-02-30T11:11:11Z", "", "a date and time that exist"},
 	} {
 		line := linesOf(t, "user,send_at,title\na,"+row.at+",t", options{zone: row.zone})[0]

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -38,10 +37,11 @@ func (f *keyFlags) draft() (client.APIKeyDraft, error) {
 	if _, err := accounts.ParseScopes(f.scopes...); err != nil { // the API would say so once there is an account
 		return key, err
 	}
-	if _, err := time.Parse(time.RFC3339, f.expires); err != nil && f.expires != "" {
-		return key, &fault.InvalidError{Field: "expires_at", Value: f.expires, Want: "an RFC 3339 time such as 2040-01-01T00:00:00Z"}
+	if f.expires == "" {
+		return key, nil
 	}
-	return key, nil
+	_, err := calendar.ParseTime(f.expires, nil)
+	return key, fault.InField(err, "expires_at")
 }
 
 func (a account) addKeyCommand() *cobra.Command {

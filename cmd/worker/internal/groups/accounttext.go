@@ -9,6 +9,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
 // accountWithUsage is the answer of "worker account show --json": what the API says of an account.
@@ -73,7 +74,7 @@ func zoneAt(a client.Account, now time.Time) *time.Location {
 	if a.TimeZoneFrom != nil && now.Before(a.TimeZoneFrom.Time) {
 		name = a.FormerTimeZone
 	}
-	zone, err := time.LoadLocation(name)
+	zone, err := calendar.ParseTimeZone(name)
 	if err != nil {
 		return time.UTC
 	}
