@@ -99,7 +99,7 @@ func (l *lines) next(ctx context.Context) (line bulk.Line, err error) {
 		return bulk.Line{}, l.tooMany()
 	}
 	if l.records == nil {
-		if l.records, err = input.NewReader(l, input.NDJSON); err != nil {
+		if l.records, err = input.NewReader(l, input.Options{Format: input.NDJSON, Placeholders: true, AllowEmpty: true}); err != nil {
 			return bulk.Line{}, ofBody(err)
 		}
 	}

@@ -18,11 +18,11 @@ import (
 // pattern can't know the days of a month or the zones of the world. It must never refuse
 // what the server accepts.
 const (
-	timePattern     = `[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})`
+	timePattern     = `[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)? ?([Zz]|UTC|[+-][0-9]{2}(:?[0-9]{2})?)`
 	namePattern     = `[a-z0-9_-]{1,64}`
 	campaignPattern = `[A-Za-z0-9._-]{1,64}`
 	metadataPattern = `[^\x00-\x1f\x7f-\x9f]+`
-	userPattern     = `[^\x00-\x1f\x7f-\x9f]+`
+	userPattern     = `[^\x00-\x20\x7f-\xa0]([^\x00-\x1f\x7f-\xa0]*[^\x00-\x20\x7f-\xa0])?`
 	contactPattern  = `[hH][tT][tT][pP][sS]:[!-~]+|[!-~]+@[!-~]+`
 	callbackURL     = `[hH][tT][tT][pP][sS]?://[!-~]+`
 	whsecPattern    = `whsec_[A-Za-z0-9+/]+={0,2}`
@@ -38,7 +38,7 @@ const (
 	calendarPattern = `[a-z_-][a-z0-9_-]{0,63}`
 	quietPattern    = `([a-z,-]+ )?[0-2][0-9]:[0-5][0-9]-[0-2][0-9]:[0-5][0-9]`
 	devicePattern   = `[A-Za-z0-9._-]{1,64}`
-	localePattern   = `[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*`
+	localePattern   = `[A-Za-z]{2,8}([_-][A-Za-z0-9]{1,8})*([.@].*)?`
 	clockPattern    = `([01][0-9]|2[0-3]):[0-5][0-9]`
 )
 

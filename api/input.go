@@ -187,8 +187,8 @@ func parameterReader(name string, f reflect.StructField) func(s *server, q web.Q
 // given, which may mean all.
 func checkText(name, text string) error {
 	switch {
-	case name == "user" && !keyspace.ValidUser(text):
-		return &fault.InvalidError{Field: name, Value: text, Want: "1 to 256 bytes of UTF-8 without control characters"}
+	case name == "user":
+		return keyspace.CheckUser(text)
 	case name == "policy" && !keyspace.ValidName(text):
 		return &fault.InvalidError{Field: name, Value: text, Want: keyspace.WantName}
 	case text == "":
@@ -241,7 +241,7 @@ func pathParameter(name string) *huma.Param {
 	p := &huma.Param{Name: name, In: "path", Required: true, Description: "The " + name + "'s name: 1 to 64 of a-z 0-9 _ -"}
 	switch name {
 	case "user":
-		p.Example, p.Description = "alice", "The user's name, percent-encoded: 1 to 256 bytes of UTF-8 without control characters."
+		p.Example, p.Description = "alice", "The user's name, percent-encoded: 1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends."
 	case "id":
 		p.Example, p.Description = "order-17", "The message's id: 1 to 128 of A-Z a-z 0-9 . _ : -"
 	case "campaign":

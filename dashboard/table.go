@@ -211,6 +211,9 @@ func harmless(row []string) []string {
 // they are, so that the API says what is wrong with them.
 func apiTime(text string) string {
 	text = strings.TrimSpace(text)
+	if _, err := calendar.ParseTime(text, nil); err == nil {
+		return text // it has a zone
+	}
 	for _, at := range []string{text, text + " 00:00"} { // a date is its first moment
 		if at, err := calendar.ParseTime(at, time.UTC); err == nil {
 			return at.Format(time.RFC3339Nano)

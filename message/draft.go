@@ -13,7 +13,7 @@ import (
 // times are text.
 type Draft struct {
 	ID       string            `json:"id,omitempty" doc:"Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server generates one."`
-	User     string            `json:"user" doc:"The receiver: 1 to 256 bytes of UTF-8 without control characters."`
+	User     string            `json:"user" doc:"The receiver: 1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends."`
 	SendAt   string            `json:"send_at" doc:"When it is sent: RFC 3339 with zone, cut to the millisecond. now means as soon as the rules allow."`
 	Category string            `json:"category,omitempty" doc:"1 to 64 of a-z 0-9 _ -"`
 	Title    string            `json:"title,omitempty" doc:"Title, body and data have at most 4,096 bytes together. Title or body is required."`

@@ -89,10 +89,10 @@ func TestDraftThatIsNoMessage(t *testing.T) {
 		{`{"User":"alice"}`, `unknown field "User": there are ` + fields},
 		{`{"zeal":1,"at":2}`, `unknown field "at": there are ` + fields},
 		{`{}`, `send_at is required: an RFC 3339 time such as 2040-06-22T11:11:11Z, or now`},
-		{`{"send_at":"now","title":"a"}`, `user "" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`},
+		{`{"send_at":"now","title":"a"}`, `user "" is not allowed: it takes 1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends`},
 		{
 			`{"user":"a\u0000","send_at":"now","title":"a"}`,
-			`user "a\x00" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`,
+			`user "a\x00" is not allowed: it takes 1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends`,
 		},
 	} {
 		_, err := decoded(row.text)
@@ -107,7 +107,7 @@ func TestADraftNamesAllThatIsWrong(t *testing.T) {
 	const (
 		rfc3339 = " is not allowed: it takes an RFC 3339 time such as 2040-06-22T11:11:11Z"
 		noText  = "title or body is required: a message has at least one of them"
-		noUser  = `user "" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`
+		noUser  = `user "" is not allowed: it takes 1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends`
 		noID    = `id "" is not allowed: it takes 1 to 128 of A-Z a-z 0-9 . _ : -`
 		noTime  = "send_at is required: an RFC 3339 time such as 2040-06-22T11:11:11Z, or now"
 	)

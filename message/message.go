@@ -100,9 +100,7 @@ func (m Message) validateNames(wrong *fault.InvalidErrors) {
 	if m.ID != "" && !keyspace.ValidID(m.ID) {
 		wrong.Add(wrongID(m.ID))
 	}
-	if !keyspace.ValidUser(m.User) {
-		wrong.Add(NotAllowed("user", m.User, "1 to %d bytes of UTF-8 without control characters", keyspace.MaxUser))
-	}
+	wrong.Add(keyspace.CheckUser(m.User))
 	if !m.Now && m.SendAt.IsZero() {
 		wrong.Add(missingSendAt())
 	}

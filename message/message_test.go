@@ -88,7 +88,7 @@ func TestMessageOutOfBounds(t *testing.T) {
 	t.Parallel()
 	const (
 		ids        = "1 to 128 of A-Z a-z 0-9 . _ : -"
-		users      = "1 to 256 bytes of UTF-8 without control characters"
+		users      = "1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends"
 		categories = "1 to 64 of a-z 0-9 _ -"
 	)
 	for _, row := range []struct {
@@ -109,7 +109,7 @@ func TestMessageOutOfBounds(t *testing.T) {
 			`user "` + strings.Repeat("ü", 40) + `…" is not allowed: it takes ` + users,
 		},
 		{func(m *message.Message) { m.User = "a\x00b" }, `user "a\x00b" is not allowed: it takes ` + users},
-		{func(m *message.Message) { m.User = "a\u0085" }, `user "a\u0085" is not allowed: it takes ` + users},
+		{func(m *message.Message) { m.User = "a\u0085" }, `user "a\u0085" is not allowed: it takes ` + users + "; it has U+0085"},
 		{func(m *message.Message) { m.User = "a\xff" }, `user "a\xff" is not allowed: it takes ` + users},
 		{
 			func(m *message.Message) { m.SendAt = time.Time{} },

@@ -12,7 +12,7 @@ import (
 
 // Request asks for a place: Reserve takes it, Check only looks.
 type Request struct {
-	User string // 1 to 256 bytes of UTF-8 without control characters
+	User string // see keyspace.ValidUser
 	ID   string // 1 to 128 of A-Z a-z 0-9 . _ : -; unique per user
 	// At is the send time, cut to the millisecond. The zero value means now.
 	At time.Time

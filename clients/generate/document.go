@@ -160,7 +160,7 @@ func (s *schema) interpret() {
 	if len(s.Words) != len(s.Examples) || s.Enum != nil {
 		s.Words = nil // examples of free text
 	}
-	s.Time = strings.Contains(s.Pattern, "T[0-9]{2}:")
+	s.Time = strings.Contains(s.Pattern, "[Tt ][0-9]{2}:")
 	s.Examples, s.Pattern = nil, ""
 	s.Items.interpret()
 	for _, one := range s.AnyOf {

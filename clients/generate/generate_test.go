@@ -15,7 +15,7 @@ const small = `{
 		"operationId": "openRoom", "summary": "Open a room", "description": "Ends a comment: */ and \"\"\"",
 		"parameters": [
 			{"name": "room", "in": "path", "required": true, "schema": {"type": "string"}},
-			{"name": "from", "in": "query", "schema": {"type": "string", "pattern": "T[0-9]{2}:"}},
+			{"name": "from", "in": "query", "schema": {"type": "string", "pattern": "[Tt ][0-9]{2}:"}},
 			{"name": "If-Match", "in": "header", "schema": {"type": "string"}}
 		],
 		"requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Room"}}}},

@@ -8,6 +8,7 @@
   let chosen = null; // the file
   let messages = []; // {line, draft}
   let wrong = []; // {line, wrong}
+  let trimmed = 0; // values that had white space at their ends
   let outcomes = [];
   let digest = ""; // of what was judged under the stored limits; "" for nothing that can be submitted
   let running = null; // the AbortController of what runs
@@ -50,12 +51,15 @@
     say("");
     messages = [];
     wrong = [];
+    trimmed = 0;
     outcomes = [];
     digest = "";
     busy("Reading", 1);
     try {
-      await sendlimit.lines("/plan/read?" + new URLSearchParams({ campaign: $("campaign").value, zone: $("zone").value.trim() }), { method: "POST", body: chosen, signal }, (line) => {
-        if (line.draft) messages.push(line); else wrong.push(line);
+      await sendlimit.lines("/plan/read?" + new URLSearchParams({ campaign: $("campaign").value, zone: $("zone").value.trim(), other_columns: $("others").value }), { method: "POST", body: chosen, signal }, (line) => {
+        if (line.trimmed) trimmed = line.trimmed;
+        else if (line.draft) messages.push(line);
+        else wrong.push(line);
       });
     } catch (failed) {
       if (ended(signal)) fail(failed.message);
@@ -112,7 +116,8 @@
     const zone = $("zone").value.trim();
     say((rules.length ? "With " + rules.join(", ") + ": " : "") + sendlimit.number(n.accepted) + " would be accepted, " +
       (n.replayed ? sendlimit.number(n.replayed) + " were submitted before, " : "") + sendlimit.number(n.refused + n.invalid) + " would not." +
-      (zone ? " Times without a zone are in " + zone + "." : ""));
+      (zone ? " Times without a zone are in " + zone + "." : "") +
+      (trimmed ? " White space was cut off at the ends of " + sendlimit.number(trimmed) + (trimmed === 1 ? " value." : " values.") : ""));
   };
 
   const reasonOf = (o) => {
@@ -234,7 +239,7 @@
   };
 
   $("form").addEventListener("submit", (event) => event.preventDefault());
-  for (const id of ["campaign", "zone"]) $(id).addEventListener("input", () => { if (chosen) soon(read); });
+  for (const id of ["campaign", "zone", "others"]) $(id).addEventListener("input", () => { if (chosen) soon(read); });
   file.addEventListener("change", () => { if (file.files.length) choose(file.files[0]); });
   for (const name of ["dragenter", "dragover"]) drop.addEventListener(name, (event) => { event.preventDefault(); drop.classList.add("over"); });
   for (const name of ["dragleave", "drop"]) drop.addEventListener(name, () => drop.classList.remove("over"));

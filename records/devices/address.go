@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -18,12 +19,15 @@ func canonical(channel, address string) (string, error) {
 	switch channel {
 	case FCM:
 		if address == "" || len(address) > MaxAddress || !printable(address) {
-			return "", wrongAddress("a registration token, 1 to 4,096 printable characters without spaces")
+			return "", wrongAddress(wantToken)
+		}
+		if what := otherAddress(address); what != "" {
+			return "", wrongAddress(wantToken + ": this is " + what)
 		}
 		return address, nil
 	case APNs:
 		lower := strings.ToLower(address)
-		if len(lower) < 64 || len(lower) > 200 || !keyspace.OnlyBytes(lower, "0123456789abcdef") {
+		if len(lower) < hexToken || len(lower) > 200 || !keyspace.OnlyBytes(lower, hexDigits) {
 			return "", wrongAddress("a device token, 64 to 200 hexadecimal digits")
 		}
 		return lower, nil
@@ -33,6 +37,37 @@ func canonical(channel, address string) (string, error) {
 		return "", &fault.InvalidError{Field: "channel", Value: channel, Want: "fcm, apns or webpush"}
 	}
 }
+
+const wantToken = "a registration token, 1 to 4,096 printable characters without spaces"
+
+// notTokens is what apps and exports write for a missing token, in small letters. The last ones are
+// errors of Google's libraries that apps took for tokens.
+var notTokens = []string{ //nolint:globals // a constant table
+	"null", "(null)", "undefined", "nan", "none", "nil", "n/a", "#n/a", "blacklisted", "service_not_available",
+	"missing_instanceid", "invalid_sender", "authentication_failed", "fis_auth_error",
+}
+
+// otherAddress says what an address is that is no registration token of FCM; "" if it may be one.
+func otherAddress(address string) string {
+	lower := strings.ToLower(address)
+	switch {
+	case slices.Contains(notTokens, lower):
+		return "what an app or an export writes for a missing one"
+	case strings.HasPrefix(lower, "exponentpushtoken[") || strings.HasPrefix(lower, "expopushtoken["):
+		return "a token of Expo: register the token that getDevicePushTokenAsync returns"
+	case strings.HasPrefix(lower, "https://") || strings.HasPrefix(lower, "http://"):
+		return "the endpoint of a browser: register its subscription with the channel webpush"
+	case len(address) == hexToken && keyspace.OnlyBytes(lower, hexDigits):
+		return "a token of Apple's: use the channel apns"
+	default:
+		return ""
+	}
+}
+
+const (
+	hexDigits = "0123456789abcdef"
+	hexToken  = 64 // the digits of a token of Apple's
+)
 
 func wrongAddress(want string) error {
 	return &fault.InvalidError{Field: "address", Value: "(not shown)", Want: want}

@@ -50,7 +50,7 @@ func Complete(d Device) (Device, error) {
 	if err != nil {
 		return Device{}, err
 	}
-	d.Address = address
+	d.Address, d.Locale = address, languageTag(d.Locale)
 	if d.ID == "" {
 		d.ID = makeID(d)
 	}
@@ -90,6 +90,15 @@ func checkTime(d Device) error {
 		return &fault.InvalidError{Field: "registered_at", Value: d.RegisteredAt.String(), Want: "a time from 1970 on"}
 	}
 	return nil
+}
+
+// languageTag returns a locale as a language tag: en_US.UTF-8 and en_US@euro, as systems write it,
+// are en-US.
+func languageTag(locale string) string {
+	if end := strings.IndexAny(locale, ".@"); end > 0 {
+		locale = locale[:end]
+	}
+	return strings.ReplaceAll(locale, "_", "-")
 }
 
 // validLocale reports whether a locale has the shape of BCP 47: a language of 2 to 8 letters,

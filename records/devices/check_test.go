@@ -24,7 +24,7 @@ func TestFieldsOutOfBounds(t *testing.T) {
 		{"app", strings.Repeat("x", 65), "up to 64" + names},
 		{"account", "A", "a name of 1 to 64 of a-z 0-9 _ -"},
 		{"locale", "d", tag},
-		{"locale", "de_DE", tag},
+		{"locale", "de DE", tag},
 		{"locale", "de-", tag},
 		{"locale", "-DE", tag},
 		{"locale", "deutscher", tag},
@@ -135,5 +135,36 @@ func TestAddresses(t *testing.T) {
 	} {
 		_, err := devices.Complete(devices.Device{Channel: row.channel, Address: row.address})
 		require.Equal(t, row.want, story.Invalid(t, err, "address", "(not shown)"), row.address)
+	}
+}
+
+// What is no token of the channel is named, and not shown.
+func TestAddressesOfOtherKinds(t *testing.T) {
+	t.Parallel()
+	for address, says := range map[string]string{
+		"null": "what an app or an export writes for a missing one", "BLACKLISTED": "what an app or an export writes for a missing one",
+		"#N/A": "what an app or an export writes for a missing one", "SERVICE_NOT_AVAILABLE": "what an app or an export writes for a missing one",
+		"ExponentPushToken[xxxxxxxxxxxxxxxxxxxxxx]": "a token of Expo: register the token that getDevicePushTokenAsync returns",
+		"https://fcm.googleapis.com/fcm/send/abc":   "the endpoint of a browser: register its subscription with the channel webpush",
+		strings.ToUpper(apnsToken):                  "a token of Apple's: use the channel apns",
+	} {
+		_, err := devices.Complete(devices.Device{Channel: devices.FCM, Address: address})
+		require.EqualError(t, err, `address "(not shown)" is not allowed: it takes a registration token, 1 to 4,096 printable characters without spaces: this is `+says)
+	}
+	for _, address := range []string{"fGci:APA91bH", "nullable", apnsToken[1:], "none-1"} {
+		_, err := devices.Complete(devices.Device{Channel: devices.FCM, Address: address})
+		require.NoError(t, err)
+	}
+}
+
+// The locale of a system is read as a language tag.
+func TestLocalesOfSystems(t *testing.T) {
+	t.Parallel()
+	for locale, tag := range map[string]string{
+		"en_US": "en-US", "de-DE@euro": "de-DE", "pt_BR.UTF-8": "pt-BR", "zh_Hant_TW": "zh-Hant-TW", "de": "de", "": "", "sr_RS@latin": "sr-RS",
+	} {
+		d, err := devices.Complete(devices.Device{Channel: devices.FCM, Address: "token", Locale: locale})
+		require.NoError(t, err)
+		require.Equal(t, tag, d.Locale)
 	}
 }

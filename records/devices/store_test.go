@@ -77,7 +77,7 @@ func TestAnIDIsMadeOfTheAddress(t *testing.T) {
 	_, s := newStore(t)
 	first := accepted(t, s, devices.Device{Channel: devices.APNs, Address: apnsToken}, devices.Added)
 	accepted(t, s, devices.Device{Channel: devices.APNs, Address: strings.ToUpper(apnsToken)}, devices.Unchanged)
-	accepted(t, s, devices.Device{Channel: devices.FCM, Address: apnsToken}, devices.Added)
+	accepted(t, s, devices.Device{Channel: devices.FCM, Address: apnsToken + ":APA91b"}, devices.Added)
 	web := accepted(t, s, devices.Device{Channel: devices.WebPush, Address: subscription}, devices.Added)
 	spaced := strings.ReplaceAll(subscription, `:{"p256dh":"`, `: {"extra": [1], "p256dh": "`)
 	spaced = strings.Replace(spaced, `{"endpoint"`, "{\n \"expirationTime\": null,\n \"endpoint\"", 1)

@@ -52,7 +52,7 @@ func (f Filter) Check() error {
 		return keyspace.CheckUser(f.User)
 	}
 	if f.UserPrefix != "" {
-		return fault.InField(keyspace.CheckUser(f.UserPrefix), "user_prefix")
+		return keyspace.CheckUserPrefix(f.UserPrefix)
 	}
 	return nil
 }

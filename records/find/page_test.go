@@ -223,8 +223,8 @@ func TestPagesRefuse(t *testing.T) {
 		{find.Filter{Campaign: "a/b"}, "campaign", "a/b", "1 to 64 of a-z A-Z 0-9 . _ -"},
 		{find.Filter{Category: "A"}, "category", "A", keyspace.WantName},
 		{find.Filter{Account: "A"}, "account", "A", keyspace.WantName},
-		{find.Filter{User: "\n"}, "user", "\n", "1 to 256 bytes of UTF-8 without control characters"},
-		{find.Filter{UserPrefix: "\xff"}, "user_prefix", "\xff", "1 to 256 bytes of UTF-8 without control characters"},
+		{find.Filter{User: "\n"}, "user", "\n", keyspace.WantUser},
+		{find.Filter{UserPrefix: "\xff"}, "user_prefix", "\xff", "1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends"},
 	} {
 		_, err := s.index.Page(t.Context(), row.wanted, "", 1)
 		require.Equal(t, row.want, story.Invalid(t, err, row.field, row.value))

@@ -74,7 +74,7 @@ func FormatEventID(event, key string, since time.Time, threshold int, limit int6
 // other notice.
 func (n Notice) EventKey() (event, key string, ok bool) {
 	event, key, ok = strings.Cut(n.Subject, "/")
-	return event, key, ok && n.Kind == EventLimit && keyspace.ValidName(event) && keyspace.ValidUser(key)
+	return event, key, ok && n.Kind == EventLimit && keyspace.ValidName(event) && keyspace.ValidKey(key)
 }
 
 // validSubject reports whether notices of the kind can be about the subject.

@@ -227,8 +227,8 @@ func (c *Counters) offsets(r Request) (string, error) {
 // names.
 func (r Request) validate() (alert int, err error) {
 	switch {
-	case !keyspace.ValidUser(r.Key):
-		return 0, &fault.InvalidError{Field: "key", Value: r.Key, Want: fmt.Sprintf("1 to %d bytes of UTF-8 without control characters", keyspace.MaxUser)}
+	case !keyspace.ValidKey(r.Key):
+		return 0, &fault.InvalidError{Field: "key", Value: r.Key, Want: keyspace.WantKey}
 	case r.N < 1:
 		return 0, &fault.InvalidError{Field: "n", Value: strconv.FormatInt(r.N, 10), Want: "at least 1"}
 	case !r.At.IsZero() && (r.At.UnixMilli() < 1 || r.At.Year() > 9999):

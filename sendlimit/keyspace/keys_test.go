@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
@@ -80,7 +81,7 @@ func TestNewKeysRefuses(t *testing.T) {
 // hostileUsers are names with characters that separate keys and parameters.
 var hostileUsers = []string{ //nolint:globals // a constant table
 	"a", "a:b", "a:b:c", ":", "::", "a/b", "/", "//", "{", "}", "{}", "{p0001}", "*", "?", "[a]", "u:alice", "m:alice:1",
-	"watch", "with space", " ", "Zoë", "Zoe\u0308", "北京", "👩‍👩‍👧", "\u202etrick", "$1", "\"", "'", "\\", "%s", "\uFFFD", "..", "-1", "(1", "+inf", "nil",
+	"watch", "with space", "Zoë", "Zoe\u0308", "北京", "👩👩👧", "$1", "\"", "'", "\\", "%s", "\uFFFD", "..", "-1", "(1", "+inf", "nil",
 	strings.Repeat("x", keyspace.MaxUser), strings.Repeat("界", 85),
 }
 
@@ -211,9 +212,23 @@ func TestHostileUsersHaveTimelinesOfTheirOwn(t *testing.T) {
 // Names with the maximum length are valid.
 func TestUsersAndIDsAtTheirBounds(t *testing.T) {
 	t.Parallel()
-	for _, user := range []string{"a", " ", strings.Repeat("x", 256), strings.Repeat("界", 85) + "x", "\u2028", "a\u00a0b"} {
+	for _, user := range []string{"a", "a b", strings.Repeat("x", 256), strings.Repeat("界", 85) + "x", "José", "a\u0301", "🙂", "\u0601"} {
 		require.True(t, keyspace.ValidUser(user), "%q", user)
+		require.NoError(t, keyspace.CheckUser(user))
 	}
+	// Names that look the same as another one.
+	for user, hidden := range map[string]string{
+		"": "", " ": "", "u9 ": "", " u9": "", "u9\t": "", "u9\u00a0": "; it has U+00A0", "\ufeffu9": "; it has U+FEFF",
+		"u9\u200b": "; it has U+200B", "u\u00ad9": "; it has U+00AD", "u\u202e9": "; it has U+202E", "u9\ufe0f": "; it has U+FE0F",
+		"\u3164": "; it has U+3164", "u\u30009": "; it has U+3000", "u\u20289": "; it has U+2028", "\u2800": "; it has U+2800",
+		"u\U000e00209": "; it has U+E0020", strings.Repeat("x", 257): "", "\xff\x00": "",
+	} {
+		require.False(t, keyspace.ValidUser(user), "%q", user)
+		require.Equal(t, &fault.InvalidError{Field: "user", Value: user, Want: keyspace.WantUser + hidden}, keyspace.CheckUser(user))
+	}
+	require.NoError(t, keyspace.CheckUserPrefix("anna "), "of anna smith")
+	require.Equal(t, &fault.InvalidError{Field: "user_prefix", Value: " a", Want: keyspace.WantUser}, keyspace.CheckUserPrefix(" a"))
+	require.True(t, keyspace.ValidKey(" \u00a0"))
 	for _, id := range []string{"a", ".", ":", "-", "_", strings.Repeat("Z9", 64)} {
 		require.True(t, keyspace.ValidID(id), "%q", id)
 	}

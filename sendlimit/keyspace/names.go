@@ -28,13 +28,52 @@ const (
 	MaxID   = 128
 )
 
-// ValidUser reports whether a user name is 1 to MaxUser bytes of UTF-8 without
-// control characters.
-func ValidUser(user string) bool {
-	if user == "" || len(user) > MaxUser || !utf8.ValidString(user) {
+// ValidKey reports whether the key of a counter is 1 to MaxUser bytes of UTF-8 without control
+// characters.
+func ValidKey(key string) bool {
+	if key == "" || len(key) > MaxUser || !utf8.ValidString(key) {
 		return false
 	}
-	return strings.IndexFunc(user, unicode.IsControl) < 0
+	return strings.IndexFunc(key, unicode.IsControl) < 0
+}
+
+// WantKey says what a key that is not valid takes, WantUser what a user name takes.
+const (
+	WantKey  = "1 to 256 bytes of UTF-8 without control characters"
+	WantUser = "1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends"
+)
+
+// ValidUser reports whether a user name is 1 to MaxUser bytes of UTF-8 without control and invisible
+// characters, and without a space at its ends: two names that look the same would have limits of
+// their own.
+func ValidUser(user string) bool {
+	if user == "" || len(user) > MaxUser || user[0] == ' ' || user[len(user)-1] == ' ' {
+		return false
+	}
+	return strings.IndexFunc(user, isHidden) < 0 && utf8.ValidString(user)
+}
+
+// isHidden reports whether nothing is seen of a character, or only room. The plain space is seen
+// within a name.
+func isHidden(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r < ' ' || r == 0x7f
+	}
+	return unicode.IsControl(r) || unicode.IsSpace(r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) ||
+		unicode.Is(unicode.Variation_Selector, r) || r == '\u2800' || // the empty pattern of Braille
+		unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+}
+
+// wrongUser returns the error about a user name that is not valid, which names the first character
+// that is not seen.
+func wrongUser(field, user string) *fault.InvalidError {
+	wrong := &fault.InvalidError{Field: field, Value: user, Want: WantUser}
+	for _, r := range user {
+		if r > unicode.MaxASCII && isHidden(r) {
+			return wrong.Noting(fmt.Sprintf("; it has U+%04X", r))
+		}
+	}
+	return wrong
 }
 
 const idBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-"
@@ -58,10 +97,16 @@ func OnlyBytes(s, allowed string) bool {
 // "user".
 func CheckUser(user string) error {
 	if !ValidUser(user) {
-		return &fault.InvalidError{
-			Field: "user", Value: user,
-			Want: fmt.Sprintf("1 to %d bytes of UTF-8 without control characters", MaxUser),
-		}
+		return wrongUser("user", user)
+	}
+	return nil
+}
+
+// CheckUserPrefix checks the beginning of a user name, which may end with a space. The error is an
+// *InvalidError for the field "user_prefix".
+func CheckUserPrefix(prefix string) error {
+	if !ValidUser(strings.TrimSuffix(prefix, " ")) {
+		return wrongUser("user_prefix", prefix)
 	}
 	return nil
 }

@@ -171,11 +171,8 @@ func (b *TokenBucket) call(ctx context.Context, what *lua.Script, doing string, 
 }
 
 func checkBucketKey(key string) error {
-	if keyspace.ValidUser(key) {
+	if keyspace.ValidKey(key) {
 		return nil
 	}
-	return &fault.InvalidError{
-		Field: "key", Value: key,
-		Want: fmt.Sprintf("1 to %d bytes of UTF-8 without control characters", keyspace.MaxUser),
-	}
+	return &fault.InvalidError{Field: "key", Value: key, Want: keyspace.WantKey}
 }

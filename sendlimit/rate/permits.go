@@ -78,11 +78,8 @@ func NewPermits(client redis.Cmdable, o PermitsOptions) (*Permits, error) {
 	switch {
 	case !keyspace.ValidName(o.Name):
 		return nil, &fault.InvalidError{Field: "name", Value: o.Name, Want: "1 to 64 of a-z 0-9 _ -"}
-	case !keyspace.ValidUser(o.Client):
-		return nil, &fault.InvalidError{
-			Field: "client", Value: o.Client,
-			Want: fmt.Sprintf("1 to %d bytes of UTF-8 without control characters", keyspace.MaxUser),
-		}
+	case !keyspace.ValidKey(o.Client):
+		return nil, &fault.InvalidError{Field: "client", Value: o.Client, Want: keyspace.WantKey}
 	}
 	if err := checkLag("lag", o.Lag); err != nil {
 		return nil, err

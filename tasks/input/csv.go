@@ -7,48 +7,143 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
 
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// nextCSV reads the record that begins on a line, with the further lines that a quoted
-// field spans. If they are not a record, the lines after the first are read again, so
-// that a quote that is never closed does not swallow them.
-func (r *Reader) nextCSV(first line) (Record, error) {
-	last := first
-	text, after, err := r.whole(first)
+// table reads the records of a CSV file.
+type table struct {
+	lines   *lineReader
+	records record
+	names   []string // the columns as the header spells them
+	fields  []string // what they are; "" for one that is ignored
+	trimmed atomic.Int64
+}
+
+// separators are what may stand between fields. A header with most of one has that.
+const separators = ",;\t|"
+
+// named is the line in which Excel names the separator of a file.
+var named = regexp.MustCompile(`^"?sep=([,;\t|])"?$`) //nolint:globals // a constant
+
+// newTable reads the header of a CSV file. The error is a *fault.InvalidError.
+func newTable(lines *lineReader, first line, c columns) (*table, error) {
+	t := &table{lines: lines}
+	if separator := named.FindSubmatch(first.text); separator != nil {
+		t.records.separator = rune(separator[1][0])
+		var err error
+		if first, err = lines.nextFilled(); errors.Is(err, io.EOF) {
+			return nil, noLines(c.options)
+		} else if err != nil {
+			return nil, fmt.Errorf("reading the header: %w", err)
+		}
+	}
+	if first.long {
+		return nil, tooLong()
+	}
+	if t.records.separator == 0 {
+		t.records.separator = separatorOf(first.text)
+	}
+	names, invalid := t.records.split(first.text)
+	if invalid != nil {
+		return nil, invalid
+	}
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	var err error
+	t.names = names
+	t.fields, err = c.resolve(names)
+	return t, err
+}
+
+// separatorOf returns the separator of a header, a comma if there is none.
+func separatorOf(header []byte) rune {
+	outside := make([]byte, 0, len(header))
+	for i, part := range bytes.Split(header, []byte{'"'}) {
+		if i%2 == 0 {
+			outside = append(outside, part...)
+		}
+	}
+	best, most := ',', 0
+	for _, separator := range separators {
+		if n := bytes.Count(outside, []byte(string(separator))); n > most {
+			best, most = separator, n
+		}
+	}
+	return best
+}
+
+// read reads the record that begins on a line, with the further lines that a quoted field spans. If
+// they are not a record, the lines after the first are read again, so that a quote that is never
+// closed does not swallow them. The fields are nil for a record that has none: an empty row of a
+// spreadsheet. last is the line on which the record ends.
+func (t *table) read(first line) (fields []string, last line, invalid *fault.InvalidError, err error) {
+	last = first
+	text, after, err := t.whole(first)
 	if err != nil {
-		return Record{}, err
+		return nil, last, nil, err
 	}
 	if len(after) > 0 {
 		last = after[len(after)-1]
 	}
-	draft, invalid := message.Draft{}, unclosed()
+	invalid = unclosed()
 	if text != nil {
-		draft, invalid = r.csv.read(text)
+		fields, invalid = t.split(text)
 	}
 	if invalid != nil && len(after) > 0 {
-		r.lines.unread(after...)
+		t.lines.unread(after...)
 	}
-	return Record{Line: first.number, Draft: draft, Invalid: cutOff(invalid, last)}, nil
+	return fields, last, invalid, nil
+}
+
+// split returns the fields of a record, trimmed; nil if all are empty.
+func (t *table) split(text []byte) ([]string, *fault.InvalidError) {
+	fields, invalid := t.records.split(text)
+	if invalid != nil {
+		return nil, invalid
+	}
+	if !slices.ContainsFunc(fields, func(text string) bool { return strings.TrimSpace(text) != "" }) {
+		return nil, nil
+	}
+	if len(fields) != len(t.fields) {
+		return nil, fault.Wrong("message", "the line has %s, and the header has %s",
+			message.Count(len(fields), "field"), message.Count(len(t.fields), "column"))
+	}
+	for i, field := range t.fields {
+		if trimmed := strings.Trim(fields[i], " \t"); !isText(field) && len(trimmed) < len(fields[i]) {
+			fields[i] = trimmed
+			t.trimmed.Add(1)
+		}
+	}
+	return fields, nil
+}
+
+// isText reports whether a field is a text for people, in which white space may matter.
+func isText(field string) bool {
+	return field == "title" || field == "body" || strings.HasPrefix(field, dataPrefix) || strings.HasPrefix(field, metadataPrefix)
 }
 
 // whole returns the text of the record that begins on a line, and the further lines that
 // it spans. The text is nil if the record is too long or does not end.
-func (r *Reader) whole(first line) (text []byte, after []line, err error) {
+func (t *table) whole(first line) (text []byte, after []line, err error) {
 	quotes := countQuotes(first)
 	if quotes%2 == 0 {
 		return first.text, nil, nil
 	}
 	text = bytes.Clone(first.text)
 	for quotes%2 != 0 {
-		l, err := r.lines.next()
+		l, err := t.lines.next()
 		if errors.Is(err, io.EOF) {
 			return nil, after, nil
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("reading line %d: %w", r.lines.number+1, err)
+			return nil, nil, fmt.Errorf("reading line %d: %w", t.lines.number+1, err)
 		}
 		after = append(after, l.kept())
 		if l.long || len(text)+1+len(l.text) > MaxLine {
@@ -68,7 +163,8 @@ func unclosed() *fault.InvalidError {
 
 // record splits the text of one CSV record.
 type record struct {
-	buffer *bufio.Reader
+	separator rune
+	buffer    *bufio.Reader
 }
 
 func (r *record) split(text []byte) ([]string, *fault.InvalidError) {
@@ -76,8 +172,9 @@ func (r *record) split(text []byte) ([]string, *fault.InvalidError) {
 		r.buffer = bufio.NewReader(nil)
 	}
 	r.buffer.Reset(bytes.NewReader(text))
-	// csv.NewReader does not wrap a bufio.Reader, so this is cheap.
-	fields, err := csv.NewReader(r.buffer).Read()
+	reader := csv.NewReader(r.buffer) // does not wrap a bufio.Reader, so this is cheap
+	reader.Comma = r.separator
+	fields, err := reader.Read()
 	if wrong, ok := errors.AsType[*csv.ParseError](err); ok {
 		return nil, fault.Wrong("message", `invalid CSV at column %d: %v; quote the whole field, and write "" for a quote within it`, wrong.Column, wrong.Err)
 	}

@@ -31,12 +31,13 @@ func (l line) kept() line {
 // lineReader splits a file into lines.
 type lineReader struct {
 	buffer *bufio.Reader
+	end    byte // of a line: '\n', or '\r' in a file that has no other
 	number int
 	again  []line
 }
 
 func newLineReader(r io.Reader) *lineReader {
-	return &lineReader{buffer: bufio.NewReaderSize(r, MaxLine+len("\r\n"))}
+	return &lineReader{buffer: bufio.NewReaderSize(r, MaxLine+len("\r\n")), end: '\n'}
 }
 
 // next returns the next line. Its text is valid until the next call. The error is io.EOF
@@ -47,11 +48,17 @@ func (r *lineReader) next() (line, error) {
 		r.again = r.again[1:]
 		return l, nil
 	}
-	text, err := r.buffer.ReadSlice('\n')
+	text, err := r.buffer.ReadSlice(r.end)
+	if r.number == 0 && r.end == '\n' && bytes.Contains(bytes.TrimRight(text, "\r\n"), []byte("\r")) {
+		r.end = '\r' // as old programs for the Mac write them
+		rest := []io.Reader{bytes.NewReader(bytes.Clone(text)), r.buffer}
+		r.buffer = bufio.NewReaderSize(io.MultiReader(rest...), MaxLine+len("\r\n"))
+		text, err = r.buffer.ReadSlice(r.end)
+	}
 	l := line{number: r.number + 1}
 	for errors.Is(err, bufio.ErrBufferFull) {
 		l.makeLong(text)
-		text, err = r.buffer.ReadSlice('\n')
+		text, err = r.buffer.ReadSlice(r.end)
 	}
 	switch {
 	case errors.Is(err, io.EOF):
@@ -64,7 +71,7 @@ func (r *lineReader) next() (line, error) {
 	}
 	r.number++
 	if !l.long {
-		l.text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
+		l.text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r")) // either may be the end
 		if len(l.text) > MaxLine {
 			l.makeLong(l.text)
 		}

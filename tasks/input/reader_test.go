@@ -22,7 +22,7 @@ const at = "2026-11-22T11:11:11Z"
 // title, or what is wrong with it.
 func read(t *testing.T, file io.Reader, format input.Format, filledIn ...string) []string {
 	t.Helper()
-	r, err := input.NewReader(file, format, filledIn...)
+	r, err := input.NewReader(file, input.Options{Format: format, FilledIn: filledIn, AllowEmpty: true})
 	require.NoError(t, err)
 	var all []string
 	for {
@@ -114,7 +114,7 @@ func TestALineOfTheLargestSizeIsRead(t *testing.T) {
 // A gzipped text is not unzipped here, so that a small body can't cost much.
 func TestAGzippedTextIsRefused(t *testing.T) {
 	t.Parallel()
-	_, err := input.NewReader(strings.NewReader("\x1f\x8b\x08text"), input.NDJSON)
+	_, err := input.NewReader(strings.NewReader("\x1f\x8b\x08text"), input.Options{Format: input.NDJSON})
 	require.ErrorContains(t, err, "the text is gzipped: unzip it first")
 }
 
@@ -126,9 +126,9 @@ func TestAByteOrderMarkIsSkipped(t *testing.T) {
 func TestAFileThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("disk on fire")
-	_, err := input.NewReader(iotest.ErrReader(broken), input.Auto)
+	_, err := input.NewReader(iotest.ErrReader(broken), input.Options{})
 	require.ErrorIs(t, err, broken)
-	r, err := input.NewReader(io.MultiReader(strings.NewReader(object("a", "x")+"\n{"), iotest.ErrReader(broken)), input.Auto)
+	r, err := input.NewReader(io.MultiReader(strings.NewReader(object("a", "x")+"\n{"), iotest.ErrReader(broken)), input.Options{})
 	require.NoError(t, err)
 	_, err = r.Next()
 	require.NoError(t, err)
@@ -139,7 +139,7 @@ func TestAFileThatCannotBeRead(t *testing.T) {
 
 func TestTheFormat(t *testing.T) {
 	t.Parallel()
-	_, err := input.NewReader(strings.NewReader("[\n"+object("a", "x")+"]"), input.Auto)
+	_, err := input.NewReader(strings.NewReader("[\n"+object("a", "x")+"]"), input.Options{})
 	require.ErrorContains(t, err, "jq -c '.[]'")
 	for _, f := range []input.Format{input.Auto, input.NDJSON, input.CSV} {
 		got, err := input.ParseFormat(string(f))
@@ -151,7 +151,7 @@ func TestTheFormat(t *testing.T) {
 	require.EqualError(t, err, `format "xml" is not allowed: it takes auto, ndjson or csv`)
 	// Where the format is given, the content is not asked.
 	require.Len(t, read(t, strings.NewReader("user,send_at,title\n"), input.NDJSON), 1)
-	_, err = input.NewReader(strings.NewReader(object("a", "x")), input.CSV)
+	_, err = input.NewReader(strings.NewReader(object("a", "x")), input.Options{Format: input.CSV})
 	require.ErrorContains(t, err, `invalid CSV at column 2: bare " in non-quoted-field; `)
 }
 
@@ -175,7 +175,7 @@ func TestTheFieldsOfBothFormatsAreTheSame(t *testing.T) {
 			`"image":"https://a","click_url":"a:b","badge":3,"sound":"d","priority":"high","collapse_key":"k","channels":{"fcm":{"a":1}},` +
 			`"to":{"channel":"fcm","app":"p","device":"q"}}`,
 	} {
-		r, err := input.NewReader(strings.NewReader(text), input.Auto)
+		r, err := input.NewReader(strings.NewReader(text), input.Options{})
 		require.NoError(t, err)
 		record, err := r.Next()
 		require.NoError(t, err)
@@ -187,7 +187,7 @@ func TestTheFieldsOfBothFormatsAreTheSame(t *testing.T) {
 // rowsOf returns the rows of a file with columns a and b, of which a is required.
 func rowsOf(t *testing.T, text string, format input.Format) []input.Row {
 	t.Helper()
-	rows, err := input.NewRows(strings.NewReader(text), format, []string{"a", "b"}, []string{"a"})
+	rows, err := input.NewRows(strings.NewReader(text), input.Options{Format: format, AllowEmpty: true}, []string{"a", "b"}, []string{"a"})
 	require.NoError(t, err)
 	var all []input.Row
 	for {
@@ -219,7 +219,7 @@ func TestRowsThatAreInvalid(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", input.MaxLine+1)
 	for text, says := range map[string]string{
-		"1\n":        "the line has 1 fields, and the header has 2",
+		"1\n":        "the line has 1 field, and the header has 2 columns",
 		"1,\"2\n":    `a quote is never closed: a quote within a field is written ""`,
 		long + ",\n": "the line is too long: it has at most 65536 bytes",
 		"1,2\"3\"\n": `invalid CSV at column 4: bare " in non-quoted-field; quote the whole field, and write "" for a quote within it`,
@@ -230,7 +230,7 @@ func TestRowsThatAreInvalid(t *testing.T) {
 		require.Equal(t, input.Row{Line: 3, Fields: map[string]string{"a": "3", "b": "4"}}, rows[1])
 	}
 	for text, says := range map[string]string{
-		"b\n":       "the header has no a",
+		"b\n":       "the header has no column a: it is b",
 		"a,c\n":     `unknown column "c" in the header: there are a, b (without a header, write a JSON object a line)`,
 		"a,a\n":     "the header has the column a twice",
 		"[1]\n":     "the file is a JSON array: write a JSON object a line, without brackets around and commas between them (jq -c '.[]' does that), or CSV with a header",
@@ -238,7 +238,7 @@ func TestRowsThatAreInvalid(t *testing.T) {
 		long + "\n": "the line is too long: it has at most 65536 bytes",
 		"a,\"b\n":   `invalid CSV at column 5: extraneous or missing " in quoted-field; quote the whole field, and write "" for a quote within it`,
 	} {
-		_, err := input.NewRows(strings.NewReader(text), input.Auto, []string{"a", "b"}, []string{"a"})
+		_, err := input.NewRows(strings.NewReader(text), input.Options{}, []string{"a", "b"}, []string{"a"})
 		require.EqualError(t, err, says)
 	}
 }

@@ -1,11 +1,8 @@
 package input
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
@@ -21,99 +18,53 @@ type Row struct {
 
 // Rows reads the rows of a file, in order. At most one row is in memory.
 type Rows struct {
-	reader  *Reader
-	names   []string // the columns of CSV; nil for NDJSON
-	records record
+	file    *file
+	options Options
 }
 
 // NewRows returns the rows of a file. A CSV file has columns that are among those given, and
-// all that are required. The error is a *fault.InvalidError if the file has another format.
-func NewRows(file io.Reader, format Format, columns, required []string) (*Rows, error) {
-	reader, header, err := begin(file, format)
-	r := &Rows{reader: reader}
-	if header == nil || err != nil {
-		return r, err
+// all that are required. The error is a *fault.InvalidError if the file has another form.
+func NewRows(from io.Reader, o Options, known, required []string) (*Rows, error) {
+	if o.Others == KeepAsMetadata {
+		return nil, &fault.InvalidError{Field: "other_columns", Value: string(o.Others), Want: "refuse or ignore: what this file has knows no metadata"}
 	}
-	if header.long {
-		return nil, tooLong()
-	}
-	names, invalid := r.records.split(header.text)
-	if invalid != nil {
-		return nil, invalid
-	}
-	r.names = names
-	return r, checkColumns(names, columns, required)
-}
-
-// checkColumns returns an error about the first column that is unknown, doubled or missing.
-func checkColumns(names, columns, required []string) error {
-	for i, name := range names {
-		switch {
-		case !slices.Contains(columns, name):
-			return fault.Wrong("header", "unknown column %q in the header: there are %s (without a header, write a JSON object a line)",
-				strings.ToValidUTF8(fault.Clip(name), "�"), strings.Join(columns, ", "))
-		case slices.Contains(names[:i], name):
-			return fault.Wrong("header", "the header has the column %s twice", name)
-		}
+	f, err := open(from, columns{known: known, options: o})
+	if err != nil || f.table == nil {
+		return &Rows{file: f, options: o}, err
 	}
 	for _, name := range required {
-		if !slices.Contains(names, name) {
-			return fault.Wrong("header", "the header has no %s", name)
+		if !slices.Contains(f.table.fields, name) {
+			return nil, fault.Wrong("header", "the header has no column %s: it is %s", name, headerOf(f.table.names))
 		}
 	}
-	return nil
+	return &Rows{file: f, options: o}, f.checkFilled(o)
+}
+
+// Trimmed returns how many values of CSV so far had white space at their ends, which was cut off.
+func (r *Rows) Trimmed() int { return r.file.trimmed() }
+
+// CheckFilled refuses a user that looks like what an export writes for a missing value, unless the
+// options allow it.
+func (r *Rows) CheckFilled(user string) *fault.InvalidError {
+	return r.options.checkFilled("user", user)
 }
 
 // Next returns the next row. The error is io.EOF at the end. After any other error the rest of
 // the file can't be read.
 func (r *Rows) Next() (Row, error) {
-	l, err := r.reader.lines.nextFilled()
-	if errors.Is(err, io.EOF) {
-		return Row{}, io.EOF
-	}
+	row, err := r.file.next()
 	if err != nil {
-		return Row{}, fmt.Errorf("reading line %d: %w", r.reader.lines.number+1, err)
+		return Row{}, err
 	}
-	row := Row{Line: l.number}
-	switch {
-	case l.long:
-		row.Invalid = tooLong()
-	case r.names == nil:
-		row.JSON = l.text
-	default:
-		text, after, err := r.reader.whole(l)
-		if err != nil {
-			return Row{}, err
-		}
-		last := l
-		if len(after) > 0 {
-			last = after[len(after)-1]
-		}
-		if row.Fields, row.Invalid = r.fields(text); row.Invalid != nil && len(after) > 0 {
-			r.reader.lines.unread(after...)
-		}
-		row.Invalid = cutOff(row.Invalid, last)
+	result := Row{Line: row.number, JSON: row.text, Invalid: row.invalid}
+	if row.fields == nil {
+		return result, nil
 	}
-	return row, nil
-}
-
-// fields splits the text of a record; nil is one that does not end.
-func (r *Rows) fields(text []byte) (map[string]string, *fault.InvalidError) {
-	if text == nil {
-		return nil, unclosed()
-	}
-	values, invalid := r.records.split(text)
-	if invalid != nil {
-		return nil, invalid
-	}
-	if len(values) != len(r.names) {
-		return nil, fault.Wrong("line", "the line has %d fields, and the header has %d", len(values), len(r.names))
-	}
-	fields := make(map[string]string, len(values))
-	for i, value := range values {
-		if value != "" {
-			fields[r.names[i]] = value
+	result.Fields = make(map[string]string, len(row.fields))
+	for i, value := range row.fields {
+		if field := r.file.table.fields[i]; value != "" && field != "" {
+			result.Fields[field] = value
 		}
 	}
-	return fields, nil
+	return result, nil
 }

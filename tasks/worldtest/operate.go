@@ -22,6 +22,7 @@ import (
 
 // untilDone repeats what an operator does until it is done, with another program if one is stopped.
 func (w *world) untilDone(e Event, do func(ctx context.Context, c *caller) error) {
+	ran := false
 	for began := time.Now(); ; time.Sleep(time.Second) {
 		c := w.caller()
 		_, err := ask(c, func(ctx context.Context) (struct{}, error) { return struct{}{}, do(ctx, c) })
@@ -34,7 +35,8 @@ func (w *world) untilDone(e Event, do func(ctx context.Context, c *caller) error
 			w.Errorf("%s: %v", e, err)
 			return
 		}
-		if time.Since(began) > patience && isRunning(err) {
+		ran = ran || isRunning(err)
+		if time.Since(began) > patience && ran {
 			return // the turn was taken while the clock of the store was ahead
 		}
 		if time.Since(began) > patience {

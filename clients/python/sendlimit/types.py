@@ -819,7 +819,9 @@ class Draft(TypedDict):
     to: NotRequired[Target | None]
     """Which of the user's devices it goes to. By default all."""
     user: str
-    """The receiver: 1 to 256 bytes of UTF-8 without control characters."""
+    """The receiver: 1 to 256 bytes of UTF-8 without control or invisible characters, and
+    without a space at its ends.
+    """
 
 
 _EffectiveRule = TypedDict("_EffectiveRule", {

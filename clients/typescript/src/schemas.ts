@@ -875,7 +875,7 @@ export interface components {
             title?: string | null;
             /** @description Which of the user's devices it goes to. By default all. */
             to?: components["schemas"]["Target"] | null;
-            /** @description The receiver: 1 to 256 bytes of UTF-8 without control characters. */
+            /** @description The receiver: 1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends. */
             user: string;
         };
         EffectiveRule: {

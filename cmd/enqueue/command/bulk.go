@@ -36,8 +36,8 @@ type bulkFlags struct {
 	policyGiven  bool // whatIfPolicy was given, perhaps empty
 }
 
-// columns returns the columns that a CSV file may lack.
-func (f bulkFlags) columns() []string {
+// filledIn returns the columns that a CSV file may lack.
+func (f bulkFlags) filledIn() []string {
 	if f.sent {
 		return []string{"title", "body"}
 	}
@@ -55,6 +55,11 @@ line:
   id, user, send_at, category, title, body, campaign, expires_at,
   on_conflict, shift_until, data.KEY for each entry of data, and metadata.KEY
   for each of metadata
+
+Case, spaces and hyphens in these names do not matter, and fields may be
+separated by commas, semicolons or tabs. --column gives a field the column of
+another name. --other-columns says what becomes of the rest. A user such as null,
+#N/A or {{user.id}} is refused, since an export writes so for a missing value.
 
 The file may be gzipped. One that grows to more than 200 times its size needs
 --force. A user's lines are judged in the order of the file. A
@@ -87,6 +92,7 @@ are not needed.`,
   enqueue bulk messages.ndjson.gz --dry-run --tz Europe/Berlin
   enqueue bulk messages.csv --dry-run --what-if 2/calendar_day --what-if 1/hour
   enqueue bulk messages.csv --dry-run --what-if-policy new-policy.yaml --json
+  enqueue bulk export.csv --column user=external_id --other-columns metadata
   enqueue bulk messages.csv --title "Your order" --tz Europe/Berlin --results outcomes.ndjson
   enqueue bulk --record-sent sent-by-the-old-system.csv
   generate-messages | enqueue bulk - --results - | jq 'select(.outcome == "refused")'`,
@@ -96,7 +102,8 @@ are not needed.`,
 		},
 	}
 	flags := cmd.Flags()
-	f.register(flags)
+	f.register(flags, "what becomes of further columns of CSV: `refuse` the file, ignore them, or keep them as metadata")
+	cli.Words(flags, "other-columns", string(input.RefuseColumns), string(input.IgnoreColumns), string(input.KeepAsMetadata))
 	flags.StringVar(&f.fill.Title, "title", "", "title `text` of lines that have none")
 	flags.StringVar(&f.fill.Body, "body", "", "body `text` of lines that have none")
 	flags.StringVar(&f.fill.Category, "category", "", "category `name` of lines that have none")
@@ -112,7 +119,7 @@ are not needed.`,
 }
 
 func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) error {
-	format, err := f.check()
+	options, err := f.check()
 	if err != nil {
 		return err
 	}
@@ -133,7 +140,7 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 		return err
 	}
 	defer file.Close()
-	records, err := openRecords(ctx, file, f.force, format, f.columns())
+	records, err := openRecords(ctx, file, f.force, options)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", f.file, err)
 	}
@@ -178,28 +185,29 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 	})
 }
 
-// check returns the format, or a *fault.InvalidError for a flag that is invalid or not
+// check returns how the file is read, or a *fault.InvalidError for a flag that is invalid or not
 // allowed with another.
-func (f bulkFlags) check() (input.Format, error) {
-	format, err := input.ParseFormat(f.format)
+func (f bulkFlags) check() (input.Options, error) {
+	options, err := f.options()
 	if err != nil {
-		return format, err
+		return options, err
 	}
+	options.FilledIn = f.filledIn()
 	switch {
 	case f.fromLine < 1:
-		return format, fault.Wrong("from-line", "--from-line %d: lines are counted from 1", f.fromLine)
+		return options, fault.Wrong("from-line", "--from-line %d: lines are counted from 1", f.fromLine)
 	case f.sent && f.dryRun:
-		return format, fault.Wrong("dry-run", "--dry-run and --record-sent can't be given together: there is nothing to judge")
+		return options, fault.Wrong("dry-run", "--dry-run and --record-sent can't be given together: there is nothing to judge")
 	case len(f.whatIf) > 0 && !f.dryRun:
-		return format, fault.Wrong("what-if", "--what-if needs --dry-run: messages are submitted under the store's rules only")
+		return options, fault.Wrong("what-if", "--what-if needs --dry-run: messages are submitted under the store's rules only")
 	case f.policyGiven && !f.dryRun:
-		return format, fault.Wrong("what-if-policy", "--what-if-policy needs --dry-run: messages are submitted under the store's rules only")
+		return options, fault.Wrong("what-if-policy", "--what-if-policy needs --dry-run: messages are submitted under the store's rules only")
 	case f.policyGiven && f.whatIfPolicy == "":
-		return format, fault.Wrong("what-if-policy", "--what-if-policy needs the name of a file")
+		return options, fault.Wrong("what-if-policy", "--what-if-policy needs the name of a file")
 	case f.whatIfPolicy == standard && f.file == standard:
-		return format, fault.Wrong("what-if-policy", "--what-if-policy can't be standard input, which has the messages: name a file")
+		return options, fault.Wrong("what-if-policy", "--what-if-policy can't be standard input, which has the messages: name a file")
 	default:
-		return format, nil
+		return options, nil
 	}
 }
 
@@ -229,7 +237,7 @@ func (f bulkFlags) together(by bulk.JudgeMany) bulk.JudgeMany {
 }
 
 // openRecords reads the beginning of a file. It stops waiting for input when ctx ends.
-func openRecords(ctx context.Context, file io.Reader, trusted bool, format input.Format, filledIn []string) (*input.Reader, error) {
+func openRecords(ctx context.Context, file io.Reader, trusted bool, o input.Options) (*input.Reader, error) {
 	type opened struct {
 		records *input.Reader
 		err     error
@@ -241,7 +249,7 @@ func openRecords(ctx context.Context, file io.Reader, trusted bool, format input
 			ready <- opened{nil, err}
 			return
 		}
-		records, err := input.NewReader(text, format, filledIn...)
+		records, err := input.NewReader(text, o)
 		ready <- opened{records, err}
 	}()
 	select {
@@ -276,6 +284,6 @@ func (p *program) submitAll(ctx context.Context, s *session, source *messagefile
 	traced, end := s.backend.Tracer.Batch(ctx)
 	defer end()
 	stopped := bulk.Run(traced, c.progress.reading(source.Next), f.asking(judge), c, options)
-	c.summary.Finish(p.now().Sub(started))
+	c.summary.Finish(p.now().Sub(started), source.Trimmed())
 	return p.sumUp(s.diagnosing(ctx), c, f, stopped, c.close())
 }

@@ -145,7 +145,7 @@ func TestBulkReportsBadLinesAndSkipsThem(t *testing.T) {
 func TestBulkReportsNoMoreThanSomeBadLines(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	got := f.run(t, "bulk", fileOf(t, strings.Split(strings.Repeat("{\n", 100), "\n")...), "--json")
+	got := f.run(t, "bulk", fileOf(t, strings.Split(strings.Repeat("{]\n", 100), "\n")...), "--json")
 	require.Equal(t, 2, got.status)
 	require.Equal(t, 21, strings.Count(got.stderr, "\n"))
 	require.Contains(t, got.stderr, "\nfurther lines that were not judged are counted, and in the file that --results names\n")

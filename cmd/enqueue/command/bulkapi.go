@@ -27,7 +27,7 @@ func (p *program) submitOverAPI(ctx context.Context, api *client.Client, source 
 	}
 	started := p.now()
 	stopped := sends.emit(results, c)
-	c.summary.Finish(p.now().Sub(started))
+	c.summary.Finish(p.now().Sub(started), source.Trimmed())
 	return p.sumUp(operations.Answered, c, f, stopped, c.close())
 }
 
@@ -49,7 +49,7 @@ func (p *program) rehearseOverAPI(
 	if stopped == nil {
 		stopped = p.judgeOverAPI(ctx, api, lines, c, f, w)
 	}
-	c.summary.Finish(p.now().Sub(started))
+	c.summary.Finish(p.now().Sub(started), source.Trimmed())
 	return p.sumUp(operations.Answered, c, f, stopped, c.close())
 }
 

@@ -20,14 +20,34 @@ const standard = "-"
 type fileFlags struct {
 	file, format, results string
 	force                 bool // unzip however much the file grows
+	columns               []string
+	others                string
+	placeholders, empty   bool
 }
 
-func (f *fileFlags) register(flags *pflag.FlagSet) {
+func (f *fileFlags) register(flags *pflag.FlagSet, others string) {
 	flags.StringVar(&f.format, "format", string(input.Auto), "`format` of the file: ndjson, csv, or auto to tell by its content")
 	flags.StringVar(&f.results, "results", "", "`file` to write each line's outcome to as JSON, in the order of the lines;"+
 		` with "-" for standard output, the summary goes to standard error`)
 	flags.BoolVar(&f.force, "force", false, "unzip a gzipped file however much it grows")
+	flags.StringArrayVar(&f.columns, "column", nil, "`field=column` for a column of CSV with another name, such as user=external_id; can be given again")
+	flags.StringVar(&f.others, "other-columns", string(input.RefuseColumns), others)
+	flags.BoolVar(&f.placeholders, "allow-placeholders", false, "take users such as null, #N/A and {{user.id}} as they are")
+	flags.BoolVar(&f.empty, "allow-empty", false, "a file without lines is no error")
 	cli.Words(flags, "format", string(input.Auto), string(input.NDJSON), string(input.CSV))
+}
+
+// options returns how the file is read. The error is a *fault.InvalidError for a flag.
+func (f *fileFlags) options() (o input.Options, err error) {
+	o = input.Options{Placeholders: f.placeholders, AllowEmpty: f.empty, Flags: true}
+	if o.Format, err = input.ParseFormat(f.format); err != nil {
+		return o, err
+	}
+	if o.Columns, err = input.ParseColumns(f.columns); err != nil {
+		return o, err
+	}
+	o.Others, err = input.ParseOtherColumns(f.others)
+	return o, fault.InField(err, "other-columns")
 }
 
 // messageFile is a file that is read.

@@ -156,9 +156,10 @@ func TestImportOfLinesThatAreNoDevices(t *testing.T) {
 			"line 8: the line has more than one JSON object\n",
 	}, got)
 	for text, says := range map[string]string{
-		"user,token\nalice,canary\n":         "error: the header has no channel\n",
-		"user,channel,color\na,fcm,canary\n": "error: unknown column \"color\" in the header: there are user, channel, token, subscription, id, app, locale (without a header, write a JSON object a line)\n",
-		"user,channel,user\na,fcm,canary\n":  "error: the header has the column user twice\n",
+		"user,token\nalice,canary\n": "error: the header has no column channel: it is user,token\n",
+		"user,channel,color\na,fcm,canary\n": "error: unknown column \"color\" in the header: there are user, channel, token, subscription, id, app, locale (without a header, write a JSON object a line)" +
+			"; --column FIELD=COLUMN reads a column as a field, and --other-columns ignore skips the others\n",
+		"user,channel,user\na,fcm,canary\n": "error: the header has the column user twice\n",
 	} {
 		f.stdin = strings.NewReader(text)
 		require.Equal(t, result{2, "", says}, f.run(t, "device", "import", "-"))
@@ -166,7 +167,7 @@ func TestImportOfLinesThatAreNoDevices(t *testing.T) {
 	f.stdin = strings.NewReader("user,channel,token\na,fcm\nb,fcm,\"canary\nc,fcm,t\n")
 	got = f.run(t, "device", "import", "-")
 	require.Equal(t, "3 lines read\n  added      1\n  invalid    2\n", got.stdout)
-	require.Equal(t, "line 2: the line has 2 fields, and the header has 3\n"+
+	require.Equal(t, "line 2: the line has 2 fields, and the header has 3 columns\n"+
 		"line 3: a quote is never closed: a quote within a field is written \"\"\n", got.stderr)
 	require.Len(t, f.devicesOf(t, "c"), 1)
 }

@@ -30,7 +30,9 @@ line:
 
   user, channel, token, subscription, id, app, locale
 
-token is for fcm and apns, subscription for webpush: the browser's subscription
+Case, spaces and hyphens in these names do not matter, and fields may be
+separated by commas, semicolons or tabs. --column gives a field the column of
+another name. token is for fcm and apns, subscription for webpush: the browser's subscription
 as JSON. The file may be gzipped. One that grows to more than 200 times its size
 needs --force. A line that is not a device is reported and skipped; the exit
 status is then 2. Running a file again changes nothing.`,
@@ -42,12 +44,13 @@ status is then 2. Running a file again changes nothing.`,
 			return p.importDevices(cmd, f)
 		},
 	}
-	f.register(cmd.Flags())
+	f.register(cmd.Flags(), "what becomes of further columns of CSV: `refuse` the file, or ignore them")
+	cli.Words(cmd.Flags(), "other-columns", string(input.RefuseColumns), string(input.IgnoreColumns))
 	return cmd
 }
 
 func (p *program) importDevices(cmd *cobra.Command, f fileFlags) error {
-	format, err := input.ParseFormat(f.format)
+	options, err := f.options()
 	if err != nil {
 		return err
 	}
@@ -56,7 +59,7 @@ func (p *program) importDevices(cmd *cobra.Command, f fileFlags) error {
 		return err
 	}
 	defer file.Close()
-	rows, err := openRows(file, f.force, format)
+	rows, err := openRows(file, f.force, options)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", f.file, err)
 	}
@@ -74,13 +77,13 @@ func (p *program) importDevices(cmd *cobra.Command, f fileFlags) error {
 	})
 }
 
-func openRows(file io.Reader, trusted bool, format input.Format) (*input.Rows, error) {
+func openRows(file io.Reader, trusted bool, o input.Options) (*input.Rows, error) {
 	text, err := messagefile.Unzip(file, trusted)
 	if err != nil {
 		return nil, err
 	}
 	known, required := deviceColumns()
-	return input.NewRows(text, format, known, required)
+	return input.NewRows(text, o, known, required)
 }
 
 // endImport prints the summary of an import, and why it stopped. It returns the error to end
@@ -118,6 +121,7 @@ type importSummary struct {
 	Unchanged int    `json:"unchanged"`
 	Refused   int    `json:"refused"`
 	Invalid   int    `json:"invalid"`
+	Trimmed   int    `json:"trimmed,omitempty"` // values that had white space at their ends
 }
 
 func (p *program) printImport(w io.Writer, s importSummary) error {
@@ -134,6 +138,9 @@ func (p *program) printImport(w io.Writer, s importSummary) error {
 		if part.count > 0 {
 			fmt.Fprintf(&text, "  %-9s  %s\n", part.what, cli.Thousands(part.count))
 		}
+	}
+	if s.Trimmed > 0 {
+		fmt.Fprintf(&text, "  %s\n", messagefile.TrimmedNote(s.Trimmed))
 	}
 	return cli.Program{Stdout: w}.Print(text.String())
 }
@@ -182,6 +189,7 @@ const (
 func (r *importRun) all(rows *input.Rows) error {
 	for {
 		lines, end := readDevices(rows)
+		r.summary.Trimmed = rows.Trimmed()
 		r.progress.linesRead.Add(int64(len(lines)))
 		outcomes, failed := r.register(lines)
 		for _, outcome := range outcomes {
@@ -207,7 +215,11 @@ func readDevices(rows *input.Rows) (lines []deviceLine, end error) {
 		if err != nil {
 			return lines, err
 		}
-		lines = append(lines, parseDevice(row))
+		l := parseDevice(row)
+		if wrong := rows.CheckFilled(l.user); wrong != nil && l.invalid == nil {
+			l.invalid = wrong
+		}
+		lines = append(lines, l)
 	}
 	return lines, nil
 }

@@ -65,7 +65,7 @@ func (p *program) rehearse(
 	started := p.now()
 	stopped := bulk.RunInGroups(ctx, c.progress.spooling(source.Next), c.progress.judging(f.asking(judge)), forget, c,
 		bulk.GroupOptions{Folder: p.temp, Phase: c.progress.phase})
-	c.summary.Finish(p.now().Sub(started))
+	c.summary.Finish(p.now().Sub(started), source.Trimmed())
 	err = errors.Join(c.close(), end())
 	return p.sumUp(s.diagnosing(ctx), c, f, stopped, err)
 }

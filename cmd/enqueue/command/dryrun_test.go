@@ -244,7 +244,7 @@ func TestResultsReplaceEarlierOnes(t *testing.T) {
 		require.NoError(t, err)
 		require.Regexp(t, `^{"outcome":"accepted","line":1,.*}\n$`, string(text))
 
-		f.prints(t, append([]string{"bulk", fileOf(t, "user,send_at,title"), "--results", results}, args...)...)
+		f.prints(t, append([]string{"bulk", fileOf(t, "user,send_at,title"), "--allow-empty", "--results", results}, args...)...)
 		text, err = os.ReadFile(results)
 		require.NoError(t, err)
 		require.Empty(t, text, "there are no lines")

@@ -183,7 +183,7 @@ func TestPushJSON(t *testing.T) {
 		push("--id", "a", "--at", on22("11:11:11")))
 	require.Contains(t, push("--id", "c", "--at", on22("11:11:10.5")), `{"outcome":"refused","code":"send_limit","id":"c","user":"alice",`)
 	require.JSONEq(t, `{"outcome":"invalid","code":"invalid_field","field":"at",
-		"detail":"at \"tomorrow\" is not allowed: it takes an RFC 3339 time such as 2040-06-22T11:11:11Z, now, +90m, or with --tz a local time such as \"2040-06-22 11:11\""}`,
+		"detail":"at \"tomorrow\" is not allowed: it takes an RFC 3339 time such as 2040-06-22T11:11:11Z, now, +90m or with --tz a local time such as \"2040-06-22 11:11\""}`,
 		push("--at", "tomorrow"))
 }
 

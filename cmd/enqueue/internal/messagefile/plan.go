@@ -70,7 +70,7 @@ func (c *Counter) finish() *Baseline {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.summary.Finish(0)
+	c.summary.Finish(0, 0)
 	s := &c.summary
 	return &Baseline{
 		Accepted: s.Accepted, Replayed: s.Replayed, Shifted: s.Shifted, Refused: s.Refused,

@@ -20,7 +20,7 @@ func planOf(outcomes ...message.Outcome) *messagefile.Summary {
 	for _, o := range outcomes {
 		s.Add(o)
 	}
-	s.Finish(0)
+	s.Finish(0, 0)
 	return s
 }
 
@@ -44,7 +44,7 @@ func TestPlan(t *testing.T) {
 		shifted(61234*time.Millisecond), shifted(time.Second), shifted(90*time.Second), replayed, quiet, marketing,
 	)
 	s.Plan.JudgedBy = "1/hour"
-	s.Finish(0)
+	s.Finish(0, 0)
 	text, err := json.Marshal(s)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"lines":7,"accepted":4,"replayed":1,"shifted":3,"refused":2,"invalid":0,"errors":0,"recorded":0,"seconds":0,

@@ -86,6 +86,9 @@ func (s *Source) Next() (bulk.Line, error) {
 	}
 }
 
+// Trimmed returns how many values of CSV so far had white space at their ends, which was cut off.
+func (s *Source) Trimmed() int { return s.records.Trimmed() }
+
 func (s *Source) line(record input.Record) (bulk.Line, error) {
 	s.fill.in(&record.Draft)
 	line := bulk.LineOf(record, s.read)

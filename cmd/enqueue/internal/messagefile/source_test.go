@@ -27,7 +27,7 @@ type options struct {
 
 func linesOf(t *testing.T, text string, o options) []bulk.Line {
 	t.Helper()
-	records, err := input.NewReader(strings.NewReader(text), input.Auto, o.fill.Columns()...)
+	records, err := input.NewReader(strings.NewReader(text), input.Options{FilledIn: o.fill.Columns(), Flags: true})
 	require.NoError(t, err)
 	var zone *time.Location
 	if o.zone != "" {
@@ -132,7 +132,7 @@ func TestGoingOnFromALineKeepsTheIDs(t *testing.T) {
 
 func TestAClosedSource(t *testing.T) {
 	t.Parallel()
-	records, err := input.NewReader(strings.NewReader(`{"user":"a","send_at":"now","title":"t"}`), input.Auto)
+	records, err := input.NewReader(strings.NewReader(`{"user":"a","send_at":"now","title":"t"}`), input.Options{})
 	require.NoError(t, err)
 	source := messagefile.NewSource(records, messagefile.Fill{}, nil, 1, false)
 	require.NoError(t, source.Close())

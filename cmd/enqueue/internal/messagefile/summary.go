@@ -34,6 +34,7 @@ type Summary struct {
 	Histogram []picture.Bucket `json:"histogram,omitempty"`
 	JudgedBy  string           `json:"judged_by,omitempty"` // other rules than the store's
 	Baseline  *Baseline        `json:"baseline,omitempty"`  // with JudgedBy: the same under the store's rules
+	Trimmed   int              `json:"trimmed,omitempty"`   // values of CSV that had white space at their ends
 	Seconds   float64          `json:"seconds"`
 
 	// Failure says briefly why Errors have no outcome.
@@ -95,8 +96,10 @@ func count(counts *map[string]int, name string) {
 	(*counts)[name]++
 }
 
-// Finish stores how long everything took, and completes the JSON.
-func (s *Summary) Finish(took time.Duration) {
+// Finish stores how long everything took, how many values of the file were trimmed, and completes
+// the JSON.
+func (s *Summary) Finish(took time.Duration, trimmed int) {
+	s.Trimmed = trimmed
 	s.Seconds = math.Round(took.Seconds()*1000) / 1000
 	if s.RefusedByRule == nil {
 		s.RefusedByRule = map[string]int{}
@@ -160,11 +163,22 @@ func (s *Summary) Print(w io.Writer, palette cli.Palette) error {
 	if now.ShiftedBy != nil {
 		fmt.Fprintf(&text, "  shifted now: %s\n", now.ShiftedBy)
 	}
+	if s.Trimmed > 0 {
+		fmt.Fprintf(&text, "\n  %s\n", TrimmedNote(s.Trimmed))
+	}
 	if s.JudgedBy != "" {
 		fmt.Fprintf(&text, "\n  judged by: %s\n", s.JudgedBy)
 	}
 	_, err := io.WriteString(w, text.String())
 	return err //nolint:wrapcheck // of the caller's own writer
+}
+
+// TrimmedNote says what became of values of CSV with white space at their ends.
+func TrimmedNote(values int) string {
+	if values == 1 {
+		return "white space was cut off at the ends of 1 value"
+	}
+	return "white space was cut off at the ends of " + cli.Thousands(values) + " values"
 }
 
 func (s *Summary) took() string {

@@ -41,7 +41,7 @@ func TestSummary(t *testing.T) {
 		message.Outcome{Outcome: message.Invalid},
 	)
 	s.Errors, s.Failure = 3, "the store is too full to take them"
-	s.Finish(1234567 * time.Microsecond)
+	s.Finish(1234567*time.Microsecond, 0)
 	text, err := json.Marshal(s)
 	require.NoError(t, err)
 	require.Equal(t, `{"lines":8,"accepted":2,"replayed":1,"shifted":1,"refused":4,"invalid":1,"errors":3,"recorded":0,`+
@@ -65,7 +65,7 @@ func TestSummary(t *testing.T) {
 func TestSummaryOfNothing(t *testing.T) {
 	t.Parallel()
 	s := summaryOf()
-	s.Finish(0)
+	s.Finish(0, 0)
 	text, err := json.Marshal(s)
 	require.NoError(t, err)
 	require.Equal(t, `{"lines":0,"accepted":0,"replayed":0,"shifted":0,"refused":0,"invalid":0,"errors":0,"recorded":0,`+

@@ -1,0 +1,47 @@
+package input
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+// missing is what exports write for a missing value, in small letters.
+var missing = []string{ //nolint:globals // a constant table
+	"null", "(null)", "<null>", "undefined", "nan", "none", "nil", "n/a", "#n/a", "#ref!", "#value!", "#name?", "#null!", "#div/0!",
+	"[object object]",
+}
+
+// maxMissing is the length of the longest of them.
+const maxMissing = len("[object object]")
+
+// unfilled is a variable of a template that nothing was filled into: {{x}}, {%x%}, ${x}, <%x%>, *|x|*
+// or %%x%%.
+var unfilled = regexp.MustCompile(`\{\{.*\}\}|\{%.*%\}|\$\{.*\}|<%.*%>|\*\|.*\|\*|%%.+%%`) //nolint:globals // a constant
+
+// shortened is a long number as a spreadsheet shows it: its last digits are lost.
+var shortened = regexp.MustCompile(`^\d([.,]\d+)?[Ee]\+\d+$`) //nolint:globals // a constant
+
+// checkFilled refuses a user or an id that looks like what an export writes for a missing value.
+// Such lines would be of one user, and share that user's limits.
+func (o Options) checkFilled(field, text string) *fault.InvalidError {
+	says := ""
+	switch {
+	case o.Placeholders:
+		return nil
+	case len(text) <= maxMissing && slices.Contains(missing, strings.ToLower(text)):
+		says = "is what an export writes for a missing value"
+	case strings.Contains(text, "+") && shortened.MatchString(text):
+		says = "looks like a number that a spreadsheet shortened: format the column as text before the export"
+	case strings.ContainsAny(text, "{%|") && unfilled.MatchString(text):
+		says = "has a variable that nothing was filled into"
+	default:
+		return nil
+	}
+	if o.Flags {
+		says += "; --allow-placeholders takes it as it is"
+	}
+	return fault.Wrong(field, "%s %q %s", field, fault.Clip(text), says)
+}
