@@ -2,7 +2,9 @@ package config
 
 import (
 	"io"
+	"path/filepath"
 	"reflect"
+	"time"
 
 	"github.com/goccy/go-yaml/token"
 
@@ -15,9 +17,10 @@ const StandardInput = "-"
 
 // ReadPolicy reads a policy.Document from a YAML or JSON file, or from stdin if the file is
 // StandardInput. If the file has no name for the policy, name is used. A version in it is the
-// one that the store must have to be replaced, 0 for any. The error is an *Error with
-// everything that is wrong and its line.
-func ReadPolicy(file string, stdin io.Reader, name string) (policy.Policy, error) {
+// one that the store must have to be replaced, 0 for any. Where dates stand, a name that ends with
+// .ics is a file of holidays beside it, of which those from today on are taken. The error is an
+// *Error with everything that is wrong and its line.
+func ReadPolicy(file string, stdin io.Reader, name string, today time.Time) (policy.Policy, error) {
 	r := reader{name: file, at: make(map[string]*token.Token)}
 	var data []byte
 	var err error
@@ -35,10 +38,30 @@ func ReadPolicy(file string, stdin io.Reader, name string) (policy.Policy, error
 	if body != nil {
 		r.entries("", body, reflect.ValueOf(&read).Elem())
 	}
+	r.judge("", fillHolidays(&read, filepath.Dir(file), today))
 	p, err := read.Policy()
 	r.judge("", err)
 	if problems := r.problems(); len(problems) > 0 {
 		return policy.Policy{}, &Error{Rejected: problems}
 	}
 	return p, nil
+}
+
+// fillHolidays replaces the files of holidays in a policy by their dates. The error is
+// fault.InvalidErrors.
+func fillHolidays(d *policy.Document, folder string, today time.Time) error {
+	var wrong fault.InvalidErrors
+	fill := func(field string, dates []string) []string {
+		filled, err := withHolidays(field, folder, dates, today)
+		wrong.Add(err)
+		if err != nil {
+			return nil
+		}
+		return filled
+	}
+	d.Blackouts = fill("blackouts", d.Blackouts)
+	for name, dates := range d.Calendars {
+		d.Calendars[name] = fill("calendars."+name, dates)
+	}
+	return wrong.Err()
 }

@@ -49,7 +49,7 @@ version: 7
 `
 
 func readPolicy(text string) (policy.Policy, error) {
-	return config.ReadPolicy(config.StandardInput, strings.NewReader(text), "fallback")
+	return config.ReadPolicy(config.StandardInput, strings.NewReader(text), "fallback", today())
 }
 
 func TestAPolicyOfAFile(t *testing.T) {
@@ -92,7 +92,7 @@ func TestAPolicyOfAFile(t *testing.T) {
 
 	document, err := json.Marshal(want)
 	require.NoError(t, err)
-	got, err = config.ReadPolicy(file(t, string(document)), nil, "fallback")
+	got, err = config.ReadPolicy(file(t, string(document)), nil, "fallback", today())
 	require.NoError(t, err)
 	require.True(t, want.Equal(got), "JSON says the same: %s", document)
 
@@ -200,7 +200,7 @@ func TestEverythingWrongWithAPolicyIsSaidAtOnce(t *testing.T) {
 	"categories": {"a": {"exempt": true, "rules": ["1/day"]}, "b": {"rules": ["x"], "counts": "no"}},
 	"rule": ["1/day"]
 }`)
-	_, err := config.ReadPolicy(name, nil, "default")
+	_, err := config.ReadPolicy(name, nil, "default", today())
 	problem, ok := errors.AsType[*config.Error](err)
 	require.True(t, ok, err)
 	fields := make([]string, len(problem.Rejected))
@@ -229,9 +229,9 @@ func TestPolicyFilesThatCannotBeRead(t *testing.T) {
 		require.EqualError(t, err, "standard input "+want)
 	}
 	missing := filepath.Join(t.TempDir(), "none.yaml")
-	_, err := config.ReadPolicy(missing, nil, "default")
+	_, err := config.ReadPolicy(missing, nil, "default", today())
 	require.EqualError(t, err, missing+" can't be read: opening it: no such file or directory")
-	_, err = config.ReadPolicy(t.TempDir(), nil, "default")
+	_, err = config.ReadPolicy(t.TempDir(), nil, "default", today())
 	require.ErrorContains(t, err, "is a directory")
 }
 
@@ -269,4 +269,12 @@ func TestADoubledWindowBesideOtherFaults(t *testing.T) {
 	_, err := readPolicy("rules: [{a: b}]\ncategories: {ads: {rules: [1/day, 2/day, [3]]}}")
 	require.NotContains(t, err.Error(), "at least one rule", "it is not known what the file meant")
 	require.ErrorContains(t, err, "categories.ads.rules has 1/day and 2/day, which have the same window")
+}
+
+// Some editors begin a file with a byte order mark.
+func TestAPolicyBehindAByteOrderMark(t *testing.T) {
+	t.Parallel()
+	p, err := readPolicy("\ufeffrules: [1/minute]\n")
+	require.NoError(t, err)
+	require.Len(t, p.Rules, 1)
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -77,7 +78,10 @@ func readPath(name string) ([]byte, error) {
 	return readBounded(file)
 }
 
-// readBounded returns text of at most maxFile bytes.
+// byteOrderMark is what some editors begin a file with.
+const byteOrderMark = "\ufeff"
+
+// readBounded returns text of at most maxFile bytes, without a byte order mark.
 func readBounded(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	switch {
@@ -88,7 +92,7 @@ func readBounded(r io.Reader) ([]byte, error) {
 	case !utf8.Valid(data):
 		return nil, errors.New("it is not UTF-8 text")
 	}
-	return data, nil
+	return bytes.TrimPrefix(data, []byte(byteOrderMark)), nil
 }
 
 // withoutName removes the name of the file from an error, since the message has it.

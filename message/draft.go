@@ -57,6 +57,9 @@ func decodeFaulty(text []byte) (Draft, error) {
 	if err != nil {
 		return Draft{}, err
 	}
+	if _, several := fields["messages"]; several {
+		return Draft{}, fault.Wrong("messages", `this is a list "messages" and no message: write a JSON object for each (jq -c '.messages[]' does that), one a line in a batch or a file`)
+	}
 	noID := emptyText(fields["id"])
 	d, faults, err := DecodeMembers[Draft](fields)
 	if err != nil {

@@ -154,6 +154,9 @@ func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, r Reque
 		d.Code = fault.CodeNotFound
 	case judge.StatusInPast:
 		d.Code = fault.CodeInPast
+		if d.At.IsZero() { // replies have 0 for no time, and the first millisecond of 1970 is one
+			d.At = time.UnixMilli(0).UTC()
+		}
 	case judge.StatusTooFarAhead:
 		d.Code = fault.CodeTooFarAhead
 		d.Latest = d.Now.Add(by.Rules.Reach(t.options.Reach))

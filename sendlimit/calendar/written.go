@@ -17,7 +17,7 @@ const (
 
 // written has the forms in which systems write a time: a date, hours and minutes, seconds with or
 // without a fraction, and the offset from UTC.
-var written = regexp.MustCompile( //nolint:globals // a constant
+var written = regexp.MustCompile(
 	`^(\d{4}-\d\d-\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(\.\d{1,30})?)?(?: ?([Zz]|UTC|[+-]\d\d(?::?\d\d)?))?$`)
 
 // ParseTime reads a time: RFC 3339, and the forms of it that other systems write. These have no

@@ -15,7 +15,7 @@ import (
 var windowsZones string
 
 // offsetName is how people write a zone of one offset, such as GMT+2 or UTC-05:00.
-var offsetName = regexp.MustCompile(`^(?i:GMT|UTC)([+-])(\d{1,2})(?::?00)?$`) //nolint:globals // a constant
+var offsetName = regexp.MustCompile(`^(?i:GMT|UTC)([+-])(\d{1,2})(?::?00)?$`)
 
 // zoneHint returns what to write instead of a name that is no IANA time zone; "" if that is not known.
 func zoneHint(name string) string {

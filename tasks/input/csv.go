@@ -29,7 +29,7 @@ type table struct {
 const separators = ",;\t|"
 
 // named is the line in which Excel names the separator of a file.
-var named = regexp.MustCompile(`^"?sep=([,;\t|])"?$`) //nolint:globals // a constant
+var named = regexp.MustCompile(`^"?sep=([,;\t|])"?$`)
 
 // newTable reads the header of a CSV file. The error is a *fault.InvalidError.
 func newTable(lines *lineReader, first line, c columns) (*table, error) {

@@ -19,10 +19,10 @@ const maxMissing = len("[object object]")
 
 // unfilled is a variable of a template that nothing was filled into: {{x}}, {%x%}, ${x}, <%x%>, *|x|*
 // or %%x%%.
-var unfilled = regexp.MustCompile(`\{\{.*\}\}|\{%.*%\}|\$\{.*\}|<%.*%>|\*\|.*\|\*|%%.+%%`) //nolint:globals // a constant
+var unfilled = regexp.MustCompile(`\{\{.*\}\}|\{%.*%\}|\$\{.*\}|<%.*%>|\*\|.*\|\*|%%.+%%`)
 
 // shortened is a long number as a spreadsheet shows it: its last digits are lost.
-var shortened = regexp.MustCompile(`^\d([.,]\d+)?[Ee]\+\d+$`) //nolint:globals // a constant
+var shortened = regexp.MustCompile(`^\d([.,]\d+)?[Ee]\+\d+$`)
 
 // checkFilled refuses a user or an id that looks like what an export writes for a missing value.
 // Such lines would be of one user, and share that user's limits.

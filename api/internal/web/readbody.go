@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,7 +45,8 @@ func CheckJSON(text []byte) error {
 	return &Error{Status: http.StatusBadRequest, Outcome: message.OutcomeOf(err)}
 }
 
-// ReadText reads the body of a request that says it is JSON. Check the text.
+// ReadText reads the body of a request that says it is JSON, without a byte order mark. Check the
+// text.
 func (l BodyLimits) ReadText(r *http.Request) ([]byte, error) {
 	if err := CheckMediaType(r, "application/json"); err != nil {
 		return nil, err
@@ -65,7 +67,7 @@ func (l BodyLimits) ReadText(r *http.Request) ([]byte, error) {
 	case err != nil:
 		return nil, BadRequest(http.StatusBadRequest, "body", "", "to come whole ("+Cause(err)+")")
 	}
-	return text, nil
+	return bytes.TrimPrefix(text, []byte("\ufeff")), nil
 }
 
 // readAll reads a body of at most so many bytes. One that was read ahead to its end is not copied.

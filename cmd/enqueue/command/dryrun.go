@@ -30,7 +30,7 @@ func (p *program) whatIf(f bulkFlags) (rules.WhatIf, error) {
 		w.Rules = append(w.Rules, rule)
 	}
 	if f.policyGiven {
-		policy, err := config.ReadPolicy(f.whatIfPolicy, p.Stdin, policy.DefaultName)
+		policy, err := config.ReadPolicy(f.whatIfPolicy, p.Stdin, policy.DefaultName, p.now())
 		if err != nil {
 			return w, fmt.Errorf("reading the policy to judge by: %w", err)
 		}

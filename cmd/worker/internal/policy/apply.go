@@ -35,6 +35,7 @@ func (c *commands) applyCommand() *cobra.Command {
 			"  quiet_hours:              # nothing is sent then, in the user's time zone\n" +
 			"    - 22:00-08:00           # ends on the next day\n" +
 			"    - sat,sun 00:00-24:00\n" +
+			"  blackouts: [12-25, holidays.ics] # dates, and the holidays of a file beside this\n" +
 			"  reach: 30d                # how far ahead a send time may lie\n" +
 			"  on_conflict: shift        # for messages without their own; default refuse\n" +
 			"  account_share: 50%        # of each rule, for one account among several\n" +
@@ -107,7 +108,7 @@ func (c *commands) readPolicy(flags *pflag.FlagSet, file string) (policy.Policy,
 	if err := checkPolicyName(name); err != nil {
 		return policy.Policy{}, err
 	}
-	p, err := config.ReadPolicy(file, c.Stdin, name)
+	p, err := config.ReadPolicy(file, c.Stdin, name, time.Now())
 	if err != nil {
 		return policy.Policy{}, err
 	}
