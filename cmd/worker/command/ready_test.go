@@ -11,6 +11,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -66,7 +67,7 @@ func looksReady(t *testing.T, url string, wanted int) readiness {
 func TestReady(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	m, _, environ := elsewhere(t)
+	m, client, environ := elsewhere(t)
 	m.SetError("LOADING Redis is loading the dataset in memory")
 	worker := start(t, environ)
 	worker.logged(t, "Redis is still loading its data: waiting")
@@ -76,8 +77,9 @@ func TestReady(t *testing.T) {
 	well := get(t, url)
 	require.Equal(t, http.StatusOK, well.status)
 	require.JSONEq(t, `{"status":"ready","checks":[{"check":"reachable","status":"ok"},{"check":"writable","status":"ok"},`+
-		`{"check":"eviction","status":"ok"},{"check":"layout","status":"ok"},{"check":"clock","status":"ok"}]}`, well.body)
+		`{"check":"eviction","status":"ok"},{"check":"layout","status":"ok"},{"check":"clock","status":"ok"},{"check":"policies","status":"ok"}]}`, well.body)
 	require.Equal(t, http.StatusMethodNotAllowed, request(t, http.MethodPost, url).status)
+	policy := m.HGet("sl:{policies}:stored", "default")
 
 	for _, row := range []struct {
 		why         string
@@ -88,58 +90,74 @@ func TestReady(t *testing.T) {
 	}{
 		{
 			"paused", func() { require.NoError(t, m.Set("asynq:{sl:push}:paused", "1")) }, 200,
-			"queue", "paused from outside, so its messages wait and will be late: resume sl:push", "ok ok ok ok ok warning",
+			"queue", "paused from outside, so its messages wait and will be late: resume sl:push", "ok ok ok ok ok ok warning",
+		},
+		{
+			"newer time zones", func() {
+				m.Del("asynq:{sl:push}:paused")
+				m.HSet("sl:meta", "time_zones", "2099a")
+			}, 200,
+			"time_zones", "a program with the time zones of 2099a uses the store, and this worker has those of " + calendar.ZoneDataVersion, "ok ok ok ok ok ok warning",
+		},
+		{
+			"a policy that can't be read", func() {
+				m.HDel("sl:meta", "time_zones")
+				m.HSet("sl:{policies}:stored", "default", `{"time_zone":"posix/Europe/Berlin","rules":["1/minute"]}`)
+				m.Del("sl:{policies}:changes") // else they are read anew once a minute
+			}, 503,
+			"policies", `the rules of policy "default" in the store can't be read: apply them anew`, "ok ok ok ok ok failed",
 		},
 		{
 			"not reachable", func() {
-				m.Del("asynq:{sl:push}:paused")
+				require.NoError(t, client.HSet(t.Context(), "sl:{policies}:stored", "default", policy).Err())
 				m.SetError("LOADING Redis is loading the dataset in memory")
 			}, 503,
-			"reachable", "Redis is still loading its data: try again in a moment", "failed unknown unknown unknown unknown",
+			"reachable", "Redis is still loading its data: try again in a moment", "failed unknown unknown unknown unknown unknown",
 		},
 		{
 			"a replica", func() {
 				m.SetError("")
 				informs(m, "redis_version:7.2.4\r\nrole:slave\r\nmaster_host:h\r\nmaster_port:1")
 			}, 503,
-			"writable", "Redis at " + m.Addr() + " is a read-only replica: give the address of its master, h:1", "ok failed unknown unknown unknown",
+			"writable", "Redis at " + m.Addr() + " is a read-only replica: give the address of its master, h:1", "ok failed unknown unknown unknown unknown",
 		},
 		{
 			"evicting", func() { informs(m, "redis_version:7.2.4\r\nrole:master\r\nmaxmemory_policy:allkeys-lru") }, 503,
 			"eviction", "Redis at " + m.Addr() + " has the maxmemory-policy allkeys-lru, which would throw scheduled messages away:" +
-				" set it to noeviction", "ok ok failed ok ok",
+				" set it to noeviction", "ok ok failed ok ok unknown",
 		},
 		{
 			"a newer program's", func() {
 				m.Server().SetPreHook(nil)
 				m.HSet("sl:meta", "layout", "99")
 			}, 503,
-			"layout", `the store has layout "99", this program knows up to 1: use the newer program, or another prefix`, "ok ok ok failed ok",
+			"layout", `the store has layout "99", this program knows up to 1: use the newer program, or another prefix`, "ok ok ok failed ok unknown",
 		},
 		{
 			"emptied", m.FlushAll, 503,
 			"layout", "the store has been emptied since this worker started: start a worker on it anew, which gives it its layout and rules",
-			"ok ok ok failed ok",
+			"ok ok ok failed ok unknown",
 		},
 		{
 			"with an older one's data", func() { m.HSet("sl:meta", "layout", "-1") }, 503,
 			"layout", "the store has layout -1 of a former version, as after a restore from a backup: start a worker on it anew, which raises it",
-			"ok ok ok failed ok",
+			"ok ok ok failed ok unknown",
 		},
 		{
 			"fit, as far as can be seen", func() {
 				m.HSet("sl:meta", "layout", "1")
+				m.HSet("sl:{policies}:stored", "default", policy)
 				informs(m, "-NOPERM this user has no permissions to run the 'info' command")
 			}, 200,
 			"eviction", "Redis at " + m.Addr() + " does not let this user see INFO: its version (7.0 or newer), its role (master)" +
-				" and its maxmemory-policy (noeviction) are not checked", "ok ok unknown ok ok",
+				" and its maxmemory-policy (noeviction) are not checked", "ok ok unknown ok ok ok",
 		},
 		{
 			"with a wrong clock", func() {
 				m.Server().SetPreHook(nil)
 				m.SetTime(time.Now().Add(25*time.Hour - time.Second)) // and it stands
 			}, 503,
-			"clock", "the clock of Redis has stepped forward by 24h59m", "ok ok ok ok failed",
+			"clock", "the clock of Redis has stepped forward by 24h59m", "ok ok ok ok failed unknown",
 		},
 	} {
 		row.begin()

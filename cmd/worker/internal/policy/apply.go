@@ -35,7 +35,7 @@ func (c *commands) applyCommand() *cobra.Command {
 			"  quiet_hours:              # nothing is sent then, in the user's time zone\n" +
 			"    - 22:00-08:00           # ends on the next day\n" +
 			"    - sat,sun 00:00-24:00\n" +
-			"  blackouts: [12-25, holidays.ics] # dates, and the holidays of a file beside this\n" +
+			"  blackouts: [12-25, holidays.ics] # dates, and those of a file\n" +
 			"  reach: 30d                # how far ahead a send time may lie\n" +
 			"  on_conflict: shift        # for messages without their own; default refuse\n" +
 			"  account_share: 50%        # of each rule, for one account among several\n" +

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
@@ -56,14 +57,15 @@ const (
 	checkEviction  = "eviction"
 	checkLayout    = "layout"
 	checkStepped   = "clock"
+	checkPolicies  = "policies"
 	// checkAddress is only there if it failed: the worker is held back.
 	checkAddress = "address"
-	// checkDurability, checkReplicas, checkHandOver, checkQueue and checkChannel are only there as warnings: a
-	// worker can deliver or accept without them.
+	// The others are only there as warnings: a worker can deliver or accept without them.
 	checkDurability = "durability"
 	checkReplicas   = "replicas"
 	checkHandOver   = "hand_over"
 	checkQueue      = "queue"
+	checkZones      = "time_zones"
 	checkChannel    = "channel_" // and the name of a channel that is unwell
 )
 
@@ -108,6 +110,16 @@ func unreadyAfter(stopped <-chan struct{}, answers http.Handler) http.Handler {
 func readinessOf(b *backend.Backend, prefix string, held *heldBack) func(context.Context) readiness {
 	return func(ctx context.Context) readiness {
 		r := lookReady(ctx, b.Client, prefix, b.Policies.ClockError)
+		if r.Status == ready {
+			r.check(checkPolicies, b.Policies.Refresh(ctx))
+		} else {
+			r.giveUp(checkPolicies)
+		}
+		if newest, err := redisstore.ReadZones(ctx, b.Client, prefix); err == nil && newest > calendar.ZoneDataVersion {
+			r.Checks = append(r.Checks, check{Check: checkZones, Status: checkWarning, Detail: fmt.Sprintf(
+				"a program with the time zones of %s uses the store, and this worker has those of %s: they may judge the same time"+
+					" differently; run one version everywhere", newest, calendar.ZoneDataVersion)})
+		}
 		if held != nil {
 			r.check(checkAddress, held.unready())
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -151,6 +152,14 @@ func prepare(ctx context.Context, client redis.UniversalClient, c config.Config,
 	}
 	if err := redisstore.PresentLayout.Check(ctx, client, c.Prefix); err != nil {
 		return fmt.Errorf("looking at the layout of the store: %w", err)
+	}
+	newest, err := redisstore.NoteZones(ctx, client, c.Prefix, calendar.ZoneDataVersion)
+	if err != nil {
+		return fmt.Errorf("noting the time zones: %w", err)
+	}
+	if newest != calendar.ZoneDataVersion {
+		logger.WarnContext(ctx, "a program with newer time zones uses the store: the same time may be judged differently; run one version everywhere",
+			"own", calendar.ZoneDataVersion, "newer", newest)
 	}
 	if err := seedPolicies(ctx, client, c, logger); err != nil {
 		return err

@@ -1,0 +1,42 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+)
+
+// zonesField is the field of the meta key that holds the newest release of the time zones.
+const zonesField = "time_zones"
+
+// ReadZones returns the newest release of the time zone database that a program noted, such as 2025c;
+// "" for none.
+func ReadZones(ctx context.Context, client redis.Cmdable, prefix string) (newest string, err error) {
+	keys, err := keyspace.NewKeys(prefix)
+	if err != nil {
+		return "", err
+	}
+	newest, err = client.HGet(ctx, keys.Meta(), zonesField).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return "", Explain(err, "reading the release of the time zones")
+	}
+	return newest, nil
+}
+
+// NoteZones notes which release a program has, if it is the newest that was noted, and returns the
+// newest. Programs with other releases may judge the same time differently. Names of releases sort
+// by time.
+func NoteZones(ctx context.Context, client redis.Cmdable, prefix, release string) (newest string, err error) {
+	keys, err := keyspace.NewKeys(prefix)
+	if err != nil {
+		return "", err
+	}
+	newest, err = ReadZones(ctx, client, prefix)
+	if err != nil || newest >= release {
+		return newest, err
+	}
+	return release, Explain(client.HSet(ctx, keys.Meta(), zonesField, release).Err(), "noting the release of the time zones")
+}
