@@ -119,7 +119,7 @@ func withoutCommand() map[string]string {
 func withoutOperation() []string {
 	return []string{
 		"worker run", "worker check", "worker health", "worker email-preview", "worker channel check", "worker channel send-test", "worker channel keys",
-		"enqueue campaign list", "enqueue device import", "worker account enable", "worker account disable", "worker account add-key", // like their brothers
+		"enqueue version", "worker version", "enqueue campaign list", "enqueue device import", "worker account enable", "worker account disable", "worker account add-key", // like their brothers
 	}
 }
 

@@ -131,7 +131,7 @@ func TestBulkReportsBadLinesAndSkipsThem(t *testing.T) {
 		require.True(t, strings.HasPrefix(strings.Split(got.stderr, "\n")[i], want), got.stderr)
 	}
 	require.Contains(t, got.stdout, "8 lines in 0.0 seconds\n\n  accepted    1\n")
-	require.Contains(t, got.stdout, "\n  invalid     6  skipped\n")
+	require.Contains(t, got.stdout, "\n  invalid     6  skipped, 1 of them since their send time has passed\n")
 	outcomes, err := os.ReadFile(path + ".out")
 	require.NoError(t, err)
 	lines := strings.Split(string(outcomes), "\n")

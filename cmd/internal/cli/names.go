@@ -3,6 +3,7 @@ package cli
 import (
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -76,14 +77,38 @@ func (n Names) Of(own string) string {
 	}
 }
 
+// The commands of the programs, between bars.
+const (
+	workerCommands  = "run|check|email-preview|stats|audit|policy|channel|pace|event-limit|user|dead-letters|account|tier|health"
+	enqueueCommands = "push|bulk|cancel|move|status|find|list|usage|next-free|campaign|device|events|change"
+)
+
 // Texts in this repository are written with its own names. calls matches a program with a
 // command of its own, and alone a line of an example that is only the program.
 var (
-	calls = regexp.MustCompile("(^|[\\s\"'(|`])(worker|enqueue) (run|check|email-preview|stats|audit|policy|channel|pace|event-limit|user|" +
-		"dead-letters|account|tier|health|without|push|bulk|cancel|move|edit|status|find|list|usage|next-free|campaign|device|events|change|" +
-		"man|completion|--[a-z])")
+	calls = regexp.MustCompile("(^|[\\s\"'(|`])(worker|enqueue) (" + workerCommands + "|" + enqueueCommands +
+		"|without|man|version|completion|--[a-z])")
 	alone = regexp.MustCompile(`(?m)^  (worker|enqueue)$`)
 )
+
+// meant has what people mean by commands that there are not.
+var meant = map[string]string{ //nolint:globals // a constant table
+	"send": "enqueue push", "submit": "enqueue push", "schedule": "enqueue push", "enqueue": "enqueue push", "message": "enqueue status",
+	"start": "worker run", "serve": "worker run", "worker": "worker run", "server": "worker run",
+}
+
+// Elsewhere returns the command that somebody may mean who called a program by an unknown one: that
+// of the other program with the same name, or another name of it. It is "" for none.
+func (n Names) Elsewhere(own, unknown string) string {
+	known := meant[unknown]
+	switch {
+	case own == ownEnqueue && slices.Contains(strings.Split(workerCommands, "|"), unknown):
+		known = ownWorker + " " + unknown
+	case own == ownWorker && slices.Contains(strings.Split(enqueueCommands, "|"), unknown):
+		known = ownEnqueue + " " + unknown
+	}
+	return n.Spell(known)
+}
 
 // Spell returns a text whose hints call the programs by these names.
 func (n Names) Spell(text string) string {

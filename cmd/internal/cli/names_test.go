@@ -73,3 +73,21 @@ func TestHelpCallsTheProgramsByTheirNames(t *testing.T) {
 	}
 	require.ErrorContains(t, cli.Execute(t.Context(), names, made(), []string{"check", "more"}), "see sendlimit-worker check --help")
 }
+
+// Who calls a program by a command of the other one, or by another word, hears which it is.
+func TestElsewhere(t *testing.T) {
+	t.Parallel()
+	installed := cli.NamesOf("/usr/bin/sendlimit", "enqueue")
+	for _, row := range []struct{ own, unknown, want string }{
+		{"enqueue", "policy", "sendlimit-worker policy"},
+		{"enqueue", "account", "sendlimit-worker account"},
+		{"enqueue", "send", "sendlimit push"},
+		{"enqueue", "start", "sendlimit-worker run"},
+		{"enqueue", "dance", ""},
+		{"worker", "bulk", "sendlimit bulk"},
+		{"worker", "send", "sendlimit push"},
+		{"worker", "policy", ""},
+	} {
+		require.Equal(t, row.want, installed.Elsewhere(row.own, row.unknown), row.unknown)
+	}
+}

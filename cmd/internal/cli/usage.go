@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,12 +23,14 @@ func Execute(ctx context.Context, names Names, root *cobra.Command, args []strin
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.Version, root.DisableAutoGenTag = Version(), true
 	root.Flags().Bool("version", false, "print the version") // cobra's own would take -v
-	root.AddCommand(manCommand(root))
+	own := root.Name()
+	root.AddCommand(manCommand(root), versionCommand())
 	takeArguments(root)
 	root.InitDefaultHelpCmd()
 	names.name(root)
 	complete(root)
 	run := execution{width: widthOf(root.OutOrStdout()), bare: len(args) == 0}
+	run.elsewhere = func(unknown string) string { return names.Elsewhere(own, unknown) }
 	run.watch(root)
 	root.SetHelpFunc(run.helpOrUsage)
 	root.SetUsageFunc(usageFunc(run.width))
@@ -40,7 +43,7 @@ func Execute(ctx context.Context, names Names, root *cobra.Command, args []strin
 	if run.began {
 		return err //nolint:wrapcheck // the command's own
 	}
-	return usageError(command, err)
+	return run.usageError(command, err)
 }
 
 // execution distinguishes errors of cobra from those of commands.
@@ -49,6 +52,8 @@ type execution struct {
 	began bool // a command was run
 	usage error
 	width int // of help
+
+	elsewhere func(unknown string) string // the command that is meant; "" if that is not known
 }
 
 // watch makes every command under c set began when it runs.
@@ -82,10 +87,10 @@ func (e *execution) helpOrUsage(c *cobra.Command, _ []string) {
 	if rest := c.Flags().Args(); len(rest) > 0 {
 		problem = fmt.Sprintf("unknown command %q after", rest[0])
 	}
-	e.usage = usageError(c, fmt.Errorf("%s %q: one of %s", problem, c.CommandPath(), strings.Join(commandNames(c), ", ")))
+	e.usage = e.usageError(c, fmt.Errorf("%s %q: one of %s", problem, c.CommandPath(), strings.Join(commandNames(c), ", ")))
 }
 
-func usageError(c *cobra.Command, err error) error {
+func (e *execution) usageError(c *cobra.Command, err error) error {
 	if usage, ok := errors.AsType[*UsageError](err); ok {
 		return usage
 	}
@@ -105,11 +110,19 @@ func usageError(c *cobra.Command, err error) error {
 	}
 	// cobra writes suggestions on separate lines.
 	detail, nearest, suggests := strings.Cut(err.Error(), "\n\nDid you mean this?\n\t")
+	if unknown := unknownCommand.FindStringSubmatch(detail); unknown != nil && c == c.Root() {
+		if other := e.elsewhere(unknown[1]); other != "" {
+			return &UsageError{Detail: fmt.Sprintf("%s: the command is %s", detail, other)}
+		}
+	}
 	if suggests {
 		detail += fmt.Sprintf(" (did you mean %s?)", strings.Join(strings.Fields(nearest), " or "))
 	}
 	return Usage(c, "", detail)
 }
+
+// unknownCommand matches cobra's error, which has no type.
+var unknownCommand = regexp.MustCompile(`^unknown command "([^"]+)" `)
 
 // commandNames returns the names of the subcommands that the help shows.
 func commandNames(c *cobra.Command) []string {

@@ -2,7 +2,10 @@ package cli
 
 import (
 	"cmp"
+	"fmt"
 	"runtime/debug"
+
+	"github.com/spf13/cobra"
 )
 
 // stamped is the version of a release; its build sets it with
@@ -37,3 +40,10 @@ func Revision() string {
 
 // UserAgent returns how the programs name themselves to the servers that they call.
 func UserAgent() string { return "sendlimit/" + Version() }
+
+// versionCommand prints what --version prints.
+func versionCommand() *cobra.Command {
+	return &cobra.Command{Use: "version", Short: "Print the version", Run: func(c *cobra.Command, _ []string) {
+		fmt.Fprintf(c.OutOrStdout(), "%s version %s\n", c.Root().DisplayName(), Version())
+	}}
+}

@@ -52,7 +52,7 @@ func TestUnknownCommandsAndFlags(t *testing.T) {
 		"policy apply":           "FILE is missing; see worker policy apply --help",
 		"policy show a b":        `"b" is too much: one NAME is expected; see worker policy show --help`,
 		"policy list it":         `"it" is too much: list takes flags only; see worker policy list --help`,
-		"serve":                  `unknown command "serve" for "worker"; see worker --help`,
+		"serve":                  `unknown command "serve" for "worker": the command is worker run`,
 		"--push":                 "unknown flag: --push; see worker --help",
 		"policy show --push-url": "unknown flag: --push-url; see worker policy show --help",
 	} {

@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
 	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // Summary counts the outcomes of a file. Its JSON is part of the contract.
@@ -23,8 +24,9 @@ type Summary struct {
 	Shifted  int `json:"shifted"` // of the accepted ones
 	Refused  int `json:"refused"`
 	Invalid  int `json:"invalid"`
-	Errors   int `json:"errors"`   // not judged: the store failed, or the rules are unknown
-	Recorded int `json:"recorded"` // past sends: new ones, including forgotten
+	Past     int `json:"past,omitempty"` // of the invalid ones: their send time has passed
+	Errors   int `json:"errors"`         // not judged: the store failed, or the rules are unknown
+	Recorded int `json:"recorded"`       // past sends: new ones, including forgotten
 	// RefusedByRule counts a refusal under the first rule that it would break.
 	RefusedByRule map[string]int `json:"refused_by_rule"`
 	// RefusedByCode counts the other refusals, such as those in quiet hours.
@@ -63,6 +65,9 @@ func (s *Summary) Add(o message.Outcome) {
 	switch {
 	case o.Outcome == message.Invalid:
 		s.Invalid++
+		if o.Code == fault.CodeInPast {
+			s.Past++
+		}
 	case o.Outcome == message.Refused:
 		s.refuse(o)
 	case o.Replayed:
@@ -131,7 +136,7 @@ func (s *Summary) Print(w io.Writer, palette cli.Palette) error {
 	}
 	rows = append(rows, descending(s.RefusedByRule, now.RefusedByRule)...)
 	rows = append(rows, descending(s.RefusedByCode, now.RefusedByCode)...)
-	rows = append(rows, row{name: "invalid", count: s.Invalid, note: note(s.Invalid, "skipped")})
+	rows = append(rows, row{name: "invalid", count: s.Invalid, note: note(s.Invalid, "skipped"+past(s.Past))})
 	if s.Errors > 0 {
 		rows = append(rows, row{name: "errors", count: s.Errors, note: s.Failure})
 	}
@@ -241,6 +246,11 @@ func note(n int, what string) string {
 		return ""
 	}
 	return what
+}
+
+// past returns a note about n lines whose send time has passed, "" if there are none.
+func past(n int) string {
+	return note(n, ", "+cli.Thousands(n)+" of them since their send time has passed")
 }
 
 // descending returns counts as rows, the largest first. now has the counts under the store's

@@ -38,18 +38,18 @@ func TestSummary(t *testing.T) {
 		message.Outcome{Outcome: message.Accepted, Shifted: true, Replayed: true}, // was shifted before
 		refusedBy("1/minute", "5/hour"), refusedBy("5/hour"), refusedBy("5/hour"),
 		message.Outcome{Outcome: message.Refused, Code: fault.CodeIDReused},
-		message.Outcome{Outcome: message.Invalid},
+		message.Outcome{Outcome: message.Invalid}, message.Outcome{Outcome: message.Invalid, Code: fault.CodeInPast},
 	)
 	s.Errors, s.Failure = 3, "the store is too full to take them"
 	s.Finish(1234567*time.Microsecond, 0)
 	text, err := json.Marshal(s)
 	require.NoError(t, err)
-	require.Equal(t, `{"lines":8,"accepted":2,"replayed":1,"shifted":1,"refused":4,"invalid":1,"errors":3,"recorded":0,`+
+	require.Equal(t, `{"lines":9,"accepted":2,"replayed":1,"shifted":1,"refused":4,"invalid":2,"past":1,"errors":3,"recorded":0,`+
 		`"refused_by_rule":{"1/minute":1,"5/hour":2},"refused_by_code":{"id_reused":1},"seconds":1.235}`, string(text))
 
 	var person strings.Builder
 	require.NoError(t, s.Print(&person, cli.Palette{}))
-	require.Equal(t, `11 lines in 1.2 seconds, 8 a second
+	require.Equal(t, `12 lines in 1.2 seconds, 9 a second
 
   accepted     2  1 of them shifted to a free time
   replayed     1  accepted before: nothing changed
@@ -57,7 +57,7 @@ func TestSummary(t *testing.T) {
     5/hour     2
     1/minute   1
     id_reused  1
-  invalid      1  skipped
+  invalid      2  skipped, 1 of them since their send time has passed
   errors       3  the store is too full to take them
 `, person.String())
 }
