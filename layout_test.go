@@ -110,7 +110,7 @@ var uses = map[string]string{ //nolint:globals // a constant table
 	"message": "sendlimit/calendar sendlimit/fault sendlimit/keyspace sendlimit/policy github.com/agnivade/levenshtein" +
 		" github.com/go-json-experiment/json/jsontext",
 	"api/internal/web":        "sendlimit/fault sendlimit/keyspace message",
-	"client":                  "sendlimit/fault sendlimit/policy message github.com/google/uuid",
+	"client":                  "sendlimit/fault sendlimit/policy message github.com/google/uuid github.com/standard-webhooks/standard-webhooks/libraries/go",
 	"records/accounts":        scripts + " sendlimit/calendar sendlimit/policy",
 	"records/audit":           scripts + " sendlimit/calendar",
 	"records/session":         redis + " records/accounts sendlimit/keyspace sendlimit/store",

@@ -8,8 +8,9 @@ from .client import Client
 from .errors import BatchError, Cancelled, InvalidRequest, Refusal, ResponseError, SendlimitError, Unavailable
 from .pages import Pages
 from .types import Code
+from .webhook import WebhookError, verify_webhook
 
 __all__ = [
     "BatchError", "BatchResult", "Cancel", "Cancelled", "Client", "CloudEvent", "Code", "EventPage", "Followed", "InvalidRequest", "Pages", "Refusal",
-    "ResponseError", "SendlimitError", "Unavailable", "types",
+    "ResponseError", "SendlimitError", "Unavailable", "WebhookError", "types", "verify_webhook",
 ]

@@ -5,3 +5,4 @@ export type { CloudEvent, EventPage, Followed, Following } from "./events.js";
 export type { CallOptions, ConditionalOptions, Options, SubmitOptions, Versioned } from "./options.js";
 export type { Pages } from "./pages.js";
 export type * from "./schemas.js";
+export { verifyWebhook, WebhookError } from "./webhook.js";
