@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -21,10 +20,10 @@ import (
 // serve delivers and serves the API until ctx ends. It checks the settings before it touches
 // the store, and the store before it delivers.
 func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, o startOptions) (err error) {
-	settings, err := p.Load(flags, slices.Concat([]config.Check{
-		config.NeedsPushTarget, config.HasSomethingToDo, config.ReplicasNeedRedis, config.BurstHasRate, config.BothOfTLS, config.SharesOfAccounts, store.ValidURL, channels.ValidPush,
-		channels.ContactsMayBeSet,
-	}, channels.ValidNotices(), channels.ValidDevices())...)
+	settings, err := p.Load(
+		flags, config.NeedsPushTarget, config.HasSomethingToDo, config.ReplicasNeedRedis, config.BurstHasRate, config.BothOfTLS, config.SharesOfAccounts, store.ValidURL, channels.ValidPush,
+		channels.ContactsMayBeSet, channels.ValidNotices, channels.ValidDevices,
+	)
 	if err != nil {
 		return err
 	}
