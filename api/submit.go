@@ -47,13 +47,13 @@ func (o *submitted) answer() web.Answer {
 	return a
 }
 
-func (*submitted) document(s *server, rt route, refuses []int) map[string]*huma.Response {
-	all := s.problems(refuses...)
+func (*submitted) document(s *server, rt route) map[string]*huma.Response {
 	accepted := jsonResponse[message.Outcome](s, rt.says)
 	accepted.Headers = headers(web.RequestIDHeader, "Location")
-	all[strconv.Itoa(http.StatusOK)] = jsonResponse[message.Outcome](s, "Accepted before: the same request gets its first answer again.")
-	all[strconv.Itoa(http.StatusCreated)] = accepted
-	return all
+	return map[string]*huma.Response{
+		strconv.Itoa(http.StatusOK):      jsonResponse[message.Outcome](s, "Accepted before: the same request gets its first answer again."),
+		strconv.Itoa(http.StatusCreated): accepted,
+	}
 }
 
 func (s *server) submit(ctx context.Context, in newMessage) (submitted, error) {
