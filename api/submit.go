@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -121,14 +119,5 @@ func (b *messageBody) read(s *server, r *http.Request) (none message.Faults, err
 
 // messagePath returns the path of a message.
 func messagePath(user, id string) string {
-	return "/v1/users/" + segment(user) + "/messages/" + segment(id)
-}
-
-// segment escapes a name for a path. A name of only dots would be a step in the path.
-func segment(name string) string {
-	escaped := url.PathEscape(name)
-	if strings.Trim(escaped, ".") == "" {
-		escaped = strings.ReplaceAll(escaped, ".", "%2E")
-	}
-	return escaped
+	return "/v1/users/" + message.PathSegment(user) + "/messages/" + message.PathSegment(id)
 }
