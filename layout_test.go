@@ -141,7 +141,7 @@ var uses = map[string]string{ //nolint:globals // a constant table
 	"tasks/overview": redis + " sendlimit records/accounts records/activity sendlimit/calendar records/forecast" +
 		" sendlimit/keyspace records/messages records/notices sendlimit/rate" +
 		" sendlimit/store tasks/backend tasks/channels tasks/deliver message tasks/queue",
-	"dashboard": "api client records/session sendlimit records/accounts records/activity records/audit" +
+	"dashboard": "api client github.com/dustin/go-humanize records/session sendlimit records/accounts records/activity records/audit" +
 		" sendlimit/calendar sendlimit/fault records/forecast sendlimit/policy tasks/input message" +
 		" tasks/overview github.com/klauspost/compress/gzhttp",
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"os"
 	"runtime/debug"
 	"strconv"
 	"time"
@@ -64,16 +62,8 @@ func (s *server) batchRoutes() []route {
 }
 
 // batchAnswers documents the outcomes of lines. ending says what an outcome `error` means.
-func (s *server) batchAnswers(ending string) func(refuses ...int) map[string]*huma.Response {
-	return func(refuses ...int) map[string]*huma.Response {
-		all := s.problems(refuses...)
-		all[strconv.Itoa(http.StatusOK)] = &huma.Response{
-			Description: "The outcome of each line in order, one JSON object a line; `line` is its number from 1. " + ending,
-			Headers:     headers(web.RequestIDHeader),
-			Content:     map[string]*huma.MediaType{ndjson: {Schema: schemaOf[message.Outcome](s)}},
-		}
-		return all
-	}
+func (s *server) batchAnswers(ending string) func() map[string]*huma.Response {
+	return s.linesOf("The outcome of each line in order, one JSON object a line; `line` is its number from 1. "+ending, schemaOf[message.Outcome])
 }
 
 // newBatch is a batch of messages.
@@ -157,7 +147,7 @@ func (s *server) openBatch(w http.ResponseWriter, r *http.Request) *batch {
 	lines := newLines(r.Body, control, s.Now, s.Limits.Idle, pace)
 	return &batch{
 		server: s, w: w, r: r, pace: pace, lines: lines, next: lines.next,
-		answers: newAnswers(w, control, s.Now, s.Limits.Timeout),
+		answers: s.newAnswers(w, ndjson),
 	}
 }
 
@@ -218,47 +208,40 @@ func (s *server) endBatch(w http.ResponseWriter, r *http.Request, lines *lines, 
 		lines.end(0)
 		return
 	}
-	status, last := s.whyStopped(r.Context(), lines, stopped, err)
+	why := s.whyStopped(r.Context(), lines, stopped, err)
 	if answers.begun() {
-		_ = answers.Emit(last) // a client that is gone needs no answer
+		_ = answers.Emit(why.Outcome) // a client that is gone needs no answer
 		_ = answers.Flush()
 	} else {
-		if last.RetryAfterSeconds > 0 {
-			w.Header().Set("Retry-After", strconv.FormatInt(last.RetryAfterSeconds, 10))
-		}
-		if refused, ended := errors.AsType[*web.Error](err); ended {
-			maps.Copy(w.Header(), refused.Header)
-		}
-		web.WriteProblemStatus(w, status, last)
+		s.writeError(w, r, why)
 		_ = http.NewResponseController(w).Flush()
 	}
 	lines.end(lingerWithin)
 }
 
-// whyStopped returns the outcome and the HTTP status of a batch that stopped early.
-func (s *server) whyStopped(ctx context.Context, lines *lines, stopped *bulk.StoppedError, err error) (int, message.Outcome) {
-	status, o := http.StatusServiceUnavailable, message.Outcome{Code: fault.CodeUnavailable}
+// whyStopped returns the answer to a batch that stopped early.
+func (s *server) whyStopped(ctx context.Context, lines *lines, stopped *bulk.StoppedError, err error) *web.Error {
+	why := &web.Error{Status: http.StatusServiceUnavailable, Outcome: message.Outcome{Code: fault.CodeUnavailable}}
 	broken, unreadable := errors.AsType[*bodyError](err)
 	refused, ended := errors.AsType[*web.Error](err)
 	switch {
 	case errors.Is(err, errStopping):
-		o.Detail = errStopping.Error()
+		why.Outcome.Detail = errStopping.Error()
 	case ended: // the key
-		status, o = refused.Status, refused.Outcome
-	case unreadable && errors.Is(broken.cause, os.ErrDeadlineExceeded):
-		status = http.StatusRequestTimeout
-		o.Detail = lines.late()
+		*why = *refused
 	case unreadable:
-		p := web.BadRequest(http.StatusBadRequest, "body", "", "to come whole ("+web.Cause(broken.cause)+")")
-		status, o = p.Status, p.Outcome
+		*why = *lines.unread(broken.cause)
 	default:
-		o = s.outcomeOf(ctx, stopped.Err)
-		status = web.KindOf(o.Code).Status
+		why.Outcome = s.outcomeOf(ctx, stopped.Err)
+		why.Status = web.KindOf(why.Outcome.Code).Status
+		if wait := why.Outcome.RetryAfterSeconds; wait > 0 {
+			why.Header = http.Header{"Retry-After": {strconv.FormatInt(wait, 10)}}
+		}
 	}
 	// Whatever the code, this is not the outcome of a line.
-	o.Outcome, o.Line = message.Errored, stopped.Line
+	why.Outcome.Outcome, why.Outcome.Line = message.Errored, stopped.Line
 	if lines.most == 0 { // a dry run begins anew
-		o.Detail += fmt.Sprintf(": go on with line %d", stopped.Line)
+		why.Outcome.Detail += fmt.Sprintf(": go on with line %d", stopped.Line)
 	}
-	return status, o
+	return why
 }

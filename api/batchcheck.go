@@ -40,12 +40,6 @@ const (
 	endRehearsalWithin = 30 * time.Second
 )
 
-// newRehearsalTurns returns the turns of dry runs of batches. Each copies what the store has
-// of its users.
-func newRehearsalTurns() *slots {
-	return newTurns(4, "4 dry runs of batches are under way, and no more are allowed at a time: try again when one has ended", "dry runs of batches under way")
-}
-
 func (s *server) batchCheckRoutes() []route {
 	return []route{stream(s, route{
 		Operation: named("checkBatch", http.MethodPost, "/v1/messages/batch/dry-run", "messages",
@@ -166,8 +160,8 @@ func (l *lines) policy() (*policy.Policy, error) {
 	return p, err
 }
 
-// unread returns the answer to a first line that did not come.
-func (l *lines) unread(err error) error {
+// unread returns the answer to a body that did not come whole.
+func (l *lines) unread(err error) *web.Error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return &web.Error{Status: http.StatusRequestTimeout, Outcome: message.Outcome{
 			Outcome: message.Errored, Code: fault.CodeUnavailable, Detail: l.late(),

@@ -200,6 +200,7 @@ func (l *lines) end(within time.Duration) {
 type answers struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
+	kind    string // its media type
 	now     func() time.Time
 	timeout time.Duration // of one write
 	hurried atomic.Bool
@@ -213,8 +214,9 @@ type answers struct {
 // answersBuffer is how many bytes of outcomes are collected before they are written.
 const answersBuffer = 16 << 10
 
-func newAnswers(w http.ResponseWriter, control *http.ResponseController, now func() time.Time, timeout time.Duration) *answers {
-	a := &answers{w: w, control: control, now: now, timeout: timeout}
+// newAnswers returns an answer with a media type, which has not begun.
+func (s *server) newAnswers(w http.ResponseWriter, kind string) *answers {
+	a := &answers{w: w, control: http.NewResponseController(w), kind: kind, now: s.Now, timeout: s.Limits.Timeout}
 	a.buffer = bufio.NewWriterSize(a, answersBuffer)
 	a.encoder = json.NewEncoder(a.buffer)
 	a.encoder.SetEscapeHTML(false)
@@ -257,6 +259,14 @@ func (a *answers) line(value any) error {
 	return a.encoder.Encode(value)
 }
 
+// send writes a text at once.
+func (a *answers) send(text []byte) error {
+	a.begin()
+	a.pending = true
+	_, _ = a.buffer.Write(text) // Flush has the error
+	return a.Flush()
+}
+
 // Flush writes the lines that were added.
 func (a *answers) Flush() error {
 	if !a.pending {
@@ -282,7 +292,7 @@ func (a *answers) begin() {
 	}
 	a.written = true
 	h := a.w.Header()
-	h.Set("Content-Type", ndjson)
+	h.Set("Content-Type", a.kind)
 	h.Set("Cache-Control", "no-store")
 	a.w.WriteHeader(http.StatusOK)
 }

@@ -2,6 +2,8 @@ package api
 
 import (
 	"fmt"
+	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -42,138 +44,99 @@ const (
 	clockPattern    = `([01][0-9]|2[0-3]):[0-5][0-9]`
 )
 
-func idPattern() string { return fmt.Sprintf(`[A-Za-z0-9._:-]{1,%d}`, keyspace.MaxID) }
-
-// boundsOf returns what the server checks of a member of a request, by the member's name;
-// nil if that is only its type. A pattern is for the whole text, and has no anchors.
-func boundsOf(member string) *huma.Schema {
-	switch member {
-	case "id":
-		return &huma.Schema{Pattern: idPattern()}
-	case "user":
-		return &huma.Schema{Pattern: userPattern, MaxLength: new(keyspace.MaxUser)}
-	case "send_at":
-		return &huma.Schema{Pattern: "now|" + timePattern}
-	case "expires_at", "shift_until":
-		return &huma.Schema{Pattern: timePattern}
-	case "name", "account", "tier", "policy", "category", "event":
-		return &huma.Schema{Pattern: namePattern}
-	case "campaign":
-		return &huma.Schema{Pattern: campaignPattern}
-	case "metadata":
-		return &huma.Schema{
+// bounds has what the server checks of members of requests, by their names, without those of which
+// it is only the type. A pattern is for the whole text, and has no anchors.
+var bounds = sync.OnceValue(func() map[string]*huma.Schema { //nolint:globals // a constant table
+	text := func(pattern string, most int) *huma.Schema {
+		if most == 0 {
+			return &huma.Schema{Pattern: pattern}
+		}
+		return &huma.Schema{Pattern: pattern, MaxLength: &most}
+	}
+	list := func(pattern string, most int, unique bool) *huma.Schema {
+		items := &huma.Schema{Type: huma.TypeString, Pattern: whole(pattern)}
+		return &huma.Schema{Items: items, MaxItems: &most, UniqueItems: unique}
+	}
+	number := func(most float64) *huma.Schema { return &huma.Schema{Minimum: new(0.0), Maximum: &most} }
+	oneOf := func(words ...string) *huma.Schema { return &huma.Schema{Enum: anys(words)} }
+	names := func(schema *huma.Schema) map[string]any { return map[string]any{"propertyNames": schema} }
+	named := func(pattern string) map[string]any { return names(&huma.Schema{Pattern: whole(pattern)}) }
+	percent := &huma.Schema{Type: huma.TypeInteger, Minimum: new(1.0), Maximum: new(100.0)}
+	scope := oneOf(string(accounts.ScopeSubmit), string(accounts.ScopeRead), string(accounts.ScopeAdmin), string(accounts.ScopeContent))
+	scope.Type = huma.TypeString
+	all := make(map[string]*huma.Schema)
+	for _, row := range []struct {
+		members string
+		bounds  *huma.Schema
+	}{
+		{"id", text(fmt.Sprintf(`[A-Za-z0-9._:-]{1,%d}`, keyspace.MaxID), 0)},
+		{"user", text(userPattern, keyspace.MaxUser)},
+		{"send_at", text("now|"+timePattern, 0)},
+		{"expires_at shift_until", text(timePattern, 0)},
+		{"name account tier policy category event", text(namePattern, 0)},
+		{"campaign", text(campaignPattern, 0)},
+		{"title body", &huma.Schema{MaxLength: new(message.MaxContent)}},
+		{"on_conflict", oneOf(message.OnConflictRefuse, message.OnConflictShift)},
+		{"unknown_categories", oneOf(string(policy.RefuseUnknown), string(policy.AllowUnknown))},
+		{"contact alert_to", text(contactPattern, policy.MaxContact)},
+		{"url", text(callbackURL, accounts.MaxEventsURL)},
+		{"secret", text(whsecPattern, 0)},
+		{"time_zone", text(zonePattern, 0)},
+		{"report_at", text(clockPattern, 0)},
+		{"reach", text(durationPattern, 0)},
+		{"overlap wait older_than", text(overlapPattern, 0)},
+		{"by", text(movePattern, 0)},
+		{"account_share", text(sharePattern, 0)},
+		{"throttle", text(throttlePattern, 0)},
+		{whatIfRules, text("("+rulePattern+")(,("+rulePattern+"))*", 0)},
+		{"rate", text(ratePattern, 0)},
+		// Of a device.
+		{"device app", text(devicePattern, 0)},
+		{"channel", oneOf(devices.FCM, devices.APNs, devices.WebPush)},
+		{"subscription", &huma.Schema{MaxProperties: new(message.MaxSubscription)}},
+		{"token", text("[!-~]+", devices.MaxAddress)},
+		{"locale", text(localePattern, devices.MaxLocale)},
+		// What a message says for devices.
+		{"image", text(`[hH][tT][tT][pP][sS]:[^\s]+`, message.MaxURL)},
+		{"click_url", text(`[A-Za-z][A-Za-z0-9+.-]*:[^\s]+`, message.MaxURL)},
+		{"badge", number(message.MaxBadge)},
+		{"sound", &huma.Schema{MaxLength: new(message.MaxSound)}},
+		{"priority", oneOf(message.PriorityHigh, message.PriorityNormal)},
+		{"collapse_key", text(fmt.Sprintf(`[ -~]{1,%d}`, message.MaxCollapseKey), 0)},
+		{"channels", &huma.Schema{Extensions: names(oneOf(message.DeviceChannels()...))}},
+		{"to.channel", oneOf(message.TargetChannels()...)},
+		// Lists, objects and numbers.
+		{"metadata", &huma.Schema{
 			AdditionalProperties: &huma.Schema{Type: huma.TypeString, MaxLength: new(message.MaxMetadataBytes)},
 			MaxProperties:        new(message.MaxMetadata),
-			Extensions: map[string]any{"propertyNames": &huma.Schema{
-				Pattern: whole(metadataPattern), MaxLength: new(message.MaxMetadataKey),
-			}},
+			Extensions:           names(text(whole(metadataPattern), message.MaxMetadataKey)),
+		}},
+		{"data", &huma.Schema{AdditionalProperties: &huma.Schema{Type: huma.TypeString, MaxLength: new(message.MaxContent)}}},
+		{"rules limits", list(rulePattern, policy.MaxRules, true)},
+		{"quiet_hours only", list(quietPattern, policy.MaxHours, false)},
+		{"blackouts", list(blackoutPattern, policy.MaxBlackouts, false)},
+		{"calendars", &huma.Schema{MaxProperties: new(policy.MaxCalendars), Extensions: named(calendarPattern)}},
+		{"changes", &huma.Schema{MaxItems: new(policy.MaxChanges)}},
+		{"opt_out", list(namePattern, policy.MaxCategories, true)},
+		{"categories", &huma.Schema{MaxProperties: new(policy.MaxCategories), Extensions: named(namePattern)}},
+		{"alert_at", &huma.Schema{Items: percent, MaxItems: new(100), UniqueItems: true}},
+		{"scopes", &huma.Schema{Items: scope, MinItems: new(1), UniqueItems: true}},
+		{"requests_per_minute requests_per_day lines_per_minute messages_per_hour messages_per_day devices", number(accounts.MaxTierLimit)},
+		{"per_minute per_hour per_day", number(counters.MaxLimit)},
+		{"burst", number(rate.MaxCount)},
+	} {
+		for member := range strings.FieldsSeq(row.members) {
+			all[member] = row.bounds
 		}
-	case "title", "body":
-		return &huma.Schema{MaxLength: new(message.MaxContent)}
-	case "data":
-		return &huma.Schema{AdditionalProperties: &huma.Schema{Type: huma.TypeString, MaxLength: new(message.MaxContent)}}
-	case "on_conflict":
-		return &huma.Schema{Enum: []any{message.OnConflictRefuse, message.OnConflictShift}}
-	case "unknown_categories":
-		return &huma.Schema{Enum: []any{string(policy.RefuseUnknown), string(policy.AllowUnknown)}}
-	case "contact", "alert_to":
-		return &huma.Schema{Pattern: contactPattern, MaxLength: new(policy.MaxContact)}
-	case "url":
-		return &huma.Schema{Pattern: callbackURL, MaxLength: new(accounts.MaxEventsURL)}
-	case "secret":
-		return &huma.Schema{Pattern: whsecPattern}
-	case "time_zone":
-		return &huma.Schema{Pattern: zonePattern}
-	case "report_at":
-		return &huma.Schema{Pattern: clockPattern}
-	case "reach":
-		return &huma.Schema{Pattern: durationPattern}
-	case "overlap", "wait", "older_than":
-		return &huma.Schema{Pattern: overlapPattern}
-	case "by":
-		return &huma.Schema{Pattern: movePattern}
-	case "account_share":
-		return &huma.Schema{Pattern: sharePattern}
-	case "throttle":
-		return &huma.Schema{Pattern: throttlePattern}
-	case whatIfRules:
-		return &huma.Schema{Pattern: "(" + rulePattern + ")(,(" + rulePattern + "))*"}
-	case "rate":
-		return &huma.Schema{Pattern: ratePattern}
 	}
-	if b := deviceBoundsOf(member); b != nil {
-		return b
-	}
-	if b := pushBoundsOf(member); b != nil {
-		return b
-	}
-	return listBoundsOf(member)
-}
-
-// deviceBoundsOf is boundsOf for members of a device.
-func deviceBoundsOf(member string) *huma.Schema {
-	switch member {
-	case "device", "app":
-		return &huma.Schema{Pattern: devicePattern}
-	case "channel":
-		return &huma.Schema{Enum: []any{devices.FCM, devices.APNs, devices.WebPush}}
-	case "subscription":
-		return &huma.Schema{MaxProperties: new(message.MaxSubscription)}
-	case "token":
-		return &huma.Schema{Pattern: "[!-~]+", MaxLength: new(devices.MaxAddress)}
-	case "locale":
-		return &huma.Schema{Pattern: localePattern, MaxLength: new(devices.MaxLocale)}
-	}
-	return nil
-}
-
-// listBoundsOf is boundsOf for members that are lists, objects or numbers.
-func listBoundsOf(member string) *huma.Schema {
-	text := func(pattern string) *huma.Schema { return &huma.Schema{Type: huma.TypeString, Pattern: whole(pattern)} }
-	switch member {
-	case "rules", "limits":
-		return &huma.Schema{Items: text(rulePattern), MaxItems: new(policy.MaxRules), UniqueItems: true}
-	case "quiet_hours", "only":
-		return &huma.Schema{Items: text(quietPattern), MaxItems: new(policy.MaxHours)}
-	case "blackouts":
-		return &huma.Schema{Items: text(blackoutPattern), MaxItems: new(policy.MaxBlackouts)}
-	case "calendars":
-		return &huma.Schema{
-			MaxProperties: new(policy.MaxCalendars),
-			Extensions:    map[string]any{"propertyNames": &huma.Schema{Pattern: whole(calendarPattern)}},
-		}
-	case "changes":
-		return &huma.Schema{MaxItems: new(policy.MaxChanges)}
-	case "opt_out":
-		return &huma.Schema{Items: text(namePattern), MaxItems: new(policy.MaxCategories), UniqueItems: true}
-	case "categories":
-		return &huma.Schema{
-			MaxProperties: new(policy.MaxCategories),
-			Extensions:    map[string]any{"propertyNames": &huma.Schema{Pattern: whole(namePattern)}},
-		}
-	case "alert_at":
-		percent := &huma.Schema{Type: huma.TypeInteger, Minimum: new(1.0), Maximum: new(100.0)}
-		return &huma.Schema{Items: percent, MaxItems: new(100), UniqueItems: true}
-	case "scopes":
-		scope := &huma.Schema{Type: huma.TypeString, Enum: []any{
-			string(accounts.ScopeSubmit), string(accounts.ScopeRead), string(accounts.ScopeAdmin), string(accounts.ScopeContent),
-		}}
-		return &huma.Schema{Items: scope, MinItems: new(1), UniqueItems: true}
-	case "requests_per_minute", "requests_per_day", "lines_per_minute", "messages_per_hour", "messages_per_day", "devices":
-		return &huma.Schema{Minimum: new(0.0), Maximum: new(float64(accounts.MaxTierLimit))}
-	case "per_minute", "per_hour", "per_day":
-		return &huma.Schema{Minimum: new(0.0), Maximum: new(float64(counters.MaxLimit))}
-	case "burst":
-		return &huma.Schema{Minimum: new(0.0), Maximum: new(float64(rate.MaxCount))}
-	}
-	return nil
-}
+	return all
+})
 
 // bind adds to a member of a request what the server checks. A member that is not required
 // may be null, which is as if it were absent. An empty text is so too, but for an id: a
 // caller who sends one means it.
 func bind(schema *huma.Schema, member string, required bool) {
-	if b := boundsOf(member); b != nil {
+	if b := bounds()[member]; b != nil {
 		empty := !required && member != "id"
 		schema.Pattern, schema.Enum = b.Pattern, b.Enum
 		schema.MaxLength, schema.Minimum, schema.Maximum = b.MaxLength, b.Minimum, b.Maximum

@@ -16,11 +16,6 @@ import (
 
 const campaignPath = v1 + "campaigns/{campaign}"
 
-// newCountTurns returns the turns of requests that count campaigns.
-func newCountTurns() *slots {
-	return newTurns(2, "two campaigns are being counted, and no more are at a time: try again when one has ended", "count of a campaign under way")
-}
-
 // countGoesOn documents how to count many messages.
 const countGoesOn = "If there are so many messages that counting takes long, the answer has those that were counted so far, and `more`: " +
 	"GET with it goes on, until an answer has none."

@@ -2,7 +2,7 @@ package api
 
 import (
 	"slices"
-	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -26,7 +26,9 @@ func describe(schemas huma.Registry) {
 				bind(property, boundsName(name, member), slices.Contains(schema.Required, member))
 			}
 			if entry, some := property.AdditionalProperties.(*huma.Schema); some && clearable(name, member) {
-				entry.Nullable = true // null removes the entry
+				removed := *entry
+				removed.Nullable = true // null removes the entry
+				property.AdditionalProperties = &removed
 			}
 			addWords(property, name, member, request)
 		}
@@ -37,7 +39,7 @@ func describe(schemas huma.Registry) {
 	draft["to"] = orNull(draft["to"])
 }
 
-// boundsName returns the name by which boundsOf has the bounds of a member of a request.
+// boundsName returns the name by which bounds has those of a member of a request.
 func boundsName(schema, member string) string {
 	switch {
 	case schema == "DeviceDraft" && member == "id":
@@ -56,36 +58,30 @@ func clearable(schema, member string) bool {
 // addWords adds the words that a member can have. Clients must expect more words in
 // answers, so there they are examples, unless the set is closed.
 func addWords(property *huma.Schema, schema, member string, request bool) {
-	words := wordsOf(schema, member)
+	key := schema + "." + member
+	words, own := knownWords()[key]
+	if !own {
+		key = member
+		words = knownWords()[key]
+	}
 	switch {
 	case len(words) == 0 || property.Ref != "" || request && property.Enum != nil:
 	case property.Type == huma.TypeArray:
 		property.Examples = []any{words}
-	case !request && closed(schema, member):
-		for _, word := range words {
-			property.Enum = append(property.Enum, word)
-		}
+	case !request && slices.Contains(closedWords(), key):
+		property.Enum = append(property.Enum, anys(words)...)
 	default:
-		for _, word := range words {
-			property.Examples = append(property.Examples, word)
-		}
+		property.Examples = append(property.Examples, anys(words)...)
 	}
 }
 
-// closed reports whether a member of an answer never gets more words. Callers tell the
-// lines of a refit apart by their outcomes.
-func closed(schema, member string) bool {
-	switch member {
-	case "kind":
-		return schema != noticeSchema && schema != deadAlertSchema
-	case "on_conflict", "unknown_categories", "then":
-		return true
-	case "from":
-		return schema == "EffectiveRule"
-	case "outcome":
-		return schema == "RefitSummary" || schema == "RefitProgress" || strings.HasPrefix(schema, "User") || strings.HasPrefix(schema, "Campaign")
+// closedWords are the members of answers that never get more words. Callers tell the lines of an
+// answer apart by their outcomes.
+func closedWords() []string {
+	return []string{
+		"kind", "on_conflict", "unknown_categories", "then", "EffectiveRule.from", "RefitSummary.outcome", "RefitProgress.outcome",
+		"UserProgress.outcome", "UserEntry.outcome", "UserExport.outcome", "UserErasure.outcome", "CampaignSummary.outcome", "CampaignProgress.outcome",
 	}
-	return false
 }
 
 // requestSchemas reports whether a schema is that of a request, in which an unknown member
@@ -100,89 +96,46 @@ func requestSchemas(name string) bool {
 	return false
 }
 
-// wordsOf returns words that a member can have.
-func wordsOf(schema, member string) []string {
-	switch member {
-	case "code":
-		codes := make([]string, len(web.Kinds()))
-		for i, k := range web.Kinds() {
-			codes[i] = string(k.Code)
-		}
-		return codes
-	case "kind":
-		if schema == noticeSchema || schema == deadAlertSchema {
-			return noticeKinds()
-		}
-		return []string{"sliding", "calendar"}
-	case "on_conflict":
-		return []string{"refuse", "shift"}
-	case "unknown_categories":
-		return []string{"refuse", "allow"}
-	case "from":
-		if schema == "EffectiveRule" {
-			return []string{message.FromPolicy, message.FromUser}
-		}
-	case "breaks":
-		return []string{"10/calendar_day", "marketing 2/calendar_day", "quiet_hours"}
-	case "outcome":
-		switch schema {
-		case "Misfit":
-			return []string{message.MisfitFound, message.Moved, message.Cancelled, message.MisfitKept, message.MisfitGone}
-		case "RefitSummary":
-			return []string{message.Previewed, message.Refitted}
-		case "RefitProgress":
-			return []string{message.RefitProgressing}
-		case "CampaignSummary":
-			return []string{message.CampaignCancelled, message.CampaignMoved, message.CampaignPreviewed, message.CampaignResumed}
-		case "CampaignProgress":
-			return []string{message.CampaignProgressing}
-		case "PolicyDeletion":
-			return []string{message.PolicyDeleted}
-		case "TierRemoval":
-			return []string{message.TierRemoved}
-		case "EventLimitsRemoval":
-			return []string{message.EventLimitsRemoved}
-		case "DeviceChange":
-			return []string{message.DeviceAdded, message.DeviceReplaced, message.DeviceUnchanged}
-		case "DeviceRemoval":
-			return []string{message.DeviceRemoved}
-		case "AlertDone":
-			return []string{message.Retried, message.Purged}
-		case "UserProgress":
-			return []string{message.UserProgressing}
-		case "UserEntry":
-			return []string{message.UserEntryFound}
-		case "UserExport":
-			return []string{message.UserExported}
-		case "UserErasure":
-			return []string{message.UserErased}
-		}
-		return []string{"accepted", "cancelled", "moved", "changed", "recorded", "retried", "purged", "refused", "invalid", "error"}
-	case "state":
-		if schema == "DeviceStatus" {
-			return message.DeviceStates()
-		}
-	case "priority":
-		return []string{message.PriorityHigh, message.PriorityNormal}
-	case "channel":
-		return message.TargetChannels()
-	case "rule":
-		return []string{"1/minute", "5/hour", "10/calendar_day"}
-	case "change":
-		return message.Changes()
-	case "scopes":
-		return []string{"submit", "read", "admin", "content"}
-	case "then":
-		return []string{"shift", "cancel"}
-	case "status":
-		if schema == deadAlertSchema {
-			return []string{message.NoticeFailed}
-		}
-		if schema != "Problem" {
-			return []string{
-				"scheduled", "postponed", "moved", "sending", "delivered", "dropped", "failed", "uncertain", "cancelled",
-			}
-		}
+// knownWords has the words that members can have: of all schemas, or of one.
+var knownWords = sync.OnceValue(func() map[string][]string { //nolint:globals // a constant table
+	codes := make([]string, len(web.Kinds()))
+	for i, k := range web.Kinds() {
+		codes[i] = string(k.Code)
 	}
-	return nil
-}
+	return map[string][]string{
+		"code":                       codes,
+		"kind":                       {"sliding", "calendar"},
+		noticeSchema + ".kind":       noticeKinds(),
+		deadAlertSchema + ".kind":    noticeKinds(),
+		"on_conflict":                {"refuse", "shift"},
+		"unknown_categories":         {"refuse", "allow"},
+		"EffectiveRule.from":         {message.FromPolicy, message.FromUser},
+		"breaks":                     {"10/calendar_day", "marketing 2/calendar_day", "quiet_hours"},
+		"outcome":                    {"accepted", "cancelled", "moved", "changed", "recorded", "retried", "purged", "refused", "invalid", "error"},
+		"Misfit.outcome":             {message.MisfitFound, message.Moved, message.Cancelled, message.MisfitKept, message.MisfitGone},
+		"RefitSummary.outcome":       {message.Previewed, message.Refitted},
+		"RefitProgress.outcome":      {message.RefitProgressing},
+		"CampaignSummary.outcome":    {message.CampaignCancelled, message.CampaignMoved, message.CampaignPreviewed, message.CampaignResumed},
+		"CampaignProgress.outcome":   {message.CampaignProgressing},
+		"PolicyDeletion.outcome":     {message.PolicyDeleted},
+		"TierRemoval.outcome":        {message.TierRemoved},
+		"EventLimitsRemoval.outcome": {message.EventLimitsRemoved},
+		"DeviceChange.outcome":       {message.DeviceAdded, message.DeviceReplaced, message.DeviceUnchanged},
+		"DeviceRemoval.outcome":      {message.DeviceRemoved},
+		"AlertDone.outcome":          {message.Retried, message.Purged},
+		"UserProgress.outcome":       {message.UserProgressing},
+		"UserEntry.outcome":          {message.UserEntryFound},
+		"UserExport.outcome":         {message.UserExported},
+		"UserErasure.outcome":        {message.UserErased},
+		"DeviceStatus.state":         message.DeviceStates(),
+		"priority":                   {message.PriorityHigh, message.PriorityNormal},
+		"channel":                    message.TargetChannels(),
+		"rule":                       {"1/minute", "5/hour", "10/calendar_day"},
+		"change":                     message.Changes(),
+		"scopes":                     {"submit", "read", "admin", "content"},
+		"then":                       {"shift", "cancel"},
+		"status":                     {"scheduled", "postponed", "moved", "sending", "delivered", "dropped", "failed", "uncertain", "cancelled"},
+		deadAlertSchema + ".status":  {message.NoticeFailed},
+		"Problem.status":             nil, // that of HTTP
+	}
+})

@@ -1,11 +1,7 @@
 package api
 
 import (
-	"fmt"
-
 	"github.com/danielgtaylor/huma/v2"
-
-	"github.com/sendlimit/sendlimiter/message"
 )
 
 // The schemas of where a message goes.
@@ -14,30 +10,8 @@ const (
 	targetSchema      = "MessageTarget" // in an answer
 )
 
-// pushBoundsOf is boundsOf for what a message says for devices.
-func pushBoundsOf(member string) *huma.Schema {
-	switch member {
-	case "image":
-		return &huma.Schema{Pattern: `[hH][tT][tT][pP][sS]:[^\s]+`, MaxLength: new(message.MaxURL)}
-	case "click_url":
-		return &huma.Schema{Pattern: `[A-Za-z][A-Za-z0-9+.-]*:[^\s]+`, MaxLength: new(message.MaxURL)}
-	case "badge":
-		return &huma.Schema{Minimum: new(0.0), Maximum: new(float64(message.MaxBadge))}
-	case "sound":
-		return &huma.Schema{MaxLength: new(message.MaxSound)}
-	case "priority":
-		return &huma.Schema{Enum: []any{message.PriorityHigh, message.PriorityNormal}}
-	case "collapse_key":
-		return &huma.Schema{Pattern: fmt.Sprintf(`[ -~]{1,%d}`, message.MaxCollapseKey)}
-	case "channels":
-		return &huma.Schema{Extensions: map[string]any{"propertyNames": &huma.Schema{Enum: words(message.DeviceChannels())}}}
-	case "to.channel":
-		return &huma.Schema{Enum: words(message.TargetChannels())}
-	}
-	return nil
-}
-
-func words(all []string) []any {
+// anys returns texts as values of any type.
+func anys(all []string) []any {
 	words := make([]any, len(all))
 	for i, word := range all {
 		words[i] = word

@@ -20,6 +20,11 @@ type Problem = web.Problem
 // its code. For 408, 429 and 503 it sets Retry-After to one second if it is not set.
 func WriteProblem(w http.ResponseWriter, o message.Outcome) { web.WriteProblem(w, o) }
 
+// WriteJSON answers with a status and a value, which can be encoded.
+func WriteJSON(w http.ResponseWriter, status int, value any) {
+	web.WriteJSON(w, "application/json", status, value)
+}
+
 // writeError answers with an error. An error without a code goes to the log, and the
 // caller learns no details.
 func (s *server) writeError(w http.ResponseWriter, r *http.Request, err error) {

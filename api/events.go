@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,14 +53,13 @@ func (s *server) eventsRoutes() []route {
 }
 
 // eventAnswers documents a page or a stream of events.
-func (s *server) eventAnswers(refuses ...int) map[string]*huma.Response {
-	all := s.problems(refuses...)
-	all[strconv.Itoa(http.StatusOK)] = jsonResponse[message.Events](s, "With follow=false a page of events in JSON. Otherwise server-sent events, for as long as the client "+
+func (s *server) eventAnswers() map[string]*huma.Response {
+	events := jsonResponse[message.Events](s, "With follow=false a page of events in JSON. Otherwise server-sent events, for as long as the client "+
 		"stays: `id` is the event's id, `event` its type and `data` the CloudEvent in one line. An event `gap` says that events may be "+
 		"missing before the next one, as those after the id to resume from are not kept any more. A comment comes every "+
 		heartbeatEvery.String()+". The stream of a key that was removed ends, and another one is answered with 401.")
-	all[strconv.Itoa(http.StatusOK)].Content[eventStream] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
-	return all
+	events.Content[eventStream] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+	return map[string]*huma.Response{strconv.Itoa(http.StatusOK): events}
 }
 
 // following is what a request for events asks for.
@@ -180,18 +180,22 @@ func (s *server) startOf(ctx context.Context, f following) (position, error) {
 }
 
 // stream writes events until the client leaves, its key works no longer or the server stops. A
-// client whose key works no longer learns so when it asks again.
+// client whose key works no longer learns so when it asks again. One that reads too slowly is cut
+// off, and resumes.
 func (s *server) stream(w http.ResponseWriter, r *http.Request, log string, at position, feed *feed) {
 	ctx, stop := context.WithCancelCause(r.Context())
 	defer s.endEarly(ctx, stop, func() {})()
 	defer stop(nil)
-	out := &eventWriter{w: w, control: http.NewResponseController(w), now: s.Now, timeout: s.Limits.Timeout}
+	out := s.newAnswers(w, eventStream)
 	heartbeat, listen, reread := time.NewTicker(heartbeatEvery), time.NewTicker(s.Callbacks.ListenEvery()), time.NewTimer(rereadAfter)
 	defer heartbeat.Stop()
 	defer listen.Stop()
 	defer reread.Stop()
 	_ = out.control.SetReadDeadline(time.Time{}) // only a client that leaves ends the request
-	out.begin(at.id)
+	w.Header().Set("X-Accel-Buffering", "no")    // for proxies that collect answers
+	// The id to resume from, which a client notes although it comes without an event. If this fails,
+	// the next write does too.
+	_ = out.send([]byte("retry: 1000\nid: " + cmp.Or(at.id, events.Oldest) + "\n\n"))
 	for {
 		changed := feed.changes()
 		more, err := s.writeNext(ctx, out, log, &at)
@@ -207,7 +211,7 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request, log string, at p
 		case <-changed:
 		case <-reread.C:
 		case <-heartbeat.C:
-			if out.write([]byte(": still here\n\n")) != nil {
+			if out.send([]byte(": still here\n\n")) != nil {
 				return
 			}
 		case <-listen.C:
@@ -219,7 +223,7 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request, log string, at p
 }
 
 // writeNext writes the next events. It reports whether there may be more.
-func (s *server) writeNext(ctx context.Context, out *eventWriter, log string, at *position) (more bool, err error) {
+func (s *server) writeNext(ctx context.Context, out *answers, log string, at *position) (more bool, err error) {
 	list, gap, err := s.Callbacks.Log().ReadOn(ctx, log, at.id, eventsAtOnce)
 	if err != nil {
 		return false, err
@@ -245,39 +249,5 @@ func (s *server) writeNext(ctx context.Context, out *eventWriter, log string, at
 	if text.Len() == 0 {
 		return false, nil
 	}
-	return at.check, out.write(text.Bytes())
-}
-
-// eventWriter writes server-sent events, each within a timeout: a client that reads too slowly
-// is cut off, and resumes.
-type eventWriter struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	now     func() time.Time
-	timeout time.Duration
-}
-
-// begin writes the headers and the id to resume from, which a client notes although it comes
-// without an event.
-func (o *eventWriter) begin(id string) {
-	h := o.w.Header()
-	h.Set("Content-Type", eventStream)
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // for proxies that collect answers
-	o.w.WriteHeader(http.StatusOK)
-	if id == "" {
-		id = events.Oldest
-	}
-	_ = o.write([]byte("retry: 1000\nid: " + id + "\n\n")) // the next write fails too
-}
-
-func (o *eventWriter) write(text []byte) error {
-	_ = o.control.SetWriteDeadline(o.now().Add(o.timeout))
-	if _, err := o.w.Write(text); err != nil {
-		return &answerError{err}
-	}
-	if err := o.control.Flush(); err != nil {
-		return &answerError{err}
-	}
-	return nil
+	return at.check, out.send(text.Bytes())
 }

@@ -18,19 +18,22 @@ import (
 const progressEvery = time.Second
 
 // lines documents an answer of lines of these kinds.
-func (s *server) lines(kinds ...func(*server) *huma.Schema) func(refuses ...int) map[string]*huma.Response {
-	return func(refuses ...int) map[string]*huma.Response {
+func (s *server) lines(kinds ...func(*server) *huma.Schema) func() map[string]*huma.Response {
+	return s.linesOf("One JSON object a line; `outcome` says which kind it is.", func(s *server) *huma.Schema {
 		var each []*huma.Schema
-		for _, kind := range append(kinds[:len(kinds):len(kinds)], schemaOf[message.Outcome]) {
+		for _, kind := range append(kinds, schemaOf[message.Outcome]) {
 			each = append(each, kind(s))
 		}
-		all := s.problems(refuses...)
-		all[strconv.Itoa(http.StatusOK)] = &huma.Response{
-			Description: "One JSON object a line; `outcome` says which kind it is.",
-			Headers:     headers(web.RequestIDHeader),
-			Content:     map[string]*huma.MediaType{ndjson: {Schema: &huma.Schema{AnyOf: each}}},
-		}
-		return all
+		return &huma.Schema{AnyOf: each}
+	})
+}
+
+// linesOf documents an answer of lines with a schema.
+func (s *server) linesOf(description string, schema func(*server) *huma.Schema) func() map[string]*huma.Response {
+	return func() map[string]*huma.Response {
+		return map[string]*huma.Response{strconv.Itoa(http.StatusOK): {
+			Description: description, Headers: headers(web.RequestIDHeader), Content: map[string]*huma.MediaType{ndjson: {Schema: schema(s)}},
+		}}
 	}
 }
 
@@ -39,6 +42,17 @@ type lineAnswer struct {
 	*answers
 
 	stop context.CancelCauseFunc // ends the work
+	told time.Time               // when progress was last told
+}
+
+// progress writes how far the work is, and the lines before it, at most once a second.
+func (a *lineAnswer) progress(line any) error {
+	now := a.now()
+	if now.Sub(a.told) < progressEvery {
+		return nil
+	}
+	a.told = now
+	return errors.Join(a.line(line), a.Flush())
 }
 
 // send writes the lines that were added. If adding them failed with err, or writing them
@@ -61,12 +75,11 @@ func (s *server) answerLines(
 		return
 	}
 	defer kind.leave(who)
-	control := http.NewResponseController(w)
+	ctx, stop := context.WithCancelCause(r.Context())
+	out := &lineAnswer{answers: s.newAnswers(w, ndjson), stop: stop}
 	// The request is read. A read deadline that passes would look like the end of the
 	// connection.
-	_ = control.SetReadDeadline(time.Time{})
-	ctx, stop := context.WithCancelCause(r.Context())
-	out := &lineAnswer{answers: newAnswers(w, control, s.Now, s.Limits.Timeout), stop: stop}
+	_ = out.control.SetReadDeadline(time.Time{})
 	watched := s.endEarly(ctx, stop, out.hurry)
 	last, err := work(ctx, out)
 	if err != nil {

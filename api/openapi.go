@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"maps"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -95,7 +94,6 @@ func (s *server) document(version string, routes []route) document {
 		scopes[r.OperationID] = string(r.scope)
 		o := r.documented(s)
 		addExample(&o)
-		maps.Copy(o.Responses, s.problems(commonProblems()...))
 		if !r.monitors {
 			countRequests(o.Responses)
 		}

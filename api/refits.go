@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -14,12 +13,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 )
-
-// newRefitTurns returns the turns of previews and refits. Each uses up to half of the store's
-// time.
-func newRefitTurns() *slots {
-	return newTurns(1, "a preview or a refit is being answered, and one is at a time: try again when it has ended", "preview or refit under way")
-}
 
 func (s *server) refitRoutes() []route {
 	lines := s.lines(schemaOf[message.RefitProgress], schemaOf[message.Misfit], schemaOf[message.RefitSummary])
@@ -51,44 +44,17 @@ func (s *server) answerRefit(
 	w http.ResponseWriter, r *http.Request, run func(context.Context, refit.Watcher) (message.RefitSummary, error),
 ) {
 	s.answerLines(w, r, s.refits, func(ctx context.Context, out *lineAnswer) (any, error) {
-		lines := &refitLines{lineAnswer: out, now: s.Now}
-		return run(ctx, refit.Watcher{Misfit: lines.misfit, Progress: lines.progress})
+		last := message.RefitProgress{Outcome: message.RefitProgressing, Partitions: keyspace.Partitions}
+		return run(ctx, refit.Watcher{
+			Misfit: func(m message.Misfit) error { // a part of the store may have many
+				return errors.Join(out.line(m), out.progress(last))
+			},
+			Progress: func(done int) { // after each part of the store
+				last.Done = done
+				out.send(out.progress(last))
+			},
+		})
 	})
-}
-
-// refitLines writes the lines of a preview or a refit.
-type refitLines struct {
-	*lineAnswer
-
-	now  func() time.Time
-	told time.Time // when progress was last told
-	done int
-}
-
-// misfit writes a misfit. A part of the store may have many, so it also writes progress.
-func (l *refitLines) misfit(m message.Misfit) error {
-	if err := l.line(m); err != nil {
-		return err
-	}
-	if l.now().Sub(l.told) < progressEvery {
-		return nil
-	}
-	return errors.Join(l.tell(), l.Flush())
-}
-
-// progress is called after each part of the store. It sends the lines.
-func (l *refitLines) progress(done int) {
-	l.done = done
-	var err error
-	if l.now().Sub(l.told) >= progressEvery {
-		err = l.tell()
-	}
-	l.send(err)
-}
-
-func (l *refitLines) tell() error {
-	l.told = l.now()
-	return l.line(message.RefitProgress{Outcome: message.RefitProgressing, Done: l.done, Partitions: keyspace.Partitions})
 }
 
 func (s *server) previewPolicy(w http.ResponseWriter, r *http.Request, in proposedPolicy) {

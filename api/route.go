@@ -2,7 +2,9 @@ package api
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -57,7 +59,7 @@ type route struct {
 
 	in      *inputs // nil for a page
 	handle  http.HandlerFunc
-	answers func(refuses ...int) map[string]*huma.Response // documents its answers
+	answers func() map[string]*huma.Response // documents its answers
 }
 
 // named has the address of an operation and what the documentation says of it.
@@ -68,13 +70,11 @@ func named(id, method, path, tag, summary, description string) huma.Operation {
 // operation returns a route whose handler knows no HTTP. ctx has the caller, see callerOf. See
 // inputs for In; Out is the answer, or an answering.
 func operation[In, Out any](s *server, rt route, do func(ctx context.Context, in In) (Out, error)) route {
-	rt.answers = func(refuses ...int) map[string]*huma.Response {
+	rt.answers = func() map[string]*huma.Response {
 		if a, is := any(new(Out)).(answering); is {
-			return a.document(s, rt, refuses)
+			return a.document(s, rt)
 		}
-		all := s.problems(refuses...)
-		all[strconv.Itoa(rt.success())] = jsonResponse[Out](s, rt.says)
-		return all
+		return map[string]*huma.Response{strconv.Itoa(rt.success()): jsonResponse[Out](s, rt.says)}
 	}
 	in := inputsOf[In]()
 	return rt.handled(s, in, func(w http.ResponseWriter, r *http.Request, q web.Query) error {
@@ -103,10 +103,9 @@ func operation[In, Out any](s *server, rt route, do func(ctx context.Context, in
 	})
 }
 
-// stream returns a route that writes its answer itself, while it works. answers documents it, with
-// refusals of these statuses.
+// stream returns a route that writes its answer itself, while it works. answers documents it.
 func stream[In any](
-	s *server, rt route, answers func(refuses ...int) map[string]*huma.Response, do func(w http.ResponseWriter, r *http.Request, in In),
+	s *server, rt route, answers func() map[string]*huma.Response, do func(w http.ResponseWriter, r *http.Request, in In),
 ) route {
 	rt.streams, rt.answers = true, answers
 	in := inputsOf[In]()
@@ -127,7 +126,8 @@ func stream[In any](
 func (rt route) documented(s *server) huma.Operation {
 	rt.in.document(s)
 	rt.Parameters, rt.RequestBody = rt.in.parameters, rt.in.body
-	rt.Responses = rt.answers(append(rt.in.problems, rt.refuses...)...)
+	rt.Responses = s.problems(slices.Concat(commonProblems(), rt.in.problems, rt.refuses)...)
+	maps.Copy(rt.Responses, rt.answers())
 	return rt.Operation
 }
 
@@ -164,7 +164,7 @@ func (rt route) success() int {
 // answering is an Out, by its pointer, with headers, or a status, of its own.
 type answering interface {
 	answer() web.Answer
-	document(s *server, rt route, refuses []int) map[string]*huma.Response
+	document(s *server, rt route) map[string]*huma.Response
 }
 
 // tagged is an answer with its version, which is in the header ETag.
@@ -177,11 +177,10 @@ func (t *tagged[T]) answer() web.Answer {
 	return web.Answer{Status: http.StatusOK, Header: web.ETag(t.version), Body: &t.value}
 }
 
-func (t *tagged[T]) document(s *server, rt route, refuses []int) map[string]*huma.Response {
-	all := s.problems(refuses...)
+func (t *tagged[T]) document(s *server, rt route) map[string]*huma.Response {
 	answer := jsonResponse[T](s, rt.says)
 	answer.Headers = headers(web.RequestIDHeader, "ETag")
-	all[strconv.Itoa(http.StatusOK)] = answer
+	all := map[string]*huma.Response{strconv.Itoa(http.StatusOK): answer}
 	if rt.Method == http.MethodGet {
 		all[strconv.Itoa(http.StatusNotModified)] = &huma.Response{
 			Description: "It is still at the version that If-None-Match names.", Headers: headers(web.RequestIDHeader, "ETag"),

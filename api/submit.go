@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -47,13 +45,13 @@ func (o *submitted) answer() web.Answer {
 	return a
 }
 
-func (*submitted) document(s *server, rt route, refuses []int) map[string]*huma.Response {
-	all := s.problems(refuses...)
+func (*submitted) document(s *server, rt route) map[string]*huma.Response {
 	accepted := jsonResponse[message.Outcome](s, rt.says)
 	accepted.Headers = headers(web.RequestIDHeader, "Location")
-	all[strconv.Itoa(http.StatusOK)] = jsonResponse[message.Outcome](s, "Accepted before: the same request gets its first answer again.")
-	all[strconv.Itoa(http.StatusCreated)] = accepted
-	return all
+	return map[string]*huma.Response{
+		strconv.Itoa(http.StatusOK):      jsonResponse[message.Outcome](s, "Accepted before: the same request gets its first answer again."),
+		strconv.Itoa(http.StatusCreated): accepted,
+	}
 }
 
 func (s *server) submit(ctx context.Context, in newMessage) (submitted, error) {
@@ -121,14 +119,5 @@ func (b *messageBody) read(s *server, r *http.Request) (none message.Faults, err
 
 // messagePath returns the path of a message.
 func messagePath(user, id string) string {
-	return "/v1/users/" + segment(user) + "/messages/" + segment(id)
-}
-
-// segment escapes a name for a path. A name of only dots would be a step in the path.
-func segment(name string) string {
-	escaped := url.PathEscape(name)
-	if strings.Trim(escaped, ".") == "" {
-		escaped = strings.ReplaceAll(escaped, ".", "%2E")
-	}
-	return escaped
+	return "/v1/users/" + message.PathSegment(user) + "/messages/" + message.PathSegment(id)
 }

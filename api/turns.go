@@ -33,11 +33,6 @@ func (p *slots) awaitTurn(ctx context.Context, of holder) error {
 	return p.await(ctx, of)
 }
 
-// newFindTurns returns the turns of pages of messages that are found: each reads many records.
-func newFindTurns() *slots {
-	return newTurns(2, "two lists of messages are being read, and no more are at a time: try again in a moment", "list of messages being read")
-}
-
 // tryLater returns the error of a request that is refused because of others that are under
 // way.
 func tryLater(detail string, seconds int64) error {

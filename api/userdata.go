@@ -129,11 +129,6 @@ func erasureOf(e userdata.Erasure) message.UserErasure {
 	}
 }
 
-// newScanTurns returns the turns of exports and erasures. Each looks at every key of a server.
-func newScanTurns() *slots {
-	return newTurns(1, "a user is being exported or erased, and one is at a time: try again when that has ended", "export or erasure under way")
-}
-
 // scan answers with the lines that run returns, and with its progress until then. An
 // attended one ends when its client goes.
 func (s *server) scan(

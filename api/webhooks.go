@@ -7,65 +7,109 @@ import (
 
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/notifier/notice"
+	"github.com/sendlimit/sendlimiter/notifier/payload"
 )
 
-// webhooks documents what workers post to contacts that are https: URLs.
+// toVerify documents how to verify what is signed as in Standard Webhooks.
+const toVerify = "To verify it, take the HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, with a full stop between them, under the key " +
+	"that is the base64 after `whsec_`, and compare it, in base64, with what follows `v1,` in `webhook-signature`"
+
+// webhook is what workers post to somebody.
+type webhook struct {
+	id, tag, summary, about string
+	same                    string // what has the same webhook-id
+	signature               string
+	signed                  bool // always
+	body                    *huma.RequestBody
+	answers                 map[string]string // what an answer does, by its status
+}
+
+// webhooks documents what workers post: to push_url, to contacts that are https: URLs, and to the
+// callbacks of accounts.
 func (s *server) webhooks() map[string]*huma.PathItem {
+	most := &huma.Schema{Type: huma.TypeArray, Items: schemaOf[message.Event](s), MinItems: new(1), MaxItems: new(maxPosted)}
+	all := make(map[string]*huma.PathItem)
+	for _, hook := range []webhook{{
+		id: "delivery", tag: "messages", summary: "A message that is due",
+		about: "A worker posts this to push_url, if that is an http: or https: URL: each message at its time, at least once. " +
+			"A receiver that remembers each `webhook-id` for as long as messages are tried again handles each message once. It answers " +
+			"within push_timeout. Redirects are not followed. The headers of push_headers are sent too.\n\n" +
+			"With push_secret it is signed as in Standard Webhooks. " + toVerify +
+			". Refuse a timestamp that is more than five minutes away. Receivers in Go and Python " +
+			"are in examples/.",
+		same:      "The same at every attempt, and different for each message.",
+		signature: `"v1," and an HMAC-SHA256 in base64, if there is a secret; with two secrets two of these, and a space between.`,
+		body:      jsonBody[payload.Payload](s),
+		answers: map[string]string{
+			"2XX": "Delivered. The body is ignored.",
+			"3XX": "Never tried again: the message has failed.",
+			"401": "The worker's secret or headers are refused: every message waits, and no attempt counts. So with 403 and 407.",
+			"404": "Tried again, as 503 is, since a receiver that is being deployed may answer so. So with 410.",
+			"429": "Tried again after Retry-After, and meanwhile no other message is posted.",
+			"4XX": "Never tried again, but for 408 and 425: the message has failed.",
+			"5XX": "Tried again, after Retry-After if there is one, until max_attempts or the message expires.",
+		},
+	}, {
+		id: "notice", tag: "accounts", summary: "An alert, a digest or a daily report for a contact",
+		about: "A worker posts this to a contact that is an https: URL: at a threshold of a daily quota or of an event's limit, " +
+			"hourly to a policy's alert_to, and once a day as a report. It is signed as in Standard Webhooks if alert_secret is set. " +
+			"Redirects are not followed.",
+		same:      "The same at every attempt: a second copy can be recognized by it.",
+		signature: `"v1," and an HMAC-SHA256 in base64, if there is a secret.`,
+		body:      jsonBody[notice.Notice](s),
+		answers: map[string]string{
+			"2XX": "Delivered. The body is ignored.",
+			"4XX": "Never tried again, except for 408, 425 and 429.",
+			"5XX": "Tried again, after Retry-After if there is one, for as long as alert_retry_for says.",
+		},
+	}, {
+		id: "events", tag: "events", summary: "What became of an account's messages",
+		about: "A worker posts this to the callback of an account: up to 100 CloudEvents, the oldest first. A request that is not " +
+			"answered with 2xx is repeated until it is, later each time, from 1 second to 10 minutes apart, and then the next events " +
+			"follow; what was tried for events_give_up is a dead event. Each event comes at least once, and those of a message come in the " +
+			"order of its changes: skip an event whose `id` you have had. Redirects are not followed. An answer should come within seconds.\n\n" + toVerify + ", as the libraries of " +
+			"Standard Webhooks do. Refuse a timestamp that is more than five minutes away.",
+		same:      "The same at every attempt with the same events.",
+		signature: `"v1," and an HMAC-SHA256 in base64; while the secret is rotated there are two, with a space between them.`,
+		signed:    true,
+		body:      &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{eventBatch: {Schema: most}}},
+		answers: map[string]string{
+			"2XX": "The events are accepted. The body is ignored.",
+			"4XX": "Tried again, after Retry-After if that comes with 408, 425 or 429, up to an hour.",
+			"5XX": "Tried again, after Retry-After if there is one, up to an hour.",
+		},
+	}} {
+		all[hook.id] = hook.document()
+	}
+	return all
+}
+
+func (hook webhook) document() *huma.PathItem {
 	header := func(name, description string, required bool) *huma.Param {
 		return &huma.Param{
 			Name: name, In: "header", Description: description, Required: required, Schema: &huma.Schema{Type: huma.TypeString},
 		}
 	}
-	return map[string]*huma.PathItem{"delivery": s.deliveryWebhook(header), "events": s.eventsWebhook(header), "notice": {Post: &huma.Operation{
-		OperationID: "notice", Method: http.MethodPost, Tags: []string{"accounts"},
-		Security: []map[string][]string{}, // the receiver needs no key
-		Summary:  "An alert, a digest or a daily report for a contact",
-		Description: "A worker posts this to a contact that is an https: URL: at a threshold of a daily quota or of an event's limit, " +
-			"hourly to a policy's alert_to, and once a day as a report. It is signed as in Standard Webhooks if alert_secret is set. " +
-			"Redirects are not followed.",
-		Parameters: []*huma.Param{
-			header("webhook-id", "The same at every attempt: a second copy can be recognized by it.", true),
-			header("webhook-timestamp", "When this attempt was made, in Unix seconds.", true),
-			header("webhook-signature", `"v1," and an HMAC-SHA256 in base64, if there is a secret.`, false),
-			header("Idempotency-Key", "The same as webhook-id.", true),
-		},
-		RequestBody: jsonBody[notice.Notice](s),
-		Responses: map[string]*huma.Response{
-			"2XX": {Description: "Delivered. The body is ignored."},
-			"4XX": {Description: "Never tried again, except for 408, 425 and 429."},
-			"5XX": {Description: "Tried again, after Retry-After if there is one, for as long as alert_retry_for says."},
-		},
-	}}}
-}
-
-// eventsWebhook documents what workers post to the callbacks of accounts.
-func (s *server) eventsWebhook(header func(name, description string, required bool) *huma.Param) *huma.PathItem {
-	most := &huma.Schema{Type: huma.TypeArray, Items: schemaOf[message.Event](s), MinItems: new(1), MaxItems: new(maxPosted)}
+	responses := make(map[string]*huma.Response)
+	for status, does := range hook.answers {
+		responses[status] = &huma.Response{Description: does}
+	}
 	return &huma.PathItem{Post: &huma.Operation{
-		OperationID: "events", Method: http.MethodPost, Tags: []string{"events"},
+		OperationID: hook.id, Method: http.MethodPost, Tags: []string{hook.tag},
 		Security: []map[string][]string{}, // the receiver needs no key
-		Summary:  "What became of an account's messages",
-		Description: "A worker posts this to the callback of an account: up to 100 CloudEvents, the oldest first. A request that is not " +
-			"answered with 2xx is repeated until it is, later each time, from 1 second to 10 minutes apart, and then the next events " +
-			"follow; what was tried for events_give_up is a dead event. Each event comes at least once, and those of a message come in the " +
-			"order of its changes: skip an event whose `id` you have had. Redirects are not followed. An answer should come within seconds.\n\n" +
-			"To verify it, take the HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, with a full stop between them, under the key " +
-			"that is the base64 after `whsec_`, and compare it, in base64, with what follows `v1,` in `webhook-signature`, as the libraries of " +
-			"Standard Webhooks do. Refuse a timestamp that is more than five minutes away.",
+		Summary:  hook.summary, Description: hook.about,
 		Parameters: []*huma.Param{
-			header("webhook-id", "The same at every attempt with the same events.", true),
+			header("webhook-id", hook.same, true),
 			header("webhook-timestamp", "When this attempt was made, in Unix seconds.", true),
-			header("webhook-signature", `"v1," and an HMAC-SHA256 in base64; while the secret is rotated there are two, with a space between them.`, true),
+			header("webhook-signature", hook.signature, hook.signed),
 			header("Idempotency-Key", "The same as webhook-id.", true),
 		},
-		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{eventBatch: {Schema: most}}},
-		Responses: map[string]*huma.Response{
-			"2XX": {Description: "The events are accepted. The body is ignored."},
-			"4XX": {Description: "Tried again, after Retry-After if that comes with 408, 425 or 429, up to an hour."},
-			"5XX": {Description: "Tried again, after Retry-After if there is one, up to an hour."},
-		},
+		RequestBody: hook.body, Responses: responses,
 	}}
 }
+
+// deliverySchema is the name of the schema of messages, as a webhook gets them.
+const deliverySchema = "Delivery"
 
 // eventBatch is the media type of a batch of CloudEvents.
 const eventBatch = "application/cloudevents-batch+json"

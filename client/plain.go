@@ -43,7 +43,7 @@ func (what call) ready() (call, error) {
 		if of == "" { // it would be another path
 			return what, fmt.Errorf("%s: %w", what.doing, invalid(name, "is missing"))
 		}
-		what.path = before + segment(of) + after
+		what.path = before + message.PathSegment(of) + after
 	}
 	if what.body == nil {
 		return what, nil
@@ -54,15 +54,6 @@ func (what call) ready() (call, error) {
 	}
 	what.text = text
 	return what, nil
-}
-
-// segment returns a name as one segment of a path. It escapes "." and "..", which would
-// mean a folder.
-func segment(name string) string {
-	if name == "." || name == ".." {
-		return strings.ReplaceAll(name, ".", "%2E")
-	}
-	return url.PathEscape(name)
 }
 
 // values returns a query of names and values in turn. It leaves out empty values.

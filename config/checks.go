@@ -7,12 +7,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Check checks what one program requires of the settings. It returns nil if they meet it.
-type Check func(Config) *fault.InvalidError
+// Check checks what one program requires of the settings. It returns nil if they meet it, otherwise
+// an error with a *fault.InvalidError for each that is wrong.
+type Check func(Config) error
 
 // NeedsPushTarget is the Check of a program that delivers: if Deliver is set, a store other
 // than the embedded one needs a push target or a channel to devices.
-func NeedsPushTarget(c Config) *fault.InvalidError {
+func NeedsPushTarget(c Config) error {
 	if !c.Deliver || c.PushURL != "" || c.RedisURL == "" || c.HasDeviceChannel() {
 		return nil
 	}
@@ -22,7 +23,7 @@ func NeedsPushTarget(c Config) *fault.InvalidError {
 
 // HasSomethingToDo is the Check of a program that delivers, relays or serves the API. Only the API
 // reaches the embedded store.
-func HasSomethingToDo(c Config) *fault.InvalidError {
+func HasSomethingToDo(c Config) error {
 	if c.RedisURL == "" && c.Listen == "" {
 		return fault.Wrong("listen", "listen is off, and only the API of this worker could reach its embedded store: set listen, or redis_url")
 	}
@@ -34,7 +35,7 @@ func HasSomethingToDo(c Config) *fault.InvalidError {
 
 // ReplicasNeedRedis is the Check of a program that waits for replicas, which the embedded
 // store does not have.
-func ReplicasNeedRedis(c Config) *fault.InvalidError {
+func ReplicasNeedRedis(c Config) error {
 	if c.WaitReplicas == 0 || c.RedisURL != "" {
 		return nil
 	}
@@ -43,18 +44,18 @@ func ReplicasNeedRedis(c Config) *fault.InvalidError {
 
 // BothOfTLS is the Check of a program that serves the API: certificate and key are needed
 // together.
-func BothOfTLS(c Config) *fault.InvalidError {
+func BothOfTLS(c Config) error {
 	return both("tls_cert", c.TLSCert, "tls_key", c.TLSKey)
 }
 
 // BothOfRedisTLS is the Check of a program that opens a store: certificate and key are
 // needed together.
-func BothOfRedisTLS(c Config) *fault.InvalidError {
+func BothOfRedisTLS(c Config) error {
 	return both("redis_tls_cert", c.RedisTLS.Cert, "redis_tls_key", c.RedisTLS.Key)
 }
 
 // both returns the error for a certificate without its key, or a key without its certificate.
-func both(cert, certFile, key, keyFile string) *fault.InvalidError {
+func both(cert, certFile, key, keyFile string) error {
 	switch {
 	case certFile != "" && keyFile == "":
 		return fault.Wrong(key, "%s is required with %s: the file with its private key", key, cert)
@@ -66,7 +67,7 @@ func both(cert, certFile, key, keyFile string) *fault.InvalidError {
 
 // SharesOfAccounts is the Check of a program that serves the API: an account can't have more
 // than there is.
-func SharesOfAccounts(c Config) *fault.InvalidError {
+func SharesOfAccounts(c Config) error {
 	for _, s := range []struct {
 		key   string
 		share int
@@ -86,7 +87,7 @@ func SharesOfAccounts(c Config) *fault.InvalidError {
 }
 
 // BurstHasRate is the Check of a program that delivers: a burst needs a rate.
-func BurstHasRate(c Config) *fault.InvalidError {
+func BurstHasRate(c Config) error {
 	if c.Pace.Burst <= c.Pace.Rate.Count {
 		return nil
 	}

@@ -240,12 +240,12 @@ func Load(flags *pflag.FlagSet, environ []string, file string, checks ...Check) 
 	}
 	problems = append(problems, crossProblems(c)...)
 	for _, check := range checks {
-		problems = append(problems, check(c))
+		problems = append(problems, invalids(check(c))...)
 	}
 	for _, problem := range problems {
 		// What an unread file would have said is not known to be missing, and a rejected
 		// setting is empty now: a check of it would mislead.
-		if problem != nil && !unread && !rejected.has(problem.Field) {
+		if !unread && !rejected.has(problem.Field) {
 			rejected.add(problem)
 		}
 	}

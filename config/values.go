@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -33,24 +32,19 @@ func loopback(host string) bool {
 
 // invalids returns everything that an error says is wrong.
 func invalids(err error) []*fault.InvalidError {
-	if several, ok := errors.AsType[fault.InvalidErrors](err); ok {
-		return several
+	all := fault.All[*fault.InvalidError](err)
+	if len(all) == 0 && err != nil {
+		return []*fault.InvalidError{takes("%v", err)}
 	}
-	if err == nil {
-		return nil
-	}
-	return []*fault.InvalidError{invalid(err)}
+	return all
 }
 
 // invalid returns the first thing that an error says is wrong; nil for nil.
 func invalid(err error) *fault.InvalidError {
-	if err == nil {
-		return nil
+	if all := invalids(err); len(all) > 0 {
+		return all[0]
 	}
-	if problem, ok := errors.AsType[*fault.InvalidError](err); ok {
-		return problem
-	}
-	return takes("%v", err)
+	return nil
 }
 
 // emptyList is an empty list, as written.

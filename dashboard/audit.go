@@ -19,11 +19,6 @@ type auditPage struct {
 
 func (d *Dashboard) showAudit(w http.ResponseWriter, r *http.Request) {
 	p := &auditPage{page: d.page(r, "Audit log"), listing: listingOf(r, "account", "user", "action", "object", "from", "until")}
-	for _, name := range []string{"from", "until"} {
-		if given := p.Get(name); given != "" {
-			p.query.Set(name, apiTime(given))
-		}
-	}
 	list[message.AuditEntry]{
 		name: "audit", page: p, at: &p.listing, entries: &p.Entries, wrong: &p.Wrong,
 		columns: []string{"at", "account", "key", "by", "address", "action", "user", "message", "object", "detail", "outcome", "code", "answer", "more"},

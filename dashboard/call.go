@@ -7,7 +7,6 @@ import (
 	"io"
 	"iter"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -52,11 +51,7 @@ func (d inProcess) answer(w http.ResponseWriter, r *http.Request) {
 func apiPath(segments ...string) string {
 	path := "/v1"
 	for _, s := range segments {
-		escaped := url.PathEscape(s)
-		if s == "." || s == ".." {
-			escaped = strings.ReplaceAll(s, ".", "%2E")
-		}
-		path += "/" + escaped
+		path += "/" + message.PathSegment(s)
 	}
 	return path
 }

@@ -1,7 +1,9 @@
 package dashboard
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/client"
@@ -43,7 +45,7 @@ func (d *Dashboard) showCampaign(w http.ResponseWriter, r *http.Request) {
 		d.showError(w, r, err)
 		return
 	}
-	for _, status := range sortedKeys(p.Found.Statuses) {
+	for _, status := range slices.Sorted(maps.Keys(p.Found.Statuses)) {
 		p.Counts = append(p.Counts, statusCount{status, p.Found.Statuses[status]})
 	}
 	d.render(w, r, http.StatusOK, "campaign", p)

@@ -2,12 +2,12 @@ package dashboard
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/records/audit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
@@ -47,7 +47,7 @@ func (d *Dashboard) audited(r *http.Request, e audit.Entry, look func() error) e
 // done answers a change that was made.
 func (d *Dashboard) done(w http.ResponseWriter, r *http.Request, text, to string) {
 	if wantsJSON(r) {
-		answerJSON(w, http.StatusOK, map[string]string{"said": text, "to": to})
+		api.WriteJSON(w, http.StatusOK, map[string]string{"said": text, "to": to})
 		return
 	}
 	d.say(w, r, said{Text: text})
@@ -80,21 +80,7 @@ func (d *Dashboard) answerProblem(w http.ResponseWriter, p *problem) {
 	if p.Outcome.Outcome != "" {
 		answer["outcome"] = p.Outcome
 	}
-	answerJSON(w, p.Status, answer)
-}
-
-// answerJSON answers a script.
-func answerJSON(w http.ResponseWriter, status int, value any) {
-	text, err := json.Marshal(value)
-	if err != nil {
-		http.Error(w, "the answer could not be written", http.StatusInternalServerError)
-		return
-	}
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_, _ = w.Write(text) // a browser that is gone needs no answer
+	api.WriteJSON(w, p.Status, answer)
 }
 
 // back returns the page that a form came from, or another one.

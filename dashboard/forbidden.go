@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
@@ -67,7 +68,7 @@ func (d *Dashboard) forbidden(w http.ResponseWriter, r *http.Request) {
 	for _, s := range found.Stretches {
 		answer.Stretches = append(answer.Stretches, forbiddenStretch{From: s.From.UnixMilli(), Until: s.Until.UnixMilli(), Why: whyForbidden(s)})
 	}
-	answerJSON(w, http.StatusOK, answer)
+	api.WriteJSON(w, http.StatusOK, answer)
 }
 
 // longAround is how far around its send time a message can be dragged: half of the longest span

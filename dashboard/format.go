@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/activity"
 )
@@ -103,19 +105,7 @@ func number(n any) string {
 	default:
 		return ""
 	}
-	digits := strconv.FormatInt(v, 10)
-	sign := ""
-	if v < 0 {
-		sign, digits = "−", digits[1:]
-	}
-	var grouped strings.Builder
-	for i, digit := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			grouped.WriteByte(',')
-		}
-		grouped.WriteRune(digit)
-	}
-	return sign + grouped.String()
+	return strings.Replace(humanize.Comma(v), "-", "−", 1)
 }
 
 // timeOf returns a time of any of the types that answers have; zero for none.

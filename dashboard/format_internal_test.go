@@ -157,7 +157,7 @@ func TestPathsOfTheAPI(t *testing.T) {
 	t.Parallel()
 	for want, segments := range map[string][]string{
 		"/v1/users/%2E%2E/messages/%2E": {"users", "..", "messages", "."}, "/v1/users/a%2Fb%3Fc%23d": {"users", "a/b?c#d"}, "/v1/users/%252F": {"users", "%2F"},
-		"/v1/users/a%20b+c": {"users", "a b+c"}, "/v1/users/...": {"users", "..."}, "/v1/users/": {"users", ""},
+		"/v1/users/a%20b+c": {"users", "a b+c"}, "/v1/users/%2E%2E%2E": {"users", "..."}, "/v1/users/": {"users", ""},
 	} {
 		require.Equal(t, want, apiPath(segments...))
 	}

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/client"
@@ -60,7 +61,7 @@ func (d *Dashboard) showMessage(w http.ResponseWriter, r *http.Request) {
 
 func namedTexts(of map[string]string) []namedText {
 	var list []namedText
-	for _, name := range sortedKeys(of) {
+	for _, name := range slices.Sorted(maps.Keys(of)) {
 		list = append(list, namedText{name, of[name]})
 	}
 	return list
@@ -109,11 +110,6 @@ func messageFilters() []string {
 
 func (d *Dashboard) listMessages(w http.ResponseWriter, r *http.Request) {
 	p := &messagesPage{page: d.page(r, "Messages"), listing: listingOf(r, append(messageFilters(), "id")...), Statuses: statuses()}
-	for _, name := range []string{"from", "until"} {
-		if given := p.Get(name); given != "" {
-			p.query.Set(name, apiTime(given))
-		}
-	}
 	list[message.Status]{
 		name: "messages", page: p, at: &p.listing, entries: &p.Messages, wrong: &p.Wrong,
 		columns: []string{"user", "id", "send_at", "status", "attempts", "reason", "campaign"},

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -199,18 +200,8 @@ func pastStateOf(hours []activity.Span) pastState {
 
 func reasonsOf(name string, counts map[string]int64) reasons {
 	list := reasons{Name: name, Rows: []reasonRow{}}
-	for _, label := range sortedKeys(counts) {
+	for _, label := range slices.Sorted(maps.Keys(counts)) {
 		list.Rows = append(list.Rows, reasonRow{label, number(counts[label])})
 	}
 	return list
-}
-
-// sortedKeys returns the keys of a map in order.
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -3,9 +3,12 @@ package dashboard
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 
+	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/message"
 )
 
@@ -24,7 +27,7 @@ func (d *Dashboard) listPolicies(w http.ResponseWriter, r *http.Request) {
 		name: "policies", page: p, at: &p.listing, entries: &p.Policies,
 		columns: []string{"policy", "version", "rules", "time_zone", "quiet_hours", "categories"},
 		row: func(one message.Policy) []string {
-			return []string{one.Name, text(one.Version), joined(one.Rules), one.TimeZone, joined(one.QuietHours), joined(sortedKeys(one.Categories))}
+			return []string{one.Name, text(one.Version), joined(one.Rules), one.TimeZone, joined(one.QuietHours), joined(slices.Sorted(maps.Keys(one.Categories)))}
 		},
 		read: func(size int) ([]message.Policy, string, error) {
 			answer, err := pageOf[message.Policies](d, r, apiPath("policies"), p.ask(size))
@@ -106,7 +109,7 @@ func policyText(p *message.Policy) string {
 func (d *Dashboard) checkPolicy(w http.ResponseWriter, r *http.Request) {
 	form := readPolicyForm(r)
 	form.check()
-	answerJSON(w, http.StatusOK, map[string]any{"wrong": form.Wrong})
+	api.WriteJSON(w, http.StatusOK, map[string]any{"wrong": form.Wrong})
 }
 
 // previewPolicy answers with the scheduled messages that would not fit the policy of the form.
@@ -114,7 +117,7 @@ func (d *Dashboard) previewPolicy(w http.ResponseWriter, r *http.Request) {
 	form := readPolicyForm(r)
 	document, ok := form.check()
 	if !ok {
-		answerJSON(w, http.StatusUnprocessableEntity, map[string]any{"wrong": form.Wrong, "detail": "The policy can't be tried: see the fields that are marked."})
+		api.WriteJSON(w, http.StatusUnprocessableEntity, map[string]any{"wrong": form.Wrong, "detail": "The policy can't be tried: see the fields that are marked."})
 		return
 	}
 	text, err := json.Marshal(document)

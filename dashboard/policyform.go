@@ -3,7 +3,9 @@ package dashboard
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,7 +55,7 @@ func policyFormOf(p message.Policy) policyForm {
 		}
 		f.AlertAt += strconv.Itoa(percent)
 	}
-	for _, name := range sortedKeys(p.Categories) {
+	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
 		c := p.Categories[name]
 		f.Categories = append(f.Categories, categoryForm{
 			Name: name, Rules: lines(c.Rules), Exempt: c.Exempt, Uncounted: c.Counts != nil && !*c.Counts, Throttle: c.Throttle, Accounts: strings.Join(c.Accounts, " "),

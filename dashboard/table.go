@@ -37,13 +37,19 @@ type listing struct {
 	At    string     // the cursor of this page
 }
 
-// listingOf returns the listing of a request. Filters are the names that the list knows.
+// listingOf returns the listing of a request. Filters are the names that the list knows; from and
+// until are times.
 func listingOf(r *http.Request, filters ...string) listing {
 	given := r.URL.Query()
 	l := listing{path: r.URL.Path, query: url.Values{}, At: given.Get("cursor")}
 	for _, name := range filters {
 		if value := strings.TrimSpace(given.Get(name)); value != "" {
 			l.query.Set(name, value)
+		}
+	}
+	for _, name := range []string{"from", "until"} {
+		if given := l.query.Get(name); given != "" {
+			l.query.Set(name, apiTime(given))
 		}
 	}
 	return l

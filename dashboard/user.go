@@ -30,8 +30,8 @@ type userPage struct {
 	Devices  []message.Device
 	Settings *message.UserSettings // nil for a caller who may not see them
 	Form     settingsForm
-	Wrong    string // what is wrong with the time or the zone that the address has
-	Test     testMessage
+	Wrong    string    // what is wrong with the time or the zone that the address has
+	TestAt   time.Time // of the form for a message to try something with
 }
 
 // spanChoice is a length of timeline to choose.
@@ -108,10 +108,10 @@ func (d *Dashboard) fillUser(r *http.Request, p *userPage, q url.Values) error {
 		return err
 	}
 	p.Timeline = newTimeline(p, forbidden, from, until, who.Submits())
-	p.Test = testMessage{SendAt: p.Now.Add(time.Hour).Truncate(time.Minute)}
+	p.TestAt = p.Now.Add(time.Hour).Truncate(time.Minute)
 	if next := q.Get("next"); next != "" {
 		if at, err := calendar.ParseTime(next, nil); err == nil {
-			p.Test.SendAt = at
+			p.TestAt = at
 		}
 	}
 	return nil
@@ -171,9 +171,6 @@ func (p *userPage) InZone(value any) string {
 	}
 	return at.In(p.Zone).Format(layoutOf(at) + " MST")
 }
-
-// Fills returns how full the rules are, those of the chosen one first.
-func (p *userPage) Fills() []message.RuleUsage { return p.Usage.Rules }
 
 // RuleNames returns the rules to choose from.
 func (p *userPage) RuleNames() []string {

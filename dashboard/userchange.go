@@ -13,11 +13,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// testMessage is the form for a message to try something with.
-type testMessage struct {
-	SendAt time.Time
-}
-
 // submit submits a message of a form.
 func (d *Dashboard) submit(w http.ResponseWriter, r *http.Request) {
 	user := r.PostFormValue("name")

@@ -1,7 +1,9 @@
 package dashboard
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,7 +27,7 @@ func (d *Dashboard) showWorkers(w http.ResponseWriter, r *http.Request) {
 		d.showError(w, r, err)
 		return
 	}
-	p.States = sortedKeys(p.O.Queue)
+	p.States = slices.Sorted(maps.Keys(p.O.Queue))
 	if wantsCSV(r) {
 		d.download(w, r, "workers", []string{"host", "process", "started", "state", "active"}, func() ([][]string, bool, error) {
 			rows := make([][]string, len(p.O.Workers))

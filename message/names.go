@@ -3,6 +3,7 @@ package message
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -27,4 +28,14 @@ func ThereAre(name string, known []string) string {
 		return cmp.Or(cmp.Compare(levenshtein.ComputeDistance(name, a), levenshtein.ComputeDistance(name, b)), cmp.Compare(a, b))
 	})
 	return fmt.Sprintf("the nearest of %d are %s", len(known), strings.Join(byDistance[:nearestNames], ", "))
+}
+
+// PathSegment returns a name as one segment of a path of the API. A name of only dots would be a
+// step in the path.
+func PathSegment(name string) string {
+	escaped := url.PathEscape(name)
+	if strings.Trim(escaped, ".") == "" {
+		escaped = strings.ReplaceAll(escaped, ".", "%2E")
+	}
+	return escaped
 }

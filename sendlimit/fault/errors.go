@@ -137,14 +137,27 @@ func (e InvalidErrors) Unwrap() []error {
 	return errs
 }
 
-// Add adds the InvalidError or InvalidErrors in an error's chain; it ignores nil
-// and other errors.
+// Add adds each InvalidError in the tree of an error; it ignores nil and other errors.
 func (e *InvalidErrors) Add(err error) {
-	if several, ok := errors.AsType[InvalidErrors](err); ok {
-		*e = append(*e, several...)
-	} else if one, ok := errors.AsType[*InvalidError](err); ok {
-		*e = append(*e, one)
+	*e = append(*e, All[*InvalidError](err)...)
+}
+
+// All returns every error of a type in the tree of an error.
+func All[E error](err error) []E {
+	if one, is := err.(E); is { //nolint:errorlint // it walks the whole tree
+		return []E{one}
 	}
+	switch e := err.(type) { //nolint:errorlint // as above
+	case interface{ Unwrap() []error }:
+		var all []E
+		for _, one := range e.Unwrap() {
+			all = append(all, All[E](one)...)
+		}
+		return all
+	case interface{ Unwrap() error }:
+		return All[E](e.Unwrap())
+	}
+	return nil
 }
 
 // Err returns nil for no error, a single error as it is, and several as

@@ -3,6 +3,7 @@ package docs
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -82,7 +83,7 @@ func (s Source) body(o *huma.Operation) (mediaType, body string) {
 		mediaType = "application/x-ndjson"
 		return mediaType, strings.Join(texts, "\n")
 	}
-	for _, mediaType := range sorted(o.RequestBody.Content) {
+	for _, mediaType := range slices.Sorted(maps.Keys(o.RequestBody.Content)) {
 		text, err := json.Marshal(o.RequestBody.Content[mediaType].Example)
 		if err != nil {
 			continue
@@ -98,7 +99,7 @@ func (s Source) body(o *huma.Operation) (mediaType, body string) {
 
 // responseTypes returns the media types of the operation's successes.
 func responseTypes(o *huma.Operation) map[string]*huma.MediaType {
-	for _, status := range sorted(o.Responses) {
+	for _, status := range slices.Sorted(maps.Keys(o.Responses)) {
 		if strings.HasPrefix(status, "2") {
 			return o.Responses[status].Content
 		}
@@ -109,13 +110,4 @@ func responseTypes(o *huma.Operation) map[string]*huma.MediaType {
 // quoted returns a text as one word of a shell.
 func quoted(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}
-
-func sorted[V any](all map[string]V) []string {
-	names := make([]string, 0, len(all))
-	for name := range all {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,7 +90,7 @@ func (s Source) view() view {
 	}
 	all := s.operations()
 	common := commonResponses(all)
-	for _, status := range sorted(common) {
+	for _, status := range slices.Sorted(maps.Keys(common)) {
 		v.Common = append(v.Common, viewResponse(status, common[status]))
 	}
 	for _, o := range all {
@@ -107,7 +108,7 @@ func (s Source) view() view {
 		}
 		v.Groups = append(v.Groups, g)
 	}
-	for _, name := range sorted(d.Webhooks) {
+	for _, name := range slices.Sorted(maps.Keys(d.Webhooks)) {
 		for _, o := range operationsOf(d.Webhooks[name]) {
 			hook := s.viewOperation(o, nil)
 			hook.ID, hook.Path, hook.Command = "webhook-"+name, name, nil
@@ -115,7 +116,7 @@ func (s Source) view() view {
 		}
 	}
 	schemas := d.Components.Schemas.Map()
-	for _, name := range sorted(schemas) {
+	for _, name := range slices.Sorted(maps.Keys(schemas)) {
 		v.Schemas = append(v.Schemas, s.viewSchema(name, schemas[name]))
 	}
 	return v
@@ -124,7 +125,7 @@ func (s Source) view() view {
 // operations returns those of the document by their paths.
 func (s Source) operations() []*huma.Operation {
 	var all []*huma.Operation
-	for _, path := range sorted(s.Document.Paths) {
+	for _, path := range slices.Sorted(maps.Keys(s.Document.Paths)) {
 		all = append(all, operationsOf(s.Document.Paths[path])...)
 	}
 	return all
@@ -172,7 +173,7 @@ func (s Source) viewOperation(o *huma.Operation, common map[string]*huma.Respons
 	if o.RequestBody != nil {
 		v.Bodies = bodies(o.RequestBody.Content)
 	}
-	for _, status := range sorted(o.Responses) {
+	for _, status := range slices.Sorted(maps.Keys(o.Responses)) {
 		switch {
 		case common[status] != nil && status != anyProblem:
 			v.Common = append(v.Common, status)
@@ -187,12 +188,12 @@ func viewResponse(status string, r *huma.Response) response {
 	if status == anyProblem {
 		status = "other"
 	}
-	return response{Status: status, About: r.Description, Bodies: bodies(r.Content), Headers: sorted(r.Headers)}
+	return response{Status: status, About: r.Description, Bodies: bodies(r.Content), Headers: slices.Sorted(maps.Keys(r.Headers))}
 }
 
 func bodies(content map[string]*huma.MediaType) []body {
 	var all []body
-	for _, name := range sorted(content) {
+	for _, name := range slices.Sorted(maps.Keys(content)) {
 		b := body{Type: name}
 		either := content[name].Schema.AnyOf
 		if either == nil {
@@ -210,7 +211,7 @@ func bodies(content map[string]*huma.MediaType) []body {
 
 func (s Source) viewSchema(name string, of *huma.Schema) schema {
 	v := schema{Name: name, About: of.Description}
-	for _, member := range sorted(of.Properties) {
+	for _, member := range slices.Sorted(maps.Keys(of.Properties)) {
 		v.Fields = append(v.Fields, s.viewField(member, of.Properties[member], slices.Contains(of.Required, member)))
 	}
 	return v

@@ -26,7 +26,7 @@ func (a Answer) Write(w http.ResponseWriter) {
 	if a.Location != "" {
 		w.Header()["Location"] = []string{a.Location}
 	}
-	writeJSON(w, "application/json", a.Status, a.Body)
+	WriteJSON(w, "application/json", a.Status, a.Body)
 }
 
 // WriteUnlessKnown sends the answer, or 304 if the caller has this version already.
@@ -68,7 +68,8 @@ func (e *encoder) release() {
 	}
 }
 
-func writeJSON(w http.ResponseWriter, contentType string, status int, body any) {
+// WriteJSON answers with a body, which can be encoded, and the media type of it.
+func WriteJSON(w http.ResponseWriter, contentType string, status int, body any) {
 	e, _ := encoders.Get().(*encoder)
 	defer e.release()
 	_ = e.json.Encode(body) // every body here can be encoded

@@ -38,7 +38,7 @@ func WriteProblemStatus(w http.ResponseWriter, status int, o message.Outcome) {
 	if slices.Contains(again, status) && h.Get("Retry-After") == "" {
 		h.Set("Retry-After", "1")
 	}
-	writeJSON(w, ProblemType, status, Problem{
+	WriteJSON(w, ProblemType, status, Problem{
 		Type: "/problems/" + string(o.Code), Title: KindOf(o.Code).Title, Status: status,
 		Instance: h.Get(RequestIDHeader), Outcome: o,
 	})

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
@@ -63,20 +62,13 @@ func Report(w io.Writer, palette Palette, names Names, err error) error {
 }
 
 func errorLines(err error) []errorLine {
-	several, _ := errors.AsType[fault.InvalidErrors](err)
-	if settings, ok := errors.AsType[*config.Error](err); ok {
-		several = settings.Rejected
-	}
-	if len(several) > 0 {
-		lines := make([]errorLine, len(several))
-		for i, problem := range several {
-			lines[i] = invalidLine(problem)
-		}
-		return lines
-	}
 	// InvalidError and UnavailableError are for people: the errors around add nothing.
-	if problem, ok := errors.AsType[*fault.InvalidError](err); ok {
-		return []errorLine{invalidLine(problem)}
+	var lines []errorLine
+	for _, problem := range fault.All[*fault.InvalidError](err) {
+		lines = append(lines, errorLine{Outcome: "invalid", Code: problem.Code(), Field: problem.Field, Detail: problem.Error()})
+	}
+	if len(lines) > 0 {
+		return lines
 	}
 	line := errorLine{Outcome: "error", Code: codeOf(err), Detail: err.Error()}
 	if problem, ok := errors.AsType[*fault.UnavailableError](err); ok {
@@ -89,8 +81,4 @@ func errorLines(err error) []errorLine {
 		line.Field = usage.Field
 	}
 	return []errorLine{line}
-}
-
-func invalidLine(problem *fault.InvalidError) errorLine {
-	return errorLine{Outcome: "invalid", Code: problem.Code(), Field: problem.Field, Detail: problem.Error()}
 }

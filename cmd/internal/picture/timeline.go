@@ -53,15 +53,9 @@ func unitOf(span time.Duration) unit {
 // start returns the start of the row that a time is in.
 func (u unit) start(t time.Time) time.Time {
 	if u.length == 24*time.Hour {
-		midnight := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, t.Location())
-		if midnight.Day() != t.Day() { // clocks skip midnight
-			midnight = midnight.Add(time.Hour)
-		}
-		return midnight
+		return calendar.DayStart(t, t.Location())
 	}
-	// By the zone's clock: its offset need not be whole hours.
-	into := time.Duration(t.Minute())*time.Minute + time.Duration(t.Second())*time.Second + time.Duration(t.Nanosecond())
-	return t.Add(-into % u.length)
+	return byElapsed(t, u.length)(0)
 }
 
 // next returns the start of the row after the one that begins at t.

@@ -204,10 +204,10 @@ func TestSettingsOfTLSNeedAURLWithTLS(t *testing.T) {
 		}
 	}
 	for _, url := range []string{"rediss://h", "rediss-sentinel://h/m", "rediss-cluster://h"} {
-		check := func(files config.RedisTLS) *fault.InvalidError {
+		check := func(files config.RedisTLS) error {
 			return store.ValidURL(config.Config{RedisURL: url, RedisTLS: files})
 		}
-		require.Nil(t, check(config.RedisTLS{CA: "f", Cert: "f", Key: "k", ServerName: "n"}))
+		require.NoError(t, check(config.RedisTLS{CA: "f", Cert: "f", Key: "k", ServerName: "n"}))
 		require.EqualError(t, check(config.RedisTLS{Cert: "f"}), "redis_tls_key is required with redis_tls_cert: the file with its private key")
 		require.EqualError(t, check(config.RedisTLS{Key: "f"}), "redis_tls_cert is required with redis_tls_key: the file with its certificate")
 	}

@@ -23,7 +23,7 @@ const (
 )
 
 // ValidURL is the config.Check of a program that opens a store; without a URL it needs none.
-func ValidURL(c config.Config) *fault.InvalidError {
+func ValidURL(c config.Config) error {
 	var to target
 	if c.RedisURL != "" {
 		var problem *fault.InvalidError

@@ -127,6 +127,6 @@ func TestURLsThatLeadNowhere(t *testing.T) {
 			require.Equal(t, invalid, store.ValidURL(config.Config{RedisURL: url}), "the check says the same")
 		}
 	}
-	require.Nil(t, store.ValidURL(config.Config{}))
-	require.Nil(t, store.ValidURL(config.Config{RedisURL: "redis://h"}))
+	require.NoError(t, store.ValidURL(config.Config{}))
+	require.NoError(t, store.ValidURL(config.Config{RedisURL: "redis://h"}))
 }

@@ -39,7 +39,6 @@ func TestTracingIsOffUnlessACollectorIsNamed(t *testing.T) {
 		require.NoError(t, err)
 		require.Nil(t, started)
 		require.Nil(t, started.Provider())
-		started.Announce(t.Context(), nil)
 		started.Stop(t.Context(), 0)
 	}
 }

@@ -27,14 +27,10 @@ type Program struct {
 }
 
 // Tracing is what Start started. Nil is tracing that is off.
-type Tracing struct {
-	provider *sdk.TracerProvider
-	host     string
-	sampling string
-}
+type Tracing struct{ provider *sdk.TracerProvider }
 
 // Start starts tracing if the environment names a collector; otherwise it returns nil. It
-// does not connect. The error is a *fault.InvalidError. Call Stop.
+// does not connect, and logs where traces go. The error is a *fault.InvalidError. Call Stop.
 //
 // The SDK has one logger for a process, which Start sets.
 func Start(ctx context.Context, p Program, logger *slog.Logger) (*Tracing, error) {
@@ -68,11 +64,9 @@ func Start(ctx context.Context, p Program, logger *slog.Logger) (*Tracing, error
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the address of the collector: %w", err), exporter.Shutdown(ctx))
 	}
-	return &Tracing{
-		provider: sdk.NewTracerProvider(sdk.WithSampler(s.sampler), sdk.WithResource(about),
-			sdk.WithBatcher(&telling{SpanExporter: exporter, logger: logger})),
-		host: to.Host, sampling: s.sampling,
-	}, nil
+	logger.InfoContext(ctx, "tracing is on", "collector", to.Host, "sampler", s.sampling) // the rest of the address may be a secret
+	return &Tracing{sdk.NewTracerProvider(sdk.WithSampler(s.sampler), sdk.WithResource(about),
+		sdk.WithBatcher(&telling{SpanExporter: exporter, logger: logger}))}, nil
 }
 
 func newExporter(ctx context.Context, s settings) (*otlptrace.Exporter, error) {
@@ -93,14 +87,6 @@ func (t *Tracing) Provider() trace.TracerProvider {
 		return nil
 	}
 	return t.provider
-}
-
-// Announce logs where traces go, without what the address of the collector contains beside
-// its host.
-func (t *Tracing) Announce(ctx context.Context, logger *slog.Logger) {
-	if t != nil {
-		logger.InfoContext(ctx, "tracing is on", "collector", t.host, "sampler", t.sampling)
-	}
 }
 
 // Stop sends the spans that are left, for at most a time.

@@ -77,7 +77,7 @@ func (c *commands) checkCommand() *cobra.Command {
 }
 
 func (c *commands) check(cmd *cobra.Command) (err error) {
-	settings, err := c.Load(cmd.Flags(), channels.ValidDevices()...)
+	settings, err := c.Load(cmd.Flags(), channels.ValidDevices)
 	if err != nil {
 		return err
 	}

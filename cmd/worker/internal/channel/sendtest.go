@@ -69,7 +69,7 @@ func (c *commands) sendTest(cmd *cobra.Command, g *operations.Group, t test) (er
 	if t.device != "" && t.user == "" {
 		return &cli.UsageError{Detail: "--device is a device of a user: give --user as well"}
 	}
-	settings, err := c.Load(cmd.Flags(), channels.ValidDevices()...)
+	settings, err := c.Load(cmd.Flags(), channels.ValidDevices)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/channels"
+	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 )
@@ -22,10 +23,10 @@ func notification() notifier.Notification {
 
 func TestLog(t *testing.T) {
 	t.Parallel()
-	for _, target := range []string{channels.LogTarget, "LOG:"} {
+	for _, target := range []string{config.LogTarget, "LOG:"} {
 		var out bytes.Buffer
 		// A secret in the environment must not keep anybody from trying log:.
-		channel, err := channels.OpenTarget(target, channels.TargetOptions{Log: &out, Now: time.Now, Secret: "whatever"})
+		channel, err := channels.OpenTarget(config.Config{PushURL: target, PushSecret: "whatever"}, time.Now, &out)
 		require.NoError(t, err)
 		require.Equal(t, notifier.Delivered, channel.Notify(t.Context(), notification()).Status)
 		require.Contains(t, out.String(), `"user":"alice"`)
@@ -37,11 +38,7 @@ func TestWebhook(t *testing.T) {
 	receiver := notifiertest.NewReceiver(time.Now)
 	t.Cleanup(receiver.Close)
 	var out bytes.Buffer
-	channel, err := channels.OpenTarget(receiver.URL()+"/deliver", channels.TargetOptions{
-		Log:    &out,
-		Now:    time.Now,
-		Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
-	})
+	channel, err := channels.OpenTarget(config.Config{PushURL: receiver.URL() + "/deliver", PushSecret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}, time.Now, &out)
 	require.NoError(t, err)
 	require.Equal(t, notifier.Delivered, channel.Notify(t.Context(), notification()).Status)
 	requests := receiver.Requests()
@@ -56,14 +53,14 @@ func TestServices(t *testing.T) {
 	t.Cleanup(receiver.Close)
 	host := strings.TrimPrefix(receiver.URL(), "http://")
 	for _, target := range []string{"generic://" + host + "/hook?disabletls=yes", "GENERIC+HTTP://" + host + "/hook"} {
-		channel, err := channels.OpenTarget(target, channels.TargetOptions{Log: new(bytes.Buffer), Now: time.Now, Secret: "whatever"})
+		channel, err := channels.OpenTarget(config.Config{PushURL: target, PushSecret: "whatever"}, time.Now, new(bytes.Buffer))
 		require.NoError(t, err)
 		result := channel.Notify(t.Context(), notification())
 		require.Equal(t, notifier.Delivered, result.Status, "%v", result.Err)
 	}
 	require.Len(t, receiver.Requests(), 2)
 
-	_, err := channels.OpenTarget("generic://"+host, channels.TargetOptions{Log: new(bytes.Buffer), Now: time.Now, Timeout: -1})
+	_, err := channels.OpenTarget(config.Config{PushURL: "generic://" + host, PushTimeout: -1}, time.Now, new(bytes.Buffer))
 	require.ErrorContains(t, err, "push_timeout")
 }
 
@@ -72,7 +69,7 @@ func TestTimeoutOfAWebhook(t *testing.T) {
 	receiver := notifiertest.NewReceiver(time.Now)
 	t.Cleanup(receiver.Close)
 	receiver.AnswerWith(func(notifiertest.Request) notifiertest.Answer { return notifiertest.Answer{Delay: time.Hour} })
-	channel, err := channels.OpenTarget(receiver.URL(), channels.TargetOptions{Now: time.Now, Timeout: 50 * time.Millisecond})
+	channel, err := channels.OpenTarget(config.Config{PushURL: receiver.URL(), PushTimeout: 50 * time.Millisecond}, time.Now, nil)
 	require.NoError(t, err)
 	require.Equal(t, notifier.ReasonTimeout, channel.Notify(t.Context(), notification()).Reason)
 }
@@ -87,13 +84,11 @@ func TestProxies(t *testing.T) {
 		proxied         bool
 	}{
 		{"http://provider.invalid/", "", false},
-		{"http://provider.invalid/", channels.ProxyFromEnvironment, true},
-		{"http://direct.invalid/", channels.ProxyFromEnvironment, false},
+		{"http://provider.invalid/", "environment", true},
+		{"http://direct.invalid/", "environment", false},
 		{"http://direct.invalid/", proxy.URL(), true},
 	} {
-		channel, err := channels.OpenTarget(row.target, channels.TargetOptions{
-			Log: new(bytes.Buffer), Now: time.Now, Timeout: 2 * time.Second, Proxy: row.setting, Headers: "X-Tenant: shop",
-		})
+		channel, err := channels.OpenTarget(config.Config{PushURL: row.target, PushTimeout: 2 * time.Second, PushHeaders: "X-Tenant: shop", PushProxy: row.setting}, time.Now, new(bytes.Buffer))
 		require.NoError(t, err)
 		before := len(proxy.Requests())
 		require.Equal(t, row.proxied, channel.Notify(t.Context(), notification()).Status == notifier.Delivered, "%+v", row)
@@ -102,7 +97,7 @@ func TestProxies(t *testing.T) {
 		}
 	}
 	for _, setting := range []string{"yes", "ftp://proxy.example.com", "http://", "http://robot:s3cret@proxy.example.com:x/"} {
-		_, err := channels.OpenTarget("http://provider.invalid/", channels.TargetOptions{Log: new(bytes.Buffer), Now: time.Now, Proxy: setting})
+		_, err := channels.OpenTarget(config.Config{PushURL: "http://provider.invalid/", PushProxy: setting}, time.Now, new(bytes.Buffer))
 		require.ErrorContains(t, err, "push_proxy")
 		require.NotContains(t, err.Error(), "s3cret")
 	}
@@ -111,7 +106,6 @@ func TestProxies(t *testing.T) {
 func TestInvalidTarget(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ target, shown string }{
-		{"", ""},
 		{"log", "log"},
 		{"log:file.txt", "log…"},
 		{"log://", "log…"},
@@ -125,7 +119,7 @@ func TestInvalidTarget(t *testing.T) {
 		{"https:/push.example.com/TOKEN", "https…"},
 		{"https://push.example.com:99999/TOKEN", "https://push.example.com:99999/…"},
 	} {
-		channel, err := channels.OpenTarget(row.target, channels.TargetOptions{Log: new(bytes.Buffer), Now: time.Now})
+		channel, err := channels.OpenTarget(config.Config{PushURL: row.target}, time.Now, new(bytes.Buffer))
 		require.Nil(t, channel, row.target)
 		var invalid *notifier.InvalidError
 		require.ErrorAs(t, err, &invalid, row.target)
@@ -136,18 +130,18 @@ func TestInvalidTarget(t *testing.T) {
 			require.Contains(t, invalid.Want, "http")
 		}
 	}
-	_, err := channels.OpenTarget("telegrm://TOKEN@telegram", channels.TargetOptions{Log: new(bytes.Buffer), Now: time.Now})
+	_, err := channels.OpenTarget(config.Config{PushURL: "telegrm://TOKEN@telegram"}, time.Now, new(bytes.Buffer))
 	require.EqualError(t, err, `push_url "telegrm://…" is not allowed: it takes "log:", an http or https URL such as `+
 		`https://push.example.com/deliver, or the URL of a service with one of these schemes: `+strings.Join(notifier.ServiceSchemes(), ", "))
 }
 
 func TestInvalidSettings(t *testing.T) {
 	t.Parallel()
-	channel, err := channels.OpenTarget("http://127.0.0.1:1", channels.TargetOptions{Now: time.Now, Secret: "s3cret", Timeout: -time.Second})
+	channel, err := channels.OpenTarget(config.Config{PushURL: "http://127.0.0.1:1", PushSecret: "s3cret", PushTimeout: -time.Second}, time.Now, nil)
 	require.Nil(t, channel)
 	require.ErrorContains(t, err, "push_secret")
 	require.ErrorContains(t, err, `push_timeout "-1s"`)
 	require.NotContains(t, err.Error(), "s3cret")
-	_, err = channels.OpenTarget(channels.LogTarget, channels.TargetOptions{Now: time.Now})
+	_, err = channels.OpenTarget(config.Config{PushURL: config.LogTarget}, time.Now, nil)
 	require.Error(t, err, "a writer is missing")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/channels"
+	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/notifier/reload"
@@ -49,7 +50,7 @@ func TestASecretIsReplacedWhilePushesGoOn(t *testing.T) {
 		worker, err := reload.New(t.Context(), reload.Options{
 			File: file, Every: time.Millisecond, Reloaded: func(err error) { told <- err },
 			Open: func(content []byte) (notifier.Notifier, error) {
-				return channels.OpenTarget(receiver.URL(), channels.TargetOptions{Log: new(bytes.Buffer), Now: time.Now, Secret: string(content)})
+				return channels.OpenTarget(config.Config{PushURL: receiver.URL(), PushSecret: config.Secret(content)}, time.Now, new(bytes.Buffer))
 			},
 		})
 		require.NoError(t, err)

@@ -3,96 +3,114 @@ package channels
 import (
 	"bytes"
 	"context"
-	"errors"
+	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/reload"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// secretSetting is a secret that may be in a file, whose setting has its name and _file.
-type secretSetting struct {
-	name  string
-	file  func(config.Config) string
-	given func(*config.Config) *config.Secret
+// secret is a secret of the settings, which they have themselves or in a file. The setting of the
+// file has its name and _file.
+type secret struct {
+	name string
+	of   func(*config.Config) (text *config.Secret, file string)
 }
 
-func pushSecret() secretSetting {
-	return secretSetting{
-		"push_secret",
-		func(c config.Config) string { return c.PushSecretFile }, func(c *config.Config) *config.Secret { return &c.PushSecret },
-	}
+func pushSecret() secret {
+	return secret{"push_secret", func(c *config.Config) (*config.Secret, string) { return &c.PushSecret, c.PushSecretFile }}
 }
 
-func alertSecret() secretSetting {
-	return secretSetting{
-		"alert_secret",
-		func(c config.Config) string { return c.AlertSecretFile }, func(c *config.Config) *config.Secret { return &c.AlertSecret },
-	}
+func alertSecret() secret {
+	return secret{"alert_secret", func(c *config.Config) (*config.Secret, string) { return &c.AlertSecret, c.AlertSecretFile }}
 }
 
-func smtpPassword() secretSetting {
-	return secretSetting{
-		"smtp_password",
-		func(c config.Config) string { return c.SMTPPasswordFile }, func(c *config.Config) *config.Secret { return &c.SMTPPassword },
-	}
+func smtpPassword() secret {
+	return secret{"smtp_password", func(c *config.Config) (*config.Secret, string) { return &c.SMTPPassword, c.SMTPPasswordFile }}
+}
+
+func (s secret) file(c config.Config) string {
+	_, file := s.of(&c)
+	return file
 }
 
 // with returns the settings with the content of the secret's file. White space around it does
 // not count: editors end files with a line break.
-func (s secretSetting) with(c config.Config, content []byte) config.Config {
-	*s.given(&c) = config.Secret(bytes.TrimSpace(content))
+func (s secret) with(c config.Config, content []byte) config.Config {
+	text, _ := s.of(&c)
+	*text = config.Secret(bytes.TrimSpace(content))
 	return c
 }
 
 // read returns the settings with the secret from its file, or as they are if there is none. The
-// error is a *notifier.InvalidError.
-func (s secretSetting) read(c config.Config) (config.Config, error) {
-	file := s.file(c)
-	if file == "" {
+// error is a *fault.InvalidError.
+func (s secret) read(c config.Config) (config.Config, error) {
+	if s.file(c) == "" {
 		return c, nil
 	}
-	content, err := reload.Read(file)
-	if err != nil {
-		return c, &notifier.InvalidError{Field: s.name + "_file", Value: file, Want: "a file that this program can read (" + err.Error() + ")"}
-	}
-	return s.with(c, content), nil
+	content, err := reload.Read(s.file(c))
+	return s.with(c, content), s.explain(c, err)
 }
 
-// explain names the file in an error about a secret that is in one. The error shows no secret.
-func (s secretSetting) explain(c config.Config, err error) error {
-	problem, ok := errors.AsType[*notifier.InvalidError](err)
-	if !ok || s.file(c) == "" || problem.Field != s.name {
-		return err
+// explain returns what an error of opening a channel says of settings: a *fault.InvalidError, or
+// several. It names the file of a secret that is in one.
+func (s secret) explain(c config.Config, err error) error {
+	if err == nil {
+		return nil
 	}
-	return &notifier.InvalidError{Field: s.name + "_file", Value: s.file(c), Want: "a file with " + problem.Want}
-}
-
-// told returns a function that logs what came of a changed file.
-func (s secretSetting) told(ctx context.Context, logger *slog.Logger) func(error) {
-	return func(err error) {
-		if err != nil {
-			logger.ErrorContext(ctx, "could not read a secret again: the former one stays", "setting", s.name+"_file", "error", err)
-			return
+	file, section := s.file(c), s.name[:strings.LastIndexByte(s.name, '.')+1]
+	var problems fault.InvalidErrors
+	for _, wrong := range fault.All[*notifier.InvalidError](err) {
+		field, _, _ := strings.Cut(wrong.Field, ".") // what follows names a part of the credentials
+		problem := &fault.InvalidError{Field: section + field, Value: wrong.Value, Want: wrong.Want}
+		if problem.Field == s.name && file != "" {
+			problem.Field, problem.Value, problem.Want = s.name+"_file", file, "a file with "+wrong.Want
 		}
-		logger.InfoContext(ctx, "read a secret again", "setting", s.name+"_file")
+		problems = append(problems, problem)
 	}
+	switch {
+	case len(problems) > 0:
+		return problems.Err()
+	case file != "":
+		return &fault.InvalidError{Field: s.name + "_file", Value: file, Want: "a file that this program can read (" + err.Error() + ")"}
+	}
+	return fmt.Errorf("opening a channel: %w", err)
 }
 
-// announcer opens a channel of notices, and opens it again when the secret's file changes.
-func (s secretSetting) announcer(
-	ctx context.Context, c config.Config, logger *slog.Logger, open func(config.Config) (notifier.Announcer, error),
-) (notifier.Announcer, error) {
+// follow opens a channel, and opens it again when the file of its secret changes, if it has one.
+// begin is that of package reload.
+func follow[C, F any](
+	ctx context.Context, s secret, c config.Config, logger *slog.Logger,
+	begin func(context.Context, reload.Of[C]) (F, error), open func(config.Config) (C, error),
+) (channel C, err error) {
 	if s.file(c) == "" {
-		return open(c)
+		channel, err = open(c)
+		return channel, s.explain(c, err)
 	}
-	followed, err := reload.NewAnnouncer(ctx, reload.Of[notifier.Announcer]{
-		File: s.file(c), Reloaded: s.told(ctx, logger),
-		Open: func(content []byte) (notifier.Announcer, error) { return open(s.with(c, content)) },
-	})
+	channel, err = as[C](begin(ctx, reload.Of[C]{
+		File: s.file(c),
+		Open: func(content []byte) (C, error) { return open(s.with(c, content)) },
+		Reloaded: func(err error) {
+			if err != nil {
+				logger.ErrorContext(ctx, "could not read a secret again: the former one stays", "setting", s.name+"_file", "error", err)
+				return
+			}
+			logger.InfoContext(ctx, "read a secret again", "setting", s.name+"_file")
+		},
+	}))
+	return channel, s.explain(c, err)
+}
+
+// as returns a channel as an interface that it has: a nil one, rather than one with a nil pointer,
+// if there is an error.
+func as[I, C any](channel C, err error) (I, error) {
 	if err != nil {
-		return nil, s.explain(c, err)
+		var none I
+		return none, err
 	}
-	return followed, nil
+	found, _ := any(channel).(I)
+	return found, nil
 }

@@ -63,12 +63,7 @@ func TestAWrongSecretInAFile(t *testing.T) {
 	require.Equal(t, want, channels.ValidPush(c))
 
 	c.PushSecretFile, c.AlertSecretFile = "", file
-	var found []*fault.InvalidError
-	for _, check := range channels.ValidNotices() {
-		if problem := check(c); problem != nil {
-			found = append(found, problem)
-		}
-	}
+	found := fault.All[*fault.InvalidError](channels.ValidNotices(c))
 	require.Len(t, found, 1)
 	require.Equal(t, "alert_secret_file", found[0].Field)
 	require.NotContains(t, found[0].Error(), "hunter2")

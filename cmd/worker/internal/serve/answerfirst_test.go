@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/rawtest"
 )
 
@@ -53,7 +54,7 @@ func heard(t *testing.T, from *bufio.Reader) reply {
 
 // refuse answers without reading, as the API answers a wrong key.
 func refuse(w http.ResponseWriter, _ *http.Request) {
-	answerJSON(w, http.StatusUnauthorized, "no")
+	api.WriteJSON(w, http.StatusUnauthorized, "no")
 }
 
 const batch = "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-ndjson\r\n"
@@ -94,7 +95,7 @@ func TestAHalfSentRequestIsAnsweredInTime(t *testing.T) {
 		if _, err := io.ReadAll(r.Body); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("the body ended with %v", err)
 		}
-		answerJSON(w, http.StatusRequestTimeout, "late")
+		api.WriteJSON(w, http.StatusRequestTimeout, "late")
 	})
 	conn, from := rawtest.Send(t, address, "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\nabc")
 	require.NoError(t, conn.SetDeadline(time.Now().Add(5*time.Second)))

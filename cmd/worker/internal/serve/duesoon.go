@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -69,23 +70,9 @@ func dueWithin(f forecast.Forecast, now time.Time, within time.Duration) (due fl
 		if i == 0 {
 			begin = f.At // it counts what was left of its minute
 		}
-		if span := earlier(end, until).Sub(later(now, begin)); span > 0 {
+		if span := slices.MinFunc([]time.Time{end, until}, time.Time.Compare).Sub(slices.MaxFunc([]time.Time{now, begin}, time.Time.Compare)); span > 0 {
 			due += float64(count) * span.Seconds() / until.Sub(begin).Seconds()
 		}
 	}
 	return due, true
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

@@ -3,13 +3,11 @@ package serve
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -121,15 +119,4 @@ func (e *endpoint) close() {
 	if e.listener != nil {
 		_ = e.listener.Close() // usually serve has closed it already
 	}
-}
-
-// answerJSON answers a request with a status and a value.
-func answerJSON(w http.ResponseWriter, status int, value any) {
-	text, _ := json.Marshal(value) // every value here can be encoded
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Length", strconv.Itoa(len(text)))
-	w.WriteHeader(status)
-	_, _ = w.Write(text) // a client that is gone needs no answer
 }

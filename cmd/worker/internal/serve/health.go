@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 )
@@ -35,7 +36,7 @@ const livePath = "/livez"
 // answerAlive answers that the process works, whatever the store does: a new process would
 // not mend a store that is away, and would have to find its messages again.
 func answerAlive(w http.ResponseWriter, _ *http.Request) {
-	answerJSON(w, http.StatusOK, map[string]string{"status": "alive"})
+	api.WriteJSON(w, http.StatusOK, map[string]string{"status": "alive"})
 }
 
 // healthPath is where healthHandler answers.
@@ -51,6 +52,6 @@ func healthHandler(client redis.Cmdable, logger *slog.Logger) http.HandlerFunc {
 			logger.DebugContext(ctx, "the store does not answer", "error", err) // an outage is warned of once
 			status, word = http.StatusServiceUnavailable, "unavailable"
 		}
-		answerJSON(w, status, map[string]string{"status": word})
+		api.WriteJSON(w, status, map[string]string{"status": word})
 	}
 }

@@ -66,28 +66,22 @@ func newMetrics(client redis.UniversalClient, prefix string) (*serviceMetrics, e
 	return &serviceMetrics{registry: registry, tasks: measured, refusedLogins: refusedLogins, requests: requests, close: store.close}, nil
 }
 
-// watchClock measures the steps of the store's clock.
-func (m *serviceMetrics) watchClock(b *backend.Backend) error {
-	err := m.registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+// watch measures what the worker knows of itself once it is open: the steps of the store's clock, and
+// whether something keeps it from delivering.
+func (m *serviceMetrics) watch(b *backend.Backend, held bool) error {
+	err := errors.Join(m.registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "sendlimit_store_clock_step_seconds",
 		Help: "By how much the clock of the store has stepped forward, while nothing is accepted or delivered because of it; else 0.",
-	}, func() float64 { return b.Policies.Clock.Stepped().Ahead.Seconds() }))
-	if err != nil {
-		return fmt.Errorf("registering metrics: %w", err)
-	}
-	return nil
-}
-
-// tellHeldBack measures whether something keeps the worker from delivering.
-func (m *serviceMetrics) tellHeldBack(held bool) error {
-	tells := prometheus.NewGauge(prometheus.GaugeOpts{
+	}, func() float64 { return b.Policies.Clock.Stepped().Ahead.Seconds() })), m.registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "sendlimit_held_back",
 		Help: "1 while this process delivers nothing, since its store was last delivered under another address; else 0.",
-	})
-	if held {
-		tells.Set(1)
-	}
-	if err := m.registry.Register(tells); err != nil {
+	}, func() float64 {
+		if held {
+			return 1
+		}
+		return 0
+	})))
+	if err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
 	return nil

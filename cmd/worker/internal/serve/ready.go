@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -85,7 +86,7 @@ func readyHandler(look func(context.Context) readiness, open bool, logger *slog.
 		if found.Status != ready {
 			status = http.StatusServiceUnavailable
 		}
-		answerJSON(w, status, found)
+		api.WriteJSON(w, status, found)
 	}
 }
 
@@ -97,7 +98,7 @@ func unreadyAfter(stopped <-chan struct{}, answers http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-stopped:
-			answerJSON(w, http.StatusServiceUnavailable, readiness{Status: stopping, Checks: []check{}})
+			api.WriteJSON(w, http.StatusServiceUnavailable, readiness{Status: stopping, Checks: []check{}})
 		default:
 			answers.ServeHTTP(w, r)
 		}

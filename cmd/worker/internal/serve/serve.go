@@ -3,28 +3,33 @@ package serve
 import (
 	"context"
 	"errors"
-	"slices"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/cmd/internal/tracing"
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/channels"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
-	"github.com/sendlimit/sendlimiter/tasks/tracing"
+	messagetracing "github.com/sendlimit/sendlimiter/tasks/tracing"
 )
+
+// flushWithin bounds how long a worker that has stopped sends its last spans. A collector that
+// is away must not hold it up.
+const flushWithin = 5 * time.Second
 
 // serve delivers and serves the API until ctx ends. It checks the settings before it touches
 // the store, and the store before it delivers.
 func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, o startOptions) (err error) {
-	settings, err := p.Load(flags, slices.Concat([]config.Check{
-		config.NeedsPushTarget, config.HasSomethingToDo, config.ReplicasNeedRedis, config.BurstHasRate, config.BothOfTLS, config.SharesOfAccounts, store.ValidURL, channels.ValidPush,
-		channels.ContactsMayBeSet,
-	}, channels.ValidNotices(), channels.ValidDevices())...)
+	settings, err := p.Load(
+		flags, config.NeedsPushTarget, config.HasSomethingToDo, config.ReplicasNeedRedis, config.BurstHasRate, config.BothOfTLS, config.SharesOfAccounts, store.ValidURL, channels.ValidPush,
+		channels.ContactsMayBeSet, channels.ValidNotices, channels.ValidDevices,
+	)
 	if err != nil {
 		return err
 	}
@@ -39,7 +44,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, o startOpti
 		return err
 	}
 	defer endpoints.close()
-	traces, err := startTraces(ctx, p, logger)
+	traces, err := tracing.Start(ctx, tracing.Program{Name: "sendlimit-worker", Version: cli.Version(), Getenv: p.Getenv}, logger)
 	if err != nil {
 		return err
 	}
@@ -75,7 +80,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, o startOpti
 	options := store.BackendOptions(settings)
 	options.Metrics, options.Logger, options.TracerProvider = measured.tasks, logger, traces.Provider()
 	if options.TracerProvider != nil {
-		storage.client.AddHook(tracing.Hook())
+		storage.client.AddHook(messagetracing.Hook())
 	}
 	b, err := backend.Open(storage.client, options)
 	if err != nil {
@@ -84,16 +89,13 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, o startOpti
 	if err := b.Listen.Load(ctx); err != nil {
 		return err
 	}
-	if err := measured.watchClock(b); err != nil {
-		return err
-	}
 	logger = b.Logger
 	w, err := openWork(ctx, p.Stdout, b, settings, o, logger)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.release()) }()
-	if err := measured.tellHeldBack(w.held != nil); err != nil {
+	if err := measured.watch(b, w.held != nil); err != nil {
 		return err
 	}
 	served, err := newAPIServer(b, settings, accounts, measured, w.held, logger)

@@ -62,25 +62,13 @@ func newStoreCollector(client redis.UniversalClient, prefix string) (*storeColle
 	if err != nil {
 		return nil, err
 	}
-	pending := c.describe("sendlimit_pending_messages", "Messages that have not ended, in the schedule and in the queue.")
-	c.add("pending", func(ctx context.Context) ([]prometheus.Metric, error) {
-		count, err := watch.Pending(ctx)
-		return []prometheus.Metric{gauge(pending, float64(count))}, err
-	})
-	dead := c.describe("sendlimit_dead_letters", "Messages that were given up, and that can be sent after all.")
-	c.add("dead_letters", func(ctx context.Context) ([]prometheus.Metric, error) {
-		count, err := letters.Count(ctx)
-		return []prometheus.Metric{gauge(dead, float64(count))}, err
-	})
+	c.count("pending", "sendlimit_pending_messages", "Messages that have not ended, in the schedule and in the queue.", watch.Pending)
+	c.count("dead_letters", "sendlimit_dead_letters", "Messages that were given up, and that can be sent after all.", letters.Count)
 	notices, err := notices.New(client, notices.Options{Prefix: prefix})
 	if err != nil {
 		return nil, err
 	}
-	failed := c.describe("sendlimit_dead_notices", "Alerts and reports that were given up, and that can be delivered after all.")
-	c.add("dead_notices", func(ctx context.Context) ([]prometheus.Metric, error) {
-		count, err := notices.CountDead(ctx)
-		return []prometheus.Metric{gauge(failed, float64(count))}, err
-	})
+	c.count("dead_notices", "sendlimit_dead_notices", "Alerts and reports that were given up, and that can be delivered after all.", notices.CountDead)
 	used := c.describe("sendlimit_store_memory_used_bytes", "Memory that a server of the store uses, as it counts towards its limit.", "server")
 	most := c.describe("sendlimit_store_memory_max_bytes", "Memory that a server of the store may use; absent where it has no limit.", "server")
 	c.add("memory", func(ctx context.Context) ([]prometheus.Metric, error) {
@@ -122,6 +110,15 @@ func (c *storeCollector) add(name string, gather func(context.Context) ([]promet
 		}
 		return found
 	}))
+}
+
+// count adds a source of one gauge.
+func (c *storeCollector) count(source, name, help string, count func(context.Context) (int, error)) {
+	d := c.describe(name, help)
+	c.add(source, func(ctx context.Context) ([]prometheus.Metric, error) {
+		n, err := count(ctx)
+		return []prometheus.Metric{gauge(d, float64(n))}, err
+	})
 }
 
 func gauge(d *prometheus.Desc, value float64, labels ...string) prometheus.Metric {
