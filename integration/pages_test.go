@@ -8,8 +8,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/config"
 )
 
 // pagesOf returns the names of the pages for users, whose commands, pictures, examples and links
@@ -177,4 +180,28 @@ func TestPagesNameWhatThereIs(t *testing.T) {
 		}
 	}
 	require.Greater(t, len(help), 15)
+}
+
+// A user finds every code of an answer in the page for it.
+func TestTroubleshootingHasEveryCode(t *testing.T) {
+	t.Parallel()
+	page := readPage(t, "docs/troubleshooting.md")
+	codes := regexp.MustCompile(`Code = "([a-z_]+)"`).FindAllStringSubmatch(readPage(t, "client/operations_generated.go"), -1)
+	require.Greater(t, len(codes), 30)
+	for _, code := range codes {
+		require.Contains(t, page, "`"+code[1]+"`")
+	}
+}
+
+// Each recipe is a policy that can be applied.
+func TestRecipesArePolicies(t *testing.T) {
+	t.Parallel()
+	recipes := blocksOf(t, "docs/recipes.md")
+	require.NotEmpty(t, recipes)
+	for _, recipe := range recipes {
+		if recipe.kind == "yaml" {
+			_, err := config.ReadPolicy(config.StandardInput, strings.NewReader(recipe.text), "default", time.Now())
+			require.NoError(t, err, recipe.heading)
+		}
+	}
 }
