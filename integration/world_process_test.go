@@ -40,12 +40,10 @@ import (
 // worldEnv makes TestWorldProcess the process that it describes.
 const worldEnv = "SENDLIMIT_TEST_WORLD_PROCESS"
 
-// worldConfig configures a worker or a caller of a world in a process of its own, or one that moves
-// a campaign.
+// worldConfig configures a worker or a caller of a world in a process of its own.
 type worldConfig struct {
 	Name      string
 	Caller    bool
-	Campaign  string // that the process moves
 	Prefix    string
 	Addresses string      // with commas between those of a cluster
 	Death     *worldDeath // stays, whatever else the process is to die of; nil for none
@@ -113,12 +111,9 @@ func TestWorldProcess(t *testing.T) {
 	b.Policies.Clock.Local = worldtest.Local(c.Ahead)
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(t.Context()), syscall.SIGTERM)
 	defer stop()
-	switch {
-	case c.Campaign != "":
-		moveCampaign(ctx, t, c.Campaign, b)
-	case c.Caller:
+	if c.Caller {
 		worldCaller(ctx, t, c, b, hook)
-	default:
+	} else {
 		worldWorker(ctx, t, c, b, hook)
 	}
 }
