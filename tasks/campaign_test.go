@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	stories "github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/campaign"
@@ -44,25 +45,11 @@ type killing struct {
 	unsaid bool
 }
 
-func (k *killing) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (k *killing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		return k.call(func() error { return next(ctx, cmds) })
-	}
-}
-
-func (k *killing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		return k.call(func() error { return next(ctx, cmd) })
-	}
-}
-
-func (k *killing) call(next func() error) error {
+func (k *killing) onCall(ctx context.Context, cmds []redis.Cmder, next redis.ProcessPipelineHook) error {
 	if k.left--; k.left < 0 {
 		return errKilled
 	}
-	if err := next(); err != nil || k.left > 0 || !k.unsaid {
+	if err := next(ctx, cmds); err != nil || k.left > 0 || !k.unsaid {
 		return err
 	}
 	return errKilled
@@ -111,7 +98,7 @@ func tellOfAMoveThatDies(s *story, dies killing) {
 		require.NoError(s, err)
 		submitter := s.newSubmitterOn(dying, submit.Options{})
 		if hook := dies; killed > 0 {
-			client.AddHook(&hook)
+			client.AddHook(redistest.Calls(hook.onCall))
 		}
 		if got, err = works.Move(s.Context(), submitter, of, time.Minute, campaign.Watcher{}); err == nil || dies.unsaid && got.Complete {
 			break // to run it again after it is done would be another move
