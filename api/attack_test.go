@@ -18,33 +18,24 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // stuck keeps the store from answering about one user.
 type stuck struct {
-	redis.Hook
-
 	user  string
 	until chan struct{}
 }
 
-// ProcessHook waits with commands about the user.
-func (s stuck) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if strings.Contains(fmt.Sprint(cmd.Args()...), s.user) {
-			select {
-			case <-s.until:
-			case <-ctx.Done():
-			}
+// onCommand waits with commands about the user.
+func (s stuck) onCommand(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	if strings.Contains(fmt.Sprint(cmd.Args()...), s.user) {
+		select {
+		case <-s.until:
+		case <-ctx.Done():
 		}
-		return next(ctx, cmd)
 	}
-}
-
-func (s stuck) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (s stuck) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+	return next(ctx, cmd)
 }
 
 // attacker is an account that wants to keep others out.
@@ -103,7 +94,7 @@ func TestAnAccountThatAttacksOthers(t *testing.T) {
 	const inFlight = 16
 	hung := stuck{user: "hung-user", until: make(chan struct{})}
 	r := newRig(t, locked, func(o *api.Options) { o.Limits.InFlight = inFlight })
-	r.client.AddHook(hung)
+	r.client.AddHook(redistest.Commands(hung.onCommand))
 	// Made before, and used for the first time in the middle of the attack.
 	other, third := r.key("other", accounts.ScopeSubmit, accounts.ScopeRead), r.key("third", accounts.ScopeSubmit)
 	operator := r.key("ops", accounts.ScopeAdmin)
@@ -181,7 +172,7 @@ func TestWrongKeysShareCallsOfTheStore(t *testing.T) {
 	t.Parallel()
 	calls := &counting{name: "hmget"}
 	r := newRig(t, locked)
-	r.client.AddHook(calls)
+	r.client.AddHook(redistest.Commands(calls.onCommand))
 	for i := range 11 {
 		r.with("sk_"+strconv.Itoa(i), stats())
 	}
@@ -206,8 +197,6 @@ func TestWrongKeysShareCallsOfTheStore(t *testing.T) {
 
 // counting holds commands of a name back.
 type counting struct {
-	stuck
-
 	name string
 	mu   sync.Mutex
 	gate chan struct{}
@@ -221,15 +210,13 @@ func (c *counting) hold() {
 
 func (c *counting) release() { close(c.gate) }
 
-// ProcessHook waits until the gate is open.
-func (c *counting) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		c.mu.Lock()
-		gate := c.gate
-		c.mu.Unlock()
-		if gate != nil && cmd.Name() == c.name {
-			<-gate
-		}
-		return next(ctx, cmd)
+// onCommand waits until the gate is open.
+func (c *counting) onCommand(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	c.mu.Lock()
+	gate := c.gate
+	c.mu.Unlock()
+	if gate != nil && cmd.Name() == c.name {
+		<-gate
 	}
+	return next(ctx, cmd)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // canaries are the content of a message, which no log may have.
@@ -185,22 +186,11 @@ type recordReads struct {
 	asks []bool
 }
 
-func (*recordReads) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (h *recordReads) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
+func (h *recordReads) onCall(ctx context.Context, cmds []redis.Cmder, next redis.ProcessPipelineHook) error {
+	for _, cmd := range cmds {
 		h.note(cmd)
-		return next(ctx, cmd)
 	}
-}
-
-func (h *recordReads) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, commands []redis.Cmder) error {
-		for _, cmd := range commands {
-			h.note(cmd)
-		}
-		return next(ctx, commands)
-	}
+	return next(ctx, cmds)
 }
 
 func (h *recordReads) note(cmd redis.Cmder) {
@@ -227,7 +217,7 @@ func TestALookReadsContentOnlyToShowIt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, locked)
 	by, reads := r.readers(), new(recordReads)
-	r.client.AddHook(reads)
+	r.client.AddHook(redistest.Calls(reads.onCall))
 	for i, key := range []string{by.own, by.admin} {
 		id := []string{"a", "boss"}[i]
 		body := canaryDraft(id, on22([]string{"11:11:11", "12:00:00"}[i]))

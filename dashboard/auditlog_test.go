@@ -16,6 +16,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api/apitest"
 	"github.com/sendlimit/sendlimiter/records/audit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // outage is a client hook that fails the commands about keys which contain a text, and counts
@@ -33,33 +34,17 @@ func (o *outage) begins(of string, after int64) {
 
 func (o *outage) ends() { o.of.Store(nil) }
 
-// DialHook does nothing.
-func (o *outage) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-// ProcessHook fails a command.
-func (o *outage) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
+// onCall fails a call that has such a command.
+func (o *outage) onCall(ctx context.Context, cmds []redis.Cmder, next redis.ProcessPipelineHook) error {
+	for _, cmd := range cmds {
 		if err := o.failure(cmd); err != nil {
-			cmd.SetErr(err)
+			for _, one := range cmds {
+				one.SetErr(err)
+			}
 			return err
 		}
-		return next(ctx, cmd)
 	}
-}
-
-// ProcessPipelineHook fails a pipeline that has such a command.
-func (o *outage) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		for _, cmd := range cmds {
-			if err := o.failure(cmd); err != nil {
-				for _, one := range cmds {
-					one.SetErr(err)
-				}
-				return err
-			}
-		}
-		return next(ctx, cmds)
-	}
+	return next(ctx, cmds)
 }
 
 func (o *outage) failure(cmd redis.Cmder) error {
@@ -77,7 +62,7 @@ func TestWithoutTheAuditLogNothingIsChanged(t *testing.T) {
 	b.submits("m", "+1h")
 	b.fails("dead")
 	var away outage
-	b.client.AddHook(&away)
+	b.client.AddHook(redistest.Calls(away.onCall))
 	messages, submit, _ := b.judged("spring", file)
 	before := b.store.Dump()
 	away.begins("{audit}", 0)
@@ -120,7 +105,7 @@ func TestAChangeWhoseEndIsNotLogged(t *testing.T) {
 	t.Parallel()
 	b := keyless(t).browser()
 	var away outage
-	b.client.AddHook(&away)
+	b.client.AddHook(redistest.Calls(away.onCall))
 	b.done(b.post("/tiers", "tier", "first")) // the scripts are in the store
 	away.begins("{audit}", 1)
 	got := b.post("/tiers", "tier", "gold")
@@ -137,7 +122,7 @@ func TestAChangeThatFails(t *testing.T) {
 	t.Parallel()
 	b := keyless(t).browser()
 	var away outage
-	b.client.AddHook(&away)
+	b.client.AddHook(redistest.Calls(away.onCall))
 	away.begins("{accounts}", 0)
 	got := b.postScript("/tiers", "tier", "gold")
 	require.Equal(t, http.StatusServiceUnavailable, got.status)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // Filters are in the address. They stay while one pages, and in the download.
@@ -130,7 +131,7 @@ func TestADownloadOfManyPages(t *testing.T) {
 		require.Equal(t, `attachment; filename="`+list+`.csv"`, got.header.Get("Content-Disposition"))
 	}
 	var away outage
-	b.client.AddHook(&away)
+	b.client.AddHook(redistest.Calls(away.onCall))
 	away.begins("", 0)
 	got := b.get("/users?format=csv")
 	require.Equal(t, 503, got.status)

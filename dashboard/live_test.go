@@ -16,6 +16,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/dashboard"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // liveRig is a rig whose clock runs.
@@ -102,22 +103,12 @@ func (f *follower) ends() {
 // looks is a client hook that counts how often the overview is read, each time with one TIME.
 type looks struct{ atomic.Int64 }
 
-// DialHook does nothing.
-func (l *looks) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-// ProcessPipelineHook does nothing.
-func (l *looks) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-// ProcessHook counts.
-func (l *looks) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if cmd.Name() == "time" {
-			l.Add(1)
-		}
-		return next(ctx, cmd)
+// onCommand counts.
+func (l *looks) onCommand(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	if cmd.Name() == "time" {
+		l.Add(1)
 	}
+	return next(ctx, cmd)
 }
 
 func TestFollowingTheOverview(t *testing.T) {
@@ -125,7 +116,7 @@ func TestFollowingTheOverview(t *testing.T) {
 	t.Parallel()
 	r := liveRig(t, false)
 	var looked looks
-	r.client.AddHook(&looked)
+	r.client.AddHook(redistest.Commands(looked.onCommand))
 	first, second := r.browser().follows(), r.browser().follows()
 	for i := range 3 {
 		for _, f := range []*follower{first, second} {
@@ -238,7 +229,7 @@ func TestFollowingOverAnOutage(t *testing.T) {
 	t.Parallel()
 	r := liveRig(t, false)
 	var away outage
-	r.client.AddHook(&away)
+	r.client.AddHook(redistest.Calls(away.onCall))
 	away.begins("time", 0)
 	f := r.browser().follows()
 	require.Eventually(t, func() bool { return away.commands.Load() > 0 }, 5*time.Second, time.Millisecond)

@@ -64,11 +64,21 @@ func databaseWithRules(t *testing.T) (*redistest.Database, []string) {
 	return database, []string{"REDIS_URL=" + database.URL()}
 }
 
+// trafficLines is how much of the traffic is submitted; allTrafficEnv asks for all of it.
+const (
+	trafficLines  = 8000
+	allTrafficEnv = "SENDLIMIT_TEST_ALL_TRAFFIC"
+)
+
 // trafficFile writes traffic of the year from the next midnight to a file. It returns the
 // file with the numbers of lines, and of those that the model accepts.
 func trafficFile(t *testing.T) wholeRun {
 	t.Helper()
-	trace, err := traffic.Load(trafficLines)
+	lines := trafficLines
+	if os.Getenv(allTrafficEnv) != "" {
+		lines = 0
+	}
+	trace, err := traffic.Load(lines)
 	require.NoError(t, err)
 	t.Log(trace.Source)
 	start := time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
@@ -130,6 +140,7 @@ func enqueueJudgesTheTraffic(t *testing.T, p programs) wholeRun {
 	byRule := first.RefusedByRule
 	first.RefusedByRule, first.Seconds = nil, 0
 	require.Equal(t, summary{Lines: w.lines, Accepted: w.accepted, Refused: w.lines - w.accepted}, first)
+	require.Len(t, byRule, 3, "each rule refuses some")
 	require.Equal(t, w.lines-w.accepted, byRule["1/minute"]+byRule["5/hour"]+byRule["10/calendar_day"])
 
 	again := p.bulk(t, environ, w.path)

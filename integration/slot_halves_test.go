@@ -71,18 +71,8 @@ func (w *wholeScripts) failures() int {
 	return w.failed
 }
 
-func (w *wholeScripts) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (w *wholeScripts) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		return w.during(ctx, []redis.Cmder{cmd}, func() error { return next(ctx, cmd) })
-	}
-}
-
-func (w *wholeScripts) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		return w.during(ctx, cmds, func() error { return next(ctx, cmds) })
-	}
+func (w *wholeScripts) onCall(ctx context.Context, cmds []redis.Cmder, next redis.ProcessPipelineHook) error {
+	return w.during(ctx, cmds, func() error { return next(ctx, cmds) })
 }
 
 // during runs commands. If they are one script, it notes what the script did that Redis says
@@ -123,7 +113,7 @@ func TestAScriptIsWholeInHalfASlot(t *testing.T) {
 	s := &clusterStory{cluster: cluster, delivery: &delivery{T: t}}
 	client, scripts := s.connect(), &wholeScripts{cluster: cluster}
 	submitter := chargedSubmitter(t, client, "", accounts.Tier{MessagesPerHour: 20, MessagesPerDay: 40})
-	client.AddHook(scripts)
+	client.AddHook(redistest.Calls(scripts.onCall))
 	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
 	seed := rand.Uint64()

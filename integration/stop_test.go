@@ -20,7 +20,6 @@ func TestWorkerProcessIsStopped(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
 	for name, test := range map[string]func(*testing.T, programs){
-		"again and again under load":   workersStoppedUnderLoad,
 		"while its provider hangs":     workerStoppedWhileItsProviderHangs,
 		"while its store says nothing": workerStoppedBeforeItDelivers,
 	} {
@@ -38,43 +37,6 @@ func (w *workerProcess) stoppedWithin(t *testing.T, bound time.Duration) {
 	began := time.Now()
 	require.Zero(t, w.end(t), "%s", &w.stderr)
 	require.Less(t, time.Since(began), bound+5*time.Second)
-}
-
-// Workers are replaced while messages come due. Some stop before the next has begun, some
-// after. Everything arrives once. Worlds also change messages while workers stop.
-func workersStoppedUnderLoad(t *testing.T, p programs) {
-	t.Helper()
-	const shutdown, crowd, replaced = 4 * time.Second, 360, 6
-	server := redistest.Shared(t)
-	d := newDelivery(t, server.Options())
-	d.receiver.AnswerWith(func(notifiertest.Request) notifiertest.Answer {
-		return notifiertest.Answer{Delay: 100 * time.Millisecond}
-	})
-	start := func() *workerProcess {
-		t.Helper()
-		w := p.worker(t, []string{"REDIS_URL=" + server.URL(), "SENDLIMIT_PUSH_URL=" + d.receiver.URL()},
-			"--push-timeout", "3s", "--shutdown-timeout", shutdown.String(), "--deliveries", "24")
-		w.delivers(t)
-		return w
-	}
-	worker := start()
-	d.crowd(crowd, 2*time.Second, 6*time.Second)
-	for i := range replaced {
-		_, err := d.receiver.Wait(t.Context(), (i+1)*crowd/(replaced+2))
-		require.NoError(t, err)
-		if i%2 == 0 {
-			next := start()
-			worker.stoppedWithin(t, shutdown)
-			worker = next
-			continue
-		}
-		worker.stoppedWithin(t, shutdown)
-		worker = start()
-	}
-	d.arrived()
-	d.settled(server.Client())
-	worker.stoppedWithin(t, shutdown)
-	require.Len(t, d.receiver.Requests(), crowd)
 }
 
 // The provider does not answer: running deliveries are given up by their own timeout,

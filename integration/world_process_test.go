@@ -27,6 +27,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/webhook"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
@@ -40,12 +41,10 @@ import (
 // worldEnv makes TestWorldProcess the process that it describes.
 const worldEnv = "SENDLIMIT_TEST_WORLD_PROCESS"
 
-// worldConfig configures a worker or a caller of a world in a process of its own, or one that moves
-// a campaign.
+// worldConfig configures a worker or a caller of a world in a process of its own.
 type worldConfig struct {
 	Name      string
 	Caller    bool
-	Campaign  string // that the process moves
 	Prefix    string
 	Addresses string      // with commas between those of a cluster
 	Death     *worldDeath // stays, whatever else the process is to die of; nil for none
@@ -103,7 +102,7 @@ func TestWorldProcess(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(text), &c))
 	hook := &worldHook{names: lua.NamesByHash(), made: make(map[string]bool)}
 	client := worldClient(c.Addresses)
-	client.AddHook(hook)
+	client.AddHook(redistest.Calls(hook.onCall))
 	hook.trap = c.Death
 	b := taskstest.Open(t, client, backend.Options{
 		Prefix:  c.Prefix,
@@ -113,12 +112,9 @@ func TestWorldProcess(t *testing.T) {
 	b.Policies.Clock.Local = worldtest.Local(c.Ahead)
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(t.Context()), syscall.SIGTERM)
 	defer stop()
-	switch {
-	case c.Campaign != "":
-		moveCampaign(ctx, t, c.Campaign, b)
-	case c.Caller:
+	if c.Caller {
 		worldCaller(ctx, t, c, b, hook)
-	default:
+	} else {
 		worldWorker(ctx, t, c, b, hook)
 	}
 }
@@ -332,19 +328,6 @@ func (h *worldHook) nameOf(cmd redis.Cmder) string {
 	}
 }
 
-// DialHook has no points.
-func (h *worldHook) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-// ProcessHook has points around a command.
-func (h *worldHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		return h.call([]redis.Cmder{cmd}, func() error { return next(ctx, cmd) })
-	}
-}
-
-// ProcessPipelineHook has points around a pipeline.
-func (h *worldHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		return h.call(cmds, func() error { return next(ctx, cmds) })
-	}
+func (h *worldHook) onCall(ctx context.Context, cmds []redis.Cmder, next redis.ProcessPipelineHook) error {
+	return h.call(cmds, func() error { return next(ctx, cmds) })
 }

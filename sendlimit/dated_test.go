@@ -73,12 +73,12 @@ func TestAShiftTakesWhatBecomesFreeBehindItsSearch(t *testing.T) {
 		u.accepted("a", "22 23:40", "")
 		u.accepted("b", "23 00:50", "")
 		calls := 0
-		u.client.AddHook(afterEach{func() {
+		u.client.AddHook(afterEach(func() {
 			if calls++; calls == 2 { // under the rules of both days
 				_, err := u.timeline.Release(u.Context(), sendlimit.ReleaseRequest{User: "alice", ID: "b", Now: story.Ahead("00:00")})
 				require.NoError(u, err)
 			}
-		}})
+		}))
 		r := u.request("c", "22 23:45", "")
 		r.Shift, r.ShiftUntil = true, story.Ahead("23 01:00")
 		require.Equal(u, story.Ahead("23 00:40"), u.ask(r).At)

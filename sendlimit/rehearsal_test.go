@@ -18,23 +18,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// afterEach runs a function after each command of a client.
-type afterEach struct{ do func() }
-
-func (h afterEach) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (h afterEach) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		defer h.do()
-		return next(ctx, cmd)
-	}
-}
-
-func (h afterEach) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		defer h.do()
+// afterEach runs a function after each call of a client.
+func afterEach(do func()) redis.Hook {
+	return redistest.Calls(func(ctx context.Context, cmds []redis.Cmder, next redis.ProcessPipelineHook) error {
+		defer do()
 		return next(ctx, cmds)
-	}
+	})
 }
 
 // A dry run may be killed after any command: what it leaves expires.
@@ -60,7 +49,7 @@ func TestCopiesOfARehearsalExpireFromTheirFirstWriteOn(t *testing.T) {
 	}
 
 	seen := make(map[string]bool)
-	client.AddHook(afterEach{func() {
+	client.AddHook(afterEach(func() {
 		keys, err := looks.Keys(t.Context(), "sl-dry-*").Result()
 		require.NoError(t, err)
 		for _, key := range keys {
@@ -69,7 +58,7 @@ func TestCopiesOfARehearsalExpireFromTheirFirstWriteOn(t *testing.T) {
 			require.NoError(t, err)
 			require.Positive(t, left, key)
 		}
-	}})
+	}))
 	rehearsal := timeline.Rehearse(client)
 	for i, r := range []sendlimit.Request{
 		request("a", 0, ""), request("b", 0, ""), request("a", 0, ""), request("real", time.Hour, ""),
@@ -109,7 +98,7 @@ func TestARehearsalCopiesInSlices(t *testing.T) {
 	require.NoError(t, client.ZAdd(t.Context(), keys.Timeline("alice"), members...).Err())
 
 	calls := 0
-	client.AddHook(afterEach{func() { calls++ }})
+	client.AddHook(afterEach(func() { calls++ }))
 	rehearsal := timeline.Rehearse(client)
 	for n, allowed := range map[int]bool{0: false, places - 1: false, places: true} {
 		d, err := rehearsal.Check(t.Context(), sendlimit.Request{User: "alice", ID: "new", At: at.Add(time.Duration(n) * time.Minute)})

@@ -20,23 +20,6 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// Cancelled, yet sent.
-func TestACancelledMessageIsNeverSent(t *testing.T) {
-	tell(t, func(s *story) {
-		s.work()
-		s.accepted(s.message("early", 10*time.Second), s.message("late", 20*time.Second))
-		s.cancelled("early")
-		require.Equal(s, []string{"late"}, s.places())
-		s.until(20*time.Second - time.Millisecond) // its task is in a handler, waiting
-		s.cancelled("late")
-		s.until(50 * time.Second)
-		s.delivered()
-		s.ended("alice", "early", "c")
-		s.ended("alice", "late", "c")
-		require.Zero(s, s.queued())
-	}, "100/minute")
-}
-
 // Moved, yet sent at the old time.
 func TestAMovedMessageIsSentAtItsNewTimeOnly(t *testing.T) {
 	tell(t, func(s *story) {
@@ -182,39 +165,6 @@ func TestACancelledIDSubmittedAgainSendsTheNewContentOnce(t *testing.T) {
 		require.Equal(s, "new", s.recorder.Deliveries()[0].Notification.Body)
 		require.Empty(s, s.recorder.Deliveries()[0].Notification.Category)
 		require.Zero(s, s.queued())
-	}, "100/minute")
-}
-
-// Moved away and back, while tasks for both times wait.
-func TestAMessageMovedBackIsSentOnce(t *testing.T) {
-	tell(t, func(s *story) {
-		s.keepSuperseded()
-		s.work()
-		s.accepted(s.message("a", 20*time.Second))
-		s.moved("a", 10*time.Second)
-		s.moved("a", 20*time.Second)
-		s.until(15 * time.Second)
-		s.moved("a", 40*time.Second)
-		s.moved("a", 20*time.Second)
-		require.Equal(s, 4, s.queued(), "the task of the first time has fired")
-		s.until(50 * time.Second)
-		s.delivered("a +20s")
-		require.Zero(s, s.queued())
-	}, "100/minute")
-}
-
-// Two users with the same id.
-func TestTwoUsersUseTheSameID(t *testing.T) {
-	tell(t, func(s *story) {
-		s.work()
-		bob := s.message("a", 10*time.Second)
-		bob.User = "bob"
-		s.accepted(s.message("a", 10*time.Second), bob)
-		s.until(20 * time.Second)
-		s.delivered("a +10s", "a +10s")
-		first, second := s.recorder.Deliveries()[0].Notification, s.recorder.Deliveries()[1].Notification
-		require.ElementsMatch(s, []string{"alice", "bob"}, []string{first.User, second.User})
-		require.NotEqual(s, first.IdempotencyKey, second.IdempotencyKey)
 	}, "100/minute")
 }
 

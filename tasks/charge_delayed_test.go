@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
@@ -31,30 +32,22 @@ type delayHook struct {
 	delayed []any
 }
 
-func (*delayHook) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (h *delayHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		h.mu.Lock()
-		args := cmd.Args()
-		ours := h.delayed == nil && len(args) > 1 && args[1] == h.script.Hash()
-		if ours && h.skip > 0 {
-			ours = false
-			h.skip--
-		}
-		if ours {
-			h.delayed = slices.Clone(args)
-		}
-		h.mu.Unlock()
-		if ours {
-			time.Sleep(h.timeout)
-		}
-		return next(ctx, cmd)
+func (h *delayHook) onCommand(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	h.mu.Lock()
+	args := cmd.Args()
+	ours := h.delayed == nil && len(args) > 1 && args[1] == h.script.Hash()
+	if ours && h.skip > 0 {
+		ours = false
+		h.skip--
 	}
-}
-
-func (*delayHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+	if ours {
+		h.delayed = slices.Clone(args)
+	}
+	h.mu.Unlock()
+	if ours {
+		time.Sleep(h.timeout)
+	}
+	return next(ctx, cmd)
 }
 
 // A change whose command was repeated may be made by the first of the two when the
@@ -76,7 +69,7 @@ func TestADelayedChangeIsCharged(t *testing.T) {
 	// delayed is a submitter that a script of is delayed to, and what sends that on.
 	delayed := func(s *story, script *lua.Script) (*submit.Submitter, func()) {
 		hook := &delayHook{script: script, timeout: 1200 * time.Millisecond}
-		s.hook = hook
+		s.hook = redistest.Commands(hook.onCommand)
 		client := s.newClient()
 		submitter, err := submit.New(taskstest.Open(t, client, s.shared), submit.Options{})
 		require.NoError(s, err)

@@ -149,24 +149,34 @@ func TestWhatTheTimelineRefusesIsGivenBack(t *testing.T) {
 }
 
 func TestAHundredSubmittersGetExactlyTheQuota(t *testing.T) {
-	tell(t, func(s *story) {
-		s.charges("acme", accounts.Tier{MessagesPerHour: 37, MessagesPerDay: 60}, "")
-		var accepted atomic.Int64
-		messages := make(map[string][]string)
-		var submitters sync.WaitGroup
-		for i := range 100 {
-			m := s.paid(strconv.Itoa(i), time.Hour)
-			messages[m.User] = []string{m.ID}
-			submitters.Go(func() {
-				if o, err := s.Submit(s.Context(), m); err == nil && o.Outcome == message.Accepted {
-					accepted.Add(1)
-				}
-			})
+	t.Parallel()
+	for alerts, tier := range map[int]accounts.Tier{0: {MessagesPerHour: 37, MessagesPerDay: 60}, 2: {MessagesPerHour: 60, MessagesPerDay: 37}} {
+		story := func(s *story) {
+			s.charges("acme", tier, "")
+			directory, err := accounts.New(s.client, "")
+			require.NoError(s, err)
+			contact := "ops@example.org"
+			_, err = directory.Set(s.Context(), "acme", accounts.Change{Contact: &contact})
+			require.NoError(s, err)
+			var accepted atomic.Int64
+			messages := make(map[string][]string)
+			var submitters sync.WaitGroup
+			for i := range 100 {
+				m := s.paid(strconv.Itoa(i), time.Hour)
+				messages[m.User] = []string{m.ID}
+				submitters.Go(func() {
+					if o, err := s.Submit(s.Context(), m); err == nil && o.Outcome == message.Accepted {
+						accepted.Add(1)
+					}
+				})
+			}
+			submitters.Wait()
+			require.Equal(s, int64(37), accepted.Load())
+			s.requireCharges(nil, messages)
+			require.Equal(s, alerts, s.waitingNotices(), "at 80 and 100 %% of the day, once each")
 		}
-		submitters.Wait()
-		require.Equal(t, int64(37), accepted.Load())
-		s.requireCharges(nil, messages)
-	})
+		t.Run(strconv.Itoa(alerts), func(t *testing.T) { tell(t, story) })
+	}
 }
 
 func TestAShiftIsChargedWhereItGoes(t *testing.T) {

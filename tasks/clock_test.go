@@ -223,7 +223,7 @@ func TestAStepOfTheStoresClockIsWaitedOut(t *testing.T) {
 	sendlimittest.Long(t)
 	tellSlowly(t, func(s *story) {
 		noTime := &noTime{}
-		s.hook = noTime
+		s.hook = redistest.Commands(noTime.onCommand)
 		s.work(relaying)
 		s.accepted(s.message("before", 30*time.Second))
 		s.accepted(s.message("soon", 2*time.Minute))
@@ -256,18 +256,11 @@ func TestAStepOfTheStoresClockIsWaitedOut(t *testing.T) {
 // noTime is a client hook: while it is away, nobody can ask for the time.
 type noTime struct{ away atomic.Bool }
 
-func (n *noTime) DialHook(next redis.DialHook) redis.DialHook { return next }
-func (n *noTime) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (n *noTime) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if cmd.Name() == "time" && n.away.Load() {
-			return io.EOF
-		}
-		return next(ctx, cmd)
+func (n *noTime) onCommand(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	if cmd.Name() == "time" && n.away.Load() {
+		return io.EOF
 	}
+	return next(ctx, cmd)
 }
 
 // A clock that has stood for a while after a step is right: it may have been wrong before.

@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
@@ -264,7 +265,7 @@ func TestAChangeWithAShiftToWhereItWas(t *testing.T) {
 		end := time.Hour
 		s.accepted(s.messageOf("acme", "first", end-12*time.Second), s.messageOf("acme", "a", end-2*time.Second))
 		s.until(end - 20*time.Second)
-		s.hook = &delayHook{script: lua.Hold, timeout: 30 * time.Second, skip: 1}
+		s.hook = redistest.Commands((&delayHook{script: lua.Hold, timeout: 30 * time.Second, skip: 1}).onCommand)
 		client := s.newClient()
 		submitter, err := submit.New(taskstest.Open(t, client, s.shared), submit.Options{})
 		require.NoError(s, err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
@@ -226,7 +227,7 @@ func TestManyWorkersLookAsOftenAsOne(t *testing.T) {
 		s.accepted(s.message("a", time.Hour))
 		keys := s.keys()
 		looks := readCalls{keys.NearOf(0): new(atomic.Int64), keys.FarOf(0, 0): new(atomic.Int64)} // a look reads each partition's
-		s.hook = looks
+		s.hook = redistest.Pipelines(looks.onPipeline)
 		for range 8 {
 			s.work(relaying)
 		}
@@ -242,16 +243,11 @@ func TestManyWorkersLookAsOftenAsOne(t *testing.T) {
 // readCalls counts the commands that begin with some keys, and are in pipelines.
 type readCalls map[string]*atomic.Int64
 
-func (readCalls) DialHook(next redis.DialHook) redis.DialHook          { return next }
-func (readCalls) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
-
-func (r readCalls) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		for _, cmd := range cmds {
-			if key, _ := cmd.Args()[min(1, len(cmd.Args())-1)].(string); r[key] != nil {
-				r[key].Add(1)
-			}
+func (r readCalls) onPipeline(ctx context.Context, cmds []redis.Cmder, next redis.ProcessPipelineHook) error {
+	for _, cmd := range cmds {
+		if key, _ := cmd.Args()[min(1, len(cmd.Args())-1)].(string); r[key] != nil {
+			r[key].Add(1)
 		}
-		return next(ctx, cmds)
 	}
+	return next(ctx, cmds)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 )
@@ -285,22 +286,10 @@ type slowAnswers struct {
 	takes time.Duration
 }
 
-func (a *slowAnswers) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (a *slowAnswers) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		err := next(ctx, cmds)
-		a.holdUp(cmds...)
-		return err
-	}
-}
-
-func (a *slowAnswers) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
-		a.holdUp(cmd)
-		return err
-	}
+func (a *slowAnswers) onCall(ctx context.Context, cmds []redis.Cmder, next redis.ProcessPipelineHook) error {
+	err := next(ctx, cmds)
+	a.holdUp(cmds...)
+	return err
 }
 
 // holdUp holds up the answer of a round trip if one of its commands is among the first.
@@ -324,7 +313,7 @@ func TestPaceOfCallsWhoseClaimTakesLong(t *testing.T) {
 		s.pace("10/second", 0)
 		slow := &slowAnswers{to: lua.Claim.Hash(), takes: 900 * time.Millisecond}
 		slow.left.Store(10)
-		s.hook = slow
+		s.hook = redistest.Calls(slow.onCall)
 		s.work()
 		s.many(40, 2*time.Second)
 		s.until(20 * time.Second)
@@ -342,7 +331,7 @@ func TestPaceWhereTheStoreIsFarAway(t *testing.T) {
 		s.pace("10/second", 5)
 		slow := &slowAnswers{takes: 120 * time.Millisecond}
 		slow.left.Store(math.MaxInt64)
-		s.hook = slow
+		s.hook = redistest.Calls(slow.onCall)
 		s.work(func(o *tasks.WorkerOptions) { o.RelayEvery = 5 * time.Second })
 		s.many(20, 2*time.Second)
 		s.until(time.Minute)
@@ -414,7 +403,7 @@ func TestPaceOutlivesAnOutage(t *testing.T) {
 func TestPaceCostsNothingWithoutOne(t *testing.T) {
 	tell(t, func(s *story) {
 		calls := &scriptCalls{of: []string{lua.PermitsAcquire.Hash(), lua.TokensTake.Hash(), lua.PermitsGiveBack.Hash()}}
-		s.hook = calls
+		s.hook = redistest.Commands(calls.onCommand)
 		s.work()
 		s.many(5, 2*time.Second)
 		s.until(3 * time.Second)
@@ -429,17 +418,9 @@ type scriptCalls struct {
 	made int
 }
 
-func (c *scriptCalls) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (c *scriptCalls) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if args := cmd.Args(); len(args) > 1 && slices.Contains(c.of, fmt.Sprint(args[1])) {
-			c.made++
-		}
-		return next(ctx, cmd)
+func (c *scriptCalls) onCommand(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	if args := cmd.Args(); len(args) > 1 && slices.Contains(c.of, fmt.Sprint(args[1])) {
+		c.made++
 	}
-}
-
-func (c *scriptCalls) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+	return next(ctx, cmd)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 )
@@ -103,7 +104,7 @@ func TestPaceOfAChannelWhoseAnswersTakeLong(t *testing.T) {
 		p.paceOf(notifier.ChannelFCM, "10/second")
 		slow := &slowAnswers{to: lua.PermitsAcquire.Hash(), takes: 900 * time.Millisecond}
 		slow.left.Store(3)
-		s.hook = slow
+		s.hook = redistest.Calls(slow.onCall)
 		s.work(p.usePaced)
 		p.crowdOf("f", 40, 2*time.Second)
 		p.until(time.Minute)

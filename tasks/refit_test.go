@@ -20,6 +20,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
@@ -415,7 +416,7 @@ func TestRefitLeavesWhatOthersChangeMeanwhile(t *testing.T) {
 			require.NoError(s, err)
 			require.Equal(s, message.Moved, o.Outcome)
 		}}
-		s.hook = race
+		s.hook = redistest.Commands(race.onCommand)
 		summary, found := s.run(message.RefitShift)
 		require.Equal(s, noted{"b 1/calendar_day gone", "c 1/calendar_day gone", "d 1/calendar_day gone"}, found)
 		require.Equal(s, 3, summary.Gone)
@@ -430,19 +431,12 @@ type beforeScript struct {
 	done bool
 }
 
-func (b *beforeScript) DialHook(next redis.DialHook) redis.DialHook { return next }
-func (b *beforeScript) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (b *beforeScript) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if len(cmd.Args()) > 1 && cmd.Name() == "evalsha" && lua.NamesByHash()[fmt.Sprint(cmd.Args()[1])] == b.name && !b.done {
-			b.done = true
-			b.do()
-		}
-		return next(ctx, cmd)
+func (b *beforeScript) onCommand(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	if len(cmd.Args()) > 1 && cmd.Name() == "evalsha" && lua.NamesByHash()[fmt.Sprint(cmd.Args()[1])] == b.name && !b.done {
+		b.done = true
+		b.do()
 	}
+	return next(ctx, cmd)
 }
 
 func TestRefitRefuses(t *testing.T) {
@@ -482,10 +476,11 @@ func TestRefitKeepsWhatFitsAgain(t *testing.T) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
 		s.apply("1/calendar_day")
 		queued, generation := 0, s.record("alice", "b")["g"]
-		s.hook = &beforeScript{name: "place/next_free", do: func() {
+		before := &beforeScript{name: "place/next_free", do: func() {
 			s.cancelled("a")
 			queued = s.queued()
 		}}
+		s.hook = redistest.Commands(before.onCommand)
 		summary, found := s.run(message.RefitShift)
 		require.Equal(s, noted{"b 1/calendar_day kept"}, found)
 		require.Equal(s, 1, summary.Kept)

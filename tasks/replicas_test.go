@@ -3,7 +3,6 @@ package tasks_test
 import (
 	"context"
 	"io"
-	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
@@ -209,24 +209,14 @@ type losesReplies struct {
 	loses  func() bool
 }
 
-func (l *losesReplies) DialHook(next redis.DialHook) redis.DialHook {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
-}
-
-func (l *losesReplies) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (l *losesReplies) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
-		if args := cmd.Args(); err == nil && len(args) > 1 && args[1] == l.script.Hash() && l.loses() {
-			l.lost.Add(1)
-			cmd.SetErr(io.EOF)
-			return io.EOF
-		}
-		return err
+func (l *losesReplies) onCommand(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	err := next(ctx, cmd)
+	if args := cmd.Args(); err == nil && len(args) > 1 && args[1] == l.script.Hash() && l.loses() {
+		l.lost.Add(1)
+		cmd.SetErr(io.EOF)
+		return io.EOF
 	}
+	return err
 }
 
 // losing makes s's clients made from now on lose the replies of a script.
@@ -234,7 +224,7 @@ func (s *story) losing(script *lua.Script, loses func() bool) *losesReplies {
 	s.Helper()
 	require.NoError(s, script.Load(s.Context(), s.client).Err()) // so that it is called by its hash
 	l := &losesReplies{script: script, loses: loses}
-	s.hook = l
+	s.hook = redistest.Commands(l.onCommand)
 	return l
 }
 

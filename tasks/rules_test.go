@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -100,7 +101,7 @@ func TestAWorkerIsStoppedBeforeItBegins(t *testing.T) {
 		for n := range 8 { // further on it has begun, and stops as always
 			ctx, stop := context.WithCancel(s.Context())
 			client := s.newClient()
-			client.AddHook(&stopsAt{left: n, stop: stop})
+			client.AddHook(redistest.Calls((&stopsAt{left: n, stop: stop}).onCall))
 			worker, err := tasks.NewWorker(taskstest.Open(t, client, backend.Options{}), tasks.WorkerOptions{Notifier: s.recorder})
 			require.NoError(s, err)
 			require.NoError(s, worker.Run(ctx), "stopped at call %d", n)
@@ -116,29 +117,14 @@ type stopsAt struct {
 	stop func()
 }
 
-func (a *stopsAt) count() {
+func (a *stopsAt) onCall(ctx context.Context, cmds []redis.Cmder, next redis.ProcessPipelineHook) error {
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	if a.left == 0 {
 		a.stop()
 	}
 	a.left--
-}
-
-func (a *stopsAt) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (a *stopsAt) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		a.count()
-		return next(ctx, cmd)
-	}
-}
-
-func (a *stopsAt) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		a.count()
-		return next(ctx, cmds)
-	}
+	a.mu.Unlock()
+	return next(ctx, cmds)
 }
 
 // Many who find no rules yet do not wait for one another.
@@ -228,7 +214,7 @@ func TestRulesOfAProgramThatStoodStill(t *testing.T) {
 					s.apply("1/hour")
 					time.Sleep(3 * time.Second)
 				}}
-				s.hook = hook
+				s.hook = redistest.Commands(hook.onCommand)
 				program := s.newSubmitterOn(taskstest.Open(s, s.newClient(), s.shared), submit.Options{})
 				_, err := program.Check(s.Context(), s.message("learns-the-rules", 5*time.Hour))
 				require.NoError(s, err)

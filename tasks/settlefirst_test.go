@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -152,39 +153,31 @@ type stuckRenewal struct {
 	once           sync.Once
 }
 
-func (*stuckRenewal) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (*stuckRenewal) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (h *stuckRenewal) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (h *stuckRenewal) onCommand(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
 	names := lua.NamesByHash()
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		name := ""
-		if args := cmd.Args(); len(args) > 1 {
-			sha, _ := args[1].(string)
-			name = names[sha]
-		}
-		switch name {
-		case "notice/renew":
-			h.once.Do(func() { close(h.began) })
-			select {
-			case <-h.settled:
-			case <-time.After(time.Hour):
-			}
-		case "notice/settle":
-			defer sync.OnceFunc(func() { close(h.settled) })()
-		}
-		return next(ctx, cmd)
+	name := ""
+	if args := cmd.Args(); len(args) > 1 {
+		sha, _ := args[1].(string)
+		name = names[sha]
 	}
+	switch name {
+	case "notice/renew":
+		h.once.Do(func() { close(h.began) })
+		select {
+		case <-h.settled:
+		case <-time.After(time.Hour):
+		}
+	case "notice/settle":
+		defer sync.OnceFunc(func() { close(h.settled) })()
+	}
+	return next(ctx, cmd)
 }
 
 // A renewal of the lease that the store does not answer does not hold up the settlement.
 func TestASettlementDoesNotWaitForARenewal(t *testing.T) {
 	tell(t, func(s *story) {
 		hook := &stuckRenewal{began: make(chan struct{}), settled: make(chan struct{})}
-		s.hook = hook
+		s.hook = redistest.Commands(hook.onCommand)
 		s.putReport()
 		var answered time.Time
 		s.work(sweeps(time.Minute), func(o *tasks.WorkerOptions) {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -22,23 +23,13 @@ import (
 )
 
 // deletesNoTask is a client hook that fails the first command of a task's deletion.
-type deletesNoTask struct{}
-
-func (deletesNoTask) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (deletesNoTask) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if cmd.Name() == "sismember" {
-			err := errors.New("not now")
-			cmd.SetErr(err)
-			return err
-		}
-		return next(ctx, cmd)
+func deletesNoTask(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	if cmd.Name() == "sismember" {
+		err := errors.New("not now")
+		cmd.SetErr(err)
+		return err
 	}
-}
-
-func (deletesNoTask) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+	return next(ctx, cmd)
 }
 
 // keepSuperseded gives the story a submitter that cannot delete the tasks of superseded
@@ -46,7 +37,7 @@ func (deletesNoTask) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 func (s *story) keepSuperseded() {
 	s.Helper()
 	client := s.newClient()
-	client.AddHook(deletesNoTask{})
+	client.AddHook(redistest.Commands(deletesNoTask))
 	s.Submitter = s.newSubmitterOn(taskstest.Open(s, client, s.shared), submit.Options{})
 }
 
@@ -128,20 +119,12 @@ func TestSupersededTasksAreDeletedOnClose(t *testing.T) {
 // the store answers.
 type withoutQueue struct{ away atomic.Bool }
 
-func (*withoutQueue) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (*withoutQueue) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (q *withoutQueue) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if args := cmd.Args(); q.away.Load() && len(args) > 3 && strings.HasPrefix(fmt.Sprint(args[3]), "asynq:") {
-			cmd.SetErr(io.EOF)
-			return io.EOF
-		}
-		return next(ctx, cmd)
+func (q *withoutQueue) onCommand(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	if args := cmd.Args(); q.away.Load() && len(args) > 3 && strings.HasPrefix(fmt.Sprint(args[3]), "asynq:") {
+		cmd.SetErr(io.EOF)
+		return io.EOF
 	}
+	return next(ctx, cmd)
 }
 
 // submitterWithoutQueue returns a submitter that puts nothing into the queue, until the
@@ -150,7 +133,7 @@ func (s *story) submitterWithoutQueue() (*submit.Submitter, *withoutQueue) {
 	s.Helper()
 	queue := new(withoutQueue)
 	queue.away.Store(true)
-	s.hook = queue
+	s.hook = redistest.Commands(queue.onCommand)
 	client := s.newClient()
 	s.hook = nil
 	return s.newSubmitterOn(taskstest.Open(s, client, s.shared), submit.Options{}), queue

@@ -21,6 +21,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -165,7 +166,7 @@ func TestEraseCancelsWhatEndedOnlyOnce(t *testing.T) {
 		}
 		s.until(11 * time.Second)
 		calls := &scriptCalls{of: []string{lua.Release.Hash()}}
-		s.hook = calls
+		s.hook = redistest.Commands(calls.onCommand)
 		s.client = s.newClient()
 		e := s.eraseAlice()
 		require.Equal(s, others, e.Cancelled)

@@ -25,7 +25,7 @@ func TestAFlushWithoutAReplyCountsOnce(t *testing.T) {
 		deaf := redis.NewClient(store.client.Options())
 		t.Cleanup(func() { require.NoError(t, deaf.Close()) })
 		hook := &loseReplies{script: lua.AddOnce, left: 3}
-		deaf.AddHook(hook)
+		deaf.AddHook(redistest.Commands(hook.onCommand))
 		l := newLog(t, deaf)
 		for range 3 {
 			l.Accepted("", store.now)
@@ -194,24 +194,16 @@ type loseReplies struct {
 	after  int // calls since
 }
 
-func (l *loseReplies) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (l *loseReplies) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (l *loseReplies) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
-		if args := cmd.Args(); err == nil && len(args) > 1 && args[1] == l.script.Hash() {
-			if l.left == 0 {
-				l.after++
-				return nil
-			}
-			l.left--
-			cmd.SetErr(errNoAnswer)
-			return errNoAnswer
+func (l *loseReplies) onCommand(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	err := next(ctx, cmd)
+	if args := cmd.Args(); err == nil && len(args) > 1 && args[1] == l.script.Hash() {
+		if l.left == 0 {
+			l.after++
+			return nil
 		}
-		return err
+		l.left--
+		cmd.SetErr(errNoAnswer)
+		return errNoAnswer
 	}
+	return err
 }

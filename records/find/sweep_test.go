@@ -107,14 +107,9 @@ func TestOneOfSeveralGetsTheTurnToSweep(t *testing.T) {
 // pipelined counts the commands in pipelines.
 type pipelined struct{ atomic.Int64 }
 
-func (*pipelined) DialHook(next redis.DialHook) redis.DialHook          { return next }
-func (*pipelined) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
-
-func (p *pipelined) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		p.Add(int64(len(cmds)))
-		return next(ctx, cmds)
-	}
+func (p *pipelined) onPipeline(ctx context.Context, cmds []redis.Cmder, next redis.ProcessPipelineHook) error {
+	p.Add(int64(len(cmds)))
+	return next(ctx, cmds)
 }
 
 // In a store with few users, a page costs about a command for each partition, not one for
@@ -131,7 +126,7 @@ func TestAPageOfASmallStoreIsCheap(t *testing.T) {
 	}
 	slices.Sort(want)
 	commands := &pipelined{}
-	client.AddHook(commands)
+	client.AddHook(redistest.Pipelines(commands.onPipeline))
 	for _, wanted := range []find.Filter{{}, {Campaign: "c"}} {
 		commands.Store(0)
 		found := s.all(wanted, 1000, nil)

@@ -11,13 +11,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
@@ -141,73 +139,6 @@ func TestManyDeadLettersOfOneMoment(t *testing.T) {
 		got = append(got, strings.Fields(l)[1])
 	}
 	require.Equal(t, want, got)
-}
-
-// A retry gets the first time that the model allows, in random timelines.
-func TestRetryAgreesWithTheModel(t *testing.T) {
-	t.Parallel()
-	_, client := redistest.Embedded(t)
-	run := 0
-	rapid.Check(t, func(t *rapid.T) {
-		run++
-		rules := rapid.SampledFrom([][]string{
-			{"1/minute"},
-			{"2/10s", "3/minute", "4/calendar_minute"},
-			{"zone:Europe/Berlin", "1/20s", "3/calendar_hour"},
-		}).Draw(t, "rules")
-		o := sendlimit.Options{Prefix: fmt.Sprintf("r%d", run), Rules: story.RulesBy(t, story.PolicyOf(t, rules...)), Records: true}
-		timeline, err := sendlimit.NewTimeline(client, o)
-		require.NoError(t, err)
-		gate, err := messages.NewGate(client, o)
-		require.NoError(t, err)
-		began := story.At("2051-03-26T00:30:00Z") // half an hour before clocks change
-		model, err := sendlimittest.NewModel(o.Rules.Policies()[0], policy.DefaultReach)
-		require.NoError(t, err)
-
-		// The first one becomes the dead letter, the others are around it.
-		var others []keyspace.Reservation
-		for i := range rapid.IntRange(1, 15).Draw(t, "messages") {
-			r := sendlimit.Request{
-				User: "alice", ID: fmt.Sprintf("m%d", i), Now: began, Shift: true,
-				At:     began.Add(time.Duration(rapid.IntRange(0, 1200).Draw(t, "seconds")) * time.Second),
-				Record: &sendlimit.Record{Generation: fmt.Sprintf("g%d", i)},
-			}
-			if i == 0 {
-				r.At = began
-			}
-			d, err := timeline.Reserve(t.Context(), r)
-			require.NoError(t, err)
-			require.True(t, d.Allowed)
-			if i > 0 {
-				others = append(others, keyspace.Reservation{ID: r.ID, At: d.At})
-			}
-		}
-		delivery := messages.Delivery{User: "alice", ID: "m0", Generation: "g0", Nonce: "n"}
-		claim, err := gate.Claim(t.Context(), delivery, time.Minute, began)
-		require.NoError(t, err)
-		require.Equal(t, messages.Send, claim.Verdict)
-		uncertain := rapid.Bool().Draw(t, "uncertain")
-		outcome := messages.Failed
-		if uncertain {
-			outcome = messages.Uncertain
-		}
-		_, err = gate.Settle(t.Context(), delivery, messages.Settlement{Outcome: outcome, Reason: "gone"}, began)
-		require.NoError(t, err)
-
-		now := began.Add(time.Duration(rapid.IntRange(0, 1300).Draw(t, "later")) * time.Second)
-		for _, r := range others {
-			require.True(t, model.Reserve(sendlimit.Request{User: "alice", ID: r.ID, At: r.At, Now: began}).Allowed)
-		}
-		want := model.NextFree(sendlimit.NextFreeRequest{User: "alice", From: now, Count: 1, Now: now})
-		dead, err := messages.NewDeadLetters(client, o)
-		require.NoError(t, err)
-		d, err := dead.Retry(t.Context(), messages.RetryRequest{
-			User: "alice", ID: "m0", Generation: "again", Now: now,
-		})
-		require.NoError(t, err)
-		require.True(t, d.Allowed)
-		require.Equal(t, want, []time.Time{d.At})
-	})
 }
 
 // The search takes several calls.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -111,29 +110,14 @@ type failAfter struct {
 
 var errDead = errors.New("dead")
 
-func (d *failAfter) DialHook(next redis.DialHook) redis.DialHook {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
-}
-
-func (d *failAfter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if d.dead {
-			return errDead
-		}
-		err := next(ctx, cmd)
-		args := cmd.Args()
-		d.dead = err == nil && len(args) > 1 && args[1] == d.script.Hash()
-		return err
+func (d *failAfter) onCall(ctx context.Context, cmds []redis.Cmder, next redis.ProcessPipelineHook) error {
+	if d.dead {
+		return errDead
 	}
-}
-
-func (d *failAfter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if d.dead {
-			return errDead
-		}
-		return next(ctx, cmds)
-	}
+	err := next(ctx, cmds)
+	args := cmds[0].Args()
+	d.dead = err == nil && len(args) > 1 && args[1] == d.script.Hash()
+	return err
 }
 
 func TestADigestIsPutOnceWhoeverDies(t *testing.T) {
@@ -143,7 +127,7 @@ func TestADigestIsPutOnceWhoeverDies(t *testing.T) {
 	require.NoError(t, lua.NoticePut.Load(t.Context(), g.client).Err())
 	mortal := redis.NewClient(g.client.Options())
 	t.Cleanup(func() { require.NoError(t, mortal.Close()) })
-	mortal.AddHook(&failAfter{script: lua.NoticePut})
+	mortal.AddHook(redistest.Calls((&failAfter{script: lua.NoticePut}).onCall))
 	outbox, err := notices.New(mortal, notices.Options{})
 	require.NoError(t, err)
 	_, err = outbox.Digest(t.Context(), notices.DigestsUntil(story.At("12:05")))

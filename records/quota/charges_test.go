@@ -190,7 +190,7 @@ func TestARepeatedHoldChargesOnce(t *testing.T) {
 	t.Parallel()
 	s := newChargeStory(t)
 	var repeated [][]any
-	s.client.AddHook(repeatHook{&repeated})
+	s.client.AddHook(redistest.Commands(repeatHook{&repeated}.onCommand))
 	h := s.holdOf("1", story.At("10:00"))
 	s.requireUsed(1, 1, story.At("10:00"))
 	require.NotEmpty(t, repeated)

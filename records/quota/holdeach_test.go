@@ -86,7 +86,7 @@ func TestARepeatedCallOfHoldsChargesOnce(t *testing.T) {
 	t.Parallel()
 	s := newChargeStory(t)
 	var repeated [][]any
-	s.client.AddHook(repeatHook{&repeated})
+	s.client.AddHook(redistest.Commands(repeatHook{&repeated}.onCommand))
 	answers := s.charges.HoldEach(t.Context(), s.requests("10:00", "10:30")...)
 	s.requireUsed(2, 2, story.At("10:00"))
 	require.NotEmpty(t, repeated)
@@ -104,7 +104,7 @@ func TestARepeatedCallKeepsWhatEachHoldIs(t *testing.T) {
 	t.Parallel()
 	s := newChargeStory(t)
 	var calls [][]any
-	s.client.AddHook(repeatHook{&calls})
+	s.client.AddHook(redistest.Commands(repeatHook{&calls}.onCommand))
 	answers := s.charges.HoldEach(t.Context(), s.requests("10:00", "10:30", "10:59", "11:00")...)
 	require.Equal(t, fault.CodeQuotaExceeded, answers[2].Charge.Code)
 	s.requireUsed(2, 3, story.At("10:00"))

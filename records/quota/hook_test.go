@@ -11,18 +11,10 @@ import (
 // keeps the calls.
 type repeatHook struct{ calls *[][]any }
 
-func (repeatHook) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (h repeatHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if err := next(ctx, cmd); err != nil || cmd.Name() != "evalsha" && cmd.Name() != "eval" {
-			return err
-		}
-		*h.calls = append(*h.calls, slices.Clone(cmd.Args()))
-		return next(ctx, cmd)
+func (h repeatHook) onCommand(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	if err := next(ctx, cmd); err != nil || cmd.Name() != "evalsha" && cmd.Name() != "eval" {
+		return err
 	}
-}
-
-func (repeatHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+	*h.calls = append(*h.calls, slices.Clone(cmd.Args()))
+	return next(ctx, cmd)
 }

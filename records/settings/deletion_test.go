@@ -123,18 +123,8 @@ type program struct {
 	killed bool
 }
 
-func (p *program) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (p *program) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		return p.turn(ctx, func(ctx context.Context) error { return next(ctx, cmd) })
-	}
-}
-
-func (p *program) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		return p.turn(ctx, func(ctx context.Context) error { return next(ctx, cmds) })
-	}
+func (p *program) onCall(ctx context.Context, cmds []redis.Cmder, next redis.ProcessPipelineHook) error {
+	return p.turn(ctx, func(ctx context.Context) error { return next(ctx, cmds) })
 }
 
 // inTurn marks the context of a command that has its turn: connecting takes no other one.
@@ -193,7 +183,7 @@ func TestNoUserHasADeletedPolicy(t *testing.T) {
 			p := &program{name: name, turns: make(chan bool), ran: make(chan struct{}), ended: make(chan struct{})}
 			all = append(all, p)
 			own := redis.NewClient(&redis.Options{Addr: server.Addr(), MaxRetries: -1})
-			own.AddHook(p)
+			own.AddHook(redistest.Calls(p.onCall))
 			policies, users := policyStore(t, own), userStore(t, own)
 			go func() {
 				defer func() { _ = own.Close(); close(p.ended) }()
@@ -262,7 +252,7 @@ func TestADeletionThatWasKilled(t *testing.T) {
 	require.NoError(t, policies.Apply(t.Context(), named(t, "vip", "1/day")))
 	p := &program{turns: make(chan bool), ran: make(chan struct{}), ended: make(chan struct{})}
 	own := redis.NewClient(&redis.Options{Addr: server.Addr(), MaxRetries: -1})
-	own.AddHook(p)
+	own.AddHook(redistest.Calls(p.onCall))
 	killed := policyStore(t, own)
 	go func() {
 		defer close(p.ended)

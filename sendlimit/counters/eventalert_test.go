@@ -2,7 +2,6 @@ package counters_test
 
 import (
 	"context"
-	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
@@ -333,21 +333,9 @@ func TestIDsThatAreNoAlertsOfEvents(t *testing.T) {
 // commandCounter counts what a client sends.
 type commandCounter struct{ sent atomic.Int64 }
 
-func (*commandCounter) DialHook(next redis.DialHook) redis.DialHook {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		return next(ctx, network, address)
-	}
-}
-
-func (s *commandCounter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		s.sent.Add(1)
-		return next(ctx, cmd)
-	}
-}
-
-func (*commandCounter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+func (s *commandCounter) onCommand(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	s.sent.Add(1)
+	return next(ctx, cmd)
 }
 
 // A call is one round trip, with alerts and without; without, nothing is stored for them.
@@ -362,7 +350,7 @@ func TestAlertsOfEventsTakeNoRoundTrip(t *testing.T) {
 		c.set(e)
 		require.Empty(t, c.accepted(eventCall()).Notices) // loads the script
 		var counter commandCounter
-		c.client.AddHook(&counter)
+		c.client.AddHook(redistest.Commands(counter.onCommand))
 		raised := 0
 		for range 9 {
 			raised += len(c.accepted(eventCall()).Notices)

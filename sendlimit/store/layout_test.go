@@ -94,7 +94,7 @@ func TestALayoutIsNeverLowered(t *testing.T) {
 
 	// A newer program raises it while this one is about to.
 	server.HSet("sl:meta", "layout", "1")
-	client.AddHook(beforeTransaction(func() { server.HSet("sl:meta", "layout", "3") }))
+	client.AddHook(redistest.Pipelines(beforeTransaction(func() { server.HSet("sl:meta", "layout", "3") }).onPipeline))
 	require.ErrorAs(t, present.Raise(t.Context(), client, ""), new(*fault.UnavailableError))
 	require.Equal(t, "3", server.HGet("sl:meta", "layout"))
 }
@@ -102,13 +102,9 @@ func TestALayoutIsNeverLowered(t *testing.T) {
 // beforeTransaction is called before a client sends a transaction.
 type beforeTransaction func()
 
-func (b beforeTransaction) DialHook(next redis.DialHook) redis.DialHook          { return next }
-func (b beforeTransaction) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
-func (b beforeTransaction) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if cmds[0].Name() == "multi" {
-			b()
-		}
-		return next(ctx, cmds)
+func (b beforeTransaction) onPipeline(ctx context.Context, cmds []redis.Cmder, next redis.ProcessPipelineHook) error {
+	if cmds[0].Name() == "multi" {
+		b()
 	}
+	return next(ctx, cmds)
 }

@@ -28,22 +28,14 @@ type permitAnswers struct {
 	change func(*redis.Cmd)
 }
 
-func (a *permitAnswers) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (a *permitAnswers) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (a *permitAnswers) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
-		if args := cmd.Args(); err == nil && len(args) > 1 && args[1] == lua.PermitsAcquire.Hash() && a.left.Add(-1) >= 0 {
-			if answer, ok := cmd.(*redis.Cmd); ok {
-				a.change(answer)
-			}
+func (a *permitAnswers) onCommand(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	err := next(ctx, cmd)
+	if args := cmd.Args(); err == nil && len(args) > 1 && args[1] == lua.PermitsAcquire.Hash() && a.left.Add(-1) >= 0 {
+		if answer, ok := cmd.(*redis.Cmd); ok {
+			a.change(answer)
 		}
-		return err
 	}
+	return err
 }
 
 // newPacers returns the pacers of as many workers, each with its hook, under a pace.
@@ -58,7 +50,7 @@ func newPacers(t *testing.T, pace rate.Rate, hooks ...*permitAnswers) []*Pacer {
 	for i, hook := range hooks {
 		own := redis.NewClient(&redis.Options{Addr: server.Addr()})
 		t.Cleanup(func() { _ = own.Close() })
-		own.AddHook(hook)
+		own.AddHook(redistest.Commands(hook.onCommand))
 		clock := storeclock.NewClocks(own, "")
 		_, err := clock.Ask(t.Context())
 		require.NoError(t, err)

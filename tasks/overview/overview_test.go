@@ -51,7 +51,7 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{T: t, now: time.Date(2026, 11, 21, 10, 0, 30, 0, time.UTC)}
 	r.store, r.client = redistest.Embedded(t)
-	r.client.AddHook(&r.away)
+	r.client.AddHook(redistest.Calls(r.away.onCall))
 	r.store.SetTime(r.now)
 	policies, err := settings.NewPolicies(r.client, "")
 	require.NoError(t, err)
@@ -71,30 +71,16 @@ type outage struct {
 	commands atomic.Int64
 }
 
-func (o *outage) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (o *outage) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
+func (o *outage) onCall(ctx context.Context, cmds []redis.Cmder, next redis.ProcessPipelineHook) error {
+	for _, cmd := range cmds {
 		if err := o.failure(cmd); err != nil {
-			cmd.SetErr(err)
+			for _, one := range cmds {
+				one.SetErr(err)
+			}
 			return err
 		}
-		return next(ctx, cmd)
 	}
-}
-
-func (o *outage) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		for _, cmd := range cmds {
-			if err := o.failure(cmd); err != nil {
-				for _, one := range cmds {
-					one.SetErr(err)
-				}
-				return err
-			}
-		}
-		return next(ctx, cmds)
-	}
+	return next(ctx, cmds)
 }
 
 // away is the error of what fails.

@@ -51,7 +51,7 @@ func TestRefitOfManyAtOneTime(t *testing.T) {
 			}
 			schedule(t, client, now, "alice", messages...)
 			last := &lastJudged{}
-			client.AddHook(last)
+			client.AddHook(redistest.Pipelines(last.onPipeline))
 			if goes {
 				last.then = func(id string) {
 					_, err := server.ZRem(story.KeysOf(sendlimit.Options{}).Timeline("alice"), id)
@@ -67,33 +67,23 @@ func TestRefitOfManyAtOneTime(t *testing.T) {
 
 // lastJudged calls then before each further call of a look, with the id of the last that was judged.
 type lastJudged struct {
-	redis.Hook
-
 	calls int
 	then  func(id string) // nil for nothing
 }
 
-// ProcessHook does nothing.
-func (l *lastJudged) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
-
-// DialHook does nothing.
-func (l *lastJudged) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-// ProcessPipelineHook looks at calls of the script.
-func (l *lastJudged) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		for _, cmd := range cmds {
-			args := cmd.Args()
-			if args[1] != lua.Refit.Hash() {
-				continue
-			}
-			l.calls++
-			if id, _ := args[len(args)-1].(string); id != "" && l.then != nil {
-				l.then(id)
-			}
+// onPipeline looks at calls of the script.
+func (l *lastJudged) onPipeline(ctx context.Context, cmds []redis.Cmder, next redis.ProcessPipelineHook) error {
+	for _, cmd := range cmds {
+		args := cmd.Args()
+		if args[1] != lua.Refit.Hash() {
+			continue
 		}
-		return next(ctx, cmds)
+		l.calls++
+		if id, _ := args[len(args)-1].(string); id != "" && l.then != nil {
+			l.then(id)
+		}
 	}
+	return next(ctx, cmds)
 }
 
 // The number of calls depends only on the number of reservations, wherever

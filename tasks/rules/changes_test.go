@@ -26,22 +26,15 @@ type gets struct {
 	names []string
 }
 
-func (g *gets) DialHook(next redis.DialHook) redis.DialHook { return next }
-func (g *gets) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (g *gets) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if cmd.Name() == "hmget" {
-			g.mu.Lock()
-			for _, name := range cmd.Args()[2:] {
-				g.names = append(g.names, fmt.Sprint(name))
-			}
-			g.mu.Unlock()
+func (g *gets) onCommand(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	if cmd.Name() == "hmget" {
+		g.mu.Lock()
+		for _, name := range cmd.Args()[2:] {
+			g.names = append(g.names, fmt.Sprint(name))
 		}
-		return next(ctx, cmd)
+		g.mu.Unlock()
 	}
+	return next(ctx, cmd)
 }
 
 func (g *gets) taken() []string {
@@ -70,7 +63,7 @@ func TestOnlyChangedPoliciesAreRead(t *testing.T) {
 	read := new(gets)
 	own := redis.NewClient(client.Options())
 	t.Cleanup(func() { require.NoError(t, own.Close()) })
-	own.AddHook(read)
+	own.AddHook(redistest.Commands(read.onCommand))
 	follower, err := rules.NewPolicies(own, "", "", slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	require.NoError(t, follower.Reload(t.Context()))

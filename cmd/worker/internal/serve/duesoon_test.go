@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"fmt"
-	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -46,21 +45,11 @@ func TestWhatIsDueWithinFiveMinutes(t *testing.T) {
 // commands counts what a client asks.
 type commands struct{ asked atomic.Int64 }
 
-func (c *commands) DialHook(next redis.DialHook) redis.DialHook {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
-}
-
-func (c *commands) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if cmd.Name() != "hello" && cmd.Name() != "client" {
-			c.asked.Add(1)
-		}
-		return next(ctx, cmd)
+func (c *commands) onCommand(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	if cmd.Name() != "hello" && cmd.Name() != "client" {
+		c.asked.Add(1)
 	}
-}
-
-func (c *commands) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+	return next(ctx, cmd)
 }
 
 func TestTheMetricsOfTheForecastAreCountedWhenScraped(t *testing.T) {
@@ -91,7 +80,7 @@ func TestTheMetricsOfTheForecastAreCountedWhenScraped(t *testing.T) {
 	require.True(t, counted, "others have it, too")
 
 	asked := &commands{}
-	client.AddHook(asked)
+	client.AddHook(redistest.Commands(asked.onCommand))
 	server.SetTime(now.Add(3 * time.Second))
 	collector = newCollector()
 	require.NoError(t, collector.addForecast(client, ""))
