@@ -166,7 +166,7 @@ func TestAListGoesOnByItsCursor(t *testing.T) {
 		require.Equal(t, want, got, "in pages of %d", limit)
 		require.Equal(t, (25+limit-1)/limit, pages+1, "no page is empty")
 	}
-	some := into[message.Messages](t, http.StatusOK, r.get("/v1/users/alice/messages?from="+on22("11:11:01")+"&to="+on22("11:11:02")))
+	some := into[message.Messages](t, http.StatusOK, r.get("/v1/users/alice/messages?from="+on22("11:11:01")+"&until="+on22("11:11:02")))
 	require.Len(t, some.Messages, 4)
 }
 
@@ -275,8 +275,8 @@ func TestParametersThatAreNotAllowed(t *testing.T) {
 		{"/v1/users/alice/messages?cursor=eyJ0IjoxLCJpIjoiYSIsInUiOiJiIn0", "cursor", "next_cursor"}, // of another list
 		{"/v1/users/alice/messages?from=tomorrow", "from", "RFC 3339"},
 		{"/v1/users/alice/messages?from=2026-11-22T11:11:11+01:00", "from", "a + is written %2B"},
-		{"/v1/users/alice/messages?from=" + on22("12:00:00") + "&to=" + on22("11:00:00"), "to", "after from"},
-		{"/v1/users/alice/usage?from=2026-01-01T00:00:00Z&to=2026-12-01T00:00:00Z", "to", "32 days"},
+		{"/v1/users/alice/messages?from=" + on22("12:00:00") + "&until=" + on22("11:00:00"), "until", "after from"},
+		{"/v1/users/alice/usage?from=2026-01-01T00:00:00Z&until=2026-12-01T00:00:00Z", "until", "32 days"},
 		{"/v1/users/alice/next-free?count=101", "count", "1 to 100"},
 		{"/v1/users/alice/messages/a%2Fb", "id", "A-Z"},
 		{"/v1/dead-letters?user=", "user", "1 to 256 bytes"},
@@ -296,7 +296,7 @@ func TestUsageAndNextFree(t *testing.T) {
 	booked(r)
 	usage := into[message.Usage](t, http.StatusOK, r.get("/v1/users/alice/usage?at="+on22("11:11:30.5")))
 	require.Equal(t, on22("11:11:30.500"), usage.At.Format(message.TimeLayout))
-	require.Equal(t, 24*time.Hour, usage.To.Sub(usage.From.Time))
+	require.Equal(t, 24*time.Hour, usage.Until.Sub(usage.From.Time))
 	require.Equal(t, []string{"1/minute", "5/hour", "10/calendar_day"}, []string{usage.Rules[0].Rule, usage.Rules[1].Rule, usage.Rules[2].Rule})
 	require.Equal(t, []int{1, 1, 2}, []int{usage.Rules[0].Used, usage.Rules[1].Used, usage.Rules[2].Used})
 	require.Len(t, usage.Sends, 2)

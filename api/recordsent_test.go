@@ -43,7 +43,7 @@ func TestSendsOfAnotherSystemAreRecorded(t *testing.T) {
 	for i, o := range outcomes {
 		require.Equal(t, i+1, o.Line)
 	}
-	usage := into[message.Usage](t, http.StatusOK, r.get("/v1/users/alice/usage?from=2026-11-20T00:00:00Z&to=2026-11-21T00:00:00Z"))
+	usage := into[message.Usage](t, http.StatusOK, r.get("/v1/users/alice/usage?from=2026-11-20T00:00:00Z&until=2026-11-21T00:00:00Z"))
 	require.Len(t, usage.Sends, 2)
 
 	before := r.store.Dump()

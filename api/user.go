@@ -74,14 +74,14 @@ type listPage struct {
 	ofUser
 
 	From   time.Time  `query:"from" doc:"First send time; by default the oldest that is kept."`
-	To     time.Time  `query:"to" doc:"Send time to stop before; by default the end of the list."`
+	Until  time.Time  `query:"until" doc:"Send time to stop before; by default the end of the list."`
 	Limit  int        `query:"limit" usual:"100" most:"1000" doc:"Messages a page."`
 	Cursor web.Cursor `query:"cursor"`
 	Titles bool       `query:"titles" doc:"true adds the titles of the messages whose content the key may see."`
 }
 
 func (s *server) list(ctx context.Context, in listPage) (page message.Messages, err error) {
-	request := sendlimit.ListRequest{User: in.User, From: in.From, To: in.To, Limit: in.Limit + 1} // the one that says that there are more
+	request := sendlimit.ListRequest{User: in.User, From: in.From, To: in.Until, Limit: in.Limit + 1} // the one that says that there are more
 	if in.Cursor != (web.Cursor{}) {
 		request.After = keyspace.Reservation{ID: in.Cursor.ID, At: in.Cursor.Time()}
 	}
@@ -112,7 +112,7 @@ type usageSpan struct {
 
 	At       time.Time `query:"at" now:"zero" doc:"Time to look at; by default now."`
 	From     time.Time `query:"from" doc:"First time of the timeline; by default 12 hours before at."`
-	To       time.Time `query:"to" doc:"Where the timeline ends, up to 32 days later; by default 12 hours after at."`
+	Until    time.Time `query:"until" doc:"Where the timeline ends, up to 32 days later; by default 12 hours after at."`
 	Category string    `query:"category" example:"marketing" doc:"Includes the rules of this category, and the times that are free for its messages."`
 }
 
@@ -126,8 +126,8 @@ func (s *server) usage(ctx context.Context, in usageSpan) (report message.Usage,
 	if !in.From.IsZero() {
 		request.From = in.From
 	}
-	if !in.To.IsZero() {
-		request.To = in.To
+	if !in.Until.IsZero() {
+		request.To = in.Until
 	}
 	usage, err := s.Submitter.Usage(ctx, request)
 	if err != nil {

@@ -20,12 +20,12 @@ func TestNoAnswerHasAYearOfFiveDigits(t *testing.T) {
 		user + "/usage?at=9999-12-31T23:59:59Z":                                                   "at",
 		user + "/usage?at=9998-12-31T23:59:59Z":                                                   "at",
 		user + "/usage?at=" + at(beyond):                                                          "at",
-		user + "/usage?from=9999-12-31T00:00:00Z&to=" + at(beyond):                                "to",
-		user + "/usage?from=9999-12-31T00:00:00Z&to=9999-12-31T23:00:00Z":                         "from",
+		user + "/usage?from=9999-12-31T00:00:00Z&until=" + at(beyond):                                "until",
+		user + "/usage?from=9999-12-31T00:00:00Z&until=9999-12-31T23:00:00Z":                         "from",
 		user + "/usage?at=" + at(before):                                                          "at",
-		user + "/messages?to=" + at(beyond):                                                       "to",
+		user + "/messages?until=" + at(beyond):                                                       "until",
 		user + "/next-free?from=" + at(beyond):                                                    "from",
-		user + "/usage?at=2026-11-22T00:00:00Z&from=9999-12-31T00:00:00Z&to=9999-12-31T01:00:00Z": "from",
+		user + "/usage?at=2026-11-22T00:00:00Z&from=9999-12-31T00:00:00Z&until=9999-12-31T01:00:00Z": "from",
 	} {
 		require.Equal(t, field, r.problem(http.StatusUnprocessableEntity, r.get(target)).Field, target)
 	}
@@ -37,7 +37,7 @@ func TestNoAnswerHasAYearOfFiveDigits(t *testing.T) {
 	}
 	for _, target := range []string{
 		user + "/usage?at=9997-12-31T23:59:59Z", user + "/usage?at=0001-01-02T00:00:00Z",
-		user + "/messages?to=9999-12-31T23:59:59Z", user + "/next-free?from=9999-12-31T23:59:59Z",
+		user + "/messages?until=9999-12-31T23:59:59Z", user + "/next-free?from=9999-12-31T23:59:59Z",
 	} {
 		got := r.get(target)
 		require.Equal(t, http.StatusOK, got.status, "%s: %s", target, got.body)

@@ -1217,7 +1217,7 @@ type ListMessagesQuery struct {
 	// First send time; by default the oldest that is kept.
 	From time.Time
 	// Send time to stop before; by default the end of the list.
-	To time.Time
+	Until time.Time
 	// Messages a page.
 	Limit int
 	// true adds the titles of the messages whose content the key may see.
@@ -1234,7 +1234,7 @@ type ListMessagesQuery struct {
 //
 // Requires the scope read.
 func (c *Client) ListMessages(ctx context.Context, user string, query ListMessagesQuery) iter.Seq2[Status, error] {
-	return pages(ctx, c, call{doing: "list a user's messages", method: "GET", path: "/v1/users/{user}/messages", segments: []string{user}, query: values("from", spell(query.From), "to", spell(query.To), "limit", count(query.Limit), "titles", flag(query.Titles))}, func(page message.Messages) ([]Status, string) {
+	return pages(ctx, c, call{doing: "list a user's messages", method: "GET", path: "/v1/users/{user}/messages", segments: []string{user}, query: values("from", spell(query.From), "until", spell(query.Until), "limit", count(query.Limit), "titles", flag(query.Titles))}, func(page message.Messages) ([]Status, string) {
 		return page.Messages, page.NextCursor
 	})
 }
@@ -1324,7 +1324,7 @@ type UsageQuery struct {
 	// First time of the timeline; by default 12 hours before at.
 	From time.Time
 	// Where the timeline ends, up to 32 days later; by default 12 hours after at.
-	To time.Time
+	Until time.Time
 	// Includes the rules of this category, and the times that are free for its messages.
 	Category string
 }
@@ -1338,7 +1338,7 @@ type UsageQuery struct {
 //
 // Requires the scope read.
 func (c *Client) Usage(ctx context.Context, user string, query UsageQuery) (Usage, error) {
-	return value[Usage](ctx, c, call{doing: "see how full a user's rules are, and which times are free", method: "GET", path: "/v1/users/{user}/usage", segments: []string{user}, query: values("at", spell(query.At), "from", spell(query.From), "to", spell(query.To), "category", query.Category)})
+	return value[Usage](ctx, c, call{doing: "see how full a user's rules are, and which times are free", method: "GET", path: "/v1/users/{user}/usage", segments: []string{user}, query: values("at", spell(query.At), "from", spell(query.From), "until", spell(query.Until), "category", query.Category)})
 }
 
 // CampaignEvent is a line of an answer. One of its fields is set.

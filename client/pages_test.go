@@ -24,7 +24,7 @@ func TestAListIsAskedForPageByPage(t *testing.T) {
 			reply(w, plainJSON, http.StatusOK, `{"messages":[{"id":"c"}]}`)
 		}
 	})
-	list := c.ListMessages(t.Context(), "a/b", client.ListMessagesQuery{From: at("2026-11-22T11:00:00+01:00"), To: at("2026-11-23T00:00:00Z"), Limit: 2})
+	list := c.ListMessages(t.Context(), "a/b", client.ListMessagesQuery{From: at("2026-11-22T11:00:00+01:00"), Until: at("2026-11-23T00:00:00Z"), Limit: 2})
 	for range 2 { // a list can be gone through again
 		queries = nil
 		var ids []string

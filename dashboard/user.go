@@ -91,10 +91,10 @@ func (d *Dashboard) fillUser(r *http.Request, p *userPage, q url.Values) error {
 	from := p.At.Add(-length / 4).Truncate(time.Minute)
 	until := from.Add(length)
 	var err error
-	if p.Usage, err = d.api.Usage(r.Context(), p.User, client.UsageQuery{At: p.At, From: from, To: until, Category: p.Category}); err != nil {
+	if p.Usage, err = d.api.Usage(r.Context(), p.User, client.UsageQuery{At: p.At, From: from, Until: until, Category: p.Category}); err != nil {
 		return err
 	}
-	list := d.api.ListMessages(r.Context(), p.User, client.ListMessagesQuery{From: from, To: until, Limit: maxMarks})
+	list := d.api.ListMessages(r.Context(), p.User, client.ListMessagesQuery{From: from, Until: until, Limit: maxMarks})
 	if p.Messages, p.More, err = first(list, maxMarks); err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ type Usage struct {
 	User     string      `json:"user" doc:"The user's name."`
 	At       Time        `json:"at" doc:"The time that the usage is about."`
 	From     Time        `json:"from" doc:"The begin."`
-	To       Time        `json:"to" doc:"The end of the timeline, which is not included."`
+	Until    Time        `json:"until" doc:"The end of the timeline, which is not included."`
 	Rules    []RuleUsage `json:"rules" doc:"How full each rule is."`
 	Free     []Stretch   `json:"free" doc:"Times in which a message would be accepted."`
 	Blocked  bool        `json:"blocked,omitempty" doc:"The user is blocked, so no time is free; absent if the user is not blocked."`

@@ -98,7 +98,7 @@ func (r ForbiddenRequest) check() error {
 	case r.From.IsZero():
 		return &fault.InvalidError{Field: "from", Want: "a time"}
 	case r.To.IsZero():
-		return &fault.InvalidError{Field: "to", Want: "a time"}
+		return &fault.InvalidError{Field: "until", Want: "a time"}
 	}
 	span := UsageRequest{From: r.From, To: r.To}
 	if err := span.checkYears(); err != nil {

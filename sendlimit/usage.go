@@ -35,8 +35,8 @@ func (r UsageRequest) checkSpan() error {
 	spanned := !r.From.IsZero() || !r.To.IsZero()
 	if spanned && (!r.To.After(r.From) || r.To.Sub(r.From) > MaxUsageSpan) {
 		return &fault.InvalidError{
-			Field: "to", Value: r.To.Format(time.RFC3339),
-			Says: fmt.Sprintf("to has to be after from, by at most %d days", int(MaxUsageSpan/calendar.DayLong)),
+			Field: "until", Value: r.To.Format(time.RFC3339),
+			Says: fmt.Sprintf("until has to be after from, by at most %d days", int(MaxUsageSpan/calendar.DayLong)),
 		}
 	}
 	return nil

@@ -32,7 +32,7 @@ func (s *Submitter) NextFree(ctx context.Context, r sendlimit.NextFreeRequest) (
 // UsageOf returns the answer to a request, with the reservations in its span.
 func UsageOf(r sendlimit.UsageRequest, u sendlimit.Usage, sends []keyspace.Reservation) message.Usage {
 	usage := message.Usage{
-		User: r.User, At: message.Time{Time: u.At}, From: message.Time{Time: r.From}, To: message.Time{Time: r.To},
+		User: r.User, At: message.Time{Time: u.At}, From: message.Time{Time: r.From}, Until: message.Time{Time: r.To},
 		Rules: make([]message.RuleUsage, len(u.Rules)), Free: stretchesOf(u.Free), Blocked: u.Blocked, OptedOut: u.OptedOut, Sends: make([]message.Conflict, len(sends)),
 	}
 	for i, rule := range u.Rules {

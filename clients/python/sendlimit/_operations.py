@@ -1573,7 +1573,7 @@ class Operations(Caller):
         user: str,
         *,
         from_: str | datetime | None = None,
-        to: str | datetime | None = None,
+        until: str | datetime | None = None,
         limit: int | None = None,
         cursor: str | None = None,
         titles: bool | None = None,
@@ -1593,7 +1593,7 @@ class Operations(Caller):
         request = Request(
             "GET",
             f"/v1/users/{segment('user', user)}/messages",
-            query={"from": from_, "to": to, "limit": limit, "cursor": cursor, "titles": titles},
+            query={"from": from_, "until": until, "limit": limit, "cursor": cursor, "titles": titles},
         )
         return self._pages(request, "messages", cancel)
 
@@ -1795,7 +1795,7 @@ class Operations(Caller):
         *,
         at: str | datetime | None = None,
         from_: str | datetime | None = None,
-        to: str | datetime | None = None,
+        until: str | datetime | None = None,
         category: str | None = None,
         cancel: Cancel | None = None,
     ) -> api.Usage:
@@ -1811,7 +1811,7 @@ class Operations(Caller):
         request = Request(
             "GET",
             f"/v1/users/{segment('user', user)}/usage",
-            query={"at": at, "from": from_, "to": to, "category": category},
+            query={"at": at, "from": from_, "until": until, "category": category},
         )
         answer: api.Usage = self._value(request, cancel)
         return answer

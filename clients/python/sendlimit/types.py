@@ -2092,7 +2092,7 @@ class Usage(_Usage):
     """How full each rule is."""
     sends: list[Conflict]
     """Sent and scheduled messages, by time."""
-    to: str
+    until: str
     """The end of the timeline, which is not included."""
     user: str
     """The user's name."""

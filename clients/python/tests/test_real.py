@@ -114,7 +114,7 @@ class RealTest(unittest.TestCase):
         self.assertEqual(outcomes, ["recorded"] * 601 + [None])
         self.assertTrue(results[600].accepted and results[600].accepted["replayed"])
         self.assertTrue(isinstance(results[601].error, InvalidRequest) and results[601].error.field == "send_at")
-        usage = self.operator.get_usage("gus0", from_=sent - timedelta(hours=1), to=datetime.now(timezone.utc))
+        usage = self.operator.get_usage("gus0", from_=sent - timedelta(hours=1), until=datetime.now(timezone.utc))
         self.assertEqual([one["id"] for one in usage["sends"]], ["s0"])
 
     def test_dead_letters_and_alerts_are_removed_by_age(self) -> None:

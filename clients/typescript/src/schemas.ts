@@ -1173,7 +1173,7 @@ export interface components {
             /** @description First time of the timeline; by default 12 hours before at. RFC 3339, or now; a + is written %2B. */
             from?: string | Date;
             /** @description Where the timeline ends, up to 32 days later; by default 12 hours after at. RFC 3339, or now; a + is written %2B. */
-            to?: string | Date;
+            until?: string | Date;
         };
         HistoryEntry: {
             /**
@@ -1313,7 +1313,7 @@ export interface components {
             /** @description true adds the titles of the messages whose content the key may see. */
             titles?: boolean;
             /** @description Send time to stop before; by default the end of the list. RFC 3339, or now; a + is written %2B. */
-            to?: string | Date;
+            until?: string | Date;
         };
         /** @description The query of listPolicies. */
         ListPoliciesQuery: {
@@ -2600,7 +2600,7 @@ export interface components {
              * Format: date-time
              * @description The end of the timeline, which is not included.
              */
-            to: string;
+            until: string;
             /** @description The user's name. */
             user: string;
         };

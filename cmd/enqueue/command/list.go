@@ -15,7 +15,7 @@ import (
 )
 
 func (p *program) listCommand() *cobra.Command {
-	var user, from, to string
+	var user, from, until string
 	cmd := &cobra.Command{
 		Use: "list", Short: "List a user's messages",
 		Long: `List a user's messages by send time, with what became of them, and their titles
@@ -25,11 +25,11 @@ count. Cancelled, dropped and failed messages are listed at the time when they
 were to be sent, for 7 days after their end unless the workers are set
 otherwise. enqueue status shows more about one message.`,
 		Example: `  enqueue list --user alice
-  enqueue list --user alice --from now --to +7d --json
-  enqueue list --user alice --from "$(date +%F) 00:00" --to "$(date -d tomorrow +%F) 00:00" --tz Europe/Berlin`,
+  enqueue list --user alice --from now --until +7d --json
+  enqueue list --user alice --from "$(date +%F) 00:00" --until "$(date -d tomorrow +%F) 00:00" --tz Europe/Berlin`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r := client.ListMessagesQuery{Titles: !p.JSON, Limit: page}
-			if err := p.ends(cli.End{Field: "from", Text: from, Into: &r.From}, cli.End{Field: "to", Text: to, Into: &r.To}); err != nil {
+			if err := p.ends(cli.End{Field: "from", Text: from, Into: &r.From}, cli.End{Field: "until", Text: until, Into: &r.Until}); err != nil {
 				return err
 			}
 			return p.With(cmd, func(ctx context.Context, c *client.Client) error {
@@ -39,7 +39,7 @@ otherwise. enqueue status shows more about one message.`,
 	}
 	userFlag(cmd, &user)
 	cmd.Flags().StringVar(&from, "from", "", "first `time` (default: that of the oldest message)")
-	cmd.Flags().StringVar(&to, "to", "", "`time` to stop before (default: the end)")
+	cmd.Flags().StringVar(&until, "until", "", "`time` to stop before (default: the end)")
 	p.timeZoneFlag(cmd)
 	return cmd
 }

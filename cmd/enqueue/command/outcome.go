@@ -57,7 +57,7 @@ func (p *program) titles(ctx context.Context, c *client.Client, o message.Outcom
 		return nil
 	}
 	titles := make(map[string]string, len(ids))
-	for m, err := range c.ListMessages(ctx, o.User, client.ListMessagesQuery{From: first, To: last.Add(time.Millisecond), Titles: true}) {
+	for m, err := range c.ListMessages(ctx, o.User, client.ListMessagesQuery{From: first, Until: last.Add(time.Millisecond), Titles: true}) {
 		if err != nil {
 			return titles
 		}

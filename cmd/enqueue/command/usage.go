@@ -14,7 +14,7 @@ import (
 )
 
 func (p *program) usageCommand() *cobra.Command {
-	var user, category, at, from, to string
+	var user, category, at, from, until string
 	cmd := &cobra.Command{
 		Use: "usage", Short: "Show how full a user's rules are, and what is free",
 		Long: `Show how full each rule is around a time, and draw the user's timeline: the
@@ -28,7 +28,7 @@ message of that category, without regard to the category's throttle.`,
 		Example: `  enqueue usage --user alice
   enqueue usage --user alice --at +1d
   enqueue usage --user alice --category marketing
-  enqueue usage --user alice --from now --to +7d --tz Europe/Berlin`,
+  enqueue usage --user alice --from now --until +7d --tz Europe/Berlin`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			asked, err := p.when("at", at)
 			if err != nil {
@@ -39,8 +39,8 @@ message of that category, without regard to the category's throttle.`,
 			if middle.IsZero() {
 				middle = p.now().UTC()
 			}
-			r.From, r.To = message.UsageSpan(middle)
-			if err := p.ends(cli.End{Field: "from", Text: from, Into: &r.From}, cli.End{Field: "to", Text: to, Into: &r.To}); err != nil {
+			r.From, r.Until = message.UsageSpan(middle)
+			if err := p.ends(cli.End{Field: "from", Text: from, Into: &r.From}, cli.End{Field: "until", Text: until, Into: &r.Until}); err != nil {
 				return err
 			}
 			return p.With(cmd, func(ctx context.Context, c *client.Client) error {
@@ -53,7 +53,7 @@ message of that category, without regard to the category's throttle.`,
 	categoryFlag(cmd, &category)
 	cmd.Flags().StringVar(&at, "at", "", "`time` to look at the rules around (default now)")
 	cmd.Flags().StringVar(&from, "from", "", "first `time` of the timeline (default 12 hours before --at)")
-	cmd.Flags().StringVar(&to, "to", "", "`time` where the timeline ends, up to 32 days later (default 12 hours after --at)")
+	cmd.Flags().StringVar(&until, "until", "", "`time` where the timeline ends, up to 32 days later (default 12 hours after --at)")
 	p.timeZoneFlag(cmd)
 	return cmd
 }
@@ -76,7 +76,7 @@ func (p *program) usage(style picture.Style, u client.Usage) error {
 	if err := p.printf("\n"); err != nil {
 		return err
 	}
-	drawn := picture.Timeline{From: u.From.Time, To: u.To.Time, Now: p.now(), At: u.At.Time, Free: stretches(u.Free), Quiet: stretches(u.Quiet)}
+	drawn := picture.Timeline{From: u.From.Time, To: u.Until.Time, Now: p.now(), At: u.At.Time, Free: stretches(u.Free), Quiet: stretches(u.Quiet)}
 	for _, m := range u.Sends {
 		drawn.Sends = append(drawn.Sends, m.SendAt.Time)
 	}
