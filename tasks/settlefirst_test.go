@@ -149,16 +149,16 @@ func (f announceFunc) Announce(ctx context.Context, _ string, _ notifier.Notice)
 
 // stuckRenewal holds every renewal of a notice's lease until the notice is settled.
 type stuckRenewal struct {
-	began, settled chan struct{} // closed
+	names          map[string]string // of scripts, by hash
+	began, settled chan struct{}     // closed
 	once           sync.Once
 }
 
 func (h *stuckRenewal) onCommand(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
-	names := lua.NamesByHash()
 	name := ""
 	if args := cmd.Args(); len(args) > 1 {
 		sha, _ := args[1].(string)
-		name = names[sha]
+		name = h.names[sha]
 	}
 	switch name {
 	case "notice/renew":
@@ -176,7 +176,7 @@ func (h *stuckRenewal) onCommand(ctx context.Context, cmd redis.Cmder, next redi
 // A renewal of the lease that the store does not answer does not hold up the settlement.
 func TestASettlementDoesNotWaitForARenewal(t *testing.T) {
 	tell(t, func(s *story) {
-		hook := &stuckRenewal{began: make(chan struct{}), settled: make(chan struct{})}
+		hook := &stuckRenewal{names: lua.NamesByHash(), began: make(chan struct{}), settled: make(chan struct{})}
 		s.hook = redistest.Commands(hook.onCommand)
 		s.putReport()
 		var answered time.Time
