@@ -268,7 +268,7 @@ func TestParametersThatAreNotAllowed(t *testing.T) {
 		{"/v1/users/alice/messages?limit=1001", "limit", "1 to 1000"},
 		{"/v1/users/alice/messages?limit=ten", "limit", "1 to 1000"},
 		{"/v1/users/alice/messages?limit=", "limit", "1 to 1000"},
-		{"/v1/users/alice/messages?form=now", "form", "there are from, to, limit, cursor"},
+		{"/v1/users/alice/messages?form=now", "form", "there are from, until, limit, cursor"},
 		{"/v1/users/alice/messages?limit=1&limit=2", "limit", "give it once"},
 		{"/v1/dead-letters?user=alice&us%65r=alice", "user", "give it once"},
 		{"/v1/users/alice/messages?cursor=x", "cursor", "next_cursor"},

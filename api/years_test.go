@@ -17,14 +17,14 @@ func TestNoAnswerHasAYearOfFiveDigits(t *testing.T) {
 	const user, beyond, before = "/v1/users/alice", "9999-12-31T23:59:59-12:00", "0000-01-01T00:00:00+12:00"
 	at := func(text string) string { return url.QueryEscape(text) }
 	for target, field := range map[string]string{
-		user + "/usage?at=9999-12-31T23:59:59Z":                                                   "at",
-		user + "/usage?at=9998-12-31T23:59:59Z":                                                   "at",
-		user + "/usage?at=" + at(beyond):                                                          "at",
+		user + "/usage?at=9999-12-31T23:59:59Z":                                                      "at",
+		user + "/usage?at=9998-12-31T23:59:59Z":                                                      "at",
+		user + "/usage?at=" + at(beyond):                                                             "at",
 		user + "/usage?from=9999-12-31T00:00:00Z&until=" + at(beyond):                                "until",
 		user + "/usage?from=9999-12-31T00:00:00Z&until=9999-12-31T23:00:00Z":                         "from",
-		user + "/usage?at=" + at(before):                                                          "at",
+		user + "/usage?at=" + at(before):                                                             "at",
 		user + "/messages?until=" + at(beyond):                                                       "until",
-		user + "/next-free?from=" + at(beyond):                                                    "from",
+		user + "/next-free?from=" + at(beyond):                                                       "from",
 		user + "/usage?at=2026-11-22T00:00:00Z&from=9999-12-31T00:00:00Z&until=9999-12-31T01:00:00Z": "from",
 	} {
 		require.Equal(t, field, r.problem(http.StatusUnprocessableEntity, r.get(target)).Field, target)

@@ -33,7 +33,7 @@ func TestAListIsAskedForPageByPage(t *testing.T) {
 			ids = append(ids, m.ID)
 		}
 		require.Equal(t, []string{"a", "b", "c"}, ids)
-		const same = "from=2026-11-22T10%3A00%3A00Z&limit=2&to=2026-11-23T00%3A00%3A00Z"
+		const same = "from=2026-11-22T10%3A00%3A00Z&limit=2&until=2026-11-23T00%3A00%3A00Z"
 		require.Equal(t, []string{
 			"/v1/users/a%2Fb/messages?" + same,
 			"/v1/users/a%2Fb/messages?cursor=x%2F%2B%3D&" + same,

@@ -285,9 +285,9 @@ func TestInvalidForbiddenRequests(t *testing.T) {
 		"user":    {From: from, To: from.Add(1)},
 		"id":      {User: "alice", ID: "no id", From: from, To: from.Add(1)},
 		"from":    {User: "alice", To: from},
-		"to":      {User: "alice", From: from},
-		"to ":     {User: "alice", From: from, To: from},
-		"to  ":    {User: "alice", From: from, To: from.Add(sendlimit.MaxUsageSpan + 1)},
+		"until":   {User: "alice", From: from},
+		"until ":  {User: "alice", From: from, To: from},
+		"until  ": {User: "alice", From: from, To: from.Add(sendlimit.MaxUsageSpan + 1)},
 		"from \t": {User: "alice", From: from.AddDate(8000, 0, 0), To: from.AddDate(8000, 0, 1)},
 	} {
 		_, err := timeline.Forbidden(t.Context(), r)

@@ -29,10 +29,10 @@ func TestList(t *testing.T) {
 	require.Equal(t, "send time                     status     id  category  title\n2093-11-22 13:30:00 CET       moved      b             Hi\n",
 		f.prints(t, "list", "--user", "alice", "--tz", "Europe/Berlin", "--from", "2093-11-22 12:30"))
 	require.JSONEq(t, `{"id":"a","user":"alice","send_at":"2093-11-22T11:11:11.000Z","status":"scheduled"}`,
-		f.prints(t, "list", "--user", "alice", "--json", "--to", on22("12:00:00")))
+		f.prints(t, "list", "--user", "alice", "--json", "--until", on22("12:00:00")))
 	require.Equal(t, "bob has no messages there\n", f.prints(t, "list", "--user", "bob", "--from", "now"))
 	require.Empty(t, f.prints(t, "list", "--user", "bob", "--json"))
-	backwards := f.run(t, "list", "--user", "alice", "--from", "+1h", "--to", "now")
+	backwards := f.run(t, "list", "--user", "alice", "--from", "+1h", "--until", "now")
 	require.Equal(t, result{2, "", "error: until is not after from\n"}, backwards)
 }
 
@@ -85,9 +85,9 @@ func TestListOfWhatEnded(t *testing.T) {
 2093-11-22 13:30:00 UTC       cancelled  x
 `, f.prints(t, "list", "--user", "alice"))
 	require.JSONEq(t, `{"id":"e","user":"alice","send_at":"2093-11-22T13:00:00.000Z","status":"failed","ended_at":"2093-11-21T10:00:00.000Z","attempts":8,"reason":"unavailable"}
-`, f.prints(t, "list", "--user", "alice", "--json", "--from", on22("12:50:00"), "--to", on22("13:30:00")))
+`, f.prints(t, "list", "--user", "alice", "--json", "--from", on22("12:50:00"), "--until", on22("13:30:00")))
 	require.JSONEq(t, `{"id":"a","user":"alice","send_at":"2093-11-22T11:00:00.000Z","status":"cancelled","ended_at":"2093-11-21T10:00:00.000Z"}
-`, f.prints(t, "list", "--user", "alice", "--json", "--to", on22("11:31:00")))
+`, f.prints(t, "list", "--user", "alice", "--json", "--until", on22("11:31:00")))
 }
 
 // Pages of both kinds are merged, whichever ends first.

@@ -12,7 +12,7 @@ func TestUsage(t *testing.T) {
 	for _, clock := range []string{"11:11:11", "11:12:30", "11:40:00"} {
 		f.push(t, clock, clock)
 	}
-	got := f.prints(t, "usage", "--user", "alice", "--at", on22("11:12:30"), "--from", on22("09:59:00"), "--to", on22("13:30:00"))
+	got := f.prints(t, "usage", "--user", "alice", "--at", on22("11:12:30"), "--from", on22("09:59:00"), "--until", on22("13:30:00"))
 	require.Equal(t, `alice around 2093-11-22 11:12:30 UTC
 
   1/minute         ####################  1/1   2093-11-22 11:12:30 to 11:13:30
@@ -35,7 +35,7 @@ func TestUsageJSON(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.push(t, "a", "11:11:11")
-	require.JSONEq(t, `{"user":"alice","at":"2093-11-22T11:11:12.000Z","from":"2093-11-22T11:00:00.000Z","to":"2093-11-22T12:00:00.000Z",
+	require.JSONEq(t, `{"user":"alice","at":"2093-11-22T11:11:12.000Z","from":"2093-11-22T11:00:00.000Z","until":"2093-11-22T12:00:00.000Z",
 		"rules":[
 			{"rule":"1/minute","limit":1,"kind":"sliding","window_seconds":60,"used":1,
 				"from":"2093-11-22T11:11:11.000Z","until":"2093-11-22T11:12:11.000Z"},
@@ -46,11 +46,11 @@ func TestUsageJSON(t *testing.T) {
 		"free":[{"from":"2093-11-22T11:00:00.000Z","until":"2093-11-22T11:10:11.001Z"},
 			{"from":"2093-11-22T11:12:11.000Z","until":"2093-11-22T12:00:00.000Z"}],
 		"sends":[{"id":"a","send_at":"2093-11-22T11:11:11.000Z"}]}`,
-		f.prints(t, "usage", "--json", "--user", "alice", "--at", on22("11:11:12"), "--from", on22("11:00:00"), "--to", on22("12:00:00")))
+		f.prints(t, "usage", "--json", "--user", "alice", "--at", on22("11:11:12"), "--from", on22("11:00:00"), "--until", on22("12:00:00")))
 	require.Contains(t, f.prints(t, "usage", "--json", "--user", "bob"), `"at":"2093-11-21T10:00:00.000Z",`+
-		`"from":"2093-11-20T22:00:00.000Z","to":"2093-11-21T22:00:00.000Z"`)
+		`"from":"2093-11-20T22:00:00.000Z","until":"2093-11-21T22:00:00.000Z"`)
 	require.Contains(t, f.prints(t, "usage", "--json", "--user", "bob"), `"sends":[]`)
-	wide := f.run(t, "usage", "--user", "alice", "--to", "+40d")
+	wide := f.run(t, "usage", "--user", "alice", "--until", "+40d")
 	require.Equal(t, 2, wide.status)
 	require.Contains(t, wide.stderr, "until has to be after from, by at most 32 days")
 }

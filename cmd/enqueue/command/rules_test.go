@@ -56,7 +56,7 @@ func TestUsageAndNextFreeOfACategory(t *testing.T) {
 		f.prints(t, "push", "--user", "alice", "--at", "2093-11-23T1"+map[string]string{"a": "1", "b": "2"}[id]+":00:00Z",
 			"--id", id, "--title", "Hi", "--category", "marketing")
 	}
-	span := []string{"usage", "--user", "alice", "--at", "2093-11-23T15:00:00Z", "--from", "2093-11-23T05:00:00Z", "--to", "2093-11-24T05:00:00Z"}
+	span := []string{"usage", "--user", "alice", "--at", "2093-11-23T15:00:00Z", "--from", "2093-11-23T05:00:00Z", "--until", "2093-11-24T05:00:00Z"}
 	all := f.prints(t, span...)
 	require.NotContains(t, all, "marketing")
 	require.Contains(t, all, "  07:00  ---")
