@@ -74,7 +74,7 @@ test("sends of another system are recorded", async () => {
   assert.deepEqual(results.map((one) => one.accepted?.outcome), [...drafts.map(() => "recorded"), undefined]);
   assert.equal(results[600]?.accepted?.replayed, true);
   assert.ok(results[601]?.error instanceof InvalidRequest && results[601].error.field === "send_at");
-  const usage = await operator.getUsage("gus0", { from: new Date(sent.getTime() - 3_600_000), to: new Date() });
+  const usage = await operator.getUsage("gus0", { from: new Date(sent.getTime() - 3_600_000), until: new Date() });
   assert.deepEqual(usage.sends.map((one) => one.id), ["s0"]);
 });
 
