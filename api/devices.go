@@ -30,7 +30,8 @@ func (s *server) deviceRoutes() []route {
 				"Register a device of a user",
 				"Call it each time that the app starts or gets another token: registering again is safe. The device belongs to the account "+
 					"of the key, and takes the place of one of the account with the same id or the same address. An account registers at most 100 devices of a user, and "+
-					"as many of all users as its tier says; one that is registered is registered again in any case."),
+					"as many of all users as its tier says; one that is registered is registered again in any case. A phone has one owner: other users of "+
+					"the account lose the address, unless the server has shared_devices."),
 			scope: accounts.ScopeSubmit, says: "Registered.", refuses: []int{http.StatusConflict},
 		}, s.addDevice),
 		operation(s, route{
@@ -90,8 +91,8 @@ func (s *server) addDevice(ctx context.Context, in newDevice) (message.DeviceCha
 			return message.DeviceChange{}, err
 		}
 	}
-	stored, change, err := s.Devices.Add(ctx, in.User, in.device, most)
-	return message.DeviceChange{Outcome: string(change), User: in.User, Device: device.Shown(stored, false)}, err
+	r, err := s.Devices.Add(ctx, in.User, in.device, most)
+	return message.DeviceChange{Outcome: string(r.Change), User: in.User, Device: device.Shown(r.Device, false), MovedFrom: r.Moved}, err
 }
 
 // ofDevice is a device of a user.

@@ -23,14 +23,14 @@ const (
 
 // withPhone registers a device of alice, of no account.
 func withPhone(r *rig) {
-	_, _, err := r.options.Devices.Add(r.Context(), "alice", devices.Device{ID: "phone", Channel: devices.FCM, Address: canaryToken}, 0)
+	_, err := r.options.Devices.Add(r.Context(), "alice", devices.Device{ID: "phone", Channel: devices.FCM, Address: canaryToken}, 0)
 	require.NoError(r, err)
 }
 
 // withAllDevices registers as many devices of alice as are allowed.
 func withAllDevices(r *rig) {
 	for i := range devices.Most {
-		_, _, err := r.options.Devices.Add(r.Context(), "alice", devices.Device{Channel: devices.FCM, Address: strings.Repeat("x", i+1)}, 0)
+		_, err := r.options.Devices.Add(r.Context(), "alice", devices.Device{Channel: devices.FCM, Address: strings.Repeat("x", i+1)}, 0)
 		require.NoError(r, err)
 	}
 }
@@ -107,18 +107,20 @@ func TestDevicesBelongToTheAccountThatRegisteredThem(t *testing.T) {
 	require.NotContains(t, r.log.String(), "canary")
 }
 
-// A device beyond those of the tier is refused, and the account sees how many it has.
+// A device beyond those of the tier is refused, and the account sees how many it has. A phone that
+// another user logs in on is none more.
 func TestDevicesOfATier(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	own := r.submitter("own", accounts.Tier{Devices: 1})
-	post := func(user string) request {
-		return request{method: http.MethodPost, target: "/v1/users/" + user + "/devices", body: canaryPhone}
+	post := func(user, token string) request {
+		return request{method: http.MethodPost, target: "/v1/users/" + user + "/devices", body: `{"channel":"fcm","token":"` + token + `"}`}
 	}
-	into[message.DeviceChange](t, http.StatusOK, r.with(own, post("alice")))
-	refused := into[message.Outcome](t, http.StatusConflict, r.with(own, post("bob")))
+	into[message.DeviceChange](t, http.StatusOK, r.with(own, post("alice", "one")))
+	refused := into[message.Outcome](t, http.StatusConflict, r.with(own, post("bob", "another")))
 	require.Equal(t, fault.CodeTooManyDevices, refused.Code)
-	require.Equal(t, message.DeviceUnchanged, into[message.DeviceChange](t, http.StatusOK, r.with(own, post("alice"))).Outcome)
+	require.Equal(t, message.DeviceUnchanged, into[message.DeviceChange](t, http.StatusOK, r.with(own, post("alice", "one"))).Outcome)
+	require.Equal(t, 1, into[message.DeviceChange](t, http.StatusOK, r.with(own, post("bob", "one"))).MovedFrom)
 	usage := into[message.AccountUsage](t, http.StatusOK, r.with(r.key("own", accounts.ScopeRead), request{method: http.MethodGet, target: "/v1/usage"}))
 	require.Equal(t, message.DevicesUsage{Used: 1, Limit: 1, Remaining: new(int64(0))}, usage.Devices)
 }

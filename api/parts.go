@@ -30,6 +30,8 @@ type PartOptions struct {
 	Submits   submit.Options
 	Refits    refit.Options
 	Callbacks contact.Callbacks // says which callbacks may be set
+	// SharedDevices lets several users have one address of a device.
+	SharedDevices bool
 }
 
 // PartsOf returns options with the parts on a backend. Call end
@@ -39,7 +41,7 @@ func PartsOf(b *backend.Backend, c PartOptions) (o Options, end func() error, er
 	prefix := b.Timeline.Prefix
 	o.Policies, failed[0] = settings.NewPolicies(b.Client, prefix)
 	o.Users, failed[1] = settings.NewUsers(b.Client, prefix)
-	o.Devices, failed[2] = devices.New(b.Client, devices.Options{Prefix: prefix})
+	o.Devices, failed[2] = devices.New(b.Client, devices.Options{Prefix: prefix, Shared: c.SharedDevices})
 	o.Accounts, failed[3] = accounts.New(b.Client, prefix)
 	o.Charges, failed[4] = quota.New(b.Client, quota.Options{Prefix: prefix})
 	o.Events, failed[5] = counters.NewEvents(b.Client, prefix)

@@ -45,11 +45,11 @@ func (s *store) fillDevices(ctx context.Context, users, each int) (float64, erro
 	_, err = drive(ctx, users, func(ctx context.Context, i int) error {
 		var ids []string
 		for range each {
-			d, _, err := all.Add(ctx, userName(i), devices.Device{Channel: devices.FCM, Address: newToken(), Locale: "en-GB", Account: "acme"}, 0)
+			r, err := all.Add(ctx, userName(i), devices.Device{Channel: devices.FCM, Address: newToken(), Locale: "en-GB", Account: "acme"}, 0)
 			if err != nil {
 				return fmt.Errorf("registering a device: %w", err)
 			}
-			ids = append(ids, d.ID)
+			ids = append(ids, r.Device.ID)
 		}
 		if _, err := all.NoteSuccess(ctx, userName(i), ids); err != nil {
 			return fmt.Errorf("noting a success: %w", err)

@@ -61,14 +61,14 @@ func (s *store) fillPushes(ctx context.Context, n int, device *notifier.Device) 
 		return due, fmt.Errorf("submitter: %w", err)
 	}
 	defer func() { err = errors.Join(err, submitter.Close()) }()
-	all, err := devices.New(s.client, devices.Options{})
+	all, err := devices.New(s.client, devices.Options{Shared: true})
 	if err != nil {
 		return due, fmt.Errorf("devices: %w", err)
 	}
 	due = time.Now().Add(shortHorizon + 2*time.Second + time.Duration(n)*500*time.Microsecond)
 	_, err = drive(ctx, n, func(ctx context.Context, i int) error {
 		if device != nil {
-			if _, _, err := all.Add(ctx, userName(i), devices.Device{Channel: device.Channel, Address: device.Address}, 0); err != nil {
+			if _, err := all.Add(ctx, userName(i), devices.Device{Channel: device.Channel, Address: device.Address}, 0); err != nil {
 				return fmt.Errorf("registering a device: %w", err)
 			}
 		}

@@ -1177,7 +1177,9 @@ func (c *Client) ListDevices(ctx context.Context, user string) (Devices, error) 
 // Call it each time that the app starts or gets another token: registering again is safe. The
 // device belongs to the account of the key, and takes the place of one of the account with the
 // same id or the same address. An account registers at most 100 devices of a user, and as many
-// of all users as its tier says; one that is registered is registered again in any case.
+// of all users as its tier says; one that is registered is registered again in any case. A
+// phone has one owner: other users of the account lose the address, unless the server has
+// shared_devices.
 //
 // Requires the scope submit.
 func (c *Client) AddDevice(ctx context.Context, user string, body DeviceDraft) (DeviceChange, error) {

@@ -41,6 +41,8 @@ type Config struct {
 	// AdminListen is the address of health and metrics alone, which need no key there; empty
 	// means that the API's address has them.
 	AdminListen string
+	// SharedDevices lets several users have one address of a device.
+	SharedDevices bool
 	// RequireKeys makes the API ask for a key even if it is not Exposed.
 	RequireKeys bool
 	// TLSCert and TLSKey are the files for the API's TLS; both are empty for plain

@@ -64,7 +64,7 @@ func defaults() config.Config {
 // such as tiers.
 var keys = []string{ //nolint:globals // a constant table
 	"api", "api_key", "api_key_file",
-	"redis_url", "redis_tls_ca", "redis_tls_cert", "redis_tls_key", "redis_tls_server_name", "prefix", "account", "listen", "admin_listen", "require_keys", "tls_cert", "tls_key", "trusted_proxies", "streams", "streams_per_account", "stream_idle", "requests", "requests_per_account", "reads_per_account", "event_streams", "event_streams_per_account", "deliver", "relay", "dashboard", "push_url", "push_secret", "push_secret_file", "push_timeout", "push_headers", "push_proxy",
+	"redis_url", "redis_tls_ca", "redis_tls_cert", "redis_tls_key", "redis_tls_server_name", "prefix", "account", "listen", "admin_listen", "require_keys", "tls_cert", "tls_key", "trusted_proxies", "streams", "streams_per_account", "stream_idle", "requests", "requests_per_account", "reads_per_account", "event_streams", "event_streams_per_account", "deliver", "relay", "dashboard", "push_url", "push_secret", "push_secret_file", "push_timeout", "push_headers", "push_proxy", "shared_devices",
 	"fcm.credentials", "fcm.credentials_file", "fcm.endpoint", "apns.key", "apns.key_file", "apns.key_id", "apns.team_id", "apns.topic",
 	"apns.topics", "apns.sandbox", "apns.connections", "apns.endpoint", "webpush.private_key", "webpush.private_key_file", "webpush.subject",
 	"webpush.hosts", "webpush.allow_internal",
@@ -164,6 +164,7 @@ func other() map[string]struct {
 		"deliver":               {"false", func(c config.Config) any { return c.Deliver }, false},
 		"relay":                 {"false", func(c config.Config) any { return c.Relay }, "false"},
 		"dashboard":             {"false", func(c config.Config) any { return c.Dashboard }, false},
+		"shared_devices":        {"true", func(c config.Config) any { return c.SharedDevices }, true},
 		"require_keys":          {"true", func(c config.Config) any { return c.RequireKeys }, true},
 		"admin_listen":          {":9090", func(c config.Config) any { return c.AdminListen }, ":9090"},
 		"tls_cert":              {"/c", func(c config.Config) any { return c.TLSCert }, "/c"},

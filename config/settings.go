@@ -91,6 +91,8 @@ func settings(c *Config, p *policy.Document) []*setting {
 				"proxy to an http or https push_url: the URL of one, or environment to follow HTTPS_PROXY; by default none"),
 		),
 		grouped(GroupChannels,
+			row("shared_devices", "false", boolean(&c.SharedDevices),
+				"let several users have a device with the same address; otherwise it moves to the user who registers it last"),
 			row("fcm.credentials", "", secret(&c.FCM.Credentials), ""),
 			row("fcm.credentials_file", "", text("file", &c.FCM.CredentialsFile),
 				"service account of a Firebase project, in JSON; devices of the channel fcm get pushes through it"),

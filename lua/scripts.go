@@ -194,12 +194,14 @@ var SettingsChange = script("setting/settings_change")
 // DeviceAdd registers a device of a user, or registers it again.
 var DeviceAdd = script("device/add")
 
-// DeviceRemove removes a device of a user.
+// DeviceRemove removes devices of a user.
 var DeviceRemove = script("device/remove")
 
-// DeviceRemoveGone removes devices of a user that their providers know no more, unless they
-// were registered again.
-var DeviceRemoveGone = script("device/remove_gone")
+// DeviceClaim claims an address for a user, or for nobody.
+var DeviceClaim = script("device/claim")
+
+// DeviceSettleClaim ends a claim: removes the claims before it, or the claim itself.
+var DeviceSettleClaim = script("device/settle_claim")
 
 // DeviceRecount counts the devices of a user anew.
 var DeviceRecount = script("device/recount")
@@ -264,7 +266,7 @@ func All() []*Script {
 		PermitsAcquire, PermitsGiveBack, PermitsLook, TokensTake, TokensGiveBack, TokensLook, Pause,
 		PolicyApply, PolicyMark, PolicyDelete, SettingsChange,
 		CampaignPause, Refit, ForecastFar, TurnTake, TurnJob,
-		DeviceAdd, DeviceRemove, DeviceRemoveGone, DeviceRecount, DeviceHold, DeviceNoteCount, DeviceNoteSuccess, DeviceSuspect,
+		DeviceAdd, DeviceRemove, DeviceClaim, DeviceSettleClaim, DeviceRecount, DeviceHold, DeviceNoteCount, DeviceNoteSuccess, DeviceSuspect,
 		ChannelStop, ChannelResume, ChannelTakeProbe,
 		AuditBegin, AuditEnd, AuditErase,
 		EventAppend, EventListen,

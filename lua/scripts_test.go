@@ -135,8 +135,10 @@ func (s script) counts(keys, args int) bool {
 			return args >= allowed+2 && (args-allowed)%2 == 0
 		case p.open && (strings.HasPrefix(p.text, "ids of the devices") || p.text == "accounts of the counts"): // at least one
 			return args >= allowed+1
-		case p.open && strings.HasPrefix(p.text, "for each device its id"): // three each, at least one
-			return args >= allowed+3 && (args-allowed)%3 == 0
+		case p.open && strings.HasPrefix(p.text, "for each device its id"): // four each, at least one
+			return args >= allowed+4 && (args-allowed)%4 == 0
+		case p.open && strings.HasPrefix(p.text, "tokens of the claims"): // or none
+			return args >= allowed
 		case p.open && strings.HasPrefix(p.text, "for each event its id"): // three each, at least one
 			return args >= allowed+3 && (args-allowed)%3 == 0
 		case p.open && strings.HasPrefix(p.text, "the edit, "): // its four first ones, and pairs

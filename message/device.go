@@ -51,6 +51,8 @@ type DeviceChange struct {
 	Outcome string `json:"outcome" doc:"added; replaced for one that took the place of a device with its id or its address; unchanged for one that was there."`
 	User    string `json:"user" doc:"The user's name."`
 	Device  Device `json:"device" doc:"The device as it is now."`
+	// MovedFrom is how many other users lost the address.
+	MovedFrom int `json:"moved_from,omitempty" doc:"How many other users had the address until now. It is no longer theirs. Absent for none."`
 }
 
 // DeviceRemoval is the answer to a device that was removed.

@@ -101,7 +101,7 @@ func (p *phones) has(user, id string) {
 		d.Channel, d.Address = notifier.ChannelAPNs, fmt.Sprintf("%064x", id+user)
 		d.Address = d.Address[:64]
 	}
-	_, _, err := p.devices.Add(p.Context(), user, d, 0)
+	_, err := p.devices.Add(p.Context(), user, d, 0)
 	require.NoError(p, err)
 }
 

@@ -13,12 +13,14 @@
 -- ARGV[9]  user
 -- ARGV[10] 1 if the account may have more devices than before, else 0
 --
--- Returns  {2, time, success, counts} added; {1, time, success, counts} it replaced those of
---          the same id or address; {0, time, success, counts} only its time changed, and it is
---          not suspect; {-1} the account has as many of the user as are allowed; {-2} another
---          account has a device with the id; {-3} the account would have more than before, and
---          may not. The time is when it is registered, Unix seconds; success is as in its line;
---          counts are {account, devices in the partition, ...} of those that changed.
+-- Returns  {2, time, success, counts, {}} added; {1, time, success, counts, replaced} it replaced
+--          those of the same id or address; {0, time, success, counts, {}} only its time changed,
+--          and it is not suspect; {-1} the account has as many of the user as are allowed; {-2}
+--          another account has a device with the id; {-3} the account would have more than before,
+--          and may not. The time is when it is registered, Unix seconds; success is as in its
+--          line; counts are {account, devices in the partition, ...} of those that changed;
+--          of replaced ones with another address there are the id,
+--          the letter of the channel, the account and the address.
 -- Cost     O(n) in the user's devices.
 
 if #KEYS ~= 2 or #ARGV ~= 10 then
@@ -34,6 +36,7 @@ local id, channel, account, address = ARGV[2], ARGV[3], ARGV[6], ARGV[7]
 local added = {id, channel, base36(seconds), '', ARGV[4], ARGV[5], account, address}
 
 local before, list, own, owned, replaced, same = read_devices(KEYS[1]), {}, 0, 0, 0, false
+local addresses = {}
 for _, d in ipairs(before) do
   local at_address = d[8] == address and string.lower(d[2]) == channel
   local shared = at_address and (d[7] == account or d[7] == '' or account == '')
@@ -45,6 +48,9 @@ for _, d in ipairs(before) do
     replaced = replaced + 1
     same = d[1] == id and at_address and d[5] == added[5] and d[6] == added[6] and d[7] == account
     if at_address and d[4] ~= '' then added[4] = d[4] end
+    if not at_address then
+      for _, text in ipairs({d[1], string.lower(d[2]), d[7], d[8]}) do addresses[#addresses + 1] = text end
+    end
   else
     list[#list + 1] = d
   end
@@ -55,5 +61,5 @@ if replaced == 0 then
 end
 if owned == 0 and ARGV[10] == '0' then return {-3} end
 local counts = change_devices(KEYS[1], KEYS[2], ARGV[9], before, list, {})
-if replaced == 0 then return {2, seconds, '', counts} end
-return {same and replaced == 1 and 0 or 1, seconds, added[4], counts}
+if replaced == 0 then return {2, seconds, '', counts, {}} end
+return {same and replaced == 1 and 0 or 1, seconds, added[4], counts, addresses}

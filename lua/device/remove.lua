@@ -1,29 +1,38 @@
--- device/remove.lua: removes a device of a user.
+-- device/remove.lua: removes devices of a user.
 --
 -- KEYS[1]  devices of the user (STRING), see lua/fragments/devices.lua
 -- KEYS[2]  counts of the partition (HASH), see lua/fragments/device_counts.lua
--- ARGV[1]  id of the device
--- ARGV[2]  the account that must have registered it; "*" for any
--- ARGV[3]  user
+-- ARGV[1]  user
+-- ARGV[2..]  for each device its id, "" for any; the account that must have registered it, "*" for
+--          any; its address, "" for any; and the time that it must not have been registered after,
+--          Unix ms, "" for any
 --
--- Returns  {1, counts} removed; {0, counts} no such device. The counts are {account, devices in
---          the partition, ...} of those that changed.
--- Cost     O(n) in the user's devices.
+-- Returns  {removed, counts}. Of each removed device there are its id, the letter of its channel,
+--          its account and its address. The counts are {account, devices in the
+--          partition, ...} of those that changed.
+-- Cost     O(n * m) in the user's devices and those to remove.
 
-if #KEYS ~= 2 or #ARGV ~= 3 then
+if #KEYS ~= 2 or #ARGV < 5 or #ARGV % 4 ~= 1 then
   return redis.error_reply('ERR device/remove.lua: wrong number of keys or arguments')
 end
 --@include moving
 
 --@include devices
 --@include device_counts
-local before, list, removed = read_devices(KEYS[1]), {}, 0
+local entries = {unpack(ARGV, 2)}
+local before, list, removed = read_devices(KEYS[1]), {}, {}
 for _, d in ipairs(before) do
-  if d[1] == ARGV[1] and (ARGV[2] == '*' or ARGV[2] == d[7]) then
-    removed = 1
+  local remove = false
+  for k = 1, #entries, 4 do
+    local id, account, address, since = unpack(entries, k, k + 3)
+    remove = remove or #d > 1 and (id == '' or id == d[1]) and (account == '*' or account == d[7])
+      and (address == '' or address == d[8]) and (since == '' or tonumber(d[3], 36) * 1000 <= tonumber(since))
+  end
+  if remove then
+    for _, text in ipairs({d[1], string.lower(d[2]), d[7], d[8]}) do removed[#removed + 1] = text end
   else
     list[#list + 1] = d
   end
 end
-if removed == 0 then return {0, {}} end
-return {1, change_devices(KEYS[1], KEYS[2], ARGV[3], before, list, {})}
+if #removed == 0 then return {removed, {}} end
+return {removed, change_devices(KEYS[1], KEYS[2], ARGV[1], before, list, {})}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/internal/script"
 	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // Gone is a device that its provider knows no more.
@@ -19,30 +20,25 @@ type Gone struct {
 // after the time that their provider says. It returns the ids of those that it removed, also beside
 // an error.
 func (s *Store) RemoveGone(ctx context.Context, user string, gone []Gone) ([]string, error) {
-	const doing = "removing devices that are gone"
-	args := make([]any, 1, 1+3*len(gone))
-	args[0] = user
-	for _, g := range gone {
-		if err := checkDevices(user, g.ID); err != nil {
-			return nil, err
-		}
-		args = append(args, g.ID, g.Address, script.Milliseconds(g.Since))
-	}
-	if len(gone) == 0 {
-		return nil, nil
-	}
-	answer, err := s.run(ctx, lua.DeviceRemoveGone, doing, user, args...)
-	if err != nil {
+	if err := keyspace.CheckUser(user); err != nil || len(gone) == 0 {
 		return nil, err
 	}
-	in := script.Read(answer, doing)
-	ids := in.Nested(0)
-	removed, counts := ids.Strings(0), readCounts(in, 1)
-	in.Absorb(ids)
-	if in.Err != nil {
-		return nil, in.Err
+	removals := make([]removal, 0, len(gone))
+	for _, g := range gone {
+		if err := CheckID(g.ID); err != nil {
+			return nil, err
+		}
+		removals = append(removals, removal{id: g.ID, account: anyAccount, address: g.Address, since: g.Since})
 	}
-	return removed, s.note(ctx, user, counts, "", "")
+	removed, err := s.remove(ctx, user, removals...)
+	ids := make([]string, 0, len(removed))
+	for _, d := range removed {
+		ids = append(ids, d.ID)
+		if err == nil {
+			err = s.forget(ctx, user, d)
+		}
+	}
+	return ids, err
 }
 
 // NoteSuccess notes that devices accepted a push now. A success is kept to the hour, so at most

@@ -45,14 +45,14 @@ func TestFieldsOutOfBounds(t *testing.T) {
 		case "locale":
 			d.Locale = row.value
 		}
-		_, _, err := s.Add(t.Context(), "alice", d, 0)
+		_, err := s.Add(t.Context(), "alice", d, 0)
 		require.Equal(t, row.want, story.Invalid(t, err, row.field, row.value))
 		_, err = devices.Encode([]devices.Device{d})
 		require.Equal(t, row.want, story.Invalid(t, err, row.field, row.value))
 	}
 	_, err := devices.Encode([]devices.Device{{Channel: devices.FCM, Address: "canary"}})
 	require.Equal(t, "a time from 1970 on", story.Invalid(t, err, "registered_at", "0001-01-01 00:00:00 +0000 UTC"))
-	_, _, err = s.Add(t.Context(), "", devices.Device{Channel: devices.FCM, Address: "canary"}, 0)
+	_, err = s.Add(t.Context(), "", devices.Device{Channel: devices.FCM, Address: "canary"}, 0)
 	require.ErrorContains(t, err, "user")
 	_, err = s.List(t.Context(), "")
 	require.ErrorContains(t, err, "user")

@@ -20,6 +20,23 @@
 // have the same address, under two ids. A device of none and one of an account never have the
 // same address, so no message reaches a device twice: the last one registered takes the place.
 //
+// # Owners
+//
+// A phone has one user at a time. So the same address of the same account moves to the user who
+// registers it last, unless the store is Shared. The users are in different partitions, which no
+// script can change together. Therefore the store knows the owners of each address:
+//
+//	claim it ─► register the device ─► take it from the owners before ─► settle the claim
+//
+// A claim that is not the last one when it is settled is made again, so the last one wins. Each
+// user who may have an address has a claim of it at any time, also if programs die: whoever
+// registers the address next takes it from all of them. If the owner registers again, the store
+// only looks at the claim, before and after.
+// A removed device is claimed for nobody in the same way. A claim may stay without a device, if
+// a program died, or if one user's device was removed and registered at the same moment. The next
+// registration of the address removes it. Addresses are known by 96 bits of their SHA-256. A claim
+// takes about 60 bytes and the name of the user.
+//
 // # Counts
 //
 // An account may have at most a number of devices of all users, which Add is told. Its users are
@@ -48,7 +65,8 @@
 //
 //   - The ids of a user's devices differ, and at most Most are of one account. So no account
 //     takes the room of another.
-//   - Two devices with one address belong to two accounts.
+//   - Two devices with one address belong to two accounts, whoever their users are, unless the
+//     store is Shared.
 //   - Once nothing runs and Sweep has, the counts are those of the devices.
 //   - RemoveGone removes only what still has the address that was sent to, and was not
 //     registered after the time that the provider says.

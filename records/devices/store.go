@@ -18,6 +18,8 @@ import (
 // Options are the options of a Store. The zero value has the keys of DefaultPrefix.
 type Options struct {
 	Prefix string
+	// Shared lets several users have one address. Else it moves to the one that registers it last.
+	Shared bool
 }
 
 // Store keeps the devices of users. Its methods return an *InvalidError for an argument out of
@@ -26,6 +28,7 @@ type Options struct {
 type Store struct {
 	client redis.Cmdable
 	keys   keyspace.Keys
+	shared bool
 	at     time.Time // the time instead of the server's; zero but in tests
 }
 
@@ -35,7 +38,7 @@ func New(client redis.Cmdable, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{client: client, keys: keys}, nil
+	return &Store{client: client, keys: keys, shared: o.Shared}, nil
 }
 
 // Change says what Add did.
@@ -50,60 +53,104 @@ const (
 	Unchanged Change = "unchanged"
 )
 
+// Registration says what Add did.
+type Registration struct {
+	Device Device // as it is stored, see Complete
+	Change Change
+	Moved  int // how many other users had the address until now
+}
+
 // Add registers a device, or registers it again. It takes the place of the user's device with
 // the same id, and of one with the same address and account, whatever its id. Between a device
-// of an account and one of none, the address decides. The time is the server's; what d says of
-// times and of Suspect is ignored. Add returns the device as it is stored, see Complete. The
+// of an account and one of none, the address decides. Other users lose the address, see the
+// package. The time is the server's; what d says of times and of Suspect is ignored. The
 // error may also be an *ExistsError, if another account has a device with the id, or a
 // *TooManyError.
 //
 // The account may have at most that many devices, of all users; 0 is no limit. If it has as many,
 // Add only registers what is registered, and returns an *AccountFullError for another one.
-func (s *Store) Add(ctx context.Context, user string, d Device, most int64) (Device, Change, error) {
+func (s *Store) Add(ctx context.Context, user string, d Device, most int64) (Registration, error) {
 	if err := keyspace.CheckUser(user); err != nil {
-		return Device{}, "", err
+		return Registration{}, err
 	}
 	d.LastSuccess, d.Suspect = time.Time{}, false
 	d, err := Complete(d)
 	if err != nil {
-		return Device{}, "", err
+		return Registration{}, err
 	}
+	if s.shared {
+		r, _, err := s.register(ctx, user, d, most)
+		return r, err
+	}
+	var first Change
+	moved := make(map[string]bool)
+	for {
+		c, err := s.claim(ctx, user, d, true)
+		if err != nil {
+			return Registration{}, err
+		}
+		r, replaced, err := s.register(ctx, user, d, most+c.freed(user, d.Account, most))
+		if err != nil {
+			return Registration{}, s.giveUp(ctx, user, d, c, err)
+		}
+		if first == "" {
+			first = r.Change
+		}
+		if err := s.takeFrom(ctx, c, user, d, moved); err != nil {
+			return Registration{}, err
+		}
+		for _, former := range replaced {
+			if err := s.forget(ctx, user, former); err != nil {
+				return Registration{}, err
+			}
+		}
+		if settled, err := s.settle(ctx, c); settled || err != nil {
+			r.Change, r.Moved = first, len(moved)
+			return r, err
+		}
+	}
+}
+
+// register registers a complete device of a user, whatever other users have. It returns those of
+// other addresses that it replaced.
+func (s *Store) register(ctx context.Context, user string, d Device, most int64) (Registration, []Device, error) {
 	bounded := most > 0 && d.Account != ""
 	a, err := s.add(ctx, user, d, !bounded)
 	if err != nil {
-		return Device{}, "", err
+		return Registration{}, nil, err
 	}
 	hold := ""
 	if a.status == needsRoom {
 		if hold, err = s.hold(ctx, d.Account, most); err != nil {
-			return Device{}, "", err
+			return Registration{}, nil, err
 		}
 		if a, err = s.add(ctx, user, d, true); err != nil {
-			return Device{}, "", errors.Join(err, s.release(ctx, d.Account, hold))
+			return Registration{}, nil, errors.Join(err, s.release(ctx, d.Account, hold))
 		}
 	}
 	if err := s.note(ctx, user, a.counts, d.Account, hold); err != nil {
-		return Device{}, "", err
+		return Registration{}, nil, err
 	}
 	switch a.status {
 	case 2:
-		return a.device, Added, nil
+		return Registration{Device: a.device, Change: Added}, nil, nil
 	case 1:
-		return a.device, Replaced, nil
+		return Registration{Device: a.device, Change: Replaced}, a.replaced, nil
 	case 0:
-		return a.device, Unchanged, nil
+		return Registration{Device: a.device, Change: Unchanged}, nil, nil
 	case -1:
-		return Device{}, "", &TooManyError{User: user}
+		return Registration{}, nil, &TooManyError{User: user}
 	default:
-		return Device{}, "", &fault.ExistsError{What: "device", Name: d.ID}
+		return Registration{}, nil, &fault.ExistsError{What: "device", Name: d.ID}
 	}
 }
 
 // addition is what lua/device/add.lua answers.
 type addition struct {
-	status int64
-	device Device // if it is registered
-	counts []count
+	status   int64
+	device   Device // if it is registered
+	counts   []count
+	replaced []Device // those of other addresses; see readRemoved
 }
 
 // needsRoom is the status of a device that needs a hold.
@@ -137,6 +184,7 @@ func (s *Store) add(ctx context.Context, user string, d Device, more bool) (addi
 		}
 	}
 	a.counts = readCounts(in, 3)
+	a.replaced = readRemoved(in, 4)
 	return a, in.Err
 }
 
@@ -158,7 +206,7 @@ func (s *Store) List(ctx context.Context, user string) ([]Device, error) {
 
 // Remove removes a device, and reports whether it was there.
 func (s *Store) Remove(ctx context.Context, user, id string) (bool, error) {
-	return s.remove(ctx, user, id, "*")
+	return s.removeOf(ctx, anyAccount, user, id)
 }
 
 // RemoveOf removes a device if an account registered it, "" for none, and reports whether it
@@ -167,24 +215,18 @@ func (s *Store) RemoveOf(ctx context.Context, account, user, id string) (bool, e
 	if account != "" && !keyspace.ValidName(account) {
 		return false, &fault.InvalidError{Field: "account", Value: account, Want: keyspace.WantName}
 	}
-	return s.remove(ctx, user, id, account)
+	return s.removeOf(ctx, account, user, id)
 }
 
-func (s *Store) remove(ctx context.Context, user, id, account string) (bool, error) {
-	const doing = "removing a device"
+func (s *Store) removeOf(ctx context.Context, account, user, id string) (bool, error) {
 	if err := checkDevices(user, id); err != nil {
 		return false, err
 	}
-	answer, err := s.run(ctx, lua.DeviceRemove, doing, user, id, account, user)
-	if err != nil {
+	removed, err := s.remove(ctx, user, removal{id: id, account: account})
+	if err != nil || len(removed) == 0 {
 		return false, err
 	}
-	in := script.Read(answer, doing)
-	removed, counts := in.Int(0) == 1, readCounts(in, 1)
-	if in.Err != nil {
-		return false, in.Err
-	}
-	return removed, s.note(ctx, user, counts, "", "")
+	return true, s.forget(ctx, user, removed[0])
 }
 
 // run calls a script on a user's devices and the counts of the partition.

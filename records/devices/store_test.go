@@ -31,10 +31,10 @@ func newStore(t *testing.T) (*miniredis.Miniredis, *devices.Store) {
 // accepted adds a device of alice, and returns it as it is stored.
 func accepted(t *testing.T, s *devices.Store, d devices.Device, want devices.Change) devices.Device {
 	t.Helper()
-	stored, change, err := s.Add(t.Context(), "alice", d, 0)
+	r, err := s.Add(t.Context(), "alice", d, 0)
 	require.NoError(t, err)
-	require.Equal(t, want, change)
-	return stored
+	require.Equal(t, want, r.Change)
+	return r.Device
 }
 
 func listed(t *testing.T, s *devices.Store) []devices.Device {
@@ -109,7 +109,7 @@ func TestDevicesOfAccounts(t *testing.T) {
 	// One account does not learn what another one has, and does not replace it.
 	taken := of("umbrella")
 	taken.ID, taken.Address = acme.ID, "another"
-	_, _, err := s.Add(t.Context(), "alice", taken, 0)
+	_, err := s.Add(t.Context(), "alice", taken, 0)
 	require.Equal(t, &fault.ExistsError{What: "device", Name: acme.ID}, err)
 	removed, err := s.RemoveOf(t.Context(), "umbrella", "alice", acme.ID)
 	require.NoError(t, err)
@@ -163,7 +163,7 @@ func TestAUserHasABoundedNumberOfDevices(t *testing.T) {
 		accepted(t, s, devices.Device{Channel: devices.FCM, Address: fmt.Sprint("token", i)}, devices.Added)
 	}
 	more := devices.Device{Channel: devices.FCM, Address: "more"}
-	_, _, err := s.Add(t.Context(), "alice", more, 0)
+	_, err := s.Add(t.Context(), "alice", more, 0)
 	require.EqualError(t, err, "the user has 100 devices already: remove one first")
 	var refused interface{ Code() fault.Code }
 	require.ErrorAs(t, err, &refused)
@@ -179,12 +179,14 @@ func TestAnAccountHasABoundedNumberOfDevices(t *testing.T) {
 	t.Parallel()
 	server, s := newStore(t)
 	const most = 10
-	phone := devices.Device{ID: "phone", Channel: devices.FCM, Address: "token", Account: "acme"}
+	phone := func(i int) devices.Device {
+		return devices.Device{ID: "phone", Channel: devices.FCM, Address: fmt.Sprint("token", i), Account: "acme"}
+	}
 	var all sync.WaitGroup
 	var added, full atomic.Int64
 	for i := range 4 * most {
 		all.Go(func() {
-			_, _, err := s.Add(t.Context(), fmt.Sprint("user", i), phone, most)
+			_, err := s.Add(t.Context(), fmt.Sprint("user", i), phone(i), most)
 			if err == nil {
 				added.Add(1)
 			} else if err.Error() == `account "acme" has as many devices as its tier allows, which is 10: remove one that is not used, or raise devices of the tier` {
@@ -196,7 +198,7 @@ func TestAnAccountHasABoundedNumberOfDevices(t *testing.T) {
 	require.Equal(t, []int64{most, 3 * most}, []int64{added.Load(), full.Load()})
 	again := 0
 	for i := range 4 * most {
-		if _, change, err := s.Add(t.Context(), fmt.Sprint("user", i), phone, 1); err == nil && change == devices.Unchanged {
+		if r, err := s.Add(t.Context(), fmt.Sprint("user", i), phone(i), 1); err == nil && r.Change == devices.Unchanged {
 			again++
 		}
 	}
@@ -215,7 +217,7 @@ func TestConcurrentRegistrations(t *testing.T) {
 	for i := range 8 {
 		all.Go(func() {
 			for j := range 5 {
-				_, _, err := s.Add(t.Context(), "alice", devices.Device{Channel: devices.FCM, Address: strconv.Itoa(10*i + j)}, 0)
+				_, err := s.Add(t.Context(), "alice", devices.Device{Channel: devices.FCM, Address: strconv.Itoa(10*i + j)}, 0)
 				if err != nil {
 					t.Error(err)
 				}
@@ -256,7 +258,7 @@ func TestAStoreThatIsAway(t *testing.T) {
 	t.Parallel()
 	server, s := newStore(t)
 	server.SetError("LOADING it is")
-	_, _, err := s.Add(t.Context(), "alice", devices.Device{Channel: devices.FCM, Address: "canary"}, 0)
+	_, err := s.Add(t.Context(), "alice", devices.Device{Channel: devices.FCM, Address: "canary"}, 0)
 	require.NotContains(t, err.Error(), "canary")
 	_, listErr := s.List(t.Context(), "alice")
 	_, removeErr := s.Remove(t.Context(), "alice", "a")

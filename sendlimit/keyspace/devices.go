@@ -8,6 +8,9 @@ func (k Keys) Devices(user string) string {
 // DeviceCounts returns the key of how many devices accounts have of the users of a partition.
 func (k Keys) DeviceCounts(partition int) string { return k.Partitions[partition] + "devices" }
 
+// DeviceOwners returns the key of the users that have the addresses of a partition.
+func (k Keys) DeviceOwners(partition int) string { return k.Partitions[partition] + "owners" }
+
 // AccountDevices returns the key of how many devices an account has in each partition, and in
 // all.
 func (k Keys) AccountDevices(account string) string { return k.ofDevices(account) + "devices" }

@@ -57,6 +57,7 @@ const DefaultPrefix = "sl"
 //	sl:{p0042}:o:<user>        HASH  the user's own settings, see UserSettings
 //	sl:{p0042}:d:<user>        STRING  the user's devices, a line for each, see package devices
 //	sl:{p0042}:devices         HASH  how many devices accounts have of the partition's users, see lua/fragments/device_counts.lua
+//	sl:{p0042}:owners          HASH  which users have the addresses whose hashes are in the partition, see lua/fragments/owners.lua
 //	sl:{d:<account>}:devices   HASH  how many devices an account has: partition -> how many; "all" -> their sum
 //	sl:{d:<account>}:holds     ZSET  room that is held for devices which are being registered: token -> until when, Unix ms; expires
 //	sl:{p0042}:users           ZSET  which users have settings, see lua/fragments/index.lua

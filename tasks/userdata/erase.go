@@ -172,6 +172,9 @@ func (u *Users) eraseStored(ctx context.Context, e *Erasure, progress Progress) 
 		}
 		e.Entries += removed
 	}
+	if err := u.devices.Forget(ctx, e.User); err != nil {
+		return err
+	}
 	if e.Keys, err = u.unlink(ctx, own); err != nil {
 		return err
 	}

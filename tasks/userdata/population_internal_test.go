@@ -102,7 +102,7 @@ func (r *population) addUser(user string) {
 	require.NoError(r, err)
 	known, err := devices.New(r.client, devices.Options{})
 	require.NoError(r, err)
-	_, _, err = known.Add(r.Context(), user, deviceOf(user), 0) // and counts it
+	_, err = known.Add(r.Context(), user, deviceOf(user), 0) // and counts it
 	require.NoError(r, err)
 	require.NoError(r, r.client.Set(r.Context(), r.keys.Devices(user), packed, 0).Err())
 	require.NoError(r, r.client.ZAdd(r.Context(), r.keys.Uncounted(user), redis.Z{Score: 2, Member: "code"}).Err())

@@ -125,7 +125,7 @@ func requireOthersUntouched(t *testing.T, client redis.UniversalClient, names ..
 	for _, user := range names {
 		r.addUser(user)
 		full := dumpStore(t, client)
-		require.Equal(t, 21+3, len(full)-len(before), "keys of %q, three of them of a dry run", user)
+		require.Equal(t, 22+3, len(full)-len(before), "keys of %q, three of them of a dry run", user)
 		keys, err := r.users.find(t.Context(), user, nil)
 		require.NoError(t, err)
 		require.Equal(t, []string{

@@ -148,7 +148,7 @@ func (w *world) changeDevices(e Event) {
 				if e.Do == RemoveDevices {
 					_, err = known.RemoveOf(ctx, e.Account, user, d.ID)
 				} else {
-					_, _, err = known.Add(ctx, user, d, MaxPhones)
+					_, err = known.Add(ctx, user, d, MaxPhones)
 				}
 				if _, full := errors.AsType[*devices.AccountFullError](err); full {
 					err = nil

@@ -52,7 +52,7 @@ func SetUp(tb testing.TB, s *Story) []policy.Policy {
 	require.NoError(tb, err)
 	for _, u := range s.Plan.Users {
 		for _, id := range u.Devices {
-			_, _, err := known.Add(ctx, u.Name, deviceOf(u.Name, id), 0)
+			_, err := known.Add(ctx, u.Name, deviceOf(u.Name, id), 0)
 			require.NoError(tb, err)
 		}
 	}

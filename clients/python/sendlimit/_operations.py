@@ -1508,7 +1508,8 @@ class Operations(Caller):
         safe. The device belongs to the account of the key, and takes the place of one of the
         account with the same id or the same address. An account registers at most 100
         devices of a user, and as many of all users as its tier says; one that is registered
-        is registered again in any case.
+        is registered again in any case. A phone has one owner: other users of the account
+        lose the address, unless the server has shared_devices.
 
         Requires the scope submit.
         """

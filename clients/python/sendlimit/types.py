@@ -684,6 +684,8 @@ class Device(TypedDict):
 class DeviceChange(TypedDict):
     device: Device
     """The device as it is now."""
+    moved_from: NotRequired[int]
+    """How many other users had the address until now. It is no longer theirs. Absent for none."""
     outcome: str
     """added; replaced for one that took the place of a device with its id or its address;
     unchanged for one that was there.

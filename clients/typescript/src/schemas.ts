@@ -758,6 +758,11 @@ export interface components {
         DeviceChange: {
             /** @description The device as it is now. */
             device: components["schemas"]["Device"];
+            /**
+             * Format: int64
+             * @description How many other users had the address until now. It is no longer theirs. Absent for none.
+             */
+            moved_from?: number;
             /** @description added; replaced for one that took the place of a device with its id or its address; unchanged for one that was there. */
             outcome: Open<"added" | "replaced" | "unchanged">;
             /** @description The user's name. */

@@ -21,7 +21,7 @@ func Parts(c config.Config) api.PartOptions {
 	submits := store.SubmitterOptions(c)
 	return api.PartOptions{
 		Submits: submits, Refits: refit.Options{Options: submits},
-		Callbacks: contact.Callbacks{AllowInternal: c.EventsAllowInternal},
+		Callbacks: contact.Callbacks{AllowInternal: c.EventsAllowInternal}, SharedDevices: c.SharedDevices,
 	}
 }
 

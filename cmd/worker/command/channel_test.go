@@ -129,7 +129,7 @@ func TestSendTestNeedsADevice(t *testing.T) {
 	_, client, there := elsewhere(t)
 	kept, err := devices.New(client, devices.Options{})
 	require.NoError(t, err)
-	_, _, err = kept.Add(t.Context(), "alice", devices.Device{
+	_, err = kept.Add(t.Context(), "alice", devices.Device{
 		ID: "d1", Channel: "webpush", Address: `{"endpoint":"https://fcm.googleapis.com/fcm/send/s3cret","keys":{"auth":"BTBZMqHH6r4Tts7J_aSIgg",` +
 			`"p256dh":"BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"}}`,
 	}, 1)

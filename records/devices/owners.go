@@ -1,0 +1,235 @@
+package devices
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// claim is a claim of an address, see the package.
+type claim struct {
+	key, field string // where the owners of the address are
+	token      string // "" if nothing was claimed
+	before     []owner
+}
+
+// owner is an owner of an address, with the token of its claim. The user "" is nobody.
+type owner struct{ token, account, user string }
+
+// addressBytes of its hash spell an address in the store: 96 bits.
+const addressBytes = 12
+
+// claim claims the address of a device for a user, or, if takes is false, for nobody in place of
+// the user.
+func (s *Store) claim(ctx context.Context, user string, d Device, takes bool) (claim, error) {
+	const doing = "claiming the address of a device"
+	hash := sha256.Sum256([]byte(d.Channel + " " + d.Address))
+	c := claim{field: base64.RawURLEncoding.EncodeToString(hash[:addressBytes])}
+	c.key = s.keys.DeviceOwners(keyspace.Partition(c.field))
+	taking := 0
+	if takes {
+		taking = 1
+	}
+	answer, err := script.Run(ctx, s.client, lua.DeviceClaim, doing, []string{c.key}, []any{script.Milliseconds(s.at), c.field, keyspace.NewToken(), d.Account, user, taking})
+	if err != nil {
+		return c, err
+	}
+	in := script.Read(answer, doing)
+	c.token = in.String(0)
+	before := in.Nested(1)
+	for k := 0; k < len(before.Reply); k += 3 {
+		c.before = append(c.before, owner{before.String(k), before.String(k + 1), before.String(k + 2)})
+	}
+	in.Absorb(before)
+	return c, in.Err
+}
+
+// settle ends a claim, after the address was taken from the owners before it. It reports false if
+// another claim came in between.
+func (s *Store) settle(ctx context.Context, c claim) (bool, error) { return s.endClaim(ctx, c, 1) }
+
+// withdraw ends a claim as if it had not been made.
+func (s *Store) withdraw(ctx context.Context, c claim) error {
+	_, err := s.endClaim(ctx, c, 0)
+	return err
+}
+
+func (s *Store) endClaim(ctx context.Context, c claim, settles int) (bool, error) {
+	const doing = "settling the address of a device"
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWithin)
+	defer cancel()
+	args := []any{script.Milliseconds(s.at), c.field, c.token, settles}
+	for _, o := range c.before {
+		args = append(args, o.token)
+	}
+	answer, err := script.Run(ctx, s.client, lua.DeviceSettleClaim, doing, []string{c.key}, args)
+	if err != nil {
+		return false, err
+	}
+	return script.Yes(script.Read(answer, doing))
+}
+
+// takeFrom removes the address of a device from the other users that a claim lists, and adds those
+// that had it to moved.
+func (s *Store) takeFrom(ctx context.Context, c claim, user string, d Device, moved map[string]bool) error {
+	for _, o := range c.before {
+		if o.user == "" || o.user == user {
+			continue
+		}
+		removed, err := s.remove(ctx, o.user, removal{account: o.account, address: d.Address})
+		if err != nil {
+			return err
+		}
+		if len(removed) > 0 {
+			moved[o.user] = true
+		}
+	}
+	return nil
+}
+
+// forget ends that a user owns the address of a device, which was removed. If the user has
+// registered it again, nothing is done.
+func (s *Store) forget(ctx context.Context, user string, d Device) error {
+	c, err := s.claim(ctx, user, d, false)
+	if err != nil || c.token == "" {
+		return err
+	}
+	has, err := s.has(ctx, user, d)
+	switch {
+	case err != nil:
+		return err
+	case has:
+		return s.withdraw(ctx, c)
+	}
+	if err := s.takeFrom(ctx, c, user, d, map[string]bool{}); err != nil {
+		return err
+	}
+	return s.settleOrWithdraw(ctx, c)
+}
+
+// settleOrWithdraw ends a claim for nobody. If there is a newer one, nothing is left to do.
+func (s *Store) settleOrWithdraw(ctx context.Context, c claim) error {
+	settled, err := s.settle(ctx, c)
+	if settled || err != nil {
+		return err
+	}
+	return s.withdraw(ctx, c)
+}
+
+// has reports whether a user has a device with the channel, address and account of another one.
+func (s *Store) has(ctx context.Context, user string, d Device) (bool, error) {
+	packed, err := s.client.Get(ctx, s.keys.Devices(user)).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return false, store.Explain(err, "reading the devices of a user")
+	}
+	for line := range strings.SplitSeq(packed, "\n") {
+		own, err := decodeLine(line)
+		if err == nil && own.Channel == d.Channel && own.Address == d.Address && own.Account == d.Account {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Forget ends that a user owns addresses. It comes before the user's devices are erased in another
+// way than by a Store.
+func (s *Store) Forget(ctx context.Context, user string) error {
+	list, err := s.List(ctx, user)
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		c, err := s.claim(ctx, user, d, false)
+		if err != nil {
+			return err
+		}
+		if c.token == "" {
+			continue
+		}
+		if err := s.settleOrWithdraw(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removal says which devices of a user are removed: those that have all that is given.
+type removal struct {
+	id      string
+	account string // anyAccount for each
+	address string
+	since   time.Time // not registered after
+}
+
+const anyAccount = "*"
+
+// remove removes devices of a user, and returns them, also beside an error. It is followed by forget
+// for each, unless a claim lists the user.
+func (s *Store) remove(ctx context.Context, user string, removals ...removal) ([]Device, error) {
+	const doing = "removing devices"
+	args := make([]any, 1, 1+4*len(removals))
+	args[0] = user
+	for _, r := range removals {
+		args = append(args, r.id, r.account, r.address, script.Milliseconds(r.since))
+	}
+	answer, err := s.run(ctx, lua.DeviceRemove, doing, user, args...)
+	if err != nil {
+		return nil, err
+	}
+	in := script.Read(answer, doing)
+	removed, counts := readRemoved(in, 0), readCounts(in, 1)
+	if in.Err != nil {
+		return nil, in.Err
+	}
+	return removed, s.note(ctx, user, counts, "", "")
+}
+
+// readRemoved reads the devices that element i of a reply lists: their ids, channels, accounts and
+// addresses.
+func readRemoved(in *script.ReplyReader, i int) (removed []Device) {
+	list := in.Nested(i)
+	for k := 0; k < len(list.Reply); k += 4 {
+		d := Device{ID: list.String(k), Channel: channels[list.String(k+1)], Account: list.String(k + 2), Address: list.String(k + 3)}
+		removed = append(removed, d)
+	}
+	in.Absorb(list)
+	return removed
+}
+
+// freed returns how many devices an account loses when a claim takes an address from other users,
+// or 0 if the account has no limit.
+func (c claim) freed(user, account string, most int64) (n int64) {
+	for _, o := range c.before {
+		if most > 0 && account != "" && o.account == account && o.user != "" && o.user != user {
+			n++
+		}
+	}
+	return n
+}
+
+// giveUp withdraws a claim for a device that was refused, unless the user has the address. It
+// returns the refusal. If the store did not answer, the device may be registered: the claim stays.
+func (s *Store) giveUp(ctx context.Context, user string, d Device, c claim, refusal error) error {
+	if _, away := errors.AsType[*fault.UnavailableError](refusal); away {
+		return refusal
+	}
+	has, err := s.has(ctx, user, d)
+	if !has && err == nil {
+		err = s.withdraw(ctx, c)
+	}
+	if err != nil {
+		return errors.Join(refusal, err)
+	}
+	return refusal
+}
