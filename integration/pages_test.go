@@ -41,6 +41,7 @@ func readPage(t *testing.T, page string) string {
 // block is a fenced block of a page.
 type block struct {
 	heading string // the one above it
+	prose   string // between it and the block before
 	kind    string // sh, console, json …
 	text    string
 }
@@ -55,7 +56,7 @@ func (b block) first() string {
 func blocksOf(t *testing.T, page string) []block {
 	t.Helper()
 	var blocks []block
-	heading, indent, open := "", "", false
+	heading, prose, indent, open := "", "", "", false
 	for line := range strings.Lines(readPage(t, page)) {
 		trimmed := strings.TrimSpace(line)
 		switch {
@@ -66,9 +67,12 @@ func blocksOf(t *testing.T, page string) []block {
 		case strings.HasPrefix(trimmed, "```"):
 			open = true
 			indent, _, _ = strings.Cut(line, "`")
-			blocks = append(blocks, block{heading: heading, kind: trimmed[len("```"):]})
+			blocks = append(blocks, block{heading: heading, prose: prose, kind: trimmed[len("```"):]})
+			prose = ""
 		case strings.HasPrefix(line, "#"):
 			heading = strings.TrimSpace(strings.TrimLeft(line, "#"))
+		default:
+			prose += line
 		}
 	}
 	require.False(t, open, "%s: a block without end", page)
