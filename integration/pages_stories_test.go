@@ -24,7 +24,7 @@ func pageStories(t *testing.T) map[string]commandsOf {
 			},
 			shown: map[string]string{
 				"make build": asOnThisMachine + "buildPrograms builds the same",
-				"redis-server --port 6379 --bind 127.0.0.1 --appendonly yes --maxmemory-policy noeviction": asOnThisMachine + "tests share a server",
+				"redis-server --bind 127.0.0.1 --dir /tmp --appendonly yes --maxmemory-policy noeviction": asOnThisMachine + "tests share a server",
 				"docker compose up --detach --wait": asOnThisMachine + "TestCompose runs what is in the containers",
 			},
 			says: []string{
