@@ -186,6 +186,14 @@ func TestPagesNameWhatThereIs(t *testing.T) {
 	require.Greater(t, len(help), 15)
 }
 
+// The programs have the names that a reader types; worker and enqueue are only folders.
+func TestPagesNameThePrograms(t *testing.T) {
+	t.Parallel()
+	for _, page := range append(pagesOf(t), "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "sendlimit.example.yaml") {
+		require.NotRegexp(t, "(?m)(?:^    |^\\$ |[`\"])(?:worker|enqueue) [a-z-]", readPage(t, page), page)
+	}
+}
+
 // A user finds every code of an answer in the page for it.
 func TestTroubleshootingHasEveryCode(t *testing.T) {
 	t.Parallel()
