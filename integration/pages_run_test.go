@@ -15,29 +15,28 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// commandsOf says how the commands of a page are run: those of all its sh blocks, in order, in a
-// folder of their own and by one shell, which speaks to a worker of the page's own.
+// commandsOf says how the commands of a page are run: those of all its sh blocks, in order, by one
+// shell, in an empty folder, without settings and without a worker. The page has to start what it
+// needs and to write what it reads.
 type commandsOf struct {
-	worker []string          // more arguments of the worker
-	files  map[string]string // of the folder
-	before string            // commands that run before those of the page
-	after  string            // and behind them, to check what they did
-	says   []string          // what they print, in this order
-	// between has what a reader does before a block, by its first line.
-	between map[string]string
+	after string   // commands that run at the end, to check what those of the page did
+	says  []string // what they print, in this order
 
-	// serves has the first lines of blocks that run until they are stopped.
+	// serves has the blocks of one line that run until they are stopped.
 	serves map[string]serving
 	// shown has the first lines of blocks that are not run, and why.
 	shown map[string]string
 }
 
-// serving says when the next block follows: once this one has printed some words. With embedded,
-// it is a worker with a store of its own.
+// serving says when the next block follows: once this one has printed some words. It is a worker,
+// which needs the port of the worker before it, unless it runs beside one.
 type serving struct {
-	prints   string
-	embedded bool
+	prints string
+	beside bool
 }
+
+// redisOfPages is the Redis that pages use.
+const redisOfPages = "redis://127.0.0.1:6379"
 
 // Every command of the pages for users is run, or is one of those that are only shown.
 func TestCommandsOfPages(t *testing.T) {
@@ -64,28 +63,23 @@ func TestCommandsOfPages(t *testing.T) {
 // tell runs the commands of a page.
 func (p programs) tell(t *testing.T, story commandsOf, blocks []block) {
 	t.Helper()
-	store := redistest.Shared(t).URL()
-	worker := p.worker(t, []string{"REDIS_URL=" + store, "SENDLIMIT_PUSH_URL=log:"}, story.worker...)
-	folder := t.TempDir()
-	for name, text := range story.files {
-		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
-	}
-	for _, there := range []string{"cmd", "examples", "sendlimit"} {
+	folder, address := t.TempDir(), freeAddress(t)
+	for _, there := range []string{"cmd", "examples", "sendlimit"} { // of a clone
 		from, err := filepath.Abs(filepath.Join("..", there))
 		require.NoError(t, err)
 		require.NoError(t, os.Symlink(from, filepath.Join(folder, there)))
 	}
-
-	script := strings.NewReplacer(
-		"redis://127.0.0.1:6379", store, "127.0.0.1:8080", worker.apiAddress(t),
-		"127.0.0.1:9000", freeAddress(t), "127.0.0.1:9100", freeAddress(t),
-	).Replace(scriptOf(t, story, blocks))
+	script := strings.NewReplacer("127.0.0.1:8080", address, "127.0.0.1:9000", freeAddress(t), "127.0.0.1:9100", freeAddress(t)).
+		Replace(scriptOf(t, story, blocks))
+	if strings.Contains(script, redisOfPages) {
+		script = strings.ReplaceAll(script, redisOfPages, redistest.Shared(t).URL())
+	}
 	shell := exec.CommandContext(t.Context(), "sh", "-eu")
 	shell.Stdin = strings.NewReader(script)
 	shell.Dir = folder
 	shell.Env = []string{
 		"PATH=" + p.folder + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + folder, "LANG=C.UTF-8", "USER=reader",
-		"REDIS_URL=" + store, "SENDLIMIT_LISTEN=127.0.0.1:0",
+		"SENDLIMIT_LISTEN=" + address, // for 127.0.0.1:8080, which another test may have
 	}
 	// What serves may outlive the shell, so both write to a file and are of one group.
 	said, err := os.Create(filepath.Join(folder, "said"))
@@ -107,32 +101,36 @@ func (p programs) tell(t *testing.T, story commandsOf, blocks []block) {
 	}
 }
 
-// scriptOf makes a script of the blocks of a page. One that serves runs in the background.
+// scriptOf makes a script of the blocks of a page. One that serves runs in the background, as in
+// a terminal of its own. A worker stops the one before it if the page tells the reader to.
 func scriptOf(t *testing.T, story commandsOf, blocks []block) string {
 	t.Helper()
 	known := make(map[string]bool)
-	lines := []string{story.before}
+	var lines []string
+	works := false
 	for _, b := range blocks {
 		first := b.first()
 		known[first] = true
-		lines = append(lines, story.between[first])
 		service, serves := story.serves[first]
 		switch {
 		case story.shown[first] != "":
 		case serves:
-			if service.embedded {
-				lines = append(lines, "saved=$REDIS_URL; unset REDIS_URL")
+			require.Equal(t, first+"\n", b.text, "what serves is one line")
+			if works && !service.beside {
+				require.Regexp(t, `(?i)\bstop\b`, b.prose, "say that the worker before %q has to be stopped", first)
+				lines = append(lines, "kill $worker; wait $worker || true")
 			}
-			lines = append(lines, "{", b.text, "} >serving 2>&1 &",
+			lines = append(lines, "(exec env "+first+") >serving 2>&1 &",
 				await("grep -q '"+service.prints+"' serving")+" || { cat serving; exit 1; }", "mv serving served-$!")
-			if service.embedded {
-				lines = append(lines, "export REDIS_URL=$saved")
+			if !service.beside {
+				works = true
+				lines = append(lines, "worker=$!")
 			}
 		default:
 			lines = append(lines, b.text)
 		}
 	}
-	for _, first := range slices.Concat(slices.Collect(maps.Keys(story.serves)), slices.Collect(maps.Keys(story.shown)), slices.Collect(maps.Keys(story.between))) {
+	for _, first := range slices.Concat(slices.Collect(maps.Keys(story.serves)), slices.Collect(maps.Keys(story.shown))) {
 		require.True(t, known[first], "the page has no block that begins with %s", first)
 	}
 	return strings.Join(append(lines, story.after), "\n") + "\n"

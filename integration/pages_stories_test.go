@@ -14,17 +14,18 @@ func pageStories(t *testing.T) map[string]commandsOf {
 	const asOnThisMachine = "needs a machine of the reader's: "
 	return map[string]commandsOf{
 		"README.md": {
-			serves: map[string]serving{"go run ./cmd/worker": {prints: delivering, embedded: true}},
+			serves: map[string]serving{"go run ./cmd/worker": {prints: delivering}},
 			shown:  map[string]string{"make test": "it runs this test"},
 		},
 		"docs/quick-start.md": {
 			serves: map[string]serving{
-				"sendlimit-worker": {prints: delivering, embedded: true},
+				"sendlimit-worker": {prints: delivering},
 				"sendlimit-worker --redis-url redis://127.0.0.1:6379 --push-url log:": {prints: delivering},
 			},
 			shown: map[string]string{
-				"go install ./cmd/sendlimit ./cmd/sendlimit-worker": asOnThisMachine + "buildPrograms builds what it installs",
-				"docker compose up --detach --wait":                 asOnThisMachine + "TestCompose runs what is in the containers",
+				"make build": asOnThisMachine + "buildPrograms builds the same",
+				"redis-server --bind 127.0.0.1 --dir /tmp --appendonly yes --maxmemory-policy noeviction": asOnThisMachine + "tests share a server",
+				"docker compose up --detach --wait": asOnThisMachine + "TestCompose runs what is in the containers",
 			},
 			says: []string{
 				"accepted", "the next free time after", "dinner", "scheduled", "- 1/minute",
@@ -32,6 +33,7 @@ func pageStories(t *testing.T) map[string]commandsOf {
 			},
 		},
 		"docs/api.md": {
+			serves: map[string]serving{"sendlimit-worker": {prints: delivering}},
 			says: []string{
 				`{"outcome":"accepted","id":"table"`, `{"type":"/problems/send_limit"`, `{"id":"table","user":"alice","status":"scheduled"`,
 				`{"times":[{"user":"alice","free_at":"`, `T11:12:11.000Z"}`, `{"outcome":"moved"`, `{"outcome":"cancelled"`,
@@ -40,9 +42,8 @@ func pageStories(t *testing.T) map[string]commandsOf {
 			},
 		},
 		"docs/webhook.md": {
-			worker: []string{"--deliver=false"},
 			serves: map[string]serving{
-				"go run ./examples/receiver -listen 127.0.0.1:9000 -journal messages.jsonl":                {prints: listening},
+				"go run ./examples/receiver -listen 127.0.0.1:9000 -journal messages.jsonl":                {prints: listening, beside: true},
 				"SENDLIMIT_PUSH_SECRET=$WEBHOOK_SECRET sendlimit-worker --push-url http://127.0.0.1:9000/": {prints: delivering},
 			},
 			shown: map[string]string{
@@ -52,16 +53,15 @@ func pageStories(t *testing.T) map[string]commandsOf {
 			says:  []string{"accepted"},
 		},
 		"docs/channels.md": {
-			serves: map[string]serving{"sendlimit-worker channel keys --out vapid.key": {prints: delivering, embedded: true}},
+			serves: map[string]serving{"sendlimit-worker": {prints: delivering}},
 			shown: map[string]string{
 				"sendlimit-worker --redis-url redis://127.0.0.1:6379 --fcm-credentials-file account.json": "needs the account of a Firebase project; TestChannels has a local one",
 			},
-			before: "export SENDLIMIT_WEBPUSH_PRIVATE_KEY_FILE=vapid.key SENDLIMIT_WEBPUSH_SUBJECT=ops@example.com",
-			after:  "! grep -q APA91b said # a token is a secret",
-			says:   []string{"phone", "No channel has delivered", "webpush: accepted"},
+			after: "! grep -q APA91b said # a token is a secret",
+			says:  []string{"public key", "phone", "No channel has delivered", "webpush: accepted"},
 		},
 		"docs/policies.md": {
-			files: map[string]string{"rules.yaml": fenced(t, "docs/policies.md", "A policy file", "yaml")},
+			serves: map[string]serving{"sendlimit-worker": {prints: delivering}},
 			says: []string{
 				"default: version 1 → 2\n",
 				"  quiet_hours           none → 22:00-08:00 and sat,sun 00:00-10:00\n",
@@ -72,42 +72,40 @@ func pageStories(t *testing.T) map[string]commandsOf {
 			},
 		},
 		"docs/accounts.md": {
-			files: map[string]string{"campaign.csv": onDays(t, "user,send_at,title\ncarl,2027-06-22T11:11:11Z,Two for one tonight\n", 2)},
-			between: map[string]string{
-				// The reader has copied a key.
-				"DAY=$(date -u -d tomorrow +%F 2>/dev/null || date -u -v+1d +%F) # with GNU's date, or another": `KEY=$(sendlimit-worker account add-key acme --json | sed -n 's/.*"key":"\([^"]*\)".*/\1/p'); [ -n "$KEY" ]`,
+			serves: map[string]serving{"sendlimit-worker": {prints: delivering}},
+			says: []string{
+				"free", "acme", `"outcome":"accepted"`, "accepted  1\n", "operator", "support", "read", "submit", "whsec_", "0 dead alerts", "acme has used 80 %",
 			},
-			says: []string{"free", "acme", "accepted", "operator", "support", "read", "submit", "whsec_", "0 dead alerts", "acme has used 80 %"},
 		},
 		"docs/operations.md": {
 			serves: map[string]serving{
-				"sendlimit-worker run --drop-due-before -2h --push-url log:": {prints: delivering},
-				"sendlimit-worker run --store-moved --push-url log:":         {prints: delivering},
+				"sendlimit-worker":                           {prints: delivering},
+				"sendlimit-worker run --drop-due-before -2h": {prints: delivering},
+				"sendlimit-worker run --store-moved":         {prints: delivering},
 			},
 			says: []string{
-				"layout 1", "ok", "ready", "sendlimit_pending_messages", "to come", "100/second over all workers, at most 20 at once", "no pace",
+				"ok", "ready", "sendlimit_pending_messages", "to come", "100/second over all workers, at most 20 at once", "no pace",
 				"There are no dead letters.", "accepted", "Dinner?", "dora",
 			},
 		},
-		"docs/upgrading.md": {says: []string{"layout 1"}},
+		"docs/upgrading.md": {
+			serves: map[string]serving{"REDIS_URL=redis://127.0.0.1:6379 sendlimit-worker --push-url log:": {prints: delivering}},
+			says:   []string{"layout 1"},
+		},
 		"docs/migrating.md": {
 			serves: map[string]serving{"sendlimit-worker --deliver=false": {prints: "API endpoint"}},
-			files: map[string]string{
-				"sent.csv":      onDays(t, fenced(t, "docs/migrating.md", "2. Record what was sent", "csv"), -1),
-				"devices.csv":   fenced(t, "docs/migrating.md", "3. Import devices", "csv"),
-				"scheduled.csv": onDays(t, fenced(t, "docs/migrating.md", "4. Try what is scheduled", "csv"), 2),
-			},
-			after: "grep -q '\"outcome\":\"refused\"' outcomes.ndjson",
-			says:  []string{"recorded  2", "added      1", "accepted    1\n", "1/minute  1", "what if  now", "accepted          2    1", "accepted    1\n"},
+			after:  "grep -q '\"outcome\":\"refused\"' outcomes.ndjson",
+			says:   []string{"recorded  2", "added      1", "accepted    1\n", "1/minute  1", "what if  now", "accepted          2    1", "accepted    1\n"},
 		},
 		"docs/performance.md": {
-			shown: map[string]string{"make bench": "it takes twenty minutes"},
-			says:  []string{"1,000 lines", "dry run"},
+			serves: map[string]serving{"sendlimit-worker": {prints: delivering}},
+			shown:  map[string]string{"make bench": "it takes twenty minutes"},
+			says:   []string{"1,000 lines", "dry run"},
 		},
 		"examples/order-reminder/README.md": {
 			serves: map[string]serving{
-				"go run ./cmd/worker": {prints: delivering, embedded: true},
-				"go run ./examples/order-reminder -listen 127.0.0.1:9100 -api http://127.0.0.1:8080": {prints: listening},
+				"go run ./cmd/worker": {prints: delivering},
+				"go run ./examples/order-reminder -listen 127.0.0.1:9100 -api http://127.0.0.1:8080": {prints: listening, beside: true},
 			},
 			shown: map[string]string{"API_KEY=$KEY go run ./examples/order-reminder -api https://sendlimit.example.com": asOnThisMachine + "TestOrderReminder has a key"},
 			says: []string{

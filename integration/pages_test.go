@@ -41,6 +41,7 @@ func readPage(t *testing.T, page string) string {
 // block is a fenced block of a page.
 type block struct {
 	heading string // the one above it
+	prose   string // between it and the block before
 	kind    string // sh, console, json …
 	text    string
 }
@@ -55,7 +56,7 @@ func (b block) first() string {
 func blocksOf(t *testing.T, page string) []block {
 	t.Helper()
 	var blocks []block
-	heading, indent, open := "", "", false
+	heading, prose, indent, open := "", "", "", false
 	for line := range strings.Lines(readPage(t, page)) {
 		trimmed := strings.TrimSpace(line)
 		switch {
@@ -66,9 +67,12 @@ func blocksOf(t *testing.T, page string) []block {
 		case strings.HasPrefix(trimmed, "```"):
 			open = true
 			indent, _, _ = strings.Cut(line, "`")
-			blocks = append(blocks, block{heading: heading, kind: trimmed[len("```"):]})
+			blocks = append(blocks, block{heading: heading, prose: prose, kind: trimmed[len("```"):]})
+			prose = ""
 		case strings.HasPrefix(line, "#"):
 			heading = strings.TrimSpace(strings.TrimLeft(line, "#"))
+		default:
+			prose += line
 		}
 	}
 	require.False(t, open, "%s: a block without end", page)
@@ -180,6 +184,14 @@ func TestPagesNameWhatThereIs(t *testing.T) {
 		}
 	}
 	require.Greater(t, len(help), 15)
+}
+
+// The programs have the names that a reader types; worker and enqueue are only folders.
+func TestPagesNameThePrograms(t *testing.T) {
+	t.Parallel()
+	for _, page := range append(pagesOf(t), "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "sendlimit.example.yaml") {
+		require.NotRegexp(t, "(?m)(?:^    |^\\$ |[`\"])(?:worker|enqueue) [a-z-]", readPage(t, page), page)
+	}
 }
 
 // A user finds every code of an answer in the page for it.

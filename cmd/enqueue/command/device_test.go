@@ -115,6 +115,22 @@ func TestImportOfDevices(t *testing.T) {
 		`{"outcome":"unchanged","line":3,"id":"`+f.devicesOf(t, "bob")[0].ID+`","user":"bob"}`+"\n", string(written))
 }
 
+// A token that a file gives to several users is the last one's.
+func TestImportOfADeviceThatMoves(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	var file strings.Builder
+	file.WriteString("user,channel,token\n")
+	for i := range 20 {
+		fmt.Fprintf(&file, "user%02d,fcm,canary\n", i)
+	}
+	f.stdin = strings.NewReader(file.String())
+	require.Equal(t, "20 lines read\n  added      20\n  19 devices had another user until now\n", f.prints(t, "device", "import", "-"))
+	for i := range 20 {
+		require.Len(t, f.devicesOf(t, fmt.Sprintf("user%02d", i)), i/19)
+	}
+}
+
 // With an account, an import registers as many devices as the account's tier allows.
 func TestImportOfAnAccountsDevices(t *testing.T) {
 	t.Parallel()

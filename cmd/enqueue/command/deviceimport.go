@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -93,6 +94,7 @@ func (p *program) endImport(f fileFlags, run *importRun, stopped, failed error) 
 	if f.results == standard {
 		out = p.Stderr // standard output has the outcomes
 	}
+	run.summary.Moved = int(run.moved.Load())
 	if err := p.printImport(out, run.summary); err != nil {
 		return err
 	}
@@ -121,6 +123,7 @@ type importSummary struct {
 	Unchanged int    `json:"unchanged"`
 	Refused   int    `json:"refused"`
 	Invalid   int    `json:"invalid"`
+	Moved     int    `json:"moved,omitempty"`   // of those registered, how many had another user until now
 	Trimmed   int    `json:"trimmed,omitempty"` // values that had white space at their ends
 }
 
@@ -139,6 +142,9 @@ func (p *program) printImport(w io.Writer, s importSummary) error {
 			fmt.Fprintf(&text, "  %-9s  %s\n", part.what, cli.Thousands(part.count))
 		}
 	}
+	if s.Moved > 0 {
+		fmt.Fprintf(&text, "  %s had another user until now\n", message.Count(s.Moved, "device"))
+	}
 	if s.Trimmed > 0 {
 		fmt.Fprintf(&text, "  %s\n", messagefile.TrimmedNote(s.Trimmed))
 	}
@@ -150,6 +156,7 @@ type importRun struct {
 	reporter
 
 	summary importSummary
+	moved   atomic.Int64
 	add     func(user string, d client.DeviceDraft) (client.DeviceChange, error)
 }
 
@@ -224,17 +231,26 @@ func readDevices(rows *input.Rows) (lines []deviceLine, end error) {
 	return lines, nil
 }
 
-// register registers the devices of lines, those of a user one after the other. It returns the
+// register registers the devices of lines, those of a user one after the other, and all if several
+// users have the same address. It returns the
 // outcomes up to the first line that was not judged, and that failure.
 func (r *importRun) register(lines []deviceLine) ([]message.Outcome, error) {
-	byUser := make(map[string][]int)
+	together, owners := make(map[string][]int), make(map[string]string)
+	key := func(l deviceLine) string { return l.user }
+	for _, l := range lines {
+		address := strings.ToLower(l.device.Token) + fmt.Sprint(l.device.Subscription)
+		if owner, known := owners[address]; known && owner != l.user && l.invalid == nil {
+			key = func(deviceLine) string { return "" } // it moves, to the user of the last line
+		}
+		owners[address] = l.user
+	}
 	for i, l := range lines {
-		byUser[l.user] = append(byUser[l.user], i)
+		together[key(l)] = append(together[key(l)], i)
 	}
 	outcomes, failures := make([]message.Outcome, len(lines)), make([]error, len(lines))
 	var calls errgroup.Group
 	calls.SetLimit(callsAtOnce)
-	for _, own := range byUser {
+	for _, own := range together {
 		calls.Go(func() error {
 			for n, i := range own {
 				if lines[i].invalid != nil {
@@ -270,6 +286,9 @@ func (l deviceLine) refusal() message.Outcome {
 // registerOne returns the outcome of a line with a device, or an error if it was not judged.
 func (r *importRun) registerOne(l deviceLine) (message.Outcome, error) {
 	change, err := r.add(l.user, l.device)
+	if change.MovedFrom > 0 {
+		r.moved.Add(1)
+	}
 	outcome := message.Outcome{Outcome: change.Outcome, ID: change.Device.ID}
 	if err != nil {
 		outcome = operations.OutcomeOf(err)
