@@ -198,7 +198,7 @@ func TestImportOfManyDevices(t *testing.T) {
 		fmt.Fprintf(&text, "user%d,fcm,token%d\n", i%1000, i)
 	}
 	for i := range devices.Most + 1 {
-		fmt.Fprintf(&text, "alice,fcm,token%d\n", i)
+		fmt.Fprintf(&text, "alice,fcm,phone%d\n", i)
 	}
 	file := filepath.Join(t.TempDir(), "devices.csv")
 	require.NoError(t, os.WriteFile(file, []byte(text.String()), 0o600))
