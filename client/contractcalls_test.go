@@ -24,7 +24,7 @@ func byHand(p client.Policy) map[string]func(context.Context, *client.Client) []
 		ID: "a", User: "alice", SendAt: day, Category: "c", Title: "t", Body: "b", Data: map[string]string{"k": "v"}, Campaign: "c", Metadata: map[string]string{"k": "v"},
 		Image: "https://example.com/a.png", ClickURL: "myapp://a", Badge: new(1), Sound: "s", Priority: client.PriorityHigh, CollapseKey: "k",
 		Channels: map[string]json.RawMessage{"fcm": []byte(`{}`)}, To: &client.Target{App: "a"},
-		ExpiresAt: day, OnConflict: client.OnConflictShift, ShiftUntil: day,
+		ExpiresAt: day, OnConflict: client.OnConflictShift, ShiftUntil: day, Late: "now",
 	}
 	type ctx = context.Context
 	type c = *client.Client

@@ -45,6 +45,7 @@ type Message struct {
 
 	ExpiresAt  time.Time // the message is dropped after it; zero means the API's default
 	OnConflict string    // "" means what the user's policy says; its default is OnConflictRefuse
+	Late       string    // if SendAt has passed: "refuse", "now" or a length of time such as "15m"; "" means what the user's policy says
 	ShiftUntil time.Time // the last time that a shift may choose; zero means the API's default
 }
 
@@ -59,6 +60,7 @@ func (m Message) encode() ([]byte, error) {
 		{"title", m.Title},
 		{"body", m.Body},
 		{"on_conflict", m.OnConflict},
+		{"late", m.Late},
 		{"image", m.Image},
 		{"click_url", m.ClickURL},
 		{"sound", m.Sound},
@@ -73,7 +75,7 @@ func (m Message) encode() ([]byte, error) {
 	}
 	encoded, err := json.Marshal(message.Draft{
 		ID: m.ID, User: m.User, SendAt: spellSendAt(m.SendAt, m.Now), Category: m.Category, Title: m.Title, Body: m.Body, Data: m.Data,
-		Campaign: m.Campaign, Metadata: m.Metadata, ExpiresAt: spell(m.ExpiresAt), OnConflict: m.OnConflict, ShiftUntil: spell(m.ShiftUntil),
+		Campaign: m.Campaign, Metadata: m.Metadata, ExpiresAt: spell(m.ExpiresAt), OnConflict: m.OnConflict, ShiftUntil: spell(m.ShiftUntil), Late: m.Late,
 		PushContent: message.PushContent{
 			Image: m.Image, ClickURL: m.ClickURL, Badge: m.Badge, Sound: m.Sound, Priority: m.Priority, CollapseKey: m.CollapseKey,
 			Channels: m.Channels, To: m.To,

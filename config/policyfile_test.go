@@ -113,7 +113,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	const rule = "a rule such as 5/hour, 3/90s or 10/calendar_day" +
 		" (sliding: minute, hour, day, week or a length of time; natural: calendar_minute, _hour, _day, _week, _month)"
-	const known = "name, time_zone, user_time_zone, rules, quiet_hours, only, blackouts, calendars, reach, on_conflict, account_share, alert_at, alert_to, categories, unknown_categories, changes, version"
+	const known = "name, time_zone, user_time_zone, rules, quiet_hours, only, blackouts, calendars, reach, on_conflict, late, account_share, alert_at, alert_to, categories, unknown_categories, changes, version"
 	const badDate = "a date such as 2027-01-01, 12-25 for every year, a range such as 2027-04-02..2027-04-05, or the name of a calendar of the policy"
 	const badClock = "hours such as 22:00-08:00, mon-fri 22:00-07:30 or sat,sun 00:00-24:00"
 	const reach = "1s to 366d in whole seconds, such as 30d, 36h or 90m"

@@ -178,6 +178,8 @@ func settings(c *Config, p *policy.Document) []*setting {
 				"how far ahead a send time may be under a new store's policy; at most --reach"),
 			row("policy.on_conflict", "refuse", worded(ofPolicy("answer", p, func(d *policy.Document, s string) { d.OnConflict = s }), "refuse", "shift"),
 				"what a new store's policy does when a message's time is not free: refuse or shift; a message can say otherwise"),
+			row("policy.late", "refuse", ofPolicy("answer", p, func(d *policy.Document, s string) { d.Late = s }),
+				"what a new store's policy does when a message's time has passed: refuse; now, within a day; or how late it may be, such as 15m; a message can say otherwise"),
 			row("policy.account_share", "", ofPolicy("percentage", p, func(d *policy.Document, s string) { d.AccountShare = s }),
 				"percentage of each rule of a new store's policy that one account may use up for a user, if several accounts have keys"),
 			row("policy.alert_at", "80, 100", alertAt(p),

@@ -17,15 +17,15 @@ import (
 
 // policyForm is the form for a policy. A list has a line for each entry.
 type policyForm struct {
-	Name, Version                      string
-	Rules, QuietHours, Only, Blackouts string
-	TimeZone                           string
-	UserTimeZone                       bool
-	Reach, OnConflict, AccountShare    string
-	AlertAt, AlertTo                   string
-	UnknownCategories                  string
-	Categories                         []categoryForm
-	Calendars, Changes                 string // JSON
+	Name, Version                         string
+	Rules, QuietHours, Only, Blackouts    string
+	TimeZone                              string
+	UserTimeZone                          bool
+	Reach, OnConflict, Late, AccountShare string
+	AlertAt, AlertTo                      string
+	UnknownCategories                     string
+	Categories                            []categoryForm
+	Calendars, Changes                    string // JSON
 
 	// Wrong has what is wrong with each field, by its name in the form.
 	Wrong map[string][]string
@@ -46,7 +46,7 @@ const emptyCategories = 1
 func policyFormOf(p message.Policy) policyForm {
 	f := policyForm{
 		Name: p.Name, Rules: lines(p.Rules), QuietHours: lines(p.QuietHours), Only: lines(p.Only), Blackouts: lines(p.Blackouts),
-		TimeZone: p.TimeZone, UserTimeZone: p.UserTimeZone, Reach: p.Reach, OnConflict: p.OnConflict, AccountShare: p.AccountShare, AlertTo: p.AlertTo,
+		TimeZone: p.TimeZone, UserTimeZone: p.UserTimeZone, Reach: p.Reach, OnConflict: p.OnConflict, Late: p.Late, AccountShare: p.AccountShare, AlertTo: p.AlertTo,
 		UnknownCategories: p.UnknownCategories, Version: text(p.Version),
 	}
 	for i, percent := range p.AlertAt {
@@ -95,7 +95,7 @@ func readPolicyForm(r *http.Request) policyForm {
 	value := func(name string) string { return strings.TrimSpace(r.PostFormValue(name)) }
 	f := policyForm{
 		Name: value("name"), Version: value("version"), Rules: value("rules"), QuietHours: value("quiet_hours"), Only: value("only"), Blackouts: value("blackouts"),
-		TimeZone: value("time_zone"), UserTimeZone: value("user_time_zone") == "yes", Reach: value("reach"), OnConflict: value("on_conflict"), AccountShare: value("account_share"),
+		TimeZone: value("time_zone"), UserTimeZone: value("user_time_zone") == "yes", Reach: value("reach"), OnConflict: value("on_conflict"), Late: value("late"), AccountShare: value("account_share"),
 		AlertAt: value("alert_at"), AlertTo: value("alert_to"), UnknownCategories: value("unknown_categories"),
 		Calendars: value("calendars"), Changes: value("changes"),
 	}
@@ -133,7 +133,7 @@ func (f *policyForm) check() (policy.Document, bool) {
 	f.Wrong = make(map[string][]string)
 	d := policy.Document{
 		Name: f.Name, Rules: fields(f.Rules), QuietHours: fields(f.QuietHours), Only: fields(f.Only), Blackouts: fields(f.Blackouts),
-		TimeZone: f.TimeZone, UserTimeZone: f.UserTimeZone, Reach: f.Reach, OnConflict: f.OnConflict, AccountShare: f.AccountShare, AlertTo: f.AlertTo,
+		TimeZone: f.TimeZone, UserTimeZone: f.UserTimeZone, Reach: f.Reach, OnConflict: f.OnConflict, Late: f.Late, AccountShare: f.AccountShare, AlertTo: f.AlertTo,
 		UnknownCategories: f.UnknownCategories,
 	}
 	if d.Rules == nil {
@@ -222,7 +222,7 @@ func placeOf(field string) string {
 		field = field[:i]
 	}
 	switch field {
-	case "rules", "quiet_hours", "only", "blackouts", "time_zone", "reach", "on_conflict", "account_share", "alert_at", "alert_to", "unknown_categories", "categories", "calendars", "changes", "name":
+	case "rules", "quiet_hours", "only", "blackouts", "time_zone", "reach", "on_conflict", "late", "account_share", "alert_at", "alert_to", "unknown_categories", "categories", "calendars", "changes", "name":
 		return field
 	default:
 		return "rules"

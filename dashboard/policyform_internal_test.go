@@ -27,7 +27,7 @@ func sent(f policyForm) url.Values {
 	crlf := func(text string) []string { return []string{strings.ReplaceAll(text, "\n", "\r\n")} }
 	v := url.Values{
 		"name": {f.Name}, "version": {f.Version}, "rules": crlf(f.Rules), "quiet_hours": crlf(f.QuietHours), "only": crlf(f.Only), "blackouts": crlf(f.Blackouts),
-		"time_zone": {f.TimeZone}, "user_time_zone": yes(f.UserTimeZone), "reach": {f.Reach}, "on_conflict": {f.OnConflict}, "account_share": {f.AccountShare}, "alert_at": {f.AlertAt},
+		"time_zone": {f.TimeZone}, "user_time_zone": yes(f.UserTimeZone), "reach": {f.Reach}, "on_conflict": {f.OnConflict}, "late": {f.Late}, "account_share": {f.AccountShare}, "alert_at": {f.AlertAt},
 		"alert_to": {f.AlertTo}, "unknown_categories": {f.UnknownCategories}, "calendars": crlf(f.Calendars), "changes": crlf(f.Changes),
 	}
 	for i, c := range f.Categories {
@@ -71,6 +71,7 @@ func drawDocument(t *rapid.T) policy.Document {
 		Name: "drawn", Rules: append([]string{}, some("rules", rules...)...), QuietHours: some("quiet", quiet...), Only: some("only", only...), Blackouts: some("blackouts", black...),
 		TimeZone: rapid.SampledFrom([]string{"", "UTC", "Europe/Berlin"}).Draw(t, "zone"), UserTimeZone: rapid.Bool().Draw(t, "user zone"),
 		Reach: rapid.SampledFrom([]string{"", "90d", "36h"}).Draw(t, "reach"), OnConflict: rapid.SampledFrom([]string{"", "refuse", "shift"}).Draw(t, "on conflict"),
+		Late:    rapid.SampledFrom([]string{"", "refuse", "now", "15m"}).Draw(t, "late"),
 		AlertAt: rapid.SampledFrom([][]int{nil, {}, {50}, {80, 100}}).Draw(t, "alerts"), AlertTo: rapid.SampledFrom([]string{"", "a@example.com"}).Draw(t, "to"),
 	}
 	if len(d.Rules) == 0 {

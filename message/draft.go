@@ -24,6 +24,7 @@ type Draft struct {
 	Metadata   map[string]string `json:"metadata,omitempty" doc:"Texts by name, the caller's own: at most 8, with at most 512 bytes of names and texts together. A name is 1 to 64 bytes without control characters. They go to the push target, and stay with the status after the message has ended."`
 	ExpiresAt  string            `json:"expires_at,omitempty" doc:"RFC 3339: a message that is still not sent then is dropped. By default a day after send_at. At most 31 days after the latest send time that is accepted."`
 	OnConflict string            `json:"on_conflict,omitempty" doc:"What to do if send_at is not free: refuse the message, or shift it to the next free time. By default what the user's policy says; with send_at now, shift."`
+	Late       string            `json:"late,omitempty" doc:"What to do if send_at has passed: refuse the message with in_past; now, send it now if it passed within a day; or a length of time such as 15m, 1s to 7d, send it now if it passed within that. By default what the user's policy says."`
 	ShiftUntil string            `json:"shift_until,omitempty" doc:"RFC 3339: the last time that a shift may choose. By default a day after send_at. Without on_conflict it applies if the user's policy shifts, and has no effect if the policy refuses. With refuse it is not allowed."`
 
 	// faults are of the JSON object that it was read from, nil for none. Message returns
@@ -36,7 +37,7 @@ func DraftFields() []string {
 	return []string{
 		"id", "user", "send_at", "category", "title", "body", "data",
 		"image", "click_url", "badge", "sound", "priority", "collapse_key", "channels", "to",
-		"campaign", "metadata", "expires_at", "on_conflict", "shift_until",
+		"campaign", "metadata", "expires_at", "on_conflict", "late", "shift_until",
 	}
 }
 
@@ -146,7 +147,7 @@ func (d Draft) read(parse TimeParser, validate func(Message) error) (Message, er
 func (d Draft) parse(parse TimeParser) (Message, Faults) {
 	m := Message{
 		ID: d.ID, User: d.User, Category: d.Category, Title: d.Title, Body: d.Body, Data: d.Data,
-		PushContent: d.PushContent, Campaign: d.Campaign, Metadata: d.Metadata, OnConflict: d.OnConflict,
+		PushContent: d.PushContent, Campaign: d.Campaign, Metadata: d.Metadata, OnConflict: d.OnConflict, Late: d.Late,
 	}
 	faults := d.faults.clone()
 	// The times come back as values: with pointers into m, each message would be on the heap.

@@ -63,7 +63,7 @@ func TestDraftThatIsNoMessage(t *testing.T) {
 	t.Parallel()
 	const (
 		fields = "id, user, send_at, category, title, body, data, image, click_url, badge, sound, priority, " +
-			"collapse_key, channels, to, campaign, metadata, expires_at, on_conflict, shift_until"
+			"collapse_key, channels, to, campaign, metadata, expires_at, on_conflict, late, shift_until"
 		object = `: it has to be a JSON object`
 	)
 	for _, row := range []struct{ text, sentence string }{

@@ -19,6 +19,12 @@ func Fingerprint(m Message) [16]byte {
 		text = binary.AppendUvarint(text, uint64(len(part)))
 		text = append(text, part...)
 	}
+	if m.Late != "" {
+		// An empty part can't be a user, and this one is no campaign.
+		add("")
+		add("~late")
+		add(m.Late)
+	}
 	if m.Campaign != "" || len(m.Metadata) > 0 {
 		// An empty part can't be a user, which is first otherwise.
 		add("")

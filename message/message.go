@@ -9,6 +9,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // MaxContent is the largest size of title, body and data together, in bytes.
@@ -54,6 +55,10 @@ type Message struct {
 	// OnConflict is OnConflictRefuse or OnConflictShift. An empty one means what the
 	// user's policy says.
 	OnConflict string
+	// Late says what becomes of the message if SendAt has passed when it is submitted, as
+	// policy.ParseLate reads it: it is refused, or sent now. An empty one means what the user's policy
+	// says.
+	Late string
 	// ShiftUntil is the last send time that a shift may choose. The zero value means
 	// DefaultShift after SendAt. It is not allowed with OnConflictRefuse, and has no
 	// effect if the user's policy refuses.
@@ -136,6 +141,10 @@ func (m Message) validateTimes(wrong *fault.InvalidErrors) {
 	case "", OnConflictRefuse, OnConflictShift:
 	default:
 		wrong.Add(NotAllowed("on_conflict", m.OnConflict, "refuse or shift"))
+	}
+	if m.Late != "" {
+		_, err := policy.ParseLate(m.Late)
+		wrong.Add(err)
 	}
 	switch {
 	case m.ShiftUntil.IsZero():

@@ -28,6 +28,7 @@ type Outcome struct {
 	RequestedAt       Time        `json:"requested_at,omitzero" doc:"The send time that was requested, if it differs from send_at."`
 	MovedFrom         Time        `json:"moved_from,omitzero" doc:"The send time before the last move."`
 	Shifted           bool        `json:"shifted,omitempty" doc:"The message got the next free time instead of the requested one."`
+	Late              bool        `json:"late,omitempty" doc:"The requested send time had passed, and the message is sent now."`
 	Replayed          bool        `json:"replayed,omitempty" doc:"The request is a repetition, and this is the answer to the first one."`
 	Forgotten         bool        `json:"forgotten,omitempty" doc:"The message was recorded, but is older than any rule looks back."`
 	Detail            string      `json:"detail,omitempty" doc:"A sentence for a person."`

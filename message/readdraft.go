@@ -46,7 +46,7 @@ type draftReader struct {
 }
 
 // fieldCount is the number of fields of a draft.
-const fieldCount = 20
+const fieldCount = 21
 
 func (r *draftReader) read() bool {
 	if !r.skip('{') {
@@ -129,6 +129,8 @@ func (r *draftReader) field(name []byte) (number int, into *string) {
 		return 15, &r.draft.Priority
 	case `"collapse_key"`:
 		return 16, &r.draft.CollapseKey
+	case `"late"`:
+		return 17, &r.draft.Late
 	case `"badge"`:
 		return badgeField, nil
 	case `"channels"`:

@@ -223,7 +223,7 @@ func TestSentencesOfTheOtherCodes(t *testing.T) {
 		require.Equal(s, message.Invalid, o.Outcome)
 		require.Equal(s, fault.CodeInPast, o.Code)
 		require.Equal(s, "send_at", o.Field)
-		require.Equal(s, "10:59:54.999 is in the past: it is 2026-11-22T11:00:00.000Z now; use a later time, or now", o.Detail)
+		require.Equal(s, "10:59:54.999 is in the past: it is 2026-11-22T11:00:00.000Z now; use a later time, send_at now, or late now to send messages whose time has passed", o.Detail)
 
 		far := to("a", "11:00:00.001")
 		far.SendAt = far.SendAt.Add(policy.DefaultReach)

@@ -30,6 +30,7 @@ type Document struct {
 	Calendars         map[string][]string         `json:"calendars,omitempty" doc:"Lists of dates by name, which blackouts can name. A name begins with a letter."`
 	Reach             string                      `json:"reach,omitempty" doc:"How far ahead a send time may lie: 1s to 366d, such as 30d or 36h; by default as far as the program allows."`
 	OnConflict        string                      `json:"on_conflict,omitempty" doc:"refuse or shift, for a message without its own on_conflict whose time is not free; by default refuse."`
+	Late              string                      `json:"late,omitempty" doc:"What becomes of a message without its own late whose send_at has passed: refuse; now, if it passed within a day; or how long ago it may have passed, 1s to 7d, such as 15m. Then it is sent now. By default refuse."`
 	AccountShare      string                      `json:"account_share,omitempty" doc:"What percentage of each rule one account may use up for a user where several accounts are active, such as 50%, rounded up; by default all. It is judged when a message is submitted or moved."`
 	AlertAt           []int                       `json:"alert_at,omitzero" doc:"Percents of a user's daily rule at which an alert is raised, 1 to 100; by default 80 and 100, empty is never."` // nil means the default
 	AlertTo           string                      `json:"alert_to,omitempty" doc:"Who receives a list of users that reached such a percentage, once an hour: an e-mail address or an https: URL."`
@@ -73,6 +74,7 @@ func (p Policy) Document() Document {
 	if p.OnConflict != Refuse {
 		d.OnConflict = string(p.OnConflict)
 	}
+	d.Late = formatLate(p.Late)
 	if !slices.Equal(p.thresholds(), DefaultAlertAt()) {
 		d.AlertAt = p.AlertAt
 	}
@@ -132,7 +134,7 @@ func ruleTexts(rules []Rule) []string {
 	return texts
 }
 
-// Spelled returns the document with the defaults of time_zone, on_conflict, alert_at and
+// Spelled returns the document with the defaults of time_zone, on_conflict, late, alert_at and
 // unknown_categories spelled out, to be shown.
 func (d Document) Spelled() Document {
 	if d.TimeZone == "" {
@@ -140,6 +142,9 @@ func (d Document) Spelled() Document {
 	}
 	if d.OnConflict == "" {
 		d.OnConflict = string(Refuse)
+	}
+	if d.Late == "" {
+		d.Late = LateRefuse
 	}
 	if d.AlertAt == nil {
 		d.AlertAt = DefaultAlertAt()
@@ -180,6 +185,7 @@ func (d Document) read() (Policy, fault.InvalidErrors) {
 	parts, unread := d.readParts()
 	p.Rules, p.QuietHours, p.Only, p.Blackouts = parts.Rules, parts.QuietHours, parts.Only, parts.Blackouts
 	p.Calendars, p.Categories, p.Reach, p.AccountShare = parts.Calendars, parts.Categories, parts.Reach, parts.AccountShare
+	p.Late = parts.Late
 	zone, err := p.Location()
 	if err != nil {
 		zone = time.UTC // Validate refuses it
@@ -228,6 +234,10 @@ func (d Document) readParts() (Policy, fault.InvalidErrors) {
 	}
 	if d.Reach != "" {
 		p.Reach, err = ParseReach(d.Reach)
+		unread.Add(err)
+	}
+	if d.Late != "" {
+		p.Late, err = ParseLate(d.Late)
 		unread.Add(err)
 	}
 	if d.AccountShare != "" {

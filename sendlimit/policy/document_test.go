@@ -112,6 +112,7 @@ func drawPolicy(t *rapid.T) policy.Policy {
 	}
 	p.Reach = rapid.SampledFrom([]time.Duration{0, time.Second, 36 * time.Hour, 366 * 24 * time.Hour}).Draw(t, "reach")
 	p.OnConflict = rapid.SampledFrom([]policy.OnConflict{"", policy.Shift}).Draw(t, "on conflict")
+	p.Late = rapid.SampledFrom([]time.Duration{0, time.Second, policy.DefaultLate, policy.MaxLate}).Draw(t, "late")
 	p.AccountShare = rapid.SampledFrom([]int{0, 1, 99}).Draw(t, "account share")
 	p.AlertAt = rapid.SampledFrom([][]int{nil, {}, {50, 90}}).Draw(t, "alerts")
 	for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b-1", "version"}), 0, 3, rapid.ID).Draw(t, "categories") {

@@ -48,6 +48,9 @@ type Policy struct {
 	Reach time.Duration
 	// OnConflict applies to messages that do not set it themselves; "" means Refuse.
 	OnConflict OnConflict
+	// Late is how long ago the send time of a message may have passed when it is submitted, up to
+	// MaxLate in whole seconds. Then it is sent now. Zero refuses it. A message may say otherwise.
+	Late time.Duration
 	// Categories has the rules of single categories, by name.
 	Categories map[string]CategoryRules
 	// UnknownCategories says whether messages of a category that Categories does not
@@ -202,7 +205,7 @@ func (p Policy) Equal(other Policy) bool {
 		slices.Equal(p.Rules, other.Rules) && p.UserTimeZone == other.UserTimeZone &&
 		p.QuietHours.Equal(other.QuietHours) && p.Only.Equal(other.Only) && p.Blackouts.Equal(other.Blackouts) &&
 		maps.EqualFunc(p.Calendars, other.Calendars, Blackouts.Equal) && p.Reach == other.Reach &&
-		cmp.Or(p.OnConflict, Refuse) == cmp.Or(other.OnConflict, Refuse) &&
+		cmp.Or(p.OnConflict, Refuse) == cmp.Or(other.OnConflict, Refuse) && p.Late == other.Late &&
 		maps.EqualFunc(p.Categories, other.Categories, CategoryRules.equal) &&
 		p.unknownCategories() == other.unknownCategories() && p.AccountShare == other.AccountShare &&
 		slices.Equal(p.thresholds(), other.thresholds()) && p.AlertTo == other.AlertTo &&
@@ -250,6 +253,9 @@ func (p Policy) String() string {
 	}
 	if p.OnConflict == Shift {
 		s.WriteString(", shifted on conflict")
+	}
+	if p.Late > 0 {
+		fmt.Fprintf(&s, ", sent now if up to %s late", calendar.FormatDuration(p.Late))
 	}
 	if p.AccountShare > 0 {
 		fmt.Fprintf(&s, ", at most %d%% of each rule for one account", p.AccountShare)

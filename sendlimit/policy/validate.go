@@ -32,6 +32,7 @@ func (p Policy) Validate() error {
 	wrong.Add(validateRules(p.Rules, "rules"))
 	wrong.Add(p.validateReach())
 	wrong.Add(p.validateAccountShare())
+	wrong.Add(p.validateLate())
 	switch p.OnConflict {
 	case "", Refuse, Shift:
 	default:

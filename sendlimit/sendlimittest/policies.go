@@ -74,6 +74,7 @@ func (d drawnPolicies) draw(t *rapid.T, name string) policy.Policy {
 	p.UserTimeZone = rapid.Bool().Draw(t, "user's time zone")
 	p.Reach = rapid.SampledFrom([]time.Duration{0, 0, 0, 90 * time.Minute, 10 * 24 * time.Hour}).Draw(t, "reach")
 	p.OnConflict = rapid.SampledFrom([]policy.OnConflict{"", policy.Refuse, policy.Shift}).Draw(t, "on conflict")
+	p.Late = rapid.SampledFrom([]time.Duration{0, time.Minute, policy.DefaultLate}).Draw(t, "late")
 	if d.categories {
 		p.Categories, p.UnknownCategories = d.drawCategories(t), drawUnknownCategories(t)
 		for _, name := range slices.Sorted(maps.Keys(p.Categories)) {

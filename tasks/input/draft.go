@@ -50,6 +50,7 @@ func columnOf(field string) column {
 		"campaign":     func(d *message.Draft) *string { return &d.Campaign },
 		"expires_at":   func(d *message.Draft) *string { return &d.ExpiresAt },
 		"on_conflict":  func(d *message.Draft) *string { return &d.OnConflict },
+		"late":         func(d *message.Draft) *string { return &d.Late },
 		"shift_until":  func(d *message.Draft) *string { return &d.ShiftUntil },
 	}[field]
 	return func(d *message.Draft, text string) { *member(d) = text }

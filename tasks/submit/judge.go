@@ -11,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // judgement is what judging a message returns beside its outcome.
@@ -66,6 +67,11 @@ func (s *Submitter) judgeRequest(
 		return message.Outcome{}, judgement{err: err}
 	}
 	clock.Learn(sent, clock.Local(), d.Now)
+	if d.Code == fault.CodeInPast && d.Now.Sub(m.SendAt) <= s.late(m) {
+		if d, err = reserve(ctx, s.asNow(m, request)); err != nil {
+			return message.Outcome{}, judgement{err: err}
+		}
+	}
 	if unfit != nil && judgedByRules(d) {
 		return message.InvalidOutcome(unfit, m), judgement{}
 	}
@@ -78,9 +84,45 @@ func (s *Submitter) judgeRequest(
 	if full != nil && d.Allowed && !d.Replayed {
 		return message.Outcome{}, judgement{err: full}
 	}
-	return outcomeOf(d, message.Accepted, m.User, request.ID), judgement{
+	o := outcomeOf(d, message.Accepted, m.User, request.ID)
+	if wasLate(m, d) {
+		o.Late, o.RequestedAt = true, message.Time{Time: m.SendAt.UTC()}
+	}
+	return o, judgement{
 		generation: request.Record.Generation, content: len(request.Record.Content), decision: d,
 	}
+}
+
+// late returns how long ago the send time of a message may have passed.
+func (s *Submitter) late(m message.Message) time.Duration {
+	if m.Late == "" {
+		return s.Policies.Rules().Of(m.User).Late
+	}
+	late, err := policy.ParseLate(m.Late)
+	if err != nil {
+		return 0 // Validate refuses it
+	}
+	return late
+}
+
+// asNow returns the request of a message as if its send time were now. The record is the same, so a
+// repeated submit is known by it.
+func (s *Submitter) asNow(m message.Message, r sendlimit.Request) sendlimit.Request {
+	m.Now = true
+	r.At, r.Shift, r.ByPolicy = time.Time{}, m.Shifts(), false
+	if r.Shift {
+		r.ShiftUntil = s.shiftUntil(m)
+	}
+	return r
+}
+
+// wasLate reports whether a message was accepted after its send time had passed.
+func wasLate(m message.Message, d sendlimit.Decision) bool {
+	judged := d.At
+	if d.Shifted {
+		judged = d.RequestedAt
+	}
+	return d.Allowed && !m.Now && d.MovedFrom.IsZero() && judged.Sub(m.SendAt) > policy.Grace
 }
 
 // hasExpired reports whether a message would have to be sent before now.

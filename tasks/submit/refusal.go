@@ -37,7 +37,7 @@ func refusalSentence(d sendlimit.Decision, user, id string) string {
 		return fmt.Sprintf("message %s to %s was moved as often as a minute allows (moves_per_minute): move it again in %s",
 			id, user, length(max(d.RetryAfter+time.Second-1, time.Second).Truncate(time.Second)))
 	case fault.CodeInPast:
-		return fmt.Sprintf("%s is in the past: it is %s now; use a later time, or now",
+		return fmt.Sprintf("%s is in the past: it is %s now; use a later time, send_at now, or late now to send messages whose time has passed",
 			timeOfDay(d.At, d.Now), d.Now.Format(message.TimeLayout))
 	case fault.CodeTooFarAhead:
 		return fmt.Sprintf("%s is too far ahead: the latest send time is %s",

@@ -792,6 +792,11 @@ class Draft(TypedDict):
     """
     image: NotRequired[str | None]
     """An https URL of an image to show, of at most 2,048 bytes."""
+    late: NotRequired[str | None]
+    """What to do if send_at has passed: refuse the message with in_past; now, send it now if it
+    passed within a day; or a length of time such as 15m, 1s to 7d, send it now if it passed
+    within that. By default what the user's policy says.
+    """
     metadata: NotRequired[dict[str, str] | None]
     """Texts by name, the caller's own: at most 8, with at most 512 bytes of names and texts
     together. A name is 1 to 64 bytes without control characters. They go to the push target,
@@ -1288,6 +1293,8 @@ class Outcome(TypedDict):
     """The message was recorded, but is older than any rule looks back."""
     id: NotRequired[str]
     """The message's id."""
+    late: NotRequired[bool]
+    """The requested send time had passed, and the message is sent now."""
     line: NotRequired[int]
     """The line of a batch, from 1."""
     moved_from: NotRequired[str]
@@ -1409,6 +1416,11 @@ class Policy(TypedDict):
     """Rules for messages of a category, by its name."""
     changes: NotRequired[list[Change]]
     """Changes for the send times of some dates, at most one to each time."""
+    late: NotRequired[str]
+    """What becomes of a message without its own late whose send_at has passed: refuse; now, if
+    it passed within a day; or how long ago it may have passed, 1s to 7d, such as 15m. Then
+    it is sent now. By default refuse.
+    """
     name: NotRequired[str]
     """1 to 64 of a-z 0-9 _ - A request may leave it out, since it is in the address."""
     on_conflict: NotRequired[Literal["refuse", "shift"]]
@@ -1488,6 +1500,11 @@ class PolicyDocument(TypedDict):
     """Rules for messages of a category, by its name."""
     changes: NotRequired[list[ChangeDocument] | None]
     """Changes for the send times of some dates, at most one to each time."""
+    late: NotRequired[str | None]
+    """What becomes of a message without its own late whose send_at has passed: refuse; now, if
+    it passed within a day; or how long ago it may have passed, 1s to 7d, such as 15m. Then
+    it is sent now. By default refuse.
+    """
     name: NotRequired[str | None]
     """1 to 64 of a-z 0-9 _ - A request may leave it out, since it is in the address."""
     on_conflict: NotRequired[Literal["refuse", "shift", ""] | None]
@@ -1558,6 +1575,8 @@ class Problem(TypedDict):
     """The message's id."""
     instance: NotRequired[str]
     """The request's id, as X-Request-Id has it."""
+    late: NotRequired[bool]
+    """The requested send time had passed, and the message is sent now."""
     line: NotRequired[int]
     """The line of a batch, from 1."""
     moved_from: NotRequired[str]

@@ -856,6 +856,8 @@ export interface components {
             id?: string | null;
             /** @description An https URL of an image to show, of at most 2,048 bytes. */
             image?: string | null;
+            /** @description What to do if send_at has passed: refuse the message with in_past; now, send it now if it passed within a day; or a length of time such as 15m, 1s to 7d, send it now if it passed within that. By default what the user's policy says. */
+            late?: string | null;
             /** @description Texts by name, the caller's own: at most 8, with at most 512 bytes of names and texts together. A name is 1 to 64 bytes without control characters. They go to the push target, and stay with the status after the message has ended. */
             metadata?: {
                 [key: string]: string;
@@ -1542,6 +1544,8 @@ export interface components {
             forgotten?: boolean;
             /** @description The message's id. */
             id?: string;
+            /** @description The requested send time had passed, and the message is sent now. */
+            late?: boolean;
             /**
              * Format: int64
              * @description The line of a batch, from 1.
@@ -1688,6 +1692,8 @@ export interface components {
             };
             /** @description Changes for the send times of some dates, at most one to each time. */
             changes?: components["schemas"]["Change"][];
+            /** @description What becomes of a message without its own late whose send_at has passed: refuse; now, if it passed within a day; or how long ago it may have passed, 1s to 7d, such as 15m. Then it is sent now. By default refuse. */
+            late?: string;
             /** @description 1 to 64 of a-z 0-9 _ - A request may leave it out, since it is in the address. */
             name?: string;
             /**
@@ -1756,6 +1762,8 @@ export interface components {
             } | null;
             /** @description Changes for the send times of some dates, at most one to each time. */
             changes?: components["schemas"]["ChangeDocument"][] | null;
+            /** @description What becomes of a message without its own late whose send_at has passed: refuse; now, if it passed within a day; or how long ago it may have passed, 1s to 7d, such as 15m. Then it is sent now. By default refuse. */
+            late?: string | null;
             /** @description 1 to 64 of a-z 0-9 _ - A request may leave it out, since it is in the address. */
             name?: string | null;
             /**
@@ -1828,6 +1836,8 @@ export interface components {
             id?: string;
             /** @description The request's id, as X-Request-Id has it. */
             instance?: string;
+            /** @description The requested send time had passed, and the message is sent now. */
+            late?: boolean;
             /**
              * Format: int64
              * @description The line of a batch, from 1.

@@ -53,8 +53,8 @@ JSON object a line (NDJSON), or is CSV with the names of the fields in its first
 line:
 
   id, user, send_at, category, title, body, campaign, expires_at,
-  on_conflict, shift_until, data.KEY for each entry of data, and metadata.KEY
-  for each of metadata
+  on_conflict, late, shift_until, data.KEY for each entry of data, and
+  metadata.KEY for each of metadata
 
 Case, spaces and hyphens in these names do not matter, and fields may be
 separated by commas, semicolons or tabs. --column gives a field the column of

@@ -266,6 +266,6 @@ func messageOf(m message.Message) client.Message {
 		ID: m.ID, User: m.User, SendAt: m.SendAt, Now: m.Now, Category: m.Category, Title: m.Title, Body: m.Body, Data: m.Data,
 		Image: m.Image, ClickURL: m.ClickURL, Badge: m.Badge, Sound: m.Sound, Priority: m.Priority, CollapseKey: m.CollapseKey,
 		Channels: m.Channels, To: m.To, Campaign: m.Campaign, Metadata: m.Metadata,
-		ExpiresAt: m.ExpiresAt, OnConflict: m.OnConflict, ShiftUntil: m.ShiftUntil,
+		ExpiresAt: m.ExpiresAt, OnConflict: m.OnConflict, ShiftUntil: m.ShiftUntil, Late: m.Late,
 	}
 }

@@ -38,8 +38,9 @@ func (p *program) deviceAdd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "add", Short: "Register a device of a user",
 		Long: `Register a device of a user, or register it again, which is safe. It takes the
-place of one with the same id or the same address. An account
-registers at most 100 of a user, and as many of all users as its tier says.
+place of one with the same id or the same address, also of another user: a phone
+has one user at a time (see shared_devices). An account registers
+at most 100 of a user, and as many of all users as its tier says.
 
 Other users of this machine may see a command line: give the token with
 "--token -", on standard input.`,
@@ -52,7 +53,10 @@ Other users of this machine may see a command line: give the token with
 			return p.With(cmd, func(ctx context.Context, c *client.Client) error {
 				change, err := c.AddDevice(ctx, user, draft)
 				return printAnswer(p, change, err, func(style picture.Style, change client.DeviceChange) error {
-					return p.printDevice(style, change.Outcome, change.Device.ID, user)
+					if err := p.printDevice(style, change.Outcome, change.Device.ID, user); err != nil || change.MovedFrom == 0 {
+						return err
+					}
+					return p.printf("taken from %s\n", message.Count(change.MovedFrom, "other user"))
 				})
 			})
 		},

@@ -59,6 +59,8 @@ An id makes it safe to submit the same message again: it is accepted once.`,
 		" (default: the worker's expire_after after its send time)")
 	flags.StringVar(&f.message.OnConflict, "on-conflict", "", "`what` to do if the time is taken or quiet: refuse, or shift"+
 		" to the next free time (default: what the user's policy says; with --at now, shift)")
+	flags.StringVar(&f.message.Late, "late", "", "`what` to do if the send time has passed: refuse; now, send it now if it passed within a day;"+
+		" or how late it may be, such as 15m (default: what the user's policy says)")
 	flags.StringVar(&f.shiftUntil, "shift-until", "", "last `time` that a shift may take, by --on-conflict or the user's policy"+
 		" (default 24 hours after the send time)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only show what the outcome would be")

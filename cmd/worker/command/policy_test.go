@@ -15,7 +15,7 @@ import (
 )
 
 const shown = "name: default\ntime_zone: UTC\nrules:\n  - 1/minute\n  - 5/hour\n  - 10/calendar_day\n" +
-	"on_conflict: refuse\nalert_at: [80, 100]\nversion: 1\n"
+	"on_conflict: refuse\nlate: refuse\nalert_at: [80, 100]\nversion: 1\n"
 
 func policyFile(t *testing.T, content string) string {
 	t.Helper()
@@ -37,6 +37,7 @@ func TestPolicyShowAndApply(t *testing.T) {
 		"  user_time_zone  false\n"+
 		"  rules           1/minute, 5/hour, 10/calendar_day\n"+
 		"  on_conflict     refuse\n"+
+		"  late            refuse\n"+
 		"  alert_at        80, 100\n"+
 		"It applies within 2 seconds in every program; scheduled messages keep their places.\n", out)
 
@@ -46,9 +47,9 @@ func TestPolicyShowAndApply(t *testing.T) {
 	out = prints(t, environ, `{"rules": ["7/90s"], "time_zone": "Europe/Berlin"}`, "policy", "apply", "-", "--json")
 	require.JSONEq(t, `{
 		"old": {"name": "default", "time_zone": "UTC", "rules": ["1/minute", "5/hour", "10/calendar_day"],
-			"on_conflict": "refuse", "alert_at": [80, 100], "version": 1},
+			"on_conflict": "refuse", "late": "refuse", "alert_at": [80, 100], "version": 1},
 		"new": {"name": "default", "time_zone": "Europe/Berlin", "rules": ["7/90s"],
-			"on_conflict": "refuse", "alert_at": [80, 100], "version": 2},
+			"on_conflict": "refuse", "late": "refuse", "alert_at": [80, 100], "version": 2},
 		"changed": true
 	}`, out)
 	require.Equal(t, 1, strings.Count(out, "\n"))
@@ -106,6 +107,7 @@ quiet_hours:
   - sat,sun 00:00-24:00
 reach: 30d
 on_conflict: shift
+late: refuse
 alert_at: [50]
 alert_to: ops@example.com
 categories:
@@ -143,10 +145,10 @@ func TestPoliciesByName(t *testing.T) {
 		"vip      1        1/minute, 20/calendar_day; codes exempt and not counted; marketing 2/calendar_day  the user's, else Europe/Berlin  22:00-08:00 and sat,sun 00:00-24:00\n",
 		run("", "list"))
 	require.JSONEq(t, `[
-		{"name": "default", "time_zone": "UTC", "rules": ["1/hour"], "on_conflict": "refuse", "alert_at": [80, 100], "version": 1},
-		{"name": "trial", "time_zone": "UTC", "rules": ["2/hour"], "on_conflict": "refuse", "alert_at": [80, 100], "version": 2},
+		{"name": "default", "time_zone": "UTC", "rules": ["1/hour"], "on_conflict": "refuse", "late": "refuse", "alert_at": [80, 100], "version": 1},
+		{"name": "trial", "time_zone": "UTC", "rules": ["2/hour"], "on_conflict": "refuse", "late": "refuse", "alert_at": [80, 100], "version": 2},
 		{"name": "vip", "time_zone": "Europe/Berlin", "user_time_zone": true, "rules": ["1/minute", "20/calendar_day"],
-			"quiet_hours": ["22:00-08:00", "sat,sun 00:00-24:00"], "reach": "30d", "on_conflict": "shift", "unknown_categories": "refuse",
+			"quiet_hours": ["22:00-08:00", "sat,sun 00:00-24:00"], "reach": "30d", "on_conflict": "shift", "late": "refuse", "unknown_categories": "refuse",
 			"alert_at": [50], "alert_to": "ops@example.com", "version": 1,
 			"categories": {"codes": {"exempt": true, "counts": false}, "marketing": {"rules": ["2/calendar_day"]}}}
 	]`, "["+strings.ReplaceAll(strings.TrimSpace(run("", "list", "--json")), "\n", ",")+"]")

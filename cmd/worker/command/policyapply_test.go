@@ -45,7 +45,7 @@ func TestPolicyApplySaysWhatChanges(t *testing.T) {
 		"  on_conflict           refuse → shift\n"+
 		"  alert_at              80, 100 → 100\n"+
 		"  categories.marketing  2/calendar_day → exempt and not counted\n"+holds,
-		apply("rules: [1/minute, 5/calendar_day]\ntime_zone: Europe/Berlin\nuser_time_zone: true\nreach: 720h\non_conflict: shift\n"+
+		apply("rules: [1/minute, 5/calendar_day]\ntime_zone: Europe/Berlin\nuser_time_zone: true\nreach: 720h\non_conflict: shift\nlate: refuse\n"+
 			"alert_at: [100]\ncategories: {marketing: {exempt: true, counts: false}}"))
 }
 

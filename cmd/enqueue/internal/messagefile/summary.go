@@ -24,6 +24,7 @@ type Summary struct {
 	Shifted  int `json:"shifted"` // of the accepted ones
 	Refused  int `json:"refused"`
 	Invalid  int `json:"invalid"`
+	Late     int `json:"late,omitempty"` // of the accepted ones: their send time had passed, and they are sent now
 	Past     int `json:"past,omitempty"` // of the invalid ones: their send time has passed
 	Errors   int `json:"errors"`         // not judged: the store failed, or the rules are unknown
 	Recorded int `json:"recorded"`       // past sends: new ones, including forgotten
@@ -82,6 +83,9 @@ func (s *Summary) Add(o message.Outcome) {
 		if o.Shifted {
 			s.Shifted++
 		}
+		if o.Late {
+			s.Late++
+		}
 	}
 }
 
@@ -118,7 +122,7 @@ func (s *Summary) Finish(took time.Duration, trimmed int) {
 
 // Print writes the summary for a person.
 func (s *Summary) Print(w io.Writer, palette cli.Palette) error {
-	done := row{name: "accepted", count: s.Accepted, note: of(s.Shifted, "of them shifted to a free time")}
+	done := row{name: "accepted", count: s.Accepted, note: of(s.Shifted, "of them shifted to a free time") + late(s.Late, s.Shifted)}
 	if s.Sent {
 		done = row{name: "recorded", count: s.Recorded, note: of(s.forgotten, "of them older than any rule looks back")}
 	}
@@ -246,6 +250,14 @@ func note(n int, what string) string {
 		return ""
 	}
 	return what
+}
+
+// late returns a note about n late lines, which follows one about the shifted ones.
+func late(n, shifted int) string {
+	if shifted > 0 {
+		return note(n, ", "+cli.Thousands(n)+" late and sent now")
+	}
+	return of(n, "of them late and sent now")
 }
 
 // past returns a note about n lines whose send time has passed, "" if there are none.

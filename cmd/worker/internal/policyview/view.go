@@ -72,14 +72,23 @@ func fieldsOf(p policy.Policy) []field {
 		{"user_time_zone", strconv.FormatBool(d.UserTimeZone)},
 		{"rules", strings.Join(d.Rules, ", ")},
 		{"quiet_hours", strings.Join(d.QuietHours, " and ")},
+		{"only", strings.Join(d.Only, " and ")},
+		{"blackouts", strings.Join(d.Blackouts, ", ")},
 		{"reach", d.Reach},
 		{"on_conflict", d.OnConflict},
+		{"late", d.Late},
 		{"account_share", d.AccountShare},
 		{"alert_at", joinPercents(d.AlertAt)},
 		{alertTo, d.AlertTo},
 	}
 	if d.UnknownCategories != "" {
 		fields = append(fields, field{"unknown_categories", d.UnknownCategories})
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Calendars)) {
+		fields = append(fields, field{"calendars." + name, strings.Join(d.Calendars[name], ", ")})
+	}
+	for i, change := range p.Changes {
+		fields = append(fields, field{"changes." + strconv.Itoa(i+1), p.DescribeChange(change, policy.UserSettings{})})
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
 		fields = append(fields, field{"categories." + name, p.Categories[name].String()})
