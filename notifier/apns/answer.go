@@ -14,24 +14,24 @@ import (
 const (
 	// MaxRetryAfter is the longest Retry-After that is followed.
 	MaxRetryAfter = time.Hour
-	// defaultPause is how long a device, or a message, waits if Apple does not say how long.
+	// defaultPause is the pause of a device or a message without a Retry-After.
 	defaultPause = time.Minute
 	// maxID bounds the apns-id of an answer, in bytes.
 	maxID = 64
 )
 
-// step is what is done about an answer before it is the result.
+// step is the next step after an answer.
 type step uint8
 
 const (
-	settled   step = iota // nothing
+	settled   step = iota // none: the answer is final
 	renew                 // send again with a new provider token
 	reconnect             // send again on another connection
 	replace               // close the connections, and send again on a new one
 	hold                  // sign no provider token for a while
 )
 
-// answer is what a status and a reason mean.
+// answer is the meaning of a status and a reason.
 type answer struct {
 	status notifier.Status
 	reason notifier.Reason
@@ -60,8 +60,8 @@ func slowDown(reason notifier.Reason, pause notifier.Pause, next step) answer {
 	return answer{status: notifier.SlowDown, reason: reason, pause: pause, step: next}
 }
 
-// classify returns what a status other than a success means, by the reason that Apple gives,
-// and whether the reason is one of Apple's.
+// classify returns the meaning of a status other than a success by Apple's reason, and whether the reason
+// is known.
 func classify(status int, reason string) (answer, bool) {
 	switch reason {
 	case "BadDeviceToken", "DeviceTokenNotForTopic":
@@ -77,7 +77,7 @@ func classify(status int, reason string) (answer, bool) {
 		"InvalidProviderToken", "MissingProviderToken", "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken":
 		return badCredentials(settled), true
 	case "ExpiredProviderToken":
-		// The clock that it was signed by is wrong. Other workers' tokens may be good.
+		// This worker's clock is wrong. Tokens of other workers may be valid.
 		return slowDown(notifier.ReasonUnavailable, notifier.PauseMessage, renew), true
 	case "UnrelatedKeyIdInToken":
 		return badCredentials(replace), true
@@ -96,8 +96,8 @@ func classify(status int, reason string) (answer, bool) {
 	}
 }
 
-// byStatus returns what a status means whose reason is missing or not known. It never says that
-// a device is gone: only Apple's own word does.
+// byStatus returns the meaning of a status with an unknown reason or none. It never means that a device is
+// gone: only Apple's reasons do.
 func byStatus(status int) answer {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -111,9 +111,9 @@ func byStatus(status int) answer {
 	return answer{status: means, reason: reason}
 }
 
-// ofMessage returns what an answer means to a push whose topic is not that of the device's app,
-// since the message chose it: then a wrong topic says nothing of the credentials, and a token that
-// does not fit it nothing of the device. What Apple calls unregistered once fitted the topic.
+// ofMessage returns the meaning of an answer to a push whose topic the message chose. A wrong topic does
+// not prove wrong credentials, and a token that does not fit the topic does not prove that the device is
+// gone. An unregistered token once fitted the topic.
 func ofMessage(meant answer, reason string) answer {
 	switch reason {
 	case "BadDeviceToken", "DeviceTokenNotForTopic":
@@ -125,8 +125,8 @@ func ofMessage(meant answer, reason string) answer {
 	}
 }
 
-// judge returns the Result of an answer, and what is to be done before it is the result. chosen
-// reports whether the message chose the topic.
+// judge returns the Result of an answer, and the next step. chosen reports whether the message chose the
+// topic.
 func judge(a exchange.Answer, chosen bool, waits *backoff, now time.Time) (notifier.Result, step) {
 	if a.Status >= 200 && a.Status <= 299 {
 		waits.reset()
@@ -137,7 +137,7 @@ func judge(a exchange.Answer, chosen bool, waits *backoff, now time.Time) (notif
 		Timestamp json.RawMessage `json:"timestamp"`
 	}
 	if json.Unmarshal(a.Body, &said) != nil {
-		said.Reason = "" // what is malformed says nothing
+		said.Reason = "" // malformed JSON has no reason
 	}
 	meant, known := classify(a.Status, said.Reason)
 	if chosen {
@@ -171,7 +171,7 @@ func judge(a exchange.Answer, chosen bool, waits *backoff, now time.Time) (notif
 	return r, meant.step
 }
 
-// hint says what to look at.
+// hint names the likely cause.
 func hint(reason string) string {
 	switch reason {
 	case "BadDeviceToken":
@@ -191,8 +191,8 @@ func hint(reason string) string {
 	}
 }
 
-// since reads the time from which on Apple knows that a device is gone: milliseconds since
-// 1970. What can't be read, or is absurd, is zero.
+// since reads the time from which on Apple knows that a device is gone, in Unix milliseconds. An unreadable
+// or absurd time is zero.
 func since(timestamp json.RawMessage) time.Time {
 	const latest = 253402300799999 // in the year 9999
 	var ms int64

@@ -22,18 +22,16 @@ const (
 
 // Options configures an Announcer. URL, From and Now are required.
 type Options struct {
-	// URL is the mail server: smtp://host:587 or smtps://host:465, with user:password@
-	// if it needs a login. These ports are the defaults.
+	// URL is the mail server: smtp://host:587 or smtps://host:465, with user:password@ for a login.
+	// These ports are the defaults.
 	URL string
 	// Password is the password of the URL's user, if the URL has none.
 	Password string
 	// From is the sender: an address, with or without a name.
 	From string
-	// Templates is a folder of templates that replace embedded ones, see LoadTemplates;
-	// "" means none.
+	// Templates is a folder of templates that replace embedded ones, see LoadTemplates; "" means none.
 	Templates string
-	// TLS says how an smtp:// connection is secured; "" means TLSMandatory, or TLSNone
-	// on loopback.
+	// TLS is the security of an smtp:// connection; "" means TLSMandatory, or TLSNone on loopback.
 	TLS string
 	// RootCAs are the authorities for the server's certificate; nil means the system's.
 	RootCAs *x509.CertPool
@@ -43,7 +41,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// server is the mail server and how to connect to it.
+// server is a mail server and its settings.
 type server struct {
 	host, port string
 	implicit   bool // TLS from the first byte
@@ -54,7 +52,7 @@ type server struct {
 
 func (s server) address() string { return net.JoinHostPort(s.host, s.port) }
 
-// validate returns the server and the sender, or everything that is wrong, joined.
+// validate returns the server and the sender, or all problems, joined.
 func (o Options) validate() (server, *mail.Address, error) {
 	to, err := o.server()
 	from, problem := parseFrom(o.From)
@@ -149,8 +147,8 @@ func parseFrom(from string) (*mail.Address, error) {
 	return address, nil
 }
 
-// bare reports whether an address can be used in a command and in a header: visible ASCII
-// without quotes or a name.
+// bare reports whether an address can be used in a command and a header: visible ASCII without quotes or
+// a name.
 func bare(address string) bool {
 	parsed, err := mail.ParseAddress(address)
 	return err == nil && parsed.Name == "" && parsed.Address == address && !strings.ContainsAny(address, `"<>[]`) &&

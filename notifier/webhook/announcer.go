@@ -16,8 +16,8 @@ import (
 type AnnouncerConfig struct {
 	// Secret signs the requests, as in Config.
 	Secret string
-	// AllowInternal allows contacts at loopback, private and other internal addresses.
-	// Users of the service set contacts, and could reach internal servers that way.
+	// AllowInternal allows contacts at internal addresses. Users of the service set contacts, and could
+	// reach internal servers that way.
 	AllowInternal bool
 	// Timeout bounds one attempt, as in Config.
 	Timeout time.Duration
@@ -25,15 +25,14 @@ type AnnouncerConfig struct {
 	UserAgent string
 	// RootCAs are the authorities for servers' certificates; nil means the system's.
 	RootCAs *x509.CertPool
-	// Now returns the time that is signed.
+	// Now returns the signed time.
 	Now func() time.Time
 }
 
-// Announcer posts notices to https: URLs. Make one with NewAnnouncer.
+// Announcer posts notices to https: URLs. Create one with NewAnnouncer.
 type Announcer struct{ *poster }
 
-// NewAnnouncer returns an Announcer for c. The error has a *notifier.InvalidError for each
-// setting that is not allowed.
+// NewAnnouncer returns an Announcer. The error has a *notifier.InvalidError for each wrong setting.
 func NewAnnouncer(c AnnouncerConfig) (*Announcer, error) {
 	settings := Config{Timeout: c.Timeout, UserAgent: c.UserAgent, Now: c.Now}.withDefaults()
 	problems := settings.validateCommon()
@@ -59,8 +58,8 @@ func NewAnnouncer(c AnnouncerConfig) (*Announcer, error) {
 	return &Announcer{posts}, nil
 }
 
-// Announce posts n to a URL once. If it is not an https: URL, or has a user or a password,
-// the result is Permanent and nothing is sent.
+// Announce posts n to a URL once. Without an https: URL, or with a user or a password in it, the result is
+// Permanent and nothing is sent.
 func (a *Announcer) Announce(ctx context.Context, to string, n notifier.Notice) notifier.Result {
 	target, err := url.Parse(to)
 	if err != nil || !strings.EqualFold(target.Scheme, "https") || target.Hostname() == "" || target.User != nil {

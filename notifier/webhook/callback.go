@@ -19,8 +19,8 @@ const TypeEvents = "application/cloudevents-batch+json"
 
 // CallbackConfig configures a Callback. Now is required.
 type CallbackConfig struct {
-	// AllowInternal allows http URLs, and URLs at loopback, private and other internal
-	// addresses. Users of the service set them, and could reach internal servers that way.
+	// AllowInternal allows http URLs, and URLs at internal addresses. Users of the service set them, and
+	// could reach internal servers that way.
 	AllowInternal bool
 	// Timeout bounds one attempt, as in Config.
 	Timeout time.Duration
@@ -28,23 +28,22 @@ type CallbackConfig struct {
 	UserAgent string
 	// RootCAs are the authorities for servers' certificates; nil means the system's.
 	RootCAs *x509.CertPool
-	// Now returns the time that is signed.
+	// Now returns the signed time.
 	Now func() time.Time
 
-	// dialer connects; nil means a usual one. Tests give it a resolver.
+	// dialer replaces the default one, for tests with a resolver.
 	dialer *net.Dialer
 }
 
-// Callback posts batches of events to the callback URLs of accounts. Make one with
-// NewCallback. It is safe for concurrent use.
+// Callback posts batches of events to the callback URLs of accounts. Create one with NewCallback. It is safe
+// for concurrent use.
 type Callback struct {
 	*poster
 
 	allowInternal bool
 }
 
-// NewCallback returns a Callback for c. The error has a *notifier.InvalidError for each
-// setting that is not allowed.
+// NewCallback returns a Callback. The error has a *notifier.InvalidError for each wrong setting.
 func NewCallback(c CallbackConfig) (*Callback, error) {
 	settings := Config{Timeout: c.Timeout, UserAgent: c.UserAgent, Now: c.Now}.withDefaults()
 	if err := errors.Join(settings.validateCommon()...); err != nil {
@@ -67,18 +66,18 @@ func NewCallback(c CallbackConfig) (*Callback, error) {
 	return &Callback{posts, c.AllowInternal}, nil
 }
 
-// Batch is what is posted to a callback.
+// Batch is a batch of events to post.
 type Batch struct {
 	URL     string
 	Secrets []string // each signs; at least one
-	// Account, First and Last name the batch: its account, and the ids of its first and
-	// last event. The idempotency key follows from them.
+	// Account, First and Last are the account and the ids of the first and last event. The idempotency
+	// key follows from them.
 	Account, First, Last string
 	Body                 []byte // JSON
 }
 
-// Post posts a batch once. If its URL or its secrets are not sound the result is Permanent
-// and nothing is sent.
+// Post posts a batch once. If the URL or the secrets are not valid, the result is Permanent and nothing is
+// sent.
 func (c *Callback) Post(ctx context.Context, b Batch) notifier.Result {
 	target, err := url.Parse(b.URL)
 	plain := err == nil && target.Scheme == "http" && c.allowInternal

@@ -12,11 +12,10 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
-// DefaultTimeout is the default of Config.Timeout, the minimum that Standard Webhooks
-// recommends.
+// DefaultTimeout is the default of Config.Timeout: the minimum that Standard Webhooks recommends.
 const DefaultTimeout = 15 * time.Second
 
-// MaxTimeout is the longest Config.Timeout.
+// MaxTimeout is the maximum of Config.Timeout.
 const MaxTimeout = 5 * time.Minute
 
 // DefaultUserAgent is the default of Config.UserAgent.
@@ -24,25 +23,24 @@ const DefaultUserAgent = exchange.DefaultUserAgent
 
 // Config configures a Notifier. URL and Now are required.
 type Config struct {
-	// URL is an http or https URL with a host and without a fragment. Its user and
-	// password are sent as basic authentication.
+	// URL is an http or https URL with a host and without a fragment. Its user and password are sent as
+	// basic authentication.
 	URL string
-	// Secret signs the requests: "whsec_" and 24 to 64 bytes in base64. Two with a comma or
-	// white space between them both sign, so that one can be replaced by the other while the
-	// receiver still knows only one. If it is empty, requests are not signed.
+	// Secret signs the requests: "whsec_" and 24 to 64 bytes in base64. Two secrets separated by a comma
+	// or white space both sign, so that one can replace the other while the receiver knows only one. If
+	// it is empty, requests are not signed.
 	Secret string
-	// Timeout bounds one attempt, from dialing to the answer's headers; zero means
-	// DefaultTimeout.
+	// Timeout bounds one attempt, from dialing to the answer's headers; zero means DefaultTimeout.
 	Timeout time.Duration
 	// UserAgent names the sender; empty means DefaultUserAgent.
 	UserAgent string
-	// Headers are sent with each request, beside the package's own. They are not shown in
-	// errors. User-Agent is a setting of its own.
+	// Headers are sent with each request, in addition to the package's own. Errors do not show them.
+	// User-Agent is a separate setting.
 	Headers http.Header
-	// Proxy returns the proxy for a request, as http.ProxyURL and http.ProxyFromEnvironment
-	// do; nil means no proxy, whatever the environment says.
+	// Proxy returns the proxy for a request, as http.ProxyURL and http.ProxyFromEnvironment do; nil means
+	// no proxy, whatever the environment says.
 	Proxy func(*http.Request) (*url.URL, error)
-	// Now returns the time that is signed.
+	// Now returns the signed time.
 	Now func() time.Time
 }
 
@@ -56,7 +54,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// validate returns the parsed URL, or everything that is wrong, joined.
+// validate returns the parsed URL, or all problems, joined.
 func (c Config) validate() (*url.URL, error) {
 	target, err := parseURL(c.URL)
 	problems := []error{err}
@@ -74,7 +72,7 @@ func (c Config) validate() (*url.URL, error) {
 	return target, errors.Join(problems...)
 }
 
-// validateCommon returns what is wrong with the settings that an Announcer has too.
+// validateCommon returns the problems of the settings that an Announcer has, too.
 func (c Config) validateCommon() []error {
 	var problems []error
 	if c.Timeout < 0 || c.Timeout > MaxTimeout {
@@ -118,7 +116,7 @@ func parseURL(raw string) (*url.URL, error) {
 	return target, nil
 }
 
-// visible reports whether s can be sent in a header.
+// visible reports whether s can be a header value.
 func visible(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) < 0
 }

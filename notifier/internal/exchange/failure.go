@@ -13,16 +13,16 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// ErrNotProcessed is wrapped by the error of a Client's RoundTripper if the provider certainly did
-// not process the request, although something of it was written.
+// ErrNotProcessed is wrapped by the error of a Client's RoundTripper if the provider certainly did not
+// process the request, although a part of it was written.
 var ErrNotProcessed = errors.New("the request was not processed")
 
-// failed returns the Result of a request without an answer. written reports whether its body
-// may have been written, so that it may have arrived.
+// failed returns the Result of a request without an answer. written reports whether its body may have been
+// written, so that it may have arrived.
 func (c Client) failed(ctx context.Context, err error, written bool) notifier.Result {
 	written = written && !errors.Is(err, ErrNotProcessed)
 	if ended := ctx.Err(); ended != nil {
-		err = ended // rather than the caller's cause, which may say anything
+		err = ended // not the caller's cause, which may contain anything
 	}
 	result := notifier.Result{Status: notifier.Retry, Err: &failure{provider: c.Provider, text: describe(err), cause: leaf(err)}}
 	var timeout net.Error
@@ -39,19 +39,19 @@ func (c Client) failed(ctx context.Context, err error, written bool) notifier.Re
 	return result
 }
 
-// failure replaces an error of net/http, whose text contains the address and may repeat what
-// the server sent.
+// failure replaces an error of net/http, whose text contains the address and may repeat what the server
+// sent.
 type failure struct {
 	provider string
 	text     string
-	cause    error // safe to show; nil if there is only the text
+	cause    error // safe to show; nil for none
 }
 
 func (f *failure) Error() string { return "no answer of " + f.provider + ": " + f.text }
 
 func (f *failure) Unwrap() error { return f.cause }
 
-// describe returns our own description of err.
+// describe describes err without an address.
 func describe(err error) string {
 	var (
 		name        *net.DNSError
@@ -87,14 +87,13 @@ func describe(err error) string {
 	}
 }
 
-// internal reports whether err is the refusal to connect to an internal address.
+// internal reports whether err refuses a connection to an internal address.
 func internal(err error) bool {
 	return errors.Is(err, ssrf.ErrProhibitedIP) || errors.Is(err, ssrf.ErrProhibitedPort) ||
 		errors.Is(err, ssrf.ErrProhibitedNetwork)
 }
 
-// leaf returns the part of err that callers may compare with and that is safe to show, or
-// nil.
+// leaf returns the part of err that callers may compare with and that is safe to show, or nil.
 func leaf(err error) error {
 	for _, known := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, known) {
