@@ -12,16 +12,14 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Index finds the messages of a Timeline with records. It is safe for concurrent use, by any
-// number of processes.
+// Index finds the messages of a Timeline by their records. It is safe for concurrent use, by any number of processes.
 type Index struct {
 	client redis.UniversalClient
 	keys   keyspace.Keys
 	off    bool // there are no ids
 }
 
-// NewIndex returns the index of a Timeline that has the same Options. The error is an
-// *InvalidError.
+// NewIndex returns the index of a Timeline with the same Options. The error is an *InvalidError.
 func NewIndex(client redis.UniversalClient, o sendlimit.Options) (*Index, error) {
 	keys, err := keyspace.NewKeys(o.Prefix)
 	if err != nil {
@@ -30,8 +28,7 @@ func NewIndex(client redis.UniversalClient, o sendlimit.Options) (*Index, error)
 	return &Index{client: client, keys: keys, off: o.WithoutIndex}, nil
 }
 
-// forget removes the entries of messages that are gone or have another in the head, and returns
-// how many. An entry whose slot moves to another node is left for another time.
+// forget removes stale entries, and returns how many. It skips an entry whose slot is moving to another node.
 func (x *Index) forget(ctx context.Context, of lists, gone []entry) (removed int, failed error) {
 	const doing = "removing entries of lost messages from the index"
 	if len(gone) == 0 {
@@ -41,7 +38,7 @@ func (x *Index) forget(ctx context.Context, of lists, gone []entry) (removed int
 		return []string{x.keys.Record(e.user, e.id), of.key(e.List), of.key(of.head(e.List))}, []any{of.field(), e.Member}
 	}
 	answers := make([]*redis.Cmd, len(gone))
-	_, _ = x.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each answer has its error
+	_, _ = x.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each reply has its error
 		for i, e := range gone {
 			keys, args := call(e)
 			answers[i] = pipe.EvalSha(ctx, lua.Forget.Hash(), keys, args...)
