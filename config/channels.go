@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// FCM has the settings of the channel fcm. The channel is used if credentials or their file are set.
+// FCM has the settings of the channel fcm. The channel is used if credentials or their file are
+// set.
 type FCM struct {
 	Credentials     Secret // the JSON of a service account
 	CredentialsFile string // a file with them; it is read again when it changes
@@ -41,7 +42,8 @@ func (c APNs) AllTopics() []string {
 	return all
 }
 
-// WebPush has the settings of the channel webpush. The channel is used if the key or its file is set.
+// WebPush has the settings of the channel webpush. The channel is used if the key or its file is
+// set.
 type WebPush struct {
 	PrivateKey     Secret // the private VAPID key, in base64url
 	PrivateKeyFile string // a file with the key; it is read again when it changes

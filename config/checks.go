@@ -62,8 +62,8 @@ func both(cert, certFile, key, keyFile string) error {
 	return nil
 }
 
-// SharesOfAccounts is the Check of a program that serves the API: the share of an account may not be
-// larger than the whole.
+// SharesOfAccounts is the Check of a program that serves the API: the share of an account may not
+// be larger than the whole.
 func SharesOfAccounts(c Config) error {
 	for _, s := range []struct {
 		key   string

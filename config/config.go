@@ -206,9 +206,9 @@ func exposed(address string) bool {
 	return valid && !loopback(host)
 }
 
-// Load reads the settings from flags that RegisterFlags registered (nil for none), the environment as
-// os.Environ returns it, and a file ("" for none), and applies the checks. The error is an *Error with
-// every problem.
+// Load reads the settings from flags that RegisterFlags registered (nil for none), the environment
+// as os.Environ returns it, and a file ("" for none), and applies the checks. The error is an
+// *Error with every problem.
 func Load(flags *pflag.FlagSet, environ []string, file string, checks ...Check) (Config, error) {
 	var (
 		c        Config

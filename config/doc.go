@@ -1,8 +1,9 @@
 // Package config reads the settings of the programs and checks them once, at start. A setting comes
-// from a flag, the environment, a YAML file or its default, in this order. An empty value is no value.
+// from a flag, the environment, a YAML file or its default, in this order. An empty value is no
+// value.
 //
-// A setting has one name in three spellings: push_timeout in the file, SENDLIMIT_PUSH_TIMEOUT in the
-// environment, --push-timeout as a flag. Nested names are joined: policy.rules is
+// A setting has one name in three spellings: push_timeout in the file, SENDLIMIT_PUSH_TIMEOUT in
+// the environment, --push-timeout as a flag. Nested names are joined: policy.rules is
 // SENDLIMIT_POLICY_RULES and --policy-rules. REDIS_URL has no prefix. Secrets have no flag, because
 // all users of a machine can read command lines.
 //
@@ -13,12 +14,12 @@
 //
 // Each setting is one row of the table in settings.go: name, default, accepted values and help. The
 // variable, the flag, the heading in the help and the log value follow from the row. To add a
-// setting, add a field of Config and a row, and describe it in sendlimit.example.yaml. A test compares
-// that file with the table.
+// setting, add a field of Config and a row, and describe it in sendlimit.example.yaml. A test
+// compares that file with the table.
 //
 // Libraries such as koanf and ff merge the sources, but lose the line of the file that a value came
-// from. The strict decoder of the YAML library stops at the first error, names Go types, and reads the
-// name 0123 as the number 83.
+// from. The strict decoder of the YAML library stops at the first error, names Go types, and reads
+// the name 0123 as the number 83.
 //
 // Package config starts nothing and knows no store.
 package config

@@ -43,8 +43,8 @@ func withHolidays(field, folder string, dates []string, today time.Time) ([]stri
 	return all, nil
 }
 
-// holidays returns the days of a calendar from today on, sorted: dates, ranges of dates, and days of
-// every year, as blackouts has them.
+// holidays returns the days of a calendar from today on, sorted: dates, ranges of dates, and days
+// of every year, as blackouts has them.
 func holidays(text []byte, today time.Time) ([]string, error) {
 	calendar, err := ics.ParseCalendar(bytes.NewReader(text))
 	if err != nil {

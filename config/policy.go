@@ -9,8 +9,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// ofPolicy accepts a field of a policy; set puts it into a document. Errors about calendars are left
-// to the check of the file.
+// ofPolicy accepts a field of a policy; set puts it into a document. Errors about calendars are
+// left to the check of the file.
 func ofPolicy(kind string, into *policy.Document, set func(*policy.Document, string)) accepts {
 	return accepts{kind: kind, store: func(s string) *fault.InvalidError {
 		alone := policy.Document{Calendars: into.Calendars}
@@ -40,8 +40,8 @@ func hourLines(s string) []string {
 	return lines
 }
 
-// quietLines joins quiet hours that were split at the commas between days: a word that has only days
-// belongs to the next one. It also returns the index of the last word of each line.
+// quietLines joins quiet hours that were split at the commas between days: a word that has only
+// days belongs to the next one. It also returns the index of the last word of each line.
 func quietLines(words []string) (lines []string, last []int) {
 	days := ""
 	for i, word := range words {

@@ -15,10 +15,10 @@ import (
 // StandardInput is the file name for standard input.
 const StandardInput = "-"
 
-// ReadPolicy reads a policy from a YAML or JSON file, or from stdin if the file is StandardInput. name
-// is the default for a missing name. A version in the file is the version that the store must have; 0
-// for any. Dates may name a .ics file beside the policy, whose days from today on are used. The error
-// is an *Error with every problem and its line.
+// ReadPolicy reads a policy from a YAML or JSON file, or from stdin if the file is StandardInput.
+// name is the default for a missing name. A version in the file is the version that the store must
+// have; 0 for any. Dates may name a .ics file beside the policy, whose days from today on are used.
+// The error is an *Error with every problem and its line.
 func ReadPolicy(file string, stdin io.Reader, name string, today time.Time) (policy.Policy, error) {
 	r := reader{name: file, at: make(map[string]*token.Token)}
 	var data []byte
@@ -46,7 +46,8 @@ func ReadPolicy(file string, stdin io.Reader, name string, today time.Time) (pol
 	return p, nil
 }
 
-// fillHolidays replaces the .ics files in a policy by their dates. The error is fault.InvalidErrors.
+// fillHolidays replaces the .ics files in a policy by their dates. The error is
+// fault.InvalidErrors.
 func fillHolidays(d *policy.Document, folder string, today time.Time) error {
 	var wrong fault.InvalidErrors
 	fill := func(field string, dates []string) []string {

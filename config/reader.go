@@ -40,8 +40,8 @@ func (m misplaced) position() (line, column int) {
 	return m.at.Position.Line, m.at.Position.Column
 }
 
-// decode reads a node, the value of the name at a token. It reports false if the node can't be read. A
-// name without a value is ignored.
+// decode reads a node, the value of the name at a token. It reports false if the node can't be
+// read. A name without a value is ignored.
 func (r *reader) decode(field string, node ast.Node, at *token.Token, into reflect.Value) bool {
 	text, plain := scalar(node)
 	mapping, _ := node.(*ast.MappingNode)
@@ -132,8 +132,8 @@ func (r *reader) elements(field string, list *ast.SequenceNode, at *token.Token,
 	}
 }
 
-// names returns the names of a struct's fields, and the index of each. A policy in a section gets its
-// name from the section.
+// names returns the names of a struct's fields, and the index of each. A policy in a section gets
+// its name from the section.
 func names(field string, of reflect.Type) (known []string, index map[string]int) {
 	index = make(map[string]int)
 	for i := range of.NumField() {

@@ -1,7 +1,7 @@
 package config
 
-// RedisTLS has the TLS settings of the store. It needs a RedisURL that uses TLS. The zero value trusts
-// the machine's authorities, and sends no certificate.
+// RedisTLS has the TLS settings of the store. It needs a RedisURL that uses TLS. The zero value
+// trusts the machine's authorities, and sends no certificate.
 type RedisTLS struct {
 	// CA is a file of the authorities that sign the servers' certificates; empty means the
 	// machine's.

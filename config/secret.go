@@ -11,7 +11,8 @@ import (
 // hidden replaces a secret.
 const hidden = "***"
 
-// Secret is a text that is hidden when it is printed, logged or encoded; string(s) returns the text.
+// Secret is a text that is hidden when it is printed, logged or encoded; string(s) returns the
+// text.
 type Secret string
 
 // String returns a placeholder; "" for an empty secret.

@@ -13,8 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Seeds are policies, tiers and accounts for a store that has none of that name. They come only from
-// the file.
+// Seeds are policies, tiers and accounts for a store that has none of that name. They come only
+// from the file.
 type Seeds struct {
 	Policies []policy.Policy // beside the one of the section policy
 	Tiers    []accounts.Tier
@@ -145,8 +145,8 @@ func (r *fileReader) judgeName(key, name string, err error) {
 	}
 }
 
-// tiersOfAccounts rejects accounts whose tier is not in the file. A file without tiers may name any,
-// since the store may have them.
+// tiersOfAccounts rejects accounts whose tier is not in the file. A file without tiers may name
+// any, since the store may have them.
 func (r *fileReader) tiersOfAccounts(seeds Seeds) {
 	for _, account := range seeds.Accounts {
 		known := slices.ContainsFunc(seeds.Tiers, func(t accounts.Tier) bool { return t.Name == account.Tier })

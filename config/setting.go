@@ -6,8 +6,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// setting is one row of the table of settings. Its variable, its flag and its name in the file follow
-// from the key.
+// setting is one row of the table of settings. Its variable, its flag and its name in the file
+// follow from the key.
 type setting struct {
 	accepts
 
@@ -25,8 +25,8 @@ func row(key, standard string, a accepts, help string) *setting {
 	return &setting{key: key, standard: standard, accepts: a, help: help}
 }
 
-// isFlagOf reports whether the setting is a flag of the program. Commands have the flags of the store
-// and the API; a worker has all others except account.
+// isFlagOf reports whether the setting is a flag of the program. Commands have the flags of the
+// store and the API; a worker has all others except account.
 func (s *setting) isFlagOf(program Program) bool {
 	if program == Commands {
 		return s.kind != "" && (s.group == groupStore || s.group == GroupCommands)

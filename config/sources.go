@@ -107,8 +107,8 @@ func unknownVariables(variables map[string]string, rows []*setting) []*fault.Inv
 	return problems
 }
 
-// foreign reports whether a variable with our prefix is not a setting: it is for tests, or Kubernetes
-// sets it in every container because a service is named "sendlimit".
+// foreign reports whether a variable with our prefix is not a setting: it is for tests, or
+// Kubernetes sets it in every container because a service is named "sendlimit".
 func foreign(name, value string) bool {
 	if name == "TRAFFIC" || name == "REQUIRE_REDIS" || strings.HasPrefix(name, "TEST_") {
 		return true

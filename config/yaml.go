@@ -19,8 +19,9 @@ import (
 // maxFile is the maximum size of a file in bytes. It ends the read of a device given by mistake.
 const maxFile = 1 << 20
 
-// document parses text in a language such as YAML and returns its mapping; nil if it is empty. advice
-// is the error for a text without a mapping. Errors quote only words that known reports; nil means all.
+// document parses text in a language such as YAML and returns its mapping; nil if it is empty.
+// advice is the error for a text without a mapping. Errors quote only words that known reports; nil
+// means all.
 func document(data []byte, err error, language, advice string, known func(string) bool) (*ast.MappingNode, error) {
 	if err != nil {
 		return nil, fmt.Errorf("can't be read: %w", err)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Content is the part of a message that its record keeps until the message ends. Dead letters keep it,
-// too.
+// Content is the part of a message that its record keeps until the message ends. Dead letters keep
+// it, too.
 type Content struct {
 	Title string            `json:"title,omitempty" doc:"Its title; absent in lists, after it was erased, and for keys without access."`
 	Body  string            `json:"body,omitempty" doc:"Its body; absent for the same reasons as title."`

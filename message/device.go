@@ -60,8 +60,8 @@ type DeviceRemoval struct {
 	Device  string `json:"device" doc:"The id of the device."`
 }
 
-// MaskAddress returns a part of an address that a person recognizes and nobody can use: the end of a
-// token, or the host of a subscription. A masked address stays unchanged.
+// MaskAddress returns a part of an address that a person recognizes and nobody can use: the end of
+// a token, or the host of a subscription. A masked address stays unchanged.
 func MaskAddress(address string) string {
 	if strings.Contains(address, "…") { // no address has it
 		return address

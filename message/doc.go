@@ -10,10 +10,10 @@
 //	Policy, UserSettings   the rules, and the settings of one user
 //	Account, Tier, Stats   for operators
 //
-// Package message imports neither Redis nor the queue, so that a client of the API does not depend on
-// them. Other packages convert stored values: package submit turns a decision into an Outcome with its
-// sentence, and a record into a Status.
+// Package message imports neither Redis nor the queue, so that a client of the API does not depend
+// on them. Other packages convert stored values: package submit turns a decision into an Outcome
+// with its sentence, and a record into a Status.
 //
-// The doc tag of a field is its description in the OpenAPI document. The error for a wrong field is a
-// *fault.InvalidError.
+// The doc tag of a field is its description in the OpenAPI document. The error for a wrong field is
+// a *fault.InvalidError.
 package message

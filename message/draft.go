@@ -39,8 +39,8 @@ func DraftFields() []string {
 	}
 }
 
-// DecodeDraft reads a Draft from a JSON object. The error is a *fault.InvalidError if the text is no
-// JSON object. Wrong fields are left out: Draft.Message reports them.
+// DecodeDraft reads a Draft from a JSON object. The error is a *fault.InvalidError if the text is
+// no JSON object. Wrong fields are left out: Draft.Message reports them.
 func DecodeDraft(text []byte) (Draft, error) {
 	if d, ok := readDraft(text); ok {
 		return d, nil
@@ -48,7 +48,8 @@ func DecodeDraft(text []byte) (Draft, error) {
 	return decodeFaulty(text)
 }
 
-// decodeFaulty reads any draft and notes its wrong fields. It is several times slower than readDraft.
+// decodeFaulty reads any draft and notes its wrong fields. It is several times slower than
+// readDraft.
 func decodeFaulty(text []byte) (Draft, error) {
 	fields, err := fieldsOf(text)
 	if err != nil {
@@ -77,8 +78,8 @@ func decodeFaulty(text []byte) (Draft, error) {
 
 func emptyText(text json.RawMessage) bool { return string(text) == `""` }
 
-// fieldsOf reads a JSON object. It uses a map because names are case sensitive: a struct would accept
-// "User" for user.
+// fieldsOf reads a JSON object. It uses a map because names are case sensitive: a struct would
+// accept "User" for user.
 func fieldsOf(text []byte) (map[string]json.RawMessage, error) {
 	if err := CheckJSON(text, "message"); err != nil {
 		return nil, err
@@ -118,9 +119,9 @@ func ParseTimeIn(zone *time.Location) TimeParser {
 	}
 }
 
-// Message returns the draft as a Message, with times read by parse. If a field can't be read, the error
-// is a *fault.InvalidError, or fault.InvalidErrors with the errors of Message.Validate for the other
-// fields. Otherwise call Message.Validate.
+// Message returns the draft as a Message, with times read by parse. If a field can't be read, the
+// error is a *fault.InvalidError, or fault.InvalidErrors with the errors of Message.Validate for
+// the other fields. Otherwise call Message.Validate.
 func (d Draft) Message(parse TimeParser) (Message, error) {
 	return d.read(parse, Message.Validate)
 }
@@ -167,8 +168,8 @@ func parseSendAt(text string, parse TimeParser) (at time.Time, now bool, wrong *
 	return at, now, nil
 }
 
-// parseTime returns the time of an optional field. It returns the zero time for a missing field, and
-// for one that can't be read, which it notes.
+// parseTime returns the time of an optional field. It returns the zero time for a missing field,
+// and for one that can't be read, which it notes.
 func (f *Faults) parseTime(field, text string, parse TimeParser) time.Time {
 	if text == "" {
 		return time.Time{}

@@ -1,6 +1,7 @@
 package message
 
-// EventLimitsDraft is the request to set the limits and alerts of an event. A limit of zero means none.
+// EventLimitsDraft is the request to set the limits and alerts of an event. A limit of zero means
+// none.
 type EventLimitsDraft struct {
 	PerMinute int64  `json:"per_minute,omitempty" doc:"How often in a natural minute; absent for no limit."`
 	PerHour   int64  `json:"per_hour,omitempty" doc:"How often in a natural hour; absent for no limit."`

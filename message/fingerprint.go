@@ -10,9 +10,9 @@ import (
 )
 
 // Fingerprint distinguishes a repeated request from a different request with the same id. It is 128
-// bits of SHA-256 over what the caller sent, without the id and before defaults. Each part follows its
-// length, so that different requests have different input. It must never change: records outlive
-// programs.
+// bits of SHA-256 over what the caller sent, without the id and before defaults. Each part follows
+// its length, so that different requests have different input. It must never change: records
+// outlive programs.
 func Fingerprint(m Message) [16]byte {
 	text := make([]byte, 0, 128+len(m.Title)+len(m.Body)) // enough for most
 	add := func(part string) {

@@ -1,7 +1,7 @@
 package message
 
-// HistoryEntry is a change of a message, including its accept and its end. A field that does not apply
-// is empty.
+// HistoryEntry is a change of a message, including its accept and its end. A field that does not
+// apply is empty.
 type HistoryEntry struct {
 	At           Time   `json:"at" doc:"When it changed. A delivered message was delivered when its delivery began."`
 	Change       string `json:"change" doc:"What changed. accepted begins a history, and delivered, cancelled, dropped, failed or uncertain ends it. Between them: moved, or changed (content, metadata, expires_at) by a request; postponed because it was late, to now or later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from the dead letters; paused when it was due and its campaign was paused; resumed after that pause."`

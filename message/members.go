@@ -31,8 +31,8 @@ func (f *Faults) clone() Faults {
 }
 
 // With returns the problems together with the error of a check of the rest: a *fault.InvalidError,
-// fault.InvalidErrors or nil. It omits errors of the check about fields that could not be read. Without
-// problems so far, it returns the error of the check unchanged.
+// fault.InvalidErrors or nil. It omits errors of the check about fields that could not be read.
+// Without problems so far, it returns the error of the check unchanged.
 func (f *Faults) With(err error) error {
 	if f.None() {
 		return err
@@ -56,8 +56,8 @@ func (f *Faults) unreadable(field string) bool {
 // within reports whether a field is another one or a part of it.
 func within(field, other string) bool { return field == other || strings.HasPrefix(field, other+".") }
 
-// AddUnread adds the *fault.InvalidError or fault.InvalidErrors of a field that could not be read. It
-// ignores nil.
+// AddUnread adds the *fault.InvalidError or fault.InvalidErrors of a field that could not be read.
+// It ignores nil.
 func (f *Faults) AddUnread(err error) {
 	var wrong fault.InvalidErrors
 	wrong.Add(err)
@@ -71,9 +71,9 @@ func (f *Faults) addUnread(problem *fault.InvalidError) {
 	f.unread = append(f.unread, problem.Field)
 }
 
-// DecodeMembers decodes the members of a JSON object into a struct. Faults names each member that is
-// unknown or has another type, in the order of names; the value has the others. It deletes these members
-// from given. The members must be parts of a text that CheckJSON accepts.
+// DecodeMembers decodes the members of a JSON object into a struct. Faults names each member that
+// is unknown or has another type, in the order of names; the value has the others. It deletes these
+// members from given. The members must be parts of a text that CheckJSON accepts.
 //
 // The error is about a text that the struct refuses although each member has the right type.
 func DecodeMembers[T any](given map[string]json.RawMessage) (value T, faults Faults, err error) {
@@ -91,8 +91,8 @@ func DecodeMembers[T any](given map[string]json.RawMessage) (value T, faults Fau
 	return value, faults, err
 }
 
-// check notes each unknown member of an object, and each member of another type. inside is the name of
-// the object and a dot, "" for the whole.
+// check notes each unknown member of an object, and each member of another type. inside is the name
+// of the object and a dot, "" for the whole.
 func (f *Faults) check(inside string, given map[string]json.RawMessage, of reflect.Type) {
 	types := membersOf(of)
 	known := make([]string, len(types))

@@ -154,8 +154,8 @@ func (m Message) Shifts() bool {
 	return m.OnConflict == OnConflictShift || m.Now && m.OnConflict == ""
 }
 
-// CheckCategory checks the name of a category; "" means none. The policy need not have the category.
-// The error is a *fault.InvalidError.
+// CheckCategory checks the name of a category; "" means none. The policy need not have the
+// category. The error is a *fault.InvalidError.
 func CheckCategory(name string) error {
 	if len(name) > MaxCategory || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
 		return NotAllowed("category", name, "1 to %d of a-z 0-9 _ -", MaxCategory)

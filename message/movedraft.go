@@ -20,7 +20,8 @@ type Move struct {
 	ShiftUntil time.Time
 }
 
-// Validate checks the fields. The error is a *fault.InvalidError, or fault.InvalidErrors for several.
+// Validate checks the fields. The error is a *fault.InvalidError, or fault.InvalidErrors for
+// several.
 func (m Move) Validate() error { return m.validate(time.Time{}) }
 
 // validate is Validate of a move that also sets the expiry; zero for none.
@@ -40,8 +41,8 @@ type Patch struct {
 	Edit Edit
 }
 
-// Validate checks the times. The content is checked when the present content is known. The error is as
-// that of Move.Validate.
+// Validate checks the times. The content is checked when the present content is known. The error is
+// as that of Move.Validate.
 func (p Patch) Validate() error {
 	var expires time.Time
 	if p.Edit.ExpiresAt != nil {
@@ -53,8 +54,8 @@ func (p Patch) Validate() error {
 	return Move{Now: true}.validate(expires)
 }
 
-// MoveDraft is the request to move or change a message, a JSON merge patch (RFC 7396): an absent field
-// stays unchanged, and null removes it. It needs SendAt unless it edits something.
+// MoveDraft is the request to move or change a message, a JSON merge patch (RFC 7396): an absent
+// field stays unchanged, and null removes it. It needs SendAt unless it edits something.
 type MoveDraft struct {
 	SendAt     string             `json:"send_at,omitempty" doc:"The new send time: RFC 3339 with zone, or now. Required unless there is something else to change."`
 	OnConflict string             `json:"on_conflict,omitempty" doc:"What to do if the new time is not free: refuse, so that the message keeps the old one, or shift it to the next free time. By default refuse."`
@@ -71,8 +72,8 @@ type MoveDraft struct {
 	faults       *Faults  // as in Draft
 }
 
-// EditFields returns the names of the fields of a MoveDraft that can be null: those that change content,
-// metadata or expiry.
+// EditFields returns the names of the fields of a MoveDraft that can be null: those that change
+// content, metadata or expiry.
 func EditFields() []string {
 	return []string{
 		"title", "body", "data", "image", "click_url", "badge", "sound", "priority", "collapse_key", "channels", "to",
@@ -119,8 +120,8 @@ func DecodeMove(text []byte) (MoveDraft, error) {
 // clears reports whether a field is null.
 func (d MoveDraft) clears(field string) bool { return slices.Contains(d.nulls, field) }
 
-// Patch returns the draft as a Patch, with times read by parse. The error is a *fault.InvalidError, or
-// fault.InvalidErrors for several fields.
+// Patch returns the draft as a Patch, with times read by parse. The error is a *fault.InvalidError,
+// or fault.InvalidErrors for several fields.
 func (d MoveDraft) Patch(parse TimeParser) (Patch, error) {
 	p := Patch{Edit: Edit{
 		Title: d.Title, Body: d.Body, Data: d.Data, Metadata: d.Metadata, PushEdit: PushEdit{PushDraft: d.PushDraft},

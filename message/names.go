@@ -15,8 +15,8 @@ const (
 	nearestNames = 3  // how many of more are listed
 )
 
-// ThereAre returns the second half of an error about an unknown name: the known names, or the nearest
-// ones if there are many.
+// ThereAre returns the second half of an error about an unknown name: the known names, or the
+// nearest ones if there are many.
 func ThereAre(name string, known []string) string {
 	switch {
 	case len(known) == 0:
@@ -30,8 +30,8 @@ func ThereAre(name string, known []string) string {
 	return fmt.Sprintf("the nearest of %d are %s", len(known), strings.Join(byDistance[:nearestNames], ", "))
 }
 
-// PathSegment escapes a name for a path of the API. It also escapes a name of only dots, which would be
-// a step in the path.
+// PathSegment escapes a name for a path of the API. It also escapes a name of only dots, which
+// would be a step in the path.
 func PathSegment(name string) string {
 	escaped := url.PathEscape(name)
 	if strings.Trim(escaped, ".") == "" {

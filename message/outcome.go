@@ -85,8 +85,8 @@ type Violation struct {
 	ConflictsTotal int        `json:"conflicts_total" doc:"How many messages are in the way."`
 }
 
-// Name returns the name of the rule in its policy: "1/minute", or "marketing 2/calendar_day" for a rule
-// of a category. Refusals are counted by it.
+// Name returns the name of the rule in its policy: "1/minute", or "marketing 2/calendar_day" for a
+// rule of a category. Refusals are counted by it.
 func (v Violation) Name() string { return inCategory(v.Category, v.Rule) }
 
 // RuleName returns the name of a rule in its policy; category is "" for a rule of all messages.
@@ -112,7 +112,8 @@ func (o Outcome) OK() bool {
 	return o.Outcome == Accepted || o.Outcome == Cancelled || o.Outcome == Moved || o.Outcome == Changed || o.Outcome == Recorded
 }
 
-// RefusedBy returns the name of the first rule that the message would break; "" if no rule refused it.
+// RefusedBy returns the name of the first rule that the message would break; "" if no rule refused
+// it.
 func (o Outcome) RefusedBy() string {
 	if o.Code != fault.CodeSendLimit || len(o.Violations) == 0 {
 		return ""
@@ -121,8 +122,8 @@ func (o Outcome) RefusedBy() string {
 }
 
 // OutcomeOf returns the outcome of an error. It is Invalid for a *fault.InvalidError and for
-// fault.InvalidErrors, with the first field and the first 20 sentences. Any other error is Errored, with
-// the error's code if it has one.
+// fault.InvalidErrors, with the first field and the first 20 sentences. Any other error is Errored,
+// with the error's code if it has one.
 func OutcomeOf(err error) Outcome {
 	if several, ok := errors.AsType[fault.InvalidErrors](err); ok && len(several) > 0 {
 		return Outcome{Outcome: Invalid, Code: several.Code(), Field: several[0].Field, Detail: several.Error()}

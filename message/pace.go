@@ -1,6 +1,7 @@
 package message
 
-// Pace limits how fast all workers together call a push target. Rate and Burst are zero without one.
+// Pace limits how fast all workers together call a push target. Rate and Burst are zero without
+// one.
 type Pace struct {
 	Target      string `json:"target" doc:"The target: push, or push- and a channel."`
 	Rate        string `json:"rate,omitempty" doc:"Deliveries in an interval; absent without a limit."`

@@ -26,15 +26,16 @@ const (
 	PriorityNormal = "normal" // it may wait until the device is used
 )
 
-// Target selects devices of the user: those that match every field that is set. The name of a channel
-// without devices, such as webhook, selects the whole channel.
+// Target selects devices of the user: those that match every field that is set. The name of a
+// channel without devices, such as webhook, selects the whole channel.
 type Target struct {
 	Channel string `json:"channel,omitempty" doc:"The channel of the devices, or a channel without devices as a whole."`
 	App     string `json:"app,omitempty" doc:"The app of the devices."`
 	Device  string `json:"device,omitempty" doc:"The id of one device."`
 }
 
-// DeviceChannels returns the names of the channels with devices, the members of PushContent.Channels.
+// DeviceChannels returns the names of the channels with devices, the members of
+// PushContent.Channels.
 func DeviceChannels() []string { return []string{"fcm", "apns", "webpush"} }
 
 // TargetChannels returns the allowed values of Target.Channel.
@@ -46,7 +47,8 @@ func (p PushContent) HasPushContent() bool {
 		p.CollapseKey != "" || len(p.Channels) > 0 || p.To != nil
 }
 
-// NamedChannels returns the channels with devices in To or Channels, in the order of DeviceChannels.
+// NamedChannels returns the channels with devices in To or Channels, in the order of
+// DeviceChannels.
 func (p PushContent) NamedChannels() []string {
 	if len(p.Channels) == 0 && p.To == nil {
 		return nil

@@ -34,8 +34,8 @@ func (e PushEdit) none() bool {
 		len(e.Channels) == 0 && len(e.To) == 0 && !e.ClearBadge && !e.ClearChannels && !e.ClearTo
 }
 
-// of returns p after the edit, and does not modify p. The error is about JSON of the edit that can't be
-// read.
+// of returns p after the edit, and does not modify p. The error is about JSON of the edit that
+// can't be read.
 func (e PushEdit) of(p PushContent) (PushContent, error) {
 	for _, text := range []struct {
 		to   *string

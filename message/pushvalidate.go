@@ -147,8 +147,8 @@ func refusedText(field, value, want string) *fault.InvalidError {
 	return &fault.InvalidError{Field: field, Value: strings.ToValidUTF8(value, "�"), Want: want}
 }
 
-// canonicalJSON returns the one spelling of a JSON value: sorted members, and no white space between
-// them. It returns text that is no JSON unchanged.
+// canonicalJSON returns the one spelling of a JSON value: sorted members, and no white space
+// between them. It returns text that is no JSON unchanged.
 func canonicalJSON(text json.RawMessage) json.RawMessage {
 	value := jsontext.Value(slices.Clone(text))
 	// Numbers stay as they are: a provider may read more digits than a float64 has.
@@ -179,8 +179,8 @@ func (p PushContent) addTo(add func(part string)) {
 // Part is a field of a PushContent, or a member of one that is an object.
 type Part struct{ Name, Value string }
 
-// Parts returns the fields that are set, such as to.app. They are part of fingerprints: neither their
-// order nor their names may change.
+// Parts returns the fields that are set, such as to.app. They are part of fingerprints: neither
+// their order nor their names may change.
 func (p PushContent) Parts() []Part {
 	if !p.HasPushContent() {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// readDraft reads a correct draft in one pass over its text. It reports false for any text with a fault,
-// and for a field name with escapes: decodeFaulty reads these.
+// readDraft reads a correct draft in one pass over its text. It reports false for any text with a
+// fault, and for a field name with escapes: decodeFaulty reads these.
 func readDraft(text []byte) (Draft, bool) {
 	in, _ := decoders.Get().(*jsontext.Decoder)
 	// draftReader finds duplicate fields. The decoder would keep a list of all names.
@@ -87,8 +87,8 @@ func (r *draftReader) readField() bool {
 	}
 }
 
-// field returns the number of a field and the target of its text, nil for a field that is no text. The
-// number is negative for an unknown name.
+// field returns the number of a field and the target of its text, nil for a field that is no text.
+// The number is negative for an unknown name.
 func (r *draftReader) field(name []byte) (number int, into *string) {
 	switch string(name) {
 	case `"id"`:

@@ -21,8 +21,8 @@ type SettingsDraft struct {
 	Blocked    bool                `json:"blocked,omitempty" doc:"Whether no more messages are accepted for the user. Accepted ones are still sent."`
 }
 
-// SettingsPatch is the request to change some settings of a user. A nil field stays unchanged; an empty
-// one is removed.
+// SettingsPatch is the request to change some settings of a user. A nil field stays unchanged; an
+// empty one is removed.
 type SettingsPatch struct {
 	Contact    *string             `json:"contact,omitempty" doc:"An e-mail address or an https: URL."`
 	Policy     *string             `json:"policy,omitempty" doc:"The name of an existing policy."`
@@ -143,8 +143,8 @@ func spelledRules(rules []policy.Rule) []string {
 	return texts
 }
 
-// CheckUserSettings checks settings against the store's policies by name: the user's policy must exist
-// and have a rule for each limit to replace. The error is a *fault.InvalidError, or a
+// CheckUserSettings checks settings against the store's policies by name: the user's policy must
+// exist and have a rule for each limit to replace. The error is a *fault.InvalidError, or a
 // *fault.UnavailableError if the store has no policies yet.
 func CheckUserSettings(s policy.UserSettings, policies map[string]policy.Policy) error {
 	policy, ok := policies[policyOf(s)]

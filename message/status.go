@@ -61,8 +61,8 @@ func DeviceStates() []string {
 	return []string{DeviceDelivered, DeviceGone, DeviceFailed, DeviceUncertain}
 }
 
-// Values of Status.Status. A message still to be sent is postponed if it was postponed since its last
-// move, otherwise moved if it was moved, otherwise scheduled.
+// Values of Status.Status. A message still to be sent is postponed if it was postponed since its
+// last move, otherwise moved if it was moved, otherwise scheduled.
 const (
 	StatusScheduled = "scheduled"
 	StatusPostponed = "postponed" // it was late and its time was not free: from PromisedAt to SendAt
@@ -117,8 +117,8 @@ func (s Status) Failures() int {
 	return s.Attempts
 }
 
-// Late reports whether Reason says that the message was late, not that a delivery failed. why is what
-// was in the way; "" if unknown.
+// Late reports whether Reason says that the message was late, not that a delivery failed. why is
+// what was in the way; "" if unknown.
 func (s Status) Late() (why string, late bool) {
 	why, late = strings.CutPrefix(s.Reason, LatePrefix)
 	if late {

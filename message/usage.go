@@ -5,8 +5,8 @@ import "time"
 // usageAround is the default length of the timeline on each side of a time.
 const usageAround = 12 * time.Hour
 
-// UsageSpan returns the default part of a timeline to show around a time. It begins and ends at whole
-// minutes, so that drawn rows do, too.
+// UsageSpan returns the default part of a timeline to show around a time. It begins and ends at
+// whole minutes, so that drawn rows do, too.
 func UsageSpan(around time.Time) (from, to time.Time) {
 	return around.Add(-usageAround).Truncate(time.Minute), around.Add(usageAround).Truncate(time.Minute)
 }
@@ -26,8 +26,8 @@ type Usage struct {
 	More     bool        `json:"more,omitempty" doc:"There are more messages than listed in sends."`
 }
 
-// RuleUsage says how full a rule is: for a sliding rule the fullest window that contains the time, for a
-// calendar rule the period that contains it.
+// RuleUsage says how full a rule is: for a sliding rule the fullest window that contains the time,
+// for a calendar rule the period that contains it.
 type RuleUsage struct {
 	Rule          string `json:"rule" doc:"The rule, as in the policy."`
 	Category      string `json:"category,omitempty" doc:"The category whose messages the rule counts; absent if it counts all messages."`

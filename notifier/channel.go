@@ -17,11 +17,11 @@ func Channels() []string {
 	return []string{ChannelLog, ChannelWebhook, ChannelFCM, ChannelAPNs, ChannelWebPush, ChannelService}
 }
 
-// Checker is a Notifier that can find a message that its provider would refuse: one that is too large or
-// whose additions for this channel are wrong.
+// Checker is a Notifier that can find a message that its provider would refuse: one that is too
+// large or whose additions for this channel are wrong.
 type Checker interface {
-	// Check returns an *InvalidError that names the field, or nil. It makes no request. A Notification
-	// without a Device is checked without what depends on the device.
+	// Check returns an *InvalidError that names the field, or nil. It makes no request. A
+	// Notification without a Device is checked without what depends on the device.
 	Check(n Notification) error
 }
 
@@ -34,7 +34,7 @@ type Prober interface {
 
 // Identifier is a Notifier that identifies its credentials.
 type Identifier interface {
-	// Identity returns a text that changes with the project, the key or the environment, and shows no
-	// secret.
+	// Identity returns a text that changes with the project, the key or the environment, and shows
+	// no secret.
 	Identity() string
 }

@@ -15,16 +15,17 @@ type cleanups struct {
 type cleanupsKey struct{}
 
 // WithCleanup returns a context for one Notify or Announce, and a function that runs the channel's
-// Cleanups. The caller calls it after it has recorded the result and before it cancels ctx: a crash before
-// the record repeats the delivery, so nothing may delay the record. A second call does nothing.
+// Cleanups. The caller calls it after it has recorded the result and before it cancels ctx: a crash
+// before the record repeats the delivery, so nothing may delay the record. A second call does
+// nothing.
 func WithCleanup(ctx context.Context) (delivering context.Context, clean func()) {
 	c := new(cleanups)
 	return context.WithValue(ctx, cleanupsKey{}, c), c.clean
 }
 
-// Cleanup runs f, the channel's work after the answer, such as reading the rest of it or hanging up. With
-// the context of WithCleanup it returns at once, and f runs after the result is recorded. f must end soon,
-// and at once if ctx has ended.
+// Cleanup runs f, the channel's work after the answer, such as reading the rest of it or hanging
+// up. With the context of WithCleanup it returns at once, and f runs after the result is recorded.
+// f must end soon, and at once if ctx has ended.
 func Cleanup(ctx context.Context, f func()) {
 	if c, ok := ctx.Value(cleanupsKey{}).(*cleanups); !ok || !c.add(f) {
 		f()

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// ByContact is an Announcer that uses Webhook for an https: URL and Email for any other contact. If that
-// one is nil, the result is a Retry with ErrNoChannel.
+// ByContact is an Announcer that uses Webhook for an https: URL and Email for any other contact. If
+// that one is nil, the result is a Retry with ErrNoChannel.
 type ByContact struct {
 	Email, Webhook Announcer
 }
@@ -37,7 +37,8 @@ func (b ByContact) Close() error {
 	return errors.Join(problems...)
 }
 
-// IsURL reports whether a contact is an https: URL, not an e-mail address. It does not validate the URL.
+// IsURL reports whether a contact is an https: URL, not an e-mail address. It does not validate the
+// URL.
 func IsURL(contact string) bool {
 	scheme, _, found := strings.Cut(contact, ":")
 	return found && strings.EqualFold(scheme, "https")

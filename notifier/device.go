@@ -10,9 +10,9 @@ type Device struct {
 	ID      string
 	Channel string // the name of its channel, such as "fcm"
 	App     string // "" if the user has only one
-	// Address is the provider's address of the device: the token of fcm and apns, the subscription as
-	// JSON of webpush. It is a secret: whoever has it can push to the device. It never appears in a log
-	// or an error.
+	// Address is the provider's address of the device: the token of fcm and apns, the subscription
+	// as JSON of webpush. It is a secret: whoever has it can push to the device. It never appears
+	// in a log or an error.
 	Address      string
 	Locale       string // "" for unknown
 	RegisteredAt time.Time

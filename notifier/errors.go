@@ -18,10 +18,10 @@ func (e *InvalidError) Error() string {
 	return fmt.Sprintf("%s %q is not allowed: it takes %s", e.Field, e.Value, e.Want)
 }
 
-// RedactURL returns the scheme and host of a channel's target. Providers put secrets into user, password,
-// path and query. For a service, such as slack://, only the scheme is shown, since its host may be a token.
-// A target that is not a URL with a host is cut at the first character that a host name can't have. It is
-// hidden completely if it seems to contain a user and a password.
+// RedactURL returns the scheme and host of a channel's target. Providers put secrets into user,
+// password, path and query. For a service, such as slack://, only the scheme is shown, since its
+// host may be a token. A target that is not a URL with a host is cut at the first character that a
+// host name can't have. It is hidden completely if it seems to contain a user and a password.
 func RedactURL(target string) string {
 	const hidden = "…"
 	if u, err := url.Parse(target); err == nil && u.Host != "" {

@@ -10,19 +10,19 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// guard refuses internal addresses: loopback, private, link-local and all others that are not of the public
-// internet.
+// guard refuses internal addresses: loopback, private, link-local and all others that are not of
+// the public internet.
 func guard() *ssrf.Guardian { return ssrf.New(ssrf.WithAnyPort()) }
 
-// RefuseInternal is the Control of a net.Dialer that connects to no internal address. It checks the dialed
-// address, after name resolution.
+// RefuseInternal is the Control of a net.Dialer that connects to no internal address. It checks the
+// dialed address, after name resolution.
 func RefuseInternal(network, address string, conn syscall.RawConn) error {
 	return guard().Safe(network, address, conn) //nolint:wrapcheck // package webhook describes it
 }
 
-// InternalContact reports whether a contact is a URL that can only have an internal address: its host is
-// one, in any form that resolvers accept, or a name reserved for internal use, such as localhost. Any other
-// name may still resolve to one; RefuseInternal checks that.
+// InternalContact reports whether a contact is a URL that can only have an internal address: its
+// host is one, in any form that resolvers accept, or a name reserved for internal use, such as
+// localhost. Any other name may still resolve to one; RefuseInternal checks that.
 func InternalContact(contact string) bool {
 	target, err := url.Parse(contact)
 	if err != nil || !IsURL(contact) {

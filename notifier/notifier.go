@@ -23,9 +23,11 @@ type Notification struct {
 	Image, ClickURL, Sound string
 	Badge                  *int     // the number at the app's icon; nil does not change it
 	Priority               Priority // "" for the channel's default
-	// CollapseKey makes a message replace an earlier one with the same key on the device; "" for none.
+	// CollapseKey makes a message replace an earlier one with the same key on the device; "" for
+	// none.
 	CollapseKey string
-	// Override has the additions for this channel, an object in the provider's format; nil for none.
+	// Override has the additions for this channel, an object in the provider's format; nil for
+	// none.
 	Override json.RawMessage
 	// ExpiresAt is when a provider gives up an offline device; zero if it is unknown.
 	ExpiresAt time.Time
@@ -43,9 +45,9 @@ type Notification struct {
 
 // Notifier delivers notifications through one channel.
 //
-// Notify tries once; the caller retries. It returns when the provider has answered or ctx has ended. Its
-// later work is a Cleanup. It is safe for concurrent use. Every implementation passes the suite in package
-// notifiertest.
+// Notify tries once; the caller retries. It returns when the provider has answered or ctx has
+// ended. Its later work is a Cleanup. It is safe for concurrent use. Every implementation passes
+// the suite in package notifiertest.
 type Notifier interface {
 	Notify(ctx context.Context, n Notification) Result
 }

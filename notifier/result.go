@@ -84,13 +84,13 @@ type Result struct {
 	GoneSince time.Time
 	// ProviderID is the provider's id of the delivered message, if it has one.
 	ProviderID string
-	// Err has details for the log. It never contains the message, a secret or the receiver's address.
-	// It is nil if the message was delivered.
+	// Err has details for the log. It never contains the message, a secret or the receiver's
+	// address. It is nil if the message was delivered.
 	Err error
 }
 
-// Uncertain reports whether the message may or may not have been delivered: another attempt may send it
-// twice, and no attempt may lose it.
+// Uncertain reports whether the message may or may not have been delivered: another attempt may
+// send it twice, and no attempt may lose it.
 func (r Result) Uncertain() bool {
 	return r.Status == Retry && (r.Reason == ReasonTimeout || r.Reason == ReasonNetwork)
 }
@@ -129,8 +129,8 @@ func (r Result) Validate() error {
 	return nil
 }
 
-// reasonsOf returns the allowed reasons of a status, nil for all, and whether a message that was not
-// delivered can have the status.
+// reasonsOf returns the allowed reasons of a status, nil for all, and whether a message that was
+// not delivered can have the status.
 func reasonsOf(s Status) (allowed []Reason, known bool) {
 	switch s {
 	case Retry, Permanent:
@@ -146,7 +146,8 @@ func reasonsOf(s Status) (allowed []Reason, known bool) {
 	return nil, false
 }
 
-// Reason is why a message was not delivered. Reasons are a closed set, so that they can label a metric.
+// Reason is why a message was not delivered. Reasons are a closed set, so that they can label a
+// metric.
 type Reason string
 
 // The reasons. The first three mean that the provider did not answer, and occur only with Retry.

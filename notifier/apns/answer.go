@@ -60,8 +60,8 @@ func slowDown(reason notifier.Reason, pause notifier.Pause, next step) answer {
 	return answer{status: notifier.SlowDown, reason: reason, pause: pause, step: next}
 }
 
-// classify returns the meaning of a status other than a success by Apple's reason, and whether the reason
-// is known.
+// classify returns the meaning of a status other than a success by Apple's reason, and whether the
+// reason is known.
 func classify(status int, reason string) (answer, bool) {
 	switch reason {
 	case "BadDeviceToken", "DeviceTokenNotForTopic":
@@ -96,8 +96,8 @@ func classify(status int, reason string) (answer, bool) {
 	}
 }
 
-// byStatus returns the meaning of a status with an unknown reason or none. It never means that a device is
-// gone: only Apple's reasons do.
+// byStatus returns the meaning of a status with an unknown reason or none. It never means that a
+// device is gone: only Apple's reasons do.
 func byStatus(status int) answer {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -111,9 +111,9 @@ func byStatus(status int) answer {
 	return answer{status: means, reason: reason}
 }
 
-// ofMessage returns the meaning of an answer to a push whose topic the message chose. A wrong topic does
-// not prove wrong credentials, and a token that does not fit the topic does not prove that the device is
-// gone. An unregistered token once fitted the topic.
+// ofMessage returns the meaning of an answer to a push whose topic the message chose. A wrong topic
+// does not prove wrong credentials, and a token that does not fit the topic does not prove that the
+// device is gone. An unregistered token once fitted the topic.
 func ofMessage(meant answer, reason string) answer {
 	switch reason {
 	case "BadDeviceToken", "DeviceTokenNotForTopic":
@@ -125,8 +125,8 @@ func ofMessage(meant answer, reason string) answer {
 	}
 }
 
-// judge returns the Result of an answer, and the next step. chosen reports whether the message chose the
-// topic.
+// judge returns the Result of an answer, and the next step. chosen reports whether the message
+// chose the topic.
 func judge(a exchange.Answer, chosen bool, waits *backoff, now time.Time) (notifier.Result, step) {
 	if a.Status >= 200 && a.Status <= 299 {
 		waits.reset()
@@ -191,8 +191,8 @@ func hint(reason string) string {
 	}
 }
 
-// since reads the time from which on Apple knows that a device is gone, in Unix milliseconds. An unreadable
-// or absurd time is zero.
+// since reads the time from which on Apple knows that a device is gone, in Unix milliseconds. An
+// unreadable or absurd time is zero.
 func since(timestamp json.RawMessage) time.Time {
 	const latest = 253402300799999 // in the year 9999
 	var ms int64

@@ -49,8 +49,8 @@ type Notifier struct {
 	client   exchange.Client
 }
 
-// New returns a Notifier. The error has a *notifier.InvalidError for each wrong setting, and does not show
-// the key.
+// New returns a Notifier. The error has a *notifier.InvalidError for each wrong setting, and does
+// not show the key.
 func New(c Config) (*Notifier, error) {
 	key, err := c.validate()
 	if err != nil {
@@ -99,12 +99,12 @@ func (c Config) identify(public []byte) string {
 	return strings.Join(text, ", ")
 }
 
-// Identity returns the server, the team, the key's id with a part of the hash of its public key, and the
-// topics.
+// Identity returns the server, the team, the key's id with a part of the hash of its public key,
+// and the topics.
 func (a *Notifier) Identity() string { return a.identity }
 
-// CheckAddress checks that an address can be a device token. The error is a *notifier.InvalidError, and
-// does not show the address.
+// CheckAddress checks that an address can be a device token. The error is a *notifier.InvalidError,
+// and does not show the address.
 func (a *Notifier) CheckAddress(address string) error {
 	if validToken(address) {
 		return nil
@@ -116,22 +116,22 @@ func validToken(token string) bool {
 	return len(token) >= shortestToken && len(token) <= longestToken && strings.Trim(token, "0123456789abcdefABCDEF") == ""
 }
 
-// Check returns a *notifier.InvalidError if n is too large for a push, or its additions for this channel
-// are not allowed.
+// Check returns a *notifier.InvalidError if n is too large for a push, or its additions for this
+// channel are not allowed.
 func (a *Notifier) Check(n notifier.Notification) error {
 	_, err := newPush(n, a.config.anyTopic(), a.config.allTopics(), a.now())
 	return err
 }
 
-// Check is Notifier.Check without credentials. topics are the bundle ids that a message may choose from;
-// nil if they are unknown.
+// Check is Notifier.Check without credentials. topics are the bundle ids that a message may choose
+// from; nil if they are unknown.
 func Check(n notifier.Notification, topics []string, now time.Time) error {
 	_, err := newPush(n, "com.example", topics, now)
 	return err
 }
 
-// Probe pushes to a device token of zeros, which no device has. Apple checks the provider token and the
-// topic first: if it complains about the device, they are right.
+// Probe pushes to a device token of zeros, which no device has. Apple checks the provider token and
+// the topic first: if it complains about the device, they are right.
 func (a *Notifier) Probe(ctx context.Context) notifier.Result {
 	nobody := strings.Repeat("0", shortestToken)
 	n := notifier.Notification{IdempotencyKey: "probe", Device: &notifier.Device{ID: "probe", Address: nobody}, ExpiresAt: a.now()}

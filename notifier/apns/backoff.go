@@ -11,8 +11,8 @@ const (
 	longestBackoff = 10 * time.Minute
 )
 
-// backoff computes the pause after a 503 without a Retry-After. It doubles until the server works. It is
-// safe for concurrent use.
+// backoff computes the pause after a 503 without a Retry-After. It doubles until the server works.
+// It is safe for concurrent use.
 type backoff struct {
 	mu    sync.Mutex
 	wait  time.Duration // the last pause; zero after a success

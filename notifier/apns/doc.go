@@ -3,20 +3,20 @@
 //
 // # The provider token
 //
-// It is a JWT, signed with the team's key. Apple accepts it for 60 minutes. Apple refuses to see another
-// one within 20 minutes, and does not say whether per connection or per key. So all programs with the
-// same key use the same token, without communication: its issue time is a multiple of 35 minutes, and its
-// signature is deterministic (RFC 6979). A program that starts shortly before such a time may show Apple
-// the next token too soon. Then all use the previous one for 20 minutes more. If Apple says that the
-// current one has expired, a clock is wrong.
+// It is a JWT, signed with the team's key. Apple accepts it for 60 minutes. Apple refuses to see
+// another one within 20 minutes, and does not say whether per connection or per key. So all
+// programs with the same key use the same token, without communication: its issue time is a
+// multiple of 35 minutes, and its signature is deterministic (RFC 6979). A program that starts
+// shortly before such a time may show Apple the next token too soon. Then all use the previous one
+// for 20 minutes more. If Apple says that the current one has expired, a clock is wrong.
 //
 // # Connections
 //
-// There are at most Config.Connections, each with as many pushes at a time as Apple allows. If all are
-// busy, pushes wait. A new connection has one push until the first answer, because Apple allows one
-// stream before it has seen a token. After 15 seconds of silence a connection is pinged, and closed if
-// nothing comes within 5 seconds. A connection that Apple ends with a GOAWAY, or with the answers
-// IdleTimeout and Shutdown, gets no more pushes, and is closed after its last answer.
+// There are at most Config.Connections, each with as many pushes at a time as Apple allows. If all
+// are busy, pushes wait. A new connection has one push until the first answer, because Apple allows
+// one stream before it has seen a token. After 15 seconds of silence a connection is pinged, and
+// closed if nothing comes within 5 seconds. A connection that Apple ends with a GOAWAY, or with the
+// answers IdleTimeout and Shutdown, gets no more pushes, and is closed after its last answer.
 //
 // # The request
 //
@@ -43,9 +43,9 @@
 //	  "order": "17"
 //	}
 //
-// Each key of the message's data is a member, and replaces one above with the same name; aps is reserved.
-// A push with an image has mutable-content: the app's notification service extension loads the image.
-// The app opens click_url itself. A background push has content-available.
+// Each key of the message's data is a member, and replaces one above with the same name; aps is
+// reserved. A push with an image has mutable-content: the app's notification service extension
+// loads the image. The app opens click_url itself. A background push has content-available.
 //
 // A message's additions for this channel are an object:
 //
@@ -67,8 +67,8 @@
 // # The answer
 //
 // Apple's reason decides. If the message chose the topic, or a push type whose topic has an ending,
-// BadDeviceToken, DeviceTokenNotForTopic, BadTopic, MissingTopic and TopicDisallowed are permanent: the
-// message is wrong, not the device or the credentials.
+// BadDeviceToken, DeviceTokenNotForTopic, BadTopic, MissingTopic and TopicDisallowed are permanent:
+// the message is wrong, not the device or the credentials.
 //
 //	200                                                        delivered; apns-id is the receipt
 //	BadDeviceToken, DeviceTokenNotForTopic                     gone, mismatched
@@ -97,19 +97,19 @@
 //	IdleTimeout, Shutdown                                      at once on another connection, three
 //	                                                           times; then retry, unavailable
 //
-// With an unknown reason the status decides: 401 and 403 are refused, 413 is too large, 408 and 425 are
-// retried, 429 slows the device down and 503 the channel, 3xx is redirected, other 4xx are rejected, and
-// everything else is retried. A status never means that a device is gone.
+// With an unknown reason the status decides: 401 and 403 are refused, 413 is too large, 408 and 425
+// are retried, 429 slows the device down and 503 the channel, 3xx is redirected, other 4xx are
+// rejected, and everything else is retried. A status never means that a device is gone.
 //
-// A SlowDown lasts as long as Retry-After says, at most an hour. Without one, a device or a message waits
-// a minute. The channel waits 10 seconds, and twice as long each time it is busy again, up to 10 minutes.
-// All pauses are spread by a tenth.
+// A SlowDown lasts as long as Retry-After says, at most an hour. Without one, a device or a message
+// waits a minute. The channel waits 10 seconds, and twice as long each time it is busy again, up to
+// 10 minutes. All pauses are spread by a tenth.
 //
 // # Without an answer
 //
-// A push whose stream was refused, or is above the last one of a GOAWAY, was certainly not processed. It
-// is sent again at once, at most five times, and then is a retry, unreachable. A push that waited for a
-// connection in vain is one, too. For other failures see package exchange.
+// A push whose stream was refused, or is above the last one of a GOAWAY, was certainly not
+// processed. It is sent again at once, at most five times, and then is a retry, unreachable. A push
+// that waited for a connection in vain is one, too. For other failures see package exchange.
 //
 // # What it does not do
 //

@@ -92,8 +92,8 @@ func invalid(member, value, want string) error {
 	return &notifier.InvalidError{Field: "channels.apns" + member, Value: value, Want: want}
 }
 
-// priority returns the apns-priority. Apple refuses 10 for background pushes, and limits how many live
-// activities may have it.
+// priority returns the apns-priority. Apple refuses 10 for background pushes, and limits how many
+// live activities may have it.
 func priority(n notifier.Notification, o override, pushType string) (int, error) {
 	const immediate, considerate = 10, 5
 	switch {

@@ -45,8 +45,8 @@ type push struct {
 	collapseID string
 }
 
-// newPush returns the push of n. topic is that of the device's app, and topics are those that a message
-// may choose from; nil if they are unknown. The error is a *notifier.InvalidError.
+// newPush returns the push of n. topic is that of the device's app, and topics are those that a
+// message may choose from; nil if they are unknown. The error is a *notifier.InvalidError.
 func newPush(n notifier.Notification, topic string, topics []string, now time.Time) (push, error) {
 	o, err := readOverride(n.Override)
 	if err != nil {
@@ -216,8 +216,8 @@ func expiration(n notifier.Notification, o override, now time.Time) int64 {
 	}
 }
 
-// collapseID returns the apns-collapse-id: a push replaces one with the same id on the device. It is
-// unique to the message by default, so that a second copy replaces the first.
+// collapseID returns the apns-collapse-id: a push replaces one with the same id on the device. It
+// is unique to the message by default, so that a second copy replaces the first.
 func collapseID(n notifier.Notification, o override) string {
 	switch {
 	case o.CollapseID != "":

@@ -15,19 +15,19 @@ const dialTime = 10 * time.Second
 
 var errClosed = errors.New("the channel is closed")
 
-// pool keeps a bounded number of connections to one server. A request uses the oldest connection with a
-// free stream. If there is none, it waits, and a new connection is opened if there are fewer than most. It
-// is safe for concurrent use.
+// pool keeps a bounded number of connections to one server. A request uses the oldest connection
+// with a free stream. If there is none, it waits, and a new connection is opened if there are fewer
+// than most. It is safe for concurrent use.
 //
-// net/http's pool with Transport.MaxConnsPerHost does not work over HTTP/2: it opens many more connections,
-// opens streams before it knows how many are allowed, and after a GOAWAY requests wait until they time out,
-// see golang.org/issue/34941.
+// net/http's pool with Transport.MaxConnsPerHost does not work over HTTP/2: it opens many more
+// connections, opens streams before it knows how many are allowed, and after a GOAWAY requests wait
+// until they time out, see golang.org/issue/34941.
 type pool struct {
 	transport       *http.Transport
 	scheme, address string
 	most            int
-	// changed has an entry if a stream or a place for a connection may be free. A receiver checks, and
-	// puts the entry back if there may be more.
+	// changed has an entry if a stream or a place for a connection may be free. A receiver checks,
+	// and puts the entry back if there may be more.
 	changed chan struct{}
 
 	mu     sync.Mutex
@@ -126,8 +126,8 @@ func (c *conn) reserve() bool {
 	return true
 }
 
-// ended reports whether a connection accepts no more requests although it has free streams, as after a
-// GOAWAY. The caller holds the pool's lock.
+// ended reports whether a connection accepts no more requests although it has free streams, as
+// after a GOAWAY. The caller holds the pool's lock.
 func (c *conn) ended() bool {
 	if c.InFlight() >= max(c.capacity, 1) {
 		return false
@@ -140,8 +140,8 @@ func (c *conn) ended() bool {
 	return false
 }
 
-// startDial opens a connection. It does not end with the request's context, since others wait for it, too.
-// The caller holds the lock.
+// startDial opens a connection. It does not end with the request's context, since others wait for
+// it, too. The caller holds the lock.
 func (p *pool) startDial(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dialTime)
 	p.dialed++
@@ -169,8 +169,8 @@ func (p *pool) startDial(ctx context.Context) {
 	}()
 }
 
-// observe runs when a stream ends, and when the state or the limit of the connection changes. The same
-// goroutine may hold the pool's lock.
+// observe runs when a stream ends, and when the state or the limit of the connection changes. The
+// same goroutine may hold the pool's lock.
 func (p *pool) observe(c *conn) {
 	if c.retired.Load() && c.InFlight() == 0 {
 		_ = c.Close()
@@ -205,8 +205,8 @@ func (p *pool) retireOne(c *conn) {
 	p.signal()
 }
 
-// retire stops new requests on a connection, and closes it after its last stream. The caller holds the
-// lock.
+// retire stops new requests on a connection, and closes it after its last stream. The caller holds
+// the lock.
 func (p *pool) retire(c *conn) {
 	p.conns = slices.DeleteFunc(p.conns, func(other *conn) bool { return other == c })
 	c.retired.Store(true)

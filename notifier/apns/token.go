@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// tokenEvery is the interval between provider tokens. Apple accepts one for an hour, and refuses a
-	// new one more often than every 20 minutes.
+	// tokenEvery is the interval between provider tokens. Apple accepts one for an hour, and
+	// refuses a new one more often than every 20 minutes.
 	tokenEvery = 35 * time.Minute
 	// tokenHeld is how long no new token is used after Apple has seen too many.
 	tokenHeld = 20 * time.Minute
-	// tokenSince is the age of a new token's issue time, so that a clock that is ahead does not issue
-	// tokens of the future.
+	// tokenSince is the age of a new token's issue time, so that a clock that is ahead does not
+	// issue tokens of the future.
 	tokenSince = time.Minute
 	// tokenLasts is the maximum age of a token in use, less than Apple's hour for a clock that is
 	// behind.
 	tokenLasts = 58 * time.Minute
 )
 
-// signer signs the provider token. All programs with the same key create the same token at the same time,
-// without communication: its issue time is a multiple of tokenEvery, and its signature is deterministic
-// (RFC 6979). So Apple never sees alternating tokens of several workers or commands. It is safe for
-// concurrent use.
+// signer signs the provider token. All programs with the same key create the same token at the same
+// time, without communication: its issue time is a multiple of tokenEvery, and its signature is
+// deterministic (RFC 6979). So Apple never sees alternating tokens of several workers or commands.
+// It is safe for concurrent use.
 type signer struct {
 	key        *ecdsa.PrivateKey
 	id, issuer string
@@ -70,9 +70,10 @@ func (s *signer) renew(refused string, now time.Time) (bool, error) {
 	return true, s.sign(issuedAt(now))
 }
 
-// hold stops the use of new tokens for as long as Apple wants to see no other one, or until the token
-// expires. If the current token came too soon, it returns to the previous one, since another program may
-// have changed a moment ago. It reports whether there is a token other than the refused one.
+// hold stops the use of new tokens for as long as Apple wants to see no other one, or until the
+// token expires. If the current token came too soon, it returns to the previous one, since another
+// program may have changed a moment ago. It reports whether there is a token other than the refused
+// one.
 func (s *signer) hold(refused string, now time.Time) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,8 +116,8 @@ func (s *signer) sign(issued time.Time) error {
 	return nil
 }
 
-// signAlike returns the deterministic ES256 signature of a text: crypto/ecdsa follows RFC 6979 if it has
-// no source of randomness.
+// signAlike returns the deterministic ES256 signature of a text: crypto/ecdsa follows RFC 6979 if
+// it has no source of randomness.
 func signAlike(key *ecdsa.PrivateKey, text string) ([]byte, error) {
 	digest := sha256.Sum256([]byte(text))
 	encoded, err := key.Sign(nil, digest[:], crypto.SHA256)

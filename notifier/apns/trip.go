@@ -12,15 +12,15 @@ import (
 // maxTries bounds the attempts for a request that the server certainly did not process.
 const maxTries = 5
 
-// trip sends one request over a pool. It sends it again at once if the server certainly did not process
-// it: it refused the stream, or sent a GOAWAY with a lower one.
+// trip sends one request over a pool. It sends it again at once if the server certainly did not
+// process it: it refused the stream, or sent a GOAWAY with a lower one.
 type trip struct {
 	pool *pool
 	used *conn // the connection of the last try
 }
 
-// RoundTrip sends the request. Its error wraps exchange.ErrNotProcessed if the server certainly did not
-// process it.
+// RoundTrip sends the request. Its error wraps exchange.ErrNotProcessed if the server certainly did
+// not process it.
 func (t *trip) RoundTrip(r *http.Request) (*http.Response, error) {
 	for try := 1; ; try++ {
 		c, err := t.pool.acquire(r.Context())
@@ -66,9 +66,9 @@ func (e streamError) Error() string { return fmt.Sprintf("stream error %d", e.Co
 // refusedStream is the error code of a stream that was not processed, see RFC 9113, 8.7.
 const refusedStream = 7
 
-// notProcessed reports whether the server certainly did not process a request, and whether its connection
-// accepts no more. net/http identifies most of these errors only by their text. If a text changes, the
-// result is uncertain, and a test fails.
+// notProcessed reports whether the server certainly did not process a request, and whether its
+// connection accepts no more. net/http identifies most of these errors only by their text. If a
+// text changes, the result is uncertain, and a test fails.
 func notProcessed(err error) (ended, certain bool) {
 	if stream, ok := errors.AsType[streamError](err); ok {
 		return false, stream.Code == refusedStream

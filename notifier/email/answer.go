@@ -20,8 +20,8 @@ var (
 	errNoLogin = errors.New("the server offers none that can be used on this connection")
 )
 
-// stepError is the error of a step of a session. Only judge reads the cause: its text may contain the
-// address of the receiver or the server.
+// stepError is the error of a step of a session. Only judge reads the cause: its text may contain
+// the address of the receiver or the server.
 type stepError struct {
 	step  string
 	cause error
@@ -29,11 +29,12 @@ type stepError struct {
 
 func (e *stepError) Error() string { return "failed at " + e.step }
 
-// Error is the error of a failed session, with the step and the part of the cause that is safe to show.
+// Error is the error of a failed session, with the step and the part of the cause that is safe to
+// show.
 type Error struct {
 	Step string // "RCPT"
-	// Code is the code of the server's answer, such as 550, zero without an answer. Enhanced is its code
-	// of RFC 3463, such as "5.1.1", if there is one.
+	// Code is the code of the server's answer, such as 550, zero without an answer. Enhanced is its
+	// code of RFC 3463, such as "5.1.1", if there is one.
 	Code     int
 	Enhanced string
 

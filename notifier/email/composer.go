@@ -29,8 +29,8 @@ type Composer struct {
 	now       func() time.Time
 }
 
-// NewComposer returns a Composer with a sender and the templates of a folder ("" for the embedded ones).
-// Arguments and errors are as in Options.
+// NewComposer returns a Composer with a sender and the templates of a folder ("" for the embedded
+// ones). Arguments and errors are as in Options.
 func NewComposer(from, templates string, now func() time.Time) (*Composer, error) {
 	address, err := parseFrom(from)
 	loaded, problem := LoadTemplates(templates)
@@ -92,15 +92,16 @@ func (c *Composer) Compose(to string, n notifier.Notice) (Message, error) {
 	return Message{Content: content, raw: raw}, nil
 }
 
-// messageID returns the Message-ID of a notice. It is the same at every attempt and in every version.
+// messageID returns the Message-ID of a notice. It is the same at every attempt and in every
+// version.
 func (c *Composer) messageID(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	_, domain, _ := strings.Cut(c.from.Address, "@")
 	return hex.EncodeToString(sum[:16]) + "@" + domain
 }
 
-// encodeSubject encodes an ASCII subject that looks encoded, such as that of the user "=?utf-8?q?alice?=",
-// which readers would decode. The mail library encodes all other characters.
+// encodeSubject encodes an ASCII subject that looks encoded, such as that of the user
+// "=?utf-8?q?alice?=", which readers would decode. The mail library encodes all other characters.
 func encodeSubject(subject string) string {
 	isASCII := strings.IndexFunc(subject, func(r rune) bool { return r > unicode.MaxASCII }) < 0
 	if !strings.Contains(subject, "=?") || !isASCII {

@@ -29,7 +29,8 @@ type Options struct {
 	Password string
 	// From is the sender: an address, with or without a name.
 	From string
-	// Templates is a folder of templates that replace embedded ones, see LoadTemplates; "" means none.
+	// Templates is a folder of templates that replace embedded ones, see LoadTemplates; "" means
+	// none.
 	Templates string
 	// TLS is the security of an smtp:// connection; "" means TLSMandatory, or TLSNone on loopback.
 	TLS string
@@ -147,8 +148,8 @@ func parseFrom(from string) (*mail.Address, error) {
 	return address, nil
 }
 
-// bare reports whether an address can be used in a command and a header: visible ASCII without quotes or
-// a name.
+// bare reports whether an address can be used in a command and a header: visible ASCII without
+// quotes or a name.
 func bare(address string) bool {
 	parsed, err := mail.ParseAddress(address)
 	return err == nil && parsed.Name == "" && parsed.Address == address && !strings.ContainsAny(address, `"<>[]`) &&

@@ -192,7 +192,8 @@ func (s *session) step(name string, timeout time.Duration, do func() error) erro
 	return nil
 }
 
-// quit sends QUIT without waiting for the answer, on which nothing depends. Postfix does not wait, either.
+// quit sends QUIT without waiting for the answer, on which nothing depends. Postfix does not wait,
+// either.
 func (s *session) quit() {
 	if s.client.UpdateDeadline(quitTime) == nil {
 		_ = s.client.Text.PrintfLine("QUIT")

@@ -30,8 +30,9 @@ const (
 	frame = "frame" + htmlEnd
 )
 
-// Templates render notices. Each kind has three: KIND.subject.tmpl and KIND.txt.tmpl for text/template,
-// KIND.html.tmpl for html/template. Their data is a View. The function number writes 10000 as 10,000.
+// Templates render notices. Each kind has three: KIND.subject.tmpl and KIND.txt.tmpl for
+// text/template, KIND.html.tmpl for html/template. Their data is a View. The function number writes
+// 10000 as 10,000.
 type Templates struct {
 	subjects, texts map[notifier.NoticeKind]*texttemplate.Template
 	pages           map[notifier.NoticeKind]*htmltemplate.Template
@@ -44,9 +45,9 @@ type Content struct {
 	HTML    string
 }
 
-// LoadTemplates returns the embedded templates. A file in folder replaces the one of the same name; ""
-// means no folder. It renders a sample with each template. The error is a *notifier.InvalidError with file
-// and line.
+// LoadTemplates returns the embedded templates. A file in folder replaces the one of the same name;
+// "" means no folder. It renders a sample with each template. The error is a *notifier.InvalidError
+// with file and line.
 func LoadTemplates(folder string) (*Templates, error) {
 	t := &Templates{
 		subjects: make(map[notifier.NoticeKind]*texttemplate.Template),
@@ -77,8 +78,8 @@ func LoadTemplates(folder string) (*Templates, error) {
 	return t, nil
 }
 
-// try finds errors that appear only when a template is rendered: an unknown field, or HTML that can't be
-// escaped.
+// try finds errors that appear only when a template is rendered: an unknown field, or HTML that
+// can't be escaped.
 func (t *Templates) try(kind notifier.NoticeKind) error {
 	sample, _ := Sample(kind, "")
 	content, err := t.Render(sample)
@@ -91,7 +92,8 @@ func (t *Templates) try(kind notifier.NoticeKind) error {
 	return nil
 }
 
-// Render renders a notice. The error names the template and the line, and shows nothing of the notice.
+// Render renders a notice. The error names the template and the line, and shows nothing of the
+// notice.
 func (t *Templates) Render(n notifier.Notice) (Content, error) {
 	subject, known := t.subjects[n.Kind]
 	if !known {
@@ -174,8 +176,8 @@ func source(folder, name string) (templateSource, error) {
 	return templateSource{name, string(text)}, nil
 }
 
-// strangers refuses a path that is not a folder, and a folder with an unknown template, whose name is
-// probably misspelled.
+// strangers refuses a path that is not a folder, and a folder with an unknown template, whose name
+// is probably misspelled.
 func strangers(folder string) error {
 	if folder == "" {
 		return nil
@@ -199,7 +201,8 @@ func strangers(folder string) error {
 	return nil
 }
 
-// unusable returns the error for a bad template. Errors of the template packages begin with name and line.
+// unusable returns the error for a bad template. Errors of the template packages begin with name
+// and line.
 func unusable(err error) error {
 	detail := strings.TrimPrefix(err.Error(), "filling in a template: ")
 	detail = strings.TrimPrefix(detail, "html/template:")

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Timeouts bound the steps of a session. Zero means the default, which is that of RFC 5321, 4.5.3.2. Many
-// servers check a message before they accept it: a client that gives up earlier sends it twice.
+// Timeouts bound the steps of a session. Zero means the default, which is that of RFC 5321,
+// 4.5.3.2. Many servers check a message before they accept it: a client that gives up earlier sends
+// it twice.
 type Timeouts struct {
 	Connect  time.Duration // including TLS from the first byte; 30 s
 	Greeting time.Duration // 5 minutes

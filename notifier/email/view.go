@@ -17,7 +17,8 @@ import (
 type View struct {
 	Kind  string
 	Title string // the rendered subject; empty in the subject's own template
-	// Name is the account or the user; in a digest, the policy; for an event, the event and the key.
+	// Name is the account or the user; in a digest, the policy; for an event, the event and the
+	// key.
 	Name      string
 	Threshold int   // percent, reached
 	Percent   int64 // of Limit used: Threshold or more
@@ -30,14 +31,14 @@ type View struct {
 	// ResetsAt is the beginning of the next day, such as "2026-11-23 00:00 Europe/Berlin"; empty if
 	// Day can't be read.
 	ResetsAt string
-	// Rule is the daily rule, and Policy its policy; both are empty for an account. Sliding means any
-	// 24 hours, not the day.
+	// Rule is the daily rule, and Policy its policy; both are empty for an account. Sliding means
+	// any 24 hours, not the day.
 	Rule    string
 	Policy  string
 	Sliding bool
-	// Event is the event with the limit, Key the key that is counted, and Period "minute", "hour" or
-	// "day". Since and Until are its begin and end, such as "2026-11-22 00:00 Europe/Berlin". They are
-	// empty in other notices.
+	// Event is the event with the limit, Key the key that is counted, and Period "minute", "hour"
+	// or "day". Since and Until are its begin and end, such as "2026-11-22 00:00 Europe/Berlin".
+	// They are empty in other notices.
 	Event, Key, Period string
 	Since, Until       string
 	// Change is the change of an account's callback at Since, and Host its new host.
@@ -145,8 +146,8 @@ func newViewReport(r notifier.Report) *ViewReport {
 	return v
 }
 
-// resetsAt returns the beginning of the next day in a zone: midnight, or the first time after it if a clock
-// change skips midnight.
+// resetsAt returns the beginning of the next day in a zone: midnight, or the first time after it if
+// a clock change skips midnight.
 func resetsAt(day, zone string) string {
 	location, err := calendar.ParseTimeZone(zone)
 	if err != nil {
@@ -174,8 +175,8 @@ func moment(text, zone string) string {
 	return at.Format(momentLayout) + oneLine(cmp.Or(zone, "UTC"))
 }
 
-// oneLine puts a text on one line: characters that a reader may show as a line break, and those that change
-// the direction of text, become spaces.
+// oneLine puts a text on one line: characters that a reader may show as a line break, and those
+// that change the direction of text, become spaces.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {

@@ -14,8 +14,8 @@ func reservedHeaders() map[string][]string {
 	}
 }
 
-// checkHeaders checks that a message's additions do not change the app or the credentials of a platform.
-// APNs and push services would refuse them, which FCM reports as a fault of the project.
+// checkHeaders checks that a message's additions do not change the app or the credentials of a
+// platform. APNs and push services would refuse them, which FCM reports as a fault of the project.
 func checkHeaders(patch object) error {
 	for platform, reserved := range reservedHeaders() {
 		part, _ := patch[platform].(object)
@@ -33,8 +33,8 @@ func checkHeaders(patch object) error {
 	return nil
 }
 
-// aimsElsewhere reports whether a message addresses something other than the device's token. Then the
-// answer says nothing about the device.
+// aimsElsewhere reports whether a message addresses something other than the device's token. Then
+// the answer says nothing about the device.
 func aimsElsewhere(message object) bool {
 	android, _ := message["android"].(object)
 	apns, _ := message["apns"].(object)
@@ -60,7 +60,8 @@ func aimsElsewhere(message object) bool {
 	return false
 }
 
-// ofMessage returns the result of a message that aims elsewhere: the device stays, and is not paused.
+// ofMessage returns the result of a message that aims elsewhere: the device stays, and is not
+// paused.
 func ofMessage(r notifier.Result) notifier.Result {
 	switch {
 	case r.Status == notifier.Gone:

@@ -86,8 +86,8 @@ func readWords(body []byte) words {
 	return w
 }
 
-// quota returns the owner of an exhausted quota. An unknown one is the project's, for which everything
-// waits, since a project may have any name.
+// quota returns the owner of an exhausted quota. An unknown one is the project's, for which
+// everything waits, since a project may have any name.
 func quota(subject, description string) string {
 	kind, _, _ := strings.Cut(strings.ToLower(subject), ":")
 	description = strings.ToLower(description)
@@ -99,7 +99,8 @@ func quota(subject, description string) string {
 	return "project"
 }
 
-// pause returns what waits for a quota. FCM documents that an answer without an owner is about the target.
+// pause returns what waits for a quota. FCM documents that an answer without an owner is about the
+// target.
 func (w words) pause() notifier.Pause {
 	switch {
 	case slices.Contains(w.quotas, "project"), strings.Contains(w.text, "quota metric"): // of a project
@@ -163,8 +164,8 @@ func showField(path string) string {
 	return strings.Join(shown, ".")
 }
 
-// judge returns the Result of FCM's answer without its wait, and whether it is final. asksToWait reports
-// whether the answer has a Retry-After.
+// judge returns the Result of FCM's answer without its wait, and whether it is final. asksToWait
+// reports whether the answer has a Retry-After.
 func judge(a exchange.Answer, asksToWait bool) (notifier.Result, again) {
 	w := readWords(a.Body)
 	if a.Status >= 200 && a.Status <= 299 {

@@ -45,8 +45,8 @@ func newBackoffs() (*backoffs, error) {
 	return &backoffs{last: last}, nil
 }
 
-// concernsAll notes a device whose answer did not name the exhausted quota, and reports whether there are too
-// many of them for quotas of devices.
+// concernsAll notes a device whose answer did not name the exhausted quota, and reports whether
+// there are too many of them for quotas of devices.
 func (b *backoffs) concernsAll(device string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,8 +72,8 @@ func (b *backoffs) settle(r notifier.Result, asked time.Duration, who string, fi
 	return r
 }
 
-// next returns the pause of who: first, or twice the last one if that ended no longer ago than it lasted.
-// Answers to pushes from before the pause do not double it.
+// next returns the pause of who: first, or twice the last one if that ended no longer ago than it
+// lasted. Answers to pushes from before the pause do not double it.
 func (b *backoffs) next(who string, first time.Duration, now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -30,11 +30,11 @@ const (
 
 // Config configures a Notifier. Credentials and Now are required.
 type Config struct {
-	// Credentials is the JSON of a service account's key from the Firebase console. It is a secret. It
-	// names the project and the token endpoint.
+	// Credentials is the JSON of a service account's key from the Firebase console. It is a secret.
+	// It names the project and the token endpoint.
 	Credentials []byte
-	// Endpoint is the scheme and host of FCM, for tests and emulators; "" means DefaultEndpoint. It is
-	// https:, or http: on loopback.
+	// Endpoint is the scheme and host of FCM, for tests and emulators; "" means DefaultEndpoint. It
+	// is https:, or http: on loopback.
 	Endpoint string
 	// Timeout bounds one request, from dialing to the answer's headers; zero means DefaultTimeout.
 	Timeout time.Duration

@@ -1,12 +1,12 @@
-// Package fcm is the channel of Firebase Cloud Messaging (HTTP v1 API): apps on Android and iOS, and
-// browsers that subscribed through Firebase. The Address of a device is its registration token.
+// Package fcm is the channel of Firebase Cloud Messaging (HTTP v1 API): apps on Android and iOS,
+// and browsers that subscribed through Firebase. The Address of a device is its registration token.
 //
 // # Credentials
 //
-// A service account's key signs a request for a bearer token, which is valid for an hour. It is renewed 5
-// minutes before its end, once for all deliveries, which use the old one meanwhile. golang-jwt signs the
-// request: golang.org/x/oauth2 sends without a context, uses the system's time and reports errors with the
-// URL.
+// A service account's key signs a request for a bearer token, which is valid for an hour. It is
+// renewed 5 minutes before its end, once for all deliveries, which use the old one meanwhile.
+// golang-jwt signs the request: golang.org/x/oauth2 sends without a context, uses the system's time
+// and reports errors with the URL.
 //
 // # The request
 //
@@ -28,19 +28,20 @@
 //	  }
 //	}}
 //
-// Empty fields are absent. Apps find the click_url in the data, because a click_action on Android would be
-// the name of an intent. The collapse key is the message's, by default its idempotency key, so that a second
-// copy replaces the first. FCM keeps messages of at most 4 collapse keys for an offline Android device. If
-// more of them must arrive, remove the key with {"android": {"collapse_key": null}}.
+// Empty fields are absent. Apps find the click_url in the data, because a click_action on Android
+// would be the name of an intent. The collapse key is the message's, by default its idempotency
+// key, so that a second copy replaces the first. FCM keeps messages of at most 4 collapse keys for
+// an offline Android device. If more of them must arrive, remove the key with {"android":
+// {"collapse_key": null}}.
 //
-// A message's additions for this channel are an object in FCM's format, a merge patch (RFC 7396): null
-// removes a member. It can't have a target, nor a topic or credentials in the headers of a platform. With a
-// live_activity_token, a restricted_package_name or an apns-push-type other than alert and background, FCM
-// looks for something other than the device: gone becomes permanent, mismatched, and a
-// THIRD_PARTY_AUTH_ERROR is retried.
+// A message's additions for this channel are an object in FCM's format, a merge patch (RFC 7396):
+// null removes a member. It can't have a target, nor a topic or credentials in the headers of a
+// platform. With a live_activity_token, a restricted_package_name or an apns-push-type other than
+// alert and background, FCM looks for something other than the device: gone becomes permanent,
+// mismatched, and a THIRD_PARTY_AUTH_ERROR is retried.
 //
-// A payload has at most 4,096 bytes: the JSON of notification and data, and of those of the platform that
-// adds most.
+// A payload has at most 4,096 bytes: the JSON of notification and data, and of those of the
+// platform that adds most.
 //
 // # The answer
 //
@@ -62,18 +63,18 @@
 //	other 5xx                                   retry, unavailable
 //	other 4xx                                   permanent, rejected
 //
-// To learn whether the registration token or the message is malformed, FCM validates the same message to a
-// topic, without sending it. The device is gone only if that passes. A message to a topic has at most 2,048
-// bytes: a larger one is permanent.
+// To learn whether the registration token or the message is malformed, FCM validates the same
+// message to a topic, without sending it. The device is gone only if that passes. A message to a
+// topic has at most 2,048 bytes: a larger one is permanent.
 //
-// A 429 names the exhausted quota: the project's pauses the channel, a device's the device, and a topic's the
-// message. One without a name is the device's, until three devices got it and FCM accepted nothing in
-// between: then it is the project's. Without a Retry-After a pause is a minute, and for a 503 10 seconds. It
-// doubles up to an hour if the next one follows within its own length.
+// A 429 names the exhausted quota: the project's pauses the channel, a device's the device, and a
+// topic's the message. One without a name is the device's, until three devices got it and FCM
+// accepted nothing in between: then it is the project's. Without a Retry-After a pause is a minute,
+// and for a 503 10 seconds. It doubles up to an hour if the next one follows within its own length.
 //
-// THIRD_PARTY_AUTH_ERROR means that the project's key for APNs or Web Push is missing or wrong. This stops
-// iPhones or browsers, and not Android: the channel continues, the attempt does not count, and nothing is
-// dropped. Each of the devices waits for a minute.
+// THIRD_PARTY_AUTH_ERROR means that the project's key for APNs or Web Push is missing or wrong.
+// This stops iPhones or browsers, and not Android: the channel continues, the attempt does not
+// count, and nothing is dropped. Each of the devices waits for a minute.
 //
 // # Without a token
 //
@@ -85,6 +86,6 @@
 //
 // # Connections
 //
-// At most 8 connections are kept to a host. Over HTTP/2 each has as many pushes as FCM allows, usually 100.
-// No proxy is used.
+// At most 8 connections are kept to a host. Over HTTP/2 each has as many pushes as FCM allows,
+// usually 100. No proxy is used.
 package fcm

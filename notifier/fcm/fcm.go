@@ -36,8 +36,8 @@ type Notifier struct {
 	backoffs *backoffs
 }
 
-// New returns a Notifier. The error has a *notifier.InvalidError for each wrong setting, and does not show
-// the credentials.
+// New returns a Notifier. The error has a *notifier.InvalidError for each wrong setting, and does
+// not show the credentials.
 func New(c Config) (*Notifier, error) {
 	a, err := c.validate()
 	if err != nil {
@@ -72,11 +72,12 @@ func newTransport(c Config) *http.Transport {
 	return transport
 }
 
-// Identity returns the project, the endpoint, and a hash of the service account's address and key id.
+// Identity returns the project, the endpoint, and a hash of the service account's address and key
+// id.
 func (f *Notifier) Identity() string { return f.identity }
 
-// CheckAddress checks that an address can be a registration token. The error is a *notifier.InvalidError,
-// and does not show the address.
+// CheckAddress checks that an address can be a registration token. The error is a
+// *notifier.InvalidError, and does not show the address.
 func (f *Notifier) CheckAddress(address string) error {
 	if address == "" || len(address) > maxToken || strings.IndexFunc(address, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
 		return &notifier.InvalidError{Field: "address", Value: "(not shown)", Want: "an FCM registration token"}
@@ -84,8 +85,8 @@ func (f *Notifier) CheckAddress(address string) error {
 	return nil
 }
 
-// Check returns a *notifier.InvalidError if n is too large, has a data key that FCM reserves, or has wrong
-// additions for this channel.
+// Check returns a *notifier.InvalidError if n is too large, has a data key that FCM reserves, or
+// has wrong additions for this channel.
 func (f *Notifier) Check(n notifier.Notification) error { return Check(n, f.now()) }
 
 // Check is Notifier.Check without credentials.
@@ -138,8 +139,8 @@ func (f *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier
 	return result
 }
 
-// send sends a body, and again with a new token if FCM refuses ours. device is the device's token, "" for
-// none.
+// send sends a body, and again with a new token if FCM refuses ours. device is the device's token,
+// "" for none.
 func (f *Notifier) send(ctx context.Context, body []byte, device string) (notifier.Result, again) {
 	result, more := f.try(ctx, body, device)
 	if more == renewToken {
@@ -148,8 +149,8 @@ func (f *Notifier) send(ctx context.Context, body []byte, device string) (notifi
 	return result, more
 }
 
-// blame finds out whether the message or the device's token is malformed: FCM validates the same message to
-// a topic. result is that of the message, which was not sent.
+// blame finds out whether the message or the device's token is malformed: FCM validates the same
+// message to a topic. result is that of the message, which was not sent.
 func (f *Notifier) blame(ctx context.Context, result notifier.Result, message object) notifier.Result {
 	checked := f.check(ctx, message)
 	switch {

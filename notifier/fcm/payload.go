@@ -34,8 +34,8 @@ const (
 
 type object = map[string]any
 
-// newMessage returns FCM's message for n without its target. The error is a *notifier.InvalidError that
-// names the field.
+// newMessage returns FCM's message for n without its target. The error is a *notifier.InvalidError
+// that names the field.
 func newMessage(n notifier.Notification, now time.Time) (object, error) {
 	message := object{}
 	set(message, "notification", texts(map[string]string{"title": n.Title, "body": n.Body, "image": n.Image}))
@@ -231,8 +231,8 @@ func checkData(message object) error {
 	return nil
 }
 
-// checkSize measures what a device receives: notification and data for all platforms, and those for its
-// own.
+// checkSize measures what a device receives: notification and data for all platforms, and those for
+// its own.
 func checkSize(message object) error {
 	android, _ := message["android"].(object)
 	apns, _ := message["apns"].(object)

@@ -59,8 +59,8 @@ type renewal struct {
 	failure notifier.Result // for every push that waited, if there is no token
 }
 
-// bearer returns a token, or the Result of a push without one. It renews a token that ends soon, and uses it
-// meanwhile.
+// bearer returns a token, or the Result of a push without one. It renews a token that ends soon,
+// and uses it meanwhile.
 func (t *tokens) bearer(ctx context.Context) (string, notifier.Result) {
 	if ctx.Err() != nil {
 		return "", calledOff(ctx)
@@ -108,7 +108,8 @@ func (t *tokens) close() {
 	}
 }
 
-// renew starts a renewal, which does not end with the context of its push. The caller holds the lock.
+// renew starts a renewal, which does not end with the context of its push. The caller holds the
+// lock.
 func (t *tokens) renew(ctx context.Context) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	r := &renewal{done: make(chan struct{}), cancel: cancel}

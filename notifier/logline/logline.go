@@ -23,8 +23,8 @@ type Notifier struct {
 	torn bool
 }
 
-// New returns a Notifier that writes to w, one line at a time with one Write each. now is the clock. Both are
-// required.
+// New returns a Notifier that writes to w, one line at a time with one Write each. now is the
+// clock. Both are required.
 func New(w io.Writer, now func() time.Time) (*Notifier, error) {
 	if w == nil || now == nil {
 		return nil, errors.New("a log channel needs a writer and a clock")
@@ -39,8 +39,9 @@ type line struct {
 	DeliveredAt string `json:"delivered_at"` // in notifier.TimeLayout
 }
 
-// Notify writes the line of n. A failed write is a Retry. A write that does not end, such as to a full pipe,
-// can't be cancelled: when ctx ends, Notify returns an uncertain result, and later lines wait for that write.
+// Notify writes the line of n. A failed write is a Retry. A write that does not end, such as to a
+// full pipe, can't be cancelled: when ctx ends, Notify returns an uncertain result, and later lines
+// wait for that write.
 func (l *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
 	return l.deliver(ctx, func(at string) any { return line{notifier.NewPayload(n), at} })
 }

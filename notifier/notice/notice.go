@@ -1,5 +1,5 @@
-// Package notice defines notices to contacts as they are posted. It has only values, so that packages which
-// document notices need not import the channels.
+// Package notice defines notices to contacts as they are posted. It has only values, so that
+// packages which document notices need not import the channels.
 package notice
 
 // Kind is the kind of a Notice.
@@ -59,8 +59,8 @@ type UserQuota struct {
 	Day       string `json:"day" doc:"The day, such as 2026-11-22."`
 }
 
-// Report has the figures of an account's day: the events of that day, for messages of any day. Accepted and
-// Retried together are the sum of Sent, Dropped, Failed, Cancelled and WaitingChange.
+// Report has the figures of an account's day: the events of that day, for messages of any day.
+// Accepted and Retried together are the sum of Sent, Dropped, Failed, Cancelled and WaitingChange.
 type Report struct {
 	Sent          int64            `json:"sent" doc:"Messages sent on that day, late ones included."`
 	Dropped       int64            `json:"dropped" doc:"Messages dropped on that day, because they expired."`

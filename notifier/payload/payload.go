@@ -1,9 +1,9 @@
-// Package payload defines the webhook's JSON of a message. It has only values, so that packages which
-// document the webhook need not import the channels.
+// Package payload defines the webhook's JSON of a message. It has only values, so that packages
+// which document the webhook need not import the channels.
 package payload
 
-// Payload is a message in JSON. Optional fields are absent if they are empty. Times are RFC 3339 in UTC, with
-// milliseconds.
+// Payload is a message in JSON. Optional fields are absent if they are empty. Times are RFC 3339 in
+// UTC, with milliseconds.
 type Payload struct {
 	ID          string            `json:"id" doc:"The message's id, unique for its user."`
 	User        string            `json:"user" doc:"The receiver of the message."`

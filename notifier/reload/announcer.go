@@ -9,8 +9,8 @@ import (
 // Announcer is a notifier.Announcer that follows its file.
 type Announcer struct{ *follower[notifier.Announcer] }
 
-// NewAnnouncer opens the channel, and follows the file until Close. The error is that of reading the file or
-// of Open.
+// NewAnnouncer opens the channel, and follows the file until Close. The error is that of reading
+// the file or of Open.
 func NewAnnouncer(ctx context.Context, o Of[notifier.Announcer]) (*Announcer, error) {
 	f, err := begin(ctx, o)
 	if err != nil {

@@ -9,11 +9,12 @@ import (
 // Options configures a Channel.
 type Options = Of[notifier.Notifier]
 
-// Channel is a Notifier that follows its file. It is a Checker, a Prober and an Identifier, too. If the
-// current channel is not, it finds nothing wrong.
+// Channel is a Notifier that follows its file. It is a Checker, a Prober and an Identifier, too. If
+// the current channel is not, it finds nothing wrong.
 type Channel struct{ *follower[notifier.Notifier] }
 
-// New opens the channel, and follows the file until Close. The error is that of reading the file or of Open.
+// New opens the channel, and follows the file until Close. The error is that of reading the file or
+// of Open.
 func New(ctx context.Context, o Options) (*Channel, error) {
 	f, err := begin(ctx, o)
 	if err != nil {

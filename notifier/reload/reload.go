@@ -26,8 +26,8 @@ type Of[T any] struct {
 	Open func(content []byte) (T, error)
 	// Every is how often the file is read; zero means DefaultEvery.
 	Every time.Duration
-	// Reloaded is called after the channel was reopened, with an error if that failed. The error does
-	// not show the content. It may be nil.
+	// Reloaded is called after the channel was reopened, with an error if that failed. The error
+	// does not show the content. It may be nil.
 	Reloaded func(error)
 }
 

@@ -46,8 +46,8 @@ type Notifier struct {
 	idle chan types.Service
 }
 
-// New returns a Notifier. It makes no request. The error has a *notifier.InvalidError for each wrong setting,
-// push_url or push_timeout, and shows at most the URL's scheme.
+// New returns a Notifier. It makes no request. The error has a *notifier.InvalidError for each
+// wrong setting, push_url or push_timeout, and shows at most the URL's scheme.
 func New(c Config) (*Notifier, error) {
 	var problems []error
 	if c.Timeout < 0 || c.Timeout > MaxTimeout {
@@ -94,8 +94,8 @@ func shown(target string) string {
 	return notifier.RedactURL(target)
 }
 
-// first opens a sender to check the URL. It returns nil if that would make a request: Matrix logs in with a
-// user and a password.
+// first opens a sender to check the URL. It returns nil if that would make a request: Matrix logs
+// in with a user and a password.
 func (s *Notifier) first(target string) (types.Service, error) {
 	if s.scheme == "matrix" {
 		u, err := url.Parse(target)
@@ -214,7 +214,8 @@ func (s *Notifier) judge(err error) notifier.Result {
 	}
 }
 
-// reasonOf returns why a send failed; empty if it did not. Some services keep only the text of the cause.
+// reasonOf returns why a send failed; empty if it did not. Some services keep only the text of the
+// cause.
 func reasonOf(err error) notifier.Reason {
 	if err == nil {
 		return ""
@@ -242,8 +243,8 @@ func isTransport(err error) bool {
 	return ok
 }
 
-// retry returns the Result of a failed attempt. It omits the library's error, which contains the URL and the
-// service's answer.
+// retry returns the Result of a failed attempt. It omits the library's error, which contains the
+// URL and the service's answer.
 func (s *Notifier) retry(reason notifier.Reason, what string) notifier.Result {
 	return notifier.Result{
 		Status: notifier.Retry, Reason: reason, Err: fmt.Errorf("the service %s did not take the message: %s", s.scheme, what),

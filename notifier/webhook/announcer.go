@@ -16,8 +16,8 @@ import (
 type AnnouncerConfig struct {
 	// Secret signs the requests, as in Config.
 	Secret string
-	// AllowInternal allows contacts at internal addresses. Users of the service set contacts, and could
-	// reach internal servers that way.
+	// AllowInternal allows contacts at internal addresses. Users of the service set contacts, and
+	// could reach internal servers that way.
 	AllowInternal bool
 	// Timeout bounds one attempt, as in Config.
 	Timeout time.Duration
@@ -58,8 +58,8 @@ func NewAnnouncer(c AnnouncerConfig) (*Announcer, error) {
 	return &Announcer{posts}, nil
 }
 
-// Announce posts n to a URL once. Without an https: URL, or with a user or a password in it, the result is
-// Permanent and nothing is sent.
+// Announce posts n to a URL once. Without an https: URL, or with a user or a password in it, the
+// result is Permanent and nothing is sent.
 func (a *Announcer) Announce(ctx context.Context, to string, n notifier.Notice) notifier.Result {
 	target, err := url.Parse(to)
 	if err != nil || !strings.EqualFold(target.Scheme, "https") || target.Hostname() == "" || target.User != nil {

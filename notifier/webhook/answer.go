@@ -12,8 +12,8 @@ import (
 // MaxRetryAfter is the longest Retry-After that is followed, and the default expiry of a message.
 const MaxRetryAfter = 24 * time.Hour
 
-// judge returns the Result of an answer by status and headers. ours reports whether the operator set the
-// target, not a user of the service.
+// judge returns the Result of an answer by status and headers. ours reports whether the operator
+// set the target, not a user of the service.
 func judge(status int, header http.Header, ours bool, now time.Time) notifier.Result {
 	if status >= 200 && status <= 299 {
 		return notifier.Result{Status: notifier.Delivered}
@@ -26,8 +26,8 @@ func judge(status int, header http.Header, ours bool, now time.Time) notifier.Re
 	return result
 }
 
-// classify returns the meaning of a status other than a success. A status outside of 100 to 599 counts as a
-// 5xx (RFC 9110 section 15), and so does a final 1xx.
+// classify returns the meaning of a status other than a success. A status outside of 100 to 599
+// counts as a 5xx (RFC 9110 section 15), and so does a final 1xx.
 func classify(status int, ours bool) (notifier.Status, notifier.Reason) {
 	if ours {
 		switch status {

@@ -19,8 +19,8 @@ const TypeEvents = "application/cloudevents-batch+json"
 
 // CallbackConfig configures a Callback. Now is required.
 type CallbackConfig struct {
-	// AllowInternal allows http URLs, and URLs at internal addresses. Users of the service set them, and
-	// could reach internal servers that way.
+	// AllowInternal allows http URLs, and URLs at internal addresses. Users of the service set
+	// them, and could reach internal servers that way.
 	AllowInternal bool
 	// Timeout bounds one attempt, as in Config.
 	Timeout time.Duration
@@ -35,8 +35,8 @@ type CallbackConfig struct {
 	dialer *net.Dialer
 }
 
-// Callback posts batches of events to the callback URLs of accounts. Create one with NewCallback. It is safe
-// for concurrent use.
+// Callback posts batches of events to the callback URLs of accounts. Create one with NewCallback.
+// It is safe for concurrent use.
 type Callback struct {
 	*poster
 
@@ -70,14 +70,14 @@ func NewCallback(c CallbackConfig) (*Callback, error) {
 type Batch struct {
 	URL     string
 	Secrets []string // each signs; at least one
-	// Account, First and Last are the account and the ids of the first and last event. The idempotency
-	// key follows from them.
+	// Account, First and Last are the account and the ids of the first and last event. The
+	// idempotency key follows from them.
 	Account, First, Last string
 	Body                 []byte // JSON
 }
 
-// Post posts a batch once. If the URL or the secrets are not valid, the result is Permanent and nothing is
-// sent.
+// Post posts a batch once. If the URL or the secrets are not valid, the result is Permanent and
+// nothing is sent.
 func (c *Callback) Post(ctx context.Context, b Batch) notifier.Result {
 	target, err := url.Parse(b.URL)
 	plain := err == nil && target.Scheme == "http" && c.allowInternal

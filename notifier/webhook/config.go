@@ -23,22 +23,22 @@ const DefaultUserAgent = exchange.DefaultUserAgent
 
 // Config configures a Notifier. URL and Now are required.
 type Config struct {
-	// URL is an http or https URL with a host and without a fragment. Its user and password are sent as
-	// basic authentication.
+	// URL is an http or https URL with a host and without a fragment. Its user and password are
+	// sent as basic authentication.
 	URL string
-	// Secret signs the requests: "whsec_" and 24 to 64 bytes in base64. Two secrets separated by a comma
-	// or white space both sign, so that one can replace the other while the receiver knows only one. If
-	// it is empty, requests are not signed.
+	// Secret signs the requests: "whsec_" and 24 to 64 bytes in base64. Two secrets separated by a
+	// comma or white space both sign, so that one can replace the other while the receiver knows
+	// only one. If it is empty, requests are not signed.
 	Secret string
 	// Timeout bounds one attempt, from dialing to the answer's headers; zero means DefaultTimeout.
 	Timeout time.Duration
 	// UserAgent names the sender; empty means DefaultUserAgent.
 	UserAgent string
-	// Headers are sent with each request, in addition to the package's own. Errors do not show them.
-	// User-Agent is a separate setting.
+	// Headers are sent with each request, in addition to the package's own. Errors do not show
+	// them. User-Agent is a separate setting.
 	Headers http.Header
-	// Proxy returns the proxy for a request, as http.ProxyURL and http.ProxyFromEnvironment do; nil means
-	// no proxy, whatever the environment says.
+	// Proxy returns the proxy for a request, as http.ProxyURL and http.ProxyFromEnvironment do; nil
+	// means no proxy, whatever the environment says.
 	Proxy func(*http.Request) (*url.URL, error)
 	// Now returns the signed time.
 	Now func() time.Time

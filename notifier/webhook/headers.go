@@ -14,8 +14,8 @@ const (
 	maxHeaderLength = 4096 // of a name and its value, in bytes
 )
 
-// ParseHeaders reads headers from a setting, one a line, such as "X-Tenant: shop". Empty lines are ignored.
-// The error is a *notifier.InvalidError, and shows no value.
+// ParseHeaders reads headers from a setting, one a line, such as "X-Tenant: shop". Empty lines are
+// ignored. The error is a *notifier.InvalidError, and shows no value.
 func ParseHeaders(text string) (http.Header, error) {
 	headers := make(http.Header)
 	for line := range strings.Lines(text) {
@@ -35,8 +35,8 @@ func ParseHeaders(text string) (http.Header, error) {
 	return headers, nil
 }
 
-// validHeaders returns the problem of headers. authorized reports whether the URL has a user, which becomes
-// the Authorization.
+// validHeaders returns the problem of headers. authorized reports whether the URL has a user, which
+// becomes the Authorization.
 func validHeaders(headers http.Header, authorized bool) error {
 	count := 0
 	for name, values := range headers {

@@ -103,8 +103,8 @@ func (w *poster) post(ctx context.Context, target, authorization, key string, co
 	})
 }
 
-// postOnce posts once. The answer's body is read in a notifier.Cleanup. Without a valid key (1 to 255 of
-// A-Z a-z 0-9 _ : -) the result is Permanent and nothing is sent.
+// postOnce posts once. The answer's body is read in a notifier.Cleanup. Without a valid key (1 to
+// 255 of A-Z a-z 0-9 _ : -) the result is Permanent and nothing is sent.
 func (w *poster) postOnce(ctx context.Context, p posted) notifier.Result {
 	request, err := w.request(ctx, p)
 	if err != nil {
@@ -129,8 +129,8 @@ func (w *poster) request(ctx context.Context, p posted) (*http.Request, error) {
 	if p.authorization != "" {
 		header.Set("Authorization", p.authorization)
 	}
-	// The lower case is the same header for every server. With the canonical spelling net/http would send
-	// the request again if a kept connection breaks, although it may have arrived.
+	// The lower case is the same header for every server. With the canonical spelling net/http
+	// would send the request again if a kept connection breaks, although it may have arrived.
 	header["idempotency-key"] = []string{p.key}
 
 	at := w.now()
@@ -150,8 +150,8 @@ func (w *poster) request(ctx context.Context, p posted) (*http.Request, error) {
 	return request, nil
 }
 
-// validKey reports whether a key is valid. It has no full stop, which separates the parts of the signed
-// text.
+// validKey reports whether a key is valid. It has no full stop, which separates the parts of the
+// signed text.
 func validKey(key string) bool {
 	return key != "" && len(key) <= 255 && strings.IndexFunc(key, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != ':' && r != '-'

@@ -24,7 +24,8 @@ type Notifier struct {
 	identity      string
 }
 
-// New returns a Notifier. The error has a *notifier.InvalidError for each wrong setting, and shows no secret.
+// New returns a Notifier. The error has a *notifier.InvalidError for each wrong setting, and shows
+// no secret.
 func New(c Config) (*Notifier, error) {
 	c = c.withDefaults()
 	target, err := c.validate()
@@ -58,12 +59,12 @@ func identify(target *url.URL, secret, authorization string, headers http.Header
 	return target.Host + ", credentials " + hex.EncodeToString(sum.Sum(nil)[:2])
 }
 
-// Identity returns the host, and 16 bits of a hash of the URL, the secrets and the headers: enough to see a
-// change, and too few to guess a password.
+// Identity returns the host, and 16 bits of a hash of the URL, the secrets and the headers: enough
+// to see a change, and too few to guess a password.
 func (w *Notifier) Identity() string { return w.identity }
 
-// Notify posts n once. Without a valid IdempotencyKey (1 to 255 of A-Z a-z 0-9 _ : -) the result is Permanent
-// and nothing is sent.
+// Notify posts n once. Without a valid IdempotencyKey (1 to 255 of A-Z a-z 0-9 _ : -) the result is
+// Permanent and nothing is sent.
 func (w *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
 	return w.post(ctx, w.target, w.authorization, n.IdempotencyKey, notifier.NewPayload(n))
 }

@@ -121,8 +121,8 @@ func judge(a exchange.Answer, host string, now time.Time) notifier.Result {
 	return r
 }
 
-// classify returns the meaning of a status other than a success. asksToWait reports whether the answer has a
-// Retry-After.
+// classify returns the meaning of a status other than a success. asksToWait reports whether the
+// answer has a Retry-After.
 func classify(status int, host string, w words, asksToWait bool) (notifier.Status, notifier.Reason, notifier.Pause) {
 	switch status {
 	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden:

@@ -24,11 +24,12 @@ type Config struct {
 	PrivateKey string
 	// Subject is the contact for push services: a mailto: or https: URL, or an e-mail address.
 	Subject string
-	// Hosts are the allowed hosts: names, or *. and a name for all hosts below it, or "*" for every host.
-	// Empty means the push services of browsers, with only the paths that they give to browsers.
+	// Hosts are the allowed hosts: names, or *. and a name for all hosts below it, or "*" for every
+	// host. Empty means the push services of browsers, with only the paths that they give to
+	// browsers.
 	Hosts []string
-	// AllowInternal allows hosts at internal addresses. Browsers name the endpoints, and could reach
-	// internal servers that way.
+	// AllowInternal allows hosts at internal addresses. Browsers name the endpoints, and could
+	// reach internal servers that way.
 	AllowInternal bool
 	// Timeout bounds one attempt, from dialing to the answer's headers; zero means DefaultTimeout.
 	Timeout time.Duration
@@ -68,8 +69,8 @@ func (c Config) validate() (*ecdsa.PrivateKey, string, error) {
 	return key, subject, errors.Join(problems...)
 }
 
-// validSubject returns the subject of a VAPID token. Some push services refuse an address with a name or
-// spaces.
+// validSubject returns the subject of a VAPID token. Some push services refuse an address with a
+// name or spaces.
 func validSubject(text string) (string, bool) {
 	if u, err := url.Parse(text); err == nil && u.Scheme == "https" && u.Hostname() != "" && u.User == nil {
 		return text, true

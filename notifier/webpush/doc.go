@@ -3,19 +3,20 @@
 //
 // # Keys
 //
-// GenerateKeys returns a new pair. Web pages subscribe with the public key, and the subscription's JSON is
-// the Address of a device. A subscription works only with the pair that it was made with: if the private key
-// is lost, every browser has to subscribe again.
+// GenerateKeys returns a new pair. Web pages subscribe with the public key, and the subscription's
+// JSON is the Address of a device. A subscription works only with the pair that it was made with:
+// if the private key is lost, every browser has to subscribe again.
 //
 // # The request
 //
-// The body is encrypted for one subscription and padded to 256, 512, 1024, 2048, 2744 or 4096 bytes. The
-// headers are TTL, from the message's expiry; Urgency, from its priority; and Topic, 32 characters of a hash
-// of the collapse key, by default of the message. A push replaces one with the same topic that waits at the
-// push service. A VAPID token is valid for 12 hours and used for one hour: push services ask for few tokens.
+// The body is encrypted for one subscription and padded to 256, 512, 1024, 2048, 2744 or 4096
+// bytes. The headers are TTL, from the message's expiry; Urgency, from its priority; and Topic, 32
+// characters of a hash of the collapse key, by default of the message. A push replaces one with the
+// same topic that waits at the push service. A VAPID token is valid for 12 hours and used for one
+// hour: push services ask for few tokens.
 //
-// The standard library encrypts; the vectors of RFC 8291 test it. The usual library, webpush-go v1.4.0,
-// signs each push, pads to 4,096 bytes and reports errors with the endpoint.
+// The standard library encrypts; the vectors of RFC 8291 test it. The usual library, webpush-go
+// v1.4.0, signs each push, pads to 4,096 bytes and reports errors with the endpoint.
 //
 // # The payload
 //
@@ -32,19 +33,19 @@
 //	  "mutable": true
 //	}
 //
-// navigate is the message's click_url, and tag its collapse_key or its id. A handler of push events needs
-// little more than
+// navigate is the message's click_url, and tag its collapse_key or its id. A handler of push events
+// needs little more than
 //
 //	const {notification: {title, ...shown}} = event.data.json()
 //	event.waitUntil(self.registration.showNotification(title, shown))
 //
-// With a title and a navigate it is a declarative push message, which has web_push and mutable. Safari from
-// 18.4 on shows it without a service worker, and others ignore web_push. The Content-Type is
-// application/octet-stream because the body is encrypted; browsers recognize a declarative message by its
-// web_push. Web Push has no sounds.
+// With a title and a navigate it is a declarative push message, which has web_push and mutable.
+// Safari from 18.4 on shows it without a service worker, and others ignore web_push. The
+// Content-Type is application/octet-stream because the body is encrypted; browsers recognize a
+// declarative message by its web_push. Web Push has no sounds.
 //
-// A message's additions for this channel are an object: urgency (very-low, low, normal, high), ttl in seconds,
-// and notification, whose members replace those above; null removes one.
+// A message's additions for this channel are an object: urgency (very-low, low, normal, high), ttl
+// in seconds, and notification, whose members replace those above; null removes one.
 //
 // # The answer
 //
@@ -64,13 +65,14 @@
 //	other 5xx                                    retry, unavailable
 //	other 4xx                                    permanent, rejected
 //
-// A 400 is a refusal of the token only if it says so. A 429 is about one device, until three devices of a host
-// got one and the host accepted nothing in between: then it is about the host. Nothing is sent to a host
-// during its pause: every push is a slow down without a request. Without an answer see package exchange.
+// A 400 is a refusal of the token only if it says so. A 429 is about one device, until three
+// devices of a host got one and the host accepted nothing in between: then it is about the host.
+// Nothing is sent to a host during its pause: every push is a slow down without a request. Without
+// an answer see package exchange.
 //
 // # What it does not do
 //
-// It pushes only to https: endpoints of Config.Hosts, by default those that push services give to browsers,
-// and not to internal addresses unless Config.AllowInternal is set: browsers name the endpoints. It uses no
-// proxy.
+// It pushes only to https: endpoints of Config.Hosts, by default those that push services give to
+// browsers, and not to internal addresses unless Config.AllowInternal is set: browsers name the
+// endpoints. It uses no proxy.
 package webpush

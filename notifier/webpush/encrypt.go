@@ -15,8 +15,8 @@ const (
 	saltBytes  = 16
 	tagBytes   = 16
 	recordSize = 4096
-	// headerBytes is the header of RFC 8188: the salt, the record size, the length of the key's name, and
-	// the sender's public key as the name.
+	// headerBytes is the header of RFC 8188: the salt, the record size, the length of the key's
+	// name, and the sender's public key as the name.
 	headerBytes = saltBytes + 4 + 1 + publicBytes
 
 	// MaxBody is the maximum body that every push service accepts, in bytes.
@@ -25,8 +25,8 @@ const (
 	MaxPayload = MaxBody - headerBytes - 1 - tagBytes
 )
 
-// lengths returns the lengths that bodies are padded to, so that a push service learns little from a length.
-// Firefox for Android receives at most 2,744 bytes, because its push service uses base64.
+// lengths returns the lengths that bodies are padded to, so that a push service learns little from
+// a length. Firefox for Android receives at most 2,744 bytes, because its push service uses base64.
 func lengths() [6]int { return [...]int{256, 512, 1024, 2048, 2744, MaxBody} }
 
 // encrypt returns the encrypted body of a push to s: aes128gcm, RFC 8291.

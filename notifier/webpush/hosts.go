@@ -12,14 +12,16 @@ import (
 // host is an allowed host.
 type host struct {
 	name string // "*" or "*." in front is for all hosts below
-	// paths are the beginnings of allowed paths; nil for every path. "/" is any path of one segment.
+	// paths are the beginnings of allowed paths; nil for every path. "/" is any path of one
+	// segment.
 	paths []string
 }
 
 type hosts []host
 
-// browsers returns the push services of Chrome and its relatives, Firefox, Edge and Safari, with the paths that
-// they give to browsers. Other paths of these hosts are APIs that refuse our credentials.
+// browsers returns the push services of Chrome and its relatives, Firefox, Edge and Safari, with
+// the paths that they give to browsers. Other paths of these hosts are APIs that refuse our
+// credentials.
 func browsers() hosts {
 	return hosts{
 		{"fcm.googleapis.com", []string{"/fcm/send/", "/wp/", "/preprod/wp/"}}, // the last one is Chromium's
@@ -70,8 +72,8 @@ func (all hosts) allow(endpoint *url.URL) bool {
 	})
 }
 
-// serves reports whether h gives the path of an endpoint to browsers. It refuses a path that a server could
-// read differently.
+// serves reports whether h gives the path of an endpoint to browsers. It refuses a path that a
+// server could read differently.
 func (h host) serves(endpoint *url.URL) bool {
 	p := endpoint.Path
 	if port := endpoint.Port(); port != "" && port != "443" || path.Clean(p) != strings.TrimSuffix(p, "/") || strings.Contains(p, `\`) {

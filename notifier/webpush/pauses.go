@@ -11,8 +11,8 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
-// pauses has the pauses that origins asked for, during which nothing is sent there. It is safe for concurrent
-// use.
+// pauses has the pauses that origins asked for, during which nothing is sent there. It is safe for
+// concurrent use.
 type pauses struct {
 	mu    sync.Mutex
 	known *simplelru.LRU[string, pause]
@@ -33,8 +33,8 @@ func newPauses() (*pauses, error) {
 	return &pauses{known: known}, nil
 }
 
-// note keeps the pause of a result, and returns the result: with a pause of the host, if too many of its devices
-// have to slow down.
+// note keeps the pause of a result, and returns the result: with a pause of the host, if too many
+// of its devices have to slow down.
 func (p *pauses) note(origin, address string, r notifier.Result, now time.Time) notifier.Result {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -136,8 +136,8 @@ func newPayload(n notifier.Notification, o override) payload {
 	return p
 }
 
-// declares reports whether a browser can show a notification without a service worker: it needs a title and a
-// URL.
+// declares reports whether a browser can show a notification without a service worker: it needs a
+// title and a URL.
 func declares(shown map[string]any) bool {
 	title, _ := shown["title"].(string)
 	link, _ := shown["navigate"].(string)
@@ -168,8 +168,8 @@ func ttl(n notifier.Notification, o override, now time.Time) time.Duration {
 	}
 }
 
-// topic returns the Topic: a push replaces one with the same topic that waits at the push service. It shows
-// neither the user nor the id.
+// topic returns the Topic: a push replaces one with the same topic that waits at the push service.
+// It shows neither the user nor the id.
 func topic(n notifier.Notification) string {
 	text := "message\x00" + n.IdempotencyKey
 	if n.CollapseKey != "" {

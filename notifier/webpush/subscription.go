@@ -17,16 +17,17 @@ const (
 	maxSubscription = 4096
 )
 
-// Subscription is a browser's push subscription, the Address of a device. Create one with ParseSubscription. It
-// is a secret.
+// Subscription is a browser's push subscription, the Address of a device. Create one with
+// ParseSubscription. It is a secret.
 type Subscription struct {
 	endpoint *url.URL
 	public   *ecdh.PublicKey
 	auth     []byte
 }
 
-// ParseSubscription reads the JSON of a browser's PushSubscription. The error is a *notifier.InvalidError, and
-// shows nothing of it. It does not check whether the host is allowed, see Notifier.CheckAddress.
+// ParseSubscription reads the JSON of a browser's PushSubscription. The error is a
+// *notifier.InvalidError, and shows nothing of it. It does not check whether the host is allowed,
+// see Notifier.CheckAddress.
 func ParseSubscription(address string) (Subscription, error) {
 	var written struct {
 		Endpoint string `json:"endpoint"`

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// tokenLife is the validity of a VAPID token. RFC 8292 allows 24 hours; half of it tolerates wrong
-	// clocks.
+	// tokenLife is the validity of a VAPID token. RFC 8292 allows 24 hours; half of it tolerates
+	// wrong clocks.
 	tokenLife = 12 * time.Hour
 	// tokenKept is how long a token is used. Apple asks for at most one an hour.
 	tokenKept = time.Hour
-	// maxOrigins bounds the kept tokens and pauses. Push services have a few origins; Windows' has one for
-	// each data centre.
+	// maxOrigins bounds the kept tokens and pauses. Push services have a few origins; Windows' has
+	// one for each data centre.
 	maxOrigins = 1024
 )
 

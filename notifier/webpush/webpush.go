@@ -13,7 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
-// parallel is the number of idle connections that are kept to one host. With HTTP/2 one has many pushes.
+// parallel is the number of idle connections that are kept to one host. With HTTP/2 one has many
+// pushes.
 const parallel = 64
 
 // Notifier pushes to browsers. Create one with New.
@@ -25,8 +26,8 @@ type Notifier struct {
 	client exchange.Client
 }
 
-// New returns a Notifier. The error has a *notifier.InvalidError for each wrong setting, and does not show the
-// key.
+// New returns a Notifier. The error has a *notifier.InvalidError for each wrong setting, and does
+// not show the key.
 func New(c Config) (*Notifier, error) {
 	key, subject, err := c.validate()
 	if err != nil {
@@ -67,8 +68,8 @@ func CheckAddress(configured []string, address string) error {
 	return hostsOf(configured).check(address)
 }
 
-// Check returns a *notifier.InvalidError if n is too large for a push, or its additions for this channel are
-// not allowed.
+// Check returns a *notifier.InvalidError if n is too large for a push, or its additions for this
+// channel are not allowed.
 func (w *Notifier) Check(n notifier.Notification) error { return Check(n, w.now()) }
 
 // Check is Notifier.Check without credentials.

@@ -8,15 +8,17 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Account is a sender. It has API keys, a tier with limits, and a contact for alerts about its quota.
+// Account is a sender. It has API keys, a tier with limits, and a contact for alerts about its
+// quota.
 type Account struct {
 	Name string // 1 to 64 of a-z 0-9 _ -
 	Tier string // the name of its tier; "" for no limits
-	// Contact receives alerts: an e-mail address or an https: URL, see policy.ValidContact. "" means
-	// nobody.
+	// Contact receives alerts: an e-mail address or an https: URL, see policy.ValidContact. ""
+	// means nobody.
 	Contact string
-	// TimeZone is the IANA zone of the quota's hours and days; "" means UTC. After a change FormerZone
-	// counts until ZoneFrom, the end of the day of the change; see ZoneAt. Only Set sets these two.
+	// TimeZone is the IANA zone of the quota's hours and days; "" means UTC. After a change
+	// FormerZone counts until ZoneFrom, the end of the day of the change; see ZoneAt. Only Set sets
+	// these two.
 	TimeZone   string
 	FormerZone string
 	ZoneFrom   time.Time // zero if the zone was never changed
@@ -68,7 +70,8 @@ type Change struct {
 	Disabled                          *bool
 }
 
-// Validate checks each changed field. The error is an *InvalidError, or InvalidErrors for several fields.
+// Validate checks each changed field. The error is an *InvalidError, or InvalidErrors for several
+// fields.
 func (c Change) Validate() error {
 	var a Account
 	c.apply(&a)

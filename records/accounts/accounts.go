@@ -14,9 +14,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Accounts keeps accounts, their API keys and tiers in the store. A change takes effect with the next call of
-// any process. All keys are in one slot of a Redis Cluster, so that a change is atomic. It is safe for
-// concurrent use.
+// Accounts keeps accounts, their API keys and tiers in the store. A change takes effect with the
+// next call of any process. All keys are in one slot of a Redis Cluster, so that a change is
+// atomic. It is safe for concurrent use.
 //
 // If Redis is unavailable, every call returns an *UnavailableError, and no key is accepted.
 type Accounts struct {
@@ -24,8 +24,8 @@ type Accounts struct {
 	keys   keyspace.Keys
 }
 
-// New returns the accounts in a store. prefix begins its keys; "" means keyspace.DefaultPrefix. The error is an
-// *InvalidError.
+// New returns the accounts in a store. prefix begins its keys; "" means keyspace.DefaultPrefix. The
+// error is an *InvalidError.
 func New(client redis.UniversalClient, prefix string) (*Accounts, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
@@ -43,8 +43,8 @@ func (a *Accounts) Get(ctx context.Context, name string) (_ Account, ok bool, er
 	return found.account.public(name), true, nil
 }
 
-// Resolve returns an account with its tier in one round trip; ok is false if it does not exist. An account
-// without a tier has the zero Tier, which has no limits.
+// Resolve returns an account with its tier in one round trip; ok is false if it does not exist. An
+// account without a tier has the zero Tier, which has no limits.
 func (a *Accounts) Resolve(ctx context.Context, name string) (_ Account, _ Tier, ok bool, err error) {
 	found, err := a.find(ctx, name, "", "reading an account")
 	if err != nil || found.name == "" {
@@ -72,8 +72,9 @@ func (a *Accounts) List(ctx context.Context) ([]Account, error) {
 	return list, nil
 }
 
-// Page returns at most limit accounts by name whose names come after a name; "" comes before all. next is the
-// name to continue after, "" at the end. It reads only the names of other accounts, in two round trips.
+// Page returns at most limit accounts by name whose names come after a name; "" comes before all.
+// next is the name to continue after, "" at the end. It reads only the names of other accounts, in
+// two round trips.
 func (a *Accounts) Page(ctx context.Context, after string, limit int) (list []Account, next string, err error) {
 	const doing = "listing accounts"
 	list = []Account{}
@@ -113,8 +114,9 @@ func (a *Accounts) readPage(
 	return next, nil
 }
 
-// Create stores a new account without keys; CreatedAt is the store's clock. The error is an *ExistsError if
-// the account exists, and an *InvalidError if its tier does not exist or a field is not allowed.
+// Create stores a new account without keys; CreatedAt is the store's clock. The error is an
+// *ExistsError if the account exists, and an *InvalidError if its tier does not exist or a field is
+// not allowed.
 func (a *Accounts) Create(ctx context.Context, account Account) (Account, error) {
 	if err := account.Validate(); err != nil {
 		return Account{}, err
@@ -130,9 +132,9 @@ func (a *Accounts) Create(ctx context.Context, account Account) (Account, error)
 	})
 }
 
-// Set changes an account. A lower quota takes effect with the next charge; existing charges stay. A new time
-// zone takes effect at the end of the account's current day in the old zone. The error is a *NoSuchError if
-// the account does not exist.
+// Set changes an account. A lower quota takes effect with the next charge; existing charges stay. A
+// new time zone takes effect at the end of the account's current day in the old zone. The error is
+// a *NoSuchError if the account does not exist.
 func (a *Accounts) Set(ctx context.Context, name string, change Change) (Account, error) {
 	return a.change(ctx, name, "changing an account", func(now time.Time, found *storedAccount) (*storedAccount, error) {
 		if found == nil {

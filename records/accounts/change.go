@@ -50,8 +50,8 @@ func (a *Accounts) find(ctx context.Context, name, hash, doing string) (foundAcc
 // maxChangeTries bounds the repetitions of a change while others change the same account.
 const maxChangeTries = 32
 
-// change stores the account that edit returns; nil is an account that does not exist. Edit runs again if others
-// changed the account in between.
+// change stores the account that edit returns; nil is an account that does not exist. Edit runs
+// again if others changed the account in between.
 func (a *Accounts) change(
 	ctx context.Context, name, doing string, edit func(now time.Time, found *storedAccount) (*storedAccount, error),
 ) (Account, error) {

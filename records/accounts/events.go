@@ -27,12 +27,13 @@ const (
 // Callback has the callback URL of an account, and the secrets that sign its events.
 type Callback struct {
 	URL string
-	// Secrets are the current secret and, during the overlap of a rotation, the former one. Each signs.
+	// Secrets are the current secret and, during the overlap of a rotation, the former one. Each
+	// signs.
 	Secrets []string
 }
 
-// ValidEventsURL checks a callback URL: http or https with a host, without user, password and fragment. The
-// error is an *InvalidError, which shows only the host.
+// ValidEventsURL checks a callback URL: http or https with a host, without user, password and
+// fragment. The error is an *InvalidError, which shows only the host.
 func ValidEventsURL(text string) error {
 	invalid := &fault.InvalidError{
 		Field: "events_url", Value: redactURL(text),
@@ -63,7 +64,8 @@ func redactURL(text string) string {
 	return target.Scheme + "://" + target.Host + "/…"
 }
 
-// ValidEventsSecret checks a signing secret of callbacks. The error is an *InvalidError, which does not show it.
+// ValidEventsSecret checks a signing secret of callbacks. The error is an *InvalidError, which does
+// not show it.
 func ValidEventsSecret(secret string) error {
 	encoded, ok := strings.CutPrefix(secret, secretPrefix)
 	key, err := base64.StdEncoding.DecodeString(encoded)
@@ -88,8 +90,9 @@ type storedEvents struct {
 	FormerUntil int64  `json:"former_until,omitempty"`
 }
 
-// SetEvents sets the callback URL of an account. A secret replaces the current one; "" keeps it, or generates
-// one if there is none. made is the generated secret, or "". The error is a *NoSuchError or an *InvalidError.
+// SetEvents sets the callback URL of an account. A secret replaces the current one; "" keeps it, or
+// generates one if there is none. made is the generated secret, or "". The error is a *NoSuchError
+// or an *InvalidError.
 func (a *Accounts) SetEvents(ctx context.Context, name, target, secret string) (_ Account, made string, err error) {
 	var wrong fault.InvalidErrors
 	wrong.Add(ValidEventsURL(target))
@@ -124,8 +127,8 @@ func (a *Accounts) SetEvents(ctx context.Context, name, target, secret string) (
 	return account, made, nil
 }
 
-// RemoveEvents removes the callback URL of an account and its secrets, if there is one. The error is a
-// *NoSuchError.
+// RemoveEvents removes the callback URL of an account and its secrets, if there is one. The error
+// is a *NoSuchError.
 func (a *Accounts) RemoveEvents(ctx context.Context, name string) (Account, error) {
 	return a.change(ctx, name, "removing a callback URL", func(_ time.Time, found *storedAccount) (*storedAccount, error) {
 		if found == nil {
@@ -137,9 +140,9 @@ func (a *Accounts) RemoveEvents(ctx context.Context, name string) (Account, erro
 	})
 }
 
-// RotateEventsSecret gives the callback of an account a new secret, and returns it. The former secret also signs
-// for the overlap, so that the receiver can change over. The error is a *NoSuchError if there is no account or
-// no callback.
+// RotateEventsSecret gives the callback of an account a new secret, and returns it. The former
+// secret also signs for the overlap, so that the receiver can change over. The error is a
+// *NoSuchError if there is no account or no callback.
 func (a *Accounts) RotateEventsSecret(ctx context.Context, name string, overlap time.Duration) (string, error) {
 	if err := checkOverlap(overlap, overlap.String()); err != nil {
 		return "", err

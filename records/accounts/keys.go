@@ -19,9 +19,9 @@ import (
 // Scope is a permission of an API key.
 type Scope string
 
-// The scopes. With submit and read a key reaches only its account's messages. Admin is for operators: it includes
-// submit and read, and reaches the messages of all accounts, but not the content and metadata of other accounts'
-// messages. Content, which needs admin, reaches these, too.
+// The scopes. With submit and read a key reaches only its account's messages. Admin is for
+// operators: it includes submit and read, and reaches the messages of all accounts, but not the
+// content and metadata of other accounts' messages. Content, which needs admin, reaches these, too.
 const (
 	ScopeSubmit  Scope = "submit" // submit, check, move and cancel messages
 	ScopeRead    Scope = "read"   // see messages, usage and free times
@@ -29,7 +29,8 @@ const (
 	ScopeContent Scope = "content"
 )
 
-// ParseScopes reads scopes, each at most once. No names mean submit and read. The error is an *InvalidError.
+// ParseScopes reads scopes, each at most once. No names mean submit and read. The error is an
+// *InvalidError.
 func ParseScopes(names ...string) ([]Scope, error) {
 	if len(names) == 0 {
 		return []Scope{ScopeSubmit, ScopeRead}, nil
@@ -120,8 +121,8 @@ const (
 	keyAlphabet    = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 )
 
-// Authenticate finds the account of a key in one round trip. ok is false for a key that is unknown, has expired
-// or belongs to a disabled account; callers can't tell which.
+// Authenticate finds the account of a key in one round trip. ok is false for a key that is unknown,
+// has expired or belongs to a disabled account; callers can't tell which.
 func (a *Accounts) Authenticate(ctx context.Context, secret string) (_ Identity, ok bool, err error) {
 	if secret == "" || len(secret) > maxSecret {
 		return Identity{}, false, nil
@@ -143,7 +144,8 @@ func (a *Accounts) Identify(ctx context.Context, hash string) (_ Identity, ok bo
 	return Identity{}, false, nil
 }
 
-// AddKey gives an account a new key and returns the key, which can't be read again. A zero expiry means never.
+// AddKey gives an account a new key and returns the key, which can't be read again. A zero expiry
+// means never.
 func (a *Accounts) AddKey(ctx context.Context, account string, scopes []Scope, expires time.Time) (secret string, _ APIKey, err error) {
 	if err := checkScopes(scopes); err != nil {
 		return "", APIKey{}, err
@@ -172,10 +174,9 @@ func (a *Accounts) AddKey(ctx context.Context, account string, scopes []Scope, e
 	return secret, added.public(), nil
 }
 
-// RotateKey gives an account a new key without an expiry and with the scopes of an old one. The old key still
-// works for the overlap, unless it expires earlier; with an overlap of 0 it ends at once. An id of "" means the
-// only key. The error is a *NoSuchError or an *InvalidError.
-// *InvalidError.
+// RotateKey gives an account a new key without an expiry and with the scopes of an old one. The old
+// key still works for the overlap, unless it expires earlier; with an overlap of 0 it ends at once.
+// An id of "" means the only key. The error is a *NoSuchError or an *InvalidError. *InvalidError.
 func (a *Accounts) RotateKey(
 	ctx context.Context, account, id string, overlap time.Duration,
 ) (secret string, _ APIKey, err error) {
@@ -210,8 +211,8 @@ func (a *Accounts) RotateKey(
 	return secret, added.public(), nil
 }
 
-// RemoveKey removes a key, which stops working at once, and returns the changed account. The error is a
-// *NoSuchError.
+// RemoveKey removes a key, which stops working at once, and returns the changed account. The error
+// is a *NoSuchError.
 func (a *Accounts) RemoveKey(ctx context.Context, account, id string) (Account, error) {
 	return a.change(ctx, account, "removing an API key", func(_ time.Time, found *storedAccount) (*storedAccount, error) {
 		if found == nil {
@@ -311,8 +312,8 @@ func randomText(length int) string {
 	}
 }
 
-// HashKey returns the stored hash of a key: its SHA-256 in hex. A key has 256 random bits, so nobody can search
-// for it by this hash.
+// HashKey returns the stored hash of a key: its SHA-256 in hex. A key has 256 random bits, so
+// nobody can search for it by this hash.
 func HashKey(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])

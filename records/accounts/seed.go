@@ -42,8 +42,8 @@ func (s Seed) Validate() error {
 
 const sha256Bytes = 32
 
-// Seed stores a new account with its keys. It does not change an account that exists; then created is
-// false.
+// Seed stores a new account with its keys. It does not change an account that exists; then created
+// is false.
 func (a *Accounts) Seed(ctx context.Context, s Seed) (created bool, err error) {
 	if err := s.Validate(); err != nil {
 		return false, err

@@ -93,8 +93,8 @@ func (s *storedAccount) forgetExpired(now time.Time) {
 	s.Keys = slices.DeleteFunc(slices.Clone(s.Keys), func(k storedKey) bool { return k.expired(now) })
 }
 
-// hashesBeside lists the hashes of the keys that another state of the account does not have, each followed
-// by a space.
+// hashesBeside lists the hashes of the keys that another state of the account does not have, each
+// followed by a space.
 func (s *storedAccount) hashesBeside(other storedAccount) string {
 	var list strings.Builder
 	for _, key := range s.Keys {

@@ -26,20 +26,20 @@ const MaxTierLimit = 1_000_000_000
 // Tier has the limits of its accounts. A limit of 0 means no limit.
 type Tier struct {
 	Name string // 1 to 64 of a-z 0-9 _ -
-	// RequestsPerMinute limits requests to the API in each natural minute, in three separate counters:
-	// those that submit, those that read, and all others.
+	// RequestsPerMinute limits requests to the API in each natural minute, in three separate
+	// counters: those that submit, those that read, and all others.
 	RequestsPerMinute int64
 	// RequestsPerDay is the same for each natural day, in UTC or the time zone of the event that a
 	// request counts as.
 	RequestsPerDay int64
-	// LinesPerMinute limits the lines of batches of an account in a minute: a bucket of as many lines
-	// fills evenly, and a batch waits for it.
+	// LinesPerMinute limits the lines of batches of an account in a minute: a bucket of as many
+	// lines fills evenly, and a batch waits for it.
 	LinesPerMinute int64
-	// MessagesPerHour and MessagesPerDay limit accepted messages in the natural hour and day of their
-	// send times, in the account's zone.
+	// MessagesPerHour and MessagesPerDay limit accepted messages in the natural hour and day of
+	// their send times, in the account's zone.
 	MessagesPerHour, MessagesPerDay int64
-	// Devices limits the devices of all users that an account has at a time. An account with more keeps
-	// them when its tier is lowered.
+	// Devices limits the devices of all users that an account has at a time. An account with more
+	// keeps them when its tier is lowered.
 	Devices int64
 	// AlertAt lists percents of MessagesPerDay at which the account's contact is alerted, 1 to 100,
 	// ascending. Nil means 80 and 100, empty means never.
@@ -122,8 +122,8 @@ func encodeTier(t Tier) ([]byte, error) {
 	return text, nil
 }
 
-// SetTier creates or replaces a tier. It takes effect for all its accounts immediately; existing charges stay.
-// The error is an *InvalidError or an *UnavailableError.
+// SetTier creates or replaces a tier. It takes effect for all its accounts immediately; existing
+// charges stay. The error is an *InvalidError or an *UnavailableError.
 func (a *Accounts) SetTier(ctx context.Context, t Tier) error {
 	text, err := encodeTier(t)
 	if err != nil {
@@ -180,8 +180,8 @@ func (a *Accounts) PageTiers(ctx context.Context, after string, limit int) (list
 	return list, next, err
 }
 
-// RemoveTier removes a tier without accounts. The error is an *InvalidError that names an account with the
-// tier, or a *NoSuchError.
+// RemoveTier removes a tier without accounts. The error is an *InvalidError that names an account
+// with the tier, or a *NoSuchError.
 func (a *Accounts) RemoveTier(ctx context.Context, name string) error {
 	const doing = "removing a tier"
 	answer, err := script.Run(ctx, a.client, lua.AccountRemoveTier, doing, []string{a.keys.Accounts(), a.keys.Tiers()}, []any{name})

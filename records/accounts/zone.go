@@ -10,8 +10,8 @@ import (
 // Location returns the time zone in TimeZone. The error is an *InvalidError.
 func (a Account) Location() (*time.Location, error) { return location(a.TimeZone) }
 
-// ZoneAt returns the name of the zone whose hours and days count at a time, "" for UTC: the former one until
-// ZoneFrom.
+// ZoneAt returns the name of the zone whose hours and days count at a time, "" for UTC: the former
+// one until ZoneFrom.
 func (a Account) ZoneAt(at time.Time) string {
 	if at.Before(a.ZoneFrom) {
 		return a.FormerZone
@@ -22,7 +22,8 @@ func (a Account) ZoneAt(at time.Time) string {
 // LocationAt returns the zone of ZoneAt. The error is an *InvalidError.
 func (a Account) LocationAt(at time.Time) (*time.Location, error) { return location(a.ZoneAt(at)) }
 
-// Periods returns the hour and the day of the account's quota for a send time. The error is an *InvalidError.
+// Periods returns the hour and the day of the account's quota for a send time. The error is an
+// *InvalidError.
 func (a Account) Periods(at time.Time) (hour, day calendar.Stretch, err error) {
 	zone, err := a.LocationAt(at)
 	if err != nil {
@@ -34,9 +35,9 @@ func (a Account) Periods(at time.Time) (hour, day calendar.Stretch, err error) {
 
 func location(zone string) (*time.Location, error) { return policy.Policy{TimeZone: zone}.Location() }
 
-// changeZone changes the time zone. The new zone begins at the end of the current day in the old zone. Otherwise
-// each change would begin another day with its own quota. If the old zone is not valid, the new one begins at
-// once.
+// changeZone changes the time zone. The new zone begins at the end of the current day in the old
+// zone. Otherwise each change would begin another day with its own quota. If the old zone is not
+// valid, the new one begins at once.
 func (a *Account) changeZone(zone string, now time.Time) {
 	present := a.ZoneAt(now)
 	a.TimeZone, a.FormerZone, a.ZoneFrom = zone, "", time.Time{}

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Counts counts outcomes of messages in a span of time. Lateness and Postponed are not counted by account.
+// Counts counts outcomes of messages in a span of time. Lateness and Postponed are not counted by
+// account.
 type Counts struct {
 	Accepted  int64 `json:"accepted,omitempty"`  // submits
 	Delivered int64 `json:"delivered,omitempty"` // late ones included
@@ -37,8 +38,8 @@ func Total(counts map[string]int64) (sum int64) {
 	return sum
 }
 
-// WaitingChange returns how many more messages waited at the end of the span than at its begin, negative for
-// fewer: accepted and retried messages minus ended ones.
+// WaitingChange returns how many more messages waited at the end of the span than at its begin,
+// negative for fewer: accepted and retried messages minus ended ones.
 func (c *Counts) WaitingChange() int64 {
 	return c.Accepted + c.Retried - c.Delivered - Total(c.Dropped) - Total(c.Failed) - c.Cancelled
 }

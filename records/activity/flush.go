@@ -18,8 +18,8 @@ import (
 const writing = "writing what became of messages"
 
 const (
-	// remembered bounds the stored tokens of calls, in bytes: about 300 calls of all processes. A call is
-	// repeated within a second or two.
+	// remembered bounds the stored tokens of calls, in bytes: about 300 calls of all processes. A
+	// call is repeated within a second or two.
 	remembered = 4096
 	// together is how many hashes a call adds to, which takes the store half a millisecond.
 	together = 100
@@ -38,8 +38,9 @@ type hash struct {
 	counts  fields
 }
 
-// Flush writes the counts. Unwritten counts stay for the next call; written ones are not written twice, even if
-// the reply got lost. Counts of all accounts are written first, since they need no zone.
+// Flush writes the counts. Unwritten counts stay for the next call; written ones are not written
+// twice, even if the reply got lost. Counts of all accounts are written first, since they need no
+// zone.
 func (l *Log) Flush(ctx context.Context) error {
 	if l == nil {
 		return nil
@@ -101,8 +102,8 @@ func (l *Log) takeAll() []batch {
 	return add.batches()
 }
 
-// takeAccounts returns the counts by account since the last call. If the zone of an account is unknown, its counts
-// and those of the remaining accounts stay.
+// takeAccounts returns the counts by account since the last call. If the zone of an account is
+// unknown, its counts and those of the remaining accounts stay.
 func (l *Log) takeAccounts(ctx context.Context) ([]batch, error) {
 	l.mu.Lock()
 	taken := l.accounts

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// latenessSpans is the number of spans of a Lateness. The first span ends at 1 ms, each further one √2 times later.
-// The last one begins after a day and has no end.
+// latenessSpans is the number of spans of a Lateness. The first span ends at 1 ms, each further one
+// √2 times later. The last one begins after a day and has no end.
 const latenessSpans = 55
 
-// Lateness counts delivered messages by lateness. The bounds of its spans grow by √2, so that a quantile is off by
-// less than half its size.
+// Lateness counts delivered messages by lateness. The bounds of its spans grow by √2, so that a
+// quantile is off by less than half its size.
 type Lateness [latenessSpans]int64
 
 // latenessEnd returns the end of a span, where the next one begins.
@@ -45,8 +45,9 @@ func (h Lateness) Count() (n int64) {
 	return n
 }
 
-// Quantile returns the lateness quantile q, 0 to 1: 0.5 is the median. It is interpolated within a span, and at
-// most the begin of the last span, a little more than a day. ok is false if there are no messages.
+// Quantile returns the lateness quantile q, 0 to 1: 0.5 is the median. It is interpolated within a
+// span, and at most the begin of the last span, a little more than a day. ok is false if there are
+// no messages.
 func (h Lateness) Quantile(q float64) (d time.Duration, ok bool) {
 	total := h.Count()
 	if total == 0 {

@@ -25,12 +25,12 @@ const (
 	Other = "other"
 )
 
-// Zones returns the current time zone of an account's days. After an error the account's counts wait for the next
-// flush.
+// Zones returns the current time zone of an account's days. After an error the account's counts
+// wait for the next flush.
 type Zones func(ctx context.Context, account string) (*time.Location, error)
 
-// Log counts outcomes of messages in memory, without round trips. Call Flush about once a second and at the end.
-// Each method takes the account of the message, "" for none.
+// Log counts outcomes of messages in memory, without round trips. Call Flush about once a second
+// and at the end. Each method takes the account of the message, "" for none.
 //
 // A nil *Log is valid and counts nothing. It is safe for concurrent use.
 type Log struct {
@@ -69,8 +69,8 @@ func (s spans) at(start int64) fields {
 
 const minute, quarter, hour = 60, 15 * 60, 60 * 60 // seconds
 
-// New returns an empty Log. prefix begins its keys; "" means keyspace.DefaultPrefix. If zones is nil, all days are
-// in UTC. The error is a *fault.InvalidError.
+// New returns an empty Log. prefix begins its keys; "" means keyspace.DefaultPrefix. If zones is
+// nil, all days are in UTC. The error is a *fault.InvalidError.
 func New(client redis.Cmdable, prefix string, zones Zones) (*Log, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
@@ -93,7 +93,8 @@ func (l *Log) Refused(account string, at time.Time, by string) {
 	l.count(account, at, fieldRefused+by)
 }
 
-// Delivered counts a delivered message and its lateness; late reports whether that exceeds the tolerance.
+// Delivered counts a delivered message and its lateness; late reports whether that exceeds the
+// tolerance.
 func (l *Log) Delivered(account string, at time.Time, lateness time.Duration, late bool) {
 	l.count("", at, fieldLateness+strconv.Itoa(latenessSpan(lateness)))
 	l.count(account, at, fieldDelivered)

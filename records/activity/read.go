@@ -20,12 +20,14 @@ const (
 	MinutesOver = 25 * time.Hour
 	// HoursOver is the longest time that Hours reads.
 	HoursOver = 32 * 24 * time.Hour
-	// spansAtOnce is how many hashes a round trip reads, which takes the store less than a millisecond.
+	// spansAtOnce is how many hashes a round trip reads, which takes the store less than a
+	// millisecond.
 	spansAtOnce = 100
 )
 
-// Minutes returns the flushed counts of each minute that begins in [from, to), from the beginning of the minute of
-// from on. It includes minutes without counts. The error is a *fault.InvalidError for more than MinutesOver.
+// Minutes returns the flushed counts of each minute that begins in [from, to), from the beginning
+// of the minute of from on. It includes minutes without counts. The error is a *fault.InvalidError
+// for more than MinutesOver.
 func (l *Log) Minutes(ctx context.Context, from, to time.Time) ([]Span, error) {
 	return l.between(ctx, from, to, time.Minute, MinutesOver, "at most 25 hours after from", keyspace.Keys.ActivityMinute)
 }

@@ -17,12 +17,13 @@ type Entry struct {
 	// ID and At come from Begin: At is the store's time. Entries sort by ID.
 	ID string
 	At time.Time
-	// Account is the account that makes the change, Key the id of its API key. Both are "" without keys.
+	// Account is the account that makes the change, Key the id of its API key. Both are "" without
+	// keys.
 	Account, Key string
 	// By is the user of a command on the store; "" for others.
 	By string
-	// Operator reports whether an operator makes the change, with the scope admin or without a key. Pass
-	// it to Begin and End. Page does not return it.
+	// Operator reports whether an operator makes the change, with the scope admin or without a key.
+	// Pass it to Begin and End. Page does not return it.
 	Operator bool
 	Address  string // of the client, for display
 	Action   string // a verb phrase such as "move message"; required
@@ -110,8 +111,8 @@ func (e Entry) whose() string {
 	return e.Account
 }
 
-// read reads an entry with its id, its end, "" for a running one, and the number of further refusals. ok is false if
-// they can't be read.
+// read reads an entry with its id, its end, "" for a running one, and the number of further
+// refusals. ok is false if they can't be read.
 func read(id, text, end, more string) (e Entry, ok bool) {
 	var w written
 	ms, _, valid := strings.Cut(id, "-")
@@ -141,8 +142,8 @@ func read(id, text, end, more string) (e Entry, ok bool) {
 	return e, true
 }
 
-// entries reads entries from three fields each: itself, its end and the number of further refusals. It omits an entry
-// that was removed meanwhile.
+// entries reads entries from three fields each: itself, its end and the number of further refusals.
+// It omits an entry that was removed meanwhile.
 func entries(ids []string, values []any, doing string) ([]Entry, error) {
 	if len(values) != 3*len(ids) {
 		return nil, script.ReplyError(doing, fmt.Sprintf("%d fields of %d entries", len(values), len(ids)))

@@ -41,9 +41,9 @@ type Options struct {
 	Keep     time.Duration // of an entry, 1 minute to 10 years; zero means DefaultKeep
 }
 
-// Log is the log of changes. Its methods return an *UnavailableError if Redis does not answer, an *InvalidError for
-// an argument that is not allowed, and fault.ErrReply for an invalid reply. It is safe for concurrent use, by any
-// number of processes.
+// Log is the log of changes. Its methods return an *UnavailableError if Redis does not answer, an
+// *InvalidError for an argument that is not allowed, and fault.ErrReply for an invalid reply. It is
+// safe for concurrent use, by any number of processes.
 type Log struct {
 	client  redis.Cmdable
 	keys    keyspace.Keys
@@ -68,8 +68,8 @@ func New(client redis.Cmdable, o Options) (*Log, error) {
 	return &Log{client: client, keys: keys, options: o}, nil
 }
 
-// Begin adds an entry about a change, and returns it with its id. Call it before the change, and make no change if it
-// fails. It ignores ID, At and the fields that End sets.
+// Begin adds an entry about a change, and returns it with its id. Call it before the change, and
+// make no change if it fails. It ignores ID, At and the fields that End sets.
 func (l *Log) Begin(ctx context.Context, e Entry) (Entry, error) {
 	const doing = "beginning an entry of the log of changes"
 	if e.Action == "" {
@@ -92,9 +92,10 @@ func (l *Log) Begin(ctx context.Context, e Entry) (Entry, error) {
 	return e, in.Err
 }
 
-// End records the outcome of a change: Done, Refused or Failed, the last two with the caller's code and sentence. It
-// does nothing if the change has ended already, or the entry is no longer kept. Only the first RefusalsPerMinute
-// refusals of a minute keep their entries, and at most Options.Refusals.
+// End records the outcome of a change: Done, Refused or Failed, the last two with the caller's code
+// and sentence. It does nothing if the change has ended already, or the entry is no longer kept.
+// Only the first RefusalsPerMinute refusals of a minute keep their entries, and at most
+// Options.Refusals.
 func (l *Log) End(ctx context.Context, e Entry, outcome, code, answer string) error {
 	const doing = "ending an entry of the log of changes"
 	if err := checkID("id", e.ID); err != nil {
@@ -143,9 +144,9 @@ const (
 	atOnce = 250 // entries that a round trip reads
 )
 
-// Page returns at most limit selected entries before a cursor, the newest first. The cursor "" is before the newest.
-// next is the cursor of the following page; "" at the end. Page reads at most LookedAt entries: with a filter it may
-// return few or none, and have a next cursor.
+// Page returns at most limit selected entries before a cursor, the newest first. The cursor "" is
+// before the newest. next is the cursor of the following page; "" at the end. Page reads at most
+// LookedAt entries: with a filter it may return few or none, and have a next cursor.
 func (l *Log) Page(ctx context.Context, f Filter, before string, limit int) (list []Entry, next string, err error) {
 	const doing = "reading the log of changes"
 	if before != "" {
@@ -194,8 +195,8 @@ func beginOf(at time.Time) string {
 	return fmt.Sprintf("%013d", min(max(at.Add(time.Millisecond-1).UnixMilli(), 0), last))
 }
 
-// older reads at most atOnce entries between two bounds of ids, the newest first. Entries that were removed meanwhile
-// are only in ids.
+// older reads at most atOnce entries between two bounds of ids, the newest first. Entries that were
+// removed meanwhile are only in ids.
 func (l *Log) older(ctx context.Context, first, last, doing string) (ids []string, found []Entry, err error) {
 	ids, err = l.client.ZRevRangeByLex(ctx, l.keys.AuditIDs(), &redis.ZRangeBy{Min: first, Max: last, Count: atOnce}).Result()
 	if err != nil {
@@ -231,8 +232,9 @@ func (l *Log) OfUser(ctx context.Context, user string) ([]Entry, error) {
 	}
 }
 
-// EraseUser removes a user's name, ids of messages, details and answers from the entries about the user. It returns
-// how many entries it changed. Entries that begin meanwhile may stay unchanged. It reads the whole log.
+// EraseUser removes a user's name, ids of messages, details and answers from the entries about the
+// user. It returns how many entries it changed. Entries that begin meanwhile may stay unchanged. It
+// reads the whole log.
 func (l *Log) EraseUser(ctx context.Context, user string) (int, error) {
 	const doing = "erasing a user from the log of changes"
 	all, err := l.OfUser(ctx, user)

@@ -14,19 +14,20 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// stateKept is how long the state of a callback is kept after its last request. It is longer than a Log may keep an
-// event, so no event is left then.
+// stateKept is how long the state of a callback is kept after its last request. It is longer than a
+// Log may keep an event, so no event is left then.
 const stateKept = 62 * 24 * time.Hour
 
-// Callbacks keeps the state of each account's callback: the posted events, the worker with the turn, and the dead
-// events. It is safe for concurrent use, by any number of processes.
+// Callbacks keeps the state of each account's callback: the posted events, the worker with the
+// turn, and the dead events. It is safe for concurrent use, by any number of processes.
 type Callbacks struct {
 	client  redis.Cmdable
 	keys    keyspace.Keys
 	options Options // of the Log, complete
 }
 
-// NewCallbacks returns the callbacks of a store, with the options of its Log. The error is an *InvalidError.
+// NewCallbacks returns the callbacks of a store, with the options of its Log. The error is an
+// *InvalidError.
 func NewCallbacks(client redis.Cmdable, o Options) (*Callbacks, error) {
 	log, err := NewLog(client, o)
 	if err != nil {
@@ -59,8 +60,8 @@ type Turn struct {
 // ErrNoCallback is returned by Take if the account's callback has no state; Begin creates it.
 var ErrNoCallback = errors.New("the account has no state of a callback")
 
-// Begin creates the state of an account's callback, unless there is one. The callback gets events from now on; with
-// kept, all kept events.
+// Begin creates the state of an account's callback, unless there is one. The callback gets events
+// from now on; with kept, all kept events.
 func (c *Callbacks) Begin(ctx context.Context, account string, kept bool) error {
 	if kept {
 		return c.begin(ctx, account, "kept")
@@ -68,8 +69,8 @@ func (c *Callbacks) Begin(ctx context.Context, account string, kept bool) error 
 	return c.begin(ctx, account, "new")
 }
 
-// Replace creates the state of a new callback, even if there is one: a worker that does not know of the removal of the
-// former callback may have created it.
+// Replace creates the state of a new callback, even if there is one: a worker that does not know of
+// the removal of the former callback may have created it.
 func (c *Callbacks) Replace(ctx context.Context, account string) error {
 	return c.begin(ctx, account, "anew")
 }
@@ -85,7 +86,8 @@ func (c *Callbacks) begin(ctx context.Context, account, from string) error {
 	return in.Err
 }
 
-// Forget removes the state of an account's callback. A worker with the turn posts no further events. Dead events stay.
+// Forget removes the state of an account's callback. A worker with the turn posts no further
+// events. Dead events stay.
 func (c *Callbacks) Forget(ctx context.Context, account string) error {
 	if err := checkName(account); err != nil {
 		return err
@@ -93,9 +95,9 @@ func (c *Callbacks) Forget(ctx context.Context, account string) error {
 	return store.Explain(c.client.Del(ctx, c.keys.AccountCallback(account)).Err(), "removing a callback")
 }
 
-// Take gives the caller the turn to post events of an account, for the length of a lease. If ok is false, there is
-// nothing to do before next; zero means before there are events. A repeated call with the same nonce has the same
-// answer. The error is ErrNoCallback if the callback has no state.
+// Take gives the caller the turn to post events of an account, for the length of a lease. If ok is
+// false, there is nothing to do before next; zero means before there are events. A repeated call
+// with the same nonce has the same answer. The error is ErrNoCallback if the callback has no state.
 func (c *Callbacks) Take(
 	ctx context.Context, account, nonce string, lease time.Duration,
 ) (_ Turn, next time.Time, ok bool, err error) {
@@ -127,14 +129,15 @@ type Outcome struct {
 	Reason string
 	// Wait is the time until the next request.
 	Wait time.Duration
-	// Last is the id of the last posted event; of a failure, of the last event that is given up; "" for
-	// none. Count is the number of events from the cursor to it.
+	// Last is the id of the last posted event; of a failure, of the last event that is given up; ""
+	// for none. Count is the number of events from the cursor to it.
 	Last  string
 	Count int
 }
 
-// Settle records the outcome of a request and ends the turn. dead is the number of dead events. held is false if
-// another worker has the turn, or the callback was removed: then nothing was recorded.
+// Settle records the outcome of a request and ends the turn. dead is the number of dead events.
+// held is false if another worker has the turn, or the callback was removed: then nothing was
+// recorded.
 func (c *Callbacks) Settle(ctx context.Context, t Turn, o Outcome) (dead int, held bool, err error) {
 	const doing = "settling a request to a callback"
 	answer, err := c.runWith(ctx, lua.CallbackSettle, doing, t.Account, c.keys.AccountDeadEvents(t.Account),

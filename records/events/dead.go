@@ -23,8 +23,8 @@ type Dead struct {
 	Ended time.Time // when it was given up
 }
 
-// DeadEvents returns at most n dead events of an account after an id, the oldest first; n is 1 to MaxRead. Oldest or ""
-// begins with the oldest one.
+// DeadEvents returns at most n dead events of an account after an id, the oldest first; n is 1 to
+// MaxRead. Oldest or "" begins with the oldest one.
 func (c *Callbacks) DeadEvents(ctx context.Context, account, after string, n int) ([]Dead, error) {
 	const doing = "listing dead events"
 	if err := checkDead(account, "", n); err != nil {
@@ -58,8 +58,9 @@ func (c *Callbacks) DeadEvents(ctx context.Context, account, after string, n int
 	return dead, nil
 }
 
-// RetryDead appends dead events of an account to its events again: the one with an id, or at most n of the oldest for
-// "". They are posted after all waiting events. It returns the number of retried and remaining dead events.
+// RetryDead appends dead events of an account to its events again: the one with an id, or at most n
+// of the oldest for "". They are posted after all waiting events. It returns the number of retried
+// and remaining dead events.
 func (c *Callbacks) RetryDead(ctx context.Context, account, id string, n int) (retried, left int, err error) {
 	const doing = "retrying dead events"
 	if err := checkDead(account, id, n); err != nil {
@@ -75,7 +76,8 @@ func (c *Callbacks) RetryDead(ctx context.Context, account, id string, n int) (r
 	return int(in.Int(0)), int(in.Int(1)), in.Err
 }
 
-// PurgeDead removes dead events of an account: the one with an id, or all for "". It returns how many it removed.
+// PurgeDead removes dead events of an account: the one with an id, or all for "". It returns how
+// many it removed.
 func (c *Callbacks) PurgeDead(ctx context.Context, account, id string) (int, error) {
 	const doing = "removing dead events"
 	if err := checkDead(account, id, 1); err != nil {

@@ -46,8 +46,8 @@ type Event struct {
 	SendAt    time.Time // the current or last send time
 	// FormerSendAt is the previous send time of Postponed and Moved; otherwise zero.
 	FormerSendAt time.Time
-	// Reason is why it was not delivered or got another time; "" for none. policy.ReadLate reads that of
-	// Postponed.
+	// Reason is why it was not delivered or got another time; "" for none. policy.ReadLate reads
+	// that of Postponed.
 	Reason     string
 	Attempt    int    // number of deliveries
 	ProviderID string // the provider's id of a Delivered message, if there is one
@@ -55,8 +55,8 @@ type Event struct {
 	Metadata   []byte // as submitted; nil for none
 }
 
-// lines returns the names of the lines of the field EventLines, as lua/fragments/event.lua has them. The last one
-// extends to the end.
+// lines returns the names of the lines of the field EventLines, as lua/fragments/event.lua has
+// them. The last one extends to the end.
 func lines() []string {
 	return []string{
 		"type", "account", "user", "message", "at", "send time", "former send time", "attempt", "campaign", "rest",

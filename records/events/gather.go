@@ -17,8 +17,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Gatherer moves events from the partitions to the logs with listeners. Any number of workers may gather at the same
-// time: a log gets each event once, and those of a message in the order of its changes.
+// Gatherer moves events from the partitions to the logs with listeners. Any number of workers may
+// gather at the same time: a log gets each event once, and those of a message in the order of its
+// changes.
 type Gatherer struct {
 	client    redis.Cmdable
 	log       *Log
@@ -50,8 +51,8 @@ const (
 	partitionsAtOnce = 128
 )
 
-// Gather gathers the first events of partitions. If some can't be read or appended, it continues with others, and
-// returns the errors; the events stay.
+// Gather gathers the first events of partitions. If some can't be read or appended, it continues
+// with others, and returns the errors; the events stay.
 func (g *Gatherer) Gather(ctx context.Context, partitions []int) (found Gathered, failed error) {
 	for some := range slices.Chunk(partitions, partitionsAtOnce) {
 		failed = errors.Join(failed, g.gather(ctx, some, &found))
@@ -65,8 +66,8 @@ func (g *Gatherer) gather(ctx context.Context, partitions []int, into *Gathered)
 	if len(found) == 0 {
 		return unread
 	}
-	// Loaded after the events were read: an account that is not listed was not when they were written, or has
-	// stopped listening.
+	// Loaded after the events were read: an account that is not listed was not when they were
+	// written, or has stopped listening.
 	listening, now, err := g.listeners.load(ctx)
 	if err != nil || len(listening.Accounts()) == 0 {
 		return errors.Join(unread, err)
@@ -146,8 +147,8 @@ func (g *Gatherer) remove(ctx context.Context, found []partitionEvents) error {
 	return store.Explain(err, "removing gathered events")
 }
 
-// Turn reports whether it is time to gather from all partitions: no caller did within lasts. One of several callers
-// gets the turn.
+// Turn reports whether it is time to gather from all partitions: no caller did within lasts. One of
+// several callers gets the turn.
 func (g *Gatherer) Turn(ctx context.Context, lasts time.Duration) (bool, error) {
 	return turn.Take(ctx, g.client, g.log.keys.Turn(keyspace.WorkEvents), lasts)
 }

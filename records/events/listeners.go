@@ -20,7 +20,8 @@ type Listeners struct {
 	keys   keyspace.Keys
 }
 
-// NewListeners returns the listeners under a prefix, "" for keyspace.DefaultPrefix. The error is an *InvalidError.
+// NewListeners returns the listeners under a prefix, "" for keyspace.DefaultPrefix. The error is an
+// *InvalidError.
 func NewListeners(client redis.Cmdable, prefix string) (*Listeners, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
@@ -29,8 +30,9 @@ func NewListeners(client redis.Cmdable, prefix string) (*Listeners, error) {
 	return &Listeners{client: client, keys: keys}, nil
 }
 
-// Listen adds a listener for the events of an account, or of keyspace.Everyone, until a time by the server's clock. A
-// later time of another listener stays. Within two seconds every program writes events of the account.
+// Listen adds a listener for the events of an account, or of keyspace.Everyone, until a time by the
+// server's clock. A later time of another listener stays. Within two seconds every program writes
+// events of the account.
 func (l *Listeners) Listen(ctx context.Context, account string, until time.Time) error {
 	const doing = "listening to events"
 	if err := checkAccount(account); err != nil {
@@ -46,8 +48,8 @@ func (l *Listeners) Listen(ctx context.Context, account string, until time.Time)
 	return in.Err
 }
 
-// ListenEvery returns the interval for Listen of a program that follows the events of a Log, each time until Keep from
-// then on. A few failed calls do not end the listening.
+// ListenEvery returns the interval for Listen of a program that follows the events of a Log, each
+// time until Keep from then on. A few failed calls do not end the listening.
 func (o Options) ListenEvery() time.Duration {
 	return min(time.Hour, o.WithDefaults().Keep/4)
 }

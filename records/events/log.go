@@ -31,7 +31,8 @@ const MaxRead = 1000
 type Options struct {
 	Prefix string        // of every key; "" means keyspace.DefaultPrefix
 	Keep   time.Duration // how long an event is kept, 1 minute to 31 days; zero means DefaultKeep
-	// Most is about how many events of an account are kept, 100 to 10 million; zero means DefaultMost.
+	// Most is about how many events of an account are kept, 100 to 10 million; zero means
+	// DefaultMost.
 	Most int
 }
 
@@ -73,9 +74,9 @@ func NewLog(client redis.Cmdable, o Options) (*Log, error) {
 	return &Log{client: client, keys: keys, options: o}, nil
 }
 
-// Append appends events of a partition to those of an account, in their order. Their IDs are those of the partition's
-// stream, ascending; the log gives them others. An event that is not after the last appended one of its partition is
-// skipped. Append returns the number of new events.
+// Append appends events of a partition to those of an account, in their order. Their IDs are those
+// of the partition's stream, ascending; the log gives them others. An event that is not after the
+// last appended one of its partition is skipped. Append returns the number of new events.
 func (l *Log) Append(ctx context.Context, account string, partition int, events []Event) (int, error) {
 	if err := checkAccount(account); err != nil {
 		return 0, err
@@ -98,11 +99,12 @@ func (l *Log) Append(ctx context.Context, account string, partition int, events 
 	return l.append(ctx, account, sources)
 }
 
-// appendedAtOnce is how many events a call of the script appends, in less than a millisecond of the store's time.
+// appendedAtOnce is how many events a call of the script appends, in less than a millisecond of the
+// store's time.
 const appendedAtOnce = 100
 
-// append appends events of partitions to those of an account, and returns the number of new ones. The events of each
-// partition are in order.
+// append appends events of partitions to those of an account, and returns the number of new ones.
+// The events of each partition are in order.
 func (l *Log) append(ctx context.Context, account string, events []source) (appended int, failed error) {
 	const doing = "appending events"
 	keys := []string{l.keys.AccountEvents(account), l.keys.AccountGathered(account)}
@@ -128,8 +130,9 @@ func (l *Log) append(ctx context.Context, account string, events []source) (appe
 	return appended, nil
 }
 
-// Read returns at most n events of an account after an id, the oldest first; n is 1 to MaxRead. Oldest or "" as the id
-// begins with the oldest kept event; keyspace.Everyone as the account reads the events of all. It takes one round trip.
+// Read returns at most n events of an account after an id, the oldest first; n is 1 to MaxRead.
+// Oldest or "" as the id begins with the oldest kept event; keyspace.Everyone as the account reads
+// the events of all. It takes one round trip.
 func (l *Log) Read(ctx context.Context, account, after string, n int) ([]Event, error) {
 	const doing = "reading events"
 	after, err := checkRead(account, after, n)
@@ -158,8 +161,9 @@ func checkRead(account, after string, n int) (string, error) {
 	return checkAfter(after)
 }
 
-// ReadOn is Read that also reports a gap: the event with the id is no longer kept, or never existed, so events after it
-// may be missing. After an id behind the last event it begins with the oldest kept event.
+// ReadOn is Read that also reports a gap: the event with the id is no longer kept, or never
+// existed, so events after it may be missing. After an id behind the last event it begins with the
+// oldest kept event.
 func (l *Log) ReadOn(ctx context.Context, account, after string, n int) (_ []Event, gap bool, err error) {
 	const doing = "reading events"
 	if after, err = checkRead(account, after, n); err != nil {

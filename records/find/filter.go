@@ -11,7 +11,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Filter selects messages: those that match all fields. The zero value selects all messages with a record.
+// Filter selects messages: those that match all fields. The zero value selects all messages with a
+// record.
 type Filter struct {
 	Account    string    // the charged one; "" for all
 	ID         string    // of any user; "" for all

@@ -12,7 +12,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Index finds the messages of a Timeline by their records. It is safe for concurrent use, by any number of processes.
+// Index finds the messages of a Timeline by their records. It is safe for concurrent use, by any
+// number of processes.
 type Index struct {
 	client redis.UniversalClient
 	keys   keyspace.Keys
@@ -28,7 +29,8 @@ func NewIndex(client redis.UniversalClient, o sendlimit.Options) (*Index, error)
 	return &Index{client: client, keys: keys, off: o.WithoutIndex}, nil
 }
 
-// forget removes stale entries, and returns how many. It skips an entry whose slot is moving to another node.
+// forget removes stale entries, and returns how many. It skips an entry whose slot is moving to
+// another node.
 func (x *Index) forget(ctx context.Context, of lists, gone []entry) (removed int, failed error) {
 	const doing = "removing entries of lost messages from the index"
 	if len(gone) == 0 {

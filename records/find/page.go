@@ -27,11 +27,12 @@ type Page struct {
 	Next string
 }
 
-// Page returns the messages of a filter from a cursor on, Next of the previous page with the same filter; "" begins the
-// first page. It has at most limit messages, 1 to MaxPage. A message that is known from the first page to the last is on
-// exactly one of them.
+// Page returns the messages of a filter from a cursor on, Next of the previous page with the same
+// filter; "" begins the first page. It has at most limit messages, 1 to MaxPage. A message that is
+// known from the first page to the last is on exactly one of them.
 //
-// The error is an *InvalidError, ErrIndexOff, an *UnavailableError, or ErrReply for a record of a newer program.
+// The error is an *InvalidError, ErrIndexOff, an *UnavailableError, or ErrReply for a record of a
+// newer program.
 func (x *Index) Page(ctx context.Context, f Filter, cursor string, limit int) (Page, error) {
 	if err := f.Check(); err != nil {
 		return Page{}, err
@@ -75,8 +76,8 @@ const (
 	maxRecords    = 128
 )
 
-// fill adds matching messages of entries to a page until it has limit, and returns the place of the last entry that it
-// read. It removes stale entries.
+// fill adds matching messages of entries to a page until it has limit, and returns the place of the
+// last entry that it read. It removes stale entries.
 func (x *Index) fill(ctx context.Context, page *Page, f Filter, of lists, entries []entry, limit int) (last place, err error) {
 	for size := min(max(limit-len(page.Messages), fewestRecords), maxRecords); len(entries) > 0; size = min(2*size, maxRecords) {
 		some := entries[:min(size, len(entries))]

@@ -14,7 +14,8 @@ import (
 
 const sweeping = "looking for stale entries of the index"
 
-// Turn reports whether it is time to sweep: nobody did within every. One of several callers gets the turn.
+// Turn reports whether it is time to sweep: nobody did within every. One of several callers gets
+// the turn.
 func (x *Index) Turn(ctx context.Context, every time.Duration) (bool, error) {
 	return turn.Take(ctx, x.client, x.keys.Turn(keyspace.WorkIndex), every)
 }
@@ -30,9 +31,10 @@ type SweepResult struct {
 	Watched int // messages that got an entry in the watch list
 }
 
-// Sweep removes all stale entries: of messages whose records have expired, or that have another entry. It adds messages
-// that have not ended to the watch list if they are missing, see messages.WatchList.Mend. It reads all entries, even
-// while the index is off. It makes its calls in throttle, which may wait.
+// Sweep removes all stale entries: of messages whose records have expired, or that have another
+// entry. It adds messages that have not ended to the watch list if they are missing, see
+// messages.WatchList.Mend. It reads all entries, even while the index is off. It makes its calls in
+// throttle, which may wait.
 func (x *Index) Sweep(
 	ctx context.Context, watch *messages.WatchList, throttle func(ctx context.Context, batch func() error) error,
 ) (swept SweepResult, failed error) {

@@ -35,14 +35,14 @@ type walk struct {
 	looked         int  // entries and lists that were read, and partitions that were checked
 	idle           bool // the last read found nothing
 	known          window
-	// head is the list of inHead: the head of the current partition, or -1. It was read before the other
-	// parts of the partition.
+	// head is the list of inHead: the head of the current partition, or -1. It was read before the
+	// other parts of the partition.
 	head   int
 	inHead map[string]bool
 }
 
-// The sizes of reads. The first read is small, since a page often needs no more. Later ones adapt to the length of the
-// lists, and read about wanted entries.
+// The sizes of reads. The first read is small, since a page often needs no more. Later ones adapt
+// to the length of the lists, and read about wanted entries.
 const (
 	firstTogether = 4
 	maxTogether   = 128
@@ -113,8 +113,8 @@ func (w *walk) span(list int, from int64, count int) redis.ZRangeArgs {
 	return redis.ZRangeArgs{Key: w.of.key(list), Start: from, Stop: w.of.last, ByScore: true, Count: int64(count)}
 }
 
-// goOn reads on after an entry. If the entry still exists, it reads from its rank on, since many entries may have the
-// same score.
+// goOn reads on after an entry. If the entry still exists, it reads from its rank on, since many
+// entries may have the same score.
 func (w *walk) goOn(ctx context.Context) ([]entry, error) {
 	key, from := w.of.key(w.at.List), w.at
 	rank, err := w.client.ZRank(ctx, key, from.Member).Result()

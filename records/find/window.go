@@ -11,16 +11,17 @@ import (
 // windowPartitions is how many partitions a walk checks at once.
 const windowPartitions = 256
 
-// window is what a walk knows about the next partitions. In a small store most have no lists, and a partition may have
-// many.
+// window is what a walk knows about the next partitions. In a small store most have no lists, and a
+// partition may have many.
 type window struct {
 	end   int          // the list after the known ones
 	empty map[int]bool // partitions without lists, by the number of their first list
 	lone  bool         // most of them have none
 }
 
-// ahead returns the lists to read next, and the one after them. If the last read found nothing, it first checks which
-// partitions have lists, and skips the others. With an id it does not: reading three parts of a partition is as fast.
+// ahead returns the lists to read next, and the one after them. If the last read found nothing, it
+// first checks which partitions have lists, and skips the others. With an id it does not: reading
+// three parts of a partition is as fast.
 func (w *walk) ahead(ctx context.Context) (numbers []int, end int, err error) {
 	end = w.at.List
 	if end >= w.known.end && len(w.of.parts) > 3 && (w.idle || w.known.lone) {

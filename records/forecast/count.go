@@ -21,7 +21,8 @@ type Forecasts struct {
 	looks   looks
 }
 
-// New returns the Forecasts of a Timeline with the same Options. The error is an *fault.InvalidError.
+// New returns the Forecasts of a Timeline with the same Options. The error is an
+// *fault.InvalidError.
 func New(client redis.UniversalClient, o sendlimit.Options) (*Forecasts, error) {
 	o = o.WithDefaults()
 	keys, err := keyspace.NewKeys(o.Prefix)
@@ -37,9 +38,9 @@ func New(client redis.UniversalClient, o sendlimit.Options) (*Forecasts, error) 
 
 const doing = "counting what is due when"
 
-// CountNear counts the messages due until the end of Forecast.Hours, and all pending messages. The Forecast has no later
-// hours: see Forecast.WithLater. A zero now means the store's clock. The error is a *fault.UnavailableError or a
-// fault.ErrReply; then the Forecast has only Took.
+// CountNear counts the messages due until the end of Forecast.Hours, and all pending messages. The
+// Forecast has no later hours: see Forecast.WithLater. A zero now means the store's clock. The
+// error is a *fault.UnavailableError or a fault.ErrReply; then the Forecast has only Took.
 func (f *Forecasts) CountNear(ctx context.Context, now time.Time) (Forecast, error) {
 	c := &counting{Forecasts: f}
 	err := c.near(ctx, now)
@@ -88,8 +89,8 @@ func (c *counting) later(ctx context.Context, now time.Time) error {
 	if err := c.begin(ctx, now); err != nil {
 		return err
 	}
-	// The near count may have used a node of a cluster whose clock is behind, and so end an hour earlier.
-	// WithLater uses each hour once.
+	// The near count may have used a node of a cluster whose clock is behind, and so end an hour
+	// earlier. WithLater uses each hour once.
 	c.span.from = c.tally.nearEnd() - time.Hour.Milliseconds()
 	return c.countFar(ctx)
 }

@@ -97,7 +97,8 @@ func (c *counting) callFar(ctx context.Context, parts []farPart) error {
 	return nil
 }
 
-// addFar adds the result of a call. It reports whether the partition has more, and how many entries were read.
+// addFar adds the result of a call. It reports whether the partition has more, and how many entries
+// were read.
 func (c *counting) addFar(p *farPart) (more bool, read int64, err error) {
 	in := script.Read(p.answer, doing)
 	p.list, p.from = in.Int(0), in.Int(1)

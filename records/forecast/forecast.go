@@ -16,18 +16,19 @@ type Forecast struct {
 	Minutes []int
 	// Hours has the due messages of 24 hours in UTC, beginning with the rest of the hour of At.
 	Hours []int
-	// Heat has all hours with due messages, ascending, up to 400 days ahead, without overdue messages. Hours
-	// up to the end of Hours were counted at At, the later ones at HeatAt.
+	// Heat has all hours with due messages, ascending, up to 400 days ahead, without overdue
+	// messages. Hours up to the end of Hours were counted at At, the later ones at HeatAt.
 	Heat []HourCount
-	// HeatAt is when the hours of Heat after the end of Hours were counted, at or before At. Zero means not
-	// yet: then Heat lacks them.
+	// HeatAt is when the hours of Heat after the end of Hours were counted, at or before At. Zero
+	// means not yet: then Heat lacks them.
 	HeatAt time.Time
 }
 
 // End returns the end of Hours. The later hours of Heat were counted at HeatAt.
 func (f Forecast) End() time.Time { return f.At.Truncate(time.Hour).Add(hoursAhead * time.Hour) }
 
-// WithLater returns the Forecast with the hours of l after End. The Forecast must have none of these.
+// WithLater returns the Forecast with the hours of l after End. The Forecast must have none of
+// these.
 func (f Forecast) WithLater(l Later) Forecast {
 	f.HeatAt = l.At
 	counts := make(map[int64]int, len(f.Heat)+len(l.Hours))
@@ -96,7 +97,8 @@ func (t *tally) add(due int64, messages int) {
 	t.hours[due/time.Hour.Milliseconds()] += messages
 }
 
-// addMinute counts messages by a number of lua/forecast/count_far.lua. It reports false for an invalid number.
+// addMinute counts messages by a number of lua/forecast/count_far.lua. It reports false for an
+// invalid number.
 func (t *tally) addMinute(number, messages int64) bool {
 	switch {
 	case number == -1:

@@ -13,8 +13,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// The rest after a count, as a multiple of the time of its calls. The near count needs at most 1/300 of the store's time,
-// the later count 1/700: together less than 0.5 %, however many messages are pending.
+// The rest after a count, as a multiple of the time of its calls. The near count needs at most
+// 1/300 of the store's time, the later count 1/700: together less than 0.5 %, however many messages
+// are pending.
 const (
 	nearFactor  = 300
 	laterFactor = 700
@@ -31,9 +32,10 @@ func NearRest(took time.Duration) time.Duration { return max(nearFactor*took, ne
 // LaterRest returns the rest after a later count.
 func LaterRest(took time.Duration) time.Duration { return max(laterFactor*took, laterLeast) }
 
-// Keep makes a near count and stores it for Latest, if it is the caller's turn: no other caller counts, and the rest
-// after the last count is over. Then it counts the later hours, too, if their rest is over. It reports whether the near
-// count is stored; the error may concern only the later hours. A zero now means the store's clock.
+// Keep makes a near count and stores it for Latest, if it is the caller's turn: no other caller
+// counts, and the rest after the last count is over. Then it counts the later hours, too, if their
+// rest is over. It reports whether the near count is stored; the error may concern only the later
+// hours. A zero now means the store's clock.
 func (f *Forecasts) Keep(ctx context.Context, now time.Time) (kept bool, failed error) {
 	near := &turn{client: f.client, key: f.keys.Turn(keyspace.WorkForecast)}
 	mine, err := near.take(ctx, f.local())
@@ -63,7 +65,8 @@ func (f *Forecasts) storeNear(ctx context.Context, near Forecast) (Later, error)
 	return later, f.write(ctx, near, later)
 }
 
-// keepLater counts and stores the later hours, if their rest is over. It also does so if the clock was set back.
+// keepLater counts and stores the later hours, if their rest is over. It also does so if the clock
+// was set back.
 func (f *Forecasts) keepLater(ctx context.Context, holding *turn, near Forecast, last Later) error {
 	if rested := near.At.Sub(last.At); rested >= 0 && rested < last.Took+LaterRest(last.Took) {
 		return nil
@@ -80,7 +83,8 @@ func (f *Forecasts) write(ctx context.Context, near Forecast, later Later) error
 	return store.Explain(err, "storing what is due when")
 }
 
-// Latest returns the last forecast of Keep; ok is false if there is none, or it is older than an hour.
+// Latest returns the last forecast of Keep; ok is false if there is none, or it is older than an
+// hour.
 func (f *Forecasts) Latest(ctx context.Context) (_ Forecast, ok bool, err error) {
 	near, later, ok, err := f.read(ctx)
 	if err != nil || !ok || later.At.IsZero() {

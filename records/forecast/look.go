@@ -19,9 +19,9 @@ type looks struct {
 	failed error         // of the last count, until a Look returns it
 }
 
-// Look returns the last forecast of any process on the store, as Latest does. If its rest is over and nobody counts, Look
-// starts a count, and waits for it for half a second. A longer count goes on, and a later Look has its result. Close ends
-// it. A zero now means the store's clock.
+// Look returns the last forecast of any process on the store, as Latest does. If its rest is over
+// and nobody counts, Look starts a count, and waits for it for half a second. A longer count goes
+// on, and a later Look has its result. Close ends it. A zero now means the store's clock.
 //
 // An error does not mean that there is no forecast. It may be that of a count of an earlier Look.
 func (f *Forecasts) Look(ctx context.Context, now time.Time) (_ Forecast, ok bool, err error) {
@@ -42,8 +42,8 @@ func (f *Forecasts) Look(ctx context.Context, now time.Time) (_ Forecast, ok boo
 	return latest, ok, errors.Join(failed, err)
 }
 
-// beginCount starts a count, and returns a channel that is closed at its end. It returns nil if one is running in this
-// process, or the Forecasts are closed.
+// beginCount starts a count, and returns a channel that is closed at its end. It returns nil if one
+// is running in this process, or the Forecasts are closed.
 func (f *Forecasts) beginCount(ctx context.Context, now time.Time) (done <-chan struct{}) {
 	l := &f.looks
 	l.mu.Lock()

@@ -39,7 +39,8 @@ func (t *turn) renew(ctx context.Context, local time.Time) error {
 	return store.Explain(t.client.PExpire(ctx, t.key, turnFor).Err(), "keeping the turn to count what is due when")
 }
 
-// rest ends the turn, even if it had run out. Nobody can take it during the rest. A cancelled caller does this, too.
+// rest ends the turn, even if it had run out. Nobody can take it during the rest. A cancelled
+// caller does this, too.
 func (t *turn) rest(ctx context.Context, rest time.Duration) error {
 	err := t.client.Set(context.WithoutCancel(ctx), t.key, 1, rest).Err()
 	return store.Explain(err, "ending the turn to count what is due when")

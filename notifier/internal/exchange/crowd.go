@@ -5,9 +5,9 @@ import "crypto/sha256"
 // crowd is the number of devices that concern all.
 const crowd = 3
 
-// Crowd has the devices that a provider asked to slow down since it last accepted a message. An answer that
-// names no owner is about one device, until three devices got it. The zero Crowd is empty. It is not safe
-// for concurrent use.
+// Crowd has the devices that a provider asked to slow down since it last accepted a message. An
+// answer that names no owner is about one device, until three devices got it. The zero Crowd is
+// empty. It is not safe for concurrent use.
 type Crowd struct {
 	devices [crowd][sha256.Size]byte // hashes, since an address is a secret
 	size    int

@@ -32,11 +32,11 @@ type Client struct {
 	Timeout   time.Duration // bounds one request, from dialing to the answer's headers
 	Transport *http.Transport
 	UserAgent string // empty means DefaultUserAgent
-	// RoundTripper replaces Transport, for a channel with its own connections; nil for Transport. Its
-	// error wraps ErrNotProcessed if it knows more than net/http.
+	// RoundTripper replaces Transport, for a channel with its own connections; nil for Transport.
+	// Its error wraps ErrNotProcessed if it knows more than net/http.
 	RoundTripper http.RoundTripper
-	// Reasons reads the first MaxReason bytes of an answer other than 2xx before it is judged. A slow
-	// or broken body is judged by the part that came.
+	// Reasons reads the first MaxReason bytes of an answer other than 2xx before it is judged. A
+	// slow or broken body is judged by the part that came.
 	Reasons bool
 	// Bodies does the same for 2xx answers.
 	Bodies bool
@@ -51,8 +51,8 @@ type Answer struct {
 	Body   []byte // see Client.Reasons and Client.Bodies
 }
 
-// Send sends a request once, and returns judge's Result of the answer. The rest of the answer's body is read
-// in a notifier.Cleanup.
+// Send sends a request once, and returns judge's Result of the answer. The rest of the answer's
+// body is read in a notifier.Cleanup.
 func (c Client) Send(ctx context.Context, request *http.Request, judge func(Answer) notifier.Result) notifier.Result {
 	ctx, span := c.trace(ctx, request)
 	delivering := ctx
@@ -101,8 +101,8 @@ func (c Client) roundTripper() http.RoundTripper {
 	return c.Transport
 }
 
-// reason reads the beginning of a body within bounds, and reports whether that is all of it. It ends with
-// the request's context.
+// reason reads the beginning of a body within bounds, and reports whether that is all of it. It
+// ends with the request's context.
 func reason(body io.ReadCloser) (text []byte, ended bool) {
 	// The part of a broken body is used.
 	tooLong := time.AfterFunc(reasonTime, func() { _ = body.Close() })
@@ -111,8 +111,8 @@ func reason(body io.ReadCloser) (text []byte, ended bool) {
 	return text, err == nil && len(text) < MaxReason
 }
 
-// drain reads the rest of a body within bounds. After the end of the body the connection can be used again;
-// with an endless or slow body it is closed.
+// drain reads the rest of a body within bounds. After the end of the body the connection can be
+// used again; with an endless or slow body it is closed.
 func drain(body io.ReadCloser) {
 	tooLong := time.AfterFunc(drainTime, func() { _ = body.Close() })
 	defer tooLong.Stop()

@@ -13,12 +13,12 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// ErrNotProcessed is wrapped by the error of a Client's RoundTripper if the provider certainly did not
-// process the request, although a part of it was written.
+// ErrNotProcessed is wrapped by the error of a Client's RoundTripper if the provider certainly did
+// not process the request, although a part of it was written.
 var ErrNotProcessed = errors.New("the request was not processed")
 
-// failed returns the Result of a request without an answer. written reports whether its body may have been
-// written, so that it may have arrived.
+// failed returns the Result of a request without an answer. written reports whether its body may
+// have been written, so that it may have arrived.
 func (c Client) failed(ctx context.Context, err error, written bool) notifier.Result {
 	written = written && !errors.Is(err, ErrNotProcessed)
 	if ended := ctx.Err(); ended != nil {
@@ -39,8 +39,8 @@ func (c Client) failed(ctx context.Context, err error, written bool) notifier.Re
 	return result
 }
 
-// failure replaces an error of net/http, whose text contains the address and may repeat what the server
-// sent.
+// failure replaces an error of net/http, whose text contains the address and may repeat what the
+// server sent.
 type failure struct {
 	provider string
 	text     string

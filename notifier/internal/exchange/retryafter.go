@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// RetryAfter reads the Retry-After header: seconds or an HTTP date. It returns at most longest, and zero for
-// anything else and for a time in the past. A date is compared with the answer's Date, so that the clocks
-// need not agree, or else with now.
+// RetryAfter reads the Retry-After header: seconds or an HTTP date. It returns at most longest, and
+// zero for anything else and for a time in the past. A date is compared with the answer's Date, so
+// that the clocks need not agree, or else with now.
 func RetryAfter(header http.Header, now time.Time, longest time.Duration) time.Duration {
 	value := header.Get("Retry-After")
 	if value == "" {

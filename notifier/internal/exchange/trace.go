@@ -14,8 +14,9 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// trace starts the span of a request below a recorded span of ctx, and adds the trace to the headers if
-// Propagate is set. The span has the provider's host, but not the path, which may contain a device's token.
+// trace starts the span of a request below a recorded span of ctx, and adds the trace to the
+// headers if Propagate is set. The span has the provider's host, but not the path, which may
+// contain a device's token.
 func (c Client) trace(ctx context.Context, request *http.Request) (context.Context, trace.Span) {
 	span := trace.SpanFromContext(ctx)
 	if recorded := span.IsRecording(); recorded {
