@@ -16,8 +16,8 @@ import (
 )
 
 var (
-	errNoTLS   = errors.New("the server does not offer it; email_tls says whether it may be left out")
-	errNoLogin = errors.New("the server offers none that can be used on this connection")
+	errNoTLS   = errors.New("the server does not offer it; with email_tls it can be optional")
+	errNoLogin = errors.New("the server offers no method that can be used on this connection")
 )
 
 // stepError is the error of a step of a session. Only judge reads the cause: its text may contain
@@ -135,7 +135,7 @@ func describe(err error) string {
 	case errors.Is(err, errNoTLS), errors.Is(err, errNoLogin):
 		return err.Error()
 	case errors.Is(cause, context.Canceled):
-		return "it was called off"
+		return "it was cancelled"
 	case timedOut(err):
 		return "it took too long"
 	case errors.As(err, &name):
@@ -151,7 +151,7 @@ func describe(err error) string {
 	case cause != nil:
 		return cause.Error() // of the operating system: "connection refused"
 	default:
-		return "what came was not SMTP, or can't be used on this connection"
+		return "the answer was not SMTP, or can't be used on this connection"
 	}
 }
 

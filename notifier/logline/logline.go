@@ -115,6 +115,6 @@ func unsent(ctx context.Context) notifier.Result {
 	return notifier.Result{
 		Status: notifier.Retry,
 		Reason: notifier.ReasonUnreachable,
-		Err:    fmt.Errorf("a delivery line had no turn: %w", ctx.Err()),
+		Err:    fmt.Errorf("a delivery line had to wait for others: %w", ctx.Err()),
 	}
 }

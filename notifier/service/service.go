@@ -139,7 +139,7 @@ func (s *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	if ctx.Err() != nil {
-		return s.retry(notifier.ReasonUnreachable, "the delivery was called off")
+		return s.retry(notifier.ReasonUnreachable, "the delivery was cancelled")
 	}
 	var sender types.Service
 	select {
@@ -247,6 +247,6 @@ func isTransport(err error) bool {
 // URL and the service's answer.
 func (s *Notifier) retry(reason notifier.Reason, what string) notifier.Result {
 	return notifier.Result{
-		Status: notifier.Retry, Reason: reason, Err: fmt.Errorf("the service %s did not take the message: %s", s.scheme, what),
+		Status: notifier.Retry, Reason: reason, Err: fmt.Errorf("the service %s did not accept the message: %s", s.scheme, what),
 	}
 }

@@ -113,7 +113,7 @@ func (w *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier
 	if left, why := w.pauses.of(s.origin(), now); left > 0 {
 		return notifier.Result{
 			Status: notifier.SlowDown, Reason: why, RetryAfter: left, Pause: notifier.PauseHost,
-			Err: errors.New("the push service asked to be left alone a while ago"),
+			Err: errors.New("the push service asked for a pause"),
 		}
 	}
 	request, err := w.request(ctx, s, p, now)

@@ -47,7 +47,7 @@ type failure struct {
 	cause    error // safe to show; nil for none
 }
 
-func (f *failure) Error() string { return "no answer of " + f.provider + ": " + f.text }
+func (f *failure) Error() string { return "no answer from " + f.provider + ": " + f.text }
 
 func (f *failure) Unwrap() error { return f.cause }
 
@@ -63,7 +63,7 @@ func describe(err error) string {
 	)
 	switch cause := leaf(err); {
 	case internal(err):
-		return "its address is an internal one, which is not allowed"
+		return "its address is internal, which is not allowed"
 	case errors.As(err, &refusal):
 		return refusal.Error()
 	case errors.As(err, &name):
@@ -75,7 +75,7 @@ func describe(err error) string {
 	case errors.As(err, &alert):
 		return "the server broke off the TLS handshake"
 	case errors.Is(cause, context.Canceled):
-		return "the delivery was called off"
+		return "the delivery was cancelled"
 	case errors.Is(cause, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return "it took too long"
 	case errors.Is(cause, io.EOF):
@@ -83,7 +83,7 @@ func describe(err error) string {
 	case cause != nil:
 		return cause.Error() // of the operating system: "connection refused"
 	default:
-		return "what came was not HTTP, or the connection broke"
+		return "the answer was not HTTP, or the connection broke"
 	}
 }
 
