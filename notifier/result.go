@@ -22,22 +22,11 @@ const (
 
 // String returns the status for logs and metrics.
 func (s Status) String() string {
-	switch s {
-	case Delivered:
-		return "delivered"
-	case Retry:
-		return "retry"
-	case Permanent:
-		return "permanent"
-	case SlowDown:
-		return "slow_down"
-	case Gone:
-		return "gone"
-	case Refused:
-		return "refused"
-	default:
+	names := [...]string{"", "delivered", "retry", "permanent", "slow_down", "gone", "refused"}
+	if s == 0 || int(s) >= len(names) {
 		return fmt.Sprintf("status(%d)", uint8(s))
 	}
+	return names[s]
 }
 
 // Pause says what waits after a SlowDown.
@@ -53,20 +42,11 @@ const (
 
 // String returns the pause for logs and metrics.
 func (p Pause) String() string {
-	switch p {
-	case 0:
-		return "none"
-	case PauseMessage:
-		return "message"
-	case PauseDevice:
-		return "device"
-	case PauseHost:
-		return "host"
-	case PauseChannel:
-		return "channel"
-	default:
+	names := [...]string{"none", "message", "device", "host", "channel"}
+	if int(p) >= len(names) {
 		return fmt.Sprintf("pause(%d)", uint8(p))
 	}
+	return names[p]
 }
 
 // Result is a channel's answer to one attempt. The zero Result is not valid.

@@ -131,6 +131,12 @@ func Run(ctx context.Context, client redis.Scripter, script *lua.Script, doing s
 	return Reply{v}, nil
 }
 
+// Call calls a script and returns a reader of its reply. Its Err has the error of the call, too.
+func Call(ctx context.Context, client redis.Scripter, script *lua.Script, doing string, keys []string, args []any) *ReplyReader {
+	reply, err := Run(ctx, client, script, doing, keys, args)
+	return &ReplyReader{Reply: reply, Doing: doing, Err: err}
+}
+
 // wait waits for d. It reports false if ctx ends first.
 func wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)

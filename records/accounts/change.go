@@ -22,17 +22,14 @@ type foundAccount struct {
 
 // find looks up an account by its name or, if that is "", by the hash of a key.
 func (a *Accounts) find(ctx context.Context, name, hash, doing string) (foundAccount, error) {
-	answer, err := script.Run(ctx, a.client, lua.AccountFind, doing,
+	in := script.Call(ctx, a.client, lua.AccountFind, doing,
 		[]string{a.keys.Accounts(), a.keys.AccountKeys(), a.keys.Tiers()}, []any{name, hash})
-	if err != nil {
-		return foundAccount{}, err
-	}
-	in := script.Read(answer, doing)
 	found := foundAccount{now: in.Time(0), name: in.String(1), text: in.String(2)}
 	tier := in.String(3)
 	if in.Err != nil || found.name == "" {
 		return found, in.Err
 	}
+	var err error
 	if found.account, err = decodeAccount(found.name, found.text, doing); err != nil {
 		return foundAccount{}, err
 	}
@@ -88,16 +85,12 @@ func (a *Accounts) store(ctx context.Context, name, doing string, found foundAcc
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", doing, err)
 	}
-	answer, err := script.Run(ctx, a.client, lua.AccountChange, doing,
+	in := script.Call(ctx, a.client, lua.AccountChange, doing,
 		[]string{a.keys.Accounts(), a.keys.AccountKeys(), a.keys.Tiers(), a.keys.Callbacks()},
 		[]any{
 			name, found.text, text, after.Tier, after.hashesBeside(found.account), found.account.hashesBeside(after),
 			after.Events != nil,
 		})
-	if err != nil {
-		return false, err
-	}
-	in := script.Read(answer, doing)
 	switch result := in.Int(0); {
 	case in.Err != nil:
 		return false, in.Err

@@ -184,11 +184,7 @@ func (a *Accounts) PageTiers(ctx context.Context, after string, limit int) (list
 // with the tier, or a *NoSuchError.
 func (a *Accounts) RemoveTier(ctx context.Context, name string) error {
 	const doing = "removing a tier"
-	answer, err := script.Run(ctx, a.client, lua.AccountRemoveTier, doing, []string{a.keys.Accounts(), a.keys.Tiers()}, []any{name})
-	if err != nil {
-		return err
-	}
-	in := script.Read(answer, doing)
+	in := script.Call(ctx, a.client, lua.AccountRemoveTier, doing, []string{a.keys.Accounts(), a.keys.Tiers()}, []any{name})
 	result, account := in.Int(0), in.String(1)
 	switch {
 	case in.Err != nil:

@@ -75,11 +75,7 @@ func (l *Log) write(ctx context.Context) error {
 			}
 			keys, args = append(keys, h.key), append(args, addition)
 		}
-		answer, err := script.Run(ctx, l.client, lua.AddOnce, writing, keys, args)
-		if err == nil {
-			_, err = script.Yes(script.Read(answer, writing))
-		}
-		if err != nil {
+		if _, err := script.Yes(script.Call(ctx, l.client, lua.AddOnce, writing, keys, args)); err != nil {
 			return err
 		}
 	}

@@ -81,11 +81,7 @@ func (l *Log) Begin(ctx context.Context, e Entry) (Entry, error) {
 		return Entry{}, err
 	}
 	keys := []string{l.keys.AuditIDs(), l.keys.AuditEntries(), l.keys.AuditOwn(e.whose()), l.keys.AuditBegun(keyspace.NewToken())}
-	answer, err := script.Run(ctx, l.client, lua.AuditBegin, doing, keys, []any{"", text, l.options.Keep.Milliseconds()})
-	if err != nil {
-		return Entry{}, err
-	}
-	in := script.Read(answer, doing)
+	in := script.Call(ctx, l.client, lua.AuditBegin, doing, keys, []any{"", text, l.options.Keep.Milliseconds()})
 	if e.ID = in.String(0); in.Err == nil && !ValidID(e.ID) {
 		in.Fail(0, "id of an entry")
 	}
@@ -110,13 +106,9 @@ func (l *Log) End(ctx context.Context, e Entry, outcome, code, answer string) er
 		most = 0
 	}
 	keys := []string{l.keys.AuditIDs(), l.keys.AuditEntries(), l.keys.AuditOwn(whose), l.keys.AuditRefusals(whose)}
-	reply, err := script.Run(ctx, l.client, lua.AuditEnd, doing, keys, []any{
+	_, err := script.Yes(script.Call(ctx, l.client, lua.AuditEnd, doing, keys, []any{
 		"", e.ID, outcome, code, cut(answer, MaxAnswer), most, l.options.Refusals, min(RefusalsPerMinute, l.options.Refusals), l.options.Keep.Milliseconds(),
-	})
-	if err != nil {
-		return err
-	}
-	_, err = script.Yes(script.Read(reply, doing))
+	}))
 	return err
 }
 
@@ -247,11 +239,7 @@ func (l *Log) EraseUser(ctx context.Context, user string) (int, error) {
 		if err != nil {
 			return changed, err
 		}
-		answer, err := script.Run(ctx, l.client, lua.AuditErase, doing, []string{l.keys.AuditEntries()}, []any{e.ID, text})
-		if err != nil {
-			return changed, err
-		}
-		did, err := script.Yes(script.Read(answer, doing))
+		did, err := script.Yes(script.Call(ctx, l.client, lua.AuditErase, doing, []string{l.keys.AuditEntries()}, []any{e.ID, text}))
 		if err != nil {
 			return changed, err
 		}

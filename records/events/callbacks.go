@@ -77,11 +77,7 @@ func (c *Callbacks) Replace(ctx context.Context, account string) error {
 
 func (c *Callbacks) begin(ctx context.Context, account, from string) error {
 	const doing = "beginning a callback"
-	answer, err := c.run(ctx, lua.CallbackBegin, doing, account, from, stateKept.Milliseconds())
-	if err != nil {
-		return err
-	}
-	in := script.Read(answer, doing)
+	in := c.run(ctx, lua.CallbackBegin, doing, account, from, stateKept.Milliseconds())
 	_ = in.Int(0)
 	return in.Err
 }
@@ -102,11 +98,7 @@ func (c *Callbacks) Take(
 	ctx context.Context, account, nonce string, lease time.Duration,
 ) (_ Turn, next time.Time, ok bool, err error) {
 	const doing = "taking the turn of a callback"
-	answer, err := c.run(ctx, lua.CallbackTake, doing, account, "", nonce, lease.Milliseconds())
-	if err != nil {
-		return Turn{}, time.Time{}, false, err
-	}
-	in := script.Read(answer, doing)
+	in := c.run(ctx, lua.CallbackTake, doing, account, "", nonce, lease.Milliseconds())
 	switch result := in.Int(0); {
 	case in.Err != nil:
 		return Turn{}, time.Time{}, false, in.Err
@@ -140,13 +132,9 @@ type Outcome struct {
 // recorded.
 func (c *Callbacks) Settle(ctx context.Context, t Turn, o Outcome) (dead int, held bool, err error) {
 	const doing = "settling a request to a callback"
-	answer, err := c.runWith(ctx, lua.CallbackSettle, doing, t.Account, c.keys.AccountDeadEvents(t.Account),
+	in := c.runWith(ctx, lua.CallbackSettle, doing, t.Account, c.keys.AccountDeadEvents(t.Account),
 		"", t.Nonce, o.Reason, o.Wait.Milliseconds(), o.Last, o.Count,
 		c.options.Most, c.options.Keep.Milliseconds(), stateKept.Milliseconds())
-	if err != nil {
-		return 0, false, err
-	}
-	in := script.Read(answer, doing)
 	if in.Int(0) == 0 || in.Err != nil {
 		return 0, false, in.Err
 	}
@@ -205,18 +193,15 @@ func (c *Callbacks) Progress(ctx context.Context, account string) (Progress, err
 }
 
 // run calls a script with the callback, the events and the gathered key of an account.
-func (c *Callbacks) run(ctx context.Context, s *lua.Script, doing, account string, args ...any) (script.Reply, error) {
+func (c *Callbacks) run(ctx context.Context, s *lua.Script, doing, account string, args ...any) *script.ReplyReader {
 	return c.runWith(ctx, s, doing, account, c.keys.AccountGathered(account), args...)
 }
 
-func (c *Callbacks) runWith(
-	ctx context.Context, s *lua.Script, doing, account, third string, args ...any,
-) (script.Reply, error) {
+func (c *Callbacks) runWith(ctx context.Context, s *lua.Script, doing, account, third string, args ...any) *script.ReplyReader {
 	if err := checkName(account); err != nil {
-		return nil, err
+		return &script.ReplyReader{Doing: doing, Err: err}
 	}
-	keys := []string{c.keys.AccountCallback(account), c.keys.AccountEvents(account), third}
-	return script.Run(ctx, c.client, s, doing, keys, args)
+	return script.Call(ctx, c.client, s, doing, []string{c.keys.AccountCallback(account), c.keys.AccountEvents(account), third}, args)
 }
 
 func checkName(account string) error {

@@ -66,13 +66,9 @@ func (c *Callbacks) RetryDead(ctx context.Context, account, id string, n int) (r
 	if err := checkDead(account, id, n); err != nil {
 		return 0, 0, err
 	}
-	answer, err := script.Run(ctx, c.client, lua.DeadRetry, doing,
+	in := script.Call(ctx, c.client, lua.DeadRetry, doing,
 		[]string{c.keys.AccountDeadEvents(account), c.keys.AccountEvents(account), c.keys.AccountGathered(account)},
 		[]any{"", id, n, c.options.Most, c.options.Keep.Milliseconds()})
-	if err != nil {
-		return 0, 0, err
-	}
-	in := script.Read(answer, doing)
 	return int(in.Int(0)), int(in.Int(1)), in.Err
 }
 

@@ -38,12 +38,8 @@ func (l *Listeners) Listen(ctx context.Context, account string, until time.Time)
 	if err := checkAccount(account); err != nil {
 		return err
 	}
-	answer, err := script.Run(ctx, l.client, lua.EventListen, doing, []string{l.keys.Listeners()},
+	in := script.Call(ctx, l.client, lua.EventListen, doing, []string{l.keys.Listeners()},
 		[]any{"", account, until.UnixMilli()})
-	if err != nil {
-		return err
-	}
-	in := script.Read(answer, doing)
 	_ = in.Time(0)
 	return in.Err
 }

@@ -117,11 +117,7 @@ func (l *Log) append(ctx context.Context, account string, events []source) (appe
 			}
 			args = append(args, of...)
 		}
-		answer, err := script.Run(ctx, l.client, lua.EventAppend, doing, keys, args)
-		if err != nil {
-			return appended, err
-		}
-		in := script.Read(answer, doing)
+		in := script.Call(ctx, l.client, lua.EventAppend, doing, keys, args)
 		appended += int(in.Int(0))
 		if in.Err != nil {
 			return appended, in.Err

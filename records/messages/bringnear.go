@@ -64,11 +64,7 @@ func (w *WatchList) bringNear(ctx context.Context, partition int, now time.Time)
 	const doing = "bringing entries of the watch list near"
 	lists := w.keys.WatchLists(partition)
 	keys := append([]string{lists[keyspace.FarLists]}, lists[:keyspace.FarLists]...)
-	answer, err := script.Run(ctx, w.client, lua.BringNear, doing, keys, []any{script.Milliseconds(now), broughtAtOnce})
-	if err != nil {
-		return 0, err
-	}
-	in := script.Read(answer, doing)
+	in := script.Call(ctx, w.client, lua.BringNear, doing, keys, []any{script.Milliseconds(now), broughtAtOnce})
 	moved := in.Int(0)
 	return int(moved), in.Err
 }

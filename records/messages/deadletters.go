@@ -211,15 +211,6 @@ const nothing = 0
 func (d *DeadLetters) purge(ctx context.Context, user, id string, before any) (bool, error) {
 	const doing = "purging dead letters"
 	keys := append([]string{d.keys.Record(user, id), d.keys.DeadLettersOf(user)}, d.keys.IndexKeys(user, id)...)
-	answer, err := script.Run(ctx, d.client, lua.Purge, doing, keys,
-		[]any{keyspace.DeadLetterMember(user, id), before, keyspace.IndexMember(user, id)})
-	if err != nil {
-		return false, err
-	}
-	in := script.Read(answer, doing)
-	forgotten := in.Int(0)
-	if in.Err == nil && forgotten != 0 && forgotten != 1 {
-		return false, script.ReplyError(doing, fmt.Sprintf("outcome %d", forgotten))
-	}
-	return forgotten == 1, in.Err
+	return script.Yes(script.Call(ctx, d.client, lua.Purge, doing, keys,
+		[]any{keyspace.DeadLetterMember(user, id), before, keyspace.IndexMember(user, id)}))
 }

@@ -44,11 +44,7 @@ func (w *WatchList) HandOver(ctx context.Context, entries []sendlimit.Timer, now
 		keys = append(keys, w.keys.Record(entry.User, entry.ID))
 		args = append(args, keyspace.WatchMember(entry.User, entry.ID, entry.Generation))
 	}
-	answer, err := script.Run(ctx, w.client, lua.HandOver, doing, keys, args)
-	if err != nil {
-		return HandedOver{}, err
-	}
-	in := script.Read(answer, doing)
+	in := script.Call(ctx, w.client, lua.HandOver, doing, keys, args)
 	_ = in.Time(0)
 	const isHanded, isGone, isToLookAfter, isNotDue, isUnfinished = 0, 1, 2, 3, 4
 	var unfinished []Message

@@ -58,29 +58,14 @@ const MaxHistory = 16
 // changeWord returns the word for a letter of lua/fragments/history.lua, "" for a letter of a newer
 // program.
 func changeWord(letter string) string {
-	switch letter {
-	case "m":
-		return ChangeMoved
-	case "c":
-		return ChangeChanged
-	case "p":
-		return ChangePostponed
-	case "r":
-		return ChangeRetry
-	case "o":
-		return ChangeTakenOver
-	case "v":
-		return ChangeRevived
-	case "w":
-		return ChangePaused
-	case "g":
-		return ChangeResumed
-	case "f":
-		return ChangeFailed
-	case "u":
-		return ChangeUncertain
+	words := [...]string{
+		'm': ChangeMoved, 'c': ChangeChanged, 'p': ChangePostponed, 'r': ChangeRetry, 'o': ChangeTakenOver,
+		'v': ChangeRevived, 'w': ChangePaused, 'g': ChangeResumed, 'f': ChangeFailed, 'u': ChangeUncertain,
 	}
-	return ""
+	if len(letter) != 1 || int(letter[0]) >= len(words) {
+		return ""
+	}
+	return words[letter[0]]
 }
 
 // historyFields lists the fields that historyOf reads in addition to the InfoFields.

@@ -147,28 +147,19 @@ func InfoOf(user, id string, record *script.Fields, doing string) (Info, error) 
 
 // stateOf reads the state of a message from its record. A pending message has an empty state.
 func stateOf(record *script.Fields) State {
-	switch letter := record.Text(keyspace.RecordState); letter {
-	case "":
+	letter := record.Text(keyspace.RecordState)
+	if letter == "" {
 		if !record.Has(keyspace.RecordGeneration) {
 			return StateUnknown
 		}
 		return StatePending
-	case "s":
-		return StateSending
-	case "d":
-		return StateDelivered
-	case "c":
-		return StateCancelled
-	case "x":
-		return StateDropped
-	case "f":
-		return StateFailed
-	case "u":
-		return StateUncertain
-	default:
+	}
+	i := strings.Index("sdcxfu", letter) // in the order of the states
+	if len(letter) > 1 || i < 0 {
 		record.Fail(fmt.Sprintf("state %q of a record", fault.Clip(letter)))
 		return StateUnknown
 	}
+	return StateSending + State(i)
 }
 
 // parseCharge parses the charge of a record.

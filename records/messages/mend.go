@@ -79,7 +79,7 @@ func (w *WatchList) mend(ctx context.Context, m Message, now time.Time) (bool, e
 	if w.fixed.KeepContent {
 		keep = "1"
 	}
-	answer, err := script.Run(ctx, w.client, lua.Mend, mending, []string{
+	in := script.Call(ctx, w.client, lua.Mend, mending, []string{
 		w.keys.Record(m.User, m.ID), w.keys.Timeline(m.User), w.keys.Near(m.User), w.keys.Far(m.User, m.ID),
 		w.keys.DeadLettersOf(m.User), w.keys.Ended(m.User),
 	}, []any{
@@ -87,8 +87,5 @@ func (w *WatchList) mend(ctx context.Context, m Message, now time.Time) (bool, e
 		w.fixed.KeepRecords.Milliseconds(), w.fixed.Rules.Book().Keep.Milliseconds(), keep, w.fixed.Subscribers.Argument(),
 	})
 	w.fixed.Subscribers.Note(m.User)
-	if err != nil {
-		return false, err
-	}
-	return script.Yes(script.Read(answer, mending))
+	return script.Yes(in)
 }

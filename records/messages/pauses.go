@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -117,12 +116,8 @@ func (p *Pauses) Pause(ctx context.Context, c Campaign, now time.Time) (since ti
 	if err := c.Check(); err != nil {
 		return time.Time{}, err
 	}
-	answer, err := script.Run(ctx, p.client, lua.CampaignPause, doing, []string{p.keys.Stopped()},
+	in := script.Call(ctx, p.client, lua.CampaignPause, doing, []string{p.keys.Stopped()},
 		[]any{script.Milliseconds(now), c.Account, c.Name, MaxPaused})
-	if err != nil {
-		return time.Time{}, err
-	}
-	in := script.Read(answer, doing)
 	paused, since := in.Int(0) == 1, in.Time(1)
 	if in.Err == nil && !paused {
 		return time.Time{}, &fault.InvalidError{
@@ -185,17 +180,9 @@ func (p *Pauses) ResumeMessage(ctx context.Context, user, id, generation string,
 	if err := keyspace.CheckToken("generation", generation); err != nil {
 		return false, err
 	}
-	answer, err := script.Run(ctx, p.client, lua.Resume, doing,
+	in := script.Call(ctx, p.client, lua.Resume, doing,
 		[]string{p.keys.Record(user, id), p.keys.Near(user), p.keys.Far(user, id)},
 		[]any{script.Milliseconds(now), generation, keyspace.WatchSuffix(user, id)})
-	if err != nil {
-		return false, err
-	}
-	in := script.Read(answer, doing)
-	result := in.Int(0)
 	_ = in.Time(1)
-	if in.Err == nil && result != 0 && result != 1 {
-		return false, script.ReplyError(doing, "result "+strconv.FormatInt(result, 10))
-	}
-	return result == 1, in.Err
+	return script.Yes(in)
 }

@@ -26,18 +26,10 @@ const deviceStates = "dgfu"
 
 // String returns the state for outcomes.
 func (s DeviceState) String() string {
-	switch s {
-	case DeviceDelivered:
-		return "delivered"
-	case DeviceGone:
-		return "gone"
-	case DeviceFailed:
-		return "failed"
-	case DeviceUncertain:
-		return "uncertain"
-	default:
-		return fmt.Sprintf("state(%d)", byte(s))
+	if i := strings.IndexByte(deviceStates, byte(s)); i >= 0 {
+		return [...]string{"delivered", "gone", "failed", "uncertain"}[i]
 	}
+	return fmt.Sprintf("state(%d)", byte(s))
 }
 
 // DeviceDone is a device for which a message has ended.

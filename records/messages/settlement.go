@@ -109,21 +109,13 @@ func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Ti
 		args = append(args, s.Retry.Generation, script.Milliseconds(s.Retry.At), g.fixed.LookAfter.Milliseconds(), arrived,
 			g.fixed.ExpireAfter.Milliseconds(), g.fixed.Horizon.Milliseconds())
 	}
-	answer, err := script.Run(ctx, g.client, lua.Settle, doing, []string{
+	in := script.Call(ctx, g.client, lua.Settle, doing, []string{
 		g.keys.Record(d.User, d.ID), g.keys.Timeline(d.User), g.keys.Near(d.User), g.keys.DeadLettersOf(d.User),
 		g.keys.Ended(d.User), g.keys.Waiting(d.User),
 	}, args)
 	g.fixed.Subscribers.Note(d.User)
-	if err != nil {
-		return false, err
-	}
-	in := script.Read(answer, doing)
-	recorded := in.Int(0)
 	_ = in.Time(1)
-	if in.Err == nil && recorded != 0 && recorded != 1 {
-		return false, script.ReplyError(doing, fmt.Sprintf("outcome %d", recorded))
-	}
-	return recorded == 1, in.Err
+	return script.Yes(in)
 }
 
 // letter returns the outcome for lua/message/settle.lua.

@@ -34,19 +34,9 @@ func (s Info) Status() string {
 		default:
 			return StatusScheduled
 		}
-	case StateSending:
-		return StatusSending
-	case StateDelivered:
-		return StatusDelivered
-	case StateCancelled:
-		return StatusCancelled
-	case StateDropped:
-		return StatusDropped
-	case StateFailed:
-		return StatusFailed
-	case StateUncertain:
-		return StatusUncertain
 	case StateUnknown:
+		return ""
+	default:
+		return s.State.String()
 	}
-	return ""
 }

@@ -121,15 +121,11 @@ func (w *WatchList) Renew(ctx context.Context, entry sendlimit.Timer, generation
 	if queued {
 		has = 1
 	}
-	answer, err := script.Run(ctx, w.client, lua.Renew, doing,
+	in := script.Call(ctx, w.client, lua.Renew, doing,
 		[]string{w.keys.Record(entry.User, entry.ID), w.keys.Near(entry.User)}, []any{
 			script.Milliseconds(now), entry.Generation, keyspace.WatchSuffix(entry.User, entry.ID), generation, has,
 			w.look.Milliseconds(), w.overdue.Milliseconds(),
 		})
-	if err != nil {
-		return 0, sendlimit.Timer{}, err
-	}
-	in := script.Read(answer, doing)
 	_ = in.Time(1)
 	switch result := in.Int(0); {
 	case in.Err != nil:

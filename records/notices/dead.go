@@ -149,11 +149,7 @@ func (n *Outbox) RetryDead(ctx context.Context, id, token string, now time.Time)
 	if err := keyspace.CheckToken("token", token); err != nil {
 		return false, err
 	}
-	answer, err := script.Run(ctx, n.client, lua.NoticeRevive, doing, n.keysOf(notice), []any{script.Milliseconds(now), id, token})
-	if err != nil {
-		return false, err
-	}
-	return script.Yes(script.Read(answer, doing))
+	return script.Yes(script.Call(ctx, n.client, lua.NoticeRevive, doing, n.keysOf(notice), []any{script.Milliseconds(now), id, token}))
 }
 
 // PurgeDead erases the details of a failed notice if it ended before a time; zero means any time.
@@ -165,9 +161,5 @@ func (n *Outbox) PurgeDead(ctx context.Context, id string, before time.Time) (bo
 		return false, err
 	}
 	keys := n.keysOf(notice)
-	answer, err := script.Run(ctx, n.client, lua.NoticePurge, doing, []string{keys[0], keys[2]}, []any{id, script.Milliseconds(before)})
-	if err != nil {
-		return false, err
-	}
-	return script.Yes(script.Read(answer, doing))
+	return script.Yes(script.Call(ctx, n.client, lua.NoticePurge, doing, []string{keys[0], keys[2]}, []any{id, script.Milliseconds(before)}))
 }

@@ -75,20 +75,18 @@ func (n *Outbox) Claim(ctx context.Context, id, nonce string, lease time.Duratio
 	if err != nil {
 		return Claim{}, err
 	}
-	answer, err := script.Run(ctx, n.client, lua.NoticeClaim, doing, n.keysOf(notice), []any{
+	in := script.Call(ctx, n.client, lua.NoticeClaim, doing, n.keysOf(notice), []any{
 		script.Milliseconds(now), id, nonce, lease.Milliseconds(), n.options.Attempts, n.options.Keep.Milliseconds(),
 		n.options.SettleWithin.Milliseconds(),
 	})
-	if err != nil {
-		return Claim{}, err
-	}
-	in := script.Read(answer, doing)
-	verdict := in.Int(0)
-	c := Claim{Now: in.Time(1)}
-	if in.Err == nil && (verdict < 0 || verdict > int64(Dropped)) {
+	verdict, at := in.Int(0), in.Time(1)
+	switch {
+	case in.Err != nil:
+		return Claim{}, in.Err
+	case verdict < 0 || verdict > int64(Dropped):
 		return Claim{}, script.ReplyError(doing, fmt.Sprintf("verdict %d", verdict))
 	}
-	c.Verdict = Verdict(verdict)
+	c := Claim{Verdict: Verdict(verdict), Now: at}
 	switch c.Verdict {
 	case Send:
 		c.Attempt, c.TakenOver = int(in.Int(2)), in.Int(3) == 1
@@ -117,13 +115,9 @@ func (n *Outbox) Renew(ctx context.Context, id, nonce string, lease time.Duratio
 	if err != nil {
 		return false, err
 	}
-	answer, err := script.Run(ctx, n.client, lua.NoticeRenew, doing, n.keysOf(notice)[:2], []any{
+	return script.Yes(script.Call(ctx, n.client, lua.NoticeRenew, doing, n.keysOf(notice)[:2], []any{
 		script.Milliseconds(now), id, nonce, lease.Milliseconds(),
-	})
-	if err != nil {
-		return false, err
-	}
-	return script.Yes(script.Read(answer, doing))
+	}))
 }
 
 // checkClaim checks the arguments of a claim and returns the notice.
@@ -188,14 +182,10 @@ func (n *Outbox) Settle(ctx context.Context, id, nonce string, s Settlement, now
 	if !look.IsZero() {
 		look = look.Add(n.options.OverdueAfter)
 	}
-	answer, err := script.Run(ctx, n.client, lua.NoticeSettle, doing, n.keysOf(notice), []any{
+	return script.Yes(script.Call(ctx, n.client, lua.NoticeSettle, doing, n.keysOf(notice), []any{
 		script.Milliseconds(now), id, nonce, outcome, n.options.Keep.Milliseconds(), reason,
 		script.Milliseconds(s.RetryAt), script.Milliseconds(look), unsent,
-	})
-	if err != nil {
-		return false, err
-	}
-	return script.Yes(script.Read(answer, doing))
+	}))
 }
 
 // letter returns the outcome for lua/notice/settle.lua.

@@ -164,13 +164,9 @@ func (n *Outbox) Put(ctx context.Context, notice Notice, now time.Time) (bool, e
 		return false, err
 	}
 	keys := n.keysOf(parsed)
-	answer, err := script.Run(ctx, n.client, lua.NoticePut, doing, keys[:2], []any{
+	return script.Yes(script.Call(ctx, n.client, lua.NoticePut, doing, keys[:2], []any{
 		script.Milliseconds(now), parsed.ID, string(parsed.Kind), parsed.Subject, parsed.Since.UnixMilli(), notice.Details,
-	})
-	if err != nil {
-		return false, err
-	}
-	return script.Yes(script.Read(answer, doing))
+	}))
 }
 
 // keysOf returns the keys of the notice, the outbox and the failed notices.

@@ -70,11 +70,7 @@ const exceededDay = 2
 func (c *Charges) hold(ctx context.Context, call string, holdings []holdPart) ([]Charge, error) {
 	const doing = "charging an account"
 	keys := []string{c.keys.Holds(holdings[0].Account.Name)}
-	answer, err := script.Run(ctx, c.client, lua.Hold, doing, keys, c.holdArguments(call, holdings))
-	if err != nil {
-		return nil, err
-	}
-	in := script.Read(answer, doing)
+	in := script.Call(ctx, c.client, lua.Hold, doing, keys, c.holdArguments(call, holdings))
 	now, notices := in.Time(0), in.Nested(1)
 	charges := make([]Charge, len(holdings))
 	for i, h := range holdings {
@@ -82,8 +78,8 @@ func (c *Charges) hold(ctx context.Context, call string, holdings []holdPart) ([
 	}
 	charges[0].Notices = notices.Strings(0)
 	in.Absorb(notices)
-	if in.Err == nil && len(answer) != 2+4*len(holdings) {
-		return nil, script.ReplyError(doing, fmt.Sprintf("%d elements for %d holds", len(answer), len(holdings)))
+	if in.Err == nil && len(in.Reply) != 2+4*len(holdings) {
+		return nil, script.ReplyError(doing, fmt.Sprintf("%d elements for %d holds", len(in.Reply), len(holdings)))
 	}
 	return charges, in.Err
 }

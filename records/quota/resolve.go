@@ -59,18 +59,11 @@ const (
 
 // String returns the end for metrics.
 func (e HoldEnd) String() string {
-	switch e {
-	case HoldOpen:
-		return "open"
-	case HoldCharged:
-		return "charged"
-	case HoldGivenBack:
-		return "given_back"
-	case HoldGone:
-		return "gone"
-	default:
-		return "end(" + strconv.Itoa(int(e)) + ")"
+	names := [...]string{"open", "charged", "given_back", "gone"}
+	if int(e) < len(names) {
+		return names[e]
 	}
+	return "end(" + strconv.Itoa(int(e)) + ")"
 }
 
 // Resolve settles the holds of a due call by the records of their messages, and returns their ends,
@@ -91,11 +84,10 @@ func (c *Charges) Resolve(ctx context.Context, due DueCall, now time.Time) (ends
 		}
 	}
 	keys, args := c.settleCall(groupCalls(holds)[0], now)
-	answer, err := script.Run(ctx, c.client, lua.SettleHold, doing, keys, args)
+	made, unmade, notices, err := settled(script.Call(ctx, c.client, lua.SettleHold, doing, keys, args))
 	if err != nil {
-		return ends, nil, err
+		return ends, notices, err
 	}
-	made, unmade, notices, err := settled(answer, doing)
 	ends = append(ends, slices.Repeat([]HoldEnd{HoldCharged}, made)...)
 	ends = append(ends, slices.Repeat([]HoldEnd{HoldGivenBack}, unmade)...)
 	return append(ends, slices.Repeat([]HoldEnd{HoldGone}, max(len(holds)-made-unmade, 0))...), notices, err
@@ -117,11 +109,7 @@ func (c *Charges) resolveEach(
 			continue // it is not open
 		}
 		id, user, _ := strings.Cut(whose[i], " ")
-		answer, err := script.Run(ctx, c.client, lua.HoldLook, doing, []string{c.keys.Record(user, id)}, []any{script.Milliseconds(now)})
-		if err != nil {
-			return nil, nil, err
-		}
-		in := script.Read(answer, doing)
+		in := script.Call(ctx, c.client, lua.HoldLook, doing, []string{c.keys.Record(user, id)}, []any{script.Milliseconds(now)})
 		looked, attempts := in.Time(0), strings.Fields(in.String(1)) // the first is the account
 		if in.Err != nil {
 			return nil, nil, in.Err

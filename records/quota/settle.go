@@ -129,33 +129,16 @@ func (c *Charges) settleAll(ctx context.Context, now time.Time, holds []settleCa
 		err = nil
 	}
 	for i, call := range calls {
-		var answer script.Reply
-		var failed error
-		switch v, problem := call.Result(); {
-		case redis.HasErrorPrefix(problem, "NOSCRIPT"): // a pipeline does not load it
+		answer, problem := call.Slice()
+		in := &script.ReplyReader{Reply: answer, Doing: doing, Err: store.Explain(problem, doing)}
+		if redis.HasErrorPrefix(problem, "NOSCRIPT") { // a pipeline does not load it
 			keys, args := c.settleCall(groups[i], now)
-			answer, failed = script.Run(ctx, c.client, lua.SettleHold, doing, keys, args)
-		case problem != nil:
-			failed = store.Explain(problem, doing)
-		default:
-			answer, _ = v.([]any)
+			in = script.Call(ctx, c.client, lua.SettleHold, doing, keys, args)
 		}
-		if failed != nil {
-			err = firstError(err, failed)
-			continue
-		}
-		_, _, raised, problem := settled(answer, doing)
-		notices = append(notices, raised...)
-		err = firstError(err, problem)
+		_, _, raised, failed := settled(in)
+		notices, err = append(notices, raised...), cmp.Or(err, failed)
 	}
 	return notices, err
-}
-
-func firstError(first, second error) error {
-	if first != nil {
-		return first
-	}
-	return second
 }
 
 func (c *Charges) settleCall(g *settleGroup, now time.Time) ([]string, []any) {
@@ -166,8 +149,7 @@ func (c *Charges) settleCall(g *settleGroup, now time.Time) ([]string, []any) {
 
 // settled reads the reply of lua/charge/settle_hold.lua: how many holds were settled with and
 // without their change, and the ids of the notices.
-func settled(answer script.Reply, doing string) (made, unmade int, notices []string, err error) {
-	in := script.Read(answer, doing)
+func settled(in *script.ReplyReader) (made, unmade int, notices []string, err error) {
 	made, unmade = int(in.Int(0)), int(in.Int(1))
 	_ = in.Time(2)
 	return made, unmade, in.Strings(3), in.Err

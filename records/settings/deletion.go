@@ -66,7 +66,7 @@ func (s *Policies) Delete(ctx context.Context, name string, expected int64) erro
 		return s.deleteMarked(ctx, name, token)
 	}
 	// The mark also expires.
-	_, _ = s.runMark(ctx, name, token, 0, AnyVersion)
+	_ = s.runMark(ctx, name, token, 0, AnyVersion)
 	if err != nil {
 		return err
 	}
@@ -75,10 +75,7 @@ func (s *Policies) Delete(ctx context.Context, name string, expected int64) erro
 
 // mark marks a policy as being deleted.
 func (s *Policies) mark(ctx context.Context, name, token string, expected int64) error {
-	r, err := s.runMark(ctx, name, token, deletionLasts, expected)
-	if err != nil {
-		return err
-	}
+	r := s.runMark(ctx, name, token, deletionLasts, expected)
 	switch status, version := r.Int(0), r.Int(1); {
 	case r.Err != nil:
 		return r.Err
@@ -92,14 +89,9 @@ func (s *Policies) mark(ctx context.Context, name, token string, expected int64)
 }
 
 // runMark calls the script that marks a policy, or removes the mark if lasts is 0.
-func (s *Policies) runMark(ctx context.Context, name, token string, lasts time.Duration, expected int64) (*script.ReplyReader, error) {
-	const doing = "marking the policy"
+func (s *Policies) runMark(ctx context.Context, name, token string, lasts time.Duration, expected int64) *script.ReplyReader {
 	keys := []string{s.keys.Policies(), s.keys.PolicyDeletion(name)}
-	answer, err := script.Run(ctx, s.client, lua.PolicyMark, doing, keys, []any{name, token, lasts.Milliseconds(), expected})
-	if err != nil {
-		return nil, err
-	}
-	return script.Read(answer, doing), nil
+	return script.Call(ctx, s.client, lua.PolicyMark, "marking the policy", keys, []any{name, token, lasts.Milliseconds(), expected})
 }
 
 // deleteMarked deletes a policy that no user has.
@@ -110,11 +102,7 @@ func (s *Policies) deleteMarked(ctx context.Context, name, token string) error {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	args := []any{name, token, by, MaxVersions, versionsAfterDeletion.Milliseconds()}
-	answer, err := script.Run(ctx, s.client, lua.PolicyDelete, doing, s.changeKeys(name), args)
-	if err != nil {
-		return err
-	}
-	deleted, err := script.Yes(script.Read(answer, doing))
+	deleted, err := script.Yes(script.Call(ctx, s.client, lua.PolicyDelete, doing, s.changeKeys(name), args))
 	if err == nil && !deleted {
 		return &fault.UnavailableError{
 			Detail: fmt.Sprintf("policy %s was not deleted: somebody applied or deleted it meanwhile, or the store is too slow; try again", name),

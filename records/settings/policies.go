@@ -200,11 +200,7 @@ func (s *Policies) store(ctx context.Context, p policy.Policy, text string, expe
 		return stored{}, fmt.Errorf("%s: %w", doing, err)
 	}
 	args := []any{p.Name, text, expected, by, MaxVersions, p.Keeps().Milliseconds()}
-	answer, err := script.Run(ctx, s.client, lua.PolicyApply, doing, s.changeKeys(p.Name), args)
-	if err != nil {
-		return stored{}, err
-	}
-	r := script.Read(answer, doing)
+	r := script.Call(ctx, s.client, lua.PolicyApply, doing, s.changeKeys(p.Name), args)
 	was := stored{status: r.Int(0), version: r.Int(1), text: r.String(2), now: r.Time(3), kept: time.Duration(r.Int(4)) * time.Millisecond}
 	return was, r.Err
 }

@@ -112,11 +112,7 @@ func (s *Users) change(
 			}
 		}
 		args := append([]any{version, token, user, claim}, settings.Stored()...)
-		answer, err := script.Run(ctx, s.client, lua.SettingsChange, doing, keys, args)
-		if err != nil {
-			return policy.UserSettings{}, false, err
-		}
-		r := script.Read(answer, doing)
+		r := script.Call(ctx, s.client, lua.SettingsChange, doing, keys, args)
 		status, stored := r.Int(0), r.String(1)
 		if r.Err != nil {
 			return policy.UserSettings{}, false, r.Err
