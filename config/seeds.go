@@ -34,18 +34,6 @@ func sectionKeys() []string {
 	return []string{calendarsKey, categoriesKey, policiesKey, tiersKey, accountsKey}
 }
 
-// tier is an accounts.Tier in the file.
-type tier struct {
-	Name              string `json:"-"`
-	RequestsPerMinute int64  `json:"requests_per_minute"`
-	RequestsPerDay    int64  `json:"requests_per_day"`
-	LinesPerMinute    int64  `json:"lines_per_minute"`
-	MessagesPerHour   int64  `json:"messages_per_hour"`
-	MessagesPerDay    int64  `json:"messages_per_day"`
-	Devices           int64  `json:"devices"`
-	AlertAt           []int  `json:"alert_at"`
-}
-
 // accountSeed is an accounts.Seed in the file.
 type accountSeed struct {
 	Tier     string `json:"tier"`
@@ -105,12 +93,12 @@ func (r *fileReader) policies() (found []policy.Policy) {
 }
 
 func (r *fileReader) tiers() (found []accounts.Tier) {
-	named(r, tiersKey, func(name, path string, read tier) {
+	named(r, tiersKey, func(name, path string, read accounts.Tier) {
 		r.judgeName(tiersKey, name, accounts.Tier{Name: name}.Validate())
 		read.Name = nobody
-		r.judge(path, accounts.Tier(read).Validate())
+		r.judge(path, read.Validate())
 		read.Name = name
-		found = append(found, accounts.Tier(read))
+		found = append(found, read)
 	})
 	return found
 }

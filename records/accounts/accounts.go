@@ -136,23 +136,19 @@ func (a *Accounts) Create(ctx context.Context, account Account) (Account, error)
 // new time zone takes effect at the end of the account's current day in the old zone. The error is
 // a *NoSuchError if the account does not exist.
 func (a *Accounts) Set(ctx context.Context, name string, change Change) (Account, error) {
-	return a.change(ctx, name, "changing an account", func(now time.Time, found *storedAccount) (*storedAccount, error) {
-		if found == nil {
-			return nil, fault.NoSuchAccount(name)
-		}
-		changed := found.public(name)
+	return a.changeExisting(ctx, name, "changing an account", func(now time.Time, next *storedAccount) error {
+		changed := next.public(name)
 		change.apply(&changed)
 		if change.TimeZone != nil {
 			changed.changeZone(*change.TimeZone, now)
 		}
 		if err := changed.Validate(); err != nil {
-			return nil, err
+			return err
 		}
-		next := *found
 		next.describe(changed)
 		if change.Disabled != nil {
 			next.Disabled = *change.Disabled
 		}
-		return &next, nil
+		return nil
 	})
 }

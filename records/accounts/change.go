@@ -79,6 +79,17 @@ func (a *Accounts) change(
 	})
 }
 
+// changeExisting is change for an account that exists. The error of another one is a *NoSuchError.
+func (a *Accounts) changeExisting(ctx context.Context, name, doing string, edit func(now time.Time, next *storedAccount) error) (Account, error) {
+	return a.change(ctx, name, doing, func(now time.Time, found *storedAccount) (*storedAccount, error) {
+		if found == nil {
+			return nil, fault.NoSuchAccount(name)
+		}
+		next := *found
+		return &next, edit(now, &next)
+	})
+}
+
 // store replaces an account that was found. It reports false if the account has changed since.
 func (a *Accounts) store(ctx context.Context, name, doing string, found foundAccount, after storedAccount) (bool, error) {
 	text, err := json.Marshal(after)

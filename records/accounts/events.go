@@ -103,13 +103,10 @@ func (a *Accounts) SetEvents(ctx context.Context, name, target, secret string) (
 		return Account{}, "", err
 	}
 	fresh := newEventsSecret()
-	account, err := a.change(ctx, name, "setting a callback URL", func(_ time.Time, found *storedAccount) (*storedAccount, error) {
-		if found == nil {
-			return nil, fault.NoSuchAccount(name)
-		}
-		next, events := *found, storedEvents{}
-		if found.Events != nil {
-			events = *found.Events
+	account, err := a.changeExisting(ctx, name, "setting a callback URL", func(_ time.Time, next *storedAccount) error {
+		var events storedEvents
+		if next.Events != nil {
+			events = *next.Events
 		}
 		events.URL, made = target, ""
 		switch {
@@ -119,7 +116,7 @@ func (a *Accounts) SetEvents(ctx context.Context, name, target, secret string) (
 			events.Secret, made = fresh, fresh
 		}
 		next.Events = &events
-		return &next, nil
+		return nil
 	})
 	if err != nil {
 		return Account{}, "", err
@@ -130,13 +127,9 @@ func (a *Accounts) SetEvents(ctx context.Context, name, target, secret string) (
 // RemoveEvents removes the callback URL of an account and its secrets, if there is one. The error
 // is a *NoSuchError.
 func (a *Accounts) RemoveEvents(ctx context.Context, name string) (Account, error) {
-	return a.change(ctx, name, "removing a callback URL", func(_ time.Time, found *storedAccount) (*storedAccount, error) {
-		if found == nil {
-			return nil, fault.NoSuchAccount(name)
-		}
-		next := *found
+	return a.changeExisting(ctx, name, "removing a callback URL", func(_ time.Time, next *storedAccount) error {
 		next.Events = nil
-		return &next, nil
+		return nil
 	})
 }
 
@@ -148,19 +141,16 @@ func (a *Accounts) RotateEventsSecret(ctx context.Context, name string, overlap 
 		return "", err
 	}
 	fresh := newEventsSecret()
-	_, err := a.change(ctx, name, "rotating the secret of a callback", func(now time.Time, found *storedAccount) (*storedAccount, error) {
-		switch {
-		case found == nil:
-			return nil, fault.NoSuchAccount(name)
-		case found.Events == nil:
-			return nil, NoCallback(name)
+	_, err := a.changeExisting(ctx, name, "rotating the secret of a callback", func(now time.Time, next *storedAccount) error {
+		if next.Events == nil {
+			return NoCallback(name)
 		}
-		next, events := *found, storedEvents{URL: found.Events.URL, Secret: fresh}
+		events := storedEvents{URL: next.Events.URL, Secret: fresh}
 		if overlap > 0 {
-			events.Former, events.FormerUntil = found.Events.Secret, now.Add(overlap).UnixMilli()
+			events.Former, events.FormerUntil = next.Events.Secret, now.Add(overlap).UnixMilli()
 		}
 		next.Events = &events
-		return &next, nil
+		return nil
 	})
 	if err != nil {
 		return "", err

@@ -152,21 +152,18 @@ func (a *Accounts) AddKey(ctx context.Context, account string, scopes []Scope, e
 	}
 	secret, id := newKey()
 	var added storedKey
-	_, err = a.change(ctx, account, "adding an API key", func(now time.Time, found *storedAccount) (*storedAccount, error) {
-		if found == nil {
-			return nil, fault.NoSuchAccount(account)
-		}
+	_, err = a.changeExisting(ctx, account, "adding an API key", func(now time.Time, next *storedAccount) error {
 		if !expires.IsZero() && !expires.After(now) {
-			return nil, &fault.InvalidError{Field: "expires_at", Value: expires.Format(time.RFC3339), Says: "expires_at has passed: " + expires.Format(time.RFC3339)}
+			return &fault.InvalidError{Field: "expires_at", Value: expires.Format(time.RFC3339), Says: "expires_at has passed: " + expires.Format(time.RFC3339)}
 		}
 		if expires.UTC().Year() > 9999 { // RFC 3339 can't write it
-			return nil, &fault.InvalidError{Field: "expires_at", Value: expires.UTC().Format(time.RFC3339), Want: "a time before the year 10000"}
+			return &fault.InvalidError{Field: "expires_at", Value: expires.UTC().Format(time.RFC3339), Want: "a time before the year 10000"}
 		}
 		added = storedKey{ID: id, SHA256: HashKey(secret), Scopes: scopes, CreatedAt: now.UnixMilli()}
 		if !expires.IsZero() {
 			added.ExpiresAt = expires.UnixMilli()
 		}
-		return found.with(now, added)
+		return next.addKey(now, added)
 	})
 	if err != nil {
 		return "", APIKey{}, err
@@ -185,25 +182,18 @@ func (a *Accounts) RotateKey(
 	}
 	secret, newID := newKey()
 	var added storedKey
-	_, err = a.change(ctx, account, "rotating an API key", func(now time.Time, found *storedAccount) (*storedAccount, error) {
-		if found == nil {
-			return nil, fault.NoSuchAccount(account)
-		}
-		next := *found
+	_, err = a.changeExisting(ctx, account, "rotating an API key", func(now time.Time, next *storedAccount) error {
 		next.forgetExpired(now)
 		old, err := next.key(id)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		added = storedKey{
-			ID: newID, SHA256: HashKey(secret), Scopes: old.Scopes, CreatedAt: now.UnixMilli(),
-		}
+		added = storedKey{ID: newID, SHA256: HashKey(secret), Scopes: old.Scopes, CreatedAt: now.UnixMilli()}
 		until := now.Add(overlap).UnixMilli()
 		if old.ExpiresAt == 0 || old.ExpiresAt > until {
 			old.ExpiresAt = until
 		}
-		next.forgetExpired(now)
-		return next.with(now, added)
+		return next.addKey(now, added)
 	})
 	if err != nil {
 		return "", APIKey{}, err
@@ -214,20 +204,17 @@ func (a *Accounts) RotateKey(
 // RemoveKey removes a key, which stops working at once, and returns the changed account. The error
 // is a *NoSuchError.
 func (a *Accounts) RemoveKey(ctx context.Context, account, id string) (Account, error) {
-	return a.change(ctx, account, "removing an API key", func(_ time.Time, found *storedAccount) (*storedAccount, error) {
-		if found == nil {
-			return nil, fault.NoSuchAccount(account)
-		}
+	return a.changeExisting(ctx, account, "removing an API key", func(_ time.Time, next *storedAccount) error {
 		if id == "" {
-			return nil, &fault.NoSuchError{What: "key", Name: id}
+			return &fault.NoSuchError{What: "key", Name: id}
 		}
-		old, err := found.key(id)
+		old, err := next.key(id)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		next := *found
-		next.Keys = slices.DeleteFunc(slices.Clone(found.Keys), func(k storedKey) bool { return k.SHA256 == old.SHA256 })
-		return &next, nil
+		hash := old.SHA256
+		next.Keys = slices.DeleteFunc(slices.Clone(next.Keys), func(k storedKey) bool { return k.SHA256 == hash })
+		return nil
 	})
 }
 
@@ -252,17 +239,14 @@ func (a *Accounts) HasUsableKey(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// with returns the account with an additional key.
-func (s *storedAccount) with(now time.Time, added storedKey) (*storedAccount, error) {
-	next := *s
-	next.forgetExpired(now)
-	if len(next.Keys) >= MaxKeys {
-		return nil, &fault.InvalidError{
-			Field: "keys", Says: fmt.Sprintf("the account has %d keys, which is the most: remove one first", MaxKeys),
-		}
+// addKey adds a key, and removes expired ones.
+func (s *storedAccount) addKey(now time.Time, added storedKey) error {
+	s.forgetExpired(now)
+	if len(s.Keys) >= MaxKeys {
+		return &fault.InvalidError{Field: "keys", Says: fmt.Sprintf("the account has %d keys, which is the most: remove one first", MaxKeys)}
 	}
-	next.Keys = append(next.Keys, added)
-	return &next, nil
+	s.Keys = append(s.Keys, added)
+	return nil
 }
 
 // key returns the key with an id, or the only key for "".

@@ -23,27 +23,28 @@ const tierNameWant = keyspace.WantName
 // MaxTierLimit is the maximum of a limit of a Tier.
 const MaxTierLimit = 1_000_000_000
 
-// Tier has the limits of its accounts. A limit of 0 means no limit.
+// Tier has the limits of its accounts, and is stored as its JSON. A limit of 0 means no limit.
 type Tier struct {
-	Name string // 1 to 64 of a-z 0-9 _ -
+	Name string `json:"-"` // 1 to 64 of a-z 0-9 _ -
 	// RequestsPerMinute limits requests to the API in each natural minute, in three separate
 	// counters: those that submit, those that read, and all others.
-	RequestsPerMinute int64
+	RequestsPerMinute int64 `json:"requests_per_minute,omitempty"`
 	// RequestsPerDay is the same for each natural day, in UTC or the time zone of the event that a
 	// request counts as.
-	RequestsPerDay int64
+	RequestsPerDay int64 `json:"requests_per_day,omitempty"`
 	// LinesPerMinute limits the lines of batches of an account in a minute: a bucket of as many
 	// lines fills evenly, and a batch waits for it.
-	LinesPerMinute int64
+	LinesPerMinute int64 `json:"lines_per_minute,omitempty"`
 	// MessagesPerHour and MessagesPerDay limit accepted messages in the natural hour and day of
 	// their send times, in the account's zone.
-	MessagesPerHour, MessagesPerDay int64
+	MessagesPerHour int64 `json:"messages_per_hour,omitempty"`
+	MessagesPerDay  int64 `json:"messages_per_day,omitempty"`
 	// Devices limits the devices of all users that an account has at a time. An account with more
 	// keeps them when its tier is lowered.
-	Devices int64
+	Devices int64 `json:"devices,omitempty"`
 	// AlertAt lists percents of MessagesPerDay at which the account's contact is alerted, 1 to 100,
 	// ascending. Nil means 80 and 100, empty means never.
-	AlertAt []int
+	AlertAt []int `json:"alert_at,omitzero"`
 }
 
 // Validate checks each field. The error is an *InvalidError, or InvalidErrors for several fields.
@@ -82,40 +83,22 @@ func (t Tier) Validate() error {
 	return wrong.Err()
 }
 
-// storedTier is a stored tier.
-type storedTier struct {
-	RequestsPerMinute int64 `json:"requests_per_minute,omitempty"`
-	RequestsPerDay    int64 `json:"requests_per_day,omitempty"`
-	LinesPerMinute    int64 `json:"lines_per_minute,omitempty"`
-	MessagesPerHour   int64 `json:"messages_per_hour,omitempty"`
-	MessagesPerDay    int64 `json:"messages_per_day,omitempty"`
-	Devices           int64 `json:"devices,omitempty"`
-	AlertAt           []int `json:"alert_at,omitzero"` // absent means the default, empty means never
-}
-
 func decodeTier(name, text, doing string) (Tier, error) {
-	var stored storedTier
-	if err := json.Unmarshal([]byte(text), &stored); err != nil {
+	t := Tier{Name: name}
+	if err := json.Unmarshal([]byte(text), &t); err != nil {
 		return Tier{}, fmt.Errorf("%s: %w", doing, &fault.UnavailableError{
 			Detail: fmt.Sprintf("tier %q in the store can't be read: set it again, or run the newer program that wrote it", name),
 			Err:    err,
 		})
 	}
-	return Tier{
-		Name: name, RequestsPerMinute: stored.RequestsPerMinute, RequestsPerDay: stored.RequestsPerDay,
-		LinesPerMinute:  stored.LinesPerMinute,
-		MessagesPerHour: stored.MessagesPerHour, MessagesPerDay: stored.MessagesPerDay, Devices: stored.Devices, AlertAt: stored.AlertAt,
-	}, nil
+	return t, nil
 }
 
 func encodeTier(t Tier) ([]byte, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(storedTier{
-		RequestsPerMinute: t.RequestsPerMinute, RequestsPerDay: t.RequestsPerDay, LinesPerMinute: t.LinesPerMinute,
-		MessagesPerHour: t.MessagesPerHour, MessagesPerDay: t.MessagesPerDay, Devices: t.Devices, AlertAt: t.AlertAt,
-	})
+	text, err := json.Marshal(t)
 	if err != nil {
 		return nil, fmt.Errorf("encoding a tier: %w", err)
 	}

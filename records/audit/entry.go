@@ -12,36 +12,40 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Entry is a change by an operator.
+// Entry is a change by an operator. Its JSON is stored, and the script end.lua looks for erased.
 type Entry struct {
 	// ID and At come from Begin: At is the store's time. Entries sort by ID.
-	ID string
-	At time.Time
+	ID string    `json:"-"`
+	At time.Time `json:"-"`
 	// Account is the account that makes the change, Key the id of its API key. Both are "" without
 	// keys.
-	Account, Key string
+	Account string `json:"account,omitempty"`
+	Key     string `json:"key,omitempty"`
 	// By is the user of a command on the store; "" for others.
-	By string
+	By string `json:"by,omitempty"`
 	// Operator reports whether an operator makes the change, with the scope admin or without a key.
 	// Pass it to Begin and End. Page does not return it.
-	Operator bool
-	Address  string // of the client, for display
-	Action   string // a verb phrase such as "move message"; required
+	Operator bool   `json:"-"`
+	Address  string `json:"address,omitempty"` // of the client, for display
+	Action   string `json:"action"`            // a verb phrase such as "move message"; required
 	// User and Message are changed, or Object is, such as the name of a policy.
-	User, Message, Object string
+	User    string `json:"user,omitempty"`
+	Message string `json:"message,omitempty"`
+	Object  string `json:"object,omitempty"`
 	// Owner is the account that owns what is changed, if it may see the entry; "" for none.
-	Owner string
+	Owner string `json:"owner,omitempty"`
 	// Detail is the change in words, without secrets and content.
-	Detail string
+	Detail string `json:"detail,omitempty"`
 	// Outcome is "" while the change is running; then Done, Refused or Failed.
-	Outcome string
+	Outcome string `json:"-"`
 	// Code and Answer are why it was refused or failed: a code, and a sentence.
-	Code, Answer string
-	EndedAt      time.Time // zero while it is running
+	Code    string    `json:"-"`
+	Answer  string    `json:"-"`
+	EndedAt time.Time `json:"-"` // zero while it is running
 	// More counts later refusals in the same minute, which have no entry.
-	More int
+	More int `json:"-"`
 	// Erased reports that User, Message, Detail and Answer were removed with the user.
-	Erased bool
+	Erased bool `json:"erased,omitempty"`
 }
 
 // The outcomes of a change.
@@ -61,28 +65,13 @@ const (
 // erasedDetail replaces the detail of an erased entry.
 const erasedDetail = "erased"
 
-// written is a stored entry. The script end.lua looks for erased.
-type written struct {
-	Account string `json:"account,omitempty"`
-	Key     string `json:"key,omitempty"`
-	By      string `json:"by,omitempty"`
-	Address string `json:"address,omitempty"`
-	Action  string `json:"action"`
-	User    string `json:"user,omitempty"`
-	Message string `json:"message,omitempty"`
-	Object  string `json:"object,omitempty"`
-	Owner   string `json:"owner,omitempty"`
-	Detail  string `json:"detail,omitempty"`
-	Erased  bool   `json:"erased,omitempty"`
-}
-
 // text returns an entry as it is stored.
 func (e Entry) text() (string, error) {
-	text, err := json.Marshal(written{
-		Account: cut(e.Account, MaxName), Key: cut(e.Key, MaxName), By: cut(e.By, MaxName), Address: cut(e.Address, MaxName), Action: cut(e.Action, MaxName),
-		User: cut(e.User, MaxName), Message: cut(e.Message, MaxName), Object: cut(e.Object, MaxName), Owner: cut(e.Owner, MaxName), Detail: cut(e.Detail, MaxDetail),
-		Erased: e.Erased,
-	})
+	for _, name := range []*string{&e.Account, &e.Key, &e.By, &e.Address, &e.Action, &e.User, &e.Message, &e.Object, &e.Owner} {
+		*name = cut(*name, MaxName)
+	}
+	e.Detail = cut(e.Detail, MaxDetail)
+	text, err := json.Marshal(e)
 	if err != nil {
 		return "", fmt.Errorf("writing an entry of the log of changes: %w", err)
 	}
@@ -114,20 +103,16 @@ func (e Entry) whose() string {
 // read reads an entry with its id, its end, "" for a running one, and the number of further
 // refusals. ok is false if they can't be read.
 func read(id, text, end, more string) (e Entry, ok bool) {
-	var w written
 	ms, _, valid := strings.Cut(id, "-")
 	at, err := strconv.ParseInt(ms, 10, 64)
-	if !valid || err != nil || json.Unmarshal([]byte(text), &w) != nil {
+	if !valid || err != nil || json.Unmarshal([]byte(text), &e) != nil {
 		return Entry{}, false
 	}
 	further, err := strconv.Atoi(cmp.Or(more, "0"))
 	if err != nil {
 		return Entry{}, false
 	}
-	e = Entry{
-		ID: id, At: time.UnixMilli(at).UTC(), Account: w.Account, Key: w.Key, By: w.By, Address: w.Address, Action: w.Action,
-		User: w.User, Message: w.Message, Object: w.Object, Owner: w.Owner, Detail: w.Detail, Erased: w.Erased, More: further,
-	}
+	e.ID, e.At, e.More = id, time.UnixMilli(at).UTC(), further
 	if end == "" {
 		return e, true
 	}
