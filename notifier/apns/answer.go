@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/notifier"
@@ -39,58 +38,37 @@ type answer struct {
 	step   step
 }
 
-// What the answers mean.
-func badMessage() answer {
-	return answer{status: notifier.Permanent, reason: notifier.ReasonRejected}
-}
-
-func badCredentials(next step) answer {
-	return answer{status: notifier.Refused, reason: notifier.ReasonUnauthorized, step: next}
-}
-
-func tokenGone(reason notifier.Reason) answer {
-	return answer{status: notifier.Gone, reason: reason}
-}
-
-func retry(next step) answer {
-	return answer{status: notifier.Retry, reason: notifier.ReasonUnavailable, step: next}
-}
-
-func slowDown(reason notifier.Reason, pause notifier.Pause, next step) answer {
-	return answer{status: notifier.SlowDown, reason: reason, pause: pause, step: next}
-}
-
 // classify returns the meaning of a status other than a success by Apple's reason, and whether the
 // reason is known.
 func classify(status int, reason string) (answer, bool) {
 	switch reason {
 	case "BadDeviceToken", "DeviceTokenNotForTopic":
-		return tokenGone(notifier.ReasonMismatched), true
+		return answer{notifier.Gone, notifier.ReasonMismatched, 0, settled}, true
 	case "Unregistered", "ExpiredToken":
-		return tokenGone(notifier.ReasonGone), true
+		return answer{notifier.Gone, notifier.ReasonGone, 0, settled}, true
 	case "BadCollapseId", "BadExpirationDate", "BadMessageId", "BadPriority", "DuplicateHeaders", "InvalidPushType",
 		"PayloadEmpty", "MissingDeviceToken", "BadPath", "MethodNotAllowed":
-		return badMessage(), true
+		return answer{notifier.Permanent, notifier.ReasonRejected, 0, settled}, true
 	case "PayloadTooLarge":
-		return answer{status: notifier.Permanent, reason: notifier.ReasonTooLarge}, true
+		return answer{notifier.Permanent, notifier.ReasonTooLarge, 0, settled}, true
 	case "BadTopic", "MissingTopic", "TopicDisallowed", "BadCertificate", "BadCertificateEnvironment", "Forbidden",
 		"InvalidProviderToken", "MissingProviderToken", "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken":
-		return badCredentials(settled), true
+		return answer{notifier.Refused, notifier.ReasonUnauthorized, 0, settled}, true
 	case "ExpiredProviderToken":
 		// This worker's clock is wrong. Tokens of other workers may be valid.
-		return slowDown(notifier.ReasonUnavailable, notifier.PauseMessage, renew), true
+		return answer{notifier.SlowDown, notifier.ReasonUnavailable, notifier.PauseMessage, renew}, true
 	case "UnrelatedKeyIdInToken":
-		return badCredentials(replace), true
+		return answer{notifier.Refused, notifier.ReasonUnauthorized, 0, replace}, true
 	case "TooManyProviderTokenUpdates":
-		return slowDown(notifier.ReasonRateLimited, notifier.PauseMessage, hold), true
+		return answer{notifier.SlowDown, notifier.ReasonRateLimited, notifier.PauseMessage, hold}, true
 	case "TooManyRequests":
-		return slowDown(notifier.ReasonRateLimited, notifier.PauseDevice, settled), true
+		return answer{notifier.SlowDown, notifier.ReasonRateLimited, notifier.PauseDevice, settled}, true
 	case "InternalServerError":
-		return retry(settled), true
+		return answer{notifier.Retry, notifier.ReasonUnavailable, 0, settled}, true
 	case "ServiceUnavailable":
-		return slowDown(notifier.ReasonUnavailable, notifier.PauseChannel, settled), true
+		return answer{notifier.SlowDown, notifier.ReasonUnavailable, notifier.PauseChannel, settled}, true
 	case "IdleTimeout", "Shutdown":
-		return retry(reconnect), true
+		return answer{notifier.Retry, notifier.ReasonUnavailable, 0, reconnect}, true
 	default:
 		return byStatus(status), false
 	}
@@ -101,11 +79,11 @@ func classify(status int, reason string) (answer, bool) {
 func byStatus(status int) answer {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return badCredentials(settled)
+		return answer{notifier.Refused, notifier.ReasonUnauthorized, 0, settled}
 	case http.StatusTooManyRequests:
-		return slowDown(notifier.ReasonRateLimited, notifier.PauseDevice, settled)
+		return answer{notifier.SlowDown, notifier.ReasonRateLimited, notifier.PauseDevice, settled}
 	case http.StatusServiceUnavailable:
-		return slowDown(notifier.ReasonUnavailable, notifier.PauseChannel, settled)
+		return answer{notifier.SlowDown, notifier.ReasonUnavailable, notifier.PauseChannel, settled}
 	}
 	means, reason := exchange.ByStatus(status)
 	return answer{status: means, reason: reason}
@@ -117,9 +95,9 @@ func byStatus(status int) answer {
 func ofMessage(meant answer, reason string) answer {
 	switch reason {
 	case "BadDeviceToken", "DeviceTokenNotForTopic":
-		return answer{status: notifier.Permanent, reason: notifier.ReasonMismatched}
+		return answer{notifier.Permanent, notifier.ReasonMismatched, 0, settled}
 	case "BadTopic", "MissingTopic", "TopicDisallowed":
-		return badMessage()
+		return answer{notifier.Permanent, notifier.ReasonRejected, 0, settled}
 	default:
 		return meant
 	}
@@ -130,7 +108,7 @@ func ofMessage(meant answer, reason string) answer {
 func judge(a exchange.Answer, chosen bool, waits *backoff, now time.Time) (notifier.Result, step) {
 	if a.Status >= 200 && a.Status <= 299 {
 		waits.reset()
-		return notifier.Result{Status: notifier.Delivered, ProviderID: receipt(a.Header)}, settled
+		return notifier.Result{Status: notifier.Delivered, ProviderID: exchange.ProviderID(a.Header.Get("Apns-Id"), maxID)}, settled
 	}
 	var said struct {
 		Reason    string          `json:"reason"`
@@ -200,13 +178,4 @@ func since(timestamp json.RawMessage) time.Time {
 		return time.Time{}
 	}
 	return time.UnixMilli(ms).UTC()
-}
-
-// receipt returns Apple's id of the push.
-func receipt(header http.Header) string {
-	id := header.Get("Apns-Id")
-	if len(id) > maxID || strings.IndexFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
-		return ""
-	}
-	return id
 }

@@ -2,6 +2,7 @@ package apns
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -56,12 +57,7 @@ func New(c Config) (*Notifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Connections == 0 {
-		c.Connections = DefaultConnections
-	}
-	if c.Timeout == 0 {
-		c.Timeout = DefaultTimeout
-	}
+	c.Connections, c.Timeout = cmp.Or(c.Connections, DefaultConnections), cmp.Or(c.Timeout, DefaultTimeout)
 	c.Key, c.Topics = nil, maps.Clone(c.Topics)
 	public, err := key.PublicKey.Bytes()
 	if err != nil {
@@ -77,10 +73,7 @@ func New(c Config) (*Notifier, error) {
 	if err != nil {
 		return nil, errors.New("the endpoint is not a URL") // validated above
 	}
-	port := target.Port()
-	if port == "" {
-		port = target.Scheme
-	}
+	port := cmp.Or(target.Port(), target.Scheme)
 	return &Notifier{
 		config: c, host: host, identity: c.identify(public), now: c.Now,
 		signer: &signer{key: key, id: c.KeyID, issuer: c.TeamID},

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
 const (
@@ -98,9 +99,7 @@ func (c Config) validate() (*ecdsa.PrivateKey, error) {
 	if c.Connections < 0 || c.Connections > MaxConnections {
 		wrong("connections", strconv.Itoa(c.Connections), "1 to "+strconv.Itoa(MaxConnections))
 	}
-	if c.Timeout < 0 || c.Timeout > MaxTimeout {
-		wrong("timeout", c.Timeout.String(), "a time above zero and up to "+MaxTimeout.String())
-	}
+	problems = append(problems, exchange.CheckTimeout("timeout", c.Timeout, MaxTimeout))
 	if c.Now == nil {
 		problems = append(problems, errors.New("apns needs a clock"))
 	}

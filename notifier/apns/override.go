@@ -1,13 +1,13 @@
 package apns
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
 // The push types with special handling.
@@ -65,11 +65,7 @@ func readOverride(raw json.RawMessage) (override, error) {
 	if len(raw) == 0 {
 		return o, nil
 	}
-	in := json.NewDecoder(bytes.NewReader(raw))
-	in.DisallowUnknownFields()
-	in.UseNumber()
-	// The decoder stops after the first value.
-	if err := in.Decode(&o); err != nil || !json.Valid(raw) {
+	if !exchange.ReadOverride(raw, &o) {
 		return o, invalid("", "(not shown)",
 			"an object with no other members than push_type, topic, priority, expiration, collapse_id and payload")
 	}
@@ -82,7 +78,7 @@ func readOverride(raw json.RawMessage) (override, error) {
 		return o, invalid(".priority", strconv.Itoa(*o.Priority), "1, 5 or 10")
 	case o.Expiration != nil && *o.Expiration < 0:
 		return o, invalid(".expiration", strconv.FormatInt(*o.Expiration, 10), "a Unix time in seconds, or 0 to try once")
-	case len(o.CollapseID) > maxCollapseID || !printable(o.CollapseID):
+	case len(o.CollapseID) > maxCollapseID || !exchange.Printable(o.CollapseID):
 		return o, invalid(".collapse_id", o.CollapseID, "at most 64 printable ASCII characters without spaces")
 	}
 	return o, nil

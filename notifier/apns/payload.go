@@ -1,11 +1,8 @@
 package apns
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -79,7 +76,7 @@ func newPush(n notifier.Notification, topic string, topics []string, now time.Ti
 	if p.priority, err = priority(n, o, p.pushType); err != nil {
 		return push{}, err
 	}
-	if p.payload, err = encode(content); err != nil {
+	if p.payload, err = exchange.Encode(content); err != nil {
 		return push{}, err
 	}
 	longest := MaxPayload
@@ -130,32 +127,11 @@ func newPayload(n notifier.Notification, o override) (map[string]any, error) {
 		content[name] = value
 	}
 	content[aps] = shown
-	merge(content, o.Payload)
+	exchange.Merge(content, o.Payload)
 	if _, ok := content[aps].(map[string]any); !ok {
 		return nil, &notifier.InvalidError{Field: "channels.apns.payload", Value: "(not shown)", Want: "an object as its member aps"}
 	}
 	return content, nil
-}
-
-// merge changes target as a merge patch (RFC 7396) says.
-func merge(target, patch map[string]any) {
-	for name, value := range patch {
-		if value == nil {
-			delete(target, name)
-			continue
-		}
-		members, ok := value.(map[string]any)
-		if !ok {
-			target[name] = value
-			continue
-		}
-		below, ok := target[name].(map[string]any)
-		if !ok {
-			below = map[string]any{}
-			target[name] = below
-		}
-		merge(below, members)
-	}
 }
 
 // shows reports whether the user can see or hear a push.
@@ -189,17 +165,6 @@ func complete(shown map[string]any, pushType string, n notifier.Notification, no
 	}
 }
 
-// encode returns JSON in which < > and & are not escaped, which is shorter.
-func encode(content map[string]any) ([]byte, error) {
-	var text bytes.Buffer
-	out := json.NewEncoder(&text)
-	out.SetEscapeHTML(false)
-	if err := out.Encode(content); err != nil {
-		return nil, fmt.Errorf("encode the payload of a push: %w", err)
-	}
-	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
-}
-
 // expiration returns the time until which Apple keeps the push for an offline device.
 func expiration(n notifier.Notification, o override, now time.Time) int64 {
 	switch {
@@ -224,7 +189,7 @@ func collapseID(n notifier.Notification, o override) string {
 		return o.CollapseID
 	case n.CollapseKey == "":
 		return n.IdempotencyKey
-	case len(n.CollapseKey) <= maxCollapseID && printable(n.CollapseKey):
+	case len(n.CollapseKey) <= maxCollapseID && exchange.Printable(n.CollapseKey):
 		return n.CollapseKey
 	default:
 		sum := sha256.Sum256([]byte(n.CollapseKey))
@@ -235,9 +200,4 @@ func collapseID(n notifier.Notification, o override) string {
 // pushID returns the apns-id: the same UUID at every attempt of a message to a device.
 func pushID(n notifier.Notification) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("apns\x00"+n.IdempotencyKey+"\x00"+n.Device.ID)).String()
-}
-
-// printable reports whether text can be a header value.
-func printable(text string) bool {
-	return strings.IndexFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
 }

@@ -1,18 +1,17 @@
 package email
 
 import (
+	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/textproto"
 	"regexp"
 	"strconv"
-	"syscall"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
 var (
@@ -123,42 +122,20 @@ func timedOut(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || ok && timeout.Timeout()
 }
 
-// describe returns our own description of err.
+// describe describes err without an address.
 func describe(err error) string {
-	var (
-		name        *net.DNSError
-		certificate *tls.CertificateVerificationError
-		record      tls.RecordHeaderError
-		alert       tls.AlertError
-	)
-	switch cause := leaf(err); {
+	switch {
 	case errors.Is(err, errNoTLS), errors.Is(err, errNoLogin):
 		return err.Error()
-	case errors.Is(cause, context.Canceled):
-		return "it was cancelled"
-	case timedOut(err):
+	case timedOut(err) && !errors.Is(err, context.Canceled):
 		return "it took too long"
-	case errors.As(err, &name):
-		return "the host's name does not resolve"
-	case errors.As(err, &certificate):
-		return "the server's certificate is not valid here"
-	case errors.As(err, &record):
-		return "the server does not speak TLS"
-	case errors.As(err, &alert):
-		return "the server broke off the TLS handshake"
-	case errors.Is(cause, io.EOF):
-		return "the server closed the connection"
-	case cause != nil:
-		return cause.Error() // of the operating system: "connection refused"
-	default:
-		return "the answer was not SMTP, or can't be used on this connection"
 	}
+	return cmp.Or(exchange.Describe(err), "the answer was not SMTP, or can't be used on this connection")
 }
 
-// leaf returns the part of err that callers may compare with and that is safe to show, or
-// nil.
+// leaf returns the part of err that callers may compare with and that is safe to show, or nil.
 func leaf(err error) error {
-	for _, known := range []error{context.Canceled, context.DeadlineExceeded, errNoTLS, errNoLogin} {
+	for _, known := range []error{context.Canceled, errNoTLS, errNoLogin} {
 		if errors.Is(err, known) {
 			return known
 		}
@@ -166,11 +143,5 @@ func leaf(err error) error {
 	if timedOut(err) {
 		return context.DeadlineExceeded // of the step
 	}
-	if number, ok := errors.AsType[syscall.Errno](err); ok {
-		return number
-	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return io.EOF
-	}
-	return nil
+	return exchange.Leaf(err)
 }

@@ -169,7 +169,7 @@ func showField(path string) string {
 func judge(a exchange.Answer, asksToWait bool) (notifier.Result, again) {
 	w := readWords(a.Body)
 	if a.Status >= 200 && a.Status <= 299 {
-		return notifier.Result{Status: notifier.Delivered, ProviderID: messageName(w.name)}, 0
+		return notifier.Result{Status: notifier.Delivered, ProviderID: exchange.ProviderID(w.name, maxName)}, 0
 	}
 	r := notifier.Result{Err: fmt.Errorf("FCM answered with HTTP status %d%s", a.Status, w.known())}
 	var more again
@@ -219,14 +219,6 @@ func classify(status int, w words, asksToWait bool) (notifier.Status, notifier.R
 	}
 	means, reason := exchange.ByStatus(status)
 	return means, reason, 0
-}
-
-// messageName returns FCM's name of a message, if it is valid.
-func messageName(name string) string {
-	if len(name) > maxName || strings.IndexFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
-		return ""
-	}
-	return name
 }
 
 // failed reports an internal error, for which FCM asks for a backoff from 10 seconds.

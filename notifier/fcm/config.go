@@ -15,6 +15,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
 const (
@@ -68,11 +69,7 @@ func (c Config) validate() (account, error) {
 			Field: "endpoint", Value: notifier.RedactURL(c.Endpoint), Want: "the scheme and host of an https: URL, or of an http: URL at a loopback address",
 		})
 	}
-	if c.Timeout < 0 || c.Timeout > MaxTimeout {
-		problems = append(problems, &notifier.InvalidError{
-			Field: "timeout", Value: c.Timeout.String(), Want: "a time above zero and up to " + MaxTimeout.String(),
-		})
-	}
+	problems = append(problems, exchange.CheckTimeout("timeout", c.Timeout, MaxTimeout))
 	if c.Now == nil {
 		problems = append(problems, errors.New("fcm needs a clock"))
 	}

@@ -2,6 +2,7 @@ package fcm
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -47,12 +48,7 @@ func New(c Config) (*Notifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Endpoint == "" {
-		c.Endpoint = DefaultEndpoint
-	}
-	if c.Timeout == 0 {
-		c.Timeout = DefaultTimeout
-	}
+	c.Endpoint, c.Timeout = cmp.Or(c.Endpoint, DefaultEndpoint), cmp.Or(c.Timeout, DefaultTimeout)
 	client := exchange.Client{Provider: "FCM", Timeout: c.Timeout, UserAgent: c.UserAgent, Transport: newTransport(c), Reasons: true, Bodies: true}
 	exchanges := client
 	exchanges.Provider = "the token endpoint"
@@ -79,7 +75,7 @@ func (f *Notifier) Identity() string { return f.identity }
 // CheckAddress checks that an address can be a registration token. The error is a
 // *notifier.InvalidError, and does not show the address.
 func (f *Notifier) CheckAddress(address string) error {
-	if address == "" || len(address) > maxToken || strings.IndexFunc(address, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
+	if address == "" || len(address) > maxToken || !exchange.Printable(address) {
 		return &notifier.InvalidError{Field: "address", Value: "(not shown)", Want: "an FCM registration token"}
 	}
 	return nil
@@ -172,7 +168,7 @@ func (f *Notifier) check(ctx context.Context, message object) notifier.Result {
 			checked[name] = value
 		}
 	}
-	body, err := encode(object{"validate_only": true, "message": checked})
+	body, err := exchange.Encode(object{"validate_only": true, "message": checked})
 	if err != nil {
 		return exchange.NotSent(notifier.ReasonRejected, err)
 	}

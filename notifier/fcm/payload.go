@@ -1,12 +1,11 @@
 package fcm
 
 import (
-	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -55,7 +54,7 @@ func newMessage(n notifier.Notification, now time.Time) (object, error) {
 
 // newBody returns the body of a request. It measures the message only if it may be too large.
 func newBody(message object) ([]byte, error) {
-	body, err := encode(object{"message": message})
+	body, err := exchange.Encode(object{"message": message})
 	if err == nil && len(body) > MaxPayload {
 		err = checkSize(message)
 	}
@@ -153,11 +152,8 @@ func ttl(n notifier.Notification, now time.Time) int64 {
 
 // collapseKey returns the key by which a message replaces another. It is valid on every platform.
 func collapseKey(n notifier.Notification) string {
-	key := n.CollapseKey
-	if key == "" {
-		key = n.IdempotencyKey
-	}
-	if len(key) > maxCollapse || strings.IndexFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
+	key := cmp.Or(n.CollapseKey, n.IdempotencyKey)
+	if len(key) > maxCollapse || !exchange.Printable(key) {
 		sum := sha256.Sum256([]byte(key))
 		return hex.EncodeToString(sum[:16])
 	}
@@ -170,10 +166,7 @@ func override(message object, raw json.RawMessage) error {
 		return nil
 	}
 	var patch object
-	in := json.NewDecoder(bytes.NewReader(raw))
-	in.UseNumber()
-	// The decoder stops after the first value.
-	if err := in.Decode(&patch); err != nil || patch == nil || !json.Valid(raw) {
+	if !exchange.ReadOverride(raw, &patch) || patch == nil {
 		return &notifier.InvalidError{Field: fieldOverride, Value: "(not shown)", Want: "an object, which is merged into FCM's message"}
 	}
 	for _, name := range []string{"token", "topic", "condition", "name"} {
@@ -184,27 +177,8 @@ func override(message object, raw json.RawMessage) error {
 	if err := checkHeaders(patch); err != nil {
 		return err
 	}
-	merge(message, patch)
+	exchange.Merge(message, patch)
 	return nil
-}
-
-// merge applies a merge patch.
-func merge(to, patch object) {
-	for name, value := range patch {
-		switch value := value.(type) {
-		case nil:
-			delete(to, name)
-		case object:
-			inner, ok := to[name].(object)
-			if !ok {
-				inner = object{}
-				to[name] = inner
-			}
-			merge(inner, value)
-		default:
-			to[name] = value
-		}
-	}
 }
 
 // checkData checks that data are texts, and that FCM does not reserve their keys.
@@ -261,22 +235,11 @@ func size(values ...any) (int, error) {
 		if value == nil {
 			continue
 		}
-		text, err := encode(value)
+		text, err := exchange.Encode(value)
 		if err != nil {
 			return 0, err
 		}
 		length += len(text)
 	}
 	return length, nil
-}
-
-// encode returns JSON in which < > and & are not escaped, which is shorter.
-func encode(value any) ([]byte, error) {
-	var text bytes.Buffer
-	out := json.NewEncoder(&text)
-	out.SetEscapeHTML(false)
-	if err := out.Encode(value); err != nil {
-		return nil, fmt.Errorf("encode a message for FCM: %w", err)
-	}
-	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
 }

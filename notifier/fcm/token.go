@@ -201,7 +201,7 @@ func readToken(a exchange.Answer) (token string, life time.Duration, result noti
 	_ = json.Unmarshal(a.Body, &said) // unreadable members stay empty
 	switch status := a.Status; {
 	case status >= 200 && status <= 299:
-		if said.Token == "" || strings.IndexFunc(said.Token, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
+		if said.Token == "" || !exchange.Printable(said.Token) {
 			return fails(notifier.Refused, notifier.ReasonMisaddressed, ", and no token")
 		}
 		life = maxLife

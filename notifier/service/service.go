@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/nicholas-fedor/shoutrrr/pkg/types"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
 const (
@@ -49,33 +51,23 @@ type Notifier struct {
 // New returns a Notifier. It makes no request. The error has a *notifier.InvalidError for each
 // wrong setting, push_url or push_timeout, and shows at most the URL's scheme.
 func New(c Config) (*Notifier, error) {
-	var problems []error
-	if c.Timeout < 0 || c.Timeout > MaxTimeout {
-		problems = append(problems, &notifier.InvalidError{
-			Field: "push_timeout", Value: c.Timeout.String(), Want: "a time above zero and up to " + MaxTimeout.String(),
-		})
-	}
+	problem := exchange.CheckTimeout("push_timeout", c.Timeout, MaxTimeout)
 	n := &Notifier{
-		scheme: notifier.ServiceScheme(c.URL), timeout: c.Timeout,
+		scheme: notifier.ServiceScheme(c.URL), timeout: cmp.Or(c.Timeout, DefaultTimeout),
 		open: func() (types.Service, error) { return openSender(c.URL) },
 	}
-	if n.timeout == 0 {
-		n.timeout = DefaultTimeout
-	}
 	if n.scheme == "" {
-		problems = append(problems, &notifier.InvalidError{
-			Field: "push_url", Value: shown(c.URL),
-			Want: "a URL with one of these schemes: " + strings.Join(notifier.ServiceSchemes(), ", "),
+		return nil, errors.Join(problem, &notifier.InvalidError{
+			Field: "push_url", Value: shown(c.URL), Want: "a URL with one of these schemes: " + strings.Join(notifier.ServiceSchemes(), ", "),
 		})
-		return nil, errors.Join(problems...)
 	}
 	first, err := n.first(c.URL)
 	if err != nil {
-		problems = append(problems, &notifier.InvalidError{
+		err = &notifier.InvalidError{
 			Field: "push_url", Value: notifier.RedactURL(c.URL), Want: "a URL as the documentation of shoutrrr has it for " + n.scheme,
-		})
+		}
 	}
-	if err := errors.Join(problems...); err != nil {
+	if err := errors.Join(problem, err); err != nil {
 		return nil, err
 	}
 	n.idle = make(chan types.Service, parallel)

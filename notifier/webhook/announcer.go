@@ -37,9 +37,7 @@ func NewAnnouncer(c AnnouncerConfig) (*Announcer, error) {
 	settings := Config{Timeout: c.Timeout, UserAgent: c.UserAgent, Now: c.Now}.withDefaults()
 	problems := settings.validateCommon()
 	if _, valid := notifier.ParseSecrets(c.Secret); !valid {
-		problems = append(problems, &notifier.InvalidError{
-			Field: "alert_secret", Value: "(not shown)", Want: notifier.WantSecrets,
-		})
+		problems = append(problems, &notifier.InvalidError{Field: "alert_secret", Value: "(not shown)", Want: notifier.WantSecrets})
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err

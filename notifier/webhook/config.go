@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -45,12 +46,7 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Timeout == 0 {
-		c.Timeout = DefaultTimeout
-	}
-	if c.UserAgent == "" {
-		c.UserAgent = DefaultUserAgent
-	}
+	c.Timeout, c.UserAgent = cmp.Or(c.Timeout, DefaultTimeout), cmp.Or(c.UserAgent, DefaultUserAgent)
 	return c
 }
 
@@ -59,35 +55,18 @@ func (c Config) validate() (*url.URL, error) {
 	target, err := parseURL(c.URL)
 	problems := []error{err}
 	if _, valid := notifier.ParseSecrets(c.Secret); !valid {
-		problems = append(problems, &notifier.InvalidError{
-			Field: "push_secret",
-			Value: "(not shown)",
-			Want:  notifier.WantSecrets,
-		})
+		problems = append(problems, &notifier.InvalidError{Field: "push_secret", Value: "(not shown)", Want: notifier.WantSecrets})
 	}
-	if problem := validHeaders(c.Headers, target != nil && target.User != nil); problem != nil {
-		problems = append(problems, problem)
-	}
+	problems = append(problems, validHeaders(c.Headers, target != nil && target.User != nil))
 	problems = append(problems, c.validateCommon()...)
 	return target, errors.Join(problems...)
 }
 
 // validateCommon returns the problems of the settings that an Announcer has, too.
 func (c Config) validateCommon() []error {
-	var problems []error
-	if c.Timeout < 0 || c.Timeout > MaxTimeout {
-		problems = append(problems, &notifier.InvalidError{
-			Field: "push_timeout",
-			Value: c.Timeout.String(),
-			Want:  "a time above zero and up to " + MaxTimeout.String(),
-		})
-	}
+	problems := []error{exchange.CheckTimeout("push_timeout", c.Timeout, MaxTimeout)}
 	if !visible(c.UserAgent) {
-		problems = append(problems, &notifier.InvalidError{
-			Field: "user_agent",
-			Value: c.UserAgent,
-			Want:  "visible ASCII characters and spaces",
-		})
+		problems = append(problems, &notifier.InvalidError{Field: "user_agent", Value: c.UserAgent, Want: "visible ASCII characters and spaces"})
 	}
 	if c.Now == nil {
 		problems = append(problems, errors.New("a webhook needs a clock"))

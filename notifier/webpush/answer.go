@@ -155,8 +155,7 @@ func classify(status int, host string, w words, asksToWait bool) (notifier.Statu
 // receipt returns the message's URL at the push service, or Apple's id.
 func receipt(header http.Header) string {
 	for _, name := range []string{"Location", "Apns-Id"} {
-		id := header.Get(name)
-		if id != "" && len(id) <= maxReceipt && strings.IndexFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) < 0 {
+		if id := exchange.ProviderID(header.Get(name), maxReceipt); id != "" {
 			return id
 		}
 	}

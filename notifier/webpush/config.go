@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
 // DefaultTimeout is the default of Config.Timeout.
@@ -60,9 +61,7 @@ func (c Config) validate() (*ecdsa.PrivateKey, string, error) {
 			wrong("hosts", host, `host names such as push.example.com or *.push.example.com, or "*" alone`)
 		}
 	}
-	if c.Timeout < 0 || c.Timeout > MaxTimeout {
-		wrong("timeout", c.Timeout.String(), "a time above zero and up to "+MaxTimeout.String())
-	}
+	problems = append(problems, exchange.CheckTimeout("timeout", c.Timeout, MaxTimeout))
 	if c.Now == nil {
 		problems = append(problems, errors.New("web push needs a clock"))
 	}

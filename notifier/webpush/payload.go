@@ -1,12 +1,12 @@
 package webpush
 
 import (
-	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -49,26 +49,13 @@ func readOverride(raw json.RawMessage) (override, error) {
 	if len(raw) == 0 {
 		return o, nil
 	}
-	in := json.NewDecoder(bytes.NewReader(raw))
-	in.DisallowUnknownFields()
-	in.UseNumber()
-	// The decoder stops after the first value.
-	if err := in.Decode(&o); err != nil || !json.Valid(raw) {
-		return o, &notifier.InvalidError{
-			Field: "channels.webpush", Value: "(not shown)", Want: "an object with no other members than urgency, ttl and notification",
-		}
-	}
-	switch o.Urgency {
-	case "", "very-low", "low", "normal", "high":
-	default:
-		return o, &notifier.InvalidError{
-			Field: "channels.webpush.urgency", Value: o.Urgency, Want: "very-low, low, normal or high",
-		}
-	}
-	if o.TTL != nil && (*o.TTL < 0 || *o.TTL > int64(MaxTTL/time.Second)) {
-		return o, &notifier.InvalidError{
-			Field: "channels.webpush.ttl", Value: strconv.FormatInt(*o.TTL, 10), Want: "0 to 2,419,200 seconds",
-		}
+	switch {
+	case !exchange.ReadOverride(raw, &o):
+		return o, &notifier.InvalidError{Field: "channels.webpush", Value: "(not shown)", Want: "an object with no other members than urgency, ttl and notification"}
+	case !slices.Contains([]string{"", "very-low", "low", "normal", "high"}, o.Urgency):
+		return o, &notifier.InvalidError{Field: "channels.webpush.urgency", Value: o.Urgency, Want: "very-low, low, normal or high"}
+	case o.TTL != nil && (*o.TTL < 0 || *o.TTL > int64(MaxTTL/time.Second)):
+		return o, &notifier.InvalidError{Field: "channels.webpush.ttl", Value: strconv.FormatInt(*o.TTL, 10), Want: "0 to 2,419,200 seconds"}
 	}
 	return o, nil
 }
@@ -87,7 +74,7 @@ func newPush(n notifier.Notification, now time.Time) (push, error) {
 	if err != nil {
 		return push{}, err
 	}
-	text, err := encode(newPayload(n, o))
+	text, err := exchange.Encode(newPayload(n, o))
 	if err != nil {
 		return push{}, err
 	}
@@ -112,10 +99,7 @@ func newPayload(n notifier.Notification, o override) payload {
 		}
 	}
 	// Browsers replace a notification with the same tag, so a second copy is not shown twice.
-	shown["tag"] = n.ID
-	if n.CollapseKey != "" {
-		shown["tag"] = n.CollapseKey
-	}
+	shown["tag"] = cmp.Or(n.CollapseKey, n.ID)
 	if len(n.Data) > 0 {
 		shown["data"] = n.Data
 	}
@@ -143,17 +127,6 @@ func declares(shown map[string]any) bool {
 	link, _ := shown["navigate"].(string)
 	target, err := url.Parse(link)
 	return title != "" && err == nil && target.Hostname() != "" && (target.Scheme == "https" || target.Scheme == "http")
-}
-
-// encode returns JSON in which < > and & are not escaped, which is shorter.
-func encode(p payload) ([]byte, error) {
-	var text bytes.Buffer
-	out := json.NewEncoder(&text)
-	out.SetEscapeHTML(false)
-	if err := out.Encode(p); err != nil {
-		return nil, fmt.Errorf("encode the payload of a push: %w", err)
-	}
-	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
 }
 
 // ttl returns how long the push service keeps the push for an offline browser.

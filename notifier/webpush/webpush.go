@@ -2,6 +2,7 @@ package webpush
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -46,14 +47,9 @@ func New(c Config) (*Notifier, error) {
 		dialer.Control = notifier.RefuseInternal
 	}
 	transport := exchange.NewTransport(dialer, parallel, c.RootCAs)
-	n := &Notifier{
-		hosts: hostsOf(c.Hosts), now: c.Now, signer: signs, pauses: waits,
-		client: exchange.Client{Provider: "the push service", Timeout: c.Timeout, UserAgent: c.UserAgent, Transport: transport, Reasons: true},
-	}
-	if n.client.Timeout == 0 {
-		n.client.Timeout = DefaultTimeout
-	}
-	return n, nil
+	return &Notifier{hosts: hostsOf(c.Hosts), now: c.Now, signer: signs, pauses: waits, client: exchange.Client{
+		Provider: "the push service", Timeout: cmp.Or(c.Timeout, DefaultTimeout), UserAgent: c.UserAgent, Transport: transport, Reasons: true,
+	}}, nil
 }
 
 // PublicKey returns the public VAPID key, the applicationServerKey of browsers' PushManager.

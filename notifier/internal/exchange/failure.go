@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -24,7 +25,7 @@ func (c Client) failed(ctx context.Context, err error, written bool) notifier.Re
 	if ended := ctx.Err(); ended != nil {
 		err = ended // not the caller's cause, which may contain anything
 	}
-	result := notifier.Result{Status: notifier.Retry, Err: &failure{provider: c.Provider, text: describe(err), cause: leaf(err)}}
+	result := notifier.Result{Status: notifier.Retry, Err: &failure{provider: c.Provider, text: cmp.Or(Describe(err), "the answer was not HTTP, or the connection broke"), cause: Leaf(err)}}
 	var timeout net.Error
 	switch {
 	case internal(err):
@@ -51,8 +52,8 @@ func (f *failure) Error() string { return "no answer from " + f.provider + ": " 
 
 func (f *failure) Unwrap() error { return f.cause }
 
-// describe describes err without an address.
-func describe(err error) string {
+// Describe describes an error of a connection without its address; "" for an unknown one.
+func Describe(err error) string {
 	var (
 		name        *net.DNSError
 		certificate *tls.CertificateVerificationError
@@ -61,7 +62,7 @@ func describe(err error) string {
 		timeout     net.Error
 		refusal     *proxyError
 	)
-	switch cause := leaf(err); {
+	switch cause := Leaf(err); {
 	case internal(err):
 		return "its address is internal, which is not allowed"
 	case errors.As(err, &refusal):
@@ -75,7 +76,7 @@ func describe(err error) string {
 	case errors.As(err, &alert):
 		return "the server broke off the TLS handshake"
 	case errors.Is(cause, context.Canceled):
-		return "the delivery was cancelled"
+		return "it was cancelled"
 	case errors.Is(cause, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return "it took too long"
 	case errors.Is(cause, io.EOF):
@@ -83,7 +84,7 @@ func describe(err error) string {
 	case cause != nil:
 		return cause.Error() // of the operating system: "connection refused"
 	default:
-		return "the answer was not HTTP, or the connection broke"
+		return ""
 	}
 }
 
@@ -93,8 +94,8 @@ func internal(err error) bool {
 		errors.Is(err, ssrf.ErrProhibitedNetwork)
 }
 
-// leaf returns the part of err that callers may compare with and that is safe to show, or nil.
-func leaf(err error) error {
+// Leaf returns the part of err that callers may compare with and that is safe to show, or nil.
+func Leaf(err error) error {
 	for _, known := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, known) {
 			return known
