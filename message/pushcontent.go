@@ -87,10 +87,7 @@ func ParseChannels(text string) (map[string]json.RawMessage, error) {
 		return nil, err
 	}
 	var channels map[string]json.RawMessage
-	if !isObject([]byte(text)) {
-		return nil, refusedText("channels", text, wantOverride)
-	}
-	if err := json.Unmarshal([]byte(text), &channels); err != nil {
+	if !isObject([]byte(text)) || json.Unmarshal([]byte(text), &channels) != nil {
 		return nil, refusedText("channels", text, wantOverride)
 	}
 	return channels, nil

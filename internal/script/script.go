@@ -137,6 +137,31 @@ func Call(ctx context.Context, client redis.Scripter, script *lua.Script, doing 
 	return &ReplyReader{Reply: reply, Doing: doing, Err: err}
 }
 
+// Each calls a script n times in one pipeline, and returns a reader of each reply, as Call does.
+func Each(
+	ctx context.Context, client redis.Cmdable, script *lua.Script, doing string, n int, call func(i int) (keys []string, args []any),
+) []*ReplyReader {
+	replies := make([]*redis.Cmd, n)
+	_, _ = client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each reply has its error
+		for i := range replies {
+			keys, args := call(i)
+			replies[i] = pipe.EvalSha(ctx, script.Hash(), keys, args...)
+		}
+		return nil
+	})
+	readers := make([]*ReplyReader, n)
+	for i, reply := range replies {
+		values, err := reply.Slice()
+		if redis.HasErrorPrefix(err, "NOSCRIPT") { // a pipeline does not load it
+			keys, args := call(i)
+			readers[i] = Call(ctx, client, script, doing, keys, args)
+			continue
+		}
+		readers[i] = &ReplyReader{Reply: values, Doing: doing, Err: store.Explain(err, doing)}
+	}
+	return readers
+}
+
 // wait waits for d. It reports false if ctx ends first.
 func wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)

@@ -67,24 +67,17 @@ func (o Options) validate() (server, *mail.Address, error) {
 func (o Options) server() (server, error) {
 	s, ok := parseURL(o.URL)
 	if !ok {
-		return server{}, &notifier.InvalidError{
-			Field: "email_url", Value: notifier.RedactURL(o.URL),
-			Want: "a URL such as smtp://USER:PASSWORD@mail.example.com:587 or smtps://mail.example.com:465" +
-				" (in a password, write @ / : ? # and % as %40 %2F %3A %3F %23 and %25)",
-		}
+		return server{}, invalid("email_url", notifier.RedactURL(o.URL), "a URL such as smtp://USER:PASSWORD@mail.example.com:587 or smtps://mail.example.com:465"+
+			" (in a password, write @ / : ? # and % as %40 %2F %3A %3F %23 and %25)")
 	}
 	var problems []error
 	if o.Password != "" {
 		if s.user == "" || s.password != "" {
-			problems = append(problems, &notifier.InvalidError{
-				Field: "smtp_password", Value: "(not shown)", Want: "an email_url with a user and without a password",
-			})
+			problems = append(problems, invalid("smtp_password", "(not shown)", "an email_url with a user and without a password"))
 		}
 		s.password = o.Password
 	} else if s.user != "" && s.password == "" {
-		problems = append(problems, &notifier.InvalidError{
-			Field: "smtp_password", Want: "the password of the user in email_url",
-		})
+		problems = append(problems, invalid("smtp_password", "", "the password of the user in email_url"))
 	}
 	switch {
 	case o.TLS == "" && (s.implicit || !loopback(s.host)):
@@ -94,15 +87,15 @@ func (o Options) server() (server, error) {
 	case o.TLS == TLSMandatory, !s.implicit && (o.TLS == TLSOpportunistic || o.TLS == TLSNone):
 		s.tls = o.TLS
 	case s.implicit:
-		problems = append(problems, &notifier.InvalidError{
-			Field: "email_tls", Value: o.TLS, Want: "mandatory with an smtps URL, or smtp:// in its place",
-		})
+		problems = append(problems, invalid("email_tls", o.TLS, "mandatory with an smtps URL, or smtp:// in its place"))
 	default:
-		problems = append(problems, &notifier.InvalidError{
-			Field: "email_tls", Value: o.TLS, Want: "mandatory, opportunistic or none",
-		})
+		problems = append(problems, invalid("email_tls", o.TLS, "mandatory, opportunistic or none"))
 	}
 	return s, errors.Join(problems...)
+}
+
+func invalid(field, value, want string) error {
+	return &notifier.InvalidError{Field: field, Value: value, Want: want}
 }
 
 func parseURL(raw string) (server, bool) {
@@ -140,10 +133,7 @@ func loopback(host string) bool {
 func parseFrom(from string) (*mail.Address, error) {
 	address, err := mail.ParseAddress(from)
 	if err != nil || !bare(address.Address) || oneLine(address.Name) != address.Name {
-		return nil, &notifier.InvalidError{
-			Field: "email_from", Value: from,
-			Want: `an e-mail address such as alerts@example.com or "Alerts <alerts@example.com>"`,
-		}
+		return nil, invalid("email_from", from, `an e-mail address such as alerts@example.com or "Alerts <alerts@example.com>"`)
 	}
 	return address, nil
 }

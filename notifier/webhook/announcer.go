@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
-	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -34,22 +33,9 @@ type Announcer struct{ *poster }
 
 // NewAnnouncer returns an Announcer. The error has a *notifier.InvalidError for each wrong setting.
 func NewAnnouncer(c AnnouncerConfig) (*Announcer, error) {
-	settings := Config{Timeout: c.Timeout, UserAgent: c.UserAgent, Now: c.Now}.withDefaults()
-	problems := settings.validateCommon()
-	if _, valid := notifier.ParseSecrets(c.Secret); !valid {
-		problems = append(problems, &notifier.InvalidError{Field: "alert_secret", Value: "(not shown)", Want: notifier.WantSecrets})
-	}
-	if err := errors.Join(problems...); err != nil {
-		return nil, err
-	}
-	dialer := &net.Dialer{}
-	if !c.AllowInternal {
-		dialer.Control = notifier.RefuseInternal
-	}
-	posts, err := newPoster(posting{
-		secret: c.Secret, timeout: settings.Timeout, userAgent: settings.UserAgent, now: c.Now,
-		dialer: dialer, parallel: 2, roots: c.RootCAs, // notices are few, and their hosts many
-	})
+	posts, err := newGuarded(CallbackConfig{
+		AllowInternal: c.AllowInternal, Timeout: c.Timeout, UserAgent: c.UserAgent, RootCAs: c.RootCAs, Now: c.Now,
+	}, c.Secret)
 	if err != nil {
 		return nil, err
 	}

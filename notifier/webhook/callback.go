@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
@@ -45,25 +46,31 @@ type Callback struct {
 
 // NewCallback returns a Callback. The error has a *notifier.InvalidError for each wrong setting.
 func NewCallback(c CallbackConfig) (*Callback, error) {
-	settings := Config{Timeout: c.Timeout, UserAgent: c.UserAgent, Now: c.Now}.withDefaults()
-	if err := errors.Join(settings.validateCommon()...); err != nil {
-		return nil, err
-	}
-	dialer := c.dialer
-	if dialer == nil {
-		dialer = &net.Dialer{}
-	}
-	if !c.AllowInternal {
-		dialer.Control = notifier.RefuseInternal
-	}
-	posts, err := newPoster(posting{
-		timeout: settings.Timeout, userAgent: settings.UserAgent, now: c.Now,
-		dialer: dialer, parallel: 2, roots: c.RootCAs, // a batch at a time, and many hosts
-	})
+	posts, err := newGuarded(c, "")
 	if err != nil {
 		return nil, err
 	}
 	return &Callback{posts, c.AllowInternal}, nil
+}
+
+// newGuarded returns a poster to URLs that users of the service set.
+func newGuarded(c CallbackConfig, secret string) (*poster, error) {
+	settings := Config{Timeout: c.Timeout, UserAgent: c.UserAgent, Now: c.Now}.withDefaults()
+	problems := settings.validateCommon()
+	if _, valid := notifier.ParseSecrets(secret); !valid {
+		problems = append(problems, &notifier.InvalidError{Field: "alert_secret", Value: "(not shown)", Want: notifier.WantSecrets})
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	dialer := cmp.Or(c.dialer, &net.Dialer{})
+	if !c.AllowInternal {
+		dialer.Control = notifier.RefuseInternal
+	}
+	return newPoster(posting{
+		secret: secret, timeout: settings.Timeout, userAgent: settings.UserAgent, now: c.Now,
+		dialer: dialer, parallel: 2, roots: c.RootCAs, // posts are few, and their hosts many
+	})
 }
 
 // Batch is a batch of events to post.

@@ -31,15 +31,6 @@ func browsers() hosts {
 	}
 }
 
-// DefaultHosts returns the push services of browsers.
-func DefaultHosts() []string {
-	var names []string
-	for _, h := range browsers() {
-		names = append(names, h.name)
-	}
-	return names
-}
-
 // hostsOf returns the hosts of a Config.Hosts.
 func hostsOf(configured []string) hosts {
 	if len(configured) == 0 {

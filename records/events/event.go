@@ -28,11 +28,6 @@ const (
 	Cancelled Type = "cancelled" // it was released before it was sent
 )
 
-// Types returns all types.
-func Types() []Type {
-	return []Type{Delivered, Postponed, Dropped, Failed, Uncertain, Moved, Cancelled}
-}
-
 // Event is a change of a message. All times are UTC with milliseconds.
 type Event struct {
 	// ID is the id in the stream of the event, "1732000000000-0". Ids ascend, see Compare.

@@ -33,33 +33,15 @@ func NewIndex(client redis.UniversalClient, o sendlimit.Options) (*Index, error)
 // another node.
 func (x *Index) forget(ctx context.Context, of lists, gone []entry) (removed int, failed error) {
 	const doing = "removing entries of lost messages from the index"
-	if len(gone) == 0 {
-		return 0, nil
-	}
-	call := func(e entry) (keys []string, args []any) {
+	replies := script.Each(ctx, x.client, lua.Forget, doing, len(gone), func(i int) ([]string, []any) {
+		e := gone[i]
 		return []string{x.keys.Record(e.user, e.id), of.key(e.List), of.key(of.head(e.List))}, []any{of.field(), e.Member}
-	}
-	answers := make([]*redis.Cmd, len(gone))
-	_, _ = x.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each reply has its error
-		for i, e := range gone {
-			keys, args := call(e)
-			answers[i] = pipe.EvalSha(ctx, lua.Forget.Hash(), keys, args...)
-		}
-		return nil
 	})
-	for i, e := range gone {
-		answer, err := answers[i].Slice()
-		if redis.HasErrorPrefix(err, "NOSCRIPT") {
-			keys, args := call(e)
-			answer, err = lua.Forget.Run(ctx, x.client, keys, args...).Slice()
-		}
+	for _, in := range replies {
+		yes, err := script.Yes(in)
 		if store.IsMoving(err) {
 			continue
 		}
-		if err != nil {
-			return removed, store.Explain(err, doing)
-		}
-		yes, err := script.Yes(script.Read(answer, doing))
 		if err != nil {
 			return removed, err
 		}

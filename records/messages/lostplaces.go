@@ -140,30 +140,16 @@ const atOnce = 32
 func (l *LostPlaces) freeIn(ctx context.Context, open map[string]int, now time.Time) (freed int, failed error) {
 	keys := slices.Collect(maps.Keys(open))
 	keys = keys[:min(len(keys), atOnce)]
-	arguments := func(key string) []any {
-		user, _ := l.keys.ParsePlaces(key)
-		return []any{script.Milliseconds(now), l.keys.RecordPrefix(user), open[key]}
-	}
-	answers := make([]*redis.Cmd, len(keys))
-	_, _ = l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each reply has its error
-		for i, key := range keys {
-			answers[i] = pipe.EvalSha(ctx, lua.FreeLost.Hash(), []string{key}, arguments(key)...)
-		}
-		return nil
+	replies := script.Each(ctx, l.client, lua.FreeLost, freeing, len(keys), func(i int) ([]string, []any) {
+		user, _ := l.keys.ParsePlaces(keys[i])
+		return keys[i : i+1], []any{script.Milliseconds(now), l.keys.RecordPrefix(user), open[keys[i]]}
 	})
 	for i, key := range keys {
-		answer, err := answers[i].Slice()
-		if redis.HasErrorPrefix(err, "NOSCRIPT") {
-			answer, err = lua.FreeLost.Run(ctx, l.client, []string{key}, arguments(key)...).Slice()
-		}
-		if store.IsMoving(err) {
+		in := replies[i]
+		if store.IsMoving(in.Err) {
 			delete(open, key)
 			continue
 		}
-		if err != nil {
-			return freed, store.Explain(err, freeing)
-		}
-		in := script.Read(answer, freeing)
 		lost, left, all := in.Int(0), in.Int(1), in.Int(2)
 		if in.Err != nil {
 			return freed, in.Err

@@ -51,20 +51,13 @@ type Notice struct {
 
 // FormatID returns the id of a notice: kind, time and, for alerts, the threshold. The subject comes
 // last, since only it may contain a slash. An alert after the quota was raised has the quota after
-// the threshold, "80@500", and any alert of an event has its limit there: see FormatEventID.
+// the threshold, "80@500", and any alert of an event has its limit there; the scripts write these.
 func FormatID(kind Kind, since time.Time, threshold int, subject string) string {
 	id := string(kind) + "/" + strconv.FormatInt(since.UnixMilli(), 10) + "/"
 	if kind.alerts() {
 		id += strconv.Itoa(threshold) + "/"
 	}
 	return id + subject
-}
-
-// FormatEventID returns the id of an alert of an event: a key reached the threshold of a limit in
-// the period that began at since.
-func FormatEventID(event, key string, since time.Time, threshold int, limit int64) string {
-	return string(EventLimit) + "/" + strconv.FormatInt(since.UnixMilli(), 10) + "/" +
-		strconv.Itoa(threshold) + "@" + strconv.FormatInt(limit, 10) + "/" + event + "/" + key
 }
 
 // EventKey returns the event and the key of an EventLimit; ok is false for any other notice.

@@ -7,12 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/sendlimit/sendlimiter/internal/script"
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // Settlement is the end of a hold.
@@ -115,26 +112,10 @@ func (s settleCall) appendTo(names []byte) []byte {
 func (c *Charges) settleAll(ctx context.Context, now time.Time, holds []settleCall) (notices []string, err error) {
 	const doing = "settling charges"
 	groups := groupCalls(holds)
-	calls := make([]*redis.Cmd, len(groups))
-	_, err = c.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for i, g := range groups {
-			keys, args := c.settleCall(g, now)
-			calls[i] = pipe.EvalSha(ctx, lua.SettleHold.Hash(), keys, args...)
-		}
-		return nil
+	replies := script.Each(ctx, c.client, lua.SettleHold, doing, len(groups), func(i int) ([]string, []any) {
+		return c.settleCall(groups[i], now)
 	})
-	if err != nil && !redis.HasErrorPrefix(err, "NOSCRIPT") {
-		err = store.Explain(err, doing)
-	} else {
-		err = nil
-	}
-	for i, call := range calls {
-		answer, problem := call.Slice()
-		in := &script.ReplyReader{Reply: answer, Doing: doing, Err: store.Explain(problem, doing)}
-		if redis.HasErrorPrefix(problem, "NOSCRIPT") { // a pipeline does not load it
-			keys, args := c.settleCall(groups[i], now)
-			in = script.Call(ctx, c.client, lua.SettleHold, doing, keys, args)
-		}
+	for _, in := range replies {
 		_, _, raised, failed := settled(in)
 		notices, err = append(notices, raised...), cmp.Or(err, failed)
 	}
