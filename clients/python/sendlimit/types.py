@@ -605,17 +605,17 @@ class Delivery(TypedDict):
     attempt: int
     """The number of this attempt, from 1."""
     badge: NotRequired[int]
-    """The number at the app's icon; absent to leave it as it is."""
+    """The number at the app's icon; absent to keep it."""
     body: NotRequired[str]
     """The message's text."""
     campaign: NotRequired[str]
-    """The campaign that the message belongs to."""
+    """The message's campaign."""
     category: NotRequired[str]
     """The message's category."""
     click_url: NotRequired[str]
-    """What a click on the message opens: a web page, or a place in the app."""
+    """The URL that a click opens: a web page, or a place in the app."""
     collapse_key: NotRequired[str]
-    """The message replaces a former one with the same key on the device."""
+    """The message replaces an earlier one with the same key on the device."""
     data: NotRequired[dict[str, str]]
     """Data for the app."""
     id: str
@@ -623,7 +623,7 @@ class Delivery(TypedDict):
     image: NotRequired[str]
     """The https URL of an image to show with the message."""
     metadata: NotRequired[dict[str, str]]
-    """What the caller keeps with the message."""
+    """Texts of the caller by name."""
     priority: NotRequired[str]
     """high if the message may wake the device, normal if it may wait; absent if the caller did
     not say.
@@ -631,15 +631,15 @@ class Delivery(TypedDict):
     high, normal.
     """
     requested_at: NotRequired[str]
-    """The time that the caller asked for, if it is another."""
+    """The requested send time, if it differs."""
     send_at: str
-    """The time that was promised, RFC 3339 in UTC."""
+    """The promised send time, RFC 3339 in UTC."""
     sound: NotRequired[str]
     """The name of a sound of the app's."""
     title: NotRequired[str]
     """The message's title."""
     user: str
-    """Who receives the message."""
+    """The receiver of the message."""
 
 
 class Device(TypedDict):
@@ -1200,22 +1200,22 @@ class NewKey(TypedDict):
 
 class Notice(TypedDict):
     change: NotRequired[str]
-    """What was done with the account's callback: set, secret or removed. Only with the kind
+    """The change of the account's callback: set, secret or removed. Only with the kind
     callback_changed.
 
     accepted, moved, changed, postponed, retry, taken_over, revived, paused, resumed,
     delivered, cancelled, dropped, failed, uncertain.
     """
     day: NotRequired[str]
-    """The day that counts, such as 2026-11-22, in time_zone."""
+    """The day, such as 2026-11-22, in time_zone."""
     event: NotRequired[str]
-    """The event whose limit counts. Only with the kind event_limit."""
+    """The event with the limit. Only with the kind event_limit."""
     host: NotRequired[str]
-    """Where the callback is now. Only with the kind callback_changed."""
+    """The host of the callback after the change. Only with the kind callback_changed."""
     id: str
-    """The same at every attempt."""
+    """Its id, the same at every attempt."""
     key: NotRequired[str]
-    """Whose calls the event counts: the account, for the events of the API. Only with the kind
+    """The key whose calls are counted: the account, for events of the API. Only with the kind
     event_limit.
     """
     kind: str
@@ -1234,18 +1234,18 @@ class Notice(TypedDict):
     policy: NotRequired[str]
     """The policy of that rule."""
     report: NotRequired[Report]
-    """Only in a daily report."""
+    """The figures of a daily report."""
     rule: NotRequired[str]
-    """The user's daily rule that counts, such as 10/calendar_day; of an event, its limit, such
-    as 100/calendar_hour.
+    """The user's daily rule, such as 10/calendar_day; for an event, its limit, such as
+    100/calendar_hour.
     """
     since: NotRequired[str]
     """When the period of the event's limit began, RFC 3339 in time_zone; with callback_changed,
-    when it was changed. Only with these kinds.
+    the time of the change. Only with these kinds.
     """
     subject: str
-    """What it is about: the account or the user; in a digest, the policy; of an event, the
-    event and the key, such as submit/acme.
+    """The account or the user; in a digest, the policy; for an event, the event and the key,
+    such as submit/acme.
     """
     threshold: NotRequired[int]
     """The percentage of limit that was reached. Only in alerts."""
@@ -1682,21 +1682,21 @@ class RefitSummary(TypedDict):
 
 class Report(TypedDict):
     accepted: int
-    """Submits accepted on that day, for whatever day."""
+    """Submits accepted on that day, for any day."""
     cancelled: int
     """Messages cancelled on that day."""
     dropped: int
     """Messages dropped on that day, because they expired."""
     failed: int
-    """Messages given up on that day, as the provider refused them or they may have arrived.
-    They are dead letters.
+    """Messages given up on that day, because the provider refused them or they may have
+    arrived. They are dead letters.
     """
     late: int
     """Messages sent after the tolerance, which sent includes."""
     refused: NotRequired[dict[str, int]]
-    """Submits refused on that day, by rule, or by code if it was no rule."""
+    """Submits refused on that day, by rule, or by code if no rule refused them."""
     retried: int
-    """Dead letters that wait again since that day."""
+    """Dead letters retried on that day."""
     sent: int
     """Messages sent on that day, late ones included."""
     waiting_change: int
@@ -2136,7 +2136,7 @@ class UserProgress(TypedDict):
 
 class UserQuota(TypedDict):
     day: str
-    """The day that counts, such as 2026-11-22."""
+    """The day, such as 2026-11-22."""
     limit: int
     """Messages that the daily rule allows."""
     threshold: int

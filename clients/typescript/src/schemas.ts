@@ -691,18 +691,18 @@ export interface components {
             attempt: number;
             /**
              * Format: int64
-             * @description The number at the app's icon; absent to leave it as it is.
+             * @description The number at the app's icon; absent to keep it.
              */
             badge?: number;
             /** @description The message's text. */
             body?: string;
-            /** @description The campaign that the message belongs to. */
+            /** @description The message's campaign. */
             campaign?: string;
             /** @description The message's category. */
             category?: string;
-            /** @description What a click on the message opens: a web page, or a place in the app. */
+            /** @description The URL that a click opens: a web page, or a place in the app. */
             click_url?: string;
-            /** @description The message replaces a former one with the same key on the device. */
+            /** @description The message replaces an earlier one with the same key on the device. */
             collapse_key?: string;
             /** @description Data for the app. */
             data?: {
@@ -712,21 +712,21 @@ export interface components {
             id: string;
             /** @description The https URL of an image to show with the message. */
             image?: string;
-            /** @description What the caller keeps with the message. */
+            /** @description Texts of the caller by name. */
             metadata?: {
                 [key: string]: string;
             };
             /** @description high if the message may wake the device, normal if it may wait; absent if the caller did not say. */
             priority?: Open<"high" | "normal">;
-            /** @description The time that the caller asked for, if it is another. */
+            /** @description The requested send time, if it differs. */
             requested_at?: string;
-            /** @description The time that was promised, RFC 3339 in UTC. */
+            /** @description The promised send time, RFC 3339 in UTC. */
             send_at: string;
             /** @description The name of a sound of the app's. */
             sound?: string;
             /** @description The message's title. */
             title?: string;
-            /** @description Who receives the message. */
+            /** @description The receiver of the message. */
             user: string;
         };
         Device: {
@@ -1475,17 +1475,17 @@ export interface components {
             scopes: string[];
         };
         Notice: {
-            /** @description What was done with the account's callback: set, secret or removed. Only with the kind callback_changed. */
+            /** @description The change of the account's callback: set, secret or removed. Only with the kind callback_changed. */
             change?: Open<"accepted" | "moved" | "changed" | "postponed" | "retry" | "taken_over" | "revived" | "paused" | "resumed" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
-            /** @description The day that counts, such as 2026-11-22, in time_zone. */
+            /** @description The day, such as 2026-11-22, in time_zone. */
             day?: string;
-            /** @description The event whose limit counts. Only with the kind event_limit. */
+            /** @description The event with the limit. Only with the kind event_limit. */
             event?: string;
-            /** @description Where the callback is now. Only with the kind callback_changed. */
+            /** @description The host of the callback after the change. Only with the kind callback_changed. */
             host?: string;
-            /** @description The same at every attempt. */
+            /** @description Its id, the same at every attempt. */
             id: string;
-            /** @description Whose calls the event counts: the account, for the events of the API. Only with the kind event_limit. */
+            /** @description The key whose calls are counted: the account, for events of the API. Only with the kind event_limit. */
             key?: string;
             /** @description account_quota, user_quota, user_quota_digest, daily_report, event_limit or callback_changed. */
             kind: Open<"account_quota" | "user_quota" | "user_quota_digest" | "daily_report" | "event_limit" | "callback_changed">;
@@ -1501,13 +1501,13 @@ export interface components {
             more?: number;
             /** @description The policy of that rule. */
             policy?: string;
-            /** @description Only in a daily report. */
+            /** @description The figures of a daily report. */
             report?: components["schemas"]["Report"];
-            /** @description The user's daily rule that counts, such as 10/calendar_day; of an event, its limit, such as 100/calendar_hour. */
+            /** @description The user's daily rule, such as 10/calendar_day; for an event, its limit, such as 100/calendar_hour. */
             rule?: string;
-            /** @description When the period of the event's limit began, RFC 3339 in time_zone; with callback_changed, when it was changed. Only with these kinds. */
+            /** @description When the period of the event's limit began, RFC 3339 in time_zone; with callback_changed, the time of the change. Only with these kinds. */
             since?: string;
-            /** @description What it is about: the account or the user; in a digest, the policy; of an event, the event and the key, such as submit/acme. */
+            /** @description The account or the user; in a digest, the policy; for an event, the event and the key, such as submit/acme. */
             subject: string;
             /**
              * Format: int64
@@ -2085,7 +2085,7 @@ export interface components {
         Report: {
             /**
              * Format: int64
-             * @description Submits accepted on that day, for whatever day.
+             * @description Submits accepted on that day, for any day.
              */
             accepted: number;
             /**
@@ -2100,7 +2100,7 @@ export interface components {
             dropped: number;
             /**
              * Format: int64
-             * @description Messages given up on that day, as the provider refused them or they may have arrived. They are dead letters.
+             * @description Messages given up on that day, because the provider refused them or they may have arrived. They are dead letters.
              */
             failed: number;
             /**
@@ -2108,13 +2108,13 @@ export interface components {
              * @description Messages sent after the tolerance, which sent includes.
              */
             late: number;
-            /** @description Submits refused on that day, by rule, or by code if it was no rule. */
+            /** @description Submits refused on that day, by rule, or by code if no rule refused them. */
             refused?: {
                 [key: string]: number;
             };
             /**
              * Format: int64
-             * @description Dead letters that wait again since that day.
+             * @description Dead letters retried on that day.
              */
             retried: number;
             /**
@@ -2695,7 +2695,7 @@ export interface components {
             total: number;
         };
         UserQuota: {
-            /** @description The day that counts, such as 2026-11-22. */
+            /** @description The day, such as 2026-11-22. */
             day: string;
             /**
              * Format: int64
