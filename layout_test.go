@@ -32,11 +32,11 @@ var floors = [][]string{ //nolint:globals // a constant table
 		"tasks/tracing",
 	},
 	{
-		"notifier/email", "notifier/internal/exchange", "notifier/logline", "notifier/notifiertest",
-		"notifier/reload", "notifier/service", "tasks/internal/gather", "tasks/internal/storeclock", "sendlimit/policy", "sendlimit/store",
+		"notifier/internal/exchange", "notifier/logline", "notifier/notifiertest",
+		"notifier/reload", "tasks/internal/gather", "tasks/internal/storeclock", "sendlimit/policy", "sendlimit/store",
 	},
 	{
-		"cmd/worker/internal/policyview", "notifier/apns", "notifier/fcm", "notifier/webhook", "notifier/webpush",
+		"cmd/worker/internal/policyview", "notifier/apns", "notifier/email", "notifier/fcm", "notifier/service", "notifier/webhook", "notifier/webpush",
 		"internal/script", "records/seal", "message",
 	},
 	{"internal/turn", "tasks/internal/persist"},

@@ -110,10 +110,10 @@ type ( //nolint:comments // package message says what each is
 
 // Values of HistoryEntry.change. What changed. accepted begins a history, and delivered,
 // cancelled, dropped, failed or uncertain ends it. Between them: moved, or changed (content,
-// metadata, expires_at) by a request; postponed as it was late, to now or later; retry of a
-// failed delivery at send_at; taken_over from a worker that died or was cut off; revived from
-// the dead letters; paused when it was due and its campaign was paused; resumed when it waited
-// no longer for its campaign.
+// metadata, expires_at) by a request; postponed because it was late, to now or later; retry of
+// a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from
+// the dead letters; paused when it was due and its campaign was paused; resumed after that
+// pause.
 //
 // More may be added.
 const (
@@ -133,11 +133,12 @@ const (
 	ChangeUncertain = "uncertain"
 )
 
-// Values of DeviceStatus.state. What became of the message there: delivered; gone, as its
-// provider knows it no more; failed, as its provider does not accept the message; or uncertain.
+// Values of DeviceStatus.state. The state of the message there: delivered; gone, because the
+// provider no longer knows the device; failed, because the provider does not accept the
+// message; or uncertain.
 //
-// Values of DeviceChange.outcome. added; replaced for one that took the place of a device with
-// its id or its address; unchanged for one that was there.
+// Values of DeviceChange.outcome. added; replaced if a device had the same id or address;
+// unchanged if it was registered already.
 //
 // More may be added.
 const (
@@ -161,7 +162,7 @@ const (
 
 // Values of Outcome.outcome. What was done. With refused, invalid and error nothing was done.
 //
-// Values of Misfit.outcome. misfit in a preview; otherwise moved, cancelled, kept if nothing
+// Values of Misfit.outcome. misfit in a dry run; otherwise moved, cancelled, kept if nothing
 // could be done, or gone if it was sent, moved or cancelled meanwhile.
 //
 // More may be added.
@@ -182,7 +183,7 @@ const (
 )
 
 // Values of Status.priority. high if it may wake the device, normal if it may wait until the
-// device is used. By default what the channel does.
+// device is used. By default the channel decides.
 //
 // More may be added.
 const (
@@ -190,7 +191,7 @@ const (
 	PriorityNormal = "normal"
 )
 
-// Values of RefitSummary.then. What was done: shift or cancel; absent in a preview.
+// Values of RefitSummary.then. What was done: shift or cancel; absent in a dry run.
 //
 // More may be added.
 const (
@@ -200,7 +201,7 @@ const (
 
 // Values of KeyDraft.scopes. What the key may be used for: submit, read, admin, content; by
 // default submit and read. content, which needs admin, shows content and metadata of other
-// accounts' messages, and allows to change them. Only a key that has it can give it.
+// accounts' messages, and allows changing them. Only a key with this scope can give it.
 //
 // More may be added.
 const (
@@ -210,7 +211,7 @@ const (
 	ScopeSubmit  = "submit"
 )
 
-// Values of Status.status. What became of the message.
+// Values of Status.status. The state of the message.
 //
 // More may be added.
 const (

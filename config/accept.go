@@ -16,25 +16,24 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 )
 
-// accepts is what a setting accepts, and where its value goes.
+// accepts says which values a setting accepts, and stores them.
 type accepts struct {
 	// kind is the word for a value in the help; a setting without a kind has no flag.
 	kind string
-	// store puts a value into the Config. Otherwise it returns what is allowed in Want,
-	// and in Value the part that is wrong if it is only a part.
+	// store puts a value into the Config. If it rejects the value, Want says what is allowed, and
+	// Value is the wrong part, or empty for the whole value.
 	store func(string) *fault.InvalidError
-	// log returns the value in the Config as it may be logged; nil for parts of the
-	// policy, which is logged as a whole.
+	// log returns the value for the log; nil for parts of the policy, which is logged as a whole.
 	log func() any
-	// show returns a rejected value as it may be shown; nil means unchanged.
+	// show redacts a rejected value; nil leaves it unchanged.
 	show func(string) string
-	// list is set if the setting can be a list in the file.
+	// list is set if the file may have a list.
 	list bool
-	// words are all values that are accepted; nil if there are too many.
+	// words are all allowed values; nil if there are too many.
 	words []string
 }
 
-// read accepts what parse returns a value for; otherwise parse returns what is allowed.
+// read stores the value that parse returns.
 func read[T any](kind string, into *T, parse func(string) (T, *fault.InvalidError)) accepts {
 	return accepts{
 		kind: kind,
@@ -49,7 +48,7 @@ func read[T any](kind string, into *T, parse func(string) (T, *fault.InvalidErro
 	}
 }
 
-// matching accepts texts that match; want says which these are.
+// matching accepts texts that match; want describes them.
 func matching(kind string, into *string, match func(string) bool, want string) accepts {
 	return read(kind, into, func(s string) (string, *fault.InvalidError) {
 		if !match(s) {
@@ -63,7 +62,7 @@ func text(kind string, into *string) accepts {
 	return matching(kind, into, func(string) bool { return true }, "")
 }
 
-// shown accepts a text that is logged and rejected as show returns it.
+// shown redacts the value in the log and in errors.
 func shown(a accepts, show func(string) string) accepts {
 	value := a.log
 	a.show = show
@@ -74,27 +73,26 @@ func shown(a accepts, show func(string) string) accepts {
 	return a
 }
 
-// listed accepts a list in the file too.
+// listed accepts a list in the file, too.
 func listed(a accepts) accepts {
 	a.list = true
 	return a
 }
 
-// worded accepts nothing but some words.
+// worded accepts only some words.
 func worded(a accepts, words ...string) accepts {
 	a.words = words
 	return a
 }
 
-// secret accepts any text. It has no flag, because all users of a machine can read its
-// command lines.
+// secret accepts any text. It has no flag, because all users of a machine can read command lines.
 func secret(into *Secret) accepts {
 	a := read("", into, func(s string) (Secret, *fault.InvalidError) { return Secret(s), nil })
 	a.show = hideSecret
 	return a
 }
 
-// signing accepts a secret of Standard Webhooks, or a list of two that both sign.
+// signing accepts one secret of Standard Webhooks, or two that both sign.
 func signing(into *Secret) accepts {
 	a := listed(read("", into, func(s string) (Secret, *fault.InvalidError) {
 		secrets := strings.Join(words(s), ",")
@@ -152,7 +150,7 @@ func emailURL(into *string) accepts {
 	}, "log:, or an smtp or smtps URL with a host such as smtp://mail.example.com:587"), notifier.RedactURL)
 }
 
-// endpoint accepts the https URL of a server, and on loopback an http URL too.
+// endpoint accepts an https URL without a path. On loopback it accepts http, too.
 func endpoint(into *string) accepts {
 	return shown(read("url", into, func(s string) (string, *fault.InvalidError) {
 		u, err := url.Parse(s)
@@ -164,12 +162,12 @@ func endpoint(into *string) accepts {
 	}), notifier.RedactURL)
 }
 
-// list accepts a list of words with commas between them.
+// list accepts words separated by commas.
 func list(into *[]string) accepts {
 	return listed(read("list", into, func(s string) ([]string, *fault.InvalidError) { return words(s), nil }))
 }
 
-// topics accepts a list of APP=BUNDLE with commas between them.
+// topics accepts APP=BUNDLE pairs separated by commas.
 func topics(into *map[string]string) accepts {
 	return listed(read("list", into, func(s string) (map[string]string, *fault.InvalidError) {
 		var found map[string]string
@@ -187,7 +185,7 @@ func topics(into *map[string]string) accepts {
 	}))
 }
 
-// networks accepts addresses and networks, separated by commas.
+// networks accepts addresses and networks separated by commas.
 func networks(into *[]netip.Prefix) accepts {
 	return listed(read("networks", into, func(s string) ([]netip.Prefix, *fault.InvalidError) {
 		var found []netip.Prefix
@@ -225,7 +223,7 @@ func number[N int | int64](into *N, least, most N) accepts {
 	})
 }
 
-// percentage accepts a whole number with a percent sign.
+// percentage accepts a whole number followed by a percent sign.
 func percentage(into *int, least, most int) accepts {
 	return read("percentage", into, func(s string) (int, *fault.InvalidError) {
 		digits, found := strings.CutSuffix(s, "%")
@@ -246,7 +244,6 @@ func boolean(into *bool) accepts {
 	})
 }
 
-// oneOf accepts one of some words.
 func oneOf[T ~string](kind string, into *T, words ...string) accepts {
 	return worded(read(kind, into, func(s string) (T, *fault.InvalidError) {
 		if !slices.Contains(words, s) {
@@ -256,7 +253,7 @@ func oneOf[T ~string](kind string, into *T, words ...string) accepts {
 	}), words...)
 }
 
-// either returns words as a choice: "auto, text or json".
+// either joins words: "auto, text or json".
 func either(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]

@@ -5,20 +5,21 @@ import (
 	"slices"
 )
 
-// FCM has the settings of the channel fcm. It is used if one of the first two is set.
+// FCM has the settings of the channel fcm. The channel is used if credentials or their file are
+// set.
 type FCM struct {
 	Credentials     Secret // the JSON of a service account
-	CredentialsFile string // a file with it, which is read again when it changes
+	CredentialsFile string // a file with them; it is read again when it changes
 	Endpoint        string // "" for Google's
 }
 
 // Set reports whether the channel is used.
 func (c FCM) Set() bool { return c.Credentials != "" || c.CredentialsFile != "" }
 
-// APNs has the settings of the channel apns. It is used if one of the first two is set.
+// APNs has the settings of the channel apns. The channel is used if the key or its file is set.
 type APNs struct {
-	Key     Secret // the signing key, as Apple's .p8 file has it
-	KeyFile string // a file with it, which is read again when it changes
+	Key     Secret // the signing key: the text of Apple's .p8 file
+	KeyFile string // a file with the key; it is read again when it changes
 	KeyID   string
 	TeamID  string
 	Topic   string // the bundle id of the app
@@ -32,7 +33,7 @@ type APNs struct {
 // Set reports whether the channel is used.
 func (c APNs) Set() bool { return c.Key != "" || c.KeyFile != "" }
 
-// AllTopics returns every bundle id; nil if none is given.
+// AllTopics returns all bundle ids; nil if there are none.
 func (c APNs) AllTopics() []string {
 	all := slices.Sorted(maps.Values(c.Topics))
 	if c.Topic != "" {
@@ -41,18 +42,19 @@ func (c APNs) AllTopics() []string {
 	return all
 }
 
-// WebPush has the settings of the channel webpush. It is used if one of the first two is set.
+// WebPush has the settings of the channel webpush. The channel is used if the key or its file is
+// set.
 type WebPush struct {
 	PrivateKey     Secret // the private VAPID key, in base64url
-	PrivateKeyFile string // a file with it, which is read again when it changes
-	Subject        string // whom push services ask: an e-mail address or an https URL
-	// Hosts are the hosts that are pushed to; empty for the push services of browsers.
+	PrivateKeyFile string // a file with the key; it is read again when it changes
+	Subject        string // the contact for push services: an e-mail address or an https URL
+	// Hosts are the allowed push hosts; empty for the push services of browsers.
 	Hosts         []string
-	AllowInternal bool // whether they may have internal addresses
+	AllowInternal bool // allow hosts with internal addresses
 }
 
 // Set reports whether the channel is used.
 func (c WebPush) Set() bool { return c.PrivateKey != "" || c.PrivateKeyFile != "" }
 
-// HasDeviceChannel reports whether a channel is used that delivers to devices of users.
+// HasDeviceChannel reports whether any channel delivers to devices.
 func (c Config) HasDeviceChannel() bool { return c.FCM.Set() || c.APNs.Set() || c.WebPush.Set() }

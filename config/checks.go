@@ -7,12 +7,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Check checks what one program requires of the settings. It returns nil if they meet it, otherwise
-// an error with a *fault.InvalidError for each that is wrong.
+// Check checks the settings that one program requires. Its error has a *fault.InvalidError for each
+// wrong setting.
 type Check func(Config) error
 
-// NeedsPushTarget is the Check of a program that delivers: if Deliver is set, a store other
-// than the embedded one needs a push target or a channel to devices.
+// NeedsPushTarget is the Check of a worker: a worker that delivers from a store other than the
+// embedded one needs a push target or a device channel.
 func NeedsPushTarget(c Config) error {
 	if !c.Deliver || c.PushURL != "" || c.RedisURL == "" || c.HasDeviceChannel() {
 		return nil
@@ -21,8 +21,8 @@ func NeedsPushTarget(c Config) error {
 		" or a channel to devices: see --fcm-credentials-file, --apns-key-file and --webpush-private-key-file")
 }
 
-// HasSomethingToDo is the Check of a program that delivers, relays or serves the API. Only the API
-// reaches the embedded store.
+// HasSomethingToDo is the Check of a worker: it must deliver, relay or serve the API. An embedded
+// store needs the API, because nothing else reaches it.
 func HasSomethingToDo(c Config) error {
 	if c.RedisURL == "" && c.Listen == "" {
 		return fault.Wrong("listen", "listen is off, and only the API of this worker could reach its embedded store: set listen, or redis_url")
@@ -33,8 +33,7 @@ func HasSomethingToDo(c Config) error {
 	return fault.Wrong("deliver", "deliver is false and listen is off: this worker would do nothing")
 }
 
-// ReplicasNeedRedis is the Check of a program that waits for replicas, which the embedded
-// store does not have.
+// ReplicasNeedRedis is the Check of a program that waits for replicas. The embedded store has none.
 func ReplicasNeedRedis(c Config) error {
 	if c.WaitReplicas == 0 || c.RedisURL != "" {
 		return nil
@@ -42,19 +41,17 @@ func ReplicasNeedRedis(c Config) error {
 	return fault.Wrong("wait_replicas", "wait_replicas is %d, and the embedded store has no replicas: set redis_url, or wait_replicas to 0", c.WaitReplicas)
 }
 
-// BothOfTLS is the Check of a program that serves the API: certificate and key are needed
-// together.
+// BothOfTLS is the Check of a program that serves the API: the certificate needs its key.
 func BothOfTLS(c Config) error {
 	return both("tls_cert", c.TLSCert, "tls_key", c.TLSKey)
 }
 
-// BothOfRedisTLS is the Check of a program that opens a store: certificate and key are
-// needed together.
+// BothOfRedisTLS is the Check of a program that opens a store: the certificate needs its key.
 func BothOfRedisTLS(c Config) error {
 	return both("redis_tls_cert", c.RedisTLS.Cert, "redis_tls_key", c.RedisTLS.Key)
 }
 
-// both returns the error for a certificate without its key, or a key without its certificate.
+// both rejects a certificate without its key, and a key without its certificate.
 func both(cert, certFile, key, keyFile string) error {
 	switch {
 	case certFile != "" && keyFile == "":
@@ -65,8 +62,8 @@ func both(cert, certFile, key, keyFile string) error {
 	return nil
 }
 
-// SharesOfAccounts is the Check of a program that serves the API: an account can't have more
-// than there is.
+// SharesOfAccounts is the Check of a program that serves the API: the share of an account may not
+// be larger than the whole.
 func SharesOfAccounts(c Config) error {
 	for _, s := range []struct {
 		key   string
@@ -86,7 +83,7 @@ func SharesOfAccounts(c Config) error {
 	return nil
 }
 
-// BurstHasRate is the Check of a program that delivers: a burst needs a rate.
+// BurstHasRate is the Check of a worker that delivers: a burst needs a rate, and may not exceed it.
 func BurstHasRate(c Config) error {
 	if c.Pace.Burst <= c.Pace.Rate.Count {
 		return nil
@@ -97,8 +94,8 @@ func BurstHasRate(c Config) error {
 	return fault.Wrong("pace.burst", "pace.burst, %d, is more than pace.rate allows, %s", c.Pace.Burst, c.Pace.Rate)
 }
 
-// crossProblems compares settings with each other. It returns every pair that does not go
-// together. A rejected setting is zero, and goes with all.
+// crossProblems returns every pair of settings that contradict each other. A rejected setting is
+// zero, and contradicts nothing.
 func crossProblems(c Config) []*fault.InvalidError {
 	var problems []*fault.InvalidError
 	for _, s := range []struct {
@@ -132,8 +129,8 @@ func crossProblems(c Config) []*fault.InvalidError {
 				s.key, calendar.FormatDuration(s.value), s.than, calendar.FormatDuration(s.most)))
 		}
 	}
-	// A delivery that outlives the shutdown goes back to the queue while its request is under
-	// way, and the message goes out twice.
+	// A delivery that is still running when the shutdown ends goes back to the queue, and the
+	// message is sent twice.
 	if c.ShutdownTimeout <= c.PushTimeout && c.PushTimeout != 0 {
 		problems = append(problems, fault.Wrong("shutdown_timeout", "shutdown_timeout, %s, has to be longer than push_timeout, %s",
 			calendar.FormatDuration(c.ShutdownTimeout), calendar.FormatDuration(c.PushTimeout)))

@@ -12,73 +12,72 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 )
 
-// DefaultListen is the Listen of settings without one.
+// DefaultListen is the default address of the API.
 const DefaultListen = "127.0.0.1:8080"
 
-// LogTarget is the PushURL that writes a line for each delivery.
+// LogTarget is the PushURL for one log line for each delivery.
 const LogTarget = "log:"
 
-// Config has every setting. All are valid. It hides secrets when it is printed or logged.
+// Config has all settings, valid. It hides secrets when it is printed or logged.
 type Config struct {
-	// API is the URL of the API that answers commands; empty means that they work on the store, or
-	// that the worker at Listen answers them if RedisURL is empty, too.
+	// API is the URL of the API that runs commands. If it is empty, commands use the store at
+	// RedisURL; if that is empty too, the worker at Listen.
 	API string
-	// APIKey is the key for the API; empty for none. APIKeyFile is a file with it instead.
+	// APIKey is the key for the API; empty for none. APIKeyFile is a file with the key.
 	APIKey     Secret
 	APIKeyFile string
 
-	// RedisURL is the URL of the store; empty means the embedded store of a worker.
+	// RedisURL is the URL of the store; empty means the worker's embedded store.
 	RedisURL string
-	// RedisTLS is for a RedisURL that uses TLS.
+	// RedisTLS needs a RedisURL that uses TLS.
 	RedisTLS RedisTLS
-	// Account is the account that enqueue's submits are charged to; "" means none.
+	// Account is charged for what enqueue submits; "" means none.
 	Account string
 	// Prefix begins every key and queue in the store.
 	Prefix string
 
 	// Listen is the address of the API; empty means none. See Exposed.
 	Listen string
-	// AdminListen is the address of health and metrics alone, which need no key there; empty
-	// means that the API's address has them.
+	// AdminListen is a separate address for health and metrics, which need no key there; empty
+	// means that the API's address serves them.
 	AdminListen string
 	// SharedDevices lets several users have one address of a device.
 	SharedDevices bool
 	// RequireKeys makes the API ask for a key even if it is not Exposed.
 	RequireKeys bool
-	// TLSCert and TLSKey are the files for the API's TLS; both are empty for plain
-	// HTTP.
+	// TLSCert and TLSKey are the files for the API's TLS; both are empty for plain HTTP.
 	TLSCert, TLSKey string
 	// TrustedProxies are the proxies whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
-	// Streams is how many streams the API runs at a time, see api.Limits, and
-	// StreamsPerAccount how many of one account; zero means a quarter.
+	// Streams is the maximum number of streams of the API at a time, see api.Limits, and
+	// StreamsPerAccount the maximum for one account; zero means a quarter.
 	Streams, StreamsPerAccount int
 	StreamIdle                 time.Duration // how long a batch may take to send its next line
-	// Requests is how many requests the API answers at a time besides streams, see
-	// api.Limits. RequestsPerAccount and ReadsPerAccount are how many of one account; zero
-	// means half of Requests, and half of that.
+	// Requests is the maximum number of other requests at a time, see api.Limits.
+	// RequestsPerAccount and ReadsPerAccount are the maximums for one account; zero means half of
+	// Requests, and half of that.
 	Requests, RequestsPerAccount, ReadsPerAccount int
-	// EventStreams is how many streams of events there may be at a time, and
-	// EventStreamsPerAccount how many of one account; zero means the default of api.Limits.
+	// EventStreams is the maximum number of event streams at a time, and EventStreamsPerAccount
+	// the maximum for one account; zero means the default of api.Limits.
 	EventStreams, EventStreamsPerAccount int
 	// Seeds are the further policies, tiers and accounts of a new store.
 	Seeds Seeds
 
-	// Deliver makes the worker deliver messages; otherwise it only serves the API.
+	// Deliver is false if the worker only serves the API.
 	Deliver bool
-	// Relay is "true" or "false"; empty means as Deliver. See Relays.
+	// Relay is "true" or "false"; empty means the same as Deliver. See Relays.
 	Relay string
 	// Dashboard serves the dashboard beside the API.
 	Dashboard bool
 
-	// PushURL is LogTarget, an http(s) URL or the URL of a service; empty if none was given.
+	// PushURL is LogTarget, an http(s) URL or the URL of a service; empty if not set.
 	PushURL string
 	// PushSecret signs deliveries; empty means unsigned.
 	PushSecret Secret
-	// PushSecretFile is a file with PushSecret instead, which is read again when it changes.
+	// PushSecretFile is a file with PushSecret; it is read again when it changes.
 	PushSecretFile string
-	PushTimeout    time.Duration // bounds one try
-	// PushHeaders are sent with each delivery: a line for each.
+	PushTimeout    time.Duration // of one attempt
+	// PushHeaders are sent with each delivery, one a line.
 	PushHeaders Secret
 	PushProxy   string // the URL of a proxy, "environment", or empty for none
 
@@ -86,85 +85,81 @@ type Config struct {
 	APNs    APNs
 	WebPush WebPush
 
-	// Pace limits the deliveries of a store that has no pace yet; the zero Pace means
-	// no limit.
+	// Pace limits the deliveries of a new store; the zero Pace means no limit.
 	Pace rate.Pace
-	// Ramp is how long a pace takes from nothing to its full rate.
+	// Ramp is the time until a pace reaches its full rate.
 	Ramp time.Duration
 
-	// EmailURL is LogTarget or the smtp(s) URL of the mail server; empty if none was
-	// given.
+	// EmailURL is LogTarget or the smtp(s) URL of the mail server; empty if not set.
 	EmailURL     string
-	SMTPPassword Secret // of the user in EmailURL; empty where that has it, or no user
-	// SMTPPasswordFile is a file with SMTPPassword instead, which is read again when it changes.
+	SMTPPassword Secret // of the user in EmailURL; empty if the URL has it, or has no user
+	// SMTPPasswordFile is a file with SMTPPassword; it is read again when it changes.
 	SMTPPasswordFile string
 	EmailFrom        string // the sender of e-mail
-	// EmailTLS says how an smtp connection is secured: "mandatory",
-	// "opportunistic" or "none"; empty means the default for the server's address.
+	// EmailTLS is the security of an smtp connection: "mandatory", "opportunistic" or "none";
+	// empty means the default for the server's address.
 	EmailTLS       string
-	EmailTemplates string // the folder of templates of one's own; empty for none
-	// AlertSecret signs notices to https: contacts; empty means unsigned.
+	EmailTemplates string // a folder of the operator's templates; empty for none
+	// AlertSecret signs alerts to https: contacts; empty means unsigned.
 	AlertSecret Secret
-	// AlertSecretFile is a file with AlertSecret instead, which is read again when it changes.
+	// AlertSecretFile is a file with AlertSecret; it is read again when it changes.
 	AlertSecretFile string
-	// AllowInternalWebhooks allows such contacts at internal addresses.
+	// AllowInternalWebhooks allows https: contacts at internal addresses.
 	AllowInternalWebhooks bool
 
-	// EventsAllowInternal allows callback URLs that are http or at internal addresses.
+	// EventsAllowInternal allows callback URLs that use http or have internal addresses.
 	EventsAllowInternal bool
-	// EventsKeep is how long an event of a message is kept, EventsMost how many of an account.
+	// EventsKeep is how long an event is kept, EventsMost how many events of an account.
 	EventsKeep time.Duration
 	EventsMost int
-	// EventsGiveUp is how long an event is tried at a callback.
+	// EventsGiveUp is how long an event is retried at a callback.
 	EventsGiveUp time.Duration
-	// EventsRate is the most requests a second to the callback of an account.
+	// EventsRate is the maximum number of requests a second to an account's callback.
 	EventsRate int
 
 	// Policy is the policy of a new store.
 	Policy policy.Policy
-	// PolicyGiven reports whether the policy was configured. Only then does the worker
-	// warn if the store has another one.
+	// PolicyGiven reports whether the policy was configured. If so, the worker warns when the
+	// store has a different one.
 	PolicyGiven bool
 
 	Reach time.Duration // how far ahead a send time may lie
-	// PlacesPerDay is how many places a user may have in a day of UTC.
+	// PlacesPerDay is the maximum number of places of a user in a UTC day.
 	PlacesPerDay int
-	// AccountPlaces is how many percent of them one account may have where several are active.
+	// AccountPlaces is the percentage of them that one account may have if several are active.
 	AccountPlaces int
-	ExpireAfter   time.Duration // from the send time to the expiry of a message that names none
+	ExpireAfter   time.Duration // from the send time to the default expiry of a message
 	KeepRecords   time.Duration // how long a message's id is remembered after its end
-	KeepContent   bool          // whether the content of a delivered message is kept as long
+	KeepContent   bool          // keep the content of a delivered message for the same time
 
 	Horizon        time.Duration // how long before its send time a message goes to the queue
-	MovesPerMinute int           // how often a message can be moved in a minute
-	Index          bool          // whether messages can be found without their user
+	MovesPerMinute int           // the maximum moves of a message in a minute
+	Index          bool          // messages can be found without their user
 
-	// StoreFullAt is the percentage of maxmemory at which the store accepts no more
-	// messages.
+	// StoreFullAt is the percentage of maxmemory from which on no message is accepted.
 	StoreFullAt int
-	// WaitReplicas is how many replicas must have a change before it is answered;
-	// WaitReplicasTimeout is how long to wait for them.
+	// WaitReplicas is the number of replicas that must have a change before it is confirmed.
+	// WaitReplicasTimeout bounds the wait.
 	WaitReplicas        int
 	WaitReplicasTimeout time.Duration
 
-	// Queues is how many queues the messages are spread over; 0 means one, or as many as a
-	// cluster has masters.
+	// Queues is the number of queues; 0 means one, or the number of masters of a cluster.
 	Queues int
 
-	Deliveries  int // that run at the same time
-	MaxAttempts int // of one message, the first included
-	// OnUncertain says what to do with a message that may or may not have been
-	// delivered: "resend" or "skip".
+	Deliveries  int // the maximum at a time
+	MaxAttempts int // of one message, including the first
+	// OnUncertain is "resend" or "skip": what to do with a message that may or may not have
+	// arrived.
 	OnUncertain string
-	// Tolerance is how late a message may be sent without being judged again.
+	// Tolerance is how late a message may be sent without a new check of the limits.
 	Tolerance time.Duration
 	// RetryMin and RetryMax bound the wait between two attempts.
 	RetryMin, RetryMax time.Duration
-	// AlertRetryMin and AlertRetryMax bound the wait between two attempts to deliver an
-	// alert or report. AlertRetryFor is how long they go on after the first failure.
+	// AlertRetryMin and AlertRetryMax bound the wait between two attempts to deliver an alert or
+	// report. AlertRetryFor is the time from the first failure until it is given up.
 	AlertRetryMin, AlertRetryMax, AlertRetryFor time.Duration
-	// ShutdownTimeout is how long running deliveries and requests may take to finish;
-	// it is longer than PushTimeout.
+	// ShutdownTimeout is how long running deliveries and requests may take to finish. It is
+	// longer than PushTimeout.
 	ShutdownTimeout time.Duration
 
 	LogLevel  slog.Level
@@ -181,8 +176,8 @@ const (
 	LogJSON LogFormat = "json"
 )
 
-// PushTarget returns PushURL. If that is empty it is LogTarget, or "" for none if there are
-// channels to devices.
+// PushTarget returns PushURL. If it is empty, the target is LogTarget, or "" if there are device
+// channels.
 func (c Config) PushTarget() string {
 	if c.PushURL == "" && !c.HasDeviceChannel() {
 		return LogTarget
@@ -190,11 +185,11 @@ func (c Config) PushTarget() string {
 	return c.PushURL
 }
 
-// Relays reports whether the worker hands messages over to the queue when they are due soon.
+// Relays reports whether the worker hands due messages over to the queue.
 func (c Config) Relays() bool { return c.Relay == "true" || c.Relay == "" && c.Deliver }
 
-// EmailTarget returns EmailURL, or LogTarget if that is empty and the store is the embedded
-// one. It is empty if notices to e-mail addresses have to wait.
+// EmailTarget returns EmailURL, or LogTarget if it is empty and the store is embedded. If the
+// result is empty, alerts to e-mail addresses wait.
 func (c Config) EmailTarget() string {
 	if c.EmailURL == "" && c.RedisURL == "" {
 		return LogTarget
@@ -202,10 +197,10 @@ func (c Config) EmailTarget() string {
 	return c.EmailURL
 }
 
-// Exposed reports whether other machines may reach the address of the API.
+// Exposed reports whether other machines can reach the address of the API.
 func (c Config) Exposed() bool { return exposed(c.Listen) }
 
-// AdminExposed is Exposed for the address of the probes and the metrics.
+// AdminExposed is Exposed for the address of health and metrics.
 func (c Config) AdminExposed() bool { return exposed(c.AdminListen) }
 
 func exposed(address string) bool {
@@ -213,9 +208,9 @@ func exposed(address string) bool {
 	return valid && !loopback(host)
 }
 
-// Load returns the settings from flags that RegisterFlags registered (nil for none), the
-// environment as os.Environ returns it, and a file ("" for none). It then applies the
-// checks. The error is an *Error with everything that is wrong.
+// Load reads the settings from flags that RegisterFlags registered (nil for none), the environment
+// as os.Environ returns it, and a file ("" for none), and applies the checks. The error is an
+// *Error with every problem.
 func Load(flags *pflag.FlagSet, environ []string, file string, checks ...Check) (Config, error) {
 	var (
 		c        Config
@@ -245,8 +240,8 @@ func Load(flags *pflag.FlagSet, environ []string, file string, checks ...Check) 
 		problems = append(problems, invalids(check(c))...)
 	}
 	for _, problem := range problems {
-		// What an unread file would have said is not known to be missing, and a rejected
-		// setting is empty now: a check of it would mislead.
+		// A setting may be missing because the file could not be read, or empty because it was
+		// rejected: a second error would mislead.
 		if !unread && !rejected.has(problem.Field) {
 			rejected.add(problem)
 		}

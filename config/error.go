@@ -8,10 +8,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Error is returned when settings are rejected. Nothing was done.
+// Error is returned when settings are rejected. Nothing was started.
 type Error struct {
-	// Rejected has at least one entry: first what is wrong with the sources, then the
-	// settings in the order of the example file.
+	// Rejected has at least one entry: problems of the sources first, then the settings in the
+	// order of the example file.
 	Rejected []*fault.InvalidError
 }
 
@@ -51,7 +51,7 @@ func (r *rejections) add(problems ...*fault.InvalidError) {
 	}
 }
 
-// has reports whether a field, a part of it or what it is a part of is rejected.
+// has reports whether a field, a part of it or its parent is rejected.
 func (r rejections) has(field string) bool {
 	return slices.ContainsFunc(r, func(p *fault.InvalidError) bool { return within(p.Field, field) || within(field, p.Field) })
 }

@@ -19,9 +19,9 @@ type fileReader struct {
 	sections map[string]*ast.MappingValueNode // those of sectionKeys
 }
 
-// readFile reads the settings of a file into the rows, calendars and categories into the
-// policy, and the rest into c. It returns everything that is wrong. It never quotes the file,
-// since the line may have a secret.
+// readFile reads a file: settings into the rows, calendars and categories into the policy, and the
+// rest into c. It returns all problems. Errors never quote a line of the file, which may have a
+// secret.
 func readFile(name string, rows []*setting, c *Config, p *policy.Document) []*fault.InvalidError {
 	if name == "" {
 		return nil

@@ -1,6 +1,6 @@
 package config
 
-// Annotations of flags that RegisterFlags registers.
+// Annotations of registered flags.
 const (
 	// GroupAnnotation has the heading of a flag in the help, one of Groups.
 	GroupAnnotation = "sendlimit_group"
@@ -9,9 +9,9 @@ const (
 )
 
 const (
-	// GroupCommands is the heading of the flags that say which API answers a command.
+	// GroupCommands is the heading of the flags that choose the API for a command.
 	GroupCommands = "Commands"
-	// GroupChannels is the heading of the flags of the channels, which commands try themselves.
+	// GroupChannels is the heading of the flags of device channels. Commands use them, too.
 	GroupChannels = "Channels to devices"
 )
 

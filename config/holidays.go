@@ -14,11 +14,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// holidayFile ends the name of a file of holidays, iCalendar (RFC 5545), in the place of dates.
+// holidayFile is the extension of a file of holidays: iCalendar, RFC 5545.
 const holidayFile = ".ics"
 
-// withHolidays replaces the names of files of holidays among dates by their dates from today on. The
-// files are beside a file of the folder. The error is a *fault.InvalidError for the field.
+// withHolidays replaces each .ics file among dates by its dates from today on. Relative names are
+// relative to the folder. The error is a *fault.InvalidError for the field.
 func withHolidays(field, folder string, dates []string, today time.Time) ([]string, error) {
 	var all []string
 	for _, date := range dates {
@@ -43,8 +43,8 @@ func withHolidays(field, folder string, dates []string, today time.Time) ([]stri
 	return all, nil
 }
 
-// holidays returns the days of a calendar that are not over today, sorted. Each is a line of
-// blackouts: a date, a range of dates, or a day of every year.
+// holidays returns the days of a calendar from today on, sorted: dates, ranges of dates, and days
+// of every year, as blackouts has them.
 func holidays(text []byte, today time.Time) ([]string, error) {
 	calendar, err := ics.ParseCalendar(bytes.NewReader(text))
 	if err != nil {
@@ -71,7 +71,7 @@ func holidays(text []byte, today time.Time) ([]string, error) {
 	return slices.Compact(days), nil
 }
 
-// holiday returns the line of one event; "" if it is over.
+// holiday returns the dates of one event; "" if it is over.
 func holiday(event *ics.VEvent, today time.Time) (string, error) {
 	start := event.GetProperty(ics.ComponentPropertyDtStart)
 	if start == nil || len(start.Value) != len("20060102") {

@@ -9,8 +9,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// ofPolicy accepts a field of a policy, which set puts into a document. LogValue has the
-// policy as a whole. Calendars, which a file may have wrong, are judged with the file.
+// ofPolicy accepts a field of a policy; set puts it into a document. Errors about calendars are
+// left to the check of the file.
 func ofPolicy(kind string, into *policy.Document, set func(*policy.Document, string)) accepts {
 	return accepts{kind: kind, store: func(s string) *fault.InvalidError {
 		alone := policy.Document{Calendars: into.Calendars}
@@ -26,7 +26,7 @@ func ofPolicy(kind string, into *policy.Document, set func(*policy.Document, str
 	}}
 }
 
-// completed returns a document with the name and rules that are required.
+// completed adds the required name and rules to a document.
 func completed(d policy.Document) policy.Document {
 	d.Name = nobody
 	if d.Rules == nil {
@@ -35,15 +35,13 @@ func completed(d policy.Document) policy.Document {
 	return d
 }
 
-// hourLines returns the lines of hours as written.
 func hourLines(s string) []string {
 	lines, _ := quietLines(words(s))
 	return lines
 }
 
-// quietLines joins lines of quiet hours that were split at the commas between their days:
-// words that are only days belong to the next word. It also returns the index of the last
-// word of each line.
+// quietLines joins quiet hours that were split at the commas between days: a word that has only
+// days belongs to the next one. It also returns the index of the last word of each line.
 func quietLines(words []string) (lines []string, last []int) {
 	days := ""
 	for i, word := range words {
@@ -59,12 +57,12 @@ func quietLines(words []string) (lines []string, last []int) {
 	return lines, last
 }
 
-// alertAt accepts percents, and emptyList for none. A policy has nil for the default.
+// alertAt accepts percents, or emptyList for none. The default stays nil in the policy.
 func alertAt(into *policy.Document) accepts {
 	a := listed(ofPolicy("percents", into, func(d *policy.Document, s string) {
 		percents := []int{}
 		for _, word := range words(s) {
-			percent, _ := strconv.Atoi(word) // 0, which is not allowed, if it is no number
+			percent, _ := strconv.Atoi(word) // 0, which is rejected, if it is no number
 			percents = append(percents, percent)
 		}
 		if !slices.Equal(percents, policy.DefaultAlertAt()) {

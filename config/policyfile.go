@@ -12,14 +12,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// StandardInput is the name of standard input in the place of a file.
+// StandardInput is the file name for standard input.
 const StandardInput = "-"
 
-// ReadPolicy reads a policy.Document from a YAML or JSON file, or from stdin if the file is
-// StandardInput. If the file has no name for the policy, name is used. A version in it is the
-// one that the store must have to be replaced, 0 for any. Where dates stand, a name that ends with
-// .ics is a file of holidays beside it, of which those from today on are taken. The error is an
-// *Error with everything that is wrong and its line.
+// ReadPolicy reads a policy from a YAML or JSON file, or from stdin if the file is StandardInput.
+// name is the default for a missing name. A version in the file is the version that the store must
+// have; 0 for any. Dates may name a .ics file beside the policy, whose days from today on are used.
+// The error is an *Error with every problem and its line.
 func ReadPolicy(file string, stdin io.Reader, name string, today time.Time) (policy.Policy, error) {
 	r := reader{name: file, at: make(map[string]*token.Token)}
 	var data []byte
@@ -47,7 +46,7 @@ func ReadPolicy(file string, stdin io.Reader, name string, today time.Time) (pol
 	return p, nil
 }
 
-// fillHolidays replaces the files of holidays in a policy by their dates. The error is
+// fillHolidays replaces the .ics files in a policy by their dates. The error is
 // fault.InvalidErrors.
 func fillHolidays(d *policy.Document, folder string, today time.Time) error {
 	var wrong fault.InvalidErrors

@@ -16,24 +16,23 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// reader reads YAML into structs, whose fields have the names of their JSON tags. It collects
-// everything that is wrong. It remembers where each field stands, so that what is rejected
-// later is reported with its line.
+// reader reads YAML into structs by the JSON tags of their fields. It collects all problems, and
+// remembers the position of each field for errors that are found later.
 type reader struct {
 	name   string                  // of the file
-	at     map[string]*token.Token // where fields stand, and elements as "rules=5/hour"
-	unread []misplaced             // what can't be read
-	wrong  []misplaced             // what can be read, but is not allowed
+	at     map[string]*token.Token // of fields, and of elements as "rules=5/hour"
+	unread []misplaced             // values that can't be read
+	wrong  []misplaced             // values that can be read but are not allowed
 }
 
-// misplaced is a value that is not allowed, and where it stands; nil for nowhere.
+// misplaced is a problem with its position; nil for unknown.
 type misplaced struct {
 	*fault.InvalidError
 
 	at *token.Token
 }
 
-// position returns line and column of the value; nowhere comes last.
+// position returns line and column. An unknown position sorts last.
 func (m misplaced) position() (line, column int) {
 	if m.at == nil {
 		return math.MaxInt, 0
@@ -41,8 +40,8 @@ func (m misplaced) position() (line, column int) {
 	return m.at.Position.Line, m.at.Position.Column
 }
 
-// decode reads a node, which belongs to the name at a token. It reports false if the node
-// can't be read at all. A name without a value is ignored.
+// decode reads a node, the value of the name at a token. It reports false if the node can't be
+// read. A name without a value is ignored.
 func (r *reader) decode(field string, node ast.Node, at *token.Token, into reflect.Value) bool {
 	text, plain := scalar(node)
 	mapping, _ := node.(*ast.MappingNode)
@@ -100,7 +99,7 @@ func (r *reader) entries(field string, mapping *ast.MappingNode, into reflect.Va
 	}
 }
 
-// elements reads a list. An empty one is not the same as none.
+// elements reads a list. An empty list differs from none.
 func (r *reader) elements(field string, list *ast.SequenceNode, at *token.Token, into reflect.Value) {
 	into.Set(reflect.MakeSlice(into.Type(), 0, len(list.Values)))
 	var tokens []*token.Token
@@ -128,13 +127,13 @@ func (r *reader) elements(field string, list *ast.SequenceNode, at *token.Token,
 	for i, word := range words {
 		r.at[field+"="+word] = tokens[i]
 		if rule, err := policy.ParseRule(word); err == nil {
-			r.at[field+"="+rule.String()] = tokens[i] // as the document spells it
+			r.at[field+"="+rule.String()] = tokens[i] // as a document spells it
 		}
 	}
 }
 
-// names returns the names of the fields of a struct, and the index of each. A policy in a
-// section has its name there.
+// names returns the names of a struct's fields, and the index of each. A policy in a section gets
+// its name from the section.
 func names(field string, of reflect.Type) (known []string, index map[string]int) {
 	index = make(map[string]int)
 	for i := range of.NumField() {
@@ -146,7 +145,7 @@ func names(field string, of reflect.Type) (known []string, index map[string]int)
 	return known, index
 }
 
-// wanted says what a field takes.
+// wanted describes the values that a field accepts.
 func wanted(field string, into reflect.Type) string {
 	const hours, dates = `a list of hours such as ["22:00-08:00"]`, "a list of dates such as [12-25, 2027-04-02..2027-04-05]"
 	last := lastPart(field)
@@ -185,16 +184,15 @@ func (r *reader) reject(field, value, want string, at *token.Token) {
 	r.unread = append(r.unread, misplaced{&fault.InvalidError{Field: field, Value: value, Want: want}, at})
 }
 
-// unknown notes a name that there is not.
+// unknown notes an unknown name.
 func (r *reader) unknown(key string, known []string, at *token.Token) {
 	r.unread = append(r.unread, misplaced{
 		fault.Wrong("setting", "unknown setting %q: there are %s", fault.Clip(key), strings.Join(known, ", ")), at,
 	})
 }
 
-// judge notes what is not allowed; path is before the names of its fields: "" or
-// "policies.vip.". Of a field that can't be read, and of what has such a field, it says nothing
-// but for elements that could be read.
+// judge notes the problems in an error. path is the prefix of its fields: "" or "policies.vip.". It
+// skips fields that can't be read, and their parents, except for elements that could be read.
 func (r *reader) judge(path string, err error) {
 	for _, problem := range invalids(err) {
 		problem.Field = path + problem.Field
@@ -213,7 +211,7 @@ func (r *reader) judge(path string, err error) {
 	}
 }
 
-// within reports whether a field is another one, or a part of it; "" is the whole.
+// within reports whether a field is another one or a part of it; "" is the whole.
 func within(field, other string) bool {
 	return other == "" || field == other || strings.HasPrefix(field, other+".")
 }
@@ -236,7 +234,7 @@ func (r *reader) source(at *token.Token) string {
 	return fmt.Sprintf("%s, line %d", r.name, at.Position.Line)
 }
 
-// problems returns everything that is wrong, in the order of the file.
+// problems returns all problems, in the order of the file.
 func (r *reader) problems() []*fault.InvalidError {
 	all := slices.Concat(r.unread, r.wrong)
 	slices.SortStableFunc(all, func(a, b misplaced) int {

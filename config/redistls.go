@@ -1,17 +1,15 @@
 package config
 
-// RedisTLS is how this program and the servers of the store recognise each other. It needs
-// a RedisURL that uses TLS. The zero value trusts the machine's authorities, and shows no
-// certificate.
+// RedisTLS has the TLS settings of the store. It needs a RedisURL that uses TLS. The zero value
+// trusts the machine's authorities, and sends no certificate.
 type RedisTLS struct {
-	// CA is the file of the authorities that sign the servers' certificates; empty means
-	// those of the machine.
+	// CA is a file of the authorities that sign the servers' certificates; empty means the
+	// machine's.
 	CA string
-	// Cert and Key are the files of the certificate that the servers see; both are empty
-	// for none.
+	// Cert and Key are the files of the client certificate; both are empty for none.
 	Cert, Key string
-	// ServerName is the name in the servers' certificates; empty means the host of each
-	// server's address.
+	// ServerName is the name in the servers' certificates; empty means the host of each server's
+	// address.
 	ServerName string
 }
 

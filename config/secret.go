@@ -8,11 +8,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// hidden is shown in place of a secret.
+// hidden replaces a secret.
 const hidden = "***"
 
-// Secret is a text that is hidden when it is printed, logged or encoded; string(s) is the
-// text itself.
+// Secret is a text that is hidden when it is printed, logged or encoded; string(s) returns the
+// text.
 type Secret string
 
 // String returns a placeholder; "" for an empty secret.
@@ -34,8 +34,7 @@ func hideSecret(s string) string {
 	return hidden
 }
 
-// RedactRedisURL returns the URL of a store without password and options, so that it can be
-// shown. The URL need not be valid.
+// RedactRedisURL removes password and options from the URL of a store. The URL may be invalid.
 func RedactRedisURL(s string) string {
 	scheme, rest, found := strings.Cut(s, "://")
 	if !found {
@@ -45,12 +44,12 @@ func RedactRedisURL(s string) string {
 	}
 	user := ""
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-		// With one of these before the last @, the @ may belong to an option or to
-		// a password that is not percent-encoded.
+		// With one of these before the last @, the @ may belong to an option or to an unescaped
+		// password.
 		if strings.ContainsAny(rest[:at], "/?#") {
 			return scheme + hidden
 		}
-		// Without a colon it is a user, or a password in the wrong place.
+		// Without a colon it is a user, or a misplaced password.
 		name, _, both := strings.Cut(rest[:at], ":")
 		user = hidden + "@"
 		if both {

@@ -13,15 +13,15 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Seeds are policies, tiers and accounts that the store gets if it has none of that name.
-// They are only in the file.
+// Seeds are policies, tiers and accounts for a store that has none of that name. They come only
+// from the file.
 type Seeds struct {
 	Policies []policy.Policy // beside the one of the section policy
 	Tiers    []accounts.Tier
 	Accounts []accounts.Seed
 }
 
-// Names of the settings that are only in the file.
+// Settings that are only in the file.
 const (
 	calendarsKey  = "policy.calendars"
 	categoriesKey = "policy.categories"
@@ -30,21 +30,8 @@ const (
 	accountsKey   = "accounts"
 )
 
-// sectionKeys returns the names of the settings that are only in the file.
 func sectionKeys() []string {
 	return []string{calendarsKey, categoriesKey, policiesKey, tiersKey, accountsKey}
-}
-
-// tier is an accounts.Tier in the file.
-type tier struct {
-	Name              string `json:"-"`
-	RequestsPerMinute int64  `json:"requests_per_minute"`
-	RequestsPerDay    int64  `json:"requests_per_day"`
-	LinesPerMinute    int64  `json:"lines_per_minute"`
-	MessagesPerHour   int64  `json:"messages_per_hour"`
-	MessagesPerDay    int64  `json:"messages_per_day"`
-	Devices           int64  `json:"devices"`
-	AlertAt           []int  `json:"alert_at"`
 }
 
 // accountSeed is an accounts.Seed in the file.
@@ -59,18 +46,17 @@ type accountSeed struct {
 	} `json:"keys"`
 }
 
-// nobody is a valid name, to judge other fields with.
+// nobody is a valid name, used to validate other fields.
 const nobody = "nobody"
 
-// section reads a setting that is only in the file.
+// section reads one of sectionKeys.
 func (r *fileReader) section(key string, into any) {
 	if entry := r.sections[key]; entry != nil {
 		r.decode(key, entry.Value, entry.Key.GetToken(), reflect.ValueOf(into).Elem())
 	}
 }
 
-// named reads a section of names, and calls each with a name and its path, in the order of the
-// file.
+// named reads a mapping of names, and calls each for every name in the order of the file.
 func named[T any](r *fileReader, key string, each func(name, path string, value T)) {
 	var found map[string]T
 	r.section(key, &found)
@@ -80,7 +66,7 @@ func named[T any](r *fileReader, key string, each func(name, path string, value 
 	}
 }
 
-// policySection reads what only the file has of the section policy.
+// policySection reads the calendars and categories of the section policy.
 func (r *fileReader) policySection(into *policy.Document) {
 	r.section(calendarsKey, &into.Calendars)
 	r.section(categoriesKey, &into.Categories)
@@ -107,12 +93,12 @@ func (r *fileReader) policies() (found []policy.Policy) {
 }
 
 func (r *fileReader) tiers() (found []accounts.Tier) {
-	named(r, tiersKey, func(name, path string, read tier) {
+	named(r, tiersKey, func(name, path string, read accounts.Tier) {
 		r.judgeName(tiersKey, name, accounts.Tier{Name: name}.Validate())
 		read.Name = nobody
-		r.judge(path, accounts.Tier(read).Validate())
+		r.judge(path, read.Validate())
 		read.Name = name
-		found = append(found, accounts.Tier(read))
+		found = append(found, read)
 	})
 	return found
 }
@@ -140,15 +126,15 @@ func (r *fileReader) accounts() (found []accounts.Seed) {
 	return found
 }
 
-// judgeName notes a name in a section that is not allowed.
+// judgeName notes an invalid name in a section.
 func (r *fileReader) judgeName(key, name string, err error) {
 	if problem := invalid(err); problem != nil {
 		r.judge("", &fault.InvalidError{Field: key, Value: name, Want: problem.Want})
 	}
 }
 
-// tiersOfAccounts rejects accounts whose tier is not in the file. If the file has no tiers
-// it accepts all, since the store may have them.
+// tiersOfAccounts rejects accounts whose tier is not in the file. A file without tiers may name
+// any, since the store may have them.
 func (r *fileReader) tiersOfAccounts(seeds Seeds) {
 	for _, account := range seeds.Accounts {
 		known := slices.ContainsFunc(seeds.Tiers, func(t accounts.Tier) bool { return t.Name == account.Tier })

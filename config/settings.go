@@ -9,26 +9,23 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 )
 
-// day is 24 hours.
 const day = 24 * time.Hour
 
-// maxRequests bounds the settings about requests.
 const maxRequests = 100_000
 
-// settings returns the table, in the order of the example file. Its values go to c, and those
-// of the policy to p.
+// settings returns the table, in the order of the example file. Values are stored in c and p.
 func settings(c *Config, p *policy.Document) []*setting {
 	return slices.Concat(
 		grouped(GroupCommands,
 			row("api", "", apiURL(&c.API),
-				"URL of the API that answers the commands, such as https://push.example.com; without one, they work on the store of redis_url, or ask the worker on this machine"),
+				"URL of the API that runs the commands, such as https://push.example.com; without one, they use the store of redis_url, or ask the worker on this machine"),
 			row("api_key", "", secret(&c.APIKey), ""),
 			row("api_key_file", "", text("file", &c.APIKeyFile),
 				"file with the key for that API, if SENDLIMIT_API_KEY has none"),
 		),
 		grouped(groupStore,
 			row("redis_url", "", shown(text("url", &c.RedisURL), RedactRedisURL),
-				"URL of the store: redis://, unix://, redis-sentinel:// or redis-cluster://, with TLS rediss://, rediss-sentinel:// or rediss-cluster://; without one, the worker brings an embedded store"),
+				"URL of the store: redis://, unix://, redis-sentinel:// or redis-cluster://, with TLS rediss://, rediss-sentinel:// or rediss-cluster://; without one, the worker has an embedded store"),
 			row("redis_tls_ca", "", text("file", &c.RedisTLS.CA),
 				"file with the authorities (PEM) that sign the certificates of Redis; without it, those of this machine"),
 			row("redis_tls_cert", "", text("file", &c.RedisTLS.Cert),
@@ -250,7 +247,6 @@ func settings(c *Config, p *policy.Document) []*setting {
 	)
 }
 
-// grouped puts settings under a heading.
 func grouped(group string, rows ...*setting) []*setting {
 	for _, row := range rows {
 		row.group = group

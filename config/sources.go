@@ -12,23 +12,23 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// envPrefix begins the names of all settings in the environment but REDIS_URL.
+// envPrefix begins the name of every setting in the environment except REDIS_URL.
 const envPrefix = "SENDLIMIT_"
 
-// Program says which settings are flags of a program.
+// Program selects the settings that a program has as flags.
 type Program uint8
 
 // The programs.
 const (
-	Worker   Program = iota // every setting but those of a caller alone
-	Commands                // those that say where a command finds its operations
+	Worker   Program = iota // all settings except those of a caller
+	Commands                // the settings of the store and the API
 )
 
 // FileFlag is the flag for the settings file.
 const FileFlag = "config"
 
-// RegisterFlags registers the flags of a program, including FileFlag, each with its help and
-// default. Load reads them after they are parsed.
+// RegisterFlags registers the flags of a program and FileFlag, with help and default. Parse them
+// before Load.
 func RegisterFlags(flags *pflag.FlagSet, program Program) {
 	for _, row := range settings(&Config{}, &policy.Document{}) {
 		if !row.isFlagOf(program) {
@@ -46,8 +46,7 @@ func RegisterFlags(flags *pflag.FlagSet, program Program) {
 	flags.String(FileFlag, "", "YAML `file` with settings, see sendlimit.example.yaml")
 }
 
-// flagValue is a flag as written. It is judged together with the other settings, not while
-// flags are parsed.
+// flagValue is a flag as written. Load validates it together with the other settings.
 type flagValue struct{ text, kind string }
 
 func (v *flagValue) String() string { return v.text }
@@ -85,8 +84,8 @@ func readEnvironment(environ []string, rows []*setting) []*fault.InvalidError {
 	return append(problems, unknownVariables(variables, rows)...)
 }
 
-// unknownVariables returns the variables with our prefix that are no setting: a mistyped
-// one would have no effect. It does not show their values, which may be secret.
+// unknownVariables returns the variables with our prefix that are no setting, since a mistyped one
+// would have no effect. It does not show their values, which may be secret.
 func unknownVariables(variables map[string]string, rows []*setting) []*fault.InvalidError {
 	known := make([]string, len(rows))
 	for i, row := range rows {
@@ -108,8 +107,8 @@ func unknownVariables(variables map[string]string, rows []*setting) []*fault.Inv
 	return problems
 }
 
-// foreign reports whether a variable with our prefix is for somebody else: for tests, or
-// from Kubernetes, which describes a service with the name "sendlimit" in every container.
+// foreign reports whether a variable with our prefix is not a setting: it is for tests, or
+// Kubernetes sets it in every container because a service is named "sendlimit".
 func foreign(name, value string) bool {
 	if name == "TRAFFIC" || name == "REQUIRE_REDIS" || strings.HasPrefix(name, "TEST_") {
 		return true

@@ -9,13 +9,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// takes returns an error that says what a setting accepts.
+// takes returns an error that says what a setting accepts. Its caller names the field.
 func takes(format string, args ...any) *fault.InvalidError {
 	return &fault.InvalidError{Want: fmt.Sprintf(format, args...)}
 }
 
-// splitAddress returns the host of an address with a port. Port 0 is valid and means any free
-// port.
+// splitAddress returns the host of an address with a port. Port 0 means any free port.
 func splitAddress(s string) (host string, valid bool) {
 	host, port, err := net.SplitHostPort(s)
 	if err != nil {
@@ -30,7 +29,7 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// invalids returns everything that an error says is wrong.
+// invalids returns the problems in an error.
 func invalids(err error) []*fault.InvalidError {
 	all := fault.All[*fault.InvalidError](err)
 	if len(all) == 0 && err != nil {
@@ -39,7 +38,7 @@ func invalids(err error) []*fault.InvalidError {
 	return all
 }
 
-// invalid returns the first thing that an error says is wrong; nil for nil.
+// invalid returns the first problem in an error; nil for nil.
 func invalid(err error) *fault.InvalidError {
 	if all := invalids(err); len(all) > 0 {
 		return all[0]
@@ -47,10 +46,10 @@ func invalid(err error) *fault.InvalidError {
 	return nil
 }
 
-// emptyList is an empty list, as written.
+// emptyList is the spelling of an empty list.
 const emptyList = "[]"
 
-// words returns the elements of a list as written.
+// words returns the elements of a list.
 func words(s string) []string {
 	if s == emptyList {
 		return nil

@@ -16,13 +16,12 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// maxFile is the largest size of a file in bytes, so that the name of a device by mistake
-// ends in an error.
+// maxFile is the maximum size of a file in bytes. It ends the read of a device given by mistake.
 const maxFile = 1 << 20
 
-// document returns the mapping that a text in a language is, such as YAML; nil if it says
-// nothing. The error tells a text without a mapping what to write. Of the words of the text it
-// repeats only those that known reports; nil means all.
+// document parses text in a language such as YAML and returns its mapping; nil if it is empty.
+// advice is the error for a text without a mapping. Errors quote only words that known reports; nil
+// means all.
 func document(data []byte, err error, language, advice string, known func(string) bool) (*ast.MappingNode, error) {
 	if err != nil {
 		return nil, fmt.Errorf("can't be read: %w", err)
@@ -47,7 +46,7 @@ func document(data []byte, err error, language, advice string, known func(string
 	return found, nil
 }
 
-// syntaxProblem says in one line where and why a text can't be parsed.
+// syntaxProblem describes a syntax error in one line.
 func syntaxProblem(err error, known func(string) bool) string {
 	problem, ok := errors.AsType[yaml.Error](err)
 	if !ok {
@@ -59,7 +58,7 @@ func syntaxProblem(err error, known func(string) bool) string {
 		}
 		return `"…"`
 	})
-	if known != nil && strings.Contains(message, "mapping value is not allowed") { // what the parser says of push_url: log:
+	if known != nil && strings.Contains(message, "mapping value is not allowed") { // the parser's message for push_url: log:
 		message += `; a value with a colon at its end goes in quotes, such as "log:"`
 	}
 	if at := problem.GetToken(); at != nil && at.Position != nil {
@@ -68,7 +67,6 @@ func syntaxProblem(err error, known func(string) bool) string {
 	return message
 }
 
-// readPath returns the text of a file.
 func readPath(name string) ([]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -78,10 +76,9 @@ func readPath(name string) ([]byte, error) {
 	return readBounded(file)
 }
 
-// byteOrderMark is what some editors begin a file with.
 const byteOrderMark = "\ufeff"
 
-// readBounded returns text of at most maxFile bytes, without a byte order mark.
+// readBounded reads text of at most maxFile bytes, and removes a byte order mark.
 func readBounded(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	switch {
@@ -95,7 +92,7 @@ func readBounded(r io.Reader) ([]byte, error) {
 	return bytes.TrimPrefix(data, []byte(byteOrderMark)), nil
 }
 
-// withoutName removes the name of the file from an error, since the message has it.
+// withoutName removes the file name from an error, since the caller names it.
 func withoutName(err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err
@@ -103,8 +100,7 @@ func withoutName(err error) error {
 	return err
 }
 
-// scalar returns a plain value as written: 0123 stays 0123, although it is an octal number
-// in YAML.
+// scalar returns a plain value as written: 0123 stays 0123, which is an octal number in YAML.
 func scalar(node ast.Node) (string, bool) {
 	switch n := node.(type) {
 	case nil, *ast.NullNode:

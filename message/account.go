@@ -9,7 +9,7 @@ type Account struct {
 	FormerTimeZone string   `json:"former_time_zone,omitempty" doc:"The time zone before the last change, which counts until time_zone_from."`
 	TimeZoneFrom   *Time    `json:"time_zone_from,omitempty" doc:"From when the time zone counts: the end of the day that was under way when it was changed."`
 	ReportAt       string   `json:"report_at,omitempty" doc:"The local time of its daily report; absent if it gets none."`
-	EventsURL      string   `json:"events_url,omitempty" doc:"Where its events are posted; absent for nowhere."`
+	EventsURL      string   `json:"events_url,omitempty" doc:"Where its events are posted; absent if they are not posted."`
 	Disabled       bool     `json:"disabled,omitempty" doc:"Whether its keys are refused. What it has submitted is still sent."`
 	CreatedAt      Time     `json:"created_at" doc:"When it was created."`
 	Keys           []APIKey `json:"keys" doc:"Its API keys without the secrets, the oldest first."`
@@ -25,7 +25,7 @@ type Accounts struct {
 type AccountUsage struct {
 	Account  string         `json:"account" doc:"The account's name."`
 	Tier     string         `json:"tier,omitempty" doc:"Its tier; absent if nothing is limited."`
-	Now      Time           `json:"now" doc:"The time that was looked at, by the store's clock."`
+	Now      Time           `json:"now" doc:"When it was counted, by the store's clock."`
 	Hour     QuotaUsage     `json:"hour" doc:"The present hour."`
 	Day      QuotaUsage     `json:"day" doc:"The present day, in the account's time zone."`
 	Devices  DevicesUsage   `json:"devices" doc:"The devices that it has registered."`
@@ -39,7 +39,7 @@ type DevicesUsage struct {
 	Remaining *int64 `json:"remaining,omitempty" doc:"Devices left; absent if there is no limit."`
 }
 
-// RequestsUsage says how many requests of the present day an account has made.
+// RequestsUsage says how many requests an account has made today.
 type RequestsUsage struct {
 	Submit RequestUsage `json:"submit" doc:"Those that submit."`
 	Read   RequestUsage `json:"read" doc:"Those that read."`
@@ -73,8 +73,8 @@ type AccountDraft struct {
 	ReportAt string `json:"report_at,omitempty" doc:"Local time of a daily report, such as 08:00; by default there is none."`
 }
 
-// AccountPatch is the request to change an account. A nil field stays as it is; an
-// empty one is removed.
+// AccountPatch is the request to change an account. A nil field stays unchanged; an empty one is
+// removed.
 type AccountPatch struct {
 	Tier     *string `json:"tier,omitempty" doc:"The name of an existing tier."`
 	Contact  *string `json:"contact,omitempty" doc:"An e-mail address or an https: URL."`
@@ -86,9 +86,8 @@ type AccountPatch struct {
 // Scope says what an API key may be used for.
 type Scope string
 
-// The scopes. With submit and read a key reaches its account's own messages; with
-// admin it reaches everything but the content of other accounts' messages, which admin
-// and content show.
+// The scopes. A key with submit and read reaches its account's messages. admin reaches everything
+// except the content of other accounts' messages, which needs admin and content.
 const (
 	ScopeSubmit  Scope = "submit"
 	ScopeRead    Scope = "read"
@@ -96,7 +95,7 @@ const (
 	ScopeContent Scope = "content"
 )
 
-// APIKey describes an API key. It does not have the key itself.
+// APIKey describes an API key, without the secret.
 type APIKey struct {
 	ID        string  `json:"id" doc:"The key's id, which is not secret."`
 	Scopes    []Scope `json:"scopes" doc:"What the key may be used for: submit, read, admin, content."`
@@ -104,7 +103,7 @@ type APIKey struct {
 	ExpiresAt Time    `json:"expires_at,omitzero" doc:"When the key expires; absent for never."`
 }
 
-// NewAPIKey is the answer to a request for an API key. Only this answer has the key.
+// NewAPIKey is the answer to a request for an API key. No other answer has the secret.
 type NewAPIKey struct {
 	APIKey
 
@@ -113,7 +112,7 @@ type NewAPIKey struct {
 
 // APIKeyDraft is the request for a new API key.
 type APIKeyDraft struct {
-	Scopes    []string `json:"scopes,omitempty" doc:"What the key may be used for: submit, read, admin, content; by default submit and read. content, which needs admin, shows content and metadata of other accounts' messages, and allows to change them. Only a key that has it can give it."`
+	Scopes    []string `json:"scopes,omitempty" doc:"What the key may be used for: submit, read, admin, content; by default submit and read. content, which needs admin, shows content and metadata of other accounts' messages, and allows changing them. Only a key with this scope can give it."`
 	ExpiresAt string   `json:"expires_at,omitempty" doc:"RFC 3339: when the key expires; by default never."`
 }
 
@@ -142,7 +141,7 @@ type TierLimits struct {
 // TierRemoved is the Outcome of a TierRemoval.
 const TierRemoved = "removed"
 
-// TierRemoval is the answer to a tier that was removed.
+// TierRemoval is the answer to a request to remove a tier.
 type TierRemoval struct {
 	Outcome string `json:"outcome" doc:"removed"`
 	Tier    string `json:"tier" doc:"The name of the tier."`

@@ -4,22 +4,22 @@ package message
 type AuditEntry struct {
 	ID       string `json:"id" doc:"Its id. Ids ascend with time."`
 	At       Time   `json:"at" doc:"When the change began, by the store's clock."`
-	EndedAt  Time   `json:"ended_at,omitzero" doc:"When it ended; absent while it is under way, and if its end is not known."`
-	Account  string `json:"account,omitempty" doc:"The account that made it; absent without a key."`
+	EndedAt  Time   `json:"ended_at,omitzero" doc:"When it ended; absent while the change is running, and if its end is unknown."`
+	Account  string `json:"account,omitempty" doc:"The account that made the change; absent without an API key."`
 	Key      string `json:"key,omitempty" doc:"The id of the account's key; absent without one."`
-	By       string `json:"by,omitempty" doc:"Who made it by a command on the store itself; absent of others."`
-	Operator bool   `json:"operator,omitempty" doc:"Another one than your account made it: who, is the operators' business."`
-	Address  string `json:"address,omitempty" doc:"The address that it came from; absent of a command on the store."`
-	Action   string `json:"action" doc:"What was done: the words of an operation, such as apply policy."`
-	User     string `json:"user,omitempty" doc:"The user that it is about; absent if it is about none, and after the user was erased."`
-	Message  string `json:"message,omitempty" doc:"The message that it is about; absent where user is."`
-	Object   string `json:"object,omitempty" doc:"The name of what else it is about, such as that of a policy."`
+	By       string `json:"by,omitempty" doc:"The user of a command that changed the store directly; absent for requests."`
+	Operator bool   `json:"operator,omitempty" doc:"An operator made the change, not your account."`
+	Address  string `json:"address,omitempty" doc:"The address that the request came from; absent for a command on the store."`
+	Action   string `json:"action" doc:"The operation in words, such as apply policy."`
+	User     string `json:"user,omitempty" doc:"The user whose data changed; absent if there is none, and after the user was erased."`
+	Message  string `json:"message,omitempty" doc:"The message that changed; absent if user is absent."`
+	Object   string `json:"object,omitempty" doc:"The name of another object that changed, such as a policy."`
 	Detail   string `json:"detail,omitempty" doc:"The change in words, without secrets and contents."`
-	Outcome  string `json:"outcome,omitempty" doc:"done, refused, or failed, which may have changed something; absent while it is under way."`
-	Code     string `json:"code,omitempty" doc:"Why it was refused or failed, as a word for programs."`
+	Outcome  string `json:"outcome,omitempty" doc:"done, refused or failed; a failed change may have changed something. Absent while the change is running."`
+	Code     string `json:"code,omitempty" doc:"Why it was refused or failed, as a code."`
 	Answer   string `json:"answer,omitempty" doc:"Why it was refused or failed, as a sentence."`
-	More     int    `json:"more,omitempty" doc:"How many refusals followed in the same minute that have no entry."`
-	Erased   bool   `json:"erased,omitempty" doc:"What it said of its user was removed, since the user was erased."`
+	More     int    `json:"more,omitempty" doc:"The number of further refusals in the same minute, which have no entries."`
+	Erased   bool   `json:"erased,omitempty" doc:"The user's data was removed from the entry, because the user was erased."`
 }
 
 // AuditEntries is a page of the audit log.

@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// Content is the part of a message that its record holds until the message ends. A dead
-// letter still has it.
+// Content is the part of a message that its record keeps until the message ends. Dead letters keep
+// it, too.
 type Content struct {
-	Title string            `json:"title,omitempty" doc:"Its title; absent in lists, once it is erased, and for a key that may not see it."`
-	Body  string            `json:"body,omitempty" doc:"Its body; absent where title is."`
-	Data  map[string]string `json:"data,omitempty" doc:"Its data; absent where title is."`
+	Title string            `json:"title,omitempty" doc:"Its title; absent in lists, after it was erased, and for keys without access."`
+	Body  string            `json:"body,omitempty" doc:"Its body; absent for the same reasons as title."`
+	Data  map[string]string `json:"data,omitempty" doc:"Its data; absent for the same reasons as title."`
 
 	PushContent
 }
 
-// HasContent reports whether c says anything.
+// HasContent reports whether any field is set.
 func (c Content) HasContent() bool {
 	return c.Title != "" || c.Body != "" || len(c.Data) > 0 || c.HasPushContent()
 }

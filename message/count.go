@@ -2,7 +2,7 @@ package message
 
 import "strconv"
 
-// Count returns a number of things, for a sentence. The plural of the noun ends in an s.
+// Count returns a number and its noun. It adds an s for the plural.
 func Count(n int, noun string) string {
 	if n != 1 {
 		noun += "s"

@@ -9,25 +9,24 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Draft is a message as a caller writes it, in a request or in a line of a file. Its
-// times are text.
+// Draft is a message as a caller writes it in a request or in a line of a file, with times as text.
 type Draft struct {
 	ID       string            `json:"id,omitempty" doc:"Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server generates one."`
 	User     string            `json:"user" doc:"The receiver: 1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends."`
-	SendAt   string            `json:"send_at" doc:"When it is sent: RFC 3339 with zone, cut to the millisecond. now means as soon as the rules allow."`
+	SendAt   string            `json:"send_at" doc:"The send time: RFC 3339 with zone, cut to the millisecond. now means as soon as the rules allow."`
 	Category string            `json:"category,omitempty" doc:"1 to 64 of a-z 0-9 _ -"`
 	Title    string            `json:"title,omitempty" doc:"Title, body and data have at most 4,096 bytes together. Title or body is required."`
 	Body     string            `json:"body,omitempty" doc:"See title."`
 	Data     map[string]string `json:"data,omitempty" doc:"Texts by name, for the app that shows the message."`
 	PushContent
-	Campaign   string            `json:"campaign,omitempty" doc:"1 to 64 of a-z A-Z 0-9 . _ - What the message belongs to, which can be counted, listed, paused, moved and cancelled as a whole."`
-	Metadata   map[string]string `json:"metadata,omitempty" doc:"Texts by name, the caller's own: at most 8, with at most 512 bytes of names and texts together. A name is 1 to 64 bytes without control characters. They go to the push target, and stay with the status after the message has ended."`
-	ExpiresAt  string            `json:"expires_at,omitempty" doc:"RFC 3339: a message that is still not sent then is dropped. By default a day after send_at. At most 31 days after the latest send time that is accepted."`
+	Campaign   string            `json:"campaign,omitempty" doc:"1 to 64 of a-z A-Z 0-9 . _ - A name in common, to count, list, pause, move and cancel messages together."`
+	Metadata   map[string]string `json:"metadata,omitempty" doc:"Texts of the caller by name: at most 8, with at most 512 bytes of names and texts together. A name is 1 to 64 bytes without control characters. They go to the push target, and stay with the status after the message has ended."`
+	ExpiresAt  string            `json:"expires_at,omitempty" doc:"RFC 3339: a message that is not sent by then is dropped. By default a day after send_at. At most 31 days after the latest send time that is accepted."`
 	OnConflict string            `json:"on_conflict,omitempty" doc:"What to do if send_at is not free: refuse the message, or shift it to the next free time. By default what the user's policy says; with send_at now, shift."`
 	Late       string            `json:"late,omitempty" doc:"What to do if send_at has passed: refuse the message with in_past; now, send it now if it passed within a day; or a length of time such as 15m, 1s to 7d, send it now if it passed within that. By default what the user's policy says."`
 	ShiftUntil string            `json:"shift_until,omitempty" doc:"RFC 3339: the last time that a shift may choose. By default a day after send_at. Without on_conflict it applies if the user's policy shifts, and has no effect if the policy refuses. With refuse it is not allowed."`
 
-	// faults are of the JSON object that it was read from, nil for none. Message returns
+	// faults are the problems of the JSON object that was decoded; nil for none. Message returns
 	// them.
 	faults *Faults
 }
@@ -41,9 +40,8 @@ func DraftFields() []string {
 	}
 }
 
-// DecodeDraft reads a Draft from a JSON object. The error is a *fault.InvalidError for a
-// text that is no such object. If single fields are wrong, the draft has the others, and
-// Draft.Message names those that are wrong.
+// DecodeDraft reads a Draft from a JSON object. The error is a *fault.InvalidError if the text is
+// no JSON object. Wrong fields are left out: Draft.Message reports them.
 func DecodeDraft(text []byte) (Draft, error) {
 	if d, ok := readDraft(text); ok {
 		return d, nil
@@ -51,8 +49,8 @@ func DecodeDraft(text []byte) (Draft, error) {
 	return decodeFaulty(text)
 }
 
-// decodeFaulty reads any draft, and notes what is wrong with its fields. It takes several
-// times as long as readDraft.
+// decodeFaulty reads any draft and notes its wrong fields. It is several times slower than
+// readDraft.
 func decodeFaulty(text []byte) (Draft, error) {
 	fields, err := fieldsOf(text)
 	if err != nil {
@@ -66,7 +64,7 @@ func decodeFaulty(text []byte) (Draft, error) {
 	if err != nil {
 		return Draft{}, notAnObject(err)
 	}
-	if noID { // a caller who means to send one must not get a new one each time
+	if noID { // otherwise a caller would get a new id with each attempt
 		faults.addUnread(wrongID(""))
 	}
 	if faults.None() {
@@ -81,8 +79,8 @@ func decodeFaulty(text []byte) (Draft, error) {
 
 func emptyText(text json.RawMessage) bool { return string(text) == `""` }
 
-// fieldsOf reads a JSON object. It uses a map because the names of fields are case
-// sensitive: decoding into a struct would accept "User" for user.
+// fieldsOf reads a JSON object. It uses a map because names are case sensitive: a struct would
+// accept "User" for user.
 func fieldsOf(text []byte) (map[string]json.RawMessage, error) {
 	if err := CheckJSON(text, "message"); err != nil {
 		return nil, err
@@ -107,11 +105,11 @@ func notAnObject(err error) *fault.InvalidError {
 // TimeParser reads a time of a draft. It reports now for the word "now".
 type TimeParser func(text string) (at time.Time, now bool, err error)
 
-// ParseTime is the TimeParser of the API: it reads a time with its zone as calendar.ParseTime does, or
-// "now". The error is a *fault.InvalidError without a field.
+// ParseTime is the TimeParser of the API: it accepts "now", and a time with its zone as
+// calendar.ParseTime does. The error is a *fault.InvalidError without a field.
 func ParseTime(text string) (at time.Time, now bool, err error) { return ParseTimeIn(nil)(text) }
 
-// ParseTimeIn is ParseTime for texts that may be local times in a zone; nil allows none.
+// ParseTimeIn is ParseTime that also accepts local times in a zone; nil allows none.
 func ParseTimeIn(zone *time.Location) TimeParser {
 	return func(text string) (at time.Time, now bool, err error) {
 		if text == "now" {
@@ -122,15 +120,14 @@ func ParseTimeIn(zone *time.Location) TimeParser {
 	}
 }
 
-// Message returns the draft as a Message, with times read by parse. If a field can't be
-// read, the error is a *fault.InvalidError, or fault.InvalidErrors that also have what
-// Message.Validate says about the others. Otherwise call Message.Validate.
+// Message returns the draft as a Message, with times read by parse. If a field can't be read, the
+// error is a *fault.InvalidError, or fault.InvalidErrors with the errors of Message.Validate for
+// the other fields. Otherwise call Message.Validate.
 func (d Draft) Message(parse TimeParser) (Message, error) {
 	return d.read(parse, Message.Validate)
 }
 
-// Sent is Message for a message that another system has sent, which Message.ValidateSent
-// checks.
+// Sent is Message for a message that another system has sent, see Message.ValidateSent.
 func (d Draft) Sent(parse TimeParser) (Message, error) {
 	return d.read(parse, Message.ValidateSent)
 }
@@ -143,14 +140,14 @@ func (d Draft) read(parse TimeParser, validate func(Message) error) (Message, er
 	return m, faults.With(validate(m))
 }
 
-// parse returns the draft as a Message, and its fields that can't be read.
+// parse returns the draft as a Message, with the problems of fields that can't be read.
 func (d Draft) parse(parse TimeParser) (Message, Faults) {
 	m := Message{
 		ID: d.ID, User: d.User, Category: d.Category, Title: d.Title, Body: d.Body, Data: d.Data,
 		PushContent: d.PushContent, Campaign: d.Campaign, Metadata: d.Metadata, OnConflict: d.OnConflict, Late: d.Late,
 	}
 	faults := d.faults.clone()
-	// The times come back as values: with pointers into m, each message would be on the heap.
+	// Pointers into m would put each message on the heap, so times are returned as values.
 	at, now, err := parseSendAt(d.SendAt, parse)
 	if err != nil && !faults.unreadable("send_at") {
 		faults.addUnread(err)
@@ -172,8 +169,8 @@ func parseSendAt(text string, parse TimeParser) (at time.Time, now bool, wrong *
 	return at, now, nil
 }
 
-// parseTime returns the time of an optional field, and notes one that can't be read. It returns
-// the zero time for both that and none.
+// parseTime returns the time of an optional field. It returns the zero time for a missing field,
+// and for one that can't be read, which it notes.
 func (f *Faults) parseTime(field, text string, parse TimeParser) time.Time {
 	if text == "" {
 		return time.Time{}
@@ -200,22 +197,21 @@ func unreadable(field, value string, err error) *fault.InvalidError {
 	return &fault.InvalidError{Field: field, Value: value, Want: err.Error()}
 }
 
-// SetBadge sets the badge to the number that a text has. If it has none, Message says so.
+// SetBadge sets the badge from text. Message reports an error in it.
 func (d *Draft) SetBadge(text string) {
 	badge, err := ParseBadge(text)
 	d.Badge = badge
 	d.note(err)
 }
 
-// SetChannels sets the channels to the JSON object that a text has. If it has none, Message
-// says so.
+// SetChannels sets the channels from a JSON object. Message reports an error in it.
 func (d *Draft) SetChannels(text string) {
 	channels, err := ParseChannels(text)
 	d.Channels = channels
 	d.note(err)
 }
 
-// note notes the error about a field that can't be read; nil for none.
+// note notes the error of a field that can't be read; it ignores nil.
 func (d *Draft) note(err error) {
 	if err == nil {
 		return

@@ -7,15 +7,15 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Edit changes what a message says and when it expires. Its zero value changes nothing.
+// Edit changes the content, metadata or expiry of a message. The zero value changes nothing.
 type Edit struct {
-	Title, Body *string // nil as it is, "" for none
-	// Data and Metadata have entries to set; one that is nil is removed. ClearData and
-	// ClearMetadata remove all others first.
+	Title, Body *string // nil keeps it, "" removes it
+	// Data and Metadata have entries to set; a nil entry is removed. ClearData and ClearMetadata
+	// remove all others first.
 	Data, Metadata           map[string]*string
 	ClearData, ClearMetadata bool
 	PushEdit
-	ExpiresAt *time.Time // nil as it is, zero for the worker's default after the send time
+	ExpiresAt *time.Time // nil keeps it, zero means the worker's default after the send time
 }
 
 // None reports whether the edit changes nothing.
@@ -30,8 +30,7 @@ func (e Edit) Says() bool {
 	return !e.None()
 }
 
-// Of returns the content and the metadata of a message after the edit. The error is as that
-// of Message.Validate.
+// Of returns content and metadata after the edit. The error is as that of Message.Validate.
 func (e Edit) Of(c Content, metadata map[string]string) (Content, map[string]string, error) {
 	if e.Title != nil {
 		c.Title = *e.Title
@@ -55,7 +54,7 @@ func (e Edit) Of(c Content, metadata map[string]string) (Content, map[string]str
 	return c, metadata, wrong.Err()
 }
 
-// merged returns entries with some set or removed. It changes neither map.
+// merged returns entries with changes. It modifies neither map.
 func merged(entries map[string]string, changes map[string]*string, removeAll bool) map[string]string {
 	all := make(map[string]string, len(entries)+len(changes))
 	if !removeAll {

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Fingerprint distinguishes a repeated request from another request with the same id.
-// It is 128 bits of SHA-256 over what the caller sent, without the id and before
-// defaults. Each part follows its length, so that different requests have different
-// input. It must never change: records outlive programs.
+// Fingerprint distinguishes a repeated request from a different request with the same id. It is 128
+// bits of SHA-256 over what the caller sent, without the id and before defaults. Each part follows
+// its length, so that different requests have different input. It must never change: records
+// outlive programs.
 func Fingerprint(m Message) [16]byte {
 	text := make([]byte, 0, 128+len(m.Title)+len(m.Body)) // enough for most
 	add := func(part string) {
@@ -26,7 +26,7 @@ func Fingerprint(m Message) [16]byte {
 		add(m.Late)
 	}
 	if m.Campaign != "" || len(m.Metadata) > 0 {
-		// An empty part can't be a user, which is first otherwise.
+		// No user is empty, so an empty first part means a campaign or metadata.
 		add("")
 		add(m.Campaign)
 		add(strconv.Itoa(len(m.Metadata)))
@@ -51,8 +51,7 @@ func Fingerprint(m Message) [16]byte {
 		add(key)
 		add(m.Data[key])
 	}
-	// A single part at the end can't be data, which comes in pairs. A request without
-	// an account has none.
+	// Data has an even number of parts, so a single part at the end is the account.
 	if m.Account != "" {
 		add(m.Account)
 	}
@@ -60,8 +59,7 @@ func Fingerprint(m Message) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-// sortedKeys returns the keys of the data or metadata of a message, or of what it has for
-// single channels, in order. Most messages have none.
+// sortedKeys returns the keys of a map in order. Most messages have none.
 func sortedKeys[V any](data map[string]V) []string {
 	if len(data) == 0 {
 		return nil

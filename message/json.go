@@ -15,13 +15,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// CheckJSON refuses text that is not one JSON value, and JSON that two readers can
-// understand differently: a member that is given twice, half of a surrogate pair and
-// invalid UTF-8. encoding/json accepts these three: it keeps the last member, and writes
-// U+FFFD for the others, so that several users would become one.
+// CheckJSON refuses text that is not one JSON value, and JSON that two readers can understand
+// differently: a duplicate member, half of a surrogate pair and invalid UTF-8. encoding/json keeps
+// the last duplicate and writes U+FFFD for the others, so that several users would become one.
 //
-// The error is a *fault.InvalidError. It names the member, such as "data.order", or whole
-// if the text is not about one member. Check JSON of a caller before you decode it.
+// The error is a *fault.InvalidError. It names the member, such as "data.order", or whole if no
+// single member is wrong. Check JSON of a caller before you decode it.
 func CheckJSON(text []byte, whole string) error {
 	decoder := jsontext.NewDecoder(bytes.NewBuffer(text))
 	err := decoder.SkipValue()
@@ -37,7 +36,7 @@ func CheckJSON(text []byte, whole string) error {
 		at, pointer, err = wrong.ByteOffset, wrong.JSONPointer, wrong.Err
 	}
 	if errors.Is(err, io.EOF) {
-		at = int64(len(text)) // there is no value, at most white space
+		at = int64(len(text)) // there is only white space
 	}
 	rest := text[min(int(at), len(text)):]
 	field := whole
@@ -65,8 +64,8 @@ func CheckJSON(text []byte, whole string) error {
 	return invalid
 }
 
-// printable returns a member's name for a sentence. It quotes names that a terminal would
-// not show as they are.
+// printable returns a member's name for a sentence, quoted if a terminal would not show it as it
+// is.
 func printable(name string) string {
 	if quoted := strconv.Quote(name); quoted != `"`+name+`"` {
 		return quoted
@@ -78,8 +77,8 @@ var errTrailing = errors.New("there is text after the end of the value")
 
 const escapeLength = len(`\ud800`)
 
-// halfPair reports whether a text begins with an escape of a surrogate. The decoder stops
-// there only if the other half is missing.
+// halfPair reports whether text begins with the escape of a surrogate. The decoder stops there only
+// if the other half is missing.
 func halfPair(text []byte) bool {
 	return len(text) >= escapeLength && text[0] == '\\' && text[1] == 'u' &&
 		(text[2] == 'd' || text[2] == 'D') && strings.IndexByte("89abcdefABCDEF", text[3]) >= 0

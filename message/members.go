@@ -12,18 +12,17 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Faults collects what is wrong with a JSON object, so that one answer tells everything:
-// members that are unknown or have another type, and what other checks of the rest find.
-// The zero value has no faults.
+// Faults collects the problems of a JSON object, so that one answer has them all: unknown members,
+// members of another type, and the errors of other checks. The zero value has none.
 type Faults struct {
 	wrong  fault.InvalidErrors
 	unread []string // fields that could not be read
 }
 
-// None reports whether nothing is wrong so far.
+// None reports whether there are no problems so far.
 func (f *Faults) None() bool { return len(f.wrong) == 0 }
 
-// clone returns a copy to add more to; nil has no faults.
+// clone returns a copy to add to; a nil f has no problems.
 func (f *Faults) clone() Faults {
 	if f == nil {
 		return Faults{}
@@ -31,10 +30,9 @@ func (f *Faults) clone() Faults {
 	return Faults{wrong: slices.Clone(f.wrong), unread: slices.Clone(f.unread)}
 }
 
-// With returns the faults and what a check of the rest says besides: a
-// *fault.InvalidError, fault.InvalidErrors, or nil for no faults. It leaves out what the
-// check says about fields that could not be read. If nothing is wrong so far, it returns
-// the error of the check as it is.
+// With returns the problems together with the error of a check of the rest: a *fault.InvalidError,
+// fault.InvalidErrors or nil. It omits errors of the check about fields that could not be read.
+// Without problems so far, it returns the error of the check unchanged.
 func (f *Faults) With(err error) error {
 	if f.None() {
 		return err
@@ -50,17 +48,16 @@ func (f *Faults) With(err error) error {
 	return all.Err()
 }
 
-// unreadable reports whether a field, a part of it, or what it is a part of could not be
-// read.
+// unreadable reports whether a field, a part of it or its parent could not be read.
 func (f *Faults) unreadable(field string) bool {
 	return slices.ContainsFunc(f.unread, func(unread string) bool { return within(unread, field) || within(field, unread) })
 }
 
-// within reports whether a field is another one, or a part of it.
+// within reports whether a field is another one or a part of it.
 func within(field, other string) bool { return field == other || strings.HasPrefix(field, other+".") }
 
-// AddUnread adds the *fault.InvalidError or fault.InvalidErrors about a field that could
-// not be read; it ignores nil.
+// AddUnread adds the *fault.InvalidError or fault.InvalidErrors of a field that could not be read.
+// It ignores nil.
 func (f *Faults) AddUnread(err error) {
 	var wrong fault.InvalidErrors
 	wrong.Add(err)
@@ -69,18 +66,16 @@ func (f *Faults) AddUnread(err error) {
 	}
 }
 
-// addUnread adds what is wrong with a field that could not be read.
 func (f *Faults) addUnread(problem *fault.InvalidError) {
 	f.wrong = append(f.wrong, problem)
 	f.unread = append(f.unread, problem.Field)
 }
 
-// DecodeMembers decodes the members of a JSON object into the fields of a struct. The
-// faults name each member that is unknown or has another type, in the order of their
-// names; the value has the others. It removes unknown members, and those that can't be
-// read, from given. The members must be parts of a text that CheckJSON accepts.
+// DecodeMembers decodes the members of a JSON object into a struct. Faults names each member that
+// is unknown or has another type, in the order of names; the value has the others. It deletes these
+// members from given. The members must be parts of a text that CheckJSON accepts.
 //
-// The error is about a text that the struct refuses although each member has its type.
+// The error is about a text that the struct refuses although each member has the right type.
 func DecodeMembers[T any](given map[string]json.RawMessage) (value T, faults Faults, err error) {
 	faults.check("", given, reflect.TypeFor[T]())
 	for _, field := range faults.unread {
@@ -91,13 +86,13 @@ func DecodeMembers[T any](given map[string]json.RawMessage) (value T, faults Fau
 		err = json.Unmarshal(text, &value)
 	}
 	if !faults.None() {
-		err = nil // about a part of a member, which the faults name
+		err = nil // it is about a member that the faults name
 	}
 	return value, faults, err
 }
 
-// check notes each member of an object that a struct does not have or that has another
-// type. inside is the name of the object and a dot, "" for the whole.
+// check notes each unknown member of an object, and each member of another type. inside is the name
+// of the object and a dot, "" for the whole.
 func (f *Faults) check(inside string, given map[string]json.RawMessage, of reflect.Type) {
 	types := membersOf(of)
 	known := make([]string, len(types))
@@ -118,14 +113,12 @@ func (f *Faults) check(inside string, given map[string]json.RawMessage, of refle
 	}
 }
 
-// unknownField returns the error for a field that does not exist. thereAre names those that
-// do.
+// unknownField returns the error for an unknown field. thereAre lists the known ones.
 func unknownField(field, thereAre string) *fault.InvalidError {
 	return &fault.InvalidError{Field: field, Says: "unknown field " + strconv.Quote(field) + thereAre}
 }
 
-// checkMember checks that a value has a type. In a map of texts or of structs it checks
-// each of them.
+// checkMember checks the type of a value. In a map of texts or structs it checks each value.
 func (f *Faults) checkMember(field string, text json.RawMessage, of reflect.Type) {
 	if of == reflect.TypeFor[*Target]() {
 		var given map[string]json.RawMessage
@@ -167,8 +160,7 @@ func (f *Faults) checkMember(field string, text json.RawMessage, of reflect.Type
 	}
 }
 
-// checkValue checks that a value has a type, and notes at most one error. want is the type
-// that the error names.
+// checkValue checks the type of a value, and notes at most one error, which names the type want.
 func (f *Faults) checkValue(field string, text json.RawMessage, of, want reflect.Type) bool {
 	err := json.Unmarshal(text, reflect.New(of).Interface())
 	if err == nil {
@@ -176,7 +168,7 @@ func (f *Faults) checkValue(field string, text json.RawMessage, of, want reflect
 	}
 	problem := &fault.InvalidError{Field: field, Value: fault.Clip(string(text)), Want: jsonKind(want)}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		if wrong.Type != of { // of an element of a list
+		if wrong.Type != of { // the type of an element of a list
 			want = wrong.Type
 		}
 		problem = fault.Wrong(field, "%s is a JSON %s: it has to be %s", printable(field), wrong.Value, jsonKind(want))
@@ -185,13 +177,12 @@ func (f *Faults) checkValue(field string, text json.RawMessage, of, want reflect
 	return false
 }
 
-// member is a member that a type has in JSON.
+// member is a member of a type in JSON.
 type member struct {
 	name string
 	of   reflect.Type
 }
 
-// membersOf returns the members that a type has in JSON.
 func membersOf(t reflect.Type) []member {
 	var members []member
 	for _, field := range reflect.VisibleFields(t) {
@@ -202,7 +193,7 @@ func membersOf(t reflect.Type) []member {
 	return members
 }
 
-// jsonKind returns the name that JSON has for the values of a type.
+// jsonKind returns the name of a type for a caller.
 func jsonKind(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:

@@ -12,63 +12,61 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// MaxContent is the largest size of title, body and data together, in bytes.
+// MaxContent is the maximum size of title, body and data together, in bytes.
 const MaxContent = 4096
 
-// MaxCategory is the largest length of a category, in bytes.
+// MaxCategory is the maximum length of a category, in bytes.
 const MaxCategory = 64
 
-// DefaultShift is how far after its send time a message may be shifted by default.
+// DefaultShift is the default of how far after its send time a message may be shifted.
 const DefaultShift = 24 * time.Hour
 
 // Values of Message.OnConflict.
 const (
-	OnConflictRefuse = "refuse" // say why not
-	OnConflictShift  = "shift"  // take the next free time
+	OnConflictRefuse = "refuse" // refuse the message
+	OnConflictShift  = "shift"  // use the next free time
 )
 
 // Message is a push to be sent to a user at a future time.
 type Message struct {
-	// ID is the idempotency key, unique per user. An empty one is replaced by a new
-	// UUID.
+	// ID is the idempotency key, unique per user. An empty one is replaced by a new UUID.
 	ID   string
 	User string
 	// SendAt is truncated to the millisecond. It is ignored if Now is set.
 	SendAt time.Time
-	// Now asks for a send as soon as the rules allow: now, or at the next free time
-	// unless OnConflict says otherwise.
+	// Now asks for the earliest time that the rules allow: now, or the next free time unless
+	// OnConflict says otherwise.
 	Now      bool
 	Category string
 	Title    string
 	Body     string
 	Data     map[string]string
 	PushContent
-	// Campaign is what the message belongs to, which can be counted, paused, moved and
-	// cancelled as a whole.
+	// Campaign is a name in common, to count, pause, move and cancel messages together.
 	Campaign string
-	// Metadata is the caller's own. It goes with the message to the provider, and stays
-	// with its status after its end.
+	// Metadata belongs to the caller. The provider receives it, and the status keeps it after the
+	// message has ended.
 	Metadata map[string]string
-	// ExpiresAt is the time after which the message is dropped and not sent. The zero
-	// value means the worker's default after the send time.
+	// ExpiresAt is the time from which on the message is dropped. The zero value means the
+	// worker's default after the send time.
 	ExpiresAt time.Time
-	// OnConflict is OnConflictRefuse or OnConflictShift. An empty one means what the
-	// user's policy says.
+	// OnConflict is OnConflictRefuse or OnConflictShift. If it is empty, the user's policy
+	// decides.
 	OnConflict string
 	// Late says what becomes of the message if SendAt has passed when it is submitted, as
 	// policy.ParseLate reads it: it is refused, or sent now. An empty one means what the user's policy
 	// says.
 	Late string
-	// ShiftUntil is the last send time that a shift may choose. The zero value means
-	// DefaultShift after SendAt. It is not allowed with OnConflictRefuse, and has no
-	// effect if the user's policy refuses.
+	// ShiftUntil is the last send time that a shift may choose. The zero value means DefaultShift
+	// after SendAt. It is not allowed with OnConflictRefuse, and has no effect if the user's
+	// policy refuses.
 	ShiftUntil time.Time
-	// WithoutFreeTimes leaves the free times out of a refusal of the send time, which
-	// then costs the store less. It has no effect on a message that shifts. It is not part of
-	// the message: it is no field of a Draft, and a repeated submit may have another one.
+	// WithoutFreeTimes omits the free times from a refusal of the send time, which makes it
+	// cheaper for the store. It has no effect on a message that shifts. It is not part of the
+	// message: a repeated submit may have another value.
 	WithoutFreeTimes bool
-	// Account is the account that is charged; empty without accounts. It is never
-	// read from a request.
+	// Account is the account that is charged; empty without accounts. It never comes from a
+	// request.
 	Account string
 }
 
@@ -76,9 +74,8 @@ func wrongID(id string) *fault.InvalidError {
 	return NotAllowed("id", id, "1 to %d of A-Z a-z 0-9 . _ : -", keyspace.MaxID)
 }
 
-// Validate checks the fields of the message. It does not compare times with the clock:
-// that is done at submit. The error is a *fault.InvalidError, or fault.InvalidErrors for
-// several fields.
+// Validate checks the fields of the message. It does not compare times with the clock; submit does.
+// The error is a *fault.InvalidError, or fault.InvalidErrors for several fields.
 func (m Message) Validate() error {
 	var wrong fault.InvalidErrors
 	m.validateNames(&wrong)
@@ -90,8 +87,7 @@ func (m Message) Validate() error {
 	return wrong.Err()
 }
 
-// ValidateSent is Validate for a message that another system has sent: it may have neither
-// title nor body.
+// ValidateSent is Validate for a message that another system has sent. It may lack title and body.
 func (m Message) ValidateSent() error {
 	var wrong fault.InvalidErrors
 	m.validateNames(&wrong)
@@ -100,7 +96,7 @@ func (m Message) ValidateSent() error {
 	return wrong.Err()
 }
 
-// validateNames checks which message it is, and that there is a send time.
+// validateNames checks ids and names, and that there is a send time.
 func (m Message) validateNames(wrong *fault.InvalidErrors) {
 	if m.ID != "" && !keyspace.ValidID(m.ID) {
 		wrong.Add(wrongID(m.ID))
@@ -125,12 +121,12 @@ func (m Message) validateContent(wrong *fault.InvalidErrors) {
 	for _, key := range sortedKeys(m.Data) {
 		size += len(key) + len(m.Data[key])
 		if readable && (!utf8.ValidString(key) || !utf8.ValidString(m.Data[key])) {
-			readable = false // one sentence for data
+			readable = false // one error for data
 			wrong.Add(fault.Wrong("data", "data %q is not valid UTF-8", strings.ToValidUTF8(fault.Clip(key), "�")))
 		}
 	}
 	if size > MaxContent {
-		// The content itself stays out of the sentence: it is long, and private.
+		// The error does not quote the content, which is long and private.
 		wrong.Add(fault.Wrong("body", "title, body and data are %d bytes together: the limit is %d", size, MaxContent))
 	}
 	m.validate(wrong)
@@ -162,13 +158,13 @@ func (m Message) validateTimes(wrong *fault.InvalidErrors) {
 	}
 }
 
-// Shifts reports whether the message itself asks for the next free time on a conflict.
+// Shifts reports whether the message asks for the next free time on a conflict.
 func (m Message) Shifts() bool {
 	return m.OnConflict == OnConflictShift || m.Now && m.OnConflict == ""
 }
 
-// CheckCategory checks the name of a category; "" means none. A policy need not know
-// the category: then it has no rules of its own. The error is a *fault.InvalidError.
+// CheckCategory checks the name of a category; "" means none. The policy need not have the
+// category. The error is a *fault.InvalidError.
 func CheckCategory(name string) error {
 	if len(name) > MaxCategory || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
 		return NotAllowed("category", name, "1 to %d of a-z 0-9 _ -", MaxCategory)
@@ -176,8 +172,7 @@ func CheckCategory(name string) error {
 	return nil
 }
 
-// NotAllowed returns the error for a value of a field that is not allowed; want says
-// what is.
+// NotAllowed returns the error for a value that is not allowed; want describes allowed ones.
 func NotAllowed(field, value, want string, args ...any) *fault.InvalidError {
 	return &fault.InvalidError{Field: field, Value: value, Want: fmt.Sprintf(want, args...)}
 }

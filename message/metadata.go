@@ -17,8 +17,7 @@ const (
 	MaxMetadataBytes = 512 // of all keys and values together
 )
 
-// validateMetadata checks the metadata. Values stay out of the sentences: they may be
-// private.
+// validateMetadata checks the metadata. Errors do not quote values, which may be private.
 func (m Message) validateMetadata(wrong *fault.InvalidErrors) {
 	if n := len(m.Metadata); n > MaxMetadata {
 		wrong.Add(fault.Wrong("metadata", "metadata has %d entries: the limit is %d", n, MaxMetadata))
@@ -43,7 +42,7 @@ func (m Message) validateMetadata(wrong *fault.InvalidErrors) {
 	}
 }
 
-// EncodeMetadata returns the metadata of a message for its record; nil for none.
+// EncodeMetadata encodes the metadata of a message for its record; nil for none.
 func EncodeMetadata(metadata map[string]string) ([]byte, error) {
 	if len(metadata) == 0 {
 		return nil, nil
@@ -55,8 +54,8 @@ func EncodeMetadata(metadata map[string]string) ([]byte, error) {
 	return text, nil
 }
 
-// DecodeMetadata reads what EncodeMetadata returned. It returns nil for a text that it did
-// not return: metadata must not hold up the message.
+// DecodeMetadata decodes what EncodeMetadata returned. It returns nil for any other text, because
+// metadata must not stop a message.
 func DecodeMetadata(text []byte) map[string]string {
 	var metadata map[string]string
 	if len(text) == 0 || json.Unmarshal(text, &metadata) != nil {

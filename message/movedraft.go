@@ -7,25 +7,24 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Move is the new send time that a caller wants for a message.
+// Move is a new send time for a message.
 type Move struct {
 	At  time.Time // the send time; ignored with Now
 	Now bool      // as soon as possible
-	// OnConflict says what to do if the time is not free: OnConflictShift takes the next
-	// free time, OnConflictRefuse or "" keeps the message where it is. The user's policy
-	// does not decide, as a message that already has a time must not jump by surprise.
+	// OnConflict is OnConflictShift to use the next free time if the time is not free;
+	// OnConflictRefuse or "" leaves the message where it is. The user's policy does not decide
+	// this: a message that has a time must not move by surprise.
 	OnConflict string
-	// ShiftUntil is the last time that a shift may choose; zero means DefaultShift after
-	// the wanted time. It requires OnConflictShift.
+	// ShiftUntil is the last time that a shift may choose; zero means DefaultShift after the
+	// requested time. It requires OnConflictShift.
 	ShiftUntil time.Time
 }
 
-// Validate checks the fields. The error is a *fault.InvalidError, or fault.InvalidErrors
-// for several fields.
+// Validate checks the fields. The error is a *fault.InvalidError, or fault.InvalidErrors for
+// several.
 func (m Move) Validate() error { return m.validate(time.Time{}) }
 
-// validate is Validate of a move that also sets when the message expires; zero for a move that
-// does not.
+// validate is Validate of a move that also sets the expiry; zero for none.
 func (m Move) validate(expires time.Time) error {
 	shifts := Message{SendAt: m.At, Now: m.Now, OnConflict: m.OnConflict, ShiftUntil: m.ShiftUntil, ExpiresAt: expires}
 	if shifts.OnConflict == "" {
@@ -36,14 +35,14 @@ func (m Move) validate(expires time.Time) error {
 	return wrong.Err()
 }
 
-// Patch is a change of a message: of its send time, of what it says, or of both at once.
+// Patch changes the send time of a message, its content, or both.
 type Patch struct {
 	Move *Move // nil for none
 	Edit Edit
 }
 
-// Validate checks the times. What the message says is checked once it is known what it has.
-// The error is as that of Move.Validate.
+// Validate checks the times. The content is checked when the present content is known. The error is
+// as that of Move.Validate.
 func (p Patch) Validate() error {
 	var expires time.Time
 	if p.Edit.ExpiresAt != nil {
@@ -55,27 +54,26 @@ func (p Patch) Validate() error {
 	return Move{Now: true}.validate(expires)
 }
 
-// MoveDraft is the request to move or change a message, a JSON merge patch (RFC 7396): what
-// is absent stays as it is, and null removes it. It needs SendAt unless it has something to
-// edit.
+// MoveDraft is the request to move or change a message, a JSON merge patch (RFC 7396): an absent
+// field stays unchanged, and null removes it. It needs SendAt unless it edits something.
 type MoveDraft struct {
 	SendAt     string             `json:"send_at,omitempty" doc:"The new send time: RFC 3339 with zone, or now. Required unless there is something else to change."`
-	OnConflict string             `json:"on_conflict,omitempty" doc:"What to do if the new time is not free: refuse, so the message keeps the old one, or shift it to the next free time. By default refuse."`
+	OnConflict string             `json:"on_conflict,omitempty" doc:"What to do if the new time is not free: refuse, so that the message keeps the old one, or shift it to the next free time. By default refuse."`
 	ShiftUntil string             `json:"shift_until,omitempty" doc:"RFC 3339: the last time that a shift may choose. By default a day after send_at. Only with on_conflict shift."`
 	Title      *string            `json:"title,omitempty" doc:"The new title; null for none. Title, body and data have at most 4,096 bytes together. Title or body must remain."`
 	Body       *string            `json:"body,omitempty" doc:"The new body; null for none."`
 	Data       map[string]*string `json:"data,omitempty" doc:"Entries of data to set, or with null to remove; null instead of an object removes all."`
 	PushDraft
 	Metadata  map[string]*string `json:"metadata,omitempty" doc:"Entries of metadata to set, or with null to remove; null instead of an object removes all."`
-	ExpiresAt *string            `json:"expires_at,omitempty" doc:"RFC 3339, after the send time: a message that is still not sent then is dropped. null for a day after send_at."`
+	ExpiresAt *string            `json:"expires_at,omitempty" doc:"RFC 3339, after the send time: a message that is not sent by then is dropped. null for a day after send_at."`
 
 	moves, edits bool     // it has send_at, or one of the fields from title on, even if that is empty
 	nulls        []string // the fields that are null
 	faults       *Faults  // as in Draft
 }
 
-// EditFields returns the names of the fields of a MoveDraft that change what a message says or
-// when it expires. Each takes null.
+// EditFields returns the names of the fields of a MoveDraft that can be null: those that change
+// content, metadata or expiry.
 func EditFields() []string {
 	return []string{
 		"title", "body", "data", "image", "click_url", "badge", "sound", "priority", "collapse_key", "channels", "to",
@@ -83,8 +81,7 @@ func EditFields() []string {
 	}
 }
 
-// DecodeMove reads a MoveDraft from a JSON object. As with DecodeDraft, MoveDraft.Patch
-// names single fields that are wrong.
+// DecodeMove reads a MoveDraft from a JSON object. MoveDraft.Patch reports wrong fields.
 func DecodeMove(text []byte) (MoveDraft, error) {
 	fields, err := fieldsOf(text)
 	if err != nil {
@@ -123,9 +120,8 @@ func DecodeMove(text []byte) (MoveDraft, error) {
 // clears reports whether a field is null.
 func (d MoveDraft) clears(field string) bool { return slices.Contains(d.nulls, field) }
 
-// Patch returns the draft as a Patch, with times read by parse. The error is a
-// *fault.InvalidError, or fault.InvalidErrors if several fields can't be read or are not
-// allowed.
+// Patch returns the draft as a Patch, with times read by parse. The error is a *fault.InvalidError,
+// or fault.InvalidErrors for several fields.
 func (d MoveDraft) Patch(parse TimeParser) (Patch, error) {
 	p := Patch{Edit: Edit{
 		Title: d.Title, Body: d.Body, Data: d.Data, Metadata: d.Metadata, PushEdit: PushEdit{PushDraft: d.PushDraft},

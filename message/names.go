@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	maxNames     = 10 // that a sentence lists in full
-	nearestNames = 3  // that it lists of more
+	maxNames     = 10 // all of them are listed
+	nearestNames = 3  // how many of more are listed
 )
 
-// ThereAre returns the second half of a sentence about an unknown name: which names exist,
-// or the nearest of them if there are many.
+// ThereAre returns the second half of an error about an unknown name: the known names, or the
+// nearest ones if there are many.
 func ThereAre(name string, known []string) string {
 	switch {
 	case len(known) == 0:
@@ -30,8 +30,8 @@ func ThereAre(name string, known []string) string {
 	return fmt.Sprintf("the nearest of %d are %s", len(known), strings.Join(byDistance[:nearestNames], ", "))
 }
 
-// PathSegment returns a name as one segment of a path of the API. A name of only dots would be a
-// step in the path.
+// PathSegment escapes a name for a path of the API. It also escapes a name of only dots, which
+// would be a step in the path.
 func PathSegment(name string) string {
 	escaped := url.PathEscape(name)
 	if strings.Trim(escaped, ".") == "" {

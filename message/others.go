@@ -6,8 +6,8 @@ const (
 	SomeOfOthers = "some"
 )
 
-// NoteOthers notes in a refusal whether messages of other accounts are in the way: the conflicts
-// without an id.
+// NoteOthers notes in a refusal whether messages of other accounts are in the way. Such conflicts
+// have no id.
 func (o *Outcome) NoteOthers() {
 	total, others := 0, 0
 	for _, v := range o.Violations {

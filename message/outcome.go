@@ -15,12 +15,11 @@ func InvalidOutcome(err error, m Message) Outcome {
 	return o
 }
 
-// Outcome is the answer to a request. A refusal and an invalid request are outcomes,
-// not errors.
+// Outcome is the answer to a request. Refusals and invalid requests are outcomes, not errors.
 type Outcome struct {
 	Outcome           string      `json:"outcome" doc:"What was done. With refused, invalid and error nothing was done."`
 	Line              int         `json:"line,omitempty" doc:"The line of a batch, from 1."`
-	Code              fault.Code  `json:"code,omitempty" doc:"What is wrong, as a word for programs."`
+	Code              fault.Code  `json:"code,omitempty" doc:"The code of a refusal or an error, for programs."`
 	Field             string      `json:"field,omitempty" doc:"The field or parameter that is wrong. If several are wrong, this is the first and detail names all."`
 	ID                string      `json:"id,omitempty" doc:"The message's id."`
 	User              string      `json:"user,omitempty" doc:"The user's name."`
@@ -30,22 +29,22 @@ type Outcome struct {
 	Shifted           bool        `json:"shifted,omitempty" doc:"The message got the next free time instead of the requested one."`
 	Late              bool        `json:"late,omitempty" doc:"The requested send time had passed, and the message is sent now."`
 	Replayed          bool        `json:"replayed,omitempty" doc:"The request is a repetition, and this is the answer to the first one."`
-	Forgotten         bool        `json:"forgotten,omitempty" doc:"The message was recorded, but is older than any rule looks back."`
+	Forgotten         bool        `json:"forgotten,omitempty" doc:"The message was recorded, but is too old to count in any rule."`
 	Detail            string      `json:"detail,omitempty" doc:"A sentence for a person."`
 	QuietHours        *QuietHours `json:"quiet_hours,omitempty" doc:"The quiet hours that contain the send time, with the code quiet_hours."`
 	Violations        []Violation `json:"violations,omitempty" doc:"Every rule that the message would break, in the order of the policy."`
-	Others            string      `json:"others,omitempty" doc:"Whether all or some of the messages in the way are other accounts'; absent if none is, or with the scope admin."`
+	Others            string      `json:"others,omitempty" doc:"all or some, if all or some of the messages in the way belong to other accounts; absent if none does, and with the scope admin."`
 	NextFreeAt        Time        `json:"next_free_at,omitzero" doc:"The next free time; absent if there is none, or in a batch with without_free_times."`
 	PreviousFreeAt    Time        `json:"previous_free_at,omitzero" doc:"The last free time before the requested one that is not in the past; absent if there is none."`
-	ResetsAt          Time        `json:"resets_at,omitzero" doc:"When the quota that is used up starts again."`
+	ResetsAt          Time        `json:"resets_at,omitzero" doc:"When the exhausted quota starts again."`
 	RetryAfterSeconds int64       `json:"retry_after_seconds,omitempty" doc:"Seconds until resets_at, if that is the end of the current hour or day; with rate_limited, until the message can be moved again."`
 
-	// Day is what the account has used of the day of SendAt, for the header fields of
-	// an answer. It is nil without a limit or a charge.
+	// Day is the account's usage of the day of SendAt, for the header fields of an answer. It is
+	// nil without a limit or a charge.
 	Day *DayQuota `json:"-"`
 }
 
-// DayQuota says how much of an account's messages of a day is used.
+// DayQuota is the usage of an account's daily quota.
 type DayQuota struct {
 	Limit, Used int64
 	Length      time.Duration // of the day
@@ -62,10 +61,10 @@ const (
 	Changed   = "changed" // it keeps its send time
 	Errored   = "error"
 	Retried   = "retried" // a dead letter is sent after all, at SendAt
-	Purged    = "purged"  // a dead letter is forgotten
+	Purged    = "purged"  // a dead letter was removed
 )
 
-// QuietHours is the quiet period, From to Until, that a send time is in.
+// QuietHours is the quiet period that contains a send time.
 type QuietHours struct {
 	Hours    string `json:"hours" doc:"The quiet hours as in the policy."`
 	TimeZone string `json:"time_zone" doc:"The IANA time zone of the quiet hours."`
@@ -73,13 +72,12 @@ type QuietHours struct {
 	Until    Time   `json:"until" doc:"The end, which is not included."`
 }
 
-// Violation is a rule that the message would break. A rule of a category counts only
-// the messages of that category.
+// Violation is a rule that the message would break. A rule of a category counts only its messages.
 type Violation struct {
 	Rule           string     `json:"rule" doc:"The rule, as in the policy."`
 	Category       string     `json:"category,omitempty" doc:"The category whose messages the rule counts; absent if it counts all messages."`
 	Limit          int        `json:"limit" doc:"How many messages it allows in its window."`
-	AccountLimit   int        `json:"account_limit,omitempty" doc:"How many of these one account may have by the policy's account_share. Set if the message's account has as many."`
+	AccountLimit   int        `json:"account_limit,omitempty" doc:"How many of these one account may have by the policy's account_share. Set if the message's account has reached it."`
 	Kind           string     `json:"kind" doc:"sliding: counts in every window of the length. calendar: counts in natural periods such as days."`
 	WindowSeconds  int        `json:"window_seconds,omitempty" doc:"The length of a sliding rule's window."`
 	From           Time       `json:"from,omitzero" doc:"The begin."`
@@ -88,12 +86,11 @@ type Violation struct {
 	ConflictsTotal int        `json:"conflicts_total" doc:"How many messages are in the way."`
 }
 
-// Name returns the name of the rule within its policy: "1/minute", or
-// "marketing 2/calendar_day" for a rule of a category. Refusals are counted by it.
+// Name returns the name of the rule in its policy: "1/minute", or "marketing 2/calendar_day" for a
+// rule of a category. Refusals are counted by it.
 func (v Violation) Name() string { return inCategory(v.Category, v.Rule) }
 
-// RuleName returns the name of a rule within its policy; category is "" for a rule that
-// counts all messages.
+// RuleName returns the name of a rule in its policy; category is "" for a rule of all messages.
 func RuleName(category string, rule policy.Rule) string {
 	return inCategory(category, rule.String())
 }
@@ -105,19 +102,19 @@ func inCategory(category, rule string) string {
 	return category + " " + rule
 }
 
-// Conflict is a message in the way. ID is empty if it is another account's.
+// Conflict is a message in the way. ID is empty if it belongs to another account.
 type Conflict struct {
 	ID     string `json:"id,omitempty" doc:"The message's id; absent if it belongs to another account."`
 	SendAt Time   `json:"send_at" doc:"The send time."`
 }
 
-// OK reports whether the request was accepted, cancelled, moved or recorded.
+// OK reports whether the request succeeded.
 func (o Outcome) OK() bool {
 	return o.Outcome == Accepted || o.Outcome == Cancelled || o.Outcome == Moved || o.Outcome == Changed || o.Outcome == Recorded
 }
 
-// RefusedBy returns the name of the first rule that the message would break; "" if it
-// was refused for another reason, or not refused.
+// RefusedBy returns the name of the first rule that the message would break; "" if no rule refused
+// it.
 func (o Outcome) RefusedBy() string {
 	if o.Code != fault.CodeSendLimit || len(o.Violations) == 0 {
 		return ""
@@ -125,9 +122,9 @@ func (o Outcome) RefusedBy() string {
 	return o.Violations[0].Name()
 }
 
-// OutcomeOf returns the outcome of an error. It is Invalid for a *fault.InvalidError
-// and for fault.InvalidErrors, with the first field and the sentences of the first 20. Any other error
-// is Errored, with the error's code if it has one.
+// OutcomeOf returns the outcome of an error. It is Invalid for a *fault.InvalidError and for
+// fault.InvalidErrors, with the first field and the first 20 sentences. Any other error is Errored,
+// with the error's code if it has one.
 func OutcomeOf(err error) Outcome {
 	if several, ok := errors.AsType[fault.InvalidErrors](err); ok && len(several) > 0 {
 		return Outcome{Outcome: Invalid, Code: several.Code(), Field: several[0].Field, Detail: several.Error()}
@@ -141,7 +138,7 @@ func OutcomeOf(err error) Outcome {
 	return Outcome{Outcome: Errored, Detail: err.Error()}
 }
 
-// QuietHoursOf returns a quiet period as outcomes show it; nil for nil.
+// QuietHoursOf converts a quiet period; nil for nil.
 func QuietHoursOf(q *policy.QuietPeriod) *QuietHours {
 	if q == nil {
 		return nil
@@ -149,10 +146,10 @@ func QuietHoursOf(q *policy.QuietPeriod) *QuietHours {
 	return &QuietHours{Hours: q.Hours, TimeZone: zoneName(q.TimeZone), From: Time{q.From}, Until: Time{q.Until}}
 }
 
-// Recorded is the outcome of a send by another system, which counts from now on.
+// Recorded is the outcome of a send by another system, which now counts.
 const Recorded = "recorded"
 
-// InvalidOr returns an outcome for an invalid argument, and any other error as it is.
+// InvalidOr returns an outcome for an invalid argument, and any other error unchanged.
 func InvalidOr(err error, user, id string) (Outcome, error) {
 	if o := OutcomeOf(err); o.Outcome == Invalid {
 		o.User, o.ID = user, id

@@ -1,33 +1,33 @@
 package message
 
-// Overview says how the whole system is doing.
+// Overview is the state of the whole system.
 type Overview struct {
 	At      Time             `json:"at" doc:"When, by the store's clock."`
 	Hour    Activity         `json:"hour" doc:"What became of messages in the last 60 minutes."`
 	Minutes []ActivityMinute `json:"minutes" doc:"The same by minute, the present one last."`
 
-	BehindMS     int64          `json:"behind_ms" doc:"For how many milliseconds the oldest message has been due and is not delivered; 0 if none is."`
+	BehindMS     int64          `json:"behind_ms" doc:"The queue lag: for how many milliseconds the oldest undelivered message has been due; 0 if none is."`
 	DeadLetters  int            `json:"dead_letters" doc:"Messages that were given up."`
 	FailedAlerts int            `json:"failed_alerts" doc:"Alerts and reports that were given up."`
 	Queue        map[string]int `json:"queue" doc:"How many tasks the queue has in each state."`
 	Workers      []Worker       `json:"workers" doc:"The workers, by host and process."`
-	Unread       string         `json:"unread,omitempty" doc:"Why a part could not be read: it is as it was. Absent if all could."`
+	Unread       string         `json:"unread,omitempty" doc:"Why a part could not be read: that part is out of date. Absent if everything was read."`
 }
 
-// Activity counts what became of messages in a span of time.
+// Activity counts outcomes of messages in a span of time.
 type Activity struct {
 	Accepted  int64            `json:"accepted" doc:"Submits that were accepted."`
 	Delivered int64            `json:"delivered" doc:"Messages that were delivered, late ones included."`
 	Late      int64            `json:"late" doc:"Messages that were delivered after the tolerance."`
 	Postponed int64            `json:"postponed" doc:"Late messages that got a later time."`
 	Cancelled int64            `json:"cancelled" doc:"Messages that were cancelled."`
-	Retried   int64            `json:"retried" doc:"Dead letters that wait again."`
-	Refused   map[string]int64 `json:"refused" doc:"Submits that were refused, by rule, or by code if it was no rule."`
+	Retried   int64            `json:"retried" doc:"Dead letters that were retried."`
+	Refused   map[string]int64 `json:"refused" doc:"Submits that were refused, by rule, or by code if no rule refused them."`
 	Dropped   map[string]int64 `json:"dropped" doc:"Messages that ended unsent, by reason."`
 	Failed    map[string]int64 `json:"failed" doc:"Messages that were given up, by reason."`
 
-	LateHalfMS *int64 `json:"late_half_ms,omitempty" doc:"How late half of the delivered messages were at most, in milliseconds; absent without any."`
-	LateMostMS *int64 `json:"late_most_ms,omitempty" doc:"The same of 99 % of them."`
+	LateHalfMS *int64 `json:"late_half_ms,omitempty" doc:"The p50 of the lateness of delivered messages, in milliseconds; absent if there are none."`
+	LateMostMS *int64 `json:"late_most_ms,omitempty" doc:"The p99 of the lateness."`
 }
 
 // ActivityMinute is the Activity of a minute.
@@ -36,28 +36,28 @@ type ActivityMinute struct {
 	Activity
 }
 
-// Worker is a process that delivers.
+// Worker is a worker process.
 type Worker struct {
 	Host      string `json:"host" doc:"The name of its machine."`
 	PID       int    `json:"pid" doc:"The id of its process."`
 	StartedAt Time   `json:"started_at" doc:"When it started."`
-	Active    int    `json:"active" doc:"How many tasks it is working on. A task may be for several messages."`
-	Status    string `json:"status" doc:"active, or stopped while it ends."`
+	Active    int    `json:"active" doc:"Running tasks. A task may have several messages."`
+	Status    string `json:"status" doc:"active, or stopped while it shuts down."`
 }
 
-// Forecast says how many pending messages are due when.
+// Forecast counts pending messages by send time.
 type Forecast struct {
-	CountedAt      Time        `json:"counted_at,omitzero" doc:"When it was counted, by the store's clock; absent until then. The first request has it counted."`
+	CountedAt      Time        `json:"counted_at,omitzero" doc:"When it was counted, by the store's clock; absent before the first count, which the first request starts."`
 	Pending        int         `json:"pending" doc:"Messages that have not ended."`
-	Overdue        int         `json:"overdue" doc:"Those whose send time had passed."`
-	Minutes        []int       `json:"minutes" doc:"How many are due in each of 60 minutes, from that of counted_at on."`
-	Hours          []int       `json:"hours" doc:"How many are due in each of 24 hours of UTC, from that of counted_at on."`
-	Later          []HourCount `json:"later" doc:"The hours after those in which some are due, up to 400 days ahead."`
-	LaterCountedAt Time        `json:"later_counted_at,omitzero" doc:"When the later hours were counted; absent until then."`
+	Overdue        int         `json:"overdue" doc:"Of these, messages whose send time had passed."`
+	Minutes        []int       `json:"minutes" doc:"Due messages in each of 60 minutes, beginning with that of counted_at."`
+	Hours          []int       `json:"hours" doc:"Due messages in each of 24 hours in UTC, beginning with that of counted_at."`
+	Later          []HourCount `json:"later" doc:"Later hours with due messages, up to 400 days ahead."`
+	LaterCountedAt Time        `json:"later_counted_at,omitzero" doc:"When the later hours were counted; absent before the first count."`
 }
 
-// HourCount is how many messages are due in an hour.
+// HourCount is the number of messages due in an hour.
 type HourCount struct {
 	Start Time `json:"start" doc:"When the hour begins."`
-	Count int  `json:"count" doc:"How many are due."`
+	Count int  `json:"count" doc:"Due messages."`
 }

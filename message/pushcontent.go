@@ -7,17 +7,17 @@ import (
 	"strconv"
 )
 
-// PushContent is what a message says for devices, besides its title, body and data. Its zero
-// value says nothing. A channel that has no use for a field ignores it.
+// PushContent is what a message has for devices besides title, body and data. The zero value has
+// nothing. A channel ignores fields that it can't use.
 type PushContent struct {
 	Image       string                     `json:"image,omitempty" doc:"An https URL of an image to show, of at most 2,048 bytes."`
-	ClickURL    string                     `json:"click_url,omitempty" doc:"What a click opens: an absolute URL of at most 2,048 bytes, of a web page or of a place in the app, such as myapp://orders/17. javascript:, data: and file: are not allowed."`
-	Badge       *int                       `json:"badge,omitempty" doc:"The number at the app's icon. By default it stays as it is."`
+	ClickURL    string                     `json:"click_url,omitempty" doc:"The absolute URL that a click opens, of at most 2,048 bytes: a web page or a place in the app, such as myapp://orders/17. javascript:, data: and file: are not allowed."`
+	Badge       *int                       `json:"badge,omitempty" doc:"The number at the app's icon. By default it does not change."`
 	Sound       string                     `json:"sound,omitempty" doc:"The name of a sound of the app's: at most 64 characters without control characters."`
-	Priority    string                     `json:"priority,omitempty" doc:"high if it may wake the device, normal if it may wait until the device is used. By default what the channel does."`
-	CollapseKey string                     `json:"collapse_key,omitempty" doc:"It replaces a former message with the same key on the device: 1 to 64 printable ASCII characters."`
-	Channels    map[string]json.RawMessage `json:"channels,omitempty" doc:"What is for one channel alone, by the name of the channel: an object of at most 4,096 bytes in the words of its provider. It is checked when the message is submitted, as is the size of the message for that channel."`
-	To          *Target                    `json:"to,omitempty" doc:"Which of the user's devices it goes to. By default all."`
+	Priority    string                     `json:"priority,omitempty" doc:"high if it may wake the device, normal if it may wait until the device is used. By default the channel decides."`
+	CollapseKey string                     `json:"collapse_key,omitempty" doc:"The message replaces an earlier one with the same key on the device: 1 to 64 printable ASCII characters."`
+	Channels    map[string]json.RawMessage `json:"channels,omitempty" doc:"Additions for single channels, by the name of the channel: an object of at most 4,096 bytes in the provider's format. They are checked at submit, as is the size of the message for that channel."`
+	To          *Target                    `json:"to,omitempty" doc:"The user's devices that receive it. By default all."`
 }
 
 // Values of PushContent.Priority.
@@ -26,29 +26,29 @@ const (
 	PriorityNormal = "normal" // it may wait until the device is used
 )
 
-// Target says which of its user's devices a message goes to: those that every field that is
-// set names. The name of a channel without devices, such as webhook, is the whole channel.
+// Target selects devices of the user: those that match every field that is set. The name of a
+// channel without devices, such as webhook, selects the whole channel.
 type Target struct {
 	Channel string `json:"channel,omitempty" doc:"The channel of the devices, or a channel without devices as a whole."`
 	App     string `json:"app,omitempty" doc:"The app of the devices."`
 	Device  string `json:"device,omitempty" doc:"The id of one device."`
 }
 
-// DeviceChannels returns the names of the channels that have devices. They are the members
-// that PushContent.Channels may have.
+// DeviceChannels returns the names of the channels with devices, the members of
+// PushContent.Channels.
 func DeviceChannels() []string { return []string{"fcm", "apns", "webpush"} }
 
-// TargetChannels returns the names that Target.Channel may have.
+// TargetChannels returns the allowed values of Target.Channel.
 func TargetChannels() []string { return append(DeviceChannels(), "webhook", "log", "service") }
 
-// HasPushContent reports whether p says anything.
+// HasPushContent reports whether any field is set.
 func (p PushContent) HasPushContent() bool {
 	return p.Image != "" || p.ClickURL != "" || p.Badge != nil || p.Sound != "" || p.Priority != "" ||
 		p.CollapseKey != "" || len(p.Channels) > 0 || p.To != nil
 }
 
-// NamedChannels returns the channels with devices that p names, in the order of
-// DeviceChannels: the one that it goes to, and those that it has something to say to.
+// NamedChannels returns the channels with devices in To or Channels, in the order of
+// DeviceChannels.
 func (p PushContent) NamedChannels() []string {
 	if len(p.Channels) == 0 && p.To == nil {
 		return nil
@@ -59,7 +59,7 @@ func (p PushContent) NamedChannels() []string {
 	})
 }
 
-// canonical returns p with the one spelling that equal contents have.
+// canonical returns p in the one spelling of equal contents.
 func (p PushContent) canonical() PushContent {
 	if len(p.Channels) == 0 {
 		p.Channels = nil
@@ -87,10 +87,7 @@ func ParseChannels(text string) (map[string]json.RawMessage, error) {
 		return nil, err
 	}
 	var channels map[string]json.RawMessage
-	if !isObject([]byte(text)) {
-		return nil, refusedText("channels", text, wantOverride)
-	}
-	if err := json.Unmarshal([]byte(text), &channels); err != nil {
+	if !isObject([]byte(text)) || json.Unmarshal([]byte(text), &channels) != nil {
 		return nil, refusedText("channels", text, wantOverride)
 	}
 	return channels, nil

@@ -12,17 +12,17 @@ import (
 
 // PushDraft is a change of a PushContent, a JSON merge patch.
 type PushDraft struct {
-	Image       *string                    `json:"image,omitempty" doc:"The new image; null for none."` // of all texts: nil as it is, "" for none
+	Image       *string                    `json:"image,omitempty" doc:"The new image; null for none."` // nil keeps a text, "" removes it
 	ClickURL    *string                    `json:"click_url,omitempty" doc:"The new click_url; null for none."`
-	Badge       *int                       `json:"badge,omitempty" doc:"The new badge; null to leave the one at the icon."` // nil as it is
+	Badge       *int                       `json:"badge,omitempty" doc:"The new badge; null to leave the one at the icon."`
 	Sound       *string                    `json:"sound,omitempty" doc:"The new sound; null for none."`
-	Priority    *string                    `json:"priority,omitempty" doc:"The new priority; null for what the channel does."`
+	Priority    *string                    `json:"priority,omitempty" doc:"The new priority; null for the channel's default."`
 	CollapseKey *string                    `json:"collapse_key,omitempty" doc:"The new collapse_key; null for none."`
-	Channels    map[string]json.RawMessage `json:"channels,omitempty" doc:"By the name of a channel a merge patch of what is for it alone, or null to remove that; null instead of an object removes all."`
-	To          map[string]*string         `json:"to,omitempty" doc:"Members of to to set, or with null to remove; null instead of an object, or no member left, is all devices."`
+	Channels    map[string]json.RawMessage `json:"channels,omitempty" doc:"By the name of a channel, a merge patch of its additions, or null to remove them; null instead of an object removes all."`
+	To          map[string]*string         `json:"to,omitempty" doc:"Members of to to set, or with null to remove; null instead of an object, or no member left, means all devices."`
 }
 
-// PushEdit is a PushDraft, and what it removes as a whole first.
+// PushEdit is a PushDraft with the fields that it clears first.
 type PushEdit struct {
 	PushDraft
 
@@ -34,7 +34,7 @@ func (e PushEdit) none() bool {
 		len(e.Channels) == 0 && len(e.To) == 0 && !e.ClearBadge && !e.ClearChannels && !e.ClearTo
 }
 
-// of returns p after the edit. It does not change p. The error is about JSON of the edit that
+// of returns p after the edit, and does not modify p. The error is about JSON of the edit that
 // can't be read.
 func (e PushEdit) of(p PushContent) (PushContent, error) {
 	for _, text := range []struct {
@@ -144,7 +144,7 @@ func isObject(text json.RawMessage) bool {
 	return strings.HasPrefix(strings.TrimSpace(string(text)), "{")
 }
 
-// checkTarget notes each member of a change of a Target that no Target has.
+// checkTarget notes each unknown member of a change of a Target.
 func (f *Faults) checkTarget(changes map[string]*string) {
 	for _, name := range sortedKeys(changes) {
 		if (&Target{}).field([]byte(`"`+name+`"`)) == nil {
@@ -153,8 +153,7 @@ func (f *Faults) checkTarget(changes map[string]*string) {
 	}
 }
 
-// checkChannels notes each name of a change that is no channel's. It also notes those whose
-// change is null.
+// checkChannels notes each unknown channel of a change, even if its change is null.
 func (f *Faults) checkChannels(changes map[string]json.RawMessage) {
 	for _, name := range sortedKeys(changes) {
 		if !slices.Contains(DeviceChannels(), name) {

@@ -21,11 +21,11 @@ const (
 	MaxBadge       = math.MaxInt32 // the largest number at an icon
 	MaxSound       = 64            // characters
 	MaxCollapseKey = 64            // bytes
-	MaxOverride    = 4096          // bytes of what is for one channel alone, without white space between members
+	MaxOverride    = 4096          // bytes of the additions for a channel, without white space between members
 	MaxTargetID    = 64            // bytes of an app or the id of a device
 )
 
-// What the fields of PushContent take, for sentences.
+// Allowed values of the fields of PushContent, for errors.
 const (
 	wantImage       = "an https URL of at most 2048 bytes"
 	wantClickURL    = "an absolute URL of at most 2048 bytes, such as https://example.com/ or myapp://orders/17, and not javascript:, data: or file:"
@@ -89,8 +89,8 @@ func validClickURL(text string) bool {
 	}
 }
 
-// parseURL reads a URL. It reports false for one that is too long, and for one with a character
-// that programs leave out or read differently: a space, a control character, a backslash.
+// parseURL reads a URL. It refuses one that is too long, and characters that programs omit or read
+// differently: spaces, control characters and backslashes.
 func parseURL(text string) (*url.URL, bool) {
 	if len(text) > MaxURL || !utf8.ValidString(text) {
 		return nil, false
@@ -147,8 +147,8 @@ func refusedText(field, value, want string) *fault.InvalidError {
 	return &fault.InvalidError{Field: field, Value: strings.ToValidUTF8(value, "�"), Want: want}
 }
 
-// canonicalJSON returns the one spelling of a JSON value: without white space between members,
-// which are in the order of their names. It returns a text that is no JSON as it is.
+// canonicalJSON returns the one spelling of a JSON value: sorted members, and no white space
+// between them. It returns text that is no JSON unchanged.
 func canonicalJSON(text json.RawMessage) json.RawMessage {
 	value := jsontext.Value(slices.Clone(text))
 	// Numbers stay as they are: a provider may read more digits than a float64 has.
@@ -159,14 +159,14 @@ func canonicalJSON(text json.RawMessage) json.RawMessage {
 	return json.RawMessage(value)
 }
 
-// addTo adds the parts of a fingerprint. A message that says nothing for devices has none, so
-// that its fingerprint is that of the releases before there was a PushContent.
+// addTo adds the parts of a fingerprint. A message without PushContent adds none, so that its
+// fingerprint is that of releases before PushContent.
 func (p PushContent) addTo(add func(part string)) {
 	if !p.HasPushContent() {
 		return
 	}
 	parts := p.Parts()
-	// An empty part can't be a user, and one with a space no campaign.
+	// No user is empty, and no campaign has a space.
 	add("")
 	add("push content")
 	add(strconv.Itoa(len(parts)))
@@ -179,8 +179,8 @@ func (p PushContent) addTo(add func(part string)) {
 // Part is a field of a PushContent, or a member of one that is an object.
 type Part struct{ Name, Value string }
 
-// Parts returns the fields that are set, such as to.app. Fingerprints contain them: neither the
-// order nor a name may change.
+// Parts returns the fields that are set, such as to.app. They are part of fingerprints: neither
+// their order nor their names may change.
 func (p PushContent) Parts() []Part {
 	if !p.HasPushContent() {
 		return nil

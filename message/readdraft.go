@@ -9,17 +9,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// readDraft reads a draft without faults in one pass over its text. It reports false for
-// every text that has a fault, and for a name of a field that is written with escapes:
-// decodeFaulty reads these.
+// readDraft reads a correct draft in one pass over its text. It reports false for any text with a
+// fault, and for a field name with escapes: decodeFaulty reads these.
 func readDraft(text []byte) (Draft, bool) {
 	in, _ := decoders.Get().(*jsontext.Decoder)
-	// draftReader finds a field that is given twice: the decoder would keep a list of all
-	// names.
+	// draftReader finds duplicate fields. The decoder would keep a list of all names.
 	in.Reset(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
 	r := draftReader{in: in}
 	ok := r.read()
-	in.Reset(noText{}) // it need not keep the text
+	in.Reset(noText{}) // it must not keep the text
 	decoders.Put(in)
 	if !ok {
 		return Draft{}, false
@@ -27,9 +25,9 @@ func readDraft(text []byte) (Draft, bool) {
 	return r.draft, true
 }
 
-// decoders has decoders that are not in use.
+// decoders has unused decoders.
 //
-//nolint:globals // a pool has no state that anybody sees
+//nolint:globals // a pool has no visible state
 var decoders = sync.Pool{New: func() any { return jsontext.NewDecoder(noText{}) }}
 
 // noText is an empty text.
@@ -38,7 +36,6 @@ type noText struct{}
 // Read implements io.Reader.
 func (noText) Read([]byte) (int, error) { return 0, io.EOF }
 
-// draftReader reads one draft.
 type draftReader struct {
 	in    *jsontext.Decoder
 	draft Draft
@@ -86,13 +83,13 @@ func (r *draftReader) readField() bool {
 		return r.readPushField(number)
 	default:
 		*into, err = r.readText()
-		// A caller who means to send an id must not get a new one each time.
+		// An empty id would mean a new id with each attempt.
 		return err == nil && (*into != "" || into != &r.draft.ID)
 	}
 }
 
-// field returns the number of a field and where its text goes, nil for one that is no text. The number is
-// negative for a name that no field has.
+// field returns the number of a field and the target of its text, nil for a field that is no text.
+// The number is negative for an unknown name.
 func (r *draftReader) field(name []byte) (number int, into *string) {
 	switch string(name) {
 	case `"id"`:
@@ -142,7 +139,6 @@ func (r *draftReader) field(name []byte) (number int, into *string) {
 	}
 }
 
-// readTexts reads an object of texts.
 func (r *draftReader) readTexts(into *map[string]string) bool {
 	if !r.skip('{') {
 		return false
@@ -166,7 +162,6 @@ func (r *draftReader) readTexts(into *map[string]string) bool {
 
 var errNoText = errors.New("it is no text")
 
-// readText reads a text.
 func (r *draftReader) readText() (string, error) {
 	value, err := r.in.ReadValue()
 	if err != nil {
@@ -182,7 +177,7 @@ func (r *draftReader) readText() (string, error) {
 	return string(text), err
 }
 
-// skip reads a token without a value of its own.
+// skip reads a token that has no value.
 func (r *draftReader) skip(kind jsontext.Kind) bool {
 	token, err := r.in.ReadToken()
 	return err == nil && token.Kind() == kind

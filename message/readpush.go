@@ -8,14 +8,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The numbers of the fields of PushContent that are no texts.
+// The numbers of the fields of PushContent that are no text.
 const (
 	badgeField    = 17
 	channelsField = 18
 	toField       = 19
 )
 
-// readPushField reads the value of a field of PushContent that is no text.
 func (r *draftReader) readPushField(number int) bool {
 	switch number {
 	case badgeField:
@@ -37,7 +36,7 @@ func (r *draftReader) readBadge() bool {
 	return err == nil
 }
 
-// readChannels reads an object of values, which it keeps as they are.
+// readChannels reads an object, and keeps its values as they are.
 func (r *draftReader) readChannels() bool {
 	if !r.skip('{') {
 		return false
@@ -49,7 +48,7 @@ func (r *draftReader) readChannels() bool {
 			return false
 		}
 		value, err := r.in.ReadValue()
-		// The decoder of a draft does not look for a member that is given twice.
+		// The decoder of a draft allows duplicate members.
 		if _, twice := r.draft.Channels[name]; err != nil || twice || !value.IsValid() {
 			return false
 		}
@@ -58,7 +57,7 @@ func (r *draftReader) readChannels() bool {
 	return r.skip('}')
 }
 
-// readTarget reads an object of texts. A null is an absent text.
+// readTarget reads an object of texts. Null means absent.
 func (r *draftReader) readTarget() bool {
 	if !r.skip('{') {
 		return false
@@ -88,7 +87,7 @@ func (r *draftReader) readTarget() bool {
 	return r.skip('}')
 }
 
-// field returns where the text of a field goes; nil for a name that no field has.
+// field returns the target of a field's text; nil for an unknown name.
 func (t *Target) field(name jsontext.Value) *string {
 	switch string(name) {
 	case `"channel"`:

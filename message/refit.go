@@ -4,12 +4,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// RefitAction says what to do with messages that do not fit their policy.
+// RefitAction says what happens to messages that do not fit their policy.
 type RefitAction string
 
 // The actions.
 const (
-	RefitKeep   RefitAction = "keep"   // they are sent as promised
+	RefitKeep   RefitAction = "keep"   // they are sent as accepted
 	RefitShift  RefitAction = "shift"  // each moves to its next free time before it expires
 	RefitCancel RefitAction = "cancel" // they are cancelled
 )
@@ -26,21 +26,21 @@ func ParseRefitAction(text string) (RefitAction, error) {
 
 // Values of Misfit.Outcome, beside Moved and Cancelled.
 const (
-	MisfitFound = "misfit" // it does not fit, and nothing was done about it
-	MisfitKept  = "kept"   // it is sent as promised: nothing could be done, or it fits again
-	MisfitGone  = "gone"   // it was sent, cancelled or moved by somebody else meanwhile
+	MisfitFound = "misfit" // nothing was done
+	MisfitKept  = "kept"   // it is sent as accepted: nothing could be done, or it fits again
+	MisfitGone  = "gone"   // somebody else sent, cancelled or moved it meanwhile
 )
 
-// Misfit is a message that does not fit its policy, and what was done about it.
+// Misfit is a message that does not fit its policy, and its outcome.
 type Misfit struct {
-	Outcome    string      `json:"outcome" doc:"misfit in a preview; otherwise moved, cancelled, kept if nothing could be done, or gone if it was sent, moved or cancelled meanwhile."`
+	Outcome    string      `json:"outcome" doc:"misfit in a dry run; otherwise moved, cancelled, kept if nothing could be done, or gone if it was sent, moved or cancelled meanwhile."`
 	Code       fault.Code  `json:"code,omitempty" doc:"Why the message was kept."`
 	ID         string      `json:"id" doc:"The message's id."`
 	User       string      `json:"user" doc:"The user's name."`
 	Category   string      `json:"category,omitempty" doc:"Its category."`
-	SendAt     Time        `json:"send_at" doc:"The send time; of a moved message, the new one."`
+	SendAt     Time        `json:"send_at" doc:"The send time; for a moved message, the new one."`
 	MovedFrom  Time        `json:"moved_from,omitzero" doc:"The send time that did not fit."`
-	Breaks     string      `json:"breaks" doc:"The rule that the message would break, after the name of the category if it has one; or quiet_hours."`
+	Breaks     string      `json:"breaks" doc:"The rule that the message would break, preceded by its category if it has one; or quiet_hours."`
 	QuietHours *QuietHours `json:"quiet_hours,omitempty" doc:"The quiet hours that contain the send time."`
 	Detail     string      `json:"detail" doc:"A sentence for a person."`
 }
@@ -48,7 +48,7 @@ type Misfit struct {
 // RefitProgressing is the Outcome of a RefitProgress.
 const RefitProgressing = "progress"
 
-// RefitProgress says how far a preview or a refit is.
+// RefitProgress is the progress of a refit or its dry run.
 type RefitProgress struct {
 	Outcome    string `json:"outcome" doc:"progress"`
 	Done       int    `json:"partitions_done" doc:"Parts of the store that are done, including those of an earlier run."`
@@ -57,30 +57,30 @@ type RefitProgress struct {
 
 // Values of RefitSummary.Outcome.
 const (
-	Previewed = "previewed" // nothing was done
+	Previewed = "previewed" // a dry run
 	Refitted  = "refitted"
 )
 
-// RefitSummary counts the misfits of a policy and what was done about them. A run
-// that continues earlier ones counts theirs, too.
+// RefitSummary counts the misfits of a policy and their outcomes. A run that continues earlier ones
+// includes their figures.
 type RefitSummary struct {
 	Outcome string      `json:"outcome" doc:"previewed or refitted. The summary is the last line, or the line before an error."`
 	Policy  string      `json:"policy" doc:"The name of the policy."`
-	Version int64       `json:"version,omitempty" doc:"The version of the policy; absent in a preview."`
-	Action  RefitAction `json:"then,omitempty" doc:"What was done: shift or cancel; absent in a preview."`
+	Version int64       `json:"version,omitempty" doc:"The version of the policy; absent in a dry run."`
+	Action  RefitAction `json:"then,omitempty" doc:"What was done: shift or cancel; absent in a dry run."`
 
 	RefitTotals
 
 	Moved     int            `json:"moved,omitempty" doc:"Messages that were moved."`
 	Cancelled int            `json:"cancelled,omitempty" doc:"Messages that were cancelled."`
-	Kept      int            `json:"kept,omitempty" doc:"Messages for which nothing could be done: they are sent as promised."`
+	Kept      int            `json:"kept,omitempty" doc:"Messages for which nothing could be done: they are sent as accepted."`
 	Gone      int            `json:"gone,omitempty" doc:"Messages that were sent, moved or cancelled meanwhile."`
-	Baseline  *RefitBaseline `json:"baseline,omitempty" doc:"The same of the policy that is stored, in a preview of another one."`
+	Baseline  *RefitBaseline `json:"baseline,omitempty" doc:"In a dry run of another policy, the misfits of the stored policy."`
 	First     int            `json:"first_partition,omitempty" doc:"The part of the store at which it continued after an earlier run, whose figures it includes."`
 	Next      int            `json:"next_partition" doc:"The next part of the store. When all are done, the number of parts."`
 }
 
-// RefitBaseline counts the misfits of the stored policy: they do not fit already.
+// RefitBaseline counts the misfits of the stored policy.
 type RefitBaseline struct {
 	Version       int64          `json:"version" doc:"The version of the stored policy."`
 	MisfitUsers   int            `json:"misfit_users" doc:"Users with messages that do not fit it."`

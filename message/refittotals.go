@@ -1,13 +1,13 @@
 package message
 
-// RefitTotals count how scheduled messages fit a policy. The zero value is nobody.
+// RefitTotals counts how scheduled messages fit a policy.
 type RefitTotals struct {
 	Users         int            `json:"users" doc:"Users of the policy with scheduled messages."`
 	Reservations  int            `json:"reservations" doc:"Their messages that were checked."`
 	MisfitUsers   int            `json:"misfit_users" doc:"Users with messages that do not fit."`
 	Misfits       int            `json:"misfits" doc:"Messages that do not fit."`
 	MisfitsByRule map[string]int `json:"misfits_by_rule" doc:"Messages that do not fit, by the rule that they would break."`
-	LimitUsers    int            `json:"limit_users,omitempty" doc:"Users with a limit of their own that replaces no rule of the policy, and applies beside its rules."`
+	LimitUsers    int            `json:"limit_users,omitempty" doc:"Users whose own limit replaces no rule of the policy, and applies beside them."`
 	UnclearUsers  int            `json:"unclear_users,omitempty" doc:"Users that were skipped, since their settings name a policy that does not exist."`
 }
 
@@ -24,7 +24,7 @@ func (t *RefitTotals) Add(others RefitTotals) {
 	}
 }
 
-// Count counts misfits by what they break.
+// Count counts misfits by the rule that they break.
 func (t *RefitTotals) Count(breaks string, n int) {
 	if t.MisfitsByRule == nil {
 		t.MisfitsByRule = make(map[string]int)

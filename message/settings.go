@@ -21,8 +21,8 @@ type SettingsDraft struct {
 	Blocked    bool                `json:"blocked,omitempty" doc:"Whether no more messages are accepted for the user. Accepted ones are still sent."`
 }
 
-// SettingsPatch is the request to change some settings of a user. A nil field stays as
-// it is; an empty one is removed.
+// SettingsPatch is the request to change some settings of a user. A nil field stays unchanged; an
+// empty one is removed.
 type SettingsPatch struct {
 	Contact    *string             `json:"contact,omitempty" doc:"An e-mail address or an https: URL."`
 	Policy     *string             `json:"policy,omitempty" doc:"The name of an existing policy."`
@@ -34,10 +34,10 @@ type SettingsPatch struct {
 	Blocked    *bool               `json:"blocked,omitempty" doc:"Whether no more messages are accepted."`
 }
 
-// UserSettings has what is set for a user, and the rules that apply to the user.
+// UserSettings are the settings of a user, and the rules that apply to the user.
 type UserSettings struct {
 	User       string              `json:"user" doc:"The user's name."`
-	Contact    string              `json:"contact" doc:"Who is alerted when a daily rule is full; empty for nobody."`
+	Contact    string              `json:"contact" doc:"The contact that is alerted when a daily rule is full; empty for none."`
 	Policy     string              `json:"policy" doc:"The name of the user's policy; empty for default."`
 	Limits     []string            `json:"limits" doc:"Rules that replace the policy's rules with the same windows."`
 	Categories map[string][]string `json:"categories" doc:"The user's own rules of categories, by name. They replace the rules of the category with the same windows; others apply beside those."`
@@ -45,16 +45,16 @@ type UserSettings struct {
 	QuietHours []string            `json:"quiet_hours" doc:"The user's own quiet hours, beside those of the policy."`
 	TimeZone   string              `json:"time_zone" doc:"The user's IANA time zone; empty for the policy's."`
 	Blocked    bool                `json:"blocked" doc:"Whether no more messages are accepted for the user."`
-	Effective  *EffectiveRules     `json:"effective" doc:"The rules that apply to the user. null if the policy does not exist: then nothing is accepted."`
+	Effective  *EffectiveRules     `json:"effective" doc:"The rules that apply to the user. null if the policy does not exist: then no message is accepted."`
 
-	// Version changes with each change; "0" if nothing is set. A client has it from the ETag.
+	// Version changes with each change; "0" if nothing is set. A client gets it from the ETag.
 	Version string `json:"-"`
 }
 
 // ListedUser is a user with settings.
 type ListedUser struct {
 	User       string   `json:"user" doc:"The user's name."`
-	Contact    string   `json:"contact,omitempty" doc:"Who is alerted when a daily rule is full."`
+	Contact    string   `json:"contact,omitempty" doc:"The contact that is alerted when a daily rule is full."`
 	Policy     string   `json:"policy,omitempty" doc:"The name of the user's policy; absent for default."`
 	Limits     []string `json:"limits,omitempty" doc:"Rules that replace the policy's rules with the same windows."`
 	TimeZone   string   `json:"time_zone,omitempty" doc:"The user's IANA time zone."`
@@ -62,7 +62,7 @@ type ListedUser struct {
 	Unreadable bool     `json:"unreadable,omitempty" doc:"Only a newer program can read the settings."`
 }
 
-// ListedUserOf spells a user with settings.
+// ListedUserOf converts the settings of a user.
 func ListedUserOf(user string, s policy.UserSettings, unreadable bool) ListedUser {
 	listed := ListedUser{
 		User: user, Contact: s.Contact, Policy: s.Policy, TimeZone: s.TimeZone, Blocked: s.Blocked, Unreadable: unreadable,
@@ -75,7 +75,7 @@ func ListedUserOf(user string, s policy.UserSettings, unreadable bool) ListedUse
 
 // Users is a page of the users with settings.
 type Users struct {
-	Users      []ListedUser `json:"users" doc:"In the order of the store, which is the same each time."`
+	Users      []ListedUser `json:"users" doc:"In the order of the store, which does not change."`
 	NextCursor string       `json:"next_cursor,omitempty" doc:"The cursor of the next page; absent if there are no more. The next page may be empty."`
 }
 
@@ -86,14 +86,14 @@ type EffectiveRules struct {
 	TimeZone      string           `json:"time_zone" doc:"The time zone in which calendar rules count."`
 	Rules         []EffectiveRule  `json:"rules" doc:"All rules; those of categories come last."`
 	Exempt        []ExemptCategory `json:"exempt,omitempty" doc:"Categories to which no rule applies."`
-	QuietHours    []string         `json:"quiet_hours" doc:"When nothing is sent, except messages of categories in quiet: hours, allowed hours after the word only, and dates after the word blackout."`
-	Quiet         []CategoryQuiet  `json:"quiet,omitempty" doc:"When nothing is sent of categories with quiet times of their own."`
+	QuietHours    []string         `json:"quiet_hours" doc:"When nothing is sent, except messages of the categories in quiet: hours, allowed hours after the word only, and dates after the word blackout."`
+	Quiet         []CategoryQuiet  `json:"quiet,omitempty" doc:"Categories with quiet times of their own."`
 	QuietTimeZone string           `json:"quiet_time_zone" doc:"The time zone of the quiet hours."`
 	OptOut        []string         `json:"opt_out,omitempty" doc:"Categories that the user does not want."`
-	Changes       []string         `json:"changes,omitempty" doc:"What changes for the send times of some dates."`
+	Changes       []string         `json:"changes,omitempty" doc:"Changes for send times of some dates."`
 }
 
-// CategoryQuiet has the quiet times of a category with its own.
+// CategoryQuiet has the own quiet times of a category.
 type CategoryQuiet struct {
 	Category   string   `json:"category" doc:"The category's name."`
 	QuietHours []string `json:"quiet_hours" doc:"When none of its messages are sent."`
@@ -104,7 +104,7 @@ type EffectiveRule struct {
 	Rule     string `json:"rule" doc:"The rule, as in the policy."`
 	Category string `json:"category,omitempty" doc:"The category whose messages the rule counts; absent if it counts all messages."`
 	From     string `json:"from" doc:"policy, or user if it is in the user's settings."`
-	Replaces string `json:"replaces,omitempty" doc:"The policy's rule that it replaces; absent of a user's limit that applies beside the policy's rules, since the policy has none of its window."`
+	Replaces string `json:"replaces,omitempty" doc:"The policy's rule that it replaces; absent if the policy has no rule with that window, so that the limit applies beside its rules."`
 }
 
 // Values of EffectiveRule.From.
@@ -113,14 +113,13 @@ const (
 	FromUser   = "user"
 )
 
-// ExemptCategory is a category whose messages no rule judges.
+// ExemptCategory is a category to which no rule applies.
 type ExemptCategory struct {
 	Category string `json:"category" doc:"The category's name."`
 	Counts   bool   `json:"counts" doc:"Whether its messages count in the policy's rules."`
 }
 
-// UserSettingsOf returns the settings of a user with the rules that follow from them.
-// The store's policies are given by name.
+// UserSettingsOf returns the settings of a user with the effective rules. policies are by name.
 func UserSettingsOf(user string, s policy.UserSettings, policies map[string]policy.Policy) UserSettings {
 	spelled := UserSettings{
 		User: user, Contact: s.Contact, Policy: s.Policy, Limits: spelledRules(s.Limits),
@@ -144,10 +143,9 @@ func spelledRules(rules []policy.Rule) []string {
 	return texts
 }
 
-// CheckUserSettings checks settings against the store's policies, which are given by
-// name: the user's policy must exist and have a rule for each limit to replace. The
-// error is a *fault.InvalidError, or a *fault.UnavailableError if the store has no
-// policies yet.
+// CheckUserSettings checks settings against the store's policies by name: the user's policy must
+// exist and have a rule for each limit to replace. The error is a *fault.InvalidError, or a
+// *fault.UnavailableError if the store has no policies yet.
 func CheckUserSettings(s policy.UserSettings, policies map[string]policy.Policy) error {
 	policy, ok := policies[policyOf(s)]
 	switch {
@@ -163,7 +161,7 @@ func CheckUserSettings(s policy.UserSettings, policies map[string]policy.Policy)
 	return policy.CheckSettings(s)
 }
 
-// policyOf returns the name of the policy of a user with these settings.
+// policyOf returns the name of the user's policy.
 func policyOf(s policy.UserSettings) string { return cmp.Or(s.Policy, policy.DefaultName) }
 
 func zoneName(zone string) string { return cmp.Or(zone, "UTC") }
@@ -192,8 +190,7 @@ func effectiveRules(policy policy.Policy, s policy.UserSettings) *EffectiveRules
 	return e
 }
 
-// addRules adds rules that apply, with those of the policy and the user's limits that they
-// come from.
+// addRules adds effective rules, with the policy's rules and the user's limits that they come from.
 func (e *EffectiveRules) addRules(category string, rules, ofPolicy, limits []policy.Rule) {
 	for _, rule := range rules {
 		r := EffectiveRule{Rule: rule.String(), Category: category, From: FromPolicy}

@@ -1,13 +1,13 @@
 package message
 
-// Stats says how the queue and the store are doing.
+// Stats is the state of the queue and the store.
 type Stats struct {
 	Version              string         `json:"version" doc:"The version of the program that answers."`
 	Pending              int            `json:"pending" doc:"Messages that have not ended, in the schedule and in the queue."`
 	Queue                map[string]int `json:"queue" doc:"Tasks in the queue by state: scheduled, pending, active, retry and archived. A message is in the queue when it is due soon."`
-	DeadLetters          int            `json:"dead_letters" doc:"Messages that were given up. The number may include a few that no longer are."`
+	DeadLetters          int            `json:"dead_letters" doc:"Messages that were given up. It may include a few that are none any more."`
 	FailedAlerts         int            `json:"failed_alerts" doc:"Quota alerts and reports that were given up."`
-	OldestOverdueSeconds float64        `json:"oldest_overdue_seconds" doc:"Seconds since the oldest entry of the schedule is due to go to the queue, or to be looked after; 0 for none. More than half the horizon means that messages may be late."`
+	OldestOverdueSeconds float64        `json:"oldest_overdue_seconds" doc:"Seconds since the oldest entry of the schedule was due to be handed over to the queue, or to be checked; 0 for none. More than half the horizon means that messages may be late."`
 	Store                []StoreMemory  `json:"store" doc:"The store's servers that report their memory."`
 }
 

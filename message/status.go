@@ -8,50 +8,50 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Status says what became of a message. A field that does not apply is empty.
+// Status describes a message. A field that does not apply is empty.
 type Status struct {
 	ID          string `json:"id" doc:"The message's id."`
 	User        string `json:"user" doc:"The user's name."`
-	Status      string `json:"status" doc:"What became of the message."`
+	Status      string `json:"status" doc:"The state of the message."`
 	SendAt      Time   `json:"send_at" doc:"The send time."`
 	RequestedAt Time   `json:"requested_at,omitzero" doc:"The send time that was requested, if it differs from send_at."`
 	PromisedAt  Time   `json:"promised_at,omitzero" doc:"The send time before the message was postponed or sent late, if it differs from send_at."`
 	MovedFrom   Time   `json:"moved_from,omitzero" doc:"The send time before the last move."`
 	Shifted     bool   `json:"shifted,omitempty" doc:"The message got the next free time instead of the requested one."`
-	ExpiresAt   Time   `json:"expires_at,omitzero" doc:"A message that is still not sent then is dropped."`
+	ExpiresAt   Time   `json:"expires_at,omitzero" doc:"A message that is not sent by then is dropped."`
 
 	DeliveredAt Time   `json:"delivered_at,omitzero" doc:"When its delivery began."`
 	LatenessMS  *int64 `json:"lateness_ms,omitempty" doc:"Milliseconds from the promised time to delivered_at."`
 	ProviderID  string `json:"provider_id,omitempty" doc:"The provider's id of the message."`
 
 	EndedAt      Time              `json:"ended_at,omitzero" doc:"When the message ended without being delivered."`
-	NextTryAt    Time              `json:"next_try_at,omitzero" doc:"When a failed delivery is tried again, or a message that waits for its paused campaign or for a dated change of its policy, or that may have arrived and waits for a free time, is looked at."`
+	NextTryAt    Time              `json:"next_try_at,omitzero" doc:"When a failed delivery is retried; or when a message is checked again that waits for its paused campaign, for a dated change of its policy, or for a free time because it may have arrived."`
 	Attempts     int               `json:"attempts,omitempty" doc:"The number of delivery attempts."`
-	Reason       string            `json:"reason,omitempty" doc:"Why the message was dropped, given up or postponed, or why it is tried again. Of a postponed one it says what was in the way: late: 1/minute was in the way. One was dropped as expired, no_free_time, opted_out or no_device. One that was delivered was given up on other devices for that reason."`
-	ProviderSaid string            `json:"provider_said,omitempty" doc:"What the provider said of a message that was given up."`
+	Reason       string            `json:"reason,omitempty" doc:"Why the message was dropped, given up or postponed, or why it is retried. For a postponed message it has the rule: late: 1/minute was in the way. For a dropped one it is expired, no_free_time, opted_out or no_device. For a delivered one it says why other devices were given up."`
+	ProviderSaid string            `json:"provider_said,omitempty" doc:"The provider's answer to a message that was given up."`
 	Uncertain    bool              `json:"uncertain,omitempty" doc:"Whether an earlier attempt may have arrived."`
 	Category     string            `json:"category,omitempty" doc:"Its category."`
 	Campaign     string            `json:"campaign,omitempty" doc:"Its campaign."`
 	Metadata     map[string]string `json:"metadata,omitempty" doc:"Its metadata."`
 	Account      string            `json:"account,omitempty" doc:"The account that is charged for the message; absent without accounts."`
-	Devices      []DeviceStatus    `json:"devices,omitempty" doc:"The devices that the message is done with; absent before."`
-	History      []HistoryEntry    `json:"history,omitempty" doc:"The last changes of the message, its accept and its end among them, at most 16, oldest first; absent in lists. A delivery that is running is no change yet."`
+	Devices      []DeviceStatus    `json:"devices,omitempty" doc:"The devices for which the message has ended; absent before."`
+	History      []HistoryEntry    `json:"history,omitempty" doc:"The last changes of the message, including its accept and its end, at most 16, oldest first; absent in lists. A running delivery is not a change."`
 
-	// Content is set where one message is read. Lists have at most the titles. It is empty once
-	// the message ended, except as a dead letter.
+	// Content is set for a single message. Lists have at most titles. It is empty after the
+	// message has ended, except in a dead letter.
 	Content
 }
 
-// DeviceStatus says what became of a message on one device.
+// DeviceStatus is the state of a message on one device.
 type DeviceStatus struct {
 	Device string `json:"device" doc:"The id of the device; @ and its name for a channel without devices."`
-	State  string `json:"state" doc:"What became of the message there: delivered; gone, as its provider knows it no more; failed, as its provider does not accept the message; or uncertain."`
+	State  string `json:"state" doc:"The state of the message there: delivered; gone, because the provider no longer knows the device; failed, because the provider does not accept the message; or uncertain."`
 }
 
 // Values of DeviceStatus.State.
 const (
 	DeviceDelivered = "delivered"
-	DeviceGone      = "gone"      // its provider knows it no more
+	DeviceGone      = "gone"      // its provider no longer knows it
 	DeviceFailed    = "failed"    // its provider does not accept the message
 	DeviceUncertain = "uncertain" // the message may have arrived there
 )
@@ -61,11 +61,11 @@ func DeviceStates() []string {
 	return []string{DeviceDelivered, DeviceGone, DeviceFailed, DeviceUncertain}
 }
 
-// Values of Status.Status. A message still to be sent is postponed if it was postponed
-// since its last move, else moved if it was moved, else scheduled.
+// Values of Status.Status. A message still to be sent is postponed if it was postponed since its
+// last move, otherwise moved if it was moved, otherwise scheduled.
 const (
 	StatusScheduled = "scheduled"
-	StatusPostponed = "postponed" // it was late and the rules had no room: from PromisedAt to SendAt
+	StatusPostponed = "postponed" // it was late and its time was not free: from PromisedAt to SendAt
 	StatusMoved     = "moved"     // from MovedFrom to SendAt
 	StatusSending   = "sending"   // a worker has it
 	StatusDelivered = "delivered"
@@ -75,7 +75,7 @@ const (
 	StatusCancelled = "cancelled"
 )
 
-// NotFound returns the outcome for an id that no known message has.
+// NotFound returns the outcome for an unknown id.
 func NotFound(id string) Outcome {
 	return Outcome{
 		Outcome: Refused, Code: fault.CodeNotFound, ID: id,
@@ -83,7 +83,7 @@ func NotFound(id string) Outcome {
 	}
 }
 
-// NoStatus returns the outcome for a message of which nothing is known.
+// NoStatus returns the outcome for an unknown message of a user.
 func NoStatus(user, id string) Outcome {
 	return Outcome{
 		Outcome: Refused, Code: fault.CodeNotFound, User: user, ID: id,
@@ -91,9 +91,8 @@ func NoStatus(user, id string) Outcome {
 	}
 }
 
-// LatePrefix begins the Reason of a message that was late because a rule or quiet
-// hours were in the way. Where nothing is known to have been in the way, Reason is
-// only "late".
+// LatePrefix begins the Reason of a message that was late because a rule or quiet hours were in the
+// way. If the cause is unknown, Reason is "late".
 const (
 	LatePrefix = reasonLate + ": "
 	reasonLate = "late"
@@ -110,8 +109,7 @@ func LateReason(late policy.Late) string {
 	return LatePrefix + RuleName(late.Category, late.InTheWay) + " was in the way"
 }
 
-// Failures returns how many deliveries failed: those tried, without one that is running
-// and one that succeeded.
+// Failures returns the number of failed deliveries, without a running or successful one.
 func (s Status) Failures() int {
 	if s.Status == StatusSending || s.Status == StatusDelivered {
 		return max(0, s.Attempts-1)
@@ -119,8 +117,8 @@ func (s Status) Failures() int {
 	return s.Attempts
 }
 
-// Late reports whether Reason says that the message was late, rather than that a
-// delivery failed. It returns what was in the way; "" if that is not known.
+// Late reports whether Reason says that the message was late, not that a delivery failed. why is
+// what was in the way; "" if unknown.
 func (s Status) Late() (why string, late bool) {
 	why, late = strings.CutPrefix(s.Reason, LatePrefix)
 	if late {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Time is a time.Time that JSON has in UTC with milliseconds.
+// Time is a time.Time whose JSON is in UTC with milliseconds.
 type Time struct{ time.Time }
 
 // TimeLayout is the layout of a Time.

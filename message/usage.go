@@ -5,17 +5,16 @@ import "time"
 // usageAround is the default length of the timeline on each side of a time.
 const usageAround = 12 * time.Hour
 
-// UsageSpan returns the default part of a timeline to show around a time. It begins and
-// ends at whole minutes, so that drawn rows do.
+// UsageSpan returns the default part of a timeline to show around a time. It begins and ends at
+// whole minutes, so that drawn rows do, too.
 func UsageSpan(around time.Time) (from, to time.Time) {
 	return around.Add(-usageAround).Truncate(time.Minute), around.Add(usageAround).Truncate(time.Minute)
 }
 
-// Usage says how full a user's rules are at a time, and what is taken and free in a
-// part of the timeline.
+// Usage says how full a user's rules are at a time, and which times of a timeline are free.
 type Usage struct {
 	User     string      `json:"user" doc:"The user's name."`
-	At       Time        `json:"at" doc:"The time that the usage is about."`
+	At       Time        `json:"at" doc:"The time of the usage."`
 	From     Time        `json:"from" doc:"The begin."`
 	Until    Time        `json:"until" doc:"The end of the timeline, which is not included."`
 	Rules    []RuleUsage `json:"rules" doc:"How full each rule is."`
@@ -27,8 +26,8 @@ type Usage struct {
 	More     bool        `json:"more,omitempty" doc:"There are more messages than listed in sends."`
 }
 
-// RuleUsage says how full a rule is. Of a sliding rule it is the fullest window that
-// contains the time, of a calendar rule the period that contains it.
+// RuleUsage says how full a rule is: for a sliding rule the fullest window that contains the time,
+// for a calendar rule the period that contains it.
 type RuleUsage struct {
 	Rule          string `json:"rule" doc:"The rule, as in the policy."`
 	Category      string `json:"category,omitempty" doc:"The category whose messages the rule counts; absent if it counts all messages."`
@@ -40,7 +39,7 @@ type RuleUsage struct {
 	Until         Time   `json:"until" doc:"The end, which is not included."`
 }
 
-// Stretch is the time from From until Until, without Until.
+// Stretch is the time from From to Until, without Until.
 type Stretch struct {
 	From  Time `json:"from" doc:"The begin."`
 	Until Time `json:"until" doc:"The end, which is not included."`

@@ -17,24 +17,24 @@ func Channels() []string {
 	return []string{ChannelLog, ChannelWebhook, ChannelFCM, ChannelAPNs, ChannelWebPush, ChannelService}
 }
 
-// Checker is a Notifier that can tell beforehand that its provider would refuse a message:
-// because of its size or because of what the message says for this channel alone.
+// Checker is a Notifier that can find a message that its provider would refuse: one that is too
+// large or whose additions for this channel are wrong.
 type Checker interface {
 	// Check returns an *InvalidError that names the field, or nil. It makes no request. A
-	// Notification without a Device is checked as far as no device matters.
+	// Notification without a Device is checked without what depends on the device.
 	Check(n Notification) error
 }
 
-// Prober is a Notifier that can find out whether its provider accepts its credentials.
+// Prober is a Notifier that can check whether its provider accepts its credentials.
 type Prober interface {
-	// Probe sends nothing to any device. The Result is Delivered if the credentials are
-	// right, and what Notify would return if not.
+	// Probe sends nothing to any device. The Result is Delivered if the credentials are right,
+	// otherwise what Notify would return.
 	Probe(ctx context.Context) Result
 }
 
-// Identifier is a Notifier that can tell whether it still uses the same credentials.
+// Identifier is a Notifier that identifies its credentials.
 type Identifier interface {
-	// Identity returns a text that changes with the project, the key or the environment, and
-	// shows nothing secret of them.
+	// Identity returns a text that changes with the project, the key or the environment, and shows
+	// no secret.
 	Identity() string
 }

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// cleanups collects what channels leave to be done after their results.
+// cleanups collects the Cleanups of a delivery.
 type cleanups struct {
 	mu    sync.Mutex
 	over  bool
@@ -14,25 +14,25 @@ type cleanups struct {
 
 type cleanupsKey struct{}
 
-// WithCleanup returns a context for one Notify or Announce, and a function that does the
-// channel's Cleanup. The caller calls the function once it has recorded the result, and
-// before it cancels ctx. A crash before the record makes the caller deliver again, so nothing
-// is to come between the answer and the record. A second call does nothing.
+// WithCleanup returns a context for one Notify or Announce, and a function that runs the channel's
+// Cleanups. The caller calls it after it has recorded the result and before it cancels ctx: a crash
+// before the record repeats the delivery, so nothing may delay the record. A second call does
+// nothing.
 func WithCleanup(ctx context.Context) (delivering context.Context, clean func()) {
 	c := new(cleanups)
 	return context.WithValue(ctx, cleanupsKey{}, c), c.clean
 }
 
-// Cleanup does what a channel still has to do after the answer, such as to read the rest of
-// it or to hang up. It returns at once with the context of WithCleanup, and f runs after the
-// result is recorded. Otherwise it runs f. f must end soon, and at once if ctx has ended.
+// Cleanup runs f, the channel's work after the answer, such as reading the rest of it or hanging
+// up. With the context of WithCleanup it returns at once, and f runs after the result is recorded.
+// f must end soon, and at once if ctx has ended.
 func Cleanup(ctx context.Context, f func()) {
 	if c, ok := ctx.Value(cleanupsKey{}).(*cleanups); !ok || !c.add(f) {
 		f()
 	}
 }
 
-// add reports false if it is too late.
+// add reports false if the cleanups have run already.
 func (c *cleanups) add(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

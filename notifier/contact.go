@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// ByContact is the Announcer that chooses by contact: Webhook for an https: URL, Email for
-// everything else. If the chosen one is nil, the result is a Retry with ErrNoChannel.
+// ByContact is an Announcer that uses Webhook for an https: URL and Email for any other contact. If
+// that one is nil, the result is a Retry with ErrNoChannel.
 type ByContact struct {
 	Email, Webhook Announcer
 }
 
-// Announce passes n to the Announcer for the contact.
+// Announce sends n with the Announcer for the contact.
 func (b ByContact) Announce(ctx context.Context, to string, n Notice) Result {
 	channel, kind := b.Email, "an e-mail address"
 	if IsURL(to) {
@@ -26,7 +26,7 @@ func (b ByContact) Announce(ctx context.Context, to string, n Notice) Result {
 	return channel.Announce(ctx, to, n)
 }
 
-// Close closes both, if they can be closed.
+// Close closes both, if they are io.Closers.
 func (b ByContact) Close() error {
 	var problems []error
 	for _, channel := range []Announcer{b.Email, b.Webhook} {
@@ -37,8 +37,8 @@ func (b ByContact) Close() error {
 	return errors.Join(problems...)
 }
 
-// IsURL reports whether a contact is an https: URL rather than an e-mail address. It does
-// not check that the URL is valid.
+// IsURL reports whether a contact is an https: URL, not an e-mail address. It does not validate the
+// URL.
 func IsURL(contact string) bool {
 	scheme, _, found := strings.Cut(contact, ":")
 	return found && strings.EqualFold(scheme, "https")

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// InvalidError is returned when a setting of a channel is not allowed.
+// InvalidError is returned for a setting or a field of a message that a channel does not accept.
 type InvalidError struct {
-	Field string // the name of the setting: "push_url"
-	Value string // what was given, without secrets
-	Want  string // what is allowed, to stand after "it takes"
+	Field string // its name: "push_url"
+	Value string // its value, without secrets
+	Want  string // what is allowed; it follows "it takes"
 }
 
 // Error names the field, the value and what is allowed.
@@ -18,11 +18,10 @@ func (e *InvalidError) Error() string {
 	return fmt.Sprintf("%s %q is not allowed: it takes %s", e.Field, e.Value, e.Want)
 }
 
-// RedactURL returns what may be shown of a channel's target: scheme and host. Providers put
-// secrets into user, password, path and query. Of a service, such as slack://, only the scheme
-// is shown: where a host would be may be a token. A target that is not a URL with a host is
-// cut at the first character that a host name can't have. It is hidden completely if it
-// seems to contain a user and a password.
+// RedactURL returns the scheme and host of a channel's target. Providers put secrets into user,
+// password, path and query. For a service, such as slack://, only the scheme is shown, since its
+// host may be a token. A target that is not a URL with a host is cut at the first character that a
+// host name can't have. It is hidden completely if it seems to contain a user and a password.
 func RedactURL(target string) string {
 	const hidden = "…"
 	if u, err := url.Parse(target); err == nil && u.Host != "" {
@@ -54,7 +53,7 @@ func RedactURL(target string) string {
 	return target[:end] + hidden
 }
 
-// namesHost reports whether URLs of a scheme have the name of a server as their host.
+// namesHost reports whether the host of URLs with a scheme is a server's name.
 func namesHost(scheme string) bool {
 	switch scheme {
 	case "http", "https", "smtp", "smtps", "socks5", "socks5h":

@@ -10,20 +10,19 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// guard says which addresses are internal: those of loopback, private, link-local and all
-// other networks that are not of the public internet.
+// guard refuses internal addresses: loopback, private, link-local and all others that are not of
+// the public internet.
 func guard() *ssrf.Guardian { return ssrf.New(ssrf.WithAnyPort()) }
 
-// RefuseInternal is the Control of a net.Dialer that connects to no internal address. It
-// sees the address that is dialed, after the name was resolved.
+// RefuseInternal is the Control of a net.Dialer that connects to no internal address. It checks the
+// dialed address, after name resolution.
 func RefuseInternal(network, address string, conn syscall.RawConn) error {
 	return guard().Safe(network, address, conn) //nolint:wrapcheck // package webhook describes it
 }
 
-// InternalContact reports whether a contact is a URL that can only name an internal
-// address: its host is one, in any form that resolvers accept, or a name that is reserved
-// for internal use, such as localhost. Any other name may still have such an address, which
-// RefuseInternal sees.
+// InternalContact reports whether a contact is a URL that can only have an internal address: its
+// host is one, in any form that resolvers accept, or a name reserved for internal use, such as
+// localhost. Any other name may still resolve to one; RefuseInternal checks that.
 func InternalContact(contact string) bool {
 	target, err := url.Parse(contact)
 	if err != nil || !IsURL(contact) {
@@ -45,8 +44,8 @@ func InternalContact(contact string) bool {
 	return guard().SafeAddr(address.Unmap().WithZone("")) != nil
 }
 
-// parseIPv4 reads the forms of an IPv4 address that inet_aton reads: one to four numbers,
-// decimal, octal (0177) or hexadecimal (0x7f), of which the last fills the remaining bytes.
+// parseIPv4 reads IPv4 addresses as inet_aton does: one to four numbers, decimal, octal (0177) or
+// hexadecimal (0x7f). The last one fills the remaining bytes.
 func parseIPv4(host string) (netip.Addr, bool) {
 	parts := strings.Split(host, ".")
 	if len(parts) > 4 {

@@ -2,11 +2,10 @@ package notifier
 
 import "github.com/sendlimit/sendlimiter/notifier/payload"
 
-// TimeLayout is the layout of times in channels: RFC 3339 with milliseconds. The time must
-// be in UTC.
+// TimeLayout is the layout of times in channels: RFC 3339 in UTC with milliseconds.
 const TimeLayout = "2006-01-02T15:04:05.000Z"
 
-// Payload is a Notification in JSON, as a webhook gets it. Its times are in TimeLayout.
+// Payload is a Notification in a webhook's JSON. Its times are in TimeLayout.
 type Payload = payload.Payload
 
 // NewPayload returns the payload of n. It shares n.Data, n.Badge and n.Metadata.

@@ -15,35 +15,24 @@ const (
 	Delivered Status = iota + 1 // the provider accepted the message
 	Retry                       // it may accept it later
 	Permanent                   // it will never accept this message
-	SlowDown                    // it asks for later, or the clock is wrong; that is no attempt
-	Gone                        // it knows this device no more: the next message fails too
-	Refused                     // it refuses us, not this message; that is no attempt
+	SlowDown                    // it asks for later, or the clock is wrong; not an attempt
+	Gone                        // it no longer knows this device: the next message fails, too
+	Refused                     // it refuses us, not this message; not an attempt
 )
 
 // String returns the status for logs and metrics.
 func (s Status) String() string {
-	switch s {
-	case Delivered:
-		return "delivered"
-	case Retry:
-		return "retry"
-	case Permanent:
-		return "permanent"
-	case SlowDown:
-		return "slow_down"
-	case Gone:
-		return "gone"
-	case Refused:
-		return "refused"
-	default:
+	names := [...]string{"", "delivered", "retry", "permanent", "slow_down", "gone", "refused"}
+	if s == 0 || int(s) >= len(names) {
 		return fmt.Sprintf("status(%d)", uint8(s))
 	}
+	return names[s]
 }
 
 // Pause says what waits after a SlowDown.
 type Pause uint8
 
-// What waits. The zero Pause is for all other statuses.
+// The pauses. The zero Pause is for all other statuses.
 const (
 	PauseMessage Pause = iota + 1 // this message only
 	PauseDevice                   // all messages to this device
@@ -51,46 +40,37 @@ const (
 	PauseChannel                  // all messages of the channel
 )
 
-// String returns what waits, for logs and metrics.
+// String returns the pause for logs and metrics.
 func (p Pause) String() string {
-	switch p {
-	case 0:
-		return "none"
-	case PauseMessage:
-		return "message"
-	case PauseDevice:
-		return "device"
-	case PauseHost:
-		return "host"
-	case PauseChannel:
-		return "channel"
-	default:
+	names := [...]string{"none", "message", "device", "host", "channel"}
+	if int(p) >= len(names) {
 		return fmt.Sprintf("pause(%d)", uint8(p))
 	}
+	return names[p]
 }
 
 // Result is a channel's answer to one attempt. The zero Result is not valid.
 type Result struct {
 	Status Status
-	// Reason says why it was not delivered; empty if it was.
+	// Reason is why it was not delivered; empty if it was.
 	Reason Reason
-	// RetryAfter is how long to wait: with Retry what the provider asks for, or zero if it
-	// did not say; with SlowDown always more than zero. Other statuses have none.
+	// RetryAfter is the wait: with Retry what the provider asks for, or zero; with SlowDown always
+	// more than zero. Other statuses have none.
 	RetryAfter time.Duration
-	// Pause says what waits for RetryAfter. It is set with SlowDown and no other status.
+	// Pause is what waits for RetryAfter. It is set only with SlowDown.
 	Pause Pause
-	// GoneSince is since when the provider knows that the device is gone; zero if it did not
-	// say. It is only set with Gone.
+	// GoneSince is the time since which the provider knows that the device is gone; zero if it is
+	// unknown. It is set only with Gone.
 	GoneSince time.Time
 	// ProviderID is the provider's id of the delivered message, if it has one.
 	ProviderID string
-	// Err has details for the log. It never contains the message, a secret or the
-	// receiver's address. It is nil if the message was delivered.
+	// Err has details for the log. It never contains the message, a secret or the receiver's
+	// address. It is nil if the message was delivered.
 	Err error
 }
 
-// Uncertain reports whether the message may or may not have been delivered: to send it
-// again may send it twice, not to send it again may lose it.
+// Uncertain reports whether the message may or may not have been delivered: another attempt may
+// send it twice, and no attempt may lose it.
 func (r Result) Uncertain() bool {
 	return r.Status == Retry && (r.Reason == ReasonTimeout || r.Reason == ReasonNetwork)
 }
@@ -129,8 +109,8 @@ func (r Result) Validate() error {
 	return nil
 }
 
-// reasonsOf returns the reasons that go with a status, nil for all, and whether a message
-// that was not delivered can have the status.
+// reasonsOf returns the allowed reasons of a status, nil for all, and whether a message that was
+// not delivered can have the status.
 func reasonsOf(s Status) (allowed []Reason, known bool) {
 	switch s {
 	case Retry, Permanent:
@@ -146,12 +126,11 @@ func reasonsOf(s Status) (allowed []Reason, known bool) {
 	return nil, false
 }
 
-// Reason says why a message was not delivered. Reasons are a closed set, so that they can
-// label a metric.
+// Reason is why a message was not delivered. Reasons are a closed set, so that they can label a
+// metric.
 type Reason string
 
-// The reasons. The first three mean that the provider did not answer, and come only with
-// Retry.
+// The reasons. The first three mean that the provider did not answer, and occur only with Retry.
 const (
 	ReasonTimeout      Reason = "timeout"      // no answer in time: uncertain, it may have arrived
 	ReasonNetwork      Reason = "network"      // the connection broke before an answer: uncertain
@@ -164,11 +143,11 @@ const (
 	ReasonRedirected   Reason = "redirected"   // the provider redirects, which is not followed
 	ReasonMisaddressed Reason = "misaddressed" // the target does not exist or accepts no messages
 	ReasonMismatched   Reason = "mismatched"   // the device belongs to another project, app, key or environment
-	ReasonTooLarge     Reason = "too_large"    // the provider takes no message of this size
+	ReasonTooLarge     Reason = "too_large"    // the provider does not accept messages of this size
 	ReasonNoDevice     Reason = "no_device"    // there is no device to deliver to
 )
 
-// Reasons returns every Reason, in the order above.
+// Reasons returns all reasons, in the order above.
 func Reasons() []Reason {
 	return []Reason{
 		ReasonTimeout, ReasonNetwork, ReasonUnreachable, ReasonRateLimited, ReasonUnavailable,

@@ -6,11 +6,11 @@ import (
 	"unicode"
 )
 
-// WantSecrets describes a text that ParseSecrets accepts.
+// WantSecrets describes the texts that ParseSecrets accepts.
 const WantSecrets = "whsec_ followed by 24 to 64 bytes in base64, or two of these with a comma between them"
 
-// ParseSecrets reads the secret that signs webhooks, as Standard Webhooks have it, or two with a
-// comma or white space between them. "" is none. It reports whether the text is valid.
+// ParseSecrets reads the signing secret of Standard Webhooks, or two separated by a comma or white
+// space. "" is none. It reports whether the text is valid.
 func ParseSecrets(text string) (secrets []string, valid bool) {
 	secrets = strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 	for _, secret := range secrets {

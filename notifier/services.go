@@ -2,8 +2,8 @@ package notifier
 
 import "strings"
 
-// ServiceSchemes returns the schemes of the URLs that package service opens, in order. They are
-// here for programs that only check a setting, and should not contain all services.
+// ServiceSchemes returns the URL schemes of package service, in order. They are here for programs
+// that only check a setting, and should not import all services.
 func ServiceSchemes() []string {
 	return []string{
 		"bark", "discord", "generic", "googlechat", "gotify", "hangouts", "ifttt", "join", "lark", "matrix", "mattermost",
@@ -12,8 +12,8 @@ func ServiceSchemes() []string {
 	}
 }
 
-// ServiceScheme returns which of ServiceSchemes a URL has; empty for none. What follows a plus
-// does not count: "generic+https" is generic.
+// ServiceScheme returns the service of a URL; empty for none. It ignores the part of the scheme
+// after a plus: "generic+https" is generic.
 func ServiceScheme(target string) string {
 	scheme, _, found := strings.Cut(target, "://")
 	if !found {

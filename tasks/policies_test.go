@@ -148,7 +148,7 @@ func TestPolicyOfANewerProgram(t *testing.T) {
 		s.until(7 * time.Second)
 		_, err := s.Submit(s.Context(), s.message("b", time.Hour))
 		s.away(err, fault.CodeUnavailable)
-		require.ErrorContains(s, err, "apply them anew, or run the newer program that wrote them")
+		require.ErrorContains(s, err, "apply them again, or run the newer program that wrote them")
 		s.until(12 * time.Second)
 		s.delivered("a +10s")
 		require.Equal(s, 1, strings.Count(log.String(), "the policy can't be read"))

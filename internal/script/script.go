@@ -131,6 +131,37 @@ func Run(ctx context.Context, client redis.Scripter, script *lua.Script, doing s
 	return Reply{v}, nil
 }
 
+// Call calls a script and returns a reader of its reply. Its Err has the error of the call, too.
+func Call(ctx context.Context, client redis.Scripter, script *lua.Script, doing string, keys []string, args []any) *ReplyReader {
+	reply, err := Run(ctx, client, script, doing, keys, args)
+	return &ReplyReader{Reply: reply, Doing: doing, Err: err}
+}
+
+// Each calls a script n times in one pipeline, and returns a reader of each reply, as Call does.
+func Each(
+	ctx context.Context, client redis.Cmdable, script *lua.Script, doing string, n int, call func(i int) (keys []string, args []any),
+) []*ReplyReader {
+	replies := make([]*redis.Cmd, n)
+	_, _ = client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each reply has its error
+		for i := range replies {
+			keys, args := call(i)
+			replies[i] = pipe.EvalSha(ctx, script.Hash(), keys, args...)
+		}
+		return nil
+	})
+	readers := make([]*ReplyReader, n)
+	for i, reply := range replies {
+		values, err := reply.Slice()
+		if redis.HasErrorPrefix(err, "NOSCRIPT") { // a pipeline does not load it
+			keys, args := call(i)
+			readers[i] = Call(ctx, client, script, doing, keys, args)
+			continue
+		}
+		readers[i] = &ReplyReader{Reply: values, Doing: doing, Err: store.Explain(err, doing)}
+	}
+	return readers
+}
+
 // wait waits for d. It reports false if ctx ends first.
 func wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)

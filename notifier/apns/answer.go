@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/notifier"
@@ -14,24 +13,24 @@ import (
 const (
 	// MaxRetryAfter is the longest Retry-After that is followed.
 	MaxRetryAfter = time.Hour
-	// defaultPause is how long a device, or a message, waits if Apple does not say how long.
+	// defaultPause is the pause of a device or a message without a Retry-After.
 	defaultPause = time.Minute
 	// maxID bounds the apns-id of an answer, in bytes.
 	maxID = 64
 )
 
-// step is what is done about an answer before it is the result.
+// step is the next step after an answer.
 type step uint8
 
 const (
-	settled   step = iota // nothing
+	settled   step = iota // none: the answer is final
 	renew                 // send again with a new provider token
 	reconnect             // send again on another connection
 	replace               // close the connections, and send again on a new one
 	hold                  // sign no provider token for a while
 )
 
-// answer is what a status and a reason mean.
+// answer is the meaning of a status and a reason.
 type answer struct {
 	status notifier.Status
 	reason notifier.Reason
@@ -39,105 +38,84 @@ type answer struct {
 	step   step
 }
 
-// What the answers mean.
-func badMessage() answer {
-	return answer{status: notifier.Permanent, reason: notifier.ReasonRejected}
-}
-
-func badCredentials(next step) answer {
-	return answer{status: notifier.Refused, reason: notifier.ReasonUnauthorized, step: next}
-}
-
-func tokenGone(reason notifier.Reason) answer {
-	return answer{status: notifier.Gone, reason: reason}
-}
-
-func retry(next step) answer {
-	return answer{status: notifier.Retry, reason: notifier.ReasonUnavailable, step: next}
-}
-
-func slowDown(reason notifier.Reason, pause notifier.Pause, next step) answer {
-	return answer{status: notifier.SlowDown, reason: reason, pause: pause, step: next}
-}
-
-// classify returns what a status other than a success means, by the reason that Apple gives,
-// and whether the reason is one of Apple's.
+// classify returns the meaning of a status other than a success by Apple's reason, and whether the
+// reason is known.
 func classify(status int, reason string) (answer, bool) {
 	switch reason {
 	case "BadDeviceToken", "DeviceTokenNotForTopic":
-		return tokenGone(notifier.ReasonMismatched), true
+		return answer{notifier.Gone, notifier.ReasonMismatched, 0, settled}, true
 	case "Unregistered", "ExpiredToken":
-		return tokenGone(notifier.ReasonGone), true
+		return answer{notifier.Gone, notifier.ReasonGone, 0, settled}, true
 	case "BadCollapseId", "BadExpirationDate", "BadMessageId", "BadPriority", "DuplicateHeaders", "InvalidPushType",
 		"PayloadEmpty", "MissingDeviceToken", "BadPath", "MethodNotAllowed":
-		return badMessage(), true
+		return answer{notifier.Permanent, notifier.ReasonRejected, 0, settled}, true
 	case "PayloadTooLarge":
-		return answer{status: notifier.Permanent, reason: notifier.ReasonTooLarge}, true
+		return answer{notifier.Permanent, notifier.ReasonTooLarge, 0, settled}, true
 	case "BadTopic", "MissingTopic", "TopicDisallowed", "BadCertificate", "BadCertificateEnvironment", "Forbidden",
 		"InvalidProviderToken", "MissingProviderToken", "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken":
-		return badCredentials(settled), true
+		return answer{notifier.Refused, notifier.ReasonUnauthorized, 0, settled}, true
 	case "ExpiredProviderToken":
-		// The clock that it was signed by is wrong. Other workers' tokens may be good.
-		return slowDown(notifier.ReasonUnavailable, notifier.PauseMessage, renew), true
+		// This worker's clock is wrong. Tokens of other workers may be valid.
+		return answer{notifier.SlowDown, notifier.ReasonUnavailable, notifier.PauseMessage, renew}, true
 	case "UnrelatedKeyIdInToken":
-		return badCredentials(replace), true
+		return answer{notifier.Refused, notifier.ReasonUnauthorized, 0, replace}, true
 	case "TooManyProviderTokenUpdates":
-		return slowDown(notifier.ReasonRateLimited, notifier.PauseMessage, hold), true
+		return answer{notifier.SlowDown, notifier.ReasonRateLimited, notifier.PauseMessage, hold}, true
 	case "TooManyRequests":
-		return slowDown(notifier.ReasonRateLimited, notifier.PauseDevice, settled), true
+		return answer{notifier.SlowDown, notifier.ReasonRateLimited, notifier.PauseDevice, settled}, true
 	case "InternalServerError":
-		return retry(settled), true
+		return answer{notifier.Retry, notifier.ReasonUnavailable, 0, settled}, true
 	case "ServiceUnavailable":
-		return slowDown(notifier.ReasonUnavailable, notifier.PauseChannel, settled), true
+		return answer{notifier.SlowDown, notifier.ReasonUnavailable, notifier.PauseChannel, settled}, true
 	case "IdleTimeout", "Shutdown":
-		return retry(reconnect), true
+		return answer{notifier.Retry, notifier.ReasonUnavailable, 0, reconnect}, true
 	default:
 		return byStatus(status), false
 	}
 }
 
-// byStatus returns what a status means whose reason is missing or not known. It never says that
-// a device is gone: only Apple's own word does.
+// byStatus returns the meaning of a status with an unknown reason or none. It never means that a
+// device is gone: only Apple's reasons do.
 func byStatus(status int) answer {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return badCredentials(settled)
+		return answer{notifier.Refused, notifier.ReasonUnauthorized, 0, settled}
 	case http.StatusTooManyRequests:
-		return slowDown(notifier.ReasonRateLimited, notifier.PauseDevice, settled)
+		return answer{notifier.SlowDown, notifier.ReasonRateLimited, notifier.PauseDevice, settled}
 	case http.StatusServiceUnavailable:
-		return slowDown(notifier.ReasonUnavailable, notifier.PauseChannel, settled)
+		return answer{notifier.SlowDown, notifier.ReasonUnavailable, notifier.PauseChannel, settled}
 	}
 	means, reason := exchange.ByStatus(status)
 	return answer{status: means, reason: reason}
 }
 
-// ofMessage returns what an answer means to a push whose topic is not that of the device's app,
-// since the message chose it: then a wrong topic says nothing of the credentials, and a token that
-// does not fit it nothing of the device. What Apple calls unregistered once fitted the topic.
+// ofMessage returns the meaning of an answer to a push whose topic the message chose. A wrong topic
+// does not prove wrong credentials, and a token that does not fit the topic does not prove that the
+// device is gone. An unregistered token once fitted the topic.
 func ofMessage(meant answer, reason string) answer {
 	switch reason {
 	case "BadDeviceToken", "DeviceTokenNotForTopic":
-		return answer{status: notifier.Permanent, reason: notifier.ReasonMismatched}
+		return answer{notifier.Permanent, notifier.ReasonMismatched, 0, settled}
 	case "BadTopic", "MissingTopic", "TopicDisallowed":
-		return badMessage()
+		return answer{notifier.Permanent, notifier.ReasonRejected, 0, settled}
 	default:
 		return meant
 	}
 }
 
-// judge returns the Result of an answer, and what is to be done before it is the result. chosen
-// reports whether the message chose the topic.
+// judge returns the Result of an answer, and the next step. chosen reports whether the message
+// chose the topic.
 func judge(a exchange.Answer, chosen bool, waits *backoff, now time.Time) (notifier.Result, step) {
 	if a.Status >= 200 && a.Status <= 299 {
 		waits.reset()
-		return notifier.Result{Status: notifier.Delivered, ProviderID: receipt(a.Header)}, settled
+		return notifier.Result{Status: notifier.Delivered, ProviderID: exchange.ProviderID(a.Header.Get("Apns-Id"), maxID)}, settled
 	}
 	var said struct {
 		Reason    string          `json:"reason"`
 		Timestamp json.RawMessage `json:"timestamp"`
 	}
 	if json.Unmarshal(a.Body, &said) != nil {
-		said.Reason = "" // what is malformed says nothing
+		said.Reason = "" // malformed JSON has no reason
 	}
 	meant, known := classify(a.Status, said.Reason)
 	if chosen {
@@ -171,7 +149,7 @@ func judge(a exchange.Answer, chosen bool, waits *backoff, now time.Time) (notif
 	return r, meant.step
 }
 
-// hint says what to look at.
+// hint names the likely cause.
 func hint(reason string) string {
 	switch reason {
 	case "BadDeviceToken":
@@ -191,8 +169,8 @@ func hint(reason string) string {
 	}
 }
 
-// since reads the time from which on Apple knows that a device is gone: milliseconds since
-// 1970. What can't be read, or is absurd, is zero.
+// since reads the time from which on Apple knows that a device is gone, in Unix milliseconds. An
+// unreadable or absurd time is zero.
 func since(timestamp json.RawMessage) time.Time {
 	const latest = 253402300799999 // in the year 9999
 	var ms int64
@@ -200,13 +178,4 @@ func since(timestamp json.RawMessage) time.Time {
 		return time.Time{}
 	}
 	return time.UnixMilli(ms).UTC()
-}
-
-// receipt returns Apple's id of the push.
-func receipt(header http.Header) string {
-	id := header.Get("Apns-Id")
-	if len(id) > maxID || strings.IndexFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
-		return ""
-	}
-	return id
 }

@@ -2,6 +2,7 @@ package apns
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -21,23 +22,23 @@ import (
 )
 
 const (
-	// silence is after which a connection is asked for a sign of life, and pingTime is how
-	// long it may take.
+	// silence is the time without a frame after which a connection is pinged, and pingTime the time
+	// limit for the answer.
 	silence  = 15 * time.Second
 	pingTime = 5 * time.Second
-	// idleTime is how long a connection without pushes is kept. Apple asks to keep them, and
-	// says itself when one is over.
+	// idleTime is how long a connection without pushes is kept. Apple recommends keeping them, and
+	// closes them itself.
 	idleTime = time.Hour
 
 	// shortestToken and longestToken bound a device token, in characters.
 	shortestToken = 64
 	longestToken  = 200
 
-	// maxReconnects is how often a push goes to another connection because Apple closes one.
+	// maxReconnects bounds the retries of a push on another connection after Apple closed one.
 	maxReconnects = 3
 )
 
-// Notifier pushes to Apple's devices. Make one with New.
+// Notifier pushes to Apple's devices. Create one with New.
 type Notifier struct {
 	config   Config
 	host     string
@@ -49,19 +50,14 @@ type Notifier struct {
 	client   exchange.Client
 }
 
-// New returns a Notifier for c. The error has a *notifier.InvalidError for each setting that
-// is not allowed, and does not show the key.
+// New returns a Notifier. The error has a *notifier.InvalidError for each wrong setting, and does
+// not show the key.
 func New(c Config) (*Notifier, error) {
 	key, err := c.validate()
 	if err != nil {
 		return nil, err
 	}
-	if c.Connections == 0 {
-		c.Connections = DefaultConnections
-	}
-	if c.Timeout == 0 {
-		c.Timeout = DefaultTimeout
-	}
+	c.Connections, c.Timeout = cmp.Or(c.Connections, DefaultConnections), cmp.Or(c.Timeout, DefaultTimeout)
 	c.Key, c.Topics = nil, maps.Clone(c.Topics)
 	public, err := key.PublicKey.Bytes()
 	if err != nil {
@@ -77,10 +73,7 @@ func New(c Config) (*Notifier, error) {
 	if err != nil {
 		return nil, errors.New("the endpoint is not a URL") // validated above
 	}
-	port := target.Port()
-	if port == "" {
-		port = target.Scheme
-	}
+	port := cmp.Or(target.Port(), target.Scheme)
 	return &Notifier{
 		config: c, host: host, identity: c.identify(public), now: c.Now,
 		signer: &signer{key: key, id: c.KeyID, issuer: c.TeamID},
@@ -90,7 +83,6 @@ func New(c Config) (*Notifier, error) {
 	}, nil
 }
 
-// identify returns the text of Identity.
 func (c Config) identify(public []byte) string {
 	sum := sha256.Sum256(public)
 	text := []string{"apns", c.host(), "team " + c.TeamID, "key " + c.KeyID + " " + hex.EncodeToString(sum[:4]), "topic " + c.Topic}
@@ -100,12 +92,12 @@ func (c Config) identify(public []byte) string {
 	return strings.Join(text, ", ")
 }
 
-// Identity returns the server, the team, the key's id with a part of its public half's hash,
+// Identity returns the server, the team, the key's id with a part of the hash of its public key,
 // and the topics.
 func (a *Notifier) Identity() string { return a.identity }
 
-// CheckAddress checks a device's address: that it can be a device token. The error is a
-// *notifier.InvalidError, and does not show it.
+// CheckAddress checks that an address can be a device token. The error is a *notifier.InvalidError,
+// and does not show the address.
 func (a *Notifier) CheckAddress(address string) error {
 	if validToken(address) {
 		return nil
@@ -117,22 +109,22 @@ func validToken(token string) bool {
 	return len(token) >= shortestToken && len(token) <= longestToken && strings.Trim(token, "0123456789abcdefABCDEF") == ""
 }
 
-// Check returns a *notifier.InvalidError if n is too large for a push, or what it says for
-// this channel alone is not allowed.
+// Check returns a *notifier.InvalidError if n is too large for a push, or its additions for this
+// channel are not allowed.
 func (a *Notifier) Check(n notifier.Notification) error {
 	_, err := newPush(n, a.config.anyTopic(), a.config.allTopics(), a.now())
 	return err
 }
 
-// Check does what Notifier.Check does, at a time. It needs no credentials. topics are the bundle
-// ids that a message may choose from; nil if they are not known.
+// Check is Notifier.Check without credentials. topics are the bundle ids that a message may choose
+// from; nil if they are unknown.
 func Check(n notifier.Notification, topics []string, now time.Time) error {
 	_, err := newPush(n, "com.example", topics, now)
 	return err
 }
 
-// Probe pushes to a device token of zeros, which no device has. Apple looks at the provider
-// token and the topic before the device: if it complains about the device, the rest is right.
+// Probe pushes to a device token of zeros, which no device has. Apple checks the provider token and
+// the topic first: if it complains about the device, they are right.
 func (a *Notifier) Probe(ctx context.Context) notifier.Result {
 	nobody := strings.Repeat("0", shortestToken)
 	n := notifier.Notification{IdempotencyKey: "probe", Device: &notifier.Device{ID: "probe", Address: nobody}, ExpiresAt: a.now()}
@@ -147,13 +139,13 @@ func (a *Notifier) Probe(ctx context.Context) notifier.Result {
 	return result
 }
 
-// Close ends the connections, those in use with the last answer. Later pushes fail.
+// Close ends idle connections at once, and the others after their last answer. Later pushes fail.
 func (a *Notifier) Close() error {
 	a.pool.close()
 	return nil
 }
 
-// Notify pushes n once, to its Device.
+// Notify pushes n to its Device once.
 func (a *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
 	if n.Device == nil {
 		return exchange.NotSent(notifier.ReasonNoDevice, errors.New("apns needs a device"))
@@ -171,7 +163,7 @@ func (a *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier
 	return a.send(ctx, n, p)
 }
 
-// send sends a push, and again at once where Apple asks for another token or connection.
+// send sends a push, and again at once if Apple asks for another token or connection.
 func (a *Notifier) send(ctx context.Context, n notifier.Notification, p push) notifier.Result {
 	renewed, replaced, held, reconnects := false, false, false, 0
 	for {
@@ -223,7 +215,7 @@ func (a *Notifier) send(ctx context.Context, n notifier.Notification, p push) no
 }
 
 func (a *Notifier) request(ctx context.Context, n notifier.Notification, p push, token string) (*http.Request, error) {
-	// The reader has the request's GetBody set, so that it can be sent again.
+	// The reader sets the request's GetBody, so that the request can be sent again.
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.host+"/3/device/"+n.Device.Address, bytes.NewReader(p.payload))
 	if err != nil {
 		return nil, errors.New("the request of a push can't be made") // err repeats the URL

@@ -6,20 +6,20 @@ import (
 )
 
 const (
-	// firstBackoff and longestBackoff bound the pause after a 503 that does not say how long.
+	// firstBackoff and longestBackoff bound the pause after a 503 without a Retry-After.
 	firstBackoff   = 10 * time.Second
 	longestBackoff = 10 * time.Minute
 )
 
-// backoff is how long the server is left alone if it does not say: twice as long each time it
-// is asked again in vain. It is safe for concurrent use.
+// backoff computes the pause after a 503 without a Retry-After. It doubles until the server works.
+// It is safe for concurrent use.
 type backoff struct {
 	mu    sync.Mutex
 	wait  time.Duration // the last pause; zero after a success
 	until time.Time
 }
 
-// next returns the pause. Pushes that were on their way together get the same.
+// next returns the pause. Pushes that were sent together get the same.
 func (b *backoff) next(now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -31,7 +31,7 @@ func (b *backoff) next(now time.Time) time.Duration {
 	return b.wait
 }
 
-// reset notes that the server works.
+// reset ends the backoff, since the server works.
 func (b *backoff) reset() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

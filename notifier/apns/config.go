@@ -14,16 +14,17 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
 const (
 	// DefaultTimeout is the default of Config.Timeout.
 	DefaultTimeout = 15 * time.Second
-	// MaxTimeout is the longest Config.Timeout.
+	// MaxTimeout is the maximum of Config.Timeout.
 	MaxTimeout = 5 * time.Minute
 	// DefaultConnections is the default of Config.Connections.
 	DefaultConnections = 4
-	// MaxConnections is the largest Config.Connections.
+	// MaxConnections is the maximum of Config.Connections.
 	MaxConnections = 64
 
 	// Production is Apple's server for apps of the App Store and TestFlight.
@@ -31,7 +32,7 @@ const (
 	// Sandbox is Apple's server for apps that Xcode installed.
 	Sandbox = "https://api.sandbox.push.apple.com"
 
-	// idLength is the length of a key's and of a team's id.
+	// idLength is the length of the ids of keys and teams.
 	idLength = 10
 	// maxTopic bounds a bundle id, in bytes.
 	maxTopic = 255
@@ -39,17 +40,17 @@ const (
 
 // Config configures a Notifier. Key, KeyID, TeamID, Now, and Topic or Topics are required.
 type Config struct {
-	// Key is the signing key, a .p8 file as Apple hands it out: PKCS #8 in PEM. It is a secret.
+	// Key is the signing key, the content of Apple's .p8 file: PKCS #8 in PEM. It is a secret.
 	Key []byte
 	// KeyID and TeamID are 10 characters each, from Apple's developer account.
 	KeyID, TeamID string
 	// Topic is the app's bundle id.
 	Topic string
-	// Topics has the bundle ids of a team with several apps, by a device's App. Devices of
-	// other apps get Topic.
+	// Topics has the bundle ids of further apps, by a device's App. Devices of other apps get
+	// Topic.
 	Topics map[string]string
-	// Sandbox pushes to apps that Xcode installed, in place of those of the App Store and
-	// TestFlight. A device belongs to one of the two.
+	// Sandbox pushes to apps that Xcode installed, not to those of the App Store and TestFlight. A
+	// device belongs to one of the two.
 	Sandbox bool
 	// Endpoint replaces Apple's server, for tests: an https: URL without a path.
 	Endpoint string
@@ -67,7 +68,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// validate returns the key of c, or everything that is wrong, joined. It does not show the key.
+// validate returns the key, or all problems, joined. It does not show the key.
 func (c Config) validate() (*ecdsa.PrivateKey, error) {
 	var problems []error
 	wrong := func(field, value, want string) {
@@ -98,9 +99,7 @@ func (c Config) validate() (*ecdsa.PrivateKey, error) {
 	if c.Connections < 0 || c.Connections > MaxConnections {
 		wrong("connections", strconv.Itoa(c.Connections), "1 to "+strconv.Itoa(MaxConnections))
 	}
-	if c.Timeout < 0 || c.Timeout > MaxTimeout {
-		wrong("timeout", c.Timeout.String(), "a time above zero and up to "+MaxTimeout.String())
-	}
+	problems = append(problems, exchange.CheckTimeout("timeout", c.Timeout, MaxTimeout))
 	if c.Now == nil {
 		problems = append(problems, errors.New("apns needs a clock"))
 	}
@@ -138,7 +137,7 @@ func validEndpoint(endpoint string) bool {
 	return err == nil && u.Scheme == "https" && u.Hostname() != "" && u.User == nil && u.Path == "" && u.RawQuery == "" && u.Fragment == ""
 }
 
-// host returns the server that is pushed to.
+// host returns the server's URL.
 func (c Config) host() string {
 	switch {
 	case c.Endpoint != "":
@@ -150,7 +149,7 @@ func (c Config) host() string {
 	}
 }
 
-// topicOf returns the bundle id of a device's app; "" if there is none.
+// topicOf returns the bundle id of a device's app; "" for none.
 func (c Config) topicOf(app string) string {
 	if topic, ok := c.Topics[app]; ok {
 		return topic
@@ -158,7 +157,7 @@ func (c Config) topicOf(app string) string {
 	return c.Topic
 }
 
-// allTopics returns every bundle id.
+// allTopics returns all bundle ids.
 func (c Config) allTopics() []string {
 	all := slices.Collect(maps.Values(c.Topics))
 	if c.Topic != "" {
@@ -167,7 +166,7 @@ func (c Config) allTopics() []string {
 	return all
 }
 
-// anyTopic returns a bundle id of the team, the same each time.
+// anyTopic returns a bundle id, always the same one.
 func (c Config) anyTopic() string {
 	if c.Topic != "" {
 		return c.Topic

@@ -1,16 +1,16 @@
 package apns
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
-// The push types that differ from others here.
+// The push types with special handling.
 const (
 	typeAlert        = "alert"
 	typeBackground   = "background"
@@ -18,7 +18,7 @@ const (
 	typeLiveActivity = "liveactivity"
 )
 
-// pushTypes returns every push type that goes with a provider token.
+// pushTypes returns the push types that work with a provider token.
 func pushTypes() []string {
 	return []string{
 		typeAlert, typeBackground, "complication", "controls", "fileprovider", typeLiveActivity, "location", "pushtotalk",
@@ -26,7 +26,7 @@ func pushTypes() []string {
 	}
 }
 
-// topicEnding returns what the topic of a push type ends with, after the bundle id.
+// topicEnding returns the ending of a push type's topic, after the bundle id.
 func topicEnding(pushType string) string {
 	switch pushType {
 	case "complication":
@@ -50,7 +50,7 @@ func topicEnding(pushType string) string {
 	}
 }
 
-// override is what a message says for this channel alone.
+// override is a message's additions for this channel.
 type override struct {
 	PushType   string         `json:"push_type"`
 	Topic      string         `json:"topic"`
@@ -60,17 +60,12 @@ type override struct {
 	Payload    map[string]any `json:"payload"`
 }
 
-// readOverride returns the override of a Notification.
 func readOverride(raw json.RawMessage) (override, error) {
 	var o override
 	if len(raw) == 0 {
 		return o, nil
 	}
-	in := json.NewDecoder(bytes.NewReader(raw))
-	in.DisallowUnknownFields()
-	in.UseNumber()
-	// A decoder stops behind the first value.
-	if err := in.Decode(&o); err != nil || !json.Valid(raw) {
+	if !exchange.ReadOverride(raw, &o) {
 		return o, invalid("", "(not shown)",
 			"an object with no other members than push_type, topic, priority, expiration, collapse_id and payload")
 	}
@@ -83,7 +78,7 @@ func readOverride(raw json.RawMessage) (override, error) {
 		return o, invalid(".priority", strconv.Itoa(*o.Priority), "1, 5 or 10")
 	case o.Expiration != nil && *o.Expiration < 0:
 		return o, invalid(".expiration", strconv.FormatInt(*o.Expiration, 10), "a Unix time in seconds, or 0 to try once")
-	case len(o.CollapseID) > maxCollapseID || !printable(o.CollapseID):
+	case len(o.CollapseID) > maxCollapseID || !exchange.Printable(o.CollapseID):
 		return o, invalid(".collapse_id", o.CollapseID, "at most 64 printable ASCII characters without spaces")
 	}
 	return o, nil
@@ -93,8 +88,8 @@ func invalid(member, value, want string) error {
 	return &notifier.InvalidError{Field: "channels.apns" + member, Value: value, Want: want}
 }
 
-// priority returns the apns-priority. Apple refuses 10 for background pushes, and counts it
-// against a budget for live activities.
+// priority returns the apns-priority. Apple refuses 10 for background pushes, and limits how many
+// live activities may have it.
 func priority(n notifier.Notification, o override, pushType string) (int, error) {
 	const immediate, considerate = 10, 5
 	switch {

@@ -1,11 +1,8 @@
 package apns
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -17,13 +14,12 @@ import (
 )
 
 const (
-	// MaxPayload is the size of the largest payload, in bytes.
+	// MaxPayload is the maximum size of a payload, in bytes.
 	MaxPayload = 4096
-	// MaxVoIPPayload is the same for the push type voip.
+	// MaxVoIPPayload is the maximum for the push type voip.
 	MaxVoIPPayload = 5120
 
-	// DefaultTTL is how long Apple keeps a push for a device that is offline, if the message
-	// does not say when it expires.
+	// DefaultTTL is how long Apple keeps a push for an offline device if the message has no expiry.
 	DefaultTTL = 24 * time.Hour
 	// MaxTTL is the longest time that Apple keeps a push.
 	MaxTTL = 30 * 24 * time.Hour
@@ -31,24 +27,23 @@ const (
 	// maxCollapseID bounds apns-collapse-id, in bytes.
 	maxCollapseID = 64
 
-	// aps is the member of a payload that is Apple's.
+	// aps is Apple's member of a payload.
 	aps = "aps"
 )
 
-// push is a Notification as Apple gets it.
+// push is a Notification in Apple's format.
 type push struct {
 	payload    []byte
 	topic      string
-	chosen     bool // the topic is not that of the device's app: the message chose it
+	chosen     bool // the message chose the topic, which is not that of the device's app
 	pushType   string
 	priority   int
 	expiration int64 // Unix time in seconds; 0 for now or never
 	collapseID string
 }
 
-// newPush returns the push of n at a time. topic is that of the device's app, and topics are all
-// that a message may choose from; nil if they are not known. The error is a
-// *notifier.InvalidError that names the field.
+// newPush returns the push of n. topic is that of the device's app, and topics are those that a
+// message may choose from; nil if they are unknown. The error is a *notifier.InvalidError.
 func newPush(n notifier.Notification, topic string, topics []string, now time.Time) (push, error) {
 	o, err := readOverride(n.Override)
 	if err != nil {
@@ -81,7 +76,7 @@ func newPush(n notifier.Notification, topic string, topics []string, now time.Ti
 	if p.priority, err = priority(n, o, p.pushType); err != nil {
 		return push{}, err
 	}
-	if p.payload, err = encode(content); err != nil {
+	if p.payload, err = exchange.Encode(content); err != nil {
 		return push{}, err
 	}
 	longest := MaxPayload
@@ -132,35 +127,14 @@ func newPayload(n notifier.Notification, o override) (map[string]any, error) {
 		content[name] = value
 	}
 	content[aps] = shown
-	merge(content, o.Payload)
+	exchange.Merge(content, o.Payload)
 	if _, ok := content[aps].(map[string]any); !ok {
 		return nil, &notifier.InvalidError{Field: "channels.apns.payload", Value: "(not shown)", Want: "an object as its member aps"}
 	}
 	return content, nil
 }
 
-// merge changes target as a merge patch (RFC 7396) says.
-func merge(target, patch map[string]any) {
-	for name, value := range patch {
-		if value == nil {
-			delete(target, name)
-			continue
-		}
-		members, ok := value.(map[string]any)
-		if !ok {
-			target[name] = value
-			continue
-		}
-		below, ok := target[name].(map[string]any)
-		if !ok {
-			below = map[string]any{}
-			target[name] = below
-		}
-		merge(below, members)
-	}
-}
-
-// shows reports whether the user sees or hears a push.
+// shows reports whether the user can see or hear a push.
 func shows(shown map[string]any) bool {
 	for _, name := range []string{"alert", "badge", "sound"} {
 		if _, ok := shown[name]; ok {
@@ -170,7 +144,7 @@ func shows(shown map[string]any) bool {
 	return false
 }
 
-// complete adds what a push type can't do without.
+// complete adds the required members of a push type.
 func complete(shown map[string]any, pushType string, n notifier.Notification, now time.Time) {
 	add := func(name string, value any) {
 		if _, ok := shown[name]; !ok {
@@ -181,7 +155,7 @@ func complete(shown map[string]any, pushType string, n notifier.Notification, no
 	case typeBackground:
 		add("content-available", 1)
 	case typeLiveActivity:
-		// It orders the updates of an activity: a late one does not undo a newer one.
+		// It orders the updates of an activity: an old update does not replace a newer one.
 		at := n.SendAt
 		if at.IsZero() {
 			at = now
@@ -191,18 +165,7 @@ func complete(shown map[string]any, pushType string, n notifier.Notification, no
 	}
 }
 
-// encode returns JSON in which < > and & are not escaped, which is shorter.
-func encode(content map[string]any) ([]byte, error) {
-	var text bytes.Buffer
-	out := json.NewEncoder(&text)
-	out.SetEscapeHTML(false)
-	if err := out.Encode(content); err != nil {
-		return nil, fmt.Errorf("encode the payload of a push: %w", err)
-	}
-	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
-}
-
-// expiration returns until when Apple keeps the push for a device that is offline.
+// expiration returns the time until which Apple keeps the push for an offline device.
 func expiration(n notifier.Notification, o override, now time.Time) int64 {
 	switch {
 	case o.Expiration != nil:
@@ -218,16 +181,15 @@ func expiration(n notifier.Notification, o override, now time.Time) int64 {
 	}
 }
 
-// collapseID returns the apns-collapse-id: a push replaces one with the same id on the device.
-// By default it is the message's own, so that a second copy of a message is not shown beside
-// the first.
+// collapseID returns the apns-collapse-id: a push replaces one with the same id on the device. It
+// is unique to the message by default, so that a second copy replaces the first.
 func collapseID(n notifier.Notification, o override) string {
 	switch {
 	case o.CollapseID != "":
 		return o.CollapseID
 	case n.CollapseKey == "":
 		return n.IdempotencyKey
-	case len(n.CollapseKey) <= maxCollapseID && printable(n.CollapseKey):
+	case len(n.CollapseKey) <= maxCollapseID && exchange.Printable(n.CollapseKey):
 		return n.CollapseKey
 	default:
 		sum := sha256.Sum256([]byte(n.CollapseKey))
@@ -238,9 +200,4 @@ func collapseID(n notifier.Notification, o override) string {
 // pushID returns the apns-id: the same UUID at every attempt of a message to a device.
 func pushID(n notifier.Notification) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("apns\x00"+n.IdempotencyKey+"\x00"+n.Device.ID)).String()
-}
-
-// printable reports whether text can be a header as it is.
-func printable(text string) bool {
-	return strings.IndexFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
 }

@@ -10,47 +10,46 @@ import (
 	"time"
 )
 
-// dialTime bounds how long a connection takes to be made, with TLS.
+// dialTime bounds the setup of a connection, with TLS.
 const dialTime = 10 * time.Second
 
 var errClosed = errors.New("the channel is closed")
 
-// pool keeps a bounded number of connections to one server. A request gets the oldest
-// connection with a free stream. If there is none, it waits, and one more connection is made
-// as long as there are fewer than most. It is safe for concurrent use.
+// pool keeps a bounded number of connections to one server. A request uses the oldest connection
+// with a free stream. If there is none, it waits, and a new connection is opened if there are fewer
+// than most. It is safe for concurrent use.
 //
-// net/http's own pool, with Transport.MaxConnsPerHost, does not do: over HTTP/2 it makes many
-// more connections than that, opens streams before it knows how many are allowed, and after a
-// GOAWAY requests wait until they time out, see golang.org/issue/34941.
+// net/http's pool with Transport.MaxConnsPerHost does not work over HTTP/2: it opens many more
+// connections, opens streams before it knows how many are allowed, and after a GOAWAY requests wait
+// until they time out, see golang.org/issue/34941.
 type pool struct {
 	transport       *http.Transport
 	scheme, address string
 	most            int
-	// changed has an entry if a stream or a place for a connection may have become free. Who
-	// takes the entry looks, and puts it back if there may be more.
+	// changed has an entry if a stream or a place for a connection may be free. A receiver checks,
+	// and puts the entry back if there may be more.
 	changed chan struct{}
 
 	mu     sync.Mutex
-	conns  []*conn // that take requests
-	dialed uint64  // how many so far
-	dial   *dial   // the one under way, or nil
+	conns  []*conn // that accept requests
+	dialed uint64  // the number of dials
+	dial   *dial   // the running one, or nil
 	closed bool
 }
 
-// conn is a connection.
 type conn struct {
 	*http.ClientConn
 
 	number   uint64 // of the dial
-	capacity int    // streams at a time, as last seen
-	// proven is set once it answered. Until then it takes one request: Apple allows one stream
-	// until it has seen a provider token, and its SETTINGS may be still under way.
+	capacity int    // concurrent streams, as last seen
+	// proven is set after the first answer. Until then it has one request: Apple allows one stream
+	// until it has seen a provider token, and its SETTINGS may not have arrived.
 	proven atomic.Bool
-	// retired is set once it takes no more requests. It is closed with the last stream.
+	// retired is set if it accepts no more requests. It is closed after the last stream.
 	retired atomic.Bool
 }
 
-// dial is an attempt to make a connection.
+// dial is an attempt to open a connection.
 type dial struct {
 	done   chan struct{}
 	err    error // valid when done
@@ -61,7 +60,7 @@ func newPool(transport *http.Transport, scheme, address string, most int) *pool 
 	return &pool{transport: transport, scheme: scheme, address: address, most: most, changed: make(chan struct{}, 1)}
 }
 
-// acquire returns a connection with a stream reserved. It waits for one until ctx ends.
+// acquire returns a connection with a reserved stream. It waits until ctx ends.
 func (p *pool) acquire(ctx context.Context) (*conn, error) {
 	var failed error // the dial that this call waited for
 	for {
@@ -87,7 +86,7 @@ func (p *pool) acquire(ctx context.Context) (*conn, error) {
 	}
 }
 
-// look returns a connection with a stream reserved, or the dial to wait for if there is one.
+// look returns a connection with a reserved stream, or the dial to wait for.
 func (p *pool) look(ctx context.Context, failed error) (*conn, *dial, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,26 +113,26 @@ func (p *pool) look(ctx context.Context, failed error) (*conn, *dial, error) {
 	return nil, p.dial, nil
 }
 
-// reserve reserves a stream, if there is a free one. The caller holds the pool's lock.
+// reserve reserves a stream if one is free. The caller holds the pool's lock.
 func (c *conn) reserve() bool {
 	if !c.proven.Load() && c.InFlight() > 0 || c.Reserve() != nil {
 		return false
 	}
 	c.capacity = 1
 	if c.proven.Load() {
-		// In this order: a stream that ends meanwhile makes it too small, never too large.
+		// In this order, a stream that ends in between makes the sum too small, never too large.
 		c.capacity = c.Available() + c.InFlight()
 	}
 	return true
 }
 
-// ended reports whether a connection takes no more requests although it has streams left, which
-// is so after a GOAWAY. The caller holds the pool's lock.
+// ended reports whether a connection accepts no more requests although it has free streams, as
+// after a GOAWAY. The caller holds the pool's lock.
 func (c *conn) ended() bool {
 	if c.InFlight() >= max(c.capacity, 1) {
 		return false
 	}
-	// A stream is free, and nobody else reserves one meanwhile.
+	// A stream is free, and the lock keeps others from reserving one.
 	if c.Reserve() != nil {
 		return true
 	}
@@ -141,8 +140,8 @@ func (c *conn) ended() bool {
 	return false
 }
 
-// startDial makes a connection. It does not end with the request that asks for it: others wait
-// for it too. The caller holds the lock.
+// startDial opens a connection. It does not end with the request's context, since others wait for
+// it, too. The caller holds the lock.
 func (p *pool) startDial(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dialTime)
 	p.dialed++
@@ -170,8 +169,8 @@ func (p *pool) startDial(ctx context.Context) {
 	}()
 }
 
-// observe runs when a stream ends, and when the connection or its limit changes. The pool's
-// lock may be held by the same goroutine.
+// observe runs when a stream ends, and when the state or the limit of the connection changes. The
+// same goroutine may hold the pool's lock.
 func (p *pool) observe(c *conn) {
 	if c.retired.Load() && c.InFlight() == 0 {
 		_ = c.Close()
@@ -186,7 +185,7 @@ func (p *pool) signal() {
 	}
 }
 
-// retireThrough has the connections up to this number take no more requests.
+// retireThrough retires the connections up to this number.
 func (p *pool) retireThrough(number uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,7 +197,7 @@ func (p *pool) retireThrough(number uint64) {
 	p.signal()
 }
 
-// retireOne has one connection take no more requests.
+// retireOne retires one connection.
 func (p *pool) retireOne(c *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -206,7 +205,8 @@ func (p *pool) retireOne(c *conn) {
 	p.signal()
 }
 
-// retire closes a connection once its last stream is over. The caller holds the lock.
+// retire stops new requests on a connection, and closes it after its last stream. The caller holds
+// the lock.
 func (p *pool) retire(c *conn) {
 	p.conns = slices.DeleteFunc(p.conns, func(other *conn) bool { return other == c })
 	c.retired.Store(true)
@@ -215,7 +215,7 @@ func (p *pool) retire(c *conn) {
 	}
 }
 
-// close ends the connections as soon as they are idle, and makes no more.
+// close ends the connections as soon as they are idle, and opens no more.
 func (p *pool) close() {
 	p.mu.Lock()
 	p.closed = true

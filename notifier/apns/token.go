@@ -14,24 +14,23 @@ import (
 )
 
 const (
-	// tokenEvery is after how long a new provider token is used. Apple accepts one for an hour,
-	// and refuses to see a new one more often than every 20 minutes.
+	// tokenEvery is the interval between provider tokens. Apple accepts one for an hour, and
+	// refuses a new one more often than every 20 minutes.
 	tokenEvery = 35 * time.Minute
 	// tokenHeld is how long no new token is used after Apple has seen too many.
 	tokenHeld = 20 * time.Minute
-	// tokenSince is how long ago a new token says that it was issued, so that a clock that is
-	// somewhat ahead makes none of the future.
+	// tokenSince is the age of a new token's issue time, so that a clock that is ahead does not
+	// issue tokens of the future.
 	tokenSince = time.Minute
-	// tokenLasts is for how long after it was issued a token is used at most. It is less than
-	// Apple's hour, for a clock that is somewhat behind.
+	// tokenLasts is the maximum age of a token in use, less than Apple's hour for a clock that is
+	// behind.
 	tokenLasts = 58 * time.Minute
 )
 
-// signer signs the provider token. All programs with the same key make the same one at the same
-// time, without a word between them: it says that it was issued at a multiple of tokenEvery, and
-// its signature is the one that RFC 6979 gives. So Apple never sees the tokens of several
-// workers alternate, nor one more for each command that an operator runs. It is safe for
-// concurrent use.
+// signer signs the provider token. All programs with the same key create the same token at the same
+// time, without communication: its issue time is a multiple of tokenEvery, and its signature is
+// deterministic (RFC 6979). So Apple never sees alternating tokens of several workers or commands.
+// It is safe for concurrent use.
 type signer struct {
 	key        *ecdsa.PrivateKey
 	id, issuer string
@@ -39,10 +38,10 @@ type signer struct {
 	mu     sync.Mutex
 	token  string // "" for none yet
 	issued time.Time
-	held   time.Time // until when no other is used; zero for no such time
+	held   time.Time // no other token is used until then; zero for no hold
 }
 
-// issuedAt returns when the token of a time says that it was issued.
+// issuedAt returns the issue time of the token at a time.
 func issuedAt(now time.Time) time.Time { return now.Add(-tokenSince).Truncate(tokenEvery) }
 
 // bearer returns the provider token.
@@ -57,8 +56,8 @@ func (s *signer) bearer(now time.Time) (string, error) {
 	return s.token, nil
 }
 
-// renew replaces a token that Apple says has expired, and reports whether there is another one
-// now. There is none if the refused one is the present one: then the clocks do not agree.
+// renew replaces a token that Apple calls expired, and reports whether there is another one. If the
+// current token was refused, there is none: the clocks do not agree.
 func (s *signer) renew(refused string, now time.Time) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,10 +70,10 @@ func (s *signer) renew(refused string, now time.Time) (bool, error) {
 	return true, s.sign(issuedAt(now))
 }
 
-// hold has no other token used for as long as Apple wants to see no other one, or until the
-// token expires. If it was the refused one that came too soon, the one before it is used again:
-// another program may have begun to use that a moment ago. hold reports whether there is another
-// token to use than the refused one.
+// hold stops the use of new tokens for as long as Apple wants to see no other one, or until the
+// token expires. If the current token came too soon, it returns to the previous one, since another
+// program may have changed a moment ago. It reports whether there is a token other than the refused
+// one.
 func (s *signer) hold(refused string, now time.Time) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,12 +96,11 @@ func (s *signer) hold(refused string, now time.Time) (bool, error) {
 
 func (s *signer) isHeld(now time.Time) bool {
 	left := s.held.Sub(now)
-	// A clock that was set back does not make the time longer.
+	// A clock that was set back does not prolong the hold.
 	return left > 0 && left <= tokenHeld
 }
 
-// sign makes the token of a time. The caller holds the lock: those who need one meanwhile get it
-// too.
+// sign creates the token with an issue time. The caller holds the lock.
 func (s *signer) sign(issued time.Time) error {
 	token := jwt.NewWithClaims(jwt.SigningMethodES256, jwt.MapClaims{"iss": s.issuer, "iat": issued.Unix()})
 	token.Header["kid"] = s.id
@@ -118,8 +116,8 @@ func (s *signer) sign(issued time.Time) error {
 	return nil
 }
 
-// signAlike returns the ES256 signature of a text, the same at each call: without a source of
-// randomness crypto/ecdsa follows RFC 6979.
+// signAlike returns the deterministic ES256 signature of a text: crypto/ecdsa follows RFC 6979 if
+// it has no source of randomness.
 func signAlike(key *ecdsa.PrivateKey, text string) ([]byte, error) {
 	digest := sha256.Sum256([]byte(text))
 	encoded, err := key.Sign(nil, digest[:], crypto.SHA256)

@@ -9,18 +9,18 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
-// maxTries is how often a request is sent that the server certainly did not process.
+// maxTries bounds the attempts for a request that the server certainly did not process.
 const maxTries = 5
 
-// trip sends one request over a pool: again at once if the server certainly did not process it,
-// which is so if it refused the stream, or if a GOAWAY names a lower one.
+// trip sends one request over a pool. It sends it again at once if the server certainly did not
+// process it: it refused the stream, or sent a GOAWAY with a lower one.
 type trip struct {
 	pool *pool
 	used *conn // the connection of the last try
 }
 
-// RoundTrip sends the request. Its error wraps exchange.ErrNotProcessed if it was certainly not
-// processed.
+// RoundTrip sends the request. Its error wraps exchange.ErrNotProcessed if the server certainly did
+// not process it.
 func (t *trip) RoundTrip(r *http.Request) (*http.Response, error) {
 	for try := 1; ; try++ {
 		c, err := t.pool.acquire(r.Context())
@@ -54,7 +54,7 @@ func (t *trip) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// streamError is what net/http's error of a stream converts to, see errors.As.
+// streamError receives net/http's error of a stream, see errors.As.
 type streamError struct {
 	StreamID uint32
 	Code     uint32
@@ -63,12 +63,12 @@ type streamError struct {
 
 func (e streamError) Error() string { return fmt.Sprintf("stream error %d", e.Code) }
 
-// refusedStream is the code of a stream that was not processed, see RFC 9113, 8.7.
+// refusedStream is the error code of a stream that was not processed, see RFC 9113, 8.7.
 const refusedStream = 7
 
 // notProcessed reports whether the server certainly did not process a request, and whether its
-// connection takes no more of them. net/http has no other name for most of these errors than
-// their text. If a text changes, the result is uncertain, and a test fails.
+// connection accepts no more. net/http identifies most of these errors only by their text. If a
+// text changes, the result is uncertain, and a test fails.
 func notProcessed(err error) (ended, certain bool) {
 	if stream, ok := errors.AsType[streamError](err); ok {
 		return false, stream.Code == refusedStream

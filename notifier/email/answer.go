@@ -1,27 +1,26 @@
 package email
 
 import (
+	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/textproto"
 	"regexp"
 	"strconv"
-	"syscall"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
 var (
-	errNoTLS   = errors.New("the server does not offer it; email_tls says whether it may be left out")
-	errNoLogin = errors.New("the server offers none that can be used on this connection")
+	errNoTLS   = errors.New("the server does not offer it; with email_tls it can be optional")
+	errNoLogin = errors.New("the server offers no method that can be used on this connection")
 )
 
-// stepError is the error of a step of a session. Only judge reads the cause: its text may
-// contain the receiver's address or the server's.
+// stepError is the error of a step of a session. Only judge reads the cause: its text may contain
+// the address of the receiver or the server.
 type stepError struct {
 	step  string
 	cause error
@@ -29,20 +28,20 @@ type stepError struct {
 
 func (e *stepError) Error() string { return "failed at " + e.step }
 
-// Error is the error of a failed session, with the step and the part of the cause that is safe
-// to show.
+// Error is the error of a failed session, with the step and the part of the cause that is safe to
+// show.
 type Error struct {
 	Step string // "RCPT"
-	// Code is the code of the server's answer, such as 550, zero without an answer.
-	// Enhanced is its code of RFC 3463, such as "5.1.1", if it has one.
+	// Code is the code of the server's answer, such as 550, zero without an answer. Enhanced is its
+	// code of RFC 3463, such as "5.1.1", if there is one.
 	Code     int
 	Enhanced string
 
 	detail string
-	cause  error // harmless; nil where there is none
+	cause  error // safe to show; nil for none
 }
 
-// Error says what failed in which step.
+// Error names the step and the problem.
 func (e *Error) Error() string {
 	if e.Code == 0 {
 		return fmt.Sprintf("%s failed: %s", e.Step, e.detail)
@@ -54,7 +53,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("the mail server answered %s to %s", answer, e.Step)
 }
 
-// Unwrap returns the part of the cause that callers may compare with.
+// Unwrap returns the safe part of the cause.
 func (e *Error) Unwrap() error { return e.cause }
 
 // judge returns the Result of a failed session.
@@ -68,7 +67,7 @@ func judge(ctx context.Context, err error) notifier.Result {
 	}
 	cause := failed.cause
 	if ended := ctx.Err(); ended != nil {
-		cause = ended // the connection was closed for it
+		cause = ended // which closed the connection
 	}
 	result := notifier.Result{
 		Status: notifier.Retry,
@@ -81,12 +80,11 @@ func judge(ctx context.Context, err error) notifier.Result {
 	case failed.step == stepAccepted:
 		result.Reason = notifier.ReasonNetwork
 	case failed.step == stepLogin && (errors.Is(cause, errNoLogin) || leaf(cause) == nil):
-		result.Reason = notifier.ReasonUnauthorized // refused before the password was shown
+		result.Reason = notifier.ReasonUnauthorized // before the password was sent
 	}
 	return result
 }
 
-// enhanced returns the code of RFC 3463 at the beginning of an answer's text.
 func enhanced(text string) string {
 	return regexp.MustCompile(`^[245]\.[0-9]{1,3}\.[0-9]{1,3}\b`).FindString(text)
 }
@@ -115,8 +113,7 @@ func answered(step string, answer *textproto.Error) notifier.Result {
 	case stepSender, stepData, stepAccepted:
 		result.Status, result.Reason = notifier.Permanent, notifier.ReasonRejected
 	}
-	// Before MAIL, a 5xx is about the server rather than the message, and may be
-	// temporary.
+	// A 5xx before MAIL is about the server, not the message, and may be temporary.
 	return result
 }
 
@@ -125,42 +122,20 @@ func timedOut(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || ok && timeout.Timeout()
 }
 
-// describe returns our own description of err.
+// describe describes err without an address.
 func describe(err error) string {
-	var (
-		name        *net.DNSError
-		certificate *tls.CertificateVerificationError
-		record      tls.RecordHeaderError
-		alert       tls.AlertError
-	)
-	switch cause := leaf(err); {
+	switch {
 	case errors.Is(err, errNoTLS), errors.Is(err, errNoLogin):
 		return err.Error()
-	case errors.Is(cause, context.Canceled):
-		return "it was called off"
-	case timedOut(err):
+	case timedOut(err) && !errors.Is(err, context.Canceled):
 		return "it took too long"
-	case errors.As(err, &name):
-		return "the host's name does not resolve"
-	case errors.As(err, &certificate):
-		return "the server's certificate is not valid here"
-	case errors.As(err, &record):
-		return "the server does not speak TLS"
-	case errors.As(err, &alert):
-		return "the server broke off the TLS handshake"
-	case errors.Is(cause, io.EOF):
-		return "the server closed the connection"
-	case cause != nil:
-		return cause.Error() // of the operating system: "connection refused"
-	default:
-		return "what came was not SMTP, or can't be used on this connection"
 	}
+	return cmp.Or(exchange.Describe(err), "the answer was not SMTP, or can't be used on this connection")
 }
 
-// leaf returns the part of err that callers may compare with and that is safe to show, or
-// nil.
+// leaf returns the part of err that callers may compare with and that is safe to show, or nil.
 func leaf(err error) error {
-	for _, known := range []error{context.Canceled, context.DeadlineExceeded, errNoTLS, errNoLogin} {
+	for _, known := range []error{context.Canceled, errNoTLS, errNoLogin} {
 		if errors.Is(err, known) {
 			return known
 		}
@@ -168,11 +143,5 @@ func leaf(err error) error {
 	if timedOut(err) {
 		return context.DeadlineExceeded // of the step
 	}
-	if number, ok := errors.AsType[syscall.Errno](err); ok {
-		return number
-	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return io.EOF
-	}
-	return nil
+	return exchange.Leaf(err)
 }

@@ -19,18 +19,18 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// ErrAddress is returned if a contact is not one e-mail address without a name.
+// ErrAddress is returned for a contact that is not a single e-mail address without a name.
 var ErrAddress = errors.New("the contact is not an e-mail address")
 
-// Composer composes messages of notices. NewComposer and Open make one.
+// Composer composes e-mails from notices. NewComposer and Open create one.
 type Composer struct {
 	from      *mail.Address
 	templates *Templates
 	now       func() time.Time
 }
 
-// NewComposer returns a Composer of messages from a sender, with the templates of a folder
-// ("" for the embedded ones). Arguments and errors are as in Options.
+// NewComposer returns a Composer with a sender and the templates of a folder ("" for the embedded
+// ones). Arguments and errors are as in Options.
 func NewComposer(from, templates string, now func() time.Time) (*Composer, error) {
 	address, err := parseFrom(from)
 	loaded, problem := LoadTemplates(templates)
@@ -43,14 +43,14 @@ func NewComposer(from, templates string, now func() time.Time) (*Composer, error
 	return &Composer{from: address, templates: loaded, now: now}, nil
 }
 
-// Message is a notice as it is sent.
+// Message is the e-mail of a notice.
 type Message struct {
 	Content
 
 	raw *gomail.Msg
 }
 
-// WriteTo writes the whole message as it is sent, headers first.
+// WriteTo writes the message as it is sent, with headers.
 func (m Message) WriteTo(w io.Writer) (int64, error) {
 	n, err := m.raw.WriteTo(w)
 	if err != nil {
@@ -69,8 +69,7 @@ func (m Message) Headers() (string, error) {
 	return strings.ReplaceAll(head, "\r\n", "\n") + "\n", nil
 }
 
-// Compose returns the message of a notice to an address. The error is ErrAddress, or that of
-// a template.
+// Compose returns the e-mail of a notice. The error is ErrAddress, or that of a template.
 func (c *Composer) Compose(to string, n notifier.Notice) (Message, error) {
 	if !bare(to) {
 		return Message{}, ErrAddress
@@ -101,9 +100,8 @@ func (c *Composer) messageID(id string) string {
 	return hex.EncodeToString(sum[:16]) + "@" + domain
 }
 
-// encodeSubject encodes a subject that looks encoded already, such as that of the user
-// "=?utf-8?q?alice?=": readers would decode it. The mail library encodes what is not ASCII,
-// and nothing else.
+// encodeSubject encodes an ASCII subject that looks encoded, such as that of the user
+// "=?utf-8?q?alice?=", which readers would decode. The mail library encodes all other characters.
 func encodeSubject(subject string) string {
 	isASCII := strings.IndexFunc(subject, func(r rune) bool { return r > unicode.MaxASCII }) < 0
 	if !strings.Contains(subject, "=?") || !isASCII {

@@ -9,20 +9,20 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// Announcer sends notices to e-mail addresses. Make one with Open. It opens a connection for
-// each notice, since notices are few.
+// Announcer sends notices to e-mail addresses. Create one with Open. It opens a connection for each
+// notice, since they are few.
 type Announcer struct {
 	*Composer
 
 	server   server
 	timeouts Timeouts
 	tls      *tls.Config
-	name     string // this machine's, said to the server
+	name     string // of this machine, sent to the server
 }
 
-// Open returns an Announcer for o. It does not connect, see Check. The error has a
-// *notifier.InvalidError for each setting that is not allowed: email_url, smtp_password,
-// email_from, email_tls or email_templates. It shows no password.
+// Open returns an Announcer. It does not connect, see Check. The error has a *notifier.InvalidError
+// for each wrong setting: email_url, smtp_password, email_from, email_tls or email_templates. It
+// shows no password.
 func Open(o Options) (*Announcer, error) {
 	to, from, err := o.validate()
 	templates, problem := LoadTemplates(o.Templates)
@@ -42,9 +42,8 @@ func Open(o Options) (*Announcer, error) {
 	}, nil
 }
 
-// Announce sends n to an e-mail address once. It returns when ctx ends, when a step takes
-// longer than its timeout, or when the server has accepted or refused the message. It hangs up
-// in a notifier.Cleanup.
+// Announce sends n to an e-mail address once. It returns when ctx ends, when a step times out, or
+// when the server has accepted or refused the message. It hangs up in a notifier.Cleanup.
 func (a *Announcer) Announce(ctx context.Context, to string, n notifier.Notice) notifier.Result {
 	message, err := a.Compose(to, n)
 	if errors.Is(err, ErrAddress) {
@@ -71,8 +70,8 @@ func (a *Announcer) Announce(ctx context.Context, to string, n notifier.Notice) 
 	return notifier.Result{Status: notifier.Delivered}
 }
 
-// Check connects, secures the connection and logs in, and sends nothing. The error says what
-// failed in which step.
+// Check connects, secures the connection and logs in, without sending. The error names the failed
+// step.
 func (a *Announcer) Check(ctx context.Context) error {
 	s, err := a.connect(ctx)
 	if err != nil {

@@ -22,18 +22,17 @@ const (
 
 // Options configures an Announcer. URL, From and Now are required.
 type Options struct {
-	// URL is the mail server: smtp://host:587 or smtps://host:465, with user:password@
-	// if it needs a login. These ports are the defaults.
+	// URL is the mail server: smtp://host:587 or smtps://host:465, with user:password@ for a login.
+	// These ports are the defaults.
 	URL string
 	// Password is the password of the URL's user, if the URL has none.
 	Password string
 	// From is the sender: an address, with or without a name.
 	From string
-	// Templates is a folder of templates that replace embedded ones, see LoadTemplates;
-	// "" means none.
+	// Templates is a folder of templates that replace embedded ones, see LoadTemplates; "" means
+	// none.
 	Templates string
-	// TLS says how an smtp:// connection is secured; "" means TLSMandatory, or TLSNone
-	// on loopback.
+	// TLS is the security of an smtp:// connection; "" means TLSMandatory, or TLSNone on loopback.
 	TLS string
 	// RootCAs are the authorities for the server's certificate; nil means the system's.
 	RootCAs *x509.CertPool
@@ -43,7 +42,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// server is the mail server and how to connect to it.
+// server is a mail server and its settings.
 type server struct {
 	host, port string
 	implicit   bool // TLS from the first byte
@@ -54,7 +53,7 @@ type server struct {
 
 func (s server) address() string { return net.JoinHostPort(s.host, s.port) }
 
-// validate returns the server and the sender, or everything that is wrong, joined.
+// validate returns the server and the sender, or all problems, joined.
 func (o Options) validate() (server, *mail.Address, error) {
 	to, err := o.server()
 	from, problem := parseFrom(o.From)
@@ -68,24 +67,17 @@ func (o Options) validate() (server, *mail.Address, error) {
 func (o Options) server() (server, error) {
 	s, ok := parseURL(o.URL)
 	if !ok {
-		return server{}, &notifier.InvalidError{
-			Field: "email_url", Value: notifier.RedactURL(o.URL),
-			Want: "a URL such as smtp://USER:PASSWORD@mail.example.com:587 or smtps://mail.example.com:465" +
-				" (in a password, write @ / : ? # and % as %40 %2F %3A %3F %23 and %25)",
-		}
+		return server{}, invalid("email_url", notifier.RedactURL(o.URL), "a URL such as smtp://USER:PASSWORD@mail.example.com:587 or smtps://mail.example.com:465"+
+			" (in a password, write @ / : ? # and % as %40 %2F %3A %3F %23 and %25)")
 	}
 	var problems []error
 	if o.Password != "" {
 		if s.user == "" || s.password != "" {
-			problems = append(problems, &notifier.InvalidError{
-				Field: "smtp_password", Value: "(not shown)", Want: "an email_url with a user and without a password",
-			})
+			problems = append(problems, invalid("smtp_password", "(not shown)", "an email_url with a user and without a password"))
 		}
 		s.password = o.Password
 	} else if s.user != "" && s.password == "" {
-		problems = append(problems, &notifier.InvalidError{
-			Field: "smtp_password", Want: "the password of the user in email_url",
-		})
+		problems = append(problems, invalid("smtp_password", "", "the password of the user in email_url"))
 	}
 	switch {
 	case o.TLS == "" && (s.implicit || !loopback(s.host)):
@@ -95,15 +87,15 @@ func (o Options) server() (server, error) {
 	case o.TLS == TLSMandatory, !s.implicit && (o.TLS == TLSOpportunistic || o.TLS == TLSNone):
 		s.tls = o.TLS
 	case s.implicit:
-		problems = append(problems, &notifier.InvalidError{
-			Field: "email_tls", Value: o.TLS, Want: "mandatory with an smtps URL, or smtp:// in its place",
-		})
+		problems = append(problems, invalid("email_tls", o.TLS, "mandatory with an smtps URL, or smtp:// in its place"))
 	default:
-		problems = append(problems, &notifier.InvalidError{
-			Field: "email_tls", Value: o.TLS, Want: "mandatory, opportunistic or none",
-		})
+		problems = append(problems, invalid("email_tls", o.TLS, "mandatory, opportunistic or none"))
 	}
 	return s, errors.Join(problems...)
+}
+
+func invalid(field, value, want string) error {
+	return &notifier.InvalidError{Field: field, Value: value, Want: want}
 }
 
 func parseURL(raw string) (server, bool) {
@@ -141,16 +133,13 @@ func loopback(host string) bool {
 func parseFrom(from string) (*mail.Address, error) {
 	address, err := mail.ParseAddress(from)
 	if err != nil || !bare(address.Address) || oneLine(address.Name) != address.Name {
-		return nil, &notifier.InvalidError{
-			Field: "email_from", Value: from,
-			Want: `an e-mail address such as alerts@example.com or "Alerts <alerts@example.com>"`,
-		}
+		return nil, invalid("email_from", from, `an e-mail address such as alerts@example.com or "Alerts <alerts@example.com>"`)
 	}
 	return address, nil
 }
 
-// bare reports whether an address can be used in a command and in a header: visible ASCII
-// without quotes or a name.
+// bare reports whether an address can be used in a command and a header: visible ASCII without
+// quotes or a name.
 func bare(address string) bool {
 	parsed, err := mail.ParseAddress(address)
 	return err == nil && parsed.Name == "" && parsed.Address == address && !strings.ContainsAny(address, `"<>[]`) &&

@@ -7,9 +7,9 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/notice"
 )
 
-// Sample returns an invented notice of a kind, to preview a template with. subject is the
-// account, the user or the policy, and of an event whose calls it counts; "" means an
-// invented one. It returns false for an unknown kind.
+// Sample returns an invented notice of a kind, for the preview of a template. subject is the
+// account, the user, the policy, or the key of an event; "" means an invented one. It returns false
+// for an unknown kind.
 func Sample(kind notifier.NoticeKind, subject string) (notifier.Notice, bool) {
 	const day, dayStart = "2026-11-22", "1795305600000"
 	n := notifier.Notice{Kind: kind, Subject: subject, Day: day}

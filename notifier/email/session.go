@@ -11,10 +11,10 @@ import (
 	"github.com/wneessen/go-mail/smtp"
 )
 
-// quitTime bounds the writing of QUIT, which goes into the system's buffer.
+// quitTime bounds the write of QUIT to the system's buffer.
 const quitTime = time.Second
 
-// The steps of a session, as errors show them.
+// The steps of a session, for errors.
 const (
 	stepConnect  = "connecting"
 	stepGreeting = "the greeting"
@@ -42,7 +42,7 @@ func (a *Announcer) connect(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, &stepError{step: stepConnect, cause: err}
 	}
-	// The client library waits as long as the connection is open.
+	// The client library waits until the connection is closed.
 	s := &session{
 		conn: conn, timeouts: a.timeouts, stop: context.AfterFunc(ctx, func() { _ = conn.Close() }),
 	}
@@ -76,8 +76,7 @@ func (s *session) open(ctx context.Context, a *Announcer) error {
 	return s.logIn(a.server)
 }
 
-// greet waits for the greeting of the server. The client library has deadlines only from then
-// on.
+// greet waits for the server's greeting. The client library has no deadline for it.
 func (s *session) greet(ctx context.Context, host string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.Greeting)
 	defer cancel()
@@ -103,12 +102,12 @@ func (s *session) secure(a *Announcer) error {
 		}
 		return &stepError{step: stepTLS, cause: errNoTLS}
 	}
-	// Half of it is for the handshake and the second EHLO.
+	// Half of it is for the handshake, half for the second EHLO.
 	return s.step(stepTLS, 2*s.timeouts.Command, func() error { return s.client.StartTLS(a.tls) })
 }
 
-// logIn uses the best method that the server offers. A method that shows the password fails on
-// an unsecured connection.
+// logIn uses the best method of the server. A method that sends the password fails on an unsecured
+// connection.
 func (s *session) logIn(to server) error {
 	if to.user == "" {
 		return nil
@@ -123,7 +122,7 @@ func (s *session) logIn(to server) error {
 		switch way {
 		case "SCRAM-SHA-256-PLUS":
 			if err != nil {
-				continue // bound to a connection that is secured
+				continue // it needs a secured connection
 			}
 			login = smtp.ScramSHA256PlusAuth(to.user, to.password, secured)
 		case "SCRAM-SHA-256":
@@ -181,7 +180,7 @@ func (s *session) send(from, to string, message Message) error {
 	return s.step(stepAccepted, t.Accepted, content.Close)
 }
 
-// step does a step within a timeout, and adds the step to an error.
+// step runs a step with a timeout, and adds its name to an error.
 func (s *session) step(name string, timeout time.Duration, do func() error) error {
 	err := s.client.UpdateDeadline(timeout)
 	if err == nil {
@@ -193,8 +192,8 @@ func (s *session) step(name string, timeout time.Duration, do func() error) erro
 	return nil
 }
 
-// quit sends QUIT and does not wait for the answer: the message is accepted, and nothing
-// depends on the answer. Other mail programs, such as Postfix, do not wait for it either.
+// quit sends QUIT without waiting for the answer, on which nothing depends. Postfix does not wait,
+// either.
 func (s *session) quit() {
 	if s.client.UpdateDeadline(quitTime) == nil {
 		_ = s.client.Text.PrintfLine("QUIT")

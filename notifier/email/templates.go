@@ -20,34 +20,34 @@ import (
 //go:embed templates/*.tmpl
 var embedded embed.FS
 
-// The endings of the names of a kind's three templates.
+// The endings of the file names of a kind's three templates.
 const (
 	subjectEnd = ".subject.tmpl"
 	textEnd    = ".txt.tmpl"
 	htmlEnd    = ".html.tmpl"
-	// frame has the beginning and the end of the embedded HTML templates. Other
-	// templates can use them: {{template "top" .}} and {{template "bottom" .}}.
+	// frame has the beginning and the end of the HTML templates: {{template "top" .}} and
+	// {{template "bottom" .}}.
 	frame = "frame" + htmlEnd
 )
 
-// Templates make a notice's subject and bodies. Each kind has three: KIND.subject.tmpl and
-// KIND.txt.tmpl for text/template, KIND.html.tmpl for html/template. Their data is a View.
-// The function number writes 10000 as 10,000.
+// Templates render notices. Each kind has three: KIND.subject.tmpl and KIND.txt.tmpl for
+// text/template, KIND.html.tmpl for html/template. Their data is a View. The function number writes
+// 10000 as 10,000.
 type Templates struct {
 	subjects, texts map[notifier.NoticeKind]*texttemplate.Template
 	pages           map[notifier.NoticeKind]*htmltemplate.Template
 }
 
-// Content is the text of a notice.
+// Content is a rendered notice.
 type Content struct {
 	Subject string // on one line
 	Text    string
 	HTML    string
 }
 
-// LoadTemplates returns the embedded templates. A file of the same name in folder replaces
-// one; "" means no folder. It tries each template with a sample. The error is a
-// *notifier.InvalidError with file and line.
+// LoadTemplates returns the embedded templates. A file in folder replaces the one of the same name;
+// "" means no folder. It renders a sample with each template. The error is a *notifier.InvalidError
+// with file and line.
 func LoadTemplates(folder string) (*Templates, error) {
 	t := &Templates{
 		subjects: make(map[notifier.NoticeKind]*texttemplate.Template),
@@ -78,7 +78,7 @@ func LoadTemplates(folder string) (*Templates, error) {
 	return t, nil
 }
 
-// try finds errors that appear only when a template is used: an unknown field, or HTML that
+// try finds errors that appear only when a template is rendered: an unknown field, or HTML that
 // can't be escaped.
 func (t *Templates) try(kind notifier.NoticeKind) error {
 	sample, _ := Sample(kind, "")
@@ -92,8 +92,8 @@ func (t *Templates) try(kind notifier.NoticeKind) error {
 	return nil
 }
 
-// Render returns the text of a notice. The error has the template and the line, and nothing
-// of the notice.
+// Render renders a notice. The error names the template and the line, and shows nothing of the
+// notice.
 func (t *Templates) Render(n notifier.Notice) (Content, error) {
 	subject, known := t.subjects[n.Kind]
 	if !known {
@@ -104,7 +104,7 @@ func (t *Templates) Render(n notifier.Notice) (Content, error) {
 	if err != nil {
 		return Content{}, err
 	}
-	// A subject is one line, even if its template or a name has several.
+	// A subject is one line, even if its template or a name has several lines.
 	view.Title = strings.Join(strings.Fields(oneLine(text)), " ")
 	content := Content{Subject: view.Title}
 	if content.Text, err = execute(t.texts[n.Kind], view); err != nil {
@@ -155,7 +155,7 @@ func parseHTML(folder, name string, around templateSource) (*htmltemplate.Templa
 	return t, nil
 }
 
-// templateSource is a template before it is parsed. Errors show its name, that of the file.
+// templateSource is the text of a template. Errors show its name, that of the file.
 type templateSource struct{ name, text string }
 
 func source(folder, name string) (templateSource, error) {
@@ -176,8 +176,8 @@ func source(folder, name string) (templateSource, error) {
 	return templateSource{name, string(text)}, nil
 }
 
-// strangers refuses a path that is not a folder, and templates in it with an unknown name,
-// which is probably misspelled.
+// strangers refuses a path that is not a folder, and a folder with an unknown template, whose name
+// is probably misspelled.
 func strangers(folder string) error {
 	if folder == "" {
 		return nil
@@ -201,8 +201,8 @@ func strangers(folder string) error {
 	return nil
 }
 
-// unusable returns the error for a template that can't be used. The errors of the template
-// packages begin with name and line.
+// unusable returns the error for a bad template. Errors of the template packages begin with name
+// and line.
 func unusable(err error) error {
 	detail := strings.TrimPrefix(err.Error(), "filling in a template: ")
 	detail = strings.TrimPrefix(detail, "html/template:")

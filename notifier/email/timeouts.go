@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Timeouts bound the steps of a session with the mail server. Zero means the default, which
-// is that of RFC 5321, section 4.5.3.2. Many servers check a message before they accept it:
-// a client that gives up earlier sends it twice.
+// Timeouts bound the steps of a session. Zero means the default, which is that of RFC 5321,
+// 4.5.3.2. Many servers check a message before they accept it: a client that gives up earlier sends
+// it twice.
 type Timeouts struct {
-	Connect  time.Duration // with TLS, if that comes first; 30 s
+	Connect  time.Duration // including TLS from the first byte; 30 s
 	Greeting time.Duration // 5 minutes
-	Command  time.Duration // for each of EHLO, STARTTLS, the login, MAIL and RCPT; 5 minutes
-	Data     time.Duration // until the server asks for the message; 2 minutes
-	Content  time.Duration // for sending the message; 3 minutes
+	Command  time.Duration // each of EHLO, STARTTLS, the login, MAIL and RCPT; 5 minutes
+	Data     time.Duration // until the server is ready for the message; 2 minutes
+	Content  time.Duration // sending the message; 3 minutes
 	Accepted time.Duration // from the end of the message to its acceptance; 10 minutes
 }
 

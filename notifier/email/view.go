@@ -13,12 +13,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
-// View is the data of a template. Every text in it is on one line.
+// View is the data of a template. Every text is one line.
 type View struct {
 	Kind  string
 	Title string // the rendered subject; empty in the subject's own template
-	// Name is the account, the user or, in a digest, the policy. Of an event it is the
-	// event and the key.
+	// Name is the account or the user; in a digest, the policy; for an event, the event and the
+	// key.
 	Name      string
 	Threshold int   // percent, reached
 	Percent   int64 // of Limit used: Threshold or more
@@ -28,22 +28,20 @@ type View struct {
 	Full      bool  // nothing is left
 	Day       string
 	TimeZone  string
-	// ResetsAt is when the next day begins, such as
-	// "2026-11-23 00:00 Europe/Berlin"; empty for a day that can't be read.
+	// ResetsAt is the beginning of the next day, such as "2026-11-23 00:00 Europe/Berlin"; empty if
+	// Day can't be read.
 	ResetsAt string
-	// Rule is the daily rule that counts, and Policy where it stands; both empty
-	// for an account. Sliding says that the rule counts any 24 hours rather than
-	// the day.
+	// Rule is the daily rule, and Policy its policy; both are empty for an account. Sliding means
+	// any 24 hours, not the day.
 	Rule    string
 	Policy  string
 	Sliding bool
-	// Event is the event whose limit counts, Key whose calls it counts, and Period
-	// "minute", "hour" or "day". Since and Until are its begin and end, such as
-	// "2026-11-22 00:00 Europe/Berlin". They are empty in other notices.
+	// Event is the event with the limit, Key the key that is counted, and Period "minute", "hour"
+	// or "day". Since and Until are its begin and end, such as "2026-11-22 00:00 Europe/Berlin".
+	// They are empty in other notices.
 	Event, Key, Period string
 	Since, Until       string
-	// Change is what was done with the callback of an account at Since, and Host where it is
-	// now.
+	// Change is the change of an account's callback at Since, and Host its new host.
 	Change, Host string
 	Users        []ViewUser
 	More         int // users of a digest beyond Users
@@ -62,7 +60,7 @@ type ViewUser struct {
 	Day       string
 }
 
-// longName is how many characters a name has at least that gets a line of its own.
+// longName is the length from which on a name gets its own line, in characters.
 const longName = 32
 
 // ViewReport is the report of an account's day.
@@ -73,7 +71,7 @@ type ViewReport struct {
 	RefusedBy                              []ViewRefusals // most first
 }
 
-// ViewRefusals are the refusals by one rule or with one code.
+// ViewRefusals counts the refusals by a rule or with a code.
 type ViewRefusals struct {
 	Name  string
 	Count int64
@@ -122,7 +120,7 @@ func newView(n notifier.Notice) View {
 	return v
 }
 
-// percent is cut off rather than rounded: 100 is all of it.
+// percent rounds down: 100 means that nothing is left.
 func percent(used, limit int64) int64 {
 	if limit <= 0 {
 		return 100
@@ -148,8 +146,8 @@ func newViewReport(r notifier.Report) *ViewReport {
 	return v
 }
 
-// resetsAt says when the day after begins in a zone: most often at midnight,
-// and where a clock change skips that, at what the clocks show instead.
+// resetsAt returns the beginning of the next day in a zone: midnight, or the first time after it if
+// a clock change skips midnight.
 func resetsAt(day, zone string) string {
 	location, err := calendar.ParseTimeZone(zone)
 	if err != nil {
@@ -168,8 +166,7 @@ func resetsAt(day, zone string) string {
 
 const momentLayout = "2006-01-02 15:04 "
 
-// moment writes an instant of RFC 3339, whose offset is that of the zone; empty for one
-// that can't be read.
+// moment formats an RFC 3339 time that has the zone's offset; empty if it can't be read.
 func moment(text, zone string) string {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
@@ -178,8 +175,8 @@ func moment(text, zone string) string {
 	return at.Format(momentLayout) + oneLine(cmp.Or(zone, "UTC"))
 }
 
-// oneLine puts a text on one line: whatever a reader may take for a line break,
-// and what turns the direction of text, becomes a space.
+// oneLine puts a text on one line: characters that a reader may show as a line break, and those
+// that change the direction of text, become spaces.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
@@ -189,7 +186,7 @@ func oneLine(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// number writes a whole number with a comma before each three digits.
+// number formats a whole number with commas: 10,000.
 func number(n any) string {
 	var digits string
 	switch n := n.(type) {
@@ -210,7 +207,7 @@ func number(n any) string {
 	return sign + digits
 }
 
-// signed is number with a plus sign before what is above zero.
+// signed is number with a plus sign for numbers above zero.
 func signed(n int64) string {
 	if n > 0 {
 		return "+" + number(n)

@@ -6,7 +6,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// What the headers of a platform must not have: who is pushed to, and by which credentials.
+// Headers of a platform that would change the receiver or the credentials.
 func reservedHeaders() map[string][]string {
 	return map[string][]string{
 		"apns":    {"apns-topic", "authorization"},
@@ -14,9 +14,8 @@ func reservedHeaders() map[string][]string {
 	}
 }
 
-// checkHeaders checks that what a message says for this channel alone does not change the app or
-// the credentials of a platform: APNs and push services would refuse them, and FCM takes that for
-// a fault of the project.
+// checkHeaders checks that a message's additions do not change the app or the credentials of a
+// platform. APNs and push services would refuse them, which FCM reports as a fault of the project.
 func checkHeaders(patch object) error {
 	for platform, reserved := range reservedHeaders() {
 		part, _ := patch[platform].(object)
@@ -34,8 +33,8 @@ func checkHeaders(patch object) error {
 	return nil
 }
 
-// aimsElsewhere reports whether a message chose something else than the device's token for FCM, or
-// for the platform behind it, to look for: then its answer says nothing of the device.
+// aimsElsewhere reports whether a message addresses something other than the device's token. Then
+// the answer says nothing about the device.
 func aimsElsewhere(message object) bool {
 	android, _ := message["android"].(object)
 	apns, _ := message["apns"].(object)
@@ -61,8 +60,8 @@ func aimsElsewhere(message object) bool {
 	return false
 }
 
-// ofMessage returns what a result means to a message that aims elsewhere. The device stays, and it
-// does not wait for others.
+// ofMessage returns the result of a message that aims elsewhere: the device stays, and is not
+// paused.
 func ofMessage(r notifier.Result) notifier.Result {
 	switch {
 	case r.Status == notifier.Gone:

@@ -11,7 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
-// maxName bounds the name of a message that is kept, in bytes.
+// maxName bounds the name of a message, in bytes.
 const maxName = 512
 
 // The codes of an FcmError.
@@ -26,26 +26,26 @@ const (
 	codeUnspecified  = "UNSPECIFIED_ERROR"
 )
 
-// again says that an answer is not the last word.
+// again is set if an answer is not final.
 type again uint8
 
 const (
 	_            again = iota
 	renewToken         // our bearer token may be stale
-	askOtherwise       // the device's token is malformed, if the message is not
+	askOtherwise       // the device's token is malformed, unless the message is
 )
 
-// words is what FCM says in the body of an answer.
+// words are FCM's statements in the body of an answer.
 type words struct {
-	name   string   // of a message that it accepted
-	status string   // the generic word
+	name   string   // of the accepted message
+	status string   // the generic status
 	code   string   // of the FcmError; "" for none
 	text   string   // in lower case
-	fields []string // that are wrong
-	quotas []string // that are used up: "device", "topic" or "project"
+	fields []string // wrong ones
+	quotas []string // exhausted ones: "device", "topic" or "project"
 }
 
-// readWords reads the body of an answer. What can't be read says nothing.
+// readWords reads the body of an answer, as far as it can be read.
 func readWords(body []byte) words {
 	var said struct {
 		Name  string `json:"name"`
@@ -55,7 +55,7 @@ func readWords(body []byte) words {
 			Details []json.RawMessage `json:"details"`
 		} `json:"error"`
 	}
-	_ = json.Unmarshal(body, &said) // members of another type say nothing; the others are read
+	_ = json.Unmarshal(body, &said) // members of a wrong type are ignored, the others are read
 	w := words{name: said.Name, status: said.Error.Status, text: strings.ToLower(said.Error.Message)}
 	for _, raw := range said.Error.Details {
 		var detail struct {
@@ -86,8 +86,8 @@ func readWords(body []byte) words {
 	return w
 }
 
-// quota returns whose quota is used up. What is not known to be a device's or a topic's is the
-// project's, for which everything waits. A project's name may be anything.
+// quota returns the owner of an exhausted quota. An unknown one is the project's, for which
+// everything waits, since a project may have any name.
 func quota(subject, description string) string {
 	kind, _, _ := strings.Cut(strings.ToLower(subject), ":")
 	description = strings.ToLower(description)
@@ -99,11 +99,11 @@ func quota(subject, description string) string {
 	return "project"
 }
 
-// pause returns who waits for a quota. FCM documents an answer that does not say whose it is as
-// one about the message's target.
+// pause returns what waits for a quota. FCM documents that an answer without an owner is about the
+// target.
 func (w words) pause() notifier.Pause {
 	switch {
-	case slices.Contains(w.quotas, "project"), strings.Contains(w.text, "quota metric"): // which has limits of projects
+	case slices.Contains(w.quotas, "project"), strings.Contains(w.text, "quota metric"): // of a project
 		return notifier.PauseChannel
 	case len(w.quotas) == 0:
 		return notifier.PauseDevice
@@ -124,7 +124,7 @@ func (w words) blamesToken() bool {
 	return w.code == codeInvalid && (len(w.fields) > 0 || strings.Contains(w.text, "registration token is not"))
 }
 
-// known returns what may be shown of w: one of FCM's words, and the fields that are wrong.
+// known returns the part of w that may be shown: one of FCM's codes, and the wrong fields.
 func (w words) known() string {
 	var all strings.Builder
 	for _, word := range []string{w.code, w.status} {
@@ -144,7 +144,7 @@ func (w words) known() string {
 	return all.String()
 }
 
-// showField returns the beginning of a field's path up to what may be the message's.
+// showField returns the beginning of a field's path, without what may come from the message.
 func showField(path string) string {
 	var shown []string
 	for part := range strings.SplitSeq(path, ".") {
@@ -164,12 +164,12 @@ func showField(path string) string {
 	return strings.Join(shown, ".")
 }
 
-// judge returns the Result of FCM's answer, and whether it is the last word. It does not set how
-// long to wait. asksToWait reports whether the answer has a Retry-After.
+// judge returns the Result of FCM's answer without its wait, and whether it is final. asksToWait
+// reports whether the answer has a Retry-After.
 func judge(a exchange.Answer, asksToWait bool) (notifier.Result, again) {
 	w := readWords(a.Body)
 	if a.Status >= 200 && a.Status <= 299 {
-		return notifier.Result{Status: notifier.Delivered, ProviderID: messageName(w.name)}, 0
+		return notifier.Result{Status: notifier.Delivered, ProviderID: exchange.ProviderID(w.name, maxName)}, 0
 	}
 	r := notifier.Result{Err: fmt.Errorf("FCM answered with HTTP status %d%s", a.Status, w.known())}
 	var more again
@@ -187,7 +187,7 @@ func judge(a exchange.Answer, asksToWait bool) (notifier.Result, again) {
 	return r, more
 }
 
-// classify returns what a status other than a success means.
+// classify returns the meaning of a status other than a success.
 func classify(status int, w words, asksToWait bool) (notifier.Status, notifier.Reason, again) {
 	switch status {
 	case http.StatusBadRequest:
@@ -221,13 +221,5 @@ func classify(status int, w words, asksToWait bool) (notifier.Status, notifier.R
 	return means, reason, 0
 }
 
-// messageName returns the name that FCM gave a message, if it is one.
-func messageName(name string) string {
-	if len(name) > maxName || strings.IndexFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
-		return ""
-	}
-	return name
-}
-
-// failed reports whether FCM says that it failed, so that it asks for a backoff from 10 seconds.
+// failed reports an internal error, for which FCM asks for a backoff from 10 seconds.
 func (w words) failed() bool { return w.code == codeInternal || w.status == codeInternal }

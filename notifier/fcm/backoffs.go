@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// MaxRetryAfter is the longest pause, of our own or of a Retry-After.
+	// MaxRetryAfter is the longest pause, by a backoff or a Retry-After.
 	MaxRetryAfter = time.Hour
-	// firstQuota and firstOverload are the first pauses if FCM does not say how long.
+	// firstQuota and firstOverload are the first pauses without a Retry-After.
 	firstQuota    = time.Minute
 	firstOverload = 10 * time.Second
-	// maxBackoffs bounds the backoffs that are kept. All but a few are devices'.
+	// maxBackoffs bounds the kept backoffs. Almost all are of devices.
 	maxBackoffs = 4096
 
 	backoffQuota    = "quota"
@@ -25,11 +25,11 @@ const (
 	backoffToken    = "token"
 )
 
-// backoffs keeps how long the last pauses were, to double them. It is safe for concurrent use.
+// backoffs keeps the lengths of the last pauses, to double them. It is safe for concurrent use.
 type backoffs struct {
 	mu   sync.Mutex
 	last *simplelru.LRU[string, backoff]
-	busy exchange.Crowd // the devices whose answers did not say whose quota was used up
+	busy exchange.Crowd // devices whose answers did not name the exhausted quota
 }
 
 type backoff struct {
@@ -45,23 +45,22 @@ func newBackoffs() (*backoffs, error) {
 	return &backoffs{last: last}, nil
 }
 
-// concernsAll notes a device whose answer did not say whose quota was used up, and reports whether
-// there were too many of them for it to be the device's.
+// concernsAll notes a device whose answer did not name the exhausted quota, and reports whether
+// there are too many of them for quotas of devices.
 func (b *backoffs) concernsAll(device string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.busy.Add(device)
 }
 
-// accepted notes that FCM accepted a message.
+// accepted notes a success.
 func (b *backoffs) accepted() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.busy.Clear()
 }
 
-// settle completes a Result with how long to wait: as long as FCM asks, or else, after a
-// SlowDown, as long as the backoff of who is to wait says.
+// settle sets the wait of a Result: what FCM asks for, or after a SlowDown the backoff of who.
 func (b *backoffs) settle(r notifier.Result, asked time.Duration, who string, first time.Duration, now time.Time) notifier.Result {
 	switch {
 	case r.Status == notifier.SlowDown && asked == 0:
@@ -73,8 +72,8 @@ func (b *backoffs) settle(r notifier.Result, asked time.Duration, who string, fi
 	return r
 }
 
-// next returns the pause of who is to wait: first, or twice the last if that ended no longer
-// ago than it took. Answers to what was on its way before a pause began do not double it.
+// next returns the pause of who: first, or twice the last one if that ended no longer ago than it
+// lasted. Answers to pushes from before the pause do not double it.
 func (b *backoffs) next(who string, first time.Duration, now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -15,29 +15,29 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
 const (
 	// DefaultTimeout is the default of Config.Timeout. FCM asks for 10 seconds or more.
 	DefaultTimeout = 15 * time.Second
-	// MaxTimeout is the longest Config.Timeout.
+	// MaxTimeout is the maximum of Config.Timeout.
 	MaxTimeout = 5 * time.Minute
 	// DefaultEndpoint is the default of Config.Endpoint.
 	DefaultEndpoint = "https://fcm.googleapis.com"
-	// maxCredentials bounds the credentials, in bytes. A service account's have less than 3,000.
+	// maxCredentials bounds the credentials, in bytes. Real ones have less than 3,000.
 	maxCredentials = 64 << 10
 )
 
 // Config configures a Notifier. Credentials and Now are required.
 type Config struct {
-	// Credentials is the JSON of a service account's key, as the console of Firebase makes
-	// it. It is a secret. It names the project, and where tokens are exchanged.
+	// Credentials is the JSON of a service account's key from the Firebase console. It is a secret.
+	// It names the project and the token endpoint.
 	Credentials []byte
-	// Endpoint is the scheme and host of FCM, for tests and emulators; "" means
-	// DefaultEndpoint. It is https:, or http: at a loopback address.
+	// Endpoint is the scheme and host of FCM, for tests and emulators; "" means DefaultEndpoint. It
+	// is https:, or http: on loopback.
 	Endpoint string
-	// Timeout bounds one request, from dialing to the answer's headers; zero means
-	// DefaultTimeout.
+	// Timeout bounds one request, from dialing to the answer's headers; zero means DefaultTimeout.
 	Timeout time.Duration
 	// UserAgent names the sender; empty means "sendlimit".
 	UserAgent string
@@ -47,7 +47,6 @@ type Config struct {
 	Now func() time.Time
 }
 
-// account is a service account.
 type account struct {
 	project  string
 	email    string
@@ -56,13 +55,13 @@ type account struct {
 	tokenURL string
 }
 
-// identity returns what changes with the account's project, address or key.
+// identity returns a text that changes with the account's project, address or key.
 func (a account) identity() string {
 	sum := sha256.Sum256([]byte(a.email + "\x00" + a.keyID))
 	return a.project + "/" + hex.EncodeToString(sum[:8])
 }
 
-// validate returns the account of c, or everything that is wrong, joined.
+// validate returns the account, or all problems, joined.
 func (c Config) validate() (account, error) {
 	a, problems := readAccount(c.Credentials)
 	if c.Endpoint != "" && !isEndpoint(c.Endpoint) {
@@ -70,18 +69,13 @@ func (c Config) validate() (account, error) {
 			Field: "endpoint", Value: notifier.RedactURL(c.Endpoint), Want: "the scheme and host of an https: URL, or of an http: URL at a loopback address",
 		})
 	}
-	if c.Timeout < 0 || c.Timeout > MaxTimeout {
-		problems = append(problems, &notifier.InvalidError{
-			Field: "timeout", Value: c.Timeout.String(), Want: "a time above zero and up to " + MaxTimeout.String(),
-		})
-	}
+	problems = append(problems, exchange.CheckTimeout("timeout", c.Timeout, MaxTimeout))
 	if c.Now == nil {
 		problems = append(problems, errors.New("fcm needs a clock"))
 	}
 	return a, errors.Join(problems...)
 }
 
-// readAccount reads a service account's JSON.
 func readAccount(credentials []byte) (account, []error) {
 	var written struct {
 		Type     string `json:"type"`
@@ -118,8 +112,7 @@ func readAccount(credentials []byte) (account, []error) {
 	return account{project: written.Project, email: written.Email, keyID: written.KeyID, key: key, tokenURL: written.TokenURI}, problems
 }
 
-// isSafeURL reports whether a secret may be sent to a URL: it is encrypted on its way, or does
-// not leave the machine.
+// isSafeURL reports whether a secret may be sent to a URL: over TLS, or on loopback.
 func isSafeURL(text string) bool {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.User != nil || u.Fragment != "" {

@@ -1,13 +1,12 @@
-// Package fcm is the channel of Firebase Cloud Messaging, by its HTTP v1 API: apps on Android
-// and iOS, and browsers that an app of Firebase subscribed. The Address of a device is its
-// registration token.
+// Package fcm is the channel of Firebase Cloud Messaging (HTTP v1 API): apps on Android and iOS,
+// and browsers that subscribed through Firebase. The Address of a device is its registration token.
 //
 // # Credentials
 //
-// A service account's key signs a request for a bearer token, which lives for an hour. It is
+// A service account's key signs a request for a bearer token, which is valid for an hour. It is
 // renewed 5 minutes before its end, once for all deliveries, which use the old one meanwhile.
-// The signed request is made with golang-jwt: the package of golang.org/x/oauth2 for it sends
-// without a context, takes the time from the system and reports errors with the URL.
+// golang-jwt signs the request: golang.org/x/oauth2 sends without a context, uses the system's time
+// and reports errors with the URL.
 //
 // # The request
 //
@@ -29,21 +28,20 @@
 //	  }
 //	}}
 //
-// What a message does not have is absent. Apps find its click_url in the data; on Android a
-// click_action would be the name of an intent instead. Collapse keys are the message's, or else
-// its idempotency key, so that a second copy replaces the first. FCM keeps messages of at most 4
-// collapse keys for an Android device that is not connected: who needs more of them to arrive
-// removes the key with {"android": {"collapse_key": null}}.
+// Empty fields are absent. Apps find the click_url in the data, because a click_action on Android
+// would be the name of an intent. The collapse key is the message's, by default its idempotency
+// key, so that a second copy replaces the first. FCM keeps messages of at most 4 collapse keys for
+// an offline Android device. If more of them must arrive, remove the key with {"android":
+// {"collapse_key": null}}.
 //
-// What a message says for this channel alone is an object in FCM's words, which is merged into
-// the message as RFC 7396 says: null removes a member. It names no target, and no topic or
-// credentials in the headers of a platform. If it has a live_activity_token, a
-// restricted_package_name or an apns-push-type other than alert and background, FCM looks for
-// something else than the device: gone is permanent, mismatched then, and a THIRD_PARTY_AUTH_ERROR
-// is retried.
+// A message's additions for this channel are an object in FCM's format, a merge patch (RFC 7396):
+// null removes a member. It can't have a target, nor a topic or credentials in the headers of a
+// platform. With a live_activity_token, a restricted_package_name or an apns-push-type other than
+// alert and background, FCM looks for something other than the device: gone becomes permanent,
+// mismatched, and a THIRD_PARTY_AUTH_ERROR is retried.
 //
-// A payload has at most 4,096 bytes. What counts are the JSON of notification and data, and of
-// those of the one platform that adds most.
+// A payload has at most 4,096 bytes: the JSON of notification and data, and of those of the
+// platform that adds most.
 //
 // # The answer
 //
@@ -53,7 +51,7 @@
 //	400 that blames the registration token      gone, if the message is fine; else permanent
 //	other 400                                   permanent, rejected; the error names the field
 //	401 THIRD_PARTY_AUTH_ERROR                  slow down, unavailable: the device, for a minute
-//	other 401                                   once more with a new token; refused, unauthorized
+//	other 401                                   sent again with a new token; then refused, unauthorized
 //	403 SENDER_ID_MISMATCH                      gone, mismatched
 //	other 403                                   refused, unauthorized
 //	404 UNREGISTERED                            gone
@@ -65,19 +63,18 @@
 //	other 5xx                                   retry, unavailable
 //	other 4xx                                   permanent, rejected
 //
-// To learn whether a registration token or the message is malformed, FCM is asked to check the
-// same message to a topic, without sending it. Only if that passes the device is gone. A message
-// to a topic has at most 2,048 bytes: a larger one is permanent.
+// To learn whether the registration token or the message is malformed, FCM validates the same
+// message to a topic, without sending it. The device is gone only if that passes. A message to a
+// topic has at most 2,048 bytes: a larger one is permanent.
 //
-// A 429 says whose quota is used up: the project's pauses the channel, a device's the device,
-// and a topic's the message. One that does not say is the device's, until it came for three
-// devices and FCM accepted nothing in between: then it is the project's. Without a Retry-After a
-// pause is a minute, and for a 503 it is 10 seconds; it doubles up to an hour if the next follows
-// within its own length.
+// A 429 names the exhausted quota: the project's pauses the channel, a device's the device, and a
+// topic's the message. One without a name is the device's, until three devices got it and FCM
+// accepted nothing in between: then it is the project's. Without a Retry-After a pause is a minute,
+// and for a 503 10 seconds. It doubles up to an hour if the next one follows within its own length.
 //
-// THIRD_PARTY_AUTH_ERROR means that the project's key for APNs or for Web Push is missing or
-// wrong. That stops iPhones or browsers, and not Android: the channel goes on, no attempt
-// counts, and nothing is dropped. The devices concerned wait for a minute each time.
+// THIRD_PARTY_AUTH_ERROR means that the project's key for APNs or Web Push is missing or wrong.
+// This stops iPhones or browsers, and not Android: the channel continues, the attempt does not
+// count, and nothing is dropped. Each of the devices waits for a minute.
 //
 // # Without a token
 //
@@ -89,6 +86,6 @@
 //
 // # Connections
 //
-// At most 8 connections are kept to a host. Over HTTP/2 each carries as many pushes as FCM
-// allows, usually 100. No proxy is used.
+// At most 8 connections are kept to a host. Over HTTP/2 each has as many pushes as FCM allows,
+// usually 100. No proxy is used.
 package fcm

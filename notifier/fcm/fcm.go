@@ -2,6 +2,7 @@ package fcm
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -17,15 +18,15 @@ import (
 const (
 	// maxConnections bounds the connections to FCM. Each carries about 100 pushes at a time.
 	maxConnections = 8
-	// maxToken bounds a device's token, in bytes. FCM's have less than 300.
+	// maxToken bounds a device's token, in bytes. Real ones have less than 300.
 	maxToken = 4096
-	// thirdPartyPause is how long a device waits whose platform refuses the project.
+	// thirdPartyPause is the pause of a device whose platform refuses the project.
 	thirdPartyPause = time.Minute
-	// probeTopic is the topic of messages that are only checked. Nobody needs to know it.
+	// probeTopic is the topic of messages that are only validated. Nobody needs to know it.
 	probeTopic = "sendlimit-probe"
 )
 
-// Notifier pushes through FCM. Make one with New.
+// Notifier pushes through FCM. Create one with New.
 type Notifier struct {
 	account  account
 	identity string
@@ -36,8 +37,8 @@ type Notifier struct {
 	backoffs *backoffs
 }
 
-// New returns a Notifier for c. The error has a *notifier.InvalidError for each setting that
-// is not allowed, and does not show the credentials.
+// New returns a Notifier. The error has a *notifier.InvalidError for each wrong setting, and does
+// not show the credentials.
 func New(c Config) (*Notifier, error) {
 	a, err := c.validate()
 	if err != nil {
@@ -47,12 +48,7 @@ func New(c Config) (*Notifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Endpoint == "" {
-		c.Endpoint = DefaultEndpoint
-	}
-	if c.Timeout == 0 {
-		c.Timeout = DefaultTimeout
-	}
+	c.Endpoint, c.Timeout = cmp.Or(c.Endpoint, DefaultEndpoint), cmp.Or(c.Timeout, DefaultTimeout)
 	client := exchange.Client{Provider: "FCM", Timeout: c.Timeout, UserAgent: c.UserAgent, Transport: newTransport(c), Reasons: true, Bodies: true}
 	exchanges := client
 	exchanges.Provider = "the token endpoint"
@@ -67,29 +63,29 @@ func New(c Config) (*Notifier, error) {
 
 func newTransport(c Config) *http.Transport {
 	transport := exchange.NewTransport(&net.Dialer{}, maxConnections, c.RootCAs)
-	// Without a bound a burst dials once for each push, before the first connection is there.
+	// Without a bound, a burst dials once for each push until the first connection is open.
 	transport.MaxConnsPerHost = maxConnections
 	return transport
 }
 
-// Identity returns the project, the endpoint, and a hash of the service account's address and
-// the id of its key.
+// Identity returns the project, the endpoint, and a hash of the service account's address and key
+// id.
 func (f *Notifier) Identity() string { return f.identity }
 
-// CheckAddress checks a device's address: that it may be a token. The error is a
-// *notifier.InvalidError, and does not show it.
+// CheckAddress checks that an address can be a registration token. The error is a
+// *notifier.InvalidError, and does not show the address.
 func (f *Notifier) CheckAddress(address string) error {
-	if address == "" || len(address) > maxToken || strings.IndexFunc(address, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
+	if address == "" || len(address) > maxToken || !exchange.Printable(address) {
 		return &notifier.InvalidError{Field: "address", Value: "(not shown)", Want: "an FCM registration token"}
 	}
 	return nil
 }
 
-// Check returns a *notifier.InvalidError if n is too large, has a data key that FCM uses
-// itself, or what it says for this channel alone is not allowed.
+// Check returns a *notifier.InvalidError if n is too large, has a data key that FCM reserves, or
+// has wrong additions for this channel.
 func (f *Notifier) Check(n notifier.Notification) error { return Check(n, f.now()) }
 
-// Check does what Notifier.Check does, at a time. It needs no credentials.
+// Check is Notifier.Check without credentials.
 func Check(n notifier.Notification, now time.Time) error {
 	message, err := newMessage(n, now)
 	if err == nil {
@@ -98,22 +94,21 @@ func Check(n notifier.Notification, now time.Time) error {
 	return err
 }
 
-// Probe has FCM check a message to a topic, which it does not send.
+// Probe validates a message to a topic, without sending it.
 func (f *Notifier) Probe(ctx context.Context) notifier.Result {
 	r := f.check(ctx, object{"data": object{"probe": "true"}})
 	r.ProviderID = "" // there is no message
 	return r
 }
 
-// Close ends a renewal of the token and closes idle connections. It does not wait for
-// deliveries.
+// Close ends a token renewal and closes idle connections. It does not wait for deliveries.
 func (f *Notifier) Close() error {
 	f.tokens.close()
 	f.client.Transport.CloseIdleConnections()
 	return nil
 }
 
-// Notify pushes n once, to its Device.
+// Notify pushes n to its Device once.
 func (f *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
 	if n.Device == nil {
 		return exchange.NotSent(notifier.ReasonNoDevice, errors.New("fcm needs a device"))
@@ -140,8 +135,8 @@ func (f *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier
 	return result
 }
 
-// send sends a body, once more with a new token if FCM refuses ours. device is the device's
-// token, "" for none.
+// send sends a body, and again with a new token if FCM refuses ours. device is the device's token,
+// "" for none.
 func (f *Notifier) send(ctx context.Context, body []byte, device string) (notifier.Result, again) {
 	result, more := f.try(ctx, body, device)
 	if more == renewToken {
@@ -150,8 +145,8 @@ func (f *Notifier) send(ctx context.Context, body []byte, device string) (notifi
 	return result, more
 }
 
-// blame finds out whether the message or the device's token is malformed, by having FCM check
-// the same message to a topic. result is the one of the message, which was not sent.
+// blame finds out whether the message or the device's token is malformed: FCM validates the same
+// message to a topic. result is that of the message, which was not sent.
 func (f *Notifier) blame(ctx context.Context, result notifier.Result, message object) notifier.Result {
 	checked := f.check(ctx, message)
 	switch {
@@ -165,7 +160,7 @@ func (f *Notifier) blame(ctx context.Context, result notifier.Result, message ob
 	return checked
 }
 
-// check has FCM check a message as one to a topic, and not send it.
+// check validates a message to a topic, without sending it.
 func (f *Notifier) check(ctx context.Context, message object) notifier.Result {
 	checked := object{"topic": probeTopic}
 	for name, value := range message {
@@ -173,7 +168,7 @@ func (f *Notifier) check(ctx context.Context, message object) notifier.Result {
 			checked[name] = value
 		}
 	}
-	body, err := encode(object{"validate_only": true, "message": checked})
+	body, err := exchange.Encode(object{"validate_only": true, "message": checked})
 	if err != nil {
 		return exchange.NotSent(notifier.ReasonRejected, err)
 	}
@@ -203,8 +198,7 @@ func (f *Notifier) try(ctx context.Context, body []byte, device string) (result 
 	return result, more
 }
 
-// judge returns the Result of FCM's answer with how long to wait, and whether it is the last
-// word.
+// judge returns the Result of FCM's answer with its wait, and whether it is final.
 func (f *Notifier) judge(a exchange.Answer, device string) (notifier.Result, again) {
 	now := f.now()
 	asked := exchange.RetryAfter(a.Header, now, MaxRetryAfter)

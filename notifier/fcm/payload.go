@@ -1,12 +1,11 @@
 package fcm
 
 import (
-	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -17,14 +16,14 @@ import (
 )
 
 const (
-	// MaxPayload is the length of the longest payload that FCM accepts, in bytes.
+	// MaxPayload is the maximum length of a payload, in bytes.
 	MaxPayload = 4096
 	// MaxTTL is the longest time to live.
 	MaxTTL = 28 * 24 * time.Hour
 
 	// maxCollapse is the longest apns-collapse-id, in bytes.
 	maxCollapse = 64
-	// topicLength is the length of a Topic of Web Push. Apple decodes it, and refuses others.
+	// topicLength is the length of a Topic of Web Push. Apple refuses other lengths.
 	topicLength = 32
 
 	fieldData     = "data"
@@ -32,11 +31,10 @@ const (
 	fieldLink     = "click_url"
 )
 
-// object is a JSON object.
 type object = map[string]any
 
-// newMessage returns FCM's message for n at a time, without its target. The error is a
-// *notifier.InvalidError that names the field.
+// newMessage returns FCM's message for n without its target. The error is a *notifier.InvalidError
+// that names the field.
 func newMessage(n notifier.Notification, now time.Time) (object, error) {
 	message := object{}
 	set(message, "notification", texts(map[string]string{"title": n.Title, "body": n.Body, "image": n.Image}))
@@ -54,24 +52,23 @@ func newMessage(n notifier.Notification, now time.Time) (object, error) {
 	return message, nil
 }
 
-// newBody returns the body of a request to send a message, which has its target. Sizes are
-// measured only if the message may be too large.
+// newBody returns the body of a request. It measures the message only if it may be too large.
 func newBody(message object) ([]byte, error) {
-	body, err := encode(object{"message": message})
+	body, err := exchange.Encode(object{"message": message})
 	if err == nil && len(body) > MaxPayload {
 		err = checkSize(message)
 	}
 	return body, err
 }
 
-// set adds a member that is not empty.
+// set adds an object if it is not empty.
 func set(to object, name string, value object) {
 	if len(value) > 0 {
 		to[name] = value
 	}
 }
 
-// texts returns an object of the texts that are not empty.
+// texts returns an object with the texts that are not empty.
 func texts(all map[string]string) object {
 	some := object{}
 	for name, text := range all {
@@ -148,34 +145,28 @@ func newWebPush(n notifier.Notification, key string, now time.Time) object {
 	return web
 }
 
-// ttl returns for how many seconds FCM keeps the message if the device is not connected.
+// ttl returns how long FCM keeps the message for an offline device, in seconds.
 func ttl(n notifier.Notification, now time.Time) int64 {
 	return int64(min(max(n.ExpiresAt.Sub(now), 0), MaxTTL) / time.Second)
 }
 
-// collapseKey returns what a message replaces another with. It fits every platform.
+// collapseKey returns the key by which a message replaces another. It is valid on every platform.
 func collapseKey(n notifier.Notification) string {
-	key := n.CollapseKey
-	if key == "" {
-		key = n.IdempotencyKey
-	}
-	if len(key) > maxCollapse || strings.IndexFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
+	key := cmp.Or(n.CollapseKey, n.IdempotencyKey)
+	if len(key) > maxCollapse || !exchange.Printable(key) {
 		sum := sha256.Sum256([]byte(key))
 		return hex.EncodeToString(sum[:16])
 	}
 	return key
 }
 
-// override merges what a message says for this channel alone, as RFC 7396 says.
+// override merges a message's additions for this channel (RFC 7396).
 func override(message object, raw json.RawMessage) error {
 	if len(raw) == 0 {
 		return nil
 	}
 	var patch object
-	in := json.NewDecoder(bytes.NewReader(raw))
-	in.UseNumber()
-	// A decoder stops behind the first value.
-	if err := in.Decode(&patch); err != nil || patch == nil || !json.Valid(raw) {
+	if !exchange.ReadOverride(raw, &patch) || patch == nil {
 		return &notifier.InvalidError{Field: fieldOverride, Value: "(not shown)", Want: "an object, which is merged into FCM's message"}
 	}
 	for _, name := range []string{"token", "topic", "condition", "name"} {
@@ -186,30 +177,11 @@ func override(message object, raw json.RawMessage) error {
 	if err := checkHeaders(patch); err != nil {
 		return err
 	}
-	merge(message, patch)
+	exchange.Merge(message, patch)
 	return nil
 }
 
-// merge applies a merge patch.
-func merge(to, patch object) {
-	for name, value := range patch {
-		switch value := value.(type) {
-		case nil:
-			delete(to, name)
-		case object:
-			inner, ok := to[name].(object)
-			if !ok {
-				inner = object{}
-				to[name] = inner
-			}
-			merge(inner, value)
-		default:
-			to[name] = value
-		}
-	}
-}
-
-// checkData checks that the data are texts, and that FCM does not use their keys itself.
+// checkData checks that data are texts, and that FCM does not reserve their keys.
 func checkData(message object) error {
 	android, _ := message["android"].(object)
 	web, _ := message["webpush"].(object)
@@ -233,8 +205,8 @@ func checkData(message object) error {
 	return nil
 }
 
-// checkSize measures what a device gets: the notification and the data for all platforms, and
-// those for its own.
+// checkSize measures what a device receives: notification and data for all platforms, and those for
+// its own.
 func checkSize(message object) error {
 	android, _ := message["android"].(object)
 	apns, _ := message["apns"].(object)
@@ -263,22 +235,11 @@ func size(values ...any) (int, error) {
 		if value == nil {
 			continue
 		}
-		text, err := encode(value)
+		text, err := exchange.Encode(value)
 		if err != nil {
 			return 0, err
 		}
 		length += len(text)
 	}
 	return length, nil
-}
-
-// encode returns JSON in which < > and & are not escaped, which is shorter.
-func encode(value any) ([]byte, error) {
-	var text bytes.Buffer
-	out := json.NewEncoder(&text)
-	out.SetEscapeHTML(false)
-	if err := out.Encode(value); err != nil {
-		return nil, fmt.Errorf("encode a message for FCM: %w", err)
-	}
-	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
 }

@@ -21,17 +21,17 @@ const (
 	scope     = "https://www.googleapis.com/auth/firebase.messaging"
 	grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
-	// assertionLife is how long a signed request for a token is valid: Google's longest.
+	// assertionLife is the validity of a signed token request: Google's maximum.
 	assertionLife = time.Hour
 	// clockSkew is how far the clock may be ahead of Google's.
 	clockSkew = 10 * time.Second
-	// clockPause is how long a message waits whose assertion is of another time than Google's.
+	// clockPause is the pause of a message if the clocks do not agree.
 	clockPause = time.Minute
-	// maxLife bounds how long a token is used. Google's live for an hour.
+	// maxLife bounds the use of a token. Google's are valid for an hour.
 	maxLife = time.Hour
 	// renewEarly is how long before its end a token is renewed.
 	renewEarly = 5 * time.Minute
-	// earlyAgain is how long after a failure a token that still works is renewed.
+	// earlyAgain is the pause after a failed renewal of a token that is still valid.
 	earlyAgain = 30 * time.Second
 )
 
@@ -50,17 +50,17 @@ type tokens struct {
 	over    bool
 }
 
-// renewal is one exchange, which all who need a token wait for.
+// renewal is one exchange. All who need a token wait for it.
 type renewal struct {
 	done   chan struct{} // closed when token or failure is set
 	cancel context.CancelFunc
 
 	token   string
-	failure notifier.Result // the result of every push that waited, if there is no token
+	failure notifier.Result // for every push that waited, if there is no token
 }
 
-// bearer returns a token, or else the Result of a push that has none. It renews a token
-// that will soon end, which is used meanwhile.
+// bearer returns a token, or the Result of a push without one. It renews a token that ends soon,
+// and uses it meanwhile.
 func (t *tokens) bearer(ctx context.Context) (string, notifier.Result) {
 	if ctx.Err() != nil {
 		return "", calledOff(ctx)
@@ -87,7 +87,7 @@ func (t *tokens) bearer(ctx context.Context) (string, notifier.Result) {
 	}
 }
 
-// reject says that FCM refuses a token.
+// reject discards a token that FCM refuses.
 func (t *tokens) reject(token string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -96,7 +96,7 @@ func (t *tokens) reject(token string) {
 	}
 }
 
-// close ends a renewal and waits for it.
+// close cancels a renewal and waits for its end.
 func (t *tokens) close() {
 	t.mu.Lock()
 	t.over = true
@@ -108,8 +108,8 @@ func (t *tokens) close() {
 	}
 }
 
-// renew starts a renewal, which does not end with the push that needs it. The caller holds
-// the lock.
+// renew starts a renewal, which does not end with the context of its push. The caller holds the
+// lock.
 func (t *tokens) renew(ctx context.Context) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	r := &renewal{done: make(chan struct{}), cancel: cancel}
@@ -120,7 +120,7 @@ func (t *tokens) renew(ctx context.Context) {
 	go func() {
 		defer cancel()
 		defer close(r.done)
-		// What is left of the push that started it, such as its cleanups, may be over.
+		// The push that started it, and its cleanups, may have ended.
 		exchanged, clean := notifier.WithCleanup(ctx)
 		token, life, failure := t.exchange(exchanged)
 		clean()
@@ -138,7 +138,7 @@ func (t *tokens) renew(ctx context.Context) {
 	}()
 }
 
-// exchange asks for a token once.
+// exchange requests a token once.
 func (t *tokens) exchange(ctx context.Context) (token string, life time.Duration, failure notifier.Result) {
 	request, err := t.request(ctx)
 	if err != nil {
@@ -160,7 +160,7 @@ func (t *tokens) exchange(ctx context.Context) (token string, life time.Duration
 	return token, life, failure
 }
 
-// request returns the exchange of RFC 7523.
+// request returns the request for a token (RFC 7523).
 func (t *tokens) request(ctx context.Context) (*http.Request, error) {
 	now := t.now().Add(-clockSkew)
 	assertion := jwt.NewWithClaims(jwt.SigningMethodRS256, jwt.MapClaims{
@@ -183,8 +183,7 @@ func (t *tokens) request(ctx context.Context) (*http.Request, error) {
 	return request, nil
 }
 
-// readToken reads the answer to an exchange. The Result is the one of a push that needs the
-// token.
+// readToken reads the answer to a token request. The Result is that of a push that needs the token.
 func readToken(a exchange.Answer) (token string, life time.Duration, result notifier.Result) {
 	fails := func(s notifier.Status, r notifier.Reason, why string) (string, time.Duration, notifier.Result) {
 		result := notifier.Result{Status: s, Reason: r, Err: fmt.Errorf("no token: the token endpoint answered with HTTP status %d%s", a.Status, why)}
@@ -199,10 +198,10 @@ func readToken(a exchange.Answer) (token string, life time.Duration, result noti
 		Error   string `json:"error"`
 		Text    string `json:"error_description"`
 	}
-	_ = json.Unmarshal(a.Body, &said) // what can't be read says nothing
+	_ = json.Unmarshal(a.Body, &said) // unreadable members stay empty
 	switch status := a.Status; {
 	case status >= 200 && status <= 299:
-		if said.Token == "" || strings.IndexFunc(said.Token, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
+		if said.Token == "" || !exchange.Printable(said.Token) {
 			return fails(notifier.Refused, notifier.ReasonMisaddressed, ", and no token")
 		}
 		life = maxLife
@@ -217,7 +216,7 @@ func readToken(a exchange.Answer) (token string, life time.Duration, result noti
 	case status <= 399:
 		return fails(notifier.Refused, notifier.ReasonMisaddressed, ", a redirect, which is not followed")
 	case strings.Contains(said.Text, "Check your iat and exp"):
-		// The clock that the assertion was signed by is wrong. Other workers' may be right.
+		// This worker's clock is wrong. Those of other workers may be right.
 		token, life, result = fails(notifier.SlowDown, notifier.ReasonUnavailable,
 			knownGrant(said.Error)+": this worker's clock may be wrong")
 		result.Pause = notifier.PauseMessage
@@ -227,7 +226,7 @@ func readToken(a exchange.Answer) (token string, life time.Duration, result noti
 	}
 }
 
-// knownGrant returns what may be shown of an error of RFC 6749.
+// knownGrant returns an error code of RFC 6749 for the log.
 func knownGrant(code string) string {
 	switch code {
 	case "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope":
@@ -237,7 +236,7 @@ func knownGrant(code string) string {
 	}
 }
 
-// calledOff is the Result of a push that did not wait for its token.
+// calledOff is the Result of a push whose context ended before it had a token.
 func calledOff(ctx context.Context) notifier.Result {
 	return notifier.Result{
 		Status: notifier.Retry, Reason: notifier.ReasonUnreachable,

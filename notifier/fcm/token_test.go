@@ -131,7 +131,7 @@ func TestWithoutATokenNothingIsSent(t *testing.T) {
 		{"a token that is none", notifiertest.Answer{Status: 200, Body: `{"access_token": "secret\r\nx: y"}`}, notifier.Refused, notifier.ReasonMisaddressed, "no token"},
 		{"too many", notifiertest.Answer{Status: 429}, notifier.SlowDown, notifier.ReasonRateLimited, "status 429"},
 		{"a failure", notifiertest.Answer{Status: 503, Body: "secret"}, notifier.SlowDown, notifier.ReasonUnavailable, "status 503"},
-		{"no answer", notifiertest.Answer{Delay: time.Hour}, notifier.Retry, notifier.ReasonUnreachable, "no answer of the token endpoint"},
+		{"no answer", notifiertest.Answer{Delay: time.Hour}, notifier.Retry, notifier.ReasonUnreachable, "no answer from the token endpoint"},
 	} {
 		s.AnswerTokensWith(func() notifiertest.Answer { return row.answer })
 		timeout := time.Minute

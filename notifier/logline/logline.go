@@ -12,20 +12,19 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// Notifier writes notifications and notices to a writer. Make one with New.
+// Notifier writes notifications and notices to a writer. Create one with New.
 type Notifier struct {
 	w   io.Writer
 	now func() time.Time
-	// turn has one token while nobody writes. It is not a mutex because the wait must
-	// end with the context.
+	// turn has one token while nobody writes. It is not a mutex because the wait must end with the
+	// context.
 	turn chan struct{}
-	// torn reports whether the last write ended within a line. Only the owner of the
-	// token uses it.
+	// torn reports whether the last write ended within a line. The owner of the token uses it.
 	torn bool
 }
 
-// New returns a Notifier that writes to w, with one Write for each line and one at a time.
-// now returns the time of delivery. Both are required.
+// New returns a Notifier that writes to w, one line at a time with one Write each. now is the
+// clock. Both are required.
 func New(w io.Writer, now func() time.Time) (*Notifier, error) {
 	if w == nil || now == nil {
 		return nil, errors.New("a log channel needs a writer and a clock")
@@ -40,14 +39,14 @@ type line struct {
 	DeliveredAt string `json:"delivered_at"` // in notifier.TimeLayout
 }
 
-// Notify writes the line of n. A write that fails is a Retry. A write that does not end, as
-// on a full pipe that nobody reads, can't be cancelled: when ctx ends Notify returns an
-// uncertain result, and later lines wait for that write.
+// Notify writes the line of n. A failed write is a Retry. A write that does not end, such as to a
+// full pipe, can't be cancelled: when ctx ends, Notify returns an uncertain result, and later lines
+// wait for that write.
 func (l *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
 	return l.deliver(ctx, func(at string) any { return line{notifier.NewPayload(n), at} })
 }
 
-// deliver writes a line, which gets the time of delivery.
+// deliver writes a line with the time of delivery.
 func (l *Notifier) deliver(ctx context.Context, line func(at string) any) notifier.Result {
 	if ctx.Err() != nil {
 		return unsent(ctx)
@@ -97,7 +96,7 @@ func (l *Notifier) deliver(ctx context.Context, line func(at string) any) notifi
 	}
 }
 
-// write writes a line. Its caller has the token.
+// write writes a line. The caller has the token.
 func (l *Notifier) write(text []byte) error {
 	written, err := l.w.Write(text)
 	if err == nil && written < len(text) {
@@ -116,6 +115,6 @@ func unsent(ctx context.Context) notifier.Result {
 	return notifier.Result{
 		Status: notifier.Retry,
 		Reason: notifier.ReasonUnreachable,
-		Err:    fmt.Errorf("a delivery line had no turn: %w", ctx.Err()),
+		Err:    fmt.Errorf("a delivery line had to wait for others: %w", ctx.Err()),
 	}
 }

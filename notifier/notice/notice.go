@@ -1,8 +1,8 @@
-// Package notice says what a notice to a contact consists of, as it is posted. It has only
-// values: packages that document notices need not know who delivers them.
+// Package notice defines notices to contacts as they are posted. It has only values, so that
+// packages which document notices need not import the channels.
 package notice
 
-// Kind says what a Notice is about.
+// Kind is the kind of a Notice.
 type Kind string
 
 // The kinds of notices.
@@ -10,67 +10,65 @@ const (
 	KindAccountQuota    Kind = "account_quota"     // an account's daily quota reached a threshold
 	KindUserQuota       Kind = "user_quota"        // a user's daily rule reached a threshold
 	KindUserQuotaDigest Kind = "user_quota_digest" // users of a policy whose daily rule reached a threshold
-	KindDailyReport     Kind = "daily_report"      // what became of an account's messages on a day
-	KindEventLimit      Kind = "event_limit"       // a key reached a threshold of a limit of an event
-	KindCallbackChanged Kind = "callback_changed"  // where the events of an account are posted was changed
+	KindDailyReport     Kind = "daily_report"      // the messages of an account's day
+	KindEventLimit      Kind = "event_limit"       // a key reached a threshold of an event's limit
+	KindCallbackChanged Kind = "callback_changed"  // the callback of an account was changed
 )
 
-// What was done with a callback, in the field Change.
+// Values of Notice.Change.
 const (
 	CallbackSet     = "set"
-	CallbackSecret  = "secret" // it has a new one
+	CallbackSecret  = "secret" // it has a new secret
 	CallbackRemoved = "removed"
 )
 
-// Kinds returns every Kind, in the order above.
+// Kinds returns all kinds, in the order above.
 func Kinds() []Kind {
 	return []Kind{KindAccountQuota, KindUserQuota, KindUserQuotaDigest, KindDailyReport, KindEventLimit, KindCallbackChanged}
 }
 
-// Notice is a message to a contact: a quota that was reached, or a report. Kind decides
-// which fields are set.
+// Notice is an alert or a report to a contact. Kind decides which fields are set.
 type Notice struct {
-	ID        string      `json:"id" doc:"The same at every attempt."`
+	ID        string      `json:"id" doc:"Its id, the same at every attempt."`
 	Kind      Kind        `json:"kind" doc:"account_quota, user_quota, user_quota_digest, daily_report, event_limit or callback_changed."`
-	Subject   string      `json:"subject" doc:"What it is about: the account or the user; in a digest, the policy; of an event, the event and the key, such as submit/acme."`
+	Subject   string      `json:"subject" doc:"The account or the user; in a digest, the policy; for an event, the event and the key, such as submit/acme."`
 	Threshold int         `json:"threshold,omitempty" doc:"The percentage of limit that was reached. Only in alerts."`
 	Used      int64       `json:"used,omitempty" doc:"Messages of that day, or calls of the event, when the threshold was reached. Only in alerts."`
 	Limit     int64       `json:"limit,omitempty" doc:"Messages that the day's quota or rule allows, or calls that the event's limit allows. Only in alerts."`
-	Day       string      `json:"day,omitempty" doc:"The day that counts, such as 2026-11-22, in time_zone."`
+	Day       string      `json:"day,omitempty" doc:"The day, such as 2026-11-22, in time_zone."`
 	TimeZone  string      `json:"time_zone,omitempty" doc:"The IANA zone of the day; absent for UTC."`
-	Rule      string      `json:"rule,omitempty" doc:"The user's daily rule that counts, such as 10/calendar_day; of an event, its limit, such as 100/calendar_hour."`
+	Rule      string      `json:"rule,omitempty" doc:"The user's daily rule, such as 10/calendar_day; for an event, its limit, such as 100/calendar_hour."`
 	Policy    string      `json:"policy,omitempty" doc:"The policy of that rule."`
-	Event     string      `json:"event,omitempty" doc:"The event whose limit counts. Only with the kind event_limit."`
-	Key       string      `json:"key,omitempty" doc:"Whose calls the event counts: the account, for the events of the API. Only with the kind event_limit."`
-	Since     string      `json:"since,omitempty" doc:"When the period of the event's limit began, RFC 3339 in time_zone; with callback_changed, when it was changed. Only with these kinds."`
+	Event     string      `json:"event,omitempty" doc:"The event with the limit. Only with the kind event_limit."`
+	Key       string      `json:"key,omitempty" doc:"The key whose calls are counted: the account, for events of the API. Only with the kind event_limit."`
+	Since     string      `json:"since,omitempty" doc:"When the period of the event's limit began, RFC 3339 in time_zone; with callback_changed, the time of the change. Only with these kinds."`
 	Until     string      `json:"until,omitempty" doc:"When that period ends. Only with the kind event_limit."`
 	Users     []UserQuota `json:"users,omitempty" doc:"The users of a digest."`
 	More      int         `json:"more,omitempty" doc:"Users of a digest beyond users."`
-	Change    string      `json:"change,omitempty" doc:"What was done with the account's callback: set, secret or removed. Only with the kind callback_changed."`
-	Host      string      `json:"host,omitempty" doc:"Where the callback is now. Only with the kind callback_changed."`
-	Report    *Report     `json:"report,omitempty" doc:"Only in a daily report."`
+	Change    string      `json:"change,omitempty" doc:"The change of the account's callback: set, secret or removed. Only with the kind callback_changed."`
+	Host      string      `json:"host,omitempty" doc:"The host of the callback after the change. Only with the kind callback_changed."`
+	Report    *Report     `json:"report,omitempty" doc:"The figures of a daily report."`
 }
 
-// UserQuota is one line of a digest; its fields are as in a Notice.
+// UserQuota is one line of a digest. Its fields are as in a Notice.
 type UserQuota struct {
 	User      string `json:"user" doc:"The user's name."`
 	Threshold int    `json:"threshold" doc:"The percentage of limit that was reached."`
 	Used      int64  `json:"used" doc:"Messages of that day when the threshold was reached."`
 	Limit     int64  `json:"limit" doc:"Messages that the daily rule allows."`
-	Day       string `json:"day" doc:"The day that counts, such as 2026-11-22."`
+	Day       string `json:"day" doc:"The day, such as 2026-11-22."`
 }
 
-// Report has the numbers of an account's messages on one day: what happened on that day, to
-// messages of whatever day. Accepted and Retried together are the sum of Sent, Dropped,
-// Failed, Cancelled and WaitingChange.
+// Report has the figures of an account's day: the events of that day, for messages of any day.
+// Accepted and Retried together are the sum of Sent, Dropped, Failed, Cancelled and WaitingChange.
 type Report struct {
 	Sent          int64            `json:"sent" doc:"Messages sent on that day, late ones included."`
 	Dropped       int64            `json:"dropped" doc:"Messages dropped on that day, because they expired."`
-	Failed        int64            `json:"failed" doc:"Messages given up on that day, as the provider refused them or they may have arrived. They are dead letters."`
+	Failed        int64            `json:"failed" doc:"Messages given up on that day, because the provider refused them or they may have arrived. They are dead letters."`
 	Cancelled     int64            `json:"cancelled" doc:"Messages cancelled on that day."`
 	Late          int64            `json:"late" doc:"Messages sent after the tolerance, which sent includes."`
-	Accepted      int64            `json:"accepted" doc:"Submits accepted on that day, for whatever day."`
-	Retried       int64            `json:"retried" doc:"Dead letters that wait again since that day."`
+	Accepted      int64            `json:"accepted" doc:"Submits accepted on that day, for any day."`
+	Retried       int64            `json:"retried" doc:"Dead letters retried on that day."`
 	WaitingChange int64            `json:"waiting_change" doc:"How many more messages waited at the end of the day than at its begin, negative if fewer. accepted and retried together are the sum of sent, dropped, failed, cancelled and waiting_change."`
-	Refused       map[string]int64 `json:"refused,omitempty" doc:"Submits refused on that day, by rule, or by code if it was no rule."`
+	Refused       map[string]int64 `json:"refused,omitempty" doc:"Submits refused on that day, by rule, or by code if no rule refused them."`
 }

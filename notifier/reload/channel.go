@@ -9,12 +9,12 @@ import (
 // Options configures a Channel.
 type Options = Of[notifier.Notifier]
 
-// Channel is a Notifier that follows its file. It also is a Checker, a Prober and an
-// Identifier: if what Open returns is not, it finds nothing wrong.
+// Channel is a Notifier that follows its file. It is a Checker, a Prober and an Identifier, too. If
+// the current channel is not, it finds nothing wrong.
 type Channel struct{ *follower[notifier.Notifier] }
 
-// New opens the channel, and follows the file until Close. The error is that of reading the
-// file or of Open.
+// New opens the channel, and follows the file until Close. The error is that of reading the file or
+// of Open.
 func New(ctx context.Context, o Options) (*Channel, error) {
 	f, err := begin(ctx, o)
 	if err != nil {
@@ -23,12 +23,12 @@ func New(ctx context.Context, o Options) (*Channel, error) {
 	return &Channel{f}, nil
 }
 
-// Notify delivers n through the present channel.
+// Notify delivers n with the current channel.
 func (c *Channel) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
 	return (*c.current.Load()).Notify(ctx, n)
 }
 
-// Check checks n as the present channel does.
+// Check checks n with the current channel.
 func (c *Channel) Check(n notifier.Notification) error {
 	if checker, ok := (*c.current.Load()).(notifier.Checker); ok {
 		return checker.Check(n)
@@ -36,7 +36,7 @@ func (c *Channel) Check(n notifier.Notification) error {
 	return nil
 }
 
-// Probe probes the present channel.
+// Probe probes the current channel.
 func (c *Channel) Probe(ctx context.Context) notifier.Result {
 	if prober, ok := (*c.current.Load()).(notifier.Prober); ok {
 		return prober.Probe(ctx)
@@ -44,7 +44,7 @@ func (c *Channel) Probe(ctx context.Context) notifier.Result {
 	return notifier.Result{Status: notifier.Delivered}
 }
 
-// Identity returns the identity of the present channel.
+// Identity returns the identity of the current channel.
 func (c *Channel) Identity() string {
 	if identifier, ok := (*c.current.Load()).(notifier.Identifier); ok {
 		return identifier.Identity()

@@ -1,11 +1,8 @@
-// Package reload keeps a channel whose credentials are in a file up to date: when the file
-// changes, the channel is opened again with its new content.
+// Package reload reopens a channel when the file with its credentials changes.
 //
-// The file is read every few seconds and compared. This also sees changes on network file
-// systems, and files that are links to others, as Kubernetes mounts secrets; notifications of
-// the operating system miss these.
+// The file is read every few seconds and compared. This works with network file systems and with
+// links, as Kubernetes mounts secrets; the operating system does not report their changes.
 //
-// If the channel can't be opened with the new content, the former one stays, and the error is
-// reported once for each content. Deliveries that run when the channel changes end with the
-// former one.
+// If the channel can't be opened with the new content, the old one stays, and the error is reported
+// once for each content. Running deliveries end with the old channel.
 package reload

@@ -15,19 +15,19 @@ import (
 const (
 	// DefaultEvery is the default of Options.Every.
 	DefaultEvery = 5 * time.Second
-	// maxFile is the most that is read of a file, in bytes. Credentials are far shorter.
+	// maxFile is the maximum size of a file, in bytes. Credentials are far shorter.
 	maxFile = 1 << 20
 )
 
-// Of configures what follows a file: a Channel or an Announcer. File and Open are required.
+// Of configures a Channel or an Announcer. File and Open are required.
 type Of[T any] struct {
 	File string
 	// Open opens the channel with the file's content.
 	Open func(content []byte) (T, error)
 	// Every is how often the file is read; zero means DefaultEvery.
 	Every time.Duration
-	// Reloaded is called after the channel was opened again, and with an error if that failed.
-	// The error does not show the content. Nil means nobody is told.
+	// Reloaded is called after the channel was reopened, with an error if that failed. The error
+	// does not show the content. It may be nil.
 	Reloaded func(error)
 }
 
@@ -41,8 +41,6 @@ type follower[T any] struct {
 	follow sync.WaitGroup
 }
 
-// begin opens a T, and follows the file until Close. The error is that of reading the file or
-// of Open.
 func begin[T any](ctx context.Context, o Of[T]) (*follower[T], error) {
 	if o.Every <= 0 {
 		o.Every = DefaultEvery
@@ -62,7 +60,7 @@ func begin[T any](ctx context.Context, o Of[T]) (*follower[T], error) {
 	return c, nil
 }
 
-// watch opens the channel again after each change of the file, until ctx ends.
+// watch reopens the channel after each change of the file, until ctx ends.
 func (c *follower[T]) watch(ctx context.Context) {
 	every := time.NewTicker(c.options.Every)
 	defer every.Stop()
@@ -75,7 +73,7 @@ func (c *follower[T]) watch(ctx context.Context) {
 		}
 		content, err := Read(c.options.File)
 		if err != nil {
-			// A file is replaced by removing and writing it, so it may be away for a moment.
+			// Replacing a file may remove it for a moment.
 			if missing {
 				continue
 			}
@@ -107,8 +105,7 @@ func (c *follower[T]) reopen(content []byte) error {
 	return closed(*former)
 }
 
-// Read returns the content of a file with credentials, of at most 1 MiB. Its error does not show
-// the content.
+// Read returns a file with credentials, of at most 1 MiB. Its error does not show the content.
 func Read(name string) ([]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -125,7 +122,7 @@ func Read(name string) ([]byte, error) {
 	return content, nil
 }
 
-// Close stops following the file, and closes the present channel.
+// Close stops following the file, and closes the current channel.
 func (c *follower[T]) Close() error {
 	c.stop()
 	c.follow.Wait()

@@ -8,7 +8,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// compose returns the text for the service, and its fields.
+// compose returns the text and the fields for the service.
 func (s *Notifier) compose(n notifier.Notification) (string, types.Params) {
 	params := make(types.Params)
 	lines := []string{n.Title, n.Body, n.ClickURL}
@@ -33,7 +33,7 @@ func (s *Notifier) compose(n notifier.Notification) (string, types.Params) {
 	return text.String(), params
 }
 
-// oneLine returns text without control characters: some services send it in a header.
+// oneLine removes control characters: some services send the text in a header.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -43,8 +43,7 @@ func oneLine(text string) string {
 	}, text)
 }
 
-// hasTitle reports whether a service has a field for titles that it shows. Others refuse a
-// message with one.
+// hasTitle reports whether a service shows titles. Others refuse a message with one.
 func hasTitle(scheme string) bool {
 	switch scheme {
 	case "bark", "discord", "generic", "gotify", "ifttt", "join", "lark", "matrix", "ntfy", "opsgenie", "pushbullet", "pushover",
@@ -55,7 +54,7 @@ func hasTitle(scheme string) bool {
 	}
 }
 
-// linkField returns the field of a service for the URL that a click opens; empty for none.
+// linkField returns a service's field for the click URL; empty for none.
 func linkField(scheme string) string {
 	switch scheme {
 	case "bark":

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,67 +16,58 @@ import (
 	"github.com/nicholas-fedor/shoutrrr/pkg/types"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
 const (
 	// DefaultTimeout is the default of Config.Timeout.
 	DefaultTimeout = 15 * time.Second
-	// MaxTimeout is the longest Config.Timeout.
+	// MaxTimeout is the maximum of Config.Timeout.
 	MaxTimeout = 5 * time.Minute
 
-	// parallel is how many sends run at a time.
+	// parallel is the maximum number of sends at a time.
 	parallel = 16
 )
 
 // Config configures a Notifier. URL is required.
 type Config struct {
-	// URL names the service, its place and its secrets.
+	// URL has the service, the place and the secrets.
 	URL string
 	// Timeout bounds one attempt; zero means DefaultTimeout.
 	Timeout time.Duration
 }
 
-// Notifier sends to one service. Make one with New, and Close it.
+// Notifier sends to one service. Create one with New, and Close it.
 type Notifier struct {
 	scheme  string
 	timeout time.Duration
-	// open makes a sender. It is a function, so that no format prints the URL.
+	// open creates a sender. It is a function, so that no format prints the URL.
 	open func() (types.Service, error)
-	// idle has what sends: a sender that no send uses, or nil for one that is still to be
-	// opened. Most senders are not safe for concurrent use.
+	// idle has the unused senders, or nil for one that is not open. Most senders are not safe for
+	// concurrent use.
 	idle chan types.Service
 }
 
-// New returns a Notifier for c. It makes no request. The error has a *notifier.InvalidError for
-// each setting that is not allowed, push_url or push_timeout, and shows at most the URL's scheme.
+// New returns a Notifier. It makes no request. The error has a *notifier.InvalidError for each
+// wrong setting, push_url or push_timeout, and shows at most the URL's scheme.
 func New(c Config) (*Notifier, error) {
-	var problems []error
-	if c.Timeout < 0 || c.Timeout > MaxTimeout {
-		problems = append(problems, &notifier.InvalidError{
-			Field: "push_timeout", Value: c.Timeout.String(), Want: "a time above zero and up to " + MaxTimeout.String(),
-		})
-	}
+	problem := exchange.CheckTimeout("push_timeout", c.Timeout, MaxTimeout)
 	n := &Notifier{
-		scheme: notifier.ServiceScheme(c.URL), timeout: c.Timeout,
+		scheme: notifier.ServiceScheme(c.URL), timeout: cmp.Or(c.Timeout, DefaultTimeout),
 		open: func() (types.Service, error) { return openSender(c.URL) },
 	}
-	if n.timeout == 0 {
-		n.timeout = DefaultTimeout
-	}
 	if n.scheme == "" {
-		problems = append(problems, &notifier.InvalidError{
-			Field: "push_url", Value: shown(c.URL),
-			Want: "a URL with one of these schemes: " + strings.Join(notifier.ServiceSchemes(), ", "),
+		return nil, errors.Join(problem, &notifier.InvalidError{
+			Field: "push_url", Value: shown(c.URL), Want: "a URL with one of these schemes: " + strings.Join(notifier.ServiceSchemes(), ", "),
 		})
-		return nil, errors.Join(problems...)
 	}
 	first, err := n.first(c.URL)
 	if err != nil {
-		problems = append(problems, &notifier.InvalidError{
+		err = &notifier.InvalidError{
 			Field: "push_url", Value: notifier.RedactURL(c.URL), Want: "a URL as the documentation of shoutrrr has it for " + n.scheme,
-		})
+		}
 	}
-	if err := errors.Join(problems...); err != nil {
+	if err := errors.Join(problem, err); err != nil {
 		return nil, err
 	}
 	n.idle = make(chan types.Service, parallel)
@@ -86,8 +78,7 @@ func New(c Config) (*Notifier, error) {
 	return n, nil
 }
 
-// shown returns what may be shown of a URL whose scheme is not known. Without a scheme it may be
-// a token.
+// shown redacts a URL with an unknown scheme. Without a scheme it may be a token.
 func shown(target string) string {
 	if target != "" && !strings.Contains(target, "://") {
 		return "…"
@@ -95,8 +86,8 @@ func shown(target string) string {
 	return notifier.RedactURL(target)
 }
 
-// first returns a sender to check the URL with. It is nil if opening it would make a request:
-// Matrix logs in with a user and a password.
+// first opens a sender to check the URL. It returns nil if that would make a request: Matrix logs
+// in with a user and a password.
 func (s *Notifier) first(target string) (types.Service, error) {
 	if s.scheme == "matrix" {
 		u, err := url.Parse(target)
@@ -110,8 +101,8 @@ func (s *Notifier) first(target string) (types.Service, error) {
 	return s.open()
 }
 
-// senders returns how many sends to a service run at a time. MQTT's have one connection: a
-// broker ends it when another one has the same client id.
+// senders returns the maximum number of sends to a service at a time. MQTT has one: a broker ends a
+// connection when another one has the same client id.
 func senders(scheme string) int {
 	if scheme == "mqtt" || scheme == "mqtts" {
 		return 1
@@ -119,7 +110,7 @@ func senders(scheme string) int {
 	return parallel
 }
 
-// Close closes the connections of senders that no send uses. It does not wait for deliveries.
+// Close closes idle senders. It does not wait for deliveries.
 func (s *Notifier) Close() error {
 	var problems []error
 	for range len(s.idle) {
@@ -128,7 +119,7 @@ func (s *Notifier) Close() error {
 			if closer, ok := sender.(io.Closer); ok && closer.Close() != nil {
 				problems = append(problems, fmt.Errorf("closing the connection to the service %s failed", s.scheme))
 			}
-			s.idle <- nil // a send after this one opens it again
+			s.idle <- nil // a later send opens it again
 		default:
 		}
 	}
@@ -140,7 +131,7 @@ func (s *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	if ctx.Err() != nil {
-		return s.retry(notifier.ReasonUnreachable, "the delivery was called off")
+		return s.retry(notifier.ReasonUnreachable, "the delivery was cancelled")
 	}
 	var sender types.Service
 	select {
@@ -170,10 +161,9 @@ func (s *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier
 	}
 }
 
-// errNotOpened replaces what the library says of a URL, which it repeats.
+// errNotOpened replaces the library's error, which repeats the URL.
 var errNotOpened = errors.New("the sender can't be opened")
 
-// openSender returns a sender for a URL.
 func openSender(target string) (sender types.Service, err error) {
 	defer func() {
 		if recover() != nil {
@@ -187,11 +177,10 @@ func openSender(target string) (sender types.Service, err error) {
 	return sender, nil
 }
 
-// errPanicked replaces what the library panicked with, which may be anything.
+// errPanicked replaces a panic of the library, whose value may contain anything.
 var errPanicked = errors.New("the library failed")
 
-// send turns a panic of the library into an error: there are many services, and one message
-// must not end the program.
+// send turns a panic of the library into an error: a message must not end the program.
 func send(sender types.Service, text string, params types.Params) (err error) {
 	defer func() {
 		if recover() != nil {
@@ -201,7 +190,7 @@ func send(sender types.Service, text string, params types.Params) (err error) {
 	return sender.Send(text, &params)
 }
 
-// judge returns the Result of a send that ended. The library reports no status.
+// judge returns the Result of a completed send.
 func (s *Notifier) judge(err error) notifier.Result {
 	switch reason := reasonOf(err); reason {
 	case "":
@@ -217,8 +206,8 @@ func (s *Notifier) judge(err error) notifier.Result {
 	}
 }
 
-// reasonOf returns why a send failed; empty if it did not. Some services keep of the cause only
-// its text.
+// reasonOf returns why a send failed; empty if it did not. Some services keep only the text of the
+// cause.
 func reasonOf(err error) notifier.Reason {
 	if err == nil {
 		return ""
@@ -241,16 +230,15 @@ func reasonOf(err error) notifier.Reason {
 	}
 }
 
-// isTransport reports whether an HTTP request had no answer.
 func isTransport(err error) bool {
 	_, ok := errors.AsType[*url.Error](err)
 	return ok
 }
 
-// retry returns the Result of a try that failed. What the library says is not in it: it
-// contains the URL, and what the service sent.
+// retry returns the Result of a failed attempt. It omits the library's error, which contains the
+// URL and the service's answer.
 func (s *Notifier) retry(reason notifier.Reason, what string) notifier.Result {
 	return notifier.Result{
-		Status: notifier.Retry, Reason: reason, Err: fmt.Errorf("the service %s did not take the message: %s", s.scheme, what),
+		Status: notifier.Retry, Reason: reason, Err: fmt.Errorf("the service %s did not accept the message: %s", s.scheme, what),
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
-	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -16,8 +15,8 @@ import (
 type AnnouncerConfig struct {
 	// Secret signs the requests, as in Config.
 	Secret string
-	// AllowInternal allows contacts at loopback, private and other internal addresses.
-	// Users of the service set contacts, and could reach internal servers that way.
+	// AllowInternal allows contacts at internal addresses. Users of the service set contacts, and
+	// could reach internal servers that way.
 	AllowInternal bool
 	// Timeout bounds one attempt, as in Config.
 	Timeout time.Duration
@@ -25,42 +24,26 @@ type AnnouncerConfig struct {
 	UserAgent string
 	// RootCAs are the authorities for servers' certificates; nil means the system's.
 	RootCAs *x509.CertPool
-	// Now returns the time that is signed.
+	// Now returns the signed time.
 	Now func() time.Time
 }
 
-// Announcer posts notices to https: URLs. Make one with NewAnnouncer.
+// Announcer posts notices to https: URLs. Create one with NewAnnouncer.
 type Announcer struct{ *poster }
 
-// NewAnnouncer returns an Announcer for c. The error has a *notifier.InvalidError for each
-// setting that is not allowed.
+// NewAnnouncer returns an Announcer. The error has a *notifier.InvalidError for each wrong setting.
 func NewAnnouncer(c AnnouncerConfig) (*Announcer, error) {
-	settings := Config{Timeout: c.Timeout, UserAgent: c.UserAgent, Now: c.Now}.withDefaults()
-	problems := settings.validateCommon()
-	if _, valid := notifier.ParseSecrets(c.Secret); !valid {
-		problems = append(problems, &notifier.InvalidError{
-			Field: "alert_secret", Value: "(not shown)", Want: notifier.WantSecrets,
-		})
-	}
-	if err := errors.Join(problems...); err != nil {
-		return nil, err
-	}
-	dialer := &net.Dialer{}
-	if !c.AllowInternal {
-		dialer.Control = notifier.RefuseInternal
-	}
-	posts, err := newPoster(posting{
-		secret: c.Secret, timeout: settings.Timeout, userAgent: settings.UserAgent, now: c.Now,
-		dialer: dialer, parallel: 2, roots: c.RootCAs, // notices are few, and their hosts many
-	})
+	posts, err := newGuarded(CallbackConfig{
+		AllowInternal: c.AllowInternal, Timeout: c.Timeout, UserAgent: c.UserAgent, RootCAs: c.RootCAs, Now: c.Now,
+	}, c.Secret)
 	if err != nil {
 		return nil, err
 	}
 	return &Announcer{posts}, nil
 }
 
-// Announce posts n to a URL once. If it is not an https: URL, or has a user or a password,
-// the result is Permanent and nothing is sent.
+// Announce posts n to a URL once. Without an https: URL, or with a user or a password in it, the
+// result is Permanent and nothing is sent.
 func (a *Announcer) Announce(ctx context.Context, to string, n notifier.Notice) notifier.Result {
 	target, err := url.Parse(to)
 	if err != nil || !strings.EqualFold(target.Scheme, "https") || target.Hostname() == "" || target.User != nil {

@@ -9,12 +9,11 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
-// MaxRetryAfter is the longest Retry-After that is followed. It is the default time after
-// which a message expires.
+// MaxRetryAfter is the longest Retry-After that is followed, and the default expiry of a message.
 const MaxRetryAfter = 24 * time.Hour
 
-// judge returns the Result of an answer's status and headers. The body does not matter. ours
-// reports whether the target is the operator's, rather than a user's of the service.
+// judge returns the Result of an answer by status and headers. ours reports whether the operator
+// set the target, not a user of the service.
 func judge(status int, header http.Header, ours bool, now time.Time) notifier.Result {
 	if status >= 200 && status <= 299 {
 		return notifier.Result{Status: notifier.Delivered}
@@ -27,16 +26,16 @@ func judge(status int, header http.Header, ours bool, now time.Time) notifier.Re
 	return result
 }
 
-// classify returns what a status other than a success means. A status outside of 100 to 599
+// classify returns the meaning of a status other than a success. A status outside of 100 to 599
 // counts as a 5xx (RFC 9110 section 15), and so does a final 1xx.
 func classify(status int, ours bool) (notifier.Status, notifier.Reason) {
 	if ours {
 		switch status {
 		case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
-			// It answers so to every message: none is lost before somebody mends it.
+			// Every message gets this answer, so none fails before somebody repairs it.
 			return notifier.Refused, notifier.ReasonUnauthorized
 		case http.StatusNotFound:
-			// While the receiver is deployed its route may be missing.
+			// The route may be missing while the receiver is deployed.
 			return notifier.Retry, notifier.ReasonMisaddressed
 		case http.StatusGone:
 			return notifier.Retry, notifier.ReasonGone

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
@@ -19,8 +20,8 @@ const TypeEvents = "application/cloudevents-batch+json"
 
 // CallbackConfig configures a Callback. Now is required.
 type CallbackConfig struct {
-	// AllowInternal allows http URLs, and URLs at loopback, private and other internal
-	// addresses. Users of the service set them, and could reach internal servers that way.
+	// AllowInternal allows http URLs, and URLs at internal addresses. Users of the service set
+	// them, and could reach internal servers that way.
 	AllowInternal bool
 	// Timeout bounds one attempt, as in Config.
 	Timeout time.Duration
@@ -28,57 +29,62 @@ type CallbackConfig struct {
 	UserAgent string
 	// RootCAs are the authorities for servers' certificates; nil means the system's.
 	RootCAs *x509.CertPool
-	// Now returns the time that is signed.
+	// Now returns the signed time.
 	Now func() time.Time
 
-	// dialer connects; nil means a usual one. Tests give it a resolver.
+	// dialer replaces the default one, for tests with a resolver.
 	dialer *net.Dialer
 }
 
-// Callback posts batches of events to the callback URLs of accounts. Make one with
-// NewCallback. It is safe for concurrent use.
+// Callback posts batches of events to the callback URLs of accounts. Create one with NewCallback.
+// It is safe for concurrent use.
 type Callback struct {
 	*poster
 
 	allowInternal bool
 }
 
-// NewCallback returns a Callback for c. The error has a *notifier.InvalidError for each
-// setting that is not allowed.
+// NewCallback returns a Callback. The error has a *notifier.InvalidError for each wrong setting.
 func NewCallback(c CallbackConfig) (*Callback, error) {
-	settings := Config{Timeout: c.Timeout, UserAgent: c.UserAgent, Now: c.Now}.withDefaults()
-	if err := errors.Join(settings.validateCommon()...); err != nil {
-		return nil, err
-	}
-	dialer := c.dialer
-	if dialer == nil {
-		dialer = &net.Dialer{}
-	}
-	if !c.AllowInternal {
-		dialer.Control = notifier.RefuseInternal
-	}
-	posts, err := newPoster(posting{
-		timeout: settings.Timeout, userAgent: settings.UserAgent, now: c.Now,
-		dialer: dialer, parallel: 2, roots: c.RootCAs, // a batch at a time, and many hosts
-	})
+	posts, err := newGuarded(c, "")
 	if err != nil {
 		return nil, err
 	}
 	return &Callback{posts, c.AllowInternal}, nil
 }
 
-// Batch is what is posted to a callback.
+// newGuarded returns a poster to URLs that users of the service set.
+func newGuarded(c CallbackConfig, secret string) (*poster, error) {
+	settings := Config{Timeout: c.Timeout, UserAgent: c.UserAgent, Now: c.Now}.withDefaults()
+	problems := settings.validateCommon()
+	if _, valid := notifier.ParseSecrets(secret); !valid {
+		problems = append(problems, &notifier.InvalidError{Field: "alert_secret", Value: "(not shown)", Want: notifier.WantSecrets})
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	dialer := cmp.Or(c.dialer, &net.Dialer{})
+	if !c.AllowInternal {
+		dialer.Control = notifier.RefuseInternal
+	}
+	return newPoster(posting{
+		secret: secret, timeout: settings.Timeout, userAgent: settings.UserAgent, now: c.Now,
+		dialer: dialer, parallel: 2, roots: c.RootCAs, // posts are few, and their hosts many
+	})
+}
+
+// Batch is a batch of events to post.
 type Batch struct {
 	URL     string
 	Secrets []string // each signs; at least one
-	// Account, First and Last name the batch: its account, and the ids of its first and
-	// last event. The idempotency key follows from them.
+	// Account, First and Last are the account and the ids of the first and last event. The
+	// idempotency key follows from them.
 	Account, First, Last string
 	Body                 []byte // JSON
 }
 
-// Post posts a batch once. If its URL or its secrets are not sound the result is Permanent
-// and nothing is sent.
+// Post posts a batch once. If the URL or the secrets are not valid, the result is Permanent and
+// nothing is sent.
 func (c *Callback) Post(ctx context.Context, b Batch) notifier.Result {
 	target, err := url.Parse(b.URL)
 	plain := err == nil && target.Scheme == "http" && c.allowInternal

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -12,11 +13,10 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
-// DefaultTimeout is the default of Config.Timeout, the minimum that Standard Webhooks
-// recommends.
+// DefaultTimeout is the default of Config.Timeout: the minimum that Standard Webhooks recommends.
 const DefaultTimeout = 15 * time.Second
 
-// MaxTimeout is the longest Config.Timeout.
+// MaxTimeout is the maximum of Config.Timeout.
 const MaxTimeout = 5 * time.Minute
 
 // DefaultUserAgent is the default of Config.UserAgent.
@@ -24,72 +24,49 @@ const DefaultUserAgent = exchange.DefaultUserAgent
 
 // Config configures a Notifier. URL and Now are required.
 type Config struct {
-	// URL is an http or https URL with a host and without a fragment. Its user and
-	// password are sent as basic authentication.
+	// URL is an http or https URL with a host and without a fragment. Its user and password are
+	// sent as basic authentication.
 	URL string
-	// Secret signs the requests: "whsec_" and 24 to 64 bytes in base64. Two with a comma or
-	// white space between them both sign, so that one can be replaced by the other while the
-	// receiver still knows only one. If it is empty, requests are not signed.
+	// Secret signs the requests: "whsec_" and 24 to 64 bytes in base64. Two secrets separated by a
+	// comma or white space both sign, so that one can replace the other while the receiver knows
+	// only one. If it is empty, requests are not signed.
 	Secret string
-	// Timeout bounds one attempt, from dialing to the answer's headers; zero means
-	// DefaultTimeout.
+	// Timeout bounds one attempt, from dialing to the answer's headers; zero means DefaultTimeout.
 	Timeout time.Duration
 	// UserAgent names the sender; empty means DefaultUserAgent.
 	UserAgent string
-	// Headers are sent with each request, beside the package's own. They are not shown in
-	// errors. User-Agent is a setting of its own.
+	// Headers are sent with each request, in addition to the package's own. Errors do not show
+	// them. User-Agent is a separate setting.
 	Headers http.Header
-	// Proxy returns the proxy for a request, as http.ProxyURL and http.ProxyFromEnvironment
-	// do; nil means no proxy, whatever the environment says.
+	// Proxy returns the proxy for a request, as http.ProxyURL and http.ProxyFromEnvironment do; nil
+	// means no proxy, whatever the environment says.
 	Proxy func(*http.Request) (*url.URL, error)
-	// Now returns the time that is signed.
+	// Now returns the signed time.
 	Now func() time.Time
 }
 
 func (c Config) withDefaults() Config {
-	if c.Timeout == 0 {
-		c.Timeout = DefaultTimeout
-	}
-	if c.UserAgent == "" {
-		c.UserAgent = DefaultUserAgent
-	}
+	c.Timeout, c.UserAgent = cmp.Or(c.Timeout, DefaultTimeout), cmp.Or(c.UserAgent, DefaultUserAgent)
 	return c
 }
 
-// validate returns the parsed URL, or everything that is wrong, joined.
+// validate returns the parsed URL, or all problems, joined.
 func (c Config) validate() (*url.URL, error) {
 	target, err := parseURL(c.URL)
 	problems := []error{err}
 	if _, valid := notifier.ParseSecrets(c.Secret); !valid {
-		problems = append(problems, &notifier.InvalidError{
-			Field: "push_secret",
-			Value: "(not shown)",
-			Want:  notifier.WantSecrets,
-		})
+		problems = append(problems, &notifier.InvalidError{Field: "push_secret", Value: "(not shown)", Want: notifier.WantSecrets})
 	}
-	if problem := validHeaders(c.Headers, target != nil && target.User != nil); problem != nil {
-		problems = append(problems, problem)
-	}
+	problems = append(problems, validHeaders(c.Headers, target != nil && target.User != nil))
 	problems = append(problems, c.validateCommon()...)
 	return target, errors.Join(problems...)
 }
 
-// validateCommon returns what is wrong with the settings that an Announcer has too.
+// validateCommon returns the problems of the settings that an Announcer has, too.
 func (c Config) validateCommon() []error {
-	var problems []error
-	if c.Timeout < 0 || c.Timeout > MaxTimeout {
-		problems = append(problems, &notifier.InvalidError{
-			Field: "push_timeout",
-			Value: c.Timeout.String(),
-			Want:  "a time above zero and up to " + MaxTimeout.String(),
-		})
-	}
+	problems := []error{exchange.CheckTimeout("push_timeout", c.Timeout, MaxTimeout)}
 	if !visible(c.UserAgent) {
-		problems = append(problems, &notifier.InvalidError{
-			Field: "user_agent",
-			Value: c.UserAgent,
-			Want:  "visible ASCII characters and spaces",
-		})
+		problems = append(problems, &notifier.InvalidError{Field: "user_agent", Value: c.UserAgent, Want: "visible ASCII characters and spaces"})
 	}
 	if c.Now == nil {
 		problems = append(problems, errors.New("a webhook needs a clock"))
@@ -118,7 +95,7 @@ func parseURL(raw string) (*url.URL, error) {
 	return target, nil
 }
 
-// visible reports whether s can be sent in a header.
+// visible reports whether s can be a header value.
 func visible(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) < 0
 }

@@ -14,9 +14,8 @@ const (
 	maxHeaderLength = 4096 // of a name and its value, in bytes
 )
 
-// ParseHeaders reads headers as they are written in a setting: a line for each, such as
-// "X-Tenant: shop". Empty lines do not count. The error is a *notifier.InvalidError, and shows
-// no value.
+// ParseHeaders reads headers from a setting, one a line, such as "X-Tenant: shop". Empty lines are
+// ignored. The error is a *notifier.InvalidError, and shows no value.
 func ParseHeaders(text string) (http.Header, error) {
 	headers := make(http.Header)
 	for line := range strings.Lines(text) {
@@ -36,8 +35,8 @@ func ParseHeaders(text string) (http.Header, error) {
 	return headers, nil
 }
 
-// validHeaders returns what is wrong with headers. authorized reports whether the URL has a
-// user, which becomes an Authorization.
+// validHeaders returns the problem of headers. authorized reports whether the URL has a user, which
+// becomes the Authorization.
 func validHeaders(headers http.Header, authorized bool) error {
 	count := 0
 	for name, values := range headers {
@@ -62,7 +61,7 @@ func validHeaders(headers http.Header, authorized bool) error {
 	return nil
 }
 
-// reservedHeaders returns the headers that are not the operator's to set.
+// reservedHeaders returns the headers that an operator can't set.
 func reservedHeaders() []string {
 	return []string{
 		"Connection", "Content-Encoding", "Content-Length", "Content-Type", "Date", "Expect", "Host", "Idempotency-Key", "Keep-Alive",

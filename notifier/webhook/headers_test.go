@@ -78,5 +78,5 @@ func TestAProxyThatRefuses(t *testing.T) {
 	result := open(t, webhook.Config{URL: "https://provider.invalid/" + token, Proxy: http.ProxyURL(address)}).Notify(t.Context(), order())
 	require.NoError(t, result.Validate())
 	require.Equal(t, notifier.ReasonUnreachable, result.Reason)
-	require.EqualError(t, result.Err, "no answer of the webhook: the proxy answered with HTTP status 407")
+	require.EqualError(t, result.Err, "no answer from the webhook: the proxy answered with HTTP status 407")
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
-// parallel is how many idle connections to the host are kept.
+// parallel is the number of idle connections that are kept to the host.
 const parallel = 64
 
 // posting configures a poster.
@@ -31,7 +31,7 @@ type posting struct {
 	userAgent string
 	now       func() time.Time
 	dialer    *net.Dialer
-	parallel  int // idle connections to one host that are kept
+	parallel  int // kept idle connections to one host
 	headers   http.Header
 	roots     *x509.CertPool                        // nil for the system's
 	proxy     func(*http.Request) (*url.URL, error) // nil for none
@@ -61,7 +61,7 @@ func newPoster(p posting) (*poster, error) {
 	return made, nil
 }
 
-// signersOf returns what signs with each secret.
+// signersOf returns a signer for each secret.
 func signersOf(secrets []string) ([]*standardwebhooks.Webhook, error) {
 	var signers []*standardwebhooks.Webhook
 	for _, secret := range secrets {
@@ -80,7 +80,7 @@ func (w *poster) Close() error {
 	return nil
 }
 
-// posted is what is posted.
+// posted is one request.
 type posted struct {
 	target        string
 	authorization string // "" for none
@@ -90,7 +90,7 @@ type posted struct {
 	signers       []*standardwebhooks.Webhook // none for unsigned
 }
 
-// post posts the JSON of content once, signed with the poster's secrets, as postOnce does.
+// post posts the JSON of content once, signed with the poster's secrets, see postOnce.
 func (w *poster) post(ctx context.Context, target, authorization, key string, content any) notifier.Result {
 	body, err := json.Marshal(content)
 	if err != nil {
@@ -103,8 +103,8 @@ func (w *poster) post(ctx context.Context, target, authorization, key string, co
 	})
 }
 
-// postOnce posts once. The answer's body is read in a notifier.Cleanup. If the key is not
-// valid (1 to 255 of A-Z a-z 0-9 _ : -) it returns Permanent and sends nothing.
+// postOnce posts once. The answer's body is read in a notifier.Cleanup. Without a valid key (1 to
+// 255 of A-Z a-z 0-9 _ : -) the result is Permanent and nothing is sent.
 func (w *poster) postOnce(ctx context.Context, p posted) notifier.Result {
 	request, err := w.request(ctx, p)
 	if err != nil {
@@ -129,9 +129,8 @@ func (w *poster) request(ctx context.Context, p posted) (*http.Request, error) {
 	if p.authorization != "" {
 		header.Set("Authorization", p.authorization)
 	}
-	// In lower case, which is the same header to every server. With the canonical
-	// spelling net/http would resend the request if a kept connection breaks,
-	// although it may have arrived.
+	// The lower case is the same header for every server. With the canonical spelling net/http
+	// would send the request again if a kept connection breaks, although it may have arrived.
 	header["idempotency-key"] = []string{p.key}
 
 	at := w.now()
@@ -151,8 +150,8 @@ func (w *poster) request(ctx context.Context, p posted) (*http.Request, error) {
 	return request, nil
 }
 
-// validKey reports whether a key is valid. A full stop is not allowed: it separates the
-// parts of the signed text.
+// validKey reports whether a key is valid. It has no full stop, which separates the parts of the
+// signed text.
 func validKey(key string) bool {
 	return key != "" && len(key) <= 255 && strings.IndexFunc(key, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != ':' && r != '-'

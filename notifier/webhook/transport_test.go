@@ -72,8 +72,8 @@ func TestTLSFailureIsUnreachable(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(plain.Close)
 	for url, want := range map[string]string{
-		untrusted.URL: "no answer of the webhook: the server's certificate is not valid here",
-		strings.Replace(plain.URL, "http:", "https:", 1): "no answer of the webhook: the server does not speak TLS",
+		untrusted.URL: "no answer from the webhook: the server's certificate is not valid here",
+		strings.Replace(plain.URL, "http:", "https:", 1): "no answer from the webhook: the server does not speak TLS",
 	} {
 		result := open(t, webhook.Config{URL: url}).Notify(t.Context(), order())
 		require.NoError(t, result.Validate())

@@ -15,7 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// Notifier posts notifications to a URL. Make one with New.
+// Notifier posts notifications to a URL. Create one with New.
 type Notifier struct {
 	*poster
 
@@ -24,8 +24,8 @@ type Notifier struct {
 	identity      string
 }
 
-// New returns a Notifier for c. The error has a *notifier.InvalidError for each setting that
-// is not allowed, and shows no secret.
+// New returns a Notifier. The error has a *notifier.InvalidError for each wrong setting, and shows
+// no secret.
 func New(c Config) (*Notifier, error) {
 	c = c.withDefaults()
 	target, err := c.validate()
@@ -50,7 +50,6 @@ func New(c Config) (*Notifier, error) {
 	return n, nil
 }
 
-// identify returns the text of Identity.
 func identify(target *url.URL, secret, authorization string, headers http.Header) string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%q %q %q", target, secret, authorization)
@@ -61,11 +60,11 @@ func identify(target *url.URL, secret, authorization string, headers http.Header
 }
 
 // Identity returns the host, and 16 bits of a hash of the URL, the secrets and the headers: enough
-// to see a change, and too few to find a password with.
+// to see a change, and too few to guess a password.
 func (w *Notifier) Identity() string { return w.identity }
 
-// Notify posts n once. If the IdempotencyKey is not valid (1 to 255 of A-Z a-z 0-9 _ : -) it
-// returns Permanent and sends nothing.
+// Notify posts n once. Without a valid IdempotencyKey (1 to 255 of A-Z a-z 0-9 _ : -) the result is
+// Permanent and nothing is sent.
 func (w *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
 	return w.post(ctx, w.target, w.authorization, n.IdempotencyKey, notifier.NewPayload(n))
 }

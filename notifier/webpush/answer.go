@@ -15,31 +15,30 @@ import (
 const (
 	// MaxRetryAfter is the longest Retry-After that is followed.
 	MaxRetryAfter = time.Hour
-	// defaultPause is how long a host is left alone that does not say how long.
+	// defaultPause is the pause of a host without a Retry-After.
 	defaultPause = time.Minute
-	// maxReceipt bounds the receipt that is kept, in bytes.
+	// maxReceipt bounds a receipt, in bytes.
 	maxReceipt = 512
 )
 
-// What Mozilla's push service says by errno, see its page "Error Codes".
+// Mozilla's error numbers, see "Error Codes" in the documentation of its push service.
 const (
 	errnoBackOff  = 201 // slow down
 	errnoTryAgain = 202 // at once
 )
 
-// words is what a push service says in the body of an answer. Services answer in JSON of their
-// own, or in text.
+// words are a push service's statements in the body of an answer, JSON of its own or text.
 type words struct {
 	Errno  int    `json:"errno"`  // Mozilla's; zero for none
 	Reason string `json:"reason"` // Apple's; "" for none
 	text   string
 }
 
-// readWords reads the body of an answer. What can't be read says nothing.
+// readWords reads the body of an answer, as far as it can be read.
 func readWords(body []byte) words {
 	var w words
 	if err := json.Unmarshal(body, &w); err != nil {
-		// A member of another type than expected says nothing; the others are read.
+		// Members of a wrong type are ignored, the others are read.
 		w.Reason = strings.TrimSpace(w.Reason)
 	}
 	w.text = strings.ToLower(string(body))
@@ -55,12 +54,12 @@ func (w words) mismatched() bool {
 	)
 }
 
-// says reports whether a push service says one of some words, which are in lower case.
+// says reports whether the answer contains one of some texts in lower case.
 func (w words) says(some ...string) bool {
 	return slices.ContainsFunc(some, func(text string) bool { return strings.Contains(w.text, text) })
 }
 
-// known returns what may be shown of w: a number, or one of Apple's words.
+// known returns the part of w that may be shown: a number, or one of Apple's reasons.
 func (w words) known() string {
 	switch {
 	case w.Errno > 0 && w.Errno < 1000:
@@ -80,7 +79,7 @@ func appleReasons() []string {
 	}
 }
 
-// wrongClock reports whether the VAPID token is of another time than the push service's.
+// wrongClock reports whether the push service's clock differs from that of the VAPID token.
 func (w words) wrongClock() bool {
 	return w.says(
 		"token has expired", "exp claim must not be more than 24 hours", // Google's
@@ -88,7 +87,7 @@ func (w words) wrongClock() bool {
 	)
 }
 
-// refusesUs reports whether Apple refuses the VAPID token, and not this push.
+// refusesUs reports whether Apple refuses the VAPID token, not this push.
 func (w words) refusesUs() bool {
 	return w.Reason == "BadJwtToken" || w.Reason == "BadVapidPublicKey" || w.Reason == "BadAuthorizationHeader"
 }
@@ -111,7 +110,7 @@ func judge(a exchange.Answer, host string, now time.Time) notifier.Result {
 		if wait == 0 {
 			r.RetryAfter = defaultPause
 		}
-		// Mozilla's is spread already.
+		// Mozilla's Retry-After is spread already.
 		if w.Errno != errnoBackOff {
 			r.RetryAfter = exchange.Spread(r.RetryAfter)
 		}
@@ -122,8 +121,8 @@ func judge(a exchange.Answer, host string, now time.Time) notifier.Result {
 	return r
 }
 
-// classify returns what a status other than a success means. asksToWait reports whether it
-// came with a Retry-After.
+// classify returns the meaning of a status other than a success. asksToWait reports whether the
+// answer has a Retry-After.
 func classify(status int, host string, w words, asksToWait bool) (notifier.Status, notifier.Reason, notifier.Pause) {
 	switch status {
 	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden:
@@ -136,7 +135,7 @@ func classify(status int, host string, w words, asksToWait bool) (notifier.Statu
 			return notifier.Refused, notifier.ReasonUnauthorized, 0
 		}
 	case http.StatusNotFound, http.StatusGone:
-		// The endpoint is one subscription's: no setting of ours is in its path.
+		// The path of an endpoint contains none of our settings, only the subscription.
 		return notifier.Gone, notifier.ReasonGone, 0
 	case http.StatusNotAcceptable:
 		if host == "notify.windows.com" || strings.HasSuffix(host, ".notify.windows.com") {
@@ -153,11 +152,10 @@ func classify(status int, host string, w words, asksToWait bool) (notifier.Statu
 	return means, reason, 0
 }
 
-// receipt returns the message's URL at the push service, or Apple's id of it.
+// receipt returns the message's URL at the push service, or Apple's id.
 func receipt(header http.Header) string {
 	for _, name := range []string{"Location", "Apns-Id"} {
-		id := header.Get(name)
-		if id != "" && len(id) <= maxReceipt && strings.IndexFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) < 0 {
+		if id := exchange.ProviderID(header.Get(name), maxReceipt); id != "" {
 			return id
 		}
 	}

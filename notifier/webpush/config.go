@@ -10,30 +10,29 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
 // DefaultTimeout is the default of Config.Timeout.
 const DefaultTimeout = 15 * time.Second
 
-// MaxTimeout is the longest Config.Timeout.
+// MaxTimeout is the maximum of Config.Timeout.
 const MaxTimeout = 5 * time.Minute
 
 // Config configures a Notifier. PrivateKey, Subject and Now are required.
 type Config struct {
-	// PrivateKey is the private VAPID key, as GenerateKeys makes it: 32 bytes in base64url.
+	// PrivateKey is the private VAPID key, as GenerateKeys returns it: 32 bytes in base64url.
 	PrivateKey string
-	// Subject tells push services whom to ask if something goes wrong: a mailto: or https:
-	// URL, or a bare e-mail address.
+	// Subject is the contact for push services: a mailto: or https: URL, or an e-mail address.
 	Subject string
-	// Hosts are the hosts that are pushed to: names, or *. and a name for all hosts below it.
-	// "*" alone allows every host. Empty means DefaultHosts, at which only the paths are pushed to
-	// that these services give to browsers.
+	// Hosts are the allowed hosts: names, or *. and a name for all hosts below it, or "*" for every
+	// host. Empty means the push services of browsers, with only the paths that they give to
+	// browsers.
 	Hosts []string
-	// AllowInternal allows hosts at loopback, private and other internal addresses. Browsers
-	// name the endpoints, and could reach internal servers that way.
+	// AllowInternal allows hosts at internal addresses. Browsers name the endpoints, and could
+	// reach internal servers that way.
 	AllowInternal bool
-	// Timeout bounds one attempt, from dialing to the answer's headers; zero means
-	// DefaultTimeout.
+	// Timeout bounds one attempt, from dialing to the answer's headers; zero means DefaultTimeout.
 	Timeout time.Duration
 	// UserAgent names the sender; empty means "sendlimit".
 	UserAgent string
@@ -43,8 +42,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// validate returns the key and the subject of c with defaults, or everything that is wrong,
-// joined.
+// validate returns the key and the subject, or all problems, joined.
 func (c Config) validate() (*ecdsa.PrivateKey, string, error) {
 	var problems []error
 	wrong := func(field, value, want string) {
@@ -63,17 +61,15 @@ func (c Config) validate() (*ecdsa.PrivateKey, string, error) {
 			wrong("hosts", host, `host names such as push.example.com or *.push.example.com, or "*" alone`)
 		}
 	}
-	if c.Timeout < 0 || c.Timeout > MaxTimeout {
-		wrong("timeout", c.Timeout.String(), "a time above zero and up to "+MaxTimeout.String())
-	}
+	problems = append(problems, exchange.CheckTimeout("timeout", c.Timeout, MaxTimeout))
 	if c.Now == nil {
 		problems = append(problems, errors.New("web push needs a clock"))
 	}
 	return key, subject, errors.Join(problems...)
 }
 
-// validSubject returns the subject of a VAPID token. Some push services refuse an address with
-// a name or spaces.
+// validSubject returns the subject of a VAPID token. Some push services refuse an address with a
+// name or spaces.
 func validSubject(text string) (string, bool) {
 	if u, err := url.Parse(text); err == nil && u.Scheme == "https" && u.Hostname() != "" && u.User == nil {
 		return text, true

@@ -15,23 +15,21 @@ const (
 	saltBytes  = 16
 	tagBytes   = 16
 	recordSize = 4096
-	// headerBytes is the header of RFC 8188: the salt, the record size, the length of the
-	// key's name, and as the name the sender's public key.
+	// headerBytes is the header of RFC 8188: the salt, the record size, the length of the key's
+	// name, and the sender's public key as the name.
 	headerBytes = saltBytes + 4 + 1 + publicBytes
 
-	// MaxBody is the body's length that every push service accepts, in bytes.
+	// MaxBody is the maximum body that every push service accepts, in bytes.
 	MaxBody = 4096
-	// MaxPayload is the length of the longest JSON that fits a body, in bytes. One byte ends
-	// the record.
+	// MaxPayload is the maximum JSON in a body, in bytes. One byte ends the record.
 	MaxPayload = MaxBody - headerBytes - 1 - tagBytes
 )
 
-// lengths returns the lengths that bodies are padded to, so that a push service learns little
-// from a length. Firefox for Android gets no more than 2,744 bytes, because its push service
-// hands them on in base64.
+// lengths returns the lengths that bodies are padded to, so that a push service learns little from
+// a length. Firefox for Android receives at most 2,744 bytes, because its push service uses base64.
 func lengths() [6]int { return [...]int{256, 512, 1024, 2048, 2744, MaxBody} }
 
-// encrypt returns the body of a push to s, encoded with aes128gcm as RFC 8291 says.
+// encrypt returns the encrypted body of a push to s: aes128gcm, RFC 8291.
 func encrypt(s Subscription, plain []byte) ([]byte, error) {
 	sender, err := ecdh.P256().GenerateKey(rand.Reader)
 	if err != nil {
@@ -48,7 +46,7 @@ func encrypt(s Subscription, plain []byte) ([]byte, error) {
 	return nil, fmt.Errorf("the payload has %d bytes, more than %d", len(plain), MaxPayload)
 }
 
-// seal encrypts plain and so many bytes of padding in one record.
+// seal encrypts plain with padding in one record.
 func seal(s Subscription, sender *ecdh.PrivateKey, salt, plain []byte, padding int) ([]byte, error) {
 	shared, err := sender.ECDH(s.public)
 	if err != nil {

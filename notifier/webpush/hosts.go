@@ -9,19 +9,19 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// host is a host that is pushed to.
+// host is an allowed host.
 type host struct {
 	name string // "*" or "*." in front is for all hosts below
-	// paths are the beginnings of the paths that are pushed to; nil for every path. "/" is any
-	// path of one segment.
+	// paths are the beginnings of allowed paths; nil for every path. "/" is any path of one
+	// segment.
 	paths []string
 }
 
 type hosts []host
 
-// browsers returns the push services of browsers: of Chrome and what is built on it, of Firefox,
-// of Edge, and of Safari, with the paths that they give to browsers. What else is at these hosts
-// answers our requests too, as APIs that refuse our credentials.
+// browsers returns the push services of Chrome and its relatives, Firefox, Edge and Safari, with
+// the paths that they give to browsers. Other paths of these hosts are APIs that refuse our
+// credentials.
 func browsers() hosts {
 	return hosts{
 		{"fcm.googleapis.com", []string{"/fcm/send/", "/wp/", "/preprod/wp/"}}, // the last one is Chromium's
@@ -31,16 +31,7 @@ func browsers() hosts {
 	}
 }
 
-// DefaultHosts returns the push services of browsers.
-func DefaultHosts() []string {
-	var names []string
-	for _, h := range browsers() {
-		names = append(names, h.name)
-	}
-	return names
-}
-
-// hostsOf returns what is pushed to with a Config.Hosts.
+// hostsOf returns the hosts of a Config.Hosts.
 func hostsOf(configured []string) hosts {
 	if len(configured) == 0 {
 		return browsers()
@@ -52,7 +43,7 @@ func hostsOf(configured []string) hosts {
 	return all
 }
 
-// check returns a *notifier.InvalidError unless an address is a subscription that is pushed to.
+// check returns a *notifier.InvalidError unless an address is an allowed subscription.
 func (all hosts) check(address string) error {
 	s, err := ParseSubscription(address)
 	if err != nil || all.allow(s.endpoint) {
@@ -63,7 +54,7 @@ func (all hosts) check(address string) error {
 	}
 }
 
-// allow reports whether an endpoint is pushed to.
+// allow reports whether an endpoint is allowed.
 func (all hosts) allow(endpoint *url.URL) bool {
 	name := hostOf(endpoint)
 	return slices.ContainsFunc(all, func(h host) bool {
@@ -72,8 +63,8 @@ func (all hosts) allow(endpoint *url.URL) bool {
 	})
 }
 
-// serves reports whether the path of an endpoint is one that h gives to browsers. A path that a
-// server could read as another one is none.
+// serves reports whether h gives the path of an endpoint to browsers. It refuses a path that a
+// server could read differently.
 func (h host) serves(endpoint *url.URL) bool {
 	p := endpoint.Path
 	if port := endpoint.Port(); port != "" && port != "443" || path.Clean(p) != strings.TrimSuffix(p, "/") || strings.Contains(p, `\`) {

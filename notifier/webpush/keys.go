@@ -8,9 +8,9 @@ import (
 	"fmt"
 )
 
-// Keys is a pair of VAPID keys, in base64url without padding. Browsers subscribe with the
-// public key: it is the applicationServerKey of their PushManager. Pushes are signed with the
-// private one. A subscription works only with the pair that it was made with.
+// Keys is a pair of VAPID keys, in base64url without padding. Browsers subscribe with the public
+// key, the applicationServerKey of their PushManager. The private key signs pushes. A subscription
+// works only with the pair that it was made with.
 type Keys struct {
 	Public  string // 65 bytes
 	Private string // 32 bytes
@@ -36,7 +36,6 @@ func GenerateKeys() (Keys, error) {
 	}, nil
 }
 
-// parsePrivate returns the key pair of a private key.
 func parsePrivate(text string) (*ecdsa.PrivateKey, error) {
 	raw, err := decode(text)
 	if err != nil {

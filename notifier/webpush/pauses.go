@@ -11,18 +11,18 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
-// pauses keeps which origins asked to be left alone, so that nothing is sent there meanwhile.
-// It is safe for concurrent use.
+// pauses has the pauses that origins asked for, during which nothing is sent there. It is safe for
+// concurrent use.
 type pauses struct {
 	mu    sync.Mutex
 	known *simplelru.LRU[string, pause]
 }
 
-// pause is what an origin asked for.
+// pause is the state of an origin.
 type pause struct {
 	until  time.Time // zero for no pause
 	reason notifier.Reason
-	busy   exchange.Crowd // the devices that it had too many pushes for
+	busy   exchange.Crowd // devices with too many pushes
 }
 
 func newPauses() (*pauses, error) {
@@ -33,8 +33,8 @@ func newPauses() (*pauses, error) {
 	return &pauses{known: known}, nil
 }
 
-// note keeps the pause that a result asks for, and returns the result: for the host, if too many
-// devices of it have to slow down.
+// note keeps the pause of a result, and returns the result: with a pause of the host, if too many
+// of its devices have to slow down.
 func (p *pauses) note(origin, address string, r notifier.Result, now time.Time) notifier.Result {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +56,7 @@ func (p *pauses) note(origin, address string, r notifier.Result, now time.Time) 
 	return r
 }
 
-// of returns how long an origin is to be left alone, and why; zero if it is not.
+// of returns the rest of an origin's pause and its reason; zero for none.
 func (p *pauses) of(origin string, now time.Time) (time.Duration, notifier.Reason) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,6 +65,6 @@ func (p *pauses) of(origin string, now time.Time) (time.Duration, notifier.Reaso
 	if left <= 0 {
 		return 0, ""
 	}
-	// A clock that was set back does not make a pause longer than any.
+	// A clock that was set back does not prolong a pause.
 	return min(left, MaxRetryAfter), kept.reason
 }

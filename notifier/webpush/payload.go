@@ -1,12 +1,12 @@
 package webpush
 
 import (
-	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,16 +17,16 @@ import (
 const (
 	// MaxTTL is the longest time to live that every push service accepts.
 	MaxTTL = 28 * 24 * time.Hour
-	// DefaultTTL is the time to live of a message that does not say when it expires.
+	// DefaultTTL is the time to live of a message without an expiry.
 	DefaultTTL = 24 * time.Hour
 
-	// declarative is the number that marks declarative Web Push.
+	// declarative marks declarative Web Push.
 	declarative = 8030
-	// topicLength is the length of a Topic. Apple decodes it, and refuses other lengths.
+	// topicLength is the length of a Topic. Apple refuses other lengths.
 	topicLength = 32
 )
 
-// payload is what the browser decrypts, see the package's documentation.
+// payload is the decrypted JSON, see the package's documentation.
 type payload struct {
 	WebPush      int            `json:"web_push,omitempty"`
 	ID           string         `json:"id"`
@@ -37,44 +37,30 @@ type payload struct {
 	Mutable      bool           `json:"mutable,omitempty"`
 }
 
-// override is what a message says for this channel alone.
+// override is a message's additions for this channel.
 type override struct {
 	Urgency      string         `json:"urgency"`
 	TTL          *int64         `json:"ttl"`
 	Notification map[string]any `json:"notification"`
 }
 
-// readOverride returns the override of a Notification.
 func readOverride(raw json.RawMessage) (override, error) {
 	var o override
 	if len(raw) == 0 {
 		return o, nil
 	}
-	in := json.NewDecoder(bytes.NewReader(raw))
-	in.DisallowUnknownFields()
-	in.UseNumber()
-	// A decoder stops behind the first value.
-	if err := in.Decode(&o); err != nil || !json.Valid(raw) {
-		return o, &notifier.InvalidError{
-			Field: "channels.webpush", Value: "(not shown)", Want: "an object with no other members than urgency, ttl and notification",
-		}
-	}
-	switch o.Urgency {
-	case "", "very-low", "low", "normal", "high":
-	default:
-		return o, &notifier.InvalidError{
-			Field: "channels.webpush.urgency", Value: o.Urgency, Want: "very-low, low, normal or high",
-		}
-	}
-	if o.TTL != nil && (*o.TTL < 0 || *o.TTL > int64(MaxTTL/time.Second)) {
-		return o, &notifier.InvalidError{
-			Field: "channels.webpush.ttl", Value: strconv.FormatInt(*o.TTL, 10), Want: "0 to 2,419,200 seconds",
-		}
+	switch {
+	case !exchange.ReadOverride(raw, &o):
+		return o, &notifier.InvalidError{Field: "channels.webpush", Value: "(not shown)", Want: "an object with no other members than urgency, ttl and notification"}
+	case !slices.Contains([]string{"", "very-low", "low", "normal", "high"}, o.Urgency):
+		return o, &notifier.InvalidError{Field: "channels.webpush.urgency", Value: o.Urgency, Want: "very-low, low, normal or high"}
+	case o.TTL != nil && (*o.TTL < 0 || *o.TTL > int64(MaxTTL/time.Second)):
+		return o, &notifier.InvalidError{Field: "channels.webpush.ttl", Value: strconv.FormatInt(*o.TTL, 10), Want: "0 to 2,419,200 seconds"}
 	}
 	return o, nil
 }
 
-// push is a Notification as a push service gets it, before it is encrypted.
+// push is a Notification before encryption.
 type push struct {
 	payload []byte
 	ttl     time.Duration
@@ -82,14 +68,13 @@ type push struct {
 	topic   string
 }
 
-// newPush returns the push of n at a time. The error is a *notifier.InvalidError that names
-// the field.
+// newPush returns the push of n. The error is a *notifier.InvalidError that names the field.
 func newPush(n notifier.Notification, now time.Time) (push, error) {
 	o, err := readOverride(n.Override)
 	if err != nil {
 		return push{}, err
 	}
-	text, err := encode(newPayload(n, o))
+	text, err := exchange.Encode(newPayload(n, o))
 	if err != nil {
 		return push{}, err
 	}
@@ -113,11 +98,8 @@ func newPayload(n notifier.Notification, o override) payload {
 			shown[name] = text
 		}
 	}
-	// Browsers replace a notification with the same tag: a second copy is not shown twice.
-	shown["tag"] = n.ID
-	if n.CollapseKey != "" {
-		shown["tag"] = n.CollapseKey
-	}
+	// Browsers replace a notification with the same tag, so a second copy is not shown twice.
+	shown["tag"] = cmp.Or(n.CollapseKey, n.ID)
 	if len(n.Data) > 0 {
 		shown["data"] = n.Data
 	}
@@ -138,8 +120,8 @@ func newPayload(n notifier.Notification, o override) payload {
 	return p
 }
 
-// declares reports whether a browser can show a notification without a service worker: it has
-// a title and a URL.
+// declares reports whether a browser can show a notification without a service worker: it needs a
+// title and a URL.
 func declares(shown map[string]any) bool {
 	title, _ := shown["title"].(string)
 	link, _ := shown["navigate"].(string)
@@ -147,18 +129,7 @@ func declares(shown map[string]any) bool {
 	return title != "" && err == nil && target.Hostname() != "" && (target.Scheme == "https" || target.Scheme == "http")
 }
 
-// encode returns JSON in which < > and & are not escaped, which is shorter.
-func encode(p payload) ([]byte, error) {
-	var text bytes.Buffer
-	out := json.NewEncoder(&text)
-	out.SetEscapeHTML(false)
-	if err := out.Encode(p); err != nil {
-		return nil, fmt.Errorf("encode the payload of a push: %w", err)
-	}
-	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
-}
-
-// ttl returns for how long the push service keeps the push if the browser is not connected.
+// ttl returns how long the push service keeps the push for an offline browser.
 func ttl(n notifier.Notification, o override, now time.Time) time.Duration {
 	switch {
 	case o.TTL != nil:
@@ -170,8 +141,8 @@ func ttl(n notifier.Notification, o override, now time.Time) time.Duration {
 	}
 }
 
-// topic returns the Topic: a push replaces one with the same topic that still waits at the push
-// service. It shows neither the user nor the id.
+// topic returns the Topic: a push replaces one with the same topic that waits at the push service.
+// It shows neither the user nor the id.
 func topic(n notifier.Notification) string {
 	text := "message\x00" + n.IdempotencyKey
 	if n.CollapseKey != "" {

@@ -13,11 +13,11 @@ import (
 const (
 	publicBytes = 65 // of an uncompressed point on P-256
 	authBytes   = 16
-	// maxSubscription bounds a subscription's JSON, in bytes. Browsers' have less than 1,000.
+	// maxSubscription bounds a subscription's JSON, in bytes. Real ones have less than 1,000.
 	maxSubscription = 4096
 )
 
-// Subscription is a browser's push subscription: the Address of a device. Make one with
+// Subscription is a browser's push subscription, the Address of a device. Create one with
 // ParseSubscription. It is a secret.
 type Subscription struct {
 	endpoint *url.URL
@@ -26,7 +26,7 @@ type Subscription struct {
 }
 
 // ParseSubscription reads the JSON of a browser's PushSubscription. The error is a
-// *notifier.InvalidError, and shows nothing of it. Whether its host is allowed is not checked,
+// *notifier.InvalidError, and shows nothing of it. It does not check whether the host is allowed,
 // see Notifier.CheckAddress.
 func ParseSubscription(address string) (Subscription, error) {
 	var written struct {
@@ -64,7 +64,7 @@ func invalidAddress(want string) error {
 	return &notifier.InvalidError{Field: "address", Value: "(not shown)", Want: want}
 }
 
-// decode reads base64url, and base64 as some libraries write it, with or without padding.
+// decode reads base64url and base64, with or without padding.
 func decode(text string) ([]byte, error) {
 	text = strings.NewReplacer("+", "-", "/", "_").Replace(strings.TrimRight(text, "="))
 	return base64.RawURLEncoding.DecodeString(text)

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// tokenLife is how long a VAPID token is valid. RFC 8292 allows 24 hours; half of it
-	// leaves room for clocks that are wrong.
+	// tokenLife is the validity of a VAPID token. RFC 8292 allows 24 hours; half of it tolerates
+	// wrong clocks.
 	tokenLife = 12 * time.Hour
-	// tokenKept is how long a token is used. Apple asks for no more than a token an hour.
+	// tokenKept is how long a token is used. Apple asks for at most one an hour.
 	tokenKept = time.Hour
-	// maxOrigins bounds the tokens and pauses that are kept, in origins. Browsers' push
-	// services have a few; Windows' has one for each data centre.
+	// maxOrigins bounds the kept tokens and pauses. Push services have a few origins; Windows' has
+	// one for each data centre.
 	maxOrigins = 1024
 )
 
@@ -49,11 +49,11 @@ func newSigner(key *ecdsa.PrivateKey, subject string) (*signer, error) {
 	return &signer{key: key, public: base64.RawURLEncoding.EncodeToString(public), subject: subject, kept: kept}, nil
 }
 
-// authorization returns the Authorization header for pushes to an origin, as RFC 8292 says.
+// authorization returns the Authorization header for an origin (RFC 8292).
 func (s *signer) authorization(origin string, now time.Time) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// A clock that was set back would make an old token valid for too long.
+	// A clock that was set back would prolong an old token.
 	if t, ok := s.kept.Get(origin); ok && now.Sub(t.signed) < tokenKept && !now.Before(t.signed) {
 		return t.authorization, nil
 	}

@@ -2,6 +2,7 @@ package webpush
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -13,11 +14,11 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/internal/exchange"
 )
 
-// parallel is how many idle connections to one host are kept. Push services speak HTTP/2,
-// where one connection carries many pushes.
+// parallel is the number of idle connections that are kept to one host. With HTTP/2 one has many
+// pushes.
 const parallel = 64
 
-// Notifier pushes to browsers. Make one with New.
+// Notifier pushes to browsers. Create one with New.
 type Notifier struct {
 	hosts  hosts
 	now    func() time.Time
@@ -26,8 +27,8 @@ type Notifier struct {
 	client exchange.Client
 }
 
-// New returns a Notifier for c. The error has a *notifier.InvalidError for each setting that
-// is not allowed, and does not show the key.
+// New returns a Notifier. The error has a *notifier.InvalidError for each wrong setting, and does
+// not show the key.
 func New(c Config) (*Notifier, error) {
 	key, subject, err := c.validate()
 	if err != nil {
@@ -46,41 +47,34 @@ func New(c Config) (*Notifier, error) {
 		dialer.Control = notifier.RefuseInternal
 	}
 	transport := exchange.NewTransport(dialer, parallel, c.RootCAs)
-	n := &Notifier{
-		hosts: hostsOf(c.Hosts), now: c.Now, signer: signs, pauses: waits,
-		client: exchange.Client{Provider: "the push service", Timeout: c.Timeout, UserAgent: c.UserAgent, Transport: transport, Reasons: true},
-	}
-	if n.client.Timeout == 0 {
-		n.client.Timeout = DefaultTimeout
-	}
-	return n, nil
+	return &Notifier{hosts: hostsOf(c.Hosts), now: c.Now, signer: signs, pauses: waits, client: exchange.Client{
+		Provider: "the push service", Timeout: cmp.Or(c.Timeout, DefaultTimeout), UserAgent: c.UserAgent, Transport: transport, Reasons: true,
+	}}, nil
 }
 
-// PublicKey returns the public VAPID key, which browsers subscribe with: the
-// applicationServerKey of their PushManager.
+// PublicKey returns the public VAPID key, the applicationServerKey of browsers' PushManager.
 func (w *Notifier) PublicKey() string { return w.signer.public }
 
-// CheckAddress checks a device's address: that it is a subscription whose endpoint is allowed. The
-// error is a *notifier.InvalidError, and shows at most the host.
+// CheckAddress checks that an address is a subscription with an allowed endpoint. The error is a
+// *notifier.InvalidError, and shows at most the host.
 func (w *Notifier) CheckAddress(address string) error { return w.hosts.check(address) }
 
-// CheckAddress is Notifier.CheckAddress without a Notifier, with its Config.Hosts.
+// CheckAddress is Notifier.CheckAddress with a Config.Hosts.
 func CheckAddress(configured []string, address string) error {
 	return hostsOf(configured).check(address)
 }
 
-// Check returns a *notifier.InvalidError if n is too large for a push, or what it says for
-// this channel alone is not allowed.
+// Check returns a *notifier.InvalidError if n is too large for a push, or its additions for this
+// channel are not allowed.
 func (w *Notifier) Check(n notifier.Notification) error { return Check(n, w.now()) }
 
-// Check is Notifier.Check without a Notifier. The present time is now.
+// Check is Notifier.Check without credentials.
 func Check(n notifier.Notification, now time.Time) error {
 	_, err := newPush(n, now)
 	return err
 }
 
-// Probe signs a VAPID token. It makes no request: push services say whether they accept a
-// token only to a push.
+// Probe signs a VAPID token. It makes no request: push services check a token only with a push.
 func (w *Notifier) Probe(context.Context) notifier.Result {
 	if _, err := w.signer.authorization("https://push.invalid", w.now()); err != nil {
 		return notifier.Result{Status: notifier.Refused, Reason: notifier.ReasonUnauthorized, Err: err}
@@ -88,8 +82,7 @@ func (w *Notifier) Probe(context.Context) notifier.Result {
 	return notifier.Result{Status: notifier.Delivered}
 }
 
-// Identity returns the public VAPID key: subscriptions work only with the key that they were
-// made with.
+// Identity returns the public VAPID key: subscriptions work only with their key.
 func (w *Notifier) Identity() string { return w.PublicKey() }
 
 // Close closes idle connections. It does not wait for deliveries.
@@ -98,14 +91,14 @@ func (w *Notifier) Close() error {
 	return nil
 }
 
-// Notify pushes n once, to its Device.
+// Notify pushes n to its Device once.
 func (w *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
 	if n.Device == nil {
 		return exchange.NotSent(notifier.ReasonNoDevice, errors.New("web push needs a device"))
 	}
 	s, err := ParseSubscription(n.Device.Address)
 	if err != nil || !w.hosts.allow(s.endpoint) {
-		// The host may be what makes an endpoint a user's own.
+		// The host is not shown, since an endpoint may be a user's own.
 		return exchange.NotSent(notifier.ReasonMisaddressed, errors.New("the device's subscription is malformed, or its endpoint is not one that is pushed to"))
 	}
 	now := w.now()
@@ -116,7 +109,7 @@ func (w *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier
 	if left, why := w.pauses.of(s.origin(), now); left > 0 {
 		return notifier.Result{
 			Status: notifier.SlowDown, Reason: why, RetryAfter: left, Pause: notifier.PauseHost,
-			Err: errors.New("the push service asked to be left alone a while ago"),
+			Err: errors.New("the push service asked for a pause"),
 		}
 	}
 	request, err := w.request(ctx, s, p, now)

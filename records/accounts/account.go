@@ -8,34 +8,31 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Account is a sender. It has API keys, a tier that limits what it may send, and
-// a contact that is told when its quota is used up.
+// Account is a sender. It has API keys, a tier with limits, and a contact for alerts about its
+// quota.
 type Account struct {
 	Name string // 1 to 64 of a-z 0-9 _ -
-	Tier string // name of its tier; "" limits nothing
-	// Contact is told about the account's quota: an e-mail address or an https:
-	// URL, see policy.ValidContact. "" means nobody.
+	Tier string // the name of its tier; "" for no limits
+	// Contact receives alerts: an e-mail address or an https: URL, see policy.ValidContact. ""
+	// means nobody.
 	Contact string
-	// TimeZone is the IANA zone of the quota's hours and days; "" means UTC. After
-	// Set has changed it, the FormerZone counts until ZoneFrom, which is the end of the
-	// day that was under way then; see ZoneAt. Only Set sets these two.
+	// TimeZone is the IANA zone of the quota's hours and days; "" means UTC. After a change
+	// FormerZone counts until ZoneFrom, the end of the day of the change; see ZoneAt. Only Set sets
+	// these two.
 	TimeZone   string
 	FormerZone string
 	ZoneFrom   time.Time // zero if the zone was never changed
 	// ReportAt is the local time of the daily report, "08:00"; "" means no report.
 	ReportAt string
-	// EventsURL is where its events are posted; "" for nowhere. Only SetEvents and
-	// RemoveEvents change it.
+	// EventsURL is the callback URL; "" for none. Only SetEvents and RemoveEvents change it.
 	EventsURL string
-	Disabled  bool      // its keys let nobody in; what it submitted is still sent
+	Disabled  bool      // its keys are refused; accepted messages are still sent
 	CreatedAt time.Time // UTC with milliseconds
-	// Keys are the keys that were not removed, oldest first. Only AddKey,
-	// RotateKey and RemoveKey change them.
+	// Keys are the keys, the oldest first. Only AddKey, RotateKey and RemoveKey change them.
 	Keys []APIKey
 }
 
-// Validate checks each field. The error is an *InvalidError, or InvalidErrors for several
-// fields.
+// Validate checks each field. The error is an *InvalidError, or InvalidErrors for several fields.
 func (a Account) Validate() error {
 	var wrong fault.InvalidErrors
 	if !ValidName(a.Name) {
@@ -67,14 +64,14 @@ func (a Account) validateDescription() error {
 // ValidName reports whether an account may have a name: 1 to 64 of a-z 0-9 _ -.
 func ValidName(name string) bool { return keyspace.ValidName(name) }
 
-// Change says what to change of an account. Nil fields stay.
+// Change changes an account. A nil field stays unchanged.
 type Change struct {
 	Tier, Contact, TimeZone, ReportAt *string
 	Disabled                          *bool
 }
 
-// Validate checks each field that changes. The error is an *InvalidError, or InvalidErrors
-// for several fields.
+// Validate checks each changed field. The error is an *InvalidError, or InvalidErrors for several
+// fields.
 func (c Change) Validate() error {
 	var a Account
 	c.apply(&a)
@@ -84,7 +81,7 @@ func (c Change) Validate() error {
 	return a.validateDescription()
 }
 
-// apply changes the fields that only replace what was there.
+// apply changes the fields that need no other change.
 func (c Change) apply(a *Account) {
 	for _, field := range []struct{ to, from *string }{
 		{&a.Tier, c.Tier},

@@ -14,20 +14,18 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Accounts keeps accounts, their API keys and tiers in the store. A change takes
-// effect with the next call of any process. All of them share a slot of a Redis
-// Cluster, so that a change is made whole or not at all. It is safe for
-// concurrent use.
+// Accounts keeps accounts, their API keys and tiers in the store. A change takes effect with the
+// next call of any process. All keys are in one slot of a Redis Cluster, so that a change is
+// atomic. It is safe for concurrent use.
 //
-// While Redis is away every call returns an *UnavailableError, and nobody is let
-// in.
+// If Redis is unavailable, every call returns an *UnavailableError, and no key is accepted.
 type Accounts struct {
 	client redis.UniversalClient
 	keys   keyspace.Keys
 }
 
-// New returns the accounts in the store behind client. Its keys begin with
-// prefix; "" means keyspace.DefaultPrefix. The error is an *InvalidError.
+// New returns the accounts in a store. prefix begins its keys; "" means keyspace.DefaultPrefix. The
+// error is an *InvalidError.
 func New(client redis.UniversalClient, prefix string) (*Accounts, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
@@ -36,8 +34,7 @@ func New(client redis.UniversalClient, prefix string) (*Accounts, error) {
 	return &Accounts{client: client, keys: keys}, nil
 }
 
-// Get returns an account; ok is false if it does not exist. Resolve returns its
-// tier as well.
+// Get returns an account; ok is false if it does not exist. Resolve also returns its tier.
 func (a *Accounts) Get(ctx context.Context, name string) (_ Account, ok bool, err error) {
 	found, err := a.find(ctx, name, "", "reading an account")
 	if err != nil || found.name == "" {
@@ -46,9 +43,8 @@ func (a *Accounts) Get(ctx context.Context, name string) (_ Account, ok bool, er
 	return found.account.public(name), true, nil
 }
 
-// Resolve returns an account with its tier in one round trip; ok is false if it
-// does not exist. An account without a tier has the zero Tier, which limits
-// nothing.
+// Resolve returns an account with its tier in one round trip; ok is false if it does not exist. An
+// account without a tier has the zero Tier, which has no limits.
 func (a *Accounts) Resolve(ctx context.Context, name string) (_ Account, _ Tier, ok bool, err error) {
 	found, err := a.find(ctx, name, "", "reading an account")
 	if err != nil || found.name == "" {
@@ -76,9 +72,9 @@ func (a *Accounts) List(ctx context.Context) ([]Account, error) {
 	return list, nil
 }
 
-// Page returns at most limit accounts by name, of those whose names come after a name; ""
-// is before all. Next is the name after which the next page begins, "" if there are no
-// more. Of the other accounts it reads only the names, in two round trips.
+// Page returns at most limit accounts by name whose names come after a name; "" comes before all.
+// next is the name to continue after, "" at the end. It reads only the names of other accounts, in
+// two round trips.
 func (a *Accounts) Page(ctx context.Context, after string, limit int) (list []Account, next string, err error) {
 	const doing = "listing accounts"
 	list = []Account{}
@@ -90,7 +86,7 @@ func (a *Accounts) Page(ctx context.Context, after string, limit int) (list []Ac
 	return list, next, err
 }
 
-// readPage calls each with the names and texts of a page of a hash.
+// readPage calls each for the names and texts of a page of a hash.
 func (a *Accounts) readPage(
 	ctx context.Context, key, doing, after string, limit int, each func(name, text string) error,
 ) (next string, err error) {
@@ -118,9 +114,9 @@ func (a *Accounts) readPage(
 	return next, nil
 }
 
-// Create stores a new account without keys; CreatedAt is the store's clock. The
-// error is an *ExistsError if the account exists, and an *InvalidError if its tier
-// does not exist or a field is not allowed.
+// Create stores a new account without keys; CreatedAt is the store's clock. The error is an
+// *ExistsError if the account exists, and an *InvalidError if its tier does not exist or a field is
+// not allowed.
 func (a *Accounts) Create(ctx context.Context, account Account) (Account, error) {
 	if err := account.Validate(); err != nil {
 		return Account{}, err
@@ -136,28 +132,23 @@ func (a *Accounts) Create(ctx context.Context, account Account) (Account, error)
 	})
 }
 
-// Set changes an account. A lower quota takes effect with the next charge, and
-// what is charged stays charged. Another time zone takes effect when the present day
-// of the account has ended in the zone that it had. The error is a *NoSuchError if the account does
-// not exist.
+// Set changes an account. A lower quota takes effect with the next charge; existing charges stay. A
+// new time zone takes effect at the end of the account's current day in the old zone. The error is
+// a *NoSuchError if the account does not exist.
 func (a *Accounts) Set(ctx context.Context, name string, change Change) (Account, error) {
-	return a.change(ctx, name, "changing an account", func(now time.Time, found *storedAccount) (*storedAccount, error) {
-		if found == nil {
-			return nil, fault.NoSuchAccount(name)
-		}
-		changed := found.public(name)
+	return a.changeExisting(ctx, name, "changing an account", func(now time.Time, next *storedAccount) error {
+		changed := next.public(name)
 		change.apply(&changed)
 		if change.TimeZone != nil {
 			changed.changeZone(*change.TimeZone, now)
 		}
 		if err := changed.Validate(); err != nil {
-			return nil, err
+			return err
 		}
-		next := *found
 		next.describe(changed)
 		if change.Disabled != nil {
 			next.Disabled = *change.Disabled
 		}
-		return &next, nil
+		return nil
 	})
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// SeveralActive reports whether more than one account is active at a time. An account is
-// active while it is not disabled and one of its keys has the scope submit, however long ago it
-// submitted a message. It reads accounts until it has found two.
+// SeveralActive reports whether several accounts are active. An account is active if it is not
+// disabled and has a key with the scope submit, even if it never submitted. It reads accounts until
+// it has found two.
 func (a *Accounts) SeveralActive(ctx context.Context, now time.Time) (bool, error) {
 	const doing, page = "looking for active accounts", 100
 	one := ""

@@ -11,7 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// foundAccount is what the store knows of an account.
+// foundAccount is an account in the store.
 type foundAccount struct {
 	now     time.Time
 	name    string // "" if it does not exist
@@ -20,19 +20,16 @@ type foundAccount struct {
 	tier    Tier
 }
 
-// find looks an account up by its name or, if that is "", by the hash of a key.
+// find looks up an account by its name or, if that is "", by the hash of a key.
 func (a *Accounts) find(ctx context.Context, name, hash, doing string) (foundAccount, error) {
-	answer, err := script.Run(ctx, a.client, lua.AccountFind, doing,
+	in := script.Call(ctx, a.client, lua.AccountFind, doing,
 		[]string{a.keys.Accounts(), a.keys.AccountKeys(), a.keys.Tiers()}, []any{name, hash})
-	if err != nil {
-		return foundAccount{}, err
-	}
-	in := script.Read(answer, doing)
 	found := foundAccount{now: in.Time(0), name: in.String(1), text: in.String(2)}
 	tier := in.String(3)
 	if in.Err != nil || found.name == "" {
 		return found, in.Err
 	}
+	var err error
 	if found.account, err = decodeAccount(found.name, found.text, doing); err != nil {
 		return foundAccount{}, err
 	}
@@ -47,12 +44,11 @@ func (a *Accounts) find(ctx context.Context, name, hash, doing string) (foundAcc
 	return found, err
 }
 
-// maxChangeTries is how often a change is made again because others changed the
-// same account meanwhile.
+// maxChangeTries bounds the repetitions of a change while others change the same account.
 const maxChangeTries = 32
 
-// change stores what edit makes of an account; nil stands for one that does not
-// exist. Edit runs again if others changed the account meanwhile.
+// change stores the account that edit returns; nil is an account that does not exist. Edit runs
+// again if others changed the account in between.
 func (a *Accounts) change(
 	ctx context.Context, name, doing string, edit func(now time.Time, found *storedAccount) (*storedAccount, error),
 ) (Account, error) {
@@ -83,23 +79,29 @@ func (a *Accounts) change(
 	})
 }
 
-// store replaces an account that was found. It reports false if the account was
-// changed since.
+// changeExisting is change for an account that exists. The error of another one is a *NoSuchError.
+func (a *Accounts) changeExisting(ctx context.Context, name, doing string, edit func(now time.Time, next *storedAccount) error) (Account, error) {
+	return a.change(ctx, name, doing, func(now time.Time, found *storedAccount) (*storedAccount, error) {
+		if found == nil {
+			return nil, fault.NoSuchAccount(name)
+		}
+		next := *found
+		return &next, edit(now, &next)
+	})
+}
+
+// store replaces an account that was found. It reports false if the account has changed since.
 func (a *Accounts) store(ctx context.Context, name, doing string, found foundAccount, after storedAccount) (bool, error) {
 	text, err := json.Marshal(after)
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", doing, err)
 	}
-	answer, err := script.Run(ctx, a.client, lua.AccountChange, doing,
+	in := script.Call(ctx, a.client, lua.AccountChange, doing,
 		[]string{a.keys.Accounts(), a.keys.AccountKeys(), a.keys.Tiers(), a.keys.Callbacks()},
 		[]any{
 			name, found.text, text, after.Tier, after.hashesBeside(found.account), found.account.hashesBeside(after),
 			after.Events != nil,
 		})
-	if err != nil {
-		return false, err
-	}
-	in := script.Read(answer, doing)
 	switch result := in.Int(0); {
 	case in.Err != nil:
 		return false, in.Err

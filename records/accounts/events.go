@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// MaxEventsURL is the length of the longest callback URL, bytes.
+// MaxEventsURL is the maximum length of a callback URL, in bytes.
 const MaxEventsURL = 2048
 
 // The secrets of Standard Webhooks: "whsec_" and 24 to 64 bytes in base64.
@@ -24,16 +24,16 @@ const (
 	newSecretBytes = 32
 )
 
-// Callback says where an account's events are posted, and the secrets that sign them.
+// Callback has the callback URL of an account, and the secrets that sign its events.
 type Callback struct {
 	URL string
-	// Secrets are the present secret and, during the overlap of a rotation, the former
-	// one. Each signs.
+	// Secrets are the current secret and, during the overlap of a rotation, the former one. Each
+	// signs.
 	Secrets []string
 }
 
-// ValidEventsURL checks the form of a callback URL: http or https with a host, without user,
-// password and fragment. The error is an *InvalidError, which shows only the host.
+// ValidEventsURL checks a callback URL: http or https with a host, without user, password and
+// fragment. The error is an *InvalidError, which shows only the host.
 func ValidEventsURL(text string) error {
 	invalid := &fault.InvalidError{
 		Field: "events_url", Value: redactURL(text),
@@ -55,7 +55,7 @@ func ValidEventsURL(text string) error {
 	return nil
 }
 
-// redactURL returns scheme and host of a URL: the rest may be secret.
+// redactURL returns scheme and host of a URL, since the rest may be secret.
 func redactURL(text string) string {
 	target, err := url.Parse(text)
 	if err != nil || target.Host == "" {
@@ -64,8 +64,8 @@ func redactURL(text string) string {
 	return target.Scheme + "://" + target.Host + "/…"
 }
 
-// ValidEventsSecret checks a secret that signs callbacks. The error is an *InvalidError, which
-// does not show it.
+// ValidEventsSecret checks a signing secret of callbacks. The error is an *InvalidError, which does
+// not show it.
 func ValidEventsSecret(secret string) error {
 	encoded, ok := strings.CutPrefix(secret, secretPrefix)
 	key, err := base64.StdEncoding.DecodeString(encoded)
@@ -81,18 +81,18 @@ func newEventsSecret() string {
 	return secretPrefix + base64.StdEncoding.EncodeToString(key[:])
 }
 
-// storedEvents is a callback as stored. The secrets have to be readable, as they sign.
+// storedEvents is a stored callback. The secrets are readable, because they sign.
 type storedEvents struct {
 	URL    string `json:"url"`
 	Secret string `json:"secret"`
-	// Former signs too until FormerUntil, Unix ms.
+	// Former also signs until FormerUntil, Unix ms.
 	Former      string `json:"former,omitempty"`
 	FormerUntil int64  `json:"former_until,omitempty"`
 }
 
-// SetEvents sets the callback URL of an account. A secret replaces the one that signs; with
-// "" the secret stays, and is made if there is none. The answer has the secret if it was
-// made, and "" otherwise. The error is a *NoSuchError or an *InvalidError.
+// SetEvents sets the callback URL of an account. A secret replaces the current one; "" keeps it, or
+// generates one if there is none. made is the generated secret, or "". The error is a *NoSuchError
+// or an *InvalidError.
 func (a *Accounts) SetEvents(ctx context.Context, name, target, secret string) (_ Account, made string, err error) {
 	var wrong fault.InvalidErrors
 	wrong.Add(ValidEventsURL(target))
@@ -103,13 +103,10 @@ func (a *Accounts) SetEvents(ctx context.Context, name, target, secret string) (
 		return Account{}, "", err
 	}
 	fresh := newEventsSecret()
-	account, err := a.change(ctx, name, "setting a callback URL", func(_ time.Time, found *storedAccount) (*storedAccount, error) {
-		if found == nil {
-			return nil, fault.NoSuchAccount(name)
-		}
-		next, events := *found, storedEvents{}
-		if found.Events != nil {
-			events = *found.Events
+	account, err := a.changeExisting(ctx, name, "setting a callback URL", func(_ time.Time, next *storedAccount) error {
+		var events storedEvents
+		if next.Events != nil {
+			events = *next.Events
 		}
 		events.URL, made = target, ""
 		switch {
@@ -119,7 +116,7 @@ func (a *Accounts) SetEvents(ctx context.Context, name, target, secret string) (
 			events.Secret, made = fresh, fresh
 		}
 		next.Events = &events
-		return &next, nil
+		return nil
 	})
 	if err != nil {
 		return Account{}, "", err
@@ -127,40 +124,33 @@ func (a *Accounts) SetEvents(ctx context.Context, name, target, secret string) (
 	return account, made, nil
 }
 
-// RemoveEvents removes the callback URL of an account, with its secrets. It does nothing if
-// there is none. The error is a *NoSuchError.
+// RemoveEvents removes the callback URL of an account and its secrets, if there is one. The error
+// is a *NoSuchError.
 func (a *Accounts) RemoveEvents(ctx context.Context, name string) (Account, error) {
-	return a.change(ctx, name, "removing a callback URL", func(_ time.Time, found *storedAccount) (*storedAccount, error) {
-		if found == nil {
-			return nil, fault.NoSuchAccount(name)
-		}
-		next := *found
+	return a.changeExisting(ctx, name, "removing a callback URL", func(_ time.Time, next *storedAccount) error {
 		next.Events = nil
-		return &next, nil
+		return nil
 	})
 }
 
-// RotateEventsSecret gives the callback of an account a new secret, and returns it. For the
-// overlap the former secret signs too, so that the receiver can change over. The error is a
-// *NoSuchError if there is no such account, or if it has no callback.
+// RotateEventsSecret gives the callback of an account a new secret, and returns it. The former
+// secret also signs for the overlap, so that the receiver can change over. The error is a
+// *NoSuchError if there is no account or no callback.
 func (a *Accounts) RotateEventsSecret(ctx context.Context, name string, overlap time.Duration) (string, error) {
 	if err := checkOverlap(overlap, overlap.String()); err != nil {
 		return "", err
 	}
 	fresh := newEventsSecret()
-	_, err := a.change(ctx, name, "rotating the secret of a callback", func(now time.Time, found *storedAccount) (*storedAccount, error) {
-		switch {
-		case found == nil:
-			return nil, fault.NoSuchAccount(name)
-		case found.Events == nil:
-			return nil, NoCallback(name)
+	_, err := a.changeExisting(ctx, name, "rotating the secret of a callback", func(now time.Time, next *storedAccount) error {
+		if next.Events == nil {
+			return NoCallback(name)
 		}
-		next, events := *found, storedEvents{URL: found.Events.URL, Secret: fresh}
+		events := storedEvents{URL: next.Events.URL, Secret: fresh}
 		if overlap > 0 {
-			events.Former, events.FormerUntil = found.Events.Secret, now.Add(overlap).UnixMilli()
+			events.Former, events.FormerUntil = next.Events.Secret, now.Add(overlap).UnixMilli()
 		}
 		next.Events = &events
-		return &next, nil
+		return nil
 	})
 	if err != nil {
 		return "", err
@@ -168,12 +158,12 @@ func (a *Accounts) RotateEventsSecret(ctx context.Context, name string, overlap 
 	return fresh, nil
 }
 
-// NoCallback returns the error for an account that has no callback URL.
+// NoCallback returns the error for an account without a callback URL.
 func NoCallback(account string) error {
 	return &fault.NoSuchError{What: "callback", Name: account}
 }
 
-// WithCallback returns the names of the accounts that have a callback.
+// WithCallback returns the names of the accounts with a callback.
 func (a *Accounts) WithCallback(ctx context.Context) ([]string, error) {
 	names, err := a.client.SMembers(ctx, a.keys.Callbacks()).Result()
 	if err != nil {
@@ -182,8 +172,7 @@ func (a *Accounts) WithCallback(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Callback returns the callback of an account; ok is false if it has none, or does not
-// exist.
+// Callback returns the callback of an account; ok is false if it has none, or does not exist.
 func (a *Accounts) Callback(ctx context.Context, name string) (_ Callback, ok bool, err error) {
 	found, err := a.find(ctx, name, "", "reading a callback")
 	if err != nil || found.name == "" || found.account.Events == nil {

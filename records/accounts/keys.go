@@ -16,13 +16,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Scope is what an API key may be used for.
+// Scope is a permission of an API key.
 type Scope string
 
-// The scopes. With submit and read a key reaches only the account's own messages.
-// Admin is for operators: it includes submit and read, and reaches the messages of all
-// accounts, but shows the content of the own ones only. Content, which needs admin, shows
-// that of all. Metadata is content here.
+// The scopes. With submit and read a key reaches only its account's messages. Admin is for
+// operators: it includes submit and read, and reaches the messages of all accounts, but not the
+// content and metadata of other accounts' messages. Content, which needs admin, reaches these, too.
 const (
 	ScopeSubmit  Scope = "submit" // submit, check, move and cancel messages
 	ScopeRead    Scope = "read"   // see messages, usage and free times
@@ -30,8 +29,8 @@ const (
 	ScopeContent Scope = "content"
 )
 
-// ParseScopes reads scopes, each at most once. No names mean submit and read. The
-// error is an *InvalidError.
+// ParseScopes reads scopes, each at most once. No names mean submit and read. The error is an
+// *InvalidError.
 func ParseScopes(names ...string) ([]Scope, error) {
 	if len(names) == 0 {
 		return []Scope{ScopeSubmit, ScopeRead}, nil
@@ -59,23 +58,22 @@ func checkScopes(scopes []Scope) error {
 	return nil
 }
 
-// APIKey describes a key that lets an account in. The key itself is not stored,
-// only its SHA-256.
+// APIKey describes an API key. The key itself is not stored, only its SHA-256.
 type APIKey struct {
-	ID        string // public: what follows "sk_", or the first 8 characters of a seeded key's SHA-256
+	ID        string // public: the part after "sk_", or the first 8 characters of a seeded key's SHA-256
 	Scopes    []Scope
 	CreatedAt time.Time // UTC with milliseconds
-	ExpiresAt time.Time // it stops working then; zero means never
+	ExpiresAt time.Time // zero means never
 }
 
-// Identity is the account that a key belongs to.
+// Identity is the owner of a key.
 type Identity struct {
 	Account Account
-	Tier    Tier // the zero Tier, which limits nothing, if the account has none
+	Tier    Tier // the zero Tier, which has no limits, if the account has none
 	Key     APIKey
 }
 
-// May reports whether the key has a scope. Admin includes all scopes but content.
+// May reports whether the key has a scope. Admin includes all scopes except content.
 func (i Identity) May(scope Scope) bool {
 	return slices.Contains(i.Key.Scopes, scope) || scope != ScopeContent && slices.Contains(i.Key.Scopes, ScopeAdmin)
 }
@@ -86,8 +84,7 @@ const (
 	MaxOverlap     = 366 * 24 * time.Hour
 )
 
-// ParseOverlap reads an overlap: "1h", "7d", or "0" for none. The error is an
-// *InvalidError.
+// ParseOverlap reads an overlap: "1h", "7d", or "0" for none. The error is an *InvalidError.
 func ParseOverlap(s string) (time.Duration, error) {
 	overlap, err := calendar.ParseDuration(s)
 	if err != nil {
@@ -96,7 +93,7 @@ func ParseOverlap(s string) (time.Duration, error) {
 	return overlap, checkOverlap(overlap, s)
 }
 
-// checkOverlap checks an overlap, which was given as a text.
+// checkOverlap checks an overlap, given as a text.
 func checkOverlap(overlap time.Duration, given string) error {
 	if overlap < 0 || overlap > MaxOverlap {
 		return invalidOverlap(given)
@@ -111,10 +108,10 @@ func invalidOverlap(given string) error {
 	}
 }
 
-// MaxKeys is the largest number of keys of an account.
+// MaxKeys is the maximum number of keys of an account.
 const MaxKeys = 16
 
-// maxSecret is the longest text that is looked up as a key, bytes.
+// maxSecret is the maximum length of a key, in bytes.
 const maxSecret = 256
 
 const (
@@ -124,9 +121,8 @@ const (
 	keyAlphabet    = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 )
 
-// Authenticate finds the account of a key in one round trip. ok is false for a
-// key that is unknown, has expired or belongs to a disabled account; callers
-// cannot tell which.
+// Authenticate finds the account of a key in one round trip. ok is false for a key that is unknown,
+// has expired or belongs to a disabled account; callers can't tell which.
 func (a *Accounts) Authenticate(ctx context.Context, secret string) (_ Identity, ok bool, err error) {
 	if secret == "" || len(secret) > maxSecret {
 		return Identity{}, false, nil
@@ -134,7 +130,7 @@ func (a *Accounts) Authenticate(ctx context.Context, secret string) (_ Identity,
 	return a.Identify(ctx, HashKey(secret))
 }
 
-// Identify is Authenticate for a key of which only the hash is at hand, see HashKey.
+// Identify is Authenticate with the hash of a key, see HashKey.
 func (a *Accounts) Identify(ctx context.Context, hash string) (_ Identity, ok bool, err error) {
 	found, err := a.find(ctx, "", hash, "checking an API key")
 	if err != nil || found.name == "" || found.account.Disabled {
@@ -148,29 +144,26 @@ func (a *Accounts) Identify(ctx context.Context, hash string) (_ Identity, ok bo
 	return Identity{}, false, nil
 }
 
-// AddKey gives an account a new key and returns the key itself, which cannot be
-// read again. A zero expiry means it does not expire.
+// AddKey gives an account a new key and returns the key, which can't be read again. A zero expiry
+// means never.
 func (a *Accounts) AddKey(ctx context.Context, account string, scopes []Scope, expires time.Time) (secret string, _ APIKey, err error) {
 	if err := checkScopes(scopes); err != nil {
 		return "", APIKey{}, err
 	}
 	secret, id := newKey()
 	var added storedKey
-	_, err = a.change(ctx, account, "adding an API key", func(now time.Time, found *storedAccount) (*storedAccount, error) {
-		if found == nil {
-			return nil, fault.NoSuchAccount(account)
-		}
+	_, err = a.changeExisting(ctx, account, "adding an API key", func(now time.Time, next *storedAccount) error {
 		if !expires.IsZero() && !expires.After(now) {
-			return nil, &fault.InvalidError{Field: "expires_at", Value: expires.Format(time.RFC3339), Says: "expires_at has passed: " + expires.Format(time.RFC3339)}
+			return &fault.InvalidError{Field: "expires_at", Value: expires.Format(time.RFC3339), Says: "expires_at has passed: " + expires.Format(time.RFC3339)}
 		}
 		if expires.UTC().Year() > 9999 { // RFC 3339 can't write it
-			return nil, &fault.InvalidError{Field: "expires_at", Value: expires.UTC().Format(time.RFC3339), Want: "a time before the year 10000"}
+			return &fault.InvalidError{Field: "expires_at", Value: expires.UTC().Format(time.RFC3339), Want: "a time before the year 10000"}
 		}
 		added = storedKey{ID: id, SHA256: HashKey(secret), Scopes: scopes, CreatedAt: now.UnixMilli()}
 		if !expires.IsZero() {
 			added.ExpiresAt = expires.UnixMilli()
 		}
-		return found.with(now, added)
+		return next.addKey(now, added)
 	})
 	if err != nil {
 		return "", APIKey{}, err
@@ -178,10 +171,9 @@ func (a *Accounts) AddKey(ctx context.Context, account string, scopes []Scope, e
 	return secret, added.public(), nil
 }
 
-// RotateKey gives an account a new key with the scopes of an old one, which does not
-// expire. The old key works for the overlap, so that callers can change over, unless it
-// expires earlier; with an overlap of 0 it ends at once. An id of "" means the only key. The error is a *NoSuchError or an
-// *InvalidError.
+// RotateKey gives an account a new key without an expiry and with the scopes of an old one. The old
+// key still works for the overlap, unless it expires earlier; with an overlap of 0 it ends at once.
+// An id of "" means the only key. The error is a *NoSuchError or an *InvalidError. *InvalidError.
 func (a *Accounts) RotateKey(
 	ctx context.Context, account, id string, overlap time.Duration,
 ) (secret string, _ APIKey, err error) {
@@ -190,25 +182,18 @@ func (a *Accounts) RotateKey(
 	}
 	secret, newID := newKey()
 	var added storedKey
-	_, err = a.change(ctx, account, "rotating an API key", func(now time.Time, found *storedAccount) (*storedAccount, error) {
-		if found == nil {
-			return nil, fault.NoSuchAccount(account)
-		}
-		next := *found
+	_, err = a.changeExisting(ctx, account, "rotating an API key", func(now time.Time, next *storedAccount) error {
 		next.forgetExpired(now)
 		old, err := next.key(id)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		added = storedKey{
-			ID: newID, SHA256: HashKey(secret), Scopes: old.Scopes, CreatedAt: now.UnixMilli(),
-		}
+		added = storedKey{ID: newID, SHA256: HashKey(secret), Scopes: old.Scopes, CreatedAt: now.UnixMilli()}
 		until := now.Add(overlap).UnixMilli()
 		if old.ExpiresAt == 0 || old.ExpiresAt > until {
 			old.ExpiresAt = until
 		}
-		next.forgetExpired(now)
-		return next.with(now, added)
+		return next.addKey(now, added)
 	})
 	if err != nil {
 		return "", APIKey{}, err
@@ -216,23 +201,20 @@ func (a *Accounts) RotateKey(
 	return secret, added.public(), nil
 }
 
-// RemoveKey removes a key, which stops working at once, and returns the changed
-// account. The error is a *NoSuchError.
+// RemoveKey removes a key, which stops working at once, and returns the changed account. The error
+// is a *NoSuchError.
 func (a *Accounts) RemoveKey(ctx context.Context, account, id string) (Account, error) {
-	return a.change(ctx, account, "removing an API key", func(_ time.Time, found *storedAccount) (*storedAccount, error) {
-		if found == nil {
-			return nil, fault.NoSuchAccount(account)
-		}
+	return a.changeExisting(ctx, account, "removing an API key", func(_ time.Time, next *storedAccount) error {
 		if id == "" {
-			return nil, &fault.NoSuchError{What: "key", Name: id}
+			return &fault.NoSuchError{What: "key", Name: id}
 		}
-		old, err := found.key(id)
+		old, err := next.key(id)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		next := *found
-		next.Keys = slices.DeleteFunc(slices.Clone(found.Keys), func(k storedKey) bool { return k.SHA256 == old.SHA256 })
-		return &next, nil
+		hash := old.SHA256
+		next.Keys = slices.DeleteFunc(slices.Clone(next.Keys), func(k storedKey) bool { return k.SHA256 == hash })
+		return nil
 	})
 }
 
@@ -257,17 +239,14 @@ func (a *Accounts) HasUsableKey(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// with returns the account with one more key.
-func (s *storedAccount) with(now time.Time, added storedKey) (*storedAccount, error) {
-	next := *s
-	next.forgetExpired(now)
-	if len(next.Keys) >= MaxKeys {
-		return nil, &fault.InvalidError{
-			Field: "keys", Says: fmt.Sprintf("the account has %d keys, which is the most: remove one first", MaxKeys),
-		}
+// addKey adds a key, and removes expired ones.
+func (s *storedAccount) addKey(now time.Time, added storedKey) error {
+	s.forgetExpired(now)
+	if len(s.Keys) >= MaxKeys {
+		return &fault.InvalidError{Field: "keys", Says: fmt.Sprintf("the account has %d keys, which is the most: remove one first", MaxKeys)}
 	}
-	next.Keys = append(next.Keys, added)
-	return &next, nil
+	s.Keys = append(s.Keys, added)
+	return nil
 }
 
 // key returns the key with an id, or the only key for "".
@@ -294,20 +273,19 @@ func (s *storedAccount) key(id string) (*storedKey, error) {
 	return nil, &fault.NoSuchError{What: "key", Name: id}
 }
 
-// newKey makes a key: "sk_", its public id, "_" and 256 random bits.
+// newKey generates a key: "sk_", its public id, "_" and 256 random bits.
 func newKey() (secret, id string) {
 	id = randomText(keyIDLength)
 	return keyPrefix + id + "_" + randomText(keySecretChars), id
 }
 
-// randomText returns length random letters and digits.
 func randomText(length int) string {
 	text := make([]byte, 0, length)
 	var b [64]byte
 	for {
 		_, _ = rand.Read(b[:]) // never fails, and ends the program if the system has no randomness
 		for _, random := range b {
-			random &= 0x3F // two of 64 are passed over, so that all 62 are as likely
+			random &= 0x3F // two of 64 are skipped, so that all 62 are equally likely
 			if int(random) >= len(keyAlphabet) {
 				continue
 			}
@@ -318,8 +296,8 @@ func randomText(length int) string {
 	}
 }
 
-// HashKey returns the hash that the store knows a key by: its SHA-256 in hex. A key has 256
-// random bits, so that nobody can search for it by its plain SHA-256.
+// HashKey returns the stored hash of a key: its SHA-256 in hex. A key has 256 random bits, so
+// nobody can search for it by this hash.
 func HashKey(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])

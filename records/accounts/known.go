@@ -9,9 +9,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// KeysExist reports for each hash, see HashKey, whether there is a key with it. It looks at
-// nothing else: the key may have expired. It makes one cheap round trip, whatever the number
-// of hashes.
+// KeysExist reports for each hash, see HashKey, whether a key has it. The key may have expired. It
+// makes one cheap round trip for any number of hashes.
 func (a *Accounts) KeysExist(ctx context.Context, hashes ...string) ([]bool, error) {
 	const doing = "looking for API keys"
 	if len(hashes) == 0 {
@@ -31,8 +30,8 @@ func (a *Accounts) KeysExist(ctx context.Context, hashes ...string) ([]bool, err
 	return exist, nil
 }
 
-// MadeKey reports whether a text has the form of the keys that AddKey makes. Nobody can
-// guess such a key, however many are tried: it has 256 random bits.
+// MadeKey reports whether a text has the form of AddKey's keys. Nobody can guess such a key: it has
+// 256 random bits.
 func MadeKey(secret string) bool {
 	id, random, ok := strings.Cut(strings.TrimPrefix(secret, keyPrefix), "_")
 	return ok && strings.HasPrefix(secret, keyPrefix) && len(id) == keyIDLength && len(random) == keySecretChars &&

@@ -10,14 +10,14 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Seed is an account to create in a store that does not have it.
+// Seed is an account for a store that does not have it.
 type Seed struct {
 	Account
 
 	Keys []KeySeed
 }
 
-// KeySeed is an API key that its owner already has: only its SHA-256 is known.
+// KeySeed is an API key of which only the SHA-256 is known.
 type KeySeed struct {
 	SHA256 string // of the whole key, 64 of 0-9 a-f
 	Scopes []Scope
@@ -30,7 +30,7 @@ func (s Seed) Validate() error {
 	}
 	for _, key := range s.Keys {
 		if len(key.SHA256) != hex.EncodedLen(sha256Bytes) || !keyspace.OnlyBytes(key.SHA256, "0123456789abcdef") {
-			// The value is not repeated: it may be the key itself.
+			// The error does not show the value, which may be the key.
 			return &fault.InvalidError{Field: "key_sha256", Want: "the SHA-256 of an API key, 64 of 0-9 a-f"}
 		}
 		if err := checkScopes(key.Scopes); err != nil {
@@ -42,8 +42,8 @@ func (s Seed) Validate() error {
 
 const sha256Bytes = 32
 
-// Seed stores a new account with its keys. An account that exists stays as it is,
-// and created is false.
+// Seed stores a new account with its keys. It does not change an account that exists; then created
+// is false.
 func (a *Accounts) Seed(ctx context.Context, s Seed) (created bool, err error) {
 	if err := s.Validate(); err != nil {
 		return false, err
@@ -65,7 +65,7 @@ func (a *Accounts) Seed(ctx context.Context, s Seed) (created bool, err error) {
 	return created && err == nil, err
 }
 
-// SeedTier stores a tier unless it exists; created reports whether it did so.
+// SeedTier stores a tier unless it exists; created reports whether it did.
 func (a *Accounts) SeedTier(ctx context.Context, t Tier) (created bool, err error) {
 	text, err := encodeTier(t)
 	if err != nil {

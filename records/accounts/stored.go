@@ -10,7 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// storedAccount is an account as stored.
+// storedAccount is a stored account.
 type storedAccount struct {
 	Tier     string `json:"tier,omitempty"`
 	Contact  string `json:"contact,omitempty"`
@@ -26,7 +26,7 @@ type storedAccount struct {
 	Events *storedEvents `json:"events,omitempty"`
 }
 
-// storedKey is an API key as stored.
+// storedKey is a stored API key.
 type storedKey struct {
 	ID        string  `json:"id"`
 	SHA256    string  `json:"sha256"` // of the whole key, hex
@@ -46,8 +46,7 @@ func decodeAccount(name, text, doing string) (storedAccount, error) {
 	return stored, nil
 }
 
-// describe copies the fields that Create and Set write. Disabled, CreatedAt and
-// the keys stay.
+// describe copies the fields that Create and Set write. Disabled, CreatedAt and the keys stay.
 func (s *storedAccount) describe(a Account) {
 	s.Tier, s.Contact, s.TimeZone, s.ReportAt = a.Tier, a.Contact, a.TimeZone, a.ReportAt
 	s.FormerZone, s.ZoneFrom = a.FormerZone, 0
@@ -56,7 +55,7 @@ func (s *storedAccount) describe(a Account) {
 	}
 }
 
-// public returns the account without its secrets.
+// public returns the account without secrets.
 func (s *storedAccount) public(name string) Account {
 	a := Account{
 		Name: name, Tier: s.Tier, Contact: s.Contact, TimeZone: s.TimeZone, ReportAt: s.ReportAt,
@@ -86,7 +85,7 @@ func (k storedKey) expired(now time.Time) bool {
 	return k.ExpiresAt != 0 && k.ExpiresAt <= now.UnixMilli()
 }
 
-// forgetExpired removes the keys that have expired, and a former secret of its callback.
+// forgetExpired removes expired keys, and an expired former secret of the callback.
 func (s *storedAccount) forgetExpired(now time.Time) {
 	if e := s.Events; e != nil && e.Former != "" && e.FormerUntil <= now.UnixMilli() {
 		s.Events = &storedEvents{URL: e.URL, Secret: e.Secret}
@@ -94,8 +93,8 @@ func (s *storedAccount) forgetExpired(now time.Time) {
 	s.Keys = slices.DeleteFunc(slices.Clone(s.Keys), func(k storedKey) bool { return k.expired(now) })
 }
 
-// hashesBeside lists the hashes of the keys that another state of the account
-// does not have, a space after each.
+// hashesBeside lists the hashes of the keys that another state of the account does not have, each
+// followed by a space.
 func (s *storedAccount) hashesBeside(other storedAccount) string {
 	var list strings.Builder
 	for _, key := range s.Keys {

@@ -20,34 +20,34 @@ import (
 
 const tierNameWant = keyspace.WantName
 
-// MaxTierLimit is the largest limit of a Tier.
+// MaxTierLimit is the maximum of a limit of a Tier.
 const MaxTierLimit = 1_000_000_000
 
-// Tier limits what its accounts may send and keep. A limit of 0 means no limit.
+// Tier has the limits of its accounts, and is stored as its JSON. A limit of 0 means no limit.
 type Tier struct {
-	Name string // 1 to 64 of a-z 0-9 _ -
-	// RequestsPerMinute counts requests to the API in each natural minute, in three
-	// separate counters: those that submit, those that read, and all others.
-	RequestsPerMinute int64
-	// RequestsPerDay is the same for each natural day, in UTC or the time zone of
-	// the event that a request counts as.
-	RequestsPerDay int64
-	// LinesPerMinute is how many lines of batches the API reads for an account in a
-	// minute: a bucket of as many fills evenly, and a batch waits for it.
-	LinesPerMinute int64
-	// MessagesPerHour and MessagesPerDay count accepted messages in the natural
-	// hour and day of their send times, in the account's zone.
-	MessagesPerHour, MessagesPerDay int64
-	// Devices is how many devices of all users an account may have at a time. One that has
-	// more when a tier is lowered keeps them.
-	Devices int64
-	// AlertAt lists percents of MessagesPerDay at which the account's contact is
-	// told, 1 to 100, ascending. Nil means 80 and 100, empty means never.
-	AlertAt []int
+	Name string `json:"-"` // 1 to 64 of a-z 0-9 _ -
+	// RequestsPerMinute limits requests to the API in each natural minute, in three separate
+	// counters: those that submit, those that read, and all others.
+	RequestsPerMinute int64 `json:"requests_per_minute,omitempty"`
+	// RequestsPerDay is the same for each natural day, in UTC or the time zone of the event that a
+	// request counts as.
+	RequestsPerDay int64 `json:"requests_per_day,omitempty"`
+	// LinesPerMinute limits the lines of batches of an account in a minute: a bucket of as many
+	// lines fills evenly, and a batch waits for it.
+	LinesPerMinute int64 `json:"lines_per_minute,omitempty"`
+	// MessagesPerHour and MessagesPerDay limit accepted messages in the natural hour and day of
+	// their send times, in the account's zone.
+	MessagesPerHour int64 `json:"messages_per_hour,omitempty"`
+	MessagesPerDay  int64 `json:"messages_per_day,omitempty"`
+	// Devices limits the devices of all users that an account has at a time. An account with more
+	// keeps them when its tier is lowered.
+	Devices int64 `json:"devices,omitempty"`
+	// AlertAt lists percents of MessagesPerDay at which the account's contact is alerted, 1 to 100,
+	// ascending. Nil means 80 and 100, empty means never.
+	AlertAt []int `json:"alert_at,omitzero"`
 }
 
-// Validate checks each field. The error is an *InvalidError, or InvalidErrors for several
-// fields.
+// Validate checks each field. The error is an *InvalidError, or InvalidErrors for several fields.
 func (t Tier) Validate() error {
 	var wrong fault.InvalidErrors
 	if !keyspace.ValidName(t.Name) {
@@ -83,49 +83,30 @@ func (t Tier) Validate() error {
 	return wrong.Err()
 }
 
-// storedTier is a tier as stored.
-type storedTier struct {
-	RequestsPerMinute int64 `json:"requests_per_minute,omitempty"`
-	RequestsPerDay    int64 `json:"requests_per_day,omitempty"`
-	LinesPerMinute    int64 `json:"lines_per_minute,omitempty"`
-	MessagesPerHour   int64 `json:"messages_per_hour,omitempty"`
-	MessagesPerDay    int64 `json:"messages_per_day,omitempty"`
-	Devices           int64 `json:"devices,omitempty"`
-	AlertAt           []int `json:"alert_at,omitzero"` // absent means the default, empty means never
-}
-
 func decodeTier(name, text, doing string) (Tier, error) {
-	var stored storedTier
-	if err := json.Unmarshal([]byte(text), &stored); err != nil {
+	t := Tier{Name: name}
+	if err := json.Unmarshal([]byte(text), &t); err != nil {
 		return Tier{}, fmt.Errorf("%s: %w", doing, &fault.UnavailableError{
-			Detail: fmt.Sprintf("tier %q in the store can't be read: set it anew, or run the newer program that wrote it", name),
+			Detail: fmt.Sprintf("tier %q in the store can't be read: set it again, or run the newer program that wrote it", name),
 			Err:    err,
 		})
 	}
-	return Tier{
-		Name: name, RequestsPerMinute: stored.RequestsPerMinute, RequestsPerDay: stored.RequestsPerDay,
-		LinesPerMinute:  stored.LinesPerMinute,
-		MessagesPerHour: stored.MessagesPerHour, MessagesPerDay: stored.MessagesPerDay, Devices: stored.Devices, AlertAt: stored.AlertAt,
-	}, nil
+	return t, nil
 }
 
 func encodeTier(t Tier) ([]byte, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(storedTier{
-		RequestsPerMinute: t.RequestsPerMinute, RequestsPerDay: t.RequestsPerDay, LinesPerMinute: t.LinesPerMinute,
-		MessagesPerHour: t.MessagesPerHour, MessagesPerDay: t.MessagesPerDay, Devices: t.Devices, AlertAt: t.AlertAt,
-	})
+	text, err := json.Marshal(t)
 	if err != nil {
 		return nil, fmt.Errorf("encoding a tier: %w", err)
 	}
 	return text, nil
 }
 
-// SetTier stores a tier, or replaces it. Resolve returns it for all its accounts from
-// then on; what is charged stays charged. The error is an *InvalidError
-// or an *UnavailableError.
+// SetTier creates or replaces a tier. It takes effect for all its accounts immediately; existing
+// charges stay. The error is an *InvalidError or an *UnavailableError.
 func (a *Accounts) SetTier(ctx context.Context, t Tier) error {
 	text, err := encodeTier(t)
 	if err != nil {
@@ -182,15 +163,11 @@ func (a *Accounts) PageTiers(ctx context.Context, after string, limit int) (list
 	return list, next, err
 }
 
-// RemoveTier removes a tier that no account has. The error is an *InvalidError
-// that names an account which has it, or a *NoSuchError.
+// RemoveTier removes a tier without accounts. The error is an *InvalidError that names an account
+// with the tier, or a *NoSuchError.
 func (a *Accounts) RemoveTier(ctx context.Context, name string) error {
 	const doing = "removing a tier"
-	answer, err := script.Run(ctx, a.client, lua.AccountRemoveTier, doing, []string{a.keys.Accounts(), a.keys.Tiers()}, []any{name})
-	if err != nil {
-		return err
-	}
-	in := script.Read(answer, doing)
+	in := script.Call(ctx, a.client, lua.AccountRemoveTier, doing, []string{a.keys.Accounts(), a.keys.Tiers()}, []any{name})
 	result, account := in.Int(0), in.String(1)
 	switch {
 	case in.Err != nil:

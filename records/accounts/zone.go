@@ -7,12 +7,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Location returns the time zone that the account was given last. The error is an
-// *InvalidError.
+// Location returns the time zone in TimeZone. The error is an *InvalidError.
 func (a Account) Location() (*time.Location, error) { return location(a.TimeZone) }
 
-// ZoneAt returns the IANA name of the zone whose hours and days count at a time, "" for
-// UTC: until ZoneFrom the former one.
+// ZoneAt returns the name of the zone whose hours and days count at a time, "" for UTC: the former
+// one until ZoneFrom.
 func (a Account) ZoneAt(at time.Time) string {
 	if at.Before(a.ZoneFrom) {
 		return a.FormerZone
@@ -23,8 +22,8 @@ func (a Account) ZoneAt(at time.Time) string {
 // LocationAt returns the zone of ZoneAt. The error is an *InvalidError.
 func (a Account) LocationAt(at time.Time) (*time.Location, error) { return location(a.ZoneAt(at)) }
 
-// Periods returns the hour and the day of the account's quota that a send time counts in.
-// The error is an *InvalidError.
+// Periods returns the hour and the day of the account's quota for a send time. The error is an
+// *InvalidError.
 func (a Account) Periods(at time.Time) (hour, day calendar.Stretch, err error) {
 	zone, err := a.LocationAt(at)
 	if err != nil {
@@ -36,10 +35,9 @@ func (a Account) Periods(at time.Time) (hour, day calendar.Stretch, err error) {
 
 func location(zone string) (*time.Location, error) { return policy.Policy{TimeZone: zone}.Location() }
 
-// changeZone gives the account another time zone. The day under way ends where it ends in
-// the zone that counts now; only then the new zone begins. Otherwise each change in the
-// middle of a day would begin another day with a quota of its own. The account's former
-// zones must be valid; if the one that counts now is not, the new one begins at once.
+// changeZone changes the time zone. The new zone begins at the end of the current day in the old
+// zone. Otherwise each change would begin another day with its own quota. If the old zone is not
+// valid, the new one begins at once.
 func (a *Account) changeZone(zone string, now time.Time) {
 	present := a.ZoneAt(now)
 	a.TimeZone, a.FormerZone, a.ZoneFrom = zone, "", time.Time{}

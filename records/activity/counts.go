@@ -6,31 +6,31 @@ import (
 	"time"
 )
 
-// Counts says what became of messages in some time. Lateness and Postponed are not counted by
+// Counts counts outcomes of messages in a span of time. Lateness and Postponed are not counted by
 // account.
 type Counts struct {
 	Accepted  int64 `json:"accepted,omitempty"`  // submits
 	Delivered int64 `json:"delivered,omitempty"` // late ones included
 	Late      int64 `json:"late,omitempty"`      // delivered past the tolerance
 	Postponed int64 `json:"postponed,omitempty"` // late messages that got a later time
-	Cancelled int64 `json:"cancelled,omitempty"` // also with the erasure of a user
-	Retried   int64 `json:"retried,omitempty"`   // given up before, and waiting again
-	// Refused are refused submits by what refused them: the label of a rule, or a code.
+	Cancelled int64 `json:"cancelled,omitempty"` // including those of erased users
+	Retried   int64 `json:"retried,omitempty"`   // dead letters that wait again
+	// Refused are refused submits by the label of a rule, or by code.
 	Refused map[string]int64 `json:"refused,omitempty"`
 	// Dropped are messages that ended unsent, by reason.
 	Dropped map[string]int64 `json:"dropped,omitempty"`
 	// Failed are messages that were given up, by reason.
 	Failed   map[string]int64 `json:"failed,omitempty"`
-	Lateness Lateness         `json:"-"` // of the delivered ones
+	Lateness Lateness         `json:"-"` // of delivered messages
 }
 
 // Span has the counts of a minute, an hour or a day.
 type Span struct {
-	Start time.Time // UTC, or in the zone of the one who asked
+	Start time.Time // UTC, or in the caller's zone
 	Counts
 }
 
-// Total returns the sum of counts by label.
+// Total returns the sum of all counts.
 func Total(counts map[string]int64) (sum int64) {
 	for _, n := range counts {
 		sum += n
@@ -38,13 +38,13 @@ func Total(counts map[string]int64) (sum int64) {
 	return sum
 }
 
-// WaitingChange returns how many more messages waited at the end of the time than at its
-// begin, negative if fewer: what was accepted and retried in it, without what ended in it.
+// WaitingChange returns how many more messages waited at the end of the span than at its begin,
+// negative for fewer: accepted and retried messages minus ended ones.
 func (c *Counts) WaitingChange() int64 {
 	return c.Accepted + c.Retried - c.Delivered - Total(c.Dropped) - Total(c.Failed) - c.Cancelled
 }
 
-// Sum returns the counts of spans together.
+// Sum returns the sum of spans.
 func Sum(spans ...Span) Counts {
 	var sum Counts
 	for i := range spans {
@@ -63,7 +63,7 @@ func Sum(spans ...Span) Counts {
 	return sum
 }
 
-// Fields of the HASH of a minute, an hour or a day. They are short: there are thousands of them.
+// Fields of a HASH of counts. They are short because there are thousands.
 const (
 	fieldAccepted  = "a"
 	fieldDelivered = "d"
@@ -71,15 +71,14 @@ const (
 	fieldPostponed = "p"
 	fieldCancelled = "c"
 	fieldRetried   = "t"
-	// What follows the colon is the label or the reason, or the number of a span of the
-	// lateness.
+	// The label, the reason or the number of a lateness span follows the colon.
 	fieldRefused  = "r:"
 	fieldDropped  = "x:"
 	fieldFailed   = "f:"
 	fieldLateness = "h:"
 )
 
-// add adds a field of the HASH. A field of a newer program is passed over.
+// add adds to a field of the HASH. It ignores a field of a newer program.
 func (c *Counts) add(field string, count int64) {
 	if plain := c.plain()[field]; plain != nil {
 		*plain += count

@@ -18,29 +18,29 @@ import (
 const writing = "writing what became of messages"
 
 const (
-	// remembered is how much is stored of the tokens of calls, bytes: about 300 calls of all
-	// processes. A repeated one comes a second or two later.
+	// remembered bounds the stored tokens of calls, in bytes: about 300 calls of all processes. A
+	// call is repeated within a second or two.
 	remembered = 4096
-	// together is how many hashes a call adds to: it takes the store half a millisecond.
+	// together is how many hashes a call adds to, which takes the store half a millisecond.
 	together = 100
 )
 
-// batch is what a call adds, all or nothing.
+// batch is the addition of one call, all or nothing.
 type batch struct {
 	token  string
 	hashes []*hash
 }
 
-// hash is what to add to a HASH.
+// hash is the addition to a HASH.
 type hash struct {
 	key     string
 	expires int64 // Unix ms
 	counts  fields
 }
 
-// Flush writes what was counted. What it could not write stays for the next call; what was
-// written is not written twice, even if the reply got lost. What became of the messages of all
-// is written first: it does not wait for the zones of accounts.
+// Flush writes the counts. Unwritten counts stay for the next call; written ones are not written
+// twice, even if the reply got lost. Counts of all accounts are written first, since they need no
+// zone.
 func (l *Log) Flush(ctx context.Context) error {
 	if l == nil {
 		return nil
@@ -63,7 +63,7 @@ func (l *Log) Flush(ctx context.Context) error {
 	return errors.Join(unknown, l.write(ctx))
 }
 
-// write writes the pending batches, up to the first that it can't.
+// write writes the pending batches until one fails.
 func (l *Log) write(ctx context.Context) error {
 	for ; len(l.pending) > 0; l.pending = l.pending[1:] {
 		b := l.pending[0]
@@ -75,18 +75,14 @@ func (l *Log) write(ctx context.Context) error {
 			}
 			keys, args = append(keys, h.key), append(args, addition)
 		}
-		answer, err := script.Run(ctx, l.client, lua.AddOnce, writing, keys, args)
-		if err == nil {
-			_, err = script.Yes(script.Read(answer, writing))
-		}
-		if err != nil {
+		if _, err := script.Yes(script.Call(ctx, l.client, lua.AddOnce, writing, keys, args)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// takeAll returns what was counted of all since the last call.
+// takeAll returns the counts of all accounts since the last call.
 func (l *Log) takeAll() []batch {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,8 +98,8 @@ func (l *Log) takeAll() []batch {
 	return add.batches()
 }
 
-// takeAccounts returns what was counted of accounts since the last call. What became of an
-// account's messages stays if its zone is not known, and then that of further accounts.
+// takeAccounts returns the counts by account since the last call. If the zone of an account is
+// unknown, its counts and those of the remaining accounts stay.
 func (l *Log) takeAccounts(ctx context.Context) ([]batch, error) {
 	l.mu.Lock()
 	taken := l.accounts
@@ -125,7 +121,7 @@ func (l *Log) takeAccounts(ctx context.Context) ([]batch, error) {
 	return add.batches(), nil
 }
 
-// putBack counts again what was taken.
+// putBack returns taken counts.
 func (l *Log) putBack(taken map[string]spans) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -137,7 +133,7 @@ func (l *Log) putBack(taken map[string]spans) {
 	}
 }
 
-// additions are what to add to hashes, by key.
+// additions are additions to hashes, by key.
 type additions map[string]*hash
 
 func (a additions) to(key string, expires time.Time, counts fields) {
@@ -147,7 +143,7 @@ func (a additions) to(key string, expires time.Time, counts fields) {
 	a[key].counts.add(counts)
 }
 
-// batches returns the additions in parts that a call takes.
+// batches splits the additions into calls.
 func (a additions) batches() (batches []batch) {
 	for some := range slices.Chunk(slices.Collect(maps.Values(a)), together) {
 		batches = append(batches, batch{token: keyspace.NewToken(), hashes: some})

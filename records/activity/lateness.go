@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// latenessSpans is the number of spans of a Lateness. The first one ends at 1 ms, each
-// further one √2 times later, and the last one has no end. It begins after a day.
+// latenessSpans is the number of spans of a Lateness. The first span ends at 1 ms, each further one
+// √2 times later. The last one begins after a day and has no end.
 const latenessSpans = 55
 
-// Lateness says how late messages were delivered: how many in each of a number of spans.
-// Bounds grow by √2, so that a quantile is off by less than half its size.
+// Lateness counts delivered messages by lateness. The bounds of its spans grow by √2, so that a
+// quantile is off by less than half its size.
 type Lateness [latenessSpans]int64
 
-// latenessEnd returns where a span ends, and the next one begins.
+// latenessEnd returns the end of a span, where the next one begins.
 func latenessEnd(span int) time.Duration {
 	return time.Duration(math.Round(float64(time.Millisecond) * math.Pow(2, float64(span)/2)))
 }
 
-// latenessSpan returns the span of a lateness. What was early is in the first.
+// latenessSpan returns the span of a lateness. Early messages are in the first.
 func latenessSpan(late time.Duration) int {
 	if late < time.Millisecond {
 		return 0
 	}
 	span := min(int(2*math.Log2(float64(late)/float64(time.Millisecond)))+1, latenessSpans-1)
-	// The logarithm may be off by a rounding error.
+	// The logarithm may have a rounding error.
 	for span < latenessSpans-1 && late >= latenessEnd(span) {
 		span++
 	}
@@ -37,7 +37,7 @@ func latenessSpan(late time.Duration) int {
 // Add counts a message.
 func (h *Lateness) Add(late time.Duration) { h[latenessSpan(late)]++ }
 
-// Count returns how many messages it has.
+// Count returns the number of messages.
 func (h Lateness) Count() (n int64) {
 	for _, count := range h {
 		n += count
@@ -45,9 +45,9 @@ func (h Lateness) Count() (n int64) {
 	return n
 }
 
-// Quantile returns how late the share q of the messages was at most, 0 to 1: 0.5 is the
-// median. Within a span it is interpolated. It is at most the begin of the last span, a
-// little more than a day. ok is false if there are no messages.
+// Quantile returns the lateness quantile q, 0 to 1: 0.5 is the median. It is interpolated within a
+// span, and at most the begin of the last span, a little more than a day. ok is false if there are
+// no messages.
 func (h Lateness) Quantile(q float64) (d time.Duration, ok bool) {
 	total := h.Count()
 	if total == 0 {

@@ -21,17 +21,16 @@ const (
 	DayKept = 8 * 24 * time.Hour
 	// MaxLabels is how many labels a process counts in an hour, of all messages together.
 	MaxLabels = 64
-	// Other is the label of what has another one.
+	// Other replaces the labels beyond MaxLabels.
 	Other = "other"
 )
 
-// Zones returns the time zone that an account's days have now. An error means that it may be
-// known later: what became of the account's messages waits for that.
+// Zones returns the current time zone of an account's days. After an error the account's counts
+// wait for the next flush.
 type Zones func(ctx context.Context, account string) (*time.Location, error)
 
-// Log counts what becomes of messages. Counting happens in memory and costs no round trip.
-// Call Flush about once a second and at the end. Each method takes the account of the message,
-// "" for none.
+// Log counts outcomes of messages in memory, without round trips. Call Flush about once a second
+// and at the end. Each method takes the account of the message, "" for none.
 //
 // A nil *Log is valid and counts nothing. It is safe for concurrent use.
 type Log struct {
@@ -39,30 +38,28 @@ type Log struct {
 	keys   keyspace.Keys
 	zones  Zones
 
-	turn    chan struct{} // of one Flush at a time, with pending; a mutex would not end a wait with its context
-	pending []batch       // may be written
+	turn    chan struct{} // guards pending and Flush; a mutex would not stop waiting when its context ends
+	pending []batch       // may be written already
 
-	mu       sync.Mutex       // over what follows
+	mu       sync.Mutex       // guards the fields below
 	all      spans            // by minute
-	accounts map[string]spans // by quarter of an hour, at which days begin in every zone
+	accounts map[string]spans // by quarter of an hour, since days begin at one in every zone
 	hour     int64            // of labels
 	labels   map[string]bool  // fields
-	flushed  fields           // of all, until the last call of TakeFlushed
+	flushed  fields           // of all accounts, since the last TakeFlushed
 }
 
 type (
-	fields map[string]int64 // how often, by the field of the HASH
+	fields map[string]int64 // by the field of the HASH
 	spans  map[int64]fields // by start, Unix s
 )
 
-// add adds other counts.
 func (f fields) add(others fields) {
 	for field, count := range others {
 		f[field] += count
 	}
 }
 
-// at returns the fields of a span.
 func (s spans) at(start int64) fields {
 	if s[start] == nil {
 		s[start] = make(fields)
@@ -72,9 +69,8 @@ func (s spans) at(start int64) fields {
 
 const minute, quarter, hour = 60, 15 * 60, 60 * 60 // seconds
 
-// New returns a Log that has counted nothing yet. Its keys begin with prefix; "" means
-// keyspace.DefaultPrefix. If zones is nil, all days are those of UTC. The error is a
-// *fault.InvalidError.
+// New returns an empty Log. prefix begins its keys; "" means keyspace.DefaultPrefix. If zones is
+// nil, all days are in UTC. The error is a *fault.InvalidError.
 func New(client redis.Cmdable, prefix string, zones Zones) (*Log, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
@@ -89,15 +85,15 @@ func New(client redis.Cmdable, prefix string, zones Zones) (*Log, error) {
 	}, nil
 }
 
-// Accepted counts an accepted submit, whatever its send time.
+// Accepted counts an accepted submit.
 func (l *Log) Accepted(account string, at time.Time) { l.count(account, at, fieldAccepted) }
 
-// Refused counts a refused submit by what refused it: the label of a rule, or a code.
+// Refused counts a refused submit by the label of a rule, or by code.
 func (l *Log) Refused(account string, at time.Time, by string) {
 	l.count(account, at, fieldRefused+by)
 }
 
-// Delivered counts a delivered message and its lateness; late says whether that was past the
+// Delivered counts a delivered message and its lateness; late reports whether that exceeds the
 // tolerance.
 func (l *Log) Delivered(account string, at time.Time, lateness time.Duration, late bool) {
 	l.count("", at, fieldLateness+strconv.Itoa(latenessSpan(lateness)))
@@ -112,8 +108,7 @@ func (l *Log) Dropped(account string, at time.Time, reason string) {
 	l.count(account, at, fieldDropped+reason)
 }
 
-// Failed counts a message that was given up: it failed for good, or it may or may not have
-// arrived.
+// Failed counts a message that was given up: it failed, or may or may not have arrived.
 func (l *Log) Failed(account string, at time.Time, reason string) {
 	l.count(account, at, fieldFailed+reason)
 }
@@ -124,7 +119,7 @@ func (l *Log) Postponed(at time.Time) { l.count("", at, fieldPostponed) }
 // Cancelled counts a cancelled message.
 func (l *Log) Cancelled(account string, at time.Time) { l.count(account, at, fieldCancelled) }
 
-// Retried counts a message that was given up before and waits again.
+// Retried counts a dead letter that waits again.
 func (l *Log) Retried(account string, at time.Time) { l.count(account, at, fieldRetried) }
 
 func (l *Log) count(account string, at time.Time, field string) {
@@ -144,7 +139,7 @@ func (l *Log) count(account string, at time.Time, field string) {
 	l.accounts[account].at(seconds - seconds%quarter)[field]++
 }
 
-// known returns a field with its label, or with Other if the label is one too many of the hour.
+// known returns a field with its label, or with Other if the hour has too many labels.
 func (l *Log) known(of int64, field string) string {
 	kind, label, labelled := strings.Cut(field, ":")
 	if kind += ":"; !labelled || kind == fieldLateness {
@@ -164,8 +159,7 @@ func (l *Log) known(of int64, field string) string {
 	return field
 }
 
-// TakeFlushed returns what this Log alone counted of all until the last Flush, and was not yet
-// returned.
+// TakeFlushed returns what this Log has flushed of all accounts since the last call.
 func (l *Log) TakeFlushed() (counts Counts) {
 	if l == nil {
 		return Counts{}

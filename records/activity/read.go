@@ -20,14 +20,14 @@ const (
 	MinutesOver = 25 * time.Hour
 	// HoursOver is the longest time that Hours reads.
 	HoursOver = 32 * 24 * time.Hour
-	// spansAtOnce is how many hashes are read in a round trip: it takes the store less than a
+	// spansAtOnce is how many hashes a round trip reads, which takes the store less than a
 	// millisecond.
 	spansAtOnce = 100
 )
 
-// Minutes returns the counts of each minute that begins in [from, to), from the beginning of
-// the minute of from on, as far as processes have flushed them. Minutes in which nothing
-// happened are there too. The error is a *fault.InvalidError for more than MinutesOver.
+// Minutes returns the flushed counts of each minute that begins in [from, to), from the beginning
+// of the minute of from on. It includes minutes without counts. The error is a *fault.InvalidError
+// for more than MinutesOver.
 func (l *Log) Minutes(ctx context.Context, from, to time.Time) ([]Span, error) {
 	return l.between(ctx, from, to, time.Minute, MinutesOver, "at most 25 hours after from", keyspace.Keys.ActivityMinute)
 }
@@ -37,8 +37,7 @@ func (l *Log) Hours(ctx context.Context, from, to time.Time) ([]Span, error) {
 	return l.between(ctx, from, to, time.Hour, HoursOver, "at most 32 days after from", keyspace.Keys.ActivityHour)
 }
 
-// Days returns the counts of an account on each of the natural days that begin at some times,
-// as far as processes have flushed them.
+// Days returns the flushed counts of an account for the natural days with these starts.
 func (l *Log) Days(ctx context.Context, account string, starts ...time.Time) ([]Span, error) {
 	if !keyspace.ValidName(account) {
 		return nil, &fault.InvalidError{Field: "account", Value: account, Want: keyspace.WantName}
@@ -63,7 +62,6 @@ func (l *Log) between(
 	return spans, l.read(ctx, spans, key)
 }
 
-// read reads the counts of spans.
 func (l *Log) read(ctx context.Context, spans []Span, key func(keyspace.Keys, time.Time) string) error {
 	const doing = "reading what became of messages"
 	if l == nil {

@@ -12,48 +12,50 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Entry is a change that an operator makes or made.
+// Entry is a change by an operator. Its JSON is stored, and the script end.lua looks for erased.
 type Entry struct {
-	// ID and At are given by Begin: At is the time of the store. Entries sort by ID.
-	ID string
-	At time.Time
-	// Account is the name of the account that makes the change, Key the id of its API key.
-	// Both are "" without keys.
-	Account, Key string
-	// By is who makes it on the store itself, by a command; "" for others.
-	By string
-	// Operator reports that the change is an operator's, who has the scope admin or no key.
-	// Give it to Begin and End. Page does not return it.
-	Operator bool
-	Address  string // of the client, for display
-	Action   string // a verb phrase such as "move message"; required
-	// User and Message are what the change is about, or Object is, such as the name of a
-	// policy.
-	User, Message, Object string
-	// Owner is the account whose things the change is about, if it should know; "" for none.
-	Owner string
+	// ID and At come from Begin: At is the store's time. Entries sort by ID.
+	ID string    `json:"-"`
+	At time.Time `json:"-"`
+	// Account is the account that makes the change, Key the id of its API key. Both are "" without
+	// keys.
+	Account string `json:"account,omitempty"`
+	Key     string `json:"key,omitempty"`
+	// By is the user of a command on the store; "" for others.
+	By string `json:"by,omitempty"`
+	// Operator reports whether an operator makes the change, with the scope admin or without a key.
+	// Pass it to Begin and End. Page does not return it.
+	Operator bool   `json:"-"`
+	Address  string `json:"address,omitempty"` // of the client, for display
+	Action   string `json:"action"`            // a verb phrase such as "move message"; required
+	// User and Message are changed, or Object is, such as the name of a policy.
+	User    string `json:"user,omitempty"`
+	Message string `json:"message,omitempty"`
+	Object  string `json:"object,omitempty"`
+	// Owner is the account that owns what is changed, if it may see the entry; "" for none.
+	Owner string `json:"owner,omitempty"`
 	// Detail is the change in words, without secrets and content.
-	Detail string
-	// Outcome is "" while the change is under way; then Done, Refused or Failed.
-	Outcome string
-	// Code and Answer say why it was refused or failed: in a word, and in a sentence.
-	Code, Answer string
-	EndedAt      time.Time // zero while it is under way
-	// More counts the refusals after this one, in the same minute, that have no entry.
-	More int
-	// Erased reports that User, Message, Detail and Answer were removed, because the user was
-	// erased.
-	Erased bool
+	Detail string `json:"detail,omitempty"`
+	// Outcome is "" while the change is running; then Done, Refused or Failed.
+	Outcome string `json:"-"`
+	// Code and Answer are why it was refused or failed: a code, and a sentence.
+	Code    string    `json:"-"`
+	Answer  string    `json:"-"`
+	EndedAt time.Time `json:"-"` // zero while it is running
+	// More counts later refusals in the same minute, which have no entry.
+	More int `json:"-"`
+	// Erased reports that User, Message, Detail and Answer were removed with the user.
+	Erased bool `json:"erased,omitempty"`
 }
 
 // The outcomes of a change.
 const (
 	Done    = "done"
 	Refused = "refused" // nothing was changed
-	Failed  = "failed"  // something went wrong; the change may have been made
+	Failed  = "failed"  // the change may have been made
 )
 
-// What texts of entries are cut to, in bytes.
+// The maximum lengths of texts of entries, in bytes.
 const (
 	MaxName   = 256  // each of Account, Key, By, Address, Action, User, Message, Object and Code
 	MaxDetail = 1000 // Detail
@@ -63,42 +65,26 @@ const (
 // erasedDetail replaces the detail of an erased entry.
 const erasedDetail = "erased"
 
-// written is how an entry is stored. The script end.lua looks for erased.
-type written struct {
-	Account string `json:"account,omitempty"`
-	Key     string `json:"key,omitempty"`
-	By      string `json:"by,omitempty"`
-	Address string `json:"address,omitempty"`
-	Action  string `json:"action"`
-	User    string `json:"user,omitempty"`
-	Message string `json:"message,omitempty"`
-	Object  string `json:"object,omitempty"`
-	Owner   string `json:"owner,omitempty"`
-	Detail  string `json:"detail,omitempty"`
-	Erased  bool   `json:"erased,omitempty"`
-}
-
-// text returns what is stored of an entry.
+// text returns an entry as it is stored.
 func (e Entry) text() (string, error) {
-	text, err := json.Marshal(written{
-		Account: cut(e.Account, MaxName), Key: cut(e.Key, MaxName), By: cut(e.By, MaxName), Address: cut(e.Address, MaxName), Action: cut(e.Action, MaxName),
-		User: cut(e.User, MaxName), Message: cut(e.Message, MaxName), Object: cut(e.Object, MaxName), Owner: cut(e.Owner, MaxName), Detail: cut(e.Detail, MaxDetail),
-		Erased: e.Erased,
-	})
+	for _, name := range []*string{&e.Account, &e.Key, &e.By, &e.Address, &e.Action, &e.User, &e.Message, &e.Object, &e.Owner} {
+		*name = cut(*name, MaxName)
+	}
+	e.Detail = cut(e.Detail, MaxDetail)
+	text, err := json.Marshal(e)
 	if err != nil {
 		return "", fmt.Errorf("writing an entry of the log of changes: %w", err)
 	}
 	return string(text), nil
 }
 
-// erased returns an entry without what it says of its user.
+// erased returns an entry without its user's data.
 func (e Entry) erased() Entry {
 	e.User, e.Message, e.Detail, e.Answer, e.Erased = "", "", erasedDetail, "", true
 	return e
 }
 
-// cut cuts a text to a number of bytes. It removes what is no UTF-8, and cuts no character in
-// two.
+// cut cuts a text to a number of bytes. It removes invalid UTF-8 and parts of a character.
 func cut(text string, most int) string {
 	if len(text) > most {
 		text = text[:most]
@@ -106,7 +92,7 @@ func cut(text string, most int) string {
 	return strings.ToValidUTF8(text, "")
 }
 
-// whose returns the account whose bounds an entry counts to. Operators are together, as "".
+// whose returns the account whose bounds apply to an entry. Operators share "".
 func (e Entry) whose() string {
 	if e.Operator {
 		return ""
@@ -114,23 +100,19 @@ func (e Entry) whose() string {
 	return e.Account
 }
 
-// read reads an entry with an id, how it ended, "" for not yet, and how many more there were. ok
-// is false if they make no sense.
+// read reads an entry with its id, its end, "" for a running one, and the number of further
+// refusals. ok is false if they can't be read.
 func read(id, text, end, more string) (e Entry, ok bool) {
-	var w written
 	ms, _, valid := strings.Cut(id, "-")
 	at, err := strconv.ParseInt(ms, 10, 64)
-	if !valid || err != nil || json.Unmarshal([]byte(text), &w) != nil {
+	if !valid || err != nil || json.Unmarshal([]byte(text), &e) != nil {
 		return Entry{}, false
 	}
 	further, err := strconv.Atoi(cmp.Or(more, "0"))
 	if err != nil {
 		return Entry{}, false
 	}
-	e = Entry{
-		ID: id, At: time.UnixMilli(at).UTC(), Account: w.Account, Key: w.Key, By: w.By, Address: w.Address, Action: w.Action,
-		User: w.User, Message: w.Message, Object: w.Object, Owner: w.Owner, Detail: w.Detail, Erased: w.Erased, More: further,
-	}
+	e.ID, e.At, e.More = id, time.UnixMilli(at).UTC(), further
 	if end == "" {
 		return e, true
 	}
@@ -145,8 +127,8 @@ func read(id, text, end, more string) (e Entry, ok bool) {
 	return e, true
 }
 
-// entries reads entries with ids from the fields of each: itself, its end and what came more. An
-// entry that was removed meanwhile is left out.
+// entries reads entries from three fields each: itself, its end and the number of further refusals.
+// It omits an entry that was removed meanwhile.
 func entries(ids []string, values []any, doing string) ([]Entry, error) {
 	if len(values) != 3*len(ids) {
 		return nil, script.ReplyError(doing, fmt.Sprintf("%d fields of %d entries", len(values), len(ids)))
@@ -168,7 +150,7 @@ func entries(ids []string, values []any, doing string) ([]Entry, error) {
 	return list, nil
 }
 
-// ValidID reports whether an id is one that Begin returns.
+// ValidID reports whether an id has the form of Begin's ids.
 func ValidID(id string) bool {
 	ms, number, ok := strings.Cut(id, "-")
 	return ok && digits(ms) && len(ms) <= 16 && digits(number) && len(number) == 6

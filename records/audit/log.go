@@ -33,17 +33,17 @@ const (
 	maxKeep = 10 * 366 * calendar.DayLong
 )
 
-// Options configures a Log. Every program with a log of one store has the same options.
+// Options configures a Log. All programs on a store have the same options.
 type Options struct {
-	Prefix   string        // begins every key; "" means DefaultPrefix
-	Most     int           // how many entries of each account are kept, 1 to 10 million; zero means DefaultMost. All of operators are.
-	Refusals int           // how many refusals of each account are kept, and of all operators; zero means DefaultRefusals
-	Keep     time.Duration // for how long an entry is kept, 1 minute to 10 years; zero means DefaultKeep
+	Prefix   string        // of every key; "" means DefaultPrefix
+	Most     int           // kept entries of each account, 1 to 10 million; zero means DefaultMost. Operators have no bound.
+	Refusals int           // kept refusals of each account, and of all operators; zero means DefaultRefusals
+	Keep     time.Duration // of an entry, 1 minute to 10 years; zero means DefaultKeep
 }
 
-// Log is the log of changes. Its methods return an *UnavailableError if Redis does not answer,
-// an *InvalidError for an argument that is not allowed, and fault.ErrReply for a reply that
-// makes no sense. It is safe for concurrent use, by any number of processes.
+// Log is the log of changes. Its methods return an *UnavailableError if Redis does not answer, an
+// *InvalidError for an argument that is not allowed, and fault.ErrReply for an invalid reply. It is
+// safe for concurrent use, by any number of processes.
 type Log struct {
 	client  redis.Cmdable
 	keys    keyspace.Keys
@@ -69,7 +69,7 @@ func New(client redis.Cmdable, o Options) (*Log, error) {
 }
 
 // Begin adds an entry about a change, and returns it with its id. Call it before the change, and
-// make no change if it fails. It ignores ID, At and what only End sets.
+// make no change if it fails. It ignores ID, At and the fields that End sets.
 func (l *Log) Begin(ctx context.Context, e Entry) (Entry, error) {
 	const doing = "beginning an entry of the log of changes"
 	if e.Action == "" {
@@ -81,21 +81,17 @@ func (l *Log) Begin(ctx context.Context, e Entry) (Entry, error) {
 		return Entry{}, err
 	}
 	keys := []string{l.keys.AuditIDs(), l.keys.AuditEntries(), l.keys.AuditOwn(e.whose()), l.keys.AuditBegun(keyspace.NewToken())}
-	answer, err := script.Run(ctx, l.client, lua.AuditBegin, doing, keys, []any{"", text, l.options.Keep.Milliseconds()})
-	if err != nil {
-		return Entry{}, err
-	}
-	in := script.Read(answer, doing)
+	in := script.Call(ctx, l.client, lua.AuditBegin, doing, keys, []any{"", text, l.options.Keep.Milliseconds()})
 	if e.ID = in.String(0); in.Err == nil && !ValidID(e.ID) {
 		in.Fail(0, "id of an entry")
 	}
 	return e, in.Err
 }
 
-// End notes how the change of an entry of Begin ended: Done, Refused or Failed, and of the last
-// two the code and the sentence that the caller got. It does nothing if the change has ended
-// already, or the log keeps the entry no longer. Of the refusals of a minute only the first
-// RefusalsPerMinute keep their entries, and at most Options.Refusals.
+// End records the outcome of a change: Done, Refused or Failed, the last two with the caller's code
+// and sentence. It does nothing if the change has ended already, or the entry is no longer kept.
+// Only the first RefusalsPerMinute refusals of a minute keep their entries, and at most
+// Options.Refusals.
 func (l *Log) End(ctx context.Context, e Entry, outcome, code, answer string) error {
 	const doing = "ending an entry of the log of changes"
 	if err := checkID("id", e.ID); err != nil {
@@ -110,22 +106,17 @@ func (l *Log) End(ctx context.Context, e Entry, outcome, code, answer string) er
 		most = 0
 	}
 	keys := []string{l.keys.AuditIDs(), l.keys.AuditEntries(), l.keys.AuditOwn(whose), l.keys.AuditRefusals(whose)}
-	reply, err := script.Run(ctx, l.client, lua.AuditEnd, doing, keys, []any{
+	_, err := script.Yes(script.Call(ctx, l.client, lua.AuditEnd, doing, keys, []any{
 		"", e.ID, outcome, code, cut(answer, MaxAnswer), most, l.options.Refusals, min(RefusalsPerMinute, l.options.Refusals), l.options.Keep.Milliseconds(),
-	})
-	if err != nil {
-		return err
-	}
-	_, err = script.Yes(script.Read(reply, doing))
+	}))
 	return err
 }
 
 // Filter selects entries. The zero value selects all.
 type Filter struct {
-	// Account selects changes by this account, and those of what it owns; "" for any, also
-	// without an account.
+	// Account selects changes by this account and of its property; "" for any.
 	Account string
-	// User, Action and Object select what is equal; "" selects any.
+	// User, Action and Object select equal values; "" selects any.
 	User, Action, Object string
 	From, Until          time.Time // of Entry.At, Until exclusive; zero for no bound
 }
@@ -137,18 +128,17 @@ func (f Filter) selects(e Entry) bool {
 }
 
 const (
-	// MaxPage is the most entries that one Page returns.
+	// MaxPage is the maximum length of a Page.
 	MaxPage = 500
-	// LookedAt is the most entries that one Page looks at.
+	// LookedAt is how many entries a Page reads at most.
 	LookedAt = 1000
 
-	atOnce = 250 // entries that one round trip reads
+	atOnce = 250 // entries that a round trip reads
 )
 
-// Page returns the selected entries before a cursor, the newest first, at most limit. The
-// cursor "" is for the newest of all, next is the one for the page that follows; it is "" if
-// there are no older entries. Page looks at LookedAt entries at most: with a filter a page may be
-// short or empty, and have a next cursor all the same.
+// Page returns at most limit selected entries before a cursor, the newest first. The cursor "" is
+// before the newest. next is the cursor of the following page; "" at the end. Page reads at most
+// LookedAt entries: with a filter it may return few or none, and have a next cursor.
 func (l *Log) Page(ctx context.Context, f Filter, before string, limit int) (list []Entry, next string, err error) {
 	const doing = "reading the log of changes"
 	if before != "" {
@@ -191,14 +181,14 @@ func (l *Log) Page(ctx context.Context, f Filter, before string, limit int) (lis
 	return list, last[1:], nil
 }
 
-// beginOf returns what sorts before the ids of entries at a time or later, and behind all others.
+// beginOf returns a bound before the ids of entries at or after a time.
 func beginOf(at time.Time) string {
 	const last = 9_999_999_999_999 // of 13 digits: in the year 2286
 	return fmt.Sprintf("%013d", min(max(at.Add(time.Millisecond-1).UnixMilli(), 0), last))
 }
 
-// older reads entries between two bounds of ids, the newest first, at most atOnce. Of the ids,
-// those whose entries were removed meanwhile have none.
+// older reads at most atOnce entries between two bounds of ids, the newest first. Entries that were
+// removed meanwhile are only in ids.
 func (l *Log) older(ctx context.Context, first, last, doing string) (ids []string, found []Entry, err error) {
 	ids, err = l.client.ZRevRangeByLex(ctx, l.keys.AuditIDs(), &redis.ZRangeBy{Min: first, Max: last, Count: atOnce}).Result()
 	if err != nil {
@@ -234,9 +224,9 @@ func (l *Log) OfUser(ctx context.Context, user string) ([]Entry, error) {
 	}
 }
 
-// EraseUser removes the name of a user from the entries about the user, with the ids of
-// messages, the details and the answers. It returns how many entries it changed. Entries that
-// begin meanwhile may stay as they are. It reads the whole log.
+// EraseUser removes a user's name, ids of messages, details and answers from the entries about the
+// user. It returns how many entries it changed. Entries that begin meanwhile may stay unchanged. It
+// reads the whole log.
 func (l *Log) EraseUser(ctx context.Context, user string) (int, error) {
 	const doing = "erasing a user from the log of changes"
 	all, err := l.OfUser(ctx, user)
@@ -249,11 +239,7 @@ func (l *Log) EraseUser(ctx context.Context, user string) (int, error) {
 		if err != nil {
 			return changed, err
 		}
-		answer, err := script.Run(ctx, l.client, lua.AuditErase, doing, []string{l.keys.AuditEntries()}, []any{e.ID, text})
-		if err != nil {
-			return changed, err
-		}
-		did, err := script.Yes(script.Read(answer, doing))
+		did, err := script.Yes(script.Call(ctx, l.client, lua.AuditErase, doing, []string{l.keys.AuditEntries()}, []any{e.ID, text}))
 		if err != nil {
 			return changed, err
 		}

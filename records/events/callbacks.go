@@ -14,13 +14,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// stateKept is how long the state of a callback is kept after its last request. It is longer
-// than a Log may keep an event: what is forgotten had nothing left to post.
+// stateKept is how long the state of a callback is kept after its last request. It is longer than a
+// Log may keep an event, so no event is left then.
 const stateKept = 62 * 24 * time.Hour
 
-// Callbacks knows how far the callback of each account is: which events were posted, which
-// worker has the turn, and which events are dead. It is safe for concurrent use, by any number
-// of processes.
+// Callbacks keeps the state of each account's callback: the posted events, the worker with the
+// turn, and the dead events. It is safe for concurrent use, by any number of processes.
 type Callbacks struct {
 	client  redis.Cmdable
 	keys    keyspace.Keys
@@ -43,27 +42,26 @@ func (c *Callbacks) Kept() time.Duration { return c.options.Keep }
 // ListenEvery is Options.ListenEvery.
 func (c *Callbacks) ListenEvery() time.Duration { return c.options.ListenEvery() }
 
-// Turn is what a worker gets that may post events of an account.
+// Turn is a worker's permission to post events of an account.
 type Turn struct {
 	Account, Nonce string
 	Now            time.Time // by the store's clock
-	// Cursor is the id of the last event that was posted.
+	// Cursor is the id of the last posted event.
 	Cursor string
-	// Waiting is how many events come after it.
+	// Waiting counts the events after it.
 	Waiting int
 	// Attempts failed since the last success; the first one at Failing.
 	Attempts int
 	Failing  time.Time
-	// Lost is how many events were removed since the last turn before they were posted.
+	// Lost counts events that were removed since the last turn before they were posted.
 	Lost int
 }
 
-// ErrNoCallback is returned by Take if the account has no state of a callback: Begin makes
-// it.
+// ErrNoCallback is returned by Take if the account's callback has no state; Begin creates it.
 var ErrNoCallback = errors.New("the account has no state of a callback")
 
-// Begin makes the state of an account's callback, unless there is one. The callback gets the
-// events from now on; with kept, all that are kept.
+// Begin creates the state of an account's callback, unless there is one. The callback gets events
+// from now on; with kept, all kept events.
 func (c *Callbacks) Begin(ctx context.Context, account string, kept bool) error {
 	if kept {
 		return c.begin(ctx, account, "kept")
@@ -71,25 +69,21 @@ func (c *Callbacks) Begin(ctx context.Context, account string, kept bool) error 
 	return c.begin(ctx, account, "new")
 }
 
-// Replace makes the state of a new callback, also if there is one. A worker that does not know
-// yet that the former callback was removed may have made it.
+// Replace creates the state of a new callback, even if there is one: a worker that does not know of
+// the removal of the former callback may have created it.
 func (c *Callbacks) Replace(ctx context.Context, account string) error {
 	return c.begin(ctx, account, "anew")
 }
 
 func (c *Callbacks) begin(ctx context.Context, account, from string) error {
 	const doing = "beginning a callback"
-	answer, err := c.run(ctx, lua.CallbackBegin, doing, account, from, stateKept.Milliseconds())
-	if err != nil {
-		return err
-	}
-	in := script.Read(answer, doing)
+	in := c.run(ctx, lua.CallbackBegin, doing, account, from, stateKept.Milliseconds())
 	_ = in.Int(0)
 	return in.Err
 }
 
-// Forget removes the state of an account's callback. A worker that has the turn posts no
-// further events. Dead events stay.
+// Forget removes the state of an account's callback. A worker with the turn posts no further
+// events. Dead events stay.
 func (c *Callbacks) Forget(ctx context.Context, account string) error {
 	if err := checkName(account); err != nil {
 		return err
@@ -97,19 +91,14 @@ func (c *Callbacks) Forget(ctx context.Context, account string) error {
 	return store.Explain(c.client.Del(ctx, c.keys.AccountCallback(account)).Err(), "removing a callback")
 }
 
-// Take gives the caller the turn to post events of an account, for the length of a lease. If
-// ok is false there is nothing to do before next; zero means before there are events. A
-// repeated call with the same nonce has the same answer. The error is ErrNoCallback if the
-// account has no state.
+// Take gives the caller the turn to post events of an account, for the length of a lease. If ok is
+// false, there is nothing to do before next; zero means before there are events. A repeated call
+// with the same nonce has the same answer. The error is ErrNoCallback if the callback has no state.
 func (c *Callbacks) Take(
 	ctx context.Context, account, nonce string, lease time.Duration,
 ) (_ Turn, next time.Time, ok bool, err error) {
 	const doing = "taking the turn of a callback"
-	answer, err := c.run(ctx, lua.CallbackTake, doing, account, "", nonce, lease.Milliseconds())
-	if err != nil {
-		return Turn{}, time.Time{}, false, err
-	}
-	in := script.Read(answer, doing)
+	in := c.run(ctx, lua.CallbackTake, doing, account, "", nonce, lease.Milliseconds())
 	switch result := in.Int(0); {
 	case in.Err != nil:
 		return Turn{}, time.Time{}, false, in.Err
@@ -126,50 +115,46 @@ func (c *Callbacks) Take(
 	return t, time.Time{}, in.Err == nil, in.Err
 }
 
-// Outcome is what became of a request with events.
+// Outcome is the outcome of a request with events.
 type Outcome struct {
-	// Reason is why the request failed, a word; "" for a success.
+	// Reason is why the request failed; "" for a success.
 	Reason string
-	// Wait is how long until the next request.
+	// Wait is the time until the next request.
 	Wait time.Duration
-	// Last is the id of the last event posted; of a failure, of the last event that is given
-	// up. "" for none. Count is how many events that are since the cursor.
+	// Last is the id of the last posted event; of a failure, of the last event that is given up; ""
+	// for none. Count is the number of events from the cursor to it.
 	Last  string
 	Count int
 }
 
-// Settle records the outcome of a request and ends the turn. dead is how many events are dead
-// now. held is false if another worker has taken the turn, or the callback was removed: then
-// nothing was recorded.
+// Settle records the outcome of a request and ends the turn. dead is the number of dead events.
+// held is false if another worker has the turn, or the callback was removed: then nothing was
+// recorded.
 func (c *Callbacks) Settle(ctx context.Context, t Turn, o Outcome) (dead int, held bool, err error) {
 	const doing = "settling a request to a callback"
-	answer, err := c.runWith(ctx, lua.CallbackSettle, doing, t.Account, c.keys.AccountDeadEvents(t.Account),
+	in := c.runWith(ctx, lua.CallbackSettle, doing, t.Account, c.keys.AccountDeadEvents(t.Account),
 		"", t.Nonce, o.Reason, o.Wait.Milliseconds(), o.Last, o.Count,
 		c.options.Most, c.options.Keep.Milliseconds(), stateKept.Milliseconds())
-	if err != nil {
-		return 0, false, err
-	}
-	in := script.Read(answer, doing)
 	if in.Int(0) == 0 || in.Err != nil {
 		return 0, false, in.Err
 	}
 	return int(in.Int(2)), true, in.Err
 }
 
-// Progress says how far a callback is.
+// Progress is the state of a callback.
 type Progress struct {
 	Waiting     int       // events not posted yet
 	Dead        int       // dead events
 	Lost        int       // events that were removed before they were posted
-	Attempts    int       // in vain since the last success
-	Failing     time.Time // since when; zero if the last request succeeded
-	SucceededAt time.Time // when a request last succeeded; zero for never
-	FailedAt    time.Time // when one last failed; zero for never
-	Reason      string    // why that one failed
-	NextAt      time.Time // when the next request may be made
+	Attempts    int       // failed ones since the last success
+	Failing     time.Time // the first of them; zero if the last request succeeded
+	SucceededAt time.Time // the last success; zero for never
+	FailedAt    time.Time // the last failure; zero for never
+	Reason      string    // of the last failure
+	NextAt      time.Time // the earliest next request
 }
 
-// Progress returns how far the callback of an account is, in one round trip.
+// Progress returns the state of an account's callback, in one round trip.
 func (c *Callbacks) Progress(ctx context.Context, account string) (Progress, error) {
 	const doing = "reading how far a callback is"
 	if err := checkName(account); err != nil {
@@ -207,22 +192,18 @@ func (c *Callbacks) Progress(ctx context.Context, account string) (Progress, err
 	return p, f.Err(doing)
 }
 
-// run calls a script on the callback, the events and the gathered of an account.
-func (c *Callbacks) run(ctx context.Context, s *lua.Script, doing, account string, args ...any) (script.Reply, error) {
+// run calls a script with the callback, the events and the gathered key of an account.
+func (c *Callbacks) run(ctx context.Context, s *lua.Script, doing, account string, args ...any) *script.ReplyReader {
 	return c.runWith(ctx, s, doing, account, c.keys.AccountGathered(account), args...)
 }
 
-func (c *Callbacks) runWith(
-	ctx context.Context, s *lua.Script, doing, account, third string, args ...any,
-) (script.Reply, error) {
+func (c *Callbacks) runWith(ctx context.Context, s *lua.Script, doing, account, third string, args ...any) *script.ReplyReader {
 	if err := checkName(account); err != nil {
-		return nil, err
+		return &script.ReplyReader{Doing: doing, Err: err}
 	}
-	keys := []string{c.keys.AccountCallback(account), c.keys.AccountEvents(account), third}
-	return script.Run(ctx, c.client, s, doing, keys, args)
+	return script.Call(ctx, c.client, s, doing, []string{c.keys.AccountCallback(account), c.keys.AccountEvents(account), third}, args)
 }
 
-// checkName checks the name of an account.
 func checkName(account string) error {
 	if !keyspace.ValidName(account) {
 		return &fault.InvalidError{Field: "account", Value: account, Want: keyspace.WantName}

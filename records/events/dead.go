@@ -15,16 +15,16 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Dead is an event that a callback did not take. Its ID is that among the dead events.
+// Dead is an event that a callback did not accept in time. Its ID is that of the dead event.
 type Dead struct {
 	Event
 
-	Why   string    // reason of the last failure
+	Why   string    // the reason of the last failure
 	Ended time.Time // when it was given up
 }
 
-// DeadEvents returns the dead events of an account after an id, oldest first, at most n of
-// them, which is 1 to MaxRead. Oldest or "" reads from the oldest one.
+// DeadEvents returns at most n dead events of an account after an id, the oldest first; n is 1 to
+// MaxRead. Oldest or "" begins with the oldest one.
 func (c *Callbacks) DeadEvents(ctx context.Context, account, after string, n int) ([]Dead, error) {
 	const doing = "listing dead events"
 	if err := checkDead(account, "", n); err != nil {
@@ -58,26 +58,22 @@ func (c *Callbacks) DeadEvents(ctx context.Context, account, after string, n int
 	return dead, nil
 }
 
-// RetryDead appends dead events of an account to its events again: the one with an id, or
-// with "" the oldest ones, at most n of them. So they are posted once more, after all that
-// wait. It returns how many it retried, and how many dead events are left.
+// RetryDead appends dead events of an account to its events again: the one with an id, or at most n
+// of the oldest for "". They are posted after all waiting events. It returns the number of retried
+// and remaining dead events.
 func (c *Callbacks) RetryDead(ctx context.Context, account, id string, n int) (retried, left int, err error) {
 	const doing = "retrying dead events"
 	if err := checkDead(account, id, n); err != nil {
 		return 0, 0, err
 	}
-	answer, err := script.Run(ctx, c.client, lua.DeadRetry, doing,
+	in := script.Call(ctx, c.client, lua.DeadRetry, doing,
 		[]string{c.keys.AccountDeadEvents(account), c.keys.AccountEvents(account), c.keys.AccountGathered(account)},
 		[]any{"", id, n, c.options.Most, c.options.Keep.Milliseconds()})
-	if err != nil {
-		return 0, 0, err
-	}
-	in := script.Read(answer, doing)
 	return int(in.Int(0)), int(in.Int(1)), in.Err
 }
 
-// PurgeDead removes dead events of an account: the one with an id, or with "" all. It returns
-// how many it removed.
+// PurgeDead removes dead events of an account: the one with an id, or all for "". It returns how
+// many it removed.
 func (c *Callbacks) PurgeDead(ctx context.Context, account, id string) (int, error) {
 	const doing = "removing dead events"
 	if err := checkDead(account, id, 1); err != nil {

@@ -14,50 +14,44 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Type says what happened to a message.
+// Type is the type of an event.
 type Type string
 
 // The types, as scripts spell them.
 const (
-	Delivered Type = "delivered" // the provider has it
+	Delivered Type = "delivered" // the provider accepted it
 	Postponed Type = "postponed" // it was late, and got a later time
 	Dropped   Type = "dropped"   // not sent: too late, or the user does not want it
 	Failed    Type = "failed"    // given up after its last attempt
 	Uncertain Type = "uncertain" // given up; it may have been sent
-	Moved     Type = "moved"     // it got another time, by a caller or an operator
+	Moved     Type = "moved"     // a caller or an operator changed its time
 	Cancelled Type = "cancelled" // it was released before it was sent
 )
 
-// Types lists all types.
-func Types() []Type {
-	return []Type{Delivered, Postponed, Dropped, Failed, Uncertain, Moved, Cancelled}
-}
-
 // Event is a change of a message. All times are UTC with milliseconds.
 type Event struct {
-	// ID is the id in the stream that the event was read from, "1732000000000-0". Later
-	// events of a stream have greater ones, see Compare.
+	// ID is the id in the stream of the event, "1732000000000-0". Ids ascend, see Compare.
 	ID string
 
 	Type      Type
-	Account   string // that was charged for the message; "" for none
+	Account   string // charged for the message; "" for none
 	User      string
 	MessageID string
 	At        time.Time // when it happened
-	SendAt    time.Time // the present or last send time
-	// FormerSendAt is the send time before; of Postponed and Moved, else zero.
+	SendAt    time.Time // the current or last send time
+	// FormerSendAt is the previous send time of Postponed and Moved; otherwise zero.
 	FormerSendAt time.Time
-	// Reason is why it was not delivered or got another time; "" for none. That of Postponed is
-	// as in the record, and policy.ReadLate reads it.
+	// Reason is why it was not delivered or got another time; "" for none. policy.ReadLate reads
+	// that of Postponed.
 	Reason     string
-	Attempt    int    // deliveries tried
-	ProviderID string // of Delivered: the provider's name for the message, if any
+	Attempt    int    // number of deliveries
+	ProviderID string // the provider's id of a Delivered message, if there is one
 	Campaign   string
 	Metadata   []byte // as submitted; nil for none
 }
 
-// lines lists the names of the lines of the field EventLines, as lua/fragments/event.lua has
-// them. The last one goes on to the end.
+// lines returns the names of the lines of the field EventLines, as lua/fragments/event.lua has
+// them. The last one extends to the end.
 func lines() []string {
 	return []string{
 		"type", "account", "user", "message", "at", "send time", "former send time", "attempt", "campaign", "rest",
@@ -90,7 +84,7 @@ func milliseconds(at time.Time) string {
 	return strconv.FormatInt(at.UnixMilli(), 10)
 }
 
-// linesOf reads the lines of an entry. Those that it lacks are empty.
+// linesOf reads the lines of an entry. Missing lines are empty.
 func linesOf(fields map[string]any) *script.Fields {
 	text, _ := fields[keyspace.EventLines].(string)
 	names, values := lines(), make([]any, len(lines()))
@@ -100,7 +94,7 @@ func linesOf(fields map[string]any) *script.Fields {
 	return script.ReadFields(names, values)
 }
 
-// IsOf reports whether an entry of a stream is an event of a user's message.
+// IsOf reports whether an entry of a stream is an event of a user.
 func IsOf(user string, entry redis.XMessage) bool { return linesOf(entry.Values).Text("user") == user }
 
 // eventOf reads an entry of a stream.
@@ -125,14 +119,14 @@ func eventOf(id string, fields map[string]any, doing string) (Event, error) {
 	return e, f.Err(doing)
 }
 
-// Compare compares two ids of a stream: negative if a is before b. "" is before all others.
+// Compare compares two ids of a stream: negative if a comes before b. "" comes before all others.
 func Compare(a, b string) int {
 	aMS, aNumber, _ := ParseID(a)
 	bMS, bNumber, _ := ParseID(b)
 	return cmp.Or(cmp.Compare(aMS, bMS), cmp.Compare(aNumber, bNumber))
 }
 
-// ParseID takes an id of a stream apart, "1732000000000-0". ok is false if it is none.
+// ParseID reads an id of a stream, "1732000000000-0". ok is false if it is not valid.
 func ParseID(id string) (ms, number uint64, ok bool) {
 	before, after, ok := strings.Cut(id, "-")
 	ms, err := strconv.ParseUint(before, 10, 64)
@@ -143,10 +137,10 @@ func ParseID(id string) (ms, number uint64, ok bool) {
 	return ms, number, err == nil
 }
 
-// Oldest stands for the beginning of what is kept, in place of an id to read after. So does "".
+// Oldest means the beginning of the kept events, as an id to read after. So does "".
 const Oldest = "0"
 
-// checkAfter checks an id to read after, and returns it; "" for the beginning.
+// checkAfter returns an id to read after; "" for the beginning.
 func checkAfter(id string) (string, error) {
 	if id == Oldest {
 		return "", nil

@@ -17,17 +17,16 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Gatherer moves events from the partitions to the logs of those who listen. Any number of
-// workers may gather at the same time: a log gets each event once, and those of a message in
-// the order of its changes.
+// Gatherer moves events from the partitions to the logs with listeners. Any number of workers may
+// gather at the same time: a log gets each event once, and those of a message in the order of its
+// changes.
 type Gatherer struct {
 	client    redis.Cmdable
 	log       *Log
 	listeners *Listeners
 }
 
-// NewGatherer returns a gatherer for the Log with these options. The error is an
-// *InvalidError.
+// NewGatherer returns a gatherer for the Log with these options. The error is an *InvalidError.
 func NewGatherer(client redis.Cmdable, o Options) (*Gatherer, error) {
 	log, err := NewLog(client, o)
 	if err != nil {
@@ -36,24 +35,24 @@ func NewGatherer(client redis.Cmdable, o Options) (*Gatherer, error) {
 	return &Gatherer{client: client, log: log, listeners: &Listeners{client: client, keys: log.keys}}, nil
 }
 
-// Gathered is what a call of Gather did.
+// Gathered is the result of a call of Gather.
 type Gathered struct {
-	Appended   int           // events that logs got
-	Waited     time.Duration // how long the oldest event that it found had waited
+	Appended   int           // events appended to logs
+	Waited     time.Duration // of the oldest event
 	More       []int         // partitions that may have more
-	Unreadable int           // events without a type, a user or an id, which it removed
+	Unreadable int           // events without a type, a user or an id, which were removed
 }
 
 const (
 	gathering = "gathering events"
-	// gatheredAtOnce is how many events of a partition one call gathers.
+	// gatheredAtOnce is how many events of a partition a call gathers.
 	gatheredAtOnce = 200
-	// partitionsAtOnce is how many partitions one round trip reads.
+	// partitionsAtOnce is how many partitions a round trip reads.
 	partitionsAtOnce = 128
 )
 
-// Gather gathers the first events of partitions. Where some can't be read or appended it goes
-// on with others, and returns the errors; what was not gathered stays.
+// Gather gathers the first events of partitions. If some can't be read or appended, it continues
+// with others, and returns the errors; the events stay.
 func (g *Gatherer) Gather(ctx context.Context, partitions []int) (found Gathered, failed error) {
 	for some := range slices.Chunk(partitions, partitionsAtOnce) {
 		failed = errors.Join(failed, g.gather(ctx, some, &found))
@@ -67,8 +66,8 @@ func (g *Gatherer) gather(ctx context.Context, partitions []int, into *Gathered)
 	if len(found) == 0 {
 		return unread
 	}
-	// Asked after the events were read: who is not among them was not when they were written,
-	// or has ended to listen.
+	// Loaded after the events were read: an account that is not listed was not when they were
+	// written, or has stopped listening.
 	listening, now, err := g.listeners.load(ctx)
 	if err != nil || len(listening.Accounts()) == 0 {
 		return errors.Join(unread, err)
@@ -80,13 +79,13 @@ func (g *Gatherer) gather(ctx context.Context, partitions []int, into *Gathered)
 		into.Appended += n
 		failed = errors.Join(failed, err)
 	}
-	if failed == nil { // otherwise all is gathered again
+	if failed == nil { // otherwise everything is gathered again
 		failed = g.remove(ctx, found)
 	}
 	return errors.Join(unread, failed)
 }
 
-// sort returns which events each log gets.
+// sort returns the events of each log.
 func (g *Gatherer) sort(found []partitionEvents, listening Listening, now time.Time, into *Gathered) map[string][]source {
 	logs := make(map[string][]source)
 	for _, of := range found {
@@ -119,7 +118,7 @@ type partitionEvents struct {
 	entries   []redis.XMessage
 }
 
-// read reads the first events of partitions. It leaves out those without any.
+// read reads the first events of partitions. It omits partitions without events.
 func (g *Gatherer) read(ctx context.Context, partitions []int) (found []partitionEvents, failed error) {
 	answers := make([]*redis.XMessageSliceCmd, len(partitions))
 	_, err := g.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
@@ -148,8 +147,8 @@ func (g *Gatherer) remove(ctx context.Context, found []partitionEvents) error {
 	return store.Explain(err, "removing gathered events")
 }
 
-// Turn reports whether it is time to gather from all partitions: no caller did within lasts.
-// One of several callers gets the turn.
+// Turn reports whether it is time to gather from all partitions: no caller did within lasts. One of
+// several callers gets the turn.
 func (g *Gatherer) Turn(ctx context.Context, lasts time.Duration) (bool, error) {
 	return turn.Take(ctx, g.client, g.log.keys.Turn(keyspace.WorkEvents), lasts)
 }
@@ -161,12 +160,12 @@ type source struct {
 	fields    map[string]any
 }
 
-// arguments returns the event as lua/event/append.lua has it.
+// arguments returns the event's arguments of lua/event/append.lua.
 func (s source) arguments() ([]any, error) {
 	others := ""
 	if len(s.fields) > 1 {
 		list := make([]any, 0, 2*len(s.fields))
-		for _, name := range slices.Sorted(maps.Keys(s.fields)) { // Redis keeps the same names in a row in less memory
+		for _, name := range slices.Sorted(maps.Keys(s.fields)) { // Redis needs less memory for consecutive entries with the same names
 			if name != keyspace.EventLines {
 				list = append(list, name, s.fields[name])
 			}

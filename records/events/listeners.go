@@ -14,14 +14,14 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Listeners says whose events somebody listens to. It is safe for concurrent use.
+// Listeners keeps the accounts whose events have listeners. It is safe for concurrent use.
 type Listeners struct {
 	client redis.Cmdable
 	keys   keyspace.Keys
 }
 
-// NewListeners returns the listeners under a prefix, "" for keyspace.DefaultPrefix. The error
-// is an *InvalidError.
+// NewListeners returns the listeners under a prefix, "" for keyspace.DefaultPrefix. The error is an
+// *InvalidError.
 func NewListeners(client redis.Cmdable, prefix string) (*Listeners, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
@@ -30,32 +30,27 @@ func NewListeners(client redis.Cmdable, prefix string) (*Listeners, error) {
 	return &Listeners{client: client, keys: keys}, nil
 }
 
-// Listen notes that somebody listens to the events of an account, or of keyspace.Everyone,
-// until a time by the server's clock. If somebody listens for longer, that stays. Within two
-// seconds every program writes events of the account.
+// Listen adds a listener for the events of an account, or of keyspace.Everyone, until a time by the
+// server's clock. A later time of another listener stays. Within two seconds every program writes
+// events of the account.
 func (l *Listeners) Listen(ctx context.Context, account string, until time.Time) error {
 	const doing = "listening to events"
 	if err := checkAccount(account); err != nil {
 		return err
 	}
-	answer, err := script.Run(ctx, l.client, lua.EventListen, doing, []string{l.keys.Listeners()},
+	in := script.Call(ctx, l.client, lua.EventListen, doing, []string{l.keys.Listeners()},
 		[]any{"", account, until.UnixMilli()})
-	if err != nil {
-		return err
-	}
-	in := script.Read(answer, doing)
 	_ = in.Time(0)
 	return in.Err
 }
 
-// ListenEvery returns how often whoever follows the events of a Log calls Listen, each time
-// until Keep from then on. It is so often that a few failed calls don't end the listening.
+// ListenEvery returns the interval for Listen of a program that follows the events of a Log, each
+// time until Keep from then on. A few failed calls do not end the listening.
 func (o Options) ListenEvery() time.Duration {
 	return min(time.Hour, o.WithDefaults().Keep/4)
 }
 
-// Forget notes that nobody listens to the events of an account any more. Events that no
-// worker has gathered yet expire.
+// Forget removes the listeners of an account. Events that were not gathered expire.
 func (l *Listeners) Forget(ctx context.Context, account string) error {
 	if err := checkAccount(account); err != nil {
 		return err
@@ -63,13 +58,13 @@ func (l *Listeners) Forget(ctx context.Context, account string) error {
 	return store.Explain(l.client.HDel(ctx, l.keys.Listeners(), account).Err(), "ending to listen to events")
 }
 
-// Load returns who listens now, by the server's clock.
+// Load returns the current listeners, by the server's clock.
 func (l *Listeners) Load(ctx context.Context) (Listening, error) {
 	listening, _, err := l.load(ctx)
 	return listening, err
 }
 
-// load is Load with the time by the server's clock.
+// load is Load with the server's time.
 func (l *Listeners) load(ctx context.Context) (Listening, time.Time, error) {
 	const doing = "asking who listens to events"
 	var clock *redis.TimeCmd
@@ -100,13 +95,13 @@ func (l *Listeners) load(ctx context.Context) (Listening, time.Time, error) {
 	return listening, now, nil
 }
 
-// Listening says whose events somebody listens to. The zero value means nobody's.
+// Listening has the accounts with listeners. The zero value has none.
 type Listening struct {
 	accounts []string // ascending
-	everyone bool     // somebody listens to all accounts
+	everyone bool     // there is a listener for all accounts
 }
 
-// Accounts returns whose events somebody listens to, with keyspace.Everyone for all accounts.
+// Accounts returns the accounts with listeners, including keyspace.Everyone.
 func (l Listening) Accounts() []string {
 	if l.everyone {
 		return append(slices.Clone(l.accounts), keyspace.Everyone)
@@ -114,8 +109,7 @@ func (l Listening) Accounts() []string {
 	return l.accounts
 }
 
-// Logs returns whose logs get an event of an account; "" for a message that no account was
-// charged for.
+// Logs returns the logs for an event of an account; "" is a message without an account.
 func (l Listening) Logs(account string) []string {
 	var logs []string
 	if _, found := slices.BinarySearch(l.accounts, account); found {

@@ -18,25 +18,25 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// DefaultKeep is how long an event is kept.
+// DefaultKeep is the default of Options.Keep.
 const DefaultKeep = 72 * time.Hour
 
-// DefaultMost is how many events of an account are kept.
+// DefaultMost is the default of Options.Most.
 const DefaultMost = 100_000
 
-// MaxRead is how many events one call of Read returns.
+// MaxRead is the maximum number of events that Read returns.
 const MaxRead = 1000
 
 // Options configures a Log.
 type Options struct {
-	Prefix string        // begins every key; "" means keyspace.DefaultPrefix
+	Prefix string        // of every key; "" means keyspace.DefaultPrefix
 	Keep   time.Duration // how long an event is kept, 1 minute to 31 days; zero means DefaultKeep
-	// Most is how many events of an account are kept, about; 100 to 10 million, zero means
+	// Most is about how many events of an account are kept, 100 to 10 million; zero means
 	// DefaultMost.
 	Most int
 }
 
-// WithDefaults returns the options with defaults in place of zero values.
+// WithDefaults replaces zero values by defaults.
 func (o Options) WithDefaults() Options {
 	o.Keep, o.Most = cmp.Or(o.Keep, DefaultKeep), cmp.Or(o.Most, DefaultMost)
 	return o
@@ -54,15 +54,14 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Log keeps the events of each account. It is safe for concurrent use, by any number of
-// processes.
+// Log keeps the events of each account. It is safe for concurrent use, by any number of processes.
 type Log struct {
 	client  redis.Cmdable
 	keys    keyspace.Keys
 	options Options // complete
 }
 
-// NewLog returns the log in the store behind client. The error is an *InvalidError.
+// NewLog returns the log of a store. The error is an *InvalidError.
 func NewLog(client redis.Cmdable, o Options) (*Log, error) {
 	o = o.WithDefaults()
 	keys, err := keyspace.NewKeys(o.Prefix)
@@ -75,10 +74,9 @@ func NewLog(client redis.Cmdable, o Options) (*Log, error) {
 	return &Log{client: client, keys: keys, options: o}, nil
 }
 
-// Append appends events of a partition to those of an account, in their order. The ID of each
-// is that in the partition's stream; IDs ascend. An event that is not after the last one
-// appended of its partition is skipped: it was appended before. Append returns how many
-// events are new. The log gives each another ID.
+// Append appends events of a partition to those of an account, in their order. Their IDs are those
+// of the partition's stream, ascending; the log gives them others. An event that is not after the
+// last appended one of its partition is skipped. Append returns the number of new events.
 func (l *Log) Append(ctx context.Context, account string, partition int, events []Event) (int, error) {
 	if err := checkAccount(account); err != nil {
 		return 0, err
@@ -101,12 +99,12 @@ func (l *Log) Append(ctx context.Context, account string, partition int, events 
 	return l.append(ctx, account, sources)
 }
 
-// appendedAtOnce is how many events one call of the script appends: fewer than a millisecond
-// of the store's time.
+// appendedAtOnce is how many events a call of the script appends, in less than a millisecond of the
+// store's time.
 const appendedAtOnce = 100
 
-// append appends events of partitions to those of an account, and returns how many are new.
-// Those of each partition are in order.
+// append appends events of partitions to those of an account, and returns the number of new ones.
+// The events of each partition are in order.
 func (l *Log) append(ctx context.Context, account string, events []source) (appended int, failed error) {
 	const doing = "appending events"
 	keys := []string{l.keys.AccountEvents(account), l.keys.AccountGathered(account)}
@@ -119,11 +117,7 @@ func (l *Log) append(ctx context.Context, account string, events []source) (appe
 			}
 			args = append(args, of...)
 		}
-		answer, err := script.Run(ctx, l.client, lua.EventAppend, doing, keys, args)
-		if err != nil {
-			return appended, err
-		}
-		in := script.Read(answer, doing)
+		in := script.Call(ctx, l.client, lua.EventAppend, doing, keys, args)
 		appended += int(in.Int(0))
 		if in.Err != nil {
 			return appended, in.Err
@@ -132,9 +126,9 @@ func (l *Log) append(ctx context.Context, account string, events []source) (appe
 	return appended, nil
 }
 
-// Read returns the events of an account after an id, oldest first, at most n of them, which
-// is 1 to MaxRead. Oldest or "" as the id reads from the oldest one kept; keyspace.Everyone as
-// the account reads those of all accounts. It takes one round trip.
+// Read returns at most n events of an account after an id, the oldest first; n is 1 to MaxRead.
+// Oldest or "" as the id begins with the oldest kept event; keyspace.Everyone as the account reads
+// the events of all. It takes one round trip.
 func (l *Log) Read(ctx context.Context, account, after string, n int) ([]Event, error) {
 	const doing = "reading events"
 	after, err := checkRead(account, after, n)
@@ -163,9 +157,9 @@ func checkRead(account, after string, n int) (string, error) {
 	return checkAfter(after)
 }
 
-// ReadOn is Read that also reports whether the event with the id is kept no more, or never
-// was: then events after it may be missing. An id after the last event is no place to read on
-// from, and reads from the oldest one kept.
+// ReadOn is Read that also reports a gap: the event with the id is no longer kept, or never
+// existed, so events after it may be missing. After an id behind the last event it begins with the
+// oldest kept event.
 func (l *Log) ReadOn(ctx context.Context, account, after string, n int) (_ []Event, gap bool, err error) {
 	const doing = "reading events"
 	if after, err = checkRead(account, after, n); err != nil {
@@ -199,7 +193,7 @@ func (l *Log) ReadOn(ctx context.Context, account, after string, n int) (_ []Eve
 	return read, gap, err
 }
 
-// Latest returns the id of the last event of an account, "" without one.
+// Latest returns the id of the last event of an account, "" for none.
 func (l *Log) Latest(ctx context.Context, account string) (string, error) {
 	if err := checkAccount(account); err != nil {
 		return "", err
@@ -214,8 +208,7 @@ func (l *Log) Latest(ctx context.Context, account string) (string, error) {
 	return entries[0].ID, nil
 }
 
-// Parse reads entries of a stream of events. doing says what for, in the error, which is an
-// ErrReply.
+// Parse reads entries of a stream of events. The error is an ErrReply that begins with doing.
 func Parse(entries []redis.XMessage, doing string) ([]Event, error) {
 	events := make([]Event, len(entries))
 	for i, entry := range entries {

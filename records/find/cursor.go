@@ -8,20 +8,20 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// cursor is where a page ended, and of which filter it was.
+// cursor is the end of a page, with its filter.
 type cursor struct {
 	place
 
 	Filter int64 `json:"f"`
 }
 
-// cursorAt encodes where a page ended. Callers need not know how.
+// cursorAt encodes the end of a page.
 func (f Filter) cursorAt(p place) string {
 	text, _ := json.Marshal(cursor{place: p, Filter: f.fingerprint()}) // can't fail for these types
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// placeAt returns where a page begins; "" is the beginning. The error is an *InvalidError.
+// placeAt returns the beginning of a page; "" is the first one. The error is an *InvalidError.
 func (f Filter) placeAt(text string, of lists) (place, error) {
 	if text == "" {
 		return place{}, nil

@@ -2,8 +2,7 @@ package find
 
 import "github.com/sendlimit/sendlimiter/sendlimit/fault"
 
-// ErrIndexOff is returned when messages are looked for that only the index of the ids finds,
-// and it is off.
+// ErrIndexOff is returned for a search that needs the index of the ids while it is off.
 var ErrIndexOff error = indexOffError{}
 
 type indexOffError struct{}

@@ -11,18 +11,18 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Filter says which messages are wanted: those to which all of it applies. The zero value
-// wants all messages with a record.
+// Filter selects messages: those that match all fields. The zero value selects all messages with a
+// record.
 type Filter struct {
-	Account    string    // that was charged; "" for all
+	Account    string    // the charged one; "" for all
 	ID         string    // of any user; "" for all
 	Campaign   string    // "" for all
 	Category   string    // "" for all
 	Status     string    // one of messages.Statuses; "" for all
 	From       time.Time // first send time; zero for all
-	Until      time.Time // send time to stop before; zero for all
+	Until      time.Time // end of the send times, exclusive; zero for all
 	User       string    // "" for all
-	UserPrefix string    // what the user begins with; only without a User
+	UserPrefix string    // the beginning of the user; only without a User
 }
 
 // Check returns an *InvalidError for a filter that nothing can match.
@@ -57,12 +57,12 @@ func (f Filter) Check() error {
 	return nil
 }
 
-// mayWant reports whether an entry may be of a wanted message.
+// mayWant reports whether the message of an entry may match.
 func (f Filter) mayWant(e entry) bool {
 	return e.user != "" && !e.twice && (f.User == "" || e.user == f.User) && strings.HasPrefix(e.user, f.UserPrefix) && (f.ID == "" || e.id == f.ID)
 }
 
-// wants reports whether a message of an entry that mayWant is wanted.
+// wants reports whether the message of an entry that mayWant matches.
 func (f Filter) wants(s messages.Info) bool {
 	return s.State != messages.StateUnknown &&
 		(f.Account == "" || s.Account == f.Account) &&
@@ -73,7 +73,7 @@ func (f Filter) wants(s messages.Info) bool {
 		(f.Until.IsZero() || s.SendAt.Before(f.Until))
 }
 
-// fingerprint tells filters apart.
+// fingerprint distinguishes filters.
 func (f Filter) fingerprint() int64 {
 	return keyspace.IDScore(fmt.Sprintf("%q %q %q %q %q %d %d %q %q", f.Account, f.ID, f.Campaign, f.Category, f.Status,
 		f.From.UnixMilli(), f.Until.UnixMilli(), f.User, f.UserPrefix))

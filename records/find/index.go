@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Index finds the messages of a Timeline with records. It is safe for concurrent use, by any
+// Index finds the messages of a Timeline by their records. It is safe for concurrent use, by any
 // number of processes.
 type Index struct {
 	client redis.UniversalClient
@@ -20,8 +20,7 @@ type Index struct {
 	off    bool // there are no ids
 }
 
-// NewIndex returns the index of a Timeline that has the same Options. The error is an
-// *InvalidError.
+// NewIndex returns the index of a Timeline with the same Options. The error is an *InvalidError.
 func NewIndex(client redis.UniversalClient, o sendlimit.Options) (*Index, error) {
 	keys, err := keyspace.NewKeys(o.Prefix)
 	if err != nil {
@@ -30,37 +29,19 @@ func NewIndex(client redis.UniversalClient, o sendlimit.Options) (*Index, error)
 	return &Index{client: client, keys: keys, off: o.WithoutIndex}, nil
 }
 
-// forget removes the entries of messages that are gone or have another in the head, and returns
-// how many. An entry whose slot moves to another node is left for another time.
+// forget removes stale entries, and returns how many. It skips an entry whose slot is moving to
+// another node.
 func (x *Index) forget(ctx context.Context, of lists, gone []entry) (removed int, failed error) {
 	const doing = "removing entries of lost messages from the index"
-	if len(gone) == 0 {
-		return 0, nil
-	}
-	call := func(e entry) (keys []string, args []any) {
+	replies := script.Each(ctx, x.client, lua.Forget, doing, len(gone), func(i int) ([]string, []any) {
+		e := gone[i]
 		return []string{x.keys.Record(e.user, e.id), of.key(e.List), of.key(of.head(e.List))}, []any{of.field(), e.Member}
-	}
-	answers := make([]*redis.Cmd, len(gone))
-	_, _ = x.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each answer has its error
-		for i, e := range gone {
-			keys, args := call(e)
-			answers[i] = pipe.EvalSha(ctx, lua.Forget.Hash(), keys, args...)
-		}
-		return nil
 	})
-	for i, e := range gone {
-		answer, err := answers[i].Slice()
-		if redis.HasErrorPrefix(err, "NOSCRIPT") {
-			keys, args := call(e)
-			answer, err = lua.Forget.Run(ctx, x.client, keys, args...).Slice()
-		}
+	for _, in := range replies {
+		yes, err := script.Yes(in)
 		if store.IsMoving(err) {
 			continue
 		}
-		if err != nil {
-			return removed, store.Explain(err, doing)
-		}
-		yes, err := script.Yes(script.Read(answer, doing))
 		if err != nil {
 			return removed, err
 		}

@@ -2,8 +2,7 @@ package find
 
 import "github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 
-// lists are the parts of lists of the index that a walk goes through, in order, and the scores
-// that it reads.
+// lists are the parts of the index that a walk reads, in order, and the scores that it reads.
 type lists struct {
 	keys        keyspace.Keys
 	byCampaign  bool
@@ -13,14 +12,14 @@ type lists struct {
 	first, last int64 // scores
 }
 
-// listsOf returns all lists of the ids, or of the campaigns.
+// listsOf returns all parts of the ids, or of the campaigns.
 func listsOf(keys keyspace.Keys, byCampaign bool) lists {
 	return lists{
 		keys: keys, byCampaign: byCampaign, partitions: keyspace.Partitions, parts: keyspace.IndexPartsOfAll(), last: keyspace.MaxIndexScore,
 	}
 }
 
-// in returns the lists in which all messages are that a filter wants.
+// in returns the parts that may have messages of a filter.
 func (f Filter) in(keys keyspace.Keys) lists {
 	of := listsOf(keys, f.ID == "" && f.Campaign != "")
 	if f.User != "" {
@@ -51,7 +50,7 @@ func (l lists) key(n int) string {
 	return l.keys.IDs(partition, part)
 }
 
-// head returns the head of the partition of a part.
+// head returns the head of a part's partition.
 func (l lists) head(n int) int { return n - n%len(l.parts) }
 
 // field returns the field that the record of every message in the parts has.

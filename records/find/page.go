@@ -13,27 +13,26 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// MaxPage is the largest limit of a page.
+// MaxPage is the maximum limit of a page.
 const MaxPage = 1000
 
-// MaxLooked is about how many entries and lists of the index a page looks at.
+// MaxLooked is about how many entries and parts of the index a page reads.
 const MaxLooked = 20_000
 
-// Page is a part of the messages that a Filter wants.
+// Page is a part of the messages of a Filter.
 type Page struct {
-	// Messages are in an order that means nothing. There may be fewer than the limit, or
-	// none, though more follow.
+	// Messages are not sorted. There may be fewer than the limit, or none, although more follow.
 	Messages []messages.Info
 	// Next is the cursor of the next page, "" at the end. The next page may be empty.
 	Next string
 }
 
-// Page returns the page of the messages that a filter wants which begins at a cursor, Next of
-// the page before with the same filter; "" begins the first one. It has at most limit messages,
-// 1 to MaxPage. A message that is known from the first page to the last is on one of them, once.
+// Page returns the messages of a filter from a cursor on, Next of the previous page with the same
+// filter; "" begins the first page. It has at most limit messages, 1 to MaxPage. A message that is
+// known from the first page to the last is on exactly one of them.
 //
-// The error is an *InvalidError, ErrIndexOff, an *UnavailableError, or ErrReply for a
-// record that a newer program wrote.
+// The error is an *InvalidError, ErrIndexOff, an *UnavailableError, or ErrReply for a record of a
+// newer program.
 func (x *Index) Page(ctx context.Context, f Filter, cursor string, limit int) (Page, error) {
 	if err := f.Check(); err != nil {
 		return Page{}, err
@@ -77,8 +76,8 @@ const (
 	maxRecords    = 128
 )
 
-// fill adds the wanted messages of entries to a page until it has limit, and returns the place
-// of the last entry it looked at. It removes stale entries.
+// fill adds matching messages of entries to a page until it has limit, and returns the place of the
+// last entry that it read. It removes stale entries.
 func (x *Index) fill(ctx context.Context, page *Page, f Filter, of lists, entries []entry, limit int) (last place, err error) {
 	for size := min(max(limit-len(page.Messages), fewestRecords), maxRecords); len(entries) > 0; size = min(2*size, maxRecords) {
 		some := entries[:min(size, len(entries))]
@@ -113,7 +112,7 @@ func (x *Index) fill(ctx context.Context, page *Page, f Filter, of lists, entrie
 	return last, nil
 }
 
-// read reads the records of the entries that a filter may want, nil for the others.
+// read reads the records of entries that may match, nil for the others.
 func (x *Index) read(ctx context.Context, f Filter, entries []entry) ([]*messages.Info, error) {
 	fields, records := messages.InfoFields(), make([]*redis.SliceCmd, len(entries))
 	_, err := x.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {

@@ -14,27 +14,27 @@ import (
 
 const sweeping = "looking for stale entries of the index"
 
-// Turn reports whether it is time to sweep: nobody did within every. One of several callers
-// gets the turn.
+// Turn reports whether it is time to sweep: nobody did within every. One of several callers gets
+// the turn.
 func (x *Index) Turn(ctx context.Context, every time.Duration) (bool, error) {
 	return turn.Take(ctx, x.client, x.keys.Turn(keyspace.WorkIndex), every)
 }
 
-// GiveBack gives a turn back: the next caller gets it.
+// GiveBack returns a turn: the next caller gets it.
 func (x *Index) GiveBack(ctx context.Context) error {
 	return turn.GiveBack(ctx, x.client, x.keys.Turn(keyspace.WorkIndex))
 }
 
-// SweepResult is what a Sweep did.
+// SweepResult is the result of a Sweep.
 type SweepResult struct {
 	Removed int // stale entries
 	Watched int // messages that got an entry in the watch list
 }
 
-// Sweep removes all stale entries, those of messages whose records have expired or that have
-// another entry. Messages that have not ended get an entry in the watch list if they have none, see
-// messages.WatchList.Mend. It looks at all entries, also while the index is off. It makes its calls
-// in throttle, which may rest.
+// Sweep removes all stale entries: of messages whose records have expired, or that have another
+// entry. It adds messages that have not ended to the watch list if they are missing, see
+// messages.WatchList.Mend. It reads all entries, even while the index is off. It makes its calls in
+// throttle, which may wait.
 func (x *Index) Sweep(
 	ctx context.Context, watch *messages.WatchList, throttle func(ctx context.Context, batch func() error) error,
 ) (swept SweepResult, failed error) {
@@ -66,7 +66,6 @@ func (x *Index) Sweep(
 	return swept, nil
 }
 
-// named returns the messages of entries.
 func named(entries []entry) (all []messages.Message) {
 	for _, e := range entries {
 		if e.user != "" {
@@ -76,7 +75,7 @@ func named(entries []entry) (all []messages.Message) {
 	return all
 }
 
-// stale returns the entries whose messages are gone or have another in the head.
+// stale returns the stale entries.
 func (x *Index) stale(ctx context.Context, of lists, entries []entry) (gone []entry, failed error) {
 	known := make([]*redis.BoolCmd, len(entries))
 	_, err := x.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {

@@ -10,45 +10,43 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// place is a place in the order of the entries: behind an entry of a list, or before the first
-// one.
+// place is a place in the order of the entries: after an entry of a list, or before the first one.
 type place struct {
 	List   int    `json:"l"`
 	Score  int64  `json:"s,omitempty"`
 	Member string `json:"m,omitempty"` // "" before the first entry
 }
 
-// entry is an entry of a list, and the message that it is about.
+// entry is an entry of a list, with its message.
 type entry struct {
 	place
 
 	user, id string // "" if a newer program wrote the member
-	twice    bool   // the message has an entry in the head too
+	twice    bool   // the message also has an entry in the head
 }
 
-// walk goes through lists.
+// walk reads lists in order.
 type walk struct {
 	client redis.Cmdable
 	of     lists
-	at     place // where the next read begins
-	// together is how many lists the next read begins at once, each how many entries it
-	// reads of each.
+	at     place // the beginning of the next read
+	// together is how many lists the next read begins, and each how many entries it reads of each.
 	together, each int
-	looked         int  // entries and lists read, and partitions asked for
+	looked         int  // entries and lists that were read, and partitions that were checked
 	idle           bool // the last read found nothing
 	known          window
-	// head is the list whose members are inHead: the head of the partition at which the walk
-	// is, or -1. It was read before the other parts of the partition.
+	// head is the list of inHead: the head of the current partition, or -1. It was read before the
+	// other parts of the partition.
 	head   int
 	inHead map[string]bool
 }
 
-// The sizes of reads. A first read is small, since a page often needs no more. Later ones
-// adapt to the length of the lists: they read about wanted entries.
+// The sizes of reads. The first read is small, since a page often needs no more. Later ones adapt
+// to the length of the lists, and read about wanted entries.
 const (
 	firstTogether = 4
 	maxTogether   = 128
-	fewestEach    = 2 * keyspace.IndexHead // a full head does not look as if more followed
+	fewestEach    = 2 * keyspace.IndexHead // more than a full head
 	maxEach       = 2048
 	wanted        = 4096
 )
@@ -60,7 +58,7 @@ func newWalk(client redis.Cmdable, of lists, from place) *walk {
 // ended reports whether the walk is at the end of the last list.
 func (w *walk) ended() bool { return w.at.List >= w.of.count() }
 
-// next returns the entries that follow, in order; none does not mean that the walk has ended.
+// next returns the following entries, in order. No entries do not mean the end.
 func (w *walk) next(ctx context.Context) ([]entry, error) {
 	if err := w.readHead(ctx); err != nil {
 		return nil, err
@@ -96,7 +94,7 @@ func (w *walk) next(ctx context.Context) ([]entry, error) {
 		}
 		entries = w.appendEntries(entries, numbers[i], found)
 		longest = max(longest, len(found))
-		if len(found) == w.each { // there may be more: what was read of later lists is read again
+		if len(found) == w.each { // there may be more: later lists are read again
 			w.at = entries[len(entries)-1].place
 			break
 		}
@@ -115,7 +113,7 @@ func (w *walk) span(list int, from int64, count int) redis.ZRangeArgs {
 	return redis.ZRangeArgs{Key: w.of.key(list), Start: from, Stop: w.of.last, ByScore: true, Count: int64(count)}
 }
 
-// goOn reads on behind an entry. If the entry is still there it reads from its rank on: many
+// goOn reads on after an entry. If the entry still exists, it reads from its rank on, since many
 // entries may have the same score.
 func (w *walk) goOn(ctx context.Context) ([]entry, error) {
 	key, from := w.of.key(w.at.List), w.at
@@ -131,7 +129,7 @@ func (w *walk) goOn(ctx context.Context) ([]entry, error) {
 		return nil, store.Explain(err, walking)
 	}
 	entries := w.appendEntries(nil, from.List, found)
-	if len(entries) == 0 || entries[0].place != from { // the list has changed between the two calls
+	if len(entries) == 0 || entries[0].place != from { // the list has changed in between
 		return w.goOnByScore(ctx)
 	}
 	w.continues(entries, len(found) > maxEach)
@@ -145,7 +143,7 @@ func (w *walk) goOn(ctx context.Context) ([]entry, error) {
 	return entries, nil
 }
 
-// goOnByScore reads on behind an entry that is no longer there.
+// goOnByScore reads on after an entry that no longer exists.
 func (w *walk) goOnByScore(ctx context.Context) ([]entry, error) {
 	from := w.at
 	for size := maxEach; ; size *= 2 {
@@ -164,7 +162,7 @@ func (w *walk) goOnByScore(ctx context.Context) ([]entry, error) {
 	}
 }
 
-// continues sets where the next read begins, after one of a single list.
+// continues sets the beginning of the next read, after a read of one list.
 func (w *walk) continues(read []entry, more bool) {
 	w.looked += len(read) + 1
 	w.at = place{List: w.at.List + 1}
@@ -173,13 +171,12 @@ func (w *walk) continues(read []entry, more bool) {
 	}
 }
 
-// after reports whether an entry comes after a place in its list. Members are in the order of
-// their bytes.
+// after reports whether an entry comes after a place in its list. Members are ordered by bytes.
 func (e entry) after(p place) bool {
 	return e.Score > p.Score || e.Score == p.Score && e.Member > p.Member
 }
 
-// readHead reads the head of a partition if the walk begins behind it.
+// readHead reads the head of a partition if the walk begins after it.
 func (w *walk) readHead(ctx context.Context) error {
 	head := w.of.head(w.at.List)
 	if head == w.head || w.at == (place{List: head}) {
@@ -197,15 +194,15 @@ func (w *walk) readHead(ctx context.Context) error {
 func (w *walk) setHead(head int, found []redis.Z) {
 	w.head, w.inHead = head, make(map[string]bool, len(found))
 	for _, z := range found {
-		member, _ := z.Member.(string) // no other type comes back
+		member, _ := z.Member.(string) // it is always a string
 		w.inHead[member] = true
 	}
 }
 
-// appendEntries appends what was read of a list, after the head of its partition.
+// appendEntries appends the entries of a list. The head of its partition must be known.
 func (w *walk) appendEntries(entries []entry, list int, found []redis.Z) []entry {
 	for _, z := range found {
-		member, _ := z.Member.(string) // no other type comes back
+		member, _ := z.Member.(string) // it is always a string
 		e := entry{place: place{List: list, Score: int64(z.Score), Member: member}}
 		e.user, e.id, _ = keyspace.ParseIndexMember(member)
 		e.twice = list != w.head && w.inHead[member]

@@ -8,20 +8,20 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// windowPartitions is how many partitions a walk asks for at once whether they have lists.
+// windowPartitions is how many partitions a walk checks at once.
 const windowPartitions = 256
 
-// window is what a walk knows of the lists before it: which partitions have any. In a small
-// store most have none, and a partition has many lists.
+// window is what a walk knows about the next partitions. In a small store most have no lists, and a
+// partition may have many.
 type window struct {
-	end   int          // the list behind those that it knows of
-	empty map[int]bool // the partitions without lists, by the number of their first list
+	end   int          // the list after the known ones
+	empty map[int]bool // partitions without lists, by the number of their first list
 	lone  bool         // most of them have none
 }
 
-// ahead returns the lists to read next, and the one behind them. Where the last read found
-// nothing, it first asks which partitions have lists, and leaves out those that have none. For
-// an id it does not: a partition has three parts then, which are read as fast.
+// ahead returns the lists to read next, and the one after them. If the last read found nothing, it
+// first checks which partitions have lists, and skips the others. With an id it does not: reading
+// three parts of a partition is as fast.
 func (w *walk) ahead(ctx context.Context) (numbers []int, end int, err error) {
 	end = w.at.List
 	if end >= w.known.end && len(w.of.parts) > 3 && (w.idle || w.known.lone) {
@@ -41,7 +41,7 @@ func (w *walk) ahead(ctx context.Context) (numbers []int, end int, err error) {
 	return numbers, end, nil
 }
 
-// ask asks for the partitions from that of the next list on whether they have lists.
+// ask checks which partitions have lists, from the current one on.
 func (w *walk) ask(ctx context.Context) error {
 	first := w.of.head(w.at.List)
 	end := min(first+windowPartitions*len(w.of.parts), w.of.count())

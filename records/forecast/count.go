@@ -12,17 +12,17 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Forecasts counts how many pending messages are due when. It is safe for concurrent use.
+// Forecasts counts pending messages by send time. It is safe for concurrent use.
 type Forecasts struct {
 	client  redis.UniversalClient
 	keys    keyspace.Keys
 	horizon time.Duration
-	local   func() time.Time // of this machine, to measure calls
+	local   func() time.Time // this machine's clock, to measure calls
 	looks   looks
 }
 
-// New returns Forecasts of the messages of a Timeline that has the same Options. The error
-// is an *fault.InvalidError.
+// New returns the Forecasts of a Timeline with the same Options. The error is an
+// *fault.InvalidError.
 func New(client redis.UniversalClient, o sendlimit.Options) (*Forecasts, error) {
 	o = o.WithDefaults()
 	keys, err := keyspace.NewKeys(o.Prefix)
@@ -38,10 +38,9 @@ func New(client redis.UniversalClient, o sendlimit.Options) (*Forecasts, error) 
 
 const doing = "counting what is due when"
 
-// CountNear counts what is due until the end of Forecast.Hours, and how many messages are
-// pending in all. The Forecast has no later hours: see Forecast.WithLater. A zero now means
-// the store's clock. The error is a *fault.UnavailableError or a fault.ErrReply; with it, the
-// Forecast says only how long the calls took.
+// CountNear counts the messages due until the end of Forecast.Hours, and all pending messages. The
+// Forecast has no later hours: see Forecast.WithLater. A zero now means the store's clock. The
+// error is a *fault.UnavailableError or a fault.ErrReply; then the Forecast has only Took.
 func (f *Forecasts) CountNear(ctx context.Context, now time.Time) (Forecast, error) {
 	c := &counting{Forecasts: f}
 	err := c.near(ctx, now)
@@ -51,7 +50,7 @@ func (f *Forecasts) CountNear(ctx context.Context, now time.Time) (Forecast, err
 	return c.tally.forecast(c.took), nil
 }
 
-// CountLater counts what is due after that. Now and the error are as of CountNear.
+// CountLater counts the messages due after that. Now and the error are as for CountNear.
 func (f *Forecasts) CountLater(ctx context.Context, now time.Time) (Later, error) {
 	c := &counting{Forecasts: f}
 	err := c.later(ctx, now)
@@ -61,7 +60,7 @@ func (f *Forecasts) CountLater(ctx context.Context, now time.Time) (Later, error
 	return c.tally.laterHours(c.took), nil
 }
 
-// counting is a count under way.
+// counting is a running count.
 type counting struct {
 	*Forecasts
 
@@ -71,7 +70,7 @@ type counting struct {
 	turn  *turn // to renew; may be nil
 }
 
-// span is a span of due times, Unix ms. Zero is no bound.
+// span is a span of due times, Unix ms. Zero means no bound.
 type span struct{ from, until int64 }
 
 func (c *counting) near(ctx context.Context, now time.Time) error {
@@ -79,7 +78,7 @@ func (c *counting) near(ctx context.Context, now time.Time) error {
 		return err
 	}
 	c.span.until = c.tally.nearEnd()
-	// Entries move from the far lists to the near list: this order misses none.
+	// Entries move from the far lists to the near list, so this order misses none.
 	if err := c.countFar(ctx); err != nil {
 		return err
 	}
@@ -90,8 +89,8 @@ func (c *counting) later(ctx context.Context, now time.Time) error {
 	if err := c.begin(ctx, now); err != nil {
 		return err
 	}
-	// The near count that this is joined with may have asked a node of a cluster whose clock
-	// is behind, and so end an hour earlier. WithLater uses each hour once.
+	// The near count may have used a node of a cluster whose clock is behind, and so end an hour
+	// earlier. WithLater uses each hour once.
 	c.span.from = c.tally.nearEnd() - time.Hour.Milliseconds()
 	return c.countFar(ctx)
 }
@@ -110,7 +109,7 @@ func (c *counting) begin(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// timed does calls of the store, and adds how long they took.
+// timed runs calls of the store, and adds their time.
 func (c *counting) timed(ctx context.Context, calls func() error) error {
 	began := c.local()
 	defer func() { c.took += c.local().Sub(began) }()
@@ -120,7 +119,7 @@ func (c *counting) timed(ctx context.Context, calls func() error) error {
 	return calls()
 }
 
-// occupied returns the partitions in which one of some keys exists.
+// occupied returns the partitions in which one of the keys exists.
 func (c *counting) occupied(ctx context.Context, keys func(partition int) []string) (partitions []int, err error) {
 	err = c.timed(ctx, func() error {
 		partitions, err = script.Occupied(ctx, c.client, doing, keys)

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// readAtOnce is about how many entries of far lists a call of the script reads. It takes
-	// the store less than a millisecond.
+	// readAtOnce is about how many entries of far lists a call of the script reads, in less than a
+	// millisecond of the store's time.
 	readAtOnce = 1000
-	// partitionsAtOnce is the most partitions with few entries that are read in a round trip.
+	// partitionsAtOnce is the maximum number of partitions with few entries in a round trip.
 	partitionsAtOnce = 8
 )
 
@@ -22,8 +22,7 @@ func (c *counting) farLists(partition int) []string {
 	return c.keys.WatchLists(partition)[:keyspace.FarLists]
 }
 
-// countFar counts the messages in far lists that are due within the span, and how many are
-// due after it.
+// countFar counts the messages in far lists that are due within the span, and those due after it.
 func (c *counting) countFar(ctx context.Context) error {
 	partitions, err := c.occupied(ctx, c.farLists)
 	if err != nil {
@@ -50,7 +49,7 @@ func (c *counting) countFar(ctx context.Context) error {
 				parts = append(parts, some[i])
 			}
 		}
-		// What these partitions have tells what the next ones have.
+		// The next partitions probably have as many entries as these.
 		each := max(1, int(entries)/len(some))
 		together = min(max(1, readAtOnce/each), partitionsAtOnce)
 	}
@@ -61,7 +60,7 @@ func (c *counting) countFar(ctx context.Context) error {
 type farPart struct {
 	partition int
 	list      int64
-	from      int64 // Unix ms; 0 for the begin of the span
+	from      int64 // Unix ms; 0 for the beginning of the span
 	answer    script.Reply
 }
 
@@ -75,7 +74,7 @@ func (c *counting) callFar(ctx context.Context, parts []farPart) error {
 	}
 	answers := make([]*redis.Cmd, len(parts))
 	if len(parts) > 1 {
-		_, _ = c.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each answer has its own error
+		_, _ = c.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each reply has its own error
 			for i, p := range parts {
 				answers[i] = pipe.EvalSha(ctx, lua.ForecastFar.Hash(), c.farLists(p.partition), args(p)...)
 			}
@@ -88,7 +87,7 @@ func (c *counting) callFar(ctx context.Context, parts []farPart) error {
 			p.answer, _ = answers[i].Val().([]any)
 			continue
 		}
-		// It is alone, the store does not know the script, or moves the slot.
+		// There is only one, the store does not know the script, or it is moving the slot.
 		answer, err := script.Run(ctx, c.client, lua.ForecastFar, doing, c.farLists(p.partition), args(*p))
 		if err != nil {
 			return err
@@ -98,8 +97,8 @@ func (c *counting) callFar(ctx context.Context, parts []farPart) error {
 	return nil
 }
 
-// addFar adds what a call found. It reports whether the partition has more, and how many
-// entries were read.
+// addFar adds the result of a call. It reports whether the partition has more, and how many entries
+// were read.
 func (c *counting) addFar(p *farPart) (more bool, read int64, err error) {
 	in := script.Read(p.answer, doing)
 	p.list, p.from = in.Int(0), in.Int(1)
@@ -114,7 +113,7 @@ func (c *counting) addFar(p *farPart) (more bool, read int64, err error) {
 	return p.list > 0, read, in.Err
 }
 
-// addPairs reads pairs of a number and how many messages it has.
+// addPairs reads pairs of a number and its messages.
 func (c *counting) addPairs(in *script.ReplyReader, element int, add func(number, messages int64)) {
 	pairs := in.Nested(element)
 	for i := 0; i < len(pairs.Reply) && pairs.Err == nil; i += 2 {
@@ -126,7 +125,7 @@ func (c *counting) addPairs(in *script.ReplyReader, element int, add func(number
 	in.Absorb(pairs)
 }
 
-// optional is an argument of a script that may be left out.
+// optional returns an optional argument of a script.
 func optional(at int64) any {
 	if at == 0 {
 		return ""

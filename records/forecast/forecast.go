@@ -6,31 +6,29 @@ import (
 	"time"
 )
 
-// Forecast says how many pending messages are due when.
+// Forecast counts pending messages by send time.
 type Forecast struct {
 	At      time.Time     // when it was counted, by the store's clock; the later hours at HeatAt
-	Took    time.Duration // how long the calls of the store took, without those for the later hours
+	Took    time.Duration // the time of the store's calls, without those for the later hours
 	Pending int           // all messages that have not ended
-	Overdue int           // those whose send time had passed at At
-	// Minutes has those due in each of 60 minutes from the minute of At on: first what was
-	// left of that minute.
+	Overdue int           // those whose send time was before At
+	// Minutes has the due messages of 60 minutes, beginning with the rest of the minute of At.
 	Minutes []int
-	// Hours has those due in each of 24 hours, UTC, from the hour of At on: first what was
-	// left of that hour.
+	// Hours has the due messages of 24 hours in UTC, beginning with the rest of the hour of At.
 	Hours []int
-	// Heat has all hours in which messages are due, ascending, up to 400 days ahead. The
-	// overdue ones are in none. Up to the end of Hours it was counted at At, like everything
-	// else; the later hours were counted at HeatAt.
+	// Heat has all hours with due messages, ascending, up to 400 days ahead, without overdue
+	// messages. Hours up to the end of Hours were counted at At, the later ones at HeatAt.
 	Heat []HourCount
-	// HeatAt is when the hours of Heat after the end of Hours were counted, at or before At.
-	// Zero means that they are not counted yet: then Heat has only what is near.
+	// HeatAt is when the hours of Heat after the end of Hours were counted, at or before At. Zero
+	// means not yet: then Heat lacks them.
 	HeatAt time.Time
 }
 
-// End returns the end of Hours: the later hours of Heat were counted at HeatAt.
+// End returns the end of Hours. The later hours of Heat were counted at HeatAt.
 func (f Forecast) End() time.Time { return f.At.Truncate(time.Hour).Add(hoursAhead * time.Hour) }
 
-// WithLater returns the Forecast with the hours of l after End. The Forecast has none yet.
+// WithLater returns the Forecast with the hours of l after End. The Forecast must have none of
+// these.
 func (f Forecast) WithLater(l Later) Forecast {
 	f.HeatAt = l.At
 	counts := make(map[int64]int, len(f.Heat)+len(l.Hours))
@@ -49,14 +47,14 @@ func (f Forecast) WithLater(l Later) Forecast {
 	return f
 }
 
-// Later says how many messages are due in the hours after those of a Forecast.
+// Later counts the messages due in the hours after those of a Forecast.
 type Later struct {
 	At    time.Time     // when it was counted, by the store's clock
-	Took  time.Duration // how long the calls of the store took
+	Took  time.Duration // the time of the store's calls
 	Hours []HourCount   // ascending, up to 400 days ahead
 }
 
-// HourCount is how many messages are due in an hour.
+// HourCount is the number of messages due in an hour.
 type HourCount struct {
 	Start time.Time // UTC
 	Count int       // at least 1
@@ -68,25 +66,25 @@ const (
 	heatAhead    = 400 * 24 // hours
 )
 
-// tally counts messages by when they are due.
+// tally counts messages by due time.
 type tally struct {
 	now     int64 // Unix ms
 	overdue int
 	minutes [minutesAhead]int
-	hours   map[int64]int // by the number of the hour since 1970, those of minutes included
-	later   int           // after the span that is counted
+	hours   map[int64]int // by the number of the hour since 1970, including those of minutes
+	later   int           // after the counted span
 }
 
 func newTally(now time.Time) *tally {
 	return &tally{now: now.UnixMilli(), hours: make(map[int64]int)}
 }
 
-// nearEnd is the end of Forecast.Hours, Unix ms.
+// nearEnd returns the end of Forecast.Hours, Unix ms.
 func (t *tally) nearEnd() int64 {
 	return (t.now/time.Hour.Milliseconds() + hoursAhead) * time.Hour.Milliseconds()
 }
 
-// add counts messages that are due at a time, Unix ms.
+// add counts messages due at a time, Unix ms.
 func (t *tally) add(due int64, messages int) {
 	if due < t.now {
 		t.overdue += messages
@@ -99,8 +97,8 @@ func (t *tally) add(due int64, messages int) {
 	t.hours[due/time.Hour.Milliseconds()] += messages
 }
 
-// addMinute counts messages as lua/forecast/count_far.lua numbers them. It reports false for
-// a number that the script does not return.
+// addMinute counts messages by a number of lua/forecast/count_far.lua. It reports false for an
+// invalid number.
 func (t *tally) addMinute(number, messages int64) bool {
 	switch {
 	case number == -1:
@@ -116,10 +114,10 @@ func (t *tally) addMinute(number, messages int64) bool {
 	return true
 }
 
-// addHour counts messages that are due in an hour, after the minutes.
+// addHour counts messages due in an hour after the minutes.
 func (t *tally) addHour(number, messages int64) { t.hours[number] += int(messages) }
 
-// forecast returns what a near count found.
+// forecast returns the result of a near count.
 func (t *tally) forecast(took time.Duration) Forecast {
 	f := Forecast{
 		At: time.UnixMilli(t.now).UTC(), Took: took, Pending: t.overdue + t.later, Overdue: t.overdue,
@@ -135,12 +133,12 @@ func (t *tally) forecast(took time.Duration) Forecast {
 	return f
 }
 
-// laterHours returns what a later count found.
+// laterHours returns the result of a later count.
 func (t *tally) laterHours(took time.Duration) Later {
 	return Later{At: time.UnixMilli(t.now).UTC(), Took: took, Hours: t.heat()}
 }
 
-// heat returns the hours in which messages are due.
+// heat returns the hours with due messages.
 func (t *tally) heat() (heat []HourCount) {
 	first := t.now / time.Hour.Milliseconds()
 	for _, hour := range slices.Sorted(maps.Keys(t.hours)) {

@@ -13,9 +13,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// How long nobody counts a part after it was counted, as a multiple of what its calls took.
-// Counting what is near takes at most a 300th of the store's time, the later hours a 700th:
-// both together stay under 0.5 %, however many messages are pending.
+// The rest after a count, as a multiple of the time of its calls. The near count needs at most
+// 1/300 of the store's time, the later count 1/700: together less than 0.5 %, however many messages
+// are pending.
 const (
 	nearFactor  = 300
 	laterFactor = 700
@@ -23,19 +23,19 @@ const (
 	laterLeast  = time.Minute
 )
 
-// keptFor is how long the last forecast can be read if nobody makes another one.
+// keptFor is how long the last forecast is kept.
 const keptFor = time.Hour
 
-// NearRest returns how long nobody counts what is near after a count whose calls took so long.
+// NearRest returns the rest after a near count.
 func NearRest(took time.Duration) time.Duration { return max(nearFactor*took, nearLeast) }
 
-// LaterRest is NearRest for the later hours.
+// LaterRest returns the rest after a later count.
 func LaterRest(took time.Duration) time.Duration { return max(laterFactor*took, laterLeast) }
 
-// Keep counts what is near, and stores the result for Latest, if it is the caller's turn: no
-// other caller counts, and the rest after the last count is over. Then it counts the later
-// hours, too, if their rest is over. It reports whether what is near is stored; the error may
-// concern only the later hours. A zero now means the store's clock.
+// Keep makes a near count and stores it for Latest, if it is the caller's turn: no other caller
+// counts, and the rest after the last count is over. Then it counts the later hours, too, if their
+// rest is over. It reports whether the near count is stored; the error may concern only the later
+// hours. A zero now means the store's clock.
 func (f *Forecasts) Keep(ctx context.Context, now time.Time) (kept bool, failed error) {
 	near := &turn{client: f.client, key: f.keys.Turn(keyspace.WorkForecast)}
 	mine, err := near.take(ctx, f.local())
@@ -56,17 +56,17 @@ func (f *Forecasts) Keep(ctx context.Context, now time.Time) (kept bool, failed 
 	return kept, errors.Join(failed, near.rest(ctx, rest))
 }
 
-// storeNear stores a near count beside the later hours that are stored, and returns these.
+// storeNear stores a near count together with the stored later hours, and returns these.
 func (f *Forecasts) storeNear(ctx context.Context, near Forecast) (Later, error) {
-	_, later, _, err := f.read(ctx) // nobody else writes it during the turn
+	_, later, _, err := f.read(ctx) // nobody else writes during the turn
 	if err != nil && !errors.Is(err, fault.ErrReply) {
 		return Later{}, err
 	}
 	return later, f.write(ctx, near, later)
 }
 
-// keepLater counts the later hours and stores them beside a near count, if the rest after the
-// last ones is over. A near count that follows a clock set back counts them, too.
+// keepLater counts and stores the later hours, if their rest is over. It also does so if the clock
+// was set back.
 func (f *Forecasts) keepLater(ctx context.Context, holding *turn, near Forecast, last Later) error {
 	if rested := near.At.Sub(last.At); rested >= 0 && rested < last.Took+LaterRest(last.Took) {
 		return nil
@@ -83,8 +83,8 @@ func (f *Forecasts) write(ctx context.Context, near Forecast, later Later) error
 	return store.Explain(err, "storing what is due when")
 }
 
-// Latest returns what Keep stored last; ok is false if there is nothing, or only something
-// older than an hour.
+// Latest returns the last forecast of Keep; ok is false if there is none, or it is older than an
+// hour.
 func (f *Forecasts) Latest(ctx context.Context) (_ Forecast, ok bool, err error) {
 	near, later, ok, err := f.read(ctx)
 	if err != nil || !ok || later.At.IsZero() {

@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// lookWithin is how long Look waits for a count that it began. A store of a million messages
-// is counted within that, except for its later hours.
+// lookWithin is how long Look waits for its count. A near count of a million messages takes less.
 const lookWithin = 500 * time.Millisecond
 
-// looks are the counts that Look begins in this process: one at a time.
+// looks is the count of Look in this process: one at a time.
 type looks struct {
 	mu     sync.Mutex
 	closed bool
@@ -20,13 +19,11 @@ type looks struct {
 	failed error         // of the last count, until a Look returns it
 }
 
-// Look returns the last forecast of anybody on the store, as Latest does. If the rest after it
-// is over and nobody counts, it begins a count, and waits for it for half a second. A count
-// that takes longer goes on: a later Look has its result. Close ends it. A zero now means the
-// store's clock.
+// Look returns the last forecast of any process on the store, as Latest does. If its rest is over
+// and nobody counts, Look starts a count, and waits for it for half a second. A longer count goes
+// on, and a later Look has its result. Close ends it. A zero now means the store's clock.
 //
-// An error does not mean that there is no forecast. It may be the error of a count that an
-// earlier Look began.
+// An error does not mean that there is no forecast. It may be that of a count of an earlier Look.
 func (f *Forecasts) Look(ctx context.Context, now time.Time) (_ Forecast, ok bool, err error) {
 	if done := f.beginCount(ctx, now); done != nil {
 		timer := time.NewTimer(lookWithin)
@@ -45,8 +42,8 @@ func (f *Forecasts) Look(ctx context.Context, now time.Time) (_ Forecast, ok boo
 	return latest, ok, errors.Join(failed, err)
 }
 
-// beginCount begins a count, and returns what is closed at its end. It returns nil if one is
-// under way in this process, or the Forecasts are closed.
+// beginCount starts a count, and returns a channel that is closed at its end. It returns nil if one
+// is running in this process, or the Forecasts are closed.
 func (f *Forecasts) beginCount(ctx context.Context, now time.Time) (done <-chan struct{}) {
 	l := &f.looks
 	l.mu.Lock()
@@ -54,7 +51,7 @@ func (f *Forecasts) beginCount(ctx context.Context, now time.Time) (done <-chan 
 	if l.closed || l.cancel != nil {
 		return nil
 	}
-	counting, cancel := context.WithCancel(context.WithoutCancel(ctx)) // others look at the result, too
+	counting, cancel := context.WithCancel(context.WithoutCancel(ctx)) // others use the result, too
 	ended := make(chan struct{})
 	l.cancel, l.done = cancel, ended
 	go func() {
@@ -71,7 +68,7 @@ func (f *Forecasts) beginCount(ctx context.Context, now time.Time) (done <-chan 
 	return ended
 }
 
-// Close stops a count that Look began, and waits for its end. After that Look only reads.
+// Close stops a count of Look, and waits for its end. Later Looks only read.
 func (f *Forecasts) Close() {
 	l := &f.looks
 	l.mu.Lock()

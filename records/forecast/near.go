@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// nearAtOnce is how many entries of a near list are read at a time.
+	// nearAtOnce is how many entries of a near list are read at once.
 	nearAtOnce = 1000
-	// recordsAtOnce is how many records are read in a round trip.
+	// recordsAtOnce is how many records a round trip reads.
 	recordsAtOnce = 500
 )
 
@@ -25,7 +25,7 @@ func (c *counting) countNear(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var records []string // that are not read yet
+	var records []string // that were not read yet
 	for some := range slices.Chunk(partitions, partitionsAtOnce) {
 		parts := make([]nearPart, len(some))
 		for i, partition := range some {
@@ -52,13 +52,12 @@ func (c *counting) countNear(ctx context.Context) error {
 // nearPart is the rest of a near list.
 type nearPart struct {
 	key  string
-	next int64           // rank to go on with
-	read int             // entries read last; 0 at the end
-	seen map[string]bool // entries may change their ranks between two reads
+	next int64           // the next rank
+	read int             // entries of the last read; 0 at the end
+	seen map[string]bool // since entries may change their ranks between two reads
 }
 
-// readNear reads on in near lists, in one round trip, and returns the keys of the records
-// that it found.
+// readNear reads on in near lists, in one round trip, and returns the keys of new records.
 func (c *counting) readNear(ctx context.Context, parts []nearPart) (records []string, err error) {
 	lists := make([]*redis.StringSliceCmd, len(parts))
 	err = c.timed(ctx, func() error {
@@ -91,14 +90,14 @@ func (c *counting) readNear(ctx context.Context, parts []nearPart) (records []st
 	return records, nil
 }
 
-// addRecords reads the send times of messages, in one round trip, and adds them.
+// addRecords reads and adds the send times of messages, in one round trip.
 func (c *counting) addRecords(ctx context.Context, records []string) error {
 	if len(records) == 0 {
 		return nil
 	}
 	times := make([]*redis.StringCmd, len(records))
 	return c.timed(ctx, func() error {
-		_, _ = c.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each answer has its own error
+		_, _ = c.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each reply has its own error
 			for i, record := range records {
 				times[i] = pipe.HGet(ctx, record, keyspace.RecordSendAt)
 			}

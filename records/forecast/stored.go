@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// stored is a near count and the later hours as JSON in the store.
+// stored is the JSON of a near count and the later hours.
 type stored struct {
 	At      int64        `json:"at"`   // Unix ms
 	Took    int64        `json:"took"` // µs
@@ -14,17 +14,17 @@ type stored struct {
 	Minutes []int        `json:"m"`
 	Hours   []int        `json:"h"`
 	Heat    []storedHour `json:"heat"`
-	Later   *storedLater `json:"later,omitempty"` // nil if they are not counted yet
+	Later   *storedLater `json:"later,omitempty"` // nil if they were not counted
 }
 
-// storedLater is a Later. There may be thousands of hours.
+// storedLater is the JSON of a Later.
 type storedLater struct {
 	At   int64        `json:"at"`   // Unix ms
 	Took int64        `json:"took"` // µs
 	Heat []storedHour `json:"heat"`
 }
 
-// storedHour is the number of an hour since 1970, and how many messages it has.
+// storedHour is the number of an hour since 1970, and its messages.
 type storedHour [2]int64
 
 func encode(near Forecast, later Later) []byte {

@@ -10,28 +10,27 @@ import (
 )
 
 const (
-	// turnFor is how long a turn lasts unless it is renewed: a caller that dies is replaced
-	// after that.
+	// turnFor is how long a turn lasts without renewal. Then another caller replaces a dead one.
 	turnFor = time.Minute
-	// renewAfter is how old a turn is when it is renewed, at the next call of a count.
+	// renewAfter is the age of a turn at which the next call of a count renews it.
 	renewAfter = 15 * time.Second
 )
 
-// turn is the right to count a part. Its key also holds off others during the rest.
+// turn is the right to count. Its key also keeps others from counting during the rest.
 type turn struct {
 	client  redis.UniversalClient
 	key     string
 	renewed time.Time
 }
 
-// take takes the turn, and reports whether it was free. local is this machine's clock.
+// take takes the turn, and reports whether it was free. local is this machine's time.
 func (t *turn) take(ctx context.Context, local time.Time) (bool, error) {
 	t.renewed = local
 	mine, err := t.client.SetNX(ctx, t.key, 1, turnFor).Result()
 	return mine, store.Explain(err, "taking the turn to count what is due when")
 }
 
-// renew makes the turn last on, if it is time.
+// renew prolongs the turn, if it is time.
 func (t *turn) renew(ctx context.Context, local time.Time) error {
 	if t == nil || local.Sub(t.renewed) < renewAfter {
 		return nil
@@ -40,8 +39,8 @@ func (t *turn) renew(ctx context.Context, local time.Time) error {
 	return store.Explain(t.client.PExpire(ctx, t.key, turnFor).Err(), "keeping the turn to count what is due when")
 }
 
-// rest ends the turn. Nobody can take it while the rest lasts, also if the turn had run out.
-// A caller that is told to stop does this, too.
+// rest ends the turn, even if it had run out. Nobody can take it during the rest. A cancelled
+// caller does this, too.
 func (t *turn) rest(ctx context.Context, rest time.Duration) error {
 	err := t.client.Set(context.WithoutCancel(ctx), t.key, 1, rest).Err()
 	return store.Explain(err, "ending the turn to count what is due when")

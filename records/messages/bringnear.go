@@ -13,29 +13,26 @@ import (
 )
 
 const (
-	// near is how long before it is due an entry is in a near list, NEAR of
-	// lua/fragments/watch.lua.
+	// near is how long before its time an entry is in a near list, NEAR of lua/fragments/watch.lua.
 	near = 5 * time.Minute
-	// farTurn is how long a turn to call BringNear lasts. Four turns may fail before an
-	// entry comes too late to the near list.
+	// farTurn is how long a turn to call BringNear lasts. Four turns may fail before an entry comes
+	// too late to the near list.
 	farTurn = time.Minute
-	// broughtAtOnce is how many entries a call moves: it takes the store about a
-	// millisecond.
+	// broughtAtOnce is how many entries a call moves, in about a millisecond of the store's time.
 	broughtAtOnce = 500
 )
 
-// FarTurn reports whether it is time to call BringNear: no caller did within a minute.
-// One of several callers gets the turn.
+// FarTurn reports whether it is time to call BringNear: no caller did within a minute. One of
+// several callers gets the turn.
 func (w *WatchList) FarTurn(ctx context.Context) (bool, error) {
 	return turn.Take(ctx, w.client, w.keys.Turn(keyspace.WorkFar), farTurn)
 }
 
-// BringNear moves the entries of the far lists that are due within five minutes of now to the
-// near lists, where Due finds them, and returns how many it moved. It takes at most some 68
-// round trips, a few if no message is far, and one or more for each partition that has such
-// entries. If nothing is due, the store spends up to some 20 ms on it: on partitions without
-// far entries next to nothing. Where some partitions can't be read it goes on, and returns
-// the first error.
+// BringNear moves the entries of far lists that are due within five minutes of now to the near
+// lists, where Due finds them, and returns how many it moved. It takes at most about 68 round
+// trips, a few if no message is far, and one or more for each partition with such entries. If none
+// is due, the store needs up to about 20 ms, and almost nothing for partitions without far entries.
+// If some partitions can't be read, it continues, and returns the first error.
 func (w *WatchList) BringNear(ctx context.Context, now time.Time) (moved int, failed error) {
 	far := func(partition int) []string { return w.keys.WatchLists(partition)[:keyspace.FarLists] }
 	occupied, failed := script.Occupied(ctx, w.client, ReadingWatchList, far)
@@ -63,16 +60,11 @@ func (w *WatchList) BringNear(ctx context.Context, now time.Time) (moved int, fa
 	return moved, failed
 }
 
-// bringNear moves entries of one partition.
 func (w *WatchList) bringNear(ctx context.Context, partition int, now time.Time) (int, error) {
 	const doing = "bringing entries of the watch list near"
 	lists := w.keys.WatchLists(partition)
 	keys := append([]string{lists[keyspace.FarLists]}, lists[:keyspace.FarLists]...)
-	answer, err := script.Run(ctx, w.client, lua.BringNear, doing, keys, []any{script.Milliseconds(now), broughtAtOnce})
-	if err != nil {
-		return 0, err
-	}
-	in := script.Read(answer, doing)
+	in := script.Call(ctx, w.client, lua.BringNear, doing, keys, []any{script.Milliseconds(now), broughtAtOnce})
 	moved := in.Int(0)
 	return int(moved), in.Err
 }

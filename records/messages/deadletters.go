@@ -18,11 +18,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// DeadLetters lists, retries and purges the messages that were given up: those that
-// failed for good, and those with an uncertain outcome. A dead letter keeps its
-// record as long as any other ended message does, and its content too.
+// DeadLetters lists, retries and purges dead letters: messages that failed for good, and those with
+// an uncertain outcome. A dead letter keeps its record as long as any other ended message, and its
+// content, too.
 //
-// Any number of goroutines and processes may use it.
+// It is safe for concurrent use, by any number of processes.
 type DeadLetters struct {
 	client redis.UniversalClient
 	keys   keyspace.Keys
@@ -30,8 +30,8 @@ type DeadLetters struct {
 	fixed  sendlimit.Options // complete
 }
 
-// NewDeadLetters returns the dead letters of a Timeline that has the same
-// Options. The error is an *InvalidError.
+// NewDeadLetters returns the dead letters of a Timeline with the same Options. The error is an
+// *InvalidError.
 func NewDeadLetters(client redis.UniversalClient, o sendlimit.Options) (*DeadLetters, error) {
 	o, keys, err := complete(o)
 	if err != nil {
@@ -40,17 +40,16 @@ func NewDeadLetters(client redis.UniversalClient, o sendlimit.Options) (*DeadLet
 	return &DeadLetters{client: client, keys: keys, rules: o.Rules, fixed: o}, nil
 }
 
-// DeadLetter is a message that was given up. List leaves its content out.
+// DeadLetter is a message that was given up. List omits its content.
 type DeadLetter = Stored
 
-// Count counts the dead letters. It may include stale entries: of messages that
-// were submitted anew since they failed, or whose records expired.
+// Count counts the dead letters. It may include stale entries, of messages that were submitted
+// again or whose records expired.
 func (d *DeadLetters) Count(ctx context.Context) (int, error) {
 	return script.CountPartitions(ctx, d.client, "counting dead letters", script.One(d.keys.DeadLetters))
 }
 
-// Get returns a dead letter with its content. ok is false if the message is no dead
-// letter.
+// Get returns a dead letter with its content. ok is false if the message is none.
 func (d *DeadLetters) Get(ctx context.Context, user, id string) (letter DeadLetter, ok bool, err error) {
 	const doing = "reading a dead letter"
 	if err := keyspace.CheckMessage(user, id); err != nil {
@@ -77,32 +76,31 @@ func (d *DeadLetters) Get(ctx context.Context, user, id string) (letter DeadLett
 	return letter, true, nil
 }
 
-// died reports whether the message is the dead letter that ended then. Otherwise the
-// entry is stale: the message was submitted anew or purged since.
+// died reports whether the message is the dead letter that ended then. Otherwise the entry is
+// stale: the message was submitted again or purged.
 func (s Info) died(ended int64) bool {
 	return (s.State == StateFailed || s.State == StateUncertain) && s.EndedAt.UnixMilli() == ended
 }
 
-// RetryRequest asks for a dead letter to be sent after all.
+// RetryRequest requests that a dead letter is sent after all.
 type RetryRequest struct {
 	User string
 	ID   string
-	// Generation is the new generation, see Record. A repeated call with the same
-	// one returns the first answer.
+	// Generation is the new generation, see Record. A repeated call with the same one returns the
+	// first answer.
 	Generation string
-	Now        time.Time // replaces the server's clock, for tests; zero means the server's
+	Now        time.Time // replaces the server's clock in tests; zero means the server's
 }
 
-// Retry makes a dead letter pending again, with all its attempts. Its new time,
-// Decision.At, is the next one from now on that the rules and quiet hours allow; a
-// message of an exempt category gets the present time. A place that it has kept does
-// not count against it and is given up. Enqueue a task for the new time, as after a
-// Reserve.
+// Retry makes a dead letter pending again, with all its attempts. Its new time, Decision.At, is the
+// next one that the rules and quiet hours allow; a message of an exempt category gets the present
+// time. A place that it has kept does not count against it and is given up. Enqueue a task for the
+// new time, as after a Reserve.
 //
-// A refusal changes nothing. Its code is CodeNotFound if the message is no dead
-// letter, CodeExpired if the expiry that its caller set has passed, CodeBlocked if
-// the user is blocked, and CodeSendLimit if no time is free before that expiry or
-// within the reach. ExpiresAt is that expiry.
+// A refusal changes nothing. Its code is CodeNotFound if the message is no dead letter, CodeExpired
+// if the expiry that its caller set has passed, CodeBlocked if the user is blocked, and
+// CodeSendLimit if no time is free before that expiry or within the reach. ExpiresAt is that
+// expiry.
 func (d *DeadLetters) Retry(ctx context.Context, r RetryRequest) (sendlimit.Decision, error) {
 	const doing = "retrying a dead letter"
 	if err := keyspace.CheckMessage(r.User, r.ID); err != nil {
@@ -146,7 +144,7 @@ func (d *DeadLetters) Retry(ctx context.Context, r RetryRequest) (sendlimit.Deci
 	}
 }
 
-// statusNoFreeTime is what lua/message/revive.lua has beside the common statuses.
+// statusNoFreeTime is the additional status of lua/message/revive.lua.
 const statusNoFreeTime = judge.StatusPastExpiry + 1
 
 // retried reads a reply of lua.Revive.
@@ -174,9 +172,9 @@ func retried(in *script.ReplyReader) (sendlimit.Decision, error) {
 	return c, in.Err
 }
 
-// Purge removes a dead letter: its record with the content, and its id. The place of
-// an uncertain one still counts, also for the rules of its category. It reports
-// false if the message is no dead letter. A second call does no harm.
+// Purge removes a dead letter: its record with the content, and its id. The place of an uncertain
+// one still counts, also in the rules of its category. It reports false if the message is no dead
+// letter. A second call changes nothing.
 func (d *DeadLetters) Purge(ctx context.Context, user, id string) (bool, error) {
 	if err := keyspace.CheckMessage(user, id); err != nil {
 		return false, err
@@ -184,9 +182,9 @@ func (d *DeadLetters) Purge(ctx context.Context, user, id string) (bool, error) 
 	return d.purge(ctx, user, id, "")
 }
 
-// PurgeBefore purges the oldest dead letters that ended before a time; zero means
-// all. It purges at most limit of them, 1 to MaxDeadLetters; zero means the maximum.
-// It returns how many it purged, and whether there may be more.
+// PurgeBefore purges the oldest dead letters that ended before a time; zero means all. It purges at
+// most limit of them, 1 to MaxDeadLetters; zero means the maximum. It returns how many it purged,
+// and whether there may be more.
 func (d *DeadLetters) PurgeBefore(ctx context.Context, before time.Time, limit int) (purged int, more bool, err error) {
 	limit = cmp.Or(limit, MaxDeadLetters)
 	letters, err := d.List(ctx, DeadLettersRequest{Before: before, Limit: limit})
@@ -205,24 +203,14 @@ func (d *DeadLetters) PurgeBefore(ctx context.Context, before time.Time, limit i
 	return purged, len(letters) == limit, nil
 }
 
-// nothing is a time before which no dead letter ended: purge then removes stale
-// entries only.
+// nothing is a time before every dead letter: purge then removes only stale entries.
 const nothing = 0
 
-// purge removes a dead letter that ended before a time, as
-// script.Milliseconds returns it, or a stale entry.
+// purge removes a dead letter that ended before a time, as script.Milliseconds returns it, or a
+// stale entry.
 func (d *DeadLetters) purge(ctx context.Context, user, id string, before any) (bool, error) {
 	const doing = "purging dead letters"
 	keys := append([]string{d.keys.Record(user, id), d.keys.DeadLettersOf(user)}, d.keys.IndexKeys(user, id)...)
-	answer, err := script.Run(ctx, d.client, lua.Purge, doing, keys,
-		[]any{keyspace.DeadLetterMember(user, id), before, keyspace.IndexMember(user, id)})
-	if err != nil {
-		return false, err
-	}
-	in := script.Read(answer, doing)
-	forgotten := in.Int(0)
-	if in.Err == nil && forgotten != 0 && forgotten != 1 {
-		return false, script.ReplyError(doing, fmt.Sprintf("outcome %d", forgotten))
-	}
-	return forgotten == 1, in.Err
+	return script.Yes(script.Call(ctx, d.client, lua.Purge, doing, keys,
+		[]any{keyspace.DeadLetterMember(user, id), before, keyspace.IndexMember(user, id)}))
 }

@@ -16,24 +16,24 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// MaxDeadLetters is the most dead letters that one call lists or purges.
+// MaxDeadLetters is the maximum number of dead letters that a call lists or purges.
 const MaxDeadLetters = 1000
 
-// DeadLettersRequest asks for dead letters, in the order in which they ended. The
-// zero value asks for the first MaxDeadLetters of all.
+// DeadLettersRequest requests dead letters, in the order in which they ended. The zero value
+// requests the first MaxDeadLetters.
 type DeadLettersRequest struct {
 	User   string     // "" for all users
 	Before time.Time  // ended before this; zero for all
-	After  DeadLetter // continue after its User, ID and EndedAt; the zero value starts
+	After  DeadLetter // continue after its User, ID and EndedAt; zero for the beginning
 	Limit  int        // 1 to MaxDeadLetters; zero means MaxDeadLetters
 }
 
-// List returns dead letters without their content, ascending by the time they
-// ended, then by id and user. It returns fewer than the limit if there are no more.
-// Its memory does not grow with their number.
+// List returns dead letters without their content, ascending by the time they ended, then by id and
+// user. It returns fewer than the limit if there are no more. Its memory does not grow with their
+// number.
 //
-// It reads every partition; for a single user, one. It skips stale entries and
-// removes them from the store.
+// It reads every partition; for a single user, one. It skips stale entries and removes them from
+// the store.
 func (d *DeadLetters) List(ctx context.Context, r DeadLettersRequest) ([]DeadLetter, error) {
 	limit := cmp.Or(r.Limit, MaxDeadLetters)
 	if limit < 1 || limit > MaxDeadLetters {
@@ -100,13 +100,13 @@ func (e deadEntry) before(o deadEntry) bool {
 	return e.ended < o.ended || e.ended == o.ended && e.member < o.member
 }
 
-// deadTail reads the rest of a partition's entries. It reads ahead, more each time,
-// since most partitions are never read a second time.
+// deadTail reads the rest of a partition's entries. It reads more each time, since most partitions
+// are read only once.
 type deadTail struct {
 	key  string
-	user string    // whose entries are wanted, "" for all
-	till string    // the end, as ZRANGE takes it
-	last deadEntry // the last one read
+	user string    // "" for all
+	till string    // the end, for ZRANGE
+	last deadEntry // of the last read
 	next []deadEntry
 	size int // of the next read
 	done bool
@@ -123,7 +123,7 @@ func (t *deadTail) command(ctx context.Context, client redis.Cmdable) *redis.ZSl
 	})
 }
 
-// absorb adds the entries that were read. It skips entries that name no message.
+// absorb adds read entries. It skips entries without a message.
 func (t *deadTail) absorb(read []redis.Z) {
 	t.done = len(read) < t.size
 	progress := false
@@ -139,15 +139,14 @@ func (t *deadTail) absorb(read []redis.Z) {
 			t.next = append(t.next, e)
 		}
 	}
-	// A read begins at a time, not after an entry: all entries of a millisecond have
-	// to fit into one read.
+	// A read begins at a time, not after an entry, so all entries of a millisecond must fit into
+	// one read.
 	if t.size < largestRead || !progress {
 		t.size *= 2
 	}
 }
 
-// deadMerge merges the entries of partitions. It is a heap of those with entries,
-// ordered by their first.
+// deadMerge merges the entries of partitions: a heap of those with entries, ordered by their first.
 type deadMerge struct {
 	client redis.UniversalClient
 	tails  []*deadTail
@@ -172,7 +171,7 @@ func (m *deadMerge) Pop() any {
 	return last
 }
 
-// merge reads the first entries of each partition that the request is about.
+// merge reads the first entries of each requested partition.
 func (d *DeadLetters) merge(ctx context.Context, r DeadLettersRequest) (*deadMerge, error) {
 	first, past := 0, keyspace.Partitions
 	if r.User != "" {
@@ -201,7 +200,7 @@ func (d *DeadLetters) merge(ctx context.Context, r DeadLettersRequest) (*deadMer
 		if err := m.read(ctx, tails); err != nil {
 			return nil, err
 		}
-		var empty []*deadTail // so far: read entries may be of other users, or too early
+		var empty []*deadTail // so far: entries may be of other users, or too early
 		for _, tail := range tails {
 			switch {
 			case len(tail.next) > 0:

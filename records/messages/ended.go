@@ -13,14 +13,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Ended returns a user's messages that ended and gave their places back: cancelled,
-// dropped and failed ones. Timeline.List does not have them. They are listed as long
-// as their records are kept, ascending by the send time they had, then by id. This
-// is also the order of List, so that the two can be merged. It returns fewer than
-// the limit if there are no more.
+// Ended returns a user's messages that ended and gave their places back: cancelled, dropped and
+// failed ones, which Timeline.List does not have. They are listed as long as their records are
+// kept, ascending by their former send time, then by id, as in List, so that the two can be merged.
+// It returns fewer than the limit if there are no more.
 //
-// It skips messages that were submitted anew, sent after all or purged since. Now of
-// the request is ignored.
+// It skips messages that were submitted again, sent after all or purged. It ignores Now of the
+// request.
 func (r *Records) Ended(ctx context.Context, l sendlimit.ListRequest) ([]Info, error) {
 	limit, err := l.Check()
 	if err != nil {
@@ -42,7 +41,6 @@ func (r *Records) Ended(ctx context.Context, l sendlimit.ListRequest) ([]Info, e
 	return ended[:min(limit, len(ended))], nil
 }
 
-// endedAfter reads entries in order, and reports whether there may be more.
 func (r *Records) endedAfter(ctx context.Context, l sendlimit.ListRequest, limit int) (entries []keyspace.Reservation, more bool, err error) {
 	start, till := "-inf", "+inf"
 	if from := later(l.From, l.After.At); !from.IsZero() {
@@ -51,8 +49,7 @@ func (r *Records) endedAfter(ctx context.Context, l sendlimit.ListRequest, limit
 	if !l.To.IsZero() {
 		till = "(" + strconv.FormatInt(l.To.UnixMilli(), 10)
 	}
-	// A read begins at a time, not after an entry: earlier entries of that time are
-	// read again.
+	// A read begins at a time, not after an entry, so it repeats earlier entries of that time.
 	for offset := int64(0); ; offset += int64(limit) {
 		read, err := r.client.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{
 			Key: r.keys.Ended(l.User), Start: start, Stop: till, ByScore: true, Offset: offset, Count: int64(limit),
@@ -83,7 +80,7 @@ func later(a, b time.Time) time.Time {
 
 const doingEnded = "listing messages that ended"
 
-// stillEnded appends the messages of entries that have no place.
+// stillEnded appends the messages of entries without a place.
 func (r *Records) stillEnded(ctx context.Context, user string, ended []Info, entries []keyspace.Reservation) ([]Info, error) {
 	if len(entries) == 0 {
 		return ended, nil

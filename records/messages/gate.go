@@ -16,9 +16,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Gate is what a message passes just before its delivery. Claim leases it to one
-// delivery, Settle records the outcome. A repeated call with the same nonce returns
-// the same answer.
+// Gate is the check just before a delivery. Claim leases a message to one delivery, Settle records
+// the outcome. A repeated call with the same nonce returns the same answer.
 type Gate struct {
 	client redis.Scripter
 	keys   keyspace.Keys
@@ -26,8 +25,7 @@ type Gate struct {
 	fixed  sendlimit.Options // complete
 }
 
-// NewGate returns the gate of a Timeline that has the same Options. The error is an
-// *InvalidError.
+// NewGate returns the gate of a Timeline with the same Options. The error is an *InvalidError.
 func NewGate(client redis.Scripter, o sendlimit.Options) (*Gate, error) {
 	o, keys, err := complete(o)
 	if err != nil {
@@ -36,7 +34,7 @@ func NewGate(client redis.Scripter, o sendlimit.Options) (*Gate, error) {
 	return &Gate{client: client, keys: keys, rules: o.Rules, fixed: o}, nil
 }
 
-// complete completes and checks options.
+// complete adds defaults to options and checks them.
 func complete(o sendlimit.Options) (sendlimit.Options, keyspace.Keys, error) {
 	o = o.WithDefaults()
 	keys, err := keyspace.NewKeys(o.Prefix)
@@ -52,20 +50,20 @@ type Verdict uint8
 // The verdicts, as lua/message/claim.lua numbers them.
 const (
 	Send      Verdict = iota // deliver it now, and settle
-	Stale                    // not the message's present generation, or it ended: nothing to do
-	Busy                     // another delivery goes first: ask again at Claim.Until
+	Stale                    // the message has another generation, or ended: nothing to do
+	Busy                     // another delivery goes first: claim again at Claim.Until
 	Early                    // it is not due before Claim.Until
 	Dropped                  // it ended without delivery, see Claim.Reason
-	Postponed                // late, and the rules have no room now: it is among Claim.Placed, or waits until other rules apply
-	Paused                   // its campaign is paused: it is asked for again at Claim.Until
-	Reached                  // it reached a device before, and ended as delivered: it is not tried on the others, see Claim.Reason
+	Postponed                // late, and no time is free now: it is in Claim.Placed, or waits until other rules apply
+	Paused                   // its campaign is paused: claim again at Claim.Until
+	Reached                  // it reached a device before, and ended as delivered without the others, see Claim.Reason
 
 	lookOn // call the script again
 )
 
 var verdictNames = [...]string{"send", "stale", "busy", "early", "dropped", "postponed", "paused", "reached"} //nolint:globals // a constant table
 
-// String returns the verdict as logs and metrics show it.
+// String returns the verdict for logs and metrics.
 func (v Verdict) String() string {
 	if int(v) < len(verdictNames) {
 		return verdictNames[v]
@@ -73,42 +71,41 @@ func (v Verdict) String() string {
 	return "verdict(" + strconv.Itoa(int(v)) + ")"
 }
 
-// Why a message is dropped, or ends uncertain. One that reached a device ends as delivered
-// instead, and is not tried on the others for the same reasons.
+// Reasons of dropped and uncertain messages. A message that reached a device ends as delivered
+// instead, and is not sent to the others for the same reasons.
 const (
-	ReasonExpired    = "expired"      // past its expiry when its time came
+	ReasonExpired    = "expired"      // its expiry was before its time
 	ReasonNoFreeTime = "no_free_time" // late, and no time is free before its expiry; for the other devices, not at once
 	ReasonOptedOut   = "opted_out"    // the user does not want the category any more
-	ReasonNoDevice   = "no_device"    // the user has no device that it is for, or no longer
+	ReasonNoDevice   = "no_device"    // the user has no device for it, or no longer
 	ReasonRestored   = "restored"     // due before Options.DropDueBefore: it may have been sent, and keeps its place
-	ReasonUncertain  = "uncertain"    // left in the middle of a delivery; it keeps its place
+	ReasonUncertain  = "uncertain"    // its worker died during a delivery; it keeps its place
 )
 
-// Delivery names one try to deliver one generation of a message.
+// Delivery is one attempt to deliver a generation of a message.
 type Delivery struct {
 	User       string
 	ID         string
 	Generation string
-	Nonce      string           // made for this try, see keyspace.NewToken
-	Origin     sendlimit.Origin // as its task has it; the claim does not need it
-	// Paused is for Claim: the campaigns whose messages are not to be sent. It may be
-	// somewhat old, see PauseLag.
+	Nonce      string           // of this attempt, see keyspace.NewToken
+	Origin     sendlimit.Origin // from its task; the claim does not need it
+	// Paused has the paused campaigns, for Claim. It may be somewhat old, see PauseLag.
 	Paused PausedCampaigns
 }
 
-// Claim is the gate's answer.
+// Claim is the result of a claim.
 type Claim struct {
 	Verdict Verdict
 	Until   time.Time // of Busy, Early and Paused
-	// InGrace is set with Busy in Options.SettleWithin after another delivery's lease: the
-	// message may be taken over after a few looks, one at each Until.
+	// InGrace is set with Busy during Options.SettleWithin after another delivery's lease: the
+	// message may be taken over after a few claims, one at each Until.
 	InGrace bool
 	// The message, with Send; with Dropped and Reached only SendAt and Account.
-	SendAt      time.Time // the present time if it is sent late
+	SendAt      time.Time // the current time if it is sent late
 	Promised    time.Time // the send time before it was first late; zero if it is SendAt
 	RequestedAt time.Time // zero if it is SendAt
-	ExpiresAt   time.Time // when it is no longer sent; with Send only
-	Attempt     int       // deliveries tried, this one included
+	ExpiresAt   time.Time // the end of its deliveries; with Send only
+	Attempt     int       // the number of deliveries, including this one
 	TakenOver   bool      // from a delivery that was not settled: its outcome is uncertain
 	Category    string
 	Content     []byte
@@ -117,28 +114,27 @@ type Claim struct {
 	Metadata    []byte // as in Record; nil for none
 	Trace       []byte // as in Record; nil for none
 	Reason      string // of Dropped and Reached
-	// Devices are the devices of the user, with Send and Options.Devices: as package devices
-	// encodes them; "" for none.
+	// Devices are the devices of the user, with Send and Options.Devices, encoded by package
+	// devices; "" for none.
 	Devices string
-	// Progress, with Send, lists the devices that earlier attempts of this message are done with.
+	// Progress has the devices for which the message has ended, with Send.
 	Progress Progress
-	// Placed lists late messages of the user that got another time, also the claimed
-	// one if it was postponed. Each needs a task of its new generation. The watch
-	// list has them too.
+	// Placed are late messages of the user with a new time, including the claimed one if it was
+	// postponed. Each needs a task of its new generation. The watch list has them, too.
 	Placed []Placement
-	// Dropped lists other late messages of the user that ended.
+	// Dropped are other late messages of the user that ended.
 	Dropped []Drop
-	// Notices lists the alerts that the new times raised, as in Decision.
+	// Notices are the alerts that the new times raised, as in Decision.
 	Notices []string
 	// Now is the time of the call: the server's, or the given one.
 	Now time.Time
 }
 
-// Placement is a late message that got another time.
+// Placement is a late message with a new time.
 type Placement struct {
 	sendlimit.Timer // due at its new time
 
-	From time.Time // the time it had
+	From time.Time // its former time
 }
 
 // Drop is a message that ended without delivery.
@@ -150,42 +146,40 @@ type Drop struct {
 	Account string // as in Claim
 }
 
-// Claim asks whether the task may deliver now; a zero now means the server's clock.
-// With Send the message is leased to this delivery. If it is not settled when the
-// lease and Options.SettleWithin have ended, another delivery takes it over.
+// Claim requests the delivery of a message; a zero now means the server's clock. With Send the
+// message is leased to this delivery. If it is not settled before the lease and
+// Options.SettleWithin end, another delivery takes it over.
 //
-// Within Options.Tolerance of its send time a message goes out at its place, even if
-// the rules have changed. A later one is judged anew at the present time, by the
-// present rules and quiet hours, together with all late messages of its user. Oldest
-// first, each gets the next free time before its expiry; messages on time keep their
-// places. Late ones of a category with rules of its own keep their order, and so do
-// all others together. If an older one of these can go at once, the claimed one is
-// Busy for a moment, so that the older goes first. So it is while an older one of these is
-// being sent. The same holds for one that is on time at the later place it got, if an older
-// one is late again. It waits for at most 30 s, and not in the last 5 s before its own expiry:
-// then the older one gets a new generation, in case its task was lost, and what is still
-// being sent is overtaken. One that failed holds nothing up until its retry. A message of an
-// exempt category goes out at once. The reach of a policy does not bound late messages. One
-// that no time is free for before a dated change of its policy begins or ends waits until then,
-// as for a retry.
+// Within Options.Tolerance of its send time a message is sent at its place, even if the rules have
+// changed. A later one is judged again at the current time, by the current rules and quiet hours,
+// together with all late messages of its user. Oldest first, each gets the next free time before
+// its expiry; messages on time keep their places. Late messages of a category with its own rules
+// keep their order, and so do all others together. If an older one of these can be sent at once, or
+// is being sent, the claimed one is Busy for a moment. The same is true of a message on time at a
+// later place, if an older one is late again. It waits for at most 30 s, and not in the last 5 s
+// before its own expiry: then the older one gets a new generation, in case its task was lost, and a
+// running delivery is overtaken. A failed message delays no other until its retry. A message of an
+// exempt category is sent at once. The reach of a policy does not apply to late messages. If no
+// time is free before a dated change of its policy begins or ends, a message waits until then, as
+// for a retry.
 //
-// A message of a campaign in Delivery.Paused waits, unless it has expired: no attempt counts,
-// and its place counts for all others. It holds nothing up. The watch list brings it back in
-// an hour, at its expiry if that is earlier, or with Pauses.ResumeMessage.
+// A message of a campaign in Delivery.Paused waits, unless it has expired: the attempt does not
+// count, its place counts for all others, and it delays none. The watch list returns it in an hour,
+// at its expiry if that is earlier, or with Pauses.ResumeMessage.
 //
-// A message that may have arrived holds nothing up, and no other claim places it: its place counts
-// until it is sent again. Late, it is Send if the present time is free without that place, which
+// A message that may have arrived delays no other, and no other claim places it: its place counts
+// until it is sent again. Late, it is Send if the current time is free without that place, which
 // moves there. Otherwise it is Postponed without a place in Claim.Placed: it waits for the next
 // free time, as for a retry.
 //
-// A message that reached a device before holds nothing up. Late, it is Send if no other one of
-// its user has a place between its own and now, and the present time is free. Its place moves
-// there. So no device ever gets more than the rules allow: an interval that has the former place
-// and a later send has the new place too. Otherwise it is Reached, and so it is where another
-// one would be Dropped.
+// A message that reached a device before delays no other. Late, it is Send if the current time is
+// free and no other message of its user has a place between its own and now. Its place moves there.
+// So no device ever gets more than the rules allow: an interval with the former place and a later
+// send also has the new place. Otherwise it is Reached, as it is where another one would be
+// Dropped.
 //
-// For a late message of a user whose settings name a policy that Options.Rules does
-// not have, the error is an *UnavailableError, see sendlimit.ErrUnknownPolicy.
+// For a late message of a user whose settings name a policy that Options.Rules does not have, the
+// error is an *UnavailableError, see sendlimit.ErrUnknownPolicy.
 func (g *Gate) Claim(ctx context.Context, d Delivery, lease time.Duration, now time.Time) (Claim, error) {
 	if err := d.check(); err != nil {
 		return Claim{}, err
@@ -273,7 +267,6 @@ func readClaim(user string, in *script.ReplyReader, by judge.UserRules, cursor *
 	return c, in.Err
 }
 
-// claimArguments returns the keys and arguments of lua.Claim.
 func (g *Gate) claimArguments(
 	d Delivery, lease time.Duration, now time.Time, from any, by judge.UserRules,
 ) (keys []string, args []any) {
@@ -305,7 +298,8 @@ func (g *Gate) claimArguments(
 		g.fixed.Horizon.Milliseconds(), g.fixed.Subscribers.Argument(), d.Paused.Argument(), keep)
 }
 
-// changes reads what a claim did to the user's late messages, from element i on: first the notices, then six elements a message.
+// changes reads the changes of the user's late messages, from element i on: the notices, then six
+// elements a message.
 func (c *Claim) changes(user string, in *script.ReplyReader, i int) {
 	notices := in.Nested(i)
 	c.Notices = notices.Strings(0)

@@ -12,28 +12,27 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Turn reports whether it is time to look for due entries: no caller did within lasts. A
-// look costs the store something even if nothing is due, so many workers look about as
-// often as one. One of several callers gets the turn.
+// Turn reports whether it is time to look for due entries: no caller did within lasts. A look costs
+// something even if nothing is due, so many workers look about as often as one. One of several
+// callers gets the turn.
 func (w *WatchList) Turn(ctx context.Context, lasts time.Duration) (bool, error) {
 	return turn.Take(ctx, w.client, w.keys.Turn(keyspace.WorkHandOver), lasts)
 }
 
-// HandedOver is what a call of HandOver found. Of what has ended or was moved it has nothing.
+// HandedOver is the result of HandOver, without messages that have ended or were moved.
 type HandedOver struct {
-	// Soon are the messages that the queue needs, each with the generation that it has.
-	// Confirm them once the queue has them. If that does not happen, they are due again
-	// Options.LookAfter later. The queue may get a generation twice: it is the task's id.
+	// Soon are the messages that the queue needs, with their generations. Confirm them once the
+	// queue has them, otherwise they are due again Options.LookAfter later. The queue may get a
+	// generation twice: it is the task's id.
 	Soon []sendlimit.Timer
-	// LookAfter are the entries of what the queue or a worker had already: see Renew.
+	// LookAfter are the entries of messages that the queue or a worker had already: see Renew.
 	LookAfter []sendlimit.Timer
-	// NotDue are the entries that another caller took, or that are not due yet by the
-	// server's clock.
+	// NotDue are entries that another caller took, or that are not due by the server's clock.
 	NotDue []sendlimit.Timer
 }
 
-// HandOver takes due entries of one partition, at most MaxHandedOver. It finishes the ends that a
-// torn log cut off, see Mend. A zero now means the server's clock.
+// HandOver takes due entries of one partition, at most MaxHandedOver. It completes ends that a torn
+// log cut off, see Mend. A zero now means the server's clock.
 func (w *WatchList) HandOver(ctx context.Context, entries []sendlimit.Timer, now time.Time) (found HandedOver, failed error) {
 	const doing = "handing over messages that are due soon"
 	if len(entries) == 0 {
@@ -45,11 +44,7 @@ func (w *WatchList) HandOver(ctx context.Context, entries []sendlimit.Timer, now
 		keys = append(keys, w.keys.Record(entry.User, entry.ID))
 		args = append(args, keyspace.WatchMember(entry.User, entry.ID, entry.Generation))
 	}
-	answer, err := script.Run(ctx, w.client, lua.HandOver, doing, keys, args)
-	if err != nil {
-		return HandedOver{}, err
-	}
-	in := script.Read(answer, doing)
+	in := script.Call(ctx, w.client, lua.HandOver, doing, keys, args)
 	_ = in.Time(0)
 	const isHanded, isGone, isToLookAfter, isNotDue, isUnfinished = 0, 1, 2, 3, 4
 	var unfinished []Message
@@ -78,6 +73,6 @@ func (w *WatchList) HandOver(ctx context.Context, entries []sendlimit.Timer, now
 	return found, nil
 }
 
-// MaxHandedOver is how many entries a call of HandOver takes: they cost the store less
-// than a millisecond.
+// MaxHandedOver is how many entries a call of HandOver takes, in less than a millisecond of the
+// store's time.
 const MaxHandedOver = 100

@@ -10,41 +10,41 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Change is something that happened to a message.
+// Change is a change of a message.
 type Change struct {
 	At   time.Time
 	What string // see the constants
 
-	// SendAt is the send time after the change, or when a failed delivery is tried again.
-	// FormerSendAt is the send time before it. Both are zero where they do not apply.
+	// SendAt is the send time after the change, or of a retry. FormerSendAt is the send time
+	// before. Both are zero if they do not apply.
 	SendAt       time.Time
 	FormerSendAt time.Time
 
-	// Until is when a message of a paused campaign expires, if it still waits then; else zero.
+	// Until is when a waiting message of a paused campaign expires; else zero.
 	Until time.Time
 
-	// Attempt is the number of the delivery that failed, was taken over, or ended the
-	// message; else 0.
+	// Attempt is the number of the delivery that failed, was taken over, or ended the message; else
+	// 0.
 	Attempt int
 
-	// As in Info. A reason that is longer than some 20 bytes may be cut.
+	// As in Info. A reason of more than about 20 bytes may be cut.
 	Reason           string
 	InTheWay         policy.Rule
 	InTheWayCategory string
 	InQuietHours     bool
 }
 
-// Values of Change.What: what begins a history, what happens in between, and what ends it.
+// Values of Change.What.
 const (
 	ChangeAccepted  = "accepted"
 	ChangeMoved     = "moved"
 	ChangeChanged   = "changed"    // content, metadata or expires_at; the reason says which
-	ChangePostponed = "postponed"  // it was late: it goes out now, or later if the rules have no room
-	ChangeRetry     = "retry"      // a delivery failed, to be tried again at SendAt
+	ChangePostponed = "postponed"  // it was late: it is sent now, or later if no time is free
+	ChangeRetry     = "retry"      // a delivery failed, and is retried at SendAt
 	ChangeTakenOver = "taken_over" // a delivery was not settled in time; another one began
-	ChangeRevived   = "revived"    // a dead letter was made pending again
+	ChangeRevived   = "revived"    // a dead letter became pending again
 	ChangePaused    = "paused"     // it was due, and waits for its paused campaign; once a pause
-	ChangeResumed   = "resumed"    // it does not wait any more, as its campaign was resumed
+	ChangeResumed   = "resumed"    // its campaign was resumed
 	ChangeDelivered = "delivered"  // At is when the delivery began
 	ChangeCancelled = "cancelled"
 	ChangeDropped   = "dropped"
@@ -52,40 +52,23 @@ const (
 	ChangeUncertain = "uncertain"
 )
 
-// MaxHistory is how many changes of a message are remembered, its accept and its end among
-// them.
+// MaxHistory is how many changes of a message are kept, including its accept and its end.
 const MaxHistory = 16
 
-// changeWord returns the word for a letter in lua/fragments/history.lua, "" for one that a
-// newer program wrote.
+// changeWord returns the word for a letter of lua/fragments/history.lua, "" for a letter of a newer
+// program.
 func changeWord(letter string) string {
-	switch letter {
-	case "m":
-		return ChangeMoved
-	case "c":
-		return ChangeChanged
-	case "p":
-		return ChangePostponed
-	case "r":
-		return ChangeRetry
-	case "o":
-		return ChangeTakenOver
-	case "v":
-		return ChangeRevived
-	case "w":
-		return ChangePaused
-	case "g":
-		return ChangeResumed
-	case "f":
-		return ChangeFailed
-	case "u":
-		return ChangeUncertain
+	words := [...]string{
+		'm': ChangeMoved, 'c': ChangeChanged, 'p': ChangePostponed, 'r': ChangeRetry, 'o': ChangeTakenOver,
+		'v': ChangeRevived, 'w': ChangePaused, 'g': ChangeResumed, 'f': ChangeFailed, 'u': ChangeUncertain,
 	}
-	return ""
+	if len(letter) != 1 || int(letter[0]) >= len(words) {
+		return ""
+	}
+	return words[letter[0]]
 }
 
-// historyFields lists the fields of a record that historyOf reads beside the
-// InfoFields.
+// historyFields lists the fields that historyOf reads in addition to the InfoFields.
 func historyFields() []string {
 	return append([]string{keyspace.RecordAcceptedAt, keyspace.RecordChanges}, keyspace.HistoryFields()...)
 }
@@ -107,8 +90,8 @@ func historyOf(s Info, record *script.Fields) []Change {
 	return history[max(0, len(history)-MaxHistory):]
 }
 
-// notedIn reads the changes that are noted in a record, oldest first, and reports whether
-// they are all that there were. It leaves out one that a newer program spelled otherwise.
+// notedIn reads the changes in a record, oldest first, and reports whether they are all that there
+// were. It omits changes that it can't read.
 func notedIn(record *script.Fields) (noted []Change, all bool) {
 	fields, total := keyspace.HistoryFields(), record.Int(keyspace.RecordChanges)
 	kept := int64(len(fields))
@@ -120,7 +103,7 @@ func notedIn(record *script.Fields) (noted []Change, all bool) {
 	return noted, total <= kept
 }
 
-// parseChange parses a change as lua/fragments/history.lua spells it.
+// parseChange parses a change of lua/fragments/history.lua.
 func parseChange(text string) (c Change, ok bool) {
 	words := strings.SplitN(text, " ", 6)
 	if len(words) != 6 || changeWord(words[0]) == "" {
@@ -156,15 +139,14 @@ func parseChange(text string) (c Change, ok bool) {
 	return c, true
 }
 
-// explain sets the reason, given as in a record.
+// explain sets the reason as a record has it.
 func (c *Change) explain(reason string) {
 	s := Info{Reason: reason}
 	s.readLate()
 	c.Reason, c.InTheWay, c.InTheWayCategory, c.InQuietHours = s.Reason, s.InTheWay, s.InTheWayCategory, s.InQuietHours
 }
 
-// firstSendAt returns the send time that the message was accepted for, given all of its
-// changes.
+// firstSendAt returns the send time that was accepted, given all changes.
 func (s Info) firstSendAt(changes []Change) time.Time {
 	for _, c := range changes {
 		if !c.FormerSendAt.IsZero() {

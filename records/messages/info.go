@@ -18,9 +18,9 @@ type State uint8
 // The states. A message that waits for a retry is pending, too.
 const (
 	StateUnknown   State = iota // there is no record: it never existed, or ended long ago
-	StatePending                // still to come
+	StatePending                // to be sent
 	StateSending                // a worker has it
-	StateDelivered              // the provider has it
+	StateDelivered              // the provider accepted it
 	StateCancelled              // released before it was sent
 	StateDropped                // not sent: Reason is ReasonExpired, ReasonNoFreeTime, ReasonOptedOut or ReasonNoDevice
 	StateFailed                 // given up after its last attempt: a dead letter
@@ -31,7 +31,7 @@ var stateNames = [...]string{ //nolint:globals // a constant table
 	"unknown", "pending", "sending", "delivered", "cancelled", "dropped", "failed", "uncertain",
 }
 
-// String returns the state as logs and metrics show it.
+// String returns the state for logs and metrics.
 func (s State) String() string {
 	if int(s) < len(stateNames) {
 		return stateNames[s]
@@ -39,68 +39,65 @@ func (s State) String() string {
 	return "state(" + strconv.Itoa(int(s)) + ")"
 }
 
-// ReasonLate is the Reason of a message that was postponed because its time had
-// passed. Info.InTheWay and Info.InQuietHours say what was in the way.
+// ReasonLate is the Reason of a message that was postponed because it was late. Info.InTheWay and
+// Info.InQuietHours are what was in the way.
 const ReasonLate = "late"
 
 // ReasonPaused is the Reason of a message that waits because its campaign is paused.
 const ReasonPaused = "paused"
 
-// Info is what is stored of a message, as its record has it. All times are UTC with
-// milliseconds; a zero time means none.
+// Info is a message's record. All times are UTC with milliseconds; a zero time means none.
 type Info struct {
 	User  string
 	ID    string
 	State State
 
-	// SendAt is the present send time, or the last one. Promised is what it was
-	// before the message was first postponed or sent late. RequestedAt is what the
-	// caller asked for. Each of them is zero if it is SendAt.
+	// SendAt is the current or last send time. Promised is the send time before the message was
+	// first postponed or sent late. RequestedAt is the requested one. Both are zero if they equal
+	// SendAt.
 	SendAt      time.Time
 	Promised    time.Time
 	RequestedAt time.Time
 	Shifted     bool      // a shift chose the send time
 	MovedFrom   time.Time // the send time before the last move
-	NotBefore   time.Time // when a pending message that failed is tried again, or one that waits for its paused campaign, for other rules or for a free time is looked at
-	ExpiresAt   time.Time // what the caller set
+	NotBefore   time.Time // the retry of a failed message, or the next check of one that waits for its paused campaign, for other rules or for a free time
+	ExpiresAt   time.Time // set by the caller
 
-	// EndedAt is when the message ended; if delivered, when its delivery began,
-	// Lateness after the promised time.
+	// EndedAt is when the message ended; if delivered, when its delivery began, Lateness after the
+	// promised time.
 	EndedAt  time.Time
 	Lateness time.Duration
 
-	Attempts int // deliveries tried, the one that runs included
-	// Reason is why it ended, is tried again or was postponed. If it is being sent or
-	// was delivered, Reason is why it was not sent before, or not to all devices. "" for none.
+	Attempts int // the number of deliveries, including a running one
+	// Reason is why it ended, is retried or was postponed; "" for none. If it is being sent or was
+	// delivered, Reason is why it was not sent before, or not to all devices.
 	Reason string
-	// With ReasonLate: the first rule that postponed the message, zero if none did;
-	// the category of that rule, "" for an overall one; or that quiet hours did.
+	// With ReasonLate: the first rule that postponed the message, zero for none; the category of
+	// that rule, "" for an overall one; or that quiet hours did.
 	InTheWay         policy.Rule
 	InTheWayCategory string
 	InQuietHours     bool
-	ProviderID       string // the provider's name for the delivered message
-	Words            string // what the provider said of a message that failed or is uncertain; "" for nothing
+	ProviderID       string // the provider's id of the delivered message
+	Words            string // the provider's answer to a message that failed or is uncertain; "" for none
 	Uncertain        bool   // an earlier delivery may have arrived, too
 	Category         string
-	// Uncounted says that its place does not count for other messages: its category
-	// was exempt and uncounted when it got the place.
+	// Uncounted reports that its place does not count for other messages: its category was exempt
+	// and uncounted when it got the place.
 	Uncounted bool
 	Campaign  string // as in Record
 	Metadata  []byte // as in Record; nil for none
-	// Progress lists the devices that the message is done with, also after its end; nil for
-	// none, and for one that goes to no device.
+	// Progress has the devices for which the message has ended; nil for none.
 	Progress Progress
 
-	// Account is the account that was charged for the message; "" for none. Hold is
-	// the attempt of the hold under which it came to its place. FormerHolds are
-	// attempts under which the id got a place before. The change of each of them was
-	// made.
+	// Account is the account that was charged for the message; "" for none. Hold is the attempt of
+	// the hold for its place. FormerHolds are the attempts of its earlier places. All these changes
+	// were made.
 	Account     string
 	Hold        string
 	FormerHolds []string
 
-	// History has the last changes, at most MaxHistory, oldest first. It is set where one
-	// message is read: by Trace, Read and DeadLetters.Get.
+	// History has the last changes, at most MaxHistory, oldest first. Trace, Read and
+	// DeadLetters.Get set it.
 	History []Change
 }
 
@@ -130,7 +127,7 @@ func InfoOf(user, id string, record *script.Fields, doing string) (Info, error) 
 	s.Category, s.Uncounted = record.Text(keyspace.RecordCategory), record.Has(keyspace.RecordUncounted)
 	s.Campaign, s.Metadata = record.Text(keyspace.RecordCampaign), keyspace.JoinMetadata(record.Lookup)
 	s.Progress = ParseProgress(record.Text(keyspace.RecordProgress))
-	s.Uncertain = record.Has(keyspace.RecordUncertain) && s.State != StateUncertain // the state says so
+	s.Uncertain = record.Has(keyspace.RecordUncertain) && s.State != StateUncertain // the state implies it
 	s.Account, s.Hold, s.FormerHolds = parseCharge(record.Text(keyspace.RecordCharge))
 	if s.State == StateDelivered {
 		s.Lateness = s.EndedAt.Sub(s.promised())
@@ -142,37 +139,27 @@ func InfoOf(user, id string, record *script.Fields, doing string) (Info, error) 
 		s.Reason = ""
 	}
 	if s.State != StatePending {
-		s.NotBefore = time.Time{} // of the try that has begun
+		s.NotBefore = time.Time{} // of the running attempt
 	}
 	s.readLate()
 	return s, record.Err(doing)
 }
 
-// stateOf reads the state of a message from its record. A pending message has
-// none in it.
+// stateOf reads the state of a message from its record. A pending message has an empty state.
 func stateOf(record *script.Fields) State {
-	switch letter := record.Text(keyspace.RecordState); letter {
-	case "":
+	letter := record.Text(keyspace.RecordState)
+	if letter == "" {
 		if !record.Has(keyspace.RecordGeneration) {
 			return StateUnknown
 		}
 		return StatePending
-	case "s":
-		return StateSending
-	case "d":
-		return StateDelivered
-	case "c":
-		return StateCancelled
-	case "x":
-		return StateDropped
-	case "f":
-		return StateFailed
-	case "u":
-		return StateUncertain
-	default:
+	}
+	i := strings.Index("sdcxfu", letter) // in the order of the states
+	if len(letter) > 1 || i < 0 {
 		record.Fail(fmt.Sprintf("state %q of a record", fault.Clip(letter)))
 		return StateUnknown
 	}
+	return StateSending + State(i)
 }
 
 // parseCharge parses the charge of a record.
@@ -192,7 +179,7 @@ func parseCharge(y string) (account, attempt string, former []string) {
 	return words[0], words[1], former
 }
 
-// readLate takes the reason of a late message apart.
+// readLate reads the reason of a late message.
 func (s *Info) readLate() {
 	if late, ok := policy.ReadLate(s.Reason); ok {
 		s.Reason = ReasonLate
@@ -200,7 +187,7 @@ func (s *Info) readLate() {
 	}
 }
 
-// promised returns the send time that the message was promised for.
+// promised returns the promised send time.
 func (s Info) promised() time.Time {
 	if s.Promised.IsZero() {
 		return s.SendAt

@@ -16,19 +16,19 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// LostPlaces finds and frees the places of messages whose records were lost. No script
-// loses one: somebody deleted keys, or a store came back without all of them. Such a place
-// counts against its user until its time, and nothing else gives it back.
+// LostPlaces finds and frees the places of messages whose records were lost. No script loses a
+// record: somebody deleted keys, or a store was restored without all of them. Such a place counts
+// against its user until its time, and nothing else gives it back.
 //
-// A place that was reserved without a record looks the same. Whoever reserves such places
-// needs a prefix that no worker has.
+// A place that was reserved without a record looks the same. Reserve such places under a prefix
+// that no worker has.
 type LostPlaces struct {
 	client redis.UniversalClient
 	keys   keyspace.Keys
 }
 
-// NewLostPlaces returns the lost places of a Timeline that has the same Options. The error
-// is an *InvalidError.
+// NewLostPlaces returns the lost places of a Timeline with the same Options. The error is an
+// *InvalidError.
 func NewLostPlaces(client redis.UniversalClient, o sendlimit.Options) (*LostPlaces, error) {
 	_, keys, err := complete(o)
 	if err != nil {
@@ -39,20 +39,20 @@ func NewLostPlaces(client redis.UniversalClient, o sendlimit.Options) (*LostPlac
 
 const freeing = "looking for the places of lost messages"
 
-// Turn reports whether it is time to look: nobody did within every. One of several callers
-// gets the turn.
+// Turn reports whether it is time to look: nobody did within every. One of several callers gets the
+// turn.
 func (l *LostPlaces) Turn(ctx context.Context, every time.Duration) (bool, error) {
 	return turn.Take(ctx, l.client, l.keys.Turn(keyspace.WorkPlaces), every)
 }
 
-// GiveBack gives a turn back: the next caller gets it.
+// GiveBack returns a turn: the next caller gets it.
 func (l *LostPlaces) GiveBack(ctx context.Context) error {
 	return turn.GiveBack(ctx, l.client, l.keys.Turn(keyspace.WorkPlaces))
 }
 
-// Free frees all places later than a minute from now whose messages have no record, and
-// returns how many. It looks at all keys of the store. It makes its calls in throttle,
-// which may rest. A zero now means the server's clock.
+// Free frees all places later than a minute from now whose messages have no record, and returns how
+// many. It reads all keys of the store. It makes its calls in throttle, which may wait. A zero now
+// means the server's clock.
 func (l *LostPlaces) Free(
 	ctx context.Context, throttle func(ctx context.Context, batch func() error) error, now time.Time,
 ) (freed int, failed error) {
@@ -99,7 +99,7 @@ func (l *LostPlaces) servers(ctx context.Context) ([]redis.Cmdable, error) {
 func (l *LostPlaces) freeOf(
 	ctx context.Context, server redis.Cmdable, throttle func(context.Context, func() error) error, now time.Time,
 ) (freed int, failed error) {
-	const scanCount = 1000 // keys that one call looks at
+	const scanCount = 1000 // keys that a call reads
 	for cursor := uint64(0); ; {
 		var keys []string
 		err := throttle(ctx, func() (err error) {
@@ -109,7 +109,7 @@ func (l *LostPlaces) freeOf(
 		if err != nil {
 			return freed, err
 		}
-		open := make(map[string]int) // key -> places looked at and left
+		open := make(map[string]int) // key -> places that were checked and left
 		for _, key := range keys {
 			if _, ok := l.keys.ParsePlaces(key); ok {
 				open[key] = 0
@@ -132,38 +132,24 @@ func (l *LostPlaces) freeOf(
 	}
 }
 
-// atOnce is how many sets of places one round trip looks at: few, as others wait for it.
+// atOnce is how many sets of places a round trip checks: few, since others wait for it.
 const atOnce = 32
 
-// freeIn looks at the next page of some of the open sets. It removes from open those of
-// which it saw the end. A set whose slot moves to another node is left for another time.
+// freeIn checks the next page of some open sets, and removes completed sets from open. It skips a
+// set whose slot is moving to another node.
 func (l *LostPlaces) freeIn(ctx context.Context, open map[string]int, now time.Time) (freed int, failed error) {
 	keys := slices.Collect(maps.Keys(open))
 	keys = keys[:min(len(keys), atOnce)]
-	arguments := func(key string) []any {
-		user, _ := l.keys.ParsePlaces(key)
-		return []any{script.Milliseconds(now), l.keys.RecordPrefix(user), open[key]}
-	}
-	answers := make([]*redis.Cmd, len(keys))
-	_, _ = l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each answer has its error
-		for i, key := range keys {
-			answers[i] = pipe.EvalSha(ctx, lua.FreeLost.Hash(), []string{key}, arguments(key)...)
-		}
-		return nil
+	replies := script.Each(ctx, l.client, lua.FreeLost, freeing, len(keys), func(i int) ([]string, []any) {
+		user, _ := l.keys.ParsePlaces(keys[i])
+		return keys[i : i+1], []any{script.Milliseconds(now), l.keys.RecordPrefix(user), open[keys[i]]}
 	})
 	for i, key := range keys {
-		answer, err := answers[i].Slice()
-		if redis.HasErrorPrefix(err, "NOSCRIPT") {
-			answer, err = lua.FreeLost.Run(ctx, l.client, []string{key}, arguments(key)...).Slice()
-		}
-		if store.IsMoving(err) {
+		in := replies[i]
+		if store.IsMoving(in.Err) {
 			delete(open, key)
 			continue
 		}
-		if err != nil {
-			return freed, store.Explain(err, freeing)
-		}
-		in := script.Read(answer, freeing)
 		lost, left, all := in.Int(0), in.Int(1), in.Int(2)
 		if in.Err != nil {
 			return freed, in.Err

@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Message names a message.
+// Message identifies a message.
 type Message struct {
 	User string
 	ID   string
@@ -21,9 +21,9 @@ type Message struct {
 
 const mending = "looking for messages without an entry in the watch list"
 
-// Mend gives entries to those of the messages that have not ended and have none, and returns how
-// many. No script leaves a message so: a store came back without all of its keys, or somebody
-// deleted some. What has a record without an entry would otherwise wait for ever.
+// Mend adds messages that have not ended to the watch list if they are missing, and returns how
+// many. No script leaves such messages: a store was restored without all of its keys, or somebody
+// deleted some. A record without an entry would otherwise wait forever.
 func (w *WatchList) Mend(ctx context.Context, all []Message) (mended int, failed error) {
 	fields := []string{keyspace.RecordState, keyspace.RecordGeneration}
 	records := make([]*redis.SliceCmd, len(all))
@@ -42,7 +42,7 @@ func (w *WatchList) Mend(ctx context.Context, all []Message) (mended int, failed
 		for i, m := range all {
 			record := script.ReadFields(fields, records[i].Val())
 			if state := stateOf(record); state != StatePending && state != StateSending {
-				continue // or of a newer program
+				continue // or it is of a newer program
 			}
 			open = append(open, m)
 			member := keyspace.WatchMember(m.User, m.ID, record.Text(keyspace.RecordGeneration))
@@ -72,14 +72,14 @@ func (w *WatchList) Mend(ctx context.Context, all []Message) (mended int, failed
 	return mended, nil
 }
 
-// mend finishes the end of a message, or gives it an entry if it has none. It reports whether
-// anything was missing.
+// mend completes the end of a message, or adds a missing entry. It reports whether anything was
+// missing.
 func (w *WatchList) mend(ctx context.Context, m Message, now time.Time) (bool, error) {
 	keep := ""
 	if w.fixed.KeepContent {
 		keep = "1"
 	}
-	answer, err := script.Run(ctx, w.client, lua.Mend, mending, []string{
+	in := script.Call(ctx, w.client, lua.Mend, mending, []string{
 		w.keys.Record(m.User, m.ID), w.keys.Timeline(m.User), w.keys.Near(m.User), w.keys.Far(m.User, m.ID),
 		w.keys.DeadLettersOf(m.User), w.keys.Ended(m.User),
 	}, []any{
@@ -87,8 +87,5 @@ func (w *WatchList) mend(ctx context.Context, m Message, now time.Time) (bool, e
 		w.fixed.KeepRecords.Milliseconds(), w.fixed.Rules.Book().Keep.Milliseconds(), keep, w.fixed.Subscribers.Argument(),
 	})
 	w.fixed.Subscribers.Note(m.User)
-	if err != nil {
-		return false, err
-	}
-	return script.Yes(script.Read(answer, mending))
+	return script.Yes(in)
 }

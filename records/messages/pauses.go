@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,10 +16,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// MaxPaused is how many campaigns of an account may be paused at a time: a claim gets them.
+// MaxPaused is the maximum number of paused campaigns of an account. Each claim gets them.
 const MaxPaused = 200
 
-// PauseLag is how old a PausedCampaigns may be that is passed to a claim, with the time of the claim itself.
+// PauseLag is the maximum age of the PausedCampaigns of a claim, including the time of the claim.
 const PauseLag = 4 * time.Second
 
 // Campaign is a campaign of an account, "" without accounts.
@@ -29,7 +28,7 @@ type Campaign struct {
 	Name    string
 }
 
-// Check returns an *InvalidError if there can be no such campaign.
+// Check returns an *InvalidError if the names are not valid.
 func (c Campaign) Check() error {
 	if c.Account != "" && !keyspace.ValidName(c.Account) {
 		return &fault.InvalidError{Field: "account", Value: c.Account, Want: keyspace.WantName}
@@ -40,16 +39,16 @@ func (c Campaign) Check() error {
 	return nil
 }
 
-// String spells the campaign as the store does.
+// String returns the campaign as it is stored.
 func (c Campaign) String() string { return c.Account + "/" + c.Name }
 
-// PausedCampaigns are the campaigns that are paused. The zero value has none.
+// PausedCampaigns are the paused campaigns. The zero value has none.
 type PausedCampaigns struct {
 	words string
 	count int
 }
 
-// PausedOf returns the set of campaigns.
+// PausedOf returns a set of campaigns.
 func PausedOf(paused ...Campaign) PausedCampaigns {
 	words := make([]string, len(paused))
 	for i, c := range paused {
@@ -59,7 +58,7 @@ func PausedOf(paused ...Campaign) PausedCampaigns {
 	return pausedOf(words)
 }
 
-// pausedOf returns the set of campaigns that are spelled as the store does, in order.
+// pausedOf returns the set of sorted campaigns as they are stored.
 func pausedOf(words []string) PausedCampaigns {
 	if len(words) == 0 {
 		return PausedCampaigns{}
@@ -67,11 +66,11 @@ func pausedOf(words []string) PausedCampaigns {
 	return PausedCampaigns{" " + strings.Join(words, " ") + " ", len(words)}
 }
 
-// Large reports whether a claim is to get only those of its account: there are more than one
-// account can have.
+// Large reports whether a claim should get only the campaigns of its account: there are more than
+// one account can have.
 func (s PausedCampaigns) Large() bool { return s.count > MaxPaused }
 
-// Of returns the campaigns of an account, "" for those without one.
+// Of returns the campaigns of an account, "" for none.
 func (s PausedCampaigns) Of(account string) PausedCampaigns {
 	var words []string
 	for word := range strings.FieldsSeq(s.words) {
@@ -82,26 +81,25 @@ func (s PausedCampaigns) Of(account string) PausedCampaigns {
 	return pausedOf(words)
 }
 
-// Argument returns the set as lua/fragments/paused.lua reads it.
+// Argument returns the set for lua/fragments/paused.lua.
 func (s PausedCampaigns) Argument() string { return s.words }
 
-// Pauses keeps in the store which campaigns are paused. It is safe for concurrent use.
+// Pauses keeps the paused campaigns in the store. It is safe for concurrent use.
 //
-// A paused campaign is a field of one small hash, beside the states of the channels. Programs that
-// deliver read the whole hash about once a second, and pass it to each claim: see Delivery.Paused. The gate then lets a message
-// of the campaign wait, at its place, which counts for all others. It looks at such a message once
-// an hour, or when it expires.
+// A paused campaign is a field of one small hash, beside the states of the channels. Workers read
+// the whole hash about once a second, and pass it to each claim: see Delivery.Paused. The gate lets
+// messages of the campaign wait at their places, which count for all others. It checks such a
+// message once an hour, and when it expires.
 //
 // To resume a campaign, remove the pause, wait for PauseLag, and call ResumeMessage for each of its
-// messages: they are judged as late messages are. Whoever dies in between loses nothing: the hourly
-// look finds the rest, and resuming again goes on.
+// messages: they are judged as late messages. If the caller dies in between, nothing is lost: the
+// hourly check finds the rest, and another resume continues.
 type Pauses struct {
 	client redis.Cmdable
 	keys   keyspace.Keys
 }
 
-// NewPauses returns the pauses under a prefix, "" for DefaultPrefix. The error is an
-// *InvalidError.
+// NewPauses returns the pauses under a prefix, "" for DefaultPrefix. The error is an *InvalidError.
 func NewPauses(client redis.Cmdable, prefix string) (*Pauses, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
@@ -110,20 +108,16 @@ func NewPauses(client redis.Cmdable, prefix string) (*Pauses, error) {
 	return &Pauses{client: client, keys: keys}, nil
 }
 
-// Pause pauses a campaign, and returns since when it is paused. To pause it again changes
-// nothing. It takes effect within PauseLag. The error is an *InvalidError, also if MaxPaused
-// of the account are paused, or an *UnavailableError. A zero now means the server's clock.
+// Pause pauses a campaign, and returns since when it is paused. A second call changes nothing. It
+// takes effect within PauseLag. The error is an *InvalidError, also if the account has MaxPaused
+// already, or an *UnavailableError. A zero now means the server's clock.
 func (p *Pauses) Pause(ctx context.Context, c Campaign, now time.Time) (since time.Time, err error) {
 	const doing = "pausing a campaign"
 	if err := c.Check(); err != nil {
 		return time.Time{}, err
 	}
-	answer, err := script.Run(ctx, p.client, lua.CampaignPause, doing, []string{p.keys.Stopped()},
+	in := script.Call(ctx, p.client, lua.CampaignPause, doing, []string{p.keys.Stopped()},
 		[]any{script.Milliseconds(now), c.Account, c.Name, MaxPaused})
-	if err != nil {
-		return time.Time{}, err
-	}
-	in := script.Read(answer, doing)
 	paused, since := in.Int(0) == 1, in.Time(1)
 	if in.Err == nil && !paused {
 		return time.Time{}, &fault.InvalidError{
@@ -135,8 +129,8 @@ func (p *Pauses) Pause(ctx context.Context, c Campaign, now time.Time) (since ti
 	return since, in.Err
 }
 
-// Resume ends the pause of a campaign. It reports whether there was one. Its messages are
-// for ResumeMessage.
+// Resume ends the pause of a campaign, and reports whether there was one. Call ResumeMessage for
+// its messages.
 func (p *Pauses) Resume(ctx context.Context, c Campaign) (was bool, err error) {
 	if err := c.Check(); err != nil {
 		return false, err
@@ -145,7 +139,7 @@ func (p *Pauses) Resume(ctx context.Context, c Campaign) (was bool, err error) {
 	return removed > 0, store.Explain(err, "resuming a campaign")
 }
 
-// Since returns since when a campaign is paused; the zero time if it is not.
+// Since returns since when a campaign is paused; zero if it is not.
 func (p *Pauses) Since(ctx context.Context, c Campaign) (time.Time, error) {
 	const doing = "looking at a campaign"
 	if err := c.Check(); err != nil {
@@ -159,7 +153,7 @@ func (p *Pauses) Since(ctx context.Context, c Campaign) (time.Time, error) {
 	return f.Time(c.String()), f.Err(doing)
 }
 
-// Load returns the campaigns that are paused. It passes over what is no campaign.
+// Load returns the paused campaigns.
 func (p *Pauses) Load(ctx context.Context) (PausedCampaigns, error) {
 	found, err := p.client.HGetAll(ctx, p.keys.Stopped()).Result()
 	if err != nil {
@@ -175,9 +169,9 @@ func (p *Pauses) Load(ctx context.Context) (PausedCampaigns, error) {
 	return PausedOf(paused...), nil
 }
 
-// ResumeMessage lets a message that waits for its campaign be claimed again. It reports
-// false for any other message, which stays as it is. A repeated call with the same generation
-// returns the same answer. A zero now means the server's clock.
+// ResumeMessage ends the wait of a message for its campaign. It reports false for any other
+// message, which it does not change. A repeated call with the same generation returns the same
+// answer. A zero now means the server's clock.
 func (p *Pauses) ResumeMessage(ctx context.Context, user, id, generation string, now time.Time) (resumed bool, err error) {
 	const doing = "resuming a message"
 	if err := keyspace.CheckMessage(user, id); err != nil {
@@ -186,17 +180,9 @@ func (p *Pauses) ResumeMessage(ctx context.Context, user, id, generation string,
 	if err := keyspace.CheckToken("generation", generation); err != nil {
 		return false, err
 	}
-	answer, err := script.Run(ctx, p.client, lua.Resume, doing,
+	in := script.Call(ctx, p.client, lua.Resume, doing,
 		[]string{p.keys.Record(user, id), p.keys.Near(user), p.keys.Far(user, id)},
 		[]any{script.Milliseconds(now), generation, keyspace.WatchSuffix(user, id)})
-	if err != nil {
-		return false, err
-	}
-	in := script.Read(answer, doing)
-	result := in.Int(0)
 	_ = in.Time(1)
-	if in.Err == nil && result != 0 && result != 1 {
-		return false, script.ReplyError(doing, "result "+strconv.FormatInt(result, 10))
-	}
-	return result == 1, in.Err
+	return script.Yes(in)
 }

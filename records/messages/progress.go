@@ -10,45 +10,35 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// DeviceState is what became of a message on one device.
+// DeviceState is the state of a message on one device.
 type DeviceState byte
 
-// The states of a device that a message is done with. One that a message is still to go to has
-// no state.
+// The states of a device for which a message has ended.
 const (
 	DeviceDelivered DeviceState = 'd'
-	DeviceGone      DeviceState = 'g' // its provider knows it no more
+	DeviceGone      DeviceState = 'g' // its provider no longer knows it
 	DeviceFailed    DeviceState = 'f' // its provider will never accept this message for it
-	DeviceUncertain DeviceState = 'u' // it may have arrived, and is not sent again
+	DeviceUncertain DeviceState = 'u' // the message may have arrived, and is not sent again
 )
 
-// deviceStates lists every state, in the order above.
+// deviceStates has all states, in the order above.
 const deviceStates = "dgfu"
 
-// String returns the state as outcomes show it.
+// String returns the state for outcomes.
 func (s DeviceState) String() string {
-	switch s {
-	case DeviceDelivered:
-		return "delivered"
-	case DeviceGone:
-		return "gone"
-	case DeviceFailed:
-		return "failed"
-	case DeviceUncertain:
-		return "uncertain"
-	default:
-		return fmt.Sprintf("state(%d)", byte(s))
+	if i := strings.IndexByte(deviceStates, byte(s)); i >= 0 {
+		return [...]string{"delivered", "gone", "failed", "uncertain"}[i]
 	}
+	return fmt.Sprintf("state(%d)", byte(s))
 }
 
-// DeviceDone is a device that a message is done with.
+// DeviceDone is a device for which a message has ended.
 type DeviceDone struct {
 	Device string // its id
 	State  DeviceState
 }
 
-// Progress lists the devices that a message is done with. A message with progress that is
-// tried again goes to the others only.
+// Progress lists the devices for which a message has ended. A retry sends it only to the others.
 type Progress []DeviceDone
 
 // Delivered reports whether the message reached a device. Then its place counts, however it ends.
@@ -56,12 +46,12 @@ func (p Progress) Delivered() bool {
 	return slices.ContainsFunc(p, func(d DeviceDone) bool { return d.State == DeviceDelivered })
 }
 
-// Done reports whether the message is done with a device.
+// Done reports whether the message has ended for a device.
 func (p Progress) Done(device string) bool {
 	return slices.ContainsFunc(p, func(d DeviceDone) bool { return d.Device == device })
 }
 
-// check requires ids that Encode can spell, and known states. The error does not show them.
+// check checks the ids and states. The error does not show them.
 func (p Progress) check() error {
 	for _, d := range p {
 		if d.Device == "" || strings.ContainsFunc(d.Device, unicode.IsSpace) || strings.IndexByte(deviceStates, byte(d.State)) < 0 {
@@ -73,8 +63,8 @@ func (p Progress) check() error {
 	return nil
 }
 
-// Encode returns p for a record: for each device its state and its id, such as "dphone gtablet".
-// Those it was delivered to come first. Ids of devices contain no space.
+// Encode returns p for a record: the state and id of each device, such as "dphone gtablet",
+// delivered ones first. Ids contain no space.
 func (p Progress) Encode() string {
 	sorted := slices.Clone(p)
 	slices.SortStableFunc(sorted, func(a, b DeviceDone) int {
@@ -91,8 +81,8 @@ func (p Progress) Encode() string {
 	return text.String()
 }
 
-// ParseProgress reads what Encode returned. What it can't read is left out: the message then
-// goes to that device again.
+// ParseProgress reads the result of Encode. It omits a device that it can't read: the message is
+// sent to it again.
 func ParseProgress(text string) Progress {
 	var p Progress
 	for word := range strings.FieldsSeq(text) {

@@ -19,8 +19,8 @@ type Records struct {
 	keys   keyspace.Keys
 }
 
-// NewRecords returns the records under a prefix, "" for DefaultPrefix. The error is
-// an *InvalidError.
+// NewRecords returns the records under a prefix, "" for DefaultPrefix. The error is an
+// *InvalidError.
 func NewRecords(client redis.Cmdable, prefix string) (*Records, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
@@ -29,10 +29,9 @@ func NewRecords(client redis.Cmdable, prefix string) (*Records, error) {
 	return &Records{client: client, keys: keys}, nil
 }
 
-// Look returns the states of a user's messages, in the order of the ids. A message
-// without a record has StateUnknown. It takes one round trip. The error is an
-// *InvalidError, an *UnavailableError, or ErrReply for a record that a newer program
-// wrote.
+// Look returns the states of a user's messages, in the order of the ids. A message without a record
+// has StateUnknown. It takes one round trip. The error is an *InvalidError, an *UnavailableError,
+// or ErrReply for a record of a newer program.
 func (r *Records) Look(ctx context.Context, user string, ids ...string) ([]Info, error) {
 	return readEach(ctx, r, "looking at messages", InfoFields(), InfoOf, user, ids)
 }
@@ -42,8 +41,8 @@ func (r *Records) Trace(ctx context.Context, user string, ids ...string) ([]Info
 	return readEach(ctx, r, "reading histories of messages", append(InfoFields(), historyFields()...), tracedOf, user, ids)
 }
 
-// Timer returns the present generation of a pending message, and when it is due. It reports
-// false if the message is not pending. Its errors are those of Look.
+// Timer returns the current generation of a pending message, and when it is due. It reports false
+// if the message is not pending. Its errors are those of Look.
 func (r *Records) Timer(ctx context.Context, user, id string) (sendlimit.Timer, bool, error) {
 	const doing = "looking at the task of a message"
 	fields := []string{
@@ -64,8 +63,8 @@ func (r *Records) Timer(ctx context.Context, user, id string) (sendlimit.Timer, 
 	return q, stateOf(record) == StatePending, record.Err(doing)
 }
 
-// Expiry returns when a message is no longer sent: its own expiry, or else expireAfter its
-// promised time; zero if it has no record. Its errors are those of Look.
+// Expiry returns the end of a message's deliveries: its own expiry, or else expireAfter its
+// promised time; zero without a record. Its errors are those of Look.
 func (r *Records) Expiry(ctx context.Context, user, id string, expireAfter time.Duration) (time.Time, error) {
 	const doing = "looking at the expiry of a message"
 	fields := []string{keyspace.RecordExpiresAt, keyspace.RecordPromised, keyspace.RecordSendAt}
@@ -90,8 +89,7 @@ func tracedOf(user, id string, record *script.Fields, doing string) (Info, error
 	return standing, record.Err(doing)
 }
 
-// readEach reads fields of the records of a user's messages, and what they say, in the
-// order of the ids.
+// readEach reads and parses fields of the records of a user's messages, in the order of the ids.
 func readEach[T any](
 	ctx context.Context, r *Records, doing string, fields []string,
 	parse func(user, id string, record *script.Fields, doing string) (T, error), user string, ids []string,
@@ -113,7 +111,7 @@ func readEach[T any](
 type Stored struct {
 	Info
 
-	Content []byte // as in Record; nil once it is erased
+	Content []byte // as in Record; nil after it was erased
 }
 
 // Read is Trace with the contents.
@@ -121,8 +119,7 @@ func (r *Records) Read(ctx context.Context, user string, ids ...string) ([]Store
 	return readEach(ctx, r, "reading messages", StoredFields(), StoredOf, user, ids)
 }
 
-// Versioned reads a message with its content, for an Edit. The Version is that of an edit
-// which is made for the message as it was read.
+// Versioned reads a message with its content for an Edit of this Version.
 func (r *Records) Versioned(ctx context.Context, user, id string) (Stored, sendlimit.Version, error) {
 	type versioned struct {
 		Stored

@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Outcome is how a delivery ended.
+// Outcome is the outcome of a delivery.
 type Outcome uint8
 
 // The outcomes of a delivery.
@@ -21,10 +21,10 @@ const (
 	Failed            // for good: the place is given back
 	Uncertain         // it may have arrived, and is not sent again: the place is kept
 	NoDevice          // the user has no device for it: it is dropped, and its place is given back
-	Retried           // to be sent again, under a new generation
+	Retried           // sent again, under a new generation
 )
 
-// String returns the outcome as traces show it.
+// String returns the outcome for traces.
 func (o Outcome) String() string {
 	names := [...]string{Delivered: "delivered", Failed: "failed", Uncertain: "uncertain", NoDevice: "no_device", Retried: "retried"}
 	if o == 0 || int(o) >= len(names) {
@@ -33,17 +33,17 @@ func (o Outcome) String() string {
 	return names[o]
 }
 
-// Settlement describes how a delivery ended.
+// Settlement is the end of a delivery.
 type Settlement struct {
 	Outcome    Outcome
-	ProviderID string    // of Delivered: the provider's name for the message, if any
+	ProviderID string    // of Delivered: the provider's id of the message, if there is one
 	Began      time.Time // of Delivered: when the delivery began, Claim.Now; zero for now
 	Retry      Retry     // of Retried
 	Reason     string    // of all but Delivered and NoDevice: why it was not delivered, one word
-	Words      string    // of Failed and Uncertain: what the provider said, cut to MaxWords; "" for nothing
-	// Progress lists all devices that the message is done with, those of earlier attempts
-	// included; nil for no others than before. With one that was delivered, here or in an
-	// earlier attempt, the message ends as delivered, whatever Outcome says but Retried.
+	Words      string    // of Failed and Uncertain: the provider's answer, cut to MaxWords; "" for none
+	// Progress has all devices for which the message has ended, including those of earlier
+	// attempts; nil for no change. If the message was delivered to one, it ends as delivered unless
+	// Outcome is Retried.
 	Progress Progress
 }
 
@@ -51,23 +51,22 @@ type Settlement struct {
 type Retry struct {
 	Generation string
 	At         time.Time // not before, but no later than the expiry; with Unsent now, or zero
-	// Uncertain reports that the message may have arrived. It then keeps its place and
-	// its id, however it ends.
+	// Uncertain reports that the message may have arrived. It then keeps its place and its id,
+	// however it ends.
 	Uncertain bool
-	// Unsent reports that nothing was sent: the attempt does not count, and the message is
-	// pending at its place, as before its claim.
+	// Unsent reports that nothing was sent: the attempt does not count, and the message is pending
+	// at its place, as before its claim.
 	Unsent bool
-	// Uncounted reports that the target asked for later: the attempt does not count, and the
-	// message waits until At. It is not used with Uncertain and Unsent.
+	// Uncounted reports that the target asked to wait: the attempt does not count, and the message
+	// waits until At. It excludes Uncertain and Unsent.
 	Uncounted bool
 }
 
-// MaxWords is how many bytes are kept of what a provider said of a message.
+// MaxWords is how much of a provider's answer is kept, in bytes.
 const MaxWords = 200
 
-// Settle records the outcome of a delivery. It reports false if another delivery
-// has claimed the message since, after the lease ended: that one's settlement
-// counts.
+// Settle records the outcome of a delivery. It reports false if another delivery has claimed the
+// message since, after the lease ended: then that settlement counts.
 func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Time) (bool, error) {
 	const doing = "settling a delivery"
 	if err := d.check(); err != nil {
@@ -110,24 +109,16 @@ func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Ti
 		args = append(args, s.Retry.Generation, script.Milliseconds(s.Retry.At), g.fixed.LookAfter.Milliseconds(), arrived,
 			g.fixed.ExpireAfter.Milliseconds(), g.fixed.Horizon.Milliseconds())
 	}
-	answer, err := script.Run(ctx, g.client, lua.Settle, doing, []string{
+	in := script.Call(ctx, g.client, lua.Settle, doing, []string{
 		g.keys.Record(d.User, d.ID), g.keys.Timeline(d.User), g.keys.Near(d.User), g.keys.DeadLettersOf(d.User),
 		g.keys.Ended(d.User), g.keys.Waiting(d.User),
 	}, args)
 	g.fixed.Subscribers.Note(d.User)
-	if err != nil {
-		return false, err
-	}
-	in := script.Read(answer, doing)
-	recorded := in.Int(0)
 	_ = in.Time(1)
-	if in.Err == nil && recorded != 0 && recorded != 1 {
-		return false, script.ReplyError(doing, fmt.Sprintf("outcome %d", recorded))
-	}
-	return recorded == 1, in.Err
+	return script.Yes(in)
 }
 
-// letter returns the outcome as lua/message/settle.lua spells it.
+// letter returns the outcome for lua/message/settle.lua.
 func (s Settlement) letter() (string, error) {
 	letters := [...]string{Delivered: "d", Failed: "f", Uncertain: "u", NoDevice: "n", Retried: "p"}
 	letter := ""

@@ -1,7 +1,7 @@
 package messages
 
-// The words for what became of a message. A message still to be sent is postponed if it was
-// postponed since its last move, else moved if it was moved, else scheduled.
+// Values of Info.Status. A message still to be sent is postponed if it was postponed since its last
+// move, otherwise moved if it was moved, otherwise scheduled.
 const (
 	StatusScheduled = "scheduled"
 	StatusPostponed = "postponed"
@@ -14,7 +14,7 @@ const (
 	StatusCancelled = "cancelled"
 )
 
-// Statuses lists the words that Info.Status returns of a message with a record.
+// Statuses returns the values of Info.Status, without "".
 func Statuses() []string {
 	return []string{
 		StatusScheduled, StatusPostponed, StatusMoved, StatusSending, StatusDelivered, StatusDropped, StatusFailed,
@@ -22,7 +22,7 @@ func Statuses() []string {
 	}
 }
 
-// Status returns the word for what became of the message; "" without a record.
+// Status returns the word for the state of the message; "" without a record.
 func (s Info) Status() string {
 	switch s.State {
 	case StatePending:
@@ -34,19 +34,9 @@ func (s Info) Status() string {
 		default:
 			return StatusScheduled
 		}
-	case StateSending:
-		return StatusSending
-	case StateDelivered:
-		return StatusDelivered
-	case StateCancelled:
-		return StatusCancelled
-	case StateDropped:
-		return StatusDropped
-	case StateFailed:
-		return StatusFailed
-	case StateUncertain:
-		return StatusUncertain
 	case StateUnknown:
+		return ""
+	default:
+		return s.State.String()
 	}
-	return ""
 }

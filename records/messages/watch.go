@@ -15,13 +15,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// WatchList has an entry for each message that has not ended, with the time to
-// look after it. It is the schedule: a message that is due later than the horizon is here
-// and not in the queue. It also finds messages that the queue did not take, lost timers,
-// and deliveries that no worker settled.
+// WatchList has an entry for each message that has not ended, with the time of its next check. It
+// is the schedule: a message due after the horizon is here and not in the queue. It also finds
+// messages that the queue did not accept, lost timers, and deliveries that no worker settled.
 //
-// An entry is in the near list or in one of the far lists of its partition. Due looks at the
-// near lists only; BringNear moves there what is due within minutes.
+// An entry is in the near list or in one of the far lists of its partition. Due reads only the near
+// lists; BringNear moves entries there that are due within minutes.
 type WatchList struct {
 	client  redis.Cmdable
 	keys    keyspace.Keys
@@ -32,8 +31,8 @@ type WatchList struct {
 	ahead   keyspace.Ahead
 }
 
-// NewWatchList returns the watch list of a Timeline that has the same Options.
-// The error is an *InvalidError.
+// NewWatchList returns the watch list of a Timeline with the same Options. The error is an
+// *InvalidError.
 func NewWatchList(client redis.Cmdable, o sendlimit.Options) (*WatchList, error) {
 	o, keys, err := complete(o)
 	if err != nil {
@@ -47,19 +46,19 @@ func NewWatchList(client redis.Cmdable, o sendlimit.Options) (*WatchList, error)
 // Horizon returns how long before its time a message is handed over to the queue.
 func (w *WatchList) Horizon() time.Duration { return w.horizon }
 
-// LookAfter returns how long after a message was accepted the relay checks whether the queue
-// has it.
+// LookAfter returns how long after the accept of a message the relay checks whether the queue has
+// it.
 func (w *WatchList) LookAfter() time.Duration { return w.look }
 
-// Pending counts the messages that have not ended, in a few round trips. The store spends
-// some 10 ms on it, in parts.
+// Pending counts the messages that have not ended, in a few round trips and about 10 ms of the
+// store's time, in parts.
 func (w *WatchList) Pending(ctx context.Context) (int, error) {
 	return script.CountPartitions(ctx, w.client, "counting the pending messages", w.keys.WatchLists)
 }
 
-// Confirm notes that the queue has these messages. Their entries are due again
-// Options.OverdueAfter after the messages are. It creates no entry: one whose
-// generation was superseded or ended is gone. It takes one round trip.
+// Confirm notes that the queue has these messages. Their entries are due again Options.OverdueAfter
+// after the messages are. It creates no entry, so it does nothing for a message that ended or has
+// another generation. It takes one round trip.
 func (w *WatchList) Confirm(ctx context.Context, queued []sendlimit.Timer) error {
 	_, err := w.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, q := range queued {
@@ -76,13 +75,13 @@ func (w *WatchList) Confirm(ctx context.Context, queued []sendlimit.Timer) error
 	return nil
 }
 
-// ReadingWatchList says what is being done, for errors of Due and of a user's export.
+// ReadingWatchList begins the errors of Due and of a user's export.
 const ReadingWatchList = "reading the watch list"
 
-// Due lists the entries of the near lists that are due at now, oldest first, at most
-// perPartition of each partition. It takes a few round trips. An entry that it can't read, of a newer
-// program perhaps, stays and is passed over; Due returns how many it saw. With an error it
-// still returns what could be read, such as the entries of a cluster's other masters.
+// Due lists the entries of the near lists that are due at now, oldest first, at most perPartition
+// of each partition. It takes a few round trips. It skips entries that it can't read, such as those
+// of a newer program, and returns how many. With an error it still returns what could be read, such
+// as the entries of a cluster's other masters.
 func (w *WatchList) Due(ctx context.Context, now time.Time, perPartition int) (due []sendlimit.Timer, unreadable int, failed error) {
 	unreadable, failed = script.EachDue(ctx, w.client, ReadingWatchList, w.keys.NearOf, now, w.ahead, perPartition,
 		func(_ int, member string, since time.Time) bool {
@@ -101,17 +100,16 @@ type Renewal uint8
 
 // The renewals, as lua/message/renew.lua numbers them.
 const (
-	Renewed  Renewal = iota // hand its new generation to the queue
+	Renewed  Renewal = iota // enqueue its new generation
 	Gone                    // it ended or has another generation: nothing to do
-	Deferred                // the queue or a worker has it: look again later
-	NotDue                  // it is not due yet, by the server's clock
+	Deferred                // the queue or a worker has it: check again later
+	NotDue                  // it is not due, by the server's clock
 )
 
-// Renew gives the message of a due entry a new generation, unless queued says that
-// the queue has a task of the present one that will run. A message that is being
-// sent keeps its generation until the lease ends. Of several callers with the same
-// entry one renews it. With Renewed it returns what the queue needs. A zero now
-// means the server's clock.
+// Renew gives the message of a due entry a new generation, unless queued reports that the queue has
+// a task of the current one. A message that is being sent keeps its generation until the lease
+// ends. One of several callers with the same entry renews it. With Renewed it returns what the
+// queue needs. A zero now means the server's clock.
 func (w *WatchList) Renew(ctx context.Context, entry sendlimit.Timer, generation string, queued bool, now time.Time) (Renewal, sendlimit.Timer, error) {
 	const doing = "renewing a message"
 	for _, g := range []string{entry.Generation, generation} {
@@ -123,15 +121,11 @@ func (w *WatchList) Renew(ctx context.Context, entry sendlimit.Timer, generation
 	if queued {
 		has = 1
 	}
-	answer, err := script.Run(ctx, w.client, lua.Renew, doing,
+	in := script.Call(ctx, w.client, lua.Renew, doing,
 		[]string{w.keys.Record(entry.User, entry.ID), w.keys.Near(entry.User)}, []any{
 			script.Milliseconds(now), entry.Generation, keyspace.WatchSuffix(entry.User, entry.ID), generation, has,
 			w.look.Milliseconds(), w.overdue.Milliseconds(),
 		})
-	if err != nil {
-		return 0, sendlimit.Timer{}, err
-	}
-	in := script.Read(answer, doing)
 	_ = in.Time(1)
 	switch result := in.Int(0); {
 	case in.Err != nil:

@@ -18,17 +18,17 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Dead is a notice that failed for good. Its details stay as long as those of any
-// notice that ended, and it can be retried.
+// Dead is a notice that failed for good. It keeps its details as long as any ended notice, and can
+// be retried.
 type Dead struct {
 	Notice // without Details in a list
 
 	EndedAt  time.Time
-	Attempts int    // deliveries tried
+	Attempts int    // the number of deliveries
 	Reason   string // of the last delivery, or ReasonUncertain
 }
 
-// MaxDead is the largest limit of ListDead.
+// MaxDead is the maximum limit of ListDead.
 const MaxDead = 1000
 
 // CountDead counts the failed notices.
@@ -36,10 +36,9 @@ func (n *Outbox) CountDead(ctx context.Context) (int, error) {
 	return script.CountPartitions(ctx, n.client, "counting failed notices", script.One(n.keys.DeadNotices))
 }
 
-// ListDead lists failed notices, ascending by the time they ended, then by id. It
-// starts behind after, of which ID and EndedAt count; the zero value starts at
-// the beginning. It returns at most limit notices, 1 to MaxDead; zero means
-// MaxDead. A shorter list is the last one.
+// ListDead lists failed notices, ascending by the time they ended, then by id. It begins after ID
+// and EndedAt of after; zero for the beginning. It returns at most limit notices, 1 to MaxDead;
+// zero means MaxDead. A shorter list is the last one.
 func (n *Outbox) ListDead(ctx context.Context, after Dead, limit int) ([]Dead, error) {
 	const doing = "listing failed notices"
 	limit = cmp.Or(limit, MaxDead)
@@ -76,7 +75,7 @@ func (d Dead) compare(other Dead) int {
 	return cmp.Or(d.EndedAt.Compare(other.EndedAt), cmp.Compare(d.ID, other.ID))
 }
 
-// describe reads what a list says about its notices.
+// describe reads the fields of listed notices.
 func (n *Outbox) describe(ctx context.Context, dead []Dead) error {
 	const doing = "reading failed notices"
 	fields := []string{keyspace.NoticeAttempts, keyspace.NoticeReason, keyspace.NoticeUsed, keyspace.NoticeLimit}
@@ -101,8 +100,7 @@ func (n *Outbox) describe(ctx context.Context, dead []Dead) error {
 	return nil
 }
 
-// GetDead returns a failed notice with its details; ok is false if there is none
-// with this id.
+// GetDead returns a failed notice with its details; ok is false if there is none with this id.
 func (n *Outbox) GetDead(ctx context.Context, id string) (dead Dead, ok bool, err error) {
 	const doing = "reading a failed notice"
 	notice, err := parseNotice(id)
@@ -139,10 +137,9 @@ func (n *Outbox) GetDead(ctx context.Context, id string) (dead Dead, ok bool, er
 	return dead, f.Text(keyspace.NoticeState) == "f" && dead.EndedAt.UnixMilli() == int64(ended.Val()), nil
 }
 
-// RetryDead puts a failed notice back into the outbox, with all its attempts. It
-// reports false if there is none with this id. The token is made for this call,
-// see keyspace.NewToken: a call with the same token gets the same answer. A zero
-// now means the server's clock.
+// RetryDead puts a failed notice back into the outbox, with all its attempts. It reports false if
+// there is none with this id. A repeated call with the same token, see keyspace.NewToken, gets the
+// same answer. A zero now means the server's clock.
 func (n *Outbox) RetryDead(ctx context.Context, id, token string, now time.Time) (bool, error) {
 	const doing = "retrying a failed notice"
 	notice, err := parseNotice(id)
@@ -152,16 +149,11 @@ func (n *Outbox) RetryDead(ctx context.Context, id, token string, now time.Time)
 	if err := keyspace.CheckToken("token", token); err != nil {
 		return false, err
 	}
-	answer, err := script.Run(ctx, n.client, lua.NoticeRevive, doing, n.keysOf(notice), []any{script.Milliseconds(now), id, token})
-	if err != nil {
-		return false, err
-	}
-	return script.Yes(script.Read(answer, doing))
+	return script.Yes(script.Call(ctx, n.client, lua.NoticeRevive, doing, n.keysOf(notice), []any{script.Milliseconds(now), id, token}))
 }
 
-// PurgeDead erases the details of a failed notice, unless it ended at before or
-// later; a zero before means any time. The notice is not raised again. It reports
-// false if there is none with this id.
+// PurgeDead erases the details of a failed notice if it ended before a time; zero means any time.
+// The notice is not raised again. It reports false if there is none with this id.
 func (n *Outbox) PurgeDead(ctx context.Context, id string, before time.Time) (bool, error) {
 	const doing = "purging a failed notice"
 	notice, err := parseNotice(id)
@@ -169,9 +161,5 @@ func (n *Outbox) PurgeDead(ctx context.Context, id string, before time.Time) (bo
 		return false, err
 	}
 	keys := n.keysOf(notice)
-	answer, err := script.Run(ctx, n.client, lua.NoticePurge, doing, []string{keys[0], keys[2]}, []any{id, script.Milliseconds(before)})
-	if err != nil {
-		return false, err
-	}
-	return script.Yes(script.Read(answer, doing))
+	return script.Yes(script.Call(ctx, n.client, lua.NoticePurge, doing, []string{keys[0], keys[2]}, []any{id, script.Milliseconds(before)}))
 }

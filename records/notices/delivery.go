@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Verdict says what to do with a notice that a delivery asks for.
+// Verdict is the result of a Claim.
 type Verdict uint8
 
 // The verdicts, as lua/notice/claim.lua numbers them.
@@ -21,10 +21,10 @@ const (
 	Stale                  // there is no such notice, or it ended: nothing to do
 	Busy                   // another delivery has it until Claim.Until
 	Early                  // it is not due before Claim.Until
-	Dropped                // it ended and was not delivered; Claim.Reason says why
+	Dropped                // it ended and was not delivered, see Claim.Reason
 )
 
-// String returns the verdict as logs show it.
+// String returns the verdict for logs.
 func (v Verdict) String() string {
 	names := [...]string{"send", "stale", "busy", "early", "dropped"}
 	if int(v) < len(names) {
@@ -33,66 +33,60 @@ func (v Verdict) String() string {
 	return "verdict(" + strconv.Itoa(int(v)) + ")"
 }
 
-// Reasons of a notice that ended and was not delivered, beside those that its
-// deliveries settle it with.
+// Reasons of a notice that ended and was not delivered, in addition to those of its settlements.
 const (
-	ReasonExpired   = "expired"   // nothing could deliver it for Options.Keep
+	ReasonExpired   = "expired"   // it could not be delivered for Options.Keep
 	ReasonUncertain = "uncertain" // its last delivery did not settle it
-	// ReasonSuperseded is that of an alert that still waits when that of a higher
-	// threshold of the same day has been delivered.
+	// ReasonSuperseded is for a waiting alert when the alert of a higher threshold of the same day
+	// was delivered.
 	ReasonSuperseded = "superseded"
 )
 
-// Claim answers Outbox.Claim.
+// Claim is the result of Outbox.Claim.
 type Claim struct {
 	Verdict Verdict
 	Until   time.Time // of Busy and Early
-	// InGrace is set with Busy in Options.SettleWithin after another delivery's lease: the
-	// task has to look again at Until.
+	// InGrace is set with Busy during Options.SettleWithin after another delivery's lease: claim
+	// again at Until.
 	InGrace bool
 	Notice  Notice    // of Send
-	Attempt int       // of Send: deliveries tried, this one included
+	Attempt int       // of Send: the number of deliveries, including this one
 	First   time.Time // of Send: when it was first claimed
-	// FirstFailed, of Send, is when a delivery first failed and was to be tried again;
-	// zero if none did.
+	// FirstFailed, of Send, is the first failure after which it was retried; zero for none.
 	FirstFailed time.Time
-	// TakenOver says that another delivery was not settled: its notice may or may
-	// not have arrived.
+	// TakenOver reports that another delivery was not settled: its notice may or may not have
+	// arrived.
 	TakenOver bool
 	Reason    string    // of Dropped: ReasonExpired, ReasonUncertain or ReasonSuperseded
-	Failed    bool      // of Dropped: it is among the failed notices
-	Now       time.Time // the server's clock, or the one given
+	Failed    bool      // of Dropped: it is a failed notice
+	Now       time.Time // the server's clock, or the given time
 }
 
-// Claim takes a notice for one delivery. The nonce is that delivery's token, see
-// keyspace.NewToken; the notice is its own for the lease. A claim that got no
-// answer is repeated with the same nonce, and gets a whole lease from then on. A
-// zero now means the server's clock.
+// Claim leases a notice to one delivery. The nonce is the delivery's token, see keyspace.NewToken.
+// A claim without an answer is repeated with the same nonce, and gets a whole new lease. A zero now
+// means the server's clock.
 //
-// A notice is dropped if nothing could deliver it for Options.Keep, and an alert if
-// a higher threshold of the same day was reached meanwhile. A notice
-// fails once Options.Attempts of its deliveries were not settled. A delivery whose lease
-// ended may still settle for Options.SettleWithin.
+// A notice is dropped if it could not be delivered for Options.Keep, and an alert if a higher
+// threshold of the same day was reached meanwhile. A notice fails after Options.Attempts deliveries
+// without a settlement. A delivery may still settle for Options.SettleWithin after its lease.
 func (n *Outbox) Claim(ctx context.Context, id, nonce string, lease time.Duration, now time.Time) (Claim, error) {
 	const doing = "claiming a notice"
 	notice, err := checkClaim(id, nonce, lease)
 	if err != nil {
 		return Claim{}, err
 	}
-	answer, err := script.Run(ctx, n.client, lua.NoticeClaim, doing, n.keysOf(notice), []any{
+	in := script.Call(ctx, n.client, lua.NoticeClaim, doing, n.keysOf(notice), []any{
 		script.Milliseconds(now), id, nonce, lease.Milliseconds(), n.options.Attempts, n.options.Keep.Milliseconds(),
 		n.options.SettleWithin.Milliseconds(),
 	})
-	if err != nil {
-		return Claim{}, err
-	}
-	in := script.Read(answer, doing)
-	verdict := in.Int(0)
-	c := Claim{Now: in.Time(1)}
-	if in.Err == nil && (verdict < 0 || verdict > int64(Dropped)) {
+	verdict, at := in.Int(0), in.Time(1)
+	switch {
+	case in.Err != nil:
+		return Claim{}, in.Err
+	case verdict < 0 || verdict > int64(Dropped):
 		return Claim{}, script.ReplyError(doing, fmt.Sprintf("verdict %d", verdict))
 	}
-	c.Verdict = Verdict(verdict)
+	c := Claim{Verdict: Verdict(verdict), Now: at}
 	switch c.Verdict {
 	case Send:
 		c.Attempt, c.TakenOver = int(in.Int(2)), in.Int(3) == 1
@@ -112,22 +106,18 @@ func (n *Outbox) Claim(ctx context.Context, id, nonce string, lease time.Duratio
 	return c, in.Err
 }
 
-// Renew gives the delivery that claimed a notice a whole lease from now on. It reports
-// false if the delivery no longer has the notice: another one took it over, or it
-// ended. A zero now means the server's clock.
+// Renew gives the delivery that claimed a notice a whole new lease. It reports false if the
+// delivery no longer has the notice: another one took it over, or it ended. A zero now means the
+// server's clock.
 func (n *Outbox) Renew(ctx context.Context, id, nonce string, lease time.Duration, now time.Time) (bool, error) {
 	const doing = "renewing the lease of a notice"
 	notice, err := checkClaim(id, nonce, lease)
 	if err != nil {
 		return false, err
 	}
-	answer, err := script.Run(ctx, n.client, lua.NoticeRenew, doing, n.keysOf(notice)[:2], []any{
+	return script.Yes(script.Call(ctx, n.client, lua.NoticeRenew, doing, n.keysOf(notice)[:2], []any{
 		script.Milliseconds(now), id, nonce, lease.Milliseconds(),
-	})
-	if err != nil {
-		return false, err
-	}
-	return script.Yes(script.Read(answer, doing))
+	}))
 }
 
 // checkClaim checks the arguments of a claim and returns the notice.
@@ -145,30 +135,29 @@ func checkClaim(id, nonce string, lease time.Duration) (Notice, error) {
 	return notice, nil
 }
 
-// Outcome is what became of the delivery of a notice.
+// Outcome is the outcome of a delivery.
 type Outcome uint8
 
 // The outcomes of a delivery.
 const (
 	Delivered Outcome = iota + 1
-	Failed            // for good: it is among the failed notices
-	Discarded         // it is not to be announced, as there is nobody to tell, say
-	Retried           // to be tried again
+	Failed            // for good: it becomes a failed notice
+	Discarded         // it is not announced, because there is no contact, for example
+	Retried           // to be retried
 )
 
-// Settlement records what became of the delivery of a notice.
+// Settlement is the end of a delivery.
 type Settlement struct {
 	Outcome    Outcome
-	ProviderID string    // of Delivered: what the provider calls it, if anything
-	RetryAt    time.Time // of Retried: not before; hand it to the queue
-	Unsent     bool      // of Retried: nothing was tried, and it counts as no try
+	ProviderID string    // of Delivered: the provider's id, if there is one
+	RetryAt    time.Time // of Retried: not before; pass it to the queue
+	Unsent     bool      // of Retried: nothing was sent, and the attempt does not count
 	Reason     string    // of all but Delivered
 }
 
-// Settle records how a delivery ended. It reports false if the delivery no longer
-// has the notice: another one took it over, whose settlement counts. The details
-// of a notice are erased when it ends, unless it failed. A notice that is to be
-// tried again is due Options.OverdueAfter past its time.
+// Settle records the end of a delivery. It reports false if another delivery has taken the notice
+// over, whose settlement counts. The details of a notice are erased when it ends, unless it failed.
+// A notice to be retried is due Options.OverdueAfter past its time.
 func (n *Outbox) Settle(ctx context.Context, id, nonce string, s Settlement, now time.Time) (bool, error) {
 	const doing = "settling a notice"
 	notice, err := parseNotice(id)
@@ -193,17 +182,13 @@ func (n *Outbox) Settle(ctx context.Context, id, nonce string, s Settlement, now
 	if !look.IsZero() {
 		look = look.Add(n.options.OverdueAfter)
 	}
-	answer, err := script.Run(ctx, n.client, lua.NoticeSettle, doing, n.keysOf(notice), []any{
+	return script.Yes(script.Call(ctx, n.client, lua.NoticeSettle, doing, n.keysOf(notice), []any{
 		script.Milliseconds(now), id, nonce, outcome, n.options.Keep.Milliseconds(), reason,
 		script.Milliseconds(s.RetryAt), script.Milliseconds(look), unsent,
-	})
-	if err != nil {
-		return false, err
-	}
-	return script.Yes(script.Read(answer, doing))
+	}))
 }
 
-// letter returns the outcome as lua/notice/settle.lua spells it.
+// letter returns the outcome for lua/notice/settle.lua.
 func (s Settlement) letter() (string, error) {
 	letters := [...]string{Delivered: "d", Failed: "f", Discarded: "x", Retried: "p"}
 	letter := ""

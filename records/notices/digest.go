@@ -18,17 +18,17 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Details are what a Notice says beside its numbers.
+// Details are the texts of a Notice.
 type Details struct {
 	Policy   string           `json:"policy,omitempty"`       // of a user's quota
 	TimeZone string           `json:"zone,omitempty"`         // of the day; "" for UTC
-	Rule     string           `json:"rule,omitempty"`         // of a user's quota; of an event its limit: "500/calendar_day"
-	Until    int64            `json:"until,omitempty,string"` // of an event: end of the period, Unix ms
+	Rule     string           `json:"rule,omitempty"`         // of a user's quota; the limit of an event: "500/calendar_day"
+	Until    int64            `json:"until,omitempty,string"` // of an event: the end of the period, Unix ms
 	Users    []DigestUser     `json:"users,omitempty"`        // of a digest
-	More     int              `json:"more,omitempty"`         // of a digest: users left out
+	More     int              `json:"more,omitempty"`         // of a digest: users that are not listed
 	Report   *activity.Counts `json:"report,omitempty"`       // of a daily report
-	Change   string           `json:"change,omitempty"`       // of a callback: what was done with it
-	Host     string           `json:"host,omitempty"`         // of a callback: where it is now
+	Change   string           `json:"change,omitempty"`       // of a callback
+	Host     string           `json:"host,omitempty"`         // of a callback: its new host
 }
 
 // DigestUser is a line of a digest.
@@ -52,18 +52,18 @@ func (n Notice) ParseDetails() (Details, error) {
 	return d, nil
 }
 
-// MaxDigestUsers is the largest number of users that a digest lists: those with
-// the highest thresholds, then the most used.
+// MaxDigestUsers is how many users a digest lists: those with the highest thresholds, then the most
+// used.
 const MaxDigestUsers = 1000
 
-// digestMargin is how long after the end of an hour its digest is made, since the
-// clocks of a cluster's servers differ.
+// digestMargin is the wait after an hour before its digest is created, since the clocks of a
+// cluster's servers differ.
 const digestMargin = time.Minute
 
-// removedTogether is how many gathered entries one command removes.
+// removedTogether is how many gathered entries a command removes.
 const removedTogether = 500
 
-// digest is what was gathered for a policy in an hour.
+// digest is the digest of a policy for an hour.
 type digest struct {
 	policy  string
 	hour    int64 // its start, Unix ms
@@ -71,13 +71,12 @@ type digest struct {
 	members map[int][]any // by partition
 }
 
-// DigestsUntil returns the end of the last hour whose digests can be made at now.
+// DigestsUntil returns the end of the last hour whose digests can be created at now.
 func DigestsUntil(now time.Time) time.Time { return now.Add(-digestMargin).Truncate(time.Hour) }
 
-// Digest puts the hourly digests of what was gathered before until, see
-// DigestsUntil, and returns the ids of those that it put. Each is put once,
-// however many processes call it. What a digest contains is removed afterwards; a
-// process that dies in between leaves that to the next call.
+// Digest puts the hourly digests of entries gathered before until, see DigestsUntil, and returns
+// their ids. Each is put once, however many processes call it. Then it removes the entries; if the
+// process dies in between, the next call does.
 func (n *Outbox) Digest(ctx context.Context, until time.Time) ([]string, error) {
 	digests, err := n.gathered(ctx, until.Truncate(time.Hour))
 	if err != nil {
@@ -104,8 +103,7 @@ func (n *Outbox) Digest(ctx context.Context, until time.Time) ([]string, error) 
 	return ids, nil
 }
 
-// gathered reads what was gathered before a time, by policy and hour, oldest hour
-// first.
+// gathered reads entries gathered before a time, by policy and hour, oldest hour first.
 func (n *Outbox) gathered(ctx context.Context, until time.Time) ([]*digest, error) {
 	type name struct {
 		policy string
@@ -117,7 +115,7 @@ func (n *Outbox) gathered(ctx context.Context, until time.Time) ([]*digest, erro
 		member, _ := entry.Member.(string)
 		policy, user, ok := ParseGathered(member)
 		if !ok {
-			return // of a newer program, perhaps
+			return // perhaps of a newer program
 		}
 		hour := time.UnixMilli(int64(entry.Score)).Truncate(time.Hour).UnixMilli()
 		d := found[name{policy, hour}]
@@ -141,7 +139,7 @@ func (n *Outbox) gathered(ctx context.Context, until time.Time) ([]*digest, erro
 	return digests, nil
 }
 
-// add adds a user, once for each day, with the highest threshold.
+// add adds a user, once a day, with the highest threshold.
 func (d *digest) add(user DigestUser) {
 	line := strconv.FormatInt(user.Day, 10) + "/" + user.User
 	if known, ok := d.users[line]; !ok || known.Threshold < user.Threshold {
@@ -175,8 +173,8 @@ func (n *Outbox) removeGathered(ctx context.Context, members map[int][]any) erro
 	return store.Explain(err, "removing what is told in a digest")
 }
 
-// ParseGathered reads an entry of what is gathered: start of the day, Unix ms,
-// threshold, used, limit, policy and user. Only the user may contain a slash.
+// ParseGathered reads a gathered entry: start of the day, Unix ms, threshold, used, limit, policy
+// and user. Only the user may contain a slash.
 func ParseGathered(member string) (policy string, user DigestUser, ok bool) {
 	parts := strings.SplitN(member, "/", 6)
 	if len(parts) != 6 || !keyspace.ValidName(parts[4]) || !keyspace.ValidUser(parts[5]) {

@@ -12,16 +12,16 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Due is a notice that nobody settled or confirmed in time.
+// Due is a notice that was not settled or confirmed in time.
 type Due struct {
 	ID    string
 	Since time.Time // when it became due
 }
 
-// Due lists the notices that are due at now, oldest first, at most perPartition
-// of each partition, in a few round trips. An entry that it can't read, of a newer program
-// perhaps, stays and is passed over; Due returns how many it saw. Beside an error it returns
-// what it could read, such as what the other masters of a cluster have.
+// Due lists the notices that are due at now, oldest first, at most perPartition of each partition,
+// in a few round trips. It skips entries that it can't read, such as those of a newer program, and
+// returns how many. With an error it still returns what it could read, such as the entries of a
+// cluster's other masters.
 func (n *Outbox) Due(ctx context.Context, now time.Time, perPartition int) (due []Due, unreadable int, failed error) {
 	const doing = "reading the outbox of notices"
 	unreadable, failed = script.EachDue(ctx, n.client, doing, n.keys.Notices, now, n.options.Ahead, perPartition,
@@ -36,16 +36,15 @@ func (n *Outbox) Due(ctx context.Context, now time.Time, perPartition int) (due 
 	return due, unreadable, failed
 }
 
-// Queued is a notice that the queue has taken.
+// Queued is a notice in the queue.
 type Queued struct {
 	ID  string
 	Due time.Time
 }
 
-// Confirm notes that the queue has these notices: they are not due until
-// Options.OverdueAfter past their time. It does not change a notice that ended,
-// and one that a delivery has is not due before its lease ends. It takes one
-// round trip for all.
+// Confirm notes that the queue has these notices: they are not due until Options.OverdueAfter past
+// their time. It does not change an ended notice, and a claimed one is not due before its lease
+// ends. It takes one round trip.
 func (n *Outbox) Confirm(ctx context.Context, queued ...Queued) error {
 	notices := make([]Notice, len(queued))
 	for i, q := range queued {

@@ -13,24 +13,22 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// IsAbout reports whether a notice is about a user. The id is what follows "n:"
-// in its key, or its entry in the outbox or among the dead notices.
+// IsAbout reports whether a notice is about a user. The id is the part of its key after "n:", or
+// its entry in the outbox or among the failed notices.
 func IsAbout(id, user string) bool {
 	n, ok := ParseID(id)
 	return ok && n.Kind == UserQuota && n.Subject == user
 }
 
-// GatheredIsAbout reports whether an entry of what is gathered for a digest is
-// about a user.
+// GatheredIsAbout reports whether a gathered entry is about a user.
 func GatheredIsAbout(member, user string) bool {
 	_, line, ok := ParseGathered(member)
 	return ok && line.User == user
 }
 
-// EraseFromDigests removes a user from every digest that has not been announced,
-// and returns from how many. A digest that is being delivered may still name the
-// user; all names are erased when it ends. What is gathered for later digests is
-// in the user's own partition.
+// EraseFromDigests removes a user from every digest that was not announced, and returns from how
+// many. A digest that is being delivered may still name the user; all names are erased when it
+// ends. Entries for later digests are in the user's own partition.
 func (n *Outbox) EraseFromDigests(ctx context.Context, user string) (int, error) {
 	const doing = "looking for a user in digests"
 	if err := keyspace.CheckUser(user); err != nil {
@@ -97,7 +95,7 @@ func (n *Outbox) eraseFromDigest(ctx context.Context, id, user string) (bool, er
 		erased = err == nil
 		return err
 	}
-	// A delivery may claim it or end it between the two calls.
+	// A delivery may claim or end it in between.
 	for range digestChanges {
 		if err = n.client.Watch(ctx, removeUser, key); !errors.Is(err, redis.TxFailedErr) {
 			break
@@ -109,6 +107,6 @@ func (n *Outbox) eraseFromDigest(ctx context.Context, id, user string) (bool, er
 	return erased, store.Explain(err, doing)
 }
 
-// digestChanges is how often a digest may change while a user is removed from it:
-// each attempt claims and settles it.
+// digestChanges is how often a digest may change during the removal: each attempt claims and
+// settles it.
 const digestChanges = 8

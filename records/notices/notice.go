@@ -14,7 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Kind says what a notice is about.
+// Kind is the kind of a notice.
 type Kind string
 
 // The kinds of notices, as package notifier spells them.
@@ -22,39 +22,36 @@ const (
 	AccountQuota    Kind = "account_quota"     // an account's daily quota reached a threshold
 	UserQuota       Kind = "user_quota"        // a user's daily rule reached a threshold
 	UserQuotaDigest Kind = "user_quota_digest" // users of a policy whose daily rule reached a threshold
-	DailyReport     Kind = "daily_report"      // what became of an account's messages on a day
-	EventLimit      Kind = "event_limit"       // a key reached a threshold of a limit of an event
-	CallbackChanged Kind = "callback_changed"  // where the events of an account are posted was changed
+	DailyReport     Kind = "daily_report"      // the messages of an account's day
+	EventLimit      Kind = "event_limit"       // a key reached a threshold of an event's limit
+	CallbackChanged Kind = "callback_changed"  // the callback of an account was changed
 )
 
 // alerts reports whether notices of the kind have a threshold.
 func (k Kind) alerts() bool { return k == AccountQuota || k == UserQuota || k == EventLimit }
 
-// Notice is something to say to a contact: a quota that reached a threshold, a
-// digest, a report or a change.
+// Notice is a message to a contact: an alert about a quota, a digest, a report or a change.
 type Notice struct {
-	// ID names the notice, see FormatID. Kind, Subject, Threshold and Since
-	// follow from it.
+	// ID identifies the notice, see FormatID. Kind, Subject, Threshold and Since follow from it.
 	ID      string
 	Kind    Kind
 	Subject string    // a user, an account, the policy of a digest, or an event and its key: "submit/acme"
-	Since   time.Time // start of the day that it is about; of the hour for a digest, of the period for an event; when it was made for a change
+	Since   time.Time // start of its day; of the hour for a digest, of the period for an event; the time of a change
 
 	Threshold int // percent; zero for a digest and a report
-	// Raised is the quota of an alert that came after the quota of its day was raised,
-	// and the limit of any alert of an event; zero otherwise. It follows from the ID.
+	// Raised is the quota of an alert after the quota of its day was raised, and the limit of any
+	// alert of an event; zero otherwise. It follows from the ID.
 	Raised int64
-	// Used and Limit count messages of that day, or calls of an event; zero for a digest
-	// and a report.
+	// Used and Limit count messages of the day, or calls of an event; zero for a digest and a
+	// report.
 	Used, Limit int64
-	// Details is JSON with what else there is to say.
+	// Details is the JSON of a Details.
 	Details []byte
 }
 
-// FormatID returns the id of a notice: what it is about and, for alerts, the
-// threshold that was reached. The subject comes last, since only it may contain a
-// slash. An alert after the quota was raised has it behind the threshold, "80@500", and
-// any alert of an event has its limit there: see FormatEventID.
+// FormatID returns the id of a notice: kind, time and, for alerts, the threshold. The subject comes
+// last, since only it may contain a slash. An alert after the quota was raised has the quota after
+// the threshold, "80@500", and any alert of an event has its limit there; the scripts write these.
 func FormatID(kind Kind, since time.Time, threshold int, subject string) string {
 	id := string(kind) + "/" + strconv.FormatInt(since.UnixMilli(), 10) + "/"
 	if kind.alerts() {
@@ -63,21 +60,13 @@ func FormatID(kind Kind, since time.Time, threshold int, subject string) string 
 	return id + subject
 }
 
-// FormatEventID returns the id of an alert of an event: the threshold of a limit that a
-// key reached in the period that began at since.
-func FormatEventID(event, key string, since time.Time, threshold int, limit int64) string {
-	return string(EventLimit) + "/" + strconv.FormatInt(since.UnixMilli(), 10) + "/" +
-		strconv.Itoa(threshold) + "@" + strconv.FormatInt(limit, 10) + "/" + event + "/" + key
-}
-
-// EventKey returns the event and the key that an EventLimit is about; ok is false for any
-// other notice.
+// EventKey returns the event and the key of an EventLimit; ok is false for any other notice.
 func (n Notice) EventKey() (event, key string, ok bool) {
 	event, key, ok = strings.Cut(n.Subject, "/")
 	return event, key, ok && n.Kind == EventLimit && keyspace.ValidName(event) && keyspace.ValidKey(key)
 }
 
-// validSubject reports whether notices of the kind can be about the subject.
+// validSubject reports whether the subject fits the kind.
 func (n Notice) validSubject() bool {
 	if n.Kind == EventLimit {
 		_, _, ok := n.EventKey()
@@ -86,8 +75,8 @@ func (n Notice) validSubject() bool {
 	return keyspace.ValidUser(n.Subject)
 }
 
-// Owner returns the name whose partition has the notice: that of its subject, or of its
-// event, whose counters are there.
+// Owner returns the name whose partition has the notice: its subject, or its event, whose counters
+// are there.
 func (n Notice) Owner() string {
 	if event, _, ok := n.EventKey(); ok {
 		return event
@@ -95,8 +84,8 @@ func (n Notice) Owner() string {
 	return n.Subject
 }
 
-// ParseID reads a notice id; ok is false if it is none. The Notice has what
-// follows from the id.
+// ParseID reads a notice id; ok is false if it is not valid. The Notice has only what follows from
+// the id.
 func ParseID(id string) (n Notice, ok bool) {
 	kind, rest, _ := strings.Cut(id, "/")
 	n = Notice{ID: id, Kind: Kind(kind)}
@@ -129,20 +118,19 @@ func ParseID(id string) (n Notice, ok bool) {
 	return n, n.validSubject() && FormatID(n.Kind, n.Since, n.Threshold, rest) == id
 }
 
-// Outbox holds what is to be said to contacts. A notice is put once, goes to one
-// delivery at a time, and stays until that is settled. Scripts that count put
-// alerts into it. Any number of processes may use it concurrently.
+// Outbox has the notices to contacts. A notice is put once, has one delivery at a time, and stays
+// until that is settled. Scripts that count put alerts into it. Any number of processes may use it
+// concurrently.
 //
-// A notice is announced once. If a process dies between the answer of the mail
-// server and Settle, it is announced once more, under the same id.
+// Each notice is announced once. If a process dies between the mail server's answer and Settle, it
+// is announced again, under the same id.
 type Outbox struct {
 	client  redis.UniversalClient
 	keys    keyspace.Keys
 	options Options // with defaults
 }
 
-// New returns the outbox in the store behind client. The error is an
-// *InvalidError.
+// New returns the outbox of a store. The error is an *InvalidError.
 func New(client redis.UniversalClient, o Options) (*Outbox, error) {
 	o = o.withDefaults()
 	keys, err := keyspace.NewKeys(o.Prefix)
@@ -156,13 +144,12 @@ func New(client redis.UniversalClient, o Options) (*Outbox, error) {
 	return &Outbox{client: client, keys: keys, options: o}, nil
 }
 
-// Kept returns how long the outbox remembers a notice after it ended, and how
-// long a notice waits that nothing can deliver.
+// Kept returns how long the outbox keeps an ended notice, and how long a notice waits that can't be
+// delivered.
 func (n *Outbox) Kept() time.Duration { return n.options.Keep }
 
-// Put puts a digest, a report or a change into the outbox. It reports whether the id was
-// new: a notice that the outbox still remembers is not put again. A zero now
-// means the server's clock.
+// Put puts a digest, a report or a change into the outbox. It reports whether the id is new: a
+// notice that the outbox still has is not put again. A zero now means the server's clock.
 func (n *Outbox) Put(ctx context.Context, notice Notice, now time.Time) (bool, error) {
 	const doing = "putting a notice into the outbox"
 	parsed, err := parseNotice(notice.ID)
@@ -170,13 +157,9 @@ func (n *Outbox) Put(ctx context.Context, notice Notice, now time.Time) (bool, e
 		return false, err
 	}
 	keys := n.keysOf(parsed)
-	answer, err := script.Run(ctx, n.client, lua.NoticePut, doing, keys[:2], []any{
+	return script.Yes(script.Call(ctx, n.client, lua.NoticePut, doing, keys[:2], []any{
 		script.Milliseconds(now), parsed.ID, string(parsed.Kind), parsed.Subject, parsed.Since.UnixMilli(), notice.Details,
-	})
-	if err != nil {
-		return false, err
-	}
-	return script.Yes(script.Read(answer, doing))
+	}))
 }
 
 // keysOf returns the keys of the notice, the outbox and the failed notices.

@@ -17,28 +17,27 @@ const (
 	DefaultOverdueAfter = time.Minute
 )
 
-// MinKeep is the least time for which the outbox remembers an ended notice. It is
-// longer than the scripts and the reports may repeat one.
+// MinKeep is the minimum time for which the outbox keeps an ended notice. It is longer than scripts
+// and reports may repeat one.
 const MinKeep = 48 * time.Hour
 
 // Options configures an Outbox. The zero value means the defaults.
 type Options struct {
-	Prefix string // begins every key; "" means keyspace.DefaultPrefix
-	// Keep is how long the outbox remembers a notice after it ended, and how long
-	// a notice waits that nothing can deliver. It is at least MinKeep; zero means
-	// DefaultKeep.
+	Prefix string // of every key; "" means keyspace.DefaultPrefix
+	// Keep is how long the outbox keeps an ended notice, and how long a notice waits that can't be
+	// delivered. It is at least MinKeep; zero means DefaultKeep.
 	Keep time.Duration
-	// Attempts is the number of deliveries that may end without a settlement, as a
-	// worker died, before the notice fails; zero means DefaultAttempts.
+	// Attempts is how many deliveries may end without a settlement, because a worker died, before
+	// the notice fails; zero means DefaultAttempts.
 	Attempts int
-	// OverdueAfter is how long after its time a notice is due that the queue has;
-	// zero means DefaultOverdueAfter.
+	// OverdueAfter is how long after its time a notice in the queue is due; zero means
+	// DefaultOverdueAfter.
 	OverdueAfter time.Duration
-	// SettleWithin is for how long a delivery may still settle after its lease, while the
-	// store answers. Then another delivery takes the notice over. Zero means at once.
+	// SettleWithin is how long a delivery may still settle after its lease, while the store
+	// answers. Then another delivery takes the notice over. Zero means at once.
 	SettleWithin time.Duration
-	// Ahead is for a cluster, whose masters have clocks of their own. The common clock is that of
-	// the times which Due gets and returns.
+	// Ahead is for a cluster, whose masters have different clocks. Times of Due are those of the
+	// common clock.
 	Ahead keyspace.Ahead
 }
 
@@ -49,7 +48,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// validate checks options that have their defaults.
+// validate checks options with defaults.
 func (o Options) validate() error {
 	switch {
 	case o.Keep < time.Minute:

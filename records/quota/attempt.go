@@ -10,28 +10,27 @@ import (
 )
 
 const (
-	// tokenLength is the length of the token of a call, characters.
+	// tokenLength is the length of the token of a call, in characters.
 	tokenLength = keyspace.TokenBytes * 4 / 3
-	// letters are the positions of holds in their call, and of terms, see lua/fragments/charge.lua.
+	// letters are the positions of holds and terms in their call, see lua/fragments/charge.lua.
 	letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 )
 
-// charged is what an attempt names. A record with the attempt therefore says what to give
-// back, even if the message was postponed since, the account changed its time zone, or the
-// policy has another throttle.
+// charged is the charge of an attempt. So a record with the attempt has what to give back, even if
+// the message was postponed, the account changed its time zone, or the policy has another throttle.
 type charged struct {
 	hour, day calendar.Stretch // of an account, only From; zero for none
 	throttle  string           // the name of a charged throttle; "" for none
 	period    time.Time        // its period, the start
-	// back says that the change gives back another throttle's charge.
+	// back reports that the change gives back another throttle's charge.
 	back bool
 }
 
-// attempt makes the attempt of the i-th hold of a call, which has a token:
+// attempt returns the attempt of the i-th hold of a call:
 //
 //	token letter [-hour-day][~period~throttle]
 //
-// Times are in seconds. Without a throttle, "~" at the end stands for back.
+// Times are in seconds. Without a throttle, "~" at the end means back.
 func (c charged) attempt(token string, i int) string {
 	const base = 36
 	attempt := token + letters[i:i+1]
@@ -47,7 +46,7 @@ func (c charged) attempt(token string, i int) string {
 	return attempt
 }
 
-// chargedBy returns what an attempt names, except for back.
+// chargedBy returns the charge of an attempt, except for back.
 func chargedBy(attempt string) charged {
 	var c charged
 	attempt, throttle, _ := strings.Cut(attempt, "~")
@@ -67,14 +66,14 @@ func chargedBy(attempt string) charged {
 	return c
 }
 
-// splitAttempt returns the token of an attempt's call, and its letter in it.
+// splitAttempt returns the token and the letter of an attempt.
 func splitAttempt(attempt string) (token, letter string) {
 	n := min(len(attempt), tokenLength)
 	return attempt[:n], attempt[n:min(len(attempt), n+1)]
 }
 
-// holdName spells a hold of an attempt as the scripts read it: the call and the letter. The hold
-// is that of the account, "", of the throttle or of the former one.
+// holdName spells a hold of an attempt for the scripts: the call and the letter. of is "" for the
+// account, or for a throttle or the former one.
 func holdName(attempt, of string) string {
 	token, letter := splitAttempt(attempt)
 	return token + of + "/" + letter

@@ -14,10 +14,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// SetTier stores a tier as accounts.SetTier does. If that changes the quota of a day, it
-// brings the alerts of the tier's accounts up to date: what is used already may be past a
-// threshold of a lower quota, and the thresholds of a higher one alert anew. A process
-// that dies in between leaves that to the next charge.
+// SetTier stores a tier as accounts.SetTier does. If that changes the daily quota, it updates the
+// alerts of the tier's accounts: their usage may be past a threshold of a lower quota, and the
+// thresholds of a higher one alert again. If the process dies in between, the next charge does
+// this.
 func (c *Charges) SetTier(ctx context.Context, directory *accounts.Accounts, t accounts.Tier) error {
 	before, _, err := directory.GetTier(ctx, t.Name)
 	if err != nil {
@@ -49,8 +49,8 @@ func (c *Charges) SetTier(ctx context.Context, directory *accounts.Accounts, t a
 	return nil
 }
 
-// SetAccount changes an account as accounts.Set does. If that changes the quota of a day,
-// it brings the account's alerts up to date, as SetTier does.
+// SetAccount changes an account as accounts.Set does. If that changes the daily quota, it updates
+// the account's alerts as SetTier does.
 func (c *Charges) SetAccount(
 	ctx context.Context, directory *accounts.Accounts, name string, change accounts.Change,
 ) (accounts.Account, error) {
@@ -59,7 +59,7 @@ func (c *Charges) SetAccount(
 	}
 	_, before, _, err := directory.Resolve(ctx, name)
 	if err != nil {
-		before = accounts.Tier{} // its tier is missing, and may be what is mended
+		before = accounts.Tier{} // its tier is missing, and the change may repair that
 	}
 	account, err := directory.Set(ctx, name, change)
 	if err != nil {
@@ -76,8 +76,8 @@ func (c *Charges) SetAccount(
 	return account, c.changeQuota(ctx, account, before, after, now, make(map[zones][]calendar.Stretch))
 }
 
-// changeQuota applies a changed quota to the alerts of every day in which an account is
-// charged, from today on. It keeps the days of accounts with the same zones in days.
+// changeQuota applies a changed quota to the alerts of every charged day of an account, from today
+// on. It caches the days of accounts with the same zones in days.
 func (c *Charges) changeQuota(
 	ctx context.Context, a accounts.Account, before, after accounts.Tier, now time.Time, days map[zones][]calendar.Stretch,
 ) error {
@@ -123,8 +123,7 @@ type zones struct {
 	from         time.Time
 }
 
-// daysFrom returns the days of an account in which messages may be charged, from the
-// present one on.
+// daysFrom returns the days of an account in which messages may be charged, from today on.
 func daysFrom(a accounts.Account, now time.Time) ([]calendar.Stretch, error) {
 	var days []calendar.Stretch
 	for at := now; at.Before(now.Add(policy.DefaultReach)); {

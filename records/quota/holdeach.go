@@ -8,12 +8,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// sameClock is how far the clocks of the servers of two users may be apart whose holds share a
-// call.
+// sameClock is how far apart the clocks of the users' servers may be for holds in one call.
 const sameClock = 100 * time.Millisecond
 
-// holdTogether is how many holds a script makes in one call, which others wait for: at most as
-// many as there are letters.
+// holdTogether is how many holds a call makes at most, since other calls wait for it. There are as
+// many letters.
 const holdTogether = 64
 
 // Answer is the answer to one of several requests.
@@ -22,9 +21,9 @@ type Answer struct {
 	Err    error // as of Hold; Charge is zero
 }
 
-// HoldEach is Hold for each of several requests, in their order. Those in a row that charge
-// one account share a call of the store, which judges each beside those before it. A move
-// and a message with a throttle have calls of their own.
+// HoldEach is Hold for each of several requests, in their order. Consecutive ones of the same
+// account share a call of the store, which judges each with those before it. A move and a message
+// with a throttle have separate calls.
 func (c *Charges) HoldEach(ctx context.Context, requests ...Request) []Answer {
 	answers, asked := make([]Answer, len(requests)), make([]holdRequest, len(requests))
 	for i := range requests {
@@ -46,13 +45,13 @@ func (c *Charges) HoldEach(ctx context.Context, requests ...Request) []Answer {
 	return answers
 }
 
-// mayShare reports whether a request can share its call with others.
+// mayShare reports whether a request can share its call.
 func (a holdRequest) mayShare() bool {
 	return len(a.parts) == 1 && a.request.Account.Name != "" && a.request.Info == nil
 }
 
-// share reports whether two requests that may share a call have what all holds of one have
-// in common: the account with its limits, its alerts, and the time.
+// share reports whether two requests that may share a call have the same account, limits, alerts
+// and time.
 func (c *Charges) share(a, b holdRequest) bool {
 	r, other := a.request, b.request
 	return b.mayShare() && r.Now.Equal(other.Now) &&

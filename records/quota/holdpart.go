@@ -21,19 +21,19 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// holdPart is a hold that is being asked for.
+// holdPart is a requested hold.
 type holdPart struct {
 	*Request
 
 	of                    string           // ofThrottle, ofFormer; "" for the account
-	hour, day             calendar.Stretch // zero of a release
+	hour, day             calendar.Stretch // zero for a release
 	chargeHour, chargeDay bool
-	backHour, backDay     time.Time // given back if the change is made; zero means none
-	made                  []string  // names of holds whose changes are known to be made
+	backHour, backDay     time.Time // given back if the change is made; zero for none
+	made                  []string  // names of holds whose changes were made
 }
 
-// takesOver marks what a message was charged to be given back, except for a
-// period that it is charged for again.
+// takesOver marks a message's old charge to be given back, except for a period that it is charged
+// for again.
 func (h *holdPart) takesOver(s messages.Info) {
 	if s.Hold != "" {
 		for _, attempt := range append([]string{s.Hold}, s.FormerHolds...) {
@@ -61,21 +61,16 @@ const (
 	holdOver
 )
 
-// exceededDay says that the day is full, and not the hour.
+// exceededDay means that the day is full, not the hour.
 const exceededDay = 2
 
-// hold makes the holds of one account, or of one throttle, in one call. They are judged in
-// their order. All are of the same Now, Tier and alert, and of users whose servers have about the
-// same clock; see share. Only a single one
-// may take over holds that were made.
+// hold makes the holds of one account, or of one throttle, in one call. They are judged in their
+// order. All have the same Now, Tier and alert, and users whose servers have about the same clock;
+// see share. Only a single one may take over earlier holds.
 func (c *Charges) hold(ctx context.Context, call string, holdings []holdPart) ([]Charge, error) {
 	const doing = "charging an account"
 	keys := []string{c.keys.Holds(holdings[0].Account.Name)}
-	answer, err := script.Run(ctx, c.client, lua.Hold, doing, keys, c.holdArguments(call, holdings))
-	if err != nil {
-		return nil, err
-	}
-	in := script.Read(answer, doing)
+	in := script.Call(ctx, c.client, lua.Hold, doing, keys, c.holdArguments(call, holdings))
 	now, notices := in.Time(0), in.Nested(1)
 	charges := make([]Charge, len(holdings))
 	for i, h := range holdings {
@@ -83,13 +78,13 @@ func (c *Charges) hold(ctx context.Context, call string, holdings []holdPart) ([
 	}
 	charges[0].Notices = notices.Strings(0)
 	in.Absorb(notices)
-	if in.Err == nil && len(answer) != 2+4*len(holdings) {
-		return nil, script.ReplyError(doing, fmt.Sprintf("%d elements for %d holds", len(answer), len(holdings)))
+	if in.Err == nil && len(in.Reply) != 2+4*len(holdings) {
+		return nil, script.ReplyError(doing, fmt.Sprintf("%d elements for %d holds", len(in.Reply), len(holdings)))
 	}
 	return charges, in.Err
 }
 
-// charge reads the answer for one hold, the four elements from the i-th on.
+// charge reads the answer for one hold, four elements from the i-th on.
 func (h holdPart) charge(in *script.ReplyReader, i int, now time.Time) Charge {
 	charge := Charge{At: h.At, Now: now}
 	switch status := in.Int(i); status {
@@ -110,7 +105,7 @@ func (h holdPart) charge(in *script.ReplyReader, i int, now time.Time) Charge {
 	return charge
 }
 
-// exceeded reads which of the two periods is used up.
+// exceeded returns the exhausted period.
 func (h holdPart) exceeded(in *script.ReplyReader, i int) counters.Usage {
 	used := in.Int(i + 1)
 	if in.Int(i+3) == exceededDay {
@@ -119,7 +114,7 @@ func (h holdPart) exceeded(in *script.ReplyReader, i int) counters.Usage {
 	return h.usage(calendar.Hour, h.hour, used, h.Tier.MessagesPerHour)
 }
 
-// dayUsage returns what is charged in the day; the zero Usage for -1.
+// dayUsage returns the usage of the day; zero for -1.
 func (h holdPart) dayUsage(used int64) counters.Usage {
 	if used < 0 {
 		return counters.Usage{}
@@ -134,7 +129,7 @@ func (h holdPart) usage(period calendar.Period, stretch calendar.Stretch, used, 
 	}
 }
 
-// refuse completes the charge of a period that is used up.
+// refuse completes the charge of an exhausted period.
 func (c *Charge) refuse(usedUp counters.Usage) {
 	c.Code, c.UsedUp = fault.CodeQuotaExceeded, usedUp
 	if usedUp.Counter.Period == calendar.Day {
@@ -145,7 +140,6 @@ func (c *Charge) refuse(usedUp counters.Usage) {
 	}
 }
 
-// holdArguments returns the arguments of lua/charge/hold.lua.
 func (c *Charges) holdArguments(call string, holdings []holdPart) []any {
 	first := holdings[0]
 	percents, details := first.alert()
@@ -166,7 +160,7 @@ func (c *Charges) holdArguments(call string, holdings []holdPart) []any {
 	}
 }
 
-// spellings are the different ones of some texts, and for each text the letter of its spelling.
+// spellings are the different texts of some, and for each text the letter of its spelling.
 type spellings struct {
 	all     []string
 	letters []byte
@@ -180,16 +174,15 @@ func (s *spellings) add(text string) {
 	s.letters = append(s.letters, letters[n])
 }
 
-// aheadOf returns how far the clock of the server that has the user of a request is ahead of that
-// of the one that has the charged subject.
+// aheadOf returns how far the clock of the user's server is ahead of that of the charged subject's.
 func (c *Charges) aheadOf(r *Request, subject string) time.Duration {
 	if !r.Now.IsZero() {
-		return 0 // that is the time everywhere
+		return 0 // it is the time everywhere
 	}
 	return c.ahead.Between(r.User, subject)
 }
 
-// terms spells what a hold charges and gives back, as the script reads it.
+// terms spells what a hold charges and gives back, for the script.
 func (h *holdPart) terms() string {
 	charged := ""
 	if h.chargeHour {
@@ -203,7 +196,7 @@ func (h *holdPart) terms() string {
 	}, " ")
 }
 
-// hourWords spells the hour of a hold, as the script reads it.
+// hourWords spells the hour of a hold for the script.
 func (h *holdPart) hourWords() string {
 	present := "0 "
 	if h.Present {
@@ -212,7 +205,7 @@ func (h *holdPart) hourWords() string {
 	return present + script.Word(h.hour.From) + " " + script.Word(h.hour.Until)
 }
 
-// limitArgument returns a limit as the script reads it: "" for none.
+// limitArgument returns a limit for the script: "" for none.
 func limitArgument(limit int64) any {
 	if limit == 0 {
 		return ""
@@ -220,8 +213,8 @@ func limitArgument(limit int64) any {
 	return limit
 }
 
-// alert returns the percents of the day's quota at which the account's contact is
-// alerted, and the details of those notices, as words of a hold.
+// alert returns the percents of the daily quota at which the account's contact is alerted, and the
+// details of those notices, as words of a hold.
 func (h holdPart) alert() (percents string, details string) {
 	at := h.Tier.AlertAt
 	if at == nil {
@@ -241,5 +234,5 @@ func (h holdPart) alert() (percents string, details string) {
 	return strings.Join(words, ","), string(text)
 }
 
-// alertZone returns the time zone in which the day ends.
+// alertZone returns the time zone at the end of the day.
 func (h holdPart) alertZone() string { return h.Account.ZoneAt(h.day.Until.Add(-time.Millisecond)) }

@@ -9,12 +9,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// holdRequest asks for the holds of one attempt.
+// holdRequest requests the holds of one attempt.
 type holdRequest struct {
 	charges charged
-	former  string // the attempt that charged the message before; "" for none
+	former  string // the attempt of the message's earlier charge; "" for none
 	request *Request
-	parts   []holdPart // of the account first
+	parts   []holdPart // that of the account first
 }
 
 // holdAll makes the holds of one attempt. If one is refused, it gives the others back.
@@ -33,15 +33,15 @@ func (c *Charges) holdAll(ctx context.Context, a holdRequest) (Charge, error) {
 	return all, nil
 }
 
-// begin returns the charge of the i-th attempt of a call before any of its holds is made.
+// begin returns the charge of the i-th attempt of a call before its holds.
 func (a holdRequest) begin(token string, i int) Charge {
 	return Charge{Allowed: true, At: a.request.At, Now: a.request.Now, Hold: sendlimit.Hold{
 		Account: a.request.Account.Name, Throttle: a.request.Throttle, Attempt: a.charges.attempt(token, i), Former: a.former,
-		NotAfter: time.UnixMilli(script.EndOfTime).UTC(), // what gives nothing and takes nothing may come late
+		NotAfter: time.UnixMilli(script.EndOfTime).UTC(), // without a charge there is no time limit
 	}}
 }
 
-// add adds the answer for one hold to the charge, and reports whether it was made.
+// add adds the answer for one hold to the charge, and reports whether the hold was made.
 func (a holdRequest) add(all *Charge, part holdPart, one Charge) bool {
 	all.Notices, all.Now = append(all.Notices, one.Notices...), one.Now
 	if part.of == "" {
@@ -64,8 +64,7 @@ func (a holdRequest) add(all *Charge, part holdPart, one Charge) bool {
 	return true
 }
 
-// unhold gives back holds that were made before another one was refused. What can't be given
-// back becomes due.
+// unhold gives back the holds before a refused one. Those that can't be given back become due.
 func (c *Charges) unhold(ctx context.Context, now time.Time, token string, parts []holdPart, all *Charge) error {
 	var calls []settleCall
 	for _, part := range parts {

@@ -7,28 +7,27 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
-// NextOpen returns the time nearest to r.At, from it to until, at which Hold would find that
-// the account's hour and day and the throttle of a request have messages left; zero for none.
-// It searches backwards if until is before r.At. What r.Info is charged does not count, as
-// Hold does not charge it twice.
+// NextOpen returns the time nearest to r.At, from it to until, at which the account's hour and day
+// and the throttle of a request have messages left; zero for none. It searches backwards if until
+// is before r.At. The charge of r.Info does not count, as in Hold.
 func (c *Charges) NextOpen(ctx context.Context, r Request, until time.Time) (time.Time, error) {
 	return c.nextOpen(ctx, r, until, func(_ string, used int64) int64 { return used })
 }
 
-// limit bounds the messages of each natural period of a kind.
+// limit limits the messages of each natural period of a kind.
 type limit struct {
 	most   int64
 	around func(at time.Time) (period, error)
-	own    string // key of the counter that the message is charged in already; "" for none
+	own    string // key of the counter with the message's present charge; "" for none
 }
 
-// period is a stretch of send times that one counter counts.
+// period is a span of send times with one counter.
 type period struct {
 	key string
 	calendar.Stretch
 }
 
-// limits returns what bounds the messages of a request.
+// limits returns the limits for a request.
 func (c *Charges) limits(r Request) []limit {
 	var own charged
 	if r.Info != nil {
@@ -53,8 +52,8 @@ func (c *Charges) limits(r Request) []limit {
 	return limits
 }
 
-// accountLimit returns the limit of an account's hours, "h", or days, "d". own is where the one
-// begins that the message is charged in already; zero for none.
+// accountLimit returns the limit of an account's hours, "h", or days, "d". own is the start of the
+// period of the message's present charge; zero for none.
 func (c *Charges) accountLimit(r Request, kind string, most int64, own time.Time) limit {
 	l := limit{most: most, around: func(at time.Time) (period, error) {
 		around, day, err := r.Account.Periods(at)
@@ -63,7 +62,7 @@ func (c *Charges) accountLimit(r Request, kind string, most int64, own time.Time
 		}
 		p := period{c.keys.Charged(r.Account.Name, kind, around.From), around}
 		if zone := r.Account.ZoneFrom; p.From.Before(zone) && !at.Before(zone) {
-			p.From = zone // what is before counts in the former zone
+			p.From = zone // earlier times count in the former zone
 		}
 		return p, err
 	}}
@@ -73,8 +72,8 @@ func (c *Charges) accountLimit(r Request, kind string, most int64, own time.Time
 	return l
 }
 
-// nextOpen is NextOpen; really corrects what the store says that is used. It goes on from one
-// limit's time to the next one's until they agree.
+// nextOpen is NextOpen; really corrects the usage from the store. It goes from one limit's time to
+// the next one's until they agree.
 func (c *Charges) nextOpen(
 	ctx context.Context, r Request, until time.Time, really func(key string, used int64) int64,
 ) (time.Time, error) {
@@ -91,8 +90,8 @@ func (c *Charges) nextOpen(
 	return at, nil
 }
 
-// openIn returns the time nearest to a time, from it to until, in a period of a limit that has
-// messages left; zero for none. It reads a few periods, then more at a time.
+// openIn returns the time nearest to a time, from it to until, in a period with messages left; zero
+// for none. It reads a few periods, then more at a time.
 func (c *Charges) openIn(
 	ctx context.Context, l limit, at, until time.Time, really func(key string, used int64) int64,
 ) (time.Time, error) {

@@ -12,10 +12,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Rehearsal is a dry run of many charges. It begins with what accounts and throttles are
-// charged when it first asks for each, counts on in memory, and writes nothing.
-// Charges.Rehearse makes one; the zero value is not usable. It is safe for
-// concurrent use.
+// Rehearsal is a dry run of many charges. It begins with the usage of each account and throttle
+// when it first needs it, counts on in memory, and writes nothing. Charges.Rehearse returns one;
+// the zero value is not usable. It is safe for concurrent use.
 type Rehearsal struct {
 	charges *Charges
 
@@ -28,8 +27,8 @@ func (c *Charges) Rehearse() *Rehearsal {
 	return &Rehearsal{charges: c, used: make(map[string]int64)}
 }
 
-// Hold answers what Charges.Hold would answer if all that this rehearsal held had
-// been charged. Its hold is for a timeline's Rehearsal and does not expire.
+// Hold returns what Charges.Hold would return if all holds of this dry run had been charged. Its
+// hold is for a timeline's Rehearsal and does not expire.
 func (r *Rehearsal) Hold(ctx context.Context, request Request) (Charge, error) {
 	if err := request.check(); err != nil {
 		return Charge{}, err
@@ -71,7 +70,7 @@ func (r *Rehearsal) Hold(ctx context.Context, request Request) (Charge, error) {
 				charge.full(u)
 			}
 		case full:
-			charge.refuse(u) // of both, the day
+			charge.refuse(u) // if both are full, by the day
 		case i == 0:
 			charges.hour.From = u.From
 		default:
@@ -93,8 +92,8 @@ func (r *Rehearsal) Hold(ctx context.Context, request Request) (Charge, error) {
 	return charge, nil
 }
 
-// NextOpen answers what Charges.NextOpen would answer if all that this rehearsal held had
-// been charged.
+// NextOpen returns what Charges.NextOpen would return if all holds of this dry run had been
+// charged.
 func (r *Rehearsal) NextOpen(ctx context.Context, request Request, until time.Time) (time.Time, error) {
 	return r.charges.nextOpen(ctx, request, until, func(key string, used int64) int64 {
 		r.mu.Lock()
@@ -106,7 +105,7 @@ func (r *Rehearsal) NextOpen(ctx context.Context, request Request, until time.Ti
 	})
 }
 
-// GiveBack gives back what was held.
+// GiveBack gives back a hold.
 func (r *Rehearsal) GiveBack(h sendlimit.Hold) {
 	charges := chargedBy(h.Attempt)
 	r.mu.Lock()
@@ -122,9 +121,8 @@ func (r *Rehearsal) GiveBack(h sendlimit.Hold) {
 	}
 }
 
-// usage returns the periods of a request: the hour and the day of its account, then that of
-// its throttle. It reads what is charged in them if that is not known yet. It also returns
-// the keys of their counters.
+// usage returns the periods of a request and the keys of their counters: the hour and the day of
+// its account, then that of its throttle. It reads unknown counters.
 func (r *Rehearsal) usage(ctx context.Context, request Request) (usage []counters.Usage, keys []string, err error) {
 	if request.Account.Name != "" {
 		if usage, err = r.charges.periods(request.Account, request.Tier, request.At); err != nil {
@@ -145,7 +143,7 @@ func (r *Rehearsal) usage(ctx context.Context, request Request) (usage []counter
 	return usage, keys, nil
 }
 
-// learn reads counters of one partition, unless they are known.
+// learn reads unknown counters of one partition.
 func (r *Rehearsal) learn(ctx context.Context, keys []string) error {
 	r.mu.Lock()
 	known := 0

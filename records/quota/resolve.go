@@ -26,20 +26,19 @@ type DueCall struct {
 	partition int
 }
 
-// Turn reports whether it is time to look for due holds: no caller did within lasts. One of
-// several callers gets the turn.
+// Turn reports whether it is time to look for due holds: no caller did within lasts. One of several
+// callers gets the turn.
 func (c *Charges) Turn(ctx context.Context, lasts time.Duration) (bool, error) {
 	return turn.Take(ctx, c.client, c.keys.Turn(keyspace.WorkCharges), lasts)
 }
 
-// Due lists the calls with holds that are due at now, oldest first, at most perPartition of
-// each partition, in a few round trips. Beside an error it returns what it could
-// read.
+// Due lists the calls with due holds, oldest first, at most perPartition of each partition, in a
+// few round trips. With an error it still returns what it could read.
 func (c *Charges) Due(ctx context.Context, now time.Time, perPartition int) ([]DueCall, error) {
 	const doing = "reading the charges that are not settled"
 	var due []DueCall
 	_, failed := script.EachDue(ctx, c.client, doing, c.keys.HoldsOf, now, c.ahead, perPartition,
-		func(partition int, call string, since time.Time) bool { // every name is a call's
+		func(partition int, call string, since time.Time) bool { // every name is valid
 			due = append(due, DueCall{Since: since, call: call, partition: partition})
 			return true
 		})
@@ -47,7 +46,7 @@ func (c *Charges) Due(ctx context.Context, now time.Time, perPartition int) ([]D
 	return due, failed
 }
 
-// HoldEnd is what Resolve found out about a hold.
+// HoldEnd is the end of a hold, as Resolve finds it.
 type HoldEnd uint8
 
 // Ends of a hold.
@@ -58,33 +57,26 @@ const (
 	HoldGone                     // another caller has settled it
 )
 
-// String returns the end as metrics show it.
+// String returns the end for metrics.
 func (e HoldEnd) String() string {
-	switch e {
-	case HoldOpen:
-		return "open"
-	case HoldCharged:
-		return "charged"
-	case HoldGivenBack:
-		return "given_back"
-	case HoldGone:
-		return "gone"
-	default:
-		return "end(" + strconv.Itoa(int(e)) + ")"
+	names := [...]string{"open", "charged", "given_back", "gone"}
+	if int(e) < len(names) {
+		return names[e]
 	}
+	return "end(" + strconv.Itoa(int(e)) + ")"
 }
 
-// Resolve settles the holds of a due call by what the records of their messages say, and returns
-// how each ends, and the ids of the notices that this puts into the outbox. A zero now means the
-// clock of each message's server. A change that was not made counts as never made
-// only some time after it was due: that clock may have been set back a little.
+// Resolve settles the holds of a due call by the records of their messages, and returns their ends,
+// and the ids of the notices that this puts into the outbox. A zero now means the clock of each
+// message's server. A missing change counts as never made only some time after it was due, since
+// that clock may have been set back a little.
 func (c *Charges) Resolve(ctx context.Context, due DueCall, now time.Time) (ends []HoldEnd, notices []string, err error) {
 	const doing = "looking after a charge"
 	text, err := c.client.Get(ctx, c.keys.HoldsOfCall(due.partition, due.call)).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return nil, nil, store.Explain(err, doing)
 	}
-	holds := []settleCall{{due.partition, due.call, letters[:1], false}} // one that is over, if all are
+	holds := []settleCall{{due.partition, due.call, letters[:1], false}} // an ended one, if all have ended
 	if text != "" && text != settledCall {
 		holds, ends, err = c.resolveEach(ctx, due, text, now)
 		if err != nil || len(holds) == 0 {
@@ -92,18 +84,17 @@ func (c *Charges) Resolve(ctx context.Context, due DueCall, now time.Time) (ends
 		}
 	}
 	keys, args := c.settleCall(groupCalls(holds)[0], now)
-	answer, err := script.Run(ctx, c.client, lua.SettleHold, doing, keys, args)
+	made, unmade, notices, err := settled(script.Call(ctx, c.client, lua.SettleHold, doing, keys, args))
 	if err != nil {
-		return ends, nil, err
+		return ends, notices, err
 	}
-	made, unmade, notices, err := settled(answer, doing)
 	ends = append(ends, slices.Repeat([]HoldEnd{HoldCharged}, made)...)
 	ends = append(ends, slices.Repeat([]HoldEnd{HoldGivenBack}, unmade)...)
 	return append(ends, slices.Repeat([]HoldEnd{HoldGone}, max(len(holds)-made-unmade, 0))...), notices, err
 }
 
-// resolveEach finds out about each open hold of a call. It returns those to settle, and
-// a HoldOpen for each other one.
+// resolveEach resolves each open hold of a call. It returns those to settle, and a HoldOpen for
+// each other one.
 func (c *Charges) resolveEach(
 	ctx context.Context, due DueCall, text string, now time.Time,
 ) (holds []settleCall, open []HoldEnd, err error) {
@@ -118,11 +109,7 @@ func (c *Charges) resolveEach(
 			continue // it is not open
 		}
 		id, user, _ := strings.Cut(whose[i], " ")
-		answer, err := script.Run(ctx, c.client, lua.HoldLook, doing, []string{c.keys.Record(user, id)}, []any{script.Milliseconds(now)})
-		if err != nil {
-			return nil, nil, err
-		}
-		in := script.Read(answer, doing)
+		in := script.Call(ctx, c.client, lua.HoldLook, doing, []string{c.keys.Record(user, id)}, []any{script.Milliseconds(now)})
 		looked, attempts := in.Time(0), strings.Fields(in.String(1)) // the first is the account
 		if in.Err != nil {
 			return nil, nil, in.Err
@@ -139,11 +126,11 @@ func (c *Charges) resolveEach(
 	return holds, open, nil
 }
 
-// settledCall is what a call without an open hold is, see lua/fragments/charge.lua.
+// settledCall is a call without an open hold, see lua/fragments/charge.lua.
 const settledCall = "."
 
-// readHolds reads a call with open holds: the state of each, its message and user, and until when the
-// changes may be made.
+// readHolds reads a call with open holds: the state of each, its message and user, and the time
+// limit of the changes.
 func readHolds(text, doing string) (states string, whose []string, notAfter time.Time, err error) {
 	lines := strings.Split(text, "\n")
 	first := strings.Fields(lines[0])

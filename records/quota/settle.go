@@ -7,31 +7,27 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/sendlimit/sendlimiter/internal/script"
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Settlement says how a hold ends.
+// Settlement is the end of a hold.
 type Settlement struct {
 	Account string
 	Attempt string
-	Former  string // the attempt that charged the message before, as in the Hold
-	// Made says that the change was made: the charge stays, and what the message
-	// was charged before is given back. Otherwise the charge is given back, and
-	// the change must not be made any more.
+	Former  string // the attempt of the earlier charge, as in the Hold
+	// Made reports that the change was made: the charge stays, and the earlier one is given back.
+	// Otherwise the charge is given back, and the change must not be made any more.
 	Made bool
 }
 
-// Settle ends holds in one round trip and returns the ids of the notices that
-// this puts into the outbox. It ignores a hold that does not exist, or no longer:
-// of several callers one settles it. A zero now means the server's clock.
+// Settle ends holds in one round trip and returns the ids of the notices that this puts into the
+// outbox. It ignores a hold that does not exist: one of several callers settles it. A zero now
+// means the server's clock.
 //
-// After an error, holds that were not settled become due. Those that were settled
-// are not settled again, and their notices are returned beside the error.
+// After an error, unsettled holds become due. Settled ones are not settled again, and their notices
+// are returned beside the error.
 func (c *Charges) Settle(ctx context.Context, now time.Time, holds ...Settlement) (notices []string, err error) {
 	var all []settleCall
 	for _, s := range holds {
@@ -43,7 +39,7 @@ func (c *Charges) Settle(ctx context.Context, now time.Time, holds ...Settlement
 	return c.settleAll(ctx, now, all)
 }
 
-// settleCall is a hold to be settled, by its call and its letter in it.
+// settleCall is a hold to settle, by its call and its letter.
 type settleCall struct {
 	partition    int
 	call, letter string
@@ -66,16 +62,16 @@ func (s Settlement) appendCalls(calls []settleCall) []settleCall {
 	return calls
 }
 
-// settleTogether is how many holds a script settles in one call, which others wait for.
+// settleTogether is how many holds a call settles at most, since other calls wait for it.
 const settleTogether = 256
 
-// settleGroup has holds of one partition, settled by one script, as it reads them.
+// settleGroup has holds of one partition for one script.
 type settleGroup struct {
 	partition    int
 	made, unmade []byte
 }
 
-// groupCalls groups holds by their partitions, and brings those of a call together.
+// groupCalls groups holds by partition and call.
 func groupCalls(holds []settleCall) []*settleGroup {
 	first := make(map[string]int) // hold of a call
 	for i, s := range holds {
@@ -104,7 +100,7 @@ func groupCalls(holds []settleCall) []*settleGroup {
 	return groups
 }
 
-// appendTo appends a hold to others. Those of its call come last.
+// appendTo appends a hold to others. Holds of its call must be last.
 func (s settleCall) appendTo(names []byte) []byte {
 	last := names[bytes.LastIndexByte(names, ' ')+1:]
 	if call, _, found := bytes.Cut(last, []byte("/")); found && string(call) == s.call {
@@ -116,48 +112,14 @@ func (s settleCall) appendTo(names []byte) []byte {
 func (c *Charges) settleAll(ctx context.Context, now time.Time, holds []settleCall) (notices []string, err error) {
 	const doing = "settling charges"
 	groups := groupCalls(holds)
-	calls := make([]*redis.Cmd, len(groups))
-	_, err = c.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for i, g := range groups {
-			keys, args := c.settleCall(g, now)
-			calls[i] = pipe.EvalSha(ctx, lua.SettleHold.Hash(), keys, args...)
-		}
-		return nil
+	replies := script.Each(ctx, c.client, lua.SettleHold, doing, len(groups), func(i int) ([]string, []any) {
+		return c.settleCall(groups[i], now)
 	})
-	if err != nil && !redis.HasErrorPrefix(err, "NOSCRIPT") {
-		err = store.Explain(err, doing)
-	} else {
-		err = nil
-	}
-	for i, call := range calls {
-		var answer script.Reply
-		var failed error
-		switch v, problem := call.Result(); {
-		case redis.HasErrorPrefix(problem, "NOSCRIPT"): // a pipeline does not load it
-			keys, args := c.settleCall(groups[i], now)
-			answer, failed = script.Run(ctx, c.client, lua.SettleHold, doing, keys, args)
-		case problem != nil:
-			failed = store.Explain(problem, doing)
-		default:
-			answer, _ = v.([]any)
-		}
-		if failed != nil {
-			err = firstError(err, failed)
-			continue
-		}
-		_, _, raised, problem := settled(answer, doing)
-		notices = append(notices, raised...)
-		err = firstError(err, problem)
+	for _, in := range replies {
+		_, _, raised, failed := settled(in)
+		notices, err = append(notices, raised...), cmp.Or(err, failed)
 	}
 	return notices, err
-}
-
-// firstError returns the first of two errors that is not nil.
-func firstError(first, second error) error {
-	if first != nil {
-		return first
-	}
-	return second
 }
 
 func (c *Charges) settleCall(g *settleGroup, now time.Time) ([]string, []any) {
@@ -166,10 +128,9 @@ func (c *Charges) settleCall(g *settleGroup, now time.Time) ([]string, []any) {
 	}
 }
 
-// settled reads the reply of lua/charge/settle_hold.lua: how many holds this call settled, of
-// changes that were made and of others, and the ids of the notices.
-func settled(answer script.Reply, doing string) (made, unmade int, notices []string, err error) {
-	in := script.Read(answer, doing)
+// settled reads the reply of lua/charge/settle_hold.lua: how many holds were settled with and
+// without their change, and the ids of the notices.
+func settled(in *script.ReplyReader) (made, unmade int, notices []string, err error) {
 	made, unmade = int(in.Int(0)), int(in.Int(1))
 	_ = in.Time(2)
 	return made, unmade, in.Strings(3), in.Err

@@ -15,19 +15,19 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// An attempt has up to three holds: of the account in the call with the token itself, of the
-// throttle, and of the throttle that the message was charged for before. They may be in one
-// partition, and each is in a call of its own.
+// An attempt has up to three holds: of the account in the call with the token, of the throttle, and
+// of the throttle of the earlier charge. They may be in one partition, and each has a separate
+// call.
 const (
 	ofThrottle = "+in"
 	ofFormer   = "+out"
 )
 
-// subjectOf returns the name under which the scripts charge a throttle. No account has it.
+// subjectOf returns the name of a throttle in charges. No account has it.
 func subjectOf(throttle string) string { return "~" + throttle }
 
-// throttleHolding returns the hold of a request's throttle, and takes a former charge of the
-// same throttle over.
+// throttleHolding returns the hold of a request's throttle, and takes over an earlier charge of the
+// same throttle.
 func (r *Request) throttleHolding(former charged) holdPart {
 	of := *r
 	of.Account = accounts.Account{Name: subjectOf(r.Throttle.Name)}
@@ -43,7 +43,7 @@ func (r *Request) throttleHolding(former charged) holdPart {
 	return h
 }
 
-// formerHolding returns the hold that gives back what a message was charged for a throttle.
+// formerHolding returns the hold that gives back an earlier charge of a throttle.
 func formerHolding(s *messages.Info, former charged, now time.Time) holdPart {
 	return holdPart{
 		Request: &Request{Account: accounts.Account{Name: subjectOf(former.throttle)}, User: s.User, ID: s.ID, Now: now},
@@ -51,7 +51,7 @@ func formerHolding(s *messages.Info, former charged, now time.Time) holdPart {
 	}
 }
 
-// throttleHolds lists the holds of throttles whose changes are known to be made.
+// throttleHolds lists the holds of throttles whose changes were made.
 func throttleHolds(s *messages.Info) []string {
 	if s == nil {
 		return nil
@@ -65,7 +65,7 @@ func throttleHolds(s *messages.Info) []string {
 	return holds
 }
 
-// refusedBy takes over the refusal of one hold.
+// refusedBy copies the refusal of one hold.
 func (c *Charge) refusedBy(one Charge, t policy.NamedThrottle, throttled bool) {
 	c.Allowed, c.Code, c.UsedUp, c.RetryAfter = false, one.Code, one.UsedUp, one.RetryAfter
 	if throttled && one.Code == fault.CodeQuotaExceeded {
@@ -73,7 +73,7 @@ func (c *Charge) refusedBy(one Charge, t policy.NamedThrottle, throttled bool) {
 	}
 }
 
-// full makes the charge a refusal for a period of a throttle that is used up.
+// full makes the charge a refusal for an exhausted period of a throttle.
 func (c *Charge) full(u counters.Usage) {
 	c.Allowed, c.Code, c.UsedUp, c.RetryAfter = false, fault.CodeThrottled, u, 0
 	if !c.Now.Before(u.From) {
@@ -81,7 +81,7 @@ func (c *Charge) full(u counters.Usage) {
 	}
 }
 
-// usageOf returns the usage of the period of a throttle around a time.
+// usageOf returns the usage of a throttle's period around a time.
 func usageOf(t policy.NamedThrottle, used int64, at time.Time) counters.Usage {
 	around := t.Around(at)
 	return counters.Usage{
@@ -90,7 +90,7 @@ func usageOf(t policy.NamedThrottle, used int64, at time.Time) counters.Usage {
 	}
 }
 
-// throttleKey returns the key of the counter of a throttle around a time.
+// throttleKey returns the key of a throttle's counter around a time.
 func (c *Charges) throttleKey(t policy.NamedThrottle, at time.Time) string {
 	return c.keys.Charged(subjectOf(t.Name), "h", t.Around(at).From)
 }

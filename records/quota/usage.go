@@ -10,8 +10,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Usage returns how much of an account's hour and day around a time is charged,
-// holds included. A Limit of 0 means no limit.
+// Usage returns the charges of an account's hour and day around a time, including holds. A Limit of
+// 0 means no limit.
 func (c *Charges) Usage(ctx context.Context, a accounts.Account, t accounts.Tier, at time.Time) ([]counters.Usage, error) {
 	usage, err := c.periods(a, t, at)
 	if err != nil {
@@ -24,15 +24,14 @@ func (c *Charges) Usage(ctx context.Context, a accounts.Account, t accounts.Tier
 	return usage, err
 }
 
-// Balance says how much of an account's present hour and day is charged.
+// Balance has the charges of an account's current hour and day.
 type Balance struct {
 	Hour, Day counters.Usage // a Limit of 0 means no limit
 	Now       time.Time      // by the store's clock
 }
 
-// Balance returns what is charged in the present hour and day of an account, holds
-// included. Messages that are scheduled for later are charged in the hour and the
-// day of their send times.
+// Balance returns the charges of the current hour and day of an account, including holds. Later
+// messages are charged in the hour and the day of their send times.
 func (c *Charges) Balance(ctx context.Context, a accounts.Account, t accounts.Tier) (Balance, error) {
 	now, err := c.now(ctx)
 	if err != nil {
@@ -57,7 +56,7 @@ func (c *Charges) periods(a accounts.Account, t accounts.Tier, at time.Time) ([]
 	}, nil
 }
 
-// now returns the clock of some server of the store.
+// now returns the clock of a server of the store.
 func (c *Charges) now(ctx context.Context) (time.Time, error) {
 	now, err := c.client.Time(ctx).Result()
 	if err != nil {

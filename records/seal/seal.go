@@ -22,7 +22,7 @@ import (
 const (
 	keySize  = 32
 	keyField = "cursor key" // of the meta key
-	// fresh is how long the key is not read again.
+	// fresh is how long the key is cached.
 	fresh = time.Minute
 )
 
@@ -36,8 +36,8 @@ type Keeper struct {
 	at   time.Time
 }
 
-// NewKeeper returns the keeper of the store behind client. Its key begins with prefix; "" means
-// keyspace.DefaultPrefix. The error is a *fault.InvalidError.
+// NewKeeper returns the keeper of a store. prefix begins its key; "" means keyspace.DefaultPrefix.
+// The error is a *fault.InvalidError.
 func NewKeeper(client redis.Cmdable, prefix string) (*Keeper, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
@@ -46,8 +46,8 @@ func NewKeeper(client redis.Cmdable, prefix string) (*Keeper, error) {
 	return &Keeper{client: client, keys: keys}, nil
 }
 
-// Sealer returns the sealer of the store, whose key it makes if there is none. now is the local
-// time. The error is that of the store.
+// Sealer returns the sealer of the store, and generates the key if there is none. now is the local
+// time.
 func (k *Keeper) Sealer(ctx context.Context, now time.Time) (Sealer, error) {
 	const doing = "reading the key of cursors"
 	k.mu.Lock()
@@ -80,7 +80,7 @@ func (k *Keeper) Sealer(ctx context.Context, now time.Time) (Sealer, error) {
 // Sealer seals and opens texts.
 type Sealer struct {
 	aead   cipher.AEAD
-	nonces []byte // key of the HMAC that makes the nonce of a text
+	nonces []byte // key of the HMAC that computes the nonce of a text
 }
 
 func newSealer(key []byte) (Sealer, error) {
@@ -97,7 +97,7 @@ func newSealer(key []byte) (Sealer, error) {
 	return Sealer{aead, derived("nonce")}, err
 }
 
-// Seal seals a text, as base64url. "" stays "".
+// Seal seals a text, in base64url. "" stays "".
 func (s Sealer) Seal(text string) string {
 	if text == "" {
 		return ""
@@ -108,7 +108,7 @@ func (s Sealer) Seal(text string) string {
 	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nonce, nonce, []byte(text), nil))
 }
 
-// Open opens a sealed text. ok is false for one that Seal did not make with this key.
+// Open opens a sealed text. ok is false if Seal did not return it with this key.
 func (s Sealer) Open(sealed string) (text string, ok bool) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(sealed)
 	if err != nil || len(raw) < s.aead.NonceSize() {

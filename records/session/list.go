@@ -11,20 +11,20 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Session is one that has not ended.
+// Session is an open session.
 type Session struct {
-	ID           string // names it in a list; no cookie can be made from it
-	Account, Key string // whose it is, and the id of the API key
+	ID           string // for lists; it does not reveal the cookie
+	Account, Key string // its owner, and the id of the API key
 	Address      string // of the client that logged in
 	Began, Ends  time.Time
 
 	hash string
 }
 
-// idLength is how many digits of the hash of its cookie are the id of a session.
+// idLength is how many digits of the cookie's hash are the id of a session.
 const idLength = 16
 
-// List returns the sessions that have not ended, those that end first before others.
+// List returns the open sessions by their end.
 func (s *Sessions) List(ctx context.Context, now time.Time) ([]Session, error) {
 	const doing = "listing sessions"
 	later := &redis.ZRangeBy{Min: "(" + strconv.FormatInt(now.UnixMilli(), 10), Max: "+inf"}
@@ -54,8 +54,8 @@ func (s *Sessions) List(ctx context.Context, now time.Time) ([]Session, error) {
 	return list, nil
 }
 
-// Revoke ends the sessions of List that a function selects, and returns how many. Processes that
-// have just found one end it a second later.
+// Revoke ends selected sessions, and returns how many. Processes that have just used one end it a
+// second later.
 func (s *Sessions) Revoke(ctx context.Context, now time.Time, selects func(Session) bool) (revoked int, err error) {
 	list, err := s.List(ctx, now)
 	if err != nil {

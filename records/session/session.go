@@ -21,17 +21,17 @@ import (
 )
 
 const (
-	// Lasts is how long a session lasts.
+	// Lasts is the length of a session.
 	Lasts = 12 * time.Hour
-	// fresh is how long an identity is not looked up again.
+	// fresh is how long an identity is cached.
 	fresh = time.Second
-	// most is the largest number of sessions to remember.
+	// most is the maximum number of cached sessions.
 	most = 10_000
 
 	cookieSize = 32 // random bytes
 )
 
-// Sessions finds out who has logged in. It is safe for concurrent use.
+// Sessions finds the owners of cookies. It is safe for concurrent use.
 type Sessions struct {
 	client   redis.Cmdable
 	keys     keyspace.Keys
@@ -41,14 +41,14 @@ type Sessions struct {
 	known map[string]known // by the SHA-256 of the cookie
 }
 
-// known is who a session belonged to at a time.
+// known is a cached owner of a session.
 type known struct {
 	identity accounts.Identity
 	at       time.Time
 }
 
-// New returns the sessions of the accounts in the store behind client. Their keys begin with
-// prefix; "" means keyspace.DefaultPrefix. The error is a *fault.InvalidError.
+// New returns the sessions of the accounts in a store. prefix begins their keys; "" means
+// keyspace.DefaultPrefix. The error is a *fault.InvalidError.
 func New(client redis.Cmdable, prefix string, of *accounts.Accounts) (*Sessions, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
@@ -57,7 +57,7 @@ func New(client redis.Cmdable, prefix string, of *accounts.Accounts) (*Sessions,
 	return &Sessions{client: client, keys: keys, accounts: of, known: make(map[string]known)}, nil
 }
 
-// stored is what the store has of a session.
+// stored is a stored session.
 type stored struct {
 	Hash    string `json:"hash"` // SHA-256 of the API key, hex
 	Account string `json:"account"`
@@ -67,8 +67,8 @@ type stored struct {
 	Ends    int64  `json:"ends"`              // Unix, ms
 }
 
-// Begin returns the cookie of a new session of an API key, which the caller has checked. The
-// address is that of the client, for display.
+// Begin returns the cookie of a new session of an API key. The caller has checked the key. address
+// is the client's, for display.
 func (s *Sessions) Begin(ctx context.Context, key, address string, now time.Time) (cookie string, err error) {
 	const doing = "beginning a session"
 	hash := accounts.HashKey(key)
@@ -99,8 +99,8 @@ func (s *Sessions) Begin(ctx context.Context, key, address string, now time.Time
 	return cookie, nil
 }
 
-// Find returns who a cookie belongs to. ok is false for a cookie that is forged or has ended,
-// and for one whose key no longer works. The error says that the store does not answer.
+// Find returns the owner of a cookie. ok is false for a cookie that is forged or has ended, and if
+// its key no longer works. An error means that the store does not answer.
 func (s *Sessions) Find(ctx context.Context, cookie string, now time.Time) (_ accounts.Identity, ok bool, err error) {
 	id := hashed(cookie)
 	if seen, fresh := s.seen(id, now); fresh {
@@ -124,13 +124,13 @@ func (s *Sessions) Find(ctx context.Context, cookie string, now time.Time) (_ ac
 	return identity, true, nil
 }
 
-// End ends a session before its time. Of other processes, those that have just found it end it
-// a second later. A cookie that is no session ends nothing.
+// End ends a session early. Other processes that have just used it end it a second later. It
+// ignores an unknown cookie.
 func (s *Sessions) End(ctx context.Context, cookie string) error {
 	return s.remove(ctx, hashed(cookie))
 }
 
-// read returns a session. ok is false for one that has ended.
+// read returns a session. ok is false if it has ended.
 func (s *Sessions) read(ctx context.Context, id string, now time.Time) (one stored, ok bool, err error) {
 	text, err := s.client.Get(ctx, s.keys.Session(id)).Bytes()
 	if errors.Is(err, redis.Nil) {
@@ -153,14 +153,13 @@ func (s *Sessions) remove(ctx context.Context, id string) error {
 	return store.Explain(err, "ending a session")
 }
 
-// hashed returns the id of the session that a cookie is for. The store has only the id: who reads
-// the store, or a backup of it, can't make the cookie from it.
+// hashed returns the id of a cookie's session. The cookie can't be computed from it.
 func hashed(cookie string) string {
 	sum := sha256.Sum256([]byte(cookie))
 	return hex.EncodeToString(sum[:])
 }
 
-// seen returns whom a session belonged to within the last moment.
+// seen returns the cached owner of a session.
 func (s *Sessions) seen(id string, now time.Time) (accounts.Identity, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

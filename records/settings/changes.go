@@ -11,20 +11,20 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Changes says which policies have changed since a number of changes.
+// Changes are the changes of policies since a number of changes.
 type Changes struct {
 	Names []string // sorted
 	Last  int64    // the number of the last change
-	// Lost is set if the store has fewer changes than since: it lost some, or was
-	// replaced. Then any policy may have changed.
+	// Lost is set if the store has fewer changes than since: it lost some, or was replaced. Then
+	// any policy may have changed.
 	Lost bool
-	// Windows are those of former policies that places are still kept for, see Former. Some may
-	// be over.
+	// Windows are those of former policies for which places are still kept, see Former. Some may be
+	// over.
 	Windows []policy.FormerWindow
 }
 
-// Changed returns the policies that were stored or deleted since a number of changes, which
-// is Changes.Last of an earlier call. It takes one round trip, and reads no policies.
+// Changed returns the policies that were stored or deleted since a number of changes, Changes.Last
+// of an earlier call. It takes one round trip, and reads no policies.
 func (s *Policies) Changed(ctx context.Context, since int64) (Changes, error) {
 	var last, changed, windows *redis.ZSliceCmd
 	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
@@ -44,7 +44,7 @@ func (s *Policies) Changed(ctx context.Context, since int64) (Changes, error) {
 	}
 	c.Lost = c.Last < since
 	for _, z := range changed.Val() {
-		name, _ := z.Member.(string) // the client gives nothing else
+		name, _ := z.Member.(string) // it is always a string
 		c.Names = append(c.Names, name)
 		c.Last = max(c.Last, int64(z.Score))
 	}

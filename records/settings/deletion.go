@@ -17,15 +17,15 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// deletionLasts is how long a deletion may take. It is not made after that.
+// deletionLasts is the time limit of a deletion.
 const deletionLasts = time.Minute
 
-// PolicyInUseError is returned by Policies.Delete if settings of users name the policy.
-// Nothing was done.
+// PolicyInUseError is returned by Policies.Delete if settings of users name the policy. Nothing was
+// changed.
 type PolicyInUseError struct {
 	Name  string
 	Count int64    // users whose settings name it
-	Users []string // the first of them, at most 5
+	Users []string // at most 5 of them
 }
 
 // Error names the first users and says what to do.
@@ -43,17 +43,16 @@ func (e *PolicyInUseError) Error() string {
 // Code returns fault.CodePolicyInUse.
 func (e *PolicyInUseError) Code() fault.Code { return fault.CodePolicyInUse }
 
-// Delete deletes a policy at a version, AnyVersion for any. Its versions are kept for 30
-// days, so that Rollback can bring it back. It takes 2 round trips and 1,024 short reads.
+// Delete deletes a policy at a version, AnyVersion for any. Its versions are kept for 30 days, for
+// Rollback. It takes 2 round trips and 1,024 short reads.
 //
-// No user has a deleted policy, whatever happens at the same time. Delete marks the policy
-// first, then looks at the settings of all users, and deletes the policy only while its
-// mark stands. Who gives a user the policy claims it in the user's partition first, then
-// looks for the mark, and stores the settings only while the claim stands; looking at the
-// settings removes the claims.
+// No user has a deleted policy, whatever happens concurrently. Delete marks the policy, then reads
+// the settings of all users, and deletes the policy only while its mark exists. To give a user the
+// policy, a caller claims it in the user's partition, then checks the mark, and stores the settings
+// only while the claim exists. Reading the settings removes the claims.
 //
-// The error is a *PolicyInUseError, a *fault.NoSuchError, a *VersionError, a
-// *fault.InvalidError for the default policy, or a *fault.UnavailableError.
+// The error is a *PolicyInUseError, a *fault.NoSuchError, a *VersionError, a *fault.InvalidError
+// for the default policy, or a *fault.UnavailableError.
 func (s *Policies) Delete(ctx context.Context, name string, expected int64) error {
 	if name == policy.DefaultName {
 		return fault.Wrong("policy", "the policy %s can't be deleted: it applies to every user without another one", name)
@@ -66,8 +65,8 @@ func (s *Policies) Delete(ctx context.Context, name string, expected int64) erro
 	if err == nil && inUse.Count == 0 {
 		return s.deleteMarked(ctx, name, token)
 	}
-	// The mark also ends by itself.
-	_, _ = s.runMark(ctx, name, token, 0, AnyVersion)
+	// The mark also expires.
+	_ = s.runMark(ctx, name, token, 0, AnyVersion)
 	if err != nil {
 		return err
 	}
@@ -76,10 +75,7 @@ func (s *Policies) Delete(ctx context.Context, name string, expected int64) erro
 
 // mark marks a policy as being deleted.
 func (s *Policies) mark(ctx context.Context, name, token string, expected int64) error {
-	r, err := s.runMark(ctx, name, token, deletionLasts, expected)
-	if err != nil {
-		return err
-	}
+	r := s.runMark(ctx, name, token, deletionLasts, expected)
 	switch status, version := r.Int(0), r.Int(1); {
 	case r.Err != nil:
 		return r.Err
@@ -93,14 +89,9 @@ func (s *Policies) mark(ctx context.Context, name, token string, expected int64)
 }
 
 // runMark calls the script that marks a policy, or removes the mark if lasts is 0.
-func (s *Policies) runMark(ctx context.Context, name, token string, lasts time.Duration, expected int64) (*script.ReplyReader, error) {
-	const doing = "marking the policy"
+func (s *Policies) runMark(ctx context.Context, name, token string, lasts time.Duration, expected int64) *script.ReplyReader {
 	keys := []string{s.keys.Policies(), s.keys.PolicyDeletion(name)}
-	answer, err := script.Run(ctx, s.client, lua.PolicyMark, doing, keys, []any{name, token, lasts.Milliseconds(), expected})
-	if err != nil {
-		return nil, err
-	}
-	return script.Read(answer, doing), nil
+	return script.Call(ctx, s.client, lua.PolicyMark, "marking the policy", keys, []any{name, token, lasts.Milliseconds(), expected})
 }
 
 // deleteMarked deletes a policy that no user has.
@@ -111,11 +102,7 @@ func (s *Policies) deleteMarked(ctx context.Context, name, token string) error {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	args := []any{name, token, by, MaxVersions, versionsAfterDeletion.Milliseconds()}
-	answer, err := script.Run(ctx, s.client, lua.PolicyDelete, doing, s.changeKeys(name), args)
-	if err != nil {
-		return err
-	}
-	deleted, err := script.Yes(script.Read(answer, doing))
+	deleted, err := script.Yes(script.Call(ctx, s.client, lua.PolicyDelete, doing, s.changeKeys(name), args))
 	if err == nil && !deleted {
 		return &fault.UnavailableError{
 			Detail: fmt.Sprintf("policy %s was not deleted: somebody applied or deleted it meanwhile, or the store is too slow; try again", name),
@@ -130,8 +117,8 @@ const partitionsAtOnce = 256
 // usersTold is how many users a PolicyInUseError names.
 const usersTold = 5
 
-// use returns the users whose settings name a policy. It removes all claims of the policy:
-// changes that have not stored them yet claim it anew.
+// use returns the users whose settings name a policy. It removes all claims of the policy: changes
+// that have not stored their settings claim it again.
 func (s *Policies) use(ctx context.Context, name string) (*PolicyInUseError, error) {
 	const doing = "looking for users of the policy"
 	found := &PolicyInUseError{Name: name}
@@ -139,8 +126,8 @@ func (s *Policies) use(ctx context.Context, name string) (*PolicyInUseError, err
 	for first := 0; first < keyspace.Partitions; first += partitionsAtOnce {
 		var counts [partitionsAtOnce]*redis.IntCmd
 		var users [partitionsAtOnce]*redis.StringSliceCmd
-		// A transaction, so that the claims are removed before the look, also if a slot
-		// is moving to another node.
+		// The transaction removes the claims before the reads, even if a slot is moving to another
+		// node.
 		_, err := s.client.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
 			for i := range counts {
 				index := s.keys.UsersWithSettings(first + i)

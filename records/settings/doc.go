@@ -1,13 +1,12 @@
-// Package settings stores what operators set: policies, and the settings of single
-// users. The store is the only place they live.
+// Package settings stores policies and the settings of single users. They are nowhere else.
 //
 //	Policies  applied, loaded, rolled back and deleted, each under a version
 //	Users     settings of a user, set, updated under their version, listed and cleared
 //
-// A policy that settings of a user name is not deleted, and no user is given a policy that
-// is being deleted: see Policies.Delete. Programs that follow the policies ask Changed which
-// of them to read again.
+// A policy that settings of a user name can't be deleted, and no user gets a policy that is being
+// deleted: see Policies.Delete. Programs that follow the policies use Changed to find those to read
+// again.
 //
-// The package judges nothing. It returns an *InvalidError for what can't be stored,
-// and an *UnavailableError when the store does not answer.
+// The package does not judge messages. It returns an *InvalidError for values that can't be stored,
+// and an *UnavailableError if the store does not answer.
 package settings

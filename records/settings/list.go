@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// The starts of the members of the index, see lua/fragments/index.lua.
+// The beginnings of the members of the index, see lua/fragments/index.lua.
 const (
 	anyMember     = "a:"
 	blockedMember = "b:"
@@ -22,7 +22,7 @@ const (
 // policyMembers returns the bounds of the members of the users of a policy, for ZRANGEBYLEX.
 func policyMembers(name string) (from, until string) { return membersAfter(policyMember+name+":", "") }
 
-// membersAfter returns the bounds of the members with a start, after a user; "" for all.
+// membersAfter returns the bounds of the members with a beginning, after a user; "" for all.
 func membersAfter(start, user string) (from, until string) {
 	return "(" + start + user, "(" + strings.TrimSuffix(start, ":") + ";" // the byte after ":"
 }
@@ -36,32 +36,30 @@ func IndexedUser(member string) string {
 	return user
 }
 
-// MaxListedUsers is the most users of a page.
+// MaxListedUsers is the maximum length of a page.
 const MaxListedUsers = 1000
 
-// ListRequest says which users with settings to list.
+// ListRequest selects users with settings.
 type ListRequest struct {
 	Blocked bool   // only blocked ones
 	Policy  string // only those whose settings name this policy; "" for any
-	After   string // the user that ended the page before; "" for the first page
-	Limit   int    // at most, 1 to MaxListedUsers; 0 means MaxListedUsers
+	After   string // the last user of the previous page; "" for the first page
+	Limit   int    // 1 to MaxListedUsers; 0 means MaxListedUsers
 }
 
 // ListedUser is a user with settings.
 type ListedUser struct {
 	User     string
 	Settings policy.UserSettings
-	// Unreadable is set if only a newer program can read the settings. Then they are
-	// empty.
+	// Unreadable is set if only a newer program can read the settings. Then they are empty.
 	Unreadable bool
 }
 
-// List returns a page of the users with settings. Their order is that of the parts of the
-// store, and by name within one: not alphabetical, and the same each time. Next is the user
-// after whom the next page begins, "" if there are no more; that page may be empty. A user
-// whose settings change meanwhile may be in the list or not. It reads only the index of
-// the settings, and the settings that it returns. The error is a *fault.InvalidError or a
-// *fault.UnavailableError.
+// List returns a page of the users with settings, ordered by the parts of the store and by name
+// within one: not alphabetically, but always the same. next is the last user of the page, "" at the
+// end; the next page may be empty. A user whose settings change meanwhile may be in the list or
+// not. It reads only the index of the settings, and the returned settings. The error is a
+// *fault.InvalidError or a *fault.UnavailableError.
 func (s *Users) List(ctx context.Context, r ListRequest) (page []ListedUser, next string, err error) {
 	if err := r.check(); err != nil {
 		return nil, "", err
@@ -124,7 +122,7 @@ func (s *Users) users(ctx context.Context, r ListRequest) (users []string, next 
 	if r.After != "" {
 		partition = keyspace.Partition(r.After)
 	}
-	// A partition may fill the page, or hundreds be empty.
+	// One partition may fill the page, or hundreds may be empty.
 	for together := 1; partition < keyspace.Partitions; together = min(2*together, partitionsAtOnce) {
 		together = min(together, keyspace.Partitions-partition)
 		lists := make([]*redis.StringSliceCmd, together)

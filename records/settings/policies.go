@@ -19,37 +19,36 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Policies keeps policies in the store, the only place they live: every
-// process reads its rules there. Each has a version, which is another one
-// whenever the policy is. What is stored is a PolicyDocument in JSON.
+// Policies keeps policies in the store: every process reads its rules there. Each has a version,
+// which changes with the policy. A stored policy is a PolicyDocument in JSON.
 type Policies struct {
 	client redis.Cmdable
 	keys   keyspace.Keys
-	by     string // who makes the changes
+	by     string // the author of changes
 }
 
-// AnyVersion is what Policies.Replace accepts for any stored version.
+// AnyVersion makes Policies.Replace accept any stored version.
 const AnyVersion int64 = -1
 
 // PolicyChange is the result of Policies.Replace.
 type PolicyChange struct {
-	Old     *policy.Policy // what was stored; nil for nothing, or nothing that can be read
-	New     policy.Policy  // what is stored now, with its version
-	Changed bool           // whether it was stored in other words before
-	// ExactFrom is from which send time on the policy is exact, if it has a longer window than
-	// there was before: places that nobody was to look back at are forgotten. Else it is zero.
+	Old     *policy.Policy // the policy before; nil for none, or if it can't be read
+	New     policy.Policy  // the policy after, with its version
+	Changed bool           // whether they differ
+	// ExactFrom is the send time from which on the policy is exact, if it has a longer window than
+	// all before, because older places are forgotten. Else it is zero.
 	ExactFrom time.Time
 }
 
-// VersionError is returned when a policy is not at the version that was to be
-// replaced: somebody has changed it since. Nothing was done.
+// VersionError is returned if a policy is not at the expected version: somebody has changed it.
+// Nothing was changed.
 type VersionError struct {
 	Name     string
 	Expected int64
-	Present  int64 // 0 for none of that name
+	Present  int64 // 0 if there is no policy of that name
 }
 
-// Error says which version there is.
+// Error names the current version.
 func (e *VersionError) Error() string {
 	switch {
 	case e.Present == 0:
@@ -63,9 +62,8 @@ func (e *VersionError) Error() string {
 // Code returns CodeVersionMismatch.
 func (e *VersionError) Code() fault.Code { return fault.CodeVersionMismatch }
 
-// By returns the same policies, with a name of who makes the changes: see
-// PolicyVersion. At most 256 bytes of UTF-8 without control characters; others are cut
-// off or replaced.
+// By returns the same policies with an author of changes: see PolicyVersion. At most 256 bytes of
+// UTF-8 without control characters; others are cut off or replaced.
 func (s *Policies) By(who string) *Policies {
 	by := *s
 	by.by = cleanName(who)
@@ -81,8 +79,8 @@ func NewPolicies(client redis.Cmdable, prefix string) (*Policies, error) {
 	return &Policies{client: client, keys: keys}, nil
 }
 
-// Load returns a policy; ok is false if the store has none of that name. The error
-// is an *UnavailableError where only a newer program can read it.
+// Load returns a policy; ok is false if there is none of that name. The error is an
+// *UnavailableError if only a newer program can read it.
 func (s *Policies) Load(ctx context.Context, name string) (p policy.Policy, ok bool, err error) {
 	text, err := s.client.HGet(ctx, s.keys.Policies(), name).Result()
 	if errors.Is(err, redis.Nil) {
@@ -93,23 +91,22 @@ func (s *Policies) Load(ctx context.Context, name string) (p policy.Policy, ok b
 	}
 	if p, err = readPolicy(text); err != nil {
 		return policy.Policy{}, false, &fault.UnavailableError{
-			Detail: fmt.Sprintf("the rules of policy %q in the store can't be read: apply them anew, or run the newer program that wrote them", name),
-			Err:    errors.New(err.Error()), // an *InvalidError in the chain would be the fault of who called
+			Detail: fmt.Sprintf("the rules of policy %q in the store can't be read: apply them again, or run the newer program that wrote them", name),
+			Err:    errors.New(err.Error()), // an *InvalidError in the chain would blame the caller
 		}
 	}
 	return p, true, nil
 }
 
-// All returns the policies of the store by name, and the names of those that only
-// a newer program can read. It takes two round trips.
+// All returns the policies of the store by name, and the names of those that only a newer program
+// can read. It takes two round trips.
 func (s *Policies) All(ctx context.Context) (policies []policy.Policy, unreadable []string, err error) {
 	policies, unreadable, _, err = s.Page(ctx, "", math.MaxInt)
 	return policies, unreadable, err
 }
 
-// Page is All for at most limit policies, of those whose names come after a name; "" is
-// before all. Next is the name after which the next page begins, "" if there are no more.
-// Of the other policies it reads only the names.
+// Page is All for at most limit policies whose names come after a name; "" comes before all. next
+// is the name to continue after, "" at the end. It reads only the names of other policies.
 func (s *Policies) Page(ctx context.Context, after string, limit int) (policies []policy.Policy, unreadable []string, next string, err error) {
 	const doing = "loading the policies"
 	names, err := s.client.HKeys(ctx, s.keys.Policies()).Result()
@@ -121,8 +118,8 @@ func (s *Policies) Page(ctx context.Context, after string, limit int) (policies 
 	return policies, unreadable, next, err
 }
 
-// Named returns the policies with these names that the store has, in the same order, and
-// the names of those that only a newer program can read. It takes one round trip.
+// Named returns the policies with these names, in the same order, and the names of those that only
+// a newer program can read. It takes one round trip.
 func (s *Policies) Named(ctx context.Context, names []string) (policies []policy.Policy, unreadable []string, err error) {
 	const doing = "loading the policies"
 	if len(names) == 0 {
@@ -146,21 +143,19 @@ func (s *Policies) Named(ctx context.Context, names []string) (policies []policy
 	return policies, unreadable, nil
 }
 
-// Apply stores a policy in place of the one of its name, whatever that is. Programs
-// follow it within 2 seconds, see sendlimit.Rules. What is reserved keeps its
-// places. A window that is longer than every one before, of any policy, looks back at places that
-// are forgotten: see PolicyChange.ExactFrom. One that was in force within its own length is exact.
+// Apply creates or replaces a policy. Programs follow within 2 seconds, see sendlimit.Rules.
+// Reservations keep their places. A window that is longer than every earlier one of any policy
+// misses forgotten places: see PolicyChange.ExactFrom. After its own length it is exact.
 func (s *Policies) Apply(ctx context.Context, p policy.Policy) error {
 	_, err := s.Replace(ctx, p, AnyVersion)
 	return err
 }
 
-// Replace is Apply, of a version of the policy alone: 0 where there must be none of
-// its name, or AnyVersion. It returns what was stored and what is now. The same
-// policy again, word for word, stays as it is at its version, whichever is
-// expected: a call may be repeated. Of the rules of the policy, and of those of a
-// category, no two may have the same window: a limit of a user stands for one. The
-// error is an *InvalidError, a *VersionError or an *UnavailableError.
+// Replace is Apply for a version of the policy: 0 for none of its name, or AnyVersion. It returns
+// the policy before and after. An identical policy keeps its version, whichever is expected, so
+// that a call may be repeated. No two rules of the policy, or of a category, may have the same
+// window, because a limit of a user replaces one. The error is an *InvalidError, a *VersionError or
+// an *UnavailableError.
 func (s *Policies) Replace(ctx context.Context, p policy.Policy, expected int64) (PolicyChange, error) {
 	text, err := encodePolicy(p)
 	if err != nil {
@@ -190,9 +185,9 @@ func (s *Policies) Replace(ctx context.Context, p policy.Policy, expected int64)
 	return change, nil
 }
 
-// stored is an answer of lua/setting/policy_apply.lua.
+// stored is a reply of lua/setting/policy_apply.lua.
 type stored struct {
-	status, version int64 // version is the present one
+	status, version int64 // the current version
 	text            string
 	now             time.Time
 	kept            time.Duration
@@ -205,11 +200,7 @@ func (s *Policies) store(ctx context.Context, p policy.Policy, text string, expe
 		return stored{}, fmt.Errorf("%s: %w", doing, err)
 	}
 	args := []any{p.Name, text, expected, by, MaxVersions, p.Keeps().Milliseconds()}
-	answer, err := script.Run(ctx, s.client, lua.PolicyApply, doing, s.changeKeys(p.Name), args)
-	if err != nil {
-		return stored{}, err
-	}
-	r := script.Read(answer, doing)
+	r := script.Call(ctx, s.client, lua.PolicyApply, doing, s.changeKeys(p.Name), args)
 	was := stored{status: r.Int(0), version: r.Int(1), text: r.String(2), now: r.Time(3), kept: time.Duration(r.Int(4)) * time.Millisecond}
 	return was, r.Err
 }
@@ -220,8 +211,7 @@ func (s *Policies) changeKeys(name string) []string {
 	return []string{k.Policies(), k.PolicyVersions(name), k.PolicyDeletion(name), k.PolicyChanges(), k.PolicyWindows()}
 }
 
-// Seed stores a policy if the store has none of its name, and returns the one
-// that the store has then.
+// Seed stores a policy if there is none of its name, and returns the stored one.
 func (s *Policies) Seed(ctx context.Context, p policy.Policy) (policy.Policy, error) {
 	text, err := encodePolicy(p)
 	if err != nil {
@@ -237,7 +227,7 @@ func (s *Policies) Seed(ctx context.Context, p policy.Policy) (policy.Policy, er
 	return stored, err
 }
 
-// encodePolicy is a policy as the store has it, without its version.
+// encodePolicy returns a policy for the store, without its version.
 func encodePolicy(p policy.Policy) (string, error) {
 	var wrong fault.InvalidErrors
 	wrong.Add(p.Validate())
@@ -253,7 +243,6 @@ func encodePolicy(p policy.Policy) (string, error) {
 	return string(text), nil
 }
 
-// readPolicy reads what the store has.
 func readPolicy(text string) (policy.Policy, error) {
 	var p policy.Policy
 	if err := json.Unmarshal([]byte(text), &p); err != nil {

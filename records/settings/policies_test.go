@@ -215,7 +215,7 @@ func TestAllPolicies(t *testing.T) {
 	_, _, err := policies.Load(t.Context(), "test")
 	var away *fault.UnavailableError
 	require.ErrorAs(t, err, &away)
-	require.Contains(t, away.Detail, `policy "test" in the store can't be read: apply them anew`)
+	require.Contains(t, away.Detail, `policy "test" in the store can't be read: apply them again`)
 	change, err := policies.Replace(t.Context(), story.PolicyOf(t, "1/day"), settings.AnyVersion)
 	require.NoError(t, err)
 	require.Nil(t, change.Old)

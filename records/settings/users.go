@@ -15,18 +15,16 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Users keeps the settings of users in the store, the only place they
-// live: what is changed holds from the next decision on. Its methods return an
-// *InvalidError for a user that can't be one, and an *UnavailableError when the
-// store did not answer, or has settings that only a newer program can read. It is
-// safe for concurrent use.
+// Users keeps the settings of users in the store. A change takes effect with the next decision. Its
+// methods return an *InvalidError for an invalid user, and an *UnavailableError if the store did
+// not answer, or has settings that only a newer program can read. It is safe for concurrent use.
 type Users struct {
 	client redis.Cmdable
 	keys   keyspace.Keys
 }
 
-// NewUsers returns the settings under a prefix, "" for
-// DefaultPrefix. The error is an *InvalidError.
+// NewUsers returns the settings under a prefix, "" for DefaultPrefix. The error is an
+// *InvalidError.
 func NewUsers(client redis.Cmdable, prefix string) (*Users, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
@@ -35,7 +33,7 @@ func NewUsers(client redis.Cmdable, prefix string) (*Users, error) {
 	return &Users{client: client, keys: keys}, nil
 }
 
-// Get returns what is set for a user.
+// Get returns the settings of a user.
 func (s *Users) Get(ctx context.Context, user string) (policy.UserSettings, error) {
 	if err := keyspace.CheckUser(user); err != nil {
 		return policy.UserSettings{}, err
@@ -51,9 +49,9 @@ func (s *Users) Get(ctx context.Context, user string) (policy.UserSettings, erro
 	return settings, nil
 }
 
-// Set puts settings in place of those that there are, under a new version; what
-// is empty is set no more. Settings that only a newer program knows stay. The
-// error may also be an *InvalidError as of UserSettings.Validate.
+// Set replaces the settings of a user, under a new version; an empty field is removed. Settings
+// that only a newer program knows stay. The error may also be an *InvalidError of
+// UserSettings.Validate.
 func (s *Users) Set(ctx context.Context, user string, settings policy.UserSettings) error {
 	if err := keyspace.CheckUser(user); err != nil {
 		return err
@@ -62,13 +60,12 @@ func (s *Users) Set(ctx context.Context, user string, settings policy.UserSettin
 	return err
 }
 
-// maxUpdates is how often Update tries to be faster than other changes.
+// maxUpdates bounds the attempts of an update while others change the settings.
 const maxUpdates = 16
 
-// Update sets what change makes of a user's settings, as one step: where somebody
-// else changes them meanwhile, it is asked again with those. It returns what is set
-// then. An error of change ends it, and is returned as it is. Where change leaves
-// everything as it was, the version stays, too.
+// Update changes a user's settings atomically: if somebody else changes them meanwhile, change is
+// called again with those. It returns the settings after. It returns an error of change unchanged.
+// If change changes nothing, the version stays.
 func (s *Users) Update(
 	ctx context.Context, user string, change func(policy.UserSettings) (policy.UserSettings, error),
 ) (policy.UserSettings, error) {
@@ -93,9 +90,9 @@ func (s *Users) Update(
 	return policy.UserSettings{}, busySettings()
 }
 
-// change stores settings in place of those of a version, * for any, - to clear all, and reports
-// whether it was that. given says that the user is given a policy that the user may not
-// have yet: then it must not be in deletion.
+// change replaces settings of a version, * for any, - to clear all, and reports whether it was that
+// version. given reports that the user gets a policy that the user may not have yet: it must not be
+// in deletion.
 func (s *Users) change(
 	ctx context.Context, user, version string, settings policy.UserSettings, given bool,
 ) (policy.UserSettings, bool, error) {
@@ -115,11 +112,7 @@ func (s *Users) change(
 			}
 		}
 		args := append([]any{version, token, user, claim}, settings.Stored()...)
-		answer, err := script.Run(ctx, s.client, lua.SettingsChange, doing, keys, args)
-		if err != nil {
-			return policy.UserSettings{}, false, err
-		}
-		r := script.Read(answer, doing)
+		r := script.Call(ctx, s.client, lua.SettingsChange, doing, keys, args)
 		status, stored := r.Int(0), r.String(1)
 		if r.Err != nil {
 			return policy.UserSettings{}, false, r.Err
@@ -132,12 +125,12 @@ func (s *Users) change(
 	return policy.UserSettings{}, false, busySettings()
 }
 
-// claimLasts is how long a change may take to store its settings after its claim.
+// claimLasts is the time limit for storing settings after a claim.
 const claimLasts = time.Minute
 
-// claim announces that a user is about to get a policy, and then checks that the policy is
-// not being deleted. The order matters: see Policies.Delete. A policy that was never in
-// the store is not checked: a program may have it elsewhere.
+// claim announces that a user is about to get a policy, and then checks that the policy is not
+// being deleted. The order matters: see Policies.Delete. A policy that was never in the store is
+// not checked: a program may have it elsewhere.
 func (s *Users) claim(ctx context.Context, key, token, name string) error {
 	const doing = "giving a user a policy"
 	_, err := s.client.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
@@ -168,7 +161,7 @@ func busySettings() error {
 	}
 }
 
-// Clear removes all that is set for a user, also what only a newer program knows.
+// Clear removes all settings of a user, including those that only a newer program knows.
 func (s *Users) Clear(ctx context.Context, user string) error {
 	if err := keyspace.CheckUser(user); err != nil {
 		return err

@@ -14,18 +14,18 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// MaxVersions is the number of versions that the store keeps of a policy.
+// MaxVersions is how many versions of a policy are kept.
 const MaxVersions = 100
 
-// versionsAfterDeletion is how long the versions of a deleted policy stay.
+// versionsAfterDeletion is how long the versions of a deleted policy are kept.
 const versionsAfterDeletion = 30 * 24 * time.Hour
 
-// PolicyVersion is a version of a policy: when it was stored, by whom, and what it was.
+// PolicyVersion is a version of a policy.
 type PolicyVersion struct {
 	Version int64
-	At      time.Time // of the store's clock
+	At      time.Time // by the store's clock
 	By      string    // see Policies.By; "" for unknown
-	Deleted bool      // the policy was deleted then: there is no Policy
+	Deleted bool      // the policy was deleted: there is no Policy
 	// Policy is nil if Deleted, and if only a newer program can read the version.
 	Policy *policy.Policy
 }
@@ -39,9 +39,8 @@ type storedVersion struct {
 	Policy  json.RawMessage `json:"policy"`
 }
 
-// Versions returns the versions of a policy, the newest first: the present one and at most
-// MaxVersions in all. Those of a deleted policy are kept for 30 days. The error is a
-// *fault.NoSuchError if there are none.
+// Versions returns the versions of a policy, the newest first, at most MaxVersions. Those of a
+// deleted policy are kept for 30 days. The error is a *fault.NoSuchError if there are none.
 func (s *Policies) Versions(ctx context.Context, name string) ([]PolicyVersion, error) {
 	const doing = "reading the versions of a policy"
 	texts, err := s.client.LRange(ctx, s.keys.PolicyVersions(name), 0, MaxVersions-1).Result()
@@ -65,9 +64,8 @@ func (s *Policies) Versions(ctx context.Context, name string) ([]PolicyVersion, 
 	return versions, nil
 }
 
-// Version returns a version of a policy that the store still has. The error is a
-// *fault.NoSuchError if it has not, and a *fault.InvalidError for the field "version" if
-// that version is a deletion.
+// Version returns a stored version of a policy. The error is a *fault.NoSuchError if there is none,
+// and a *fault.InvalidError for the field "version" if that version is a deletion.
 func (s *Policies) Version(ctx context.Context, name string, number int64) (policy.Policy, error) {
 	versions, err := s.Versions(ctx, name)
 	if err != nil {
@@ -89,9 +87,9 @@ func (s *Policies) Version(ctx context.Context, name string, number int64) (poli
 	return policy.Policy{}, &fault.NoSuchError{What: "version of policy " + name, Name: strconv.FormatInt(number, 10)}
 }
 
-// Rollback stores an earlier version of a policy again, under a new version, in place of
-// the version expected; see Replace, also for the errors, and Version. A deleted policy
-// comes back.
+// Rollback stores an earlier version of a policy again, under a new version, if the policy is at
+// the expected version; see Replace, also for the errors, and Version. It restores a deleted
+// policy.
 func (s *Policies) Rollback(ctx context.Context, name string, to, expected int64) (PolicyChange, error) {
 	p, err := s.Version(ctx, name, to)
 	if err != nil {
@@ -100,11 +98,10 @@ func (s *Policies) Rollback(ctx context.Context, name string, to, expected int64
 	return s.Replace(ctx, p, expected)
 }
 
-// maxNameBytes bounds the name of who makes a change.
+// maxNameBytes bounds the name of an author.
 const maxNameBytes = 256
 
-// cleanName returns a name without control characters and what is no UTF-8, cut to
-// maxNameBytes.
+// cleanName removes control characters and invalid UTF-8 from a name, and cuts it to maxNameBytes.
 func cleanName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

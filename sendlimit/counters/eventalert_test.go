@@ -2,6 +2,7 @@ package counters_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -30,7 +31,12 @@ func eventCall() counters.Request {
 
 // eventNotice is the id of an alert of acme on 22 November.
 func eventNotice(threshold int, limit int64) string {
-	return notices.FormatEventID("submit", "acme", story.At("2050-11-22T00:00:00Z"), threshold, limit)
+	return eventID("submit", "acme", "2050-11-22T00:00:00Z", threshold, limit)
+}
+
+// eventID is the id of an alert of an event for the period that began at since.
+func eventID(event, key, since string, threshold int, limit int64) string {
+	return fmt.Sprintf("event_limit/%d/%d@%d/%s/%s", story.At(since).UnixMilli(), threshold, limit, event, key)
 }
 
 func (c counting) outbox() *notices.Outbox {
@@ -168,7 +174,7 @@ func TestAnEventAlertsOfItsLongestPeriod(t *testing.T) {
 			require.Empty(t, raised)
 			continue
 		}
-		id := notices.FormatEventID("submit", "acme", story.At(row.since), 80, 20)
+		id := eventID("submit", "acme", row.since, 80, 20)
 		require.Equal(t, []string{id}, raised)
 		claim, err := c.outbox().Claim(t.Context(), id, keyspace.NewToken(), time.Minute, call.At)
 		require.NoError(t, err)
@@ -267,7 +273,7 @@ func TestAlertsOfEventsWithOddNames(t *testing.T) {
 		for _, key := range []string{"a/b", "}:", "{p0001}:x", "ünïcode 漢", ":", "a:day:5", "@10/80", "/", "%", longKey()} {
 			call := eventCall()
 			call.Event, call.Key, call.N = name, key, 8
-			id := notices.FormatEventID(name, key, story.At("2050-11-22T00:00:00Z"), 80, 10)
+			id := eventID(name, key, "2050-11-22T00:00:00Z", 80, 10)
 			require.Equal(t, []string{id}, c.accepted(call).Notices, key)
 			call.N = 1
 			require.Empty(t, c.accepted(call).Notices, key)

@@ -75,7 +75,7 @@ func (p *Policies) setOf(policies []policy.Policy, unreadable []string) *policyS
 	case set.own.Name != "":
 	case slices.Contains(unreadable, p.name):
 		set.missing = &fault.UnavailableError{
-			Detail: fmt.Sprintf("the rules of policy %q in the store can't be read: apply them anew, or run the newer program that wrote them", p.name),
+			Detail: fmt.Sprintf("the rules of policy %q in the store can't be read: apply them again, or run the newer program that wrote them", p.name),
 		}
 	default:
 		set.missing = NoRules()

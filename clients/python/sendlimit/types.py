@@ -19,7 +19,7 @@ class Account(TypedDict):
     disabled: NotRequired[bool]
     """Whether its keys are refused. What it has submitted is still sent."""
     events_url: NotRequired[str]
-    """Where its events are posted; absent for nowhere."""
+    """Where its events are posted; absent if they are not posted."""
     former_time_zone: NotRequired[str]
     """The time zone before the last change, which counts until time_zone_from."""
     keys: list[Key]
@@ -74,7 +74,7 @@ class AccountUsage(TypedDict):
     hour: QuotaUsage
     """The present hour."""
     now: str
-    """The time that was looked at, by the store's clock."""
+    """When it was counted, by the store's clock."""
     requests: NotRequired[RequestsUsage]
     """The requests of the present day; absent if the tier has no limit for them."""
     tier: NotRequired[str]
@@ -102,17 +102,15 @@ class Activity(TypedDict):
     late: int
     """Messages that were delivered after the tolerance."""
     late_half_ms: NotRequired[int]
-    """How late half of the delivered messages were at most, in milliseconds; absent without
-    any.
-    """
+    """The p50 of the lateness of delivered messages, in milliseconds; absent if there are none."""
     late_most_ms: NotRequired[int]
-    """The same of 99 % of them."""
+    """The p99 of the lateness."""
     postponed: int
     """Late messages that got a later time."""
     refused: dict[str, int]
-    """Submits that were refused, by rule, or by code if it was no rule."""
+    """Submits that were refused, by rule, or by code if no rule refused them."""
     retried: int
-    """Dead letters that wait again."""
+    """Dead letters that were retried."""
 
 
 class ActivityMinute(TypedDict):
@@ -129,17 +127,15 @@ class ActivityMinute(TypedDict):
     late: int
     """Messages that were delivered after the tolerance."""
     late_half_ms: NotRequired[int]
-    """How late half of the delivered messages were at most, in milliseconds; absent without
-    any.
-    """
+    """The p50 of the lateness of delivered messages, in milliseconds; absent if there are none."""
     late_most_ms: NotRequired[int]
-    """The same of 99 % of them."""
+    """The p99 of the lateness."""
     postponed: int
     """Late messages that got a later time."""
     refused: dict[str, int]
-    """Submits that were refused, by rule, or by code if it was no rule."""
+    """Submits that were refused, by rule, or by code if no rule refused them."""
     retried: int
-    """Dead letters that wait again."""
+    """Dead letters that were retried."""
     start: str
     """When the minute began."""
 
@@ -165,44 +161,45 @@ class AuditEntries(TypedDict):
 
 class AuditEntry(TypedDict):
     account: NotRequired[str]
-    """The account that made it; absent without a key."""
+    """The account that made the change; absent without an API key."""
     action: str
-    """What was done: the words of an operation, such as apply policy."""
+    """The operation in words, such as apply policy."""
     address: NotRequired[str]
-    """The address that it came from; absent of a command on the store."""
+    """The address that the request came from; absent for a command on the store."""
     answer: NotRequired[str]
     """Why it was refused or failed, as a sentence."""
     at: str
     """When the change began, by the store's clock."""
     by: NotRequired[str]
-    """Who made it by a command on the store itself; absent of others."""
+    """The user of a command that changed the store directly; absent for requests."""
     code: NotRequired[str]
-    """Why it was refused or failed, as a word for programs."""
+    """Why it was refused or failed, as a code."""
     detail: NotRequired[str]
     """The change in words, without secrets and contents."""
     ended_at: NotRequired[str]
-    """When it ended; absent while it is under way, and if its end is not known."""
+    """When it ended; absent while the change is running, and if its end is unknown."""
     erased: NotRequired[bool]
-    """What it said of its user was removed, since the user was erased."""
+    """The user's data was removed from the entry, because the user was erased."""
     id: str
     """Its id. Ids ascend with time."""
     key: NotRequired[str]
     """The id of the account's key; absent without one."""
     message: NotRequired[str]
-    """The message that it is about; absent where user is."""
+    """The message that changed; absent if user is absent."""
     more: NotRequired[int]
-    """How many refusals followed in the same minute that have no entry."""
+    """The number of further refusals in the same minute, which have no entries."""
     object: NotRequired[str]
-    """The name of what else it is about, such as that of a policy."""
+    """The name of another object that changed, such as a policy."""
     operator: NotRequired[bool]
-    """Another one than your account made it: who, is the operators' business."""
+    """An operator made the change, not your account."""
     outcome: NotRequired[str]
-    """done, refused, or failed, which may have changed something; absent while it is under way.
+    """done, refused or failed; a failed change may have changed something. Absent while the
+    change is running.
 
     accepted, cancelled, moved, changed, recorded, retried, purged, refused, invalid, error.
     """
     user: NotRequired[str]
-    """The user that it is about; absent if it is about none, and after the user was erased."""
+    """The user whose data changed; absent if there is none, and after the user was erased."""
 
 
 class Callback(TypedDict):
@@ -211,37 +208,35 @@ class Callback(TypedDict):
     attempts: NotRequired[int]
     """Requests that failed since the last success."""
     dead: int
-    """Dead events: those that the callback did not accept for too long."""
+    """Dead events, which the callback did not accept in time."""
     failing_since: NotRequired[str]
     """Since when requests fail; absent if the last one succeeded."""
     last_failure: NotRequired[str]
-    """Why that one failed, such as unavailable, timeout, rejected, gone, or misaddressed for an
+    """Why it failed, such as unavailable, timeout, rejected, gone, or misaddressed for an
     internal address.
     """
     last_failure_at: NotRequired[str]
-    """When a request last failed; absent for never."""
+    """When a request last failed; absent if never."""
     last_success_at: NotRequired[str]
-    """When a request last succeeded; absent for never."""
+    """When a request last succeeded; absent if never."""
     lost: NotRequired[int]
-    """Events that were removed before they were posted, as too many waited or they were too
-    old.
+    """Events that were removed before they were posted, because too many waited or they were
+    too old.
     """
     next_try_at: NotRequired[str]
     """When the next request is made; absent unless requests fail."""
     secret: NotRequired[str]
-    """The secret that signs, which is shown only once: in the answer to the request that made
-    it.
-    """
+    """The signing secret. Only the answer to the request that created it shows it."""
     url: str
     """Where its events are posted."""
     waiting: int
-    """Events that are not posted yet."""
+    """Events that were not posted yet."""
 
 
 class CallbackDraft(TypedDict):
     secret: NotRequired[str | None]
-    """The secret that signs: whsec_ and 24 to 64 bytes in base64. By default the present one
-    stays, and the first one is made.
+    """The signing secret: whsec_ and 24 to 64 bytes in base64. By default the current secret
+    stays, and the first one is generated.
     """
     url: str
     """An https URL with a host, without user, password and fragment."""
@@ -253,62 +248,58 @@ class CampaignMoveDraft(TypedDict):
     whole milliseconds.
     """
     preview: NotRequired[bool | None]
-    """Only say what the outcome would be."""
+    """A dry run: only report what the outcome would be."""
 
 
 class CampaignProgress(TypedDict):
     messages: int
-    """How many messages the campaign has; before the first is done, how many were counted so
-    far.
-    """
+    """Messages of the campaign; until the first one is processed, the number counted so far."""
     messages_done: int
-    """How many messages were looked at, those of an earlier request included."""
+    """Messages that were processed, including those of an earlier request."""
     outcome: Literal["progress"]
     """What was done. With refused, invalid and error nothing was done."""
 
 
 class CampaignStatus(TypedDict):
     account: NotRequired[str]
-    """The account whose campaign it is; absent without accounts."""
+    """The campaign's account; absent without accounts."""
     campaign: str
     """The campaign's name."""
     messages: int
-    """How many messages it has, or with more, how many were counted so far."""
+    """The number of messages; with more set, the number counted so far."""
     more: NotRequired[str]
-    """Set if only these messages were counted so far. GET with it as the parameter more goes
-    on, and answers with these too.
+    """Set if the count is not complete. Send it as the parameter more to continue: the next
+    answer includes these messages.
     """
     paused_since: NotRequired[str]
     """Since when it is paused; absent if it is not."""
     statuses: dict[str, int]
-    """How many of them have each status; a status that none has is absent."""
+    """The number of messages by status. A status without messages is absent."""
 
 
 class CampaignSummary(TypedDict):
     account: NotRequired[str]
-    """The account whose campaign it is; absent without accounts."""
+    """The campaign's account; absent without accounts."""
     by: NotRequired[str]
-    """The length of time of a move."""
+    """By how long the messages were moved."""
     campaign: str
     """The campaign's name."""
     complete: bool
-    """False if it stopped early: the same request goes on."""
+    """False if the run stopped early: send the same request again to continue."""
     continued: NotRequired[bool]
-    """It went on with an earlier request, whose messages are counted too."""
+    """The run continued an earlier request, and includes its figures."""
     done: int
-    """How many were cancelled, moved or resumed, or with preview could be moved."""
+    """Messages that were cancelled, moved or resumed; in a dry run, those that could be moved."""
     gone: int
-    """How many were sent, moved or cancelled by somebody else meanwhile."""
+    """Messages that somebody else sent, moved or cancelled meanwhile."""
     messages: int
-    """How many messages were looked at."""
+    """Messages that were processed."""
     outcome: Literal["campaign_cancelled", "campaign_moved", "campaign_previewed", "campaign_resumed"]
     """What was done. With refused, invalid and error nothing was done."""
     refused: int
-    """How many were refused, and keep their places."""
+    """Messages that were refused, and keep their places."""
     refused_by: NotRequired[dict[str, int]]
-    """The refused messages counted by the rule that they would break, or else by the code of
-    the refusal.
-    """
+    """Refused messages by the rule that they would break, or by the code of the refusal."""
 
 
 class Category(TypedDict):
@@ -417,9 +408,9 @@ class Channel(TypedDict):
     fcm, apns, webpush, webhook, log, service.
     """
     delivered_at: NotRequired[str]
-    """When it has delivered last, to a few seconds; absent if it has not."""
+    """When it last delivered, to a few seconds; absent if never."""
     detail: NotRequired[str]
-    """What its provider said."""
+    """The provider's answer."""
     paused_until: NotRequired[str]
     """The end of the pause that its provider has asked for."""
     probe_at: NotRequired[str]
@@ -434,9 +425,7 @@ class Channel(TypedDict):
     state: str
     """running; paused, if its provider has asked for a pause; or stopped."""
     wave: NotRequired[ChannelWave]
-    """Tells of the many devices that its provider called gone a moment ago; absent if it did
-    not.
-    """
+    """Set if the provider recently called many devices gone."""
 
 
 class ChannelResume(TypedDict):
@@ -454,13 +443,13 @@ class ChannelResume(TypedDict):
 
 class ChannelWave(TypedDict):
     accounts: dict[str, int]
-    """How many of these messages each account sent; an empty name is those without an account."""
+    """The number of these messages by account; the empty name has those without an account."""
     campaigns: dict[str, int]
-    """How many of these messages each campaign has; an empty name is those without a campaign."""
+    """The number of these messages by campaign; the empty name has those without a campaign."""
     gone: int
     """How many of the last answers called a device gone. Those devices are kept."""
     of: int
-    """How many answers these are."""
+    """The number of these last answers."""
 
 
 class Channels(TypedDict):
@@ -534,8 +523,8 @@ class DeadAlert(TypedDict):
     reason: str
     """Why the last delivery failed."""
     since: str
-    """The start of the day that it is about; of a digest, of the hour; of an event, of the
-    period of its limit.
+    """The start of its day; for a digest, of its hour; for an event, of the period of the
+    limit.
     """
     status: str
     """failed.
@@ -543,8 +532,8 @@ class DeadAlert(TypedDict):
     failed.
     """
     subject: str
-    """What it is about: the account or the user; of a digest, the policy; of an event, the
-    event and the key, such as submit/acme.
+    """The account or the user; for a digest, the policy; for an event, the event and the key,
+    such as submit/acme.
     """
     threshold: NotRequired[int]
     """The percentage of limit that was reached; absent for digests and reports."""
@@ -565,7 +554,7 @@ class DeadEvent(TypedDict):
     event: Event
     """The event."""
     id: str
-    """Its id among the dead events."""
+    """The id of the dead event."""
     reason: str
     """Why the last request failed."""
 
@@ -579,54 +568,54 @@ class DeadEvents(TypedDict):
 
 class DeadEventsPurge(TypedDict):
     purged: int
-    """How many were removed."""
+    """The number of removed events."""
 
 
 class DeadEventsRetry(TypedDict):
     left: int
-    """How many dead events there still are."""
+    """The number of remaining dead events."""
     retried: int
-    """How many are posted again."""
+    """The number of events that are posted again."""
 
 
 class DeadLetters(TypedDict):
     dead_letters: list[Status]
-    """By the time they ended, the oldest first."""
+    """By the end time, the oldest first."""
     next_cursor: NotRequired[str]
     """The cursor of the next page; absent if there are no more. The next page may be empty."""
 
 
 class DeadPurge(TypedDict):
     more: bool
-    """There may be more of that age: send the request again."""
+    """There may be more: send the request again."""
     purged: int
-    """How many this request removed."""
+    """The number that this request removed."""
 
 
 class DeadRetry(TypedDict):
     next_cursor: NotRequired[str]
-    """The cursor of the next request; absent if there are no more. The next request may find
+    """The cursor of the next request; absent if there are no more. The next request may retry
     none.
     """
     outcomes: list[Outcome]
-    """What became of each, the oldest first: retried, or refused and why."""
+    """The outcome of each, the oldest first: retried, or refused and why."""
 
 
 class Delivery(TypedDict):
     attempt: int
     """The number of this attempt, from 1."""
     badge: NotRequired[int]
-    """The number at the app's icon; absent to leave it as it is."""
+    """The number at the app's icon; absent to keep it."""
     body: NotRequired[str]
     """The message's text."""
     campaign: NotRequired[str]
-    """The campaign that the message belongs to."""
+    """The message's campaign."""
     category: NotRequired[str]
     """The message's category."""
     click_url: NotRequired[str]
-    """What a click on the message opens: a web page, or a place in the app."""
+    """The URL that a click opens: a web page, or a place in the app."""
     collapse_key: NotRequired[str]
-    """The message replaces a former one with the same key on the device."""
+    """The message replaces an earlier one with the same key on the device."""
     data: NotRequired[dict[str, str]]
     """Data for the app."""
     id: str
@@ -634,7 +623,7 @@ class Delivery(TypedDict):
     image: NotRequired[str]
     """The https URL of an image to show with the message."""
     metadata: NotRequired[dict[str, str]]
-    """What the caller keeps with the message."""
+    """Texts of the caller by name."""
     priority: NotRequired[str]
     """high if the message may wake the device, normal if it may wait; absent if the caller did
     not say.
@@ -642,28 +631,28 @@ class Delivery(TypedDict):
     high, normal.
     """
     requested_at: NotRequired[str]
-    """The time that the caller asked for, if it is another."""
+    """The requested send time, if it differs."""
     send_at: str
-    """The time that was promised, RFC 3339 in UTC."""
+    """The promised send time, RFC 3339 in UTC."""
     sound: NotRequired[str]
     """The name of a sound of the app's."""
     title: NotRequired[str]
     """The message's title."""
     user: str
-    """Who receives the message."""
+    """The receiver of the message."""
 
 
 class Device(TypedDict):
     account: NotRequired[str]
-    """The account that registered it, whose messages go to it; absent for one that messages of
-    all accounts go to.
+    """The account that registered it, and whose messages it receives; absent if it receives
+    those of all accounts.
     """
     address: NotRequired[str]
-    """The token, or the subscription as JSON. Masked, unless the key has the scope content: the
-    end of a token, or the host of a subscription.
+    """The token, or the subscription as JSON. Without the scope content only the end of a token
+    or the host of a subscription is shown.
     """
     app: NotRequired[str]
-    """Which app it is; absent if the caller named none."""
+    """The name of the app; absent if the caller named none."""
     channel: str
     """fcm, apns or webpush. More may be added.
 
@@ -672,23 +661,23 @@ class Device(TypedDict):
     id: str
     """Unique among the devices of the user."""
     last_success: NotRequired[str]
-    """The hour in which its provider last accepted a push; absent if none was."""
+    """The hour in which its provider last accepted a push; absent if never."""
     locale: NotRequired[str]
     """The language of the device; absent if unknown."""
     registered_at: str
-    """When it was registered last, to the second."""
+    """When it was last registered, to the second."""
     suspect: NotRequired[bool]
-    """Its provider called it gone when too many devices were gone at once; absent if not."""
+    """Its provider called it gone when too many devices were gone at once."""
 
 
 class DeviceChange(TypedDict):
     device: Device
-    """The device as it is now."""
+    """The device after the change."""
     moved_from: NotRequired[int]
     """How many other users had the address until now. It is no longer theirs. Absent for none."""
     outcome: str
-    """added; replaced for one that took the place of a device with its id or its address;
-    unchanged for one that was there.
+    """added; replaced if a device had the same id or address; unchanged if it was registered
+    already.
 
     added, replaced, unchanged.
     """
@@ -698,23 +687,21 @@ class DeviceChange(TypedDict):
 
 class DeviceDraft(TypedDict):
     app: NotRequired[str | None]
-    """Which of the caller's apps it is, 1 to 64 of A-Z a-z 0-9 . _ - Messages can be sent to
-    one app.
-    """
+    """The name of the app, 1 to 64 of A-Z a-z 0-9 . _ - Messages can be sent to one app."""
     channel: Literal["fcm", "apns", "webpush"]
     """fcm, apns or webpush."""
     id: NotRequired[str | None]
-    """1 to 64 of A-Z a-z 0-9 . _ - By default it is made of account, channel and address, so
-    that registering again is safe.
+    """1 to 64 of A-Z a-z 0-9 . _ - By default it is derived from account, channel and address,
+    so that registering again is safe.
     """
     locale: NotRequired[str | None]
     """The language of the device: a tag such as de or pt-BR."""
     subscription: NotRequired[dict[str, object] | None]
-    """Of webpush: the browser's PushSubscription, as its toJSON returns it, with endpoint and
+    """For webpush: the browser's PushSubscription, as its toJSON returns it, with endpoint and
     keys. It is a secret.
     """
     token: NotRequired[str | None]
-    """Of fcm and apns: the token that the app got. It is a secret."""
+    """For fcm and apns: the token that the app received. It is a secret."""
 
 
 class DeviceRemoval(TypedDict):
@@ -733,8 +720,8 @@ class DeviceStatus(TypedDict):
     device: str
     """The id of the device; @ and its name for a channel without devices."""
     state: str
-    """What became of the message there: delivered; gone, as its provider knows it no more;
-    failed, as its provider does not accept the message; or uncertain.
+    """The state of the message there: delivered; gone, because the provider no longer knows the
+    device; failed, because the provider does not accept the message; or uncertain.
 
     delivered, gone, failed, uncertain.
     """
@@ -758,33 +745,33 @@ class DevicesUsage(TypedDict):
 
 class Draft(TypedDict):
     badge: NotRequired[int | None]
-    """The number at the app's icon. By default it stays as it is."""
+    """The number at the app's icon. By default it does not change."""
     body: NotRequired[str | None]
     """See title."""
     campaign: NotRequired[str | None]
-    """1 to 64 of a-z A-Z 0-9 . _ - What the message belongs to, which can be counted, listed,
-    paused, moved and cancelled as a whole.
+    """1 to 64 of a-z A-Z 0-9 . _ - A name in common, to count, list, pause, move and cancel
+    messages together.
     """
     category: NotRequired[str | None]
     """1 to 64 of a-z 0-9 _ -"""
     channels: NotRequired[dict[str, dict[str, object]] | None]
-    """What is for one channel alone, by the name of the channel: an object of at most 4,096
-    bytes in the words of its provider. It is checked when the message is submitted, as is
-    the size of the message for that channel.
+    """Additions for single channels, by the name of the channel: an object of at most 4,096
+    bytes in the provider's format. They are checked at submit, as is the size of the message
+    for that channel.
     """
     click_url: NotRequired[str | None]
-    """What a click opens: an absolute URL of at most 2,048 bytes, of a web page or of a place
-    in the app, such as myapp://orders/17. javascript:, data: and file: are not allowed.
+    """The absolute URL that a click opens, of at most 2,048 bytes: a web page or a place in the
+    app, such as myapp://orders/17. javascript:, data: and file: are not allowed.
     """
     collapse_key: NotRequired[str | None]
-    """It replaces a former message with the same key on the device: 1 to 64 printable ASCII
-    characters.
+    """The message replaces an earlier one with the same key on the device: 1 to 64 printable
+    ASCII characters.
     """
     data: NotRequired[dict[str, str] | None]
     """Texts by name, for the app that shows the message."""
     expires_at: NotRequired[str | datetime | None]
-    """RFC 3339: a message that is still not sent then is dropped. By default a day after
-    send_at. At most 31 days after the latest send time that is accepted.
+    """RFC 3339: a message that is not sent by then is dropped. By default a day after send_at.
+    At most 31 days after the latest send time that is accepted.
     """
     id: NotRequired[str | None]
     """Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server
@@ -798,7 +785,7 @@ class Draft(TypedDict):
     within that. By default what the user's policy says.
     """
     metadata: NotRequired[dict[str, str] | None]
-    """Texts by name, the caller's own: at most 8, with at most 512 bytes of names and texts
+    """Texts of the caller by name: at most 8, with at most 512 bytes of names and texts
     together. A name is 1 to 64 bytes without control characters. They go to the push target,
     and stay with the status after the message has ended.
     """
@@ -808,11 +795,11 @@ class Draft(TypedDict):
     """
     priority: NotRequired[Literal["high", "normal", ""] | None]
     """high if it may wake the device, normal if it may wait until the device is used. By
-    default what the channel does.
+    default the channel decides.
     """
     send_at: str | datetime
-    """When it is sent: RFC 3339 with zone, cut to the millisecond. now means as soon as the
-    rules allow.
+    """The send time: RFC 3339 with zone, cut to the millisecond. now means as soon as the rules
+    allow.
     """
     shift_until: NotRequired[str | datetime | None]
     """RFC 3339: the last time that a shift may choose. By default a day after send_at. Without
@@ -824,7 +811,7 @@ class Draft(TypedDict):
     title: NotRequired[str | None]
     """Title, body and data have at most 4,096 bytes together. Title or body is required."""
     to: NotRequired[Target | None]
-    """Which of the user's devices it goes to. By default all."""
+    """The user's devices that receive it. By default all."""
     user: str
     """The receiver: 1 to 256 bytes of UTF-8 without control or invisible characters, and
     without a space at its ends.
@@ -840,8 +827,8 @@ class EffectiveRule(_EffectiveRule):
     category: NotRequired[str]
     """The category whose messages the rule counts; absent if it counts all messages."""
     replaces: NotRequired[str]
-    """The policy's rule that it replaces; absent of a user's limit that applies beside the
-    policy's rules, since the policy has none of its window.
+    """The policy's rule that it replaces; absent if the policy has no rule with that window, so
+    that the limit applies beside its rules.
     """
     rule: str
     """The rule, as in the policy."""
@@ -849,7 +836,7 @@ class EffectiveRule(_EffectiveRule):
 
 class EffectiveRules(TypedDict):
     changes: NotRequired[list[str]]
-    """What changes for the send times of some dates."""
+    """Changes for send times of some dates."""
     exempt: NotRequired[list[ExemptCategory]]
     """Categories to which no rule applies."""
     opt_out: NotRequired[list[str]]
@@ -857,10 +844,10 @@ class EffectiveRules(TypedDict):
     policy: str
     """The name of the policy."""
     quiet: NotRequired[list[CategoryQuiet]]
-    """When nothing is sent of categories with quiet times of their own."""
+    """Categories with quiet times of their own."""
     quiet_hours: list[str]
-    """When nothing is sent, except messages of categories in quiet: hours, allowed hours after
-    the word only, and dates after the word blackout.
+    """When nothing is sent, except messages of the categories in quiet: hours, allowed hours
+    after the word only, and dates after the word blackout.
     """
     quiet_time_zone: str
     """The time zone of the quiet hours."""
@@ -878,9 +865,9 @@ class Event(TypedDict):
     datacontenttype: str
     """application/json"""
     id: str
-    """The event's id, unique in its source. Later events have greater ones."""
+    """The event's id, unique in its source. Ids ascend with time."""
     source: str
-    """The stream that it is from: /v1/accounts/acme/events, or /v1/events for those of all
+    """The stream of the event: /v1/accounts/acme/events, or /v1/events for those of all
     accounts.
     """
     specversion: str
@@ -890,7 +877,7 @@ class Event(TypedDict):
     time: str
     """When it happened."""
     type: str
-    """sendlimit.message. and what happened: delivered, postponed, dropped, failed, uncertain,
+    """sendlimit.message. and the change: delivered, postponed, dropped, failed, uncertain,
     moved or cancelled.
     """
 
@@ -903,7 +890,7 @@ class EventData(TypedDict):
     campaign: NotRequired[str]
     """Its campaign."""
     former_send_at: NotRequired[str]
-    """The send time before; only if the message was moved or postponed."""
+    """The previous send time, if the message was moved or postponed."""
     id: str
     """The message's id."""
     metadata: NotRequired[dict[str, str]]
@@ -911,9 +898,9 @@ class EventData(TypedDict):
     provider_id: NotRequired[str]
     """The provider's id of the message."""
     reason: NotRequired[str]
-    """Why the message was dropped, given up or postponed; as the reason of a status."""
+    """Why the message was dropped, given up or postponed, as in the reason of a status."""
     send_at: NotRequired[str]
-    """The present or last send time."""
+    """The current or last send time."""
     user: str
     """The user's name."""
 
@@ -937,14 +924,14 @@ class EventLimits(TypedDict):
 
 class EventLimitsDraft(TypedDict):
     alert_at: NotRequired[list[int] | None]
-    """Percents of the limit of the longest period at which alert_to is alerted, ascending. Goes
-    together with alert_to.
+    """Percents of the limit of the longest period at which alert_to is alerted, ascending.
+    Requires alert_to.
     """
     alert_to: NotRequired[str | None]
     """Where the alerts go: an e-mail address or an https: URL."""
     custom: NotRequired[bool | None]
-    """Accepts an event that this API does not count, for a program that counts it. By default
-    such a name is refused.
+    """Accept an event that your program counts, not this API. By default such a name is
+    refused.
     """
     per_day: NotRequired[int | None]
     """How often in a natural day; absent for no limit. At least one limit is required."""
@@ -977,9 +964,9 @@ class Events(TypedDict):
     events: list[Event]
     """The oldest first."""
     gap: NotRequired[bool]
-    """The event to read after is kept no more, so events after it may be missing."""
+    """The event to read after was removed, so events after it may be missing."""
     next: NotRequired[str]
-    """The id to read on after; absent if there is no event at all."""
+    """The id to read after next; absent if there are no events."""
 
 
 class ExemptCategory(TypedDict):
@@ -991,33 +978,33 @@ class ExemptCategory(TypedDict):
 
 class Forecast(TypedDict):
     counted_at: NotRequired[str]
-    """When it was counted, by the store's clock; absent until then. The first request has it
-    counted.
+    """When it was counted, by the store's clock; absent before the first count, which the first
+    request starts.
     """
     hours: list[int]
-    """How many are due in each of 24 hours of UTC, from that of counted_at on."""
+    """Due messages in each of 24 hours in UTC, beginning with that of counted_at."""
     later: list[HourCount]
-    """The hours after those in which some are due, up to 400 days ahead."""
+    """Later hours with due messages, up to 400 days ahead."""
     later_counted_at: NotRequired[str]
-    """When the later hours were counted; absent until then."""
+    """When the later hours were counted; absent before the first count."""
     minutes: list[int]
-    """How many are due in each of 60 minutes, from that of counted_at on."""
+    """Due messages in each of 60 minutes, beginning with that of counted_at."""
     overdue: int
-    """Those whose send time had passed."""
+    """Of these, messages whose send time had passed."""
     pending: int
     """Messages that have not ended."""
 
 
 class Found(TypedDict):
     messages: list[Status]
-    """One for each user that has the id, in no particular order."""
+    """One for each user with the id, not sorted."""
     next_cursor: NotRequired[str]
     """The cursor of the next page; absent if there are no more. The next page may be empty."""
 
 
 class FreeTime(TypedDict):
     free_at: str
-    """A time that is free."""
+    """A free time."""
     user: str
     """The user's name."""
 
@@ -1035,10 +1022,9 @@ class HistoryEntry(TypedDict):
     change: str
     """What changed. accepted begins a history, and delivered, cancelled, dropped, failed or
     uncertain ends it. Between them: moved, or changed (content, metadata, expires_at) by a
-    request; postponed as it was late, to now or later; retry of a failed delivery at
+    request; postponed because it was late, to now or later; retry of a failed delivery at
     send_at; taken_over from a worker that died or was cut off; revived from the dead
-    letters; paused when it was due and its campaign was paused; resumed when it waited no
-    longer for its campaign.
+    letters; paused when it was due and its campaign was paused; resumed after that pause.
 
     accepted, moved, changed, postponed, retry, taken_over, revived, paused, resumed,
     delivered, cancelled, dropped, failed, uncertain.
@@ -1046,16 +1032,16 @@ class HistoryEntry(TypedDict):
     former_send_at: NotRequired[str]
     """The send time before the change."""
     reason: NotRequired[str]
-    """Why; as the reason of a status. One of more than some 20 bytes may be cut."""
+    """Why, as in the reason of a status. A reason of more than about 20 bytes may be cut."""
     send_at: NotRequired[str]
     """The send time after the change; with retry, when delivery is tried again."""
     until: NotRequired[str]
-    """Of paused: when the message expires, if its campaign is not resumed before."""
+    """For paused: when the message expires, unless its campaign is resumed before."""
 
 
 class HourCount(TypedDict):
     count: int
-    """How many are due."""
+    """Due messages."""
     start: str
     """When the hour begins."""
 
@@ -1077,7 +1063,7 @@ class KeyDraft(TypedDict):
     scopes: NotRequired[list[Literal["submit", "read", "admin", "content"]] | None]
     """What the key may be used for: submit, read, admin, content; by default submit and read.
     content, which needs admin, shows content and metadata of other accounts' messages, and
-    allows to change them. Only a key that has it can give it.
+    allows changing them. Only a key with this scope can give it.
     """
 
 
@@ -1092,7 +1078,7 @@ class ListedUser(TypedDict):
     blocked: NotRequired[bool]
     """Whether no more messages are accepted for the user."""
     contact: NotRequired[str]
-    """Who is alerted when a daily rule is full."""
+    """The contact that is alerted when a daily rule is full."""
     limits: NotRequired[list[str]]
     """Rules that replace the policy's rules with the same windows."""
     policy: NotRequired[str]
@@ -1119,14 +1105,16 @@ class MessageTarget(TypedDict):
 
 class Messages(TypedDict):
     messages: list[Status]
-    """Those of one user by send time, then id; those of all users in no particular order."""
+    """The messages of one user are sorted by send time, then id; those of all users are not
+    sorted.
+    """
     next_cursor: NotRequired[str]
     """The cursor of the next page; absent if there are no more. The next page may be empty."""
 
 
 class Misfit(TypedDict):
     breaks: str
-    """The rule that the message would break, after the name of the category if it has one; or
+    """The rule that the message would break, preceded by its category if it has one; or
     quiet_hours.
     """
     category: NotRequired[str]
@@ -1140,7 +1128,7 @@ class Misfit(TypedDict):
     moved_from: NotRequired[str]
     """The send time that did not fit."""
     outcome: str
-    """misfit in a preview; otherwise moved, cancelled, kept if nothing could be done, or gone
+    """misfit in a dry run; otherwise moved, cancelled, kept if nothing could be done, or gone
     if it was sent, moved or cancelled meanwhile.
 
     misfit, moved, cancelled, kept, gone.
@@ -1148,7 +1136,7 @@ class Misfit(TypedDict):
     quiet_hours: NotRequired[QuietHours]
     """The quiet hours that contain the send time."""
     send_at: str
-    """The send time; of a moved message, the new one."""
+    """The send time; for a moved message, the new one."""
     user: str
     """The user's name."""
 
@@ -1159,8 +1147,8 @@ class MoveDraft(TypedDict):
     body: NotRequired[str | None]
     """The new body; null for none."""
     channels: NotRequired[dict[str, dict[str, object] | None] | None]
-    """By the name of a channel a merge patch of what is for it alone, or null to remove that;
-    null instead of an object removes all.
+    """By the name of a channel, a merge patch of its additions, or null to remove them; null
+    instead of an object removes all.
     """
     click_url: NotRequired[str | None]
     """The new click_url; null for none."""
@@ -1169,8 +1157,8 @@ class MoveDraft(TypedDict):
     data: NotRequired[dict[str, str | None] | None]
     """Entries of data to set, or with null to remove; null instead of an object removes all."""
     expires_at: NotRequired[str | datetime | None]
-    """RFC 3339, after the send time: a message that is still not sent then is dropped. null for
-    a day after send_at.
+    """RFC 3339, after the send time: a message that is not sent by then is dropped. null for a
+    day after send_at.
     """
     image: NotRequired[str | None]
     """The new image; null for none."""
@@ -1179,11 +1167,11 @@ class MoveDraft(TypedDict):
     all.
     """
     on_conflict: NotRequired[Literal["refuse", "shift", ""] | None]
-    """What to do if the new time is not free: refuse, so the message keeps the old one, or
+    """What to do if the new time is not free: refuse, so that the message keeps the old one, or
     shift it to the next free time. By default refuse.
     """
     priority: NotRequired[Literal["high", "normal", ""] | None]
-    """The new priority; null for what the channel does."""
+    """The new priority; null for the channel's default."""
     send_at: NotRequired[str | datetime | None]
     """The new send time: RFC 3339 with zone, or now. Required unless there is something else to
     change.
@@ -1200,7 +1188,7 @@ class MoveDraft(TypedDict):
     """
     to: NotRequired[dict[str, str | None] | None]
     """Members of to to set, or with null to remove; null instead of an object, or no member
-    left, is all devices.
+    left, means all devices.
     """
 
 
@@ -1219,22 +1207,22 @@ class NewKey(TypedDict):
 
 class Notice(TypedDict):
     change: NotRequired[str]
-    """What was done with the account's callback: set, secret or removed. Only with the kind
+    """The change of the account's callback: set, secret or removed. Only with the kind
     callback_changed.
 
     accepted, moved, changed, postponed, retry, taken_over, revived, paused, resumed,
     delivered, cancelled, dropped, failed, uncertain.
     """
     day: NotRequired[str]
-    """The day that counts, such as 2026-11-22, in time_zone."""
+    """The day, such as 2026-11-22, in time_zone."""
     event: NotRequired[str]
-    """The event whose limit counts. Only with the kind event_limit."""
+    """The event with the limit. Only with the kind event_limit."""
     host: NotRequired[str]
-    """Where the callback is now. Only with the kind callback_changed."""
+    """The host of the callback after the change. Only with the kind callback_changed."""
     id: str
-    """The same at every attempt."""
+    """Its id, the same at every attempt."""
     key: NotRequired[str]
-    """Whose calls the event counts: the account, for the events of the API. Only with the kind
+    """The key whose calls are counted: the account, for events of the API. Only with the kind
     event_limit.
     """
     kind: str
@@ -1253,18 +1241,18 @@ class Notice(TypedDict):
     policy: NotRequired[str]
     """The policy of that rule."""
     report: NotRequired[Report]
-    """Only in a daily report."""
+    """The figures of a daily report."""
     rule: NotRequired[str]
-    """The user's daily rule that counts, such as 10/calendar_day; of an event, its limit, such
-    as 100/calendar_hour.
+    """The user's daily rule, such as 10/calendar_day; for an event, its limit, such as
+    100/calendar_hour.
     """
     since: NotRequired[str]
     """When the period of the event's limit began, RFC 3339 in time_zone; with callback_changed,
-    when it was changed. Only with these kinds.
+    the time of the change. Only with these kinds.
     """
     subject: str
-    """What it is about: the account or the user; in a digest, the policy; of an event, the
-    event and the key, such as submit/acme.
+    """The account or the user; in a digest, the policy; for an event, the event and the key,
+    such as submit/acme.
     """
     threshold: NotRequired[int]
     """The percentage of limit that was reached. Only in alerts."""
@@ -1282,7 +1270,7 @@ class Notice(TypedDict):
 
 class Outcome(TypedDict):
     code: NotRequired[str]
-    """What is wrong, as a word for programs."""
+    """The code of a refusal or an error, for programs."""
     detail: NotRequired[str]
     """A sentence for a person."""
     field: NotRequired[str]
@@ -1290,7 +1278,7 @@ class Outcome(TypedDict):
     names all.
     """
     forgotten: NotRequired[bool]
-    """The message was recorded, but is older than any rule looks back."""
+    """The message was recorded, but is too old to count in any rule."""
     id: NotRequired[str]
     """The message's id."""
     late: NotRequired[bool]
@@ -1302,8 +1290,8 @@ class Outcome(TypedDict):
     next_free_at: NotRequired[str]
     """The next free time; absent if there is none, or in a batch with without_free_times."""
     others: NotRequired[str]
-    """Whether all or some of the messages in the way are other accounts'; absent if none is, or
-    with the scope admin.
+    """all or some, if all or some of the messages in the way belong to other accounts; absent
+    if none does, and with the scope admin.
     """
     outcome: str
     """What was done. With refused, invalid and error nothing was done.
@@ -1321,7 +1309,7 @@ class Outcome(TypedDict):
     requested_at: NotRequired[str]
     """The send time that was requested, if it differs from send_at."""
     resets_at: NotRequired[str]
-    """When the quota that is used up starts again."""
+    """When the exhausted quota starts again."""
     retry_after_seconds: NotRequired[int]
     """Seconds until resets_at, if that is the end of the current hour or day; with
     rate_limited, until the message can be moved again.
@@ -1340,8 +1328,8 @@ class Overview(TypedDict):
     at: str
     """When, by the store's clock."""
     behind_ms: int
-    """For how many milliseconds the oldest message has been due and is not delivered; 0 if none
-    is.
+    """The queue lag: for how many milliseconds the oldest undelivered message has been due; 0
+    if none is.
     """
     dead_letters: int
     """Messages that were given up."""
@@ -1354,28 +1342,26 @@ class Overview(TypedDict):
     queue: dict[str, int]
     """How many tasks the queue has in each state."""
     unread: NotRequired[str]
-    """Why a part could not be read: it is as it was. Absent if all could."""
+    """Why a part could not be read: that part is out of date. Absent if everything was read."""
     workers: list[Worker]
     """The workers, by host and process."""
 
 
 class Pace(TypedDict):
     burst: NotRequired[int]
-    """Deliveries that may start at once; absent if all that the rate allows may."""
+    """Deliveries that may start at once; absent if it is as many as the rate allows."""
     paused_until: NotRequired[str]
-    """The end of the pause that the target has asked for; absent if it is not paused."""
+    """The end of the pause that the target asked for; absent if there is none."""
     rate: NotRequired[str]
-    """Deliveries in an interval; absent if there is no pace, so that deliveries go as fast as
-    they can.
-    """
+    """Deliveries in an interval; absent without a limit."""
     target: str
     """The target: push, or push- and a channel."""
 
 
 class PaceDraft(TypedDict):
     burst: NotRequired[int | None]
-    """Deliveries that may start at once, at most those of the rate. By default all that the
-    rate allows.
+    """Deliveries that may start at once, at most as many as the rate allows, which is the
+    default.
     """
     rate: str
     """Deliveries in an interval, such as 100/second, 6000/minute or 20/500ms: 1 to 100,000 in 1
@@ -1457,13 +1443,13 @@ class PolicyChange(TypedDict):
     changed: bool
     """Whether the policy changed. Then its version changed too."""
     exact_from: NotRequired[str]
-    """From which send time on the rules count everything. It is there if a window is longer
-    than that of every policy before: sends that nobody was to look back at are forgotten.
+    """The send time from which on the rules count everything. It is set if a window is longer
+    than those of all policies before, because older sends are forgotten.
     """
     new: Policy
-    """What is stored now."""
+    """The policy after the change."""
     old: NotRequired[Policy]
-    """What was stored before; absent if there was nothing."""
+    """The policy before; absent if there was none."""
 
 
 class PolicyDeletion(TypedDict):
@@ -1539,7 +1525,7 @@ class PolicyDocument(TypedDict):
 
 class PolicyRollback(TypedDict):
     version: int
-    """The version to store again, of those that listPolicyVersions returns."""
+    """The version to store again, one of those that listPolicyVersions returns."""
 
 
 class PolicyVersion(TypedDict):
@@ -1548,9 +1534,9 @@ class PolicyVersion(TypedDict):
     by: NotRequired[str]
     """Who stored it: "account" and a name, or the user of a command; absent if that is unknown."""
     deleted: NotRequired[bool]
-    """The policy was deleted then."""
+    """The policy was deleted with this version."""
     policy: NotRequired[Policy]
-    """What was stored; absent of a deletion, and if only a newer program can read it."""
+    """The policy; absent for a deletion, and if only a newer program can read it."""
     version: int
     """The version, for rollbackPolicy."""
 
@@ -1562,7 +1548,7 @@ class PolicyVersions(TypedDict):
 
 class Problem(TypedDict):
     code: NotRequired[str]
-    """What is wrong, as a word for programs."""
+    """The code of a refusal or an error, for programs."""
     detail: NotRequired[str]
     """A sentence for a person."""
     field: NotRequired[str]
@@ -1570,7 +1556,7 @@ class Problem(TypedDict):
     names all.
     """
     forgotten: NotRequired[bool]
-    """The message was recorded, but is older than any rule looks back."""
+    """The message was recorded, but is too old to count in any rule."""
     id: NotRequired[str]
     """The message's id."""
     instance: NotRequired[str]
@@ -1584,8 +1570,8 @@ class Problem(TypedDict):
     next_free_at: NotRequired[str]
     """The next free time; absent if there is none, or in a batch with without_free_times."""
     others: NotRequired[str]
-    """Whether all or some of the messages in the way are other accounts'; absent if none is, or
-    with the scope admin.
+    """all or some, if all or some of the messages in the way belong to other accounts; absent
+    if none does, and with the scope admin.
     """
     outcome: str
     """What was done. With refused, invalid and error nothing was done.
@@ -1603,7 +1589,7 @@ class Problem(TypedDict):
     requested_at: NotRequired[str]
     """The send time that was requested, if it differs from send_at."""
     resets_at: NotRequired[str]
-    """When the quota that is used up starts again."""
+    """When the exhausted quota starts again."""
     retry_after_seconds: NotRequired[int]
     """Seconds until resets_at, if that is the end of the current hour or day; with
     rate_limited, until the message can be moved again.
@@ -1676,7 +1662,7 @@ class RefitProgress(TypedDict):
 
 class RefitSummary(TypedDict):
     baseline: NotRequired[RefitBaseline]
-    """The same of the policy that is stored, in a preview of another one."""
+    """In a dry run of another policy, the misfits of the stored policy."""
     cancelled: NotRequired[int]
     """Messages that were cancelled."""
     first_partition: NotRequired[int]
@@ -1686,11 +1672,9 @@ class RefitSummary(TypedDict):
     gone: NotRequired[int]
     """Messages that were sent, moved or cancelled meanwhile."""
     kept: NotRequired[int]
-    """Messages for which nothing could be done: they are sent as promised."""
+    """Messages for which nothing could be done: they are sent as accepted."""
     limit_users: NotRequired[int]
-    """Users with a limit of their own that replaces no rule of the policy, and applies beside
-    its rules.
-    """
+    """Users whose own limit replaces no rule of the policy, and applies beside them."""
     misfit_users: int
     """Users with messages that do not fit."""
     misfits: int
@@ -1708,32 +1692,32 @@ class RefitSummary(TypedDict):
     reservations: int
     """Their messages that were checked."""
     then: NotRequired[Literal["shift", "cancel"]]
-    """What was done: shift or cancel; absent in a preview."""
+    """What was done: shift or cancel; absent in a dry run."""
     unclear_users: NotRequired[int]
     """Users that were skipped, since their settings name a policy that does not exist."""
     users: int
     """Users of the policy with scheduled messages."""
     version: NotRequired[int]
-    """The version of the policy; absent in a preview."""
+    """The version of the policy; absent in a dry run."""
 
 
 class Report(TypedDict):
     accepted: int
-    """Submits accepted on that day, for whatever day."""
+    """Submits accepted on that day, for any day."""
     cancelled: int
     """Messages cancelled on that day."""
     dropped: int
     """Messages dropped on that day, because they expired."""
     failed: int
-    """Messages given up on that day, as the provider refused them or they may have arrived.
-    They are dead letters.
+    """Messages given up on that day, because the provider refused them or they may have
+    arrived. They are dead letters.
     """
     late: int
     """Messages sent after the tolerance, which sent includes."""
     refused: NotRequired[dict[str, int]]
-    """Submits refused on that day, by rule, or by code if it was no rule."""
+    """Submits refused on that day, by rule, or by code if no rule refused them."""
     retried: int
-    """Dead letters that wait again since that day."""
+    """Dead letters retried on that day."""
     sent: int
     """Messages sent on that day, late ones included."""
     waiting_change: int
@@ -1803,13 +1787,13 @@ class Session(TypedDict):
     account: str
     """The account that has logged in."""
     address: NotRequired[str]
-    """The address that it came from; absent if that is unknown."""
+    """The address of the client; absent if unknown."""
     began: str
     """When it began."""
     ends: str
     """When it ends, unless its key is removed before."""
     id: str
-    """Names the session; nobody can log in with it."""
+    """The session's id, which is not secret."""
     key: str
     """The id of its key."""
 
@@ -1826,7 +1810,7 @@ class SessionEnd(TypedDict):
 
 class Sessions(TypedDict):
     sessions: list[Session]
-    """Those that end first before others."""
+    """By their end, the first one first."""
 
 
 class SettingsDraft(TypedDict):
@@ -1875,12 +1859,12 @@ class SettingsPatch(TypedDict):
 
 class Stats(TypedDict):
     dead_letters: int
-    """Messages that were given up. The number may include a few that no longer are."""
+    """Messages that were given up. It may include a few that are none any more."""
     failed_alerts: int
     """Quota alerts and reports that were given up."""
     oldest_overdue_seconds: float
-    """Seconds since the oldest entry of the schedule is due to go to the queue, or to be looked
-    after; 0 for none. More than half the horizon means that messages may be late.
+    """Seconds since the oldest entry of the schedule was due to be handed over to the queue, or
+    to be checked; 0 for none. More than half the horizon means that messages may be late.
     """
     pending: int
     """Messages that have not ended, in the schedule and in the queue."""
@@ -1900,39 +1884,39 @@ class Status(TypedDict):
     attempts: NotRequired[int]
     """The number of delivery attempts."""
     badge: NotRequired[int]
-    """The number at the app's icon. By default it stays as it is."""
+    """The number at the app's icon. By default it does not change."""
     body: NotRequired[str]
-    """Its body; absent where title is."""
+    """Its body; absent for the same reasons as title."""
     campaign: NotRequired[str]
     """Its campaign."""
     category: NotRequired[str]
     """Its category."""
     channels: NotRequired[dict[str, dict[str, object]]]
-    """What is for one channel alone, by the name of the channel: an object of at most 4,096
-    bytes in the words of its provider. It is checked when the message is submitted, as is
-    the size of the message for that channel.
+    """Additions for single channels, by the name of the channel: an object of at most 4,096
+    bytes in the provider's format. They are checked at submit, as is the size of the message
+    for that channel.
     """
     click_url: NotRequired[str]
-    """What a click opens: an absolute URL of at most 2,048 bytes, of a web page or of a place
-    in the app, such as myapp://orders/17. javascript:, data: and file: are not allowed.
+    """The absolute URL that a click opens, of at most 2,048 bytes: a web page or a place in the
+    app, such as myapp://orders/17. javascript:, data: and file: are not allowed.
     """
     collapse_key: NotRequired[str]
-    """It replaces a former message with the same key on the device: 1 to 64 printable ASCII
-    characters.
+    """The message replaces an earlier one with the same key on the device: 1 to 64 printable
+    ASCII characters.
     """
     data: NotRequired[dict[str, str]]
-    """Its data; absent where title is."""
+    """Its data; absent for the same reasons as title."""
     delivered_at: NotRequired[str]
     """When its delivery began."""
     devices: NotRequired[list[DeviceStatus]]
-    """The devices that the message is done with; absent before."""
+    """The devices for which the message has ended; absent before."""
     ended_at: NotRequired[str]
     """When the message ended without being delivered."""
     expires_at: NotRequired[str]
-    """A message that is still not sent then is dropped."""
+    """A message that is not sent by then is dropped."""
     history: NotRequired[list[HistoryEntry]]
-    """The last changes of the message, its accept and its end among them, at most 16, oldest
-    first; absent in lists. A delivery that is running is no change yet.
+    """The last changes of the message, including its accept and its end, at most 16, oldest
+    first; absent in lists. A running delivery is not a change.
     """
     id: str
     """The message's id."""
@@ -1945,13 +1929,13 @@ class Status(TypedDict):
     moved_from: NotRequired[str]
     """The send time before the last move."""
     next_try_at: NotRequired[str]
-    """When a failed delivery is tried again, or a message that waits for its paused campaign or
-    for a dated change of its policy, or that may have arrived and waits for a free time, is
-    looked at.
+    """When a failed delivery is retried; or when a message is checked again that waits for its
+    paused campaign, for a dated change of its policy, or for a free time because it may have
+    arrived.
     """
     priority: NotRequired[str]
     """high if it may wake the device, normal if it may wait until the device is used. By
-    default what the channel does.
+    default the channel decides.
 
     high, normal.
     """
@@ -1960,12 +1944,12 @@ class Status(TypedDict):
     provider_id: NotRequired[str]
     """The provider's id of the message."""
     provider_said: NotRequired[str]
-    """What the provider said of a message that was given up."""
+    """The provider's answer to a message that was given up."""
     reason: NotRequired[str]
-    """Why the message was dropped, given up or postponed, or why it is tried again. Of a
-    postponed one it says what was in the way: late: 1/minute was in the way. One was dropped
-    as expired, no_free_time, opted_out or no_device. One that was delivered was given up on
-    other devices for that reason.
+    """Why the message was dropped, given up or postponed, or why it is retried. For a postponed
+    message it has the rule: late: 1/minute was in the way. For a dropped one it is expired,
+    no_free_time, opted_out or no_device. For a delivered one it says why other devices were
+    given up.
     """
     requested_at: NotRequired[str]
     """The send time that was requested, if it differs from send_at."""
@@ -1976,14 +1960,14 @@ class Status(TypedDict):
     sound: NotRequired[str]
     """The name of a sound of the app's: at most 64 characters without control characters."""
     status: str
-    """What became of the message.
+    """The state of the message.
 
     scheduled, postponed, moved, sending, delivered, dropped, failed, uncertain, cancelled.
     """
     title: NotRequired[str]
-    """Its title; absent in lists, once it is erased, and for a key that may not see it."""
+    """Its title; absent in lists, after it was erased, and for keys without access."""
     to: NotRequired[MessageTarget]
-    """Which of the user's devices it goes to. By default all."""
+    """The user's devices that receive it. By default all."""
     uncertain: NotRequired[bool]
     """Whether an earlier attempt may have arrived."""
     user: str
@@ -2098,7 +2082,7 @@ _Usage = TypedDict("_Usage", {
 
 class Usage(_Usage):
     at: str
-    """The time that the usage is about."""
+    """The time of the usage."""
     blocked: NotRequired[bool]
     """The user is blocked, so no time is free; absent if the user is not blocked."""
     free: list[Stretch]
@@ -2121,31 +2105,29 @@ class Usage(_Usage):
 
 class UserEntry(TypedDict):
     dry_run: NotRequired[str]
-    """The token of the dry run whose copy this is, which did not live to remove it; absent for
-    what is real.
-    """
+    """The token of the dry run that died before it removed this copy; absent for real data."""
     entry: dict[str, object]
     """The entry, as in that list."""
     list: str
-    """Which list the entry belongs to."""
+    """The list of the entry."""
     outcome: Literal["entry"]
     """entry"""
 
 
 class UserErasure(TypedDict):
     cancelled: int
-    """Of these, those that were not sent yet."""
+    """Of these, messages that were not sent yet."""
     entries: int
-    """Entries that were removed from lists which users share."""
+    """Entries that were removed from lists of all users."""
     keys: int
     """Keys that were removed from the store."""
     messages: int
-    """Messages that had a record."""
+    """Messages with a record."""
     outcome: Literal["erased"]
     """erased"""
     running: int
-    """Tasks that a worker has in hand, or had when it died: until they end, the queue has the
-    user's name. Erase again in a few minutes if there are any.
+    """Tasks that a worker is running, or was running when it died. The queue has the user's
+    name until they end. If there are any, erase the user again in a few minutes.
     """
     tasks: int
     """Tasks that were removed from the queue."""
@@ -2155,7 +2137,7 @@ class UserErasure(TypedDict):
 
 class UserExport(TypedDict):
     entries: int
-    """How many entries the lines before have."""
+    """The number of entries in the lines before."""
     exported_at: str
     """When it was read, by the clock of this server."""
     outcome: Literal["exported"]
@@ -2166,16 +2148,16 @@ class UserExport(TypedDict):
 
 class UserProgress(TypedDict):
     done: int
-    """Keys of the store that were looked at."""
+    """Keys of the store that were checked."""
     outcome: Literal["progress"]
     """progress"""
     total: int
-    """Keys that are looked at in all, about."""
+    """The total number of keys, about."""
 
 
 class UserQuota(TypedDict):
     day: str
-    """The day that counts, such as 2026-11-22."""
+    """The day, such as 2026-11-22."""
     limit: int
     """Messages that the daily rule allows."""
     threshold: int
@@ -2194,9 +2176,9 @@ class UserSettings(TypedDict):
     the same windows; others apply beside those.
     """
     contact: str
-    """Who is alerted when a daily rule is full; empty for nobody."""
+    """The contact that is alerted when a daily rule is full; empty for none."""
     effective: EffectiveRules | None
-    """The rules that apply to the user. null if the policy does not exist: then nothing is
+    """The rules that apply to the user. null if the policy does not exist: then no message is
     accepted.
     """
     limits: list[str]
@@ -2219,7 +2201,7 @@ class Users(TypedDict):
     next_cursor: NotRequired[str]
     """The cursor of the next page; absent if there are no more. The next page may be empty."""
     users: list[ListedUser]
-    """In the order of the store, which is the same each time."""
+    """In the order of the store, which does not change."""
 
 
 _Violation = TypedDict("_Violation", {
@@ -2230,7 +2212,7 @@ _Violation = TypedDict("_Violation", {
 class Violation(_Violation):
     account_limit: NotRequired[int]
     """How many of these one account may have by the policy's account_share. Set if the
-    message's account has as many.
+    message's account has reached it.
     """
     category: NotRequired[str]
     """The category whose messages the rule counts; absent if it counts all messages."""
@@ -2254,7 +2236,7 @@ class Violation(_Violation):
 
 class Worker(TypedDict):
     active: int
-    """How many tasks it is working on. A task may be for several messages."""
+    """Running tasks. A task may have several messages."""
     host: str
     """The name of its machine."""
     pid: int
@@ -2262,7 +2244,7 @@ class Worker(TypedDict):
     started_at: str
     """When it started."""
     status: str
-    """active, or stopped while it ends.
+    """active, or stopped while it shuts down.
 
     scheduled, postponed, moved, sending, delivered, dropped, failed, uncertain, cancelled.
     """

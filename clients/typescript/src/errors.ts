@@ -11,7 +11,7 @@ export interface About {
 
 /** The class of all errors of this client. No error contains the key. */
 export class SendlimitError extends Error {
-  /** What is wrong, as a word for programs. More may be added. */
+  /** The code of a refusal or an error, for programs. More may be added. */
   readonly code: Code | undefined;
   /** The HTTP status; undefined without an answer, and within a stream. */
   readonly status: number | undefined;

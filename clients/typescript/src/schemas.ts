@@ -13,7 +13,7 @@ export interface components {
             created_at: string;
             /** @description Whether its keys are refused. What it has submitted is still sent. */
             disabled?: boolean;
-            /** @description Where its events are posted; absent for nowhere. */
+            /** @description Where its events are posted; absent if they are not posted. */
             events_url?: string;
             /** @description The time zone before the last change, which counts until time_zone_from. */
             former_time_zone?: string;
@@ -68,7 +68,7 @@ export interface components {
             hour: components["schemas"]["QuotaUsage"];
             /**
              * Format: date-time
-             * @description The time that was looked at, by the store's clock.
+             * @description When it was counted, by the store's clock.
              */
             now: string;
             /** @description The requests of the present day; absent if the tier has no limit for them. */
@@ -113,12 +113,12 @@ export interface components {
             late: number;
             /**
              * Format: int64
-             * @description How late half of the delivered messages were at most, in milliseconds; absent without any.
+             * @description The p50 of the lateness of delivered messages, in milliseconds; absent if there are none.
              */
             late_half_ms?: number;
             /**
              * Format: int64
-             * @description The same of 99 % of them.
+             * @description The p99 of the lateness.
              */
             late_most_ms?: number;
             /**
@@ -126,13 +126,13 @@ export interface components {
              * @description Late messages that got a later time.
              */
             postponed: number;
-            /** @description Submits that were refused, by rule, or by code if it was no rule. */
+            /** @description Submits that were refused, by rule, or by code if no rule refused them. */
             refused: {
                 [key: string]: number;
             };
             /**
              * Format: int64
-             * @description Dead letters that wait again.
+             * @description Dead letters that were retried.
              */
             retried: number;
         };
@@ -167,12 +167,12 @@ export interface components {
             late: number;
             /**
              * Format: int64
-             * @description How late half of the delivered messages were at most, in milliseconds; absent without any.
+             * @description The p50 of the lateness of delivered messages, in milliseconds; absent if there are none.
              */
             late_half_ms?: number;
             /**
              * Format: int64
-             * @description The same of 99 % of them.
+             * @description The p99 of the lateness.
              */
             late_most_ms?: number;
             /**
@@ -180,13 +180,13 @@ export interface components {
              * @description Late messages that got a later time.
              */
             postponed: number;
-            /** @description Submits that were refused, by rule, or by code if it was no rule. */
+            /** @description Submits that were refused, by rule, or by code if no rule refused them. */
             refused: {
                 [key: string]: number;
             };
             /**
              * Format: int64
-             * @description Dead letters that wait again.
+             * @description Dead letters that were retried.
              */
             retried: number;
             /**
@@ -208,11 +208,11 @@ export interface components {
             next_cursor?: string;
         };
         AuditEntry: {
-            /** @description The account that made it; absent without a key. */
+            /** @description The account that made the change; absent without an API key. */
             account?: string;
-            /** @description What was done: the words of an operation, such as apply policy. */
+            /** @description The operation in words, such as apply policy. */
             action: string;
-            /** @description The address that it came from; absent of a command on the store. */
+            /** @description The address that the request came from; absent for a command on the store. */
             address?: string;
             /** @description Why it was refused or failed, as a sentence. */
             answer?: string;
@@ -221,37 +221,37 @@ export interface components {
              * @description When the change began, by the store's clock.
              */
             at: string;
-            /** @description Who made it by a command on the store itself; absent of others. */
+            /** @description The user of a command that changed the store directly; absent for requests. */
             by?: string;
-            /** @description Why it was refused or failed, as a word for programs. */
+            /** @description Why it was refused or failed, as a code. */
             code?: components["schemas"]["Code"];
             /** @description The change in words, without secrets and contents. */
             detail?: string;
             /**
              * Format: date-time
-             * @description When it ended; absent while it is under way, and if its end is not known.
+             * @description When it ended; absent while the change is running, and if its end is unknown.
              */
             ended_at?: string;
-            /** @description What it said of its user was removed, since the user was erased. */
+            /** @description The user's data was removed from the entry, because the user was erased. */
             erased?: boolean;
             /** @description Its id. Ids ascend with time. */
             id: string;
             /** @description The id of the account's key; absent without one. */
             key?: string;
-            /** @description The message that it is about; absent where user is. */
+            /** @description The message that changed; absent if user is absent. */
             message?: string;
             /**
              * Format: int64
-             * @description How many refusals followed in the same minute that have no entry.
+             * @description The number of further refusals in the same minute, which have no entries.
              */
             more?: number;
-            /** @description The name of what else it is about, such as that of a policy. */
+            /** @description The name of another object that changed, such as a policy. */
             object?: string;
-            /** @description Another one than your account made it: who, is the operators' business. */
+            /** @description An operator made the change, not your account. */
             operator?: boolean;
-            /** @description done, refused, or failed, which may have changed something; absent while it is under way. */
+            /** @description done, refused or failed; a failed change may have changed something. Absent while the change is running. */
             outcome?: Open<"accepted" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
-            /** @description The user that it is about; absent if it is about none, and after the user was erased. */
+            /** @description The user whose data changed; absent if there is none, and after the user was erased. */
             user?: string;
         };
         Callback: {
@@ -264,7 +264,7 @@ export interface components {
             attempts?: number;
             /**
              * Format: int64
-             * @description Dead events: those that the callback did not accept for too long.
+             * @description Dead events, which the callback did not accept in time.
              */
             dead: number;
             /**
@@ -272,21 +272,21 @@ export interface components {
              * @description Since when requests fail; absent if the last one succeeded.
              */
             failing_since?: string;
-            /** @description Why that one failed, such as unavailable, timeout, rejected, gone, or misaddressed for an internal address. */
+            /** @description Why it failed, such as unavailable, timeout, rejected, gone, or misaddressed for an internal address. */
             last_failure?: string;
             /**
              * Format: date-time
-             * @description When a request last failed; absent for never.
+             * @description When a request last failed; absent if never.
              */
             last_failure_at?: string;
             /**
              * Format: date-time
-             * @description When a request last succeeded; absent for never.
+             * @description When a request last succeeded; absent if never.
              */
             last_success_at?: string;
             /**
              * Format: int64
-             * @description Events that were removed before they were posted, as too many waited or they were too old.
+             * @description Events that were removed before they were posted, because too many waited or they were too old.
              */
             lost?: number;
             /**
@@ -294,18 +294,18 @@ export interface components {
              * @description When the next request is made; absent unless requests fail.
              */
             next_try_at?: string;
-            /** @description The secret that signs, which is shown only once: in the answer to the request that made it. */
+            /** @description The signing secret. Only the answer to the request that created it shows it. */
             secret?: string;
             /** @description Where its events are posted. */
             url: string;
             /**
              * Format: int64
-             * @description Events that are not posted yet.
+             * @description Events that were not posted yet.
              */
             waiting: number;
         };
         CallbackDraft: {
-            /** @description The secret that signs: whsec_ and 24 to 64 bytes in base64. By default the present one stays, and the first one is made. */
+            /** @description The signing secret: whsec_ and 24 to 64 bytes in base64. By default the current secret stays, and the first one is generated. */
             secret?: string | null;
             /** @description An https URL with a host, without user, password and fragment. */
             url: string;
@@ -313,18 +313,18 @@ export interface components {
         CampaignMoveDraft: {
             /** @description By how long: 1h, 90m or -30m. A negative length moves to earlier times. At most 8784h, of whole milliseconds. */
             by: string;
-            /** @description Only say what the outcome would be. */
+            /** @description A dry run: only report what the outcome would be. */
             preview?: boolean | null;
         };
         CampaignProgress: {
             /**
              * Format: int64
-             * @description How many messages the campaign has; before the first is done, how many were counted so far.
+             * @description Messages of the campaign; until the first one is processed, the number counted so far.
              */
             messages: number;
             /**
              * Format: int64
-             * @description How many messages were looked at, those of an earlier request included.
+             * @description Messages that were processed, including those of an earlier request.
              */
             messages_done: number;
             /**
@@ -334,51 +334,51 @@ export interface components {
             outcome: "progress";
         };
         CampaignStatus: {
-            /** @description The account whose campaign it is; absent without accounts. */
+            /** @description The campaign's account; absent without accounts. */
             account?: string;
             /** @description The campaign's name. */
             campaign: string;
             /**
              * Format: int64
-             * @description How many messages it has, or with more, how many were counted so far.
+             * @description The number of messages; with more set, the number counted so far.
              */
             messages: number;
-            /** @description Set if only these messages were counted so far. GET with it as the parameter more goes on, and answers with these too. */
+            /** @description Set if the count is not complete. Send it as the parameter more to continue: the next answer includes these messages. */
             more?: string;
             /**
              * Format: date-time
              * @description Since when it is paused; absent if it is not.
              */
             paused_since?: string;
-            /** @description How many of them have each status; a status that none has is absent. */
+            /** @description The number of messages by status. A status without messages is absent. */
             statuses: {
                 [key: string]: number;
             };
         };
         CampaignSummary: {
-            /** @description The account whose campaign it is; absent without accounts. */
+            /** @description The campaign's account; absent without accounts. */
             account?: string;
-            /** @description The length of time of a move. */
+            /** @description By how long the messages were moved. */
             by?: string;
             /** @description The campaign's name. */
             campaign: string;
-            /** @description False if it stopped early: the same request goes on. */
+            /** @description False if the run stopped early: send the same request again to continue. */
             complete: boolean;
-            /** @description It went on with an earlier request, whose messages are counted too. */
+            /** @description The run continued an earlier request, and includes its figures. */
             continued?: boolean;
             /**
              * Format: int64
-             * @description How many were cancelled, moved or resumed, or with preview could be moved.
+             * @description Messages that were cancelled, moved or resumed; in a dry run, those that could be moved.
              */
             done: number;
             /**
              * Format: int64
-             * @description How many were sent, moved or cancelled by somebody else meanwhile.
+             * @description Messages that somebody else sent, moved or cancelled meanwhile.
              */
             gone: number;
             /**
              * Format: int64
-             * @description How many messages were looked at.
+             * @description Messages that were processed.
              */
             messages: number;
             /**
@@ -388,10 +388,10 @@ export interface components {
             outcome: "campaign_cancelled" | "campaign_moved" | "campaign_previewed" | "campaign_resumed";
             /**
              * Format: int64
-             * @description How many were refused, and keep their places.
+             * @description Messages that were refused, and keep their places.
              */
             refused: number;
-            /** @description The refused messages counted by the rule that they would break, or else by the code of the refusal. */
+            /** @description Refused messages by the rule that they would break, or by the code of the refusal. */
             refused_by?: {
                 [key: string]: number;
             };
@@ -484,10 +484,10 @@ export interface components {
             channel: Open<"fcm" | "apns" | "webpush" | "webhook" | "log" | "service">;
             /**
              * Format: date-time
-             * @description When it has delivered last, to a few seconds; absent if it has not.
+             * @description When it last delivered, to a few seconds; absent if never.
              */
             delivered_at?: string;
-            /** @description What its provider said. */
+            /** @description The provider's answer. */
             detail?: string;
             /**
              * Format: date-time
@@ -508,7 +508,7 @@ export interface components {
             since?: string;
             /** @description running; paused, if its provider has asked for a pause; or stopped. */
             state: string;
-            /** @description Tells of the many devices that its provider called gone a moment ago; absent if it did not. */
+            /** @description Set if the provider recently called many devices gone. */
             wave?: components["schemas"]["ChannelWave"];
         };
         ChannelResume: {
@@ -518,11 +518,11 @@ export interface components {
             outcome: Open<"accepted" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
         };
         ChannelWave: {
-            /** @description How many of these messages each account sent; an empty name is those without an account. */
+            /** @description The number of these messages by account; the empty name has those without an account. */
             accounts: {
                 [key: string]: number;
             };
-            /** @description How many of these messages each campaign has; an empty name is those without a campaign. */
+            /** @description The number of these messages by campaign; the empty name has those without a campaign. */
             campaigns: {
                 [key: string]: number;
             };
@@ -533,7 +533,7 @@ export interface components {
             gone: number;
             /**
              * Format: int64
-             * @description How many answers these are.
+             * @description The number of these last answers.
              */
             of: number;
         };
@@ -600,12 +600,12 @@ export interface components {
             reason: string;
             /**
              * Format: date-time
-             * @description The start of the day that it is about; of a digest, of the hour; of an event, of the period of its limit.
+             * @description The start of its day; for a digest, of its hour; for an event, of the period of the limit.
              */
             since: string;
             /** @description failed. */
             status: Open<"failed">;
-            /** @description What it is about: the account or the user; of a digest, the policy; of an event, the event and the key, such as submit/acme. */
+            /** @description The account or the user; for a digest, the policy; for an event, the event and the key, such as submit/acme. */
             subject: string;
             /**
              * Format: int64
@@ -632,7 +632,7 @@ export interface components {
             dead_at: string;
             /** @description The event. */
             event: components["schemas"]["Event"];
-            /** @description Its id among the dead events. */
+            /** @description The id of the dead event. */
             id: string;
             /** @description Why the last request failed. */
             reason: string;
@@ -646,41 +646,41 @@ export interface components {
         DeadEventsPurge: {
             /**
              * Format: int64
-             * @description How many were removed.
+             * @description The number of removed events.
              */
             purged: number;
         };
         DeadEventsRetry: {
             /**
              * Format: int64
-             * @description How many dead events there still are.
+             * @description The number of remaining dead events.
              */
             left: number;
             /**
              * Format: int64
-             * @description How many are posted again.
+             * @description The number of events that are posted again.
              */
             retried: number;
         };
         DeadLetters: {
-            /** @description By the time they ended, the oldest first. */
+            /** @description By the end time, the oldest first. */
             dead_letters: components["schemas"]["Status"][];
             /** @description The cursor of the next page; absent if there are no more. The next page may be empty. */
             next_cursor?: string;
         };
         DeadPurge: {
-            /** @description There may be more of that age: send the request again. */
+            /** @description There may be more: send the request again. */
             more: boolean;
             /**
              * Format: int64
-             * @description How many this request removed.
+             * @description The number that this request removed.
              */
             purged: number;
         };
         DeadRetry: {
-            /** @description The cursor of the next request; absent if there are no more. The next request may find none. */
+            /** @description The cursor of the next request; absent if there are no more. The next request may retry none. */
             next_cursor?: string;
-            /** @description What became of each, the oldest first: retried, or refused and why. */
+            /** @description The outcome of each, the oldest first: retried, or refused and why. */
             outcomes: components["schemas"]["Outcome"][];
         };
         Delivery: {
@@ -691,18 +691,18 @@ export interface components {
             attempt: number;
             /**
              * Format: int64
-             * @description The number at the app's icon; absent to leave it as it is.
+             * @description The number at the app's icon; absent to keep it.
              */
             badge?: number;
             /** @description The message's text. */
             body?: string;
-            /** @description The campaign that the message belongs to. */
+            /** @description The message's campaign. */
             campaign?: string;
             /** @description The message's category. */
             category?: string;
-            /** @description What a click on the message opens: a web page, or a place in the app. */
+            /** @description The URL that a click opens: a web page, or a place in the app. */
             click_url?: string;
-            /** @description The message replaces a former one with the same key on the device. */
+            /** @description The message replaces an earlier one with the same key on the device. */
             collapse_key?: string;
             /** @description Data for the app. */
             data?: {
@@ -712,29 +712,29 @@ export interface components {
             id: string;
             /** @description The https URL of an image to show with the message. */
             image?: string;
-            /** @description What the caller keeps with the message. */
+            /** @description Texts of the caller by name. */
             metadata?: {
                 [key: string]: string;
             };
             /** @description high if the message may wake the device, normal if it may wait; absent if the caller did not say. */
             priority?: Open<"high" | "normal">;
-            /** @description The time that the caller asked for, if it is another. */
+            /** @description The requested send time, if it differs. */
             requested_at?: string;
-            /** @description The time that was promised, RFC 3339 in UTC. */
+            /** @description The promised send time, RFC 3339 in UTC. */
             send_at: string;
             /** @description The name of a sound of the app's. */
             sound?: string;
             /** @description The message's title. */
             title?: string;
-            /** @description Who receives the message. */
+            /** @description The receiver of the message. */
             user: string;
         };
         Device: {
-            /** @description The account that registered it, whose messages go to it; absent for one that messages of all accounts go to. */
+            /** @description The account that registered it, and whose messages it receives; absent if it receives those of all accounts. */
             account?: string;
-            /** @description The token, or the subscription as JSON. Masked, unless the key has the scope content: the end of a token, or the host of a subscription. */
+            /** @description The token, or the subscription as JSON. Without the scope content only the end of a token or the host of a subscription is shown. */
             address?: string;
-            /** @description Which app it is; absent if the caller named none. */
+            /** @description The name of the app; absent if the caller named none. */
             app?: string;
             /** @description fcm, apns or webpush. More may be added. */
             channel: Open<"fcm" | "apns" | "webpush" | "webhook" | "log" | "service">;
@@ -742,49 +742,49 @@ export interface components {
             id: string;
             /**
              * Format: date-time
-             * @description The hour in which its provider last accepted a push; absent if none was.
+             * @description The hour in which its provider last accepted a push; absent if never.
              */
             last_success?: string;
             /** @description The language of the device; absent if unknown. */
             locale?: string;
             /**
              * Format: date-time
-             * @description When it was registered last, to the second.
+             * @description When it was last registered, to the second.
              */
             registered_at: string;
-            /** @description Its provider called it gone when too many devices were gone at once; absent if not. */
+            /** @description Its provider called it gone when too many devices were gone at once. */
             suspect?: boolean;
         };
         DeviceChange: {
-            /** @description The device as it is now. */
+            /** @description The device after the change. */
             device: components["schemas"]["Device"];
             /**
              * Format: int64
              * @description How many other users had the address until now. It is no longer theirs. Absent for none.
              */
             moved_from?: number;
-            /** @description added; replaced for one that took the place of a device with its id or its address; unchanged for one that was there. */
+            /** @description added; replaced if a device had the same id or address; unchanged if it was registered already. */
             outcome: Open<"added" | "replaced" | "unchanged">;
             /** @description The user's name. */
             user: string;
         };
         DeviceDraft: {
-            /** @description Which of the caller's apps it is, 1 to 64 of A-Z a-z 0-9 . _ - Messages can be sent to one app. */
+            /** @description The name of the app, 1 to 64 of A-Z a-z 0-9 . _ - Messages can be sent to one app. */
             app?: string | null;
             /**
              * @description fcm, apns or webpush.
              * @enum {string}
              */
             channel: "fcm" | "apns" | "webpush";
-            /** @description 1 to 64 of A-Z a-z 0-9 . _ - By default it is made of account, channel and address, so that registering again is safe. */
+            /** @description 1 to 64 of A-Z a-z 0-9 . _ - By default it is derived from account, channel and address, so that registering again is safe. */
             id?: string | null;
             /** @description The language of the device: a tag such as de or pt-BR. */
             locale?: string | null;
-            /** @description Of webpush: the browser's PushSubscription, as its toJSON returns it, with endpoint and keys. It is a secret. */
+            /** @description For webpush: the browser's PushSubscription, as its toJSON returns it, with endpoint and keys. It is a secret. */
             subscription?: {
                 [key: string]: unknown;
             } | null;
-            /** @description Of fcm and apns: the token that the app got. It is a secret. */
+            /** @description For fcm and apns: the token that the app received. It is a secret. */
             token?: string | null;
         };
         DeviceRemoval: {
@@ -798,7 +798,7 @@ export interface components {
         DeviceStatus: {
             /** @description The id of the device; @ and its name for a channel without devices. */
             device: string;
-            /** @description What became of the message there: delivered; gone, as its provider knows it no more; failed, as its provider does not accept the message; or uncertain. */
+            /** @description The state of the message there: delivered; gone, because the provider no longer knows the device; failed, because the provider does not accept the message; or uncertain. */
             state: Open<"delivered" | "gone" | "failed" | "uncertain">;
         };
         Devices: {
@@ -827,30 +827,30 @@ export interface components {
         Draft: {
             /**
              * Format: int64
-             * @description The number at the app's icon. By default it stays as it is.
+             * @description The number at the app's icon. By default it does not change.
              */
             badge?: number | null;
             /** @description See title. */
             body?: string | null;
-            /** @description 1 to 64 of a-z A-Z 0-9 . _ - What the message belongs to, which can be counted, listed, paused, moved and cancelled as a whole. */
+            /** @description 1 to 64 of a-z A-Z 0-9 . _ - A name in common, to count, list, pause, move and cancel messages together. */
             campaign?: string | null;
             /** @description 1 to 64 of a-z 0-9 _ - */
             category?: string | null;
-            /** @description What is for one channel alone, by the name of the channel: an object of at most 4,096 bytes in the words of its provider. It is checked when the message is submitted, as is the size of the message for that channel. */
+            /** @description Additions for single channels, by the name of the channel: an object of at most 4,096 bytes in the provider's format. They are checked at submit, as is the size of the message for that channel. */
             channels?: {
                 [key: string]: {
                     [key: string]: unknown;
                 };
             } | null;
-            /** @description What a click opens: an absolute URL of at most 2,048 bytes, of a web page or of a place in the app, such as myapp://orders/17. javascript:, data: and file: are not allowed. */
+            /** @description The absolute URL that a click opens, of at most 2,048 bytes: a web page or a place in the app, such as myapp://orders/17. javascript:, data: and file: are not allowed. */
             click_url?: string | null;
-            /** @description It replaces a former message with the same key on the device: 1 to 64 printable ASCII characters. */
+            /** @description The message replaces an earlier one with the same key on the device: 1 to 64 printable ASCII characters. */
             collapse_key?: string | null;
             /** @description Texts by name, for the app that shows the message. */
             data?: {
                 [key: string]: string;
             } | null;
-            /** @description RFC 3339: a message that is still not sent then is dropped. By default a day after send_at. At most 31 days after the latest send time that is accepted. */
+            /** @description RFC 3339: a message that is not sent by then is dropped. By default a day after send_at. At most 31 days after the latest send time that is accepted. */
             expires_at?: string | Date | null;
             /** @description Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server generates one. */
             id?: string | null;
@@ -858,7 +858,7 @@ export interface components {
             image?: string | null;
             /** @description What to do if send_at has passed: refuse the message with in_past; now, send it now if it passed within a day; or a length of time such as 15m, 1s to 7d, send it now if it passed within that. By default what the user's policy says. */
             late?: string | null;
-            /** @description Texts by name, the caller's own: at most 8, with at most 512 bytes of names and texts together. A name is 1 to 64 bytes without control characters. They go to the push target, and stay with the status after the message has ended. */
+            /** @description Texts of the caller by name: at most 8, with at most 512 bytes of names and texts together. A name is 1 to 64 bytes without control characters. They go to the push target, and stay with the status after the message has ended. */
             metadata?: {
                 [key: string]: string;
             } | null;
@@ -868,11 +868,11 @@ export interface components {
              */
             on_conflict?: "refuse" | "shift" | "" | null;
             /**
-             * @description high if it may wake the device, normal if it may wait until the device is used. By default what the channel does.
+             * @description high if it may wake the device, normal if it may wait until the device is used. By default the channel decides.
              * @enum {string|null}
              */
             priority?: "high" | "normal" | "" | null;
-            /** @description When it is sent: RFC 3339 with zone, cut to the millisecond. now means as soon as the rules allow. */
+            /** @description The send time: RFC 3339 with zone, cut to the millisecond. now means as soon as the rules allow. */
             send_at: string | Date;
             /** @description RFC 3339: the last time that a shift may choose. By default a day after send_at. Without on_conflict it applies if the user's policy shifts, and has no effect if the policy refuses. With refuse it is not allowed. */
             shift_until?: string | Date | null;
@@ -880,7 +880,7 @@ export interface components {
             sound?: string | null;
             /** @description Title, body and data have at most 4,096 bytes together. Title or body is required. */
             title?: string | null;
-            /** @description Which of the user's devices it goes to. By default all. */
+            /** @description The user's devices that receive it. By default all. */
             to?: components["schemas"]["Target"] | null;
             /** @description The receiver: 1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends. */
             user: string;
@@ -893,13 +893,13 @@ export interface components {
              * @enum {string}
              */
             from: "policy" | "user";
-            /** @description The policy's rule that it replaces; absent of a user's limit that applies beside the policy's rules, since the policy has none of its window. */
+            /** @description The policy's rule that it replaces; absent if the policy has no rule with that window, so that the limit applies beside its rules. */
             replaces?: string;
             /** @description The rule, as in the policy. */
             rule: string;
         };
         EffectiveRules: {
-            /** @description What changes for the send times of some dates. */
+            /** @description Changes for send times of some dates. */
             changes?: string[];
             /** @description Categories to which no rule applies. */
             exempt?: components["schemas"]["ExemptCategory"][];
@@ -907,9 +907,9 @@ export interface components {
             opt_out?: string[];
             /** @description The name of the policy. */
             policy: string;
-            /** @description When nothing is sent of categories with quiet times of their own. */
+            /** @description Categories with quiet times of their own. */
             quiet?: components["schemas"]["CategoryQuiet"][];
-            /** @description When nothing is sent, except messages of categories in quiet: hours, allowed hours after the word only, and dates after the word blackout. */
+            /** @description When nothing is sent, except messages of the categories in quiet: hours, allowed hours after the word only, and dates after the word blackout. */
             quiet_hours: string[];
             /** @description The time zone of the quiet hours. */
             quiet_time_zone: string;
@@ -933,9 +933,9 @@ export interface components {
             data: components["schemas"]["EventData"];
             /** @description application/json */
             datacontenttype: string;
-            /** @description The event's id, unique in its source. Later events have greater ones. */
+            /** @description The event's id, unique in its source. Ids ascend with time. */
             id: string;
-            /** @description The stream that it is from: /v1/accounts/acme/events, or /v1/events for those of all accounts. */
+            /** @description The stream of the event: /v1/accounts/acme/events, or /v1/events for those of all accounts. */
             source: string;
             /** @description 1.0, the version of CloudEvents. */
             specversion: string;
@@ -946,7 +946,7 @@ export interface components {
              * @description When it happened.
              */
             time: string;
-            /** @description sendlimit.message. and what happened: delivered, postponed, dropped, failed, uncertain, moved or cancelled. */
+            /** @description sendlimit.message. and the change: delivered, postponed, dropped, failed, uncertain, moved or cancelled. */
             type: string;
         };
         EventData: {
@@ -961,7 +961,7 @@ export interface components {
             campaign?: string;
             /**
              * Format: date-time
-             * @description The send time before; only if the message was moved or postponed.
+             * @description The previous send time, if the message was moved or postponed.
              */
             former_send_at?: string;
             /** @description The message's id. */
@@ -972,11 +972,11 @@ export interface components {
             };
             /** @description The provider's id of the message. */
             provider_id?: string;
-            /** @description Why the message was dropped, given up or postponed; as the reason of a status. */
+            /** @description Why the message was dropped, given up or postponed, as in the reason of a status. */
             reason?: string;
             /**
              * Format: date-time
-             * @description The present or last send time.
+             * @description The current or last send time.
              */
             send_at?: string;
             /** @description The user's name. */
@@ -1008,11 +1008,11 @@ export interface components {
             time_zone: string;
         };
         EventLimitsDraft: {
-            /** @description Percents of the limit of the longest period at which alert_to is alerted, ascending. Goes together with alert_to. */
+            /** @description Percents of the limit of the longest period at which alert_to is alerted, ascending. Requires alert_to. */
             alert_at?: number[] | null;
             /** @description Where the alerts go: an e-mail address or an https: URL. */
             alert_to?: string | null;
-            /** @description Accepts an event that this API does not count, for a program that counts it. By default such a name is refused. */
+            /** @description Accept an event that your program counts, not this API. By default such a name is refused. */
             custom?: boolean | null;
             /**
              * Format: int64
@@ -1047,9 +1047,9 @@ export interface components {
         Events: {
             /** @description The oldest first. */
             events: components["schemas"]["Event"][];
-            /** @description The event to read after is kept no more, so events after it may be missing. */
+            /** @description The event to read after was removed, so events after it may be missing. */
             gap?: boolean;
-            /** @description The id to read on after; absent if there is no event at all. */
+            /** @description The id to read after next; absent if there are no events. */
             next?: string;
         };
         ExemptCategory: {
@@ -1105,23 +1105,23 @@ export interface components {
         Forecast: {
             /**
              * Format: date-time
-             * @description When it was counted, by the store's clock; absent until then. The first request has it counted.
+             * @description When it was counted, by the store's clock; absent before the first count, which the first request starts.
              */
             counted_at?: string;
-            /** @description How many are due in each of 24 hours of UTC, from that of counted_at on. */
+            /** @description Due messages in each of 24 hours in UTC, beginning with that of counted_at. */
             hours: number[];
-            /** @description The hours after those in which some are due, up to 400 days ahead. */
+            /** @description Later hours with due messages, up to 400 days ahead. */
             later: components["schemas"]["HourCount"][];
             /**
              * Format: date-time
-             * @description When the later hours were counted; absent until then.
+             * @description When the later hours were counted; absent before the first count.
              */
             later_counted_at?: string;
-            /** @description How many are due in each of 60 minutes, from that of counted_at on. */
+            /** @description Due messages in each of 60 minutes, beginning with that of counted_at. */
             minutes: number[];
             /**
              * Format: int64
-             * @description Those whose send time had passed.
+             * @description Of these, messages whose send time had passed.
              */
             overdue: number;
             /**
@@ -1131,7 +1131,7 @@ export interface components {
             pending: number;
         };
         Found: {
-            /** @description One for each user that has the id, in no particular order. */
+            /** @description One for each user with the id, not sorted. */
             messages: components["schemas"]["Status"][];
             /** @description The cursor of the next page; absent if there are no more. The next page may be empty. */
             next_cursor?: string;
@@ -1139,7 +1139,7 @@ export interface components {
         FreeTime: {
             /**
              * Format: date-time
-             * @description A time that is free.
+             * @description A free time.
              */
             free_at: string;
             /** @description The user's name. */
@@ -1193,14 +1193,14 @@ export interface components {
              * @description The number of the delivery that failed, was taken over or ended the message.
              */
             attempt?: number;
-            /** @description What changed. accepted begins a history, and delivered, cancelled, dropped, failed or uncertain ends it. Between them: moved, or changed (content, metadata, expires_at) by a request; postponed as it was late, to now or later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from the dead letters; paused when it was due and its campaign was paused; resumed when it waited no longer for its campaign. */
+            /** @description What changed. accepted begins a history, and delivered, cancelled, dropped, failed or uncertain ends it. Between them: moved, or changed (content, metadata, expires_at) by a request; postponed because it was late, to now or later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from the dead letters; paused when it was due and its campaign was paused; resumed after that pause. */
             change: Open<"accepted" | "moved" | "changed" | "postponed" | "retry" | "taken_over" | "revived" | "paused" | "resumed" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
             /**
              * Format: date-time
              * @description The send time before the change.
              */
             former_send_at?: string;
-            /** @description Why; as the reason of a status. One of more than some 20 bytes may be cut. */
+            /** @description Why, as in the reason of a status. A reason of more than about 20 bytes may be cut. */
             reason?: string;
             /**
              * Format: date-time
@@ -1209,14 +1209,14 @@ export interface components {
             send_at?: string;
             /**
              * Format: date-time
-             * @description Of paused: when the message expires, if its campaign is not resumed before.
+             * @description For paused: when the message expires, unless its campaign is resumed before.
              */
             until?: string;
         };
         HourCount: {
             /**
              * Format: int64
-             * @description How many are due.
+             * @description Due messages.
              */
             count: number;
             /**
@@ -1244,7 +1244,7 @@ export interface components {
         KeyDraft: {
             /** @description RFC 3339: when the key expires; by default never. */
             expires_at?: string | Date | null;
-            /** @description What the key may be used for: submit, read, admin, content; by default submit and read. content, which needs admin, shows content and metadata of other accounts' messages, and allows to change them. Only a key that has it can give it. */
+            /** @description What the key may be used for: submit, read, admin, content; by default submit and read. content, which needs admin, shows content and metadata of other accounts' messages, and allows changing them. Only a key with this scope can give it. */
             scopes?: ("submit" | "read" | "admin" | "content")[] | null;
         };
         KeyRotation: {
@@ -1350,7 +1350,7 @@ export interface components {
         ListedUser: {
             /** @description Whether no more messages are accepted for the user. */
             blocked?: boolean;
-            /** @description Who is alerted when a daily rule is full. */
+            /** @description The contact that is alerted when a daily rule is full. */
             contact?: string;
             /** @description Rules that replace the policy's rules with the same windows. */
             limits?: string[];
@@ -1372,13 +1372,13 @@ export interface components {
             device?: string;
         };
         Messages: {
-            /** @description Those of one user by send time, then id; those of all users in no particular order. */
+            /** @description The messages of one user are sorted by send time, then id; those of all users are not sorted. */
             messages: components["schemas"]["Status"][];
             /** @description The cursor of the next page; absent if there are no more. The next page may be empty. */
             next_cursor?: string;
         };
         Misfit: {
-            /** @description The rule that the message would break, after the name of the category if it has one; or quiet_hours. */
+            /** @description The rule that the message would break, preceded by its category if it has one; or quiet_hours. */
             breaks: string;
             /** @description Its category. */
             category?: string;
@@ -1393,13 +1393,13 @@ export interface components {
              * @description The send time that did not fit.
              */
             moved_from?: string;
-            /** @description misfit in a preview; otherwise moved, cancelled, kept if nothing could be done, or gone if it was sent, moved or cancelled meanwhile. */
+            /** @description misfit in a dry run; otherwise moved, cancelled, kept if nothing could be done, or gone if it was sent, moved or cancelled meanwhile. */
             outcome: Open<"misfit" | "moved" | "cancelled" | "kept" | "gone">;
             /** @description The quiet hours that contain the send time. */
             quiet_hours?: components["schemas"]["QuietHours"];
             /**
              * Format: date-time
-             * @description The send time; of a moved message, the new one.
+             * @description The send time; for a moved message, the new one.
              */
             send_at: string;
             /** @description The user's name. */
@@ -1418,7 +1418,7 @@ export interface components {
             badge?: number | null;
             /** @description The new body; null for none. */
             body?: string | null;
-            /** @description By the name of a channel a merge patch of what is for it alone, or null to remove that; null instead of an object removes all. */
+            /** @description By the name of a channel, a merge patch of its additions, or null to remove them; null instead of an object removes all. */
             channels?: {
                 [key: string]: {
                     [key: string]: unknown;
@@ -1432,7 +1432,7 @@ export interface components {
             data?: {
                 [key: string]: string | null;
             } | null;
-            /** @description RFC 3339, after the send time: a message that is still not sent then is dropped. null for a day after send_at. */
+            /** @description RFC 3339, after the send time: a message that is not sent by then is dropped. null for a day after send_at. */
             expires_at?: string | Date | null;
             /** @description The new image; null for none. */
             image?: string | null;
@@ -1441,12 +1441,12 @@ export interface components {
                 [key: string]: string | null;
             } | null;
             /**
-             * @description What to do if the new time is not free: refuse, so the message keeps the old one, or shift it to the next free time. By default refuse.
+             * @description What to do if the new time is not free: refuse, so that the message keeps the old one, or shift it to the next free time. By default refuse.
              * @enum {string|null}
              */
             on_conflict?: "refuse" | "shift" | "" | null;
             /**
-             * @description The new priority; null for what the channel does.
+             * @description The new priority; null for the channel's default.
              * @enum {string|null}
              */
             priority?: "high" | "normal" | "" | null;
@@ -1458,7 +1458,7 @@ export interface components {
             sound?: string | null;
             /** @description The new title; null for none. Title, body and data have at most 4,096 bytes together. Title or body must remain. */
             title?: string | null;
-            /** @description Members of to to set, or with null to remove; null instead of an object, or no member left, is all devices. */
+            /** @description Members of to to set, or with null to remove; null instead of an object, or no member left, means all devices. */
             to?: {
                 [key: string]: string | null;
             } | null;
@@ -1482,17 +1482,17 @@ export interface components {
             scopes: string[];
         };
         Notice: {
-            /** @description What was done with the account's callback: set, secret or removed. Only with the kind callback_changed. */
+            /** @description The change of the account's callback: set, secret or removed. Only with the kind callback_changed. */
             change?: Open<"accepted" | "moved" | "changed" | "postponed" | "retry" | "taken_over" | "revived" | "paused" | "resumed" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
-            /** @description The day that counts, such as 2026-11-22, in time_zone. */
+            /** @description The day, such as 2026-11-22, in time_zone. */
             day?: string;
-            /** @description The event whose limit counts. Only with the kind event_limit. */
+            /** @description The event with the limit. Only with the kind event_limit. */
             event?: string;
-            /** @description Where the callback is now. Only with the kind callback_changed. */
+            /** @description The host of the callback after the change. Only with the kind callback_changed. */
             host?: string;
-            /** @description The same at every attempt. */
+            /** @description Its id, the same at every attempt. */
             id: string;
-            /** @description Whose calls the event counts: the account, for the events of the API. Only with the kind event_limit. */
+            /** @description The key whose calls are counted: the account, for events of the API. Only with the kind event_limit. */
             key?: string;
             /** @description account_quota, user_quota, user_quota_digest, daily_report, event_limit or callback_changed. */
             kind: Open<"account_quota" | "user_quota" | "user_quota_digest" | "daily_report" | "event_limit" | "callback_changed">;
@@ -1508,13 +1508,13 @@ export interface components {
             more?: number;
             /** @description The policy of that rule. */
             policy?: string;
-            /** @description Only in a daily report. */
+            /** @description The figures of a daily report. */
             report?: components["schemas"]["Report"];
-            /** @description The user's daily rule that counts, such as 10/calendar_day; of an event, its limit, such as 100/calendar_hour. */
+            /** @description The user's daily rule, such as 10/calendar_day; for an event, its limit, such as 100/calendar_hour. */
             rule?: string;
-            /** @description When the period of the event's limit began, RFC 3339 in time_zone; with callback_changed, when it was changed. Only with these kinds. */
+            /** @description When the period of the event's limit began, RFC 3339 in time_zone; with callback_changed, the time of the change. Only with these kinds. */
             since?: string;
-            /** @description What it is about: the account or the user; in a digest, the policy; of an event, the event and the key, such as submit/acme. */
+            /** @description The account or the user; in a digest, the policy; for an event, the event and the key, such as submit/acme. */
             subject: string;
             /**
              * Format: int64
@@ -1534,13 +1534,13 @@ export interface components {
             users?: components["schemas"]["UserQuota"][];
         };
         Outcome: {
-            /** @description What is wrong, as a word for programs. */
+            /** @description The code of a refusal or an error, for programs. */
             code?: components["schemas"]["Code"];
             /** @description A sentence for a person. */
             detail?: string;
             /** @description The field or parameter that is wrong. If several are wrong, this is the first and detail names all. */
             field?: string;
-            /** @description The message was recorded, but is older than any rule looks back. */
+            /** @description The message was recorded, but is too old to count in any rule. */
             forgotten?: boolean;
             /** @description The message's id. */
             id?: string;
@@ -1561,7 +1561,7 @@ export interface components {
              * @description The next free time; absent if there is none, or in a batch with without_free_times.
              */
             next_free_at?: string;
-            /** @description Whether all or some of the messages in the way are other accounts'; absent if none is, or with the scope admin. */
+            /** @description all or some, if all or some of the messages in the way belong to other accounts; absent if none does, and with the scope admin. */
             others?: string;
             /** @description What was done. With refused, invalid and error nothing was done. */
             outcome: Open<"accepted" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
@@ -1581,7 +1581,7 @@ export interface components {
             requested_at?: string;
             /**
              * Format: date-time
-             * @description When the quota that is used up starts again.
+             * @description When the exhausted quota starts again.
              */
             resets_at?: string;
             /**
@@ -1609,7 +1609,7 @@ export interface components {
             at: string;
             /**
              * Format: int64
-             * @description For how many milliseconds the oldest message has been due and is not delivered; 0 if none is.
+             * @description The queue lag: for how many milliseconds the oldest undelivered message has been due; 0 if none is.
              */
             behind_ms: number;
             /**
@@ -1630,7 +1630,7 @@ export interface components {
             queue: {
                 [key: string]: number;
             };
-            /** @description Why a part could not be read: it is as it was. Absent if all could. */
+            /** @description Why a part could not be read: that part is out of date. Absent if everything was read. */
             unread?: string;
             /** @description The workers, by host and process. */
             workers: components["schemas"]["Worker"][];
@@ -1638,15 +1638,15 @@ export interface components {
         Pace: {
             /**
              * Format: int64
-             * @description Deliveries that may start at once; absent if all that the rate allows may.
+             * @description Deliveries that may start at once; absent if it is as many as the rate allows.
              */
             burst?: number;
             /**
              * Format: date-time
-             * @description The end of the pause that the target has asked for; absent if it is not paused.
+             * @description The end of the pause that the target asked for; absent if there is none.
              */
             paused_until?: string;
-            /** @description Deliveries in an interval; absent if there is no pace, so that deliveries go as fast as they can. */
+            /** @description Deliveries in an interval; absent without a limit. */
             rate?: string;
             /** @description The target: push, or push- and a channel. */
             target: string;
@@ -1654,7 +1654,7 @@ export interface components {
         PaceDraft: {
             /**
              * Format: int64
-             * @description Deliveries that may start at once, at most those of the rate. By default all that the rate allows.
+             * @description Deliveries that may start at once, at most as many as the rate allows, which is the default.
              */
             burst?: number | null;
             /** @description Deliveries in an interval, such as 100/second, 6000/minute or 20/500ms: 1 to 100,000 in 1 ms to 31 days. */
@@ -1729,12 +1729,12 @@ export interface components {
             changed: boolean;
             /**
              * Format: date-time
-             * @description From which send time on the rules count everything. It is there if a window is longer than that of every policy before: sends that nobody was to look back at are forgotten.
+             * @description The send time from which on the rules count everything. It is set if a window is longer than those of all policies before, because older sends are forgotten.
              */
             exact_from?: string;
-            /** @description What is stored now. */
+            /** @description The policy after the change. */
             new: components["schemas"]["Policy"];
-            /** @description What was stored before; absent if there was nothing. */
+            /** @description The policy before; absent if there was none. */
             old?: components["schemas"]["Policy"];
         };
         PolicyDeletion: {
@@ -1797,7 +1797,7 @@ export interface components {
         PolicyRollback: {
             /**
              * Format: int64
-             * @description The version to store again, of those that listPolicyVersions returns.
+             * @description The version to store again, one of those that listPolicyVersions returns.
              */
             version: number;
         };
@@ -1809,9 +1809,9 @@ export interface components {
             at: string;
             /** @description Who stored it: "account" and a name, or the user of a command; absent if that is unknown. */
             by?: string;
-            /** @description The policy was deleted then. */
+            /** @description The policy was deleted with this version. */
             deleted?: boolean;
-            /** @description What was stored; absent of a deletion, and if only a newer program can read it. */
+            /** @description The policy; absent for a deletion, and if only a newer program can read it. */
             policy?: components["schemas"]["Policy"];
             /**
              * Format: int64
@@ -1824,13 +1824,13 @@ export interface components {
             versions: components["schemas"]["PolicyVersion"][];
         };
         Problem: {
-            /** @description What is wrong, as a word for programs. */
+            /** @description The code of a refusal or an error, for programs. */
             code?: components["schemas"]["Code"];
             /** @description A sentence for a person. */
             detail?: string;
             /** @description The field or parameter that is wrong. If several are wrong, this is the first and detail names all. */
             field?: string;
-            /** @description The message was recorded, but is older than any rule looks back. */
+            /** @description The message was recorded, but is too old to count in any rule. */
             forgotten?: boolean;
             /** @description The message's id. */
             id?: string;
@@ -1853,7 +1853,7 @@ export interface components {
              * @description The next free time; absent if there is none, or in a batch with without_free_times.
              */
             next_free_at?: string;
-            /** @description Whether all or some of the messages in the way are other accounts'; absent if none is, or with the scope admin. */
+            /** @description all or some, if all or some of the messages in the way belong to other accounts; absent if none does, and with the scope admin. */
             others?: string;
             /** @description What was done. With refused, invalid and error nothing was done. */
             outcome: Open<"accepted" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
@@ -1873,7 +1873,7 @@ export interface components {
             requested_at?: string;
             /**
              * Format: date-time
-             * @description When the quota that is used up starts again.
+             * @description When the exhausted quota starts again.
              */
             resets_at?: string;
             /**
@@ -2013,7 +2013,7 @@ export interface components {
             partitions_done: number;
         };
         RefitSummary: {
-            /** @description The same of the policy that is stored, in a preview of another one. */
+            /** @description In a dry run of another policy, the misfits of the stored policy. */
             baseline?: components["schemas"]["RefitBaseline"];
             /**
              * Format: int64
@@ -2032,12 +2032,12 @@ export interface components {
             gone?: number;
             /**
              * Format: int64
-             * @description Messages for which nothing could be done: they are sent as promised.
+             * @description Messages for which nothing could be done: they are sent as accepted.
              */
             kept?: number;
             /**
              * Format: int64
-             * @description Users with a limit of their own that replaces no rule of the policy, and applies beside its rules.
+             * @description Users whose own limit replaces no rule of the policy, and applies beside them.
              */
             limit_users?: number;
             /**
@@ -2077,7 +2077,7 @@ export interface components {
              */
             reservations: number;
             /**
-             * @description What was done: shift or cancel; absent in a preview.
+             * @description What was done: shift or cancel; absent in a dry run.
              * @enum {string}
              */
             then?: "shift" | "cancel";
@@ -2093,14 +2093,14 @@ export interface components {
             users: number;
             /**
              * Format: int64
-             * @description The version of the policy; absent in a preview.
+             * @description The version of the policy; absent in a dry run.
              */
             version?: number;
         };
         Report: {
             /**
              * Format: int64
-             * @description Submits accepted on that day, for whatever day.
+             * @description Submits accepted on that day, for any day.
              */
             accepted: number;
             /**
@@ -2115,7 +2115,7 @@ export interface components {
             dropped: number;
             /**
              * Format: int64
-             * @description Messages given up on that day, as the provider refused them or they may have arrived. They are dead letters.
+             * @description Messages given up on that day, because the provider refused them or they may have arrived. They are dead letters.
              */
             failed: number;
             /**
@@ -2123,13 +2123,13 @@ export interface components {
              * @description Messages sent after the tolerance, which sent includes.
              */
             late: number;
-            /** @description Submits refused on that day, by rule, or by code if it was no rule. */
+            /** @description Submits refused on that day, by rule, or by code if no rule refused them. */
             refused?: {
                 [key: string]: number;
             };
             /**
              * Format: int64
-             * @description Dead letters that wait again since that day.
+             * @description Dead letters retried on that day.
              */
             retried: number;
             /**
@@ -2244,7 +2244,7 @@ export interface components {
         Session: {
             /** @description The account that has logged in. */
             account: string;
-            /** @description The address that it came from; absent if that is unknown. */
+            /** @description The address of the client; absent if unknown. */
             address?: string;
             /**
              * Format: date-time
@@ -2256,7 +2256,7 @@ export interface components {
              * @description When it ends, unless its key is removed before.
              */
             ends: string;
-            /** @description Names the session; nobody can log in with it. */
+            /** @description The session's id, which is not secret. */
             id: string;
             /** @description The id of its key. */
             key: string;
@@ -2268,7 +2268,7 @@ export interface components {
             session: string;
         };
         Sessions: {
-            /** @description Those that end first before others. */
+            /** @description By their end, the first one first. */
             sessions: components["schemas"]["Session"][];
         };
         /** @description The query of setPace. */
@@ -2322,7 +2322,7 @@ export interface components {
         Stats: {
             /**
              * Format: int64
-             * @description Messages that were given up. The number may include a few that no longer are.
+             * @description Messages that were given up. It may include a few that are none any more.
              */
             dead_letters: number;
             /**
@@ -2332,7 +2332,7 @@ export interface components {
             failed_alerts: number;
             /**
              * Format: double
-             * @description Seconds since the oldest entry of the schedule is due to go to the queue, or to be looked after; 0 for none. More than half the horizon means that messages may be late.
+             * @description Seconds since the oldest entry of the schedule was due to be handed over to the queue, or to be checked; 0 for none. More than half the horizon means that messages may be late.
              */
             oldest_overdue_seconds: number;
             /**
@@ -2359,26 +2359,26 @@ export interface components {
             attempts?: number;
             /**
              * Format: int64
-             * @description The number at the app's icon. By default it stays as it is.
+             * @description The number at the app's icon. By default it does not change.
              */
             badge?: number;
-            /** @description Its body; absent where title is. */
+            /** @description Its body; absent for the same reasons as title. */
             body?: string;
             /** @description Its campaign. */
             campaign?: string;
             /** @description Its category. */
             category?: string;
-            /** @description What is for one channel alone, by the name of the channel: an object of at most 4,096 bytes in the words of its provider. It is checked when the message is submitted, as is the size of the message for that channel. */
+            /** @description Additions for single channels, by the name of the channel: an object of at most 4,096 bytes in the provider's format. They are checked at submit, as is the size of the message for that channel. */
             channels?: {
                 [key: string]: {
                     [key: string]: unknown;
                 };
             };
-            /** @description What a click opens: an absolute URL of at most 2,048 bytes, of a web page or of a place in the app, such as myapp://orders/17. javascript:, data: and file: are not allowed. */
+            /** @description The absolute URL that a click opens, of at most 2,048 bytes: a web page or a place in the app, such as myapp://orders/17. javascript:, data: and file: are not allowed. */
             click_url?: string;
-            /** @description It replaces a former message with the same key on the device: 1 to 64 printable ASCII characters. */
+            /** @description The message replaces an earlier one with the same key on the device: 1 to 64 printable ASCII characters. */
             collapse_key?: string;
-            /** @description Its data; absent where title is. */
+            /** @description Its data; absent for the same reasons as title. */
             data?: {
                 [key: string]: string;
             };
@@ -2387,7 +2387,7 @@ export interface components {
              * @description When its delivery began.
              */
             delivered_at?: string;
-            /** @description The devices that the message is done with; absent before. */
+            /** @description The devices for which the message has ended; absent before. */
             devices?: components["schemas"]["DeviceStatus"][];
             /**
              * Format: date-time
@@ -2396,10 +2396,10 @@ export interface components {
             ended_at?: string;
             /**
              * Format: date-time
-             * @description A message that is still not sent then is dropped.
+             * @description A message that is not sent by then is dropped.
              */
             expires_at?: string;
-            /** @description The last changes of the message, its accept and its end among them, at most 16, oldest first; absent in lists. A delivery that is running is no change yet. */
+            /** @description The last changes of the message, including its accept and its end, at most 16, oldest first; absent in lists. A running delivery is not a change. */
             history?: components["schemas"]["HistoryEntry"][];
             /** @description The message's id. */
             id: string;
@@ -2421,10 +2421,10 @@ export interface components {
             moved_from?: string;
             /**
              * Format: date-time
-             * @description When a failed delivery is tried again, or a message that waits for its paused campaign or for a dated change of its policy, or that may have arrived and waits for a free time, is looked at.
+             * @description When a failed delivery is retried; or when a message is checked again that waits for its paused campaign, for a dated change of its policy, or for a free time because it may have arrived.
              */
             next_try_at?: string;
-            /** @description high if it may wake the device, normal if it may wait until the device is used. By default what the channel does. */
+            /** @description high if it may wake the device, normal if it may wait until the device is used. By default the channel decides. */
             priority?: Open<"high" | "normal">;
             /**
              * Format: date-time
@@ -2433,9 +2433,9 @@ export interface components {
             promised_at?: string;
             /** @description The provider's id of the message. */
             provider_id?: string;
-            /** @description What the provider said of a message that was given up. */
+            /** @description The provider's answer to a message that was given up. */
             provider_said?: string;
-            /** @description Why the message was dropped, given up or postponed, or why it is tried again. Of a postponed one it says what was in the way: late: 1/minute was in the way. One was dropped as expired, no_free_time, opted_out or no_device. One that was delivered was given up on other devices for that reason. */
+            /** @description Why the message was dropped, given up or postponed, or why it is retried. For a postponed message it has the rule: late: 1/minute was in the way. For a dropped one it is expired, no_free_time, opted_out or no_device. For a delivered one it says why other devices were given up. */
             reason?: string;
             /**
              * Format: date-time
@@ -2451,11 +2451,11 @@ export interface components {
             shifted?: boolean;
             /** @description The name of a sound of the app's: at most 64 characters without control characters. */
             sound?: string;
-            /** @description What became of the message. */
+            /** @description The state of the message. */
             status: Open<"scheduled" | "postponed" | "moved" | "sending" | "delivered" | "dropped" | "failed" | "uncertain" | "cancelled">;
-            /** @description Its title; absent in lists, once it is erased, and for a key that may not see it. */
+            /** @description Its title; absent in lists, after it was erased, and for keys without access. */
             title?: string;
-            /** @description Which of the user's devices it goes to. By default all. */
+            /** @description The user's devices that receive it. By default all. */
             to?: components["schemas"]["MessageTarget"];
             /** @description Whether an earlier attempt may have arrived. */
             uncertain?: boolean;
@@ -2589,7 +2589,7 @@ export interface components {
         Usage: {
             /**
              * Format: date-time
-             * @description The time that the usage is about.
+             * @description The time of the usage.
              */
             at: string;
             /** @description The user is blocked, so no time is free; absent if the user is not blocked. */
@@ -2620,13 +2620,13 @@ export interface components {
             user: string;
         };
         UserEntry: {
-            /** @description The token of the dry run whose copy this is, which did not live to remove it; absent for what is real. */
+            /** @description The token of the dry run that died before it removed this copy; absent for real data. */
             dry_run?: string;
             /** @description The entry, as in that list. */
             entry: {
                 [key: string]: unknown;
             };
-            /** @description Which list the entry belongs to. */
+            /** @description The list of the entry. */
             list: string;
             /**
              * @description entry
@@ -2637,12 +2637,12 @@ export interface components {
         UserErasure: {
             /**
              * Format: int64
-             * @description Of these, those that were not sent yet.
+             * @description Of these, messages that were not sent yet.
              */
             cancelled: number;
             /**
              * Format: int64
-             * @description Entries that were removed from lists which users share.
+             * @description Entries that were removed from lists of all users.
              */
             entries: number;
             /**
@@ -2652,7 +2652,7 @@ export interface components {
             keys: number;
             /**
              * Format: int64
-             * @description Messages that had a record.
+             * @description Messages with a record.
              */
             messages: number;
             /**
@@ -2662,7 +2662,7 @@ export interface components {
             outcome: "erased";
             /**
              * Format: int64
-             * @description Tasks that a worker has in hand, or had when it died: until they end, the queue has the user's name. Erase again in a few minutes if there are any.
+             * @description Tasks that a worker is running, or was running when it died. The queue has the user's name until they end. If there are any, erase the user again in a few minutes.
              */
             running: number;
             /**
@@ -2676,7 +2676,7 @@ export interface components {
         UserExport: {
             /**
              * Format: int64
-             * @description How many entries the lines before have.
+             * @description The number of entries in the lines before.
              */
             entries: number;
             /**
@@ -2695,7 +2695,7 @@ export interface components {
         UserProgress: {
             /**
              * Format: int64
-             * @description Keys of the store that were looked at.
+             * @description Keys of the store that were checked.
              */
             done: number;
             /**
@@ -2705,12 +2705,12 @@ export interface components {
             outcome: "progress";
             /**
              * Format: int64
-             * @description Keys that are looked at in all, about.
+             * @description The total number of keys, about.
              */
             total: number;
         };
         UserQuota: {
-            /** @description The day that counts, such as 2026-11-22. */
+            /** @description The day, such as 2026-11-22. */
             day: string;
             /**
              * Format: int64
@@ -2737,9 +2737,9 @@ export interface components {
             categories: {
                 [key: string]: string[] | null;
             };
-            /** @description Who is alerted when a daily rule is full; empty for nobody. */
+            /** @description The contact that is alerted when a daily rule is full; empty for none. */
             contact: string;
-            /** @description The rules that apply to the user. null if the policy does not exist: then nothing is accepted. */
+            /** @description The rules that apply to the user. null if the policy does not exist: then no message is accepted. */
             effective: components["schemas"]["EffectiveRules"] | null;
             /** @description Rules that replace the policy's rules with the same windows. */
             limits: string[];
@@ -2757,13 +2757,13 @@ export interface components {
         Users: {
             /** @description The cursor of the next page; absent if there are no more. The next page may be empty. */
             next_cursor?: string;
-            /** @description In the order of the store, which is the same each time. */
+            /** @description In the order of the store, which does not change. */
             users: components["schemas"]["ListedUser"][];
         };
         Violation: {
             /**
              * Format: int64
-             * @description How many of these one account may have by the policy's account_share. Set if the message's account has as many.
+             * @description How many of these one account may have by the policy's account_share. Set if the message's account has reached it.
              */
             account_limit?: number;
             /** @description The category whose messages the rule counts; absent if it counts all messages. */
@@ -2806,7 +2806,7 @@ export interface components {
         Worker: {
             /**
              * Format: int64
-             * @description How many tasks it is working on. A task may be for several messages.
+             * @description Running tasks. A task may have several messages.
              */
             active: number;
             /** @description The name of its machine. */
@@ -2821,7 +2821,7 @@ export interface components {
              * @description When it started.
              */
             started_at: string;
-            /** @description active, or stopped while it ends. */
+            /** @description active, or stopped while it shuts down. */
             status: Open<"scheduled" | "postponed" | "moved" | "sending" | "delivered" | "dropped" | "failed" | "uncertain" | "cancelled">;
         };
     };

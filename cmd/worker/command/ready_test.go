@@ -105,7 +105,7 @@ func TestReady(t *testing.T) {
 				m.HSet("sl:{policies}:stored", "default", `{"time_zone":"posix/Europe/Berlin","rules":["1/minute"]}`)
 				m.Del("sl:{policies}:changes") // else they are read anew once a minute
 			}, 503,
-			"policies", `the rules of policy "default" in the store can't be read: apply them anew`, "ok ok ok ok ok failed",
+			"policies", `the rules of policy "default" in the store can't be read: apply them again`, "ok ok ok ok ok failed",
 		},
 		{
 			"not reachable", func() {

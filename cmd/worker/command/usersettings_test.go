@@ -150,6 +150,6 @@ func TestAnAlertThatIsGivenUpSaysWhy(t *testing.T) {
 	submitMessage(t, "redis://"+m.Addr(), "alice", time.Hour)
 	line := worker.logged(t, "gave up a notice")
 	require.Equal(t, "user_quota", line["kind"])
-	require.Contains(t, line["error"], "its address is an internal one, which is not allowed")
+	require.Contains(t, line["error"], "its address is internal, which is not allowed")
 	require.NotRegexp(t, "alice|s3cret", worker.stderr.String())
 }

@@ -2,18 +2,18 @@ package exchange
 
 import "crypto/sha256"
 
-// crowd is how many devices make one.
+// crowd is the number of devices that concern all.
 const crowd = 3
 
-// Crowd holds the devices that a provider asked to slow down since it last accepted a message. An
-// answer that does not say whom it concerns is about one device, until it came for three. The zero
-// Crowd is empty. It is not safe for concurrent use.
+// Crowd has the devices that a provider asked to slow down since it last accepted a message. An
+// answer that names no owner is about one device, until three devices got it. The zero Crowd is
+// empty. It is not safe for concurrent use.
 type Crowd struct {
 	devices [crowd][sha256.Size]byte // hashes, since an address is a secret
 	size    int
 }
 
-// Add adds a device, and reports whether the answer concerns all.
+// Add adds a device, and reports whether all are concerned.
 func (c *Crowd) Add(address string) bool {
 	device := sha256.Sum256([]byte(address))
 	for _, known := range c.devices[:c.size] {
@@ -28,5 +28,5 @@ func (c *Crowd) Add(address string) bool {
 	return c.size == crowd
 }
 
-// Clear notes that the provider accepted a message.
+// Clear empties the crowd, since the provider accepted a message.
 func (c *Crowd) Clear() { c.size = 0 }

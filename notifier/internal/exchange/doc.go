@@ -1,9 +1,9 @@
-// Package exchange is what channels over HTTP share: one request, and what it means if no
-// answer comes, and what pushes share. What an answer means is the channel's.
+// Package exchange is shared by the channels over HTTP: one request, its meaning if no answer
+// comes, and what pushes have in common. Each channel interprets its answers.
 //
-// A request is sent once. Redirects are not followed, and cookies not kept. net/http sends a
-// request again only if the provider certainly did not process it: if nothing of it was
-// written, if an HTTP/2 stream was refused, or if a GOAWAY names a lower stream.
+// A request is sent once. Redirects are not followed, and cookies are not kept. net/http sends a
+// request again only if the provider certainly did not process it: nothing of it was written, an
+// HTTP/2 stream was refused, or a GOAWAY names a lower stream.
 //
 //	the name did not resolve, no connection, TLS failed   retry, unreachable
 //	the connection broke before the body was written      retry, unreachable

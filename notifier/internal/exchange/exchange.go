@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// maxDrain and drainTime bound how much of an answer's body is read after the result.
-	// It is read only so that the connection can be used again.
+	// maxDrain and drainTime bound the read of an answer's body after the result, which lets the
+	// connection be used again.
 	maxDrain  = 64 << 10
 	drainTime = 250 * time.Millisecond
 
-	// MaxReason and reasonTime bound how much is read of a body that says what went wrong.
+	// MaxReason and reasonTime bound the read of a body before the result.
 	MaxReason  = 4 << 10
 	reasonTime = time.Second
 )
@@ -28,32 +28,31 @@ const DefaultUserAgent = "sendlimit"
 
 // Client sends the requests of one channel. It is safe for concurrent use.
 type Client struct {
-	Provider  string        // names the other side in errors: "the webhook"
+	Provider  string        // the name in errors: "the webhook"
 	Timeout   time.Duration // bounds one request, from dialing to the answer's headers
 	Transport *http.Transport
-	UserAgent string // names the sender; empty means DefaultUserAgent
-	// RoundTripper sends in place of Transport, for a channel that keeps its connections itself;
-	// nil for Transport. It wraps ErrNotProcessed where it knows more than net/http tells.
+	UserAgent string // empty means DefaultUserAgent
+	// RoundTripper replaces Transport, for a channel with its own connections; nil for Transport.
+	// Its error wraps ErrNotProcessed if it knows more than net/http.
 	RoundTripper http.RoundTripper
-	// Reasons has the first MaxReason bytes of an answer other than 2xx read before it is
-	// judged. A body that is slow, broken or longer is judged by what came.
+	// Reasons reads the first MaxReason bytes of an answer other than 2xx before it is judged. A
+	// slow or broken body is judged by the part that came.
 	Reasons bool
-	// Bodies has those of 2xx answers read too.
+	// Bodies does the same for 2xx answers.
 	Bodies bool
-	// Propagate tells the other side the trace of the request, in the headers of W3C Trace
-	// Context.
+	// Propagate sends the request's trace in the headers of W3C Trace Context.
 	Propagate bool
 }
 
-// Answer is what a provider answered.
+// Answer is a provider's answer.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte // see Client.Reasons and Client.Bodies
 }
 
-// Send sends a request once, and returns what judge makes of the answer. The rest of the
-// answer's body is read in a notifier.Cleanup.
+// Send sends a request once, and returns judge's Result of the answer. The rest of the answer's
+// body is read in a notifier.Cleanup.
 func (c Client) Send(ctx context.Context, request *http.Request, judge func(Answer) notifier.Result) notifier.Result {
 	ctx, span := c.trace(ctx, request)
 	delivering := ctx
@@ -64,8 +63,8 @@ func (c Client) Send(ctx context.Context, request *http.Request, judge func(Answ
 			cancel()
 		}
 	}()
-	// The headers are written before the body, to a buffer. So before WroteHeaders the body
-	// is certainly not complete.
+	// The headers are written before the body, to a buffer. So the body is not complete before
+	// WroteHeaders.
 	var written atomic.Bool
 	request = request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		WroteHeaders: func() { written.Store(true) },
@@ -102,18 +101,18 @@ func (c Client) roundTripper() http.RoundTripper {
 	return c.Transport
 }
 
-// reason reads the beginning of a body within bounds, and reports whether that is all of it. The
-// end of the request's context ends it too.
+// reason reads the beginning of a body within bounds, and reports whether that is all of it. It
+// ends with the request's context.
 func reason(body io.ReadCloser) (text []byte, ended bool) {
-	// A body that was cut off says as much as has come.
+	// The part of a broken body is used.
 	tooLong := time.AfterFunc(reasonTime, func() { _ = body.Close() })
 	defer tooLong.Stop()
 	text, err := io.ReadAll(io.LimitReader(body, MaxReason))
 	return text, err == nil && len(text) < MaxReason
 }
 
-// drain reads the body within bounds. After a body that was read to its end the connection can be
-// used again; after an endless or slow one it is closed.
+// drain reads the rest of a body within bounds. After the end of the body the connection can be
+// used again; with an endless or slow body it is closed.
 func drain(body io.ReadCloser) {
 	tooLong := time.AfterFunc(drainTime, func() { _ = body.Close() })
 	defer tooLong.Stop()

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -14,17 +15,17 @@ import (
 )
 
 // ErrNotProcessed is wrapped by the error of a Client's RoundTripper if the provider certainly did
-// not process the request, although something of it was written.
+// not process the request, although a part of it was written.
 var ErrNotProcessed = errors.New("the request was not processed")
 
-// failed returns the Result of a request without an answer. written reports whether its body
-// may have been written, so that it may have arrived.
+// failed returns the Result of a request without an answer. written reports whether its body may
+// have been written, so that it may have arrived.
 func (c Client) failed(ctx context.Context, err error, written bool) notifier.Result {
 	written = written && !errors.Is(err, ErrNotProcessed)
 	if ended := ctx.Err(); ended != nil {
-		err = ended // rather than the caller's cause, which may say anything
+		err = ended // not the caller's cause, which may contain anything
 	}
-	result := notifier.Result{Status: notifier.Retry, Err: &failure{provider: c.Provider, text: describe(err), cause: leaf(err)}}
+	result := notifier.Result{Status: notifier.Retry, Err: &failure{provider: c.Provider, text: cmp.Or(Describe(err), "the answer was not HTTP, or the connection broke"), cause: Leaf(err)}}
 	var timeout net.Error
 	switch {
 	case internal(err):
@@ -39,20 +40,20 @@ func (c Client) failed(ctx context.Context, err error, written bool) notifier.Re
 	return result
 }
 
-// failure replaces an error of net/http, whose text contains the address and may repeat what
-// the server sent.
+// failure replaces an error of net/http, whose text contains the address and may repeat what the
+// server sent.
 type failure struct {
 	provider string
 	text     string
-	cause    error // safe to show; nil if there is only the text
+	cause    error // safe to show; nil for none
 }
 
-func (f *failure) Error() string { return "no answer of " + f.provider + ": " + f.text }
+func (f *failure) Error() string { return "no answer from " + f.provider + ": " + f.text }
 
 func (f *failure) Unwrap() error { return f.cause }
 
-// describe returns our own description of err.
-func describe(err error) string {
+// Describe describes an error of a connection without its address; "" for an unknown one.
+func Describe(err error) string {
 	var (
 		name        *net.DNSError
 		certificate *tls.CertificateVerificationError
@@ -61,9 +62,9 @@ func describe(err error) string {
 		timeout     net.Error
 		refusal     *proxyError
 	)
-	switch cause := leaf(err); {
+	switch cause := Leaf(err); {
 	case internal(err):
-		return "its address is an internal one, which is not allowed"
+		return "its address is internal, which is not allowed"
 	case errors.As(err, &refusal):
 		return refusal.Error()
 	case errors.As(err, &name):
@@ -75,7 +76,7 @@ func describe(err error) string {
 	case errors.As(err, &alert):
 		return "the server broke off the TLS handshake"
 	case errors.Is(cause, context.Canceled):
-		return "the delivery was called off"
+		return "it was cancelled"
 	case errors.Is(cause, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return "it took too long"
 	case errors.Is(cause, io.EOF):
@@ -83,19 +84,18 @@ func describe(err error) string {
 	case cause != nil:
 		return cause.Error() // of the operating system: "connection refused"
 	default:
-		return "what came was not HTTP, or the connection broke"
+		return ""
 	}
 }
 
-// internal reports whether err is the refusal to connect to an internal address.
+// internal reports whether err refuses a connection to an internal address.
 func internal(err error) bool {
 	return errors.Is(err, ssrf.ErrProhibitedIP) || errors.Is(err, ssrf.ErrProhibitedPort) ||
 		errors.Is(err, ssrf.ErrProhibitedNetwork)
 }
 
-// leaf returns the part of err that callers may compare with and that is safe to show, or
-// nil.
-func leaf(err error) error {
+// Leaf returns the part of err that callers may compare with and that is safe to show, or nil.
+func Leaf(err error) error {
 	for _, known := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, known) {
 			return known

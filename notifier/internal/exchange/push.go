@@ -8,11 +8,11 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// fieldMessage is the field of the error for a message that is too large.
+// fieldMessage is the field of errors about the size of a message.
 const fieldMessage = "message"
 
-// CheckSize returns a *notifier.InvalidError if a push is longer than a provider takes, in
-// bytes. channel is the one whose part of the message counts.
+// CheckSize returns a *notifier.InvalidError if a push is longer than a provider accepts, in bytes.
+// channel is the one whose additions count.
 func CheckSize(length, longest int, provider, channel string) error {
 	if length <= longest {
 		return nil
@@ -23,8 +23,8 @@ func CheckSize(length, longest int, provider, channel string) error {
 	}
 }
 
-// RefusedBeforehand returns the Result of a message that can't be pushed. Values of the message
-// are not for the log.
+// RefusedBeforehand returns the Result of a message that can't be pushed. It does not show values
+// of the message.
 func RefusedBeforehand(err error) notifier.Result {
 	invalid, ok := errors.AsType[*notifier.InvalidError](err)
 	switch {
@@ -37,13 +37,13 @@ func RefusedBeforehand(err error) notifier.Result {
 	}
 }
 
-// NotSent returns the Result of a push that is not tried.
+// NotSent returns the Result of a push without a request.
 func NotSent(reason notifier.Reason, err error) notifier.Result {
 	return notifier.Result{Status: notifier.Permanent, Reason: reason, Err: fmt.Errorf("the push was not sent: %w", err)}
 }
 
-// ByStatus returns what a status other than a success means to a push if the provider says
-// nothing else of it.
+// ByStatus returns the meaning of a status other than a success if the provider says nothing more
+// specific.
 func ByStatus(status int) (notifier.Status, notifier.Reason) {
 	switch {
 	case status == http.StatusRequestEntityTooLarge:

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// RetryAfter reads the Retry-After header: seconds or an HTTP date. It returns zero for
-// anything else and for a time in the past, and at most longest. A date is compared with the
-// answer's own Date, so that the two clocks need not agree, or else with now.
+// RetryAfter reads the Retry-After header: seconds or an HTTP date. It returns at most longest, and
+// zero for anything else and for a time in the past. A date is compared with the answer's Date, so
+// that the clocks need not agree, or else with now.
 func RetryAfter(header http.Header, now time.Time, longest time.Duration) time.Duration {
 	value := header.Get("Retry-After")
 	if value == "" {
 		return 0
 	}
 	if strings.Trim(value, "0123456789") == "" {
-		// The only error left is a number too large.
+		// The only possible error is a number that is too large.
 		seconds, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || seconds > int64(longest/time.Second) {
 			return longest
@@ -34,8 +34,7 @@ func RetryAfter(header http.Header, now time.Time, longest time.Duration) time.D
 	return min(max(at.Sub(now), 0), longest)
 }
 
-// Spread returns d and up to a tenth more, so that workers that were told to wait do not come
-// back together.
+// Spread returns d plus up to a tenth, so that workers that wait do not come back at once.
 func Spread(d time.Duration) time.Duration {
 	if d <= 0 {
 		return 0

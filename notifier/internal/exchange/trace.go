@@ -14,9 +14,9 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// trace starts the span of a request below that of ctx, if that one is recorded, and adds the
-// trace to the headers of the request, if the other side is to know it. The span has the host
-// of the provider, and nothing else of the URL: paths contain tokens of devices.
+// trace starts the span of a request below a recorded span of ctx, and adds the trace to the
+// headers if Propagate is set. The span has the provider's host, but not the path, which may
+// contain a device's token.
 func (c Client) trace(ctx context.Context, request *http.Request) (context.Context, trace.Span) {
 	span := trace.SpanFromContext(ctx)
 	if recorded := span.IsRecording(); recorded {

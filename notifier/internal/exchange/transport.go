@@ -13,13 +13,14 @@ import (
 
 const (
 	maxAnswerHeader = 64 << 10
-	// idleTime is shorter than the idle timeout of most servers and load balancers, so
-	// that we close a connection before they do: a request sent meanwhile is lost.
+	// idleTime is shorter than the idle timeout of most servers and load balancers: a request that
+	// is sent while they close the connection is lost.
 	idleTime = 30 * time.Second
 )
 
-// NewTransport returns a transport without a proxy, which keeps so many idle connections to
-// one host. It trusts roots, nil for those of the system. The default transport uses a proxy from the environment and keeps two.
+// NewTransport returns a transport without a proxy that keeps this number of idle connections to a
+// host. It trusts roots; nil means those of the system. The default transport uses a proxy from the
+// environment, and keeps two connections.
 func NewTransport(dialer *net.Dialer, parallel int, roots *x509.CertPool) *http.Transport {
 	dialer.Timeout, dialer.KeepAlive = 5*time.Second, 30*time.Second
 	return &http.Transport{
