@@ -51,5 +51,5 @@ func newSettingsCache(size int) *settingsCache {
 	if err != nil {
 		panic(err) // the size is positive
 	}
-	return &settingsCache{users: users, shared: shared, zones: calendar.NewZoneTables()}
+	return &settingsCache{users: users, shared: shared, zones: new(calendar.ZoneTables)}
 }

@@ -95,7 +95,7 @@ func TestUserSettingsOfANewerProgram(t *testing.T) {
 	_, err = settings.Get(t.Context(), "alice")
 	var away *fault.UnavailableError
 	require.ErrorAs(t, err, &away)
-	require.Contains(t, away.Detail, "clear them and set them anew")
+	require.Contains(t, away.Detail, "clear them and set them again")
 	require.NoError(t, settings.Set(t.Context(), "alice", fullSettings()))
 	got, err = settings.Get(t.Context(), "alice")
 	require.NoError(t, err)

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// ParseDuration reads a duration as in Go, with days of 24 hours: "90s", "1h30m", "7d",
-// "1d12h".
+// ParseDuration reads a duration as in Go, with days of 24 hours: "90s", "1h30m", "7d", "1d12h".
 func ParseDuration(s string) (time.Duration, error) {
 	days, rest, found := strings.Cut(s, "d")
 	if !found {

@@ -166,7 +166,7 @@ func (c *Counters) call(ctx context.Context, what *lua.Script, doing string, r R
 		}
 		if _, err := c.offsets(r); err != nil {
 			return nil, fmt.Errorf("%s: %w", doing, &fault.UnavailableError{
-				Detail: fmt.Sprintf("the time zone %q of event %q is not known here: set another, or update this program", r.TimeZone, r.Event),
+				Detail: fmt.Sprintf("this program does not know the time zone %q of event %q: set another one, or update the program", r.TimeZone, r.Event),
 				Err:    errors.New(err.Error()), // hides the type, as settings.Policies.Load does
 			})
 		}
@@ -227,7 +227,7 @@ func (r Request) validate() (alert int, err error) {
 	case len(r.Counters) > MaxCounters:
 		return 0, &fault.InvalidError{Field: "counters", Value: strconv.Itoa(len(r.Counters)), Want: fmt.Sprintf("at most %d counters", MaxCounters)}
 	case r.Event != "" && r.TimeZone != "":
-		return 0, &fault.InvalidError{Field: "time_zone", Value: r.TimeZone, Want: "none beside an event, whose own holds"}
+		return 0, &fault.InvalidError{Field: "time_zone", Value: r.TimeZone, Want: "none with an event: its own time zone is used"}
 	case r.Event != "" && r.Alert != nil:
 		return 0, &fault.InvalidError{Field: "alert", Value: r.Alert.Counter, Want: "a call without an event, which has alert_at and alert_to of its own"}
 	}

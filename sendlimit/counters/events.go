@@ -189,7 +189,7 @@ func (s *Events) Get(ctx context.Context, name string) (e EventLimits, ok bool, 
 	e, err = readEvent(name, fields)
 	if err != nil {
 		return EventLimits{}, false, fmt.Errorf("%s: %w", doing, &fault.UnavailableError{
-			Detail: fmt.Sprintf("the limits of event %q in the store can't be read: set them anew, or run the newer program that wrote them", name),
+			Detail: fmt.Sprintf("the limits of event %q in the store can't be read: set them again, or run the newer program that wrote them", name),
 			Err:    errors.New(err.Error()), // hides the type, as settings.Policies.Load does
 		})
 	}

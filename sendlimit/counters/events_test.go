@@ -84,7 +84,7 @@ func TestPeriodsFollowTheZoneOfTheEvent(t *testing.T) {
 	require.NoError(t, c.client.HSet(t.Context(), keyspace.KeysUnder("sl").Event("submit"), "z", "Mars/Olympus").Err())
 	_, err = c.counters.Count(t.Context(), call)
 	require.ErrorAs(t, err, new(*fault.UnavailableError))
-	require.ErrorContains(t, err, `the time zone "Mars/Olympus" of event "submit" is not known here`)
+	require.ErrorContains(t, err, `this program does not know the time zone "Mars/Olympus" of event "submit": set another one`)
 }
 
 func TestEventsAreListedByName(t *testing.T) {

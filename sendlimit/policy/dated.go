@@ -15,10 +15,10 @@ import (
 // MaxChanges is the largest number of dated changes in a policy.
 const MaxChanges = 20
 
-// DatedChange changes a policy for the send times in [From, Until). What is nil stays as in
-// the policy, and so do the throttles and the accounts of its categories.
+// DatedChange changes a policy for the send times in [From, Until). Nil fields leave the policy's
+// part unchanged. The throttles and the accounts of its categories never change.
 type DatedChange struct {
-	From, Until time.Time // zero means without a begin, or without an end
+	From, Until time.Time // zero means no begin, or no end
 	Rules       []Rule
 	QuietHours  *WeekHours
 	Only        *WeekHours
@@ -63,8 +63,8 @@ func (p Policy) During(change DatedChange) Policy {
 	return p
 }
 
-// Naming returns a part of a policy with every category that the whole names, so that no part
-// refuses it. Such a category has no rules of its own in the part.
+// Naming returns a part of a policy with every category of the whole policy, so that no part
+// refuses it. A category that is missing in the part gets no rules there.
 func (p Policy) Naming(whole Policy) Policy {
 	if len(whole.Changes) == 0 {
 		return p
@@ -146,7 +146,7 @@ func (d ChangeDocument) readChange(i int, zone *time.Location) (DatedChange, fau
 	return change, inChange(i, wrong)
 }
 
-// inChange names the change in errors about one of its fields.
+// inChange adds the name of the change to errors about its fields.
 func inChange(i int, wrong fault.InvalidErrors) fault.InvalidErrors {
 	var named fault.InvalidErrors
 	for _, w := range wrong {
@@ -159,7 +159,7 @@ func inChange(i int, wrong fault.InvalidErrors) fault.InvalidErrors {
 	return named
 }
 
-// readInstant reads a time as in RFC 3339, or a date, which begins at midnight of the zone.
+// readInstant reads an RFC 3339 time, or a date, which begins at midnight of the zone.
 func readInstant(field, written string, zone *time.Location) (time.Time, error) {
 	if at, err := time.ParseInLocation(time.DateOnly, written, zone); err == nil && at.Year() >= 1970 {
 		return at.UTC(), nil
@@ -206,7 +206,7 @@ func (c DatedChange) document(zone *time.Location) ChangeDocument {
 	return d
 }
 
-// DescribeChange returns when a change applies, and the rules of a user then, for a sentence.
+// DescribeChange returns when a change applies, and the rules of a user then, in words.
 func (p Policy) DescribeChange(c DatedChange, s UserSettings) string {
 	zone, err := p.Location()
 	if err != nil {
@@ -225,8 +225,7 @@ func (p Policy) DescribeChange(c DatedChange, s UserSettings) string {
 	return strings.Join(when, " ") + ": " + then.String()
 }
 
-// validateChanges checks that each change is a valid policy, and that no two apply at a
-// time.
+// validateChanges checks that each change gives a valid policy, and that no two changes overlap.
 func (p Policy) validateChanges() error {
 	if len(p.Changes) > MaxChanges {
 		return &fault.InvalidError{
@@ -269,7 +268,7 @@ func (p Policy) validateChanges() error {
 		without := p
 		without.Changes = nil
 		base.Add(without.Validate())
-		for _, w := range inChange(i, own) { // what is wrong with the policy itself is said once
+		for _, w := range inChange(i, own) { // skip errors of the policy itself
 			if !slices.ContainsFunc(base, func(b *fault.InvalidError) bool { return changesField(i, b.Field) == w.Field && b.Value == w.Value }) {
 				wrong.Add(w)
 			}

@@ -127,7 +127,7 @@ func parsePermitRate(s string) (PermitRate, error) {
 	words := strings.Fields(s)
 	if len(words) < 3 || words[2] != "o" && words[2] != "c" {
 		return PermitRate{}, &fault.UnavailableError{
-			Detail: "the rate of permits in the store can't be read: set it anew, or run the newer program that wrote it",
+			Detail: "the rate of permits in the store can't be read: set it again, or run the newer program that wrote it",
 		}
 	}
 	count, wrong := strconv.ParseInt(words[0], 10, 64)
