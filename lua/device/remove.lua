@@ -7,7 +7,7 @@
 -- ARGV[3]  user
 --
 -- Returns  {1, counts} removed; {0, counts} no such device. The counts are {account, devices in
---          the partition, ...} of those that changed.
+--          the partition, ...} for changed counts.
 -- Cost     O(n) in the user's devices.
 
 if #KEYS ~= 2 or #ARGV ~= 3 then

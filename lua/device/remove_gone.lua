@@ -1,15 +1,15 @@
--- device/remove_gone.lua: removes devices of a user that their providers know no more,
--- unless they were registered again.
+-- device/remove_gone.lua: removes devices of a user that their providers no longer know, unless
+-- they were registered again.
 --
 -- KEYS[1]  devices of the user (STRING), see lua/fragments/devices.lua
 -- KEYS[2]  counts of the partition (HASH), see lua/fragments/device_counts.lua
 -- ARGV[1]  user
--- ARGV[2..]  for each device its id, the address that is gone, and since when, Unix ms; "" for
---          a provider that does not say it
+-- ARGV[2..]  for each device its id, the address that is gone, and since when, Unix ms; "" if
+--          the provider does not say when
 --
--- Returns  {ids of those that it removed, counts}. The counts are {account, devices in the
---          partition, ...} of those that changed.
--- Cost     O(n * m) in the user's devices and those that are gone.
+-- Returns  {ids of removed devices, counts}. The counts are {account, devices in the partition,
+--          ...} for changed counts.
+-- Cost     O(n * m) in the user's devices and the devices that are gone.
 
 if #KEYS ~= 2 or #ARGV < 4 or #ARGV % 3 ~= 1 then
   return redis.error_reply('ERR device/remove_gone.lua: wrong number of keys or arguments')
