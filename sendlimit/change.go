@@ -60,7 +60,7 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 		args := by.Arguments(about, 7+len(recorded)+len(edit))
 		args = append(append(args, r.ID, script.Milliseconds(r.At)), recorded...)
 		if len(recorded) > 0 {
-			args = append(args, by.Rules.Throttled(r.Hold.throttle()), r.most(t.options), r.onlyJudge(),
+			args = append(args, by.Rules.Throttled(r.Hold.throttle()), r.most(t.options), script.Flag(r.Check),
 				t.options.Horizon.Milliseconds(), t.subscribers().Argument())
 			args = append(args, edit...)
 		}
@@ -87,14 +87,6 @@ func (t *Timeline) subscribers() *Subscribers {
 		return nil
 	}
 	return t.options.Subscribers
-}
-
-// onlyJudge returns 1 for a move that is only judged, else "".
-func (r MoveRequest) onlyJudge() any {
-	if r.Check {
-		return 1
-	}
-	return ""
 }
 
 // Release gives a reservation back. With records it cancels the message: its content is erased at

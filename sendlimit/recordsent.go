@@ -104,11 +104,7 @@ func (t *Timeline) recordCall(r SentRequest, scope *judge.Scope, by judge.UserRu
 	if !t.options.Records {
 		return keys, args
 	}
-	beside := any("")
-	if scope.Uncounted {
-		beside = 1
-	}
-	args = append(args, r.Record.Generation, r.Record.Fingerprint, r.Record.Category, t.options.KeepRecords.Milliseconds(), beside,
+	args = append(args, r.Record.Generation, r.Record.Fingerprint, r.Record.Category, t.options.KeepRecords.Milliseconds(), script.Flag(scope.Uncounted),
 		keyspace.IndexMember(r.User, r.ID), t.scoreOfID(r.ID), t.scoreOfCampaign(r.Record.Campaign, nil))
 	keys = append(keys, t.keys.Record(r.User, r.ID))
 	return append(keys, t.keys.IndexKeys(r.User, r.ID)...), r.Record.appendOwn(args)

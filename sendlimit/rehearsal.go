@@ -74,7 +74,9 @@ func (r *Rehearsal) on(
 
 // copy creates the copies that a request needs, unless they exist.
 func (r *Rehearsal) copy(ctx context.Context, request Request, doing string) error {
-	r.touch(keyspace.Partition(request.User))
+	r.mu.Lock()
+	r.touched[keyspace.Partition(request.User)] = struct{}{}
+	r.mu.Unlock()
 	from, to := r.copied.copyOf, r.copied.keys
 	keys := []string{
 		from.Timeline(request.User), to.Timeline(request.User),
@@ -96,12 +98,6 @@ func (r *Rehearsal) copy(ctx context.Context, request Request, doing string) err
 		}
 	}
 	return nil
-}
-
-func (r *Rehearsal) touch(partition int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.touched[partition] = struct{}{}
 }
 
 // Clear removes all copies: later requests are judged by the real reservations. No other call may

@@ -39,11 +39,7 @@ const (
 // is room. A long member has one part, which is returned twice. The shard is FNV-1a 32 of the id,
 // modulo IndexShards.
 func IndexPartsOf(user, id string) (first, other int) {
-	return indexPartsOf(IndexMember(user, id), id)
-}
-
-func indexPartsOf(member, id string) (first, other int) {
-	if len(member) > maxCompact {
+	if len(IndexMember(user, id)) > maxCompact {
 		return longPart, longPart
 	}
 	return headPart, 1 + farList(id)
