@@ -17,7 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// script is a file of this folder, and what its header says.
+// script is a file of this folder, with its header.
 type script struct {
 	name   string
 	header string
@@ -310,7 +310,7 @@ func TestNoScriptRunsInASlotThatMoves(t *testing.T) {
 	require.Empty(t, safe, "no such scripts")
 }
 
-// What says that it writes nothing can be asked of a replica.
+// A replica can run scripts that say that they write nothing.
 func TestReadersCallNoCommandThatWrites(t *testing.T) {
 	t.Parallel()
 	commands := regexp.MustCompile(`\bcall\('([A-Z]+)'`)
@@ -364,7 +364,7 @@ func TestTextOfWhatIsNotThere(t *testing.T) {
 	require.ErrorContains(t, err, "script nothing.lua: ")
 }
 
-// All is what a server has to know before a pipeline may call anything.
+// A server has to know all scripts before a pipeline may call them.
 func TestAllIsEveryScript(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)

@@ -160,7 +160,7 @@ func TestUnknownCategories(t *testing.T) {
 	})
 }
 
-// What was accepted before is found and moved under rules that refuse its category.
+// Messages that were accepted before are found and moved under rules that refuse their category.
 func TestACategoryThatIsNoLongerKnown(t *testing.T) {
 	t.Parallel()
 	p := categoryPolicy(t, "1/minute")

@@ -47,7 +47,7 @@ func TestTheSpanOfACategory(t *testing.T) {
 	}
 }
 
-// Whether a time is quiet is known without a look at what all policies share.
+// Whether a time is quiet is known without the cache that all policies share.
 func TestQuietHoursAreLookedUpOnceAYear(t *testing.T) {
 	t.Parallel()
 	p := policyNamed(t, "sleeping", "Europe/Berlin", "1/minute")

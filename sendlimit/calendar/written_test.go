@@ -42,7 +42,7 @@ func TestParseTime(t *testing.T) {
 	}
 }
 
-// What is no time, or none that exists, says what is allowed.
+// The error for an invalid or impossible time says what is allowed.
 func TestParseTimeRefuses(t *testing.T) {
 	t.Parallel()
 	const exists, years = "a date and time that exist", "a time of the years 1 to 9999 in UTC"

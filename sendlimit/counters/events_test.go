@@ -107,7 +107,7 @@ func TestEventsAreListedByName(t *testing.T) {
 	require.Equal(t, "60 per minute, 100 per hour, 500 per day (Europe/Berlin)", submit.String())
 	require.Equal(t, "5 per hour, alerts at 80, 100 % to https://example.com/…", login.String())
 
-	// What is not given is removed, alerts too.
+	// Missing limits and alerts are removed.
 	login.AlertAt, login.AlertTo = nil, ""
 	c.set(login)
 	got, ok, err := c.events.Get(t.Context(), "login")

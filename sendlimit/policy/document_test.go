@@ -155,7 +155,7 @@ func datedDocument(changes ...policy.ChangeDocument) policy.Document {
 	return policy.Document{Name: "p", TimeZone: "Europe/Berlin", Rules: []string{"5/hour"}, QuietHours: []string{"22:00-08:00"}, Changes: changes}
 }
 
-// Dates begin at midnight in the policy's zone. A change keeps what it does not name.
+// Dates begin at midnight in the policy's zone. A change keeps all other fields.
 func TestDatedChangesOfADocument(t *testing.T) {
 	t.Parallel()
 	d := datedDocument(
