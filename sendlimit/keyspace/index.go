@@ -57,9 +57,6 @@ func IndexPartsOfAll() []int {
 	return parts
 }
 
-// IsIndexHead reports whether a part is a head.
-func IsIndexHead(part int) bool { return part == headPart }
-
 // IDs returns the key of a part of the messages of a partition by their ids; part is 0 to
 // IndexParts - 1.
 func (k Keys) IDs(partition, part int) string { return k.indexPart("ids", partition, part) }

@@ -60,30 +60,28 @@ func ReadMemory(ctx context.Context, client redis.UniversalClient) ([]Memory, er
 
 // readMemory reads INFO of one server; ok is false if the server does not tell.
 func readMemory(ctx context.Context, client redis.Cmdable, address string) (m Memory, ok bool, err error) {
-	text, err := client.Info(ctx, "memory").Result()
-	if isRefusal(err) {
-		return Memory{}, false, nil // INFO is forbidden, or has no such section
-	}
+	told, err := readInfo(ctx, client, "memory")
 	if err != nil {
 		return Memory{}, false, err
 	}
-	m = Memory{Address: address}
-	var apart int64
+	number := func(name string) int64 {
+		n, _ := strconv.ParseInt(told[name], 10, 64) // 0 if it is not told
+		return n
+	}
+	used, apart := number("used_memory"), number("mem_not_counted_for_evict")
+	return Memory{Address: address, Used: used - apart, Max: number("maxmemory")}, used > 0, nil
+}
+
+// readInfo returns a section of INFO of one server; nil if INFO is forbidden, or has no such section.
+func readInfo(ctx context.Context, client redis.Cmdable, section string) (map[string]string, error) {
+	text, err := client.Info(ctx, section).Result()
+	if isRefusal(err) {
+		return nil, nil
+	}
+	told := make(map[string]string)
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		n, err := strconv.ParseInt(value, 10, 64)
-		if err != nil {
-			continue // the numbers that matter are whole
-		}
-		switch name {
-		case "used_memory":
-			m.Used, ok = n, true
-		case "mem_not_counted_for_evict":
-			apart = n
-		case "maxmemory":
-			m.Max = n
-		}
+		told[name] = value
 	}
-	m.Used -= apart
-	return m, ok, nil
+	return told, err
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -68,17 +67,9 @@ var ErrNoRewrite = errors.New("this program may not ask Redis to rewrite its app
 // rewriteLog makes one server rewrite its file, and reports whether it did. The key is on that
 // server.
 func rewriteLog(ctx context.Context, client redis.Cmdable, key string) (bool, error) {
-	text, err := client.Info(ctx, "persistence").Result()
-	if isRefusal(err) {
-		return false, nil // INFO is forbidden, or has no such section
-	}
+	told, err := readInfo(ctx, client, "persistence")
 	if err != nil {
 		return false, err
-	}
-	told := make(map[string]string)
-	for line := range strings.Lines(text) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		told[name] = value
 	}
 	if told["aof_enabled"] != "1" || told["aof_last_rewrite_time_sec"] != "-1" ||
 		told["aof_rewrite_in_progress"] != "0" || told["aof_rewrite_scheduled"] != "0" {
