@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,15 +44,8 @@ func (p Policy) During(change DatedChange) Policy {
 	if change.Rules != nil {
 		p.Rules = change.Rules
 	}
-	if change.QuietHours != nil {
-		p.QuietHours = *change.QuietHours
-	}
-	if change.Only != nil {
-		p.Only = *change.Only
-	}
-	if change.Blackouts != nil {
-		p.Blackouts = *change.Blackouts
-	}
+	p.QuietHours, p.Only = *cmp.Or(change.QuietHours, &p.QuietHours), *cmp.Or(change.Only, &p.Only)
+	p.Blackouts = *cmp.Or(change.Blackouts, &p.Blackouts)
 	if change.Categories != nil {
 		before := p.Categories
 		p.Categories = maps.Clone(change.Categories)
@@ -128,15 +122,8 @@ func (d ChangeDocument) readChange(i int, zone *time.Location) (DatedChange, fau
 	if d.Rules != nil {
 		change.Rules = append([]Rule{}, p.Rules...)
 	}
-	if d.QuietHours != nil {
-		change.QuietHours = &p.QuietHours
-	}
-	if d.Only != nil {
-		change.Only = &p.Only
-	}
-	if d.Blackouts != nil {
-		change.Blackouts = &p.Blackouts
-	}
+	change.QuietHours, change.Only = ifGiven(d.QuietHours, p.QuietHours), ifGiven(d.Only, p.Only)
+	change.Blackouts = ifGiven(d.Blackouts, p.Blackouts)
 	if d.Categories != nil {
 		change.Categories = p.Categories
 		if change.Categories == nil {
@@ -187,18 +174,12 @@ func spelledInstant(at time.Time, zone *time.Location) string {
 
 // document returns the change in JSON's form.
 func (c DatedChange) document(zone *time.Location) ChangeDocument {
-	d := ChangeDocument{From: spelledInstant(c.From, zone), Until: spelledInstant(c.Until, zone)}
+	d := ChangeDocument{
+		From: spelledInstant(c.From, zone), Until: spelledInstant(c.Until, zone),
+		QuietHours: linesOf(c.QuietHours), Only: linesOf(c.Only), Blackouts: linesOf(c.Blackouts),
+	}
 	if c.Rules != nil {
 		d.Rules = ruleTexts(c.Rules)
-	}
-	if c.QuietHours != nil {
-		d.QuietHours = orEmpty(c.QuietHours.Lines())
-	}
-	if c.Only != nil {
-		d.Only = orEmpty(c.Only.Lines())
-	}
-	if c.Blackouts != nil {
-		d.Blackouts = orEmpty(c.Blackouts.Lines())
 	}
 	if c.Categories != nil {
 		d.Categories = categoryDocuments(c.Categories)

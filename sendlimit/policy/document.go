@@ -101,15 +101,7 @@ func categoryDocuments(categories map[string]CategoryRules) map[string]CategoryD
 		if c.Uncounted {
 			category.Counts = new(bool)
 		}
-		if c.QuietHours != nil {
-			category.QuietHours = orEmpty(c.QuietHours.Lines())
-		}
-		if c.Only != nil {
-			category.Only = orEmpty(c.Only.Lines())
-		}
-		if c.Blackouts != nil {
-			category.Blackouts = orEmpty(c.Blackouts.Lines())
-		}
+		category.QuietHours, category.Only, category.Blackouts = linesOf(c.QuietHours), linesOf(c.Only), linesOf(c.Blackouts)
 		documents[name] = category
 	}
 	return documents
@@ -120,6 +112,22 @@ func orEmpty(lines []string) []string {
 		return []string{}
 	}
 	return lines
+}
+
+// linesOf returns the lines of hours or dates; nil without them.
+func linesOf[T interface{ Lines() []string }](of *T) []string {
+	if of == nil {
+		return nil
+	}
+	return orEmpty((*of).Lines())
+}
+
+// ifGiven returns hours or dates that were read from lines; nil without lines.
+func ifGiven[T any](lines []string, read T) *T {
+	if lines == nil {
+		return nil
+	}
+	return &read
 }
 
 func ruleTexts(rules []Rule) []string {
@@ -243,28 +251,19 @@ func (d Document) readParts() (Policy, fault.InvalidErrors) {
 }
 
 func (c CategoryDocument) rules(field string) (CategoryRules, error) {
+	parts, unread := Document{Rules: c.Rules, QuietHours: c.QuietHours, Only: c.Only, Blackouts: c.Blackouts}.readParts()
 	var wrong fault.InvalidErrors
-	rules, err := parseRules(c.Rules)
-	wrong.Add(fault.InField(err, field+".rules"))
-	category := CategoryRules{Rules: rules, Exempt: c.Exempt, Uncounted: c.Counts != nil && !*c.Counts}
+	for _, w := range unread {
+		wrong.Add(fault.InField(w, field+"."+w.Field))
+	}
+	category := CategoryRules{
+		Rules: parts.Rules, Exempt: c.Exempt, Uncounted: c.Counts != nil && !*c.Counts, QuietHours: ifGiven(c.QuietHours, parts.QuietHours),
+		Only: ifGiven(c.Only, parts.Only), Blackouts: ifGiven(c.Blackouts, parts.Blackouts),
+	}
 	if len(c.Accounts) > 0 {
 		category.Accounts = c.Accounts
 	}
-	if c.QuietHours != nil {
-		hours, err := ParseQuietHours(c.QuietHours...)
-		wrong.Add(fault.InField(err, field+".quiet_hours"))
-		category.QuietHours = &hours
-	}
-	if c.Only != nil {
-		hours, err := ParseAllowedHours(c.Only...)
-		wrong.Add(fault.InField(err, field+".only"))
-		category.Only = &hours
-	}
-	if c.Blackouts != nil {
-		dates, err := ParseBlackouts(c.Blackouts...)
-		wrong.Add(fault.InField(err, field+".blackouts"))
-		category.Blackouts = &dates
-	}
+	var err error
 	category.Throttle, err = ParseThrottle(c.Throttle)
 	wrong.Add(fault.InField(err, field+".throttle"))
 	return category, wrong.Err()
