@@ -43,7 +43,7 @@ func (t *Timeline) decide(
 		return cmp.Or(cursor.At(by), r.SearchFrom, r.At, r.Now)
 	}}
 	arguments, explained, explaining, tries := decides, r, false, 0
-	anew := func() {
+	startAgain := func() {
 		r, explaining, cursor, tries = explained, false, judge.SearchCursor{Begin: ""}, tries+1
 		call.Script, arguments = what, decides
 	}
@@ -67,7 +67,7 @@ func (t *Timeline) decide(
 			// The caller tries again with a hold for this time.
 			return Decision{Code: fault.CodeSendLimit, Now: in.Time(1), At: in.Time(2)}, in.Err
 		case explaining && status == judge.StatusAllowed: // the time has become free
-			if anew(); tries > explainTries {
+			if startAgain(); tries > explainTries {
 				return Decision{}, &fault.UnavailableError{Detail: "others keep changing the same times: try again in a moment"}
 			}
 			continue
@@ -85,7 +85,7 @@ func (t *Timeline) decide(
 			if err != nil || tries >= explainTries || !explained.missed(d, by.Rules) {
 				return d, err
 			}
-			anew()
+			startAgain()
 			continue
 		}
 		next := in.Int(2)

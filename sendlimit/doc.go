@@ -30,8 +30,8 @@
 // Rules has the policies. The first applies to every user whose settings name no policy. Settings
 // (package settings) may name another policy, replace limits of the same window, set a time zone,
 // or block the user. Rules caches settings, and each script compares their version with the
-// store's, so a change takes effect immediately. Rules.Replace changes the policies for every user
-// of the same Rules; a call that has begun ends under the policies it began with.
+// store's, so a change takes effect immediately. Rules.Replace changes the policies for everything
+// that shares one Rules; a call that has begun ends under the policies it began with.
 //
 // A rule of a category counts the places whose records name that category. A message of an exempt
 // category that is not counted takes part in no rule. Quiet hours go by what local clocks show. A

@@ -21,7 +21,7 @@
 -- count the charges of an hour and a day. The unit s counts a day without open holds, for alerts.
 --
 -- A cancel gives back the charge of the message, but its record is kept for a while. So that an
--- account can not have more records than its limit allows, a period gives back at most as many
+-- account cannot have more records than its limit allows, a period gives back at most as many
 -- messages as its limit. Their counter is a STRING with the key "back:account:unit:start" after the
 -- prefix. Later cancels leave the counters of the period unchanged. Needs now, prefix,
 -- "sl:{p0042}:" of the account's partition, and fragments/alert.lua.

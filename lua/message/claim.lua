@@ -11,10 +11,10 @@
 -- at the present time, together with all late unsent messages in the user's timeline, see
 -- fragments/late.lua. Uncounted ones are beside the timeline: each is judged separately. A late
 -- message is sent if it gets the present time. If an older one of its class can be sent now, this
--- one waits for a while: normally the older one has a task, which places the rest. So it does while
--- an older one of its class is being sent, until that is settled or taken over. A message that
--- failed and waits for its retry delays none. A message of an exempt category is sent at once. A
--- message of a paused campaign waits at its place, which counts, until it expires or the campaign
+-- one waits for a while: normally the older one has a task, which places the rest. It also waits
+-- while an older one of its class is being sent, until that is settled or taken over. A message
+-- that failed and waits for its retry delays none. A message of an exempt category is sent at once.
+-- A message of a paused campaign waits at its place, which counts, until it expires or the campaign
 -- is resumed, see message/resume.lua. It delays none.
 --
 -- A message that may have arrived delays none either, and its place counts as if it had been sent,

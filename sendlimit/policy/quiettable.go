@@ -41,16 +41,16 @@ func (q Quiet) Table(zone *calendar.ZoneTable, year int) *QuietTable {
 
 // At reports whether an instant, Unix ms, is quiet.
 func (t *QuietTable) At(at int64) bool {
-	quiet, _ := t.holdsUntil(t.zone.Local(at))
+	quiet, _ := t.sameUntil(t.zone.Local(at))
 	return quiet
 }
 
 // weekOf returns the time of the week of a local time, in ms since Monday 00:00.
 func weekOf(local int64) int64 { return ((local-mondayMs)%weekMs + weekMs) % weekMs }
 
-// holdsUntil reports whether a local time is quiet, and a local time until which this certainly
+// sameUntil reports whether a local time is quiet, and a local time until which this certainly
 // does not change.
-func (t *QuietTable) holdsUntil(local int64) (quiet bool, until int64) {
+func (t *QuietTable) sameUntil(local int64) (quiet bool, until int64) {
 	wall := weekOf(local)
 	monday := local - wall
 	quiet, until = false, monday+weekMs
@@ -73,8 +73,8 @@ func (t *QuietTable) holdsUntil(local int64) (quiet bool, until int64) {
 	return quiet, until
 }
 
-// heldSince returns a local time since which it has certainly been as quiet as at local.
-func (t *QuietTable) heldSince(local int64) int64 {
+// sameSince returns a local time since which it has certainly been as quiet as at local.
+func (t *QuietTable) sameSince(local int64) int64 {
 	monday := local - weekOf(local)
 	since := monday
 	edge := func(at int64) {
@@ -217,7 +217,7 @@ func (t *QuietTable) end(start int64) int64 {
 	for at := start; ; {
 		segment := t.zone.Segment(at)
 		local := at + t.zone.Segments[segment].Offset
-		still, until := t.holdsUntil(local)
+		still, until := t.sameUntil(local)
 		if still != quiet || at-start > longestStretch {
 			return at
 		}
@@ -231,9 +231,9 @@ func (t *QuietTable) begin(start int64) int64 {
 	for at := start; ; {
 		segment := t.zone.Segment(at)
 		local := at + t.zone.Segments[segment].Offset
-		if still, _ := t.holdsUntil(local); still != quiet || start-at > longestStretch {
+		if still, _ := t.sameUntil(local); still != quiet || start-at > longestStretch {
 			return at + 1
 		}
-		at = max(at-local+t.heldSince(local), t.zone.BeginOf(segment)) - 1
+		at = max(at-local+t.sameSince(local), t.zone.BeginOf(segment)) - 1
 	}
 }

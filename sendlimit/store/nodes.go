@@ -15,16 +15,16 @@ import (
 const (
 	// slowAfter is how long a command may take before its master is pinged.
 	slowAfter = time.Second
-	// askWithin is how long a master may take to answer a ping.
-	askWithin = time.Second
-	// askEvery is the pause between two pings of a master that does not answer.
-	askEvery = 250 * time.Millisecond
-	// asksUnused is the maximum number of pings in a row while no command needs the master. After
+	// pingTimeout is how long a master may take to answer a ping.
+	pingTimeout = time.Second
+	// pingEvery is the pause between two pings of a master that does not answer.
+	pingEvery = 250 * time.Millisecond
+	// maxUnusedPings is the maximum number of pings in a row while no command needs the master. After
 	// that, its state is unknown.
-	asksUnused = 20
-	// askConnections is more than a ping needs. After that many failed connections the client
+	maxUnusedPings = 20
+	// pingConnections is more than a ping needs. After that many failed connections the client
 	// library would go on trying.
-	askConnections = 8
+	pingConnections = 8
 	// otherNodes is how many nodes are tried for a command that any of them can answer.
 	otherNodes = 8
 )
@@ -55,20 +55,20 @@ func NotSent(err error) bool {
 // WatchNodes before the first command.
 func WatchNodes(cluster *redis.ClusterClient) {
 	cluster.OnNewNode(func(client *redis.Client) {
-		client.AddHook(&node{client: client, question: questionOptions(*client.Options()), lost: cluster.ReloadState})
+		client.AddHook(&node{client: client, pings: pingOptions(*client.Options()), lost: cluster.ReloadState})
 	})
 	cluster.AddHook(calls{})
 }
 
 // node is the hook of the client of one node.
 type node struct {
-	client   *redis.Client
-	question redis.Options         // of a client that pings the node
-	lost     func(context.Context) // called while the node does not answer
+	client *redis.Client
+	pings  redis.Options         // of a client that pings the node
+	lost   func(context.Context) // called while the node does not answer
 
-	away   atomic.Bool
-	asking atomic.Bool
-	wanted atomic.Bool // a command was refused since the last ping
+	away    atomic.Bool
+	pinging atomic.Bool
+	wanted  atomic.Bool // a command was refused since the last ping
 }
 
 // DialHook changes nothing.
@@ -109,16 +109,16 @@ func (n *node) refuse(ctx context.Context) error {
 	}
 	n.wanted.Store(true)
 	_, before := sent(ctx).Load(n)
-	return &NodeAwayError{Address: n.question.Addr, Sent: before}
+	return &NodeAwayError{Address: n.pings.Addr, Sent: before}
 }
 
 // watch runs a command, and pings the node if the command shows that it may not answer.
 func (n *node) watch(ctx context.Context, run func() error) error {
-	slow := time.AfterFunc(slowAfter, func() { n.ask(ctx) })
+	slow := time.AfterFunc(slowAfter, func() { n.ping(ctx) })
 	err := run()
 	slow.Stop()
 	if err != nil && !answered(err) && !errors.Is(err, context.Canceled) {
-		n.ask(ctx)
+		n.ping(ctx)
 	}
 	return err
 }
@@ -129,17 +129,17 @@ func answered(err error) bool {
 	return reply && !redis.IsLoadingError(err) && !redis.IsMasterDownError(err)
 }
 
-// ask pings the node until it answers, in a goroutine, unless that is running already.
-func (n *node) ask(ctx context.Context) {
-	if n.asking.CompareAndSwap(false, true) {
-		go n.askUntilItAnswers(context.WithoutCancel(ctx))
+// ping pings the node until it answers, in a goroutine, unless that is running already.
+func (n *node) ping(ctx context.Context) {
+	if n.pinging.CompareAndSwap(false, true) {
+		go n.pingUntilItAnswers(context.WithoutCancel(ctx))
 	}
 }
 
-func (n *node) askUntilItAnswers(ctx context.Context) {
-	defer n.asking.Store(false)
+func (n *node) pingUntilItAnswers(ctx context.Context) {
+	defer n.pinging.Store(false)
 	for unused := 0; !n.closed(ctx); unused++ {
-		if n.answers(ctx) || unused == asksUnused {
+		if n.answers(ctx) || unused == maxUnusedPings {
 			n.away.Store(false)
 			n.pause(ctx) // many commands may fail for other reasons
 			return
@@ -153,10 +153,10 @@ func (n *node) askUntilItAnswers(ctx context.Context) {
 	}
 }
 
-// pause waits for askEvery, or until the client of the node is closed.
+// pause waits for pingEvery, or until the client of the node is closed.
 func (n *node) pause(ctx context.Context) {
 	const steps = 10
-	ticker := time.NewTicker(askEvery / steps)
+	ticker := time.NewTicker(pingEvery / steps)
 	defer ticker.Stop()
 	for step := 0; step < steps && !n.closed(ctx); step++ {
 		<-ticker.C
@@ -173,13 +173,13 @@ func (n *node) closed(ctx context.Context) bool {
 // uncheckedKey marks a context for which the node's hook does nothing.
 type uncheckedKey struct{}
 
-// questionOptions returns the options of a client that pings a node, given those of the other
+// pingOptions returns the options of a client that pings a node, given those of the other
 // clients of the node. They are copied before the node has a connection: a client may change its
 // own when it connects.
-func questionOptions(o redis.Options) redis.Options {
-	o.PoolSize, o.MinIdleConns, o.MaxActiveConns = askConnections, 0, 0
+func pingOptions(o redis.Options) redis.Options {
+	o.PoolSize, o.MinIdleConns, o.MaxActiveConns = pingConnections, 0, 0
 	o.MaxRetries, o.DialerRetries = -1, 1
-	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = askWithin, askWithin, askWithin
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = pingTimeout, pingTimeout, pingTimeout
 	o.ContextTimeoutEnabled = true
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return o
@@ -187,9 +187,9 @@ func questionOptions(o redis.Options) redis.Options {
 
 // answers pings the node through its own connection: those of the other callers may all be waiting.
 func (n *node) answers(ctx context.Context) bool {
-	client := redis.NewClient(&n.question)
+	client := redis.NewClient(&n.pings)
 	defer func() { _ = client.Close() }()
-	ctx, done := context.WithTimeout(ctx, askWithin)
+	ctx, done := context.WithTimeout(ctx, pingTimeout)
 	defer done()
 	err := client.Ping(ctx).Err()
 	return err == nil || answered(err)
