@@ -92,7 +92,7 @@ func (r ListRequest) Check() (limit int, err error) {
 		return 0, &fault.InvalidError{Field: "limit", Value: strconv.Itoa(limit), Want: fmt.Sprintf("1 to %d", MaxList)}
 	}
 	if !r.From.IsZero() && !r.To.IsZero() && !r.To.After(r.From) {
-		return 0, &fault.InvalidError{Field: "until", Value: r.To.Format(time.RFC3339), Says: "until is not after from"}
+		return 0, &fault.InvalidError{Field: "until", Value: r.To.Format(time.RFC3339), Says: "until must be after from"}
 	}
 	return limit, nil
 }

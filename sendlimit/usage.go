@@ -36,7 +36,7 @@ func (r UsageRequest) checkSpan() error {
 	if spanned && (!r.To.After(r.From) || r.To.Sub(r.From) > MaxUsageSpan) {
 		return &fault.InvalidError{
 			Field: "until", Value: r.To.Format(time.RFC3339),
-			Says: fmt.Sprintf("until has to be after from, by at most %d days", int(MaxUsageSpan/calendar.DayLong)),
+			Says: fmt.Sprintf("until must be after from, by at most %d days", int(MaxUsageSpan/calendar.DayLong)),
 		}
 	}
 	return nil

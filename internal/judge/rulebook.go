@@ -12,7 +12,7 @@ import (
 
 // ErrUnknownPolicy is in the chain of the *UnavailableError for a user whose settings name a policy
 // that Rules does not have.
-var ErrUnknownPolicy = errors.New("the settings of a user name a policy that is not known")
+var ErrUnknownPolicy = errors.New("the settings of a user name an unknown policy")
 
 // Rulebook has the policies between two changes, compiled for the scripts. It uses the last known
 // settings of users. It is safe for concurrent use.

@@ -27,7 +27,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	}
 	more, err := time.ParseDuration(rest)
 	if err != nil || more < 0 || rest[0] == '+' || rest[0] == '-' {
-		return 0, fmt.Errorf("parsing what follows the days: %q is not a length of time", rest)
+		return 0, fmt.Errorf("parsing the rest after the days: %q is not a length of time", rest)
 	}
 	return d + more, nil
 }

@@ -29,7 +29,7 @@ func zoneHint(name string) string {
 		sign := map[string]string{"+": "-", "-": "+"}[offset[1]]
 		if hours, _ := strconv.Atoi(offset[2]); hours > 0 {
 			if iana := fmt.Sprintf("Etc/GMT%s%d", sign, hours); isZone(iana) {
-				return fmt.Sprintf("write %s, whose sign is the other way round", iana)
+				return fmt.Sprintf("write %s, which has the opposite sign", iana)
 			}
 		}
 	}

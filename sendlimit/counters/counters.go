@@ -229,7 +229,7 @@ func (r Request) validate() (alert int, err error) {
 	case r.Event != "" && r.TimeZone != "":
 		return 0, &fault.InvalidError{Field: "time_zone", Value: r.TimeZone, Want: "none with an event: its own time zone is used"}
 	case r.Event != "" && r.Alert != nil:
-		return 0, &fault.InvalidError{Field: "alert", Value: r.Alert.Counter, Want: "a call without an event, which has alert_at and alert_to of its own"}
+		return 0, &fault.InvalidError{Field: "alert", Value: r.Alert.Counter, Want: "a call without an event: an event has its own alert_at and alert_to"}
 	}
 	if r.Event != "" {
 		if err := checkEvent(r.Event); err != nil {

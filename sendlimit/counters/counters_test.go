@@ -291,7 +291,7 @@ func TestCountRequestsThatAreInvalid(t *testing.T) {
 		},
 		{
 			counters.Request{Key: "a", Event: "e", Counters: one, Alert: &counters.Alert{Counter: "m"}},
-			`alert "m" is not allowed: it takes a call without an event, which has alert_at and alert_to of its own`,
+			`alert "m" is not allowed: it takes a call without an event: an event has its own alert_at and alert_to`,
 		},
 		{
 			counters.Request{Key: "a", Counters: one, Alert: &counters.Alert{Counter: "x"}},

@@ -232,7 +232,7 @@ type UnavailableError struct {
 }
 
 // MayBeDone ends the Detail of an UnavailableError of a call whose reply got lost.
-const MayBeDone = ": what was asked for may have been done, and asking again with the same id is safe"
+const MayBeDone = ": the request may have been carried out, and it is safe to send it again with the same id"
 
 // Error returns Detail.
 func (e *UnavailableError) Error() string { return e.Detail }

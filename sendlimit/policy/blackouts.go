@@ -272,7 +272,7 @@ func (p Policy) validateBlackouts() error {
 			if _, known := p.Calendars[line.calendar]; line.calendar != "" && !known {
 				wrong.Add(&fault.InvalidError{
 					Field: field, Value: line.calendar,
-					Says: fmt.Sprintf("%s names the calendar %s, which calendars does not have", field, line.calendar),
+					Says: fmt.Sprintf("%s names the calendar %s, which is not in calendars", field, line.calendar),
 				})
 			}
 		}

@@ -87,7 +87,7 @@ func validateLimits(limits []Rule, field string) error {
 			return fault.InField(err, field)
 		}
 		if slices.ContainsFunc(limits[:i], limit.SameWindow) {
-			return &fault.InvalidError{Field: field, Value: limit.String(), Says: fmt.Sprintf("the limit %s has the window of another limit: give one for each window", limit)}
+			return &fault.InvalidError{Field: field, Value: limit.String(), Says: fmt.Sprintf("the limit %s has the same window as another limit: give one for each window", limit)}
 		}
 	}
 	return nil
@@ -199,7 +199,7 @@ func (p Policy) CheckSettings(s UserSettings) error {
 		if !slices.ContainsFunc(p.Rules, limit.SameWindow) {
 			return &fault.InvalidError{
 				Field: "limits", Value: limit.String(),
-				Says: fmt.Sprintf("the limit %s replaces no rule, as policy %s has none of its window: it has %s", limit, p.Name, JoinRules(p.Rules, ", ")),
+				Says: fmt.Sprintf("the limit %s replaces no rule, as policy %s has no rule with this window: it has %s", limit, p.Name, JoinRules(p.Rules, ", ")),
 			}
 		}
 	}
@@ -222,7 +222,7 @@ func (p Policy) CheckSettings(s UserSettings) error {
 		if p.Quiet(name, s.QuietHours).Always() {
 			return &fault.InvalidError{
 				Field: "quiet_hours", Value: s.QuietHours.String(),
-				Says: fmt.Sprintf("the quiet hours %s leave no time of the week beside those of policy %s: nothing could ever be sent", s.QuietHours, p.Name),
+				Says: fmt.Sprintf("the quiet hours %s leave no time of the week together with those of policy %s: nothing could ever be sent", s.QuietHours, p.Name),
 			}
 		}
 	}

@@ -185,7 +185,7 @@ func (p Policy) validateQuiet() error {
 		if q.Always() && !q.hours.always() { // else refused when the hours were parsed
 			wrong.Add(&fault.InvalidError{
 				Field: field, Value: q.only.String(),
-				Says: fmt.Sprintf("%s %s is all in the quiet hours %s: nothing could ever be sent", field, q.only, q.hours),
+				Says: fmt.Sprintf("%s %s is entirely within the quiet hours %s: nothing could ever be sent", field, q.only, q.hours),
 			})
 		}
 	}

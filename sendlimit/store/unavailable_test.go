@@ -17,7 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-const mayBeDone = ": what was asked for may have been done, and asking again with the same id is safe"
+const mayBeDone = ": the request may have been carried out, and it is safe to send it again with the same id"
 
 // detail returns the sentence of an unavailable error, "" for other errors.
 func detail(t *testing.T, err error) string {
