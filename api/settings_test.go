@@ -114,7 +114,7 @@ func TestSettingsThatAreNotAllowed(t *testing.T) {
 	before := r.store.Dump()
 	for _, wrong := range []struct{ body, field, says string }{
 		{`{"policy":"gold"}`, "policy", `there is no policy "gold" that this program can read: there are default, vip`},
-		{`{"policy":"vip","limits":["5/hour"]}`, "limits", "the limit 5/hour replaces no rule, as policy vip has none of its window: it has 3/minute, 20/calendar_day"},
+		{`{"policy":"vip","limits":["5/hour"]}`, "limits", "the limit 5/hour replaces no rule, as policy vip has no rule with this window: it has 3/minute, 20/calendar_day"},
 		{`{"blocked":"yes"}`, "blocked", "true or false"},
 		{`{"limits":"5/minute"}`, "limits", "a list"},
 		{`{"limits":[5]}`, "limits", "it has to be"},

@@ -147,7 +147,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		{"only", "09:00-20:00", `a list of hours such as ["22:00-08:00"]`, ", line 2", "rules: [1/day]\nonly: 09:00-20:00"},
 		{"blackouts", "25-12", badDate, ", line 3", "rules: [1/day]\nblackouts: [2027-01-01,\n  25-12]"},
 		{"blackouts", "12-25", "a list of dates such as [12-25, 2027-04-02..2027-04-05]", ", line 2", "rules: [1/day]\nblackouts: 12-25"},
-		{"blackouts", "feasts", "!blackouts names the calendar feasts, which calendars does not have", ", line 2", "rules: [1/day]\nblackouts: [feasts]"},
+		{"blackouts", "feasts", "!blackouts names the calendar feasts, which is not in calendars", ", line 2", "rules: [1/day]\nblackouts: [feasts]"},
 		{"calendars", "a list", "a mapping of names to lists of dates", ", line 2", "rules: [1/day]\ncalendars: [12-25]"},
 		{"calendars.feasts", "soon", "dates only: a calendar does not name another one", ", line 3", "rules: [1/day]\ncalendars:\n  feasts: [soon]"},
 		{"changes", "a mapping", "a list of changes, each with from or until", ", line 2", "rules: [1/day]\nchanges: {from: 2027-01-01}"},

@@ -39,7 +39,7 @@ var inputs = []struct{ what, input, api, file string }{ //nolint:globals // a co
 	{"send_at", "DAYT24:00:00Z", "00:00:00 of the next day", "00:00:00 of the next day"},
 	{"send_at", "DAY 11:00", "a time with its zone", "a time with its zone"},
 	{"time_zone", "W. Europe Standard Time", "write Europe/Berlin", ""},
-	{"time_zone", "GMT+2", "write Etc/GMT-2, whose sign is the other way round", ""},
+	{"time_zone", "GMT+2", "write Etc/GMT-2, which has the opposite sign", ""},
 	{"time_zone", "posix/Europe/Berlin", "an IANA time zone such as Europe/Berlin", ""},
 	{"time_zone", "localtime", "an IANA time zone such as Europe/Berlin", ""},
 	{"time_zone", "Europe/Berlin", "accepted", ""},

@@ -79,7 +79,7 @@ func (r *replicated) unsecured(_ message.Outcome, err error) {
 	require.ErrorAs(r, err, &away)
 	require.Equal(r, fault.CodeUnavailable, away.Code())
 	require.Equal(r, "Redis has it on 0 of 1 replicas after 300ms (wait_replicas):"+
-		" what was asked for may have been done, and asking again with the same id is safe", away.Detail)
+		" the request may have been carried out, and it is safe to send it again with the same id", away.Detail)
 }
 
 // What was answered is on the replica. What is not there is not answered, however often

@@ -124,7 +124,7 @@ func TestCategoriesNeedRecords(t *testing.T) {
 	o := categoryOptions(t, "1/minute")
 	o.Records = false
 	_, err := sendlimit.NewTimeline(nil, o)
-	require.EqualError(t, err, `categories "test" is not allowed: it takes none without records: what category a message is of stands there`)
+	require.EqualError(t, err, `categories "test" is not allowed: it takes none without records: only records have a category`)
 	s := story.New(t, "1/minute")
 	require.NoError(t, s.Options.Rules.Replace(categoryPolicy(t, "1/minute")))
 	_, err = s.Timeline.Usage(t.Context(), sendlimit.UsageRequest{User: "alice"})
@@ -160,7 +160,7 @@ func TestUnknownCategories(t *testing.T) {
 	})
 }
 
-// What was accepted before is found and moved under rules that refuse its category.
+// Messages that were accepted before are found and moved under rules that refuse their category.
 func TestACategoryThatIsNoLongerKnown(t *testing.T) {
 	t.Parallel()
 	p := categoryPolicy(t, "1/minute")

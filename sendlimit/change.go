@@ -12,19 +12,15 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Move gives a reservation another place. The old place does not count against
-// the new one, and is kept if that is refused. A move to the present time changes
-// nothing and is not judged: At equals MovedFrom. With records, the rules of the
-// message's category apply. If that has a throttle, the move needs a Hold with it. A
-// message that was moved Options.MovesPerMinute times in a minute stays where it is until
-// the minute is over; the code is CodeRateLimited. It is
+// Move gives a reservation another place. The old place does not count against the new one, and is
+// kept if the move is refused. A move to the present time changes nothing and is not judged: At
+// equals MovedFrom. With records, the rules of the message's category apply. If the category has a
+// throttle, the move needs a Hold with it. A message that was moved Options.MovesPerMinute times in
+// a minute stays where it is until the minute is over; the code is CodeRateLimited. The code is
 // CodeTooLate if a delivery at the present place may have arrived.
 func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 	const doing = "moving a reservation"
-	if err := keyspace.CheckUser(r.User); err != nil {
-		return Decision{}, err
-	}
-	if err := keyspace.CheckID(r.ID); err != nil {
+	if err := keyspace.CheckMessage(r.User, r.ID); err != nil {
 		return Decision{}, err
 	}
 	if err := r.Hold.check(t.options.Records); err != nil {
@@ -64,7 +60,7 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 		args := by.Arguments(about, 7+len(recorded)+len(edit))
 		args = append(append(args, r.ID, script.Milliseconds(r.At)), recorded...)
 		if len(recorded) > 0 {
-			args = append(args, by.Rules.Throttled(r.Hold.throttle()), r.most(t.options), r.onlyJudge(),
+			args = append(args, by.Rules.Throttled(r.Hold.throttle()), r.most(t.options), script.Flag(r.Check),
 				t.options.Horizon.Milliseconds(), t.subscribers().Argument())
 			args = append(args, edit...)
 		}
@@ -77,7 +73,7 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 	return t.decision(ctx, script.Read(answer, doing), Request{User: r.User, Share: r.Share}, by, r.ID)
 }
 
-// most returns how many moves of the message are made in a minute; "" for any number.
+// most returns how many moves a minute the message may make; "" for any number.
 func (r MoveRequest) most(o Options) any {
 	if r.Unlimited {
 		return ""
@@ -85,7 +81,7 @@ func (r MoveRequest) most(o Options) any {
 	return o.MovesPerMinute
 }
 
-// subscribers returns who is told of changes: nobody of those of a dry run.
+// subscribers returns who gets events of changes; nil for a dry run, which reports none.
 func (t *Timeline) subscribers() *Subscribers {
 	if t.copyOf != nil {
 		return nil
@@ -93,24 +89,13 @@ func (t *Timeline) subscribers() *Subscribers {
 	return t.options.Subscribers
 }
 
-// onlyJudge returns 1 for a move that is not made, else "".
-func (r MoveRequest) onlyJudge() any {
-	if r.Check {
-		return 1
-	}
-	return ""
-}
-
-// Release gives a reservation back. With records it cancels the message: its
-// content is erased at once, no task delivers it any more, and its id is free. A
-// second release is allowed, and marked Replayed. A message that may have arrived is not sent
-// again, and its place counts until the rules forget it.
+// Release gives a reservation back. With records it cancels the message: its content is erased at
+// once, no task can deliver it any more, and its id is free. A second release is allowed, and
+// marked Replayed. A message that may have arrived is not sent again, and its place counts until
+// the rules forget it.
 func (t *Timeline) Release(ctx context.Context, r ReleaseRequest) (Decision, error) {
 	const doing = "releasing a reservation"
-	if err := keyspace.CheckUser(r.User); err != nil {
-		return Decision{}, err
-	}
-	if err := keyspace.CheckID(r.ID); err != nil {
+	if err := keyspace.CheckMessage(r.User, r.ID); err != nil {
 		return Decision{}, err
 	}
 	if err := r.Hold.check(t.options.Records); err != nil {

@@ -21,15 +21,15 @@ const (
 	flagSuperseded = 4
 )
 
-// explainTries is how often a request is judged anew whose refusal has become wrong meanwhile.
+// explainTries is how often a request is judged again because its refusal was out of date.
 const explainTries = 8
 
-// decide calls a script that decides about a request, and repeats the call until
-// the search for a free time ends.
+// decide calls a script that decides about a request, and repeats the call until the search for a
+// free time ends.
 //
-// If the search ended where other rules apply, the rules of the time itself say why it is
-// refused. That is a check, and no second change: a hold may cover another period than the
-// time's own, and what was refused there must not be taken here.
+// If the search ended where other rules apply, Check says with the rules of the requested time why
+// that time is refused. It must not reserve: a hold may cover another period, and the time may not
+// be taken under it.
 func (t *Timeline) decide(
 	ctx context.Context, r Request, doing string, what *lua.Script,
 	decides func(r Request, by judge.UserRules, resume any) (keys []string, args []any),
@@ -43,7 +43,7 @@ func (t *Timeline) decide(
 		return cmp.Or(cursor.At(by), r.SearchFrom, r.At, r.Now)
 	}}
 	arguments, explained, explaining, tries := decides, r, false, 0
-	anew := func() {
+	startAgain := func() {
 		r, explaining, cursor, tries = explained, false, judge.SearchCursor{Begin: ""}, tries+1
 		call.Script, arguments = what, decides
 	}
@@ -56,7 +56,7 @@ func (t *Timeline) decide(
 		}
 		book = by.Book
 		in := script.Read(answer, doing)
-		if len(answer) == 1 { // the plain acceptance: only now
+		if len(answer) == 1 { // the plain acceptance has only the time
 			return Decision{Allowed: true, At: r.At.UTC().Truncate(time.Millisecond), Now: in.Time(0)}, in.Err
 		}
 		status := in.Int(0)
@@ -64,15 +64,15 @@ func (t *Timeline) decide(
 			status == judge.StatusTooManyPlaces || status == judge.StatusAccountPlaces
 		switch {
 		case explaining && status == judge.StatusAllowed && explained.Hold != nil:
-			// The caller looks again at what the hold does not cover.
+			// The caller tries again with a hold for this time.
 			return Decision{Code: fault.CodeSendLimit, Now: in.Time(1), At: in.Time(2)}, in.Err
-		case explaining && status == judge.StatusAllowed: // what was in the way is gone
-			if anew(); tries > explainTries {
+		case explaining && status == judge.StatusAllowed: // the time has become free
+			if startAgain(); tries > explainTries {
 				return Decision{}, &fault.UnavailableError{Detail: "others keep changing the same times: try again in a moment"}
 			}
 			continue
 		case refused && !explaining && by.Rules != by.Book.Of(r.User).At(in.Time(2)).Rules:
-			// Of a time that is just past, the rules are those of now: meanwhile it may have others.
+			// A time that is just past is judged by the present rules, which may have changed.
 			explaining = true
 			r.WithoutFreeTimes = r.WithoutFreeTimes && !r.shifts(by.Rules)
 			r.Shift, r.ByPolicy, r.SearchFrom = false, false, time.Time{}
@@ -85,7 +85,7 @@ func (t *Timeline) decide(
 			if err != nil || tries >= explainTries || !explained.missed(d, by.Rules) {
 				return d, err
 			}
-			anew()
+			startAgain()
 			continue
 		}
 		next := in.Int(2)
@@ -98,8 +98,8 @@ func (t *Timeline) decide(
 	}
 }
 
-// decision turns a reply that the rules in by judged into a Decision. If a search
-// continues, it does not count the reservation self.
+// decision turns a reply into a Decision, by the rules that judged it. If the search continues, the
+// reservation self does not count.
 func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, r Request, by judge.UserRules, self string) (Decision, error) {
 	status := in.Int(0)
 	d := Decision{Now: in.Time(1), At: in.Time(2)}
@@ -127,7 +127,7 @@ func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, r Reque
 		return t.refusal(ctx, in, d, r, by, self)
 	case judge.StatusTooManyPlaces:
 		d.Code, d.PlacesPerDay = fault.CodeTooManyPlaces, t.options.PlacesPerDay
-		d.OfOthers = r.Share.Places > 0 // else its account would have its share
+		d.OfOthers = r.Share.Places > 0 // otherwise the account has used up its share
 		return t.refusal(ctx, in, d, r, by, self)
 	case judge.StatusAccountPlaces:
 		d.Code, d.PlacesPerDay = fault.CodeAccountPlaces, r.Share.Places
@@ -154,7 +154,7 @@ func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, r Reque
 		d.Code = fault.CodeNotFound
 	case judge.StatusInPast:
 		d.Code = fault.CodeInPast
-		if d.At.IsZero() { // replies have 0 for no time, and the first millisecond of 1970 is one
+		if d.At.IsZero() { // a reply has 0 for no time, but the first millisecond of 1970 is a time
 			d.At = time.UnixMilli(0).UTC()
 		}
 	case judge.StatusTooFarAhead:
@@ -185,7 +185,7 @@ func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, r Reque
 func (t *Timeline) refusal(ctx context.Context, in *script.ReplyReader, d Decision, r Request, by judge.UserRules, self string) (Decision, error) {
 	d.NextFree, d.PreviousFree = in.Time(4), in.Time(6)
 	d.WithoutFreeTimes = r.WithoutFreeTimes && !r.shifts(by.Rules)
-	category := cmp.Or(in.String(8), r.Category) // a move does not know it
+	category := cmp.Or(in.String(8), r.Category) // a move does not know its category
 	scope := by.Rules.Scope(category)
 	for i := 9; i < len(in.Reply); i++ {
 		v, err := violation(scope, in.Nested(i))
@@ -252,7 +252,7 @@ func (t *Timeline) search(r NextFreeRequest) judge.Search {
 	}
 }
 
-// reservations reads id and time pairs from element i on.
+// reservations reads pairs of an id and a time from element i on.
 func reservations(r *script.ReplyReader, i int) []keyspace.Reservation {
 	if i >= len(r.Reply) {
 		return nil

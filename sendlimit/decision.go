@@ -15,8 +15,8 @@ type Decision struct {
 	Allowed bool
 	Code    fault.Code // why it is refused; empty if Allowed
 
-	// At is the judged send time: the place taken (Reserve, Move), the free one
-	// (Check), the freed one (Release), or the refused one.
+	// At is the judged send time: the place that was taken (Reserve, Move), is free (Check), was
+	// freed (Release) or is refused.
 	At time.Time
 	// RequestedAt is the requested time if At differs from it: after a shift, or
 	// for a past time within the grace.
@@ -27,76 +27,71 @@ type Decision struct {
 	// call changed nothing, was repeated, or the timeline has no records.
 	Superseded Timer
 
-	// ExpiresAt is the message's expiry, with CodePastExpiry: the new time of a
-	// Move is not before it.
+	// ExpiresAt is the message's expiry, with CodePastExpiry: a Move must be to an earlier time.
 	ExpiresAt time.Time
 
-	// RetryAfter is how long to wait before the message can be moved again, with
-	// CodeRateLimited. See Options.MovesPerMinute.
+	// RetryAfter is the wait until the message can be moved again, with CodeRateLimited. See
+	// Options.MovesPerMinute.
 	RetryAfter time.Duration
 
-	// Latest is the last send time that is accepted now, with CodeTooFarAhead; or the last
+	// Latest is the last send time that is accepted now, with CodeTooFarAhead, or the last
 	// Record.ExpiresAt, with CodeInvalidField.
 	Latest time.Time
 	// PlacesPerDay is Options.PlacesPerDay, with CodeTooManyPlaces, or Share.Places, with
 	// CodeAccountPlaces.
 	PlacesPerDay int
-	// OfOthers reports that places of the day are not those of Share.Account, with
-	// CodeTooManyPlaces.
+	// OfOthers reports that other accounts have places of the day, with CodeTooManyPlaces.
 	OfOthers bool
-	// Categories are those that the user's policy names, sorted, with
-	// CodeUnknownCategory.
+	// Categories are the categories of the user's policy, sorted, with CodeUnknownCategory.
 	Categories []string
 
 	Shifted  bool // At is the next free time after RequestedAt
 	Replayed bool // the same request was answered before
 
-	// Violations lists every rule that would break, with CodeSendLimit and
-	// CodeQuietHours: the policy's in order, then the category's. With a Hold there is none if
-	// the time has become free meanwhile: hold its own period, and ask again.
+	// Violations lists every rule that would break, with CodeSendLimit and CodeQuietHours: the
+	// policy's in order, then the category's. With a Hold the list is empty if the time has become
+	// free meanwhile: try again with a hold for its own period.
 	Violations []Violation
-	// Quiet is the stretch of quiet hours that At is in, with CodeQuietHours.
+	// Quiet is the period of quiet hours that At is in, with CodeQuietHours.
 	Quiet *policy.QuietPeriod
-	// NextFree is the next time within the reach that breaks no rule, is not quiet and
-	// not in a full day. PreviousFree is the last earlier one that is not in the past. Both
-	// are zero with WithoutFreeTimes.
+	// NextFree is the next time within the reach that breaks no rule and is neither in quiet hours
+	// nor in a full day. PreviousFree is the last such time before At that is not past. Both are
+	// zero with WithoutFreeTimes.
 	NextFree     time.Time
 	PreviousFree time.Time
-	// WithoutFreeTimes reports that free times may exist, but Request.WithoutFreeTimes left
-	// them out.
+	// WithoutFreeTimes reports that Request.WithoutFreeTimes left free times out.
 	WithoutFreeTimes bool
 
-	// Notices lists the ids of the alerts that the change raised. Deliver them;
-	// notices.Outbox.Due finds those that nobody delivers.
+	// Notices lists the ids of the alerts that the change raised. Deliver them; notices.Outbox.Due
+	// finds those that were not delivered.
 	Notices []string
 
-	// Now is the time by which the request was judged: the server's, or the
-	// request's own.
+	// Now is the time by which the request was judged: the server's, or the request's own.
 	Now time.Time
 }
 
-// Violation is a rule that the message would break. The conflicts of a sliding
-// rule are the reservations in all windows that would break; those of a calendar
-// rule are the reservations in the period [From, Until).
+// Violation is a rule that the message would break. The conflicts of a sliding rule are the
+// reservations in all windows that would break; those of a calendar rule are the reservations in
+// the period [From, Until).
 type Violation struct {
 	Rule     policy.Rule
-	Category string // the rule counts only its messages; "" for all
-	// Share is how many of the rule's messages the account may have, of its policy's AccountShare,
-	// if it has as many. The conflicts are then the account's. Zero if the rule itself would break.
+	Category string // only messages of this category count; "" for all
+	// Share is the account's limit for this rule by Policy.AccountShare, if the account has reached
+	// it. The conflicts are then the account's. Zero if the rule itself would break.
 	Share       int
 	From, Until time.Time // the period of a calendar rule; zero for a sliding rule
-	// Conflicts lists the first MaxConflicts reservations in the way, ascending
-	// by time, then id; ConflictsTotal counts all.
+	// Conflicts lists the first MaxConflicts reservations in the way, ascending by time, then id;
+	// ConflictsTotal counts all.
 	Conflicts      []keyspace.Reservation
 	ConflictsTotal int
 }
 
-// MaxConflicts is the most reservations that a violation lists.
+// MaxConflicts is the maximum number of reservations that a violation lists.
 const MaxConflicts = 10
 
-// RuleUsage is how full a rule is at a time: in the fullest window that contains
-// the time (the earliest of equally full ones), or in its calendar period. Sent and
-// unsent reservations both count.
+// RuleUsage is how full a rule is at a time: in the fullest window that contains the time (the
+// earliest of equally full ones), or in its calendar period. Sent and unsent reservations both
+// count.
 type RuleUsage struct {
 	Rule        policy.Rule
 	Category    string // as in Violation
@@ -108,8 +103,8 @@ type RuleUsage struct {
 type Usage struct {
 	At    time.Time
 	Rules []RuleUsage // the policy's in order, then the category's
-	// Free lists the longest stretches of the requested span in which every
-	// millisecond would be accepted, ascending; none for a blocked user.
+	// Free lists the longest stretches of the requested span in which every millisecond would be
+	// accepted, ascending; none for a blocked user.
 	Free []calendar.Stretch
 	// Quiet lists the stretches of quiet hours in that span, ascending.
 	Quiet []calendar.Stretch

@@ -13,21 +13,21 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Version tells whether a message is still as it was read: messages.Records.Versioned
+// Version identifies a state of a message, to detect later changes. messages.Records.Versioned
 // returns it.
 type Version struct {
 	Generation string
 	Changes    int // as in the record's history
 }
 
-// Edit changes what a record has beside its place. The fingerprint stays: a repeated Reserve
-// with the first one is Replayed, whatever was changed since.
+// Edit changes a record without its place. The fingerprint stays: a repeated Reserve with the first
+// one is Replayed, even after edits.
 type Edit struct {
-	// Of is the message that the edit was made for. If it changed since, the code is
+	// Of is the version that the edit is based on. If the message has changed since, the code is
 	// CodeEdited: read it again.
 	Of Version
-	// What says which of the others are set: EditContent, EditMetadata and EditExpiresAt.
-	// Without any of them the edit changes nothing, and says only whether it could be made.
+	// What says which of the other fields are set: EditContent, EditMetadata and EditExpiresAt.
+	// Without any of them the edit changes nothing, and says only whether it would be possible.
 	What      []string
 	Content   []byte    // as in Record
 	Metadata  []byte    // as in Record
@@ -41,7 +41,7 @@ const (
 	EditExpiresAt = "expires_at"
 )
 
-// arguments returns the edit as lua/fragments/edit.lua reads it; nil without one.
+// arguments returns the edit as lua/fragments/edit.lua reads it; nil without an edit.
 func (e *Edit) arguments() ([]any, error) {
 	if e == nil {
 		return nil, nil
@@ -73,7 +73,7 @@ func (e *Edit) arguments() ([]any, error) {
 	return args, nil
 }
 
-// EditRequest changes a message that keeps its place. Nothing is judged or charged.
+// EditRequest changes a message that keeps its place. It is neither judged nor charged.
 type EditRequest struct {
 	User string
 	ID   string
@@ -81,11 +81,11 @@ type EditRequest struct {
 	Now  time.Time // as in Request
 }
 
-// Edit changes content, metadata and expiry of a message until it is being sent. At is its
-// send time. It needs records. MoveRequest.Edit makes an edit together with a move.
+// Edit changes content, metadata and expiry of a message until its delivery begins. Decision.At is
+// its send time. It needs records. MoveRequest.Edit makes an edit together with a move.
 //
-// The code is CodeEdited if the message is not what Edit.Of says, also if it is since an
-// earlier call was made whose reply got lost: read it again, and compare.
+// The code is CodeEdited if the message is not as Edit.Of says. An earlier call with a lost reply
+// can be the reason: read the message again, and compare.
 func (t *Timeline) Edit(ctx context.Context, r EditRequest) (Decision, error) {
 	const doing = "changing a message"
 	if err := keyspace.CheckMessage(r.User, r.ID); err != nil {

@@ -12,63 +12,62 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// ForbiddenRequest asks which send times of [From, To) are not free for a message of a
-// category.
+// ForbiddenRequest asks which send times of [From, To) are not free for a message of a category.
 type ForbiddenRequest struct {
 	User     string
 	Category string // its rules are added to the overall ones; "" for none
-	// ID is a message of the user whose own place does not count, as for a move; "" for a
-	// new message. Category must be that of the message.
+	// ID is a message of the user whose own place does not count, as for a move; "" for a new
+	// message. Category must be the message's.
 	ID string
-	// From and To are required, and cut to the millisecond. From is up to the year 9997, To
-	// after From, at most MaxUsageSpan.
+	// From and To are required, and cut to the millisecond. From may be up to the year 9997. To
+	// must be after From, by at most MaxUsageSpan.
 	From, To time.Time
 	Now      time.Time // as in Request
 }
 
 // Forbidden is the answer to Timeline.Forbidden.
 type Forbidden struct {
-	// Stretches are the forbidden times with their reasons, ascending by From. Those of
-	// different reasons may overlap. Those of one reason neither overlap nor touch.
+	// Stretches are the forbidden times with their reasons, ascending by From. Stretches with
+	// different reasons may overlap. Stretches with the same reason neither overlap nor touch.
 	Stretches []ForbiddenStretch
-	// Blocked reports that the user is blocked, OptedOut that the user does not want messages
-	// of the category. Then no time is free, also outside of the stretches.
+	// Blocked reports that the user is blocked, OptedOut that the user does not want messages of
+	// the category. Then no time is free, not even outside the stretches.
 	Blocked, OptedOut bool
 	// Latest is the last send time that is accepted now.
 	Latest time.Time
 	Now    time.Time
 }
 
-// ForbiddenStretch is a stretch of send times that are forbidden for one reason. It is
-// clipped to the span of the request and has whole milliseconds: both its first and its last
-// millisecond are forbidden.
+// ForbiddenStretch is a stretch of send times that are forbidden for one reason. It is clipped to
+// the span of the request and has whole milliseconds: both its first and its last millisecond are
+// forbidden.
 type ForbiddenStretch struct {
 	calendar.Stretch
 
 	// Code is CodeSendLimit, CodeQuietHours or CodeTooManyPlaces.
 	Code fault.Code
-	// Rule is the rule that a message would break, with CodeSendLimit, and Category the one
-	// whose messages it counts; "" for all.
+	// Rule is the rule that a message would break, with CodeSendLimit, and Category the category
+	// that it counts; "" for all.
 	Rule     policy.Rule
 	Category string
-	// Quiet has the hours as the policy has them, with CodeQuietHours: "22:00-08:00",
-	// "only mon-fri 10:00-18:00" or "blackout 12-25". Of several that apply it is the first,
-	// as in Decision.Quiet.
+	// Quiet is the entry of the policy that makes the time quiet, with CodeQuietHours:
+	// "22:00-08:00", "only mon-fri 10:00-18:00" or "blackout 12-25". If several apply it is the
+	// first, as in Decision.Quiet.
 	Quiet string
 }
 
-// Forbidden returns which send times of a span are forbidden, and for what reason. A time
-// that is in no stretch breaks no rule, is not quiet, and its day has room: Check, or a Move
-// with Check, allows it. The present time of the message ID is an exception: Move accepts it
-// whatever the rules say, and here it is judged as any other.
+// Forbidden returns which send times of a span are forbidden, and why. A time that is in no stretch
+// breaks no rule, is not quiet, and its day has room: Check, or a Move with Check, allows it. The
+// present time of the message ID is an exception: Move accepts it whatever the rules say, but here
+// it is judged as any other.
 //
-// It judges only by places. It does not know whether a time is past or too far ahead, see
-// Forbidden.Latest; when the message expires; what throttles have left; whether the policy
-// refuses the category; and what keeps a message from being moved. Places that are too old to
-// count for a time from now on may be missing around past times.
+// It judges only by places. It does not know whether a time is past or too far ahead (see
+// Forbidden.Latest), when the message expires, what throttles have left, whether the policy refuses
+// the category, or what prevents a move. Around past times, places may be missing that are too old
+// to count for future times.
 //
-// It reads the places in as many calls as necessary, and others may submit, move and cancel
-// between them. So the answer is what to show, and no promise: Reserve and Move decide.
+// It reads the places in as many calls as necessary, and others may submit, move and cancel between
+// them. So show the answer to people, but do not rely on it: Reserve and Move decide.
 func (t *Timeline) Forbidden(ctx context.Context, r ForbiddenRequest) (Forbidden, error) {
 	if err := r.check(); err != nil {
 		return Forbidden{}, err
@@ -107,7 +106,7 @@ func (r ForbiddenRequest) check() error {
 	return span.checkSpan()
 }
 
-// stretches returns the forbidden times of the span with their reasons, once all places are read.
+// stretches returns the forbidden times of the span with their reasons, after all places were read.
 func (s *placesSearch) stretches() []ForbiddenStretch {
 	var found reasons
 	for _, p := range s.parts {
@@ -132,14 +131,14 @@ func (s *placesSearch) stretches() []ForbiddenStretch {
 	return found.list()
 }
 
-// reasons collects stretches by their reasons, in the order in which the reasons came.
+// reasons collects stretches by reason, in the order in which the reasons were added.
 type reasons struct {
 	order []ForbiddenStretch // without a Stretch
 	spans map[ForbiddenStretch][]calendar.Stretch
 }
 
-// add adds [from, until), Unix ms, as far as it is in a part of the span. Those of one reason
-// come in the order of time.
+// add adds the part of [from, until), Unix ms, that is in part p of the span. Calls with the same
+// reason must be in the order of time.
 func (r *reasons) add(p rulesPart, why ForbiddenStretch, from, until int64) {
 	if from, until = max(from, p.from), min(until, p.until); from >= until {
 		return
@@ -161,9 +160,9 @@ func (r *reasons) add(p rulesPart, why ForbiddenStretch, from, until int64) {
 	r.spans[why] = append(spans, s)
 }
 
-// addSliding adds what a sliding rule forbids: each group of `limit` neighbours that is
-// shorter than the window forbids the open interval from its last place less the window to
-// its first place and the window.
+// addSliding adds the times that a sliding rule forbids. Each group of `limit` neighbours that is
+// shorter than the window forbids an open interval: from its last place minus the window to its
+// first place plus the window.
 func (r *reasons) addSliding(p rulesPart, why ForbiddenStretch, times []int64) {
 	limit, window := why.Rule.Limit, why.Rule.Window.Milliseconds()
 	for i := 0; i+limit <= len(times); i++ {
@@ -174,7 +173,7 @@ func (r *reasons) addSliding(p rulesPart, why ForbiddenStretch, times []int64) {
 	}
 }
 
-// addFull adds the periods with `limit` places or more.
+// addFull adds the periods with at least `limit` places.
 func (r *reasons) addFull(p rulesPart, why ForbiddenStretch, times []int64, limit int, period func(at int64) (from, until int64)) {
 	first, _ := period(p.from)
 	i, _ := slices.BinarySearch(times, first)

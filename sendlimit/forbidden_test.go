@@ -239,7 +239,7 @@ func TestForbiddenFullDays(t *testing.T) {
 }
 
 // A timeline without records has places only. It reads them in several calls, those of one
-// time too, and starts anew if settings change meanwhile.
+// time too, and starts again if settings change meanwhile.
 func TestForbiddenTimesOfManyPlaces(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)

@@ -11,28 +11,26 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Hold ties a change of a timeline to the charge that an account bears for it, to that of a
-// throttle, or to both.
-// First the charge is held, maybe on another server. Then the change is made or
-// refused. Then the charge is settled. The record of the message has the attempt
-// of each change that was made. To resolve an unsettled hold, read the record: an
-// attempt that is not in it after NotAfter never will be.
+// Hold ties a change of a timeline to the charge for it, of an account, of a throttle or of both.
+// First the charge is held, maybe on another server. Then the change is made or refused. Then the
+// charge is settled. The record of the message has the attempt of its last change. To resolve an
+// unsettled hold, read the record: an attempt that is not in it after NotAfter never will be.
 type Hold struct {
 	Account string // the charged account, 1 to 64 of a-z 0-9 _ -; "" for none
 	// Throttle is the throttle that is charged; zero for none.
 	Throttle policy.NamedThrottle
-	// Attempt is the token of the hold, for this change only, see package quota.
+	// Attempt is the random token of the hold, for this change only, see package quota.
 	Attempt string
-	// NotAfter is the last time, by the clock of the server that has the user, at which the
-	// change may be made. Later it is refused with CodeHoldOver. So is a place in a category with a
-	// throttle other than Throttle.
+	// NotAfter is the last time at which the change may be made, by the clock of the user's server.
+	// Later it is refused with CodeHoldOver. So is a place in a category with a throttle other than
+	// Throttle.
 	NotAfter time.Time
-	// From and Until are the charged period. A place before From, or at or after Until, is
-	// refused with CodeOutsideHold, and a shift searches only before Until. Zero means no bound.
+	// From and Until are the charged period. A place before From, or at or after Until, is refused
+	// with CodeOutsideHold, and a shift searches only before Until. Zero means no bound.
 	From, Until time.Time
-	// Former is the attempt that last charged the reservation, Info.Hold; ""
-	// for none. Moves and releases only. They are refused with CodeChanged if it is
-	// another one, or if the reservation does not stand at From.
+	// Former is the attempt that last charged the reservation (Info.Hold); "" for none. Moves and
+	// releases only. They are refused with CodeChanged if the reservation has another attempt or
+	// another time than From.
 	Former string
 }
 
@@ -43,7 +41,7 @@ func (h *Hold) check(records bool) error {
 		return nil
 	case !records:
 		return &fault.InvalidError{Field: "hold", Value: h.Attempt, Want: "none: this timeline keeps places only"}
-	case h.Account != "" && !keyspace.ValidName(h.Account): // accounts are named as policies are
+	case h.Account != "" && !keyspace.ValidName(h.Account): // accounts and policies have the same form of names
 		return &fault.InvalidError{Field: "account", Value: h.Account, Want: keyspace.WantName}
 	case h.NotAfter.IsZero():
 		return &fault.InvalidError{Field: "not_after", Value: "", Want: "a time until which the change may be made"}
@@ -51,8 +49,7 @@ func (h *Hold) check(records bool) error {
 	return keyspace.CheckAttempt(h.Attempt)
 }
 
-// charge returns the field y of a record, see lua/fragments/record.lua; "" without
-// a hold.
+// charge returns field y of a record, see lua/fragments/record.lua; "" without a hold.
 func (h *Hold) charge() string {
 	if h == nil {
 		return ""
@@ -68,12 +65,11 @@ func (h *Hold) throttle() policy.NamedThrottle {
 	return h.Throttle
 }
 
-// holdsNothing is the bounds of a hold that is over: no change is made with it.
+// holdsNothing are the bounds of an expired hold: no change can be made with it.
 const holdsNothing = "0 " + script.NoValue + " " + script.NoValue + " " + script.NoValue
 
-// bounds returns, as lua/fragments/hold.lua reads them, until when a change may be
-// made, from when on and before when its place must be, and where a search starts; "" for no
-// bounds.
+// bounds returns, as lua/fragments/hold.lua reads them, the last time of the change, the first time
+// and the end for its place, and the start of the search; "" for no bounds.
 func (h *Hold) bounds(searchFrom time.Time) string {
 	if h == nil && searchFrom.IsZero() {
 		return ""
@@ -85,8 +81,8 @@ func (h *Hold) bounds(searchFrom time.Time) string {
 	return strings.Join(words, " ")
 }
 
-// changeArguments returns the arguments of lua.Move and lua.Release for a
-// reservation that stands at from. Without a hold, zero means anywhere.
+// changeArguments returns the arguments of lua.Move and lua.Release for a reservation at from.
+// Without a hold, a zero from means any time.
 func (h *Hold) changeArguments(from time.Time) []any {
 	if h == nil {
 		return []any{"", "", "", script.Milliseconds(from)}

@@ -13,10 +13,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// NextFree returns the next free times from a time on, ascending, or with Earlier the
-// last ones before it, descending. Each counts those before it as taken. It returns fewer than
-// requested if the reach has no more, and none for a blocked user, or for a category that the
-// user does not want. It does not know what throttles and quotas have left.
+// NextFree returns the next free times from a time on, ascending, or with Earlier the last ones
+// before it, descending. Each counts those before it as taken. It returns fewer than requested if
+// the reach has no more, and none for a blocked user or for a category that the user does not want.
+// It does not know what throttles and quotas have left.
 func (t *Timeline) NextFree(ctx context.Context, r NextFreeRequest) ([]time.Time, error) {
 	if err := keyspace.CheckUser(r.User); err != nil {
 		return nil, err
@@ -38,9 +38,9 @@ func (t *Timeline) NextFree(ctx context.Context, r NextFreeRequest) ([]time.Time
 	return times, err
 }
 
-// List returns a user's reservations, uncounted ones too, ascending by send time,
-// then id. Sent ones are listed while a rule can still count them. With records,
-// unsent ones are always listed.
+// List returns a user's reservations, including uncounted ones, ascending by send time, then id.
+// Sent ones are listed while a rule can still count them. With records, unsent ones are always
+// listed.
 func (t *Timeline) List(ctx context.Context, r ListRequest) ([]keyspace.Reservation, error) {
 	const doing = "listing reservations"
 	limit, err := r.Check()
@@ -82,7 +82,7 @@ func (t *Timeline) List(ctx context.Context, r ListRequest) ([]keyspace.Reservat
 	}
 }
 
-// Check validates a request and returns its limit.
+// Check validates a request and returns its limit with the default applied.
 func (r ListRequest) Check() (limit int, err error) {
 	if err := keyspace.CheckUser(r.User); err != nil {
 		return 0, err
@@ -92,7 +92,7 @@ func (r ListRequest) Check() (limit int, err error) {
 		return 0, &fault.InvalidError{Field: "limit", Value: strconv.Itoa(limit), Want: fmt.Sprintf("1 to %d", MaxList)}
 	}
 	if !r.From.IsZero() && !r.To.IsZero() && !r.To.After(r.From) {
-		return 0, &fault.InvalidError{Field: "until", Value: r.To.Format(time.RFC3339), Says: "until is not after from"}
+		return 0, &fault.InvalidError{Field: "until", Value: r.To.Format(time.RFC3339), Says: "until must be after from"}
 	}
 	return limit, nil
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
-// placesSearch reads the places that the rules count around a time and a span: what explains
-// usage and free times to people. The scripts decide, in lua/judge. It reads the
-// places in as many calls as necessary. Under other rules than before it starts anew.
+// placesSearch reads the places that the rules count around a time and in a span. Usage and
+// Forbidden explain them to people; the scripts in lua/judge decide. It reads in as many calls as
+// necessary, and starts again if the rules change.
 type placesSearch struct {
 	timeline *Timeline
 	user     string
 	category string    // whose rules apply; "" for none
 	id       string    // a message whose place does not count; "" for none
 	asked    time.Time // as in Request.Now
-	usage    bool      // whether to read what counts at the time `at`
+	usage    bool      // whether to read the places that count at the time `at`
 	at       int64     // Unix ms; 0 for now
 	// The span, Unix ms; equal for none.
 	from, until int64
@@ -30,25 +30,24 @@ type placesSearch struct {
 	by     judge.UserRules
 	now    time.Time
 	parts  []rulesPart
-	around *judge.Scope // of the rules for the time `at`
+	around *judge.Scope // rules at the time `at`
 	unread []*placesRead
 	reads  map[string]*placesRead // by key
 }
 
-// rulesPart is a part of the span with rules of its own.
+// rulesPart is a part of the span in which the rules do not change.
 type rulesPart struct {
 	from, until int64 // Unix ms
 	scope       *judge.Scope
-	zone        *calendar.ZoneTable // of its calendar rules
+	zone        *calendar.ZoneTable // for the calendar rules
 }
 
-// placesRead has the times in [from, until) of the places under a key, as far as they are
-// read.
+// placesRead has the times in [from, until) of the places under a key, as far as they were read.
 type placesRead struct {
 	key         string
 	from, until int64   // Unix ms
 	times       []int64 // ascending
-	next, same  int64   // where the next call continues: a time, and how many of it were read
+	next, same  int64   // where the next call continues: a time, and how many places at it were read
 }
 
 // read reads all places that matter.
@@ -80,7 +79,7 @@ func (s *placesSearch) arguments(by judge.UserRules) ([]string, []any) {
 		}
 		s.plan()
 	}
-	next := &placesRead{key: s.timeline.keys.Timeline(s.user)} // nothing but the time of the server
+	next := &placesRead{key: s.timeline.keys.Timeline(s.user)} // reads only the server's time
 	if len(s.unread) > 0 {
 		next = s.unread[0]
 	}
@@ -88,7 +87,7 @@ func (s *placesSearch) arguments(by judge.UserRules) ([]string, []any) {
 	return []string{next.key, s.timeline.settings(s.user)}, append(by.Arguments(about, 4), next.next, next.same, next.until, s.id)
 }
 
-// plan notes what is to be read, as far as it is known.
+// plan lists the places to read, once the time is known.
 func (s *placesSearch) plan() {
 	s.parts, s.around, s.unread, s.reads = nil, nil, nil, make(map[string]*placesRead)
 	at := s.at
@@ -96,7 +95,7 @@ func (s *placesSearch) plan() {
 		at = s.now.UnixMilli()
 	}
 	if s.usage && at == 0 {
-		return // until the server has said the time
+		return // the first call returns the server's time
 	}
 	for _, p := range s.by.Parts() {
 		part := rulesPart{from: s.from, until: s.until, scope: p.Rules.Scope(s.category)}
@@ -120,7 +119,7 @@ func (s *placesSearch) plan() {
 	}
 }
 
-// need notes that what the rules of a part count is to be read.
+// need adds the places that the rules of a part count to the list of places to read.
 func (s *placesSearch) need(p rulesPart) {
 	last := p.until - 1
 	for number := 1; number <= p.scope.Count(); number++ {
@@ -134,7 +133,7 @@ func (s *placesSearch) need(p rulesPart) {
 	}
 }
 
-// needPlaces notes that the places in [from, until) under a key are to be read.
+// needPlaces adds the places in [from, until) under a key to that list.
 func (s *placesSearch) needPlaces(key string, from, until int64) {
 	read := s.reads[key]
 	if read == nil {
@@ -145,7 +144,7 @@ func (s *placesSearch) needPlaces(key string, from, until int64) {
 	read.next = read.from
 }
 
-// counted returns the key of the places that rules count, of a category or "" for all.
+// counted returns the key of the places that a rule of a category counts; "" for all.
 func (s *placesSearch) counted(category string) string {
 	if category == "" {
 		return s.timeline.keys.Timeline(s.user)
@@ -191,14 +190,14 @@ func (s *placesSearch) add(in *script.ReplyReader) error {
 	return nil
 }
 
-// times returns the times that rules count, of a category or "" for all, in [from, until).
+// times returns the times in [from, until) that a rule of a category counts; "" for all.
 func (s *placesSearch) times(category string, from, until int64) []int64 {
 	times := since(s.reads[s.counted(category)].times, max(from, s.now.Add(-s.by.Keep(s.now)).UnixMilli()))
 	end, _ := slices.BinarySearch(times, until)
 	return times[:end]
 }
 
-// since returns the times from a time on.
+// since returns the times that are not before from.
 func since(times []int64, from int64) []int64 {
 	i, _ := slices.BinarySearch(times, from)
 	return times[i:]
@@ -206,7 +205,7 @@ func since(times []int64, from int64) []int64 {
 
 const dayMs = int64(calendar.DayLong / time.Millisecond)
 
-// startOfDay returns the start of the day of UTC that a time is in, Unix ms.
+// startOfDay returns the start of a time's day of UTC, Unix ms.
 func startOfDay(at int64) int64 {
 	from, _ := calendar.NaturalPeriod(calendar.Day, at)
 	return from

@@ -86,7 +86,7 @@ func TestPastSendsHaveNoMorePlaces(t *testing.T) {
 	require.Empty(t, record("a0").Code, "the same call again")
 }
 
-// What was accepted is sent, however full the day is.
+// Accepted messages are sent, however full the day is.
 func TestALateMessageIsSentOnAFullDay(t *testing.T) {
 	t.Parallel()
 	s := boundedStory(t)

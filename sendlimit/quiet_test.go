@@ -58,7 +58,7 @@ func TestBlackoutDates(t *testing.T) {
 	})
 }
 
-// What a category has of its own replaces what the policy has in that field.
+// A field of a category replaces the policy's.
 func TestQuietTimesOfCategories(t *testing.T) {
 	t.Parallel()
 	runOnEachStore(t, documented(t, policy.Document{

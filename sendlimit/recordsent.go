@@ -12,50 +12,47 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// SentRequest describes a past send that another system made.
+// SentRequest describes a message that another system has sent.
 type SentRequest struct {
 	User string // as in Request
 	ID   string // as in Request
 	// At is when it was sent, cut to the millisecond.
 	At time.Time
-	// Record is what to store of the message. A Timeline with records requires it,
-	// one without refuses it. Its content and expiry are not kept: the message has
-	// ended.
+	// Record is the message's record. It is required by a Timeline with records, and refused by one
+	// without. Its content and expiry are not kept: the message has ended.
 	Record *Record
 	Now    time.Time // as in Request
 }
 
 // Recorded is the answer to RecordSent.
 type Recorded struct {
-	// Code is why the send was not recorded: CodeIDReused, CodeTooManyPlaces, or
+	// Code is why the message was not recorded: CodeIDReused, CodeTooManyPlaces, or
 	// CodeInvalidField if At is in the future. It is empty otherwise.
 	Code fault.Code
 	// At is the send time that counts.
 	At time.Time
 	// PlacesPerDay is as in Decision.
 	PlacesPerDay int
-	// Replayed reports that the same send was recorded before.
+	// Replayed reports that the same message was recorded before.
 	Replayed bool
-	// Forgotten reports that nothing was recorded, since no rule looks back as far
-	// as At.
+	// Forgotten reports that nothing was recorded, since no rule looks back as far as At.
 	Forgotten bool
-	// Notices lists the alerts that the send raised, as in Decision.
+	// Notices lists the alerts that the message raised, as in Decision.
 	Notices []string
 	// Now is the time of the call: the server's, or the request's.
 	Now time.Time
 }
 
-// What lua/place/record_sent.lua returns beside the statuses of a decision.
+// Reply codes of lua/place/record_sent.lua, besides the statuses of a decision.
 const (
 	statusNotOver = 9
 	flagForgotten = 4
 )
 
-// RecordSent records a past send, so that it counts in every later decision. It is
-// for taking over from another system. Unlike Reserve it judges nothing: it takes
-// the place even if that breaks rules. It writes no watch entry, since nothing is to
-// be delivered. A repeated send changes nothing, and is marked Replayed while its
-// record is kept.
+// RecordSent records a message that was sent in the past, so that it counts in every later
+// decision, for example to take over from another system. Unlike Reserve it judges nothing: it
+// takes the place even if that breaks rules. It writes no watch entry, since there is nothing to
+// deliver. A repeated call changes nothing, and is marked Replayed while the record is kept.
 func (t *Timeline) RecordSent(ctx context.Context, r SentRequest) (Recorded, error) {
 	const doing = "recording a send"
 	request, err := t.checked(Request{User: r.User, ID: r.ID, Record: r.Record})
@@ -107,11 +104,7 @@ func (t *Timeline) recordCall(r SentRequest, scope *judge.Scope, by judge.UserRu
 	if !t.options.Records {
 		return keys, args
 	}
-	beside := any("")
-	if scope.Uncounted {
-		beside = 1
-	}
-	args = append(args, r.Record.Generation, r.Record.Fingerprint, r.Record.Category, t.options.KeepRecords.Milliseconds(), beside,
+	args = append(args, r.Record.Generation, r.Record.Fingerprint, r.Record.Category, t.options.KeepRecords.Milliseconds(), script.Flag(scope.Uncounted),
 		keyspace.IndexMember(r.User, r.ID), t.scoreOfID(r.ID), t.scoreOfCampaign(r.Record.Campaign, nil))
 	keys = append(keys, t.keys.Record(r.User, r.ID))
 	return append(keys, t.keys.IndexKeys(r.User, r.ID)...), r.Record.appendOwn(args)

@@ -15,14 +15,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// copiesStay is how long copies stay after their last use if the dry run dies
-// before it removes them. The script that writes a copy says so too: at no time does the
-// store have a copy that never expires.
+// copiesStay is how long copies stay after their last use if the dry run dies before it removes
+// them. The script that writes a copy sets this expiry in the same call.
 const copiesStay = time.Hour
 
-// Rehearsal is a dry run of many reserves. It judges each on a copy of the user's
-// timeline, made at first use: earlier ones count, and nothing real changes. Close
-// removes the copies.
+// Rehearsal is a dry run of many reserves. It judges each on a copy of the user's timeline, which
+// it creates at the first use: earlier reserves of the dry run count, and nothing real changes.
+// Close removes the copies.
 type Rehearsal struct {
 	client redis.Cmdable
 	copied *Timeline
@@ -40,8 +39,8 @@ func (t *Timeline) Rehearse(client redis.Cmdable) *Rehearsal {
 	return &Rehearsal{client: client, copied: &copied, touched: make(map[int]struct{})}
 }
 
-// Reserve returns what Timeline.Reserve would answer if everything that this
-// rehearsal accepted before were reserved.
+// Reserve returns what Timeline.Reserve would answer if everything that this dry run accepted
+// before were reserved.
 func (r *Rehearsal) Reserve(ctx context.Context, request Request) (Decision, error) {
 	return r.on(ctx, request, "rehearsing a reserve", r.copied.Reserve)
 }
@@ -73,9 +72,11 @@ func (r *Rehearsal) on(
 	return judge(ctx, request)
 }
 
-// copy makes the copies that a request needs, unless there are.
+// copy creates the copies that a request needs, unless they exist.
 func (r *Rehearsal) copy(ctx context.Context, request Request, doing string) error {
-	r.touch(keyspace.Partition(request.User))
+	r.mu.Lock()
+	r.touched[keyspace.Partition(request.User)] = struct{}{}
+	r.mu.Unlock()
 	from, to := r.copied.copyOf, r.copied.keys
 	keys := []string{
 		from.Timeline(request.User), to.Timeline(request.User),
@@ -99,15 +100,8 @@ func (r *Rehearsal) copy(ctx context.Context, request Request, doing string) err
 	return nil
 }
 
-func (r *Rehearsal) touch(partition int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.touched[partition] = struct{}{}
-}
-
-// Clear removes the copies made so far: later requests are judged by the real
-// reservations. No other call may run at the same time. The next Clear removes what
-// this one could not.
+// Clear removes all copies: later requests are judged by the real reservations. No other call may
+// run at the same time. If it fails, the next Clear removes the rest.
 func (r *Rehearsal) Clear(ctx context.Context) error {
 	const doing = "removing the copies of a dry run"
 	const together = 64 // partitions a round trip
@@ -142,5 +136,5 @@ func (r *Rehearsal) Clear(ctx context.Context) error {
 	return nil
 }
 
-// Close removes everything that the rehearsal left in the store.
+// Close removes everything that the dry run left in the store.
 func (r *Rehearsal) Close(ctx context.Context) error { return r.Clear(ctx) }

@@ -26,7 +26,7 @@ func afterEach(do func()) redis.Hook {
 	})
 }
 
-// A dry run may be killed after any command: what it leaves expires.
+// A dry run may be killed after any command: its copies expire.
 func TestCopiesOfARehearsalExpireFromTheirFirstWriteOn(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)

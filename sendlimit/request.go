@@ -10,48 +10,48 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Request asks for a place: Reserve takes it, Check only looks.
+// Request asks for a place. Reserve takes it; Check only judges.
 type Request struct {
 	User string // see keyspace.ValidUser
 	ID   string // 1 to 128 of A-Z a-z 0-9 . _ : -; unique per user
 	// At is the send time, cut to the millisecond. The zero value means now.
 	At time.Time
-	// Shift takes the next free time when At is refused, up to and including
-	// ShiftUntil; a zero ShiftUntil means the end of the reach.
+	// Shift takes the next free time when At is refused, up to and including ShiftUntil; a zero
+	// ShiftUntil means the end of the reach.
 	Shift      bool
 	ShiftUntil time.Time
-	// ByPolicy acts as Shift if the user's policy says so, see Policy.OnConflict.
+	// ByPolicy shifts if the user's policy says so, see Policy.OnConflict.
 	ByPolicy bool
-	// WithoutFreeTimes leaves Decision.NextFree and PreviousFree zero if At is refused, and
-	// Decision.WithoutFreeTimes says so. Such a refusal costs Redis less. It has no effect
-	// on a message that shifts, since a shift looks for free times anyway.
+	// WithoutFreeTimes leaves Decision.NextFree and PreviousFree zero if At is refused, and sets
+	// Decision.WithoutFreeTimes. Such a refusal costs Redis less. It has no effect on a message
+	// that shifts, since a shift searches for free times anyway.
 	WithoutFreeTimes bool
-	// Category selects the rules that judge the message; "" for none. It and
-	// the category of the Record must be equal, or one of them empty.
+	// Category selects the rules that judge the message; "" for none. It must equal the category of
+	// the Record, unless one of them is empty.
 	Category string
-	// SearchFrom is where a shift starts its search. It takes no earlier time, not
-	// even At; zero means At. Check ignores it.
+	// SearchFrom is where a shift starts its search. The shift takes no earlier time, not even At;
+	// zero means At. Check ignores it.
 	SearchFrom time.Time
-	// Hold ties the place to the charge that an account or a throttle bears for it;
-	// nil for none. It needs a Record. Check ignores it. If the category has a throttle
-	// and Hold does not have its charge, the code is CodeHoldOver.
+	// Hold ties the place to the charge of an account or a throttle; nil for none. It needs a
+	// Record. Check ignores it. If the category has a throttle that Hold does not charge, the code
+	// is CodeHoldOver.
 	Hold *Hold
-	// Share is whose message it is, and bounds the places of a day that the account may have. It
-	// needs a Record.
+	// Share names the message's account, and bounds that account's places in a day. It needs a
+	// Record.
 	Share Share
-	// Record is what to store of the message. A Timeline with records requires it,
-	// one without refuses it.
+	// Record is the message's record. It is required by a Timeline with records, and refused by one
+	// without.
 	Record *Record
 	// Now replaces the server's clock, for tests; zero means the server's.
 	Now time.Time
 }
 
-// Share is whose message it is, and how many of the places that a user may have in a day of UTC
-// (Options.PlacesPerDay) that account may have. The code is CodeAccountPlaces if it has as many
-// on that day. Zero Places mean no bound; otherwise Policy.AccountShare bounds what the account
-// has of each rule too, see Violation.Share. A place counts for the account that is named in Hold
-// when it is taken, for as long as its record is kept. The code is CodeCategoryReserved if a new
-// message is of a category for other accounts. The zero value is a message of no account.
+// Share names the account of a message, and bounds how many of a user's places in a day of UTC
+// (Options.PlacesPerDay) that account may have. The code is CodeAccountPlaces if it has as many on
+// that day. Zero Places mean no bound; otherwise Policy.AccountShare bounds the account's part of
+// each rule too, see Violation.Share. A place counts for the account in its Hold for as long as its
+// record is kept. The code is CodeCategoryReserved if a new message is of a category that is
+// reserved for other accounts. The zero value is a message of no account.
 type Share = judge.Share
 
 // checkShare returns an *InvalidError for an invalid share.
@@ -61,7 +61,7 @@ func (o Options) checkShare(s Share) error {
 		return nil
 	case !o.Records:
 		return &fault.InvalidError{Field: "share", Value: s.Account, Want: "none: this timeline keeps places only"}
-	case !keyspace.ValidName(s.Account): // accounts are named as policies are
+	case !keyspace.ValidName(s.Account): // accounts and policies have the same form of names
 		return &fault.InvalidError{Field: "account", Value: s.Account, Want: keyspace.WantName}
 	case s.Places < 0 || s.Places > o.PlacesPerDay:
 		return &fault.InvalidError{Field: "share", Value: strconv.Itoa(s.Places), Want: fmt.Sprintf("0 to %d places", o.PlacesPerDay)}
@@ -69,34 +69,33 @@ func (o Options) checkShare(s Share) error {
 	return nil
 }
 
-// MoveRequest asks for another place for a reservation that has one. The old
-// place is kept when the new one is refused.
+// MoveRequest asks for another place for a reservation. The old place is kept if the new one is
+// refused.
 type MoveRequest struct {
 	User string
 	ID   string
 	At   time.Time // the new send time; the zero value means now
-	// Generation is the new generation, see Record. A Timeline with records requires
-	// it, one without refuses it.
+	// Generation is the new generation, see Record. It is required by a Timeline with records, and
+	// refused by one without.
 	Generation string
-	// Hold ties the move to the charge that an account or a throttle bears for it; nil
-	// for none. The code is CodeChanged if the reservation is not as Hold.Former and
-	// From say, if Hold is nil and something was charged for the reservation, or if its
-	// category has a throttle that is not Hold.Throttle.
-	// Hold needs a timeline with records. A move to the present time of the
-	// reservation changes nothing: the record does not get its attempt.
+	// Hold ties the move to the charge of an account or a throttle; nil for none. The code is
+	// CodeChanged if the reservation is not as Hold.Former and From say, if Hold is nil although
+	// the reservation was charged, or if its category has a throttle that is not Hold.Throttle.
+	// Hold needs a timeline with records. A move to the present time changes nothing: the record
+	// does not get the attempt of Hold.
 	Hold *Hold
-	// From must be the present time of the reservation, else the code is
-	// CodeChanged. Hold requires it; without Hold, zero means any time.
+	// From must be the present time of the reservation, else the code is CodeChanged. Hold requires
+	// it; without Hold, zero means any time.
 	From time.Time
 	// Share is as in Request. Its account must be that of the reservation.
 	Share Share
-	// Check asks what Move would answer, and changes nothing. What was charged for the
-	// reservation does not matter then. It needs a timeline with records.
+	// Check returns what Move would answer, and changes nothing. It ignores how the reservation was
+	// charged. It needs a timeline with records.
 	Check bool
-	// Edit is made together with the move, also if the message has its new send time
-	// already; nil for none. It needs a timeline with records.
+	// Edit is made together with the move, even if the message has its new send time already; nil
+	// for none. It needs a timeline with records.
 	Edit *Edit
-	// Unlimited makes the move even if the message was moved Options.MovesPerMinute times.
+	// Unlimited moves the message even if it was moved Options.MovesPerMinute times.
 	Unlimited bool
 	Now       time.Time // as in Request
 }
@@ -110,13 +109,13 @@ type ReleaseRequest struct {
 	Now  time.Time // as in Request
 }
 
-// NextFreeRequest asks for the Count free times nearest to From, from it on. Each counts
-// those before it as taken.
+// NextFreeRequest asks for the Count free times nearest to From, not before it. Each counts those
+// before it as taken.
 type NextFreeRequest struct {
 	User     string
-	Category string // of the messages to send; "" for none
-	// ID is a message of the user whose own place does not count, as for a move; "" for a
-	// new message. Category must be that of the message.
+	Category string // of the messages to be sent; "" for none
+	// ID is a message of the user whose own place does not count, as for a move; "" for a new
+	// message. Category must be the message's.
 	ID    string
 	From  time.Time // zero or a past time means now
 	Count int       // 1 to MaxNextFree
@@ -126,11 +125,10 @@ type NextFreeRequest struct {
 	Now     time.Time // as in Request
 }
 
-// MaxNextFree is the most free times that one call returns.
+// MaxNextFree is the maximum number of free times that one call returns.
 const MaxNextFree = 100
 
-// ListRequest asks for a user's reservations in [From, To), ascending by time,
-// then id.
+// ListRequest asks for a user's reservations in [From, To), ascending by time, then id.
 type ListRequest struct {
 	User     string
 	From, To time.Time            // zero: from the oldest remembered, to the end
@@ -139,11 +137,11 @@ type ListRequest struct {
 	Now      time.Time            // as in Request
 }
 
-// MaxList is the most reservations that one List call returns.
+// MaxList is the maximum number of reservations that one List call returns.
 const MaxList = 10_000
 
-// UsageRequest asks how full a user's rules are around At, and which
-// stretches of [From, To) are free for a message of a category.
+// UsageRequest asks how full a user's rules are around At, and which stretches of [From, To) are
+// free for a message of a category.
 type UsageRequest struct {
 	User     string
 	Category string    // its rules are added to the overall ones; "" for none

@@ -160,7 +160,7 @@ func TestOtherFieldsAreChecked(t *testing.T) {
 		needed    = "a record: this timeline keeps them"
 		unneeded  = "none: this timeline keeps places only"
 		oneOf     = "exactly one of delivered, failed, uncertain and retry"
-		afterFrom = "until has to be after from, by at most 32 days"
+		afterFrom = "until must be after from, by at most 32 days"
 	)
 	long := strings.Repeat("g", 65)
 	for _, row := range []struct {
@@ -192,7 +192,7 @@ func TestOtherFieldsAreChecked(t *testing.T) {
 		{nextFree(101), "count", "101", "1 to 100"},
 		{list(sendlimit.ListRequest{Limit: -1}), "limit", "-1", "1 to 10000"},
 		{list(sendlimit.ListRequest{Limit: 10_001}), "limit", "10001", "1 to 10000"},
-		{list(sendlimit.ListRequest{From: now, To: now}), "until", "2026-11-22T11:11:11Z", "until is not after from"},
+		{list(sendlimit.ListRequest{From: now, To: now}), "until", "2026-11-22T11:11:11Z", "until must be after from"},
 		{usage(now, now), "until", "2026-11-22T11:11:11Z", afterFrom},
 		{usage(now, time.Time{}), "until", "0001-01-01T00:00:00Z", afterFrom},
 		{usage(time.Time{}, now), "until", "2026-11-22T11:11:11Z", afterFrom},

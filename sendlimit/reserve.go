@@ -15,33 +15,31 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Record is what to store of a message beside its place.
+// Record is what is stored of a message, besides its place.
 type Record struct {
-	// Generation is a random token for this call only, see keyspace.NewToken. Only the
-	// task that carries it may deliver the message.
+	// Generation is a random token for this call only, see keyspace.NewToken. Only a task with the
+	// same token may deliver the message.
 	Generation string
-	// Fingerprint tells a repeated request from another one with the same id.
+	// Fingerprint distinguishes a repeated request from another one with the same id.
 	Fingerprint string
-	// ExpiresAt is when the message is dropped instead of sent; zero means the
-	// gate's default. It may be at most ExpiryBeyondReach later than the last send time
-	// that is accepted, else the code is CodeInvalidField: the user's timeline is kept
-	// until then.
+	// ExpiresAt is when the message is dropped instead of sent; zero means the gate's default. It
+	// may be at most ExpiryBeyondReach later than the last accepted send time, else the code is
+	// CodeInvalidField: the user's timeline is kept until then.
 	ExpiresAt time.Time
 	Category  string
 	Content   []byte // opaque; erased when the message ends
-	// Campaign is 1 to 64 of a-z A-Z 0-9 . _ - or "". It does not count: rules know
-	// categories only.
+	// Campaign is 1 to 64 of a-z A-Z 0-9 . _ - or "". No rule depends on it.
 	Campaign string
 	// Metadata is opaque. It is kept as long as the record.
 	Metadata []byte
-	// Trace is opaque, and at most MaxTrace bytes long; nil for none. It names the trace of
-	// the submit, to which a delivery can link. It is kept as long as the record, and counts
-	// for nothing: a request is the same one in another trace.
+	// Trace is opaque, at most MaxTrace bytes long; nil for none. It names the trace of the submit,
+	// so that a delivery can link to it. It is kept as long as the record. Requests that differ
+	// only in Trace are the same request.
 	Trace []byte
 }
 
-// MaxTrace is the length of the longest Record.Trace. A longer value would take the record
-// out of the compact encoding of Redis.
+// MaxTrace is the maximum length of Record.Trace. A longer value would prevent Redis' compact
+// encoding of the record.
 const MaxTrace = 64
 
 // appendOwn appends the fields and values that a record keeps after its end.
@@ -55,9 +53,8 @@ func (r *Record) appendOwn(args []any) []any {
 // ExpiryBeyondReach is how much later than the reach of send times a message may expire.
 const ExpiryBeyondReach = 31 * calendar.DayLong
 
-// Reserve takes the requested place, or with Shift the next free time. A refusal
-// says why, and writes nothing. A repeated request returns the first answer,
-// marked Replayed.
+// Reserve takes the requested place, or with Shift the next free time. A refusal says why, and
+// writes nothing. A repeated request returns the first answer, marked Replayed.
 func (t *Timeline) Reserve(ctx context.Context, r Request) (Decision, error) {
 	const doing = "reserving a place"
 	r, err := t.checked(r)
@@ -78,8 +75,8 @@ func (t *Timeline) Reserve(ctx context.Context, r Request) (Decision, error) {
 	return t.decide(ctx, r, doing, lua.Reserve, t.reserveCall)
 }
 
-// Check returns what Reserve would answer. It writes nothing. It reads only the
-// Fingerprint, the Category and the expiry of a Record.
+// Check returns what Reserve would answer, and writes nothing. It reads only the Fingerprint, the
+// Category and the expiry of a Record.
 func (t *Timeline) Check(ctx context.Context, r Request) (Decision, error) {
 	const doing = "checking a time"
 	r, err := t.checked(r)
@@ -89,13 +86,10 @@ func (t *Timeline) Check(ctx context.Context, r Request) (Decision, error) {
 	return t.decide(ctx, r, doing, lua.Check, t.checkCall)
 }
 
-// checked validates a request and copies its category between the request and its
-// record if one of them has none.
+// checked validates a request and copies the category between request and record if one of them has
+// none.
 func (t *Timeline) checked(r Request) (Request, error) {
-	if err := keyspace.CheckUser(r.User); err != nil {
-		return r, err
-	}
-	if err := keyspace.CheckID(r.ID); err != nil {
+	if err := keyspace.CheckMessage(r.User, r.ID); err != nil {
 		return r, err
 	}
 	if err := keyspace.CheckCategory(r.Category); err != nil {
@@ -207,8 +201,8 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 	return append(keys, t.keys.IndexKeys(r.User, r.ID)...), args
 }
 
-// scoreOfID returns the score of a message in the index of the ids, "" if it has no entry.
-// Copies of a dry run have none.
+// scoreOfID returns the score of a message in the index of ids; "" if it gets no entry. Copies of a
+// dry run get none.
 func (t *Timeline) scoreOfID(id string) any {
 	if t.options.WithoutIndex || t.copyOf != nil {
 		return ""
@@ -216,7 +210,7 @@ func (t *Timeline) scoreOfID(id string) any {
 	return keyspace.IDScore(id)
 }
 
-// scoreOfCampaign is scoreOfID for the index of the campaigns.
+// scoreOfCampaign is scoreOfID for the index of campaigns.
 func (t *Timeline) scoreOfCampaign(campaign string, charged *Hold) any {
 	if campaign == "" || t.copyOf != nil {
 		return ""
@@ -228,8 +222,8 @@ func (t *Timeline) scoreOfCampaign(campaign string, charged *Hold) any {
 	return keyspace.CampaignScore(account, campaign)
 }
 
-// expiry returns when the message of a request expires at the latest, Unix ms; 0
-// without a record. The place must stay until then.
+// expiry returns when the message of a request expires at the latest, Unix ms; 0 without a record.
+// The place must stay until then.
 func (t *Timeline) expiry(r Request, at int64) int64 {
 	switch {
 	case !t.options.Records:
@@ -255,11 +249,11 @@ func (t *Timeline) checkCall(r Request, by judge.UserRules, resume any) ([]strin
 	return keys, args
 }
 
-// withoutTimes is for no shift, and a refusal without free times.
+// withoutTimes means no shift, and a refusal without free times.
 const withoutTimes = "-"
 
-// shift returns the last time that a request may be shifted to, "" or withoutTimes for no
-// shift, and where its search starts.
+// shift returns the last time that a request may be shifted to ("" or withoutTimes for no shift),
+// and where its search starts.
 func (r Request) shift(set *judge.Ruleset) (until any, from time.Time) {
 	switch {
 	case !r.shifts(set) && r.WithoutFreeTimes:
@@ -273,9 +267,8 @@ func (r Request) shift(set *judge.Ruleset) (until any, from time.Time) {
 	}
 }
 
-// missed reports whether a shift was refused though it may have a time that the refusal names: one
-// that has become free behind its search, which took several calls. With a hold, the caller goes
-// on there.
+// missed reports whether a shift was refused although the refusal names a time that it may have.
+// That time became free during a search of several calls. With a hold, the caller continues there.
 func (r Request) missed(d Decision, set *judge.Ruleset) bool {
 	return !d.Allowed && r.Hold == nil && r.shifts(set) && !d.NextFree.IsZero() &&
 		(r.ShiftUntil.IsZero() || !d.NextFree.After(r.ShiftUntil))

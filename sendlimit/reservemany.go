@@ -13,17 +13,16 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// MaxReserveMany is how many requests ReserveMany takes.
+// MaxReserveMany is the maximum number of requests of one ReserveMany.
 const MaxReserveMany = 16
 
-// ReserveMany decides about requests with records in one call of the store, in their order, each as Reserve
-// would then. It returns the decisions about the first of them, maybe about none: it stops before the
-// first one that needs more than a place which is free or refused. Nothing was judged of the rest.
-// They are for Reserve. What it judges are requests of one user, category and account with different ids,
-// and none of a dry run.
+// ReserveMany decides about requests with records in one call of the store, in their order, as
+// Reserve would. All requests are of one user, category and account, with different ids, and not of
+// a dry run. It returns the decisions about the first of them, maybe none: it stops before the
+// first request that needs more than a free or a refused place. Pass the rest to Reserve.
 //
-// A reply may get lost. Then none of the requests may be given up: asked for again with the same
-// records, Reserve says what became of it.
+// A reply may get lost. Then give up none of the requests: Reserve with the same records returns
+// what became of each.
 func (t *Timeline) ReserveMany(ctx context.Context, requests []Request) ([]Decision, error) {
 	const doing = "reserving places"
 	if !t.options.Records || len(requests) > MaxReserveMany {
@@ -79,8 +78,8 @@ func (t *Timeline) ReserveMany(ctx context.Context, requests []Request) ([]Decis
 	return decisions, in.Err
 }
 
-// alike returns the first of some requests that one call may judge by the same rules. A request that
-// takes another time than its own is none of them.
+// alike returns the first requests that one call may judge by the same rules. It ends before a
+// request that may be shifted.
 func (t *Timeline) alike(requests []Request, by judge.UserRules) []Request {
 	first := requests[0]
 	ids := make([]string, 0, len(requests))
@@ -95,10 +94,10 @@ func (t *Timeline) alike(requests []Request, by judge.UserRules) []Request {
 	return requests
 }
 
-// manyCall builds the keys and arguments of lua.ReserveMany, for those of the first requests that have
-// the judging arguments of the first one.
+// manyCall builds the keys and arguments of lua.ReserveMany, for the first requests that have the
+// same judging arguments.
 func (t *Timeline) manyCall(requests []Request, by judge.UserRules) (keys []string, args []any) {
-	const judging = 9 // arguments, of lua.Reserve too
+	const judging = 9 // arguments, as in lua.Reserve
 	for i, r := range requests {
 		k, a := t.reserveCall(r, by, "")
 		if i == 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// Places taken in one call are judged as if each had been asked for alone, also where a user has more
+// Places taken in one call are judged as if each had its own call, also where a user has more
 // of them than a call reads.
 func TestManyTogetherAreJudgedAsOneByOne(t *testing.T) {
 	t.Parallel()
@@ -64,7 +64,7 @@ func TestManyTogetherAreJudgedAsOneByOne(t *testing.T) {
 	require.Greater(t, judged.Load(), 4*pairs.Load())
 }
 
-// It stops before what is not judged by rules alone, and tells nothing of the rest.
+// It stops before the first request that needs more than rules, and returns nothing about the rest.
 func TestManyTogetherStopBeforeWhatNeedsMore(t *testing.T) {
 	t.Parallel()
 	at := func(id, when string, change func(*sendlimit.Request)) sendlimit.Request {

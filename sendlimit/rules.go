@@ -5,20 +5,18 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Rules judges messages: it has the policies, and remembers the settings of single
-// users. All that judges in a process shares one: its Replace puts other policies in
-// place of the present ones, for all.
+// Rules judges messages: it has the policies, and caches the settings of users. Everything in a
+// process that judges shares one, so that its Replace changes the policies for all.
 type Rules = judge.Rules
 
-// NewRules returns rules by these policies. The first applies to every user whose
-// settings name no policy; settings may name any of them. Without an argument it is
-// the default policy. The error is an *InvalidError.
+// NewRules returns rules by these policies. The first applies to every user whose settings name no
+// policy; settings may name any of them. Without an argument it uses the default policy. The error
+// is an *InvalidError.
 func NewRules(policies ...policy.Policy) (*Rules, error) { return judge.NewRules(policies...) }
 
-// MaxRulesAge is how long rules with a time of Rules.UseUntil usually judge after they were
-// read.
+// MaxRulesAge is how long rules with a Rules.UseUntil time are usually used after they were read.
 const MaxRulesAge = judge.MaxAge
 
-// ErrUnknownPolicy is in the chain of the *UnavailableError for a user whose
-// settings name a policy that Rules does not have.
+// ErrUnknownPolicy is in the chain of the *UnavailableError for a user whose settings name a policy
+// that Rules does not have.
 var ErrUnknownPolicy = judge.ErrUnknownPolicy

@@ -11,29 +11,29 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Subscribers are the accounts whose events somebody reads (package events), as the scripts of a
-// program know them, and where scripts may have written events since. Nil means nobody's. They are
-// safe for concurrent use.
+// Subscribers are the accounts that have readers of events (package events), and the partitions in
+// which scripts may have written events since the last Take. Nil means no accounts. They are safe
+// for concurrent use.
 type Subscribers struct {
 	keep     string                 // how long events are kept, ms
-	argument atomic.Pointer[string] // nil for nobody
+	argument atomic.Pointer[string] // nil for no accounts
 
 	mu      sync.Mutex
 	changed map[int]struct{} // partitions
 	noted   chan struct{}
 }
 
-// NewSubscribers returns the subscribers of nobody. Scripts keep an event for keep.
+// NewSubscribers returns subscribers without accounts. Scripts keep an event for keep.
 func NewSubscribers(keep time.Duration) *Subscribers {
 	return &Subscribers{
 		keep: strconv.FormatInt(keep.Milliseconds(), 10), changed: make(map[int]struct{}), noted: make(chan struct{}, 1),
 	}
 }
 
-// maxNamed is how many accounts a script gets by name: it looks through all of them.
+// maxNamed is how many accounts a script gets by name: it searches the list for each event.
 const maxNamed = 64
 
-// Set replaces the accounts. keyspace.Everyone among them stands for all.
+// Set replaces the accounts. keyspace.Everyone among them means all.
 func (s *Subscribers) Set(accounts []string) {
 	if len(accounts) == 0 {
 		s.argument.Store(nil)
@@ -46,8 +46,8 @@ func (s *Subscribers) Set(accounts []string) {
 	s.argument.Store(&argument)
 }
 
-// Argument returns the argument of scripts that change messages, see
-// lua/fragments/event.lua: "" for nobody.
+// Argument returns the argument for scripts that change messages, see lua/fragments/event.lua; ""
+// for no accounts.
 func (s *Subscribers) Argument() string {
 	if s == nil {
 		return ""
@@ -59,7 +59,7 @@ func (s *Subscribers) Argument() string {
 	return *argument
 }
 
-// Note notes that a script may have written events of a user's messages.
+// Note records that a script may have written events of a user's messages.
 func (s *Subscribers) Note(user string) {
 	if s.Argument() == "" {
 		return
@@ -73,7 +73,7 @@ func (s *Subscribers) Note(user string) {
 	}
 }
 
-// Noted receives after a Note, once for all since the last receive.
+// Noted receives after a Note, once for all notes since the last receive.
 func (s *Subscribers) Noted() <-chan struct{} { return s.noted }
 
 // Take returns the partitions that were noted since the last call, ascending.

@@ -10,12 +10,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// lastUsageYear is the last year that Usage can be asked about. A window that contains a
-// time of it ends up to 366 days later, still in a year that RFC 3339 can write.
+// lastUsageYear is the last year that Usage accepts. A window that contains a time of it ends up to
+// 366 days later, still in a year that RFC 3339 can write.
 const lastUsageYear = 9997
 
-// checkYears returns an error if windows and stretches around the times would end after
-// the year 9999. To needs no check: it is at most MaxUsageSpan after From.
+// checkYears returns an error if windows and stretches around the times would end after the year
+// 9999. To needs no check: it is at most MaxUsageSpan after From.
 func (r UsageRequest) checkYears() error {
 	for _, asked := range []struct {
 		field string
@@ -36,15 +36,14 @@ func (r UsageRequest) checkSpan() error {
 	if spanned && (!r.To.After(r.From) || r.To.Sub(r.From) > MaxUsageSpan) {
 		return &fault.InvalidError{
 			Field: "until", Value: r.To.Format(time.RFC3339),
-			Says: fmt.Sprintf("until has to be after from, by at most %d days", int(MaxUsageSpan/calendar.DayLong)),
+			Says: fmt.Sprintf("until must be after from, by at most %d days", int(MaxUsageSpan/calendar.DayLong)),
 		}
 	}
 	return nil
 }
 
-// Usage returns how full each rule is at a time, and which stretches of a span
-// are free. It does not know what throttles have left. As Forbidden, it explains, and
-// promises nothing.
+// Usage returns how full each rule is at a time, and which stretches of a span are free. It does
+// not know what throttles have left. Like Forbidden, it is for people: Reserve decides.
 func (t *Timeline) Usage(ctx context.Context, r UsageRequest) (Usage, error) {
 	if err := keyspace.CheckUser(r.User); err != nil {
 		return Usage{}, err
@@ -101,9 +100,9 @@ func (s *placesSearch) rulesAt(at int64) []RuleUsage {
 	return rules
 }
 
-// fullestWindow returns how many of some ascending times the fullest window has that contains
-// a time, and the start of the earliest of equally full ones, Unix ms. It starts at one of the
-// times or at the time itself: any other can start later and loses none.
+// fullestWindow returns how many of the ascending times are in the fullest window that contains a
+// time, and the start of the earliest such window, Unix ms. Only windows that start at one of the
+// times or at the time itself need a look: any other could start later without losing a time.
 func fullestWindow(times []int64, at, window int64) (used int, from int64) {
 	from, end := at, 0
 	for first := 0; first < len(times) && times[first] <= at; first++ {
@@ -137,7 +136,7 @@ func (s *placesSearch) free() []calendar.Stretch {
 	return free
 }
 
-// joined returns two lists of stretches one after the other. Those that touch become one.
+// joined appends second to first, and joins stretches that touch.
 func joined(first, second []calendar.Stretch) []calendar.Stretch {
 	for _, s := range second {
 		if last := len(first) - 1; last >= 0 && first[last].Until.Equal(s.From) {

@@ -117,7 +117,7 @@ func TestTooFewReplicas(t *testing.T) {
 			_, err := s.Submit(s.Context(), s.message("a", 10*time.Second))
 			s.away(err, fault.CodeUnavailable)
 			require.Equal(s, "Redis has it on 1 of 2 replicas after 1s (wait_replicas):"+
-				" what was asked for may have been done, and asking again with the same id is safe", message.OutcomeOf(err).Detail)
+				" the request may have been carried out, and it is safe to send it again with the same id", message.OutcomeOf(err).Detail)
 		}
 		_, err := s.Move(s.Context(), "alice", "a", s.at(20*time.Second))
 		s.away(err, fault.CodeUnavailable)
@@ -315,7 +315,7 @@ func TestSubmitCancelAndMoveWithoutAReply(t *testing.T) {
 			defer func() { require.NoError(s, submitter.Close()) }()
 			_, err = ask(submitter)
 			require.ErrorAs(s, err, &away)
-			require.Contains(s, away.Detail, "asking again with the same id is safe")
+			require.Contains(s, away.Detail, "it is safe to send it again with the same id")
 			o, err := ask(submitter)
 			require.NoError(s, err)
 			return o

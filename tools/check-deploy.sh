@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks what is in deploy: manifests, dashboard, alert rules and the systemd unit. A step
-# whose program is not installed says so.
+# Checks the files in deploy: manifests, dashboard, alert rules and the systemd unit. If a program is
+# not installed, it prints that and skips the step.
 set -euo pipefail
 cd "$(dirname "$0")/../deploy"
 

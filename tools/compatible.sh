@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Runs the histories on servers that speak Redis' protocol, and writes the table of
-# docs/redis.md. Each argument is a server program, such as /usr/bin/valkey-server; without
-# any it is redis-server. The logs stay in a temporary folder.
+# Runs the histories on servers that speak Redis' protocol, and writes the table of docs/redis.md.
+# Each argument is a server program, such as /usr/bin/valkey-server; the default is redis-server. The
+# logs stay in a temporary folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 [ $# -gt 0 ] || set -- redis-server
 
-# The columns of the table, each with the test that decides it.
+# The columns of the table, each with its test.
 columns=(
   "Rules=TestHistoriesOnRedis"
   "Counters=TestHistoriesOnRedis/counters"

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Shows everything on the embedded store, within a minute: a worker, 2,000 submits with
-# their refusals, and a few deliveries at their time. It ends by itself, and fails if
-# anything is missing.
+# Shows everything on the embedded store, within a minute: a worker, 2,000 submits with their
+# refusals, and a few deliveries at their time. It fails if anything is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -69,7 +68,7 @@ env -i "$folder/worker" --listen 127.0.0.1:0 --log-format json \
 worker=$!
 await grep -q '"msg":"delivering"' "$folder/worker.log" || fail "the worker does not start"
 address=$(sed -n 's|.*"url":"http://\([^"]*\)/v1/".*|\1|p' "$folder/worker.log")
-echo "It brings its own store, in memory until it ends. The commands ask its API, at $address."
+echo "It has its own store, in memory until it ends. The commands use its API, at $address."
 shown worker policy show
 
 lines=2000
@@ -94,14 +93,14 @@ say "Deliveries, a line each, at their time"
 delivered() {
   [ "$(wc -l <"$folder/deliveries")" -ge "${#users[@]}" ]
 }
-await delivered || fail "of ${#users[@]} messages due, $(wc -l <"$folder/deliveries") went out"
+await delivered || fail "of ${#users[@]} due messages, $(wc -l <"$folder/deliveries") were delivered"
 cat "$folder/deliveries"
 for user in "${users[@]}"; do
-  line=$(grep "\"id\":\"hello-$user\"" "$folder/deliveries") || fail "the message to $user did not go out"
-  [ "$(wc -l <<<"$line")" -eq 1 ] || fail "the message to $user went out twice"
+  line=$(grep "\"id\":\"hello-$user\"" "$folder/deliveries") || fail "the message to $user was not delivered"
+  [ "$(wc -l <<<"$line")" -eq 1 ] || fail "the message to $user was delivered twice"
   send_at=$(grep -o '"send_at":"[^"]*"' <<<"$line" | cut -d '"' -f 4)
   delivered_at=$(grep -o '"delivered_at":"[^"]*"' <<<"$line" | cut -d '"' -f 4)
-  [[ ! "$delivered_at" < "$send_at" ]] || fail "the message to $user went out early"
+  [[ ! "$delivered_at" < "$send_at" ]] || fail "the message to $user was delivered early"
 done
 
 say "Stopping the worker"

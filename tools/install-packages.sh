@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what the tests and the lint need beyond Go, if it is missing and the script
-# runs as root on Debian or Ubuntu. Elsewhere it prints the command that installs it,
-# and succeeds: a step that lacks a program reports that itself.
+# Installs the programs that tests and lint need besides Go, if they are missing and the script runs as
+# root on Debian or Ubuntu. Elsewhere it prints the command that installs them, and succeeds: a step
+# without its program reports that itself.
 set -euo pipefail
 
 missing=()

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Runs luacheck on the Lua scripts as Redis gets them: with their fragments included, so
-# that definitions of a fragment are known where they are used. Warnings name the line
-# of the original file.
+# Runs luacheck on the Lua scripts as Redis gets them: with their fragments included, so that names
+# of a fragment are known where they are used. Warnings name the line of the original file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

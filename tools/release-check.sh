@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes a release in dist as a release of a tag would, but publishes and signs nothing and builds
-# no image. Then it checks what a user of it would do first. It builds goreleaser and
-# cyclonedx-gomod from source, which takes minutes the first time.
+# Builds a release in dist as for a tag, but publishes and signs nothing and builds no image. Then it
+# checks the first steps of a user. It builds goreleaser and cyclonedx-gomod from source, which takes
+# minutes the first time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

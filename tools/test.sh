@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of every module, by tools/testrun. Arguments go to it: names of parts, or
+# Runs the tests of every module with tools/testrun. Arguments are passed on: names of parts, or
 # -seed with the seed of an earlier run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,8 +11,8 @@ else
   echo "No redis-server: tests that need one are skipped, the rest runs on the embedded store"
 fi
 
-# What is built without the race detector is built as by "make build", and only once: several
-# tests link the programs at the same time, and would all compile the same packages.
+# Programs without the race detector are built as by "make build", and only once: several tests link
+# them at the same time, and would all compile the same packages.
 export GOFLAGS="${GOFLAGS:+$GOFLAGS }-trimpath"
 
 norace=()

@@ -1,4 +1,4 @@
-// Package guard puts functions and http.Handlers behind a limiter, whichever it is. The
-// packages counters and rate have a Guard each, which says what a call takes; the rest is
-// here: what is done with a refusal, and the header fields of answers.
+// Package guard puts functions and http.Handlers behind a limiter. The packages counters and rate
+// each have a Guard, which says what a call takes; the rest is here: the handling of refusals, and
+// the header fields of answers.
 package guard

@@ -10,8 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Func returns call behind admit. A refused call does not run and returns the error of
-// admit.
+// Func returns call behind admit. A refused call does not run and returns the error of admit.
 func Func[C, R, D any](
 	admit func(context.Context, C) (D, error), call func(context.Context, C) (R, error),
 ) func(context.Context, C) (R, error) {
@@ -24,8 +23,8 @@ func Func[C, R, D any](
 	}
 }
 
-// Unavailable reports whether a call runs although err says that the store is away: if
-// there is somebody to tell.
+// Unavailable reports whether a call runs although err says that the store is unavailable: it does
+// if tell is set.
 func Unavailable(ctx context.Context, err error, tell func(context.Context, error)) bool {
 	_, away := errors.AsType[*fault.UnavailableError](err)
 	if !away || tell == nil {
@@ -35,17 +34,16 @@ func Unavailable(ctx context.Context, err error, tell func(context.Context, erro
 	return true
 }
 
-// Refuse writes the status and the body of a refused request, after the header fields are
-// set.
+// Refuse writes the status and the body of a refused request, after the header fields are set.
 type Refuse func(w http.ResponseWriter, r *http.Request, status int, err error)
 
-// retryUnavailable is the Retry-After of answers while the store is away.
+// retryUnavailable is the Retry-After of answers while the store is unavailable.
 const retryUnavailable = time.Second
 
-// Handler returns next behind admit, whose refusals are errors of type E. A refused request
-// does not reach next: the answer is 429, or 503 with Retry-After while the store is away.
-// write sets the header fields of an answer from the decision, with Retry-After for a
-// refusal. A nil refuse writes one line of text.
+// Handler returns next behind admit, whose refusals are errors of type E. A refused request does
+// not reach next: the answer is 429, or 503 with Retry-After while the store is unavailable. write
+// sets the header fields of an answer from the decision, with Retry-After for a refusal. A nil
+// refuse writes one line of text.
 func Handler[D any, E error](
 	admit func(context.Context, *http.Request) (D, error), write func(http.Header, D), next http.Handler, refuse Refuse,
 ) http.Handler {
@@ -76,20 +74,20 @@ func Handler[D any, E error](
 	})
 }
 
-// The header fields of draft-ietf-httpapi-ratelimit-headers-10, as an http.Header spells them.
+// Header fields of draft-ietf-httpapi-ratelimit-headers-10, in the form of an http.Header.
 const (
 	rateLimitPolicy = "Ratelimit-Policy"
 	rateLimit       = "Ratelimit"
 )
 
-// ClearRateLimit removes the header fields that AddRateLimit adds to.
+// ClearRateLimit removes the header fields of AddRateLimit.
 func ClearRateLimit(h http.Header) {
 	h.Del(rateLimitPolicy)
 	h.Del(rateLimit)
 }
 
-// AddRateLimit adds one limit to the header fields: its name, 1 to 64 of a-z 0-9 _ -, what
-// it allows in a period of a length, what remains, and how long until it resets.
+// AddRateLimit adds a limit to the header fields: its name, 1 to 64 of a-z 0-9 _ -, the limit for a
+// period of a length, what remains, and the time until it resets.
 func AddRateLimit(h http.Header, name string, limit, remaining int64, length, resetsIn time.Duration) {
 	name = `"` + name + `"`
 	add := func(field, item string) {
@@ -109,7 +107,7 @@ func RetryAfter(h http.Header, wait time.Duration) {
 	}
 }
 
-// seconds rounds up to whole seconds, so that nobody who waits that long comes too early.
+// seconds rounds up to whole seconds, so that a client does not come too early.
 func seconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
 }

@@ -8,33 +8,33 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
-// Case has what the judging arguments depend on, beside a user's rules.
+// Case has the judging arguments of a call besides a user's rules.
 type Case struct {
 	Now   time.Time     // replaces the server's clock; zero means the server's
-	Year  time.Time     // a time in the year that the script looks at; zero means Now
+	Year  time.Time     // a time in the year that the script judges; zero means Now
 	Reach time.Duration // the program's own, see Ruleset.Reach
 	// Places is how many places a user may have in a day of UTC; 0 for any number.
 	Places int
-	// Share is whose message it is, and what that account may have of them.
+	// Share is the message's account and its share of the user's places.
 	Share Share
-	// Scope has the rules for the message's category. It is nil if the script finds
-	// the category itself.
+	// Scope has the rules for the message's category. It is nil if the script finds the category
+	// itself.
 	Scope *Scope
-	// CopiesStay is how long what a dry run writes stays; zero for no dry run. A dry run
-	// raises no alerts.
+	// CopiesStay is how long the writes of a dry run stay; zero for no dry run. A dry run raises no
+	// alerts.
 	CopiesStay time.Duration
 	// Late is for a late message at the gate: the policy's reach does not bound it.
 	Late bool
 }
 
-// Share is how many of the places that a user may have in a day of UTC one account may have.
+// Share is how many of a user's places in a day of UTC one account may have.
 type Share struct {
 	Account string // 1 to 64 of a-z 0-9 _ -; "" for none
 	Places  int    // 0 for all
 }
 
-// Keep returns for how long places count at a time, see Rulebook.Keep; longer if rules of the user's
-// own need it, or former ones. A zero now means the local clock.
+// Keep returns how long places count at a time, see Rulebook.Keep; longer if the user's own or
+// former rules need it. A zero now means the local clock.
 func (u UserRules) Keep(now time.Time) time.Duration {
 	keep := max(u.Rules.Keep, u.Book.Keep)
 	if u.former.Keeps > keep {
@@ -43,8 +43,8 @@ func (u UserRules) Keep(now time.Time) time.Duration {
 	return keep
 }
 
-// Arguments returns ARGV[1] to ARGV[9] of a script that judges, see
-// lua/judge/arguments.lua, with room for the script's own.
+// Arguments returns ARGV[1] to ARGV[9] of a script that judges, see lua/judge/arguments.lua, with
+// room for the script's own.
 func (u UserRules) Arguments(c Case, own int) []any {
 	set := u.Rules
 	keep, reach := u.Book.keep, set.Reach(c.Reach)
@@ -78,7 +78,7 @@ func (u UserRules) Arguments(c Case, own int) []any {
 		u.clock(c), keep, farthest, words, offsets, whose, quiet, alerts, u.settings(c))
 }
 
-// clock tells the script the time, how long the rules may judge, or how long copies stay, see
+// clock returns ARGV[1]: the time, how long the rules may judge, or how long copies stay, see
 // lua/judge/arguments.lua.
 func (u UserRules) clock(c Case) any {
 	switch {
@@ -91,8 +91,8 @@ func (u UserRules) clock(c Case) any {
 	}
 }
 
-// untilWord says until when the rules may judge, by the clock of the server that has the user; ""
-// for any time.
+// untilWord returns until when the rules may judge, by the clock of the user's server; "" for any
+// time.
 func (u UserRules) untilWord() any {
 	until := u.until
 	if until == 0 {
@@ -107,8 +107,8 @@ func (u UserRules) untilWord() any {
 // Alerts reports whether places of the case may raise alerts.
 func (c Case) Alerts() bool { return c.CopiesStay == 0 && (c.Scope == nil || !c.Scope.Uncounted) }
 
-// clocks returns the offsets of the calendar rules' zone as lua/judge/zone.lua
-// reads them, and the quiet times as lua/judge/quiet.lua does; "" for none.
+// clocks returns the offsets of the calendar rules' zone as lua/judge/zone.lua reads them, and the
+// quiet times as lua/judge/quiet.lua does; "" for none.
 func (s *Ruleset) clocks(c Case) (offsets, quiet any) {
 	unquiet := s.quiets == nil || c.Scope != nil && !c.Scope.hasQuiet()
 	if !s.zoned && unquiet {
@@ -129,8 +129,8 @@ func (s *Ruleset) clocks(c Case) (offsets, quiet any) {
 	}
 }
 
-// settings tells the script which settings were used, and whether nothing is accepted, see
-// lua/fragments/settings.lua.
+// settings returns the version of the settings that were used, with a mark if nothing is accepted,
+// see lua/fragments/settings.lua.
 func (u UserRules) settings(c Case) any {
 	version := u.Version
 	if u.Book.owner.fixed {
@@ -142,8 +142,8 @@ func (u UserRules) settings(c Case) any {
 	return version + " b"
 }
 
-// Accepts reports whether new messages of a scope, nil is any, are accepted of an account, "" for
-// none.
+// Accepts reports whether new messages of a scope, nil for any, are accepted from an account, ""
+// for none.
 func (u UserRules) Accepts(s *Scope, account string) bool {
 	return !u.Blocked && (s == nil || !s.Refused && !s.OptedOut && s.Admits(account))
 }

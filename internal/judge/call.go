@@ -14,8 +14,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// MaxCalls is the most calls of a script that finds changed settings each time.
-// Nobody changes them that often.
+// MaxCalls is the maximum number of calls of a script that finds changed settings each time. Nobody
+// changes them that often.
 const MaxCalls = 4
 
 // Call is a call of a script that judges a user's messages.
@@ -24,19 +24,17 @@ type Call struct {
 	Script *lua.Script
 	Doing  string // for errors
 	User   string
-	// LastKnown is set for a message that was accepted before: if the policies can't be
-	// reloaded, it is judged by those last known.
+	// LastKnown is for a message that was accepted before: if the policies can't be reloaded, the
+	// last known ones judge it.
 	LastKnown bool
-	// At returns the send time that is judged, whose rules apply; zero means now. Nil is
-	// for now, too.
+	// At returns the send time whose rules apply; zero means now. So does a nil At.
 	At func(by UserRules) time.Time
 }
 
-// Run makes the call by the user's settings as last known. The function returns keys
-// and arguments for the user's rules. If the script finds other settings, it does
-// nothing else: Run learns them and calls it again. If they name an unknown policy,
-// Run reloads the policies once; if the rules are too old, each time. It returns the
-// answer and the rules behind it.
+// Run makes the call with the user's last known settings. The function returns keys and arguments
+// for the user's rules. If the script finds other settings, it does nothing else: Run learns them
+// and calls it again. If they name an unknown policy, Run reloads the policies once; if the rules
+// are too old, each time. It returns the answer and the rules behind it.
 func (b *Rulebook) Run(
 	ctx context.Context, c Call, arguments func(by UserRules) (keys []string, args []any),
 ) (script.Reply, UserRules, error) {
@@ -100,9 +98,9 @@ func (b *Rulebook) Run(
 	}
 }
 
-// reload returns the present policies for a call that found the rules too old, and until
-// when they may judge. That is a time of the node that answered: nodes of a cluster have
-// clocks of their own.
+// reload returns the present policies for a call that found the rules too old, and until when they
+// may judge. That time is by the clock of the node that answered, since the nodes of a cluster have
+// different clocks.
 func (b *Rulebook) reload(ctx context.Context, c Call, in *script.ReplyReader) (*Rulebook, int64, error) {
 	_ = in.Int(0)
 	now := in.Int(1)
@@ -123,8 +121,7 @@ func (b *Rulebook) reload(ctx context.Context, c Call, in *script.ReplyReader) (
 	}
 }
 
-// SettingsIn reads the settings that a script found, see
-// lua/fragments/settings.lua.
+// SettingsIn reads the settings that a script found, see lua/fragments/settings.lua.
 func SettingsIn(in *script.ReplyReader) (map[string]string, error) {
 	_ = in.Time(1)
 	values := make(map[string]string, (len(in.Reply)-2)/2)

@@ -17,8 +17,8 @@ type datedRules struct {
 	rules       *Ruleset
 }
 
-// addDated adds the rules of a dated change. All rules of a policy remember places for the
-// same time: those of others may have to count them.
+// addDated adds the rules of a dated change. All rules of a policy remember places equally long,
+// since other parts may have to count them.
 func (s *Ruleset) addDated(c policy.DatedChange, rules *Ruleset) {
 	d := datedRules{from: math.MinInt64, until: math.MaxInt64, rules: rules}
 	if !c.From.IsZero() {
@@ -37,8 +37,8 @@ func (s *Ruleset) addDated(c policy.DatedChange, rules *Ruleset) {
 
 func (s *Ruleset) remember(keep time.Duration) { s.Keep, s.keep = keep, keep.Milliseconds() }
 
-// during returns the rules for a send time, Unix ms, and the times for which they are the
-// rules, as lua/judge/arguments.lua reads them; "" for all times.
+// during returns the rules for a send time, Unix ms, and the times to which they apply, as
+// lua/judge/arguments.lua reads them; "" for all times.
 func (s *Ruleset) during(at int64) (rules *Ruleset, bounds string) {
 	if s.dated == nil {
 		return s, ""
@@ -70,7 +70,7 @@ func spelledBounds(from, until int64) string {
 	return "|" + first + " " + last
 }
 
-// At returns what judges the user's messages at a send time; zero means now.
+// At returns the rules for the user's messages at a send time; zero means now.
 func (u UserRules) At(at time.Time) UserRules {
 	if u.Rules.dated == nil {
 		return u
@@ -84,7 +84,7 @@ func (u UserRules) At(at time.Time) UserRules {
 	return u
 }
 
-// Parts returns the stretches of time with rules of their own, also after At.
+// Parts returns the stretches of time with different rules, also after At.
 func (u UserRules) Parts() []Part {
 	if u.whole != nil {
 		return u.whole.Parts()
@@ -94,12 +94,12 @@ func (u UserRules) Parts() []Part {
 
 // Part is a stretch of time with the rules for it.
 type Part struct {
-	From, Until time.Time // zero means without a begin, or without an end
+	From, Until time.Time // zero means no begin, or no end
 	Rules       *Ruleset
 }
 
-// Parts returns the stretches of time with rules of their own, ascending; one for a policy
-// without dated changes.
+// Parts returns the stretches of time with different rules, ascending; one for a policy without
+// dated changes.
 func (s *Ruleset) Parts() []Part {
 	parts, from := []Part(nil), int64(math.MinInt64)
 	add := func(until int64, rules *Ruleset) {
@@ -116,7 +116,7 @@ func (s *Ruleset) Parts() []Part {
 	return parts
 }
 
-// Inside returns a time of the stretch; zero for the only one of a policy.
+// Inside returns a time in the stretch; zero for the only stretch of a policy.
 func (p Part) Inside() time.Time {
 	if p.From.IsZero() && !p.Until.IsZero() {
 		return p.Until.Add(-time.Millisecond)

@@ -67,7 +67,7 @@ func (c *Scope) QuietAt(at int64) bool {
 	return table != nil && table.At(at)
 }
 
-// QuietPeriod returns the quiet stretch that a time is in, or nil.
+// QuietPeriod returns the quiet stretch that contains a time, or nil.
 func (c *Scope) QuietPeriod(at time.Time) *policy.QuietPeriod {
 	ms := at.UnixMilli()
 	table := c.quietTable(ms)
@@ -94,8 +94,8 @@ func (c *Scope) QuietWithin(from, until int64) []calendar.Stretch {
 	return table.Within(from, until)
 }
 
-// QuietLinesWithin returns the quiet stretches in [from, until), Unix ms, each with the hours
-// that QuietPeriod names for all its times. Those of different hours may touch.
+// QuietLinesWithin returns the quiet stretches in [from, until), Unix ms, each with the hours of
+// QuietPeriod for all its times. Stretches with different hours may touch.
 func (c *Scope) QuietLinesWithin(from, until int64) []policy.QuietLine {
 	table := c.quietTable(from)
 	if table == nil {

@@ -10,19 +10,19 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// ErrUnknownPolicy is in the chain of the *UnavailableError for a user whose
-// settings name a policy that Rules does not have.
-var ErrUnknownPolicy = errors.New("the settings of a user name a policy that is not known")
+// ErrUnknownPolicy is in the chain of the *UnavailableError for a user whose settings name a policy
+// that Rules does not have.
+var ErrUnknownPolicy = errors.New("the settings of a user name an unknown policy")
 
-// Rulebook has the policies between two changes, compiled for the scripts. It uses
-// the settings of users as last learned. It is safe for concurrent use.
+// Rulebook has the policies between two changes, compiled for the scripts. It uses the last known
+// settings of users. It is safe for concurrent use.
 type Rulebook struct {
 	owner    *Rules
 	policies []policy.Policy
 	Base     *Ruleset // for users without settings
 	byName   map[string]*Ruleset
-	// Keep is the longest of all, and of Rules.Remember: older places do not count. A user's policy
-	// may be another one soon, whose windows are longer.
+	// Keep is the longest Keep of all rules, or that of Rules.Remember: older places do not count.
+	// A user may get another policy with longer windows at any time.
 	Keep  time.Duration
 	keep  any          // Keep, ms
 	until atomic.Int64 // Unix ms; see Rules.UseUntil
@@ -33,7 +33,7 @@ type Rulebook struct {
 	throttles bool
 }
 
-// UserRules is what judges the messages of one user.
+// UserRules are the rules for the messages of one user.
 type UserRules struct {
 	Rules   *Ruleset
 	Version string // of the settings that were used; "" for none
@@ -41,20 +41,19 @@ type UserRules struct {
 
 	Book   *Rulebook           // of these rules
 	former policy.FormerWindow // of the user's own rules
-	// user is whose rules they are; "" if the call is not Rulebook.Run.
+	// user is the name of the user; "" outside Rulebook.Run.
 	user string
-	// whole is what Rules is a part of, see At; nil if At was not called.
+	// whole are the rules of which Rules is a part, see At; nil if At was not called.
 	whole *Ruleset
-	// until replaces that of the book, if it is not 0.
+	// until replaces the book's, if it is not 0.
 	until int64
 	// when replaces the time of At, if it is not 0: Unix ms.
 	when   int64
-	bounds string // the send times that Rules are for, see Ruleset.during
+	bounds string // the send times to which Rules apply, see Ruleset.during
 }
 
-// newRulebook compiles policies; the first applies to users without settings. It takes
-// those that have not changed from the rulebook before, which may be nil. The error is
-// an *InvalidError.
+// newRulebook compiles policies; the first applies to users without settings. It reuses unchanged
+// ones of the rulebook before, which may be nil. The error is an *InvalidError.
 func newRulebook(owner *Rules, policies []policy.Policy, before *Rulebook) (*Rulebook, error) {
 	b := &Rulebook{
 		owner: owner, policies: policies, byName: make(map[string]*Ruleset, len(policies)),
@@ -62,7 +61,7 @@ func newRulebook(owner *Rules, policies []policy.Policy, before *Rulebook) (*Rul
 	}
 	for _, p := range policies {
 		if b.byName[p.Name] != nil {
-			continue // the first of a name counts
+			continue // the first policy with a name counts
 		}
 		rules := before.unchanged(p)
 		if rules == nil {
@@ -102,37 +101,36 @@ func (b *Rulebook) compile(p policy.Policy, s policy.UserSettings) (*Ruleset, er
 	return rules, nil
 }
 
-// CheckRecords returns an *InvalidError if a policy has rules of categories: only
-// records have the category.
+// CheckRecords returns an *InvalidError if a policy has rules of categories: only records have the
+// category.
 func (b *Rulebook) CheckRecords() error {
 	for _, p := range b.policies {
 		if len(p.Categories) > 0 {
 			return &fault.InvalidError{
 				Field: "categories", Value: p.Name,
-				Want: "none without records: what category a message is of stands there",
+				Want: "none without records: only records have a category",
 			}
 		}
 	}
 	return nil
 }
 
-// Of returns what judges a user's messages, as last known. It does not ask the store.
+// Of returns the rules for a user's messages, as last known, without a call of the store.
 func (b *Rulebook) Of(user string) UserRules {
 	if !b.owner.fixed {
 		if cached, ok := b.owner.settings.users.Get(user); ok {
 			if rules, err := b.rulesOf(cached); err == nil {
 				return UserRules{Rules: rules, Version: cached.settings.Version, Blocked: cached.settings.Blocked, former: cached.settings.Former, Book: b}
 			}
-			// The settings were learned under other policies. The scripts will find that
-			// no settings were used, and Learn returns the error.
+			// The settings were learned under other policies. The scripts will find that no
+			// settings were used, and Learn returns the error.
 		}
 	}
 	return UserRules{Rules: b.Base, Book: b}
 }
 
-// Learn remembers a user's settings as a script found them. The error is an
-// *UnavailableError: the settings can't be read, or name a policy that is not
-// known, see ErrUnknownPolicy.
+// Learn caches a user's settings that a script found. The error is an *UnavailableError: the
+// settings can't be read, or name an unknown policy, see ErrUnknownPolicy.
 func (b *Rulebook) Learn(user string, values map[string]string) error {
 	users := b.owner.settings.users
 	settings, err := policy.ReadSettings(values)
@@ -153,7 +151,7 @@ func (b *Rulebook) Learn(user string, values map[string]string) error {
 	return nil
 }
 
-// rulesOf returns the rules of these policies under a user's settings.
+// rulesOf returns the rules of these policies with a user's settings.
 func (b *Rulebook) rulesOf(cached *cachedSettings) (*Ruleset, error) {
 	s := cached.settings
 	own := b.Base

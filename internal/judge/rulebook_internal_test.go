@@ -84,7 +84,7 @@ func TestRulesOfAUser(t *testing.T) {
 	require.Zero(t, book.owner.settings.users.Len(), "of users without settings nothing is kept")
 }
 
-// Users who have the same settings share what is made of them.
+// Users with the same settings share their compiled rules.
 func TestUsersOfOneZoneShareTheirRules(t *testing.T) {
 	t.Parallel()
 	book := bookOf(t)
@@ -97,7 +97,7 @@ func TestUsersOfOneZoneShareTheirRules(t *testing.T) {
 	require.Equal(t, "valice", book.Of("alice").Version)
 }
 
-// Settings that can't be followed are said, and asked for anew at the next call.
+// Settings that can't be followed give an error, and are read again at the next call.
 func TestSettingsThatCanNotBeFollowed(t *testing.T) {
 	t.Parallel()
 	book := bookOf(t)
@@ -121,7 +121,7 @@ func TestSettingsThatCanNotBeFollowed(t *testing.T) {
 	}
 }
 
-// What was learned stays when policies are replaced, under those there are then.
+// Learned settings stay when policies are replaced, and apply to the new ones.
 func TestSettingsOutliveARulebook(t *testing.T) {
 	t.Parallel()
 	rules := rulesOf(t, 8)

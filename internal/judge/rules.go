@@ -10,13 +10,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Rules judges messages: it has the policies, and caches the settings of users.
-// Everything that judges in a process shares one Rules: a Timeline, a Gate and
-// DeadLetters in the same store.
+// Rules judges messages: it has the policies, and caches the settings of users. Everything that
+// judges in a process shares one Rules: a Timeline, a Gate and DeadLetters in the same store.
 //
-// The store has the users' settings, see settings.Users. A call does not read them
-// first: each script compares their version with the one that Rules used, and
-// returns the settings if they changed.
+// The store has the users' settings, see settings.Users. A call does not read them first: each
+// script compares their version with the one that Rules used, and returns the settings if they
+// changed.
 //
 // It is safe for concurrent use.
 type Rules struct {
@@ -30,9 +29,9 @@ type Rules struct {
 	remembers atomic.Int64 // a time.Duration, see Remember
 }
 
-// NewRules returns rules with these policies. The first applies to every user whose
-// settings name no policy; settings may name any of them. Without arguments it uses
-// the default policy. The error is an *InvalidError.
+// NewRules returns rules with these policies. The first applies to every user whose settings name
+// no policy; settings may name any of them. Without arguments it uses the default policy. The error
+// is an *InvalidError.
 func NewRules(policies ...policy.Policy) (*Rules, error) {
 	r := &Rules{settings: newSettingsCache(settingsCacheSize)}
 	if err := r.Replace(policies...); err != nil {
@@ -60,10 +59,9 @@ func Default() *Rules {
 	return r
 }
 
-// Replace replaces all policies. It takes effect with the next call; calls that have
-// begun keep their policies. What is known of users' settings stays, and so do the
-// compiled rules of policies that have not changed. The error is an
-// *InvalidError; then nothing has changed.
+// Replace replaces all policies. It takes effect with the next call; calls that have begun keep
+// their policies. Cached settings of users stay, and so do the compiled rules of policies that have
+// not changed. The error is an *InvalidError; then nothing has changed.
 func (r *Rules) Replace(policies ...policy.Policy) error {
 	if len(policies) == 0 {
 		policies = []policy.Policy{policy.Default()}
@@ -76,20 +74,19 @@ func (r *Rules) Replace(policies ...policy.Policy) error {
 	return nil
 }
 
-// Remember lets places count for at least a time, policy.Grace included, whatever the policies
-// need: their windows may have been longer, and come back. It takes effect with the next Replace.
+// Remember makes places count for at least a time, policy.Grace included, even if no policy needs
+// it: former windows may have been longer, and return. It takes effect with the next Replace.
 func (r *Rules) Remember(keep time.Duration) { r.remembers.Store(int64(keep)) }
 
 // Policies returns the policies. The first is for users whose settings name none.
 func (r *Rules) Policies() []policy.Policy { return slices.Clone(r.Book().policies) }
 
-// Of returns the policy that applies to a user, with the user's own limits in it,
-// as last known. It does not ask the store: before the first call about a user it may
-// be another one.
+// Of returns the policy that applies to a user, with the user's own limits in it, as last known. It
+// does not call the store, so before the first call about a user the result may be wrong.
 func (r *Rules) Of(user string) policy.Policy { return r.Book().Of(user).Rules.Policy }
 
-// With returns new rules in which p replaces the policy of its name, or is added.
-// They share nothing with these, which do not change. The error is an *InvalidError.
+// With returns new rules in which p replaces the policy with its name, or is added. They share
+// nothing with these, which do not change. The error is an *InvalidError.
 func (r *Rules) With(p policy.Policy) (*Rules, error) {
 	policies := r.Policies()
 	i := slices.IndexFunc(policies, func(other policy.Policy) bool { return other.Name == p.Name })
@@ -100,27 +97,26 @@ func (r *Rules) With(p policy.Policy) (*Rules, error) {
 	return NewRules(policies...)
 }
 
-// ReloadBy sets the function that a call uses once if a user's settings name an
-// unknown policy: the store may have newer policies. If reload replaced the policies,
-// the call judges again. Call ReloadBy before the rules are used.
+// ReloadBy sets the function that a call uses once if a user's settings name an unknown policy: the
+// store may have newer policies. If reload replaced the policies, the call judges again. Call
+// ReloadBy before the rules are used.
 func (r *Rules) ReloadBy(reload func(ctx context.Context) error) { r.reload = reload }
 
-// UseClocks says how far the servers' clocks are ahead of the one that the time of UseUntil is of.
-// Call it before the rules are used.
+// UseClocks sets how far the servers' clocks are ahead of the clock of UseUntil. Call it before the
+// rules are used.
 func (r *Rules) UseClocks(ahead keyspace.Ahead) { r.ahead = ahead }
 
-// TellTimes sets the function that gets the time of the server that has a user, where a script
-// found the rules too old: its clock may have stepped. Call it before the rules are used.
+// TellTimes sets the function that gets the time of the user's server when a script found the rules
+// too old: its clock may have stepped. Call it before the rules are used.
 func (r *Rules) TellTimes(tell func(user string, now time.Time)) { r.tell = tell }
 
-// UseUntil sets until when scripts may judge by the present policies, by the store's clock.
-// A process that stood still may not know that they changed: a call after that time
-// reloads them first. Without UseUntil, and in frozen rules, they may judge at any time. The
-// function of ReloadBy calls it.
+// UseUntil sets until when scripts may judge by the present policies, by the store's clock. A
+// process that was suspended may not know that they changed: a call after that time reloads them
+// first. Without UseUntil, and in frozen rules, they may judge at any time. The function of
+// ReloadBy calls it.
 func (r *Rules) UseUntil(at time.Time) { r.Book().until.Store(at.UnixMilli()) }
 
-// Frozen returns rules that keep the present policies and share the cache of
-// users' settings.
+// Frozen returns rules that keep the present policies and share the cache of users' settings.
 func (r *Rules) Frozen() *Rules {
 	frozen := &Rules{fixed: r.fixed, settings: r.settings}
 	b := r.Book()
@@ -134,7 +130,7 @@ func (r *Rules) Frozen() *Rules {
 // Book returns the present policies. An operation of several calls gets them once.
 func (r *Rules) Book() *Rulebook { return r.current.Load() }
 
-// MaxAge is how old rules with a time of UseUntil may be.
+// MaxAge is the maximum age of rules with a UseUntil time.
 const MaxAge = 2 * time.Second
 
 // younger returns the policies after a reload, which may be the same.

@@ -13,32 +13,31 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Ruleset is a policy compiled for the scripts, with the settings of some users. Its
-// arguments are kept as any, so that a call does not convert them.
+// Ruleset is a policy compiled for the scripts, with the settings of some users. Its arguments are
+// kept as any, so that a call does not convert them.
 type Ruleset struct {
 	Policy     policy.Policy  // with the user's zone and limits
-	source     policy.Policy  // without
+	source     policy.Policy  // without them
 	zone       *time.Location // of the calendar rules
 	quietZone  *time.Location
 	zones      *calendar.ZoneTables
-	zoned      bool          // a calendar rule or an alert of a day counts in another zone than UTC
+	zoned      bool          // a calendar rule or an alert of a day counts in a zone other than UTC
 	Keep       time.Duration // older places are forgotten
 	keep       any           // Keep, ms
 	words      any           // the overall rules, as lua/judge/rules.lua reads them
 	categories any           // the rules of categories, as lua/judge/rules.lua reads them
-	quiets     []scopeQuiet  // those of the policy, then of each category with its own; nil if no time is quiet
+	quiets     []scopeQuiet  // the policy's, then those of categories with their own; nil if no time is quiet
 	AlertFrom  any           // how many places may raise an alert, see policy.Policy.Alerts
-	alerts     any           // the alerts, as lua/fragments/user_alert.lua reads it
+	alerts     any           // the alerts, as lua/fragments/user_alert.lua reads them
 	scopes     map[string]*Scope
-	others     *Scope // of categories that the policy does not name
-	refused    *Scope // the same, if the policy refuses these
+	others     *Scope // of categories that are not in the policy
+	refused    *Scope // the same, if the policy refuses them
 	tables     [4]atomic.Pointer[yearTables]
 	dated      []datedRules // of the policy's dated changes; nil in a part
 	throttled  any          // categories that have a throttle, see Throttled
 }
 
-// newRuleset compiles a policy for users with the same settings. The error is an
-// *InvalidError.
+// newRuleset compiles a policy for users with the same settings. The error is an *InvalidError.
 func newRuleset(named policy.Policy, own policy.UserSettings, zones *calendar.ZoneTables) (*Ruleset, error) {
 	s, err := newUndated(named, named, own, zones)
 	if err != nil || len(named.Changes) == 0 {
@@ -54,8 +53,7 @@ func newRuleset(named policy.Policy, own policy.UserSettings, zones *calendar.Zo
 	return s, nil
 }
 
-// newUndated compiles a part of a policy: the whole without its dated changes, or one of
-// these.
+// newUndated compiles a part of a policy: the whole without its dated changes, or one of these.
 func newUndated(part, whole policy.Policy, own policy.UserSettings, zones *calendar.ZoneTables) (*Ruleset, error) {
 	if err := part.For(own).Validate(); err != nil {
 		return nil, err
@@ -100,7 +98,7 @@ func newUndated(part, whole policy.Policy, own policy.UserSettings, zones *calen
 	return s, nil
 }
 
-// Shares reports whether an account has a share of what the rules allow.
+// Shares reports whether an account has a share of the rules.
 func (s *Ruleset) Shares(by Share) bool { return s.Policy.AccountShare > 0 && by.Places > 0 }
 
 // Reach returns how far ahead a send time may lie, given the program's own reach.
@@ -114,9 +112,8 @@ func (s *Ruleset) Reach(own time.Duration) time.Duration {
 // alerting reports whether there are alerts.
 func (s *Ruleset) alerting() bool { return s.alerts != any("") }
 
-// span returns the first and the last millisecond that any rule looks at around the
-// send time at, of the overall rules and a category's. The span may be wider than
-// needed, never narrower.
+// span returns the first and the last millisecond around the send time at that the overall rules
+// and a category's can count. The span may be wider than needed, never narrower.
 func (s *Ruleset) span(at int64, category []policy.Rule) (first, last int64) {
 	first, last = math.MaxInt64, math.MinInt64
 	for _, rules := range [...][]policy.Rule{s.Policy.Rules, category} {

@@ -36,7 +36,7 @@ func TestTheSpanOfACategory(t *testing.T) {
 		{daily, "probe", 0},
 		{silent, "otp", 0},
 	} {
-		set, err := newRuleset(row.policy, policy.UserSettings{}, calendar.NewZoneTables())
+		set, err := newRuleset(row.policy, policy.UserSettings{}, new(calendar.ZoneTables))
 		require.NoError(t, err)
 		first, last := set.Scope(row.category).Span(at)
 		wantFirst, wantLast := at, at
@@ -47,14 +47,14 @@ func TestTheSpanOfACategory(t *testing.T) {
 	}
 }
 
-// Whether a time is quiet is known without a look at what all policies share.
+// Whether a time is quiet is known without the cache that all policies share.
 func TestQuietHoursAreLookedUpOnceAYear(t *testing.T) {
 	t.Parallel()
 	p := policyNamed(t, "sleeping", "Europe/Berlin", "1/minute")
 	var err error
 	p.QuietHours, err = policy.ParseQuietHours("22:00-08:00")
 	require.NoError(t, err)
-	set, err := newRuleset(p, policy.UserSettings{}, calendar.NewZoneTables())
+	set, err := newRuleset(p, policy.UserSettings{}, new(calendar.ZoneTables))
 	require.NoError(t, err)
 	night := time.Date(2026, 11, 22, 23, 0, 0, 0, time.UTC)
 	noon := night.Add(13 * time.Hour)

@@ -9,14 +9,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Scope is what judges the messages of one category: the overall rules, and the
-// category's own.
+// Scope has the rules for the messages of one category: the overall rules, and the category's own.
 type Scope struct {
 	Set      *Ruleset
 	Own      []policy.Rule // the category's
-	category string        // with own rules, or exempt; "" for any other
+	category string        // if it has own rules or is exempt; "" otherwise
 	words    any           // all rules, as lua/judge/rules.lua reads them
-	whose    any           // their scope, as it reads that
+	whose    any           // the scope of the rules, as it reads them too
 
 	exempt    bool // no rules and no quiet hours apply
 	Uncounted bool // its places do not count for others
@@ -25,7 +24,7 @@ type Scope struct {
 	// Throttle limits the category over all users; zero for none.
 	Throttle policy.NamedThrottle
 	quiet    int // index of its quiet times in Ruleset.quiets
-	// of has the accounts that may submit its messages.
+	// of has the accounts that may submit messages of the category.
 	of policy.CategoryRules
 }
 
@@ -39,7 +38,7 @@ func (c *Scope) optedOut() *Scope {
 	return &out
 }
 
-// Scope returns what judges a category, "" for none.
+// Scope returns the rules for a category, "" for none.
 func (s *Ruleset) Scope(category string) *Scope {
 	if c := s.scopes[category]; c != nil {
 		return c
@@ -50,8 +49,8 @@ func (s *Ruleset) Scope(category string) *Scope {
 	return s.others
 }
 
-// newScope returns what judges a category that the policy names, beside the overall
-// rules in words.
+// newScope returns the rules for a category of the policy, in addition to the overall rules in
+// words.
 func (s *Ruleset) newScope(category, words string) *Scope {
 	rules := s.Policy.Categories[category]
 	if rules.Exempt {
@@ -75,8 +74,8 @@ func (c *Scope) Count() int {
 	return len(c.Set.Policy.Rules) + len(c.Own)
 }
 
-// Rule returns the rule with the number that scripts use, 1 to Count, and the
-// category whose messages it counts, "" for all.
+// Rule returns the rule with the number that scripts use, 1 to Count, and the category that it
+// counts, "" for all.
 func (c *Scope) Rule(number int) (policy.Rule, string) {
 	overall := c.Set.Policy.Rules
 	if number <= len(overall) {
@@ -85,7 +84,7 @@ func (c *Scope) Rule(number int) (policy.Rule, string) {
 	return c.Own[number-len(overall)-1], c.category
 }
 
-// Places returns the key of the set that has the user's places of the category.
+// Places returns the key of the set with the user's places of the category.
 func (c *Scope) Places(keys keyspace.Keys, user string) string {
 	if c.Uncounted {
 		return keys.Uncounted(user)
@@ -93,11 +92,11 @@ func (c *Scope) Places(keys keyspace.Keys, user string) string {
 	return keys.Timeline(user)
 }
 
-// Zone returns the offsets of the zone that calendar rules count in, around a time.
+// Zone returns the offsets of the zone of the calendar rules, around a time.
 func (c *Scope) Zone(at time.Time) *calendar.ZoneTable { return c.Set.zones.TableAt(c.Set.zone, at) }
 
-// Span returns the first and the last millisecond that the rules look at around a
-// send time, Unix ms. An exempt message has no rules, but may raise alerts.
+// Span returns the first and the last millisecond around a send time that the rules can count, Unix
+// ms. An exempt message has no rules, but may raise alerts.
 func (c *Scope) Span(at int64) (first, last int64) {
 	if c.exempt && (c.Uncounted || !c.Set.alerting()) {
 		return at, at

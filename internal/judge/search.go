@@ -15,9 +15,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
-// SearchCursor is where a search for a free time continues in the next call. It is
-// valid only under the same rules: under others the search starts anew, since
-// skipped times may be free.
+// SearchCursor is where a search for a free time continues in the next call. It is valid only under
+// the same rules: under others the search starts again, since skipped times may be free.
 type SearchCursor struct {
 	Begin   any // where the search starts, as the script's argument
 	next    any // where it continues; nil before the first reply
@@ -26,7 +25,7 @@ type SearchCursor struct {
 	from    any    // where the last call started
 }
 
-// Under returns where a call by these rules starts.
+// Under returns where a call with these rules starts.
 func (c *SearchCursor) Under(by UserRules) any {
 	c.from = c.Begin
 	if c.next != nil && c.book == by.Book && c.version == by.Version {
@@ -35,7 +34,7 @@ func (c *SearchCursor) Under(by UserRules) any {
 	return c.from
 }
 
-// At returns the time at which a call by these rules starts; zero for that of the request.
+// At returns the time at which a call with these rules starts; zero means the requested time.
 func (c *SearchCursor) At(by UserRules) time.Time {
 	if ms, ok := c.Under(by).(int64); ok {
 		return time.UnixMilli(ms)
@@ -43,11 +42,11 @@ func (c *SearchCursor) At(by UserRules) time.Time {
 	return time.Time{}
 }
 
-// Anew reports whether the last call started the search anew.
+// Anew reports whether the last call started the search again.
 func (c *SearchCursor) Anew() bool { return c.from == c.Begin }
 
-// GoOn notes where the search continues after the last call, by these rules. It
-// returns an ErrReply if that is where the call started: the search would not end.
+// GoOn sets where the search continues after the last call, with these rules. It returns an
+// ErrReply if that is where the call started: the search would not end.
 func (c *SearchCursor) GoOn(doing string, by UserRules, next any) error {
 	if next == c.from {
 		return script.ReplyError(doing, fmt.Sprintf("the next call would start at the same place, at %v", next))
@@ -56,7 +55,7 @@ func (c *SearchCursor) GoOn(doing string, by UserRules, next any) error {
 	return nil
 }
 
-// Search looks for free times of a user.
+// Search is a search for free times of a user.
 type Search struct {
 	Client   redis.Scripter
 	User     string
@@ -71,11 +70,11 @@ type Search struct {
 	From     time.Time
 	Now      time.Time // replaces the server's clock; zero means the server's
 	Count    int
-	Later    bool // than From, ascending; else earlier, descending
+	Later    bool // searches after From, ascending; otherwise before it, descending
 }
 
-// FreeTimes searches in as many calls as necessary: one long call would block the
-// server. It also returns the rules that judged the times.
+// FreeTimes searches in as many calls as necessary: one long call would block the server. It also
+// returns the rules that judged the times.
 func (b *Rulebook) FreeTimes(ctx context.Context, s Search) (times []time.Time, by UserRules, err error) {
 	direction := -1
 	if s.Later {
@@ -119,8 +118,7 @@ func (b *Rulebook) FreeTimes(ctx context.Context, s Search) (times []time.Time, 
 	}
 }
 
-// years returns a time near the start and end of the search, for the offsets of
-// zones.
+// years returns a time near the start and end of the search, for the offsets of zones.
 func (s Search) years() time.Time {
 	now := calendar.OrLocalClock(s.Now)
 	if s.From.After(now) {

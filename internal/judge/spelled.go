@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// spelled keeps how the last value is spelled for scripts: most calls have the same one. It
-// is safe for concurrent use.
+// spelled caches the text of the last value for scripts, since most calls have the same one. It is
+// safe for concurrent use.
 type spelled[T comparable] struct {
 	last atomic.Pointer[spelling[T]]
 }
@@ -17,7 +17,7 @@ type spelling[T comparable] struct {
 	word  any
 }
 
-// of returns the spelling of a value. It calls spell if the last value was another one.
+// of returns the text of a value. It calls spell if the last value was another one.
 func (s *spelled[T]) of(value T, spell func(T) string) any {
 	if known := s.last.Load(); known != nil && known.value == value {
 		return known.word
@@ -27,16 +27,16 @@ func (s *spelled[T]) of(value T, spell func(T) string) any {
 	return fresh.word
 }
 
-// ahead is how far ahead a send time may lie, and how many places a user and an account may have
-// in a day of UTC, of those that are kept.
+// ahead is how far ahead a send time may lie, and how many of the kept places a user and an account
+// may have in a day of UTC.
 type ahead struct {
 	reach, keep time.Duration
 	places      int
 	share       Share
-	rulesShare  int // percent of what each rule allows that an account may have; 0 for all
+	rulesShare  int // percentage of each rule that an account may use; 0 for all
 }
 
-// spellAhead spells ARGV[3], see lua/judge/arguments.lua.
+// spellAhead formats ARGV[3], see lua/judge/arguments.lua.
 func spellAhead(a ahead) string {
 	words := strconv.FormatInt(a.reach.Milliseconds(), 10) + " " + strconv.Itoa(a.places) + " " + strconv.FormatInt(a.keep.Milliseconds(), 10)
 	if a.share.Places == 0 {
@@ -49,5 +49,5 @@ func spellAhead(a ahead) string {
 	return words
 }
 
-// spellUntil spells until when rules may judge, Unix ms, for ARGV[1].
+// spellUntil formats until when rules may judge, Unix ms, for ARGV[1].
 func spellUntil(until int64) string { return "!" + strconv.FormatInt(until, 10) }

@@ -1,6 +1,6 @@
 package judge
 
-// The statuses that scripts return first, see lua/fragments/status.lua.
+// Statuses that scripts return first, see lua/fragments/status.lua.
 const (
 	StatusAllowed = iota
 	StatusSendLimit
@@ -13,8 +13,8 @@ const (
 	StatusPastExpiry
 )
 
-// The statuses of a change with a hold, see lua/fragments/hold.lua, of a user's
-// settings, of quiet hours and of full days.
+// Statuses of a change with a hold, see lua/fragments/hold.lua, of a user's settings, of quiet
+// hours and of full days.
 const (
 	StatusHoldOver = iota + 10
 	StatusOutsideHold

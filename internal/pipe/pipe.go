@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Buffered returns a connection that takes what is written to it before the other side of
-// a pipe reads, as a socket does: a client that writes a long pipeline does not read
-// meanwhile, and neither does a server that answers it. It takes 1,024 writes.
+// Buffered returns a connection that accepts up to 1,024 writes before the other side of a pipe
+// reads, as a socket does: a client that writes a long pipeline does not read meanwhile, and
+// neither does a server that answers it.
 func Buffered(pipe net.Conn) net.Conn {
 	conn := &bufferedConn{Conn: pipe, out: make(chan []byte, 1024), closed: make(chan struct{})}
 	go conn.flush()
@@ -49,7 +49,7 @@ func (c *bufferedConn) SetWriteDeadline(at time.Time) error {
 	return asSocket(c.Conn.SetWriteDeadline(at))
 }
 
-// asSocket makes what a closed pipe says what a broken connection says.
+// asSocket turns the error of a closed pipe into the error of a closed connection.
 func asSocket(err error) error {
 	if errors.Is(err, io.ErrClosedPipe) {
 		return io.EOF

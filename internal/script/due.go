@@ -12,20 +12,19 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// If what is read first of a partition has unreadable entries, this many more are read at
-// a time, up to maxRead in all.
+// If the first entries of a partition include unreadable ones, readOn more are read at a time, up
+// to maxRead in all.
 const (
 	readOn  = 1000
 	maxRead = 10_000
 )
 
-// EachDue reads the entries of each partition's sorted set that are due at now, oldest
-// first, and calls take for each. Scores are by the clock of the partition's server; now and the
-// times that take gets are of the common clock of ahead. take reports whether it can read the entry. An entry
-// that it can't read may be of a newer program: it stays, and does not hide what is behind
-// it. At most perPartition readable entries of each partition are read. EachDue returns the
-// number of unreadable ones that it saw. Where some partitions can't be read it goes on,
-// and returns the first error.
+// EachDue reads the entries of each partition's sorted set that are due at now, oldest first, and
+// calls take for each. Scores are by the clock of the partition's server; now and the times for
+// take are by the common clock of ahead. take reports whether it can read the entry. An unreadable
+// entry may be from a newer program: it stays, and does not hide later entries. At most
+// perPartition readable entries of each partition are read. EachDue returns the number of
+// unreadable entries. If some partitions can't be read it continues, and returns the first error.
 func EachDue(
 	ctx context.Context, client redis.Cmdable, doing string, key func(partition int) string,
 	now time.Time, ahead keyspace.Ahead, perPartition int, take func(partition int, member string, since time.Time) bool,
@@ -39,7 +38,7 @@ func EachDue(
 		if readable[partition] == perPartition {
 			return
 		}
-		member, _ := entry.Member.(string) // no other type comes back
+		member, _ := entry.Member.(string) // always a string
 		if take(partition, member, time.UnixMilli(int64(entry.Score)).Add(-ahead.Of(partition)).UTC()) {
 			readable[partition]++
 		} else {

@@ -5,9 +5,9 @@ import (
 	"sort"
 )
 
-// PageOf sorts names, and returns the page of them that begins after the name after, with at
-// most limit names. Next is the last name of the page if there are more, and "" at the end
-// of the list. A page begins at the same place whatever was added or removed before it.
+// PageOf sorts names, and returns the page that begins after the name after, with at most limit
+// names. Next is the last name of the page if there are more, and "" at the end of the list.
+// Changes before a page do not move its begin.
 func PageOf(names []string, after string, limit int) (page []string, next string) {
 	slices.Sort(names)
 	from := sort.Search(len(names), func(i int) bool { return names[i] > after })

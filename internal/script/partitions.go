@@ -10,7 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// partitionsAtOnce is the number of partitions read in one round trip.
+// partitionsAtOnce is the number of partitions in one round trip.
 const partitionsAtOnce = 256
 
 // everyPartition returns the numbers of all partitions.
@@ -22,10 +22,9 @@ func everyPartition() []int {
 	return partitions
 }
 
-// Occupied returns the partitions in which a key exists, in a few round trips. keys are those
-// of a partition. It asks once for a partition, however many keys that has: most partitions
-// of a small store have none. Where some can't be read it goes on, and returns the first
-// error.
+// Occupied returns the partitions in which at least one of their keys exists, in a few round trips.
+// It makes one check for each partition, since most partitions of a small store have none of the
+// keys. If some can't be read it continues, and returns the first error.
 func Occupied(ctx context.Context, client redis.Cmdable, doing string, keys func(partition int) []string) (partitions []int, failed error) {
 	for some := range slices.Chunk(everyPartition(), partitionsAtOnce) {
 		counts := make([]*redis.IntCmd, len(some))
@@ -47,9 +46,8 @@ func Occupied(ctx context.Context, client redis.Cmdable, doing string, keys func
 	return partitions, failed
 }
 
-// EachPartition reads a span of a sorted set of each partition, many in one round
-// trip, and calls do for each entry. Where some can't be read it goes on, and returns
-// the first error.
+// EachPartition reads a span of a sorted set of each partition, many in one round trip, and calls
+// do for each entry. If some can't be read it continues, and returns the first error.
 func EachPartition(
 	ctx context.Context, client redis.Cmdable, doing string,
 	key func(partition int) string, span redis.ZRangeArgs, do func(partition int, entry redis.Z),
@@ -94,8 +92,8 @@ func eachSpan(
 	return failed
 }
 
-// CountPartitions returns how many entries the sorted sets of all partitions have, in a few
-// round trips. keys are those of the sets of a partition. It counts only where a set exists.
+// CountPartitions returns the number of entries in the sorted sets of all partitions, in a few
+// round trips. keys returns the sets of a partition. It counts only where a set exists.
 func CountPartitions(ctx context.Context, client redis.Cmdable, doing string, keys func(partition int) []string) (total int, failed error) {
 	partitions, err := Occupied(ctx, client, doing, keys)
 	if err != nil {
@@ -121,7 +119,7 @@ func CountPartitions(ctx context.Context, client redis.Cmdable, doing string, ke
 	return total, nil
 }
 
-// One makes the keys of one set a partition for CountPartitions.
+// One adapts the key of one set in each partition for CountPartitions.
 func One(key func(partition int) string) func(partition int) []string {
 	return func(partition int) []string { return []string{key(partition)} }
 }

@@ -10,23 +10,23 @@ import (
 // Reply is a script's answer.
 type Reply []any
 
-// ReplyReader reads the elements of a Reply. It keeps the first error: an element is
-// missing or has another type.
+// ReplyReader reads the elements of a Reply. It keeps the first error: an element is missing or has
+// another type.
 type ReplyReader struct {
 	Reply Reply
 	Doing string // for the error
 	Err   error
 }
 
-// Read returns a reader of a reply; doing says what for.
+// Read returns a reader of a reply; doing names the operation for errors.
 func Read(r Reply, doing string) *ReplyReader { return &ReplyReader{Reply: r, Doing: doing} }
 
-// ReplyError returns an ErrReply that says what is wrong with a reply.
+// ReplyError returns an ErrReply with what is wrong with a reply.
 func ReplyError(doing, what string) error {
 	return fmt.Errorf("%s: %w: %s", doing, fault.ErrReply, what)
 }
 
-// Fail keeps the error that an element is not what is wanted.
+// Fail records that an element is not as wanted, unless there is an error already.
 func (r *ReplyReader) Fail(i int, want string) {
 	if r.Err == nil {
 		r.Err = ReplyError(r.Doing, fmt.Sprintf("element %d of %d is no %s", i, len(r.Reply), want))

@@ -13,10 +13,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// NoValue stands for an absent word. No account, attempt or number is spelled so.
+// NoValue means an absent word. No account, attempt or number is written like this.
 const NoValue = "."
 
-// Word spells a time in Unix ms as one word.
+// Word formats a time in Unix ms as one word.
 func Word(at time.Time) string {
 	if at.IsZero() {
 		return NoValue
@@ -24,7 +24,7 @@ func Word(at time.Time) string {
 	return strconv.FormatInt(at.UnixMilli(), 10)
 }
 
-// Yes reads the answer of a script that says 1 or 0 first.
+// Yes reads a reply whose first element is 1 or 0.
 func Yes(in *ReplyReader) (bool, error) {
 	first := in.Int(0)
 	if in.Err == nil && first != 0 && first != 1 {
@@ -33,19 +33,17 @@ func Yes(in *ReplyReader) (bool, error) {
 	return first == 1, in.Err
 }
 
-// Fields reads what an HMGET found by the names of the fields. The first value
-// that is not what it should be is kept for Err.
+// Fields are the fields of a hash that an HMGET read, by name. Err returns the first error.
 type Fields struct {
 	names  []string
 	values []any
 	wrong  string
 }
 
-// ReadFields returns the fields of which an HMGET for names found values.
+// ReadFields returns the fields with these names and the values of their HMGET.
 func ReadFields(names []string, values []any) *Fields { return &Fields{names: names, values: values} }
 
-// Lookup returns a field's text. It reports false where the hash does not have the
-// field.
+// Lookup returns a field's text; ok is false if the hash does not have the field.
 func (f *Fields) Lookup(name string) (text string, ok bool) {
 	i := slices.Index(f.names, name)
 	if i < 0 || i >= len(f.values) {
@@ -56,16 +54,16 @@ func (f *Fields) Lookup(name string) (text string, ok bool) {
 	return text, ok
 }
 
-// Has reports whether the hash has the field, and more than "" in it.
+// Has reports whether the hash has the field with a text other than "".
 func (f *Fields) Has(name string) bool { return f.Text(name) != "" }
 
-// Text returns a field's text, "" where the hash does not have the field.
+// Text returns a field's text; "" if the hash does not have the field.
 func (f *Fields) Text(name string) string {
 	text, _ := f.Lookup(name)
 	return text
 }
 
-// Int returns a field's integer, 0 where the hash does not have the field.
+// Int returns a field's integer; 0 if the hash does not have the field.
 func (f *Fields) Int(name string) int64 {
 	text := f.Text(name)
 	if text == "" {
@@ -78,8 +76,7 @@ func (f *Fields) Int(name string) int64 {
 	return n
 }
 
-// Time returns a field's time, given in Unix ms. It is zero where the hash does not
-// have the field.
+// Time returns a field's time, in Unix ms; zero if the hash does not have the field.
 func (f *Fields) Time(name string) time.Time {
 	ms := f.Int(name)
 	if ms == 0 {
@@ -88,7 +85,7 @@ func (f *Fields) Time(name string) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// Fail notes what is wrong with the fields, unless something was before.
+// Fail records what is wrong with the fields, unless there is an error already.
 func (f *Fields) Fail(wrong string) {
 	if f.wrong == "" {
 		f.wrong = wrong
@@ -106,8 +103,8 @@ func (f *Fields) Err(doing string) error {
 // EndOfTime is later than any send time and exact in a Lua number.
 const EndOfTime = int64(1) << 53
 
-// While Redis moves the keys of a script to another node, the script is called again after
-// waits that double. A client does the same if only KEYS move.
+// While Redis moves the keys of a script to another node, the script is called again after waits
+// that double. A client does the same if only KEYS move.
 const (
 	movingWait  = 8 * time.Millisecond
 	movingWaits = 5
@@ -174,7 +171,15 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Milliseconds spells a time for scripts; "" stands for none.
+// Flag returns 1 for true, "" for false.
+func Flag(set bool) any {
+	if set {
+		return 1
+	}
+	return ""
+}
+
+// Milliseconds formats a time for scripts; "" means none.
 func Milliseconds(at time.Time) any {
 	if at.IsZero() {
 		return ""

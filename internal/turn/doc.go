@@ -1,9 +1,8 @@
-// Package turn lets one of many programs do what is to be done once.
+// Package turn gives one of many programs the turn to do some work.
 //
-//	Take  takes a turn for a while: a look at all partitions, a sweep
-//	Job   takes the turn of a job that takes long, with notes for whoever continues it
+//	Take  takes a turn for a while: a check of all partitions, a cleanup
+//	Job   takes the turn of a long job, with notes for the program that continues it
 //
-// Programs are expected to die with a turn. Nothing gives it back then: it ends at its time, by the
-// server's clock. The package does not know what is done. Errors are *fault.UnavailableError and
-// fault.ErrReply.
+// A program may die during its turn. Then the turn ends at its time, by the server's clock. The
+// package does not know the work. Errors are *fault.UnavailableError and fault.ErrReply.
 package turn

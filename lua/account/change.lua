@@ -1,5 +1,5 @@
--- account/change.lua: stores an account in place of the one that was read, and
--- points its API keys to it.
+-- account/change.lua: stores an account if it has not changed since it was read, and points its API
+-- keys to it.
 --
 -- KEYS[1]  accounts (HASH: name -> account, JSON)
 -- KEYS[2]  API keys (HASH: SHA-256 of the key, hex -> name of its account)

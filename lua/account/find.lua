@@ -1,5 +1,4 @@
--- account/find.lua: reads an account with its tier, by its name or by one of its
--- API keys.
+-- account/find.lua: reads an account with its tier, by its name or by one of its API keys.
 --
 -- KEYS[1]  accounts (HASH: name -> account, JSON)
 -- KEYS[2]  API keys (HASH: SHA-256 of the key, hex -> name of its account)

@@ -4,8 +4,7 @@
 -- KEYS[2]  tiers (HASH: name -> tier, JSON)
 -- ARGV[1]  name of the tier
 --
--- Returns  {1, ""} removed; {0, ""} there is no such tier; {-1, account} this account
---          has it.
+-- Returns  {1, ""} removed; {0, ""} there is no such tier; {-1, account} this account has it.
 -- Cost     O(n) in all accounts.
 
 if #KEYS ~= 2 or #ARGV ~= 1 then

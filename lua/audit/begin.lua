@@ -1,13 +1,13 @@
--- audit/begin.lua: adds an entry to the log of changes, and removes those that are too old.
+-- audit/begin.lua: adds an entry to the log of changes, and removes entries that are too old.
 --
--- The ids ascend in the order of the calls, also if the clock steps back: an id begins with
--- the time, or with that of the entry before if that is later. A repeated call adds nothing.
+-- The ids ascend in the order of the calls, even if the clock steps back: an id begins with the
+-- time, or with the time of the entry before if that is later. A repeated call adds nothing.
 --
 -- KEYS[1]  ids of the entries (ZSET: id -> 0)
 -- KEYS[2]  the entries (HASH: id -> what package audit writes; "<id> end" and "<id> more" -> see
 --          audit/end.lua)
 -- KEYS[3]  ids of the account's entries (ZSET: id -> 0)
--- KEYS[4]  the id that a call with the same token got (STRING)
+-- KEYS[4]  id for the token of a call, in case it is repeated (STRING)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  the entry
 -- ARGV[3]  how long an entry is kept, ms
@@ -20,7 +20,7 @@ if #KEYS ~= 4 or #ARGV ~= 3 then
 end
 --@include moving
 
-local REPEATED = 60000 -- ms; for so long a call may be repeated
+local REPEATED = 60000 -- ms within which a call may be repeated
 local NUMBERS = 1000000 -- ids of a millisecond
 --@include clock
 --@include audit_remove
@@ -35,7 +35,7 @@ local last = redis.call('ZRANGE', ids, -1, -1)[1]
 if last then
   local last_ms, last_number = string.match(last, '^(%d+)%-(%d+)$')
   if tonumber(last_ms) >= now then
-    -- In base 10: the embedded store takes a number that begins with 0 for octal.
+    -- In base 10: the embedded store reads a number that begins with 0 as octal.
     ms, number = tonumber(last_ms), tonumber(last_number, 10) + 1
     if number == NUMBERS then ms, number = ms + 1, 0 end
   end

@@ -1,11 +1,11 @@
--- audit/end.lua: notes how a change ended, with its entry in the log of changes.
+-- audit/end.lua: records how a change ended, in the log of changes.
 --
--- A change ends once: later calls change nothing. An entry that was erased gets no answer,
--- which may name the user.
+-- A change ends once: later calls change nothing. An erased entry gets no answer, since an answer
+-- may name the user.
 --
--- A change that was refused leaves the account's list for that of its refusals, so that refusals
--- push out nothing else. In a minute only the first few are kept; the others are counted with the
--- last of those.
+-- A refused change moves from the account's list to the list of its refusals, so that refusals do
+-- not push out other entries. Only the first few of a minute are kept; the others are counted at
+-- the last of these.
 --
 -- KEYS[1]  ids of the entries (ZSET, see audit/begin.lua)
 -- KEYS[2]  the entries (HASH, see audit/begin.lua)
@@ -16,12 +16,12 @@
 -- ARGV[3]  outcome
 -- ARGV[4]  code, without spaces; "" for none
 -- ARGV[5]  answer; "" for none
--- ARGV[6]  how many entries of the account are kept that were not refused; 0 for all
+-- ARGV[6]  how many entries of the account that were not refused are kept; 0 for all
 -- ARGV[7]  how many refusals of the account are kept
 -- ARGV[8]  how many refusals of a minute are kept, at most ARGV[7]
 -- ARGV[9]  how long an entry is kept, ms
 --
--- Returns  1 noted, 0 it had ended before or there is no such entry.
+-- Returns  1 recorded; 0 it had ended before, or there is no such entry.
 -- Cost     O(log n) in the n entries, and at most REMOVED that it removes.
 
 if #KEYS ~= 4 or #ARGV ~= 9 then
@@ -38,7 +38,7 @@ if string.find(entry[1], '"erased":true', 1, true) then answer = '' end
 
 local bounded, most = own, tonumber(ARGV[6])
 if ARGV[3] == 'refused' then
-  -- Of the last ARGV[8] refusals that are kept, the first one. An id begins with its time.
+  -- The first of the last ARGV[8] refusals that are kept. An id begins with its time.
   local nth = '-' .. ARGV[8]
   local first = redis.call('ZRANGE', refusals, nth, nth)[1]
   if first and string.match(first, '^%d+') + 60000 > tonumber(string.match(id, '^%d+')) then

@@ -1,9 +1,9 @@
--- audit/erase.lua: replaces an entry in the log of changes by one that names no user, and
--- removes its answer.
+-- audit/erase.lua: replaces an entry in the log of changes by one without a user, and removes its
+-- answer.
 --
 -- KEYS[1]  the entries (HASH, see audit/begin.lua)
 -- ARGV[1]  id of the entry
--- ARGV[2]  what replaces it
+-- ARGV[2]  the new entry
 --
 -- Returns  1 replaced, 0 there is no such entry.
 -- Cost     O(1).

@@ -2,9 +2,9 @@
 --
 -- KEYS[1]  states of the channels (HASH, see keyspace.Stopped)
 -- ARGV[1]  channel
--- ARGV[2]  since when the caller knows it as stopped, Unix ms: a later stop stays; "" for any
+-- ARGV[2]  time of the stop that the caller knows, Unix ms: a later stop stays; "" for any
 --
--- Returns  1 resumed, 0 it is not stopped, or since another time.
+-- Returns  1 resumed; 0 it is not stopped, or was stopped at another time.
 -- Cost     O(1).
 
 if #KEYS ~= 1 or #ARGV ~= 2 then

@@ -3,7 +3,7 @@
 -- KEYS[1]  states of the channels (HASH, see keyspace.Stopped)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  channel
--- ARGV[3]  why, as package channels spells it
+-- ARGV[3]  reason, in the form of package channels
 --
 -- Returns  {1, now} stopped by this call; {0, since when} it was stopped before.
 -- Cost     O(1).

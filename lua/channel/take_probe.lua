@@ -6,8 +6,8 @@
 -- ARGV[3]  from the stop to the first turn, ms
 -- ARGV[4]  from one turn to the next, ms, also if the channel ran meanwhile
 --
--- Returns  {1, when the next turn is} the caller has the turn;
---          {0, when the next turn is} another one has it; {0, 0} the channel is not stopped.
+-- Returns  {1, time of the next turn} the caller has the turn;
+--          {0, time of the next turn} another one has it; {0, 0} the channel is not stopped.
 -- Cost     O(1).
 
 if #KEYS ~= 1 or #ARGV ~= 4 then
@@ -17,7 +17,7 @@ end
 local known = redis.call('HMGET', KEYS[1], ARGV[2] .. ' stopped', ARGV[2] .. ' probe')
 if not known[1] then return {0, 0} end
 local at = math.max(tonumber(known[2]) or 0, (tonumber(string.match(known[1], '^%d+')) or 0) + ARGV[3])
--- A turn that is further away was given while the clock was ahead.
+-- A turn further away was given while the clock was ahead.
 if now < at and at <= now + ARGV[4] then return {0, at} end
 at = now + ARGV[4]
 redis.call('HSET', KEYS[1], ARGV[2] .. ' probe', at)

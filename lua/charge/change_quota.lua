@@ -1,11 +1,9 @@
 -- charge/change_quota.lua: applies a changed quota to the alerts of a day of an account.
 --
--- A lower quota raises the alert that is due under it. After a higher one the
--- thresholds of the day alert anew, under the new quota. A repeated call raises
--- nothing twice.
+-- Under a lower quota it raises the alert that is due. Under a higher one the thresholds of the day
+-- raise alerts again. A repeated call raises nothing twice.
 --
--- KEYS[1]  what is charged in the day, without open holds (STRING, see
---          fragments/charge.lua)
+-- KEYS[1]  charge of the day, without open holds (STRING, see fragments/charge.lua)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  "sl:{p0042}:", the start of the keys of the account's partition
 -- ARGV[3]  account
@@ -16,7 +14,7 @@
 -- ARGV[8]  percents of the limit that raise an alert, "80,100"; "." for none
 -- ARGV[9]  details of the alert, JSON; "." for none
 --
--- Returns  {now, id of the notice raised, or ""}
+-- Returns  {now, id of the raised alert, or ""}
 -- Cost     O(log n) in the partition's outbox.
 
 if #KEYS ~= 1 or #ARGV ~= 9 then

@@ -1,12 +1,12 @@
 -- charge/hold.lua: charges an account, or a throttle, for messages that are about to be
 -- accepted, moved or cancelled.
 --
--- The charge is a hold until it is known whether the change was made. The holds of a call
--- are judged in their order, each beside those before it, and are stored in one key. The script
--- first settles the holds of ARGV[10]: what they give back is free for these. A repeated call
--- returns the first answers and charges nothing.
+-- The charge is a hold until the outcome of the change is known. The holds of a call are judged in
+-- their order, each together with those before it, and are stored in one key. The script first
+-- settles the holds of ARGV[10]: the holds of this call may use what they give back. A repeated
+-- call returns the first answers and charges nothing.
 --
--- KEYS[1]  calls of the partition with open holds (ZSET: call -> when to look, Unix ms)
+-- KEYS[1]  calls of the partition with open holds (ZSET: call -> when to check, Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  "sl:{p0042}:", the start of the keys of the account's partition
 -- ARGV[3]  account, or "~" and the name of a throttle, whose period is the hour below
@@ -15,27 +15,27 @@
 -- ARGV[6]  percents of the day's limit that raise an alert, "80,100"; "." for none
 -- ARGV[7]  details of the alert, JSON without spaces; "." for none
 -- ARGV[8]  how long a change may take, ms
--- ARGV[9]  how long after that a worker checks what became of it, ms
+-- ARGV[9]  how long after that a worker checks the outcome, ms
 -- ARGV[10] holds whose changes were made, as in charge/settle_hold.lua
--- ARGV[11] how far the clock of the server that has the users is ahead of this one's, ms
+-- ARGV[11] how far the clock of the users' server is ahead of this one's, ms
 -- ARGV[12] the call, a name that no other call has
--- ARGV[13] terms of the holds, a ";" between two. Terms are five words, "." for none:
+-- ARGV[13] terms of the holds, separated by ";". Terms are five words, "." for none:
 --          counters to charge: "hd", "h" of the hour, "d" of the day
 --          start and end of the send time's day, Unix ms; none for a release
 --          start of the hour and of the day to give back once the change is made
 -- ARGV[14] for each hold, at most 64, the letter of its terms, see fragments/charge.lua
--- ARGV[15] hours of the holds, a ";" between two. An hour is three words, "." for none:
+-- ARGV[15] hours of the holds, separated by ";". An hour is three words, "." for none:
 --          1 if the send time is now, and the hour must be the present one; else 0
 --          start and end of the send time's hour, Unix ms; none for a release
 -- ARGV[16] for each hold the letter of its hour
 -- ARGV[17] for each hold a line with the message id and the user, which may have spaces
 --
--- Returns  {now, {ids of notices raised}, and for each hold four ...}. This now and the times
+-- Returns  {now, {ids of raised alerts}, and for each hold four ...}. This now and the times
 --          are by the clock of the users' server. The four are
---          HELD, until when the change may be made, what the day is charged with this, 0;
---          the third is -1 if the day is not charged or the call is repeated
---          EXCEEDED, its count, what the day is charged or -1 as above, 1 if it is the hour
---          or 2 if it is the day that is full; of both, the one that ends last
+--          HELD, last time of the change, charge of the day with this hold, 0; the third is -1
+--          if the day is not charged or the call is repeated
+--          EXCEEDED, its count, charge of the day or -1 as above, 1 if the hour is full or 2
+--          if the day is; if both are, the one that ends last
 --          OUTSIDE, 0, 0, 0  the hour is over, or is not the present one
 --          OVER, 0, 0, 0     the hold was settled before
 -- Cost     O(log n) in the partition's calls, and O(1) for each hold.
@@ -55,7 +55,8 @@ local hour_limit, day_limit = tonumber(ARGV[4]) or math.huge, tonumber(ARGV[5]) 
 local letters, hours = {string.byte(ARGV[14], 1, -1)}, {string.byte(ARGV[16], 1, -1)}
 local key = prefix .. 'h:' .. call
 
--- The change is made on the users' server: its clock judges, and says until when.
+-- The change is made on the users' server, so its clock judges and sets the last time of the
+-- change.
 local there = now + ARGV[11]
 local answers = {there, {}}
 local function answer(i, status, a, b, c)
@@ -81,7 +82,7 @@ for present, start, ends in string.gmatch(ARGV[15], '(%d) (%S+) ([^;]+)') do
   hours_by_letter[letter] = till and used.add(hours_key .. start, till)
 end
 
--- What the call held before has its answer, and so has a hold whose hour is not right.
+-- Holds that the call had before have their answers, and so do holds whose hour is wrong.
 local before = redis.call('GET', key) or ''
 local stood, not_after = string.match(before, '^(%S+) (%d+)')
 local states, asked = {string.byte(stood or '', 1, -1)}, {}
@@ -121,7 +122,7 @@ if not made then return answers end
 
 local limit = ARGV[5]
 if limit == '' then limit = ARGV[4] ~= '' and string.byte(account) ~= 126 and 'h' .. ARGV[4] or '.' end -- 126 is "~"
-redis.call('ZADD', holds, whole(now + ARGV[8] + ARGV[9]), call) -- first: a worker looks at what is charged
+redis.call('ZADD', holds, whole(now + ARGV[8] + ARGV[9]), call) -- first: a worker must find the charges
 used.write({key, table.concat({string.char(unpack(states)), ' ', whole(not_after), ' ', account, ' ', limit, ' ',
   ARGV[6], ' ', ARGV[7], '\n', ARGV[13], '\n', ARGV[16], ' ', ARGV[15], '\n', ARGV[17]})})
 return answers

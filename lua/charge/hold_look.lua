@@ -1,7 +1,6 @@
--- charge/hold_look.lua: returns the holds under which a message came to its place.
--- Writes nothing.
+-- charge/hold_look.lua: returns the holds that charged a message's place. Writes nothing.
 --
--- It returns the clock of the server that holds the record: changes are made by it.
+-- It returns the clock of the record's server: changes are made by it.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- ARGV[1]  now, Unix ms; "" for the server's clock

@@ -1,11 +1,11 @@
 -- count/add_once.lua: adds to the numbers of some hashes, once for each call.
 --
 -- KEYS[1]  calls (STRING: the tokens of the last calls, each followed by a space)
--- KEYS[2..] numbers (HASH: what is counted -> how often)
+-- KEYS[2..] numbers (HASH: name -> count)
 -- ARGV[1]  token of this call, 1 to 16 characters without spaces
--- ARGV[2]  how much to remember of the tokens, characters
--- ARGV[3..] for each of the numbers, JSON: when they expire, Unix ms, and what to add, an
---          object of counts, in an array
+-- ARGV[2]  how many characters of tokens to remember
+-- ARGV[3..] for each of the numbers, JSON: an array of their expiry, Unix ms, and the counts to
+--          add, an object
 --
 -- Returns  1 added; 0 a call with the same token added it before.
 -- Cost     O(n) in the counts to add.

@@ -1,36 +1,34 @@
--- count/count.lua: counts a call in all of its counters; if one refuses, it counts
--- the call in none.
+-- count/count.lua: counts a call in all of its counters, or in none if one refuses.
 --
 -- KEYS[1]  start of the keys of its counters. The rest of such a key is
 --          "<name>:<start of the natural period, Unix ms>" (STRING) or
 --          "<name>:w" (HASH), see fragments/counters.lua
--- KEYS[2]  event whose limits apply too (HASH, see fragments/counted.lua); optional
+-- KEYS[2]  event with further limits (HASH, see fragments/counted.lua); optional
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  how many to count
--- ARGV[3]  limit and period of each counter of the call itself, as in
---          judge/rules.lua; a length in ms is a window that begins with its first
---          use
+-- ARGV[3]  limit and period of each counter of the call itself, as in judge/rules.lua; a length
+--          in ms is a window that begins with its first use
 -- ARGV[4]  names of these counters, "tier burst"
 -- ARGV[5]  IANA time zone of the natural periods; "" for UTC
 -- ARGV[6]  offsets of that zone, see judge/zone.lua
 -- ARGV[7]  of an alert: number of the counter that raises it, from 1, as in ARGV[4]
 -- ARGV[8]  of an alert: percents, ascending, "80 100"
 -- ARGV[9]  of an alert: "sl:{p0042}:", the start of the keys of its partition
--- ARGV[10] of an alert: kind of the notice
+-- ARGV[10] of an alert: its kind
 -- ARGV[11] of an alert: letter of the flag, see fragments/alert.lua
 -- ARGV[12] of an alert: subject
 -- ARGV[13] of an alert: details
 --
--- An event with alerts raises one when its counter of the longest period reaches a
--- percent of its limit, also by a refused call after the limit was lowered.
+-- An event with alerts raises one when its counter of the longest period reaches a percent of its
+-- limit, even by a refused call after the limit was lowered.
 --
--- Returns  {status, now, number of the counter that decides, how many are the event's,
---          id of the notice raised or "",
+-- Returns  {status, now, number of the deciding counter, number of the event's counters,
+--          id of the raised alert or "",
 --          {limit, period, used, from, until} of each counter, the event's first}.
---          Status 1 counted; 0 the counter that decides refuses; -1 it always refuses,
---          since its limit is below the number to count.
---          Or {-2, now, zone}: the event's time zone is this one. Nothing is done.
--- Cost     O(c) in the counters. O(log n) in the partition's outbox for a notice.
+--          Status 1 counted; 0 the deciding counter refuses; -1 it always refuses, since its
+--          limit is below the number to count.
+--          Or {-2, now, zone}: this is the event's time zone. Nothing is done.
+-- Cost     O(c) in the counters. O(log n) in the partition's outbox for an alert.
 
 if not ((#KEYS == 1 or #KEYS == 2) and (#ARGV == 6 or #ARGV == 13)) then
   return redis.error_reply('ERR count/count.lua: wrong number of keys or arguments')

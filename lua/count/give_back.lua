@@ -1,20 +1,19 @@
--- count/give_back.lua: takes a call off all of its counters again, in the periods
--- in which it was counted, or resets them.
+-- count/give_back.lua: takes a call off all of its counters again, in the periods in which it was
+-- counted, or resets them.
 --
 -- KEYS[1]  start of the keys of its counters, see count/count.lua
 -- KEYS[2]  event whose limits applied too (HASH, see fragments/counted.lua); optional
 -- ARGV[1]  when it was counted, Unix ms; "" for now, by the server's clock
--- ARGV[2]  how many to take off; "" for all: then the counters are as never used, and a
---          window begins anew
+-- ARGV[2]  how many to take off; "" resets the counters, so that a window begins again
 -- ARGV[3]  limit and period of each counter of the call itself, see count/count.lua
 -- ARGV[4]  names of these counters
 -- ARGV[5]  IANA time zone of the natural periods; "" for UTC
 -- ARGV[6]  offsets of that zone, see judge/zone.lua
--- ARGV[7]  token of the call: a repeated one, whose reply was lost, takes off nothing more.
+-- ARGV[7]  token of the call: a call that is repeated after a lost reply takes off nothing more.
 --          It is kept for a minute under KEYS[1] and "~<token>" (STRING)
 --
--- Returns  {1, when}, also if nothing was left to give back.
---          Or {-2, when, zone}: the event's time zone is this one. Nothing is done.
+-- Returns  {1, when}, even if nothing was left to give back.
+--          Or {-2, when, zone}: this is the event's time zone. Nothing is done.
 -- Cost     O(c) in the counters.
 
 if not ((#KEYS == 1 or #KEYS == 2) and #ARGV == 7) then

@@ -11,16 +11,16 @@
 -- ARGV[7]  address
 -- ARGV[8]  how many devices of an account a user may have
 -- ARGV[9]  user
--- ARGV[10] 1 if the account may have more devices than before, else 0
+-- ARGV[10] 1 if the account may have more devices than now, else 0
 --
 -- Returns  {2, time, success, counts, {}} added; {1, time, success, counts, replaced} it replaced
---          those of the same id or address; {0, time, success, counts, {}} only its time changed,
---          and it is not suspect; {-1} the account has as many of the user as are allowed; {-2}
---          another account has a device with the id; {-3} the account would have more than before,
---          and may not. The time is when it is registered, Unix seconds; success is as in its
---          line; counts are {account, devices in the partition, ...} of those that changed;
---          of replaced ones with another address there are the id,
---          the letter of the channel, the account and the address.
+--          devices with the same id or address; {0, time, success, counts, {}} only its time
+--          changed, and it is not suspect; {-1} the account has the maximum number of the user's
+--          devices; {-2} another account has a device with the id; {-3} the account may not have
+--          more devices than now. The time is that of its registration, Unix seconds; success is
+--          as in its line; counts are {account, devices in the partition, ...} for changed
+--          counts; replaced has the id, the letter of the channel, the account and the address of
+--          each replaced device with another address.
 -- Cost     O(n) in the user's devices.
 
 if #KEYS ~= 2 or #ARGV ~= 10 then

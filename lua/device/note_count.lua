@@ -1,12 +1,12 @@
--- device/note_count.lua: notes how many devices of an account a partition has, and ends a hold.
+-- device/note_count.lua: stores an account's number of devices in a partition, and ends a hold.
 --
--- KEYS[1]  devices of the account (HASH: partition -> how many there are; "all" -> their sum)
+-- KEYS[1]  devices of the account (HASH: partition -> number; "all" -> their sum)
 -- KEYS[2]  holds of the account (ZSET: token -> until when, Unix ms)
 -- ARGV[1]  partition
--- ARGV[2]  how many devices it has
+-- ARGV[2]  the number of devices
 -- ARGV[3]  token of the hold that ends; "" for none
 --
--- Returns  {how many devices the account has}
+-- Returns  {number of the account's devices}
 -- Cost     O(log n) in the holds.
 
 if #KEYS ~= 2 or #ARGV ~= 3 then

@@ -1,11 +1,11 @@
--- device/note_success.lua: notes that devices of a user accepted a push in this hour.
+-- device/note_success.lua: records that devices of a user accepted a push in this hour.
 --
 -- KEYS[1]  devices of the user (STRING), see lua/fragments/devices.lua
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2..]  ids of the devices
 --
--- Returns  how many it noted; the others have the hour already, or are not there. It writes
---          only if it noted one.
+-- Returns  how many it recorded; the others have the hour already, or do not exist. It writes
+--          only if it recorded one.
 -- Cost     O(n * m) in the user's devices and the ids.
 
 if #KEYS ~= 1 or #ARGV < 2 then

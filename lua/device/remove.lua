@@ -7,9 +7,8 @@
 --          any; its address, "" for any; and the time that it must not have been registered after,
 --          Unix ms, "" for any
 --
--- Returns  {removed, counts}. Of each removed device there are its id, the letter of its channel,
---          its account and its address. The counts are {account, devices in the
---          partition, ...} of those that changed.
+-- Returns  {removed, counts}: of each removed device its id, the letter of its channel, its account
+--          and its address; and {account, devices in the partition, ...} for changed counts.
 -- Cost     O(n * m) in the user's devices and those to remove.
 
 if #KEYS ~= 2 or #ARGV < 5 or #ARGV % 4 ~= 1 then

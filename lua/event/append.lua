@@ -1,14 +1,14 @@
 -- event/append.lua: appends events of partitions to those of an account, each once.
 --
--- Several workers may gather the same events, and one may be killed between this call and the
--- one that removes them from their partition. So the last id appended is kept for each
--- partition, and what is not after it is skipped. The ids of a partition ascend.
+-- Several workers may gather the same events, and a worker may be killed between this call and the
+-- one that removes them from their partition. So the last appended id is kept for each partition,
+-- and events up to it are skipped. The ids of a partition ascend.
 --
 -- KEYS[1]  events of the account (STREAM, see fragments/event.lua)
--- KEYS[2]  last id appended of each partition (HASH: partition -> id in its stream; n -> how
---          many events were appended in all)
+-- KEYS[2]  last appended id of each partition (HASH: partition -> id in its stream; n -> number of
+--          all appended events)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
--- ARGV[2]  how many events are kept, about
+-- ARGV[2]  number of events to keep, about
 -- ARGV[3]  how long an event is kept, ms
 -- ARGV[4..] for each event its id and partition, "1732000000000-0 42"; its field e; and its
 --          other fields, a JSON array of names and values, "" for none
@@ -56,6 +56,6 @@ if appended > 0 then
   redis.call('HINCRBY', gathered, 'n', appended)
   redis.call('XTRIM', events, 'MINID', '~', now - kept)
   redis.call('PEXPIRE', events, kept)
-  redis.call('PEXPIRE', gathered, 2 * kept) -- longer than any event of a partition is gathered
+  redis.call('PEXPIRE', gathered, 2 * kept) -- longer than events of a partition wait to be gathered
 end
 return {appended}

@@ -1,16 +1,16 @@
--- event/callback_begin.lua: makes the state of an account's callback, unless there is one.
+-- event/callback_begin.lua: creates the state of an account's callback, unless there is one.
 --
--- A worker that does not know yet that a callback was removed may make its state again. So a
--- new callback replaces what is there.
+-- A worker that does not know yet that a callback was removed may create its state again. So a new
+-- callback replaces that state.
 --
 -- KEYS[1]  state of the callback (HASH, see fragments/callback.lua)
 -- KEYS[2]  events of the account (STREAM, see fragments/event.lua)
--- KEYS[3]  what was gathered for it (HASH: n -> how many events were appended)
--- ARGV[1]  "new": with the events from now on; "kept": with all that are kept; "anew": as
---          new, also if there is a state
+-- KEYS[3]  what was gathered for it (HASH: n -> number of appended events)
+-- ARGV[1]  "new": with the events from now on; "kept": with all kept events; "anew": as new,
+--          and replaces a state
 -- ARGV[2]  how long the state is kept, ms
 --
--- Returns  {1} made; {0} there is one.
+-- Returns  {1} created; {0} there is one.
 -- Cost     O(1).
 
 if #KEYS ~= 3 or #ARGV ~= 2 then

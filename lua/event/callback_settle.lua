@@ -1,23 +1,23 @@
--- event/callback_settle.lua: records what became of a request to the callback of an account,
--- and ends the turn.
+-- event/callback_settle.lua: records the outcome of a request to the callback of an account, and
+-- ends the turn.
 --
--- A success moves the cursor behind the last event posted. A failure leaves it, but moves the
--- events that are given up to the dead ones, oldest first.
+-- A success moves the cursor to the last posted event. A failure leaves it, but moves the events
+-- that are given up to the dead ones, oldest first.
 --
 -- KEYS[1]  state of the callback (HASH, see fragments/callback.lua)
 -- KEYS[2]  events of the account (STREAM, see fragments/event.lua)
 -- KEYS[3]  its dead events (STREAM: the fields of an event, x: why, z: when, Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  nonce of the turn
--- ARGV[3]  why the request failed, a word; "" for a success
+-- ARGV[3]  reason of the failure, a word; "" for a success
 -- ARGV[4]  how long until the next request, ms
 -- ARGV[5]  id of the last event that was posted or is given up; "" for none
--- ARGV[6]  how many events that are, at most
--- ARGV[7]  how many dead events are kept, about
+-- ARGV[6]  number of these events, at most
+-- ARGV[7]  number of dead events to keep, about
 -- ARGV[8]  how long dead events are kept, ms
 -- ARGV[9]  how long the state is kept, ms
 --
--- Returns  {1, now, events that are dead now}
+-- Returns  {1, now, number of new dead events}
 --          {0, now}: another worker has the turn, or the callback was removed
 -- Cost     O(1); O(n) in the events given up.
 

@@ -1,19 +1,18 @@
--- event/callback_take.lua: gives one worker the turn to post events of an account to its
--- callback.
+-- event/callback_take.lua: gives one worker the turn to post events of an account to its callback.
 --
--- How many events were appended tells how many wait, and how many were removed before they
--- were posted: those that wait and are in the stream no more.
+-- The number of appended events shows how many wait, and how many were removed before they were
+-- posted: waiting events that are no longer in the stream.
 --
 -- KEYS[1]  state of the callback (HASH, see fragments/callback.lua)
 -- KEYS[2]  events of the account (STREAM, see fragments/event.lua)
--- KEYS[3]  what was gathered for it (HASH: n -> how many events were appended)
+-- KEYS[3]  what was gathered for it (HASH: n -> number of appended events)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  nonce of this turn
 -- ARGV[3]  lease from now on, ms
 --
--- Returns  {1, now, cursor, events that wait, attempts in vain, failing since or 0, events
---          found lost}: the worker has the turn. A repeated call finds none lost.
---          {0, now, when to look again}: nothing waits (0), another worker has the turn, or
+-- Returns  {1, now, cursor, waiting events, failed attempts, failing since or 0, events found
+--          lost}: the worker has the turn. A repeated call finds none lost.
+--          {0, now, when to check again}: nothing waits (0), another worker has the turn, or
 --          the next try is later
 --          {-1, now}: there is no state
 -- Cost     O(1).
@@ -40,7 +39,7 @@ if not newest or not is_after(newest[1], cursor) then return {0, now, 0} end
 
 local appended = tonumber(redis.call('HGET', KEYS[3], 'n') or 0)
 local kept = redis.call('XLEN', KEYS[2])
-if appended < passed then passed = 0 end -- the count began anew
+if appended < passed then passed = 0 end -- the count began again
 local lost = math.max(appended - passed - kept, 0)
 passed = passed + lost
 if lost > 0 then redis.call('HINCRBY', state, 'g', lost) end

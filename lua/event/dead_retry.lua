@@ -1,16 +1,16 @@
--- event/dead_retry.lua: appends dead events to the events of their account again, oldest
--- first, and removes them from the dead ones.
+-- event/dead_retry.lua: appends dead events to the events of their account again, oldest first, and
+-- removes them from the dead ones.
 --
 -- KEYS[1]  dead events (STREAM: the fields of an event, x: why, z: when, Unix ms)
 -- KEYS[2]  events of the account (STREAM, see fragments/event.lua)
--- KEYS[3]  what was gathered for it (HASH: n -> how many events were appended)
+-- KEYS[3]  what was gathered for it (HASH: n -> number of appended events)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
--- ARGV[2]  id of the only one to retry; "" for the oldest ones
+-- ARGV[2]  id of the only event to retry; "" for the oldest ones
 -- ARGV[3]  how many at most
--- ARGV[4]  how many events are kept, about
+-- ARGV[4]  number of events to keep, about
 -- ARGV[5]  how long an event is kept, ms
 --
--- Returns  {retried, dead events left}
+-- Returns  {retried, remaining dead events}
 -- Cost     O(n) in the events retried.
 
 if #KEYS ~= 3 or #ARGV ~= 5 then

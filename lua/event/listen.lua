@@ -1,14 +1,14 @@
--- event/listen.lua: notes until when somebody listens to the events of an account.
+-- event/listen.lua: records until when an account's events have a listener.
 --
--- A later end that was noted before stays. Entries that are over are removed.
+-- A later recorded time stays. Past entries are removed.
 --
--- KEYS[1]  who listens (HASH: account, or "*" for all -> until when, Unix ms)
+-- KEYS[1]  listeners (HASH: account, or "*" for all -> until when, Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  account; "*" for all
 -- ARGV[3]  until when, Unix ms
 --
 -- Returns  {until when, Unix ms}
--- Cost     O(n) in the accounts that are listened to.
+-- Cost     O(n) in the accounts with listeners.
 
 if #KEYS ~= 1 or #ARGV ~= 3 then
   return redis.error_reply('ERR event/listen.lua: wrong number of keys or arguments')

@@ -1,25 +1,24 @@
--- forecast/count_far.lua: counts the messages in far lists by when they are due. Writes nothing.
+-- forecast/count_far.lua: counts the messages in far lists by due time. Writes nothing.
 --
--- It counts those that are due by now, those of each of the next 60 minutes, the present one
--- included, and the others by the hour, within a span of due times. A long list goes on in
--- further calls.
+-- Within a span of due times, it counts messages that are due by now, those of each of the next 60
+-- minutes, including the present one, and the others by the hour. A long list continues in further
+-- calls.
 --
--- KEYS[1..] far lists of a partition (ZSET: watch member -> when to look, Unix ms)
+-- KEYS[1..] far lists of a partition (ZSET: watch member -> when to check, Unix ms)
 -- ARGV[1]  now, Unix ms
--- ARGV[2]  horizon, ms: how much later than its time in the list a message is due
+-- ARGV[2]  horizon, ms: a message is due this much later than its time in the list
 -- ARGV[3]  number of the list to begin with, from 1 on
--- ARGV[4]  time in that list to go on with, Unix ms; "" for the begin of the span
+-- ARGV[4]  time in that list to continue from, Unix ms; "" for the begin of the span
 -- ARGV[5]  entries to read, about
--- ARGV[6]  begin of the span: count what is due from then on, Unix ms; "" for everything before
---          its end
--- ARGV[7]  end of the span: count what is due before then, Unix ms, the begin of an hour; ""
---          for everything after its begin
+-- ARGV[6]  begin of the span, included, Unix ms; "" for everything before its end
+-- ARGV[7]  end of the span, not included, Unix ms, the begin of an hour; "" for everything
+--          after its begin
 --
--- Returns  {list, time, entries read, minutes, hours, later}: list and time to go on with, 0
---          if that was all. minutes is {number of the minute from the present one on, messages,
---          ...}, -1 for what is due by now. hours is {number of the hour since 1970, messages,
---          ...}. later is how many messages are due after the span, in the lists that were
---          read to its end.
+-- Returns  {list, time, entries read, minutes, hours, later}: list and time to continue from, 0
+--          at the end. minutes is {number of the minute from the present one on, messages, ...},
+--          -1 for messages that are due by now. hours is {number of the hour since 1970,
+--          messages, ...}. later is how many messages are due after the span, in the lists that
+--          were read to its end.
 -- Cost     O(k + b log n) for k entries of the span read, in b hours and minutes with many
 --          entries. The entries after the span cost nothing.
 
@@ -37,8 +36,7 @@ local begin = ARGV[6] ~= '' and tonumber(ARGV[6]) - horizon or '-inf'
 local after = ARGV[7] ~= '' and tonumber(ARGV[7]) - horizon
 local last_score = after and '(' .. string.format('%.0f', after) or '+inf'
 
--- span_of returns the counts that a due time belongs to, its number there, and the end of
--- this minute or hour.
+-- span_of returns the counts for a due time, its number there, and the end of this minute or hour.
 local function span_of(due)
   if due < now then return minutes, -1, now end
   local passed = due - minute
@@ -55,9 +53,9 @@ local function add(due, messages)
   counts[number] = (counts[number] or 0) + messages
 end
 
--- read_from counts some entries of a list from a time on, and returns the time to go on
--- with; nil at the end. If it does not reach the end, it counts the last minute or hour
--- without reading all of it.
+-- read_from counts some entries of a list from a time on, and returns the time to continue from;
+-- nil at the end. If it does not reach the end, it counts the last minute or hour without reading
+-- all of it.
 local function read_from(list, from)
   local found = redis.call('ZRANGE', list, from, last_score, 'BYSCORE', 'LIMIT', 0, CHUNK, 'WITHSCORES')
   local last, on = #found, nil

@@ -1,32 +1,32 @@
 -- alert: raises the alert of a quota, once for each subject, day and threshold.
 --@include notice
-local FLAG_KEPT = 108000000 -- ms that a flag outlives its day: 30 hours
+local FLAG_KEPT = 108000000 -- ms that a flag is kept after its day: 30 hours
 
--- whole spells a whole number with all its digits; ".." may lose some.
+-- whole formats a whole number with all its digits; ".." may lose some.
 local function whole(n) return string.format('%.0f', tonumber(n)) end
 
--- raise raises an alert if `used` of `limit` has reached a higher threshold than any
--- alert of that day. It returns the id of the notice and the threshold, or nothing.
--- Of several thresholds reached at once it takes the highest. Its flag stands for
--- the lower ones, too. After a quota was raised the flag is "0@500": its thresholds
--- alert anew, and the ids of these notices have the new quota, "80@500".
+-- raise raises an alert if `used` of `limit` has reached a higher threshold than any alert of that
+-- day. It returns the id of the alert and the threshold, or nothing. If several thresholds are
+-- reached at once, it uses the highest, and its flag covers the lower ones too. After a quota was
+-- raised the flag is "0@500": its thresholds raise alerts again, with ids that contain the new
+-- quota, "80@500".
 --
--- The alerts of an event know no such change. Their flags and ids always have the limit,
--- and a limit above that of the flag alerts anew.
+-- Alerts of an event always have the limit in their flags and ids, and a limit above that of the
+-- flag raises alerts again.
 --
 --   prefix      "sl:{p0042}:" of the subject's partition
---   kind        of the notice: "account_quota", "user_quota", "event_limit"; nil for
---               no notice, if the caller announces the alert in another way
+--   kind        of the alert: "account_quota", "user_quota", "event_limit"; nil for
+--               none, if the caller reports the alert in another way
 --   letter      of the subject in the flag's key: "a" an account, "u" a user, "e" an
 --               event and its key
 --   subject     its name
 --   day_from    start and end of the day in the subject's zone, Unix ms, or of the
---   day_until   event's period. A day that is over raises none.
+--   day_until   event's period. A past day raises no alert.
 --   thresholds  ascending, percent
 --   extra       details, JSON
 --
--- The fields of the notice: k kind, s subject, d start of the day, h threshold,
--- u used, l limit, x extra.
+-- Fields of the alert: k kind, s subject, d start of the day, h threshold, u used, l limit, x
+-- extra.
 local function raise(prefix, kind, letter, subject, day_from, day_until, used, limit, thresholds, extra)
   local crossed
   for k = 1, #thresholds do
@@ -46,6 +46,6 @@ local function raise(prefix, kind, letter, subject, day_from, day_until, used, l
     put_notice(prefix, id,
       'k', kind, 's', subject, 'd', day_from, 'h', crossed, 'u', used, 'l', limit, 'x', extra)
   end
-  redis.call('SET', flag, whole(crossed) .. suffix, 'PXAT', day_until + FLAG_KEPT) -- last: the alert is raised
+  redis.call('SET', flag, whole(crossed) .. suffix, 'PXAT', day_until + FLAG_KEPT) -- last: it ends the alert
   return id, crossed
 end

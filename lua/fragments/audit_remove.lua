@@ -1,7 +1,7 @@
 -- audit_remove: removes entries of the log of changes.
 local REMOVED = 100 -- entries that one call removes; later calls remove the rest
 
--- remove_entries removes entries from the log, and from a list of an account. An id without an
+-- remove_entries removes entries from the log, and from a list of an account. The id of a removed
 -- entry may stay in other lists: their bounds remove it.
 local function remove_entries(entries, ids, own, old)
   if #old == 0 then return end

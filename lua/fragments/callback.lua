@@ -1,15 +1,15 @@
 -- callback: the state of an account's callback, a HASH.
 --
---   c  id of the last event that was posted, or is among the dead ones
+--   c  id of the last event that was posted or became dead
 --   m  how many events were appended up to that one
 --   o  nonce of the worker that has the turn
 --   v  when its lease ends, Unix ms
 --   r  when the next request may be made, Unix ms
---   a  attempts in vain since the last success
+--   a  failed attempts since the last success
 --   f  since when all of them failed, Unix ms
 --   s  when the last request succeeded, Unix ms
 --   l  when the last one failed, Unix ms
---   w  why, a word
+--   w  why it failed, a word
 --   g  events that were removed before they were posted
 local is_after
 do

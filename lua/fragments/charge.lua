@@ -1,41 +1,40 @@
--- charge: what an account, or a throttle, is charged for a message.
+-- charge: the charge of an account, or a throttle, for a message.
 --
--- The charge is a hold until it is known whether the change was made. The holds of a call are a
--- STRING of lines. The first has these words, "." for none:
+-- The charge is a hold until the outcome of the change is known. The holds of a call are a STRING
+-- of lines. The first has these words, "." for none:
 --
 --   the state of each hold: the letter of its terms while it is open, else ENDED or REFUSED
---   until when the changes may be made, Unix ms, by the clock of the server that has the users
+--   the last time at which the changes may be made, Unix ms, by the clock of the users' server
 --   account, or "~" and the name of a throttle, whose period is the hour below
---   limit of the day, which bounds cancels too; without one "h" and that of the hour, "h10"
+--   limit of the day, which bounds cancels too; without one, "h" and the limit of the hour, "h10"
 --   percents of that limit that raise an alert, "80,100"
 --   details of the alert, JSON without spaces
 --
 -- The second line has the terms. The third has the letter of each hold's hour, and the hours. The
--- others have the message id and the user of each hold. All are spelled as in the call of
+-- others have the message id and the user of each hold. All are written as in the call of
 -- charge/hold.lua. The n-th terms, the n-th hour and the n-th hold have the n-th of LETTERS.
 --
--- A call without an open hold is SETTLED. It stays for a while, so that its holds are not taken a
--- second time.
+-- A call without an open hold is SETTLED. It is kept for a while, so that its holds are not taken
+-- twice.
 --
--- A counter is a STRING with the key "q:account:unit:start" after the prefix. The
--- units h and d count what is charged in an hour and a day. The unit s counts a day
--- without open holds; alerts go by it.
+-- A counter is a STRING with the key "q:account:unit:start" after the prefix. The units h and d
+-- count the charges of an hour and a day. The unit s counts a day without open holds, for alerts.
 --
--- A cancel gives back what the message was charged, and its record stays for a while. So that
--- those are not more than what an account may send, a period gives back as many messages as its
--- limit is. The counter of these is a STRING with the key "back:account:unit:start" after the
--- prefix. Later cancels leave the counters of the period as they are.
--- Needs now, prefix, "sl:{p0042}:" of the account's partition, and fragments/alert.lua.
+-- A cancel gives back the charge of the message, but its record is kept for a while. So that an
+-- account cannot have more records than its limit allows, a period gives back at most as many
+-- messages as its limit. Their counter is a STRING with the key "back:account:unit:start" after the
+-- prefix. Later cancels leave the counters of the period unchanged. Needs now, prefix,
+-- "sl:{p0042}:" of the account's partition, and fragments/alert.lua.
 local SETTLED, ENDED, REFUSED = '.', 46, 33 -- 46 is ".", 33 is "!"
 local LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-local COUNTER_KEPT = 3600000 -- ms that a counter stays after its period, for holds settled late
-local CALL_KEPT = '60000'    -- ms that a settled call stays
+local COUNTER_KEPT = 3600000 -- ms that a counter is kept after its period, for holds settled late
+local CALL_KEPT = '60000'    -- ms that a settled call is kept
 local LONGEST = 93600000     -- ms of the longest period, a day in which clocks change
 
--- new_counts reads and writes the counters of many holds, each counter once. add returns a
--- counter for read to read; write writes the count that it has by then. A counter with an
--- end of its period expires by that, and another one keeps its TTL. write gets holds to write, too:
--- one command writes them with the counters, so that a log that is torn has neither or both.
+-- new_counts reads and writes the counters of many holds, each counter once. add returns a counter,
+-- which read reads; write writes its count at that time. A counter with an end of its period
+-- expires by it; others keep their TTL. write may get holds to write too: one command writes them
+-- with the counters, so that a torn log has neither or both.
 local function new_counts()
   local counts, list, keys, by_key = {}, {}, {}, {}
   function counts.add(key, ends)
@@ -82,8 +81,8 @@ local function give_back(counter)
   if counter and counter.count > 0 then counter.count = counter.count - 1 end
 end
 
--- terms_of returns what ending a hold changes, except for its own hour if the change was not made.
--- Many holds have the same terms.
+-- terms_of returns the changes when a hold ends, except for its own hour if the change was not
+-- made. Many holds have the same terms.
 local function terms_of(counts, common, terms, change_made)
   local account, limit, percents, details = string.match(common, '^(%S+) (%S+) (%S+) (%S+)$')
   local charged, day, day_ends, back_hour, back_day = string.match(terms, '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
@@ -130,10 +129,10 @@ end
 local MADE, UNMADE = 1, 2
 local function is_open(state) return state and state ~= ENDED and state ~= REFUSED end
 
--- settle_holds ends holds, unless they were settled before. The charge of a change that
--- was made stays, and what it gives back is given back; so is the charge of a change that
--- was not made. It takes the holds of both as charge/settle_hold.lua does. It returns the ids of
--- the notices that this raises, and how many holds of both were open. It works in a full store, too.
+-- settle_holds ends holds, unless they were settled before. If the change was made, the charge
+-- stays, and what it gives back is given back; otherwise the charge is given back. `made` and
+-- `unmade` are as in charge/settle_hold.lua. It returns the ids of the alerts that this raises, and
+-- how many holds of both lists were open. It also works in a full store.
 local function settle_holds(holds, made, unmade)
   local ends, calls, keys, by_name = {}, {}, {}, {}
   for side, list in ipairs({made, unmade}) do
@@ -149,7 +148,7 @@ local function settle_holds(holds, made, unmade)
   if not keys[1] then return {}, 0, 0 end
 
   local counts, known, open, settled = new_counts(), {{}, {}}, {}, {0, 0}
-  local hours = {} -- whose charge is given back
+  local hours = {} -- with a charge to give back
   local found = redis.call('MGET', unpack(keys))
   for i, call in ipairs(calls) do
     local states, rest, common, all = string.match(found[i] or '', '^(%S+)( %d+ ([^\n]+)\n([^\n]+).*)$')
@@ -183,9 +182,9 @@ local function settle_holds(holds, made, unmade)
   counts.read()
 
   local notices = {}
-  redis.call('ZREM', holds, '') -- a script that removes first may write in a full store
+  redis.call('ZREM', holds, '') -- a script that first removes may write in a full store
   for n, t in ipairs(open) do
-    local stays -- charged
+    local stays -- whether the charge stays
     if t.back then
       if t.back.count < t.most then t.back.count = t.back.count + 1 else stays = t.of end
     end
@@ -211,7 +210,7 @@ local function settle_holds(holds, made, unmade)
       values[#values + 1], values[#values + 2] = call.key, ended and SETTLED or states .. rest
     end
   end
-  -- The alerts first, and the calls leave the list last: until then a worker looks at them again.
+  -- The alerts first. The calls leave the list last: until then a worker checks them again.
   counts.write(values)
   for _, name in ipairs(over) do redis.call('PEXPIRE', prefix .. 'h:' .. name, CALL_KEPT) end
   if over[1] then redis.call('ZREM', holds, unpack(over)) end

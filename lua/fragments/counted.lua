@@ -1,4 +1,4 @@
--- counted: the counters of a call, first those of its event, then its own.
+-- counted: the counters of a call, first its event's, then its own.
 --
 -- Needs now, and KEYS[1], KEYS[2] and ARGV[3] to ARGV[6] as in count/count.lua.
 -- An event is a HASH with the fields
@@ -6,12 +6,12 @@
 --   c  limit and period of each of its counters, as in judge/rules.lua
 --   z  IANA time zone; "" for UTC
 --   a  percents that raise an alert, ascending, "80 100"; "" or absent for no alerts
---   t  who receives the alerts, an e-mail address or an https: URL; "" or absent for none
+--   t  contact for the alerts, an e-mail address or an https: URL; "" or absent for none
 --
--- An event that does not exist has no counters. If its zone is not the one whose
--- offsets are given, the script returns {-2, now, zone of the event}.
--- Defines counted, a list for fragments/counters.lua; of_event, how many of
--- them are the event's; and event, the fields c, z and a of the event, {} for none.
+-- An event that does not exist has no counters. If its zone is not the zone of the given offsets,
+-- the script returns {-2, now, zone of the event}. Defines counted, a list for
+-- fragments/counters.lua; of_event, how many of them are the event's; and event, the fields c, z
+-- and a of the event, {} for none.
 local words, offsets = ARGV[3], ARGV[6]
 local event = KEYS[2] and redis.call('HMGET', KEYS[2], 'c', 'z', 'a') or {}
 if KEYS[2] then

@@ -1,19 +1,19 @@
 -- counters: counts in periods of time. A call charges all of them or none.
 --
 -- A counter is a table:
---   key     its key; a natural period has a key of its own
+--   key     its key; each natural period has its own
 --   limit   limit of the period; math.huge for none
 --   from, till   the natural period, half-open, Unix ms; or instead
 --   length  length of a window that begins with its first use, ms
--- A natural period is a STRING, the count. A window is a HASH: n the count, f and t
--- its begin and end. Both expire with their period. The command or script that
--- counts sets the expiry, so that no key is ever without a TTL.
--- Needs now, Unix ms. A period that has ended by the server's clock is gone. So is a window
--- that begins more than its length ahead of now: a step of the clock put it there.
+-- A natural period is a STRING, the count. A window is a HASH: n the count, f and t its begin and
+-- end. Both expire with their period. The command or script that counts sets the expiry, so that no
+-- key is ever without a TTL. Needs now, Unix ms. A period that has ended by the server's clock is
+-- gone. So is a window that begins more than its length ahead of now: a step of the clock put it
+-- there.
 
--- check_counters reads used of each counter in a list, and from and till of each
--- window. It returns the counter that refuses n more, or nil. Of several it returns
--- the one whose period ends last: n cannot be charged before.
+-- check_counters reads used of each counter in a list, and from and till of each window. It returns
+-- the counter that refuses n more, or nil. If several refuse, it returns the one whose period ends
+-- last: n cannot be charged before.
 local function check_counters(list, n)
   local keys = {}
   for i = 1, #list do
@@ -37,7 +37,7 @@ local function check_counters(list, n)
 end
 
 -- judge_counters reads the counters of a list. It returns the status of n more, as in
--- count/count.lua, and the counter that decides, if one does.
+-- count/count.lua, and the deciding counter, if any.
 local function judge_counters(list, n)
   local refusing = check_counters(list, n)
   for i = 1, #list do

@@ -16,9 +16,9 @@ local function charge_counters(list, n)
   end
 end
 
--- give_back_counters takes n off each counter of a list that check_counters has
--- read, never below zero. It creates no key. A window that began after now did not
--- count what is given back. It reports whether it took something off.
+-- give_back_counters takes n off each counter of a list that check_counters has read, never below
+-- zero. It creates no key. A window that began after now did not count these calls. It reports
+-- whether it took something off.
 local function give_back_counters(list, n)
   local given = false
   for _, c in ipairs(list) do

@@ -1,7 +1,7 @@
--- dead: lists what was given up, and can be sent after all.
+-- dead: lists messages, alerts or events that were given up but can be sent after all.
 --
--- Adding an entry removes those that are older than they are kept. The whole list expires with
--- its last entry. It ended at `at`, Unix ms; now without that.
+-- Adding an entry removes entries that are older than `kept`. The whole list expires with its last
+-- entry. The entry ended at `at`, Unix ms; nil means now.
 local function note_dead(dead, member, kept, at)
   redis.call('ZADD', dead, at or now, member)
   redis.call('ZREMRANGEBYSCORE', dead, '-inf', now - kept)

@@ -1,17 +1,16 @@
--- device_counts: how many devices accounts have of the users of a partition.
+-- device_counts: accounts' numbers of devices of the users of a partition.
 --
 -- The counts are a HASH with the fields
 --
 --   <account> <user>  devices of the user that the account registered; absent for none
---   <account>         sum of these in the partition; 0 stays, for what counts the account's
+--   <account>         sum of these in the partition; 0 stays, for the total of the account
 --
--- Devices of no account are not counted.
--- Needs fragments/devices.lua. Defines change_devices.
+-- Devices of no account are not counted. Needs fragments/devices.lua. Defines change_devices.
 
--- change_devices writes the devices of a user, and the counts of the accounts that have some
--- before or after, or are among `others`. `after` may be `before`: then only counts are wrong.
--- It returns {account, its sum, ...} of those that changed. A log that is torn between the
--- commands counts too many, never too few: whoever recounts finds each device by its count.
+-- change_devices writes the devices of a user, and the counts of the accounts that have some before
+-- or after, or are in `others`. `after` may be `before`, to correct only counts. It returns
+-- {account, its sum, ...} for each changed sum. A log that is torn between the commands counts too
+-- many, never too few: a recount finds each device by its count.
 local function change_devices(devices, counts, user, before, after, others)
   local accounts, number, fields = {}, {}, {}
   local function add(account, n)

@@ -15,8 +15,8 @@ local function base36(n)
   return table.concat(digits)
 end
 
--- read_devices returns the devices in their order, each as a list of the eight fields of its
--- line. A line that only a newer program can read is a list of one.
+-- read_devices returns the devices in their order, each as a list of the eight fields of its line.
+-- A line that only a newer program can read is a list of one.
 local function read_devices(key)
   local list = {}
   for line in string.gmatch(redis.call('GET', key) or '', '[^\n]+') do
@@ -26,7 +26,7 @@ local function read_devices(key)
   return list
 end
 
--- write_devices stores devices as read_devices returns them.
+-- write_devices stores devices in the form of read_devices.
 local function write_devices(key, list)
   if #list == 0 then return redis.call('DEL', key) end
   local lines = {}

@@ -1,22 +1,22 @@
 -- edit: changes content, metadata and expiry of a message.
 --
--- An edit is the last arguments of a script, the local `given`:
+-- An edit is in the last arguments of a script, the local `given`:
 --
---   generation   of the record for which the edit was made, its field g
---   changes      the same, its field H; 0 without one
---   what         what it changes: "content", "metadata", "expires_at", the first ones first,
+--   generation   field g of the record that the edit is based on
+--   changes      field H of that record; 0 without one
+--   what         "content", "metadata" and "expires_at", as far as they change, in this order,
 --                joined by ", "; "" for nothing
---   expiry       the new one, Unix ms; "" for none of its own
+--   expiry       the new expiry, Unix ms; "" for the default
 --   field, value, ...  of the new content and metadata
 --
--- The fingerprint stays: a repeated submit is the repetition of the first one.
+-- The fingerprint stays: a repeated submit repeats the first one.
 local EDITED = 22
 local edit = given[1] and {generation = given[1], changes = given[2], what = given[3], expiry = tonumber(given[4])}
 
 local function edits(what) return edit and string.find(edit.what, what, 1, true) ~= nil end
 
--- fits reports whether the record with the fields g and h is the one for which the edit was
--- made. Without an edit, every record is.
+-- fits reports whether the edit is based on the record with the fields g and h. Without an edit,
+-- every record fits.
 local function fits(g, h)
   return not edit or g == edit.generation and (h or '0') == edit.changes
 end
@@ -31,8 +31,8 @@ end
 local function make_edit(record)
   if not edit or edit.what == '' then return end
   local long = edits('content') and redis.call('HSTRLEN', record, 'c') > 64
-  -- All at once, with what is left of the former content as empty: a log that is torn here must
-  -- not have a part of both.
+  -- All at once, with removed fields of the former content as empty: a torn log must not have parts
+  -- of both.
   local fields, kept, gone = {unpack(given, 5)}, {}, {}
   local function leave_out(names)
     for name in string.gmatch(names, '.') do

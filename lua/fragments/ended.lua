@@ -1,8 +1,8 @@
--- ended: lists the messages of a user that ended and gave their places back.
+-- ended: lists a user's messages that ended and gave their places back.
 --
--- An entry stays about as long as its record. Writing an entry removes the oldest two
--- if they are stale: the record expired, or the id was submitted anew. The whole list
--- expires with its last entry.
+-- An entry is kept about as long as its record. Writing an entry removes the oldest two if they are
+-- stale: the record expired, or the id was submitted again. The whole list expires with its last
+-- entry.
 local function note_ended(ended, record, id, at, kept)
   local records = string.sub(record, 1, #record - #id)
   local oldest = redis.call('ZRANGE', ended, 0, 1)

@@ -1,4 +1,4 @@
--- event: notes a change of a message for those who listen to its account.
+-- event: records a change of a message for listeners of its account.
 --
 -- An event is an entry of a stream, with these fields:
 --
@@ -6,27 +6,27 @@
 --      time, deliveries tried, campaign, and the rest
 --   M  metadata, opaque here; absent without any
 --
--- The type is delivered, postponed, dropped, failed, uncertain, moved or cancelled. Times are
--- Unix ms. The send time of postponed and moved is the new one; only they have a former one.
--- The rest is the provider's id of a delivered message, else the reason as in the record: it
--- may have any bytes, also further lines. No user, id or name has a line break. What does not
--- apply is an empty line. One field costs Redis a third of what ten do.
+-- The type is delivered, postponed, dropped, failed, uncertain, moved or cancelled. Times are Unix
+-- ms. Postponed and moved have the new send time, and only they have a former one. The rest is the
+-- provider's id of a delivered message, else the reason as in the record: it may have any bytes,
+-- including line breaks. No user, id or name has a line break. Parts that do not apply are empty
+-- lines. One field costs Redis a third of ten fields.
 --
--- The stream of the partition keeps events until a worker has gathered them, see
--- event/append.lua: for as long as events are kept, and at most about MOST.
+-- The stream of the partition keeps events until a worker has gathered them, see event/append.lua,
+-- but only as long as events are kept, and at most about MOST.
 local note_event
 do
   local MOST = '10000'
 
-  -- text_of returns a time as text; one that was read from a record is text.
+  -- text_of returns a time as text; a time that was read from a record is text already.
   local function text_of(time)
     return type(time) == 'number' and string.format('%.0f', time) or time or ''
   end
 
-  -- note_event notes a change of a message that has just been made. `listening` is an
-  -- argument of the script: "" if nobody listens; else how long events are kept, ms, then the
-  -- accounts that somebody listens to, or "*" for all, each between spaces. `of` has the
-  -- fields y, n, C and M of the record; nil reads them.
+  -- note_event records a change of a message that has just been made. `listening` is an argument of
+  -- the script: "" without listeners; else how long events are kept, ms, then the accounts with
+  -- listeners, or "*" for all, each between spaces. `of` has the fields y, n, C and M of the
+  -- record; nil reads them.
   function note_event(listening, record, of, user, id, kind, time, former, rest)
     if listening == '' then return end
     of = of or redis.call('HMGET', record, 'y', 'n', 'C', 'M')

@@ -1,9 +1,10 @@
--- former_place: keeps the place of a message that may have been sent, if another may get its id.
+-- former_place: keeps the place of a message that may have been sent, when another message may get
+-- its id.
 --
 -- An uncertain message may have been sent, so its place counts until the rules forget it, also
--- after a purge or while it is sent again. The same holds for one that may have arrived and is
--- cancelled. The place gets a name that no caller gives; if it has a category, a record with
--- nothing but that, as after a purge, which expires at `expires`, Unix ms.
+-- after a purge or while it is sent again. So does the place of a message that may have arrived and
+-- is cancelled. The place gets a name that no caller can use. If it has a category, it also gets a
+-- record with only the category, which expires at `expires`, Unix ms.
 local function keep_former_place(category, expires)
   local at = redis.call('ZSCORE', timeline, id)
   if not at then return end

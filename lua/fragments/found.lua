@@ -1,17 +1,16 @@
--- found: the index of messages, by which one is found by its id or its campaign. A member is
--- the watch member without its generation, its score a hash of what it is found by. Neither
--- changes while the message moves and ends. The entry of a record that has expired stays until
--- somebody meets it, see message/forget.lua.
+-- found: the index of messages, which finds a message by its id or its campaign. A member is the
+-- watch member without its generation, its score a hash of the id or campaign. Neither changes
+-- while the message moves and ends. The entry of an expired record stays until a search finds it,
+-- see message/forget.lua.
 --
--- Each list has a head, which takes the first HEAD entries, and shards by the id, which take
--- the others. A small store then has one list for a partition in place of sixteen, and a large
--- one has none that is longer than Redis keeps compact. Entries with long members are in a list
--- of their own, which is passed as the head and as the shard.
+-- Each list has a head for the first HEAD entries, and shards by id for the others. So a small
+-- store has one list for a partition instead of sixteen, and a large one has no list that is longer
+-- than Redis keeps compact. Entries with long members are in a separate list, which is passed as
+-- both head and shard.
 local HEAD = 128
 
--- add_found adds an entry. If there was a record already, the entry stays in the part in
--- which it is: somebody may go through the parts. A stale entry may be in the other part;
--- readers go by the head then.
+-- add_found adds an entry. If there was a record already, the entry stays in its part, as a reader
+-- may be going through the parts. A stale entry may be in the other part; readers prefer the head.
 local function add_found(head, shard, score, member, there)
   local list = head
   if there and redis.call('ZSCORE', shard, member) then

@@ -1,7 +1,7 @@
--- history: notes what changes of a message between its accept and its end.
+-- history: records the changes of a message between its accept and its end.
 --
--- The record's field H counts the changes. The last 16 are in the fields h0 to hf: change
--- number n, from 0, is in the one that ends with n modulo 16 in hex. A value is
+-- The record's field H counts the changes. The last 16 are in the fields h0 to hf: change number n,
+-- from 0, is in the field that ends with n modulo 16 in hex. A value is
 --
 --   letter at to from attempt reason
 --
@@ -9,26 +9,25 @@
 --
 --   m  moved
 --   c  content, metadata or expiry changed; the reason says which
---   p  postponed, or sent late; the reason is as in the field w
+--   p  postponed, or sent late; the reason is in the form of the field w
 --   r  a delivery failed, to be tried again at `to`
---   o  taken over from a delivery that was not settled in time
---   f  ended as a dead letter that failed; u: one that is uncertain
+--   o  taken over from a delivery that did not settle in time
+--   f  ended as a dead letter that failed; u: as an uncertain one
 --   v  a dead letter made pending again
---   w  waits for its paused campaign, until it expires at `to`; once a pause
---   g  goes on, as its campaign was resumed
+--   w  waits for its paused campaign, until it expires at `to`; once per pause
+--   g  continues after its campaign was resumed
 --
--- at is Unix ms. to and from are send times after and before the change, in ms from `at`.
--- A value has at most 64 bytes, as a longer one would take the record out of the compact
--- encoding of Redis: a long reason is cut. When a message was accepted, and how it ended,
--- is in the fields A, s, e, w and i.
+-- at is Unix ms. to and from are send times after and before the change, in ms from `at`. A value
+-- has at most 64 bytes, or it would prevent Redis' compact encoding of the record: a long reason is
+-- cut. The fields A, s, e, w and i have when a message was accepted and how it ended.
 local note_history
 do
   local KEPT, LONGEST, DIGITS = 16, 64, '0123456789abcdef'
 
   local function word(number) return number and string.format('%.0f', number) or '.' end
 
-  -- note_history notes a change of the message whose record is under key. The fields of
-  -- change are those of the value, as numbers and Unix ms; `at` is now by default.
+  -- note_history records a change of the message whose record is under key. `change` has the parts
+  -- of the value, as numbers and Unix ms; `at` is now by default.
   function note_history(key, letter, change)
     local at = change.at or now
     local reason = change.reason ~= '' and change.reason or '.'

@@ -1,10 +1,10 @@
--- hold: ties a change to the charge that an account or a throttle bears for it.
+-- hold: ties a change to the charge of an account or a throttle for it.
 --
---   charge   "account attempt": the record's field y begins with it once the change is
+--   charge   "account attempt", with which the record's field y begins once the change is
 --            made; the account is "." for none; "" without a hold
---   bounds   four words, Unix ms, "." for none: until when the change may be made, from
---            when on and before when its place must be, and where a shift starts to
---            search. "" without bounds.
+--   bounds   four words, Unix ms, "." for none: the last time of the change, the first
+--            time for its place, the end of the times for its place, and where a shift
+--            starts to search. "" without bounds.
 local HOLD_OVER, OUTSIDE_HOLD, CHANGED = 10, 11, 12
 local not_after, place_before
 for a, b in string.gmatch(bounds, '(%S+) %S+ (%S+) %S+') do
@@ -24,8 +24,8 @@ local function attempt_in(y)
   return attempt ~= '.' and attempt or ''
 end
 
--- charged_anew returns the field y of a message that takes over the id of an ended
--- one. It keeps the attempts of that one's field y, `former`.
+-- charged_anew returns the field y of a message that takes over the id of an ended one. It keeps
+-- the attempts of the former field y.
 local MOST_FORMER = 8
 local function charged_anew(former)
   local kept, y = 0, charge ~= '' and charge or '. .'
@@ -37,10 +37,10 @@ local function charged_anew(former)
   return y
 end
 
--- charged_on returns the field y of a message that is moved or cancelled; before is
--- its former field. The hold of this change settled its former attempt, and that is left
--- out. Older ones may belong to another account. An attempt with a "~" may have a second
--- hold elsewhere, and is kept.
+-- charged_on returns the field y of a message that is moved or cancelled; before is its former
+-- field. The hold of this change settled its former attempt, which is dropped. Older ones may
+-- belong to another account and are kept. An attempt with a "~" may have a second hold on another
+-- server, and is kept.
 local function charged_on(before)
   local y = charge
   local attempt, former = string.match(before or '', '^%S+ (%S+)(.*)$')
@@ -49,9 +49,9 @@ local function charged_on(before)
   return y .. former
 end
 
--- is_as reports whether a reservation at `stands` with the field y is the one that the
--- hold is for. Without a hold, no account may be charged for it, since a charge changes
--- together with its reservation; and it must stand at `from`, "" for anywhere.
+-- is_as reports whether a reservation at `stands` with the field y is the one that the hold is for.
+-- Without a hold, no account may be charged for it, since a charge changes together with its
+-- reservation; and its time must be `from`, "" for any.
 local function is_as(y, stands, former, from)
   if charge == '' then return attempt_in(y) == '' and (from == '' or stands == tonumber(from)) end
   return attempt_in(y) == former and stands == tonumber(from)

@@ -1,10 +1,10 @@
 -- known: answers a request whose id is in use; returns nil if the id is free.
 --
--- With records the fingerprint tells a repeated request from another one. Without,
--- the id must stand at a time that the request could have got. The same generation
--- means the same call, repeated by a client that got no answer: it is not done
--- again, even if the message was cancelled since. The same attempt, "" for none,
--- means the same: the relay may have given the message another generation since.
+-- With records the fingerprint distinguishes a repeated request from another one. Without records,
+-- the time of the place must be one that the request could have got. The same generation means the
+-- same call, repeated by a client without a reply: it is not done again, even if the message was
+-- cancelled since. So does the same attempt, "" for none: the relay may have given the message
+-- another generation since.
 local function known(asked, until_at, generation, fingerprint, attempt)
   if record then
     local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'h', 'f', 'p', 'y')
@@ -27,15 +27,15 @@ local function known(asked, until_at, generation, fingerprint, attempt)
   return {ALLOWED, now, held, held ~= asked and asked or 0, flags, 0}
 end
 
--- exclude_lost_place lets a place of the id not count that is not over and has no record. It
--- returns whether there is one. The record of a message that is not over never expires: it was
--- lost, and the place is nobody's.
+-- exclude_lost_place ignores a place of the id that is not over and has no record. It returns
+-- whether there is one. The record of a message that is not over never expires, so it was lost, and
+-- nobody owns the place.
 local function exclude_lost_place()
   if not record or redis.call('EXISTS', record) == 1 then return false end
   local lost = tonumber(redis.call('ZSCORE', timeline, id) or now) > now
   if lost then
     q.excluded[id] = true
-    for name in pairs(q.lists) do q.lists[name] = nil end -- a list may have it
+    for name in pairs(q.lists) do q.lists[name] = nil end -- they may include the place
   end
   return lost
 end

@@ -1,33 +1,34 @@
 -- late: finds times for the late messages of a user.
 --
--- They are judged now, in the order of the times that were promised. Each gets the next
--- free time before it expires; all messages ahead keep their places. Late messages keep
--- their order within a class, and classes do not wait for each other. So a late message
--- gets no time before that of one that was promised earlier, was late before and still
--- waits, although an earlier time may be free by now. Those that wait and were promised
--- later are placed again behind it, unless it was tried before. So are those that are on
--- time at such a later place. A category with rules of its own is a class; all others
--- together are one. Exempt messages are not judged: they go out
--- when their tasks run, and count at their present places until then. One that has
--- expired does not count: its task will drop it, and a younger message must not get
--- the place that becomes free then. The same holds for one that the user does not want.
--- One of a paused campaign is not judged, keeps its place, and holds nothing up. Nor is one
--- that reached a device judged, or may have: its place counts as if it had been sent, and it holds
--- nothing up. They are judged by the rules of now, so none gets a time at which others apply: one that
--- finds none before, and does not expire before, waits until then as for a retry.
+-- They are judged now, in the order of their promised times. Each gets the next free time before it
+-- expires; all messages ahead keep their places. Late messages keep their order within a class, and
+-- classes do not wait for each other. So a late message gets no time before that of an earlier
+-- promised one that was late before and still waits, although an earlier time may be free by now.
+-- Waiting messages that were promised later, and messages that are on time at such a later place,
+-- are placed again behind it, unless it was tried before. A category with rules of its own is a
+-- class; all others together are one.
+--
+-- Some late messages are not judged. Exempt messages are sent when their tasks run, and count at
+-- their present places until then. An expired message, or one that the user does not want, does not
+-- count: its task will drop it, and a younger message must not get the place that becomes free
+-- then. A message of a paused campaign keeps its place, and delays no other. A message that reached
+-- a device, or may have, counts as sent, and delays no other.
+--
+-- The present rules judge, so no message gets a time at which other rules apply. If none is free
+-- before, and the message does not expire before, it waits until then as for a retry.
 --
 -- Needs the locals of message/claim.lua, such as the message `this`, and fragments/overdue.lua.
 
 local class_of, late_ones, judge, in_the_way
 do -- the embedded store bounds the locals of a script
   local MOST, LOOKED = 80, 1000 -- messages placed, records looked at, in one call
-  local LOOK = 10 -- steps of a look at a record, see judge/question.lua
+  local LOOK = 10 -- steps of reading a record, see judge/question.lua
   q.work = 13000 -- more than in other scripts: a claim places a whole backlog
 
   local classes = {}
   local resume_at, resume_rule, resume_class = string.match(ARGV[21], '^(%S+) (%S+) ?(.*)$')
 
-  -- begin lets a class begin with its first message, or where an earlier call ended.
+  -- begin starts a class with its first message, or where an earlier call ended.
   local function begin(class)
     class.from, class.goes_on = now, false
     if resume_class == class.name then
@@ -35,7 +36,7 @@ do -- the embedded store bounds the locals of a script
     end
   end
 
-  -- class_of returns the class of a category; false stands for no category.
+  -- class_of returns the class of a category; false means no category.
   function class_of(category)
     local name = category or ''
     if not classes[name] then
@@ -50,18 +51,18 @@ do -- the embedded store bounds the locals of a script
     return classes[name]
   end
 
-  -- older sorts messages by the times that were promised, then by id.
+  -- older sorts messages by promised time, then by id.
   local function older(a, b)
     local x, y = a.promised or a.at, b.promised or b.at
     if x ~= y then return x < y end
     return a.id ~= b.id and id_at_or_before(a.id, b.id)
   end
 
-  -- is_held_up reports whether a late message waits for one that is being sent, of those seen.
+  -- is_held_up reports whether a late message waits for another one that is being sent.
   local function is_held_up(m) return m ~= this and m.class.sending and older(m.class.sending, m) end
 
-  -- without_held_up returns the late messages to be judged. Some were read before what holds
-  -- them up. It notes in the class of `this` whether an older one is left out.
+  -- without_held_up returns the late messages to judge. Some were read before the message that
+  -- delays them. It records in the class of `this` whether it left out an older one.
   local function without_held_up(late, held_up)
     local class, judged = this.class, {}
     local impatient = class.sent_until and not is_patient(class.sent_until)
@@ -77,16 +78,15 @@ do -- the embedded store bounds the locals of a script
     return judged
   end
 
-  -- late_ones returns the user's messages that are late and wait for nothing else,
-  -- and whether `this` may come after those listed. Their present places
-  -- do not count, as all of them are placed anew; neither do those of expired exempt ones.
-  -- A late one of its class that was promised earlier and is being sent holds a message up: only
-  -- its own claim places it. Until when one holds `this` up is noted in the class. Once `this`
-  -- waits for it no longer, the others do not either: they go before `this`, which may be the
-  -- only one that still has a task.
+  -- late_ones returns the user's messages that are late and wait for nothing else, and whether
+  -- `this` may come after them. Their present places do not count, as all of them are placed again;
+  -- neither do those of expired exempt ones. An earlier promised late message of the class that is
+  -- being sent delays a message: only its own claim places it. The class records until when it
+  -- delays `this`. When `this` no longer waits for it, the others do not either: they go before
+  -- `this`, which may be the only one that still has a task.
   function late_ones()
-    local ENOUGH = 300 -- records looked at, if MOST messages are found among them
-    local GLANCE = 4 -- steps of a look at nothing but the state
+    local ENOUGH = 300 -- records to read, if MOST messages are found among them
+    local GLANCE = 4 -- steps of reading only the state
     local from = tonumber(call('GET', KEYS[5]) or 0)
     if from > now then from = 0 end -- a step of the clock put it there
     local seen = call('ZRANGE', timeline, from, now - ARGV[17] - 1, 'BYSCORE', 'LIMIT', 0, LOOKED, 'WITHSCORES')
@@ -99,7 +99,7 @@ do -- the embedded store bounds the locals of a script
       local open = m
       if not m then
         local key = records .. string.gsub(other, ':', '/')
-        if ended then -- next to one that ended it is likely that this one did, too
+        if ended then -- the one after it has probably ended too
           q.spent = q.spent + GLANCE
           local s = call('HGET', key, 's')
           ended = s and s ~= SENDING
@@ -151,18 +151,18 @@ do -- the embedded store bounds the locals of a script
       if mark > from then call('SET', KEYS[5], mark, 'PX', ARGV[15]) end
     end
     late = without_held_up(late, held_up)
-    -- Much was looked at for nothing: the next call begins behind it.
+    -- Many records were read in vain: the next call begins after them.
     if q.spent > q.work / 4 and mark > from and #late > 0 then return {}, true end
     if found then return late, false end
     if #late == MOST or not all and (#late > 0 or mark > from) then return late, true end
-    late[#late + 1] = this -- its place is gone, as after a restore; or too much lies before it
+    late[#late + 1] = this -- its place is gone, as after a restore; or too many lie before it
     return late, false
   end
 
-  -- glimpse calls see(id, category, promise, member) for the members of KEYS[7] with a time in
-  -- from to till, downwards if till is before from, until it returns true: at most LOOKED.
+  -- glimpse calls see(id, category, promise, member) for at most LOOKED members of KEYS[7] with a
+  -- time in from to till, downwards if till is before from, until it returns true.
   local function glimpse(from, till, see)
-    local GLIMPSE = 2 -- steps of one of them
+    local GLIMPSE = 2 -- steps of one member
     local looked, some = 0, 20
     repeat
       local page
@@ -181,9 +181,9 @@ do -- the embedded store bounds the locals of a script
     until all or some <= 0
   end
 
-  -- add_waiting adds to late messages those of their classes that were promised later, were
-  -- late before and wait for their times, or are on time at them: the older ones go first. A
-  -- message that was tried displaces none.
+  -- add_waiting adds to late messages the later promised ones of their classes that were late
+  -- before and wait for their times, or are on time at them: the older ones go first. A message
+  -- that was tried displaces none.
   local function add_waiting(late)
     local first
     for k = 1, #late do
@@ -218,10 +218,10 @@ do -- the embedded store bounds the locals of a script
 
   local some_wait -- 1 if any waits, 0 if none
 
-  -- last_waiting returns the time of the message of the class of m that was promised last
-  -- before m, was late before and waits for its time, or nil. One that failed and waits for
-  -- its retry holds nothing up. A class asks in the order of its late messages: what waits for
-  -- one of them waits for the next, if nothing between them does.
+  -- last_waiting returns the time of the last message of the class of m that was promised before m,
+  -- was late before and waits for its time, or nil. A message that failed and waits for its retry
+  -- delays none. A class asks in the order of its late messages: what waits for one of them also
+  -- waits for the next, if nothing between them does.
   local function last_waiting(m)
     some_wait = some_wait or call('EXISTS', KEYS[7])
     if some_wait == 0 then return nil end
@@ -245,14 +245,14 @@ do -- the embedded store bounds the locals of a script
   end
 
   local function give(m, time)
-    q.spent = q.spent + 40 -- for what is written then
+    q.spent = q.spent + 40 -- for writing it
     take(time, m.category)
     m.to, m.class.from = time, time
   end
 
-  -- judge sorts late messages and finds times for as many of them as one call can, and returns how many
-  -- it judged. If the first one needs more than one call, it also returns where its
-  -- search continues, and its class, as in the reply.
+  -- judge sorts late messages, finds times for as many of them as one call can, and returns how
+  -- many it judged. If the first one needs more than one call, it also returns where its search
+  -- continues, and its class, as in the reply.
   function judge(late)
     add_waiting(late)
     table.sort(late, older)
@@ -265,8 +265,8 @@ do -- the embedded store bounds the locals of a script
         if q.spent > q.work and k > 1 then return k - 1 end -- all share the steps of one call
         local last = math.min(m.expires - 1, now + reach)
         local free, resume, first = next_free(q, class.rules, class.from, 1, last)
-        -- What an earlier call found in its way came first. If nothing was in its own way,
-        -- the reason is that of the one before it.
+        -- The obstacle that an earlier call found came first. If the message had no obstacle
+        -- itself, the reason is the one of the message before it.
         if not class.goes_on then class.in_the_way = first or class.in_the_way end
         if resume == during_till then
           m.wakes = resume
@@ -286,7 +286,7 @@ do -- the embedded store bounds the locals of a script
     return #late
   end
 
-  -- in_the_way returns the reason why a message is postponed.
+  -- in_the_way returns the reason for which a message is postponed.
   function in_the_way(m)
     local rule, rules = m.rule, m.class.rules
     if not rule then return 'late' end

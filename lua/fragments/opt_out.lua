@@ -1,11 +1,11 @@
 -- opt_out: categories that the user does not want.
 --
--- The settings are read anew, whatever Go used: a message that the user does not want is
--- never sent.
-local unwanted_of -- the field "out" of the settings, once it is read
+-- The settings are read again, whatever Go used: a message that the user does not want is never
+-- sent.
+local unwanted_of -- the field "out" of the settings, after it was read
 
--- opted_out reports whether the user of a timeline does not want messages of a category,
--- nil for none. settings is ARGV[9], see judge/arguments.lua.
+-- opted_out reports whether the user of a timeline does not want messages of a category, nil for
+-- none. settings is ARGV[9], see judge/arguments.lua.
 local function opted_out(timeline, settings, category)
   if not category or settings == '-' then return false end
   if unwanted_of == nil then

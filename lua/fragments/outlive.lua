@@ -1,6 +1,6 @@
--- outlive: extends the expiry of the timeline, or of another set of places, until the
--- place at `at` no longer counts and its message has expired. It also trims the set.
--- With a category it does the same to the set of that category.
+-- outlive: extends the expiry of the timeline, or of another set of places, until the place at `at`
+-- no longer counts and its message has expired. It also trims the set. With a category it does the
+-- same to the set of that category.
 local function outlive(at, expiry, places, category)
   local expires = math.max(at + keep, expiry or 0)
   local sets = {places or timeline, category and places_of(category) or nil}

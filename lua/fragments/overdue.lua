@@ -1,17 +1,17 @@
--- overdue: finds the older late messages that a message on time has to wait for.
+-- overdue: finds the older late messages for which a message on time has to wait.
 --
--- A message that was late before has a later place. Should an older one's task be lost, the
--- younger one would go out first, at its place. An older message that was never late is
--- none of these: it was judged together with the younger one.
+-- A message that was late before has a later place. If an older one's task is lost, the younger one
+-- would be sent first, at its place. An older message that was never late does not matter: it was
+-- judged together with the younger one.
 --
 -- Needs the locals of message/claim.lua.
 --@include id_order
 --@include waiting
-local ended_since = {} -- members of KEYS[7] whose messages do not wait any more
+local ended_since = {} -- members of KEYS[7] whose messages no longer wait
 
--- overdue_before returns the categories of messages that were promised earlier, were late
--- before and are late again, false for no category; nil if there are none. One that was
--- tried, may have arrived, or is paused, holds nothing up. Nor does one that its claim will drop.
+-- overdue_before returns the categories of messages that were promised earlier, were late before
+-- and are late again, false for no category; nil if there are none. A message that was tried, may
+-- have arrived, is paused, or will be dropped by its claim delays none.
 local function overdue_before()
   local seen = call('ZRANGE', KEYS[7], '-inf', promised, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
   local members, ids, categories, found = {}, {}, {}, nil

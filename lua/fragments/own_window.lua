@@ -1,12 +1,12 @@
--- own_window: for how long places count by rules of a user's own, which may come back. Fields of
--- the user's settings:
+-- own_window: how long places count under a user's own rules, which may return. Fields of the
+-- user's settings:
 --
---   own   for how long they count by the present ones, ms; absent without any
---   kept  for how long they counted by former ones, ms, and until when such a place still
---         matters, Unix ms: "2592060000 1795792846230"
+--   own   how long places count under the present ones, ms; absent without any
+--   kept  how long places counted under former ones, ms, and the time until which such places
+--         still matter, Unix ms: "2592060000 1795792846230"
 
--- note_own notes for how long places count from now on, 0 without rules of the user's own. It
--- returns until when those of former ones matter, or nil.
+-- note_own records how long places count from now on, 0 without own rules. It returns the time
+-- until which the places of former rules matter, or nil.
 local function note_own(settings, own)
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -1,7 +1,7 @@
 -- paused: which campaigns are paused.
 --
--- Their messages keep their places, which count, and are not sent. Needs account_of, and
--- the paused campaigns in ARGV[25].
+-- Their messages keep their places, which count, and are not sent. Needs account_of, and the paused
+-- campaigns in ARGV[25].
 local is_paused
 do
   local campaigns = ARGV[25]

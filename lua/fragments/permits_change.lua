@@ -1,7 +1,7 @@
 -- permits_change: the permits of one call.
 --
 -- Needs fragments/permits.lua.
-local function member(token, k) return table.concat({token, k}, ':') end -- k is small: no digit is lost
+local function member(token, k) return table.concat({token, k}, ':') end -- k is small, so no digit is lost
 
 -- add takes n permits for a token at a time.
 local function add(key, token, n, at)
@@ -10,8 +10,8 @@ local function add(key, token, n, at)
   end
 end
 
--- taken_by returns how many permits of some classes a token has taken between two times,
--- when, and the members.
+-- taken_by returns how many permits of some classes a token has taken between two times, when, and
+-- the members.
 local function taken_by(key, token, classes, since, till)
   local n, at, found, members = 0, nil, {}, {}
   for i = 1, #classes do members[i] = member(token, classes[i]) end

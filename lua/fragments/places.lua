@@ -1,18 +1,18 @@
 -- places: the place of a message, in the user's timeline or beside it.
 --
--- A message that does not count has its place beside the timeline, in a set of the
--- same form. The record's field z says which set it is. One that counts has its place
--- also in the set of its category, the record's field k.
+-- A message that does not count has its place beside the timeline, in a set of the same form. The
+-- record's field z says which set it is. The place of a message that counts is also in the set of
+-- its category, the record's field k.
 local beside = string.gsub(timeline, '^([^}]*}:)u:', '%1x:', 1)
 
--- remove_place takes a message's place away.
+-- remove_place removes a message's place.
 local function remove_place(message, was_beside, category)
   redis.call('ZREM', was_beside and beside or timeline, message)
   if category and not was_beside then redis.call('ZREM', places_of(category), message) end
 end
 
--- put_place gives a message its place at `at`, in the timeline or beside it. Then it
--- updates the field z of the record under key, and removes the former place.
+-- put_place gives a message its place at `at`, in the timeline or beside it. Then it updates the
+-- field z of the record under key, and removes the former place.
 local function put_place(key, message, at, was_beside, is_beside, category)
   redis.call('ZADD', is_beside and beside or timeline, at, message)
   if category and not is_beside then redis.call('ZADD', places_of(category), at, message) end

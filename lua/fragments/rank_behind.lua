@@ -1,8 +1,8 @@
--- rank_behind: where a reader goes on in a sorted set, behind what it read last.
+-- rank_behind: where a reader continues in a sorted set after what it read last.
 --@include id_order
 
--- rank_behind returns how many entries of a sorted set come before those behind an id at a time. It
--- does not walk over those of the time.
+-- rank_behind returns how many entries of a sorted set come before or at an id at a time. It does
+-- not walk over the entries of that time.
 local function rank_behind(key, time, id)
   local rank, beyond = redis.call('ZCOUNT', key, '-inf', time - 1), redis.call('ZCOUNT', key, '-inf', time)
   while rank < beyond do

@@ -1,7 +1,7 @@
--- rewatch: gives a message that has not ended its entry of the watch list, if it has none.
+-- rewatch: adds the watch entry of a message that has not ended, if it is missing.
 --
--- Scripts write so that this never happens: a new entry comes before what needs it, and a former
--- one goes last. It is for what was lost otherwise. It returns whether it added an entry.
+-- Scripts write so that this never happens: a new entry comes first, and a former one is removed
+-- last. It repairs other losses. It returns whether it added an entry.
 local function rewatch(record, near, far, suffix, horizon)
   local r = redis.call('HMGET', record, 's', 'g', 't', 'a')
   local state = state_of(r[1], r[2])

@@ -1,8 +1,8 @@
 -- take_place: takes a place that is free for a new message.
 --
 -- Needs KEYS and ARGV as place/reserve.lua has them, the locals timeline, record, places, id and
--- asked, and later, whether there are other places, and outlived, whether one of them outlives this
--- one. A new timeline has no expiry. Defines taken, nil if the id has a place already.
+-- asked, and later (whether there are other places) and outlived (whether one of them outlives this
+-- one). A new timeline has no expiry. Defines taken, nil if the id has a place already.
 local taken = call('ZADD', timeline, 'NX', ARGV[11], id) == 1
 if taken then
   if not outlived and call('PEXPIREAT', timeline, ARGV[14], 'GT') == 0 and not later then
@@ -18,6 +18,6 @@ if taken then
     call('ZADD', places, ARGV[11], id)
     if call('PEXPIREAT', places, ARGV[14], 'GT') == 0 then call('PEXPIREAT', places, ARGV[14], 'NX') end
   end
-  -- The record last: if the log is torn before, a later look finds what has no record.
+  -- The record last: if the log is torn before, the relay finds the entry without a record.
   if record then call('HSET', record, 'A', now, unpack(ARGV, 26)) end
 end

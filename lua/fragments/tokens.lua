@@ -1,22 +1,20 @@
 -- tokens: how full a token bucket is.
 --
--- A bucket counts parts of tokens. A token has as many parts as its interval has
--- milliseconds, so each millisecond adds as many parts as the interval has tokens.
--- Both are whole numbers: nothing is rounded, and no rate drifts. Go keeps a full
--- bucket below 2^52 parts.
+-- A bucket counts parts of tokens. A token has as many parts as its interval has milliseconds, so
+-- each millisecond adds as many parts as the interval has tokens. Both are whole numbers: nothing
+-- is rounded, and no rate drifts. Go keeps a full bucket below 2^52 parts.
 --
 -- A bucket is a HASH:
 --
 --   l  parts in it
---   a  when it had them, Unix ms
---   i  interval that they are parts of, ms
---   g  tokens of the last calls that gave back, each behind a space; absent for none
+--   a  time of that count, Unix ms
+--   i  interval of the parts, ms
+--   g  tokens of the last calls that gave back, each after a space; absent for none
 --
--- A bucket that does not exist is full. A full bucket expires. If the clock goes back,
--- nothing is added until the former time. A bucket that was changed more than an
--- interval ahead of now keeps its parts, and fills from now on: a step of the clock put
--- it there, and it would hold up all calls for as long as the step was. Needs now,
--- KEYS[1] and ARGV[2] to ARGV[5] as in rate/tokens_take.lua.
+-- A bucket that does not exist is full. A full bucket expires. If the clock goes back, nothing is
+-- added until the former time. A bucket that was changed more than an interval ahead of now keeps
+-- its parts, and fills from now on: a step of the clock put it there, and would block all calls for
+-- as long as the step. Needs now, KEYS[1] and ARGV[2] to ARGV[5] as in rate/tokens_take.lua.
 local n = ARGV[2] * ARGV[4]
 local tokens, interval = tonumber(ARGV[3]), tonumber(ARGV[4])
 local full = ARGV[5] * interval

@@ -1,4 +1,4 @@
--- tokens_change: stores what is in a bucket.
+-- tokens_change: stores the parts in a bucket.
 --
 -- Needs fragments/tokens.lua.
 local function keep()

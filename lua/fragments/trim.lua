@@ -1,6 +1,6 @@
--- trim: removes the places up to a time, except those of open messages, which are
--- found by their places. Keys of the user's records differ only in the message id.
-local AT_ONCE = 64 -- places looked at in a call; later calls do the rest
+-- trim: removes the places up to a time, except those of open messages, which are found by their
+-- places. Keys of the user's records differ only in the message id.
+local AT_ONCE = 64 -- places checked in a call; later calls do the rest
 local function trim(oldest, places)
   local old = redis.call('ZRANGE', places, '-inf', oldest, 'BYSCORE', 'LIMIT', 0, AT_ONCE)
   if not record then

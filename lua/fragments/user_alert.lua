@@ -1,14 +1,14 @@
 -- user_alert: raises alerts of a user's daily rules after a place was taken.
 --
--- Daily rules have the natural day or a window of 24 hours. The fullest of them, in
--- percent, counts. The alert is for the natural day of the place's time.
+-- Daily rules have the natural day or a window of 24 hours. The fullest of them, in percent,
+-- counts. The alert is for the natural day of the place's time.
 --@include alert
 --@include fullest
 --@include judge/zone
 
--- fullest_window returns how many places the fullest sliding window that contains at
--- has, without forgotten ones; 0 if all places near at are fewer than `least`. Of very
--- many windows it looks at a part: all alerts of a call share its steps.
+-- fullest_window returns how many places the fullest sliding window that contains at has, without
+-- forgotten ones; 0 if fewer than `least` places are near at. If there are very many windows it
+-- checks only some: all alerts of a call share its steps.
 local alert_steps = 4000
 local function fullest_window(window, at, least)
   local first, last = math.max(at - window + 1, now - keep), at + window - 1
@@ -18,12 +18,12 @@ local function fullest_window(window, at, least)
   return used
 end
 
--- alert_user raises an alert if the place at `at` brought a daily rule to a
--- threshold. It returns the id of the notice, if there is one to deliver.
+-- alert_user raises an alert if the place at `at` brought a daily rule to a threshold. It returns
+-- the id of the alert, if there is one to deliver.
 --
---   alerts   the policy's name, its time zone, 1 if its users are gathered for a
---            notice to somebody else, else 0, limit and window of its daily rules as
---            in judge/rules.lua, and the thresholds in percent:
+--   alerts   the policy's name, its time zone, 1 if its users are gathered for a digest to
+--            the policy's contact, else 0, limit and window of its daily rules as in
+--            judge/rules.lua, and the thresholds in percent:
 --            "default UTC 0 10/-3,100/86400000 80 100". "" for no alerts.
 local function alert_user(at)
   if alerts == '' then return end

@@ -1,9 +1,9 @@
--- waiting: the messages of a user that were late and wait for their later places.
+-- waiting: a user's messages that were late and wait for their later places.
 --
--- A member of the set is the id of a message, followed by a space and its category if it has
--- one. So the class of a message is known without its record. No id has a space, nor any
--- byte before that: members with the same time are in the order of the ids. Some messages
--- have ended since, and an id may have another category by now.
+-- A member of the set is the id of a message, followed by a space and its category if it has one.
+-- So the class of a message is known without its record. No id has a space, or any byte before
+-- that: members with the same time are in the order of the ids. Some messages have ended since, and
+-- an id may have another category by now.
 
 local function waiting_member(message, category)
   return category and table.concat({message, ' ', category}) or message

@@ -1,8 +1,8 @@
--- watch_others: spells watch members of other messages of the same user, and removes them.
+-- watch_others: builds watch members of other messages of the same user, and removes them.
 --
--- It does what keyspace.WatchSuffix and Keys.Far do. Needs the locals of message/claim.lua.
--- Defines user; suffix_of, which returns what follows the generation in the watch member of
--- a message; and remove_entry, which removes an entry from the list that has it.
+-- It does the same as keyspace.WatchSuffix and Keys.Far. Needs the locals of message/claim.lua.
+-- Defines user; suffix_of, which returns what follows the generation in the watch member of a
+-- message; and remove_entry, which removes an entry from the list that has it.
 local suffix_of, remove_entry
 local user = string.match(timeline, '^[^}]*}:u:(.*)$')
 do
@@ -34,8 +34,8 @@ do
     return table.concat({'/', packed(other) or other, ending})
   end
 
-  -- far_of returns the key of the far list of a message. Of FNV-1a only the last four bits
-  -- count, and these depend on no others.
+  -- far_of returns the key of the far list of a message. Only the last four bits of FNV-1a count,
+  -- and they depend on no others.
   local function far_of(other)
     local hash = 5
     for k = 1, #other do

@@ -1,20 +1,19 @@
--- arguments: what a script judges by. Every script that judges has it in ARGV[1] to
--- ARGV[9].
+-- arguments: the first nine arguments of every script that judges.
 --
 --   ARGV[1]  see fragments/clock.lua; or "!" and the last time at which the rules may
---            judge, Unix ms: then now is the server's clock; or "~" and how long what
---            a dry run writes stays, ms: then too
+--            judge, Unix ms: now is the server's clock; or "~" and how long the writes of
+--            a dry run stay, ms: now is the server's clock too
 --   ARGV[2]  how long a place is remembered after its time, ms: the largest window of
 --            the rules and the grace
---   ARGV[3]  reach of schedules, ms after now; then, if places are bounded, how many a
---            user may have in a day of UTC, and how long past ones count, ms:
+--   ARGV[3]  reach of schedules, ms after now; then, if places are bounded, how many a user
+--            may have in a day of UTC, and how long past ones count, ms:
 --            "31622400000 1000 90005000"; then, if the account of the message has a share,
---            how many of them it may have, and its name: " 750 acme"; then how many
---            percent of what each rule allows it may have, if not all: " 50"
+--            its share of these places, and its name: " 750 acme"; then its percentage of
+--            each rule, if not all: " 50"
 --   ARGV[4]  rules, see judge/rules.lua: those of one category, or the overall ones
---   ARGV[5]  offsets of the time zone, see judge/zone.lua; of a policy with dated
---            changes, "|" and the times that the rules are for follow, from and until in
---            Unix ms, "-inf" and "inf" for none
+--   ARGV[5]  offsets of the time zone, see judge/zone.lua; for a policy with dated changes
+--            followed by "|" and the times that the rules are for, from and until in Unix
+--            ms, "-inf" and "inf" for none
 --   ARGV[6]  for the rules of one category, their scope; for the overall ones, the
 --            rules of categories; see judge/rules.lua
 --   ARGV[7]  quiet hours, see judge/quiet.lua

@@ -1,7 +1,7 @@
--- ascending: finds a place among times that ascend.
+-- ascending: finds a position among ascending times.
 
--- first_from returns the number of the first of some ascending times, from the k-th to the
--- last, that is not before t; last + 1 for none.
+-- first_from returns the number of the first of some ascending times, from the k-th to the last,
+-- that is not before t; last + 1 for none.
 local function first_from(times, k, last, t)
   local beyond = last + 1
   while beyond - k > 3 do

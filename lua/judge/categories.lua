@@ -1,8 +1,8 @@
--- categories: the rules of a category, where a script finds the category itself.
+-- categories: the rules of a category that the script itself finds.
 --@include judge/rules
 
--- rules_in returns the rules that judge a category, false or "" for none: the overall
--- ones, and its own in categories.
+-- rules_in returns the rules for a category, false or "" for none: the overall ones, and its own in
+-- categories.
 local function rules_in(words, categories, category)
   local own
   for name, entry in string.gmatch(categories, '([^=,]+)=([^,]+)') do

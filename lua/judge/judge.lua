@@ -1,10 +1,10 @@
--- judge: which times the rules forbid, and which is the next one that they allow.
+-- judge: which times the rules forbid, and the next time that they allow.
 --
 -- A rule forbids stretches of time. A full natural period, a full day and quiet hours forbid
--- themselves. A time t breaks a sliding rule "limit per window" exactly if `limit` neighbours
--- e_i ... e_j, in order, with e_j - e_i < window satisfy e_j - window < t < e_i + window: each
--- such group forbids an open interval. The search jumps from the end of one forbidden stretch
--- to the end of the next, upwards or downwards, until nothing forbids the time.
+-- themselves. A time t breaks a sliding rule "limit per window" exactly if `limit` neighbours e_i
+-- ... e_j, in order, with e_j - e_i < window satisfy e_j - window < t < e_i + window: each such
+-- group forbids an open interval. The search jumps from the end of one forbidden stretch to the end
+-- of the next, upwards or downwards, until nothing forbids the time.
 --@include judge/question
 --@include judge/rules
 --@include judge/category
@@ -13,13 +13,13 @@
 --@include judge/places
 local judging, in_period, full, next_free
 do -- the embedded store bounds the locals of a script
-  -- judging completes rules, see judge/rules.lua, with the question q and what they count:
-  -- lists, of each rule; periods, of a natural rule the last one and how many are in it; quiet, the quiet
-  -- times; tried, the numbers of what may forbid a time: 0 for quiet times, then the rules, then count + 1
-  -- for the day. A list with fewer places than the limit in all breaks no rule.
+  -- judging completes rules, see judge/rules.lua, with the question q and what they count: lists,
+  -- of each rule; periods, of a natural rule the last one and how many are in it; quiet, the quiet
+  -- times; tried, the numbers of what may forbid a time: 0 for quiet times, then the rules, then
+  -- count + 1 for the day. A list with fewer places than the limit breaks no rule.
   --
-  -- If an account has a share of the rules, it first adds a rule for each of them, which counts only
-  -- what is the account's.
+  -- If an account has a share of the rules, it first adds a rule for each of them, which counts
+  -- only the account's places.
   function judging(q, rules)
     if rules.q == q then return end
     local limits, windows, count, own = rules.limits, rules.windows, rules.count, nil
@@ -50,8 +50,8 @@ do -- the embedded store bounds the locals of a script
     rules.tried = tried
   end
 
-  -- in_period returns begin and end of the natural period of a rule that t is in, and how many of
-  -- its places count.
+  -- in_period returns begin and end of the natural period of a rule that contains t, and how many
+  -- of its places count.
   function in_period(rules, r, t)
     rules.periods = rules.periods or {}
     local known, q = rules.periods[r], rules.q
@@ -63,10 +63,9 @@ do -- the embedded store bounds the locals of a script
     return known.from, known.till, known.count
   end
 
-  -- full reports whether the day of UTC of t has as many places as are allowed, so that no user has
-  -- so many that calls get slow; then whether the account has its share of them. Places in the timeline
-  -- and places beside it each have the bound. In most timelines there are fewer in all: then no
-  -- day is counted.
+  -- full reports whether the day of UTC of t has the maximum number of places, which keeps calls
+  -- short; then whether the account has its share of them. Places in the timeline and places beside
+  -- it are bounded separately. Most timelines have fewer in all: then no day is counted.
   function full(rules, t)
     local q, list = rules.q, rules.bounded
     if not list then
@@ -83,7 +82,7 @@ do -- the embedded store bounds the locals of a script
   end
 
   -- beyond_groups returns the first time from t on, in a direction, that a sliding rule allows; nil
-  -- if it allows t. On a side, a group of the nearest `limit` forbids enough to get on.
+  -- if it allows t. On each side, a group of the nearest `limit` forbids enough to make progress.
   local function beyond_groups(list, limit, window, t, direction)
     local at, times, last, q = cover(list, t), list.times, list.last - limit + 1, list.q
     if last < 1 then return nil end
@@ -109,7 +108,8 @@ do -- the embedded store bounds the locals of a script
     end
   end
 
-  -- forbids returns the first time from t on, in a direction, that number r allows; nil if it allows t.
+  -- forbids returns the first time from t on, in a direction, that the check number r allows; nil
+  -- if it allows t.
   local function forbids(rules, r, t, direction)
     local q, window = rules.q, rules.windows[r]
     q.spent = q.spent + 4
@@ -128,9 +128,9 @@ do -- the embedded store bounds the locals of a script
   end
 
   -- next_free returns the first free time from a time on up to `last`, or down to it in direction
-  -- -1; nil if there is none. Then where it stopped: nil, or a time if the work is used up or
-  -- other rules apply from there on. Then what first forbade an earlier time: the number of the rule, or 0
-  -- for quiet hours.
+  -- -1; nil if there is none. Then where it stopped: nil, or a time if the work is used up or other
+  -- rules apply from there on. Then what first forbade an earlier time: the number of the rule, or
+  -- 0 for quiet hours.
   function next_free(q, rules, from, direction, last)
     judging(q, rules)
     local beyond = direction > 0 and q.during_till or q.during_from - 1 -- where other rules apply
@@ -139,7 +139,7 @@ do -- the embedded store bounds the locals of a script
     local t, k, allow, all, in_the_way = from, 1, 0, #tried, nil
     while direction * t <= bound do
       if allow == all then return t, nil, in_the_way end
-      if q.spent > q.work and t ~= from then return nil, t, in_the_way end -- never at its start: it would not end
+      if q.spent > q.work and t ~= from then return nil, t, in_the_way end -- but never at its start, or it would not end
       local till = forbids(rules, tried[k], t, direction)
       if till then
         t, allow, in_the_way = till, 0, in_the_way or tried[k]

@@ -1,28 +1,27 @@
 -- places: the places that can matter to a time.
 --
--- A rule counts the places of one list: the timeline, or the set of its category. Of these
--- only the nearest matter: for a natural period how many are in it, and for a sliding rule
--- the `limit` places on each side of the time. So a call reads few places, however many
--- there are.
+-- A rule counts the places of one list: the timeline, or the set of its category. Only the nearest
+-- of these matter: for a natural period their number in it, and for a sliding rule the `limit`
+-- places on each side of the time. So a call reads few places, however many there are.
 --
 -- A list has
 --
---   q               what is asked, see judge/question.lua
---   key, category   where its places are, and of which category; nil for all
---   own             true if only the places of the account count that has a share
+--   q               the question, see judge/question.lua
+--   key, category   key of its places, and their category; nil for all
+--   own             true if only the places of the account with a share count
 --   window, most    the largest window of its sliding rules, ms; how many places on each
 --                   side of a time matter to them
---   times, ids      places that it has read, ascending, numbered from 1 to last. With times
---                   that are taken, see judge/taken.lua, the ids are of other places
+--   times, ids      places that it has read, ascending, numbered from 1 to last. With taken
+--                   times, see judge/taken.lua, the ids are of other places
 --   from, till      it has read all places between these times, and maybe some at them
 --   low, high       the ranks of what it has read: from low on, before high
---   at              the number of the last that is not later than the time last asked for
+--   at              the number of the last place not later than the last requested time
 --   chunk           how many it reads next
 --   card            how many places are under the key, if it is known
 --   without         times of its excluded places, ascending, once they matter
 --   read            how many places begin_with was given
 --
--- Nothing is written while a script judges, so ranks stay; but see judge/put_place.lua.
+-- Nothing is written while a script judges, so ranks stay the same; but see judge/put_place.lua.
 --@include judge/ascending
 local list_at, begin_with, cover, count_in, add_conflicts
 do -- the embedded store bounds the locals of a script
@@ -38,8 +37,8 @@ do -- the embedded store bounds the locals of a script
     return list
   end
 
-  -- begin_with lets a list begin with what was read of it: ids and times of its places from a
-  -- time on, at most so many.
+  -- begin_with starts a list with what was read of it: ids and times of its places from a time on,
+  -- at most `most`.
   function begin_with(list, from, read, most)
     local times, ids, n = {}, {}, #read / 2
     for k = 1, n do ids[k], times[k] = read[2 * k - 1], tonumber(read[2 * k]) end
@@ -47,8 +46,8 @@ do -- the embedded store bounds the locals of a script
     list.from, list.till, list.chunk, list.read = from - 1, n < most and math.huge or times[n], 16, n
   end
 
-  -- counted_in returns ids and times of what was read, without places that do not count, and how
-  -- many they are.
+  -- counted_in returns ids and times of what was read, without places that do not count, and their
+  -- number.
   local function counted_in(list, read)
     local times, ids, n, excluded = {}, {}, 0, list.q.excluded
     for k = 1, #read, 2 do
@@ -61,7 +60,7 @@ do -- the embedded store bounds the locals of a script
     return times, ids, n
   end
 
-  -- begin_at lets a list begin at t.
+  -- begin_at starts a list at t.
   local function begin_at(list, t)
     local chunk, rank = list.chunk or 16, redis.call('ZCOUNT', list.key, '-inf', t)
     local low = math.max(rank - chunk, 0)
@@ -103,15 +102,15 @@ do -- the embedded store bounds the locals of a script
     list.chunk = math.min(2 * chunk, 512)
   end
 
-  -- come_to lets what a list has read reach t.
+  -- come_to reads until what a list has read reaches t.
   local function come_to(list, t)
     if list.times and t >= list.till and t - list.till < list.window then read_on(list, 1) end
     if list.times and t < list.from and list.from - t < list.window then read_on(list, -1) end
     if not list.times or t >= list.till or t < list.from then begin_at(list, t) end
   end
 
-  -- cover makes a list read what matters to t: on each side of t all places within its window,
-  -- or the nearest `most`. It returns the number of the last place that is not later than t.
+  -- cover makes a list read what matters to t: on each side of t all places within its window, or
+  -- the nearest `most`. It returns the number of the last place that is not later than t.
   function cover(list, t)
     if not list.times or t >= list.till or t < list.from then come_to(list, t) end
     local from, till = t - list.window, t + list.window
@@ -120,7 +119,7 @@ do -- the embedded store bounds the locals of a script
       while at < list.last and times[at + 1] <= t do at = at + 1 end
       while at > 0 and times[at] > t do at = at - 1 end
       list.at = at
-      if list.from <= from and list.till >= till then return at end -- usually all has been read
+      if list.from <= from and list.till >= till then return at end -- usually everything has been read
       if list.from > from and at < list.most then
         read_on(list, -1)
       elseif list.till < till and list.last - at < list.most then
@@ -132,7 +131,8 @@ do -- the embedded store bounds the locals of a script
   end
 
   -- knows reports whether a list has read all places in [from, till), and the numbers of the first
-  -- of them and of the first behind them. It reads all of a list that is the account's own.
+  -- of them and of the first after them. It reads the whole list if only the account's places
+  -- count.
   local function knows(list, from, till)
     if list.own then
       if not list.times or from < list.from or from >= list.till then begin_at(list, from) end

@@ -1,7 +1,7 @@
--- put_place: keeps what was read of a list right while a script takes places.
+-- put_place: updates what was read of a list while a script takes places.
 --@include id_order
 
--- put_place adds a place that was taken since to a list.
+-- put_place adds a newly taken place to a list.
 local function put_place(list, id, time)
   local times, k = list.times, list.last
   if not times or time > list.till then return end

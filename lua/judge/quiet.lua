@@ -1,4 +1,4 @@
--- quiet: times at which nothing is to be sent.
+-- quiet: times at which nothing is sent.
 --
 --   quiet  "" for none; else the offsets of their time zone, see judge/zone.lua, "|",
 --          begin and end of each quiet stretch of the week, in ms of the local week, which
@@ -8,8 +8,8 @@
 --          all categories, a part "name|week|dates" follows after ";" for each category
 --          with quiet times of its own.
 --
--- A moment is quiet if local clocks then show a quiet time. A time that they skip does
--- not occur; one that they show twice is quiet twice.
+-- A moment is quiet if local clocks show a quiet time. A time that they skip does not occur; one
+-- that they show twice is quiet twice.
 --@include judge/zone
 if quiet ~= '' then
   local known, zone, of_zone = {}, nil, clocks_of_zone()
@@ -22,8 +22,8 @@ if quiet ~= '' then
     return found
   end
 
-  -- quiet_in returns the quiet times of the rules for a category, nil for none; false if
-  -- there are none.
+  -- quiet_in returns the quiet times of the rules for a category, nil for none; false if there are
+  -- none.
   function q.quiet_in(category)
     local name = category or ''
     if known[name] ~= nil then return known[name] end
@@ -38,8 +38,7 @@ if quiet ~= '' then
     return known[name]
   end
 
-  -- stretch_around returns begin and end of the stretch that a local time is in; nil for
-  -- none.
+  -- stretch_around returns begin and end of the stretch that contains a local time; nil for none.
   local function stretch_around(found, l)
     local k, beyond = 1, #found.till + 1 -- the first that ends after l is in k to beyond
     while k < beyond do
@@ -49,9 +48,9 @@ if quiet ~= '' then
     if found.from[k] and found.from[k] <= l then return found.from[k], found.till[k] end
   end
 
-  -- past_quiet returns the first moment from t on that is not quiet, upwards in
-  -- direction 1, downwards in -1; false if t itself is not quiet. If all times are quiet,
-  -- that is infinite.
+  -- past_quiet returns the first moment from t on that is not quiet, upwards in direction 1,
+  -- downwards in -1; false if t itself is not quiet. If all times are quiet, the result is
+  -- infinite.
   function q.past_quiet(times, direction, t)
     if not times then return false end
     if times.always then return direction * math.huge end

@@ -3,11 +3,11 @@
 --   status, now, send time, requested time (0: the same)
 --   and, if the status is ALLOWED: flags (SHIFTED + REPLAYED + SUPERSEDED), moved from
 --   (0: not), with SUPERSEDED the generation that the change ended and when its task is
---   due, then the id of the notice of an alert that the change has raised, if any;
+--   due, then the id of the alert that the change has raised, if any;
 --   if it is SEND_LIMIT, QUIET_HOURS, TOO_MANY_PLACES or ACCOUNT_PLACES: next free time, where
 --   its search continues, previous free time, where its search continues (0: none), the
 --   category of some of the rules or "", then an array for each violated rule: its number
---   from 1, those of an account's share behind all others, how many conflicts, from and until
+--   from 1, those of an account's share after all others, how many conflicts, from and until
 --   of its period (0 for a sliding rule), then id and send time of the first conflicts.
 --   if it is EXPIRES_LATE: the last expiry that a message may have.
 --   BLOCKED has only the first four.
@@ -15,9 +15,9 @@
 --   not cover is HOLD_OVER, OUTSIDE_HOLD or CHANGED, see fragments/hold.lua.
 --   SETTINGS_CHANGED has its own form, see fragments/settings.lua.
 --@include judge/judge
--- crowd returns the stretch in which a sliding rule has the conflicts of t, nil if it has room: that
--- of the places of all groups of `limit` neighbours that fit into a window with t. Such groups overlap
--- or follow each other. On a side with `limit` places or more, all are in one.
+-- crowd returns the stretch in which a sliding rule has the conflicts of t, nil if it has room: the
+-- stretch of the places of all groups of `limit` neighbours that fit into a window with t. Such
+-- groups overlap or follow each other. On a side with `limit` places or more, all are in one.
 local function crowd(list, limit, window, t)
   local q = list.q
   local at, times, from, till = cover(list, t), list.times, t - window + 1, t + window
@@ -38,9 +38,9 @@ local function crowd(list, limit, window, t)
   return from, till
 end
 
--- violations returns the rules that placing t would break, as in the reply. The field quiet
--- reports whether t is in quiet hours, full whether its day has as many places as are allowed,
--- own whether the account has its share of them, and free whether nothing forbids t.
+-- violations returns the rules that placing t would break, as in the reply. The field quiet reports
+-- whether t is in quiet hours, full whether its day has the maximum number of places, own whether
+-- the account has its share of them, and free whether nothing forbids t.
 local function violations(q, rules, t)
   judging(q, rules)
   local found, broken = {quiet = false, full = false, own = false, free = false}, 0
@@ -68,8 +68,8 @@ local function violations(q, rules, t)
   return found
 end
 
--- refusal returns the reply for a time that is not free; broken is what violations returned for
--- it. `alone` leaves out the free times, which it needs no search for then.
+-- refusal returns the reply for a time that is not free; broken is the result of violations for it.
+-- `alone` leaves out the free times, so that no search is needed.
 local function refusal(q, rules, t, requested, broken, alone)
   local TOO_MANY_PLACES, ACCOUNT_PLACES = 19, 23
   local later, later_from, earlier, earlier_from

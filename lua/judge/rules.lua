@@ -1,22 +1,21 @@
--- rules: the rules that a message is judged by.
+-- rules: the rules that judge a message.
 --
 --   words       limit and window of each rule, in order: "1 60000 5 3600000 10 -3".
 --               A window in ms slides; -1 to -5 is the natural minute, hour, day,
 --               week, month.
---   scope       which messages they count: "" for all. "3 marketing": the first
---               three count all, the others only those of marketing. "!" and "!!" as in
---               categories.
---   categories  the rules of categories beside the overall ones, "" for none:
---               "marketing=2 -3,news=-,otp=!,codes=!!". "-" is a category with quiet
---               times of its own, and no rules. "!" is an exempt category; one with "!!"
---               does not count for the others either.
+--   scope       which messages they count: "" for all. "3 marketing": the first three count
+--               all, the others only those of marketing. "!" and "!!" as in categories.
+--   categories  the rules of categories in addition to the overall ones, "" for none:
+--               "marketing=2 -3,news=-,otp=!,codes=!!". "-" is a category with only quiet
+--               times of its own. "!" is an exempt category; a category with "!!" also does
+--               not count for the others.
 
 
 -- rules_of returns rules, a table of
 --
---   count, limits, windows   how many they are, their limits and windows
+--   count, limits, windows   their number, limits and windows
 --   overall                  how many count any category; they come first
---   category                 whose messages the others count; nil if the policy has no
+--   category                 category that the others count; nil if the policy has no
 --                            such category
 --   name                     of an exempt category, from rules_in
 --   exempt                   true if neither rules nor quiet hours apply

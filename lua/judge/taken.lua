@@ -1,11 +1,11 @@
--- taken: times that a search has given away count as places for the next search.
+-- taken: times that a search has returned count as places for the next search.
 q.takes = 0
 local taken, taken_of = {}, {} -- ascending: all, and those of each category
 
 -- taken_by returns the times that a list counts.
 local function taken_by(list) return list.category and (taken_of[list.category] or {}) or taken end
 
--- put adds a time to ascending times, so many.
+-- put adds a time to `count` ascending times.
 local function put(times, count, time) table.insert(times, first_from(times, 1, count, time + 1), time) end
 
 local function put_into(list, time)
@@ -27,7 +27,7 @@ local function take(time, category)
   end
 end
 
--- put_taken adds the taken times from the one to the other to what a list has read.
+-- put_taken adds the taken times from `from` to `till` to what a list has read.
 function q.put_taken(list, from, till)
   local times = taken_by(list)
   local k = first_from(times, 1, #times, from)

@@ -1,6 +1,6 @@
--- whose: whether a place is the account's that has a share, see judge/arguments.lua. Whose a
--- place is stands in its record; one without a record is nobody's. In a dry run, records that it
--- has not copied are read where they are.
+-- whose: whether a place belongs to the account with a share, see judge/arguments.lua. A place's
+-- record has its account; a place without a record belongs to nobody. In a dry run, records that
+-- were not copied are read in their original place.
 if share_places then
   local whose = {}
 
@@ -17,8 +17,8 @@ if share_places then
     return whose[message]
   end
 
-  -- own_reach reports whether `least` of the `count` places under a key from first to last are the
-  -- account's.
+  -- own_reach reports whether at least `least` of the `count` places under a key from first to last
+  -- belong to the account.
   function q.own_reach(least, key, first, last, count)
     local SLICE = 256
     local read, own, others = 0, 0, 0

@@ -1,4 +1,4 @@
--- zone: what local clocks show, from the offsets of time zones.
+-- zone: the times that local clocks show, from the offsets of time zones.
 --
 --   offsets  first instant (Unix ms) and offset from UTC (ms) of each stretch with
 --            the same offset. The first offset also applies to everything before.
@@ -8,7 +8,7 @@ local WEEK = 7 * DAY
 local MONDAY = 4 * DAY -- 5 January 1970
 
 -- clocks_of_zone returns zone_of, stretch_at and period, by these names. Many calls need none of
--- them, so they are made when first needed.
+-- them, so they are created at first use.
 local clocks
 local function clocks_of_zone()
   if clocks then return clocks end
@@ -27,17 +27,17 @@ local function clocks_of_zone()
   end
   local zone = zone_of(offsets)
 
-  -- stretch_at returns the number of the stretch of a zone that t is in.
+  -- stretch_at returns the number of the stretch of a zone that contains t.
   local function stretch_at(z, t)
     local s = z.count
     while s > 1 and z.from[s] > t do s = s - 1 end
     return s
   end
 
-  -- local_start returns the local start of the natural day, week or month of a local
-  -- time, and of the next one. For a month it computes the civil calendar from day numbers by
-  -- Howard Hinnant's "chrono-compatible low-level date algorithms": years start in March, so a
-  -- leap day is the last day of a year.
+  -- local_start returns the local start of the natural day, week or month of a local time, and of
+  -- the next one. For a month it computes the civil calendar from day numbers by Howard Hinnant's
+  -- "chrono-compatible low-level date algorithms": years start in March, so a leap day is the last
+  -- day of a year.
   local function local_start(kind, l)
     if kind == 3 then
       local start = l - l % DAY
@@ -71,9 +71,8 @@ local function clocks_of_zone()
     end
   end
 
-  -- period returns the natural period that t is in, half-open, Unix ms. A minute or an
-  -- hour ends where the clocks change. A day, week or month ends with the first instant
-  -- of the next one.
+  -- period returns the natural period that contains t, half-open, Unix ms. A minute or an hour ends
+  -- where the clocks change. A day, week or month ends with the first instant of the next one.
   local function period(kind, t)
     local s = stretch_at(zone, t)
     local l = t + zone.offset[s]

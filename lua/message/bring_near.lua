@@ -1,14 +1,14 @@
 -- message/bring_near.lua: moves entries of far lists to the near list of the watch list.
 --
--- They are those that are due within NEAR, see fragments/watch.lua. An entry that the near
--- list has already keeps its time there.
+-- It moves entries that are due within NEAR, see fragments/watch.lua. An entry that is in the near
+-- list already keeps its time there.
 --
--- KEYS[1]  near list of the partition (ZSET: watch member -> when to look, Unix ms)
+-- KEYS[1]  near list of the partition (ZSET: watch member -> when to check, Unix ms)
 -- KEYS[2..] its far lists (ZSET, the same)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  entries to move at most, 1 to 1,000
 --
--- Returns  {entries moved}: fewer than ARGV[2] if no list has more of them.
+-- Returns  {entries moved}: fewer than ARGV[2] if no list has more to move.
 -- Cost     O(l + k log n) for l lists and k entries, with n in the partition.
 
 if #KEYS < 2 or #ARGV ~= 2 then

@@ -1,98 +1,95 @@
--- message/claim.lua: the gate a message passes just before its delivery.
+-- message/claim.lua: the gate that a message passes just before its delivery.
 --
--- Only a task of the record's present generation may deliver; any other is stale. A
--- repeated call with the same nonce returns the same answer. If a worker dies, another
--- one takes the message over after the lease: the outcome of the first try is then
--- uncertain. The store may have been away when the lease ended. So the first worker may
--- still settle for a grace period, which is counted in looks at the message: each look
--- shows that the store answered then.
+-- Only a task of the record's present generation may deliver; any other is stale. A repeated call
+-- with the same nonce returns the same answer. If a worker dies, another one takes the message over
+-- after the lease: the outcome of the first try is then uncertain. The store may have been
+-- unavailable when the lease ended. So the first worker may still settle during a grace period,
+-- which is counted in looks at the message: each look shows that the store answered then.
 --
--- A message of a category that the user does not want is dropped. Another one that is on
--- time, within the tolerance, goes out at its place, even if the rules
--- have changed. A late one is judged anew at the present time, together with all late
--- unsent messages in the user's timeline, see fragments/late.lua. Uncounted ones are
--- beside the timeline: each goes out separately. It goes out if it gets the present
--- time. If an older one of its class can go now, this one waits for a while: normally
--- the older one has a task, which places the rest. The same holds if an older one of
--- its class is being sent, until that is settled or taken over. One that failed and
--- waits for its retry holds nothing up. A message of an exempt category goes out at
--- once. One of a paused campaign waits at its place, which counts, until it expires or the
--- campaign is resumed, see message/resume.lua. It holds nothing up.
+-- A message of a category that the user does not want is dropped. A message that is on time, within
+-- the tolerance, is sent at its place, even if the rules have changed. A late one is judged again
+-- at the present time, together with all late unsent messages in the user's timeline, see
+-- fragments/late.lua. Uncounted ones are beside the timeline: each is judged separately. A late
+-- message is sent if it gets the present time. If an older one of its class can be sent now, this
+-- one waits for a while: normally the older one has a task, which places the rest. It also waits
+-- while an older one of its class is being sent, until that is settled or taken over. A message
+-- that failed and waits for its retry delays none. A message of an exempt category is sent at once.
+-- A message of a paused campaign waits at its place, which counts, until it expires or the campaign
+-- is resumed, see message/resume.lua. It delays none.
 --
--- A message that may have arrived holds nothing up either, and its place counts as if it had
--- been sent: what comes later counts with it. So it gets no later place. Late, it goes out if the
--- rules leave the present time free without that place, which moves there then. Else it waits for
--- the next free time as for a retry, and is judged again.
+-- A message that may have arrived delays none either, and its place counts as if it had been sent,
+-- also for later messages. So it gets no later place. If it is late, it is sent if the rules leave
+-- the present time free without that place, which then moves to the present time. Otherwise it
+-- waits for the next free time as for a retry, and is judged again.
 --
--- A message that reached a device before is tried again on the others. It holds nothing up.
--- Late, it goes out if its place still counts, nothing has one between that and now, and the
--- rules leave the present time free. Its place moves there: whatever else reaches a device is counted with
--- it. Else it is given up on the others. Where another one is dropped or ends uncertain, it
--- ends as delivered.
+-- A message that reached a device before is tried again on the others. It delays none. If it is
+-- late, it is sent if its place still counts, no other place lies between that and now, and the
+-- rules leave the present time free. Its place then moves to the present time, so that it counts
+-- together with further devices. Otherwise it is given up on the others. Where other messages are
+-- dropped or end uncertain, it ends as delivered.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
--- KEYS[3]  near list of the partition (ZSET: watch member -> when to look, Unix ms)
+-- KEYS[3]  near list of the partition (ZSET: watch member -> when to check, Unix ms)
 -- KEYS[4]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
 -- KEYS[5]  late mark of the user (STRING: all messages before it ended, Unix ms)
 -- KEYS[6]  ended messages of the user without a place (ZSET: message id -> send time, Unix ms)
--- KEYS[7]  messages of the user that were late and wait (ZSET: see fragments/waiting.lua -> when
---          it was promised, Unix ms); some may have ended since
+-- KEYS[7]  late messages of the user that wait (ZSET: see fragments/waiting.lua -> promised time,
+--          Unix ms); some may have ended since
 -- KEYS[8]  far list of the message, see fragments/watch.lua (ZSET, as KEYS[3])
 -- KEYS[9]  devices of the user (STRING, see package devices); optional
--- ARGV[1..9] now, and what judges, see judge/arguments.lua
+-- ARGV[1..9] now, rules and settings, see judge/arguments.lua
 -- ARGV[10] generation of the task
 -- ARGV[11] nonce of this delivery
 -- ARGV[12] lease of this delivery, ms
 -- ARGV[13] watch member of this generation
 -- ARGV[14] message id
 -- ARGV[15] how long an ended record is kept, ms
--- ARGV[16] expiry of a message that has none of its own, ms after its promised time
--- ARGV[17] tolerance, ms: how late a message may go out at its place
+-- ARGV[16] expiry of a message without its own, ms after its promised time
+-- ARGV[17] tolerance, ms: how late a message may be sent at its place
 -- ARGV[18] deliveries after which a message is given up if the last was not settled
--- ARGV[19] messages due before this are given up, since they may have been sent, Unix
+-- ARGV[19] messages due before this time are given up, since they may have been sent, Unix
 --          ms; "" for none
 -- ARGV[20] delay of the watch entry of a postponed message, ms
 -- ARGV[21] where the search for a free time continues, and in which class, as in the
 --          reply; "" to start now
 -- ARGV[22] grace period after the lease of another delivery, ms; 0 for none
 -- ARGV[23] horizon, ms: how long before its time a message is handed over
--- ARGV[24] whose events are noted, see fragments/event.lua; "" for nobody's
+-- ARGV[24] accounts with listeners, see fragments/event.lua; "" for none
 -- ARGV[25] paused campaigns, " account/campaign account/campaign "; "" for none
 -- ARGV[26] 1 to keep the content of a delivered message, else ""
 --
 -- Returns  {SEND, now, send time, promised time or 0, requested time or 0, attempts
---          with this one, category, content, 1 if taken over from a delivery that
---          was not settled, else 0, account, campaign, metadata, devices of the user,
---          devices that it is done with as in the record, when it expires, trace as in the
---          record, notices, changes ...}
+--          with this one, category, content, 1 if taken over from a delivery that did
+--          not settle, else 0, account, campaign, metadata, devices of the user,
+--          outcomes on devices as in the record, expiry, trace as in the
+--          record, alerts, changes ...}
 --          {STALE, now}                another generation, or ended: nothing to do
 --          {BUSY, now, until, 1 in the grace period after a lease else 0}  another worker
 --                                      is sending it until its lease ends, or an
---                                      older one goes first: ask again
+--                                      older one is sent first: call again
 --          {EARLY, now, due}           not yet due
---          {DROP, now, send time, reason, account, notices, changes ...}
---          {POSTPONED, now, notices, changes ...}: this one is among the changes, or waits under
---                                      a new generation until other rules apply, or, if it may
---                                      have arrived, until a time that is free now
+--          {DROP, now, send time, reason, account, alerts, changes ...}
+--          {POSTPONED, now, alerts, changes ...}: this message is among the changes, or waits
+--                                      under a new generation until other rules apply, or, if
+--                                      it may have arrived, until a time that is free now
 --          {PAUSED, now, until}        it waits under a new generation: the watch list has it
 --          {REACHED, now, send time, reason, account}  it ended as delivered, and is not tried on
---                                      the devices that are left
---          {LOOK_ON, now, where the search continues or 0, what was first in the way
+--                                      the other devices
+--          {LOOK_ON, now, where the search continues or 0, what first forbade it
 --          ("-" for nothing, a number as in judge/judge.lua) and its class,
---          notices, changes ...}: ask again
+--          alerts, changes ...}: call again
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua: late messages only
---          {RULES_OLD, now}            the same, or what is on time after another delivery or
---                                      behind an older late one
---          account is the charged account, "" for none. notices is an array of the
---          ids of alerts' notices. changes has six elements for each changed message
---          of the user, but not for the drop of this one: id, new generation, new
---          time, former time, account, campaign; for a dropped one: id, reason, 0,
---          send time, account, campaign.
--- Cost     On time, O(log n) in the user's reservations and the partition's watch
---          list; at a later place also O(k) in the older messages that wait, at most
---          1,000. Late, also O(k) in those since the late mark and from now until the
---          last time given: at most LOOKED records and q.work steps of all searches.
+--          {RULES_OLD, now}            the same, or on time after another delivery or an older
+--                                      late one
+--          account is the charged account, "" for none. alerts is an array of the ids of raised
+--          alerts. changes has six elements for each changed message of the user, but not for
+--          the drop of this one: id, new generation, new time, former time, account, campaign;
+--          for a dropped one: id, reason, 0, send time, account, campaign.
+-- Cost     On time, O(log n) in the user's reservations and the partition's watch list; at a
+--          later place also O(k) in the older waiting messages, at most 1,000. Late, also O(k)
+--          in those since the late mark and from now until the last time given: at most LOOKED
+--          records and q.work steps of all searches.
 
 if #KEYS ~= 8 and #KEYS ~= 9 or #ARGV ~= 26 then
   return redis.error_reply('ERR message/claim.lua: wrong number of keys or arguments')
@@ -103,7 +100,7 @@ local call = redis.call
 local record, timeline, watch = KEYS[1], KEYS[2], KEYS[3]
 local id, generation, nonce, member = ARGV[14], ARGV[10], ARGV[11], ARGV[13]
 local SEND, STALE, BUSY, EARLY, DROP, POSTPONED, PAUSED, REACHED, LOOK_ON = 0, 1, 2, 3, 4, 5, 6, 7, 8
-local GIVEN_UP = ' expired no_free_time opted_out restored uncertain ' -- why, of one that reached a device
+local GIVEN_UP = ' expired no_free_time opted_out restored uncertain ' -- reasons for a message that reached a device
 --@include clock
 --@include record
 --@include progress
@@ -175,15 +172,15 @@ if r[2] == generation then
     return {DROP, now, at, r[13], account_of(r[16]), notices}
   elseif state == DELIVERED and r[5] == nonce and reached
       and string.find(GIVEN_UP, table.concat({' ', r[13] or '', ' '}), 1, true) then
-    -- This delivery ended it; if it was settled, the reason is another one.
+    -- This delivery ended it; if it settled, the reason is another one.
     return {REACHED, now, at, r[13], account_of(r[16])}
   else
     return {STALE, now}
   end
 end
 
--- following returns a new generation that depends only on the former one and this
--- delivery, so that a repeated call finds what it did.
+-- following returns a new generation that depends only on the former one and this delivery, so that
+-- a repeated call finds its own changes.
 local function following(former)
   return string.sub(redis.sha1hex(former .. '/' .. nonce), 1, 18)
 end
@@ -199,7 +196,7 @@ end
 
 --@include judge/arguments
 --@include settings_status
--- Without young rules nothing is dropped, nor taken over: the clock may have stepped.
+-- Without young rules no message is dropped or taken over: the clock may have stepped.
 if rules_until and now > rules_until then return {RULES_OLD, now} end
 
 --@include judge/category
@@ -208,7 +205,7 @@ if rules_until and now > rules_until then return {RULES_OLD, now} end
 --@include event
 local changes = {}
 
--- begin_end ends a message without delivery, up to what ends_so does.
+-- begin_end ends a message without delivery, except for the steps of ends_so.
 local function begin_end(m, how, reason)
   if m.id == id then
     call('HSET', m.record, 's', how, 'e', now, 'w', reason, 'o', nonce)
@@ -218,7 +215,7 @@ local function begin_end(m, how, reason)
   call('HDEL', m.record, 'a', 'u', 'v', 'l')
 end
 
--- ends_so tells of the end, and then removes the watch entry: see message/mend.lua.
+-- ends_so reports the end, and then removes the watch entry: see message/mend.lua.
 local function ends_so(m, kind, reason)
   note_event(ARGV[24], m.record, nil, user, m.id, kind, m.at, nil, reason)
   remove_entry(m.id, m.member)
@@ -244,7 +241,7 @@ local function in_doubt(m, reason)
   return reason
 end
 
--- drop ends a message that can't be sent any more, and returns why.
+-- drop ends a message that can no longer be sent, and returns why.
 local function drop(m, reason)
   if m.doubt then return in_doubt(m, 'uncertain') end
   begin_end(m, DROPPED, reason)
@@ -291,14 +288,14 @@ if at < (tonumber(ARGV[19]) or at) then
 end
 if now >= this.expires then return {DROP, now, at, drop(this, 'expired'), account_of(r[16]), notices} end
 if unwanted then return {DROP, now, at, drop(this, 'opted_out'), account_of(r[16]), notices} end
-if paused then -- it waits as for a retry, at most for an hour: a program may die that resumes it
+if paused then -- it waits as for a retry, at most for an hour: the program that resumes it may die
   local until_at, new = math.min(now + 3600000, this.expires), following(generation)
   call('ZADD', watch, math.max(now + ARGV[20], until_at - ARGV[23]), new .. suffix_of(id))
   if this.doubt then call('HSET', record, 'q', 1) end
   call('HSET', record, 'g', new, 'a', until_at, 'w', 'paused')
   if state == SENDING then note_history(record, 'o', {attempt = tries}) end
   if not this.held then note_history(record, 'w', {to = this.expires}) end
-  call('HDEL', record, 's', 'u', 'b', 'v', 'l', 'o') -- no former delivery settles it
+  call('HDEL', record, 's', 'u', 'b', 'v', 'l', 'o') -- no former delivery may settle it
   remove_entry(id, member)
   return {PAUSED, now, until_at}
 end
@@ -320,8 +317,8 @@ end
 --@include outlive
 --@include user_alert
 local waits_since = tonumber(r[14]) or now
--- is_patient reports whether the message still waits for an older one. Its patience does not
--- start before `from`.
+-- is_patient reports whether the message still waits for an older one. Its patience does not start
+-- before `from`.
 local function is_patient(from)
   local PATIENCE = 30000 -- ms, for all older ones together
   return now - math.max(waits_since, from) < PATIENCE
@@ -339,7 +336,7 @@ end
 
 this.class = class_of(r[10])
 local rules = this.class.rules
-if overdue then -- on time, unless an older one of its class is not
+if overdue then -- on time, but an older one of its class may be late
   local waits = false
   for k = 1, #overdue do waits = waits or class_of(overdue[k]) == this.class end
   if not waits or rules.exempt or this.beside then
@@ -371,8 +368,8 @@ if this.doubt and this.to and this.to > now then
 end
 if resume then return {LOOK_ON, now, resume, resume_in, notices} end
 
--- wait_for returns the reply that the message waits for an older one, or nil if it has
--- waited for too long: see is_patient.
+-- wait_for returns the reply that the message waits for an older one, or nil if it has waited for
+-- too long: see is_patient.
 local function wait_for(from)
   -- SOON to LATER ms between two looks, and not in the last RESERVE before its own expiry.
   local SOON, LATER, RESERVE = 500, 2000, 5000
@@ -381,15 +378,15 @@ local function wait_for(from)
   return {BUSY, now, now + math.min(LATER, math.max(SOON, now - waits_since)), 0}
 end
 
--- The oldest of its class that got a time goes first, if it can go now. If it does
--- not go, its task may be lost: it gets another below.
+-- The oldest of its class that got a time is sent first, if it can be sent now. If it is not sent,
+-- its task may be lost: it gets another below.
 local first = 1
 while first <= judged and not (late[first].to and late[first].class == this.class) do first = first + 1 end
 if first <= judged and late[first] ~= this and late[first].to == now then
   local wait = wait_for(0)
   if wait then return wait end
 end
--- An older one that is being sent goes first too, and older ones that wait for it.
+-- An older one that is being sent comes first too, and older ones that wait for it.
 if (this.to == now or this.class.left_out) and this.class.sent_until then
   local wait = wait_for(this.class.sent_until)
   if wait then return wait end
@@ -416,7 +413,7 @@ end
 for k = 1, #late do
   local m = late[k]
   if k > judged or m.wakes and m ~= this then
-    if m.waits then -- its place did not count: it is late from now on
+    if m.waits then -- its place did not count, so it is late from now on
       call('HSET', m.record, 't', m.promised)
       put_place(m.record, m.id, m.promised, m.beside, false, m.category)
     end
@@ -436,7 +433,7 @@ for k = 1, #late do
     note_history(m.record, 'p', {to = till, from = m.at, reason = why})
     call('HDEL', m.record, 's', 'u', 'b', 'v', 'l')
     if m.behind then call('HSET', m.record, 'b', waits_since) end -- it has waited as long
-    if m == this then call('HDEL', m.record, 'o') end -- no former delivery settles it
+    if m == this then call('HDEL', m.record, 'o') end -- no former delivery may settle it
     if m.to then
       call('HDEL', m.record, 'a', 'm')
       call('ZADD', KEYS[7], m.promised or m.at, waiting_member(m.id, m.category))

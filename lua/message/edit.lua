@@ -1,21 +1,20 @@
 -- message/edit.lua: changes content, metadata and expiry of a pending message.
 --
--- Its place stays, and nothing is judged. place/move.lua makes the same edit together with a
--- move.
+-- Its place stays, and nothing is judged. place/move.lua makes the same edit together with a move.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
--- KEYS[3]  messages of the user that were late and wait (ZSET: see fragments/waiting.lua -> when
---          it was promised, Unix ms)
+-- KEYS[3]  late messages of the user that wait (ZSET: see fragments/waiting.lua -> promised time,
+--          Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  last expiry that a message may have, ms after now
--- ARGV[3]  when a message without an expiry of its own expires, ms after its promised time
+-- ARGV[3]  expiry of a message without its own, ms after its promised time
 -- ARGV[4..] the edit, see fragments/edit.lua
 --
 -- Returns  {ALLOWED, now, send time, 0, 0, 0}
 --          {NOT_FOUND, now, 0, 0}
 --          {TOO_LATE, now, send time, 0}          it is being sent, has reached a device, or ended
---          {EDITED, now, send time, 0}            it is not what the edit was made for
+--          {EDITED, now, send time, 0}            the edit is based on another version
 --          {PAST_EXPIRY, now, send time, 0, expiry}  it would expire by its send time
 --          {EXPIRES_LATE, now, send time, 0, last expiry}
 -- Cost     O(k) in the fields of the content and the metadata.

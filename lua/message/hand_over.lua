@@ -1,10 +1,10 @@
--- message/hand_over.lua: finds which due entries of a watch list the queue gets now.
+-- message/hand_over.lua: decides which due entries of a watch list go into the queue now.
 --
--- A message goes to the queue the horizon before its time, under the generation that it
--- has: to hand it over twice is to hand it over once. Its entry is due again after a
--- delay, in case the caller ends before the queue has it.
+-- A message goes into the queue the horizon before its time, under its present generation, so that
+-- a repeated hand-over does no harm. Its entry is due again after a delay, in case the caller ends
+-- before the queue has it.
 --
--- KEYS[1]  near list of the partition (ZSET: watch member -> when to look, Unix ms)
+-- KEYS[1]  near list of the partition (ZSET: watch member -> when to check, Unix ms)
 -- KEYS[2..] records of the messages (HASH, see fragments/record.lua)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  delay of the watch entry, ms
@@ -12,12 +12,13 @@
 -- ARGV[4..] watch members, in the order of the records
 --
 -- Returns  {now, result, due, account, campaign, ...}, four words a record, in their order.
---          account and campaign are "" for none, and with all but HANDED. The results:
+--          account and campaign are "" for none, and except with HANDED. The results:
 --          HANDED      put a task of this generation into the queue, for the time due
 --          GONE        the message ended or has another generation
---          UNFINISHED  the message ended, but not the script that ended it: see message/mend.lua
---          LOOK_AFTER  the queue had it already, or a worker has: see message/renew.lua
---          NOT_DUE     the entry is not due yet; due is 0 with all but HANDED
+--          UNFINISHED  the message ended, but the script that ended it is incomplete: see
+--                      message/mend.lua
+--          LOOK_AFTER  the queue has it already, or a worker has: see message/renew.lua
+--          NOT_DUE     the entry is not due yet; due is 0 except with HANDED
 -- Cost     O(k log n) for k messages, with n entries in the partition's watch list.
 
 if #KEYS < 2 or #ARGV ~= #KEYS + 2 then
@@ -30,8 +31,8 @@ local HANDED, GONE, LOOK_AFTER, NOT_DUE, UNFINISHED = 0, 1, 2, 3, 4
 --@include clock
 --@include record
 
--- hand_over decides about one entry, and returns the result, when the message is due, its
--- account and its campaign.
+-- hand_over decides about one entry, and returns the result, when the message is due, its account
+-- and its campaign.
 local function hand_over(record, member)
   local r = redis.call('HMGET', record, 's', 'g', 't', 'a', 'y', 'C')
   local state = state_of(r[1], r[2])
@@ -43,9 +44,9 @@ local function hand_over(record, member)
   local look = tonumber(redis.call('ZSCORE', watch, member) or now)
   if look > now then return NOT_DUE, 0 end
   local due = tonumber(r[4] or r[3])
-  -- The entry of what the queue has confirmed is due after the message.
+  -- The entry of a message that the queue has confirmed is due after the message.
   if state == SENDING or look > due then return LOOK_AFTER, 0 end
-  if due - horizon > now then -- put there under another horizon
+  if due - horizon > now then -- entered under another horizon
     redis.call('ZADD', watch, due - horizon, member)
     return NOT_DUE, 0
   end

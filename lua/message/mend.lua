@@ -1,13 +1,13 @@
--- message/mend.lua: finishes what a torn log left of a message.
+-- message/mend.lua: completes a change of a message that a torn log cut off.
 --
--- A Redis that loads a log which is torn within a script may apply the first of its writes, at
--- the next restart. So an end writes the state first, and removes the watch entry last: an entry
--- of a message that has ended says that the rest is missing. The end is repeated here. A message
--- that has not ended gets its watch entry if it has none.
+-- A Redis that loads a log which is torn within a script may apply the first of its writes, at the
+-- next restart. So an end writes the state first, and removes the watch entry last: an entry of an
+-- ended message shows that the rest is missing. The end is repeated here. A message that has not
+-- ended gets its watch entry if it has none.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
--- KEYS[3]  near list of the partition (ZSET: watch member -> when to look, Unix ms)
+-- KEYS[3]  near list of the partition (ZSET: watch member -> when to check, Unix ms)
 -- KEYS[4]  far list of the message, see fragments/watch.lua (ZSET, as KEYS[3])
 -- KEYS[5]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
 -- KEYS[6]  ended messages of the user without a place (ZSET: message id -> send time, Unix ms)
@@ -18,9 +18,9 @@
 -- ARGV[5]  how long to keep the record of an ended message, ms
 -- ARGV[6]  how long a place counts: largest window of the rules and the grace, ms
 -- ARGV[7]  1 to keep the content of a delivered message, else ""
--- ARGV[8]  whose events are noted, see fragments/event.lua; "" for nobody's
+-- ARGV[8]  accounts with listeners, see fragments/event.lua; "" for none
 --
--- Returns  {1} an end was finished, or a watch entry added; {0} nothing was missing.
+-- Returns  {1} an end was completed, or a watch entry added; {0} nothing was missing.
 -- Cost     O(log n) in the user's reservations, the partition's watch list and its dead letters.
 
 if #KEYS ~= 6 or #ARGV ~= 8 then

@@ -1,12 +1,12 @@
 -- message/purge.lua: removes a dead letter with its record.
 --
--- If the message is no longer a dead letter (it was submitted anew, say, or its
--- record expired), only its entry is removed.
+-- If the message is no longer a dead letter (for example it was submitted again, or its record
+-- expired), only its entry is removed.
 --
--- An uncertain message keeps its place: it may have been sent. The field k stays in the
--- record until the record would have expired: it tells a refit, and a new message with
--- the same id, in which category's set the place is, see fragments/former_place.lua. Scripts do
--- not take such a record for a message.
+-- An uncertain message keeps its place: it may have been sent. The field k stays in the record
+-- until the record would have expired: it tells a refit, and a new message with the same id, which
+-- category's set has the place, see fragments/former_place.lua. Scripts do not treat such a record
+-- as a message.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)

@@ -1,11 +1,11 @@
--- message/renew.lua: looks after a message whose entry in the watch list is due.
+-- message/renew.lua: checks a message whose entry in the watch list is due.
 --
--- If the queue may have lost the message's task, the message gets a new generation:
--- should the old task appear after all, it does nothing. The same happens to a
--- message whose worker stopped in the middle of a delivery; the gate decides about it.
+-- If the queue may have lost the message's task, the message gets a new generation: if the old task
+-- appears after all, it does nothing. So does a message whose worker stopped during a delivery; the
+-- gate decides about it.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
--- KEYS[2]  near list of the partition (ZSET: watch member -> when to look, Unix ms)
+-- KEYS[2]  near list of the partition (ZSET: watch member -> when to check, Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  generation of the watch entry
 -- ARGV[3]  end of the watch member, see keyspace.WatchSuffix
@@ -13,12 +13,12 @@
 -- ARGV[5]  1 if the queue has a task of the generation that will run, else 0
 -- ARGV[6]  delay of the watch entry of a new generation, ms
 -- ARGV[7]  if the queue has the task: how long after its due time, or after now if that
---          is past, the relay looks again, ms
+--          is past, the relay checks again, ms
 --
 -- Returns  {RENEWED, now, due, account, campaign}  put a task of the new generation into the
 --                               queue; account and campaign are "" for none
 --          {GONE, now}          the message ended or has another generation
---          {DEFERRED, now}      the queue or a worker has it: look again later
+--          {DEFERRED, now}      the queue or a worker has it: check again later
 --          {NOT_DUE, now}       the entry is not due yet
 -- Cost     O(log n) in the partition's watch list.
 

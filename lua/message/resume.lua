@@ -1,10 +1,10 @@
--- message/resume.lua: lets a message of a resumed campaign be claimed again.
+-- message/resume.lua: allows a message of a resumed campaign to be claimed again.
 --
--- It gets a new generation, and is due: the next claim judges it as late. Any other message
--- stays as it is.
+-- It gets a new generation, and is due: the next claim judges it as late. Any other message does
+-- not change.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
--- KEYS[2]  near list of the partition (ZSET: watch member -> when to look, Unix ms)
+-- KEYS[2]  near list of the partition (ZSET: watch member -> when to check, Unix ms)
 -- KEYS[3]  far list of the message, see fragments/watch.lua (ZSET, the same)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  new generation

@@ -1,28 +1,28 @@
--- message/revive.lua: makes a dead letter pending again, or says why not.
+-- message/revive.lua: makes a dead letter pending again, or returns why not.
 --
--- The message gets a new generation, all its attempts, and the next time from now on
--- that rules, quiet hours and full days allow before it expires; in an exempt category that
--- is now. A place that it has kept does not count for it. For others it counts on, under another
--- name: the message may have arrived there. It goes to the devices that
--- it failed on, or may have reached, once more; not to those that have it or are gone.
+-- The message gets a new generation, all its attempts, and the next time from now on that rules,
+-- quiet hours and full days allow before it expires; in an exempt category that is now. A place
+-- that it has kept does not count for it. For others it still counts, under another name: the
+-- message may have arrived there. It is sent again to devices on which it failed or which it may
+-- have reached, but not to devices that have it or are gone.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
--- KEYS[3]  near list of the partition (ZSET: watch member -> when to look, Unix ms)
+-- KEYS[3]  near list of the partition (ZSET: watch member -> when to check, Unix ms)
 -- KEYS[4]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
 -- KEYS[5]  far list of the message, see fragments/watch.lua (ZSET, as KEYS[3])
--- ARGV[1..9] now, and what judges, see judge/arguments.lua
+-- ARGV[1..9] now, rules and settings, see judge/arguments.lua
 -- ARGV[10] message id
 -- ARGV[11] dead-letter member ("id/user")
 -- ARGV[12] new generation
 -- ARGV[13] end of the watch member, see keyspace.WatchSuffix
 -- ARGV[14] delay of the watch entry, ms
--- ARGV[15] expiry of a message that has none of its own, ms after its send time
+-- ARGV[15] expiry of a message without its own, ms after its send time
 -- ARGV[16] where the search for a free time continues, Unix ms; "" to start now
 -- ARGV[17] horizon, ms: how long before its time a message is handed over
--- ARGV[18] whose events are noted, see fragments/event.lua; "" for nobody's
+-- ARGV[18] accounts with listeners, see fragments/event.lua; "" for none
 --
--- Returns  {ALLOWED, now, send time, requested time, 0, 0, id of an alert's notice, if any}
+-- Returns  {ALLOWED, now, send time, requested time, 0, 0, id of a raised alert, if any}
 --          {NOT_FOUND, now, 0, 0}       the message is no dead letter
 --          {PAST_EXPIRY, now, 0, 0, expiry}
 --          {BLOCKED, now, 0, 0}
@@ -62,7 +62,7 @@ local PAST_EXPIRY, NO_FREE_TIME = 8, 9
 
 local r = redis.call('HMGET', record, 's', 'g', 't', 'p', 'r', 'x', 'e', 'k', 'z', 'n', 'w', 'D')
 local state, expiry = state_of(r[1], r[2]), tonumber(r[6])
-if r[2] == generation then -- the same call, repeated by a client that got no answer
+if r[2] == generation then -- the same call, repeated by a client without a reply
   return {ALLOWED, now, tonumber(r[3]), tonumber(r[5] or 0), 0, 0}
 end
 local died = tonumber(redis.call('ZSCORE', dead, ARGV[11]) or -1)
@@ -88,7 +88,7 @@ outlive(free, expiry or free + ARGV[15], rules.uncounted and beside or timeline,
 local notice
 if not rules.uncounted then notice = alert_user(free) end
 redis.call('HSET', record, 'g', generation, 't', free, 'r', requested)
-redis.call('PERSIST', record) -- after that: the entry finds what ended and does not expire
+redis.call('PERSIST', record) -- after that: the entry finds ended messages that do not expire
 note_history(record, state, {at = died, attempt = tonumber(r[10]), reason = r[11]})
 note_history(record, 'v', {to = free, from = tonumber(r[3])})
 if state == UNCERTAIN then redis.call('HSET', record, 'q', 1) else redis.call('HDEL', record, 'q') end

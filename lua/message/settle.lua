@@ -1,44 +1,42 @@
 -- message/settle.lua: records the outcome of a delivery.
 --
--- Only the delivery that claimed the message last, by its nonce, may settle it. A
--- repeated call returns the same answer. The call may come after the lease: as long
--- as no other delivery has claimed the message, the outcome counts. A retry gives the
--- message a new generation and a time before which it is not tried. If the target only
--- asked for later, the attempt does not count. One that was not sent after all is pending
--- at its place, as before its claim. A permanent failure frees the place, and so does a user
--- without a device: only what was delivered counts. What has reached a device counts as
--- delivered, whatever became of the others. What may have reached one may have arrived.
+-- Only the last delivery that claimed the message, by its nonce, may settle it. A repeated call
+-- returns the same answer. The call may come after the lease: as long as no other delivery has
+-- claimed the message, the outcome counts. A retry gives the message a new generation and a time
+-- before which it is not tried. If the target only asked to try later, the attempt does not count.
+-- A message that was not sent after all is pending at its place, as before its claim. A permanent
+-- failure frees the place, and so does a user without a device: only delivered messages count. A
+-- message that has reached a device counts as delivered, whatever the other devices answered. A
+-- message that may have reached one may have arrived.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
--- KEYS[3]  near list of the partition (ZSET: watch member -> when to look, Unix ms)
+-- KEYS[3]  near list of the partition (ZSET: watch member -> when to check, Unix ms)
 -- KEYS[4]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
 -- KEYS[5]  ended messages of the user without a place (ZSET: message id -> send time, Unix ms)
--- KEYS[6]  messages of the user that were late and wait (ZSET: see fragments/waiting.lua -> when
---          it was promised, Unix ms)
+-- KEYS[6]  late messages of the user that wait (ZSET: see fragments/waiting.lua -> promised time,
+--          Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  nonce of this delivery
 -- ARGV[3]  d delivered, f failed for good, u uncertain, n dropped, as the user has no device
---          for it, p pending again: a retry. One in upper case keeps the content of a message
+--          for it, p pending again: a retry. A capital letter keeps the content of a message
 --          that ends as delivered
 -- ARGV[4]  end of the watch member, see keyspace.WatchSuffix
 -- ARGV[5]  message id
 -- ARGV[6]  how long to keep the record of an ended message, ms
 -- ARGV[7]  how long a place counts: largest window of the rules and the grace, ms
--- ARGV[8]  reason why it was not delivered, with a space and the provider's words at the end of
---          one that failed or is uncertain; or the provider's id; "" for none
+-- ARGV[8]  reason why it was not delivered, followed by a space and the provider's words if it
+--          failed or is uncertain; or the provider's id; "" for none
 -- ARGV[9]  when the delivery began, Unix ms; "" for now
--- ARGV[10] whose events are noted, see fragments/event.lua; "" for nobody's
--- ARGV[11] devices that the message is done with, see fragments/progress.lua; "" for no others
---          than before
+-- ARGV[10] accounts with listeners, see fragments/event.lua; "" for none
+-- ARGV[11] outcomes on devices, see fragments/progress.lua; "" for no new ones
 -- ARGV[12] of a retry: new generation
 -- ARGV[13] of a retry: not before, Unix ms, or before its expiry; if the message was not sent, now
 --          by the caller's clock, or ""
 -- ARGV[14] of a retry: delay of the watch entry, ms
 -- ARGV[15] of a retry: 1 if the message may have arrived, -1 if it was not sent, -2 if the
---          target asked for later, else 0; a negative attempt does not count
--- ARGV[16] of a retry: expiry of a message that has none of its own, ms after its
---          promised time
+--          target asked to try later, else 0; a negative attempt does not count
+-- ARGV[16] of a retry: expiry of a message without its own, ms after its promised time
 -- ARGV[17] of a retry: horizon, ms: how long before its time a message is handed over
 --
 -- Returns  {1, now} recorded, by this call or an earlier one of this delivery;
@@ -82,8 +80,8 @@ local in_doubt = r[5] or not reached and string.find(table.concat({' ', progress
 
 if ARGV[11] ~= '' then redis.call('HSET', record, 'D', progress) end
 if outcome == PENDING then
-  -- The new watch entry first, the former one last: if the log is torn in between, the record has
-  -- one of them.
+  -- The new watch entry first, the former one last: if the log is torn in between, one of them is
+  -- there.
   local again = ARGV[15] ~= '-1' and math.min(ARGV[13], r[10] or (r[9] or r[4]) + ARGV[16])
   local look = math.min(now, tonumber(ARGV[13]) or now) + ARGV[14] -- the clock may be ahead for a moment
   if again then look = math.max(look, again - ARGV[17]) end
@@ -109,7 +107,7 @@ if outcome == PENDING then
   return {1, now}
 end
 
-local named = outcome == DELIVERED -- by the provider; else `reason` says why it was not delivered
+local named = outcome == DELIVERED -- by the provider's id; else `reason` is why it was not delivered
 local words = ''
 if not named then reason, words = string.match(reason, '^(%S*) ?(.*)$') end
 if reached then

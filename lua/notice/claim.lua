@@ -1,29 +1,29 @@
--- notice/claim.lua: claims a notice for one delivery.
+-- notice/claim.lua: claims an alert for one delivery.
 --
--- A repeated call with the same nonce returns the same answer and a full lease: the
--- caller has not sent the notice yet. If a lease ends without a settlement, the next
--- delivery takes the notice over after a grace period, until too many were not settled.
+-- A repeated call with the same nonce returns the same answer and a full lease: the caller has not
+-- sent the alert yet. If a lease ends without a settlement, the next delivery takes the alert over
+-- after a grace period, until too many deliveries did not settle.
 --
--- KEYS[1]  notice (HASH, see fragments/outbox.lua)
--- KEYS[2]  outbox of the partition (ZSET: notice id -> when to look, Unix ms)
--- KEYS[3]  failed notices of the partition (ZSET: notice id -> when it ended, Unix ms)
+-- KEYS[1]  alert (HASH, see fragments/outbox.lua)
+-- KEYS[2]  outbox of the partition (ZSET: alert id -> when to check, Unix ms)
+-- KEYS[3]  failed alerts of the partition (ZSET: alert id -> when it ended, Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
--- ARGV[2]  notice id
+-- ARGV[2]  alert id
 -- ARGV[3]  nonce of this delivery
 -- ARGV[4]  lease of this delivery, ms
--- ARGV[5]  most deliveries that were not settled: then the notice is given up
--- ARGV[6]  how long to keep an ended notice, and a waiting one that no worker takes, ms
+-- ARGV[5]  maximum number of deliveries that did not settle: then the alert is given up
+-- ARGV[6]  how long to keep an ended alert, and a waiting one that no worker claims, ms
 -- ARGV[7]  grace period after the lease of another delivery, ms; 0 for none
 --
--- Returns  {SEND, now, attempts with this one, 1 if taken over from a delivery that was
---          not settled else 0, used, limit, details, when it was first claimed, when
---          a delivery first failed and was to be tried again}; absent values are 0 or ""
+-- Returns  {SEND, now, attempts with this one, 1 if taken over from a delivery that did not
+--          settle else 0, used, limit, details, when it was first claimed, when a delivery
+--          first failed and was to be tried again}; absent values are 0 or ""
 --          {STALE, now}        it ended: nothing to do
 --          {BUSY, now, until, 1 in the grace period after a lease else 0}  another
---                              delivery has it until its lease ends: ask again
+--                              delivery has it until its lease ends: call again
 --          {EARLY, now, due}   it is not due yet
---          {DROPPED, now, reason, 1 if it is among the failed notices else 0}
--- Cost     O(log n) in the partition's outbox and failed notices.
+--          {DROPPED, now, reason, 1 if it is among the failed alerts else 0}
+-- Cost     O(log n) in the partition's outbox and failed alerts.
 
 if #KEYS ~= 3 or #ARGV ~= 7 then
   return redis.error_reply('ERR notice/claim.lua: wrong number of keys or arguments')
@@ -41,8 +41,8 @@ local SEND, STALE, BUSY, EARLY, DROP = 0, 1, 2, 3, 4
 -- The letters of alerts in the keys of their flags, see fragments/alert.lua.
 local LETTERS = {account_quota = 'a', user_quota = 'u', event_limit = 'e'}
 
--- superseded reports whether the alert of a higher threshold of the same day, or of the
--- same period of an event, was delivered.
+-- superseded reports whether the alert of a higher threshold of the same day, or of the same period
+-- of an event, was delivered.
 local function superseded()
   local kind, start, threshold, subject = string.match(id, '^([%l_]+)/(-?%d+)/(%d+)[@%d]*/(.+)$')
   local letter = LETTERS[kind or '']

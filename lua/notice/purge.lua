@@ -1,15 +1,15 @@
--- notice/purge.lua: removes the content of a failed notice.
+-- notice/purge.lua: removes the content of a failed alert.
 --
--- If it is no longer a failed notice, only its entry is removed. The notice itself
--- stays until it expires, so that it is not put a second time.
+-- If it is no longer a failed alert, only its entry is removed. The alert itself stays until it
+-- expires, so that it is not added twice.
 --
--- KEYS[1]  notice (HASH, see fragments/outbox.lua)
--- KEYS[2]  failed notices of the partition (ZSET: notice id -> when it ended, Unix ms)
--- ARGV[1]  notice id
--- ARGV[2]  keep a notice that ended at this time or later, Unix ms; "" to keep none
+-- KEYS[1]  alert (HASH, see fragments/outbox.lua)
+-- KEYS[2]  failed alerts of the partition (ZSET: alert id -> when it ended, Unix ms)
+-- ARGV[1]  alert id
+-- ARGV[2]  keep an alert that ended at this time or later, Unix ms; "" to keep none
 --
--- Returns  {1} removed; {0} it stays, or was no failed notice.
--- Cost     O(log n) in the partition's failed notices.
+-- Returns  {1} removed; {0} it stays, or was no failed alert.
+-- Cost     O(log n) in the partition's failed alerts.
 
 if #KEYS ~= 2 or #ARGV ~= 2 then
   return redis.error_reply('ERR notice/purge.lua: wrong number of keys or arguments')

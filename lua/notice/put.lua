@@ -1,15 +1,15 @@
--- notice/put.lua: puts a notice into the outbox, once for each id.
+-- notice/put.lua: puts an alert into the outbox, once for each id.
 --
--- A known id is answered with 0 as long as the store keeps the notice, however it
--- ended: no notice is sent twice.
+-- A known id is answered with 0 as long as the store keeps the alert, however it ended: no alert is
+-- sent twice.
 --
--- KEYS[1]  notice (HASH, see fragments/outbox.lua)
--- KEYS[2]  outbox of the partition (ZSET: notice id -> when to look, Unix ms)
+-- KEYS[1]  alert (HASH, see fragments/outbox.lua)
+-- KEYS[2]  outbox of the partition (ZSET: alert id -> when to check, Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
--- ARGV[2]  notice id
+-- ARGV[2]  alert id
 -- ARGV[3]  kind
 -- ARGV[4]  subject: a user, an account or a policy
--- ARGV[5]  begin of the period that it is about, Unix ms
+-- ARGV[5]  begin of its period, Unix ms
 -- ARGV[6]  details, opaque here
 --
 -- Returns  {1, now} put; {0, now} the id is known.

@@ -1,16 +1,16 @@
--- notice/renew.lua: renews the lease of the delivery that has a notice.
+-- notice/renew.lua: renews the lease of the delivery that has an alert.
 --
--- The call may come after the lease: as long as no other delivery has claimed the
--- notice, it is this delivery's again.
+-- The call may come after the lease: if no other delivery has claimed the alert since, this
+-- delivery has it again.
 --
--- KEYS[1]  notice (HASH, see fragments/outbox.lua)
--- KEYS[2]  outbox of the partition (ZSET: notice id -> when to look, Unix ms)
+-- KEYS[1]  alert (HASH, see fragments/outbox.lua)
+-- KEYS[2]  outbox of the partition (ZSET: alert id -> when to check, Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
--- ARGV[2]  notice id
+-- ARGV[2]  alert id
 -- ARGV[3]  nonce of this delivery
 -- ARGV[4]  lease from now on, ms
 --
--- Returns  {1, now} renewed; {0, now} another delivery has the notice, or it ended.
+-- Returns  {1, now} renewed; {0, now} another delivery has the alert, or it ended.
 -- Cost     O(log n) in the partition's outbox.
 
 if #KEYS ~= 2 or #ARGV ~= 4 then

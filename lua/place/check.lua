@@ -1,14 +1,14 @@
--- place/check.lua: returns what reserve.lua would answer; it writes nothing.
+-- place/check.lua: returns what place/reserve.lua would answer. Writes nothing.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms); for
 --          an uncounted message, the places beside it, see fragments/places.lua
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
 -- KEYS[3]  record of the message (HASH, see fragments/record.lua); optional
--- ARGV[1..9] now, and what judges, see judge/arguments.lua
+-- ARGV[1..9] now, rules and settings, see judge/arguments.lua
 -- ARGV[10] message id
 -- ARGV[11] send time, Unix ms; "" for now
--- ARGV[12] last send time that a shift may take, Unix ms; "" for no shift, "-" for none
---          and a refusal without free times
+-- ARGV[12] last send time that a shift may use, Unix ms; "" for no shift, "-" for no shift and
+--          a refusal without free times
 -- ARGV[13] where a shift continues its search, Unix ms; "" to start at the send time
 -- ARGV[14] with KEYS[3]: fingerprint
 -- ARGV[15] with KEYS[3]: expiry that the caller set, Unix ms; "" for none

@@ -1,20 +1,20 @@
--- place/free_lost.lua: frees places whose messages have no record, and mends others.
+-- place/free_lost.lua: frees places whose messages have no record, and corrects others.
 --
--- The record of a message does not expire before its send time. If it is missing, it was
--- lost, and nothing will ever give the place back. A place within a minute from now or in the
--- past stays: its message may have been sent.
+-- The record of a message does not expire before its send time. If it is missing, it was lost, and
+-- nothing will ever give the place back. A place within a minute from now or in the past stays: its
+-- message may have been sent.
 --
--- A log that is torn within a script may leave a place whose message ended without one, or has
--- one in another set: it is freed. One at another time than its message gets that time. A set
+-- A log that is torn within a script may leave a place whose message ended without one, or has its
+-- place in another set: it is freed. A place at another time than its message gets that time. A set
 -- without an expiry gets one.
 --
--- KEYS[1]  places of a user (ZSET: message id -> send time, Unix ms): the timeline, what is
+-- KEYS[1]  places of a user (ZSET: message id -> send time, Unix ms): the timeline, the places
 --          beside it, or the set of a category, see fragments/places.lua
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  start of the keys of the user's records
--- ARGV[3]  how many later places earlier calls looked at and left
+-- ARGV[3]  how many later places earlier calls checked and left
 --
--- Returns  {places freed, places that were looked at and left, 1 if these were all, else 0}
+-- Returns  {places freed, places that were checked and left, 1 if these were all, else 0}
 -- Cost     O(log n + ARGV[3]) in the user's n places, and a look at PAGE records.
 
 if #KEYS ~= 1 or #ARGV ~= 3 then
@@ -23,8 +23,8 @@ end
 --@include moving
 
 local PAGE = 500
-local MARGIN, BACK = 60000, 7200000 -- ms; somebody looks about once an hour
-local LONGEST = 400 * 86400000 -- ms that no place counts for
+local MARGIN, BACK = 60000, 7200000 -- ms; a check runs about once an hour
+local LONGEST = 400 * 86400000 -- ms, longer than any place counts
 local places = KEYS[1]
 --@include clock
 --@include record

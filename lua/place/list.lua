@@ -1,7 +1,6 @@
 -- place/list.lua: lists a user's reservations, ascending by send time, then id.
 --
--- It leaves out places older than the largest window, unless their messages are
--- still to be sent.
+-- It leaves out places older than the largest window, unless their messages are still to be sent.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  places of the user that do not count (ZSET: message id -> send time, Unix ms); optional
@@ -10,7 +9,7 @@
 -- ARGV[3]  until when, Unix ms, exclusive; "" for no end
 -- ARGV[4]  send time to continue after, Unix ms, with ARGV[5]; "" to start
 -- ARGV[5]  id to continue after
--- ARGV[6]  most reservations to list
+-- ARGV[6]  maximum number of reservations to list
 -- ARGV[7]  how long a place counts: largest window of the rules and the grace, ms
 -- ARGV[8]  with KEYS[2]: start of the keys of the user's records, see fragments/record.lua
 --
@@ -24,7 +23,7 @@ if not (#KEYS == 1 and #ARGV == 7 or #KEYS == 2 and #ARGV == 8) then
 end
 --@include moving
 
-local LISTED, LOOKED = 1000, 1000 -- reservations listed, records looked at, in one call
+local LISTED, LOOKED = 1000, 1000 -- reservations listed, records read, in one call
 local PAGE = 250 -- reservations read at once
 --@include clock
 --@include record
@@ -81,7 +80,7 @@ while listed < limit do
   end
   if not id then break end
   list.k = list.k + 2
-  -- Skip what was listed before, in the other list too.
+  -- Skip reservations that were listed before, in the other list too.
   if at ~= after_at or not id_at_or_before(id, after_id) then
     if is_listed(id, at, list.counted) then
       listed = listed + 1

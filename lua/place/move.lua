@@ -1,44 +1,43 @@
--- place/move.lua: gives a reservation another place, or says why not.
+-- place/move.lua: gives a reservation another place, or returns why not.
 --
--- The reservation's own place does not count against the new one, and is kept
--- when the new one is refused. A message can be moved until it is being sent; afterwards only
--- if it is tried again, and can't have reached a device at its place.
+-- The reservation's own place does not count against the new one, and is kept when the new one is
+-- refused. A message can be moved until it is being sent; after that only if it is tried again, and
+-- can't have reached a device at its place.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
 -- KEYS[3]  record of the message (HASH, see fragments/record.lua); optional
--- KEYS[4]  near list of the partition (ZSET: watch member -> when to look, Unix ms); with KEYS[3]
+-- KEYS[4]  near list of the partition (ZSET: watch member -> when to check, Unix ms); with KEYS[3]
 -- KEYS[5]  far list of the message, see fragments/watch.lua (ZSET, the same); with KEYS[3]
 -- KEYS[6]  waiting late messages (ZSET: message id -> promised time, Unix ms); with KEYS[3]
--- ARGV[1..9] now, and what judges, see judge/arguments.lua
+-- ARGV[1..9] now, rules and settings, see judge/arguments.lua
 -- ARGV[10] message id
 -- ARGV[11] new send time, Unix ms; "" for now
 -- ARGV[12] with KEYS[3]: new generation
 -- ARGV[13] with KEYS[3]: end of the watch member, see keyspace.WatchSuffix
 -- ARGV[14] with KEYS[3]: delay of the watch entry, ms
--- ARGV[15] with KEYS[3]: when a message without an expiry of its own expires, ms
---          after its send time
+-- ARGV[15] with KEYS[3]: expiry of a message without its own, ms after its send time
 -- ARGV[16] with KEYS[3]: charge of the move, see fragments/hold.lua
 -- ARGV[17] with KEYS[3]: bounds of the move, see fragments/hold.lua
 -- ARGV[18] with KEYS[3]: with a charge, the attempt that last charged the reservation;
 --          "" for none
 -- ARGV[19] with KEYS[3]: send time of the reservation, Unix ms; "" for any time,
 --          allowed only without a charge
--- ARGV[20] with KEYS[3]: categories of which no message is moved with this charge,
+-- ARGV[20] with KEYS[3]: categories whose messages can't be moved with this charge,
 --          each between spaces; "" for none
--- ARGV[21] with KEYS[3]: moves of the message that are made in a minute, which begins
+-- ARGV[21] with KEYS[3]: how many moves the message may make in a minute, which begins
 --          with the first of them; "" for any number
--- ARGV[22] with KEYS[3]: 1 to only judge: nothing is written, and what was charged for
---          the message does not matter; else ""
+-- ARGV[22] with KEYS[3]: 1 to only judge: nothing is written, and the charge of the
+--          message does not matter; else ""
 -- ARGV[23] with KEYS[3]: horizon, ms: how long before its time a message is handed over
--- ARGV[24] with KEYS[3]: whose events are noted, see fragments/event.lua; "" for nobody's
+-- ARGV[24] with KEYS[3]: accounts with listeners, see fragments/event.lua; "" for none
 -- ARGV[25..] with KEYS[3]: an edit that is made together with the move, see
 --          fragments/edit.lua; optional
 --
 -- Returns  a decision, see judge/reply.lua;
 --          {PAST_EXPIRY, now, send time, 0, expiry}: the message expires by then; or
 --          {MOVED_OFTEN, now, send time, 0, when it may be moved again}; or
---          {EDITED, now, send time, 0}: it is not what the edit was made for; or
+--          {EDITED, now, send time, 0}: the edit is based on another version; or
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     as reserve.lua.
 
@@ -88,7 +87,7 @@ if record then
   local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'm', 'x', 'p', 'y', 'k', 'z', 'a', 'd', 'j', 'H', 'D', 'q')
   local state = state_of(r[1], r[2])
   stands = tonumber(r[3])
-  -- The same call, repeated by a client that got no answer.
+  -- The same call, repeated by a client without a reply.
   if r[2] == generation or has_attempt(r[8], attempt_in(charge)) then
     local graced = ARGV[11] ~= '' and asked ~= stands
     return {ALLOWED, now, stands, graced and asked or 0, 0, tonumber(r[5])}
@@ -125,7 +124,7 @@ if at == stands then
     make_edit(record)
     local lasts = expiry or at + ARGV[15]
     outlive(at, lasts, was_beside and beside or timeline, not was_beside and category)
-    local expires = redis.call('PEXPIRETIME', KEYS[6]) -- it may be one of those that wait
+    local expires = redis.call('PEXPIRETIME', KEYS[6]) -- the message may be in it
     if expires >= 0 and expires < lasts then redis.call('PEXPIREAT', KEYS[6], lasts) end
   end
   return {ALLOWED, now, at, requested or 0, 0, stands}
@@ -142,8 +141,8 @@ local answer = outside(at)
 if answer then return answer end
 if only_judge then return {ALLOWED, now, at, requested or 0, 0, stands} end
 
--- The new watch entry first, the former one last: if the log is torn in between, the record has
--- one of them.
+-- The new watch entry first, the former one last: if the log is torn in between, one of them is
+-- there.
 if record then add_entry(near_list, far_list, at - ARGV[23], ARGV[14], generation .. ARGV[13]) end
 put_place(record, id, at, was_beside, rules.uncounted, category)
 local lasts, counted_in = record and (expiry or at + ARGV[15]), not rules.uncounted and category

@@ -1,9 +1,9 @@
--- place/next_free.lua: finds the next free times from a moment on. Each counts those
--- before it as taken. Writes nothing.
+-- place/next_free.lua: finds the next free times from a moment on. Each counts those before it as
+-- taken. Writes nothing.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
--- ARGV[1..9] now, and what judges, see judge/arguments.lua
+-- ARGV[1..9] now, rules and settings, see judge/arguments.lua
 -- ARGV[10] from when, Unix ms; "" for now
 -- ARGV[11] 1 for later times up to the reach, -1 for earlier ones down to now
 -- ARGV[12] how many times to find
@@ -11,9 +11,9 @@
 -- ARGV[14] times that the search found before, ascending, Unix ms, separated by
 --          spaces; "" for none
 --
--- Returns  {now, where the search continues or 0, time, ...}: fewer times than
---          requested, with 0, if there are no more; with a time, if the work of this
---          call was used up. Or {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
+-- Returns  {now, where the search continues or 0, time, ...}: fewer times than requested, with
+--          0, if there are no more; with a time, if the work of this call was used up.
+--          Or {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     O(m) in the reservations between the moment and the last time found,
 --          at most q.work steps (judge/question.lua).
 

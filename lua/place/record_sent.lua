@@ -1,7 +1,8 @@
--- place/record_sent.lua: records a past send, so that it counts from now on.
+-- place/record_sent.lua: records a message that was sent in the past, so that it counts from now
+-- on.
 --
--- It judges nothing: it takes the place even if that breaks rules. The record is that
--- of a delivered message. A send that no rule looks back to is not recorded.
+-- It judges nothing: it takes the place even if that breaks rules. The record is that of a
+-- delivered message. A message that is too old for any rule is not recorded.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms); for
 --          an uncounted message, the places beside it, see fragments/places.lua
@@ -11,10 +12,10 @@
 -- KEYS[5]  index of the ids, shard of the message (ZSET); with KEYS[3]
 -- KEYS[6]  index of the campaigns, head (ZSET); with KEYS[3]
 -- KEYS[7]  index of the campaigns, shard of the message (ZSET); with KEYS[3]
--- ARGV[1..9] now, and what judges, see judge/arguments.lua; the rules are ignored
+-- ARGV[1..9] now, rules and settings, see judge/arguments.lua; the rules are ignored
 -- ARGV[10] message id
 -- ARGV[11] send time, Unix ms
--- ARGV[12] with KEYS[3]: generation, made for this call
+-- ARGV[12] with KEYS[3]: generation, created for this call
 -- ARGV[13] with KEYS[3]: fingerprint
 -- ARGV[14] with KEYS[3]: category; "" for none
 -- ARGV[15] with KEYS[3]: how long an ended record is kept, ms
@@ -24,7 +25,7 @@
 -- ARGV[19] with KEYS[3]: score among the campaigns; "" without a campaign
 -- ARGV[20..] with KEYS[3]: further fields and values of the record
 --
--- Returns  {ALLOWED, now, send time, flags, id of an alert's notice, if any}, flags
+-- Returns  {ALLOWED, now, send time, flags, id of a raised alert, if any}, flags
 --          REPLAYED or FORGOTTEN;
 --          {ID_REUSED, now, send time, 0};
 --          {TOO_MANY_PLACES, now, send time, 0}: see judge/judge.lua; or
@@ -42,7 +43,7 @@ local timeline, record, id = KEYS[1], KEYS[3], ARGV[10]
 --@include judge/arguments
 local at = tonumber(ARGV[11])
 local NOT_OVER, TOO_MANY_PLACES, FORGOTTEN = 9, 19, 4
-local charge, bounds = '', '' -- no account is charged for a past send
+local charge, bounds = '', '' -- no account is charged for a past message
 
 --@include status
 --@include record
@@ -63,7 +64,7 @@ if at > now then return {NOT_OVER, now, at, 0} end
 
 if record then
   local r = redis.call('HMGET', record, 's', 'g', 't', 'f')
-  -- The same call, repeated by a client that got no answer.
+  -- The same call, repeated by a client without a reply.
   if r[2] == ARGV[12] then return {ALLOWED, now, tonumber(r[3]), 0} end
   if not id_is_free(state_of(r[1], r[2])) then
     if r[4] ~= ARGV[13] then return {ID_REUSED, now, at, 0} end
@@ -84,7 +85,7 @@ end
 local category = record and ARGV[14] ~= '' and ARGV[16] == '' and ARGV[14] or nil
 local former = record and redis.call('HMGET', record, 'y', 'k', 'C')
 if record then
-  local there = redis.call('EXISTS', record) == 1 -- of a message that gave its id back
+  local there = redis.call('EXISTS', record) == 1 -- of an ended message with the same id
   if ARGV[18] ~= '' then add_found(KEYS[4], KEYS[5], ARGV[18], ARGV[17], there) end
   if ARGV[19] ~= '' then add_found(KEYS[6], KEYS[7], ARGV[19], ARGV[17], there) end
 end

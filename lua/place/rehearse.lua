@@ -1,7 +1,6 @@
 -- place/rehearse.lua: copies a user's timeline and a record for a dry run.
 --
--- The dry run judges on the copies: what it judged before counts, and nothing real
--- changes.
+-- The dry run judges on the copies: its own earlier messages count, and nothing real changes.
 --
 -- KEYS[1]  timeline of the user (ZSET)
 -- KEYS[2]  its copy
@@ -9,7 +8,7 @@
 -- KEYS[4]  its copy
 -- KEYS[5]  near list of the watch list of the copies
 -- KEYS[6]  copies in the partition, to be removed (HASH: key -> "" for a whole copy, or the
---          cursor at which the next call goes on)
+--          cursor at which the next call continues)
 -- KEYS[7]  places beside the copied timeline, see fragments/places.lua; the real ones
 --          are not copied, since they do not count
 -- KEYS[8]  far list of the message among the copies, see fragments/watch.lua
@@ -17,11 +16,11 @@
 -- KEYS[10] its copy; with KEYS[9]
 -- ARGV[1]  how long copies stay after their last use if they are not removed, ms
 --
--- A large timeline is copied in several calls. A place that is moved or cancelled meanwhile
--- may be in the copy as it was before.
+-- A large timeline is copied in several calls. The copy may have the former place of a message that
+-- is moved or cancelled meanwhile.
 --
--- Returns  {1}: all is copied. {0}: call again.
--- Cost     O(k) in the places that a call copies, about SLICE; O(1) once all is copied.
+-- Returns  {1}: everything is copied. {0}: call again.
+-- Cost     O(k) in the places that a call copies, about SLICE; O(1) once all are copied.
 
 if #KEYS ~= 8 and #KEYS ~= 10 or #ARGV ~= 1 then
   return redis.error_reply('ERR place/rehearse.lua: wrong number of keys or arguments')
@@ -31,8 +30,8 @@ end
 local SLICE = 500 -- places copied in a call; ZSCAN may return a few more
 local left = SLICE
 
--- copy_places copies places until the copy is whole or the work of the call is used up. It
--- reports whether the copy is whole.
+-- copy_places copies places until the copy is whole or the work of the call is used up. It reports
+-- whether the copy is whole.
 local function copy_places(from, to)
   local cursor = redis.call('HGET', KEYS[6], to)
   if cursor == '' then return true end
@@ -46,7 +45,7 @@ local function copy_places(from, to)
     for k = 1, #places, 2 do
       adding[#adding + 1], adding[#adding + 2] = places[k + 1], places[k]
       if #adding == 2 * SLICE or k + 1 == #places then
-        -- What the dry run has changed already stays.
+        -- Changes that the dry run has made stay.
         redis.call('ZADD', to, 'NX', unpack(adding))
         adding = {}
       end

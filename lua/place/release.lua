@@ -1,13 +1,13 @@
 -- place/release.lua: gives a reservation back; with a record, it cancels the message.
 --
--- A message can be cancelled until it is being sent; afterwards only if it is tried again and
--- has reached no device. Its content is erased at once. If it may have arrived, it is not sent
--- again, and its place counts until the rules forget it, under another name.
--- Its record stays for a while, so that a second call does no harm.
+-- A message can be cancelled until it is being sent; after that only if it is tried again and has
+-- reached no device. Its content is erased at once. If it may have arrived, it is not sent again,
+-- and its place counts until the rules forget it, under another name. Its record is kept for a
+-- while, so that a second call does no harm.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  record of the message (HASH, see fragments/record.lua); optional
--- KEYS[3]  near list of the partition (ZSET: watch member -> when to look, Unix ms); with KEYS[2]
+-- KEYS[3]  near list of the partition (ZSET: watch member -> when to check, Unix ms); with KEYS[2]
 -- KEYS[4]  ended messages of the user without a place (ZSET: message id -> send time, Unix ms); with KEYS[2]
 -- KEYS[5]  far list of the message, see fragments/watch.lua (ZSET, as KEYS[3]); with KEYS[2]
 -- ARGV[1]  now, Unix ms; "" for the server's clock
@@ -21,7 +21,7 @@
 --          "" for none
 -- ARGV[9]  with KEYS[2]: send time of the reservation, Unix ms; "" for any time,
 --          allowed only without a charge
--- ARGV[10] with KEYS[2]: whose events are noted, see fragments/event.lua; "" for nobody's
+-- ARGV[10] with KEYS[2]: accounts with listeners, see fragments/event.lua; "" for none
 --
 -- Returns  {status, now, freed time, 0, flags, 0, ...}, see judge/reply.lua:
 --          ALLOWED (REPLAYED if it was cancelled before), NOT_FOUND, TOO_LATE,
@@ -59,13 +59,12 @@ end
 
 local r = redis.call('HMGET', record, 's', 'g', 't', 'y', 'z', 'k', 'a', 'D', 'q')
 local state, stood = state_of(r[1], r[2]), tonumber(r[3])
--- The same attempt means the same call, repeated by a client that got no answer,
--- even if another message has the id now.
+-- The same attempt means the same call, repeated by a client without a reply, even if another
+-- message has the id now.
 local same = has_attempt(r[4], attempt_in(charge))
 if same or state == CANCELLED then return {ALLOWED, now, stood, 0, same and 0 or REPLAYED, 0} end
 if id_is_free(state) then
-  -- The record of a message that is not over never expires. If it was lost, the place is
-  -- nobody's.
+  -- The record of a message that is not over never expires. If it was lost, nobody owns the place.
   local lost = redis.call('EXISTS', record) == 0 and tonumber(redis.call('ZSCORE', timeline, id) or now) > now
   if lost then remove_place(id) end
   return {NOT_FOUND, now, 0, 0}
@@ -75,8 +74,8 @@ if not is_as(r[4], stood, ARGV[8], ARGV[9]) then return {CHANGED, now, stood, 0}
 local answer = outside(stood)
 if answer then return answer end
 
-redis.call('HDEL', record, 'b') -- a script that removes first may write in a full store
--- A dead letter that is retried may have a place that is not over. That is not when it may have arrived.
+redis.call('HDEL', record, 'b') -- a script that first removes may write in a full store
+-- A retried dead letter may have a place in the future, at which it can't have arrived.
 if r[9] and not r[5] and stood <= now then keep_former_place(r[6], stood + ARGV[3]) end
 if charge == '' then
   redis.call('HSET', record, 's', CANCELLED, 'e', now)

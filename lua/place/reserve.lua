@@ -1,29 +1,29 @@
--- place/reserve.lua: takes the place of a message in its user's timeline, or says why not.
+-- place/reserve.lua: takes the place of a message in its user's timeline, or returns why not.
 --
--- It judges in the contract's order: replay, past or too far, blocked, quiet hours,
--- rules, places of the day. With a shift it takes the next free time instead of refusing. It writes place,
--- record and watch entry together; a refusal changes nothing.
+-- It judges in the contract's order: replay, past or too far, blocked, quiet hours, rules, places
+-- of the day. With a shift it takes the next free time instead of refusing. It writes place, record
+-- and watch entry together; a refusal changes nothing.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms); for
 --          an uncounted message, the places beside it, see fragments/places.lua
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
 -- KEYS[3]  record of the message (HASH, see fragments/record.lua); optional
--- KEYS[4]  near list of the partition (ZSET: watch member -> when to look, Unix ms); with KEYS[3]
+-- KEYS[4]  near list of the partition (ZSET: watch member -> when to check, Unix ms); with KEYS[3]
 -- KEYS[5]  far list of the message, see fragments/watch.lua (ZSET, the same); with KEYS[3]
 -- KEYS[6]  index of the ids, head, see fragments/found.lua (ZSET); with KEYS[3]
 -- KEYS[7]  index of the ids, shard of the message (ZSET); with KEYS[3]
 -- KEYS[8]  index of the campaigns, head (ZSET); with KEYS[3]
 -- KEYS[9]  index of the campaigns, shard of the message (ZSET); with KEYS[3]
--- ARGV[1..9] now, and what judges, see judge/arguments.lua
+-- ARGV[1..9] now, rules and settings, see judge/arguments.lua
 -- ARGV[10] message id
 -- ARGV[11] send time, Unix ms; "" for now
--- ARGV[12] first ms that any rule looks at around the send time; "" without a send
---          time, in quiet hours, and for a blocked user
--- ARGV[13] last ms that any rule looks at around the send time; "" as ARGV[12]
+-- ARGV[12] first ms around the send time that a rule counts; "" without a send time, in quiet
+--          hours, and for a blocked user
+-- ARGV[13] last ms around the send time that a rule counts; "" as ARGV[12]
 -- ARGV[14] when the timeline may expire if this is its last message, Unix ms; ""
 --          without a send time
--- ARGV[15] last send time that a shift may take, Unix ms; "" for no shift, "-" for none
---          and a refusal without free times
+-- ARGV[15] last send time that a shift may use, Unix ms; "" for no shift, "-" for no shift and
+--          a refusal without free times
 -- ARGV[16] where a shift continues its search, Unix ms; "" to start at the send time
 -- ARGV[17] number of places from ARGV[12] to ARGV[13] that may raise an alert; "" for
 --          no alerts
@@ -45,7 +45,7 @@
 -- Cost     O(log n + l) in the user's n reservations and the limits l of the rules. A
 --          refusal also searches for free times before and after: O(m) in the
 --          reservations between, at most q.work steps a call (judge/question.lua). A
---          rule of a category costs what it would if there were no others.
+--          rule of a category costs as much as without other categories.
 
 if #KEYS == 2 and #ARGV ~= 18 or #KEYS ~= 2 and (#KEYS ~= 9 or #ARGV < 31 or #ARGV % 2 == 0) then
   return redis.error_reply('ERR place/reserve.lua: wrong number of keys or arguments')
@@ -57,8 +57,8 @@ local timeline, record, id = KEYS[1], KEYS[3], ARGV[10]
 --@include judge/arguments
 local asked = tonumber(ARGV[11]) or now
 
--- The common case first, before other code is even defined: a new message whose
--- neighbours are too few to forbid its time. Each call and each element read costs here.
+-- The common case first, before other code is even defined: a new message with too few neighbours
+-- to forbid its time. Each call and each element costs time here.
 local FEW, covered = 16, ARGV[18] == ''
 local category = record and ARGV[23] ~= '' and ARGV[23]
 -- The key of the category's places, see judge/category.lua.
@@ -68,7 +68,7 @@ if not covered then
   covered = search_from == '.' and now <= (tonumber(not_after) or now)
     and asked >= (tonumber(from) or asked) and asked < (tonumber(before) or math.huge)
 end
-local as_before -- there is no record, Go used the present settings, and but for rules and places nothing refuses
+local as_before -- no record exists, Go used the present settings, and only rules and places can refuse
 if covered and ARGV[12] ~= '' and asked >= now and asked <= now + reach and now <= (rules_until or now)
     and ARGV[14] - now - reach <= 2678400000 then -- 31 days: no expiry that may be too late
   local version = ARGV[9]
@@ -79,15 +79,15 @@ if covered and ARGV[12] ~= '' and asked >= now and asked <= now + reach and now 
       and not (record and call('EXISTS', record) == 1)
   end
 end
--- In a slot that moves, a script gets so far only if all KEYS are here, and then it does not
--- take this way with a record.
+-- In a slot that moves, a script gets this far only if all KEYS are here, and then it does not take
+-- this path with a record.
 if not (as_before and record) then
 --@include moving
 end
 
--- How many neighbours forbid nothing is known without judging: a rule can't break with fewer
--- within its window than its limit, and no account has its share of a day that has fewer places.
--- Most users have fewer in all. Where an alert may be due, the place is taken below.
+-- With few neighbours, nothing needs to be judged: a rule can't break with fewer places within its
+-- window than its limit, and no account has used up its share of a day with fewer places. Most
+-- users have fewer in all. If an alert may be due, the place is taken below.
 local near = as_before and call('ZRANGE', timeline, ARGV[12], '+inf', 'BYSCORE', 'LIMIT', '0', FEW, 'WITHSCORES')
 local neighbours, bound, free = 0, share_places or most_places, near and true
 local card = near and call('ZCARD', timeline)
@@ -123,7 +123,7 @@ if ARGV[17] ~= '' and neighbours + 1 - ARGV[17] >= 0 then near, free = nil, fals
 --@include watch
 --@include found
 --@include trim
-local stay -- lets what a dry run writes expire; nil without
+local stay -- makes the writes of a dry run expire; nil without
 if string.byte(ARGV[1]) == 126 then -- "~"
   function stay()
     local copies_stay = string.sub(ARGV[1], 2)
@@ -194,11 +194,11 @@ for _ = 1, 2 do -- a second time if its id has a place
       answer = outside(at)
       if answer then return answer end
 
-      -- The watch entry first, the record last, behind an alert too: if the log is torn in between, a later look finds
-      -- what has no record.
+      -- The watch entry first, the record last, after any alert: if the log is torn in between, the
+      -- relay finds the entry without a record.
       local former, there = record and redis.call('HMGET', record, 'y', 'k', 'C'), false
       if record then
-        there = redis.call('EXISTS', record) == 1 -- of a message that gave its id back
+        there = redis.call('EXISTS', record) == 1 -- of an ended message with the same id
         add_entry(KEYS[4], KEYS[5], at - ARGV[20], ARGV[19], ARGV[21])
         local member = string.sub(ARGV[21], #ARGV[27] + 1) -- without the generation
         if ARGV[24] ~= '' then add_found(KEYS[6], KEYS[7], ARGV[24], member, there) end
@@ -227,9 +227,9 @@ for _ = 1, 2 do -- a second time if its id has a place
     end
   end
 
-  -- Other places, later ones too, may have been taken under rules with other windows. A
-  -- place later than all that the rules look at outlives this one, unless this message expires
-  -- later or no rule judges it.
+  -- Other places, later ones too, may have been taken under rules with other windows. A place
+  -- beyond everything that the rules count outlives this one, unless this message expires later or
+  -- no rule judges it.
   local outlived = later and n == 0 and rule_words ~= '' and not (record and ARGV[14] - asked > keep)
 --@include take_place
   if taken then

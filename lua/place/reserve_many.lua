@@ -1,27 +1,27 @@
--- place/reserve_many.lua: takes the places of new messages of one user, one after the other.
+-- place/reserve_many.lua: takes the places of several new messages of one user, in order.
 --
--- Each answer is that of place/reserve.lua, asked in the same order. It stops before the first
--- message that needs more than a place which is free or refused: one whose record exists, that is
--- to be shifted, is past, is not covered by its hold, or may raise an alert. It stops as well once
--- it has done a good part of a call's work. The caller asks for the others anew.
+-- Each answer is the one of place/reserve.lua for the same order. It stops before the first message
+-- that needs more than a free or a refused place: it has a record, is to be shifted, is
+-- past, is not covered by its hold, or may raise an alert. It also stops after a good part of a
+-- call's work. The caller submits the others again.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
--- KEYS[3]  near list of the partition (ZSET: watch member -> when to look, Unix ms)
+-- KEYS[3]  near list of the partition (ZSET: watch member -> when to check, Unix ms)
 -- KEYS[4]  index of the ids, head (ZSET, see fragments/found.lua)
 -- KEYS[5]  index of the campaigns, head (ZSET)
 -- KEYS[6..] for each message, its keys 3, 5, 7 and 9 of place/reserve.lua: record, far list, shards
 --          of the indexes. The ids of the messages differ
--- ARGV[1..9] now, and what judges all of them, see judge/arguments.lua
+-- ARGV[1..9] now, rules and settings for all of them, see judge/arguments.lua
 -- ARGV[10] "-" for refusals without free times, else ""
 -- ARGV[11..14] ARGV[17], [19], [20] and [23] of place/reserve.lua: when alerts may be due, delay,
 --          horizon and category
--- ARGV[15..] for each message, how many arguments it has, then these: of place/reserve.lua
+-- ARGV[15..] for each message, the number of its arguments, and these: of place/reserve.lua
 --          ARGV[10] to [14], [18], [21], [22], [24] and from [25] on
 --
 -- Returns  {ALLOWED, now, an answer ...}: 1 for a place that was taken, else a refusal, see
 --          judge/reply.lua; or {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
--- Cost     That of place/reserve.lua for each message, less what is done once: 4 to 8 us.
+-- Cost     As place/reserve.lua for each message, but shared parts only once: 4 to 8 us.
 
 local last, each = 14, {}
 for k = 1, #KEYS - 5, 4 do
@@ -53,10 +53,10 @@ if blocked or call('EXISTS', unpack(records)) > 0 then return answers end
 
 local rules = rules_of(rule_words, scope_words)
 local list = list_at(q, timeline)
-list.card = call('ZCARD', timeline) + #records -- as many as there may be at the end
+list.card = call('ZCARD', timeline) + #records -- the maximum at the end
 local own_places
 
--- counts adds a place that was taken to what was read.
+-- counts adds a newly taken place to what was read.
 local function counts(id, at)
   put_place(list, id, at)
   if rules.category then put_place(list_at(q, own_places), id, at) end

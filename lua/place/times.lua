@@ -1,12 +1,11 @@
--- place/times.lua: returns the send times of a user's places in a span, ascending.
--- Writes nothing.
+-- place/times.lua: returns the send times of a user's places in a span, ascending. Writes nothing.
 --
 -- It leaves out places that no rule and no bound of a day counts any more.
 --
 -- KEYS[1]  places of the user: the timeline, those of a category, or those beside it
 --          (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
--- ARGV[1..9] now, and what judges, see judge/arguments.lua
+-- ARGV[1..9] now, rules and settings, see judge/arguments.lua
 -- ARGV[10] start of the span, or where a former call stopped, Unix ms
 -- ARGV[11] how many places at the time ARGV[10] former calls have read
 -- ARGV[12] end of the span, Unix ms, exclusive
@@ -33,7 +32,7 @@ if changed then return changed end
 
 local start, same = math.max(from, math.min(now - keep, bounded_since)), 0
 if start == from then same = tonumber(ARGV[11]) end
--- By rank: it does not walk over the places of the same time that were read.
+-- By rank: this skips the places of the same time that were read before.
 local rank = redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. string.format('%.0f', start)) + same
 local beyond = redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. string.format('%.0f', till))
 local last_rank = math.min(rank + READ, beyond) - 1

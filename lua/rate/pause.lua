@@ -1,9 +1,9 @@
--- rate/pause.lua: pauses a target for a while, unless it is paused for longer already.
+-- rate/pause.lua: pauses a target, unless it is paused for longer already.
 --
 -- KEYS[1]  pause (STRING: until when, Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  how long, ms
--- ARGV[3]  how long at most, ms: a pause that ends later was set by a clock that was ahead
+-- ARGV[3]  maximum length, ms: a pause that ends later was set by a clock that was ahead
 --
 -- Returns  {now, until when the target is paused, Unix ms}
 -- Cost     O(1).

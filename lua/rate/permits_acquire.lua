@@ -1,8 +1,7 @@
--- rate/permits_acquire.lua: takes permits, or says how long until enough of them
--- are free.
+-- rate/permits_acquire.lua: takes permits, or returns how long until enough of them are free.
 --
--- A call takes all its permits or none. A repeated call with the same token takes no
--- more while the first ones are taken.
+-- A call takes all its permits or none. A repeated call with the same token takes no more while the
+-- first ones are taken.
 --
 -- KEYS[1]  rate (STRING, see fragments/permits.lua)
 -- KEYS[2]  permits taken overall (ZSET, see fragments/permits.lua)
@@ -18,11 +17,11 @@
 --          {0, now, rate, interval, taken, wait in ms, when the last one is free}: not
 --          enough are free before the wait is over
 --          {-1, now}: no rate is set
---          {-2, now, rate, interval}: the rate never has so many permits
---          {-3, now, permits}: the token has taken that many, and not as many as ARGV[3]
+--          {-2, now, rate, interval}: the rate has fewer permits
+--          {-3, now, permits}: the token has taken this number, which is not ARGV[3]
 -- Cost     O(log m) in the permits taken; a refusal of a call, where others took more
---          than one, O(log m log t) in these and the length of the interval. What is
---          back, or not taken, is removed: O(1) for each, once.
+--          than one, O(log m log t) in these and the length of the interval. Permits that
+--          are back, or not taken, are removed: O(1) for each, once.
 
 if #KEYS ~= 3 or #ARGV ~= 5 then
   return redis.error_reply('ERR rate/permits_acquire.lua: wrong number of keys or arguments')
@@ -40,8 +39,8 @@ if stays then call('PEXPIRE', KEYS[1], stays) end
 local n = tonumber(ARGV[3])
 if n > rate then return {-2, now, rate, interval} end
 
--- A permit is back `lasts` ms after it was taken. If the clock went back, permits
--- taken a little later than now count too.
+-- A permit is back `lasts` ms after it was taken. If the clock went back, permits taken a little
+-- later than now count too.
 local lasts = interval + ARGV[4]
 local taken = read_taken(key, now, lasts)
 local held, at = taken_by(key, ARGV[2], taken.classes, taken.since, taken.till)
@@ -49,8 +48,8 @@ if held > 0 and held ~= n then return {-3, now, held} end
 
 local missing = taken.used + n - rate
 if held == 0 and missing > 0 then
-  -- The `missing` oldest permits have to come back first. They are read before the expiry is
-  -- set: on a busy machine the newest may be back by then, and Redis removes the key.
+  -- The `missing` oldest permits have to come back first. They are read before the expiry is set:
+  -- on a busy machine the newest may be back by then, and Redis removes the key.
   local wait = nth_taken(taken, missing) + lasts - now
   call('PEXPIREAT', key, taken.newest + lasts) -- the interval may have grown
   return {0, now, rate, interval, taken.used, wait, taken.newest + lasts}

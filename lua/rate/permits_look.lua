@@ -1,4 +1,4 @@
--- rate/permits_look.lua: says how many permits are taken, and when more are free.
+-- rate/permits_look.lua: returns how many permits are taken, and when more are free.
 -- Writes nothing.
 --
 -- KEYS[1]  rate (STRING, see fragments/permits.lua)

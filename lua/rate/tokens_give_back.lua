@@ -6,7 +6,7 @@
 -- ARGV[3]  tokens added in each interval
 -- ARGV[4]  interval, ms
 -- ARGV[5]  capacity of the bucket, tokens
--- ARGV[6]  token of the call: a repeated one, whose reply was lost, gives back nothing more
+-- ARGV[6]  token of the call: a call that is repeated after a lost reply gives back nothing more
 --
 -- Returns  {1, now, tokens left, 0, when the bucket is full}
 -- Cost     O(1).

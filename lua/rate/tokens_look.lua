@@ -1,4 +1,4 @@
--- rate/tokens_look.lua: says how many tokens are in a bucket, and when more come.
+-- rate/tokens_look.lua: returns how many tokens are in a bucket, and when more come.
 -- Writes nothing.
 --
 -- KEYS[1]  bucket (HASH, see fragments/tokens.lua)

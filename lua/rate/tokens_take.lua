@@ -1,5 +1,4 @@
--- rate/tokens_take.lua: takes tokens out of a bucket, or says how long until it has
--- enough.
+-- rate/tokens_take.lua: takes tokens out of a bucket, or returns how long until it has enough.
 --
 -- KEYS[1]  bucket (HASH, see fragments/tokens.lua)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
@@ -23,7 +22,7 @@ end
 --@include tokens_change
 
 if level < n then
-  -- One that was changed far ahead of now fills from now on.
+  -- A bucket that was changed far ahead of now fills from now on.
   if tonumber(bucket[2] or 0) - now > interval then keep() end
   return answer(0, filled_to(n))
 end

@@ -1,41 +1,38 @@
 -- refit/refit.lua: lists a user's reservations that do not fit the rules. Writes nothing.
 --
--- It judges the reservations that are not due yet, in order of time. Each is judged
--- together with all due or sent ones, those of exempt categories, and earlier ones that
--- stay. It stays if it breaks no rule among these. Otherwise it does not fit, and does
--- not count against later ones.
+-- It judges the reservations that are not due yet, in order of time. Each is judged together with
+-- all due or sent ones, those of exempt categories, and earlier ones that stay. It stays if it
+-- breaks no rule among these. Otherwise it does not fit, and does not count against later ones.
 --
--- A calendar rule needs the number of those in its period. A sliding rule needs the
--- nearest ones on each side, as many as its limit. So a call reads and hands over few,
--- however many there are.
+-- A calendar rule needs the number of reservations in its period. A sliding rule needs the nearest
+-- ones on each side, as many as its limit. So a call reads and returns few, however many there are.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  the user's own settings (HASH, see fragments/settings.lua)
--- ARGV[1..9] now, and what judges, see judge/arguments.lua
--- ARGV[10] send time of the last that earlier calls judged, Unix ms; "" for the first call
--- ARGV[11] with ARGV[10]: what the rules counted by then, as in the reply
--- ARGV[12] with ARGV[10]: id of the last that earlier calls judged
+-- ARGV[1..9] now, rules and settings, see judge/arguments.lua
+-- ARGV[10] send time of the last reservation that earlier calls judged, Unix ms; "" for the first call
+-- ARGV[11] with ARGV[10]: state of the rules at that time, as in the reply
+-- ARGV[12] with ARGV[10]: id of the last reservation that earlier calls judged
 --
--- Returns  {ALLOWED, now, how many were judged, send time of the last that this call judged
---          or 0 if it judged all, what the rules counted by then, id of the last or "", {id,
+-- Returns  {ALLOWED, now, how many were judged, send time of the last one that this call judged
+--          or 0 if it judged all, state of the rules at that time, id of the last one or "", {id,
 --          send time, rule, category, expiry} of each that does not fit ...}. rule is the number
 --          of the first rule that it breaks, overall ones first, then its category's;
---          0 for quiet hours. category is "" for none, expiry 0 for none of its own.
+--          0 for quiet hours. category is "" for none, expiry 0 for the default.
 --          Or {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
--- Cost     O(log n + c) in the user's n reservations and the numbers that ARGV[11] has: of
---          each list that rules count, at most the largest limit, and two a rule. And WORK
---          steps. All calls together look once at each reservation that is not due, and at no
---          other record.
+-- Cost     O(log n + c) in the user's n reservations and the numbers in ARGV[11]: for each list
+--          that rules count, at most the largest limit, and two a rule. And WORK steps. All
+--          calls together read each reservation that is not due once, and no other record.
 
 if #KEYS ~= 2 or #ARGV ~= 12 then
   return redis.error_reply('ERR refit/refit.lua: wrong number of keys or arguments')
 end
 --@include moving
 
-local WORK = 2000 -- steps of judging in one call; a look at a record is LOOK of them
+local WORK = 2000 -- steps of judging in one call; reading a record takes LOOK of them
 local LOOK = 4
-local RULE = 1 / 2 -- of a step: a look at a rule
-local NEIGHBOUR = 1 / 8 -- and comparing two times
+local RULE = 1 / 2 -- steps for a rule
+local NEIGHBOUR = 1 / 8 -- steps for comparing two times
 local PAGE = 128 -- reservations read at once
 
 local timeline = KEYS[1]
@@ -57,8 +54,8 @@ if changed then return changed end
 
 local work = 0
 
--- What earlier calls left: the time of began, then a part for each result of
--- counted_under, in that order.
+-- The state from earlier calls: the time of began, then a part for each result of counted_under, in
+-- that order.
 local left, read_parts = {}, 0
 for part in string.gmatch(ARGV[11], '([^;]*);') do left[#left + 1] = part end
 
@@ -74,11 +71,10 @@ local began = next_part()[1] or math.max(now, during_from - 1)
 -- All up to this time are judged, or stay; at the time itself, up to come_id if that is given.
 local come, come_id = tonumber(ARGV[10]) or began, ARGV[10] ~= '' and ARGV[12]
 
--- counted_under returns what rules count of the places under a key: the send times that
--- stay, ascending, as many as matter to a sliding rule, and for each calendar rule the end
--- of its last period, with the number in it. most and longest are the largest limit and
--- window of the sliding rules; calendar has the numbers of the others. slides uses first and
--- beyond.
+-- counted_under returns the places under a key that rules count: the send times that stay,
+-- ascending, as many as matter to a sliding rule, and for each calendar rule the end of its last
+-- period, with the number in it. most and longest are the largest limit and window of the sliding
+-- rules; calendar has the numbers of the others. slides uses first and beyond.
 local function counted_under(words, key)
   local rules, known = rules_of(words, ''), next_part()
   local counted = {key = key, rules = rules, begun = #known > 0, most = 0, longest = 0,
@@ -99,7 +95,7 @@ local function counted_under(words, key)
   return counted
 end
 
--- begin reads which of those that began comes after matter.
+-- begin reads the places up to `began` that matter.
 local function begin(counted)
   counted.begun = true
   if counted.most == 0 then return end
@@ -111,8 +107,8 @@ local function begin(counted)
   end
 end
 
--- What judges a category beside the overall rules, by its name. counted is what its
--- own rules count.
+-- The rules of categories besides the overall rules, by name. counted is what the category's own
+-- rules count.
 local overall = counted_under(rule_words, timeline)
 local counting = {overall}
 local classes, plain, exempt = {}, {}, {}
@@ -139,8 +135,8 @@ local function class_of(id)
   return class
 end
 
--- reservations_after returns a function that returns id and send time of the i-th
--- reservation under a key after a time, or after an id at that time; nil after the last.
+-- reservations_after returns a function that returns id and send time of the i-th reservation under
+-- a key after a time, or after an id at that time; nil after the last.
 local function reservations_after(key, time, after)
   local rank = after and rank_behind(key, time, after) or redis.call('ZCOUNT', key, '-inf', time)
   local ids, times, read, all_read = {}, {}, 0, false
@@ -157,9 +153,9 @@ local function reservations_after(key, time, after)
   end
 end
 
--- Exempt ones stay, also those later than the judged one. ahead has their times; from
--- next_ahead on they are not before the judged one. It has all that a sliding rule may
--- count with that one, or as many as the largest limit.
+-- Exempt ones stay, also those later than the judged one. ahead has their times; from next_ahead on
+-- they are not before the judged one. It has all that a sliding rule may count with that one, or as
+-- many as the largest limit.
 local ahead, last_ahead, next_ahead = {}, 0, 1
 
 local function look_ahead(t)
@@ -182,8 +178,8 @@ local function look_ahead(t)
   end
 end
 
--- slides reports whether t breaks a sliding rule: `limit` neighbours lie in a window
--- that contains it. Those ahead come last. For a rule, t never falls.
+-- slides reports whether t breaks a sliding rule: `limit` neighbours lie in a window that contains
+-- it. Those ahead come last. For a rule, t never decreases.
 local function slides(counted, r, limit, window, t)
   local kept, count = counted.kept, counted.count
   local full = count - limit + 1 -- from there on, as many as the limit stay
@@ -203,7 +199,7 @@ local function slides(counted, r, limit, window, t)
   return false
 end
 
--- enter makes the period of a calendar rule the one that t is in. All its exempt ones
+-- enter makes the period that contains t the current one of a calendar rule. All its exempt ones
 -- count from then on.
 local function enter(counted, r, t)
   if t < counted.till[r] then return end
@@ -216,7 +212,7 @@ local function enter(counted, r, t)
   counted.till[r], counted.used[r] = till, used
 end
 
--- fills reports whether t is in a natural period that is full.
+-- fills reports whether t is in a full natural period.
 local function fills(counted, r, limit, t)
   enter(counted, r, t)
   return counted.used[r] >= limit
@@ -249,7 +245,7 @@ local function stays(t, class)
   if class.exempt and ahead[next_ahead] == t then next_ahead = next_ahead + 1 end
 end
 
--- left_over returns what the next call gets as ARGV[11].
+-- left_over returns ARGV[11] for the next call.
 local function left_over()
   local parts = {}
   local function add(n) parts[#parts + 1] = string.format('%.0f', n) end
@@ -269,8 +265,8 @@ local function left_over()
   return table.concat(parts, ' ')
 end
 
--- misfit returns the reply's entry for a reservation, or nil if its message is not
--- pending, or reached a device and can't be moved.
+-- misfit returns the reply's entry for a reservation, or nil if its message is not pending, or
+-- reached a device and can't be moved.
 local function misfit(id, t, rule)
   work = work + LOOK
   local r = redis.call('HMGET', records_prefix .. string.gsub(id, ':', '/'), 's', 'g', 'k', 'x', 'D')
@@ -291,7 +287,7 @@ end
 
 local reply, judged = {ALLOWED, now, 0, 0, '', ''}, 0
 local reservation = reservations_after(timeline, come, come_id)
-local i, at, last_id = 1, -math.huge, '' -- at: the present millisecond of the loop
+local i, at, last_id = 1, -math.huge, '' -- at: the current millisecond of the loop
 local id, t = reservation(i)
 while t and t < during_till do
   if work > WORK and i > 1 then

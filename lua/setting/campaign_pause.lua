@@ -4,9 +4,9 @@
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  account; "" for none
 -- ARGV[3]  campaign
--- ARGV[4]  how many campaigns of an account may be paused at a time
+-- ARGV[4]  how many campaigns of an account may be paused at the same time
 --
--- Returns  {1, since when} paused, by this call or before; {0, 0} too many are.
+-- Returns  {1, since when} paused, by this call or before; {0, 0} too many are paused.
 -- Cost     O(n) in the paused campaigns.
 
 if #KEYS ~= 1 or #ARGV ~= 4 then

@@ -1,6 +1,5 @@
--- setting/policy_apply.lua: stores a policy in place of the one with its name,
--- under the next version, keeps the version in the list of versions, and tells the
--- programs that follow the policies.
+-- setting/policy_apply.lua: replaces the policy with its name under the next version, adds it to
+-- the list of versions, and notifies the programs that follow the policies.
 --
 -- KEYS[1]  policies (HASH: name -> JSON)
 -- KEYS[2]  versions of the policy (LIST of JSON), see lua/fragments/policy_change.lua
@@ -10,14 +9,14 @@
 -- ARGV[1]  name of the policy
 -- ARGV[2]  the policy without a version, JSON
 -- ARGV[3]  version to replace; 0 if there must be none, -1 for any
--- ARGV[4]  who makes the change, JSON string
--- ARGV[5]  the most versions to keep
--- ARGV[6]  for how long places count for the policy, ms
+-- ARGV[4]  author of the change, JSON string
+-- ARGV[5]  maximum number of versions to keep
+-- ARGV[6]  how long places count under the policy, ms
 --
--- Returns  {1, version, text, now, kept} stored; {0, …} the store has this policy
---          already; {-1, …} the store has another version. version is the present one.
---          text is the JSON from before the call, "" for none. now is Unix ms. kept is for
---          how long places counted before the call, ms, for any policy, present or former.
+-- Returns  {1, version, text, now, kept} stored; {0, …} the store has this policy already;
+--          {-1, …} the store has another version. version is the present one. text is the
+--          former JSON, "" for none. now is Unix ms. kept is how long places counted before
+--          the call, ms, under any policy, present or former.
 -- Cost     O(n) in the policies.
 
 if #KEYS ~= 5 or #ARGV ~= 6 then
@@ -37,8 +36,8 @@ end
 local before = redis.call('HGET', policies, name) or ''
 local version = 0
 if before ~= '' then
-  -- A text that is not JSON any more can be replaced, too: it has version 1. Quotes
-  -- inside JSON strings are escaped, so this matches the field.
+  -- A text that is not JSON any more can be replaced too: it has version 1. Quotes inside JSON
+  -- strings are escaped, so this matches the field.
   version = tonumber(string.match(before, '"version":(%d+)') or 1)
   if string.gsub(before, ',"version":%d+', '') == text then
     redis.call('DEL', mark)

@@ -1,6 +1,6 @@
--- setting/policy_delete.lua: deletes a policy that is still marked by this deletion, and
--- tells the programs that follow the policies. Its versions stay for a while, and say who
--- deleted it.
+-- setting/policy_delete.lua: deletes a policy that is still marked by this deletion, and notifies
+-- the programs that follow the policies. Its versions are kept for a while, and name the author of
+-- the deletion.
 --
 -- KEYS[1]  policies (HASH: name -> JSON)
 -- KEYS[2]  versions of the policy (LIST of JSON), see lua/fragments/policy_change.lua
@@ -9,11 +9,11 @@
 -- KEYS[5]  windows of policies (ZSET), see lua/fragments/policy_change.lua
 -- ARGV[1]  name of the policy
 -- ARGV[2]  token of the deletion
--- ARGV[3]  who deletes it, JSON string
--- ARGV[4]  the most versions to keep
--- ARGV[5]  how long versions and mark stay, ms
+-- ARGV[3]  author of the deletion, JSON string
+-- ARGV[4]  maximum number of versions to keep
+-- ARGV[5]  how long versions and mark are kept, ms
 --
--- Returns  1 deleted, also by an earlier call with this token; 0 another mark or none:
+-- Returns  1 deleted, by this or an earlier call with this token; 0 another mark or none:
 --          the policy was applied meanwhile, or marking was too long ago.
 -- Cost     O(n) in the policies.
 

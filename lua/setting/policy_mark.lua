@@ -1,12 +1,12 @@
--- setting/policy_mark.lua: marks a policy as being deleted, or removes the mark. While
--- a policy is marked, and after it was deleted, no user is given it.
+-- setting/policy_mark.lua: marks a policy as being deleted, or removes the mark. While a policy is
+-- marked, and after it was deleted, it can't be given to a user.
 --
 -- KEYS[1]  policies (HASH: name -> JSON)
--- KEYS[2]  mark of a deletion (STRING): the token of the deletion; with ":deleted"
---          behind it once the policy is deleted
+-- KEYS[2]  mark of a deletion (STRING): the token of the deletion; ":deleted" follows
+--          after the policy was deleted
 -- ARGV[1]  name of the policy
 -- ARGV[2]  token of the deletion
--- ARGV[3]  how long the mark stays, ms; 0 removes it
+-- ARGV[3]  how long the mark is kept, ms; 0 removes it
 -- ARGV[4]  version to delete, -1 for any
 --
 -- Returns  {1, version} marked, or the mark removed; {0, 0} there is no policy;

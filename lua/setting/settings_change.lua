@@ -1,5 +1,5 @@
--- setting/settings_change.lua: stores a user's settings under a new version, unless
--- they changed since they were read.
+-- setting/settings_change.lua: stores a user's settings under a new version, unless they changed
+-- since they were read.
 --
 -- KEYS[1]  settings of the user (HASH)
 -- KEYS[2]  index of the settings of the partition (ZSET), see lua/fragments/index.lua
@@ -7,8 +7,8 @@
 -- ARGV[1]  version that was read; "" for none, * for any; - for any, and to remove all fields
 -- ARGV[2]  new version
 -- ARGV[3]  the user
--- ARGV[4]  token of the claim of the policy; "" if the user has the policy at the
---          version that was read, or is given none
+-- ARGV[4]  token of the claim of the policy; "" if the user had the policy at the version that
+--          was read, or gets none
 -- ARGV[5]  contact; "" here and below: not set
 -- ARGV[6]  name of the policy
 -- ARGV[7]  limits that replace rules, separated by spaces
@@ -17,13 +17,13 @@
 -- ARGV[10] quiet hours
 -- ARGV[11] rules of categories
 -- ARGV[12] categories that the user does not want, separated by spaces
--- ARGV[13] for how long places count by these rules of the user's own, ms; 0 without any
+-- ARGV[13] how long places count under the user's own rules, ms; 0 without any
 --
 -- Returns  {1, version} stored; {0, version} the store has this other version; {-1,
 --          version} the claim is gone: claim the policy again. A repeated call returns
---          {1, version}. Else fields that only a newer program knows stay. If there are none
---          and nothing is set, the settings are removed, and the version is "". Where former
---          rules of the user's own still matter, they are removed later.
+--          {1, version}. Fields that only a newer program knows stay, except with "-". Without
+--          them, empty settings are removed, and the version is ""; while former rules of the
+--          user's own still matter, they are removed later.
 -- Cost     O(log n) in the users of the partition with settings.
 
 if #KEYS ~= 3 or #ARGV ~= 13 then

@@ -1,13 +1,13 @@
--- turn/job.lua: takes, keeps or ends the turn of a job that takes long. Only one program has it
--- at a time. Whoever takes it next continues with the notes of the last.
+-- turn/job.lua: takes, keeps or ends the turn of a long job. Only one program has it at a time. The
+-- next one continues with the notes of the last.
 --
 -- KEYS[1]  the job (HASH: work, notes; owner and until of the turn)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  "take", "keep", or "done": nothing is left to do
 -- ARGV[3]  token of the owner
 -- ARGV[4]  how long the turn lasts unless it is kept, ms; 0 gives it back
--- ARGV[5]  what is done: notes of other work are dropped
--- ARGV[6]  with keep: notes for the next turn, such as how far it has come
+-- ARGV[5]  the work: notes of other work are dropped
+-- ARGV[6]  with keep: notes for the next turn, such as the progress
 --
 -- Returns  {1, notes}; {0, how long another owner's turn lasts, ms}.
 -- Cost     O(1).

@@ -1,6 +1,6 @@
--- turn/take.lua: lets one of several programs do what one at a time is to do.
+-- turn/take.lua: gives one of several programs the turn to do some work.
 --
--- A program that takes longer than its turn is joined by another.
+-- If a program takes longer than its turn, another one may start too.
 --
 -- KEYS[1]  end of the turn (STRING: Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock

@@ -33,7 +33,7 @@ func (f Filter) Check() error {
 	case f.Status != "" && !slices.Contains(messages.Statuses(), f.Status):
 		return &fault.InvalidError{Field: "status", Value: f.Status, Want: "one of " + strings.Join(messages.Statuses(), ", ")}
 	case !f.From.IsZero() && !f.Until.IsZero() && !f.Until.After(f.From):
-		return &fault.InvalidError{Field: "until", Value: f.Until.Format(time.RFC3339), Says: "until is not after from"}
+		return &fault.InvalidError{Field: "until", Value: f.Until.Format(time.RFC3339), Says: "until must be after from"}
 	case f.User != "" && f.UserPrefix != "":
 		return &fault.InvalidError{Field: "user_prefix", Value: f.UserPrefix, Says: "user and user_prefix exclude each other"}
 	}

@@ -232,7 +232,7 @@ func TestPagesRefuse(t *testing.T) {
 	_, err := s.index.Page(t.Context(), find.Filter{User: "a", UserPrefix: "a"}, "", 1)
 	require.EqualError(t, err, "user and user_prefix exclude each other")
 	_, err = s.index.Page(t.Context(), find.Filter{From: s.now, Until: s.now}, "", 1)
-	require.EqualError(t, err, "until is not after from")
+	require.EqualError(t, err, "until must be after from")
 	for _, limit := range []int{-1, 0, 1001} {
 		_, err = s.index.Page(t.Context(), find.Filter{}, "", limit)
 		require.Equal(t, "1 to 1000", story.Invalid(t, err, "limit", strconv.Itoa(limit)))

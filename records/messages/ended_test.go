@@ -165,7 +165,7 @@ func TestBadRequestsForWhatEnded(t *testing.T) {
 	_, err = records.Ended(t.Context(), sendlimit.ListRequest{User: "alice", Limit: -1})
 	require.ErrorContains(t, err, `limit "-1" is not allowed`)
 	_, err = records.Ended(t.Context(), sendlimit.ListRequest{User: "alice", From: story.At("11:00"), To: story.At("11:00")})
-	require.ErrorContains(t, err, "until is not after from")
+	require.ErrorContains(t, err, "until must be after from")
 	s.Server.Close()
 	_, err = records.Ended(t.Context(), sendlimit.ListRequest{User: "alice"})
 	var away *fault.UnavailableError

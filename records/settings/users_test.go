@@ -95,7 +95,7 @@ func TestUserSettingsOfANewerProgram(t *testing.T) {
 	_, err = settings.Get(t.Context(), "alice")
 	var away *fault.UnavailableError
 	require.ErrorAs(t, err, &away)
-	require.Contains(t, away.Detail, "clear them and set them anew")
+	require.Contains(t, away.Detail, "clear them and set them again")
 	require.NoError(t, settings.Set(t.Context(), "alice", fullSettings()))
 	got, err = settings.Get(t.Context(), "alice")
 	require.NoError(t, err)
@@ -119,7 +119,7 @@ func TestUserSettingsThatAreRefused(t *testing.T) {
 		{policy.UserSettings{Limits: []policy.Rule{{Limit: 0, Window: time.Hour}}}, "limits", "0/hour", "a limit of 1 to 1000"},
 		{
 			policy.UserSettings{Limits: []policy.Rule{{Limit: 1, Window: time.Hour}, {Limit: 2, Window: time.Hour}}},
-			"limits", "2/hour", "the limit 2/hour has the window of another limit: give one for each window",
+			"limits", "2/hour", "the limit 2/hour has the same window as another limit: give one for each window",
 		},
 		{policy.UserSettings{Limits: many}, "limits", "", "there are 51 limits: a user has at most 50"},
 	} {
@@ -213,7 +213,7 @@ func TestThePolicyOfAUser(t *testing.T) {
 
 	settings.Limits = append(settings.Limits, policy.Rule{Limit: 1, Window: 24 * time.Hour}) // not the natural day
 	want := story.Invalid(t, p.CheckSettings(settings), "limits", "1/day")
-	require.True(t, strings.HasPrefix(want, "the limit 1/day replaces no rule, as policy p has none of its window: it has 1/minute, "), want)
+	require.True(t, strings.HasPrefix(want, "the limit 1/day replaces no rule, as policy p has no rule with this window: it has 1/minute, "), want)
 	require.Equal(t, append(p.For(fullSettings()).Rules, settings.Limits[len(settings.Limits)-1]), p.For(settings).Rules, "it applies beside them")
 }
 

@@ -30,18 +30,17 @@ func (t *ZoneTable) EndOf(segment int) int64 {
 // MaxWindow is the longest window of a sliding rule.
 const MaxWindow = 366 * 24 * time.Hour
 
-// The lengths of a day and a week without a clock change.
+// Lengths of a day and a week without a clock change.
 const (
 	DayLong  = 24 * time.Hour
 	WeekLong = 7 * DayLong
 )
 
-// Period is a natural period of the calendar. The zero value, NoPeriod, means a sliding
-// rule.
+// Period is a natural period of the calendar. The zero value, NoPeriod, means a sliding rule.
 type Period uint8
 
-// The natural periods, from the shortest to the longest. A week is an ISO
-// week: it starts on Monday.
+// The natural periods, from the shortest to the longest. A week is an ISO week: it starts on
+// Monday.
 const (
 	NoPeriod Period = iota
 	Minute
@@ -62,8 +61,8 @@ func (p Period) String() string {
 	return "period(" + strconv.Itoa(int(p)) + ")"
 }
 
-// clockChange is the most that clocks are put back at once. It is one hour everywhere
-// but in Antarctica/Troll.
+// clockChange is the maximum by which clocks are put back at once. It is one hour everywhere except
+// in Antarctica/Troll.
 const clockChange = 2 * time.Hour
 
 // Longest returns the longest time that the period can last, clock changes included.
@@ -84,7 +83,7 @@ func (p Period) Longest() time.Duration {
 	return 0
 }
 
-// ParsePeriod returns the period of a name; NoPeriod if there is none.
+// ParsePeriod returns the period with a name; NoPeriod if there is none.
 func ParsePeriod(name string) Period {
 	for p := Minute; p <= Month; p++ {
 		if PeriodNames[p] == name {
@@ -102,8 +101,8 @@ func OrLocalClock(at time.Time) time.Time {
 	return at
 }
 
-// NaturalPeriod returns the UTC minute, hour, day or week that contains at. All times
-// are in Unix ms; till is the first instant after the period.
+// NaturalPeriod returns the UTC minute, hour, day or week that contains at. All times are in Unix
+// ms; till is the first instant after the period.
 func NaturalPeriod(p Period, at int64) (from, till int64) {
 	length, shift := p.Longest().Milliseconds(), int64(0)
 	switch p {
@@ -117,8 +116,8 @@ func NaturalPeriod(p Period, at int64) (from, till int64) {
 	return from, from + length
 }
 
-// DayStart returns the first instant of the day that contains at in a zone; nil means
-// UTC. A day with a clock change has 23 or 25 hours, and may begin at 01:00.
+// DayStart returns the first instant of the day that contains at in a zone; nil means UTC. A day
+// with a clock change has 23 or 25 hours, and may begin at 01:00.
 func DayStart(at time.Time, zone *time.Location) time.Time {
 	if zone == nil {
 		zone = time.UTC

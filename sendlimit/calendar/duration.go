@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// ParseDuration reads a duration as in Go, with days of 24 hours: "90s", "1h30m", "7d",
-// "1d12h".
+// ParseDuration reads a duration as in Go, with days of 24 hours: "90s", "1h30m", "7d", "1d12h".
 func ParseDuration(s string) (time.Duration, error) {
 	days, rest, found := strings.Cut(s, "d")
 	if !found {
@@ -28,7 +27,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	}
 	more, err := time.ParseDuration(rest)
 	if err != nil || more < 0 || rest[0] == '+' || rest[0] == '-' {
-		return 0, fmt.Errorf("parsing what follows the days: %q is not a length of time", rest)
+		return 0, fmt.Errorf("parsing the rest after the days: %q is not a length of time", rest)
 	}
 	return d + more, nil
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The forms of a local time.
+// Layouts of a local time.
 const (
 	localSeconds = "2006-01-02 15:04:05"
 	localMinutes = "2006-01-02 15:04"
@@ -17,12 +17,12 @@ type local struct {
 	layout string
 }
 
-// in returns the instant at which clocks in a zone show the time. If there is none, or more
-// than one, it returns what is wrong with the time, and what to write instead. time.Date would
-// choose one silently.
+// in returns the instant at which clocks in a zone show the time. If there is none, or more than
+// one, it returns what is wrong with the time, and what to write instead. time.Date would choose
+// one silently.
 func (l local) in(zone *time.Location) (at time.Time, wrong string) {
 	wall, layout := l.wall, l.layout
-	// No zone differs more from UTC, before and after a change.
+	// furthest is more than the offset of any zone from UTC.
 	const furthest = 48 * time.Hour
 	var found []time.Time
 	gap := ""
@@ -55,8 +55,8 @@ func (l local) in(zone *time.Location) (at time.Time, wrong string) {
 	}
 }
 
-// gapBefore returns the last time that clocks show before they are put forward, and the
-// first one after.
+// gapBefore returns the last time that clocks show before they are put forward, and the first one
+// after.
 func gapBefore(change time.Time, layout string) string {
 	step := time.Second
 	if layout == localMinutes {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// ChargedPeriods returns the hour and the day of a zone that a send time is charged to.
-// They are the same as those of calendar rules, see lua/judge/rules.lua.
+// ChargedPeriods returns the hour and the day of a zone to which a send time is charged. They are
+// the periods of calendar rules, see lua/judge/rules.lua.
 func ChargedPeriods(zone *time.Location, at time.Time) (hour, day Stretch) {
 	const around = 60 * time.Hour // two days, and the longest jump of any zone's clocks
 	table := &ZoneTable{Segments: []zoneSegment{{}}}
@@ -17,10 +17,10 @@ func ChargedPeriods(zone *time.Location, at time.Time) (hour, day Stretch) {
 	return stretch(table.PeriodAt(Hour, at.UnixMilli())), stretch(table.PeriodAt(Day, at.UnixMilli()))
 }
 
-// PeriodAt returns the natural period that contains an instant, as calendar rules count it,
-// see lua/judge/zone.lua. All times are in Unix ms; until is the first instant after the
-// period. A minute or an hour ends where the clocks change. A day, week or month ends with
-// the first instant of the next one.
+// PeriodAt returns the natural period that contains an instant, as calendar rules count it, see
+// lua/judge/zone.lua. All times are in Unix ms; until is the first instant after the period. A
+// minute or an hour ends where the clocks change. A day, week or month ends with the first instant
+// of the next one.
 func (t *ZoneTable) PeriodAt(p Period, at int64) (from, until int64) {
 	segment := t.Segment(at)
 	offset := t.Segments[segment].Offset
@@ -49,8 +49,8 @@ func (t *ZoneTable) instant(local int64) int64 {
 	return math.MaxInt64 // the last segment has no end
 }
 
-// localPeriod returns the local start of the day, week or month of a local time, and of the
-// next one.
+// localPeriod returns the local start of the day, week or month of a local time, and of the next
+// one.
 func localPeriod(p Period, local int64) (start, following int64) {
 	const day, week = int64(DayLong / time.Millisecond), int64(WeekLong / time.Millisecond)
 	const monday = 4 * day // 5 January 1970
@@ -67,8 +67,8 @@ func localPeriod(p Period, local int64) (start, following int64) {
 	return start, start + day
 }
 
-// remainder returns the remainder of a division that rounds down, so that it is right
-// before 1970 too.
+// remainder returns the remainder of a division that rounds down, so that it is right before 1970
+// too.
 func remainder(n, by int64) int64 { return ((n % by) + by) % by }
 
 func stretch(from, until int64) Stretch {

@@ -8,25 +8,25 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// What a time takes, for fault.InvalidError.Want.
+// Descriptions of valid times, for fault.InvalidError.Want.
 const (
 	WantTime  = "an RFC 3339 time such as 2040-06-22T11:11:11Z"
 	WantZone  = "a time with its zone, such as 2040-06-22T11:11:11Z or 2040-06-22T11:11:11+01:00"
 	WantYears = "a time of the years 1 to 9999 in UTC"
 )
 
-// written has the forms in which systems write a time: a date, hours and minutes, seconds with or
-// without a fraction, and the offset from UTC.
+// written matches the forms in which systems write a time: a date, hours and minutes, seconds with
+// or without a fraction, and the offset from UTC.
 var written = regexp.MustCompile(
 	`^(\d{4}-\d\d-\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(\.\d{1,30})?)?(?: ?([Zz]|UTC|[+-]\d\d(?::?\d\d)?))?$`)
 
-// ParseTime reads a time: RFC 3339, and the forms of it that other systems write. These have no
-// seconds, a space instead of the T, small letters, or an offset as +0100, +01 or UTC, which may stand
-// behind a space. One without an offset is local time in zone, where nil means that there is none to
-// use. The result is in UTC, cut to the millisecond.
+// ParseTime reads a time: RFC 3339, and common variants: no seconds, a space instead of the T,
+// small letters, or an offset as +0100, +01 or UTC, maybe after a space. A time without an offset
+// is local time in zone; with a nil zone it is refused. The result is in UTC, cut to the
+// millisecond.
 //
-// The error is a *fault.InvalidError without a field. Its Want is WantTime for a text of no such form,
-// and WantZone for a local time without a zone.
+// The error is a *fault.InvalidError without a field. Its Want is WantTime for a text of no such
+// form, and WantZone for a local time without a zone.
 func ParseTime(text string, zone *time.Location) (time.Time, error) {
 	if at, err := time.Parse(time.RFC3339Nano, text); err == nil && isStrict(text) {
 		return cut(text, at)
@@ -83,8 +83,8 @@ func ParseTime(text string, zone *time.Location) (time.Time, error) {
 
 const wantExisting = "a date and time that exist"
 
-// isStrict rejects what Go accepts although it is not RFC 3339: an hour of one digit, a comma before
-// the fraction, an offset of 24 hours or 60 minutes.
+// isStrict rejects texts that Go accepts although they are not RFC 3339: an hour of one digit, a
+// comma before the fraction, an offset of 24 hours or 60 minutes.
 func isStrict(text string) bool {
 	if text[len("2006-01-02T15")] != ':' || strings.Contains(text, ",") {
 		return false
@@ -93,8 +93,8 @@ func isStrict(text string) bool {
 	return strings.HasSuffix(text, "Z") || offset[:2] < "24" && offset[3:] < "60"
 }
 
-// cut cuts a time to the millisecond. It rejects one that is not InYears, and the zero time, which
-// would read as no time at all.
+// cut cuts a time to the millisecond. It rejects times outside InYears, and the zero time, which
+// would mean no time.
 func cut(text string, at time.Time) (time.Time, error) {
 	at = at.UTC().Truncate(time.Millisecond)
 	if !InYears(at) || at.IsZero() {
@@ -103,8 +103,8 @@ func cut(text string, at time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// InYears reports whether RFC 3339 can write a time in UTC. The zone of a time can move it out of
-// these years.
+// InYears reports whether RFC 3339 can write a time in UTC. Its zone can move a time out of these
+// years.
 func InYears(at time.Time) bool {
 	year := at.UTC().Year()
 	return 1 <= year && year <= 9999

@@ -42,7 +42,7 @@ func TestParseTime(t *testing.T) {
 	}
 }
 
-// What is no time, or none that exists, says what is allowed.
+// The error for an invalid or impossible time says what is allowed.
 func TestParseTimeRefuses(t *testing.T) {
 	t.Parallel()
 	const exists, years = "a date and time that exist", "a time of the years 1 to 9999 in UTC"
@@ -99,8 +99,8 @@ func TestParseTimeZone(t *testing.T) {
 		"W. Europe Standard Time": ": write Europe/Berlin",
 		"eastern standard time":   ": write America/New_York",
 		"UTC+12":                  ": write Etc/GMT-12",
-		"GMT+2":                   ": write Etc/GMT-2, whose sign is the other way round",
-		"utc-05:00":               ": write Etc/GMT+5, whose sign is the other way round",
+		"GMT+2":                   ": write Etc/GMT-2, which has the opposite sign",
+		"utc-05:00":               ": write Etc/GMT+5, which has the opposite sign",
 		"GMT+15":                  "",
 		"europe/berlin":           ": write Europe/Berlin",
 		"posix/Europe/Berlin":     "",

@@ -12,12 +12,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// ZoneDataVersion is the release of the IANA time zone database that zoneinfo.zip has. The file is
-// lib/time/zoneinfo.zip of Go, whose update.bash there names the release.
+// ZoneDataVersion is the release of the IANA time zone database in zoneinfo.zip. The file is
+// lib/time/zoneinfo.zip of Go; update.bash beside it names the release.
 const ZoneDataVersion = "2025c"
 
-// zoneData has the data of all zones. Programs on machines with other data would judge the same time
-// differently, and time.LoadLocation prefers the data of the machine to that of time/tzdata.
+// zoneData has the data of all zones. time.LoadLocation prefers the data of the machine to
+// time/tzdata: programs on machines with different data would judge the same time differently.
 //
 //go:embed zoneinfo.zip
 var zoneData string
@@ -27,9 +27,9 @@ var zoneFiles = sync.OnceValues(func() (*zip.Reader, error) { //nolint:globals /
 	return zip.NewReader(strings.NewReader(zoneData), int64(len(zoneData)))
 })
 
-// ParseTimeZone returns the IANA time zone of a name, by the data of the program; "" is UTC. The
-// error is a *fault.InvalidError for the field "time_zone". For a name that Windows uses, and for an
-// offset, it has the IANA name.
+// ParseTimeZone returns the IANA time zone with a name, by the data of the program; "" is UTC. The
+// error is a *fault.InvalidError for the field "time_zone". For a name of Windows, and for an
+// offset, it suggests the IANA name.
 func ParseTimeZone(name string) (*time.Location, error) {
 	if name == "" || name == "UTC" {
 		return time.UTC, nil
@@ -44,7 +44,7 @@ func ParseTimeZone(name string) (*time.Location, error) {
 	return nil, &fault.InvalidError{Field: "time_zone", Value: name, Want: want}
 }
 
-// loadZone reads a zone. It finds no folder, and no name outside of the data.
+// loadZone reads a zone. It finds neither folders nor names outside the data.
 func loadZone(name string) (*time.Location, error) {
 	files, err := zoneFiles()
 	if err != nil {

@@ -8,16 +8,17 @@ import (
 	"strings"
 )
 
-// windowsZones has a line "name=IANA name" for each zone of Windows, as CLDR's windowsZones has it for
-// the whole world.
+// windowsZones has a line "name=IANA name" for each zone of Windows, from CLDR's windowsZones for
+// territory 001.
 //
 //go:embed windowszones.txt
 var windowsZones string
 
-// offsetName is how people write a zone of one offset, such as GMT+2 or UTC-05:00.
+// offsetName matches zones of one offset as people write them, such as GMT+2 or UTC-05:00.
 var offsetName = regexp.MustCompile(`^(?i:GMT|UTC)([+-])(\d{1,2})(?::?00)?$`)
 
-// zoneHint returns what to write instead of a name that is no IANA time zone; "" if that is not known.
+// zoneHint returns what to write instead of a name that is no IANA time zone; "" if it has no
+// suggestion.
 func zoneHint(name string) string {
 	for line := range strings.Lines(windowsZones) {
 		if windows, iana, _ := strings.Cut(strings.TrimSpace(line), "="); strings.EqualFold(windows, name) {
@@ -28,7 +29,7 @@ func zoneHint(name string) string {
 		sign := map[string]string{"+": "-", "-": "+"}[offset[1]]
 		if hours, _ := strconv.Atoi(offset[2]); hours > 0 {
 			if iana := fmt.Sprintf("Etc/GMT%s%d", sign, hours); isZone(iana) {
-				return fmt.Sprintf("write %s, whose sign is the other way round", iana)
+				return fmt.Sprintf("write %s, which has the opposite sign", iana)
 			}
 		}
 	}

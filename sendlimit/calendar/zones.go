@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// ZoneTables caches time zones and their tables of offsets by year: making a table takes
-// thousands of look-ups. Nothing is ever dropped, since zones and years are few. It is
-// safe for concurrent use.
+// ZoneTables caches time zones and their tables of offsets by year: building a table takes
+// thousands of look-ups. Nothing is ever dropped, since zones and years are few. It is safe for
+// concurrent use. The zero value is empty.
 type ZoneTables struct {
 	zones  sync.Map // name -> *time.Location
 	tables sync.Map // zoneYear -> *zoneTable
 }
 
-// Only tables of these years are kept. Callers may ask about any year, but no send time
-// is outside of these.
+// Only tables of these years are kept. Callers may ask for any year, but all send times are in
+// these.
 const (
 	firstKeptYear  = 1970
 	endOfKeptYears = 2200
@@ -27,9 +27,6 @@ type zoneYear struct {
 	zone string
 	year int
 }
-
-// NewZoneTables returns an empty cache.
-func NewZoneTables() *ZoneTables { return &ZoneTables{} }
 
 // Location is ParseTimeZone with a cache: ParseTimeZone reads a file each time.
 func (z *ZoneTables) Location(name string) (*time.Location, error) {
@@ -43,8 +40,8 @@ func (z *ZoneTables) Location(name string) (*time.Location, error) {
 	return zone, err
 }
 
-// TableAt returns the offsets of a zone for all times that a request about the time at
-// can look at: two years back and two years ahead of its year.
+// TableAt returns the offsets of a zone for all times that a request about the time at can look at:
+// two years back and two years ahead of its year.
 func (z *ZoneTables) TableAt(zone *time.Location, at time.Time) *ZoneTable {
 	key := zoneYear{zone: zone.String(), year: at.UTC().Year()}
 	if table, ok := z.tables.Load(key); ok {
@@ -59,8 +56,8 @@ func (z *ZoneTables) TableAt(zone *time.Location, at time.Time) *ZoneTable {
 	return table
 }
 
-// ZoneTable lists the segments in which a zone's offset stays the same, in order. The
-// first offset also applies to earlier times, the last one to later times.
+// ZoneTable lists the segments in which a zone's offset stays the same, in order. The first offset
+// also applies to earlier times, the last one to later times.
 type ZoneTable struct {
 	Segments []zoneSegment
 	Words    string // as lua/judge/zone.lua reads them; "" for UTC
@@ -68,10 +65,9 @@ type ZoneTable struct {
 
 type zoneSegment struct{ from, Offset int64 } // Unix ms, and ms to add to UTC
 
-// newZoneTable makes the table for [from, to), which are whole seconds. It compares the
-// offset every 12 hours and searches for the second at which it changed. Time.ZoneBounds
-// is no help: it does not always get past the end of a year for which the zone has only
-// a recurring rule.
+// newZoneTable builds the table for [from, to), which are whole seconds. It compares the offset
+// every 12 hours and searches for the second at which it changed. It does not use Time.ZoneBounds,
+// which sometimes fails to get past the end of a year for which the zone has only a recurring rule.
 func newZoneTable(zone *time.Location, from, to time.Time) *ZoneTable {
 	const step = 12 * time.Hour
 	offsetAt := func(at time.Time) int {
@@ -112,5 +108,5 @@ func (t *ZoneTable) Segment(at int64) int {
 	return max(following-1, 0)
 }
 
-// Local returns what local clocks show at an instant, in ms as if it were UTC.
+// Local returns the time that local clocks show at an instant, in ms as if it were UTC.
 func (t *ZoneTable) Local(at int64) int64 { return at + t.Segments[t.Segment(at)].Offset }

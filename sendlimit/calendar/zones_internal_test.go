@@ -10,7 +10,7 @@ import (
 // Tables have all clock changes of their years, and are built once.
 func TestZoneTables(t *testing.T) {
 	t.Parallel()
-	zones := NewZoneTables()
+	zones := new(ZoneTables)
 	middle := time.Date(2027, 6, 1, 0, 0, 0, 0, time.UTC)
 	for _, name := range []string{"UTC", "", "Europe/Berlin", "Australia/Lord_Howe", "America/Santiago", "Africa/Casablanca", "Asia/Kolkata"} {
 		zone, err := zones.Location(name)
@@ -40,7 +40,7 @@ func TestZoneTables(t *testing.T) {
 // Requests about any year work, and the cache stays bounded.
 func TestZoneTablesAreBounded(t *testing.T) {
 	t.Parallel()
-	zones := NewZoneTables()
+	zones := new(ZoneTables)
 	berlin, err := zones.Location("Europe/Berlin")
 	require.NoError(t, err)
 	for year := 0; year < 10_000; year += 97 {
@@ -62,7 +62,7 @@ func TestPeriodsFollowEachOther(t *testing.T) {
 		zone, err := ParseTimeZone(name)
 		require.NoError(t, err)
 		start := time.Date(2010, time.October, 28, 0, 0, 0, 0, time.UTC)
-		table := NewZoneTables().TableAt(zone, start)
+		table := new(ZoneTables).TableAt(zone, start)
 		for p := Hour; p <= Month; p++ {
 			from, until := table.PeriodAt(p, start.UnixMilli())
 			for n := 0; n < 500 && until < start.AddDate(1, 3, 0).UnixMilli(); n++ {

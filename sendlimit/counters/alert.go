@@ -7,26 +7,24 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Alert raises a notice when a counter reaches a share of its limit. The script
-// that counts puts the notice into the outbox, so that a crash does not lose it
-// and two callers do not raise it twice.
+// Alert raises an alert when a counter reaches a share of its limit. The script that counts puts
+// the alert into the outbox, so a crash does not lose it and two callers do not raise it twice.
 type Alert struct {
 	// Counter names one of the counters in the request.
 	Counter string
-	// At lists percents of the limit, 1 to 100, ascending. Each raises one notice
-	// in a period. If a call reaches several of them, only the highest raises
-	// one. A call that is given back does not arm a percent again.
+	// At lists percents of the limit, 1 to 100, ascending. Each raises one alert in a period. If a
+	// call reaches several of them, only the highest raises one. A call that is given back does not
+	// arm a percent again.
 	At []int
-	// Kind begins the id of the notice, 1 to 64 of a-z 0-9 _ -, and tells its
-	// reader what it is about. The subject of the notice is the Key of the
-	// request.
+	// Kind begins the id of the alert, 1 to 64 of a-z 0-9 _ -, and says what the alert is about.
+	// Its subject is the Key of the request.
 	Kind string
-	// Details is passed on to whoever delivers the notice.
+	// Details is passed on to the code that delivers the alert.
 	Details string
 }
 
-// validate checks an alert against the counters of its request and returns the
-// index of the one that it names.
+// validate checks an alert against the counters of its request and returns the index of its
+// counter.
 func (a Alert) validate(counters []Counter) (index int, err error) {
 	index = -1
 	for i, c := range counters {

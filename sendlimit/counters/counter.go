@@ -16,22 +16,20 @@ const (
 	MaxLimit    = 1_000_000_000_000 // Limit of a Counter, and of an Event
 )
 
-// Counter allows at most Limit calls in each Period or Window. The zero Counter
-// is not valid.
+// Counter allows at most Limit calls in each Period or Window. The zero Counter is not valid.
 type Counter struct {
-	// Name tells the counters of a key apart: 1 to 64 of a-z 0-9 _ -. Each name
-	// has one Period or Window; with another one it counts from zero.
+	// Name distinguishes the counters of a key: 1 to 64 of a-z 0-9 _ -. Each name has one Period or
+	// Window; with another one it counts from zero.
 	Name  string
 	Limit int64 // 1 to MaxLimit
-	// Period is the natural period that is counted. With NoPeriod, Window counts
-	// instead: whole milliseconds, up to calendar.MaxWindow. A window begins with
-	// its first call and ends after that time; later calls do not extend it.
+	// Period is the natural period in which calls are counted. With NoPeriod, Window is used
+	// instead: whole milliseconds, up to calendar.MaxWindow. A window begins with its first call
+	// and ends after that time; later calls do not extend it.
 	Period calendar.Period
 	Window time.Duration
 }
 
-// Validate checks the counter's bounds. The error is an *InvalidError for the
-// field "counter".
+// Validate checks the counter's bounds. The error is an *InvalidError for the field "counter".
 func (c Counter) Validate() error {
 	bad := func(want string) error {
 		return &fault.InvalidError{Field: "counter", Value: c.Name, Want: want}
@@ -51,8 +49,8 @@ func (c Counter) Validate() error {
 	return nil
 }
 
-// scriptPeriod is the period as lua/judge/rules.lua reads it: milliseconds
-// of a window, or a negative number for a natural period.
+// scriptPeriod is the period as lua/judge/rules.lua reads it: milliseconds of a window, or a
+// negative number for a natural period.
 func (c Counter) scriptPeriod() int64 {
 	if c.Period != calendar.NoPeriod {
 		return -int64(c.Period)
@@ -65,7 +63,7 @@ func (c Counter) words() string {
 	return strconv.FormatInt(c.Limit, 10) + " " + strconv.FormatInt(c.scriptPeriod(), 10)
 }
 
-// String says what the counter allows: "60 per minute", "5 in 90s".
+// String returns what the counter allows: "60 per minute", "5 in 90s".
 func (c Counter) String() string {
 	if c.Period != calendar.NoPeriod {
 		return strconv.FormatInt(c.Limit, 10) + " per " + c.Period.String()
@@ -73,13 +71,13 @@ func (c Counter) String() string {
 	return strconv.FormatInt(c.Limit, 10) + " in " + c.Window.String()
 }
 
-// Usage says how much of a Counter is used in the period [From, Until).
+// Usage is how much of a Counter is used in the period [From, Until).
 type Usage struct {
 	Counter     Counter
 	Used        int64
 	From, Until time.Time
 }
 
-// Remaining returns how much more the counter allows in its period. It is never
-// negative, even where a limit was lowered below Used.
+// Remaining returns how much more the counter allows in its period. It is never negative, even if a
+// limit was lowered below Used.
 func (u Usage) Remaining() int64 { return max(u.Counter.Limit-u.Used, 0) }

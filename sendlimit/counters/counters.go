@@ -19,66 +19,61 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Counters limits how often something happens now. One script, and one round
-// trip, judges and charges several counters of a key: in natural periods, or in
-// windows from their first use. If one refuses, none is charged. Any number of
-// processes may use it concurrently.
+// Counters limits how often something happens now. One script, and one round trip, judges and
+// charges several counters of a key: in natural periods, or in windows from their first use. If one
+// refuses, none is charged. Any number of processes may use it concurrently.
 //
-// A refusal is a Decision with CodeRateLimited. It names the counter that
-// refuses; of several, the one that resets last. After RetryAfter the same call
-// is allowed, unless others come first. Trying earlier costs nothing.
+// A refusal is a Decision with CodeRateLimited. It names the counter that refuses; if several do,
+// the one that resets last. After RetryAfter the same call is allowed, unless others come first.
+// Trying earlier costs nothing.
 //
-// The limit of a Counter comes with each call; the limits of an Event are in the
-// store. A changed limit takes effect with the next call, and what has been
-// counted stays counted. A limit below that refuses until the period ends.
+// The limit of a Counter comes with each call; the limits of an Event are in the store. A changed
+// limit takes effect with the next call, and what has been counted stays counted. A limit below
+// that count refuses until the period ends.
 //
-// A call is counted at the time it is made. A counter does not look back over a
-// sliding window: around the end of a period, up to twice its limit can pass in a
-// short time. Use a Timeline for messages that are sent later and for limits that
-// hold in every window, a TokenBucket for an even flow, and Permits for how many
-// may happen in any interval.
+// A call is counted at the time it is made. A counter does not look back over a sliding window:
+// around the end of a period, up to twice its limit can pass in a short time. Use a Timeline for
+// messages that are sent later and for limits that apply to every window, a TokenBucket for an even
+// flow, and Permits for how many may happen in any interval.
 //
-// Every method returns an *InvalidError for an argument out of bounds, also when
-// N exceeds a limit, which no waiting changes. It returns an *UnavailableError if
-// the store did not answer, and ErrReply if its reply makes no sense. A call
-// whose reply got lost may have been counted, so that counters rather count too
-// much than too little.
+// Every method returns an *InvalidError for an argument out of bounds, and if N exceeds a limit, so
+// that waiting would not help. It returns an *UnavailableError if the store did not answer, and
+// ErrReply if its reply makes no sense. A call whose reply got lost may have been counted: counters
+// rather count too much than too little.
 type Counters struct {
 	client redis.Scripter
 	keys   keyspace.Keys
 	zones  calendar.ZoneTables
-	// events has the time zone in which each event was last seen, by its name.
+	// events has the last known time zone of each event, by name.
 	events sync.Map
 }
 
 // Request describes one call to count.
 type Request struct {
-	// Event is what happens. The limits that are set for it apply, see Events. An
-	// event without limits is limited by Counters only; if those are empty too,
-	// by nothing. "" means no event.
+	// Event is what happens. Its limits apply, see Events. An event without limits is limited by
+	// Counters only, if any. "" means no event.
 	Event string
-	// Key is whose calls are counted: 1 to 256 bytes of UTF-8 without control
-	// characters.
+	// Key is whose calls are counted: 1 to 256 bytes of UTF-8 without control characters.
 	Key string
 	// N is how many calls are counted together; zero means one.
 	N int64
-	// At is the time to judge; zero means the server's clock. Nothing is counted
-	// in a period that has ended by the server's clock.
+	// At is the time to judge; zero means the server's clock. Nothing is counted in a period that
+	// has ended by the server's clock.
 	At time.Time
 	// Counters are limits beside those of the event.
 	Counters []Counter
-	// TimeZone is the IANA time zone of the natural periods; "" means UTC. It
-	// must be "" with an Event, which has its own.
+	// TimeZone is the IANA time zone of the natural periods; "" means UTC. It must be "" with an
+	// Event, which has its own.
 	TimeZone string
-	// Alert raises a notice when one of Counters fills up. It needs a request
-	// without an Event, which has alerts of its own: see Event.AlertAt.
+	// Alert raises an alert when one of Counters fills up. It needs a request without an Event,
+	// which has its own alerts: see Event.AlertAt.
 	Alert *Alert
 
-	reset bool // gives back all
+	reset bool // gives back everything
 }
 
-// New returns the counters in the store behind client. Its keys begin with
-// prefix; "" means keyspace.DefaultPrefix. The error is an *InvalidError.
+// New returns the counters in the store behind client. Its keys begin with prefix; "" means
+// keyspace.DefaultPrefix. The error is an *InvalidError.
 func New(client redis.Scripter, prefix string) (*Counters, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
@@ -97,9 +92,8 @@ func (c *Counters) Count(ctx context.Context, r Request) (Decision, error) {
 	return r.decision(script.Read(answer, doing))
 }
 
-// Peek says what Count would answer, and counts nothing: another call may come
-// first. Its Decision has no notices, and what is used and remains is without the
-// call.
+// Peek returns what Count would answer, and counts nothing: another call may come first. Its
+// Decision has no alerts, and its usage does not include the call.
 func (c *Counters) Peek(ctx context.Context, r Request) (Decision, error) {
 	const doing = "looking at counters"
 	r.Alert = nil
@@ -110,27 +104,23 @@ func (c *Counters) Peek(ctx context.Context, r Request) (Decision, error) {
 	return r.decision(script.Read(answer, doing))
 }
 
-// GiveBack takes a call off the counters that counted it. No counter falls below
-// zero; nothing happens if the period has ended. At must be the Now of the
-// Decision that allowed the call, and the rest as it was then. With a zero At it
-// is given back in the current periods. A notice that the call raised stays
-// raised.
+// GiveBack takes a call off the counters that counted it. No counter falls below zero; nothing
+// happens if the period has ended. At must be the Now of the Decision that allowed the call, and
+// the rest the same as then. With a zero At, the call is taken off the current periods. An alert
+// that the call raised stays raised.
 //
-// Do not give back a call that was not counted, nor one twice: the room would be
-// taken from another. If the client repeats the command since the reply was lost, the call
-// is given back once.
+// Never give back a call that was not counted, or one call twice: that takes the count of another
+// call. If the client repeats the command because the reply was lost, the call is given back once.
 func (c *Counters) GiveBack(ctx context.Context, r Request) error {
 	r.Alert = nil
 	_, err := c.call(ctx, lua.GiveBack, "giving a call back", r, keyspace.NewToken())
 	return err
 }
 
-// Reset forgets what the counters of a request have counted in their present periods, at
-// At or now by the server's clock: those of its Event and its Counters. The next call
-// counts from zero, and a window begins with it. A counter that has counted nothing has no
-// key in the store, so this also deletes them. N plays no part. What was counted in other
-// periods stays, and so does a notice that was raised: its percents raise none again in
-// that period.
+// Reset sets the counters of a request, those of its Event and its Counters, to zero in their
+// present periods, at At or now by the server's clock. A window begins with the next call. Reset
+// deletes the keys: a counter at zero has none. N does not matter. Counts of other periods stay,
+// and so do raised alerts: their percents do not raise another one in that period.
 //
 // Do not give a call back that was counted before a Reset.
 func (c *Counters) Reset(ctx context.Context, r Request) error {
@@ -139,11 +129,11 @@ func (c *Counters) Reset(ctx context.Context, r Request) error {
 	return err
 }
 
-// otherZone is the status of a script that was given the offsets of a time zone
-// which is not the event's.
+// otherZone is the status of a script if the arguments are for another time zone than the event's.
 const otherZone = -2
 
-// call runs a script, with more arguments of its own. It runs it again if it did not know the event's time zone.
+// call runs a script, with more arguments at the end. It runs it again if it did not know the
+// event's time zone.
 func (c *Counters) call(ctx context.Context, what *lua.Script, doing string, r Request, more ...any) (script.Reply, error) {
 	r.N = cmp.Or(r.N, 1)
 	alert, err := r.validate()
@@ -157,7 +147,7 @@ func (c *Counters) call(ctx context.Context, what *lua.Script, doing string, r R
 			r.TimeZone, _ = zone.(string)
 		}
 	}
-	const tries = 3 // the zone may change between two
+	const tries = 3 // the zone may change between two tries
 	for range tries {
 		args, err := c.arguments(r, alert)
 		if err != nil {
@@ -176,8 +166,8 @@ func (c *Counters) call(ctx context.Context, what *lua.Script, doing string, r R
 		}
 		if _, err := c.offsets(r); err != nil {
 			return nil, fmt.Errorf("%s: %w", doing, &fault.UnavailableError{
-				Detail: fmt.Sprintf("the time zone %q of event %q is not known here: set another, or update this program", r.TimeZone, r.Event),
-				Err:    errors.New(err.Error()), // as of settings.Policies.Load
+				Detail: fmt.Sprintf("this program does not know the time zone %q of event %q: set another one, or update the program", r.TimeZone, r.Event),
+				Err:    errors.New(err.Error()), // hides the type, as settings.Policies.Load does
 			})
 		}
 		c.events.Store(r.Event, r.TimeZone)
@@ -185,7 +175,7 @@ func (c *Counters) call(ctx context.Context, what *lua.Script, doing string, r R
 	return nil, script.ReplyError(doing, "the event has another time zone each time")
 }
 
-// arguments returns the arguments that both scripts take, from ARGV[1] on.
+// arguments returns the arguments of both scripts, from ARGV[1] on.
 func (c *Counters) arguments(r Request, alert int) ([]any, error) {
 	zone := r.TimeZone
 	if zone == "UTC" {
@@ -223,8 +213,7 @@ func (c *Counters) offsets(r Request) (string, error) {
 	return c.zones.TableAt(zone, calendar.OrLocalClock(r.At)).Words, nil
 }
 
-// validate checks a request and returns the index of the counter that its alert
-// names.
+// validate checks a request and returns the index of its alert's counter.
 func (r Request) validate() (alert int, err error) {
 	switch {
 	case !keyspace.ValidKey(r.Key):
@@ -238,9 +227,9 @@ func (r Request) validate() (alert int, err error) {
 	case len(r.Counters) > MaxCounters:
 		return 0, &fault.InvalidError{Field: "counters", Value: strconv.Itoa(len(r.Counters)), Want: fmt.Sprintf("at most %d counters", MaxCounters)}
 	case r.Event != "" && r.TimeZone != "":
-		return 0, &fault.InvalidError{Field: "time_zone", Value: r.TimeZone, Want: "none beside an event, whose own holds"}
+		return 0, &fault.InvalidError{Field: "time_zone", Value: r.TimeZone, Want: "none with an event: its own time zone is used"}
 	case r.Event != "" && r.Alert != nil:
-		return 0, &fault.InvalidError{Field: "alert", Value: r.Alert.Counter, Want: "a call without an event, which has alert_at and alert_to of its own"}
+		return 0, &fault.InvalidError{Field: "alert", Value: r.Alert.Counter, Want: "a call without an event: an event has its own alert_at and alert_to"}
 	}
 	if r.Event != "" {
 		if err := checkEvent(r.Event); err != nil {

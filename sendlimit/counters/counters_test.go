@@ -271,7 +271,7 @@ func TestCountRequestsThatAreInvalid(t *testing.T) {
 		{counters.Request{Key: "a"}, `counters "[]" is not allowed: it takes at least one counter, or an event`},
 		{counters.Request{Key: "a", Counters: make([]counters.Counter, 17)}, `counters "17" is not allowed: it takes at most 16 counters`},
 		{counters.Request{Key: "a", Event: "A"}, `event "A" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`},
-		{counters.Request{Key: "a", Event: "e", TimeZone: "UTC"}, `time_zone "UTC" is not allowed: it takes none beside an event, whose own holds`},
+		{counters.Request{Key: "a", Event: "e", TimeZone: "UTC"}, `time_zone "UTC" is not allowed: it takes none with an event: its own time zone is used`},
 		{counters.Request{Key: "a", TimeZone: "Mars/Olympus", Counters: one}, `time_zone "Mars/Olympus" is not allowed: it takes an IANA time zone such as Europe/Berlin`},
 		{counters.Request{Key: "a", Counters: append(one, one...)}, `counter "m" is not allowed: it takes a name that no other counter of the call has; minute, hour and day are the event's`},
 		{
@@ -291,7 +291,7 @@ func TestCountRequestsThatAreInvalid(t *testing.T) {
 		},
 		{
 			counters.Request{Key: "a", Event: "e", Counters: one, Alert: &counters.Alert{Counter: "m"}},
-			`alert "m" is not allowed: it takes a call without an event, which has alert_at and alert_to of its own`,
+			`alert "m" is not allowed: it takes a call without an event: an event has its own alert_at and alert_to`,
 		},
 		{
 			counters.Request{Key: "a", Counters: one, Alert: &counters.Alert{Counter: "x"}},

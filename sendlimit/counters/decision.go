@@ -6,28 +6,28 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Decision answers Counters.Count. A refusal is a Decision with Allowed false,
-// not an error. All times are UTC with milliseconds.
+// Decision answers Counters.Count. A refusal is a Decision with Allowed false, not an error. All
+// times are UTC with milliseconds.
 type Decision struct {
 	Allowed bool
 	Code    fault.Code // CodeRateLimited for a refusal; empty when Allowed
 
-	// Counter names the deciding counter, which Remaining and ResetsAt describe.
-	// For a refusal it is the counter that refuses, otherwise the one with the
-	// least left. Of several such counters it is the one that resets last.
+	// Counter names the deciding counter, which Remaining and ResetsAt describe: the one that
+	// refuses, or otherwise the one with the least left. Among equals it is the one that resets
+	// last.
 	Counter string
 	// Counters has every counter of the call, those of the event first.
 	Counters []Usage
 	// Remaining is how many more calls the deciding counter allows now.
 	Remaining int64
-	// RetryAfter is how long to wait after a refusal: the same call is allowed
-	// then, unless others come first.
+	// RetryAfter is the wait after a refusal: the same call is allowed then, unless others come
+	// first.
 	RetryAfter time.Duration
 	// ResetsAt is the end of the deciding counter's period.
 	ResetsAt time.Time
 
-	// Notices has the ids of the notices that the call's Alert, or the alerts of its
-	// event, put into the outbox. Notices that are not delivered are found by notices.Outbox.Due.
+	// Notices has the ids of the alerts that the call put into the outbox, by its Alert or its
+	// event. notices.Outbox.Due finds those that were not delivered.
 	Notices []string
 
 	// Now is the time that was judged: the server's clock, or the request's At.

@@ -336,7 +336,7 @@ func TestIDsThatAreNoAlertsOfEvents(t *testing.T) {
 	}
 }
 
-// commandCounter counts what a client sends.
+// commandCounter counts the commands of a client.
 type commandCounter struct{ sent atomic.Int64 }
 
 func (s *commandCounter) onCommand(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {

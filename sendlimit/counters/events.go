@@ -18,21 +18,21 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// EventLimits says how often something may happen for each key, in each natural minute,
-// hour and day. A limit of zero means no limit.
+// EventLimits is how often something may happen for each key, in each natural minute, hour and day.
+// A limit of zero means no limit.
 type EventLimits struct {
 	Name      string // 1 to 64 of a-z 0-9 _ -
 	PerMinute int64
 	PerHour   int64
 	PerDay    int64
 	TimeZone  string // IANA name of the zone of the natural periods; "" is UTC
-	// AlertAt lists percents of the limit of the longest period, which is PerDay if it is
-	// set: 1 to 100, ascending. If a key reaches some of them, the highest raises a notice
-	// of the kind "event_limit", once in a period. After the limit was raised, the
-	// percents of the new one raise notices too. None means no alerts.
+	// AlertAt lists percents of the limit of the longest period, which is PerDay if it is set: 1 to
+	// 100, ascending. If a key reaches some of them, the highest raises an alert of the kind
+	// "event_limit", once in a period. After the limit was raised, the percents of the new limit
+	// raise alerts too. Empty means no alerts.
 	AlertAt []int
-	// AlertTo receives the notices: an e-mail address, or an https: URL. It goes together
-	// with AlertAt.
+	// AlertTo receives the alerts: an e-mail address, or an https: URL. AlertAt and AlertTo require
+	// each other.
 	AlertTo string
 }
 
@@ -77,8 +77,7 @@ func checkEvent(name string) error {
 	return nil
 }
 
-// Counters returns the event's limits as counters with the names "minute", "hour"
-// and "day".
+// Counters returns the event's limits as counters with the names "minute", "hour" and "day".
 func (e EventLimits) Counters() []Counter {
 	var counters []Counter
 	add := func(p calendar.Period, limit int64) {
@@ -92,8 +91,8 @@ func (e EventLimits) Counters() []Counter {
 	return counters
 }
 
-// String describes the limits: "60 per minute, 500 per day (Europe/Berlin)". Of an AlertTo
-// that is a URL it shows only the host.
+// String describes the limits: "60 per minute, 500 per day (Europe/Berlin)". If AlertTo is a URL,
+// it shows only the host.
 func (e EventLimits) String() string {
 	var words []string
 	for _, c := range e.Counters() {
@@ -109,16 +108,15 @@ func (e EventLimits) String() string {
 	return s
 }
 
-// Events keeps the limits of events in the store. Counters reads them in the
-// script that counts, so that a change takes effect with the next call of any
-// process.
+// Events keeps the limits of events in the store. The script that counts reads them, so a change
+// takes effect with the next call of any process.
 type Events struct {
 	client redis.Cmdable
 	keys   keyspace.Keys
 }
 
-// NewEvents returns the events in the store behind client. Its keys begin with
-// prefix; "" means keyspace.DefaultPrefix. The error is an *InvalidError.
+// NewEvents returns the events in the store behind client. Its keys begin with prefix; "" means
+// keyspace.DefaultPrefix. The error is an *InvalidError.
 func NewEvents(client redis.Cmdable, prefix string) (*Events, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
@@ -127,10 +125,9 @@ func NewEvents(client redis.Cmdable, prefix string) (*Events, error) {
 	return &Events{client: client, keys: keys}, nil
 }
 
-// Set replaces the limits and the alerts of an event. What was counted stays counted. In
-// another time zone periods begin at other times, and those count from zero. A key that a
-// lower limit brings to a percent of AlertAt raises its notice with its next call, also if
-// that is refused.
+// Set replaces the limits and the alerts of an event. Counts stay. In another time zone periods
+// begin at other times, and count from zero. If a lower limit brings a key to a percent of AlertAt,
+// the next call of the key raises the alert, even if it is refused.
 func (s *Events) Set(ctx context.Context, e EventLimits) error {
 	const doing = "setting the limits of an event"
 	if err := e.Validate(); err != nil {
@@ -144,8 +141,8 @@ func (s *Events) Set(ctx context.Context, e EventLimits) error {
 	if zone == "UTC" {
 		zone = ""
 	}
-	// The name comes first: one without limits is skipped where events are
-	// listed, but limits without a name would never be.
+	// The name comes first: a listed name without limits is skipped, but limits without a listed
+	// name would never be found.
 	if err := s.client.SAdd(ctx, s.keys.Events(), e.Name).Err(); err != nil {
 		return store.Explain(err, doing)
 	}
@@ -159,7 +156,7 @@ func (s *Events) Set(ctx context.Context, e EventLimits) error {
 	return nil
 }
 
-// The fields of an event, see lua/fragments/counted.lua.
+// Fields of an event, see lua/fragments/counted.lua.
 const (
 	eventCounters = "c"
 	eventZone     = "z"
@@ -167,7 +164,7 @@ const (
 	eventAlertTo  = "t"
 )
 
-// joinPercents writes percents with a separator between them.
+// joinPercents joins percents with a separator.
 func joinPercents(percents []int, separator string) string {
 	words := make([]string, len(percents))
 	for i, percent := range percents {
@@ -192,8 +189,8 @@ func (s *Events) Get(ctx context.Context, name string) (e EventLimits, ok bool, 
 	e, err = readEvent(name, fields)
 	if err != nil {
 		return EventLimits{}, false, fmt.Errorf("%s: %w", doing, &fault.UnavailableError{
-			Detail: fmt.Sprintf("the limits of event %q in the store can't be read: set them anew, or run the newer program that wrote them", name),
-			Err:    errors.New(err.Error()), // as of settings.Policies.Load
+			Detail: fmt.Sprintf("the limits of event %q in the store can't be read: set them again, or run the newer program that wrote them", name),
+			Err:    errors.New(err.Error()), // hides the type, as settings.Policies.Load does
 		})
 	}
 	return e, true, nil
@@ -209,10 +206,9 @@ func (s *Events) List(ctx context.Context) ([]EventLimits, error) {
 	return s.read(ctx, names)
 }
 
-// Page returns a part of the events that have limits, by name: of the names after a name,
-// "" for the first page, at most limit. Next is the name that the next page comes after,
-// "" if there are no more. A page may have fewer events, or none: limits that were removed
-// leave a name.
+// Page returns at most limit events that have limits, by name, whose names come after a name; ""
+// for the first page. Next is the name to continue after, "" if there are no more. A page may have
+// fewer events, or none: removed limits leave a name.
 func (s *Events) Page(ctx context.Context, after string, limit int) (events []EventLimits, next string, err error) {
 	names, err := s.client.SMembers(ctx, s.keys.Events()).Result()
 	if err != nil {
@@ -223,7 +219,7 @@ func (s *Events) Page(ctx context.Context, after string, limit int) (events []Ev
 	return events, next, err
 }
 
-// read returns those of the named events that have limits.
+// read returns the events among the names that have limits.
 func (s *Events) read(ctx context.Context, names []string) ([]EventLimits, error) {
 	var events []EventLimits
 	for _, name := range names {
@@ -238,13 +234,13 @@ func (s *Events) read(ctx context.Context, names []string) ([]EventLimits, error
 	return events, nil
 }
 
-// Remove removes the limits of an event; removed is false if it had none. What
-// was counted is forgotten at the end of its period.
+// Remove removes the limits of an event; removed is false if it had none. Counts are forgotten at
+// the end of their period.
 func (s *Events) Remove(ctx context.Context, name string) (removed bool, err error) {
 	if err := checkEvent(name); err != nil {
 		return false, err
 	}
-	// Its name stays listed: taking that away, too, could cross with a Set.
+	// Its name stays listed: removing it too could race with a Set.
 	n, err := s.client.Del(ctx, s.keys.Event(name)).Result()
 	if err != nil {
 		return false, store.Explain(err, "removing the limits of an event")

@@ -84,7 +84,7 @@ func TestPeriodsFollowTheZoneOfTheEvent(t *testing.T) {
 	require.NoError(t, c.client.HSet(t.Context(), keyspace.KeysUnder("sl").Event("submit"), "z", "Mars/Olympus").Err())
 	_, err = c.counters.Count(t.Context(), call)
 	require.ErrorAs(t, err, new(*fault.UnavailableError))
-	require.ErrorContains(t, err, `the time zone "Mars/Olympus" of event "submit" is not known here`)
+	require.ErrorContains(t, err, `this program does not know the time zone "Mars/Olympus" of event "submit": set another one`)
 }
 
 func TestEventsAreListedByName(t *testing.T) {
@@ -107,7 +107,7 @@ func TestEventsAreListedByName(t *testing.T) {
 	require.Equal(t, "60 per minute, 100 per hour, 500 per day (Europe/Berlin)", submit.String())
 	require.Equal(t, "5 per hour, alerts at 80, 100 % to https://example.com/…", login.String())
 
-	// What is not given is removed, alerts too.
+	// Missing limits and alerts are removed.
 	login.AlertAt, login.AlertTo = nil, ""
 	c.set(login)
 	got, ok, err := c.events.Get(t.Context(), "login")

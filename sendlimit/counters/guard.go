@@ -8,36 +8,33 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Guard limits the calls of a function or of an http.Handler. It counts each call
-// by its event and its key, and refuses it before it runs. Use Guarded for
-// functions, GuardHandler for handlers and Admit for everything else, such as the
-// middleware of a framework.
+// Guard limits the calls of a function or of an http.Handler. It counts each call by its event and
+// its key, and refuses it before it runs. Use Guarded for functions, GuardHandler for handlers and
+// Admit for everything else, such as the middleware of a framework.
 //
-// A refusal is a *LimitedError; its Decision says when to call again. A changed
-// limit of the event takes effect with the next call.
+// A refusal is a *LimitedError; its Decision says when to call again. A changed limit of the event
+// takes effect with the next call.
 //
-// If the store is away, calls are refused with an *UnavailableError, unless
-// OnUnavailable is set: otherwise an attacker would only have to bring the store
-// down. A call that was admitted and then fails stays counted.
+// If the store is unavailable, calls are refused with an *UnavailableError, unless OnUnavailable is
+// set: otherwise an attacker would only have to bring the store down. A call that was admitted and
+// then fails stays counted.
 //
-// A Guard does not limit how many calls run at the same time; use a semaphore for
-// that.
+// A Guard does not limit how many calls run at the same time; use a semaphore for that.
 type Guard[C any] struct {
 	Counters *Counters
-	// Event is what the calls are. Its limits are in the store, see Events. ""
-	// means no event: only Extra limits.
+	// Event is what the calls are. Its limits are in the store, see Events. "" means no event: only
+	// Extra limits.
 	Event string
-	// Key returns whose limits a call uses up. The call is not counted if it
-	// returns "".
+	// Key returns whose limits apply to a call. A call with the key "" is not counted.
 	Key func(ctx context.Context, call C) string
-	// Extra returns limits beside those of the event, such as those of the
-	// caller's tier; nil means none.
+	// Extra returns limits besides those of the event, such as those of the caller's tier; nil
+	// means none.
 	Extra func(ctx context.Context, call C) []Counter
-	// OnUnavailable, if set, lets calls run while the store is away. It is called
-	// with the reason for each of them, to count or log it.
+	// OnUnavailable, if set, lets calls run while the store is unavailable. It is called with the
+	// reason for each of them, to count or log it.
 	OnUnavailable func(ctx context.Context, err error)
-	// OnNotices, if set, is called with the ids of the notices that a call raised, to hand
-	// them to a queue at once. They are in the outbox in any case.
+	// OnNotices, if set, is called with the ids of the alerts that a call raised, to deliver them
+	// at once. They are in the outbox in any case.
 	OnNotices func(ctx context.Context, notices []string)
 }
 
@@ -48,8 +45,8 @@ type LimitedError struct {
 	Decision Decision // says which counter refuses, and when to try again
 }
 
-// Error says which counter refuses and when to try again. It leaves out the key,
-// which may be a secret.
+// Error says which counter refuses and when to try again. It leaves out the key, which may be a
+// secret.
 func (e *LimitedError) Error() string {
 	d := e.Decision
 	limit := d.Counter
@@ -64,9 +61,9 @@ func (e *LimitedError) Error() string {
 // Code returns the Decision's code, CodeRateLimited.
 func (e *LimitedError) Code() fault.Code { return e.Decision.Code }
 
-// Admit counts a call, or refuses it with a *LimitedError; it returns the
-// Decision in both cases. A call that was not counted, because it has no key or
-// the store is away, gets a Decision without Counters.
+// Admit counts a call, or refuses it with a *LimitedError; it returns the Decision in both cases. A
+// call that was not counted, because it has no key or the store is unavailable, gets a Decision
+// without Counters.
 func (g Guard[C]) Admit(ctx context.Context, call C) (Decision, error) {
 	key := g.Key(ctx, call)
 	if key == "" {
@@ -95,8 +92,7 @@ func (g Guard[C]) Admit(ctx context.Context, call C) (Decision, error) {
 	return d, nil
 }
 
-// Guarded returns call behind a guard. A refused call does not run and returns
-// the error of Admit.
+// Guarded returns call behind a guard. A refused call does not run and returns the error of Admit.
 func Guarded[C, R any](g Guard[C], call func(context.Context, C) (R, error)) func(context.Context, C) (R, error) {
 	return guard.Func(g.Admit, call)
 }

@@ -65,8 +65,8 @@ func (r Request) decision(in *script.ReplyReader) (Decision, error) {
 	return d, nil
 }
 
-// leastLeft returns the counter with the least left; of several the one that
-// resets last. ok is false if there is none.
+// leastLeft returns the counter with the least left; among equals the one that resets last. ok is
+// false if there is none.
 func leastLeft(counters []Usage) (tightest Usage, ok bool) {
 	for _, u := range counters {
 		switch left := u.Remaining() - tightest.Remaining(); {

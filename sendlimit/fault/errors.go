@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// CodeExpired is the code of a dead letter that cannot be retried because its own
-// expiry has passed.
+// CodeExpired is the code of a dead letter that cannot be retried because its own expiry has
+// passed.
 const CodeExpired Code = "expired"
 
-// Code says why a request was refused, for machines. Its spelling is part of the
-// contract and does not change.
+// Code is the reason of a refusal, for machines. Its spelling is part of the contract and does not
+// change.
 type Code string
 
 // Codes of refusals.
 const (
 	CodeSendLimit   Code = "send_limit"     // the time would break a rule: see Violations
-	CodeIDReused    Code = "id_reused"      // the id stands for another request
+	CodeIDReused    Code = "id_reused"      // the id belongs to another request
 	CodeTooLate     Code = "too_late"       // the message is being sent, was sent, or may have been
 	CodeNotFound    Code = "not_found"      // there is no such reservation
 	CodeInPast      Code = "in_past"        // more than Grace before now
@@ -27,38 +27,38 @@ const (
 	CodeTooManyDevices Code = "too_many_devices" // the user has as many devices as are allowed
 
 	CodeQuietHours Code = "quiet_hours" // the time is in the policy's quiet hours
-	// CodeTooManyPlaces is for a day in which the user has as many places as are allowed,
-	// see sendlimit.Options.PlacesPerDay.
+	// CodeTooManyPlaces is for a day in which the user has the maximum number of places, see
+	// sendlimit.Options.PlacesPerDay.
 	CodeTooManyPlaces Code = "too_many_places"
-	// CodeAccountPlaces is for a day in which the account has its share of the user's places,
-	// see sendlimit.Share.
+	// CodeAccountPlaces is for a day in which the account has its share of the user's places, see
+	// sendlimit.Share.
 	CodeAccountPlaces Code = "account_places"
 
 	CodeBlocked Code = "blocked" // nothing is accepted for the user, see UserSettings.Blocked
 
 	CodeOptedOut        Code = "opted_out"        // the user does not want the category, see UserSettings.OptOut
-	CodeUnknownCategory Code = "unknown_category" // the policy names categories, and not this one
+	CodeUnknownCategory Code = "unknown_category" // the policy has categories, but not this one
 	// CodeCategoryReserved is for a category that the policy reserves for other accounts.
 	CodeCategoryReserved Code = "category_reserved"
 
 	CodeRateLimited   Code = "rate_limited"   // too many calls: see RetryAfter
-	CodeQuotaExceeded Code = "quota_exceeded" // the account's messages of that hour or day are used up: see ResetsAt
-	CodeThrottled     Code = "throttled"      // the category's messages of that minute or hour, over all users, are used up
+	CodeQuotaExceeded Code = "quota_exceeded" // the account's messages of the hour or day are used up: see ResetsAt
+	CodeThrottled     Code = "throttled"      // the category's messages of the minute or hour, over all users, are used up
 	CodeUnauthorized  Code = "unauthorized"   // there is no API key, or it may not do this
 	CodeForbidden     Code = "forbidden"      // the API key does not have the scope
 	CodeInternal      Code = "internal"       // an error of the program itself
 
-	// Codes of a change that has to be asked for again, with another hold or for what the
-	// message is now. Callers of the API never see them.
-	CodeHoldOver    Code = "hold_over"    // it came after Hold.NotAfter
+	// Codes of a change that the program has to repeat, with another hold or for the present
+	// version of the message. Callers of the API never see them.
+	CodeHoldOver    Code = "hold_over"    // it was later than Hold.NotAfter
 	CodeOutsideHold Code = "outside_hold" // its place would be at or after Hold.Until
 	CodeChanged     Code = "changed"      // the reservation is not as Hold.Former and From say
 	CodeEdited      Code = "edited"       // the message is not as Edit.Of says
 )
 
-// Shiftable reports whether only the time was refused: the same message may be accepted at
-// another one. It lists all limits on send times: the rules, the quiet hours and the full days
-// of a user, the throttle of a category, and the quota of an account.
+// Shiftable reports whether only the time was refused: the same message may be accepted at another
+// time. It lists all limits on send times: the rules, the quiet hours and the full days of a user,
+// the throttle of a category, and the quota of an account.
 func (c Code) Shiftable() bool {
 	switch c {
 	case CodeSendLimit, CodeQuietHours, CodeTooManyPlaces, CodeAccountPlaces, CodeThrottled, CodeQuotaExceeded:
@@ -73,15 +73,14 @@ const CodeInvalidField Code = "invalid_field"
 
 // InvalidError is returned when an argument is out of bounds. Nothing was done.
 type InvalidError struct {
-	Field string // as the contract spells it: "send_at", "rule"
-	Value string // what was given
+	Field string // in the contract's spelling: "send_at", "rule"
+	Value string // the value that was given
 	Want  string // what is allowed, to stand after "it takes"
-	// Says is the whole sentence, where field, value and Want make no good one; "" for
-	// the usual one.
+	// Says replaces the usual sentence of field, Value and Want; "" for the usual one.
 	Says string
 }
 
-// Wrong returns an InvalidError with a sentence of its own.
+// Wrong returns an InvalidError with its own sentence.
 func Wrong(field, sentence string, args ...any) *InvalidError {
 	return &InvalidError{Field: field, Says: fmt.Sprintf(sentence, args...)}
 }
@@ -94,7 +93,7 @@ func (e *InvalidError) Error() string {
 	return fmt.Sprintf("%s %q is not allowed: it takes %s", e.Field, Clip(e.Value), e.Want)
 }
 
-// Noting returns the error with a note at the end of its sentence.
+// Noting returns the error with a note at its end.
 func (e *InvalidError) Noting(note string) *InvalidError {
 	noted := *e
 	noted.Want += note
@@ -107,9 +106,8 @@ func (e *InvalidError) Noting(note string) *InvalidError {
 // Code returns CodeInvalidField.
 func (e *InvalidError) Code() Code { return CodeInvalidField }
 
-// InvalidErrors is returned when several parts of one argument, such as a policy,
-// are out of bounds, so that all can be corrected at once. errors.As finds the
-// first. Nothing was done.
+// InvalidErrors is returned when several parts of one argument, such as a policy, are out of
+// bounds, so that all can be corrected at once. errors.As finds the first. Nothing was done.
 type InvalidErrors []*InvalidError
 
 // Error returns a sentence for each, at most 20.
@@ -160,8 +158,7 @@ func All[E error](err error) []E {
 	return nil
 }
 
-// Err returns nil for no error, a single error as it is, and several as
-// InvalidErrors.
+// Err returns nil for no error, a single error as it is, and several as InvalidErrors.
 func (e InvalidErrors) Err() error {
 	switch len(e) {
 	case 0:
@@ -173,7 +170,7 @@ func (e InvalidErrors) Err() error {
 	}
 }
 
-// Clip shortens a long value, so that a message stays readable.
+// Clip shortens a long value, to keep an error readable.
 func Clip(s string) string {
 	const most = 80
 	if len(s) <= most {
@@ -186,12 +183,11 @@ func Clip(s string) string {
 	return s[:cut] + "…"
 }
 
-// CodeVersionMismatch is the code of a change to something that was replaced
-// meanwhile.
+// CodeVersionMismatch is the code of a change to something that was replaced meanwhile.
 const CodeVersionMismatch Code = "version_mismatch"
 
-// InField renames the field of an *InvalidError, or of InvalidErrors, to what the
-// caller calls it. It returns other errors as they are.
+// InField renames the field of an *InvalidError, or of InvalidErrors, to the caller's name for it.
+// It returns other errors as they are.
 func InField(err error, field string) error {
 	var given, named InvalidErrors
 	given.Add(err)
@@ -213,8 +209,7 @@ const CodeCampaignRunning Code = "campaign_running"
 // CodeIndexOff is the code of a search for messages that only the index finds, while it is off.
 const CodeIndexOff Code = "index_off"
 
-// CodeRefitRunning is the code of a refit while another one of the same policy
-// runs.
+// CodeRefitRunning is the code of a refit while another one of the same policy runs.
 const CodeRefitRunning Code = "refit_running"
 
 // The codes of an UnavailableError.
@@ -223,15 +218,13 @@ const (
 	CodeStoreFull   Code = "store_full" // no memory is left for more messages
 )
 
-// UnavailableError is returned when the store cannot be used as it is: out of
-// reach, not ready, full, refusing to write, or set up in a way that loses data.
-// No argument is the cause, so the same call can succeed later.
+// UnavailableError is returned when the store cannot be used as it is: unreachable, not ready,
+// full, refusing to write, or set up in a way that loses data. No argument is the cause, so the
+// same call can succeed later.
 type UnavailableError struct {
-	// Detail says in one sentence what is wrong and what to do about it. It
-	// contains no secret.
+	// Detail says in one sentence what is wrong and what to do about it. It contains no secret.
 	Detail string
-	// Full says that the store has no memory left for the call, and that nothing
-	// was done.
+	// Full says that the store has no memory left for the call, and that nothing was done.
 	Full bool
 	// Internal says that Detail is for operators even without a cause: it names an address.
 	Internal bool
@@ -239,13 +232,13 @@ type UnavailableError struct {
 }
 
 // MayBeDone ends the Detail of an UnavailableError of a call whose reply got lost.
-const MayBeDone = ": what was asked for may have been done, and asking again with the same id is safe"
+const MayBeDone = ": the request may have been carried out, and it is safe to send it again with the same id"
 
 // Error returns Detail.
 func (e *UnavailableError) Error() string { return e.Detail }
 
-// Public returns what callers may read who are not operators: Detail, or less where Detail
-// may name an address or tell how the store is set up.
+// Public returns a text for callers who are not operators: Detail, or less if Detail may name an
+// address or tell how the store is set up.
 func (e *UnavailableError) Public() string {
 	switch {
 	case e.Err == nil && !e.Internal:
@@ -270,12 +263,11 @@ func (e *UnavailableError) Code() Code {
 	return CodeUnavailable
 }
 
-// ErrClockStepped is the cause of an UnavailableError while the store's clock is ahead of
-// where it was: what is due or counts by it may be wrong, so nothing is judged.
+// ErrClockStepped is the cause of an UnavailableError while the store's clock is ahead of where it
+// was: due times and counts may be wrong, so nothing is judged.
 var ErrClockStepped = errors.New("the store's clock has stepped forward")
 
-// NoSuchError is returned when a change names something that does not exist.
-// Nothing was done.
+// NoSuchError is returned when a change names something that does not exist. Nothing was done.
 type NoSuchError struct {
 	What string // "account", "campaign", "key", "session", "tier" or "policy"
 	Name string
@@ -307,6 +299,6 @@ func (e *ExistsError) Code() Code { return CodeExists }
 // NoSuchAccount returns the NoSuchError of an account.
 func NoSuchAccount(name string) error { return &NoSuchError{What: "account", Name: name} }
 
-// ErrReply is returned when a script's reply does not have its documented shape:
-// the store is not Redis, or runs a script of another version.
+// ErrReply is returned when a script's reply does not have its documented shape: the store is not
+// Redis, or runs a script of another version.
 var ErrReply = errors.New("unexpected reply of a script")

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// ActivityMinute returns the key of what became of messages in the minute that begins at a
-// time. All keys of what became of messages share a hash tag.
+// ActivityMinute returns the key of the outcomes of messages in the minute that begins at a time.
+// All keys of outcomes share a hash tag.
 func (k Keys) ActivityMinute(start time.Time) string { return k.ofActivity("m:", start) }
 
 // ActivityHour is ActivityMinute for an hour.
@@ -17,12 +17,12 @@ func (k Keys) ActivityDay(account string, start time.Time) string {
 	return k.ofActivity("d:"+account+":", start)
 }
 
-// ActivityCalls returns the key of the tokens of the last calls that added to these.
+// ActivityCalls returns the key of the tokens of the last calls that added to them.
 func (k Keys) ActivityCalls() string { return k.prefix + ":{activity}:calls" }
 
 func (k Keys) ofActivity(unit string, start time.Time) string {
 	return k.prefix + ":{activity}:" + unit + strconv.FormatInt(start.UnixMilli(), 10)
 }
 
-// Forecast returns the key of the last forecast of what is due.
+// Forecast returns the key of the last forecast of due messages.
 func (k Keys) Forecast() string { return k.prefix + ":forecast" }

@@ -2,12 +2,12 @@ package keyspace
 
 import "time"
 
-// Ahead says how far the clock of the server that has a partition is ahead of a common clock: the
-// masters of a cluster have clocks of their own. A script judges by the clock of its server, so
-// a time that another server or the program gave is of another clock. Nil is for one clock.
+// Ahead says how far the clock of a partition's server is ahead of a common clock, since the
+// masters of a cluster have different clocks. A script judges by the clock of its server, and a
+// time from another server or the program is by another clock. Nil means one clock.
 type Ahead func(partition int) time.Duration
 
-// Of returns how far the clock of the server that has a partition is ahead.
+// Of returns how far the clock of a partition's server is ahead.
 func (a Ahead) Of(partition int) time.Duration {
 	if a == nil {
 		return 0
@@ -15,7 +15,7 @@ func (a Ahead) Of(partition int) time.Duration {
 	return a(partition)
 }
 
-// OfUser returns how far the clock of the server that has a user is ahead.
+// OfUser returns how far the clock of a user's server is ahead.
 func (a Ahead) OfUser(user string) time.Duration {
 	if a == nil {
 		return 0
@@ -23,8 +23,8 @@ func (a Ahead) OfUser(user string) time.Duration {
 	return a(Partition(user))
 }
 
-// Between returns how far the clock of the server that has a user is ahead of that of the one that
-// has an account, or another name that a partition is found by.
+// Between returns how far the clock of a user's server is ahead of the clock of an account's
+// server. The account may be any name that has a partition.
 func (a Ahead) Between(user, account string) time.Duration {
 	return a.OfUser(user) - a.OfUser(account)
 }

@@ -2,11 +2,11 @@ package keyspace
 
 import "strings"
 
-// Redis keeps a hash compact while no value is longer than 64 bytes and there are few
-// fields. A record of a message with 150 bytes of content takes 328 bytes then, and 544
-// otherwise. From about a kilobyte on little is saved, and reading takes longer the more
-// fields there are. So a content of up to wholeFrom bytes is spread over fields of
-// contentChunk bytes each. A longer one is in the first field alone.
+// Redis keeps a hash compact while no value is longer than 64 bytes and there are few fields. A
+// record of a message with 150 bytes of content takes 328 bytes then, and 544 otherwise. From about
+// a kilobyte on little is saved, and reading takes longer the more fields there are. So content of
+// less than wholeFrom bytes is split into fields of contentChunk bytes each. Longer content is in
+// the first field only.
 const (
 	contentChunk = 64
 	wholeFrom    = 513
@@ -27,13 +27,13 @@ func namesOf(fields [contentFieldCount]any) []string {
 
 const contentFieldCount = 8
 
-// contentFields is ContentFields as arguments of a script, which nothing has to convert.
+// contentFields is ContentFields as arguments of a script, so that nothing has to convert them.
 func contentFields() [contentFieldCount]any {
 	return [...]any{RecordContent, "1", "2", "3", "4", "5", "6", "7"}
 }
 
-// AppendContent appends the fields and values of a content to the arguments of a script, in
-// turns. There are none for an empty content.
+// AppendContent appends alternating fields and values of a content to the arguments of a script;
+// none for an empty content.
 func AppendContent(args []any, content []byte) []any {
 	return appendChunks(args, content, contentFields())
 }
@@ -53,7 +53,7 @@ func appendChunks(args []any, content []byte, fields [contentFieldCount]any) []a
 	return args
 }
 
-// JoinContent returns the content that ContentFields have, nil without one.
+// JoinContent joins the values of ContentFields; nil if there are none.
 func JoinContent(lookup func(field string) (value string, ok bool)) []byte {
 	return joinChunks(lookup, ContentFields())
 }
@@ -73,8 +73,8 @@ func joinChunks(lookup func(field string) (value string, ok bool), fields []stri
 	return []byte(content.String())
 }
 
-// MetadataFields lists the fields of a record that have its metadata, in order. They are
-// spread as the fields of a content are. lua/fragments/metadata.lua has the same ones.
+// MetadataFields lists the fields of a record that have its metadata, in order, split like content.
+// lua/fragments/metadata.lua has the same ones.
 func MetadataFields() []string { return namesOf(metadataFields()) }
 
 func metadataFields() [contentFieldCount]any {

@@ -1,7 +1,7 @@
 package keyspace
 
-// The fields of a message's record. There are as many records as messages, so
-// that the store has a letter for each. lua/fragments/record.lua says more.
+// Fields of a message's record. There are as many records as messages, so each field is one letter.
+// See lua/fragments/record.lua.
 const (
 	RecordGeneration  = "g"
 	RecordState       = "s"
@@ -37,7 +37,7 @@ const (
 	RecordChanges     = "H"
 )
 
-// The fields of a notice. lua/fragments/outbox.lua says more.
+// Fields of an alert. See lua/fragments/outbox.lua.
 const (
 	NoticeKind       = "k"
 	NoticeSubject    = "s"
@@ -62,11 +62,11 @@ const (
 	NoticeLookedAt   = "y"
 )
 
-// The fields of an event. lua/fragments/event.lua says more.
+// Fields of an event. See lua/fragments/event.lua.
 const (
 	EventLines    = "e"
 	EventMetadata = "M"
-	// Of a dead event only: why its callback did not take it, and when it was given up.
+	// Fields of a dead event only: why its callback did not accept it, and when it was given up.
 	DeadEventWhy = "x"
 	DeadEventAt  = "z"
 )
@@ -74,7 +74,7 @@ const (
 // EventsAppended is the field of AccountGathered with the number of events appended.
 const EventsAppended = "n"
 
-// The fields of the state of a callback. lua/fragments/callback.lua says what they are.
+// Fields of the state of a callback. See lua/fragments/callback.lua.
 const (
 	CallbackPassed      = "m"
 	CallbackLost        = "g"

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// WatchMember returns the member of a message in the watch list: "generation/id/user", in
-// this order since only the user may contain a slash. A UUID is packed, so that the member
-// of a UUID of a UUID has at most 64 bytes: longer ones take a list out of the compact
-// encoding of Redis.
+// WatchMember returns the member of a message in the watch list: "generation/id/user", in this
+// order since only the user may contain a slash. UUIDs are packed, so that the member has at most
+// 64 bytes even if id and user are both UUIDs: longer ones prevent Redis' compact encoding of a
+// list.
 func WatchMember(user, id, generation string) string {
 	return generation + WatchSuffix(user, id)
 }
 
-// WatchSuffix returns what follows the generation in a WatchMember. A UUID as the id is
-// "~" and its bytes in base64. One as the user is the same, and has no slash before it. No id
-// has a "~".
+// WatchSuffix returns what follows the generation in a WatchMember. A UUID as the id is written as
+// "~" and its bytes in base64. So is a UUID as the user, without a slash before it. No id has a
+// "~".
 func WatchSuffix(user, id string) string {
 	if packed, ok := packUUID(id); ok {
 		id = packed
@@ -27,7 +27,7 @@ func WatchSuffix(user, id string) string {
 	return "/" + id + "/" + user
 }
 
-// ParseWatchMember takes a watch member apart; ok is false if it is none.
+// ParseWatchMember parses a watch member; ok is false if it is none.
 func ParseWatchMember(member string) (user, id, generation string, ok bool) {
 	generation, rest, _ := strings.Cut(member, "/")
 	id, rest, packed := cutPacked(rest)
@@ -50,8 +50,8 @@ func ParseWatchMember(member string) (user, id, generation string, ok bool) {
 	return user, id, generation, true
 }
 
-// packUUID returns "~" and the bytes of a UUID in base64, together 23 characters. A UUID has
-// the form that RFC 9562 prints, in lower case.
+// packUUID returns "~" and the bytes of a UUID in base64, together 23 characters. A UUID has the
+// form that RFC 9562 prints, in lower case.
 func packUUID(text string) (packed string, ok bool) {
 	if len(text) != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
 		return "", false
@@ -64,7 +64,7 @@ func packUUID(text string) (packed string, ok bool) {
 	return "~" + base64.RawURLEncoding.EncodeToString(bytes), true
 }
 
-// cutPacked takes a packed UUID off the front of a text; ok is false if there is none.
+// cutPacked cuts a packed UUID from the start of a text; ok is false if there is none.
 func cutPacked(text string) (uuid, rest string, ok bool) {
 	const size = 1 + 22
 	if len(text) < size || text[0] != '~' {
@@ -78,12 +78,11 @@ func cutPacked(text string) (uuid, rest string, ok bool) {
 	return digits[:8] + "-" + digits[8:12] + "-" + digits[12:16] + "-" + digits[16:20] + "-" + digits[20:], text[size:], true
 }
 
-// DeadLetterMember returns the member of a message in the dead letters: id and
-// user, in this order since only the user may contain a slash.
+// DeadLetterMember returns the member of a message in the dead letters: id and user, in this order
+// since only the user may contain a slash.
 func DeadLetterMember(user, id string) string { return id + "/" + user }
 
-// ParseDeadLetterMember takes a dead-letter member apart; ok is false if it is
-// none.
+// ParseDeadLetterMember parses a dead-letter member; ok is false if it is none.
 func ParseDeadLetterMember(member string) (user, id string, ok bool) {
 	id, user, ok = strings.Cut(member, "/")
 	if !ok || !ValidID(id) || !ValidUser(user) {

@@ -22,7 +22,7 @@ func CheckMessage(user, id string) error {
 	return CheckID(id)
 }
 
-// MaxUser is the longest user name, MaxID the longest message id, bytes.
+// MaxUser is the maximum length of a user name, MaxID of a message id, bytes.
 const (
 	MaxUser = 256
 	MaxID   = 128
@@ -37,15 +37,15 @@ func ValidKey(key string) bool {
 	return strings.IndexFunc(key, unicode.IsControl) < 0
 }
 
-// WantKey says what a key that is not valid takes, WantUser what a user name takes.
+// WantKey describes valid keys, WantUser valid user names.
 const (
 	WantKey  = "1 to 256 bytes of UTF-8 without control characters"
 	WantUser = "1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends"
 )
 
-// ValidUser reports whether a user name is 1 to MaxUser bytes of UTF-8 without control and invisible
-// characters, and without a space at its ends: two names that look the same would have limits of
-// their own.
+// ValidUser reports whether a user name is 1 to MaxUser bytes of UTF-8 without control and
+// invisible characters, and without a space at its ends. Otherwise two names that look the same
+// could have separate limits.
 func ValidUser(user string) bool {
 	if user == "" || len(user) > MaxUser || user[0] == ' ' || user[len(user)-1] == ' ' {
 		return false
@@ -53,7 +53,7 @@ func ValidUser(user string) bool {
 	return strings.IndexFunc(user, isHidden) < 0 && utf8.ValidString(user)
 }
 
-// isHidden reports whether nothing is seen of a character, or only room. The plain space is seen
+// isHidden reports whether a character is invisible or only space. The plain space is visible
 // within a name.
 func isHidden(r rune) bool {
 	if r < utf8.RuneSelf {
@@ -64,8 +64,7 @@ func isHidden(r rune) bool {
 		unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
-// wrongUser returns the error about a user name that is not valid, which names the first character
-// that is not seen.
+// wrongUser returns the error for an invalid user name, which names the first invisible character.
 func wrongUser(field, user string) *fault.InvalidError {
 	wrong := &fault.InvalidError{Field: field, Value: user, Want: WantUser}
 	for _, r := range user {
@@ -93,8 +92,7 @@ func OnlyBytes(s, allowed string) bool {
 	return true
 }
 
-// CheckUser checks a user name. The error is an *InvalidError for the field
-// "user".
+// CheckUser checks a user name. The error is an *InvalidError for the field "user".
 func CheckUser(user string) error {
 	if !ValidUser(user) {
 		return wrongUser("user", user)
@@ -122,8 +120,8 @@ func CheckID(id string) error {
 	return nil
 }
 
-// CheckCategory checks the name of a category; "" means none. The error is an
-// *InvalidError for the field "category".
+// CheckCategory checks the name of a category; "" means none. The error is an *InvalidError for the
+// field "category".
 func CheckCategory(name string) error {
 	if name != "" && !ValidName(name) {
 		return &fault.InvalidError{Field: "category", Value: name, Want: WantName}
@@ -136,8 +134,8 @@ func ValidCampaign(name string) bool {
 	return name != "" && len(name) <= 64 && OnlyBytes(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 }
 
-// CheckCampaign checks the name of a campaign; "" means none. The error is an
-// *InvalidError for the field "campaign".
+// CheckCampaign checks the name of a campaign; "" means none. The error is an *InvalidError for the
+// field "campaign".
 func CheckCampaign(name string) error {
 	if name != "" && !ValidCampaign(name) {
 		return &fault.InvalidError{Field: "campaign", Value: name, Want: WantCampaign}

@@ -1,10 +1,9 @@
 package keyspace
 
-// PermitRate returns the key of the rate of permits. All keys of a name share a
-// hash tag.
+// PermitRate returns the key of the rate of permits. All keys of a name share a hash tag.
 func (k Keys) PermitRate(name string) string { return k.pace(name) + "rate" }
 
-// Permits returns the key of the permits that are taken, by all clients together.
+// Permits returns the key of the permits that all clients together have taken.
 func (k Keys) Permits(name string) string { return k.pace(name) + "permits" }
 
 // PermitsOf returns the key of the permits that a client has taken.

@@ -2,11 +2,11 @@ package keyspace
 
 import "strings"
 
-// PlacesPattern is what SCAN matches the keys of all users' places by.
+// PlacesPattern matches the keys of all users' places, for SCAN.
 func (k Keys) PlacesPattern() string { return k.prefix + ":{p[0-9][0-9][0-9][0-9]}:[uxc]:*" }
 
-// ParsePlaces returns the user of a key of places: a timeline, what is beside it, or the
-// set of a category. ok is false for any other key.
+// ParsePlaces returns the user of a key of places: a timeline, the uncounted places, or the set of
+// a category. ok is false for any other key.
 func (k Keys) ParsePlaces(key string) (user string, ok bool) {
 	const tag = len(":{p0000}:")
 	rest, ok := strings.CutPrefix(key, k.prefix)

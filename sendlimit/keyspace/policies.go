@@ -1,7 +1,7 @@
 package keyspace
 
-// Policies returns the key of all policies. The other keys of policies, but those of the claims
-// and of refits, share its slot: a change is one script.
+// Policies returns the key of all policies. The other keys of policies, except those of claims and
+// refits, share its slot: a change is one script.
 func (k Keys) Policies() string { return k.prefix + ":{policies}:stored" }
 
 // PolicyVersions returns the key of the versions of a policy.
@@ -13,11 +13,10 @@ func (k Keys) PolicyDeletion(name string) string { return k.prefix + ":{policies
 // PolicyChanges returns the key of the numbers of the last changes of policies.
 func (k Keys) PolicyChanges() string { return k.prefix + ":{policies}:changes" }
 
-// PolicyWindows returns the key of the windows that policies have, and had before they were changed.
+// PolicyWindows returns the key of the present and former windows of policies.
 func (k Keys) PolicyWindows() string { return k.prefix + ":{policies}:windows" }
 
-// PolicyClaims returns the key of the changes that are about to give users of a
-// partition a policy.
+// PolicyClaims returns the key of the changes that are about to give users of a partition a policy.
 func (k Keys) PolicyClaims(partition int, policy string) string {
 	return k.Partitions[partition] + "claims:" + policy
 }

@@ -1,5 +1,5 @@
 package keyspace
 
-// Stopped returns the key of what is stopped. It has a field for each paused campaign,
-// "account/campaign", and up to four for a channel: "fcm stopped", "fcm probe" and so on.
+// Stopped returns the key of paused campaigns and stopped channels. It has a field for each paused
+// campaign, "account/campaign", and up to four for a channel: "fcm stopped", "fcm probe" and so on.
 func (k Keys) Stopped() string { return k.prefix + ":stopped" }

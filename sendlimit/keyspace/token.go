@@ -7,20 +7,18 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// TokenBytes is the size of a token, 72 random bits; it is spelled in 12 characters.
+// TokenBytes is the size of a token, 72 random bits; it is written in 12 characters.
 const TokenBytes = 9
 
-// NewToken makes a token: 12 random characters that are safe in keys and task ids
-// and do not repeat. A token is a message's generation, the nonce of a delivery,
-// or part of a hold's attempt.
+// NewToken returns 12 random characters that are safe in keys and task ids and do not repeat. A
+// token is a message's generation, the nonce of a delivery, or part of a hold's attempt.
 func NewToken() string {
 	var b [TokenBytes]byte
-	_, _ = rand.Read(b[:]) // never fails, and ends the program if the system has no randomness
+	_, _ = rand.Read(b[:]) // never fails; it ends the program if the system has no randomness
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// CheckToken checks a token that a caller made. The error is an *InvalidError for
-// the field.
+// CheckToken checks a token of a caller. The error is an *InvalidError for the field.
 func CheckToken(field, token string) error {
 	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 	if token == "" || len(token) > 64 || !OnlyBytes(token, allowed) {
@@ -29,8 +27,7 @@ func CheckToken(field, token string) error {
 	return nil
 }
 
-// CheckAttempt checks the attempt of a hold, see package quota. The error is an
-// *InvalidError.
+// CheckAttempt checks the attempt of a hold, see package quota. The error is an *InvalidError.
 func CheckAttempt(attempt string) error {
 	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-~"
 	if attempt == "" || len(attempt) > 256 || !OnlyBytes(attempt, allowed) {

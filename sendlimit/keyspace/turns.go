@@ -1,23 +1,23 @@
 package keyspace
 
-// Work is what one of many programs does at a time, see package turn.
+// Work is a job that one of many programs does at a time, see package turn.
 type Work string
 
-// The work that there is.
+// All kinds of work, besides RefitWork and CampaignWork.
 const (
-	WorkHandOver Work = "handover" // looks at the near lists of all partitions
-	WorkFar      Work = "far"      // looks at the far lists
-	WorkCharges  Work = "charges"  // looks at charges that are not settled
+	WorkHandOver Work = "handover" // hands messages of the near lists over to the queue
+	WorkFar      Work = "far"      // moves entries from the far lists to the near lists
+	WorkCharges  Work = "charges"  // settles open charges
 	WorkEvents   Work = "events"   // gathers the events of all partitions
-	WorkPlaces   Work = "places"   // looks for the places of lost messages
-	WorkIndex    Work = "index"    // looks for stale entries of the index
-	WorkForecast Work = "forecast" // counts what is due when
+	WorkPlaces   Work = "places"   // frees the places of lost messages
+	WorkIndex    Work = "index"    // removes stale entries of the index
+	WorkForecast Work = "forecast" // counts due messages by time
 )
 
-// RefitWork is to go through what does not fit a policy.
+// RefitWork is the refit of a policy.
 func RefitWork(policy string) Work { return Work("refit:" + policy) }
 
-// CampaignWork is to move the messages of a campaign, "account/campaign".
+// CampaignWork moves the messages of a campaign, "account/campaign".
 func CampaignWork(campaign string) Work { return Work("campaign:" + campaign) }
 
 // Turn returns the key of the turn of some work.

@@ -9,13 +9,13 @@ import (
 
 const percent = 100
 
-// AccountLimit returns how many messages of a rule one account may have: AccountShare of its
-// limit, rounded up; 0 for all.
+// AccountLimit returns how many messages of a rule one account may have: AccountShare of its limit,
+// rounded up; 0 for all.
 func (p Policy) AccountLimit(r Rule) int { return (r.Limit*p.AccountShare + percent - 1) / percent }
 
 const wantAccountShare = "a percentage such as 50%, from 1% to 99%"
 
-// ParseAccountShare reads how many percent of each rule one account may have, "50%". The error is
+// ParseAccountShare reads the percentage of each rule that one account may use, "50%". The error is
 // a *fault.InvalidError for the field "account_share".
 func ParseAccountShare(s string) (int, error) {
 	digits, found := strings.CutSuffix(s, "%")
@@ -26,7 +26,7 @@ func ParseAccountShare(s string) (int, error) {
 	return n, nil
 }
 
-// formatAccountShare writes a share as ParseAccountShare reads it; "" for none.
+// formatAccountShare formats a share as ParseAccountShare reads it; "" for none.
 func formatAccountShare(share int) string {
 	if share == 0 {
 		return ""

@@ -12,11 +12,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// DefaultAlertAt returns the default thresholds of a quota's alerts, in percent: 80 and
-// 100.
+// DefaultAlertAt returns the default thresholds of a quota's alerts, in percent: 80 and 100.
 func DefaultAlertAt() []int { return []int{80, 100} }
 
-// validateAlerts checks AlertAt and AlertTo.
 func (p Policy) validateAlerts() error {
 	var wrong fault.InvalidErrors
 	wrong.Add(ValidAlertAt(p.AlertAt))
@@ -26,8 +24,8 @@ func (p Policy) validateAlerts() error {
 	return wrong.Err()
 }
 
-// ValidAlertAt checks the thresholds of alerts: percents of 1 to 100, ascending. The error
-// is a *fault.InvalidError for the field "alert_at".
+// ValidAlertAt checks the thresholds of alerts: percents of 1 to 100, ascending. The error is a
+// *fault.InvalidError for the field "alert_at".
 func ValidAlertAt(percents []int) error {
 	for i, percent := range percents {
 		if percent < 1 || percent > 100 || i > 0 && percent <= percents[i-1] {
@@ -48,7 +46,7 @@ func (p Policy) thresholds() []int {
 	return p.AlertAt
 }
 
-// unusualAlerts returns what String says about alerts that are not the default.
+// unusualAlerts returns the part of String about alerts that are not the default.
 func (p Policy) unusualAlerts() string {
 	s := ""
 	switch percents := strings.Trim(fmt.Sprint(p.thresholds()), "[]"); {
@@ -71,12 +69,12 @@ func (p Policy) LogValue() slog.Value {
 	return slog.StringValue(p.String())
 }
 
-// daily reports whether users are alerted when they reach the rule.
+// daily reports whether users are alerted for the rule.
 func (r Rule) daily() bool { return r.Period == calendar.Day || r.Window == calendar.DayLong }
 
-// Alerts returns the alerts of a policy for lua/fragments/user_alert.lua: the smallest
-// number of a day's messages that reaches a threshold, and what to alert of. Both are
-// "" if there are no alerts.
+// Alerts returns the alerts of a policy for lua/fragments/user_alert.lua: the smallest number of a
+// day's messages that reaches a threshold, and the words of the alerts. Both are "" if there are no
+// alerts.
 func (p Policy) Alerts() (from any, what string) {
 	thresholds := p.thresholds()
 	fewest := 0

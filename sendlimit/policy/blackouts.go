@@ -16,16 +16,16 @@ import (
 const (
 	MaxBlackouts = 100 // lines of a list, and of a named calendar
 	MaxCalendars = 20  // of a policy
-	// maxBlackoutDays is the length of the longest range of dates.
+	// maxBlackoutDays is the maximum length of a range of dates.
 	maxBlackoutDays = 366
 )
 
-// Blackouts are dates on which nothing is sent, from midnight to midnight by the clocks of
-// the zone of the quiet hours. The zero value has none. Blackouts are immutable.
+// Blackouts are dates on which nothing is sent, from midnight to midnight in the time zone of the
+// quiet hours. The zero value has none. Blackouts are immutable.
 type Blackouts struct{ lines []blackoutLine }
 
-// blackoutLine is a date, a range of dates, or the name of a calendar of the policy. A date
-// without a year occurs in every year.
+// blackoutLine is a date, a range of dates, or the name of a calendar of the policy. A date without
+// a year occurs in every year.
 type blackoutLine struct {
 	from, until monthDay // both included
 	fromYear    int      // 0 for every year
@@ -42,10 +42,10 @@ type monthDay struct {
 const wantBlackout = "a date such as 2027-01-01, 12-25 for every year, a range such as 2027-04-02..2027-04-05," +
 	" or the name of a calendar of the policy"
 
-// ParseBlackouts reads lines of blackout dates: "2027-01-01"; "12-25", which is in every
-// year; "2027-04-02..2027-04-05" and "12-24..01-02", which include both days; or the name of
-// one of the policy's Calendars, which begins with a letter. The error is
-// fault.InvalidErrors for the field "blackouts".
+// ParseBlackouts reads lines of blackout dates: "2027-01-01"; "12-25", for every year;
+// "2027-04-02..2027-04-05" and "12-24..01-02", which include both days; or the name of one of the
+// policy's Calendars, which begins with a letter. The error is fault.InvalidErrors for the field
+// "blackouts".
 func ParseBlackouts(lines ...string) (Blackouts, error) {
 	return parseBlackouts("blackouts", lines, true)
 }
@@ -113,7 +113,7 @@ func parseBlackout(field, written string) (blackoutLine, error) {
 	return line, nil
 }
 
-// validCalendarName reports whether a name can be that of a calendar: a date begins with a
+// validCalendarName reports whether a name can be the name of a calendar: a date begins with a
 // digit.
 func validCalendarName(name string) bool {
 	return keyspace.ValidName(name) && !keyspace.OnlyBytes(name[:1], "0123456789")
@@ -136,21 +136,18 @@ func parseDay(s string) (year int, d monthDay, ok bool) {
 	return year, d, year >= 1970
 }
 
-// in returns the number of the day in a year, from 1 January 1970. In a year without
-// 29 February that is 1 March.
+// in returns the number of the day in a year, counted from 1 January 1970. In a year without 29
+// February, that day is 1 March.
 func (d monthDay) in(year int) int {
 	return int(time.Date(year, d.month, d.day, 0, 0, 0, 0, time.UTC).Unix() / int64(calendar.DayLong/time.Second))
 }
 
-// daySpan is the half-open interval [from, until) of days since 1 January 1970.
-type daySpan struct{ from, until int }
-
 // days returns the days of the line that begin in the years first to last.
-func (l blackoutLine) days(first, last int) []daySpan {
+func (l blackoutLine) days(first, last int) []interval {
 	if l.fromYear != 0 {
-		return []daySpan{{l.from.in(l.fromYear), l.until.in(l.untilYear) + 1}}
+		return []interval{{l.from.in(l.fromYear), l.until.in(l.untilYear) + 1}}
 	}
-	var spans []daySpan
+	var spans []interval
 	for year := first; year <= last; year++ {
 		end := year
 		if l.until.month < l.from.month || l.until.month == l.from.month && l.until.day < l.from.day {
@@ -161,7 +158,7 @@ func (l blackoutLine) days(first, last int) []daySpan {
 			until++
 		}
 		if from := l.from.in(year); from < until {
-			spans = append(spans, daySpan{from, until})
+			spans = append(spans, interval{from, until})
 		}
 	}
 	return spans
@@ -172,45 +169,36 @@ func leapDay(d monthDay) bool { return d.month == time.February && d.day == 29 }
 func isLeap(year int) bool { return year%4 == 0 && (year%100 != 0 || year%400 == 0) }
 
 // days returns the days of all lines in the years first to last, ascending and merged.
-func (b Blackouts) days(first, last int) []daySpan {
-	var spans []daySpan
+func (b Blackouts) days(first, last int) []interval {
+	var spans []interval
 	for _, line := range b.lines {
 		if line.calendar == "" {
 			spans = append(spans, line.days(first-1, last)...)
 		}
 	}
-	slices.SortFunc(spans, func(a, b daySpan) int { return a.from - b.from })
-	var merged []daySpan
-	for _, span := range spans {
-		if end := len(merged) - 1; end >= 0 && span.from <= merged[end].until {
-			merged[end].until = max(merged[end].until, span.until)
-			continue
-		}
-		merged = append(merged, span)
-	}
-	return merged
+	return merge(spans)
 }
 
-// wholeYear reports whether the dates that occur in every year leave no day of a year.
+// wholeYear reports whether the yearly dates cover a whole year.
 func (b Blackouts) wholeYear() bool {
 	yearly := Blackouts{lines: slices.DeleteFunc(slices.Clone(b.lines), func(l blackoutLine) bool { return l.fromYear != 0 })}
 	const common = 2001 // a year without 29 February
 	begin, end := monthDay{time.January, 1}.in(common), monthDay{time.January, 1}.in(common+1)
-	return slices.ContainsFunc(yearly.days(common, common), func(s daySpan) bool { return s.from <= begin && s.until >= end })
+	return slices.ContainsFunc(yearly.days(common, common), func(s interval) bool { return s.from <= begin && s.until >= end })
 }
 
-// lineOn returns the line that has a day.
+// lineOn returns the line that contains a day; "" for none.
 func (b Blackouts) lineOn(day int) string {
 	year := time.Unix(int64(day)*int64(calendar.DayLong/time.Second), 0).UTC().Year()
 	for _, line := range b.lines {
-		if slices.ContainsFunc(line.days(year-1, year), func(s daySpan) bool { return s.from <= day && day < s.until }) {
+		if slices.ContainsFunc(line.days(year-1, year), func(s interval) bool { return s.from <= day && day < s.until }) {
 			return line.String()
 		}
 	}
 	return ""
 }
 
-// with returns the dates with those of calendars in place of the calendars' names.
+// with returns the dates, with the names of calendars replaced by their dates.
 func (b Blackouts) with(calendars map[string]Blackouts) Blackouts {
 	var resolved Blackouts
 	for _, line := range b.lines {
@@ -265,8 +253,8 @@ func (d monthDay) spelled(year int) string {
 	return fmt.Sprintf("%04d-%02d-%02d", year, d.month, d.day)
 }
 
-// validateBlackouts checks that calendars have valid names and that lists name no others,
-// and that a list leaves a day of the year together with its calendars.
+// validateBlackouts checks the names of calendars and the references to them, and that a list with
+// its calendars leaves a day of the year.
 func (p Policy) validateBlackouts() error {
 	if len(p.Calendars) > MaxCalendars {
 		return &fault.InvalidError{
@@ -284,7 +272,7 @@ func (p Policy) validateBlackouts() error {
 			if _, known := p.Calendars[line.calendar]; line.calendar != "" && !known {
 				wrong.Add(&fault.InvalidError{
 					Field: field, Value: line.calendar,
-					Says: fmt.Sprintf("%s names the calendar %s, which calendars does not have", field, line.calendar),
+					Says: fmt.Sprintf("%s names the calendar %s, which is not in calendars", field, line.calendar),
 				})
 			}
 		}

@@ -63,7 +63,7 @@ func TestBlackoutsOfAPolicy(t *testing.T) {
 		says   string
 		change func(d *policy.Document)
 	}{
-		{"blackouts names the calendar feasts, which calendars does not have", func(d *policy.Document) { d.Blackouts = []string{"feasts"} }},
+		{"blackouts names the calendar feasts, which is not in calendars", func(d *policy.Document) { d.Blackouts = []string{"feasts"} }},
 		{"categories.news.blackouts names the calendar feasts", func(d *policy.Document) {
 			d.Categories = map[string]policy.CategoryDocument{"news": {Blackouts: []string{"feasts"}}}
 		}},
@@ -73,10 +73,10 @@ func TestBlackoutsOfAPolicy(t *testing.T) {
 			d.Calendars["closed"] = []string{"01-01..06-30"}
 			d.Blackouts = []string{"closed", "07-01..12-31"}
 		}},
-		{"only 22:00-07:00 is all in the quiet hours 21:00-08:00", func(d *policy.Document) {
+		{"only 22:00-07:00 is entirely within the quiet hours 21:00-08:00", func(d *policy.Document) {
 			d.Only, d.QuietHours = []string{"22:00-07:00"}, []string{"21:00-08:00"}
 		}},
-		{"categories.news.only 09:00-20:00 is all in the quiet hours 08:00-21:00", func(d *policy.Document) {
+		{"categories.news.only 09:00-20:00 is entirely within the quiet hours 08:00-21:00", func(d *policy.Document) {
 			d.Categories = map[string]policy.CategoryDocument{"news": {QuietHours: []string{"08:00-21:00"}}}
 		}},
 		{"categories.news has quiet times and exempt: true", func(d *policy.Document) {
@@ -128,8 +128,8 @@ func TestOwnCategoriesAndQuietHours(t *testing.T) {
 	require.False(t, open.RefusesCategory("any"), "a user's rules of a category refuse no other")
 
 	for says, wrong := range map[string]policy.UserSettings{
-		"category otp is exempt under policy test": {Categories: map[string][]policy.Rule{"otp": story.LimitsOf(t, "1/day")}},
-		"leave no time of the week beside those":   {QuietHours: story.QuietHours(t, "08:00-21:00")},
+		"category otp is exempt under policy test":      {Categories: map[string][]policy.Rule{"otp": story.LimitsOf(t, "1/day")}},
+		"leave no time of the week together with those": {QuietHours: story.QuietHours(t, "08:00-21:00")},
 	} {
 		p.QuietHours = story.QuietHours(t, "20:00-09:00")
 		require.ErrorContains(t, p.CheckSettings(wrong), says)
@@ -139,7 +139,7 @@ func TestOwnCategoriesAndQuietHours(t *testing.T) {
 		"opt_out names the category ads twice":     {OptOut: []string{"ads", "ads"}},
 		`categories "No!" is not allowed`:          {Categories: map[string][]policy.Rule{"No!": story.LimitsOf(t, "1/day")}},
 		"categories.ads needs at least one rule":   {Categories: map[string][]policy.Rule{"ads": nil}},
-		"has the window of another limit":          {Categories: map[string][]policy.Rule{"ads": story.LimitsOf(t, "1/day", "2/day")}},
+		"has the same window as another limit":     {Categories: map[string][]policy.Rule{"ads": story.LimitsOf(t, "1/day", "2/day")}},
 		"opt_out names 101 categories: a user has": {OptOut: make([]string, 101)},
 	} {
 		err := wrong.Validate()

@@ -9,7 +9,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// MaxContact is the longest contact, in bytes.
+// MaxContact is the maximum length of a contact, in bytes.
 const MaxContact = 2048
 
 // Bounds of RFC 5321 for an e-mail address and the part before its @.
@@ -18,13 +18,11 @@ const (
 	maxLocalPart = 64
 )
 
-// ValidContact checks that notices can be sent to s: one e-mail address, or an https:
-// URL that receives a POST for each. The error is a *fault.InvalidError for the field
-// "contact".
+// ValidContact checks that alerts can be sent to s: one e-mail address, or an https: URL that
+// receives a POST for each. The error is a *fault.InvalidError for the field "contact".
 //
-// An address has no name, quotes or comment, and is ASCII: an internationalized domain
-// is given in its xn-- form. A URL has a host, but no user, password or fragment,
-// because contacts are shown.
+// An address has no name, quotes or comment, and is ASCII: write an internationalized domain in its
+// xn-- form. A URL has a host, but no user, password or fragment, because contacts are shown.
 func ValidContact(s string) error {
 	if scheme, _, found := strings.Cut(s, ":"); found && strings.EqualFold(scheme, "https") {
 		if !validContactURL(s) {
@@ -44,7 +42,7 @@ func ValidContact(s string) error {
 	return nil
 }
 
-// RedactContact returns a contact as it may be shown: of a URL only the host, since the
+// RedactContact returns a contact in the form that may be shown: only the host of a URL, since the
 // rest may be secret.
 func RedactContact(contact string) string {
 	if u, err := url.Parse(contact); err == nil && u.Host != "" {
@@ -72,7 +70,7 @@ func validAddress(s string) bool {
 	if len(s) > maxAddress || !visibleASCII(s) {
 		return false
 	}
-	// The parser accepts more than a bare address: then its result differs.
+	// The parser accepts more than a bare address, but then its result differs.
 	address, err := mail.ParseAddress(s)
 	if err != nil || address.Name != "" || address.Address != s {
 		return false
@@ -81,7 +79,7 @@ func validAddress(s string) bool {
 	return len(local) <= maxLocalPart && validDomain(domain)
 }
 
-// validDomain refuses what the parser accepts beside a name: [192.0.2.1].
+// validDomain also refuses an address in place of a name, such as [192.0.2.1].
 func validDomain(domain string) bool {
 	for label := range strings.SplitSeq(domain, ".") {
 		other := strings.IndexFunc(label, func(r rune) bool {

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,10 +16,10 @@ import (
 // MaxChanges is the largest number of dated changes in a policy.
 const MaxChanges = 20
 
-// DatedChange changes a policy for the send times in [From, Until). What is nil stays as in
-// the policy, and so do the throttles and the accounts of its categories.
+// DatedChange changes a policy for the send times in [From, Until). Nil fields leave the policy's
+// part unchanged. The throttles and the accounts of its categories never change.
 type DatedChange struct {
-	From, Until time.Time // zero means without a begin, or without an end
+	From, Until time.Time // zero means no begin, or no end
 	Rules       []Rule
 	QuietHours  *WeekHours
 	Only        *WeekHours
@@ -43,15 +44,8 @@ func (p Policy) During(change DatedChange) Policy {
 	if change.Rules != nil {
 		p.Rules = change.Rules
 	}
-	if change.QuietHours != nil {
-		p.QuietHours = *change.QuietHours
-	}
-	if change.Only != nil {
-		p.Only = *change.Only
-	}
-	if change.Blackouts != nil {
-		p.Blackouts = *change.Blackouts
-	}
+	p.QuietHours, p.Only = *cmp.Or(change.QuietHours, &p.QuietHours), *cmp.Or(change.Only, &p.Only)
+	p.Blackouts = *cmp.Or(change.Blackouts, &p.Blackouts)
 	if change.Categories != nil {
 		before := p.Categories
 		p.Categories = maps.Clone(change.Categories)
@@ -63,8 +57,8 @@ func (p Policy) During(change DatedChange) Policy {
 	return p
 }
 
-// Naming returns a part of a policy with every category that the whole names, so that no part
-// refuses it. Such a category has no rules of its own in the part.
+// Naming returns a part of a policy with every category of the whole policy, so that no part
+// refuses it. A category that is missing in the part gets no rules there.
 func (p Policy) Naming(whole Policy) Policy {
 	if len(whole.Changes) == 0 {
 		return p
@@ -128,15 +122,8 @@ func (d ChangeDocument) readChange(i int, zone *time.Location) (DatedChange, fau
 	if d.Rules != nil {
 		change.Rules = append([]Rule{}, p.Rules...)
 	}
-	if d.QuietHours != nil {
-		change.QuietHours = &p.QuietHours
-	}
-	if d.Only != nil {
-		change.Only = &p.Only
-	}
-	if d.Blackouts != nil {
-		change.Blackouts = &p.Blackouts
-	}
+	change.QuietHours, change.Only = ifGiven(d.QuietHours, p.QuietHours), ifGiven(d.Only, p.Only)
+	change.Blackouts = ifGiven(d.Blackouts, p.Blackouts)
 	if d.Categories != nil {
 		change.Categories = p.Categories
 		if change.Categories == nil {
@@ -146,7 +133,7 @@ func (d ChangeDocument) readChange(i int, zone *time.Location) (DatedChange, fau
 	return change, inChange(i, wrong)
 }
 
-// inChange names the change in errors about one of its fields.
+// inChange adds the name of the change to errors about its fields.
 func inChange(i int, wrong fault.InvalidErrors) fault.InvalidErrors {
 	var named fault.InvalidErrors
 	for _, w := range wrong {
@@ -159,7 +146,7 @@ func inChange(i int, wrong fault.InvalidErrors) fault.InvalidErrors {
 	return named
 }
 
-// readInstant reads a time as in RFC 3339, or a date, which begins at midnight of the zone.
+// readInstant reads an RFC 3339 time, or a date, which begins at midnight of the zone.
 func readInstant(field, written string, zone *time.Location) (time.Time, error) {
 	if at, err := time.ParseInLocation(time.DateOnly, written, zone); err == nil && at.Year() >= 1970 {
 		return at.UTC(), nil
@@ -187,18 +174,12 @@ func spelledInstant(at time.Time, zone *time.Location) string {
 
 // document returns the change in JSON's form.
 func (c DatedChange) document(zone *time.Location) ChangeDocument {
-	d := ChangeDocument{From: spelledInstant(c.From, zone), Until: spelledInstant(c.Until, zone)}
+	d := ChangeDocument{
+		From: spelledInstant(c.From, zone), Until: spelledInstant(c.Until, zone),
+		QuietHours: linesOf(c.QuietHours), Only: linesOf(c.Only), Blackouts: linesOf(c.Blackouts),
+	}
 	if c.Rules != nil {
 		d.Rules = ruleTexts(c.Rules)
-	}
-	if c.QuietHours != nil {
-		d.QuietHours = orEmpty(c.QuietHours.Lines())
-	}
-	if c.Only != nil {
-		d.Only = orEmpty(c.Only.Lines())
-	}
-	if c.Blackouts != nil {
-		d.Blackouts = orEmpty(c.Blackouts.Lines())
 	}
 	if c.Categories != nil {
 		d.Categories = categoryDocuments(c.Categories)
@@ -206,7 +187,7 @@ func (c DatedChange) document(zone *time.Location) ChangeDocument {
 	return d
 }
 
-// DescribeChange returns when a change applies, and the rules of a user then, for a sentence.
+// DescribeChange returns when a change applies, and the rules of a user then, in words.
 func (p Policy) DescribeChange(c DatedChange, s UserSettings) string {
 	zone, err := p.Location()
 	if err != nil {
@@ -225,8 +206,7 @@ func (p Policy) DescribeChange(c DatedChange, s UserSettings) string {
 	return strings.Join(when, " ") + ": " + then.String()
 }
 
-// validateChanges checks that each change is a valid policy, and that no two apply at a
-// time.
+// validateChanges checks that each change gives a valid policy, and that no two changes overlap.
 func (p Policy) validateChanges() error {
 	if len(p.Changes) > MaxChanges {
 		return &fault.InvalidError{
@@ -269,7 +249,7 @@ func (p Policy) validateChanges() error {
 		without := p
 		without.Changes = nil
 		base.Add(without.Validate())
-		for _, w := range inChange(i, own) { // what is wrong with the policy itself is said once
+		for _, w := range inChange(i, own) { // skip errors of the policy itself
 			if !slices.ContainsFunc(base, func(b *fault.InvalidError) bool { return changesField(i, b.Field) == w.Field && b.Value == w.Value }) {
 				wrong.Add(w)
 			}

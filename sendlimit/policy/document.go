@@ -13,12 +13,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Document is a policy in JSON: in files, in the store and in the API. A field with its
-// default may be left out.
+// Document is a policy in JSON: in files, in the store and in the API. Fields with their default
+// may be left out.
 //
-// A program ignores fields that only a newer program knows, so that both can use one
-// store during an upgrade; it judges by the rules that it knows. Readers of files and
-// requests refuse unknown fields.
+// A program ignores fields of newer programs, so that both can use one store during an upgrade; it
+// judges by the rules that it knows. Readers of files and requests refuse unknown fields.
 type Document struct {
 	Name              string                      `json:"name,omitempty" doc:"1 to 64 of a-z 0-9 _ - A request may leave it out, since it is in the address."`
 	TimeZone          string                      `json:"time_zone,omitempty" doc:"The IANA time zone of calendar rules and quiet hours; by default UTC."`
@@ -104,26 +103,33 @@ func categoryDocuments(categories map[string]CategoryRules) map[string]CategoryD
 		if c.Uncounted {
 			category.Counts = new(bool)
 		}
-		if c.QuietHours != nil {
-			category.QuietHours = orEmpty(c.QuietHours.Lines())
-		}
-		if c.Only != nil {
-			category.Only = orEmpty(c.Only.Lines())
-		}
-		if c.Blackouts != nil {
-			category.Blackouts = orEmpty(c.Blackouts.Lines())
-		}
+		category.QuietHours, category.Only, category.Blackouts = linesOf(c.QuietHours), linesOf(c.Only), linesOf(c.Blackouts)
 		documents[name] = category
 	}
 	return documents
 }
 
-// orEmpty returns an empty list instead of nil.
 func orEmpty(lines []string) []string {
 	if lines == nil {
 		return []string{}
 	}
 	return lines
+}
+
+// linesOf returns the lines of hours or dates; nil without them.
+func linesOf[T interface{ Lines() []string }](of *T) []string {
+	if of == nil {
+		return nil
+	}
+	return orEmpty((*of).Lines())
+}
+
+// ifGiven returns hours or dates that were read from lines; nil without lines.
+func ifGiven[T any](lines []string, read T) *T {
+	if lines == nil {
+		return nil
+	}
+	return &read
 }
 
 func ruleTexts(rules []Rule) []string {
@@ -135,7 +141,7 @@ func ruleTexts(rules []Rule) []string {
 }
 
 // Spelled returns the document with the defaults of time_zone, on_conflict, late, alert_at and
-// unknown_categories spelled out, to be shown.
+// unknown_categories filled in, to be shown.
 func (d Document) Spelled() Document {
 	if d.TimeZone == "" {
 		d.TimeZone = "UTC"
@@ -157,8 +163,8 @@ func (d Document) Spelled() Document {
 }
 
 // Policy returns the policy of the document, as the store accepts it. The error is a
-// *fault.InvalidError or fault.InvalidErrors with everything that is wrong: fields that
-// can't be read, and what Validate and ValidateWindows refuse.
+// *fault.InvalidError or fault.InvalidErrors with all errors: fields that can't be read, and those
+// of Validate and ValidateWindows.
 func (d Document) Policy() (Policy, error) {
 	p, wrong := d.read()
 	wrong.Add(p.ValidateWindows())
@@ -168,8 +174,7 @@ func (d Document) Policy() (Policy, error) {
 	return p, nil
 }
 
-// read returns the policy of the document, and what is wrong with it but for
-// ValidateWindows.
+// read returns the policy of the document, and all errors except those of ValidateWindows.
 func (d Document) read() (Policy, fault.InvalidErrors) {
 	p := Policy{
 		Name: d.Name, TimeZone: d.TimeZone, UserTimeZone: d.UserTimeZone,
@@ -199,7 +204,7 @@ func (d Document) read() (Policy, fault.InvalidErrors) {
 		p.Changes = append(p.Changes, change)
 	}
 	var wrong fault.InvalidErrors
-	// A list that could not be read is not an empty one.
+	// Skip errors that only follow from a part that could not be read.
 	wrong.Add(p.Validate())
 	wrong = slices.DeleteFunc(wrong, func(w *fault.InvalidError) bool {
 		return slices.ContainsFunc(unread, func(u *fault.InvalidError) bool {
@@ -210,8 +215,8 @@ func (d Document) read() (Policy, fault.InvalidErrors) {
 	return p, append(unread, wrong...)
 }
 
-// readParts reads the rules, quiet times, categories and reach of the document, and returns
-// what can't be read.
+// readParts reads the rules, quiet times, categories and reach of the document. Its errors are
+// about parts that can't be read.
 func (d Document) readParts() (Policy, fault.InvalidErrors) {
 	var p Policy
 	var unread fault.InvalidErrors
@@ -256,42 +261,32 @@ func (d Document) readParts() (Policy, fault.InvalidErrors) {
 }
 
 func (c CategoryDocument) rules(field string) (CategoryRules, error) {
+	parts, unread := Document{Rules: c.Rules, QuietHours: c.QuietHours, Only: c.Only, Blackouts: c.Blackouts}.readParts()
 	var wrong fault.InvalidErrors
-	rules, err := parseRules(c.Rules)
-	wrong.Add(fault.InField(err, field+".rules"))
-	category := CategoryRules{Rules: rules, Exempt: c.Exempt, Uncounted: c.Counts != nil && !*c.Counts}
+	for _, w := range unread {
+		wrong.Add(fault.InField(w, field+"."+w.Field))
+	}
+	category := CategoryRules{
+		Rules: parts.Rules, Exempt: c.Exempt, Uncounted: c.Counts != nil && !*c.Counts, QuietHours: ifGiven(c.QuietHours, parts.QuietHours),
+		Only: ifGiven(c.Only, parts.Only), Blackouts: ifGiven(c.Blackouts, parts.Blackouts),
+	}
 	if len(c.Accounts) > 0 {
 		category.Accounts = c.Accounts
 	}
-	if c.QuietHours != nil {
-		hours, err := ParseQuietHours(c.QuietHours...)
-		wrong.Add(fault.InField(err, field+".quiet_hours"))
-		category.QuietHours = &hours
-	}
-	if c.Only != nil {
-		hours, err := ParseAllowedHours(c.Only...)
-		wrong.Add(fault.InField(err, field+".only"))
-		category.Only = &hours
-	}
-	if c.Blackouts != nil {
-		dates, err := ParseBlackouts(c.Blackouts...)
-		wrong.Add(fault.InField(err, field+".blackouts"))
-		category.Blackouts = &dates
-	}
+	var err error
 	category.Throttle, err = ParseThrottle(c.Throttle)
 	wrong.Add(fault.InField(err, field+".throttle"))
 	return category, wrong.Err()
 }
 
-// ParseRules reads rules as ParseRule does; nil for none. The error is fault.InvalidErrors
-// for the field.
+// ParseRules reads rules as ParseRule does; nil for none. The error is fault.InvalidErrors for the
+// field.
 func ParseRules(texts []string, field string) ([]Rule, error) {
 	rules, err := parseRules(texts)
 	return rules, fault.InField(err, field)
 }
 
-// parseRules reads rules; nil for none. With an error it returns the rules that it could
-// read.
+// parseRules reads rules; nil for none. With an error it returns the rules that it could read.
 func parseRules(texts []string) ([]Rule, error) {
 	var rules []Rule
 	var wrong fault.InvalidErrors
@@ -314,7 +309,7 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 	return text, nil
 }
 
-// UnmarshalJSON reads a Document, and refuses what Policy.Validate refuses.
+// UnmarshalJSON reads a Document and validates it as Policy.Validate does.
 func (p *Policy) UnmarshalJSON(text []byte) error {
 	var d Document
 	if err := json.Unmarshal(text, &d); err != nil {
@@ -330,8 +325,8 @@ func (p *Policy) UnmarshalJSON(text []byte) error {
 
 const wantReach = "1s to 366d in whole seconds, such as 30d, 36h or 90m"
 
-// ParseReach reads how far ahead send times may be: days as in "30d", or a duration as
-// in Go, "36h" or "1h30m". The error is a *fault.InvalidError for the field "reach".
+// ParseReach reads how far ahead send times may be: days as in "30d", or a duration as in Go, "36h"
+// or "1h30m". The error is a *fault.InvalidError for the field "reach".
 func ParseReach(s string) (time.Duration, error) {
 	var reach time.Duration
 	var err error
@@ -348,8 +343,8 @@ func ParseReach(s string) (time.Duration, error) {
 	return reach, nil
 }
 
-// FormatReach writes a duration as ParseReach reads it, in the largest unit that fits:
-// "30d", "36h".
+// FormatReach formats a duration as ParseReach reads it, in the largest unit that fits: "30d",
+// "36h".
 func FormatReach(d time.Duration) string {
 	for _, unit := range []struct {
 		length time.Duration

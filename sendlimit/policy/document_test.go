@@ -156,7 +156,7 @@ func datedDocument(changes ...policy.ChangeDocument) policy.Document {
 	return policy.Document{Name: "p", TimeZone: "Europe/Berlin", Rules: []string{"5/hour"}, QuietHours: []string{"22:00-08:00"}, Changes: changes}
 }
 
-// Dates begin at midnight in the policy's zone. A change keeps what it does not name.
+// Dates begin at midnight in the policy's zone. A change keeps all other fields.
 func TestDatedChangesOfADocument(t *testing.T) {
 	t.Parallel()
 	d := datedDocument(
@@ -190,7 +190,7 @@ func TestDatedChangesThatAreRefused(t *testing.T) {
 		`changes.2.rules "x" is not allowed`:                                                  {{From: "2027-01-02", Until: "2027-01-03"}, {From: "2027-03-01", Rules: []string{"x"}}},
 		"in changes.1: a policy needs at least one rule":                                      {{From: "2027-01-02", Rules: []string{}}},
 		"in changes.1: rules has 1/hour and 2/hour, which":                                    {{From: "2027-01-02", Rules: []string{"1/hour", "2/60m"}}},
-		"in changes.1: only 22:00-07:00 is all in the quiet hours 22:00-08:00":                {{From: "2027-01-02", Only: []string{"22:00-07:00"}}},
+		"in changes.1: only 22:00-07:00 is entirely within the quiet hours 22:00-08:00":       {{From: "2027-01-02", Only: []string{"22:00-07:00"}}},
 		"in changes.1: categories.a needs at least one rule":                                  {{From: "2027-01-02", Categories: map[string]policy.CategoryDocument{"a": {}}}},
 		"changes.1.categories.a has a throttle: only the policy's own":                        {{From: "2027-01-02", Categories: map[string]policy.CategoryDocument{"a": {Throttle: "5/minute"}}}},
 		"changes.1.categories.a has accounts: only the policy's own":                          {{From: "2027-01-02", Categories: map[string]policy.CategoryDocument{"a": {Exempt: true, Accounts: []string{"acme"}}}}},

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// FormerWindow is for how long places counted by rules that were replaced or removed. They may come
-// back. So places are kept for that long until such a place matters no more.
+// FormerWindow is how long places counted under rules that were replaced or removed. The rules may
+// return, so places are kept that long, until all such places are too old to matter.
 type FormerWindow struct {
 	Keeps time.Duration // see Policy.Keeps
 	Until time.Time     // Keeps after the rules were replaced
 }
 
-// At returns for how long places count at a time; 0 if the window matters no more.
+// At returns how long places count at a time; 0 if the window no longer matters.
 func (w FormerWindow) At(now time.Time) time.Duration {
 	if w.Until.After(now) {
 		return w.Keeps
@@ -21,7 +21,7 @@ func (w FormerWindow) At(now time.Time) time.Duration {
 	return 0
 }
 
-// parseFormer parses a former window: how long it keeps places in ms, and its end in Unix ms.
+// parseFormer parses a former window: Keeps in ms, and Until in Unix ms.
 func parseFormer(keeps, until string) (FormerWindow, error) {
 	length, err := strconv.ParseInt(keeps, 10, 64)
 	if err != nil {

@@ -8,16 +8,16 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
-// Late says what was in the way of a message whose time had passed.
+// Late is why a late message was postponed.
 type Late struct {
-	InTheWay   Rule   // the first rule that postponed it, zero if none did
-	Category   string // of that rule, "" for an overall one
-	QuietHours bool   // they postponed it
+	InTheWay   Rule   // the first rule that postponed it; zero if none did
+	Category   string // of that rule; "" for an overall rule
+	QuietHours bool   // whether quiet hours postponed it
 }
 
 // ReadLate reads the reason that a script stores for a late message: "late", "late quiet", or
-// "late" with limit, window and category of a rule, such as "late 1 60000 marketing". ok is
-// false if it is another reason.
+// "late" with limit, window and category of a rule, such as "late 1 60000 marketing". ok is false
+// for another reason.
 func ReadLate(reason string) (l Late, ok bool) {
 	words := strings.SplitN(reason, " ", 4)
 	if words[0] != "late" {
@@ -35,8 +35,8 @@ func ReadLate(reason string) (l Late, ok bool) {
 	return l, true
 }
 
-// ruleOf reads limit and window of a rule as scripts have them, "1" and "60000". It returns
-// the zero Rule if they are none.
+// ruleOf reads limit and window of a rule in the form of scripts, "1" and "60000". It returns the
+// zero Rule if they are invalid.
 func ruleOf(limit, window string) Rule {
 	n, err := strconv.Atoi(limit)
 	if err != nil {

@@ -17,68 +17,66 @@ type QuietPeriod struct {
 	From, Until time.Time
 	TimeZone    string         // of the quiet hours: the user's own, if set
 	Location    *time.Location // TimeZone, loaded
-	Hours       string         // what makes it quiet, see Quiet.Lines: "22:00-08:00"
+	Hours       string         // the line that makes it quiet, see Quiet.Lines: "22:00-08:00"
 }
 
 // DefaultName is the name of the policy of users without a policy of their own.
 const DefaultName = "default"
 
-// Policy is a named list of rules, all of which must hold, with quiet hours, categories
-// and alerts. A policy without rules is not valid. In JSON it is a Document.
+// Policy is a named list of rules, which all apply, with quiet hours, categories and alerts. A
+// policy without rules is not valid. In JSON it is a Document.
 type Policy struct {
 	Name string
-	// TimeZone is the IANA zone of the calendar rules and the quiet hours; "" means
-	// UTC.
+	// TimeZone is the IANA zone of the calendar rules and the quiet hours; "" means UTC.
 	TimeZone string
 	// Rules are at most one for each window in a store: see settings.Policies.Replace.
 	Rules []Rule
-	// UserTimeZone makes calendar rules, and the days of alerts, count in the user's
-	// own zone, if one is set in UserSettings. Quiet hours always do.
+	// UserTimeZone counts calendar rules, and the days of alerts, in the user's own zone, if one is
+	// set in UserSettings. Quiet hours always use that zone.
 	UserTimeZone bool
 	// QuietHours are the hours of the week at which nothing is sent.
 	QuietHours WeekHours
 	// Only are the only hours of the week at which anything is sent; none means all.
 	Only WeekHours
-	// Blackouts are dates on which nothing is sent. They may name Calendars, which are
-	// lists of dates.
+	// Blackouts are dates on which nothing is sent. They may name Calendars, which are lists of
+	// dates.
 	Blackouts Blackouts
 	Calendars map[string]Blackouts
-	// Reach is how far ahead a send time may be, 1 s to 366 days in whole seconds.
-	// Zero means the program's own reach, which also applies if it is shorter.
+	// Reach is how far ahead a send time may be, 1 s to 366 days in whole seconds. Zero means the
+	// program's own reach, which also applies if it is shorter.
 	Reach time.Duration
 	// OnConflict applies to messages that do not set it themselves; "" means Refuse.
 	OnConflict OnConflict
 	// Late is how long ago the send time of a message may have passed when it is submitted, up to
 	// MaxLate in whole seconds. Then it is sent now. Zero refuses it. A message may say otherwise.
 	Late time.Duration
-	// Categories has the rules of single categories, by name.
+	// Categories has the rules of categories, by name.
 	Categories map[string]CategoryRules
-	// UnknownCategories says whether messages of a category that Categories does not
-	// name are accepted: a mistyped name would bypass the rules of the category. ""
-	// means Refuse if there are Categories, else Allow. Messages without a category are
-	// always accepted.
+	// UnknownCategories says whether messages are accepted whose category is not in Categories: a
+	// mistyped name would bypass the rules of the category. "" means Refuse if there are
+	// Categories, else Allow. Messages without a category are always accepted.
 	UnknownCategories UnknownCategories
-	// AccountShare is how many percent of what each rule allows one account may have of a user
-	// where several accounts are active, rounded up to a whole message: 1 to 99; 0 for all. It is
-	// judged when a message is submitted or moved.
+	// AccountShare is the percentage of each rule that one account may use up for a user where
+	// several accounts are active, rounded up to a whole message: 1 to 99; 0 for all. It is judged
+	// when a message is submitted or moved.
 	AccountShare int
-	// AlertAt are the percents of a user's daily rule, N/day or N/calendar_day, at
-	// which an alert is raised: 1 to 100, ascending. Nil means 80 and 100, empty means
-	// never. Of several such rules the fullest counts.
+	// AlertAt are the percents of a user's daily rule, N/day or N/calendar_day, at which an alert
+	// is raised: 1 to 100, ascending. Nil means 80 and 100, empty means never. If there are several
+	// such rules, the fullest counts.
 	AlertAt []int
-	// AlertTo receives one notice an hour about all users that reached one: an e-mail
-	// address or an https: URL, see ValidContact; "" means nobody. A user's own
-	// contact, see UserSettings, receives a notice at once.
+	// AlertTo receives one alert an hour about all users that reached one: an e-mail address or an
+	// https: URL, see ValidContact; "" means nobody. A user's own contact, see UserSettings,
+	// receives an alert at once.
 	AlertTo string
-	// Changes apply to the send times of their dates, at most one to each. The search for
-	// a free time goes by the rules of the times that it looks at.
+	// Changes apply to the send times of their dates, at most one to each. The search for a free
+	// time uses the rules of each time that it looks at.
 	Changes []DatedChange
-	// Version is given by the store; 0 means that the policy is not stored. Compare
-	// versions only for equality.
+	// Version is given by the store; 0 means that the policy is not stored. Compare versions only
+	// for equality.
 	Version int64
 }
 
-// OnConflict says what to do with a message whose time is not free.
+// OnConflict says what happens to a message whose time is not free.
 type OnConflict string
 
 // Values of OnConflict; "" means Refuse.
@@ -87,8 +85,7 @@ const (
 	Shift  OnConflict = "shift"  // it takes the next free time
 )
 
-// UnknownCategories says what to do with a message of a category that the policy does
-// not name.
+// UnknownCategories says what happens to a message whose category is not in the policy.
 type UnknownCategories string
 
 // Values of UnknownCategories.
@@ -99,27 +96,27 @@ const (
 
 // CategoryRules are the rules of one category of messages.
 type CategoryRules struct {
-	// Rules count only the messages of the category. The policy's own rules, which
-	// count all messages, apply as well.
+	// Rules count only the messages of the category. The policy's own rules, which count all
+	// messages, apply as well.
 	Rules []Rule
-	// Exempt messages, such as one-time codes, are not judged by rules or quiet hours.
-	// They count in the rules for other messages unless Uncounted is set.
+	// Exempt messages, such as one-time codes, are not judged by rules or quiet hours. They count
+	// in the rules for other messages unless Uncounted is set.
 	Exempt    bool
 	Uncounted bool
-	// QuietHours, Only and Blackouts apply to the category in place of the policy's; nil
-	// means that the policy's apply. An exempt category has none.
+	// QuietHours, Only and Blackouts apply to the category instead of the policy's; nil means that
+	// the policy's apply. An exempt category has none.
 	QuietHours *WeekHours
 	Only       *WeekHours
 	Blackouts  *Blackouts
-	// Throttle limits the messages of the category over all users of the policy. An exempt
-	// category has none.
+	// Throttle limits the messages of the category over all users of the policy. An exempt category
+	// has none.
 	Throttle Throttle
-	// Accounts are those that may submit messages of the category, at most MaxAccounts; nil
-	// means all. Messages without an account are accepted.
+	// Accounts may submit messages of the category, at most MaxAccounts; nil means all. Messages
+	// without an account are accepted.
 	Accounts []string
 }
 
-// MaxAccounts is the most accounts that a category names.
+// MaxAccounts is the maximum number of accounts of a category.
 const MaxAccounts = 100
 
 // Admits reports whether an account may submit messages of the category; "" for none.
@@ -139,8 +136,7 @@ func Default() Policy {
 	}
 }
 
-// Parse returns a policy with rules as ParseRule reads them. The error is a
-// *fault.InvalidError.
+// Parse returns a policy with rules as ParseRule reads them. The error is a *fault.InvalidError.
 func Parse(name, timeZone string, rules ...string) (Policy, error) {
 	p := Policy{Name: name, TimeZone: timeZone, Rules: make([]Rule, len(rules))}
 	for i, s := range rules {
@@ -153,8 +149,8 @@ func Parse(name, timeZone string, rules ...string) (Policy, error) {
 	return p, p.Validate()
 }
 
-// LargestWindow returns the longest time that a rule looks back, rules of categories
-// and of dated changes included. An older reservation no longer matters.
+// LargestWindow returns the longest time that a rule looks back, including rules of categories and
+// of dated changes. An older reservation no longer matters.
 func (p Policy) LargestWindow() time.Duration {
 	var longest time.Duration
 	for _, r := range p.Rules {
@@ -171,13 +167,13 @@ func (p Policy) LargestWindow() time.Duration {
 	return longest
 }
 
-// Keeps returns for how long after its time a reservation counts.
+// Keeps returns how long after its time a reservation counts.
 func (p Policy) Keeps() time.Duration { return p.LargestWindow() + Grace }
 
-// MaxKept is the longest that a reservation counts, whatever the policy.
+// MaxKept is the maximum of Keeps over all policies.
 const MaxKept = calendar.MaxWindow + Grace
 
-// unknownCategories returns UnknownCategories, or what "" means.
+// unknownCategories returns UnknownCategories, with the default applied.
 func (p Policy) unknownCategories() UnknownCategories {
 	switch {
 	case p.UnknownCategories != "":
@@ -189,8 +185,8 @@ func (p Policy) unknownCategories() UnknownCategories {
 	}
 }
 
-// RefusesCategory reports whether messages of a category are refused since neither the
-// policy nor one of its Changes names it.
+// RefusesCategory reports whether messages of a category are refused because neither the policy nor
+// one of its Changes names it.
 func (p Policy) RefusesCategory(category string) bool {
 	if category == "" || p.unknownCategories() == AllowUnknown {
 		return false
@@ -225,8 +221,8 @@ func equalOrNil[T interface{ Equal(other T) bool }](a, b *T) bool {
 	return (*a).Equal(*b)
 }
 
-// String returns the rules, "1/minute, 5/hour", and everything else that is not a
-// default. Of an AlertTo that is a URL it shows only the host.
+// String returns the rules, "1/minute, 5/hour", and everything else that is not a default. If
+// AlertTo is a URL, it shows only the host.
 func (p Policy) String() string {
 	var s strings.Builder
 	s.WriteString(JoinRules(p.Rules, ", "))
@@ -267,7 +263,7 @@ func (p Policy) String() string {
 	return s.String()
 }
 
-// String returns the rules for a sentence: "2/calendar_day", "exempt for acme only".
+// String returns the rules in words: "2/calendar_day", "exempt for acme only".
 func (c CategoryRules) String() string {
 	if len(c.Accounts) == 0 {
 		return c.limits()
@@ -302,7 +298,7 @@ func (c CategoryRules) limits() string {
 	return strings.Join(parts, " and ")
 }
 
-// labelled returns a text with a label before it, or another text if it is empty.
+// labelled returns a text with a label before it, or `empty` if the text is empty.
 func labelled(label, text, empty string) string {
 	if text == "" {
 		return empty
@@ -310,28 +306,24 @@ func labelled(label, text, empty string) string {
 	return label + text
 }
 
-// JoinRules returns the spellings of rules with a text between them.
-func JoinRules(rules []Rule, between string) string {
-	words := make([]string, len(rules))
-	for i, r := range rules {
-		words[i] = r.String()
-	}
-	return strings.Join(words, between)
+// JoinRules joins rules with a separator.
+func JoinRules(rules []Rule, separator string) string {
+	return strings.Join(ruleTexts(rules), separator)
 }
 
-// Grace is how far in the past a send time may be and still means now.
+// Grace is how far in the past a send time may be to be accepted as now.
 const Grace = 5 * time.Second
 
 // DefaultReach is the default of how far ahead a send time may be.
 const DefaultReach = 366 * 24 * time.Hour
 
-// DefaultPlacesPerDay is the default of how many places a user may have in a day of UTC,
-// whatever the rules allow; MaxPlacesPerDay is the most that can be set.
+// DefaultPlacesPerDay is the default of how many places a user may have in a day of UTC, whatever
+// the rules allow; MaxPlacesPerDay is its maximum.
 const (
 	DefaultPlacesPerDay = 1000
 	MaxPlacesPerDay     = 100_000
-	// DefaultAccountPlaces is how many percent of them one account may have by default, where
-	// several are active.
+	// DefaultAccountPlaces is the percentage of these places that one account may have by default,
+	// where several are active.
 	DefaultAccountPlaces = 75
 )
 
@@ -348,8 +340,7 @@ func RuleWords(rules []Rule) string {
 	return strings.Join(words, " ")
 }
 
-// Exemption returns the mark of an exempt category for lua/judge/rules.lua; "" if it
-// is not exempt.
+// Exemption returns the mark of an exempt category for lua/judge/rules.lua; "" if it is not exempt.
 func (c CategoryRules) Exemption() string {
 	switch {
 	case c.Exempt && c.Uncounted:

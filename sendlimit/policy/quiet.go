@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// Quiet has the times at which messages of one kind are not sent to a user: hours of the
-// week, and dates. The zero value has none. It is immutable; Table makes it ready for use.
+// Quiet has the times at which messages of one kind are not sent to a user: hours of the week, and
+// dates. The zero value has none. It is immutable; Table prepares it for use.
 type Quiet struct {
-	hours WeekHours // of the policy or the category
-	own   WeekHours // the user's
-	only  WeekHours // if it has lines, all other hours are quiet
-	dates Blackouts // without names of calendars
-	week  []weekSpan
+	hours WeekHours  // the policy's or the category's
+	own   WeekHours  // the user's
+	only  WeekHours  // if it has lines, all other hours are quiet
+	dates Blackouts  // without names of calendars
+	week  []interval // all quiet minutes
 }
 
-// Quiet returns the quiet times of a category, "" for none, for a user with quiet hours of
-// their own. What a category has of its own replaces what the policy has in that field.
-// The user's hours apply beside it.
+// Quiet returns the quiet times of a category, "" for none, for a user with these quiet hours.
+// Fields of the category replace those of the policy. The user's hours apply in addition. The
+// user's hours apply beside it.
 func (p Policy) Quiet(category string, own WeekHours) Quiet {
 	c := p.Categories[category]
 	if c.Exempt {
@@ -31,7 +31,7 @@ func (p Policy) Quiet(category string, own WeekHours) Quiet {
 	if !q.only.IsZero() {
 		spans = append(spans, others(q.only.week)...)
 	}
-	q.week = mergeWeek(spans)
+	q.week = merge(spans)
 	return q
 }
 
@@ -43,12 +43,11 @@ func (c CategoryRules) HasQuiet() bool {
 // IsZero reports whether no time is quiet.
 func (q Quiet) IsZero() bool { return len(q.week) == 0 && q.dates.IsZero() }
 
-// Always reports whether no hour of the week is left: then nothing can be sent.
+// Always reports whether the whole week is quiet, so that nothing could be sent.
 func (q Quiet) Always() bool { return wholeWeek(q.week) }
 
-// Lines returns the lines of the quiet hours and dates, as they are written, each with the
-// name of its field unless it is of quiet_hours: "22:00-08:00", "only 09:00-20:00",
-// "blackout 12-25".
+// Lines returns the lines of the quiet hours and dates as they were written, with a prefix for only
+// and blackouts: "22:00-08:00", "only 09:00-20:00", "blackout 12-25".
 func (q Quiet) Lines() []string {
 	lines := append(q.hours.Lines(), q.own.Lines()...)
 	if !q.only.IsZero() {

@@ -14,24 +14,24 @@ const (
 	minuteMs = int64(time.Minute / time.Millisecond)
 	dayMs    = int64(calendar.DayLong / time.Millisecond)
 	weekMs   = int64(calendar.WeekLong / time.Millisecond)
-	mondayMs = int64(4 * calendar.DayLong / time.Millisecond) // 5 January 1970 was one
+	mondayMs = int64(4 * calendar.DayLong / time.Millisecond) // 5 January 1970 was a Monday
 )
 
-// tableYears is how many years before and after its year a QuietTable has dates of, as
-// calendar.ZoneTables.TableAt has offsets.
+// tableYears is how many years before and after its year a QuietTable covers, like
+// calendar.ZoneTables.TableAt.
 const tableYears = 2
 
-// longestStretch is how far the ends of a quiet stretch are looked for, in ms: times that
-// are always quiet have none.
+// longestStretch bounds the search for the ends of a quiet stretch, ms: if all times are quiet,
+// there are no ends.
 const longestStretch = 2 * 366 * dayMs
 
-// QuietTable has the quiet times around a year in a time zone. A moment is quiet if the
-// clocks of the zone show a quiet time then: an hour that they skip does not occur, an hour
-// that they show twice is quiet twice.
+// QuietTable has the quiet times around a year in a time zone. A moment is quiet if the clocks of
+// the zone show a quiet time: an hour that they skip does not occur, an hour that they show twice
+// is quiet twice.
 type QuietTable struct {
 	quiet Quiet
 	zone  *calendar.ZoneTable
-	dates []daySpan
+	dates []interval
 }
 
 // Table returns the quiet times around a year. zone must be the table of that year.
@@ -41,16 +41,16 @@ func (q Quiet) Table(zone *calendar.ZoneTable, year int) *QuietTable {
 
 // At reports whether an instant, Unix ms, is quiet.
 func (t *QuietTable) At(at int64) bool {
-	quiet, _ := t.holdsUntil(t.zone.Local(at))
+	quiet, _ := t.sameUntil(t.zone.Local(at))
 	return quiet
 }
 
 // weekOf returns the time of the week of a local time, in ms since Monday 00:00.
 func weekOf(local int64) int64 { return ((local-mondayMs)%weekMs + weekMs) % weekMs }
 
-// holdsUntil reports whether a local time is quiet, and up to which local time that surely
-// stays so.
-func (t *QuietTable) holdsUntil(local int64) (quiet bool, until int64) {
+// sameUntil reports whether a local time is quiet, and a local time until which this certainly
+// does not change.
+func (t *QuietTable) sameUntil(local int64) (quiet bool, until int64) {
 	wall := weekOf(local)
 	monday := local - wall
 	quiet, until = false, monday+weekMs
@@ -73,8 +73,8 @@ func (t *QuietTable) holdsUntil(local int64) (quiet bool, until int64) {
 	return quiet, until
 }
 
-// heldSince returns a local time since when it has surely been as quiet as at local.
-func (t *QuietTable) heldSince(local int64) int64 {
+// sameSince returns a local time since which it has certainly been as quiet as at local.
+func (t *QuietTable) sameSince(local int64) int64 {
 	monday := local - weekOf(local)
 	since := monday
 	edge := func(at int64) {
@@ -93,9 +93,9 @@ func (t *QuietTable) heldSince(local int64) int64 {
 	return since
 }
 
-// Words returns the quiet times for lua/judge/quiet.lua, without the offsets: the hours
-// of the week, merged and ascending, "|", and the dates; in ms of the local week, and in
-// local ms since 1970. It is "" if no time is quiet.
+// Words returns the quiet times for lua/judge/quiet.lua, without the offsets: the hours of the
+// week, merged and ascending, in ms of the local week; "|"; and the dates, in local ms since 1970.
+// It is "" if no time is quiet.
 func (t *QuietTable) Words() string {
 	week, dates := make([]string, 0, 2*len(t.quiet.week)), make([]string, 0, 2*len(t.dates))
 	for _, s := range t.quiet.week {
@@ -130,7 +130,7 @@ func (t *QuietTable) LineAt(at int64) string {
 	return ""
 }
 
-func inWeek(week []weekSpan, wall int64) bool {
+func inWeek(week []interval, wall int64) bool {
 	for _, s := range week {
 		if wall >= int64(s.from)*minuteMs && wall < int64(s.until)*minuteMs {
 			return true
@@ -139,8 +139,8 @@ func inWeek(week []weekSpan, wall int64) bool {
 	return false
 }
 
-// StretchAt returns the longest quiet interval [from, until) that contains an instant, in
-// Unix ms; quiet is false if there is none.
+// StretchAt returns the longest quiet interval [from, until) that contains an instant, in Unix ms;
+// quiet is false if there is none.
 func (t *QuietTable) StretchAt(at int64) (from, until int64, quiet bool) {
 	if !t.At(at) {
 		return 0, 0, false
@@ -148,8 +148,7 @@ func (t *QuietTable) StretchAt(at int64) (from, until int64, quiet bool) {
 	return t.begin(at), t.end(at), true
 }
 
-// Within returns the quiet intervals in [from, until), ascending; from and until are in
-// Unix ms.
+// Within returns the quiet intervals in [from, until), Unix ms, ascending.
 func (t *QuietTable) Within(from, until int64) []calendar.Stretch {
 	var quiet []calendar.Stretch
 	for at := from; at < until; {
@@ -166,11 +165,11 @@ func (t *QuietTable) Within(from, until int64) []calendar.Stretch {
 type QuietLine struct {
 	calendar.Stretch
 
-	Hours string // as LineAt returns it for each time of the stretch
+	Hours string // what LineAt returns in the stretch
 }
 
-// LinesWithin returns the quiet intervals in [from, until), ascending, cut where LineAt
-// changes; from and until are in Unix ms.
+// LinesWithin returns the quiet intervals in [from, until), Unix ms, ascending, cut where LineAt
+// changes.
 func (t *QuietTable) LinesWithin(from, until int64) []QuietLine {
 	var lines []QuietLine
 	edges := t.quiet.edges()
@@ -194,7 +193,7 @@ func (t *QuietTable) LinesWithin(from, until int64) []QuietLine {
 }
 
 // edges returns the times of the week at which a line may begin or end, ascending, in ms since
-// Monday 00:00: each midnight too, at which blackouts do. The last is the end of the week.
+// Monday 00:00. It includes each midnight, for blackouts. The last is the end of the week.
 func (q Quiet) edges() []int64 {
 	var edges []int64
 	for midnight := int64(0); midnight <= weekMs; midnight += dayMs {
@@ -211,14 +210,14 @@ func (q Quiet) edges() []int64 {
 	return slices.Compact(edges)
 }
 
-// end returns the first instant after start that is not as quiet as start. It goes from one
-// change of the quiet times or of the offset to the next.
+// end returns the first instant after start that is not as quiet as start. It steps from one change
+// of the quiet times or of the offset to the next.
 func (t *QuietTable) end(start int64) int64 {
 	quiet := t.At(start)
 	for at := start; ; {
 		segment := t.zone.Segment(at)
 		local := at + t.zone.Segments[segment].Offset
-		still, until := t.holdsUntil(local)
+		still, until := t.sameUntil(local)
 		if still != quiet || at-start > longestStretch {
 			return at
 		}
@@ -226,15 +225,15 @@ func (t *QuietTable) end(start int64) int64 {
 	}
 }
 
-// begin returns the first instant since when all times have been as quiet as start.
+// begin returns the first instant since which all times have been as quiet as start.
 func (t *QuietTable) begin(start int64) int64 {
 	quiet := t.At(start)
 	for at := start; ; {
 		segment := t.zone.Segment(at)
 		local := at + t.zone.Segments[segment].Offset
-		if still, _ := t.holdsUntil(local); still != quiet || start-at > longestStretch {
+		if still, _ := t.sameUntil(local); still != quiet || start-at > longestStretch {
 			return at + 1
 		}
-		at = max(at-local+t.heldSince(local), t.zone.BeginOf(segment)) - 1
+		at = max(at-local+t.sameSince(local), t.zone.BeginOf(segment)) - 1
 	}
 }

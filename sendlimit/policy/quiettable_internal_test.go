@@ -105,7 +105,7 @@ func TestQuietTimesAreWhatTheClocksShow(t *testing.T) {
 		days = append(days, date)
 	}
 	slices.Sort(days)
-	zones := calendar.NewZoneTables()
+	zones := new(calendar.ZoneTables)
 	rapid.Check(t, func(t *rapid.T) {
 		date := rapid.SampledFrom(days).Draw(t, "day")
 		location, err := zones.Location(changes[date])
@@ -193,7 +193,7 @@ func TestQuietTimesAreWhatTheClocksShow(t *testing.T) {
 // and over a clock change.
 func TestTheQuietStretchAround(t *testing.T) {
 	t.Parallel()
-	zones := calendar.NewZoneTables()
+	zones := new(calendar.ZoneTables)
 	for _, row := range []struct {
 		zone, lines, at, from, until, line string
 	}{
@@ -235,7 +235,7 @@ func TestTheQuietStretchAround(t *testing.T) {
 func TestQuietHoursForTheScripts(t *testing.T) {
 	t.Parallel()
 	const hour = 3_600_000
-	zones := calendar.NewZoneTables()
+	zones := new(calendar.ZoneTables)
 	utc := zones.TableAt(time.UTC, time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))
 	for lines, hours := range map[string][]int{
 		"mon 01:00-02:00":                                 {1, 2},

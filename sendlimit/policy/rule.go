@@ -19,17 +19,17 @@ const (
 
 // Rule allows at most Limit messages per window.
 //
-// A sliding rule has a Window: no half-open interval [x, x+Window), wherever it starts,
-// may have more than Limit of a user's send times. A calendar rule has a Period: no such
-// period in the policy's time zone may have more. The zero Rule is not valid.
+// A sliding rule has a Window: no half-open interval [x, x+Window), wherever it starts, may have
+// more than Limit of a user's send times. A calendar rule has a Period: no such period in the
+// policy's time zone may have more. The zero Rule is not valid.
 type Rule struct {
 	Limit  int
 	Window time.Duration   // of a sliding rule; whole seconds
 	Period calendar.Period // of a calendar rule
 }
 
-// ParseRule reads a rule: "5/hour" and "5/90s" slide, "10/calendar_day" counts calendar
-// days. The error is a *fault.InvalidError for the field "rule".
+// ParseRule reads a rule: "5/hour" and "5/90s" slide, "10/calendar_day" counts calendar days. The
+// error is a *fault.InvalidError for the field "rule".
 func ParseRule(s string) (Rule, error) {
 	limit, window, found := strings.Cut(s, "/")
 	if !found {
@@ -84,8 +84,8 @@ func invalidRule(s string) *fault.InvalidError {
 	}
 }
 
-// Validate checks the rule against its bounds. The error is a *fault.InvalidError for the
-// field "rule".
+// Validate checks the rule against its bounds. The error is a *fault.InvalidError for the field
+// "rule".
 func (r Rule) Validate() error {
 	bad := func(want string) error {
 		return &fault.InvalidError{Field: "rule", Value: r.String(), Want: want}
@@ -106,13 +106,12 @@ func (r Rule) Validate() error {
 // Calendar reports whether the rule is a calendar rule.
 func (r Rule) Calendar() bool { return r.Period != calendar.NoPeriod }
 
-// SameWindow reports whether two rules have the same window or period. Their limits may
-// differ.
+// SameWindow reports whether two rules have the same window or period. Their limits may differ.
 func (r Rule) SameWindow(other Rule) bool {
 	return r.Window == other.Window && r.Period == other.Period
 }
 
-// String returns the rule in its canonical spelling: "60/minute" for "60/60s".
+// String returns the rule in its canonical form: "60/minute" for "60/60s".
 func (r Rule) String() string {
 	return strconv.Itoa(r.Limit) + "/" + r.windowName()
 }
@@ -130,16 +129,8 @@ func (r Rule) windowName() string {
 		return "day"
 	case w == calendar.WeekLong:
 		return "week"
-	case w > 0 && w%calendar.DayLong == 0:
-		return strconv.FormatInt(int64(w/calendar.DayLong), 10) + "d"
-	case w > 0 && w%time.Hour == 0:
-		return strconv.FormatInt(int64(w/time.Hour), 10) + "h"
-	case w > 0 && w%time.Minute == 0:
-		return strconv.FormatInt(int64(w/time.Minute), 10) + "m"
-	case w > 0 && w%time.Second == 0:
-		return strconv.FormatInt(int64(w/time.Second), 10) + "s"
 	default:
-		return w.String()
+		return FormatReach(w)
 	}
 }
 

@@ -14,39 +14,38 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// UserSettings has what is set for one user. The zero value applies the default policy.
+// UserSettings are the settings of one user. The zero value applies the default policy.
 type UserSettings struct {
 	// Contact receives the user's quota alerts: an e-mail address or an https: URL, see
 	// ValidContact; "" means nobody.
 	Contact string
 	// Policy is the name of the user's policy; "" means the default policy.
 	Policy string
-	// Limits replace the rules of that policy with the same window or period:
-	// 20/calendar_day replaces 10/calendar_day. Rules of categories stay. A limit that
-	// replaces no rule, since the policy lost it later, applies beside the policy's
-	// rules; see Policy.CheckSettings.
+	// Limits replace the rules of that policy with the same window or period: 20/calendar_day
+	// replaces 10/calendar_day. Rules of categories stay. If the policy later loses the rule that a
+	// limit replaces, the limit applies in addition to the policy's rules; see
+	// Policy.CheckSettings.
 	Limits []Rule
-	// Categories are the user's own rules of single categories, by name. They replace the
-	// rules of the policy's category with the same windows; others apply beside those. They
-	// do not apply to a category that is exempt, or that the policy refuses.
+	// Categories are the user's own rules of categories, by name. They replace the rules of the
+	// policy's category with the same windows, and apply in addition to the others. They do not
+	// apply to a category that is exempt, or that the policy refuses.
 	Categories map[string][]Rule
-	// OptOut are categories that the user does not want. Their messages are refused, and
-	// messages accepted before are dropped at their send time.
+	// OptOut are categories that the user does not want. Their messages are refused, and messages
+	// accepted before are dropped at their send time.
 	OptOut []string
-	// QuietHours apply beside those of the policy and its categories, but not to exempt
+	// QuietHours apply in addition to those of the policy and its categories, but not to exempt
 	// messages.
 	QuietHours WeekHours
-	// TimeZone is the user's IANA time zone; "" means the policy's. Quiet hours use it,
-	// and so do the calendar rules of a policy with UserTimeZone.
+	// TimeZone is the user's IANA time zone; "" means the policy's. Quiet hours use it, and so do
+	// the calendar rules of a policy with UserTimeZone.
 	TimeZone string
-	// Blocked refuses every submit and move for the user. Messages accepted before
-	// are still sent.
+	// Blocked refuses every submit and move for the user. Messages accepted before are still sent.
 	Blocked bool
-	// Former is for how long places counted by rules of the user's own that were replaced. It is
-	// ignored when settings are stored.
+	// Former is the window of the user's own rules that were replaced. It is ignored when settings
+	// are stored.
 	Former FormerWindow
-	// Version is a token that the store replaces with each change; "" if nothing is
-	// set. It is ignored when settings are stored.
+	// Version is a token that the store replaces with each change; "" if there are no settings. It
+	// is ignored when settings are stored.
 	Version string
 }
 
@@ -57,9 +56,9 @@ func (s UserSettings) Equal(other UserSettings) bool {
 		s.QuietHours.Equal(other.QuietHours) && s.TimeZone == other.TimeZone && s.Blocked == other.Blocked
 }
 
-// Validate checks each setting. It does not know the policies: see Policy.CheckSettings
-// for limits that replace no rule. The error is a *fault.InvalidError, or
-// fault.InvalidErrors for several settings.
+// Validate checks each setting. It does not know the policies: Policy.CheckSettings finds limits
+// that replace no rule. The error is a *fault.InvalidError, or fault.InvalidErrors for several
+// settings.
 func (s UserSettings) Validate() error {
 	var wrong fault.InvalidErrors
 	if s.Contact != "" {
@@ -68,15 +67,13 @@ func (s UserSettings) Validate() error {
 	if s.Policy != "" && !keyspace.ValidName(s.Policy) {
 		wrong.Add(&fault.InvalidError{Field: "policy", Value: s.Policy, Want: keyspace.WantName})
 	}
-	wrong.Add(s.validateLimits())
+	wrong.Add(validateLimits(s.Limits, "limits"))
 	s.validateCategories(&wrong)
 	wrong.Add(s.validateOptOut())
 	_, err := calendar.ParseTimeZone(s.TimeZone)
 	wrong.Add(err)
 	return wrong.Err()
 }
-
-func (s UserSettings) validateLimits() error { return validateLimits(s.Limits, "limits") }
 
 // validateLimits checks a user's rules: one for each window. Errors name the field.
 func validateLimits(limits []Rule, field string) error {
@@ -90,14 +87,14 @@ func validateLimits(limits []Rule, field string) error {
 			return fault.InField(err, field)
 		}
 		if slices.ContainsFunc(limits[:i], limit.SameWindow) {
-			return &fault.InvalidError{Field: field, Value: limit.String(), Says: fmt.Sprintf("the limit %s has the window of another limit: give one for each window", limit)}
+			return &fault.InvalidError{Field: field, Value: limit.String(), Says: fmt.Sprintf("the limit %s has the same window as another limit: give one for each window", limit)}
 		}
 	}
 	return nil
 }
 
-// validateCategories checks the user's own rules of categories. Of more than a user may
-// have it checks only the number.
+// validateCategories checks the user's own rules of categories. If there are too many, it checks
+// only the number.
 func (s UserSettings) validateCategories(wrong *fault.InvalidErrors) {
 	if n := len(s.Categories); n > MaxCategories {
 		wrong.Add(tooManyCategories("categories", n))
@@ -139,8 +136,8 @@ func (s UserSettings) validateOptOut() error {
 // OptedOut reports whether the user does not want messages of a category.
 func (s UserSettings) OptedOut(category string) bool { return slices.Contains(s.OptOut, category) }
 
-// For returns the policy for a user with these settings: with the user's limits, and
-// with the time zone in which its calendar rules count.
+// For returns the policy for a user with these settings: with the user's limits, and with the time
+// zone of its calendar rules.
 func (p Policy) For(s UserSettings) Policy {
 	if p.UserTimeZone {
 		p.TimeZone = cmp.Or(s.TimeZone, p.TimeZone)
@@ -164,8 +161,8 @@ func (p Policy) For(s UserSettings) Policy {
 	return p
 }
 
-// withOwn returns rules with a user's own in place of those with the same windows. Others
-// of the user come last.
+// withOwn returns the rules, each replaced by a user's own rule with the same window, and then the
+// user's other rules.
 func withOwn(rules, own []Rule) []Rule {
 	if len(own) == 0 {
 		return rules
@@ -186,23 +183,23 @@ func beside(rules, own []Rule) []Rule {
 	return slices.DeleteFunc(slices.Clone(own), func(r Rule) bool { return slices.ContainsFunc(rules, r.SameWindow) })
 }
 
-// Beside returns the limits of a user that replace no rule of the policy. They apply beside
+// Beside returns the limits of a user that replace no rule of the policy. They apply in addition to
 // its rules: a change of the policy must not end what was promised to a user.
 func (p Policy) Beside(s UserSettings) []Rule { return beside(p.Rules, s.Limits) }
 
-// QuietZone returns the time zone of the quiet hours of a user with these settings: the
-// user's own, or else the policy's; "" means UTC.
+// QuietZone returns the time zone of the quiet hours of a user with these settings: the user's own,
+// or else the policy's; "" means UTC.
 func (p Policy) QuietZone(s UserSettings) string { return cmp.Or(s.TimeZone, p.TimeZone) }
 
-// CheckSettings checks a user's settings against the policy: each limit replaces a rule, the
-// policy judges each category that has own rules, and the quiet hours of both leave a time
-// of the week. The error is a *fault.InvalidError.
+// CheckSettings checks a user's settings against the policy: each limit replaces a rule, the policy
+// judges each category that has own rules, and the quiet hours of both leave a time of the week.
+// The error is a *fault.InvalidError.
 func (p Policy) CheckSettings(s UserSettings) error {
 	for _, limit := range s.Limits {
 		if !slices.ContainsFunc(p.Rules, limit.SameWindow) {
 			return &fault.InvalidError{
 				Field: "limits", Value: limit.String(),
-				Says: fmt.Sprintf("the limit %s replaces no rule, as policy %s has none of its window: it has %s", limit, p.Name, JoinRules(p.Rules, ", ")),
+				Says: fmt.Sprintf("the limit %s replaces no rule, as policy %s has no rule with this window: it has %s", limit, p.Name, JoinRules(p.Rules, ", ")),
 			}
 		}
 	}
@@ -225,15 +222,15 @@ func (p Policy) CheckSettings(s UserSettings) error {
 		if p.Quiet(name, s.QuietHours).Always() {
 			return &fault.InvalidError{
 				Field: "quiet_hours", Value: s.QuietHours.String(),
-				Says: fmt.Sprintf("the quiet hours %s leave no time of the week beside those of policy %s: nothing could ever be sent", s.QuietHours, p.Name),
+				Says: fmt.Sprintf("the quiet hours %s leave no time of the week together with those of policy %s: nothing could ever be sent", s.QuietHours, p.Name),
 			}
 		}
 	}
 	return nil
 }
 
-// The fields of a user's settings in the store, in the order of
-// lua/setting/settings_change.lua. The version comes last.
+// Fields of a user's settings in the store, in the order of lua/setting/settings_change.lua. The
+// version comes last.
 const (
 	fieldContact = "contact"
 	fieldPolicy  = "policy"
@@ -247,8 +244,8 @@ const (
 	fieldKept    = "kept" // see lua/fragments/own_window.lua
 )
 
-// Stored returns the values of the fields in the store, without the version, and at the end for how
-// long places count by the user's own rules, ms.
+// Stored returns the values of the fields in the store, without the version, followed by how long
+// places count under the user's own rules, ms.
 func (s UserSettings) Stored() []any {
 	blocked := ""
 	if s.Blocked {
@@ -268,7 +265,7 @@ func (s UserSettings) Stored() []any {
 	}
 }
 
-// keeps returns for how long places count by the user's own rules; 0 without any.
+// keeps returns how long places count under the user's own rules; 0 without any.
 func (s UserSettings) keeps() time.Duration {
 	alone := Policy{Rules: s.Limits, Categories: make(map[string]CategoryRules, len(s.Categories))}
 	for name, rules := range s.Categories {
@@ -285,14 +282,14 @@ func (s UserSettings) ChangesRules() bool {
 	return s.TimeZone != "" || len(s.Limits) > 0 || len(s.Categories) > 0 || len(s.OptOut) > 0 || !s.QuietHours.IsZero()
 }
 
-// RulesKey returns a text that is the same for all settings from which the same rules follow.
+// RulesKey returns a text that is equal for settings with the same rules.
 func (s UserSettings) RulesKey() string {
 	s.Contact, s.Blocked = "", false
 	return fmt.Sprintf("%q", s.Stored())
 }
 
-// ReadSettings reads the fields of the store. The error is a *fault.InvalidError for a
-// value that only a newer program understands.
+// ReadSettings reads the fields of the store. The error is a *fault.InvalidError for a value that
+// only a newer program understands.
 func ReadSettings(values map[string]string) (UserSettings, error) {
 	s := UserSettings{
 		Contact: values[fieldContact], Policy: values[fieldPolicy], TimeZone: values[fieldZone],
@@ -327,16 +324,16 @@ func ReadSettings(values map[string]string) (UserSettings, error) {
 	return s, s.Validate()
 }
 
-// ErrUnreadableSettings is wrapped by the *fault.UnavailableError for a user whose
-// settings only a newer program can read.
+// ErrUnreadableSettings is wrapped by the *fault.UnavailableError for a user whose settings only a
+// newer program can read.
 var ErrUnreadableSettings = errors.New("the settings of a user can't be read")
 
-// UnreadableSettings returns the error for settings that can't be read. It does not wrap
-// the cause: a *fault.InvalidError would blame the caller.
+// UnreadableSettings returns the error for settings that can't be read. It does not wrap the cause:
+// a *fault.InvalidError would blame the caller.
 func UnreadableSettings(err error) error {
 	return &fault.UnavailableError{
 		Detail: "the settings of the user in the store can't be read:" +
-			" clear them and set them anew, or run the newer program that wrote them",
+			" clear them and set them again, or run the newer program that wrote them",
 		Err: fmt.Errorf("%w: %s", ErrUnreadableSettings, err.Error()),
 	}
 }

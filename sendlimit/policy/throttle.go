@@ -9,12 +9,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// MaxThrottle is the largest limit of a Throttle.
+// MaxThrottle is the maximum limit of a Throttle.
 const MaxThrottle = 1_000_000
 
-// Throttle limits how many messages, of all users together, get a send time in one natural
-// minute or hour of UTC. The zero value means no limit. A message counts in the period of
-// its send time, see package quota.
+// Throttle limits how many messages of all users together have a send time in one natural minute or
+// hour of UTC. The zero value means no limit. A message counts in the period of its send time, see
+// package quota.
 type Throttle struct {
 	Limit  int             // 1 to MaxThrottle
 	Period calendar.Period // calendar.Minute or calendar.Hour
@@ -43,7 +43,7 @@ func ParseThrottle(s string) (Throttle, error) {
 // IsZero reports whether there is no limit.
 func (t Throttle) IsZero() bool { return t == Throttle{} }
 
-// String returns the spelling that ParseThrottle reads.
+// String returns the form that ParseThrottle reads.
 func (t Throttle) String() string {
 	if t.IsZero() {
 		return ""
@@ -75,8 +75,8 @@ type NamedThrottle struct {
 	Name string // 1 to 160 of a-z 0-9 _ - ~
 }
 
-// ThrottleOf returns the throttle of a category, the zero NamedThrottle for none. Its name
-// differs from those of other policies, categories and periods.
+// ThrottleOf returns the throttle of a category, the zero NamedThrottle for none. Its name differs
+// from those of other policies, categories and periods.
 func (p Policy) ThrottleOf(category string) NamedThrottle {
 	t := p.Categories[category].Throttle
 	if t.IsZero() {

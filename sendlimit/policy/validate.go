@@ -17,10 +17,9 @@ const (
 	MaxRules      = 50  // of a policy, and of each category
 )
 
-// Validate checks that messages can be judged by the policy: it has a name and rules,
-// each valid and none twice, a time zone that exists, and everything else within its
-// bounds. A policy to be stored has to pass ValidateWindows too. The error is a
-// *fault.InvalidError, or fault.InvalidErrors.
+// Validate checks that messages can be judged by the policy: it has a name, valid rules without
+// duplicates and a known time zone, and everything else is within its bounds. A policy to be stored
+// has to pass ValidateWindows too. The error is a *fault.InvalidError, or fault.InvalidErrors.
 func (p Policy) Validate() error {
 	var wrong fault.InvalidErrors
 	if !keyspace.ValidName(p.Name) {
@@ -72,9 +71,9 @@ func validateRules(rules []Rule, field string) error {
 	return wrong.Err()
 }
 
-// ValidateWindows checks that no two rules of the policy, or of one of its categories,
-// have the same window. Such rules can be judged, but the store refuses them: only the
-// tighter one would count, and a user's limit would replace both.
+// ValidateWindows checks that no two rules of the policy, or of one of its categories, have the
+// same window. Such rules can be judged, but the store refuses them: only the tighter one would
+// count, and a user's limit would replace both.
 func (p Policy) ValidateWindows() error {
 	var wrong fault.InvalidErrors
 	wrong.Add(oneRuleEach(p.Rules, "rules"))
@@ -89,8 +88,8 @@ func (p Policy) ValidateWindows() error {
 	return wrong.Err()
 }
 
-// oneRuleEach checks that a list has one rule for each window. Equal rules are left to
-// validateRules. Errors name the field.
+// oneRuleEach checks that a list has one rule for each window. validateRules finds equal rules.
+// Errors name the field.
 func oneRuleEach(rules []Rule, field string) error {
 	var wrong fault.InvalidErrors
 	for i, r := range rules {
@@ -170,7 +169,7 @@ func validateAccounts(accounts []string, field string) error {
 	var wrong fault.InvalidErrors
 	for i, account := range accounts {
 		switch {
-		case !keyspace.ValidName(account): // accounts are named as policies are
+		case !keyspace.ValidName(account): // accounts and policies have the same form of names
 			wrong.Add(&fault.InvalidError{Field: field, Value: account, Want: keyspace.WantName})
 		case slices.Contains(accounts[:i], account):
 			wrong.Add(&fault.InvalidError{Field: field, Value: account, Want: "each account once"})
@@ -184,10 +183,10 @@ func (p Policy) validateQuiet() error {
 	var wrong fault.InvalidErrors
 	check := func(field, category string) {
 		q := p.Quiet(category, WeekHours{})
-		if q.Always() && !q.hours.always() { // that was refused before
+		if q.Always() && !q.hours.always() { // else refused when the hours were parsed
 			wrong.Add(&fault.InvalidError{
 				Field: field, Value: q.only.String(),
-				Says: fmt.Sprintf("%s %s is all in the quiet hours %s: nothing could ever be sent", field, q.only, q.hours),
+				Says: fmt.Sprintf("%s %s is entirely within the quiet hours %s: nothing could ever be sent", field, q.only, q.hours),
 			})
 		}
 	}

@@ -12,11 +12,11 @@ const everyDay weekdays = 1<<7 - 1
 
 var weekdayNames = []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"} //nolint:globals // a constant table
 
-// has reports whether a day is in the set, 0 being Monday.
+// has reports whether a day is in the set; 0 is Monday.
 func (w weekdays) has(day int) bool { return w&(1<<day) != 0 }
 
-// parseWeekdays reads days and ranges of days, separated by commas: "sat,sun",
-// "mon-fri", or "fri-mon" over the end of the week. It returns 0 for anything else.
+// parseWeekdays reads days and ranges of days, separated by commas: "sat,sun", "mon-fri", or
+// "fri-mon" over the end of the week. It returns 0 for anything else.
 func parseWeekdays(s string) weekdays {
 	var set weekdays
 	for part := range strings.SplitSeq(s, ",") {
@@ -39,8 +39,8 @@ func parseWeekdays(s string) weekdays {
 	return set
 }
 
-// String returns the set as parseWeekdays reads it. Three or more days in a row are a
-// range, which may go over the end of the week.
+// String returns the set as parseWeekdays reads it. Three or more days in a row are a range, which
+// may extend over the end of the week.
 func (w weekdays) String() string {
 	if w == everyDay {
 		return "mon-sun"

@@ -11,38 +11,37 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// MaxHours is the largest number of lines in WeekHours.
+// MaxHours is the maximum number of lines in WeekHours.
 const MaxHours = 50
 
-// WeekHours are hours of the week, such as quiet hours. They are what the clocks of a time
-// zone show: an hour that the clocks skip does not occur, an hour that they show twice
-// occurs twice. The zero value has no hours. WeekHours are immutable. In JSON they are a
-// list of their Lines.
+// WeekHours are hours of the week, such as quiet hours, as the clocks of a time zone show them: an
+// hour that the clocks skip does not occur, an hour that they show twice occurs twice. The zero
+// value has no hours. WeekHours are immutable. In JSON they are a list of their Lines.
 type WeekHours struct {
 	lines []hoursLine
-	week  []weekSpan // of all lines: merged, ascending, within one week
+	week  []interval // of all lines: merged, ascending, within one week
 }
 
-// hoursLine is one line: the same hours of some weekdays. The hours belong to the day on
-// which they begin, and end on the next day if until is not after from.
+// hoursLine is one line: the same hours of some weekdays. The hours belong to the day on which they
+// begin, and end on the next day if until is not after from.
 type hoursLine struct {
 	days        weekdays
 	from, until int // minutes of the day, until at most 24 hours
 }
 
-// weekSpan is the half-open interval [from, until) of minutes of the week, which
-// begins on Monday at 00:00.
-type weekSpan struct{ from, until int }
+// interval is a half-open interval [from, until): of minutes of the week, which begins on Monday at
+// 00:00, or of days since 1 January 1970.
+type interval struct{ from, until int }
 
 const (
 	minutesOfDay  = 24 * 60
 	minutesOfWeek = 7 * minutesOfDay
 )
 
-// ParseQuietHours reads lines of quiet hours. "22:00-08:00" is every day from 22:00 until
-// 08:00 of the next day; "sat,sun 00:00-24:00" and "mon-fri 22:00-07:30" name the days
-// on which the hours begin. Lines may overlap, but must leave a minute of the week. The
-// error is a *fault.InvalidError for the field "quiet_hours", or fault.InvalidErrors.
+// ParseQuietHours reads lines of quiet hours. "22:00-08:00" is every day from 22:00 until 08:00 of
+// the next day; "sat,sun 00:00-24:00" and "mon-fri 22:00-07:30" name the days on which the hours
+// begin. Lines may overlap, but must leave a minute of the week. The error is a *fault.InvalidError
+// for the field "quiet_hours", or fault.InvalidErrors.
 func ParseQuietHours(lines ...string) (WeekHours, error) {
 	const field = "quiet_hours"
 	h, wrong := parseHours(field, lines)
@@ -58,8 +57,8 @@ func ParseQuietHours(lines ...string) (WeekHours, error) {
 	return h, nil
 }
 
-// ParseAllowedHours reads lines as ParseQuietHours does, for the field "only": nothing is
-// sent at other times. The lines may cover the whole week.
+// ParseAllowedHours reads lines as ParseQuietHours does, for the field "only": nothing is sent at
+// other times. The lines may cover the whole week.
 func ParseAllowedHours(lines ...string) (WeekHours, error) {
 	h, wrong := parseHours("only", lines)
 	if len(wrong) > 0 {
@@ -68,8 +67,8 @@ func ParseAllowedHours(lines ...string) (WeekHours, error) {
 	return h, nil
 }
 
-// parseHours reads lines of hours. With errors, which name the field, it returns the hours
-// of the lines that it could read.
+// parseHours reads lines of hours. With errors, which name the field, it returns the hours of the
+// lines that it could read.
 func parseHours(field string, lines []string) (WeekHours, fault.InvalidErrors) {
 	if len(lines) > MaxHours {
 		return WeekHours{}, fault.InvalidErrors{{
@@ -85,11 +84,11 @@ func parseHours(field string, lines []string) (WeekHours, fault.InvalidErrors) {
 			h.lines = append(h.lines, line)
 		}
 	}
-	var spans []weekSpan
+	var spans []interval
 	for _, line := range h.lines {
 		spans = append(spans, line.spans()...)
 	}
-	h.week = mergeWeek(spans)
+	h.week = merge(spans)
 	return h, wrong
 }
 
@@ -116,7 +115,7 @@ func parseHoursLine(field, written string) (hoursLine, error) {
 		return refused("hours that end at another time than they begin: a whole day is 00:00-24:00")
 	}
 	if line.until == 0 {
-		line.until = minutesOfDay // the same instant, spelled in one way
+		line.until = minutesOfDay // the same instant in its canonical form
 	}
 	return line, nil
 }
@@ -131,19 +130,19 @@ func parseTimeOfDay(s string) (minutes int, ok bool) {
 	return minutes, minute < 60 && minutes <= minutesOfDay
 }
 
-// spans returns the spans of a line in one week.
-func (l hoursLine) spans() []weekSpan {
-	var spans []weekSpan
+// spans returns the minutes of the week of a line.
+func (l hoursLine) spans() []interval {
+	var spans []interval
 	for day := range 7 {
 		if !l.days.has(day) {
 			continue
 		}
-		span := weekSpan{day*minutesOfDay + l.from, day*minutesOfDay + l.until}
+		span := interval{day*minutesOfDay + l.from, day*minutesOfDay + l.until}
 		if l.until < l.from {
 			span.until += minutesOfDay
 		}
-		if span.until > minutesOfWeek { // Sunday's go on into Monday
-			spans = append(spans, weekSpan{0, span.until - minutesOfWeek})
+		if span.until > minutesOfWeek { // Sunday's hours end on Monday
+			spans = append(spans, interval{0, span.until - minutesOfWeek})
 			span.until = minutesOfWeek
 		}
 		spans = append(spans, span)
@@ -151,10 +150,10 @@ func (l hoursLine) spans() []weekSpan {
 	return spans
 }
 
-// mergeWeek returns spans ascending, with those that touch or overlap made one.
-func mergeWeek(spans []weekSpan) []weekSpan {
-	slices.SortFunc(spans, func(a, b weekSpan) int { return a.from - b.from })
-	var merged []weekSpan
+// merge sorts intervals and joins those that touch or overlap.
+func merge(spans []interval) []interval {
+	slices.SortFunc(spans, func(a, b interval) int { return a.from - b.from })
+	var merged []interval
 	for _, span := range spans {
 		if last := len(merged) - 1; last >= 0 && span.from <= merged[last].until {
 			merged[last].until = max(merged[last].until, span.until)
@@ -165,35 +164,35 @@ func mergeWeek(spans []weekSpan) []weekSpan {
 	return merged
 }
 
-// others returns the times of the week that are in no span.
-func others(week []weekSpan) []weekSpan {
-	var rest []weekSpan
+// others returns the minutes of the week that are in no interval.
+func others(week []interval) []interval {
+	var rest []interval
 	from := 0
 	for _, span := range week {
 		if span.from > from {
-			rest = append(rest, weekSpan{from, span.from})
+			rest = append(rest, interval{from, span.from})
 		}
 		from = span.until
 	}
 	if from < minutesOfWeek {
-		rest = append(rest, weekSpan{from, minutesOfWeek})
+		rest = append(rest, interval{from, minutesOfWeek})
 	}
 	return rest
 }
 
-// wholeWeek reports whether merged spans leave no time.
-func wholeWeek(week []weekSpan) bool { return slices.Equal(week, []weekSpan{{0, minutesOfWeek}}) }
+// wholeWeek reports whether merged intervals cover the week.
+func wholeWeek(week []interval) bool { return slices.Equal(week, []interval{{0, minutesOfWeek}}) }
 
 func (h WeekHours) always() bool { return wholeWeek(h.week) }
 
 // IsZero reports whether there are no hours.
 func (h WeekHours) IsZero() bool { return len(h.lines) == 0 }
 
-// Equal reports whether the same times of the week are meant; the lines may differ.
+// Equal reports whether both have the same times of the week; the lines may differ.
 func (h WeekHours) Equal(other WeekHours) bool { return slices.Equal(h.week, other.week) }
 
-// Lines returns the lines as ParseQuietHours reads them, in the order given and each
-// once; nil for none.
+// Lines returns the lines as ParseQuietHours reads them, in the original order and each once; nil
+// for none.
 func (h WeekHours) Lines() []string {
 	if h.IsZero() {
 		return nil
@@ -205,11 +204,10 @@ func (h WeekHours) Lines() []string {
 	return lines
 }
 
-// String returns the lines for a sentence: "mon-fri 22:00-07:30 and sat,sun
-// 00:00-24:00"; "" for none.
+// String returns the lines in words: "mon-fri 22:00-07:30 and sat,sun 00:00-24:00"; "" for none.
 func (h WeekHours) String() string { return strings.Join(h.Lines(), " and ") }
 
-// String returns the line in its canonical spelling.
+// String returns the line in its canonical form.
 func (l hoursLine) String() string {
 	hours := fmt.Sprintf("%02d:%02d-%02d:%02d", l.from/60, l.from%60, l.until/60, l.until%60)
 	if l.days == everyDay {
@@ -221,16 +219,12 @@ func (l hoursLine) String() string {
 // Contains reports whether the clocks of t's location show one of the hours at t.
 func (h WeekHours) Contains(t time.Time) bool {
 	minute := (int(t.Weekday())+6)%7*minutesOfDay + t.Hour()*60 + t.Minute()
-	return slices.ContainsFunc(h.week, func(s weekSpan) bool { return minute >= s.from && minute < s.until })
+	return slices.ContainsFunc(h.week, func(s interval) bool { return minute >= s.from && minute < s.until })
 }
 
 // MarshalJSON returns the lines as a list.
 func (h WeekHours) MarshalJSON() ([]byte, error) {
-	lines := h.Lines()
-	if lines == nil {
-		lines = []string{}
-	}
-	text, err := json.Marshal(lines)
+	text, err := json.Marshal(orEmpty(h.Lines()))
 	if err != nil {
 		return nil, fmt.Errorf("hours: %w", err)
 	}

@@ -15,32 +15,28 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// TokenBucket allows bursts up to a capacity and a steady rate behind them. Each
-// key has a bucket, which is full at first. A call takes tokens out of it; they
-// come back one by one at the rate, up to the capacity. Any number of processes
-// may use it concurrently. Only the server's clock counts; while it goes back, no
-// tokens come and none are lost. If it goes back by more than an interval, tokens come
-// from then on.
+// TokenBucket allows bursts up to a capacity and a steady rate after them. Each key has a bucket,
+// which is full at first. A call takes tokens out of it; they come back one by one at the rate, up
+// to the capacity. Any number of processes may use it concurrently. Only the server's clock counts;
+// while it runs backwards, no tokens come and none are lost. If it goes back by more than an
+// interval, tokens come from then on.
 //
-// Refilling uses whole parts of a token, from the time since the last call:
-// nothing is rounded, whatever the rate and however often the bucket is asked.
+// Refilling uses whole parts of a token, from the time since the last call: nothing is rounded,
+// whatever the rate and the number of calls.
 //
-// A refusal takes nothing. After RetryAfter, and not a millisecond earlier,
-// enough tokens have come, unless somebody else takes or gives back some
-// meanwhile.
+// A refusal takes nothing. After RetryAfter, and not a millisecond earlier, enough tokens have
+// come, unless others take or give back some meanwhile.
 //
-// Rate and capacity are arguments of every call. If they change, the bucket keeps
-// its tokens, up to the new capacity, and the time since the last call counts at
-// the new rate. A larger capacity fills up at the rate; only a bucket that was
-// full is full again.
+// Rate and capacity are arguments of every call. If they change, the bucket keeps its tokens, up to
+// the new capacity, and the time since the last call counts at the new rate. A larger capacity
+// fills up at the rate; only a bucket that was full is full again.
 //
-// If Redis is away nothing is allowed and the error is an *UnavailableError; the
-// caller decides whether to wait or to go on. A bucket expires when it is full.
+// If Redis is unavailable nothing is allowed and the error is an *UnavailableError; the caller
+// decides whether to wait or to go on. A bucket expires when it is full.
 //
-// In an interval that begins with a full bucket, capacity plus rate can be taken.
-// If no interval may see more than the rate, or the rate must change for all
-// processes at once, use Permits. For messages that are sent later use a
-// Timeline, for natural hours and days Counters.
+// In an interval that begins with a full bucket, capacity plus rate can be taken. If no interval
+// may see more than the rate, or the rate must change for all processes at once, use Permits. For
+// messages that are sent later use a Timeline, for natural hours and days Counters.
 type TokenBucket struct {
 	client   redis.Cmdable
 	keys     keyspace.Keys
@@ -56,8 +52,7 @@ type TokenBucketOptions struct {
 	Capacity int64  // tokens that a bucket holds, at most MaxCount; zero means Rate.Count
 }
 
-// NewTokenBucket returns the buckets in the store behind client. The error is an
-// *InvalidError.
+// NewTokenBucket returns the buckets in the store behind client. The error is an *InvalidError.
 func NewTokenBucket(client redis.Cmdable, o TokenBucketOptions) (*TokenBucket, error) {
 	keys, err := keyspace.NewKeys(o.Prefix)
 	if err != nil {
@@ -84,27 +79,24 @@ type TokenRequest struct {
 	Now    time.Time // zero means the server's clock
 }
 
-// Take takes tokens out of a bucket, all or none. In its Grant, Remaining is the
-// whole tokens left, RetryAfter how long to wait for as many as were asked for,
-// and ResetsAt when the bucket is full.
+// Take takes tokens out of a bucket, all or none. In its Grant, Remaining is the number of whole
+// tokens left, RetryAfter the wait for the requested number, and ResetsAt when the bucket is full.
 //
-// The error is an *InvalidError, also for more tokens than the bucket holds; an
-// *UnavailableError if the store did not answer; or ErrReply. After an
-// *UnavailableError the tokens may have been taken.
+// The error is an *InvalidError, also for more tokens than the capacity; an *UnavailableError if
+// the store did not answer; or ErrReply. After an *UnavailableError the tokens may have been taken.
 func (b *TokenBucket) Take(ctx context.Context, r TokenRequest) (Grant, error) {
 	return b.run(ctx, lua.TokensTake, "taking tokens", r)
 }
 
-// GiveBack puts tokens back that were taken for something that did not happen, up
-// to the capacity. Its Grant says what is in the bucket then. Unlike
-// Permits.GiveBack it gives back each time it is called; but once, if the client
-// repeats the command since the reply was lost. Errors are those of Take.
+// GiveBack puts tokens back that were taken for something that did not happen, up to the capacity.
+// Its Grant says what is in the bucket then. Unlike Permits.GiveBack it gives back each time it is
+// called, but only once if the client repeats the command because the reply was lost. Errors are
+// those of Take.
 func (b *TokenBucket) GiveBack(ctx context.Context, r TokenRequest) (Grant, error) {
 	return b.run(ctx, lua.TokensGiveBack, "giving tokens back", r, keyspace.NewToken())
 }
 
-// Reset fills a key's bucket. A full bucket has no key in the store, so this also
-// deletes it.
+// Reset fills a key's bucket, by deleting its key: a full bucket has none in the store.
 func (b *TokenBucket) Reset(ctx context.Context, key string) error {
 	if err := checkBucketKey(key); err != nil {
 		return err
@@ -112,8 +104,8 @@ func (b *TokenBucket) Reset(ctx context.Context, key string) error {
 	return store.Explain(b.client.Del(ctx, b.keys.Tokens(key)).Err(), "filling a bucket")
 }
 
-// Peek says how many tokens are in a key's bucket at a time, zero for the server's
-// clock. It takes nothing: another may come first. Errors are those of Take.
+// Peek returns how many tokens are in a key's bucket at a time, zero for the server's clock. It
+// takes nothing: another call may come first. Errors are those of Take.
 func (b *TokenBucket) Peek(ctx context.Context, key string, now time.Time) (Level, error) {
 	const doing = "looking at tokens"
 	f, err := b.call(ctx, lua.TokensLook, doing, TokenRequest{Key: key, Now: now})
@@ -148,7 +140,7 @@ func (b *TokenBucket) fillsIn() time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// call checks a request and runs a script of buckets, with more arguments of its own.
+// call checks a request and runs a script of buckets, with more arguments at the end.
 func (b *TokenBucket) call(ctx context.Context, what *lua.Script, doing string, r TokenRequest, more ...any) (*script.ReplyReader, error) {
 	if r.Tokens == 0 {
 		r.Tokens = 1

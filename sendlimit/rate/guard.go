@@ -18,7 +18,7 @@ type Limiter interface {
 	label() string
 }
 
-// admit takes permits of the name, or of this client; the key changes nothing.
+// admit takes permits of the name, or of this client; the key does not matter.
 func (p *Permits) admit(ctx context.Context, _ string, n int64) (Grant, error) {
 	return p.Acquire(ctx, PermitRequest{Token: keyspace.NewToken(), Permits: n})
 }
@@ -31,24 +31,23 @@ func (b *TokenBucket) admit(ctx context.Context, key string, n int64) (Grant, er
 	return b.Take(ctx, TokenRequest{Key: key, Tokens: n})
 }
 
-// Guard limits the calls of a function or of an http.Handler by Permits or a
-// TokenBucket, as counters.Guard does by Counters: it refuses a call before it runs.
-// Use Guarded for functions, GuardHandler for handlers and Admit for everything
-// else.
+// Guard limits the calls of a function or of an http.Handler by Permits or a TokenBucket, as
+// counters.Guard does by Counters: it refuses a call before it runs. Use Guarded for functions,
+// GuardHandler for handlers and Admit for everything else.
 //
-// A refusal is a *LimitedError; its Grant says when to call again. If the store is
-// away, calls are refused with an *UnavailableError, unless OnUnavailable is set. A
-// call that was admitted and then fails keeps what it took.
+// A refusal is a *LimitedError; its Grant says when to call again. If the store is unavailable,
+// calls are refused with an *UnavailableError, unless OnUnavailable is set. A call that was
+// admitted and then fails keeps what it took.
 type Guard[C any] struct {
 	Limiter Limiter
-	// Key returns whose bucket a call takes tokens from. The call is not limited if
-	// it returns "". Permits have no keys: nil limits all calls together, and a Key
-	// says only which calls are limited. A TokenBucket needs it.
+	// Key returns the bucket of a call. A call with the key "" is not limited. Permits have no
+	// keys: nil limits all calls together, and a Key only says which calls are limited. A
+	// TokenBucket needs it.
 	Key func(ctx context.Context, call C) string
 	// Cost returns how many permits or tokens a call takes; nil means one.
 	Cost func(ctx context.Context, call C) int64
-	// OnUnavailable, if set, lets calls run while the store is away. It is called
-	// with the reason for each of them, to count or log it.
+	// OnUnavailable, if set, lets calls run while the store is unavailable. It is called with the
+	// reason for each of them, to count or log it.
 	OnUnavailable func(ctx context.Context, err error)
 }
 
@@ -66,9 +65,9 @@ func (e *LimitedError) Error() string {
 // Code returns the Grant's code, CodeRateLimited.
 func (e *LimitedError) Code() fault.Code { return e.Grant.Code }
 
-// Admit takes what a call needs, or refuses it with a *LimitedError; it returns the
-// Grant in both cases. A call that is not limited, because it has no key or the
-// store is away, gets an Allowed Grant without times.
+// Admit takes the permits or tokens of a call, or refuses it with a *LimitedError; it returns the
+// Grant in both cases. A call that is not limited, because it has no key or the store is
+// unavailable, gets an Allowed Grant without times.
 func (g Guard[C]) Admit(ctx context.Context, call C) (Grant, error) {
 	key, n := "", int64(1)
 	if g.Key != nil {
@@ -92,22 +91,20 @@ func (g Guard[C]) Admit(ctx context.Context, call C) (Grant, error) {
 	return grant, nil
 }
 
-// Guarded returns call behind a guard. A refused call does not run and returns the
-// error of Admit.
+// Guarded returns call behind a guard. A refused call does not run and returns the error of Admit.
 func Guarded[C, R any](g Guard[C], call func(context.Context, C) (R, error)) func(context.Context, C) (R, error) {
 	return guard.Func(g.Admit, call)
 }
 
-// GuardHandler returns next behind a guard. A refused request does not reach next:
-// the answer is 429 with Retry-After, or 503 with Retry-After while the store is
-// away. Every answer to a limited request has the header fields that
-// counters.WriteRateLimit defines, for a limit with the name of the Permits, or
-// "tokens". Refuse writes the status and the body; nil writes one line of text.
+// GuardHandler returns next behind a guard. A refused request does not reach next: the answer is
+// 429 with Retry-After, or 503 with Retry-After while the store is unavailable. Every answer to a
+// limited request has the header fields of counters.WriteRateLimit, for a limit with the name of
+// the Permits, or "tokens". Refuse writes the status and the body; nil writes one line of text.
 func GuardHandler(g Guard[*http.Request], next http.Handler, refuse func(w http.ResponseWriter, r *http.Request, status int, err error)) http.Handler {
 	return guard.Handler[Grant, *LimitedError](g.Admit, g.writeRateLimit, next, refuse)
 }
 
-// writeRateLimit writes a Grant into header fields. A call that was not limited has none.
+// writeRateLimit writes a Grant into header fields. A call that was not limited gets none.
 func (g Guard[C]) writeRateLimit(h http.Header, d Grant) {
 	if d.Limit == 0 {
 		return

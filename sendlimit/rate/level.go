@@ -2,12 +2,12 @@ package rate
 
 import "time"
 
-// Level says how full permits or a bucket are. Permits.Peek and TokenBucket.Peek
-// return it; they take nothing. All times are UTC with milliseconds.
+// Level is how full permits or a bucket are. Permits.Peek and TokenBucket.Peek return it; they take
+// nothing. All times are UTC with milliseconds.
 type Level struct {
 	Limit     int64 // permits of the rate, or tokens that the bucket holds
 	Used      int64 // more than Limit after the rate was lowered
-	Available int64 // what one call could take now
+	Available int64 // how many one call could take now
 	// MoreAt is when Available grows next; zero if nothing is used.
 	MoreAt time.Time
 	// ResetsAt is when nothing is used any more; zero if nothing is used.

@@ -22,8 +22,7 @@ type Pace struct {
 	Burst int64 // calls at once, at most Rate.Count; zero means as many as the rate allows
 }
 
-// Validate checks the pace's bounds. The error is an *InvalidError for the field
-// "rate" or "burst".
+// Validate checks the pace's bounds. The error is an *InvalidError for the field "rate" or "burst".
 func (p Pace) Validate() error {
 	if p == (Pace{}) {
 		return nil
@@ -55,17 +54,16 @@ type PaceState struct {
 	PausedUntil time.Time // by the server's clock; zero if it is not paused
 }
 
-// Paces keeps the pace of a target in the store. Its rate is that of the Permits
-// with the target's name.
+// Paces keeps the pace of a target in the store. Its rate is that of the Permits with the target's
+// name.
 type Paces struct {
 	client redis.Cmdable
 	keys   keyspace.Keys
 	target string
 }
 
-// NewPaces returns the pace of a target, 1 to 64 of a-z 0-9 _ -, in the store
-// behind client. Its keys begin with prefix; "" means keyspace.DefaultPrefix. The
-// error is an *InvalidError.
+// NewPaces returns the pace of a target, 1 to 64 of a-z 0-9 _ -, in the store behind client. Its
+// keys begin with prefix; "" means keyspace.DefaultPrefix. The error is an *InvalidError.
 func NewPaces(client redis.Cmdable, prefix, target string) (*Paces, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
@@ -82,10 +80,10 @@ func (s *Paces) Of(target string) (*Paces, error) {
 	return &Paces{client: s.client, keys: s.keys, target: target}, nil
 }
 
-// burstWord begins the word of a pace's burst, behind its rate.
+// burstWord begins the word of a pace's burst, after its rate.
 const burstWord = " b"
 
-// text returns the pace as Permits read it too. Rate is not zero.
+// text returns the pace in the form that Permits read too. Rate is not zero.
 func (p Pace) text() string {
 	text := PermitRate{Rate: p.Rate}.text()
 	if p.Burst > 0 {
@@ -97,8 +95,7 @@ func (p Pace) text() string {
 // Target returns the name of the target.
 func (s *Paces) Target() string { return s.target }
 
-// Load returns the pace; the zero Pace if there is none. The error is an
-// *UnavailableError.
+// Load returns the pace; the zero Pace if there is none. The error is an *UnavailableError.
 func (s *Paces) Load(ctx context.Context) (PaceState, error) {
 	const doing = "looking at the pace"
 	values, err := s.client.MGet(ctx, s.keys.PermitRate(s.target), s.keys.Pause(s.target)).Result()
@@ -120,8 +117,8 @@ func (s *Paces) Load(ctx context.Context) (PaceState, error) {
 	return state, f.Err(doing)
 }
 
-// Apply replaces the pace; the zero Pace removes it. It takes effect with the
-// next call, and what is taken stays taken.
+// Apply replaces the pace; the zero Pace removes it. It takes effect with the next call. Permits
+// that were taken stay taken.
 func (s *Paces) Apply(ctx context.Context, p Pace) error {
 	if err := p.Validate(); err != nil {
 		return err
@@ -134,7 +131,7 @@ func (s *Paces) Apply(ctx context.Context, p Pace) error {
 	return store.Explain(s.client.Set(ctx, key, p.text(), 0).Err(), doing)
 }
 
-// Seed stores a pace if the store has none, and returns the one it has then.
+// Seed stores a pace if the store has none, and returns the stored one.
 func (s *Paces) Seed(ctx context.Context, p Pace) (Pace, error) {
 	if err := p.Validate(); err != nil {
 		return Pace{}, err
@@ -148,12 +145,12 @@ func (s *Paces) Seed(ctx context.Context, p Pace) (Pace, error) {
 	return state.Pace, err
 }
 
-// MaxPause is the longest pause. One that ends later was set while the server's clock was
-// ahead, and counts as none.
+// MaxPause is the longest pause. A pause that ends later was set while the server's clock was
+// ahead, and is ignored.
 const MaxPause = 24 * time.Hour
 
-// Pause stops all calls to the target for a while, 1 ms to MaxPause. A longer pause that is
-// in force stays. It returns the end of the pause.
+// Pause stops all calls to the target for 1 ms to MaxPause. A longer pause that is in force stays.
+// It returns the end of the pause.
 func (s *Paces) Pause(ctx context.Context, d time.Duration) (time.Time, error) {
 	const doing = "pausing a target"
 	if d < time.Millisecond || d > MaxPause {

@@ -16,32 +16,27 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Permits limits what many processes do together to a rate: no interval, wherever
-// it begins, sees more permits taken than the rate has. The rate is in the store
-// and can change at any time. Any number of processes may use it concurrently,
-// and only the server's clock counts.
+// Permits limits what many processes do together to a rate: no interval, wherever it begins, sees
+// more permits taken than the rate has. The rate is in the store and can change at any time. Any
+// number of processes may use it concurrently, and only the server's clock counts.
 //
-// A refusal takes nothing. After RetryAfter, and not a millisecond earlier,
-// enough permits have come back, unless somebody else takes or gives back some
-// meanwhile.
+// A refusal takes nothing. After RetryAfter, and not a millisecond earlier, enough permits have
+// come back, unless others take or give back some meanwhile.
 //
-// A changed rate takes effect with the next Acquire, and what is taken stays
-// taken. Under a lower rate nothing is granted until enough has come back. Under
-// another interval each permit comes back when that interval has passed since it
-// was taken. A permit that had already come back under a shorter interval is not
-// taken again.
+// A changed rate takes effect with the next Acquire, and permits that were taken stay taken. Under
+// a lower rate nothing is granted until enough have come back. Under another interval each permit
+// comes back when that interval has passed since it was taken. A permit that had already come back
+// under a shorter interval is not taken again.
 //
-// If Redis is away no permit is granted and the error is an *UnavailableError;
-// the caller decides whether to wait or to go on. A permit that nobody gives back
-// comes back after its interval, so a process that dies leaves nothing behind.
-// The keys expire when the last permit has come back; the rate stays, unless it has
-// a KeepAlive.
+// If Redis is unavailable no permit is granted and the error is an *UnavailableError; the caller
+// decides whether to wait or to go on. A permit that nobody gives back comes back after its
+// interval, so a process that dies leaves nothing behind. The keys expire when the last permit has
+// come back; the rate stays, unless it has a KeepAlive.
 //
-// Each call has entries in the store until its permits come back: one for each bit
-// of their number, about 100 bytes each. For many calls at large rates, or for a
-// steady flow instead of a rush at the begin of every interval, use a TokenBucket;
-// but that allows its capacity in addition to its rate. For messages that are sent later use a Timeline, for natural hours and
-// days Counters.
+// Each call has entries in the store until its permits come back: one for each bit of their number,
+// about 100 bytes each. For many calls at large rates, or for a steady flow instead of a rush at
+// the begin of every interval, use a TokenBucket; but that allows its capacity in addition to its
+// rate. For messages that are sent later use a Timeline, for natural hours and days Counters.
 type Permits struct {
 	client redis.Cmdable
 	keys   keyspace.Keys
@@ -54,19 +49,18 @@ type Permits struct {
 // PermitsOptions configures Permits. Only Name has no default.
 type PermitsOptions struct {
 	Prefix string // begins every key; "" means keyspace.DefaultPrefix
-	Name   string // what they permit: 1 to 64 of a-z 0-9 _ -
-	// Client is whose permits are taken if the rate is per client: 1 to 256 bytes
-	// of UTF-8 without control characters. "" means a random name.
+	Name   string // what is permitted: 1 to 64 of a-z 0-9 _ -
+	// Client is the owner of the permits if the rate is per client: 1 to 256 bytes of UTF-8 without
+	// control characters. "" means a random name.
 	Client string
-	// Lag is how long after Acquire the permitted thing may happen: whole
-	// milliseconds, up to MaxLag. Permits stay taken for that much longer than the
-	// interval, so that no interval sees more than the rate happen. All processes
-	// must have the same Lag; see also PermitRequest.Delay.
+	// Lag is how long after Acquire the permitted thing may happen: whole milliseconds, up to
+	// MaxLag. Permits stay taken for the interval plus Lag, so that no interval sees more than the
+	// rate happen. All processes must have the same Lag; see also PermitRequest.Delay.
 	Lag time.Duration
 }
 
-// NewPermits returns the permits of a name in the store behind client. The error
-// is an *InvalidError.
+// NewPermits returns the permits of a name in the store behind client. The error is an
+// *InvalidError.
 func NewPermits(client redis.Cmdable, o PermitsOptions) (*Permits, error) {
 	keys, err := keyspace.NewKeys(o.Prefix)
 	if err != nil {
@@ -87,8 +81,8 @@ func NewPermits(client redis.Cmdable, o PermitsOptions) (*Permits, error) {
 	return &Permits{client: client, keys: keys, name: o.Name, owner: o.Client, lag: o.Lag}, nil
 }
 
-// TrySetRate sets the rate if there is none, and returns the one in force: the
-// first call wins. SetRate replaces any rate.
+// TrySetRate sets the rate if there is none, and returns the one in force: the first call wins.
+// SetRate replaces any rate.
 func (p *Permits) TrySetRate(ctx context.Context, r PermitRate) (PermitRate, error) {
 	if err := r.Validate(); err != nil {
 		return PermitRate{}, err
@@ -98,7 +92,7 @@ func (p *Permits) TrySetRate(ctx context.Context, r PermitRate) (PermitRate, err
 	}
 	holds, ok, err := p.Rate(ctx)
 	if err == nil && !ok {
-		return r, nil // removed again at this moment
+		return r, nil // removed again meanwhile
 	}
 	return holds, err
 }
@@ -111,16 +105,16 @@ func (p *Permits) SetRate(ctx context.Context, r PermitRate) error {
 	return store.Explain(p.client.Set(ctx, p.keys.PermitRate(p.name), r.text(), r.KeepAlive).Err(), "setting the rate of permits")
 }
 
-// Reset gives all permits of the name back, and keeps the rate. Under a rate per
-// client it gives back those of this client only. What they permitted may still
-// happen: an interval may then see more than the rate.
+// Reset gives all permits of the name back, and keeps the rate. Under a rate per client it gives
+// back only this client's permits. What they permitted may still happen: an interval may then see
+// more than the rate.
 func (p *Permits) Reset(ctx context.Context) error {
 	err := p.client.Del(ctx, p.keys.Permits(p.name), p.keys.PermitsOf(p.name, p.owner)).Err()
 	return store.Explain(err, "resetting permits")
 }
 
-// Delete removes the rate, and the permits as Reset does. Acquire returns a
-// *NoRateError then, until a rate is set.
+// Delete removes the rate, and the permits as Reset does. Acquire returns a *NoRateError then,
+// until a rate is set.
 func (p *Permits) Delete(ctx context.Context) error {
 	err := p.client.Del(ctx, p.keys.PermitRate(p.name), p.keys.Permits(p.name), p.keys.PermitsOf(p.name, p.owner)).Err()
 	return store.Explain(err, "deleting permits")
@@ -153,27 +147,24 @@ func checkLag(field string, d time.Duration) error {
 
 // PermitRequest asks for permits.
 type PermitRequest struct {
-	// Token identifies the request, see keyspace.NewToken. A request that is
-	// repeated while its permits are taken takes no more. GiveBack wants the same
-	// token.
+	// Token identifies the request, see keyspace.NewToken. A request that is repeated while its
+	// permits are taken takes no more. GiveBack needs the same token.
 	Token   string
 	Permits int64 // to take together; zero means 1
-	// Delay is how much longer than the Lag the permitted thing may happen after
-	// Acquire: whole milliseconds, up to MaxLag. These permits stay taken for that
-	// much longer. It is for a caller that is slow at the moment.
+	// Delay is how much later than the Lag after Acquire the permitted thing may happen: whole
+	// milliseconds, up to MaxLag. The permits stay taken for that much longer. It is for a caller
+	// that is slow at the moment.
 	Delay time.Duration
 	Now   time.Time // zero means the server's clock
 }
 
-// Acquire takes permits, all or none. In its Grant, TakenAt is when they were
-// taken, Remaining how many more there are, RetryAfter how long to wait for as
-// many as were asked for, ResetsAt when all are back, and UseBy until when the
-// permitted thing may happen.
+// Acquire takes permits, all or none. In its Grant, TakenAt is when they were taken, Remaining how
+// many are left, RetryAfter the wait for the requested number, ResetsAt when all are back, and
+// UseBy the last time for the permitted thing.
 //
-// The error is a *NoRateError before a rate is set, an *InvalidError for more
-// permits than the rate has, which no waiting changes, a *TokenReusedError if the
-// token has taken another number of permits, an *UnavailableError if the store did
-// not answer, or ErrReply.
+// The error is a *NoRateError before a rate is set, an *InvalidError for more permits than the rate
+// has, which waiting would not help, a *TokenReusedError if the token has taken another number of
+// permits, an *UnavailableError if the store did not answer, or ErrReply.
 func (p *Permits) Acquire(ctx context.Context, r PermitRequest) (Grant, error) {
 	const doing = "acquiring permits"
 	if r.Permits == 0 {
@@ -226,8 +217,8 @@ func (p *Permits) Acquire(ctx context.Context, r PermitRequest) (Grant, error) {
 	}
 }
 
-// Peek says how many permits are taken and free at a time, zero for the server's
-// clock. It takes nothing: another may come first. Errors are those of Acquire.
+// Peek returns how many permits are taken and free at a time, zero for the server's clock. It takes
+// nothing: another call may come first. Errors are those of Acquire.
 func (p *Permits) Peek(ctx context.Context, now time.Time) (Level, error) {
 	const doing = "looking at permits"
 	answer, err := script.Run(ctx, p.client, lua.PermitsLook, doing,
@@ -254,8 +245,8 @@ const (
 	permitsOtherNumber = -3
 )
 
-// TokenReusedError is returned when the token of a request has taken another
-// number of permits, which are not back yet. Nothing was done.
+// TokenReusedError is returned when the token of a request has taken another number of permits,
+// which are not back yet. Nothing was done.
 type TokenReusedError struct {
 	Taken int64 // permits that the token has taken
 	Asked int64
@@ -269,15 +260,14 @@ func (e *TokenReusedError) Error() string {
 // Code returns CodeIDReused.
 func (e *TokenReusedError) Code() fault.Code { return fault.CodeIDReused }
 
-// GiveBack gives the permits of a request back before their interval has passed,
-// since what they were for did not happen. It returns how many. It gives back
-// nothing if they were given back or have come back already.
+// GiveBack gives the permits of a request back before their interval has passed, because what they
+// permitted did not happen. It returns how many, 0 if they have come back already.
 func (p *Permits) GiveBack(ctx context.Context, token string) (int64, error) {
 	return p.giveBack(ctx, token, "")
 }
 
-// GiveBackPart is GiveBack for at most n of the request's permits, at least 1. The
-// others stay taken.
+// GiveBackPart is GiveBack for at most n of the request's permits, at least 1. The others stay
+// taken.
 func (p *Permits) GiveBackPart(ctx context.Context, token string, n int64) (int64, error) {
 	if n < 1 {
 		return 0, &fault.InvalidError{Field: "permits", Value: strconv.FormatInt(n, 10), Want: "at least 1"}
@@ -285,7 +275,7 @@ func (p *Permits) GiveBackPart(ctx context.Context, token string, n int64) (int6
 	return p.giveBack(ctx, token, n)
 }
 
-// giveBack gives back n permits of a token; "" stands for all.
+// giveBack gives back n permits of a token; "" means all.
 func (p *Permits) giveBack(ctx context.Context, token string, n any) (int64, error) {
 	const doing = "giving permits back"
 	answer, err := script.Run(ctx, p.client, lua.PermitsGiveBack, doing,

@@ -28,7 +28,7 @@ type permitsStory struct {
 	asked  int
 }
 
-// newPermits returns permits with a rate. "" stands for no rate.
+// newPermits returns permits with a rate; "" means none.
 func newPermits(t *testing.T, rateText string) *permitsStory {
 	t.Helper()
 	_, client := redistest.Embedded(t)
@@ -206,7 +206,7 @@ func TestARepeatedCallTakesItsPermitsOnce(t *testing.T) {
 	s.requireAcquired(3)
 }
 
-// A token stands for one request: with another number of permits it is refused.
+// A token is for one request: with another number of permits it is refused.
 func TestPermitsOfATokenUsedTwice(t *testing.T) {
 	t.Parallel()
 	s := newPermits(t, "100/second")

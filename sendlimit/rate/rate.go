@@ -16,21 +16,20 @@ const (
 	MaxInterval = 31 * calendar.DayLong
 )
 
-// Rate is a number of permits or tokens in each interval. The zero Rate means
-// none.
+// Rate is a number of permits or tokens in each interval. The zero Rate means none.
 type Rate struct {
 	Count    int64         // 1 to MaxCount
 	Interval time.Duration // whole milliseconds, up to MaxInterval
 }
 
-// rateUnits are the intervals that have a name.
+// rateUnits are the intervals with names.
 var rateUnits = []struct { //nolint:globals // a constant table
 	name   string
 	length time.Duration
 }{{"second", time.Second}, {"minute", time.Minute}, {"hour", time.Hour}, {"day", calendar.DayLong}}
 
-// Parse reads a rate: "100/second", "6000/minute", "50/hour", "10/day" or
-// "20/500ms". The error is an *InvalidError for the field "rate".
+// Parse reads a rate: "100/second", "6000/minute", "50/hour", "10/day" or "20/500ms". The error is
+// an *InvalidError for the field "rate".
 func Parse(s string) (Rate, error) {
 	count, interval, _ := strings.Cut(s, "/")
 	n, err := strconv.ParseInt(count, 10, 64)
@@ -66,8 +65,8 @@ func (r Rate) String() string {
 	return count + r.Interval.String()
 }
 
-// Validate checks the rate's bounds; the zero Rate is not valid. The error is an
-// *InvalidError for the field "rate".
+// Validate checks the rate's bounds; the zero Rate is not valid. The error is an *InvalidError for
+// the field "rate".
 func (r Rate) Validate() error {
 	inBounds := r.Count >= 1 && r.Count <= MaxCount &&
 		r.Interval >= time.Millisecond && r.Interval <= MaxInterval && r.Interval%time.Millisecond == 0
@@ -89,17 +88,16 @@ type PermitRate struct {
 	Rate
 
 	PerClient bool // each client has the rate, rather than all clients together
-	// KeepAlive is how long the rate stays after its last Acquire, or after it was
-	// set: whole milliseconds, at most MaxKeepAlive. Zero means that it stays until it
-	// is replaced or deleted.
+	// KeepAlive is how long the rate stays after its last Acquire, or after it was set: whole
+	// milliseconds, at most MaxKeepAlive. Zero means until it is replaced or deleted.
 	KeepAlive time.Duration
 }
 
 // MaxKeepAlive is the longest PermitRate.KeepAlive.
 const MaxKeepAlive = 366 * calendar.DayLong
 
-// Validate checks the bounds of the rate and its KeepAlive. The error is an
-// *InvalidError for the field "rate" or "keep_alive".
+// Validate checks the bounds of the rate and its KeepAlive. The error is an *InvalidError for the
+// field "rate" or "keep_alive".
 func (r PermitRate) Validate() error {
 	if r.KeepAlive < 0 || r.KeepAlive > MaxKeepAlive || r.KeepAlive%time.Millisecond != 0 {
 		return &fault.InvalidError{Field: "keep_alive", Value: r.KeepAlive.String(), Want: "whole milliseconds, up to 366 days, or 0 for ever"}
@@ -123,20 +121,20 @@ func (r PermitRate) text() string {
 // keepAliveWord begins the word of a rate's KeepAlive, in milliseconds.
 const keepAliveWord = "k"
 
-// parsePermitRate reads what text wrote. It ignores words after it, which a newer
-// program may have added, as the script does.
+// parsePermitRate reads the output of text. Like the script, it ignores further words, which a
+// newer program may have added.
 func parsePermitRate(s string) (PermitRate, error) {
 	words := strings.Fields(s)
 	if len(words) < 3 || words[2] != "o" && words[2] != "c" {
 		return PermitRate{}, &fault.UnavailableError{
-			Detail: "the rate of permits in the store can't be read: set it anew, or run the newer program that wrote it",
+			Detail: "the rate of permits in the store can't be read: set it again, or run the newer program that wrote it",
 		}
 	}
 	count, wrong := strconv.ParseInt(words[0], 10, 64)
 	length, garbage := strconv.ParseInt(words[1], 10, 64)
 	r := PermitRate{Rate: Rate{Count: count, Interval: time.Duration(length) * time.Millisecond}, PerClient: words[2] == "c"}
 	if wrong != nil || garbage != nil || length > MaxInterval.Milliseconds() || r.Validate() != nil {
-		return parsePermitRate("") // it is none
+		return parsePermitRate("") // the error above
 	}
 	for _, word := range words[3:] {
 		text, ok := strings.CutPrefix(word, keepAliveWord)
@@ -147,8 +145,7 @@ func parsePermitRate(s string) (PermitRate, error) {
 	return r, nil
 }
 
-// NoRateError is returned when permits are asked for that have no rate yet.
-// Nothing was done.
+// NoRateError is returned when permits are requested that have no rate yet. Nothing was done.
 type NoRateError struct {
 	Name string // of the Permits
 }

@@ -9,38 +9,37 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Wait is Acquire that waits until it has the permits. It asks the store again only
-// when a refusal's RetryAfter is over. It returns when ctx ends, and at once, with
-// an error that wraps context.DeadlineExceeded, if the deadline of ctx comes before
-// the permits can be free. Other errors are those of Acquire. Now must be zero.
+// Wait is Acquire that waits until it has the permits. It calls the store again only when a
+// refusal's RetryAfter is over. It returns when ctx ends, and at once, with an error that wraps
+// context.DeadlineExceeded, if the deadline of ctx comes before the permits can be free. Other
+// errors are those of Acquire. Now must be zero.
 //
-// The callers of one Permits wait in a queue: each gets its permits before those
-// that called later, however many it asks for, and only the first one asks the
-// store. Callers with Permits of their own, and other processes, compete: each
-// process asks when enough for its first caller can be free, and who asks first
-// gets them. A caller that wants many at once can lose to others that want few. A
-// caller does not learn of permits that are given back while it waits.
+// The callers of one Permits wait in a queue: each gets its permits before later callers, whatever
+// number it requests, and only the first one calls the store. Callers with Permits of their own,
+// and other processes, compete: each process tries when enough permits for its first caller can be
+// free, and the first to try gets them. A caller that wants many permits can lose to others that
+// want few. A caller does not notice permits that are given back while it waits.
 func (p *Permits) Wait(ctx context.Context, r PermitRequest) (Grant, error) {
 	return p.line.wait(ctx, "", r.Now, func(ctx context.Context) (Grant, error) { return p.Acquire(ctx, r) })
 }
 
-// Wait is Take that waits until it has the tokens. It is as fair as Permits.Wait,
-// for each key, and ends as that does. Now must be zero.
+// Wait is Take that waits until it has the tokens. It queues callers as Permits.Wait does, for each
+// key, and ends like that. Now must be zero.
 func (b *TokenBucket) Wait(ctx context.Context, r TokenRequest) (Grant, error) {
 	return b.line.wait(ctx, r.Key, r.Now, func(ctx context.Context) (Grant, error) { return b.Take(ctx, r) })
 }
 
-// lines are the queues of callers that wait, by key.
+// lines are the queues of waiting callers, by key.
 type lines struct {
 	mu    sync.Mutex
 	byKey map[string]*line
 }
 
-// line is a queue. Who has put a value into turn is the first one; the runtime serves
-// the others in the order in which they came.
+// line is a queue. The caller whose value is in turn is the first one; the runtime serves the
+// others in the order of their arrival.
 type line struct {
 	turn    chan struct{}
-	callers int // that are in it
+	callers int // in the queue
 }
 
 func (l *lines) enter(key string) *line {
@@ -66,7 +65,7 @@ func (l *lines) leave(key string) {
 	}
 }
 
-// wait waits for the turn of a caller, and asks until it gets a grant or an error.
+// wait waits for the turn of a caller, and calls ask until it returns a grant or an error.
 func (l *lines) wait(ctx context.Context, key string, now time.Time, ask func(context.Context) (Grant, error)) (Grant, error) {
 	if !now.IsZero() {
 		return Grant{}, &fault.InvalidError{Field: "now", Value: now.Format(time.RFC3339), Want: "none: waiting takes real time"}

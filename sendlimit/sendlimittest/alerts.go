@@ -30,7 +30,7 @@ type flag struct {
 // flagKept is the time that a flag outlives its day.
 const flagKept = 30 * time.Hour
 
-// Alerted is what an alert adds to the store.
+// Alerted are the entries that an alert adds to the store.
 type Alerted struct {
 	Notice   string // id of the notice for the user's contact, or ""
 	Gathered string // entry for the hourly mail of the policy, or ""

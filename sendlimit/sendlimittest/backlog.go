@@ -81,7 +81,7 @@ func (m *mailbox) fill(t *rapid.T, messages int) {
 	}
 }
 
-// drain claims and delivers what is due, in any order. If nothing is due, time
+// drain claims and delivers due messages, in any order. If nothing is due, time
 // passes until the next message is. It reports false when no message is left.
 func (m *mailbox) drain(t *rapid.T) bool {
 	var due []string

@@ -104,7 +104,7 @@ func (m *CountersModel) GiveBack(r counters.Request) {
 	}
 }
 
-// Reset forgets what the counters of a call have counted in their present periods.
+// Reset sets the counters of a call to zero in their present periods.
 func (m *CountersModel) Reset(r counters.Request) {
 	usages, periods := m.usages(r)
 	for i, u := range usages {

@@ -201,7 +201,7 @@ func (c *crowd) requireEqual(t *rapid.T, request, want, got any, err error) {
 	require.Equal(t, want, got, "policy %s\nrequest %+v\nplaces %+v", c.policy, request, c.places)
 }
 
-// inspect requires that the set of each category has what is of it in the timeline.
+// inspect requires that the set of each category has the category's places in the timeline.
 func (c *crowd) inspect(t *rapid.T) {
 	counted := c.model.users[crowdUser].counted()
 	requireSet(t, c.client, c.keys.Timeline(crowdUser), counted)

@@ -131,7 +131,7 @@ func (m *mailbox) expectClaim(d messages.Delivery) messages.Claim {
 	return m.send(known, c)
 }
 
-// expectOtherDevices expects that a message which reached a device goes out to the others, at
+// expectOtherDevices expects that a message which reached a device is sent to the others, at
 // its place, or late at a free time before which nothing else has a place, or ends.
 func (m *mailbox) expectOtherDevices(known *message, d messages.Delivery, c messages.Claim) messages.Claim {
 	switch {

@@ -10,6 +10,6 @@
 // traffic.
 //
 // Package redistest starts the stores to test on, package traffic has the sends
-// to test with, and package story has what the tests of several packages share.
+// to test with, and package story has the code that tests of several packages share.
 // No program imports any of them.
 package sendlimittest

@@ -22,8 +22,8 @@ type event struct {
 	reasons []string // one of these, unless nil
 }
 
-// listen changes who listens. No account was charged for the messages of the history, so only
-// those who listen to all accounts are told of them.
+// listen changes the listeners. No account was charged for the messages of the history, so only
+// listeners of all accounts get their events.
 func (m *mailbox) listen(t *rapid.T) {
 	listeners, err := events.NewListeners(m.client, m.options.Prefix)
 	require.NoError(t, err)

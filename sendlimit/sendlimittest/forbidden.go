@@ -136,7 +136,7 @@ func (c forbiddenCheck) compare(t *rapid.T, r sendlimit.ForbiddenRequest) int {
 	return compared
 }
 
-// decisionAt returns what Check, or Move of the message, says about a time.
+// decisionAt returns the decision of Check, or Move of the message, about a time.
 func (c forbiddenCheck) decisionAt(t *rapid.T, r sendlimit.ForbiddenRequest, at time.Time) sendlimit.Decision {
 	if r.ID != "" {
 		d, err := c.judging.Move(t.Context(), sendlimit.MoveRequest{User: r.User, ID: r.ID, At: at, Generation: "other", Check: true, Now: r.Now})

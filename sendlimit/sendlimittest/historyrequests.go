@@ -112,7 +112,7 @@ func (h *history) drawRequest(t *rapid.T) sendlimit.Request {
 	return r
 }
 
-// drawShare draws the account of a request, what it may have of a day, and its hold.
+// drawShare draws the account of a request, its share of a day, and its hold.
 func (h *history) drawShare(t *rapid.T) (sendlimit.Share, *sendlimit.Hold) {
 	account := rapid.SampledFrom([]string{"", "acme", "beta"}).Draw(t, "account")
 	if account == "" {
@@ -121,7 +121,7 @@ func (h *history) drawShare(t *rapid.T) (sendlimit.Share, *sendlimit.Hold) {
 	return h.shareOf(t, account), h.charge(account, nil)
 }
 
-// shareOf draws what an account may have of a day.
+// shareOf draws an account's share of a day.
 func (h *history) shareOf(t *rapid.T, account string) sendlimit.Share {
 	if account == "" || rapid.IntRange(0, 3).Draw(t, "all of the day") == 0 {
 		return sendlimit.Share{Account: account}

@@ -78,13 +78,13 @@ func (m *mailbox) scores(t *rapid.T, key string) map[string]time.Time {
 	return scores
 }
 
-// kept is what the store has of a message.
+// kept is a message in the store.
 type kept struct {
 	record  *redis.MapStringStringCmd
 	expires *redis.DurationCmd
 }
 
-// kept reads what the store has of all known messages, in one round trip.
+// kept reads all known messages from the store, in one round trip.
 func (m *mailbox) kept(t *rapid.T) map[string]kept {
 	all := make(map[string]kept)
 	_, err := m.client.Pipelined(t.Context(), func(pipe redis.Pipeliner) error {
@@ -98,7 +98,7 @@ func (m *mailbox) kept(t *rapid.T) map[string]kept {
 	return all
 }
 
-// inspectRecord requires of a message's record what the model knows of it.
+// inspectRecord compares a message's record with the model.
 func (m *mailbox) inspectRecord(t *rapid.T, known *message, k kept) {
 	r := k.record.Val()
 	fields := map[string]string{

@@ -111,7 +111,7 @@ func (m *message) countMove(now time.Time) {
 	}
 }
 
-// superseded returns what a change of the pending message ends.
+// superseded returns the timer that a change of the pending message ends.
 func (m *message) superseded() sendlimit.Timer {
 	return sendlimit.Timer{User: mailboxUser, ID: m.id, Generation: m.generation(), Due: m.due()}
 }
@@ -210,7 +210,7 @@ func (m *message) postponedBy(d messages.Delivery) bool {
 // origin returns where the message comes from: nobody is charged in a history.
 func (m *message) origin() sendlimit.Origin { return sendlimit.Origin{Campaign: m.campaign} }
 
-// placement returns what a claim answers about a postponed message.
+// placement returns the answer of a claim about a postponed message.
 func (m *message) placement() messages.Placement {
 	return messages.Placement{
 		Timer: sendlimit.Timer{User: mailboxUser, ID: m.id, Generation: m.generation(), Due: m.at, Origin: m.origin()}, From: m.stood,

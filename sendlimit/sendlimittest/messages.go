@@ -25,7 +25,7 @@ func CheckMessages(t *rapid.T, client redis.UniversalClient, prefix string) {
 	newMailbox(t, client, drawOptions(t, prefix)).play(t, func(m *mailbox) { m.inspect(t) })
 }
 
-// Played is what a history of messages has come to.
+// Played is the result of a history of messages.
 type Played struct {
 	User    string
 	IDs     []string

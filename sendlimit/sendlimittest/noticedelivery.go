@@ -20,7 +20,7 @@ type noticeWorker struct {
 
 const noticeLease = 30 * time.Second
 
-// claim makes a new worker claim a notice, or one that is alive claim again.
+// claim makes a new worker claim an alert, or a live one claim again.
 func (o *noticeBox) claim(t *rapid.T) {
 	w := &noticeWorker{id: o.drawID(t), nonce: o.newToken()}
 	if len(o.workers) > 0 && rapid.Bool().Draw(t, "again") {

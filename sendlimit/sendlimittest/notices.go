@@ -129,7 +129,7 @@ func (o *noticeBox) put(t *rapid.T) {
 	}
 }
 
-// relay compares what is due, and confirms that a notice is queued.
+// relay compares due alerts, and confirms that an alert is queued.
 func (o *noticeBox) relay(t *rapid.T) {
 	due, _, err := o.outbox.Due(t.Context(), o.now, 10)
 	require.NoError(t, err)

@@ -59,7 +59,7 @@ func datePeriod(period calendar.Period, t time.Time) span {
 	case calendar.NoPeriod, calendar.Minute, calendar.Hour, calendar.Day:
 	}
 	// start returns the start of the n-th period after the one of t's date. A
-	// date has no zone: UTC stands for the local clock.
+	// date has no zone: UTC is used for the local clock.
 	start := func(n int) time.Time {
 		wall := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 		switch period {

@@ -123,7 +123,7 @@ func (d drawnPolicies) drawCategories(t *rapid.T) map[string]policy.CategoryRule
 	return all
 }
 
-// drawUnknownCategories mostly allows them: what is refused is judged no further.
+// drawUnknownCategories mostly allows them: refused messages are judged no further.
 func drawUnknownCategories(t *rapid.T) policy.UnknownCategories {
 	return rapid.SampledFrom([]policy.UnknownCategories{
 		policy.AllowUnknown, policy.AllowUnknown, policy.AllowUnknown, policy.RefuseUnknown, "",

@@ -10,7 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/messages"
 )
 
-// The devices of CheckMessages: what the user has, and what a message is done with.
+// The devices of CheckMessages: the user's devices, and a message's outcomes on them.
 
 // reasonNoDevice is why a message is dropped that goes to no device.
 const reasonNoDevice = "no_device"
@@ -47,7 +47,7 @@ func (m *mailbox) drawProgress(t *rapid.T, known *message) messages.Progress {
 	return p
 }
 
-// proceed notes what a message is done with, unless that is nothing new.
+// proceed records a message's outcomes on devices, unless they are not new.
 func (m *message) proceed(p messages.Progress) {
 	if len(p) > 0 {
 		m.progress = inStates(p, messages.DeviceDelivered, messages.DeviceGone, messages.DeviceFailed, messages.DeviceUncertain)

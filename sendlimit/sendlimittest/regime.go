@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// regime is what applies to the messages of one user: a policy and the user's
+// regime has the rules for the messages of one user: a policy and the user's
 // settings.
 type regime struct {
 	reach   int64 // ms

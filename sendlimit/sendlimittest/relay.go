@@ -86,7 +86,7 @@ func (m *mailbox) handOver(t *rapid.T) {
 	}
 }
 
-// expectHandOver adds what is expected of an entry, and updates the model.
+// expectHandOver adds the expected result for an entry, and updates the model.
 func (m *mailbox) expectHandOver(entry sendlimit.Timer, want *messages.HandedOver) {
 	known := m.messages[entry.ID]
 	if !known.isOpen() || known.generation() != entry.Generation {

@@ -115,7 +115,7 @@ func (m *TokensModel) Peek(now time.Time) rate.Level {
 	return l
 }
 
-// setBalance sets what a grant says about the bucket.
+// setBalance sets a grant's fields about the bucket.
 func (m *TokensModel) setBalance(d *rate.Grant) {
 	d.Remaining = new(big.Int).Quo(m.level.Num(), m.level.Denom()).Int64()
 	d.ResetsAt = d.Now.Add(m.timeUntil(new(big.Rat).SetInt64(m.Capacity), d.Now))

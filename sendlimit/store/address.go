@@ -11,20 +11,20 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// addressField is the field of the meta key that holds the Address under which the store was
-// last delivered. A copy of the store has it too.
+// addressField is the field of the meta key with the Address under which the store was last
+// delivered. A copy of the store has it too.
 const addressField = "address"
 
-// Address is how a store is reached, as it is configured: a server, or each of the nodes or
-// Sentinels that are named, in order. It has no credentials, and nothing that was resolved or
-// found out: a failover or a restart changes nothing. No part has a space.
+// Address is the configured address of a store: a server, or each named node or Sentinel, in order.
+// It has no credentials, and nothing that was resolved or discovered: a failover or a restart does
+// not change it. No part has a space.
 type Address []string
 
-// String returns the parts of an address with spaces between them.
+// String returns the parts of an address, separated by spaces.
 func (a Address) String() string { return strings.Join(a, " ") }
 
-// SameStore reports whether two addresses lead to one store: they share a part. So the nodes
-// that are named may change in part.
+// SameStore reports whether two addresses lead to one store: they share a part. So some of the
+// named nodes may change.
 func (a Address) SameStore(b Address) bool {
 	return slices.ContainsFunc(a, func(part string) bool { return slices.Contains(b, part) })
 }
@@ -42,10 +42,10 @@ func ReadAddress(ctx context.Context, client redis.Cmdable, prefix string) (Addr
 	return strings.Fields(text), nil
 }
 
-// TakeAddress makes an address the one under which a store is delivered, if it has none, if the
-// former one leads to the same store, or if moved is set. It returns the former one, and whether
-// the store may be delivered under the new one. Of programs that give a new store different
-// addresses at the same time, those with one of them may deliver.
+// TakeAddress sets the address under which a store is delivered, if it has none, if the former one
+// leads to the same store, or if moved is set. It returns the former one, and whether the store may
+// be delivered under the new one. If programs give a new store different addresses at the same
+// time, those with one of the addresses may deliver.
 func TakeAddress(
 	ctx context.Context, client redis.Cmdable, prefix string, address Address, moved bool,
 ) (former Address, taken bool, err error) {

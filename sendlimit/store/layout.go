@@ -12,21 +12,21 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Layout is a version of the keys and their values. A program that knows one refuses a store
-// of a newer one.
+// Layout is a version of the keys and their values. A program refuses a store with a newer layout
+// than its own.
 type Layout int
 
 // PresentLayout is the layout that this program knows.
 const PresentLayout Layout = 1
 
-// layoutField is the field of the meta key that holds the layout.
+// layoutField is the field of the meta key with the layout.
 const layoutField = "layout"
 
 // maxTries is how often a change is tried while others change the same key.
 const maxTries = 5
 
-// Check marks a new store with the layout. It returns an *UnavailableError if the store has
-// another one. Read only reads, and Raise raises the store's layout.
+// Check marks a new store with the layout. It returns an *UnavailableError if the store has another
+// one. Read only reads, and Raise raises the store's layout.
 func (l Layout) Check(ctx context.Context, client redis.Cmdable, prefix string) error {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
@@ -43,9 +43,9 @@ func (l Layout) Check(ctx context.Context, client redis.Cmdable, prefix string) 
 	return err
 }
 
-// Raise raises the layout of a store to this one, if it is higher. Then programs that know
-// only the former layout refuse the store. Call it when none of them runs any more: they
-// misread what newer ones write.
+// Raise raises the layout of a store to this one, if it is higher. Then programs that know only the
+// former layout refuse the store. Call it when none of them runs any more: they would misread what
+// newer ones write.
 func (l Layout) Raise(ctx context.Context, client redis.UniversalClient, prefix string) error {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
@@ -70,7 +70,7 @@ func (l Layout) Raise(ctx context.Context, client redis.UniversalClient, prefix 
 }
 
 // Read returns the layout of a store, 0 if the store is not marked yet. It returns an
-// *UnavailableError if that is newer than this one.
+// *UnavailableError if that layout is newer than this one.
 func (l Layout) Read(ctx context.Context, client redis.Cmdable, prefix string) (Layout, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {

@@ -65,7 +65,7 @@ func TestLayoutThatCannotBeRead(t *testing.T) {
 	require.Equal(t, "prefix", invalid.Field)
 }
 
-// What an older program wrote is read, but nothing is written beside it.
+// Data of an older program is read, but nothing is written to it.
 func TestLayoutOfAnOlderProgram(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)

@@ -11,26 +11,23 @@ import (
 
 // Memory is how full one server of a store is.
 type Memory struct {
-	// Address is host:port as the client knows it; "" if the client asks
-	// Sentinels for it.
+	// Address is host:port as the client knows it; "" if the client gets it from Sentinels.
 	Address string
-	// Used counts towards Max, bytes: what the server stores, without the buffers
-	// of its replicas and its append-only file.
+	// Used counts towards Max, bytes: the server's data, without the buffers of its replicas and
+	// its append-only file.
 	Used int64
 	Max  int64 // maxmemory, bytes; zero means none is set
 }
 
-// FullAt reports whether at least percent of the memory is used. It reports false
-// if there is no limit.
+// FullAt reports whether at least percent of the memory is used; false if there is no limit.
 func (m Memory) FullAt(percent int) bool { return m.Max > 0 && m.Used*100 >= m.Max*int64(percent) }
 
-// failoverAddress is what the client library returns instead of an address that
-// Sentinels know.
+// failoverAddress is what the client library returns instead of an address that Sentinels know.
 const failoverAddress = "FailoverClient"
 
-// ReadMemory asks the server, or every master of a cluster, how full it is. A
-// server that does not say, such as the embedded store, is left out. Beside an
-// error, an *UnavailableError if a server did not answer, it returns the others.
+// ReadMemory returns how full the server, or every master of a cluster, is. It leaves out servers
+// that do not tell, such as the embedded store. With an error, an *UnavailableError if a server did
+// not answer, it returns the results of the others.
 func ReadMemory(ctx context.Context, client redis.UniversalClient) ([]Memory, error) {
 	const doing = "asking how full the store is"
 	cluster, ok := client.(*redis.ClusterClient)
@@ -61,32 +58,30 @@ func ReadMemory(ctx context.Context, client redis.UniversalClient) ([]Memory, er
 	return all, Explain(err, doing)
 }
 
-// readMemory asks one server; ok is false if it does not say.
+// readMemory reads INFO of one server; ok is false if the server does not tell.
 func readMemory(ctx context.Context, client redis.Cmdable, address string) (m Memory, ok bool, err error) {
-	text, err := client.Info(ctx, "memory").Result()
-	if isRefusal(err) {
-		return Memory{}, false, nil // INFO is forbidden, or has no such section
-	}
+	told, err := readInfo(ctx, client, "memory")
 	if err != nil {
 		return Memory{}, false, err
 	}
-	m = Memory{Address: address}
-	var apart int64
+	number := func(name string) int64 {
+		n, _ := strconv.ParseInt(told[name], 10, 64) // 0 if it is not told
+		return n
+	}
+	used, apart := number("used_memory"), number("mem_not_counted_for_evict")
+	return Memory{Address: address, Used: used - apart, Max: number("maxmemory")}, used > 0, nil
+}
+
+// readInfo returns a section of INFO of one server; nil if INFO is forbidden, or has no such section.
+func readInfo(ctx context.Context, client redis.Cmdable, section string) (map[string]string, error) {
+	text, err := client.Info(ctx, section).Result()
+	if isRefusal(err) {
+		return nil, nil
+	}
+	told := make(map[string]string)
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		n, err := strconv.ParseInt(value, 10, 64)
-		if err != nil {
-			continue // the numbers that matter are whole
-		}
-		switch name {
-		case "used_memory":
-			m.Used, ok = n, true
-		case "mem_not_counted_for_evict":
-			apart = n
-		case "maxmemory":
-			m.Max = n
-		}
+		told[name] = value
 	}
-	m.Used -= apart
-	return m, ok, nil
+	return told, err
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -12,17 +11,17 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// RewriteLogs asks the server, or every master of a cluster, to rewrite its append-only file if it
-// has one and did not do so since it started. It returns how many it asked.
+// RewriteLogs makes the server, or every master of a cluster, rewrite its append-only file if it
+// has one and has not rewritten it since its start. It returns the number of these servers.
 //
-// A log may end within what a script wrote, as after a power cut. Redis then leaves out the whole
-// script, but not from the file: at the next start it would apply the first of these writes,
-// long after others were made without them. What it has rewritten has none of it. Until then the
-// file must not end within a transaction: a Redis that starts meanwhile would refuse it. So another
-// transaction comes first, on a key under the prefix.
+// A log may end within the writes of a script, as after a power cut. Redis then ignores the whole
+// script, but leaves it in the file: at the next start it would apply the first of these writes,
+// long after others were made without them. A rewritten file does not have them. Until then the
+// file must not end within a transaction, or a Redis that starts meanwhile would refuse it. So
+// another transaction comes first, on a key under the prefix.
 //
-// A server that does not say, such as the embedded store, is left out. The error is ErrNoRewrite if a
-// server refuses.
+// It leaves out servers that do not tell, such as the embedded store. The error is ErrNoRewrite if
+// a server refuses.
 func RewriteLogs(ctx context.Context, client redis.UniversalClient, prefix string) (asked int, failed error) {
 	const doing = "asking Redis to rewrite its append-only file"
 	keys, err := keyspace.NewKeys(prefix)
@@ -50,7 +49,7 @@ func RewriteLogs(ctx context.Context, client redis.UniversalClient, prefix strin
 			}
 		}
 		if partition == keyspace.Partitions {
-			return nil // it has nothing of this store
+			return nil // it has no key of this store
 		}
 		yes, err := rewriteLog(ctx, master, keys.Mark(partition))
 		if yes {
@@ -61,22 +60,16 @@ func RewriteLogs(ctx context.Context, client redis.UniversalClient, prefix strin
 	return int(count.Load()), Explain(err, doing)
 }
 
-// ErrNoRewrite is returned when a server does not let this program rewrite its append-only file.
+// ErrNoRewrite is returned when a server does not allow this program to rewrite its append-only
+// file.
 var ErrNoRewrite = errors.New("this program may not ask Redis to rewrite its append-only file, see docs/redis.md")
 
-// rewriteLog asks one server, and reports whether it did. The key is one that it has.
+// rewriteLog makes one server rewrite its file, and reports whether it did. The key is on that
+// server.
 func rewriteLog(ctx context.Context, client redis.Cmdable, key string) (bool, error) {
-	text, err := client.Info(ctx, "persistence").Result()
-	if isRefusal(err) {
-		return false, nil // INFO is forbidden, or has no such section
-	}
+	told, err := readInfo(ctx, client, "persistence")
 	if err != nil {
 		return false, err
-	}
-	told := make(map[string]string)
-	for line := range strings.Lines(text) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		told[name] = value
 	}
 	if told["aof_enabled"] != "1" || told["aof_last_rewrite_time_sec"] != "-1" ||
 		told["aof_rewrite_in_progress"] != "0" || told["aof_rewrite_scheduled"] != "0" {
@@ -97,7 +90,7 @@ func rewriteLog(ctx context.Context, client redis.Cmdable, key string) (bool, er
 	return err == nil, err
 }
 
-// isRefusal reports whether a server answered that it does not do something, and works.
+// isRefusal reports whether a working server refused a command.
 func isRefusal(err error) bool {
 	_, replied := errors.AsType[redis.Error](err)
 	return replied && describeReply(err) == ""

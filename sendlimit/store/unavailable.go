@@ -15,10 +15,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Explain wraps an error of the Redis client with what was being done, such as
-// "reserving a place". If the store failed, the chain contains an
-// *UnavailableError. Other errors, such as that of a cancelled context, are only
-// wrapped. Nil stays nil.
+// Explain wraps an error of the Redis client with what was being done, such as "reserving a place".
+// If the store failed, the chain contains an *UnavailableError. Other errors, such as that of a
+// cancelled context, are only wrapped. Nil stays nil.
 func Explain(err error, doing string) error {
 	if err == nil {
 		return nil
@@ -41,8 +40,7 @@ func Explain(err error, doing string) error {
 // MayBeDone is fault.MayBeDone.
 const MayBeDone = fault.MayBeDone
 
-// describeReply says what an error reply of the server means; "" if it says
-// nothing about the store.
+// describeReply returns what an error reply of the server means; "" if it is not about the store.
 func describeReply(err error) string {
 	switch {
 	case redis.HasErrorPrefix(err, "WRONGPASS"):
@@ -60,54 +58,52 @@ func describeReply(err error) string {
 	case redis.HasErrorPrefix(err, "MOVED "), redis.HasErrorPrefix(err, "ASK "), redis.IsTryAgainError(err), IsMoving(err):
 		return "the Redis Cluster is moving keys from one master to another: try again in a moment"
 	case redis.IsClusterDownError(err), isDownInScript(err):
-		return "the Redis Cluster is not whole: see CLUSTER INFO on one of its nodes"
+		return "the Redis Cluster is down or incomplete: see CLUSTER INFO on one of its nodes"
 	case redis.IsMasterDownError(err):
 		return "Redis is a replica that has lost its master: give the address of a master"
 	case redis.IsNoReplicasError(err):
-		return "Redis takes no writes with so few replicas: start them, or lower its min-replicas-to-write"
+		return "Redis refuses writes, because it has fewer replicas than min-replicas-to-write: start them, or lower that setting"
 	case redis.HasErrorPrefix(err, "MISCONF"):
-		return "Redis takes no writes because it can't save to disk: see its log"
+		return "Redis refuses writes, because it can't save to disk: see its log"
 	case redis.HasErrorPrefix(err, "BUSY "):
 		return "Redis is busy with a long script: try again in a moment"
 	}
 	return ""
 }
 
-// IsMoving reports whether a script stopped, before it wrote anything, since Redis is
-// moving its keys from one master of a cluster to another.
+// IsMoving reports whether a script stopped, before it wrote anything, because Redis is moving its
+// keys from one master of a cluster to another.
 func IsMoving(err error) bool {
 	return isReplyWith(err, "Script attempted to access a non local key in a cluster node")
 }
 
-// isDownInScript reports whether a script stopped since the cluster went down.
+// isDownInScript reports whether a script stopped because the cluster went down.
 func isDownInScript(err error) bool {
 	return isReplyWith(err, "Script attempted to execute a command while the cluster is down") ||
 		isReplyWith(err, "Script attempted to execute a write command while the cluster is down")
 }
 
-// isReplyWith reports whether an error is a reply of Redis that contains a text. Redis
-// writes the name of the script before or after the text, by its version.
+// isReplyWith reports whether an error is a reply of Redis that contains a text. Redis writes the
+// name of the script before or after the text, depending on its version.
 func isReplyWith(err error, text string) bool {
 	reply, ok := errors.AsType[redis.Error](err)
 	return ok && strings.Contains(reply.Error(), text)
 }
 
-// describeConnection says what is wrong with the connection; "" if nothing is
-// known to be.
+// describeConnection returns what is wrong with the connection; "" if that is unknown.
 func describeConnection(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "" // the caller gave up: that says nothing about the store
 	}
 	if away, ok := errors.AsType[*NodeAwayError](err); ok {
 		detail := fmt.Sprintf("Redis at %s, a node of the cluster, does not answer: check that it runs;"+
-			" what other nodes have goes on", away.Address)
+			" keys on other nodes can still be used", away.Address)
 		if away.Sent {
 			detail += MayBeDone
 		}
 		return detail
 	}
-	// A failure to connect comes first: it may carry a deadline too, but then
-	// nothing was sent.
+	// A failure to connect comes first: it may carry a deadline too, but nothing was sent.
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		address := ""
 		if op.Addr != nil {
@@ -140,8 +136,8 @@ func describeConnection(err error) string {
 	return ""
 }
 
-// dialReason returns the reason why the connection failed, without the address
-// and the system call that Go's text repeats.
+// dialReason returns why the connection failed, without the address and the system call that Go's
+// text repeats.
 func dialReason(op *net.OpError) string {
 	if dns, ok := errors.AsType[*net.DNSError](op.Err); ok {
 		return dnsReason(dns)

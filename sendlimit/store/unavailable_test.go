@@ -17,7 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-const mayBeDone = ": what was asked for may have been done, and asking again with the same id is safe"
+const mayBeDone = ": the request may have been carried out, and it is safe to send it again with the same id"
 
 // detail returns the sentence of an unavailable error, "" for other errors.
 func detail(t *testing.T, err error) string {
@@ -47,17 +47,17 @@ func TestUnavailableByReply(t *testing.T) {
 		"LOADING Redis is loading the dataset in memory":                                                    "Redis is still loading its data: try again in a moment",
 		"READONLY You can't write against a read only replica.":                                             "Redis is a read-only replica: give the address of its master",
 		"OOM command not allowed when used memory > 'maxmemory'. script: abc, on @user_script:1.":           "Redis is full: raise its maxmemory, or wait until messages are delivered and their records expire",
-		"CLUSTERDOWN Hash slot not served":                                                                  "the Redis Cluster is not whole: see CLUSTER INFO on one of its nodes",
+		"CLUSTERDOWN Hash slot not served":                                                                  "the Redis Cluster is down or incomplete: see CLUSTER INFO on one of its nodes",
 		"MOVED 866 10.0.0.2:6379":                                                                           "the Redis Cluster is moving keys from one master to another: try again in a moment",
 		"ASK 866 10.0.0.2:6379":                                                                             "the Redis Cluster is moving keys from one master to another: try again in a moment",
 		"TRYAGAIN Multiple keys request during rehashing of slot":                                           "the Redis Cluster is moving keys from one master to another: try again in a moment",
 		"ERR Script attempted to access a non local key in a cluster node script: abc, on @user_script:22.": "the Redis Cluster is moving keys from one master to another: try again in a moment",
 		"ERR Error running script (call to f_abc): @user_script:2: Script attempted to access a non local key in a cluster node": "the Redis Cluster is moving keys from one master to another: try again in a moment",
-		"ERR Script attempted to execute a command while the cluster is down script: abc, on @user_script:2.":                    "the Redis Cluster is not whole: see CLUSTER INFO on one of its nodes",
-		"ERR Script attempted to execute a write command while the cluster is down and readonly script: abc":                     "the Redis Cluster is not whole: see CLUSTER INFO on one of its nodes",
+		"ERR Script attempted to execute a command while the cluster is down script: abc, on @user_script:2.":                    "the Redis Cluster is down or incomplete: see CLUSTER INFO on one of its nodes",
+		"ERR Script attempted to execute a write command while the cluster is down and readonly script: abc":                     "the Redis Cluster is down or incomplete: see CLUSTER INFO on one of its nodes",
 		"MASTERDOWN Link with MASTER is down":                                             "Redis is a replica that has lost its master: give the address of a master",
-		"MISCONF Redis is configured to save RDB snapshots":                               "Redis takes no writes because it can't save to disk: see its log",
-		"NOREPLICAS Not enough good replicas to write.":                                   "Redis takes no writes with so few replicas: start them, or lower its min-replicas-to-write",
+		"MISCONF Redis is configured to save RDB snapshots":                               "Redis refuses writes, because it can't save to disk: see its log",
+		"NOREPLICAS Not enough good replicas to write.":                                   "Redis refuses writes, because it has fewer replicas than min-replicas-to-write: start them, or lower that setting",
 		"BUSY Redis is busy running a script.":                                            "Redis is busy with a long script: try again in a moment",
 		"ERR max number of clients reached":                                               "Redis has no connection left: raise its maxclients or close other clients",
 		"ERR Error running script: -READONLY You can't write against a read only replica": "Redis is a read-only replica: give the address of its master",

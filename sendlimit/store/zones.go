@@ -9,11 +9,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// zonesField is the field of the meta key that holds the newest release of the time zones.
+// zonesField is the field of the meta key with the newest release of the time zones.
 const zonesField = "time_zones"
 
-// ReadZones returns the newest release of the time zone database that a program noted, such as 2025c;
-// "" for none.
+// ReadZones returns the newest release of the time zone database that a program has recorded, such
+// as 2025c; "" for none.
 func ReadZones(ctx context.Context, client redis.Cmdable, prefix string) (newest string, err error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
@@ -26,7 +26,7 @@ func ReadZones(ctx context.Context, client redis.Cmdable, prefix string) (newest
 	return newest, nil
 }
 
-// NoteZones notes which release a program has, if it is the newest that was noted, and returns the
+// NoteZones records the release of a program, if it is newer than the recorded one, and returns the
 // newest. Programs with other releases may judge the same time differently. Names of releases sort
 // by time.
 func NoteZones(ctx context.Context, client redis.Cmdable, prefix, release string) (newest string, err error) {

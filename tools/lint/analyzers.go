@@ -54,11 +54,10 @@ import (
 	"honnef.co/go/tools/stylecheck"
 )
 
-// analyzers returns everything that is checked. The last of them looks for exceptions that
-// the others did not need.
+// analyzers returns all analyzers. The last one reports exceptions that the others did not need.
 func analyzers() []*analysis.Analyzer {
 	all := []*analysis.Analyzer{
-		// Those of vet, without what is for cgo and assembly.
+		// Vet's, except those for cgo and assembly.
 		appends.Analyzer, assign.Analyzer, atomic.Analyzer, bools.Analyzer, buildtag.Analyzer, composite.Analyzer,
 		copylock.Analyzer, defers.Analyzer, directive.Analyzer, errorsas.Analyzer, hostport.Analyzer, httpresponse.Analyzer,
 		ifaceassert.Analyzer, loopclosure.Analyzer, lostcancel.Analyzer, nilfunc.Analyzer, printf.Analyzer, shift.Analyzer,
@@ -67,16 +66,16 @@ func analyzers() []*analysis.Analyzer {
 		unreachable.Analyzer, unsafeptr.Analyzer, unusedresult.Analyzer, waitgroup.Analyzer,
 		// Those that vet leaves out.
 		deepequalerrors.Analyzer, httpmux.Analyzer, reflectvaluecompare.Analyzer, scannererr.Analyzer, sortslice.Analyzer,
-		// Of other authors.
+		// From other authors.
 		durationcheck.Analyzer,
 		with(errorlint.NewAnalyzer(), "errorf=true", "errorf-multi=true"),
-		with(exhaustive.Analyzer, "d=true"), // a default decides about the rest
+		with(exhaustive.Analyzer, "d=true"), // a default covers the rest
 		forcetypeassert.Analyzer,
 		sloglint.New(&sloglint.Options{NoGlobalLogger: "all", StaticMessage: true, KeyNamingCase: "snake", NoMixedArguments: true}),
 		with(testifylint.New(), "formatter.require-string-msg=false"),
 		with(usetesting.NewAnalyzer(), "contextbackground=true", "contexttodo=true"),
 		wrappedErrors(),
-		// Of this house.
+		// Our own.
 		unhandled(), swallowed(), unusedCode(), names(), globals(), fields(), comments(), format(),
 	}
 	for _, some := range [][]*lint.Analyzer{staticcheck.Analyzers, simple.Analyzers, stylecheck.Analyzers} {

@@ -19,7 +19,7 @@ type exception struct {
 	pos       token.Pos
 	text      string
 	file      string
-	from, to  int // lines that it is for
+	from, to  int // lines that it covers
 	analyzers map[string]bool
 	used      map[string]bool
 	reason    string
@@ -33,7 +33,7 @@ var found struct { //nolint:globals // the analyzers of a package share it
 	of map[*types.Package][]*exception
 }
 
-// exceptable lets the exceptions in the code silence an analyzer, and has it say its name.
+// exceptable makes exceptions in the code silence an analyzer, and adds its name to its messages.
 func exceptable(a *analysis.Analyzer) {
 	run := a.Run
 	a.Run = func(pass *analysis.Pass) (any, error) {
@@ -81,7 +81,7 @@ func exceptionsOf(pass *analysis.Pass) []*exception {
 
 func exceptionsIn(fset *token.FileSet, file *ast.File) []*exception {
 	var all []*exception
-	starts := make(map[int]*exception) // by the line that they begin to be for
+	starts := make(map[int]*exception) // by the first line that they cover
 	for _, group := range file.Comments {
 		for _, c := range group.List {
 			if !strings.Contains(c.Text, "nolint") || !strings.HasPrefix(strings.TrimLeft(c.Text, "/ "), "nolint") {
@@ -102,7 +102,7 @@ func exceptionsIn(fset *token.FileSet, file *ast.File) []*exception {
 			}
 			all = append(all, e)
 			starts[at.Line] = e
-			// A comment on a line of its own is for what begins below it.
+			// A comment on its own line covers the code below it.
 			if c == group.List[len(group.List)-1] && alone(fset, file, c) {
 				starts[at.Line+1] = e
 			}
@@ -125,8 +125,7 @@ func exceptionsIn(fset *token.FileSet, file *ast.File) []*exception {
 	return all
 }
 
-// alone reports whether a line has nothing but a comment: no node begins or ends on it
-// before the comment does.
+// alone reports whether a line has only a comment: no node begins or ends on it before the comment.
 func alone(fset *token.FileSet, file *ast.File, c *ast.Comment) bool {
 	line, only := fset.Position(c.Pos()).Line, true
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -144,8 +143,8 @@ func alone(fset *token.FileSet, file *ast.File, c *ast.Comment) bool {
 	return only
 }
 
-// exceptions returns the analyzer that reports an exception without a name or a reason, with
-// a name that no analyzer has, or that silenced nothing.
+// exceptions returns the analyzer that reports an exception without a name or a reason, with an
+// unknown name, or that silenced nothing.
 func exceptions(all []*analysis.Analyzer) *analysis.Analyzer {
 	known := make(map[string]bool)
 	for _, a := range all {
@@ -168,7 +167,7 @@ func exceptions(all []*analysis.Analyzer) *analysis.Analyzer {
 					case !known[name]:
 						pass.Reportf(e.pos, "there is no analyzer %s", name)
 					case !e.used[name]:
-						pass.Reportf(e.pos, "%s has nothing to say here: remove the exception", name)
+						pass.Reportf(e.pos, "%s reports nothing here: remove the exception", name)
 					}
 				}
 			}

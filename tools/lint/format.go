@@ -18,7 +18,7 @@ import (
 	gofumpt "mvdan.cc/gofumpt/format"
 )
 
-// format reports a file that "make fmt" would write otherwise.
+// format reports a file that "make fmt" would change.
 func format() *analysis.Analyzer {
 	return &analysis.Analyzer{
 		Name: "format",
@@ -94,8 +94,8 @@ func formatFile(path string) error {
 	return nil
 }
 
-// formatText formats a file as gofumpt does, and sorts its imports into three groups: the
-// standard library, others, this project.
+// formatText formats a file as gofumpt does, and sorts its imports into three groups: the standard
+// library, others, this project.
 func formatText(text []byte) ([]byte, error) {
 	text, err := groupImports(text)
 	if err != nil {
@@ -108,8 +108,8 @@ func formatText(text []byte) ([]byte, error) {
 	return formatted, nil
 }
 
-// groupImports rewrites the one list of imports of a file. It leaves alone what has several
-// declarations, comments between imports, or an import of C.
+// groupImports rewrites the list of imports of a file. It skips files with several declarations of
+// imports, comments between them, or an import of C.
 func groupImports(text []byte) ([]byte, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "", text, parser.ImportsOnly|parser.ParseComments)

@@ -14,7 +14,7 @@ import (
 	"honnef.co/go/tools/analysis/facts/deprecated"
 )
 
-// module is the path of the code that is checked, and the beginning of its packages' paths.
+// module is the path of the checked code, and the prefix of its packages' paths.
 const module = "github.com/sendlimit/sendlimiter"
 
 func main() {
@@ -32,9 +32,9 @@ func main() {
 	unitchecker.Main(analyzers()...)
 }
 
-// facts returns what runs on packages of other modules, so that their constants, what is
-// deprecated in them, what prints and what does not return is known. All analyzers would take
-// minutes when Go's build cache is cold.
+// facts returns the analyzers for packages of other modules: they find constants, deprecated names,
+// functions that print and functions that do not return. All analyzers would take minutes when Go's
+// build cache is cold.
 func facts() []*analysis.Analyzer {
 	return []*analysis.Analyzer{ctrlflow.Analyzer, deprecated.Analyzer, enumerated.Analyzer, printf.Analyzer}
 }
@@ -43,7 +43,7 @@ func facts() []*analysis.Analyzer {
 func foreign(config string) bool {
 	text, err := os.ReadFile(config)
 	if err != nil {
-		return false // unitchecker says so
+		return false // unitchecker reports it
 	}
 	var unit struct{ ImportPath string }
 	if err := json.Unmarshal(text, &unit); err != nil {

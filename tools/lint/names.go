@@ -9,8 +9,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// refused is a name of another package that this code does not use, except where the paths
-// of files match.
+// refused is a name of another package that this code does not use, except in files whose paths
+// match.
 type refused struct {
 	name   string
 	reason string
@@ -25,7 +25,7 @@ const (
 	noTimeouts = "set the timeouts of an http.Server"
 )
 
-// Programs own the clock and the first context, and what runs against real servers waits for
+// Programs own the clock and the first context, and code that runs against real servers waits for
 // them.
 var ownsClock = regexp.MustCompile(`^(cmd|bench|integration|tools|notifier/notifiertest|sendlimit/sendlimittest|tasks/taskstest|tasks/worldtest)/|_test\.go$`)
 
@@ -40,7 +40,7 @@ var refusedNames = []refused{ //nolint:globals // a constant table
 	{"time.LoadLocation", "call calendar.ParseTimeZone, which has the same zones on every machine", nil},
 	{"context.Background", ownContext, begins},
 	{"context.TODO", ownContext, nil},
-	// A test that is less thorough in short mode would never run in full.
+	// A test with less coverage in short mode would never run in full.
 	{"testing.Short", "call sendlimittest.Long, which skips the whole test", nil},
 
 	{"net.Dial", noContext, nil},
@@ -68,7 +68,7 @@ var refusedNames = []refused{ //nolint:globals // a constant table
 	{"net/http.ListenAndServe", noTimeouts, nil},
 	{"net/http.ListenAndServeTLS", noTimeouts, nil},
 	{"net/http.Serve", noTimeouts, nil},
-	{"net/http.DefaultServeMux", "make a mux: everybody registers in that of all", nil},
+	{"net/http.DefaultServeMux", "create a mux: the default one is shared by everything", nil},
 	{"field crypto/tls.InsecureSkipVerify", "check the certificate", nil},
 	{"crypto/md5.New", weak, nil},
 	{"crypto/md5.Sum", weak, nil},
@@ -104,7 +104,7 @@ func names() *analysis.Analyzer {
 	}
 }
 
-// fullName returns the name by which the table knows an object, or nothing.
+// fullName returns the name of an object as in the table, or "".
 func fullName(object types.Object) string {
 	switch o := object.(type) {
 	case *types.Func:

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// globals refuses variables of packages, and init functions. It lets pass errors that are
-// constants, compiled patterns, embedded files and checks of types. The scripts in lua are
-// variables that hold the embedded text.
+// globals refuses package variables and init functions. It allows constant errors, compiled
+// patterns, embedded files and checks of types. The scripts in lua are variables with the embedded
+// text.
 func globals() *analysis.Analyzer {
 	return &analysis.Analyzer{
 		Name: "globals",
@@ -106,7 +106,7 @@ func fields() *analysis.Analyzer {
 	}
 }
 
-// comments checks that what a package exports has a comment which begins with its name.
+// comments checks that exported names have a comment which begins with the name.
 func comments() *analysis.Analyzer {
 	return &analysis.Analyzer{
 		Name: "comments",
@@ -143,7 +143,7 @@ func commentsOf(pass *analysis.Pass, d *ast.GenDecl) {
 				requireComment(pass, s.Name, doc)
 			}
 		case *ast.ValueSpec:
-			// A comment of a group is for all of it.
+			// A comment on a group covers all of it.
 			if s.Names[0].IsExported() && s.Doc == nil && s.Comment == nil && d.Doc == nil {
 				pass.Reportf(s.Pos(), "%s is exported and has no comment", s.Names[0].Name)
 			}
@@ -189,7 +189,7 @@ func exportedReceiver(d *ast.FuncDecl) bool {
 	}
 }
 
-// wellKnown reports whether a method is one whose meaning everybody knows.
+// wellKnown reports whether a method has a meaning that everybody knows.
 func wellKnown(d *ast.FuncDecl) bool {
 	if d.Recv == nil {
 		return false

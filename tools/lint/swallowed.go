@@ -8,8 +8,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// swallowed reports an error that ends nowhere: a block is entered because it is not nil,
-// never looks at it, and ends with "return nil".
+// swallowed reports an error that is dropped: a block is entered because it is not nil, does not
+// use it, and ends with "return nil".
 func swallowed() *analysis.Analyzer {
 	return &analysis.Analyzer{
 		Name: "swallowed",
@@ -19,7 +19,7 @@ func swallowed() *analysis.Analyzer {
 				ast.Inspect(file, func(n ast.Node) bool {
 					if s, ok := n.(*ast.IfStmt); ok {
 						if err := notNil(pass, s.Cond); err != nil && returnsNilError(pass, s.Body) && !mentions(pass, s.Body, err) {
-							pass.Reportf(s.Body.List[len(s.Body.List)-1].Pos(), "%s is not nil here, and nobody learns of it", err.Name())
+							pass.Reportf(s.Body.List[len(s.Body.List)-1].Pos(), "%s is not nil here, but it is dropped", err.Name())
 						}
 					}
 					return true
@@ -30,7 +30,7 @@ func swallowed() *analysis.Analyzer {
 	}
 }
 
-// notNil returns the error that a condition says is not nil, or nil.
+// notNil returns the error that a condition compares with nil, or nil.
 func notNil(pass *analysis.Pass, condition ast.Expr) types.Object {
 	b, ok := condition.(*ast.BinaryExpr)
 	if !ok || b.Op != token.NEQ || !pass.TypesInfo.Types[b.Y].IsNil() {
@@ -43,8 +43,8 @@ func notNil(pass *analysis.Pass, condition ast.Expr) types.Object {
 	return pass.TypesInfo.Uses[id]
 }
 
-// returnsNilError reports whether a block ends with a return whose last value is nil, where
-// an error belongs.
+// returnsNilError reports whether a block ends with a return whose last value is nil in place of an
+// error.
 func returnsNilError(pass *analysis.Pass, block *ast.BlockStmt) bool {
 	if len(block.List) == 0 {
 		return false

@@ -10,11 +10,10 @@ import (
 	"honnef.co/go/tools/unused"
 )
 
-// harmless are calls whose error tells nothing that the next step does not: what is closed,
-// flushed, removed or printed.
+// harmless are calls whose error matters little: closing, flushing, removing and printing.
 var harmless = regexp.MustCompile(`(Close|Flush|[Pp]rint(f|ln)?|^os\.Remove(All)?|^os\.(Un)?[Ss]etenv)$|^(os\.)?[Ss]td(out|err)\.`)
 
-// unhandled reports an error that a call returns and nobody looks at.
+// unhandled reports an error of a call that is ignored.
 func unhandled() *analysis.Analyzer {
 	return &analysis.Analyzer{
 		Name:     "errcheck",
@@ -39,8 +38,8 @@ func unhandled() *analysis.Analyzer {
 	}
 }
 
-// unusedCode reports what nothing uses. Tests in a package are part of what is looked at:
-// what only they use is used.
+// unusedCode reports code that nothing uses. Tests in a package are included: code that only they
+// use is used.
 func unusedCode() *analysis.Analyzer {
 	return &analysis.Analyzer{
 		Name:     "unused",
@@ -59,7 +58,7 @@ func unusedCode() *analysis.Analyzer {
 	}
 }
 
-// posOf returns where a position is in the files of a pass.
+// posOf returns a position in the files of a pass.
 func posOf(pass *analysis.Pass, at token.Position) token.Pos {
 	for _, file := range pass.Files {
 		if f := pass.Fset.File(file.Pos()); f.Name() == at.Filename {

@@ -11,15 +11,14 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// standIn are methods that stand in for another's, whose callers compare the errors: those
-// of io and of slog.Handler.
+// standIn matches methods of io and slog.Handler, whose callers compare the errors.
 var standIn = regexp.MustCompile(`^(Close|Handle|Read|Write)$`)
 
-// wrappedErrors checks that an error of another module leaves a package with what was being
-// done. Inside the package it may go up bare, to the function that says so; an exported one
-// that returns it bare is reported, even if others handed it on. What a context says, and
-// what a function literal returns to whoever calls it, may be bare. In tests an error goes
-// straight to require, which prints where it came from.
+// wrappedErrors checks that an error of another module leaves a package with what was being done.
+// Inside the package it may be returned bare, up to the function that wraps it; an exported
+// function that returns it bare is reported, even if others passed it on. Errors of contexts, and
+// errors that a function literal returns, may be bare. In tests an error goes straight to require,
+// which prints its origin.
 func wrappedErrors() *analysis.Analyzer {
 	config := wrapcheck.NewDefaultConfig()
 	config.IgnorePackageGlobs = []string{module + "/*"}
@@ -42,10 +41,10 @@ func wrappedErrors() *analysis.Analyzer {
 	return a
 }
 
-// reportLeaving reports the returns of exported functions among those that hand on an error
-// of another module, or one of their own package, which may be such an error.
+// reportLeaving reports the exported functions that return an error of another module, or one of
+// their own package, which may be such an error.
 func reportLeaving(pass *analysis.Pass, returned []analysis.Diagnostic) {
-	bare := make(map[string]bool) // functions that are not exported, by their signature
+	bare := make(map[string]bool) // unexported functions, by signature
 	for grown := true; grown; {
 		grown = false
 		returned = slices.DeleteFunc(returned, func(d analysis.Diagnostic) bool {
@@ -66,7 +65,7 @@ func reportLeaving(pass *analysis.Pass, returned []analysis.Diagnostic) {
 	}
 }
 
-// functionAround returns the function that a return ends, or nil if it is a literal.
+// functionAround returns the function of a return, or nil if it is a literal.
 func functionAround(pass *analysis.Pass, at token.Pos) (f *ast.FuncDecl) {
 	for _, file := range pass.Files {
 		ast.Inspect(file, func(n ast.Node) bool {

@@ -1,7 +1,6 @@
-// Testrun runs the tests of all modules, from the root of the project, and says what they
-// cost in processor time, which hardly depends on what else the machine does. No result
-// comes from a cache, but a test program that has not changed is not linked again: the
-// programs stay in bin/tests.
+// Testrun runs the tests of all modules, from the root of the project, and prints their processor
+// time, which hardly depends on the load of the machine. No result comes from a cache, but a test
+// program that has not changed is not linked again: the programs stay in bin/tests.
 //
 //	testrun [-seed n] [-norace] [PART...]
 //
@@ -42,8 +41,8 @@ func main() {
 	}
 }
 
-// runAll builds one part after the other, while the tests of former ones run: one program more
-// at a time than there are processors, and those that mostly wait beside them.
+// runAll builds one part after the other, while the tests of earlier ones run: one program more at
+// a time than there are processors, and beside them the programs that mostly wait.
 func runAll(ctx context.Context, r *report, chosen []part, seed uint64) {
 	r.print("seed %d: make test SEED=%d tries the same again", seed, seed)
 	test2json, err := goTool(ctx, "tool", "-n", "test2json")
@@ -67,7 +66,7 @@ func runAll(ctx context.Context, r *report, chosen []part, seed uint64) {
 	}
 	for _, p := range chosen {
 		built, err := p.build(ctx, r)
-		if err != nil { // the other parts are tried all the same
+		if err != nil { // the other parts still run
 			r.fail(p.name, err.Error())
 		}
 		for _, program := range built {

@@ -40,7 +40,7 @@ func parts() []part {
 	}
 }
 
-// folder is what go list says of a package.
+// folder is the output of go list for a package.
 type folder struct {
 	ImportPath, Dir                    string
 	Module                             struct{ Path string }
@@ -59,7 +59,7 @@ func (p part) build(ctx context.Context, r *report) ([]program, error) {
 	listed = slices.DeleteFunc(listed, func(f folder) bool {
 		return len(f.TestGoFiles)+len(f.XTestGoFiles) == 0 || (p.race != nil && p.tests(f) == "")
 	})
-	// Programs of the same name are built into folders of their own.
+	// Programs with the same name are built into different folders.
 	var programs []program
 	var sets [][]string
 	for _, f := range listed {
@@ -138,8 +138,8 @@ func size(file string) int64 {
 	return info.Size()
 }
 
-// tests returns the pattern of the package's tests that this part runs, "" for all of a part
-// without the race detector and for none of one with it.
+// tests returns the pattern of the package's tests that this part runs; "" means all without the
+// race detector, and none with it.
 func (p part) tests(f folder) string {
 	pattern := p.race[f.path()]
 	if strings.HasPrefix(pattern, "in ") {
@@ -150,8 +150,8 @@ func (p part) tests(f folder) string {
 
 var startsGoroutines = regexp.MustCompile(`\.Go\(|\bgo (func\b|[a-zA-Z.]+\()`)
 
-// checkRaced requires that the table has every package that starts goroutines, except
-// programs and what only tests and examples use, and no other names.
+// checkRaced requires that the table lists every package that starts goroutines, except programs
+// and packages that only tests and examples use, and no other names.
 func (p part) checkRaced(listed []folder) error {
 	if p.race == nil {
 		return nil
@@ -182,7 +182,7 @@ func (p part) checkRaced(listed []folder) error {
 	return errors.Join(errs...)
 }
 
-// goTool calls go and returns what it prints.
+// goTool calls go and returns its output.
 func goTool(ctx context.Context, args ...string) (string, error) {
 	var said bytes.Buffer
 	command := exec.CommandContext(ctx, "go", args...)

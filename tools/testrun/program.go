@@ -37,11 +37,11 @@ type event struct {
 	Elapsed float64 // seconds
 }
 
-// result is what became of a program.
+// result is the outcome of a program.
 type result struct {
 	state       *os.ProcessState
 	err         error
-	texts       map[string]*strings.Builder // what each test has printed that has not ended, and under "" the program
+	texts       map[string]*strings.Builder // output of each test that has not ended, and under "" of the program
 	ran, failed int                         // tests and subtests
 }
 
@@ -63,7 +63,7 @@ func (p program) run(ctx context.Context, test2json string, seed uint64, r *repo
 	ended := &result{texts: make(map[string]*strings.Builder)}
 	command := exec.CommandContext(ctx, test2json, args...)
 	command.Dir, command.Env, command.Stderr = p.folder, append(p.part.environment(seed), "PWD="+p.folder), os.Stderr
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a program ends with what it started
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // to end a program with its children
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGTERM) }
 	command.WaitDelay = time.Minute
 	out, err := command.StdoutPipe()
@@ -94,7 +94,7 @@ func (p program) run(ctx context.Context, test2json string, seed uint64, r *repo
 
 const timedOut = "panic: test timed out"
 
-// running returns the tests that ran when the time of a program was up, by what it printed then.
+// running returns the tests that were running when the time of a program was up, from its output.
 func running(text string) (tests []string) {
 	_, text, _ = strings.Cut(text, timedOut)
 	_, text, _ = strings.Cut(text, "\n\trunning tests:\n")
@@ -109,8 +109,8 @@ func running(text string) (tests []string) {
 	return tests
 }
 
-// take applies an event. What a program prints when its time is up is not one test's, and
-// test2json then names as failed whichever test printed last.
+// take applies an event. Output after the time was up belongs to no test, and test2json then
+// reports the test with the last output as failed.
 func (ended *result) take(p program, e event, r *report) {
 	switch e.Action {
 	case "output":
@@ -131,7 +131,7 @@ func (ended *result) take(p program, e event, r *report) {
 	}
 }
 
-// test takes the end of a test.
+// test applies the end of a test.
 func (ended *result) test(p program, e event, r *report) {
 	ended.ran++
 	if e.Action == "fail" {
@@ -148,7 +148,7 @@ func (ended *result) text(test string) string {
 	return ""
 }
 
-// environment is that of the tests and of the compiler.
+// environment returns the environment of the tests and of the compiler.
 func (p part) environment(seed uint64) []string {
 	text := strconv.FormatUint(seed, 10)
 	env := append(os.Environ(), "RAPID_SEED="+text, "SENDLIMIT_TEST_SEED="+text)
@@ -159,7 +159,7 @@ func (p part) environment(seed uint64) []string {
 		env = append(env, "GOGC=400") // a fifth less processor time for some more memory
 	}
 	if p.race != nil {
-		// The race detector would let each program sleep for a second before it ends.
+		// The race detector would make each program sleep for a second before it ends.
 		return append(env, "CGO_ENABLED=1", "GORACE=atexit_sleep_ms=10 "+os.Getenv("GORACE"))
 	}
 	return append(env, "CGO_ENABLED=0") // as make build does

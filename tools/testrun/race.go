@@ -1,9 +1,8 @@
 package main
 
-// raced returns, for each package that starts goroutines, the pattern of its tests that run
-// under the race detector: those in which things happen side by side. "in X" says that the
-// listed tests of package X run it. The other tests run without the race detector, in a
-// sixth of the time.
+// raced returns, for each package that starts goroutines, the pattern of its tests that run under
+// the race detector: those with concurrency. "in X" means that the listed tests of package X run
+// its code. The other tests run without the race detector, in a sixth of the time.
 func raced() map[string]string {
 	const streams = "Stream|Follow|AtOnce|Turn|Stops|Attacks|InFlight|WithoutAGap|Flood|HalfClosed|KeepsNoBatchOpen|InProcess"
 	return map[string]string{

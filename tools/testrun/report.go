@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// most is how many of the slowest tests are named.
+// most is how many of the slowest tests are listed.
 const most = 10
 
-// A report prints how each package ends, and at the end what the run cost, which tests were
-// slowest or skipped, and what failed.
+// A report prints how each package ends, and at the end the cost of the run, the slowest and the
+// skipped tests, and the failures.
 type report struct {
 	out   io.Writer
 	began time.Time
@@ -46,7 +46,7 @@ func (r *report) print(format string, args ...any) {
 	fmt.Fprintf(r.out, format+"\n", args...)
 }
 
-// fail notes what failed, for the end of the output, and prints all that it said.
+// fail records a failure for the end of the output, and prints its text.
 func (r *report) fail(what, text string) {
 	r.print("FAIL %s\n%s", what, text)
 	r.mu.Lock()
@@ -55,7 +55,7 @@ func (r *report) fail(what, text string) {
 	r.failures = append(r.failures, what+why(text))
 }
 
-// spent adds the processor time of a process, and of those that it waited for, to a part.
+// spent adds the processor time of a process, and of the processes that it waited for, to a part.
 func (r *report) spent(part string, state *os.ProcessState) time.Duration {
 	if state == nil {
 		return 0
@@ -70,7 +70,7 @@ func (r *report) spent(part string, state *os.ProcessState) time.Duration {
 	return used
 }
 
-// test takes the end of a test, or of a subtest.
+// test records the end of a test, or of a subtest.
 func (r *report) test(p program, e event, text string) {
 	name := p.pkg + " " + e.Test
 	if e.Action == "fail" {
@@ -91,7 +91,7 @@ func (r *report) test(p program, e event, text string) {
 	r.slowest = append(r.slowest, timed{name, time.Duration(e.Elapsed * float64(time.Second))})
 }
 
-// ended takes the end of a program.
+// ended records the end of a program.
 func (r *report) ended(p program, ended *result) {
 	used := r.spent(p.part.name, ended.state)
 	label := p.pkg
@@ -138,12 +138,12 @@ func (r *report) end() bool {
 	return r.failed == 0 && r.passed > 0
 }
 
-// why returns, in one line, why a test failed: what it printed from its first assertion on,
-// or else what it printed last. It is empty if the test printed nothing of its own.
+// why returns, in one line, why a test failed: its output from the first assertion on, or else its
+// last output. It is "" if the test printed nothing.
 func why(text string) string {
 	const most = 400 // bytes
 	var lines []string
-	first := -1 // the line that begins the first assertion of testify
+	first := -1 // the first line of the first assertion of testify
 	for line := range strings.Lines(text) {
 		words := strings.Join(strings.Fields(line), " ")
 		if words == "" || strings.HasPrefix(words, "--- FAIL: ") {

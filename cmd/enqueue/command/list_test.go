@@ -33,7 +33,7 @@ func TestList(t *testing.T) {
 	require.Equal(t, "bob has no messages there\n", f.prints(t, "list", "--user", "bob", "--from", "now"))
 	require.Empty(t, f.prints(t, "list", "--user", "bob", "--json"))
 	backwards := f.run(t, "list", "--user", "alice", "--from", "+1h", "--until", "now")
-	require.Equal(t, result{2, "", "error: until is not after from\n"}, backwards)
+	require.Equal(t, result{2, "", "error: until must be after from\n"}, backwards)
 }
 
 // Workers are down, for longer than any rule looks back.

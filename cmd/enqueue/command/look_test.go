@@ -52,7 +52,7 @@ func TestUsageJSON(t *testing.T) {
 	require.Contains(t, f.prints(t, "usage", "--json", "--user", "bob"), `"sends":[]`)
 	wide := f.run(t, "usage", "--user", "alice", "--until", "+40d")
 	require.Equal(t, 2, wide.status)
-	require.Contains(t, wide.stderr, "until has to be after from, by at most 32 days")
+	require.Contains(t, wide.stderr, "until must be after from, by at most 32 days")
 }
 
 func TestNextFree(t *testing.T) {

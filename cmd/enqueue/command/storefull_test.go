@@ -78,7 +78,7 @@ func TestWhyLinesHaveNoOutcome(t *testing.T) {
 		require.Equal(t, want, failureOf(fmt.Errorf("submitting: %w", err)))
 	}
 	require.Equal(t, "not confirmed by the store, which may have them", failureOf(&fault.UnavailableError{
-		Detail: "Redis has it on 0 of 1 replicas after 1s (wait_replicas): what was asked for may have been done," +
-			" and asking again with the same id is safe",
+		Detail: "Redis has it on 0 of 1 replicas after 1s (wait_replicas): the request may have been carried out," +
+			" and it is safe to send it again with the same id",
 	}))
 }

@@ -77,8 +77,8 @@ func TestInspectSaysWhatIsWrong(t *testing.T) {
 		},
 		"loading":      {"-LOADING Redis is loading the dataset in memory", "PONG", "Redis is still loading its data: try again in a moment"},
 		"no password":  {fine, "-NOAUTH Authentication required.", "Redis wants a password: put it in the URL, redis://:PASSWORD@HOST:PORT"},
-		"cluster down": {"-CLUSTERDOWN The cluster is down", "PONG", "the Redis Cluster is not whole: see CLUSTER INFO on one of its nodes"},
-		"disk full":    {fine, "-MISCONF Redis is configured to save RDB snapshots", "Redis takes no writes because it can't save to disk: see its log"},
+		"cluster down": {"-CLUSTERDOWN The cluster is down", "PONG", "the Redis Cluster is down or incomplete: see CLUSTER INFO on one of its nodes"},
+		"disk full":    {fine, "-MISCONF Redis is configured to save RDB snapshots", "Redis refuses writes, because it can't save to disk: see its log"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -205,7 +205,7 @@ func TestRealClusterWithoutAMaster(t *testing.T) {
 			if wholeOnly == "yes" {
 				require.Eventually(t, func() bool {
 					_, err = store.Inspect(t.Context(), client)
-					return err != nil && strings.Contains(err.Error(), "the Redis Cluster is not whole")
+					return err != nil && strings.Contains(err.Error(), "the Redis Cluster is down or incomplete")
 				}, time.Minute, 10*time.Millisecond)
 				return
 			}

@@ -114,7 +114,7 @@ func TestUserSettingsThatAreRefused(t *testing.T) {
 		{[]string{"set", "alice"}, "say what to change, for example --policy, --limit, --time-zone, --quiet-hours, --opt-out, --contact or --block; see worker user set --help"},
 		{[]string{"set", "alice", "--block", "--unblock"}, "--block and --unblock can't be given together"},
 		{[]string{"set", "alice", "--policy", "gold"}, `there is no policy "gold" that this program can read: there are default, vip`},
-		{[]string{"set", "alice", "--limit", "7/hour"}, `the limit 7/hour replaces no rule, as policy default has none of its window: it has 1/minute, 10/calendar_day`},
+		{[]string{"set", "alice", "--limit", "7/hour"}, `the limit 7/hour replaces no rule, as policy default has no rule with this window: it has 1/minute, 10/calendar_day`},
 		{[]string{"set", "alice", "--contact", "", "--limit", ""}, `--limit needs a rule such as 20/calendar_day; --no-limits removes all limits`},
 		{[]string{"set", "alice", "--category-limit", "1/day"}, `category-limit "1/day" is not allowed: it takes a category and a rule`},
 		{[]string{"set", "alice", "--category-limit", "news=1/fortnight"}, `category-limit "news=1/fortnight" is not allowed`},

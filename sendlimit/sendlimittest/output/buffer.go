@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Buffer is what has been written so far. The zero value is empty. It is safe for
+// Buffer keeps the text that was written. The zero value is empty. It is safe for
 // concurrent use, unlike a bytes.Buffer.
 type Buffer struct {
 	mu   sync.Mutex
@@ -19,7 +19,7 @@ func (b *Buffer) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
-// String returns what has been written.
+// String returns the text so far.
 func (b *Buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,2 +1,2 @@
-// Package output keeps what a running program writes, for tests that read it meanwhile.
+// Package output keeps the output of a running program, for tests that read it meanwhile.
 package output

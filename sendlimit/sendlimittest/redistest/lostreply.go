@@ -35,7 +35,7 @@ type lossyConn struct {
 	lose *atomic.Bool
 }
 
-// Read reads, and loses what it has read.
+// Read reads, and drops the result.
 func (c lossyConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if err == nil && c.lose.CompareAndSwap(true, false) {

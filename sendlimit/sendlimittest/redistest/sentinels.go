@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// MasterName is what the Sentinels call their master.
+// MasterName is the name of the master for the Sentinels.
 const MasterName = "mymaster"
 
 const (

@@ -120,7 +120,7 @@ func (s *Alice) Refused(whens ...string) {
 }
 
 // RefusedBy requires that exactly the given rules refuse a place, and that the
-// decision has these free times before and after it. "" stands for none.
+// decision has these free times before and after it; "" means none.
 func (s *Alice) RefusedBy(when, previous, next string, rules ...string) {
 	s.Helper()
 	d := s.Reserve("refused", when)

@@ -3,7 +3,7 @@ package core
 
 import (
 	"context"
-	/* want names has nothing to say here */
+	/* want names reports nothing here */
 	"crypto/sha1" //nolint:names // imports are fine
 	"errors"
 	"fmt"
