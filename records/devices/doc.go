@@ -35,7 +35,7 @@
 // A removed device is claimed for nobody in the same way. A claim may stay without a device, if
 // a program died, or if one user's device was removed and registered at the same moment. The next
 // registration of the address removes it. Addresses are known by 96 bits of their SHA-256. A claim
-// takes about 60 bytes and the name of the user.
+// takes about 60 bytes.
 //
 // # Counts
 //
