@@ -58,7 +58,7 @@ const (
 	changeEvent = "change" // all others
 )
 
-// Event is an event that this server counts, so that limits of "worker event-limit" apply to it.
+// Event is an event that this server counts, so that limits of "sendlimit-worker event-limit" apply to it.
 type Event struct{ Name, Counts string }
 
 // Events returns the events that this server counts, each for every account.

@@ -121,7 +121,7 @@ func refitUser(u int) string { return fmt.Sprintf("user%03d", u) }
 // were moved and the program is killed. It returns how many it reported.
 func (p programs) moveUntilKilled(t *testing.T, environ []string, file string, enough int) int {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), filepath.Join(p.folder, "worker"), "policy", "apply", file, "--then", "shift", "--json")
+	command := exec.CommandContext(t.Context(), filepath.Join(p.folder, "sendlimit-worker"), "policy", "apply", file, "--then", "shift", "--json")
 	command.Env, command.Stderr = environ, os.Stderr
 	output, err := command.StdoutPipe()
 	require.NoError(t, err)

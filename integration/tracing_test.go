@@ -91,7 +91,7 @@ func TestTracesOfProgramsReachACollector(t *testing.T) {
 	pushed := programs.enqueue(t, environ, "push", "--user", "wilhelmina", "--at", "now", "--title", "Hello Wilma", "--id", "order-17")
 	require.Equal(t, 0, pushed.status, pushed.stderr)
 
-	submit := to.wait(t, "sendlimit-enqueue", "submit sl:push")
+	submit := to.wait(t, "sendlimit", "submit sl:push")
 	delivery := to.wait(t, "sendlimit-worker", "deliver sl:push")
 	require.Len(t, delivery.GetLinks(), 1)
 	require.Equal(t, submit.GetTraceId(), delivery.GetLinks()[0].GetTraceId())

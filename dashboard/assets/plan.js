@@ -71,7 +71,7 @@
       return;
     }
     if (messages.length > most) {
-      fail("The file has " + sendlimit.plural(messages.length, "message") + ", and a plan has at most " + sendlimit.number(most) + ": use enqueue bulk for it.");
+      fail("The file has " + sendlimit.plural(messages.length, "message") + ", and a plan has at most " + sendlimit.number(most) + ": use sendlimit bulk for it.");
       return;
     }
     if (messages.length > together) {

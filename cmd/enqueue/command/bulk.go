@@ -77,7 +77,7 @@ how far they would be shifted. It leaves nothing behind. While it runs, the
 lines are in temporary files, in the folder that TMPDIR names.
 
 --what-if judges by a rule that replaces the one with the same window, or is
-added to the others. --what-if-policy judges by a policy file as worker policy
+added to the others. --what-if-policy judges by a policy file as sendlimit-worker policy
 apply reads it. The file replaces the store's policy of the same name ("default"
 if the file names none), which must exist. With both flags the rule goes into
 that policy, and affects only users who have it. Settings of single users still
@@ -88,14 +88,14 @@ With --record-sent the lines are messages that another system has sent, each at
 its send_at. They are not judged and not delivered, but count when later
 messages are judged. Messages too old for any rule are skipped. Title and body
 are not needed.`,
-		Example: `  enqueue bulk messages.csv
-  enqueue bulk messages.ndjson.gz --dry-run --tz Europe/Berlin
-  enqueue bulk messages.csv --dry-run --what-if 2/calendar_day --what-if 1/hour
-  enqueue bulk messages.csv --dry-run --what-if-policy new-policy.yaml --json
-  enqueue bulk export.csv --column user=external_id --other-columns metadata
-  enqueue bulk messages.csv --title "Your order" --tz Europe/Berlin --results outcomes.ndjson
-  enqueue bulk --record-sent sent-by-the-old-system.csv
-  generate-messages | enqueue bulk - --results - | jq 'select(.outcome == "refused")'`,
+		Example: `  sendlimit bulk messages.csv
+  sendlimit bulk messages.ndjson.gz --dry-run --tz Europe/Berlin
+  sendlimit bulk messages.csv --dry-run --what-if 2/calendar_day --what-if 1/hour
+  sendlimit bulk messages.csv --dry-run --what-if-policy new-policy.yaml --json
+  sendlimit bulk export.csv --column user=external_id --other-columns metadata
+  sendlimit bulk messages.csv --title "Your order" --tz Europe/Berlin --results outcomes.ndjson
+  sendlimit bulk --record-sent sent-by-the-old-system.csv
+  generate-messages | sendlimit bulk - --results - | jq 'select(.outcome == "refused")'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.file, f.policyGiven = args[0], cmd.Flags().Changed("what-if-policy")
 			return p.bulk(ctx, cmd, f)

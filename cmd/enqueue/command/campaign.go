@@ -24,19 +24,19 @@ func (p *program) campaignCommand() *cobra.Command {
 		Use: "campaign", Short: "Count, list, cancel, pause, resume or move the messages of a campaign",
 		Long: `Count, list, cancel, pause, resume or move the messages of a campaign: those that
 were submitted with its name. With accounts, --account says whose campaign it is.`,
-		Example: `  enqueue campaign count spring
-  enqueue campaign pause spring
-  enqueue campaign move spring --by 1h --preview`,
+		Example: `  sendlimit campaign count spring
+  sendlimit campaign pause spring
+  sendlimit campaign move spring --by 1h --preview`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(p.campaignList(), p.campaignCancel(), p.campaignMove(),
-		p.ofCampaign("count", "Count the messages of a campaign by their statuses", "", `  enqueue campaign count spring`,
+		p.ofCampaign("count", "Count the messages of a campaign by their statuses", "", `  sendlimit campaign count spring`,
 			func(ctx context.Context, c *client.Client, name string) error {
 				return p.printCount(ctx, c, client.CampaignStatus{Campaign: name}, "")
 			}),
 		p.ofCampaign("pause", "Pause a campaign", `Pause a campaign. Its messages keep their places, which count for others, and are
 not delivered. Within 4 seconds every worker follows; what is being sent is sent.
-A message that expires meanwhile is dropped.`, `  enqueue campaign pause spring`,
+A message that expires meanwhile is dropped.`, `  sendlimit campaign pause spring`,
 			func(ctx context.Context, c *client.Client, name string) error {
 				status, err := c.PauseCampaign(ctx, name, client.PauseCampaignQuery{})
 				if err == nil && status.More != "" {
@@ -47,7 +47,7 @@ A message that expires meanwhile is dropped.`, `  enqueue campaign pause spring`
 		p.ofCampaign("resume", "Resume a paused campaign", `Resume a paused campaign. Messages whose time has passed are judged as late ones:
 each gets the next free time under the rules. It takes 4 seconds, until every
 worker knows. It can be stopped and run again; of a stopped run, each message is
-looked at within an hour.`, `  enqueue campaign resume spring`,
+looked at within an hour.`, `  sendlimit campaign resume spring`,
 			func(ctx context.Context, c *client.Client, name string) error {
 				return p.campaignWork(c.ResumeCampaign(ctx, name, client.ResumeCampaignQuery{}))
 			}),
@@ -95,7 +95,7 @@ func (p *program) printCampaign(style picture.Style, s client.CampaignStatus) er
 
 func (p *program) campaignList() *cobra.Command {
 	cmd := p.ofCampaign("list", "List the messages of a campaign", `List the messages of a campaign with their statuses, a line each, in an order that
-means nothing. With --json, each line is a JSON object.`, `  enqueue campaign list spring`,
+means nothing. With --json, each line is a JSON object.`, `  sendlimit campaign list spring`,
 		func(ctx context.Context, c *client.Client, name string) error {
 			own, err := c.OwnUsage(ctx)
 			if err != nil && !errors.Is(err, client.ErrNotFound) {
@@ -127,7 +127,7 @@ means nothing. With --json, each line is a JSON object.`, `  enqueue campaign li
 
 func (p *program) campaignCancel() *cobra.Command {
 	cmd := p.ofCampaign("cancel", "Cancel the messages of a campaign", `Cancel all messages of a campaign that are not sent yet. It can be stopped, and run
-again.`, `  enqueue campaign cancel spring`,
+again.`, `  sendlimit campaign cancel spring`,
 		func(ctx context.Context, c *client.Client, name string) error {
 			return p.campaignWork(c.CancelCampaign(ctx, name, client.CancelCampaignQuery{}))
 		})
@@ -143,8 +143,8 @@ func (p *program) campaignMove() *cobra.Command {
 whose new time is refused keep their places, and are listed.
 
 It can be stopped and killed: the same command goes on, and moves no message
-twice. --preview only judges, each message as if it alone were moved.`, `  enqueue campaign move spring --by 1h --preview
-  enqueue campaign move spring --by -30m`,
+twice. --preview only judges, each message as if it alone were moved.`, `  sendlimit campaign move spring --by 1h --preview
+  sendlimit campaign move spring --by -30m`,
 		func(ctx context.Context, c *client.Client, name string) error {
 			draft := client.CampaignMoveDraft{By: length.String(), Preview: preview}
 			return p.campaignWork(c.MoveCampaign(ctx, name, draft, client.MoveCampaignQuery{}))

@@ -19,7 +19,7 @@ func (p *program) cancelCommand() *cobra.Command {
 		Long: `Cancel a message, which works until it is being sent. Its place and its id are
 free again. If a delivery may have arrived, the place still counts. Cancelling
 twice is not an error.`,
-		Example: `  enqueue cancel --user alice order-17`,
+		Example: `  sendlimit cancel --user alice order-17`,
 		RunE: p.Run(func(ctx context.Context, c *client.Client, args []string) error {
 			o, err := c.CancelMessage(ctx, user, args[0])
 			return p.answer(ctx, c, answer{Outcome: o}, err)
@@ -39,9 +39,9 @@ func (p *program) moveCommand() *cobra.Command {
 not after a delivery that may have arrived. If the new time is refused, the
 message keeps the old one. With --on-conflict shift it gets the next free time
 after the new one instead.`,
-		Example: `  enqueue move --user alice order-17 --at "$(date -d tomorrow +%F) 12:00" --tz Europe/Berlin
-  enqueue move --user alice order-17 --at +2h
-  enqueue move --user alice order-17 --at +2h --on-conflict shift --shift-until +6h`,
+		Example: `  sendlimit move --user alice order-17 --at "$(date -d tomorrow +%F) 12:00" --tz Europe/Berlin
+  sendlimit move --user alice order-17 --at +2h
+  sendlimit move --user alice order-17 --at +2h --on-conflict shift --shift-until +6h`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			to, err := cli.ParseTime("at", at, p.tz, p.now())
 			if err != nil {
@@ -88,10 +88,10 @@ func (p *program) editCommand() *cobra.Command {
 sent. It keeps its place, and what is not given stays as it is. The same push as
 before is still the same message. An empty text, number or --to removes what was
 there. --channels is a JSON merge patch, in which null removes what it names.`,
-		Example: `  enqueue change --user alice order-17 --title "Your table is ready" --data table=7
-  enqueue change --user alice order-17 --body "" --without-data table
-  enqueue change --user alice order-17 --image "" --channels '{"apns": null}'
-  enqueue change --user alice order-17 --expires-at none`,
+		Example: `  sendlimit change --user alice order-17 --title "Your table is ready" --data table=7
+  sendlimit change --user alice order-17 --body "" --without-data table
+  sendlimit change --user alice order-17 --image "" --channels '{"apns": null}'
+  sendlimit change --user alice order-17 --expires-at none`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			changes, err := p.changes(cmd, e)
 			if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
 )
 
-// program is what enqueue gets from its process.
+// program is what sendlimit gets from its process.
 type program struct {
 	cli.Program
 	*operations.Group // of the command line
@@ -23,7 +23,7 @@ type program struct {
 	tz   string // flag of the commands that read or show times
 }
 
-// run is enqueue without its process.
+// run is sendlimit without its process.
 func run(ctx context.Context, of cli.Program, args []string) error {
 	return (&program{Program: of, now: time.Now}).run(ctx, args)
 }
@@ -42,7 +42,7 @@ func (p *program) run(ctx context.Context, args []string) error {
 
 func (p *program) command(ctx context.Context) *cobra.Command {
 	root := &cobra.Command{
-		Use: "enqueue", Short: "Submit messages to be sent at a future time.",
+		Use: cli.Submitter, Short: "Submit messages to be sent at a future time.",
 		Long: `Submit messages to be sent at a future time, and show what is scheduled. The
 rules that limit how many messages a user receives are in the store. With --api
 an API does it, for the account of the key; without --api and --redis-url the API
@@ -54,9 +54,9 @@ or YYYY-MM-DD HH:MM in the time zone of --tz.
 The exit status is 0 for done, 2 for bad usage or input, 3 for refused, 4 for
 not found, 5 for a store or an API that can't be used, and 1 for anything
 unexpected.`,
-		Example: `  enqueue push --user alice --at +10m --title "Your table is ready"
-  enqueue usage --user alice --api https://push.example.com
-  enqueue bulk messages.csv`,
+		Example: `  sendlimit push --user alice --at +10m --title "Your table is ready"
+  sendlimit usage --user alice --api https://push.example.com
+  sendlimit bulk messages.csv`,
 	}
 	root.SetIn(p.Stdin)
 	root.SetOut(p.Stdout)

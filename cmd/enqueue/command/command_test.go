@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
@@ -19,16 +20,16 @@ func TestUsageErrors(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for args, want := range map[string]string{
-		"push --usr alice":                "unknown flag: --usr (did you mean --user?); see enqueue push --help",
-		"lst --user alice":                `unknown command "lst" for "enqueue" (did you mean list?); see enqueue --help`,
+		"push --usr alice":                "unknown flag: --usr (did you mean --user?); see sendlimit push --help",
+		"lst --user alice":                `unknown command "lst" for "sendlimit" (did you mean list?); see sendlimit --help`,
 		"list --user a --reach 5d":        "unknown flag: --reach",
 		"send":                            `unknown command "send"`,
-		"push":                            "--at and --user are missing; see enqueue push --help",
-		"push --user alice --at now more": `"more" is too much: push takes flags only; see enqueue push --help`,
-		"push --when now":                 "unknown flag: --when; see enqueue push --help",
-		"cancel --user alice":             "ID is missing; see enqueue cancel --help",
-		"cancel --user alice a b":         `"b" is too much: one ID is expected; see enqueue cancel --help`,
-		"bulk":                            "FILE is missing; see enqueue bulk --help",
+		"push":                            "--at and --user are missing; see sendlimit push --help",
+		"push --user alice --at now more": `"more" is too much: push takes flags only; see sendlimit push --help`,
+		"push --when now":                 "unknown flag: --when; see sendlimit push --help",
+		"cancel --user alice":             "ID is missing; see sendlimit cancel --help",
+		"cancel --user alice a b":         `"b" is too much: one ID is expected; see sendlimit cancel --help`,
+		"bulk":                            "FILE is missing; see sendlimit bulk --help",
 		"next-free --user a --count x":    `count "x" is not allowed: it takes a whole number`,
 	} {
 		got := f.run(t, strings.Fields(args)...)
@@ -47,7 +48,7 @@ func TestEveryCommandHasHelpWithExamples(t *testing.T) {
 	f := newFixture(t)
 	for _, command := range []string{"", "push", "bulk", "cancel", "move", "list", "usage", "next-free"} {
 		help := f.prints(t, append(strings.Fields(command), "--help")...)
-		require.Contains(t, help, "Examples:\n  enqueue "+command)
+		require.Contains(t, help, "Examples:\n  sendlimit "+command)
 		require.Contains(t, help, "--json")
 		require.Contains(t, help, "--redis-url url")
 		if command != "" {
@@ -55,7 +56,7 @@ func TestEveryCommandHasHelpWithExamples(t *testing.T) {
 		}
 		for line := range strings.Lines(help) {
 			require.NotContains(t, line, "string  ", "a flag says what it takes: %s", line)
-			if !strings.Contains(line, "enqueue "+command) { // an example is a line to copy
+			if !strings.Contains(line, "sendlimit "+command) { // an example is a line to copy
 				require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), 80, line)
 			}
 		}
@@ -82,7 +83,7 @@ func TestNothingListening(t *testing.T) {
 	for environ, want := range map[string]string{
 		"REDIS_URL=redis://" + address: "no Redis at " + address + ": connection refused; start Redis, or leave REDIS_URL out:" +
 			" a worker then brings a store to try things out",
-		"SENDLIMIT_LISTEN=" + address: "no worker at http://" + address + ": dial tcp " + address + ": connect: connection refused; start one with worker," +
+		"SENDLIMIT_LISTEN=" + address: "no worker at http://" + address + ": dial tcp " + address + ": connect: connection refused; start one with sendlimit-worker run," +
 			" or name an API (--api, SENDLIMIT_API) or a store (--redis-url, REDIS_URL)",
 	} {
 		f.environ = []string{environ}
@@ -149,11 +150,12 @@ func TestSettings(t *testing.T) {
 	require.Equal(t, 2, strings.Count(got.stderr, "error: "), "all that is wrong at once: %s", got.stderr)
 }
 
-// A text may name each command; Spell must know it.
-func TestSpellKnowsTheCommands(t *testing.T) {
+// The other program says where each command is.
+func TestTheOtherProgramKnowsTheCommands(t *testing.T) {
 	t.Parallel()
-	names := cli.NamesOf("sendlimit", "enqueue")
 	for _, c := range (&program{}).command(t.Context()).Commands() {
-		require.Equal(t, "sendlimit "+c.Name(), names.Spell("enqueue "+c.Name()))
+		root := &cobra.Command{Use: cli.Worker}
+		root.AddCommand(&cobra.Command{Use: "run", RunE: func(*cobra.Command, []string) error { return nil }})
+		require.ErrorContains(t, cli.Execute(t.Context(), cli.Names{}, root, []string{c.Name()}), "the command is sendlimit "+c.Name())
 	}
 }

@@ -23,9 +23,9 @@ func (p *program) deviceCommand() *cobra.Command {
 		Long: `Register, list, remove or import the devices that messages go to: apps on phones,
 and browsers. With accounts, --account says whose devices they are: messages of
 other accounts do not go to them. Without it they get messages of all accounts.`,
-		Example: `  enqueue device add --user alice --channel fcm --token - < token.txt
-  enqueue device list --user alice
-  enqueue device import devices.csv`,
+		Example: `  sendlimit device add --user alice --channel fcm --token - < token.txt
+  sendlimit device list --user alice
+  sendlimit device import devices.csv`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(p.deviceAdd(), p.deviceList(), p.deviceRemove(), p.deviceImport())
@@ -43,8 +43,8 @@ registers at most 100 of a user, and as many of all users as its tier says.
 
 Other users of this machine may see a command line: give the token with
 "--token -", on standard input.`,
-		Example: `  enqueue device add --user alice --channel fcm --token - --locale de < token.txt
-  enqueue device add --user alice --channel webpush --subscription subscription.json --id laptop`,
+		Example: `  sendlimit device add --user alice --channel fcm --token - --locale de < token.txt
+  sendlimit device add --user alice --channel webpush --subscription subscription.json --id laptop`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := p.readAddress(&draft, subscription); err != nil {
 				return err
@@ -124,8 +124,8 @@ func (p *program) deviceList() *cobra.Command {
 		Long: `List the devices of a user, in the order in which they were added. With --account
 only those that the account registered. Addresses are masked; an API shows them
 only for a key with the scope content.`,
-		Example: `  enqueue device list --user alice
-  enqueue device list --user alice --json --addresses`,
+		Example: `  sendlimit device list --user alice
+  sendlimit device list --user alice --json --addresses`,
 		RunE: p.Run(func(ctx context.Context, c *client.Client, _ []string) error {
 			list, err := c.ListDevices(ctx, user)
 			if !addresses {
@@ -188,7 +188,7 @@ func (p *program) deviceRemove() *cobra.Command {
 		Use: "remove DEVICE", Short: "Remove a device of a user",
 		Long: `Remove a device of a user, by its id. With --account only one that the account
 registered.`,
-		Example: `  enqueue device remove --user alice laptop`,
+		Example: `  sendlimit device remove --user alice laptop`,
 		RunE: p.Run(func(ctx context.Context, c *client.Client, args []string) error {
 			removal, err := c.RemoveDevice(ctx, user, args[0])
 			return printAnswer(p, removal, err, func(style picture.Style, removal client.DeviceRemoval) error {

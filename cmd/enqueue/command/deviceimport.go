@@ -36,9 +36,9 @@ another name. token is for fcm and apns, subscription for webpush: the browser's
 as JSON. The file may be gzipped. One that grows to more than 200 times its size
 needs --force. A line that is not a device is reported and skipped; the exit
 status is then 2. Running a file again changes nothing.`,
-		Example: `  enqueue device import devices.csv
-  enqueue device import devices.ndjson.gz --results outcomes.ndjson
-  export-devices | enqueue device import - --json`,
+		Example: `  sendlimit device import devices.csv
+  sendlimit device import devices.ndjson.gz --results outcomes.ndjson
+  export-devices | sendlimit device import - --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.file = args[0]
 			return p.importDevices(cmd, f)

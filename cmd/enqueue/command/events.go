@@ -31,8 +31,8 @@ of that account.
 Events are written only while somebody wants them: from two seconds after the
 first call of this command on, and for three days after the last one, unless the
 workers are set otherwise.`,
-		Example: `  enqueue events --follow
-  enqueue events --account acme --after 1795305600000-0 --json`,
+		Example: `  sendlimit events --follow
+  sendlimit events --account acme --after 1795305600000-0 --json`,
 		RunE: p.Run(func(ctx context.Context, c *client.Client, _ []string) error {
 			r := client.EventsRequest{After: cmp.Or(after, "0"), PageSize: eventsPage}
 			if follow {

@@ -20,14 +20,14 @@ func (p *program) findCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "find [ID]", Short: "Find messages without their user",
 		Long: `Find messages without their user. With an ID, show what became of the messages
-with this id, as enqueue status does: each user may have one. Without, list the
+with this id, as sendlimit status does: each user may have one. Without, list the
 messages to which all the flags apply, in no particular order; without flags,
 all messages. Messages are found for 7 days after their end, unless the workers
 are set otherwise. With the setting index: false, only messages with a campaign
 are found, by it.`,
-		Example: `  enqueue find order-17
-  enqueue find --campaign spring --status scheduled
-  enqueue find --user-prefix "team-7/" --from now --until +1d --json`,
+		Example: `  sendlimit find order-17
+  sendlimit find --campaign spring --status scheduled
+  sendlimit find --user-prefix "team-7/" --from now --until +1d --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 1:

@@ -23,10 +23,10 @@ until they are delivered. The list has the
 messages to come, late ones included, and sent messages that a rule can still
 count. Cancelled, dropped and failed messages are listed at the time when they
 were to be sent, for 7 days after their end unless the workers are set
-otherwise. enqueue status shows more about one message.`,
-		Example: `  enqueue list --user alice
-  enqueue list --user alice --from now --until +7d --json
-  enqueue list --user alice --from "$(date +%F) 00:00" --until "$(date -d tomorrow +%F) 00:00" --tz Europe/Berlin`,
+otherwise. sendlimit status shows more about one message.`,
+		Example: `  sendlimit list --user alice
+  sendlimit list --user alice --from now --until +7d --json
+  sendlimit list --user alice --from "$(date +%F) 00:00" --until "$(date -d tomorrow +%F) 00:00" --tz Europe/Berlin`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r := client.ListMessagesQuery{Titles: !p.JSON, Limit: page}
 			if err := p.ends(cli.End{Field: "from", Text: from, Into: &r.From}, cli.End{Field: "until", Text: until, Into: &r.Until}); err != nil {

@@ -20,9 +20,9 @@ func (p *program) nextFreeCommand() *cobra.Command {
 		Long: `Show the next times that are free for a user. Each time counts those before it
 as taken, so messages at all of them would be accepted. A blocked user has no
 free time. The throttle of a category is not asked.`,
-		Example: `  enqueue next-free --user alice
-  enqueue next-free --user alice --from +1d --count 3
-  enqueue next-free --user alice --category marketing --json`,
+		Example: `  sendlimit next-free --user alice
+  sendlimit next-free --user alice --from +1d --count 3
+  sendlimit next-free --user alice --category marketing --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			at, err := p.when("from", from)
 			if err != nil {

@@ -37,10 +37,10 @@ hours, it is refused and not stored. The refusal says what is in the way and
 which time is free next.
 
 An id makes it safe to submit the same message again: it is accepted once.`,
-		Example: `  enqueue push --user alice --at +2h --title "Your table is ready"
-  enqueue push --user alice --at +90m --title Sale --body "Two for one" --data url=/sale
-  enqueue push --user alice --at "$(date -d tomorrow +%F) 11:11" --tz Europe/Berlin --title Hi --on-conflict shift
-  enqueue push --user alice --at now --title Hi --id order-17 --dry-run`,
+		Example: `  sendlimit push --user alice --at +2h --title "Your table is ready"
+  sendlimit push --user alice --at +90m --title Sale --body "Two for one" --data url=/sale
+  sendlimit push --user alice --at "$(date -d tomorrow +%F) 11:11" --tz Europe/Berlin --title Hi --on-conflict shift
+  sendlimit push --user alice --at now --title Hi --id order-17 --dry-run`,
 		RunE: func(cmd *cobra.Command, args []string) error { return p.push(cmd, args, f) },
 	}
 	flags := cmd.Flags()

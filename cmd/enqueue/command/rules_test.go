@@ -20,7 +20,7 @@ func TestARefusalInQuietHoursExplainsItself(t *testing.T) {
 	require.Contains(t, got.stdout, "refused: alice can't get a message at 2093-11-24 00:30:00 CET\n")
 	require.Contains(t, got.stdout, "\n  22:00-08:00  quiet hours in Europe/Berlin (2093-11-23 22:00:00 CET to 2093-11-24 08:00:00 CET)\n")
 	require.Contains(t, got.stdout, "\n  free before  2093-11-23 21:59:59.999 CET\n  next free    2093-11-24 08:00:00 CET\n")
-	_, try, found := strings.Cut(got.stdout, "\n  try  enqueue ")
+	_, try, found := strings.Cut(got.stdout, "\n  try  sendlimit ")
 	require.True(t, found)
 	require.Zero(t, f.run(t, strings.Fields(try)...).status, "what it says to try is accepted")
 	json := f.run(t, append(args, "--json", "--id", "b")...)

@@ -30,7 +30,7 @@ type session struct {
 // withSession runs do on the store that the settings name.
 func (p *program) withSession(ctx context.Context, c config.Config, do func(*session) error) error {
 	return store.Using(ctx, c, func(client redis.UniversalClient) error {
-		traces, err := tracing.Start(ctx, tracing.Program{Name: "sendlimit-enqueue", Version: cli.Version(), Getenv: p.Getenv}, nil)
+		traces, err := tracing.Start(ctx, tracing.Program{Name: cli.Submitter, Version: cli.Version(), Getenv: p.Getenv}, nil)
 		if err != nil {
 			return err
 		}

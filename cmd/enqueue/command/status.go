@@ -26,8 +26,8 @@ data are shown until it has ended; if it failed or is uncertain, they are kept.
 With the setting keep_content: true, those of a delivered message are kept, too.
 The history has its last changes, at most 16. The last line names the worker that
 was asked, if --api and --redis-url name none.`,
-		Example: `  enqueue status --user alice order-17
-  enqueue status --user alice order-17 --json`,
+		Example: `  sendlimit status --user alice order-17
+  sendlimit status --user alice order-17 --json`,
 		RunE: p.Run(func(ctx context.Context, c *client.Client, args []string) error {
 			status, err := c.Message(ctx, user, args[0])
 			if err != nil {

@@ -274,5 +274,5 @@ func TestStatusOfWhatIsNotThere(t *testing.T) {
 	require.Contains(t, got.stderr, `error: id "a/b" is not allowed`)
 	got = f.run(t, "status", "--user", "alice")
 	require.Equal(t, 2, got.status)
-	require.Contains(t, got.stderr, "ID is missing; see enqueue status --help")
+	require.Contains(t, got.stderr, "ID is missing; see sendlimit status --help")
 }

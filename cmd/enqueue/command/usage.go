@@ -25,10 +25,10 @@ the period that the time is in. Sent and unsent messages both count.
 
 With --category, the category's rules are shown too, and free means free for a
 message of that category, without regard to the category's throttle.`,
-		Example: `  enqueue usage --user alice
-  enqueue usage --user alice --at +1d
-  enqueue usage --user alice --category marketing
-  enqueue usage --user alice --from now --until +7d --tz Europe/Berlin`,
+		Example: `  sendlimit usage --user alice
+  sendlimit usage --user alice --at +1d
+  sendlimit usage --user alice --category marketing
+  sendlimit usage --user alice --from now --until +7d --tz Europe/Berlin`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			asked, err := p.when("at", at)
 			if err != nil {

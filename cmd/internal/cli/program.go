@@ -16,7 +16,7 @@ import (
 // Program is what a command gets from the process: environment and streams.
 // Tests give it their own.
 type Program struct {
-	Own     string // its name in this repository: worker or enqueue
+	Name    string // Worker or Submitter
 	Names   Names
 	Environ []string // as os.Environ returns it
 	Stdin   io.Reader

@@ -23,14 +23,12 @@ func Execute(ctx context.Context, names Names, root *cobra.Command, args []strin
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.Version, root.DisableAutoGenTag = Version(), true
 	root.Flags().Bool("version", false, "print the version") // cobra's own would take -v
-	own := root.Name()
 	root.AddCommand(manCommand(root), versionCommand())
 	takeArguments(root)
 	root.InitDefaultHelpCmd()
 	names.name(root)
 	complete(root)
 	run := execution{width: widthOf(root.OutOrStdout()), bare: len(args) == 0}
-	run.elsewhere = func(unknown string) string { return names.Elsewhere(own, unknown) }
 	run.watch(root)
 	root.SetHelpFunc(run.helpOrUsage)
 	root.SetUsageFunc(usageFunc(run.width))
@@ -52,8 +50,6 @@ type execution struct {
 	began bool // a command was run
 	usage error
 	width int // of help
-
-	elsewhere func(unknown string) string // the command that is meant; "" if that is not known
 }
 
 // watch makes every command under c set began when it runs.
@@ -111,7 +107,7 @@ func (e *execution) usageError(c *cobra.Command, err error) error {
 	// cobra writes suggestions on separate lines.
 	detail, nearest, suggests := strings.Cut(err.Error(), "\n\nDid you mean this?\n\t")
 	if unknown := unknownCommand.FindStringSubmatch(detail); unknown != nil && c == c.Root() {
-		if other := e.elsewhere(unknown[1]); other != "" {
+		if other := elsewhere(c.Name(), unknown[1]); other != "" {
 			return &UsageError{Detail: fmt.Sprintf("%s: the command is %s", detail, other)}
 		}
 	}

@@ -107,7 +107,7 @@ func onThis(
 	ctx context.Context, p cli.Program, redis redis.UniversalClient, c config.Config, flags *pflag.FlagSet,
 	do func(context.Context, *client.Client) error,
 ) (err error) {
-	traces, err := tracing.Start(ctx, tracing.Program{Name: "sendlimit-" + p.Own, Version: cli.Version(), Getenv: p.Getenv}, nil)
+	traces, err := tracing.Start(ctx, tracing.Program{Name: p.Name, Version: cli.Version(), Getenv: p.Getenv}, nil)
 	if err != nil {
 		return err
 	}

@@ -82,8 +82,8 @@ func newWorker(ctx context.Context, c config.Config, p cli.Program) (*worker, er
 	_, address, _ := strings.Cut(base, "://")
 	conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", address)
 	if err != nil {
-		return nil, &fault.UnavailableError{Detail: fmt.Sprintf("no worker at %s: %v; start one with %s, or name an API (--api, SENDLIMIT_API)"+
-			" or a store (--redis-url, REDIS_URL)", base, err, p.Names.Of("worker")), Err: err}
+		return nil, &fault.UnavailableError{Detail: fmt.Sprintf("no worker at %s: %v; start one with sendlimit-worker run, or name an API (--api, SENDLIMIT_API)"+
+			" or a store (--redis-url, REDIS_URL)", base, err), Err: err}
 	}
 	_ = conn.Close()
 	return &worker{

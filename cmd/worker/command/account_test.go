@@ -102,7 +102,7 @@ func TestAccountsOnTheCommandLine(t *testing.T) {
 	run("tier", "set", "gold")
 	require.JSONEq(t, `{"outcome":"removed","tier":"gold"}`, run("tier", "remove", "gold", "--json"))
 	require.Equal(t, "removed the tier free\n", run("tier", "remove", "free"))
-	require.Equal(t, "There are no tiers: worker tier set NAME makes one.\n", run("tier", "list"))
+	require.Equal(t, "There are no tiers: sendlimit-worker tier set NAME makes one.\n", run("tier", "list"))
 }
 
 func TestAccountsOnTheCommandLineRefuse(t *testing.T) {
@@ -126,8 +126,8 @@ func TestAccountsOnTheCommandLineRefuse(t *testing.T) {
 	} {
 		fails(t, want.status, want.says, environ, "", strings.Fields(line)...)
 	}
-	require.Equal(t, "There are no accounts: worker account create NAME makes one.\n", prints(t, environ, "", "account", "list"))
-	require.Equal(t, "There are no tiers: worker tier set NAME makes one.\n", prints(t, environ, "", "tier", "list"))
+	require.Equal(t, "There are no accounts: sendlimit-worker account create NAME makes one.\n", prints(t, environ, "", "account", "list"))
+	require.Equal(t, "There are no tiers: sendlimit-worker tier set NAME makes one.\n", prints(t, environ, "", "tier", "list"))
 }
 
 func TestAnAccountWhoseKeyIsRefused(t *testing.T) {
@@ -138,7 +138,7 @@ func TestAnAccountWhoseKeyIsRefused(t *testing.T) {
 	err := Run(t.Context(), p, []string{"account", "create", "acme", "--expires-at", "2001-01-01T00:00:00Z"})
 	require.EqualError(t, err, "expires_at has passed: 2001-01-01T00:00:00Z")
 	require.Empty(t, out.String())
-	require.Equal(t, "The account acme is made, and has no key yet: worker account add-key gives it one.\n", log.String())
+	require.Equal(t, "The account acme is made, and has no key yet: sendlimit-worker account add-key gives it one.\n", log.String())
 }
 
 // A key that has expired stays until the account changes. Nobody means it.
@@ -176,7 +176,7 @@ func TestBeyondLoopback(t *testing.T) {
 	status, said := refuses(t, environ, "--listen", "0.0.0.0:0")
 	require.Equal(t, cli.StatusInvalid, status)
 	require.Contains(t, said, "other machines may reach 0.0.0.0:0")
-	require.Contains(t, said, "worker account create NAME")
+	require.Contains(t, said, "sendlimit-worker account create NAME")
 }
 
 // statusWith gets an address with a key, and returns the status. The server hangs up on who takes

@@ -73,7 +73,7 @@ func TestChannelListAndResume(t *testing.T) {
 	require.NoError(t, err)
 
 	out := prints(t, environ, "", "channel", "list")
-	require.Equal(t, "No channel has delivered anything yet, and none is stopped: worker channel check shows those of the settings.\n", out)
+	require.Equal(t, "No channel has delivered anything yet, and none is stopped: sendlimit-worker channel check shows those of the settings.\n", out)
 
 	_, err = kept.Stop(t.Context(), notifier.ChannelAPNs, channels.Stop{Reason: channels.Brake, Detail: "30 of 50 devices gone"})
 	require.NoError(t, err)
@@ -85,7 +85,7 @@ func TestChannelListAndResume(t *testing.T) {
 	}))
 	out = prints(t, environ, "", "channel", "list")
 	require.Regexp(t, `^apns     stopped since .* UTC: brake, 30 of 50 devices gone
- +its provider calls all devices gone: check project, key and environment, then worker channel resume apns
+ +its provider calls all devices gone: check project, key and environment, then sendlimit-worker channel resume apns
 fcm      stopped since .* UTC: unauthorized, HTTP status 403
 ( +it is probed again at .*
 )?log      running
@@ -96,7 +96,7 @@ $`, out)
 	out = prints(t, environ, "", "channel", "resume", "apns", "--json")
 	require.JSONEq(t, `{"outcome":"resumed","channel":"apns"}`, out)
 	_, err = command(t, environ, "", "channel", "resume", "apns")
-	require.EqualError(t, err, `"apns" is not stopped: see worker channel list`)
+	require.EqualError(t, err, `"apns" is not stopped: see sendlimit-worker channel list`)
 
 	out = prints(t, environ, "", "channel", "list", "--json")
 	require.Len(t, strings.Split(strings.TrimSpace(out), "\n"), 2)
@@ -116,7 +116,7 @@ func TestSendTestNeedsADevice(t *testing.T) {
 		"webpush --user alice --address-file x":    "send-test needs either --address-file or --user: the device to send to",
 		"webpush --device d1 --address-file x":     "--device is a device of a user: give --user as well",
 		"fcm --user alice":                         `no channel to devices named "fcm" is set up: these are: webpush`,
-		"webpush --user alice":                     "alice has no such device on the channel webpush: see enqueue device list --user alice",
+		"webpush --user alice":                     "alice has no such device on the channel webpush: see sendlimit device list --user alice",
 		"webpush --address-file /nosuch/s3cret":    "the device's address can't be read: open /nosuch/s3cret: no such file or directory",
 		"webpush --address-file - --title Testing": "- has no address of a device: it takes a token, or the JSON of a browser's subscription",
 	} {
@@ -125,7 +125,7 @@ func TestSendTestNeedsADevice(t *testing.T) {
 	}
 	worker := start(t, environ[1:]).started(t)
 	_, err := command(t, append(worker.environ(t), environ[1:]...), "", "channel", "send-test", "webpush", "--user", "alice", "--webpush-private-key-file", file)
-	require.EqualError(t, err, "alice has no such device on the channel webpush: see enqueue device list --user alice", "of the worker on this machine")
+	require.EqualError(t, err, "alice has no such device on the channel webpush: see sendlimit device list --user alice", "of the worker on this machine")
 	_, client, there := elsewhere(t)
 	kept, err := devices.New(client, devices.Options{})
 	require.NoError(t, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// found is a line of the answer of worker check.
+// found is a line of the answer of sendlimit-worker check.
 type found struct {
 	Name   string `json:"name"`
 	Target string `json:"target"`

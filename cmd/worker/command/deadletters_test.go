@@ -221,12 +221,12 @@ func TestDeadLetterCommandLinesThatMakeNoSense(t *testing.T) {
 	t.Parallel()
 	g := newGiven(t)
 	for line, want := range map[string]string{
-		"":                                `a command is missing after "worker dead-letters": one of list, purge, retry, show`,
-		"list a":                          `"a" is too much: list takes flags only; see worker dead-letters list --help`,
-		"show a":                          "--user is missing; see worker dead-letters show --help",
+		"":                                `a command is missing after "sendlimit-worker dead-letters": one of list, purge, retry, show`,
+		"list a":                          `"a" is too much: list takes flags only; see sendlimit-worker dead-letters list --help`,
+		"show a":                          "--user is missing; see sendlimit-worker dead-letters show --help",
 		"show --user alice":               "ID is missing",
 		"show --user a b --content=maybe": `content "maybe" is not allowed: it takes true or false`,
-		"retry":                           "ID is missing: give --user and an ID, or --all; see worker dead-letters retry --help",
+		"retry":                           "ID is missing: give --user and an ID, or --all; see sendlimit-worker dead-letters retry --help",
 		"retry a":                         "--user is missing",
 		"retry --user alice":              "ID is missing",
 		"retry --all a":                   `"a" is too much beside --all`,
@@ -235,7 +235,7 @@ func TestDeadLetterCommandLinesThatMakeNoSense(t *testing.T) {
 		"retry --user alice a b":          `"b" is too much: one ID is expected`,
 		"purge":                           "ID is missing: give --user and an ID, or --older-than or --all",
 		"purge --older-than=":             `older_than "" is not allowed: it takes a length of time such as 90m, 36h or 7d`,
-		"purge --older-than 1d --all":     "--older-than and --all can't be given together; see worker dead-letters purge --help",
+		"purge --older-than 1d --all":     "--older-than and --all can't be given together; see sendlimit-worker dead-letters purge --help",
 		"purge --older-than soon":         `older_than "soon" is not allowed: it takes a length of time such as 90m, 36h or 7d`,
 		"purge --older-than -1h":          `older_than "-1h" is not allowed`,
 		"list --tz Mars/Olympus":          `tz "Mars/Olympus" is not allowed`,
@@ -253,8 +253,8 @@ func TestDeadLetterCommandLinesThatMakeNoSenseInJSON(t *testing.T) {
 	t.Parallel()
 	g := newGiven(t)
 	for line, want := range map[string]string{
-		"show a --json":                      `{"outcome":"invalid","code":"invalid_field","field":"user","detail":"--user is missing; see worker dead-letters show --help"}`,
-		"--json retry":                       `{"outcome":"invalid","code":"invalid_field","field":"id","detail":"ID is missing: give --user and an ID, or --all; see worker dead-letters retry --help"}`,
+		"show a --json":                      `{"outcome":"invalid","code":"invalid_field","field":"user","detail":"--user is missing; see sendlimit-worker dead-letters show --help"}`,
+		"--json retry":                       `{"outcome":"invalid","code":"invalid_field","field":"id","detail":"ID is missing: give --user and an ID, or --all; see sendlimit-worker dead-letters retry --help"}`,
 		"show --user a b --content=x --json": `{"outcome":"invalid","code":"invalid_field","field":"content","detail":"content \"x\" is not allowed: it takes true or false"}`,
 	} {
 		status, stdout, stderr := g.runs(line)

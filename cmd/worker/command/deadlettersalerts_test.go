@@ -90,9 +90,9 @@ func TestAlertsAreRetriedTogetherAndApart(t *testing.T) {
 
 	g.failedAlert("erin")
 	g.server.SetTime(g.now.Add(2 * time.Second))
-	require.Equal(t, "1 dead letter sent after all\n1 dead alert left: see worker dead-letters retry --alerts --all\n",
+	require.Equal(t, "1 dead letter sent after all\n1 dead alert left: see sendlimit-worker dead-letters retry --alerts --all\n",
 		g.prints("retry --all --yes"))
-	require.Equal(t, "0 dead letters forgotten\n1 dead alert left: see worker dead-letters purge --alerts --all\n",
+	require.Equal(t, "0 dead letters forgotten\n1 dead alert left: see sendlimit-worker dead-letters purge --alerts --all\n",
 		g.prints("purge --all --yes"))
 	require.Equal(t, "0 dead alerts forgotten\n", g.prints("purge --alerts --older-than 1d"))
 	require.Equal(t, "1 dead alert forgotten\n", g.prints("purge --alerts --all --yes"))

@@ -19,7 +19,7 @@ func TestEvents(t *testing.T) {
 		return prints(t, environ, "", append([]string{"event-limit"}, args...)...)
 	}
 
-	require.Equal(t, "No event has limits: worker event-limit set NAME gives it some.\n", event("list"))
+	require.Equal(t, "No event has limits: sendlimit-worker event-limit set NAME gives it some.\n", event("list"))
 	require.Empty(t, m.Keys(), "looking leaves nothing behind")
 	fails(t, cli.StatusNotFound, `the event "submit" has no limits: set some`, environ, "", "event-limit", "show", "submit")
 
@@ -92,7 +92,7 @@ func TestAlertsOfEvents(t *testing.T) {
 		event("set", "submit", "--per-day", "500", "--json"))
 
 	out := event("set", "--help")
-	require.Contains(t, out, "worker event-limit set submit --per-day 500 --alert-at 80,100 --alert-to ops@example.com")
+	require.Contains(t, out, "sendlimit-worker event-limit set submit --per-day 500 --alert-at 80,100 --alert-to ops@example.com")
 }
 
 func TestEventsThatAreRefused(t *testing.T) {
@@ -100,14 +100,14 @@ func TestEventsThatAreRefused(t *testing.T) {
 	_, _, environ := elsewhere(t)
 	for want, args := range map[string][]string{
 		`at least one of --per-minute, --per-hour and --per-day is needed` +
-			` (worker event-limit remove takes all limits away); see worker event-limit set --help`: {"set", "e"},
+			` (sendlimit-worker event-limit remove takes all limits away); see sendlimit-worker event-limit set --help`: {"set", "e"},
 		`per-day "many" is not allowed: it takes a whole number`:                             {"set", "e", "--per-day", "many"},
 		`per_day "0" is not allowed: it takes 1 to 1000000000000; leave it out for no limit`: {"set", "e", "--per-day", "0"},
 		`nothing here counts the event "login", so its limits would have no effect: the events are submit, read, change;` +
 			` set custom for an event that a program of your own counts`: {"set", "login", "--per-hour", "5"},
-		`alert_at "80,x" is not allowed: it takes percents such as 80,100, or never`: {"set", "e", "--per-day", "1", "--alert-at", "80,x"},
-		`NAME is missing; see worker event-limit set --help`:                         {"set"},
-		`"b" is too much: one NAME is expected; see worker event-limit show --help`:  {"show", "a", "b"},
+		`alert_at "80,x" is not allowed: it takes percents such as 80,100, or never`:          {"set", "e", "--per-day", "1", "--alert-at", "80,x"},
+		`NAME is missing; see sendlimit-worker event-limit set --help`:                        {"set"},
+		`"b" is too much: one NAME is expected; see sendlimit-worker event-limit show --help`: {"show", "a", "b"},
 	} {
 		said := fails(t, cli.StatusInvalid, want, environ, "", append([]string{"event-limit"}, args...)...)
 		require.Equal(t, "error: "+want+"\n", said)
@@ -118,7 +118,7 @@ func TestEventsThatAreRefused(t *testing.T) {
 	require.Empty(t, prints(t, environ, "", "event-limit", "list", "--json"))
 
 	out = prints(t, environ, "", "event-limit", "set", "--help")
-	require.Contains(t, out, "worker event-limit set submit --per-minute 60 --per-hour 100 --per-day 500")
+	require.Contains(t, out, "sendlimit-worker event-limit set submit --per-minute 60 --per-hour 100 --per-day 500")
 	require.NotContains(t, out, "login")
 	for _, event := range api.Events() {
 		require.Contains(t, out, "  "+event.Name+" ")

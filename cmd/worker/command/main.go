@@ -11,5 +11,5 @@ import (
 func Main() int {
 	// Some services of push_url use this client, and it would wait for an answer for ever.
 	http.DefaultClient.Timeout = service.MaxTimeout
-	return cli.Main("worker", Run)
+	return cli.Main(cli.Worker, Run)
 }

@@ -126,7 +126,7 @@ func TestPoliciesByName(t *testing.T) {
 		t.Helper()
 		return prints(t, environ, stdin, append([]string{"policy"}, args...)...)
 	}
-	require.Equal(t, "There are no policies yet: start a worker on the store, or give it one with worker policy apply FILE.\n", run("", "list"))
+	require.Equal(t, "There are no policies yet: start a worker on the store, or give it one with sendlimit-worker policy apply FILE.\n", run("", "list"))
 	require.Empty(t, run("", "list", "--json"))
 	require.Empty(t, m.Keys(), "looking leaves nothing behind")
 

@@ -65,7 +65,7 @@ func TestPolicyVersionsAndRollback(t *testing.T) {
 	require.Contains(t, run("", "rollback", "vip", "--to", "1", "--preview"), "Nothing was changed.")
 	require.Equal(t, "vip: version 2 → 3\n  rules  2/hour → 1/hour\n"+
 		"It applies within 2 seconds in every program; scheduled messages keep their places.\n", run("", "rollback", "vip", "--to", "1", "--by", "bob"))
-	require.Equal(t, "vip: deleted; worker policy rollback brings it back within 30 days\n", run("", "delete", "vip", "--by", "carol"))
+	require.Equal(t, "vip: deleted; sendlimit-worker policy rollback brings it back within 30 days\n", run("", "delete", "vip", "--by", "carol"))
 	listed := run("", "versions", "vip")
 	require.Equal(t, []string{
 		"4        2026-11-22 11:11:11 UTC  carol  deleted",
@@ -82,7 +82,7 @@ func TestPolicyVersionsAndRollback(t *testing.T) {
 		status int
 		says   string
 	}{
-		"rollback vip":            {cli.StatusInvalid, "--to is missing: worker policy versions lists the versions"},
+		"rollback vip":            {cli.StatusInvalid, "--to is missing: sendlimit-worker policy versions lists the versions"},
 		"rollback vip --to 9":     {cli.StatusNotFound, `there is no version of policy vip "9"`},
 		"rollback vip --to 4":     {cli.StatusInvalid, "version 4 of policy vip is its deletion"},
 		"rollback nobody --to 1":  {cli.StatusNotFound, `there is no policy "nobody"`},

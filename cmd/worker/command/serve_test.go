@@ -92,7 +92,7 @@ func TestItSaysWhatTheEmbeddedStoreIsAndWhatToTryNext(t *testing.T) {
 	worker := start(t, nil).started(t)
 	line := worker.logged(t, "started the embedded store, which keeps nothing when this worker ends")
 	require.EqualValues(t, 10_000, line["meant_for_pending"])
-	prefix := "SENDLIMIT_API=" + strings.TrimSuffix(worker.attribute(t, "API endpoint", "url"), "/v1/") + " enqueue push --user alice"
+	prefix := "SENDLIMIT_API=" + strings.TrimSuffix(worker.attribute(t, "API endpoint", "url"), "/v1/") + " sendlimit push --user alice"
 	require.Equal(t, []any{prefix + ` --at +10s --title "Hello"`, prefix + ` --at +30s --title "Too soon"`}, line["try"])
 
 	person := start(t, nil, "--log-format", "text")

@@ -10,7 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// settingsOf runs worker user on a store, which has two policies.
+// settingsOf runs sendlimit-worker user on a store, which has two policies.
 func settingsOf(t *testing.T) (run func(args ...string) string, environ []string) {
 	t.Helper()
 	server, _ := redistest.Embedded(t)
@@ -111,7 +111,7 @@ func TestUserSettingsThatAreRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"set", "alice"}, "say what to change, for example --policy, --limit, --time-zone, --quiet-hours, --opt-out, --contact or --block; see worker user set --help"},
+		{[]string{"set", "alice"}, "say what to change, for example --policy, --limit, --time-zone, --quiet-hours, --opt-out, --contact or --block; see sendlimit-worker user set --help"},
 		{[]string{"set", "alice", "--block", "--unblock"}, "--block and --unblock can't be given together"},
 		{[]string{"set", "alice", "--policy", "gold"}, `there is no policy "gold" that this program can read: there are default, vip`},
 		{[]string{"set", "alice", "--limit", "7/hour"}, `the limit 7/hour replaces no rule, as policy default has none of its window: it has 1/minute, 10/calendar_day`},

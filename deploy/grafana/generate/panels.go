@@ -38,7 +38,7 @@ func rows() []row {
 			{title: "Due within 5 minutes", about: "Messages to deliver within five minutes; workers are scaled by it.", unit: "short", stat: true, queries: []query{{"max(sendlimit_due_messages{" + job + `, within="5m"})`, ""}}},
 			{title: "Overdue", about: "Messages whose send time has passed and that have not ended, at the last count.", unit: "short", stat: true, warn: 1, queries: []query{{one("sendlimit_overdue_messages"), ""}}},
 			{title: "Hand-over behind", about: "How much later than they should messages go to the queue; from the setting horizon on they are sent late.", unit: "s", stat: true, warn: 30, fail: 60, queries: []query{{one("sendlimit_watch_oldest_overdue_seconds"), ""}}},
-			{title: "Dead letters", about: "Messages that were given up; worker dead-letters list says why.", unit: "short", stat: true, warn: 1, queries: []query{{one("sendlimit_dead_letters"), ""}}},
+			{title: "Dead letters", about: "Messages that were given up; sendlimit-worker dead-letters list says why.", unit: "short", stat: true, warn: 1, queries: []query{{one("sendlimit_dead_letters"), ""}}},
 			{title: "Processes up", about: "Processes that answer Prometheus: workers, APIs and relays.", unit: "short", stat: true, queries: []query{{"sum(up{" + job + "})", ""}}},
 		}},
 		{"Deliveries", []panel{

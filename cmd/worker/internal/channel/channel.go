@@ -29,7 +29,7 @@ type commands struct {
 	asJSON bool
 }
 
-// Command returns the group "worker channel".
+// Command returns the group "sendlimit-worker channel".
 func Command(p cli.Program) *cobra.Command {
 	c := &commands{Program: p}
 	group := &cobra.Command{
@@ -42,10 +42,10 @@ func Command(p cli.Program) *cobra.Command {
 			"by themselves when a probe passes. A channel is also stopped when its provider\n" +
 			"calls too many devices gone at once: a wrong project or key makes it refuse all\n" +
 			"of them. Then no device is removed, and resume goes on.",
-		Example: "  worker channel list --config sendlimit.yaml\n" +
-			"  worker channel check --config sendlimit.yaml\n" +
-			"  worker channel send-test apns --address-file token.txt --config sendlimit.yaml\n" +
-			"  worker channel resume apns --config sendlimit.yaml",
+		Example: "  sendlimit-worker channel list --config sendlimit.yaml\n" +
+			"  sendlimit-worker channel check --config sendlimit.yaml\n" +
+			"  sendlimit-worker channel send-test apns --address-file token.txt --config sendlimit.yaml\n" +
+			"  sendlimit-worker channel resume apns --config sendlimit.yaml",
 	}
 	config.RegisterFlags(group.PersistentFlags(), config.Worker)
 	group.PersistentFlags().BoolVar(&c.asJSON, "json", false, "answer in JSON, one object a line")
@@ -58,7 +58,7 @@ func (c *commands) listCommand() *cobra.Command {
 		Use: "list", Short: "List the channels, and which are stopped.",
 		Long: "List the channels that have delivered something, or are stopped: which run, which are\n" +
 			"stopped or paused, since when and why.",
-		Example: "  worker channel list --config sendlimit.yaml\n  worker channel list --json",
+		Example: "  sendlimit-worker channel list --config sendlimit.yaml\n  sendlimit-worker channel list --json",
 	}
 	g := operations.NewView(c.Program, list)
 	list.RunE = g.Run(func(ctx context.Context, api *client.Client, _ []string) error {
@@ -66,7 +66,7 @@ func (c *commands) listCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return operations.AnswerEach(g, operations.Each(all.Channels), describe, "No channel has delivered anything yet, and none is stopped: worker channel check shows those of the settings.\n")
+		return operations.AnswerEach(g, operations.Each(all.Channels), describe, "No channel has delivered anything yet, and none is stopped: sendlimit-worker channel check shows those of the settings.\n")
 	})
 	return list
 }
@@ -83,7 +83,7 @@ func describe(c client.Channel) string {
 		}
 		switch {
 		case c.Reason == message.ChannelBrake:
-			s.WriteString(below + "its provider calls all devices gone: check project, key and environment, then worker channel resume " + c.Channel)
+			s.WriteString(below + "its provider calls all devices gone: check project, key and environment, then sendlimit-worker channel resume " + c.Channel)
 		case !c.ProbeAt.IsZero():
 			s.WriteString(below + "it is probed again at " + cli.FormatTime(c.ProbeAt.Time, time.UTC))
 		}
@@ -115,15 +115,15 @@ func (c *commands) resumeCommand() *cobra.Command {
 		Use: "resume CHANNEL", Short: "Resume a channel that is stopped.",
 		Long: "Resume a channel that is stopped: all workers deliver through it again within two\n" +
 			"seconds. It need not be: workers resume it when a probe passes. After all devices\n" +
-			"were called gone, check project, key and environment first, with worker channel\n" +
+			"were called gone, check project, key and environment first, with sendlimit-worker channel\n" +
 			"check and send-test.",
-		Example: "  worker channel resume apns --config sendlimit.yaml",
+		Example: "  sendlimit-worker channel resume apns --config sendlimit.yaml",
 	}
 	g := operations.NewGroup(c.Program, resume)
 	resume.RunE = g.Run(func(ctx context.Context, api *client.Client, args []string) error {
 		answer, err := api.ResumeChannel(ctx, args[0])
 		if err == nil && answer.Outcome == message.ChannelRunning {
-			err = fault.Wrong("channel", "%q is not stopped: see worker channel list", args[0])
+			err = fault.Wrong("channel", "%q is not stopped: see sendlimit-worker channel list", args[0])
 		}
 		return operations.Answer(g, answer, err, func(client.ChannelResume) string {
 			return args[0] + " is resumed: its messages go out as the rules allow\n"

@@ -68,8 +68,8 @@ func (c *commands) checkCommand() *cobra.Command {
 		Long: "Check the credentials of the channels to devices: ask each provider whether it\n" +
 			"accepts them. Nothing is sent to any device. For webpush only the key is checked:\n" +
 			"push services look at it with a push. The exit status is 1 if a provider refuses.",
-		Example: "  worker channel check --config sendlimit.yaml\n" +
-			"  worker channel check --fcm-credentials-file account.json --json",
+		Example: "  sendlimit-worker channel check --config sendlimit.yaml\n" +
+			"  sendlimit-worker channel check --fcm-credentials-file account.json --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.check(cmd)
 		},

@@ -28,8 +28,8 @@ func (c *commands) keysCommand() *cobra.Command {
 			"one, webpush.private_key. A subscription works only with the pair that it was\n" +
 			"made with, so keep the private key: with a new pair, every browser has to\n" +
 			"subscribe again.",
-		Example: "  worker channel keys --out vapid.key\n" +
-			"  worker channel keys --json",
+		Example: "  sendlimit-worker channel keys --out vapid.key\n" +
+			"  sendlimit-worker channel keys --json",
 		RunE: func(*cobra.Command, []string) error { return c.makeKeys(file) },
 	}
 	cmd.Flags().StringVar(&file, "out", "", "write the private key to a new `file` that only its owner can read, rather than print it")

@@ -45,8 +45,8 @@ func (c *commands) sendTestCommand() *cobra.Command {
 			"a file: a token, or the JSON of a browser's subscription. Addresses are secrets, so\n" +
 			"they are not given on the command line, and an API shows them only for a key with\n" +
 			"the scope content. The exit status is 1 if the provider does not accept the push.",
-		Example: "  worker channel send-test apns --address-file token.txt --config sendlimit.yaml\n" +
-			"  worker channel send-test webpush --user alice --config sendlimit.yaml",
+		Example: "  sendlimit-worker channel send-test apns --address-file token.txt --config sendlimit.yaml\n" +
+			"  sendlimit-worker channel send-test webpush --user alice --config sendlimit.yaml",
 	}
 	g := operations.NewView(c.Program, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -159,7 +159,7 @@ func (c *commands) receivers(cmd *cobra.Command, g *operations.Group, t test) ([
 		return nil, err
 	}
 	if len(to) == 0 {
-		return nil, fault.Wrong("user", "%s has no such device on the channel %s: see enqueue device list --user %s", t.user, t.channel, t.user)
+		return nil, fault.Wrong("user", "%s has no such device on the channel %s: see sendlimit device list --user %s", t.user, t.channel, t.user)
 	}
 	return to, nil
 }

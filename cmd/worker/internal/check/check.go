@@ -34,7 +34,7 @@ type checked struct {
 	status int // exit status if it is not OK
 }
 
-// Command returns "worker check".
+// Command returns "sendlimit-worker check".
 func Command(p cli.Program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -46,7 +46,7 @@ func Command(p cli.Program) *cobra.Command {
 			"target.\n\n" +
 			"The exit status is 5 if the store can't be used, 1 if something else fails, and\n" +
 			"2 if a setting is rejected.",
-		Example: "  worker check --config sendlimit.yaml\n  worker check --config sendlimit.yaml --json",
+		Example: "  sendlimit-worker check --config sendlimit.yaml\n  sendlimit-worker check --config sendlimit.yaml --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return check(cmd.Context(), p, cmd.Flags(), asJSON)
 		},

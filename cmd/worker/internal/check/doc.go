@@ -1,4 +1,4 @@
-// Package check is "worker check" and "worker email-preview": both try the settings
+// Package check is "sendlimit-worker check" and "sendlimit-worker email-preview": both try the settings
 // and change nothing.
 //
 // Command connects to the store, the mail server and the push target at the same time

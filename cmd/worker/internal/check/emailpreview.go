@@ -30,7 +30,7 @@ type preview struct {
 	account             string
 }
 
-// PreviewCommand returns "worker email-preview".
+// PreviewCommand returns "sendlimit-worker email-preview".
 func PreviewCommand(p cli.Program) *cobra.Command {
 	var shows preview
 	cmd := &cobra.Command{
@@ -38,8 +38,8 @@ func PreviewCommand(p cli.Program) *cobra.Command {
 		Long: "Show what an e-mail looks like, with made-up numbers and the templates of the\n" +
 			"settings. Nothing is sent. KIND is one of " + kinds() + ".\n\n" +
 			"Without one of the flags, the subject and the text are shown.",
-		Example: "  worker email-preview account_quota\n" +
-			"  worker email-preview daily_report --html --account acme >report.html",
+		Example: "  sendlimit-worker email-preview account_quota\n" +
+			"  sendlimit-worker email-preview daily_report --html --account acme >report.html",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return previewEmail(p, cmd.Flags(), notifier.NoticeKind(args[0]), shows)
 		},

@@ -38,7 +38,7 @@ type answered struct {
 	} `json:"checks"`
 }
 
-// HealthCommand returns "worker health".
+// HealthCommand returns "sendlimit-worker health".
 func HealthCommand(p cli.Program) *cobra.Command {
 	var target string
 	var asJSON bool
@@ -49,7 +49,7 @@ func HealthCommand(p cli.Program) *cobra.Command {
 			"the image has no other program that could ask.\n\n" +
 			"The exit status is 0 if the worker is ready, and 5 if it is not or does not\n" +
 			"answer.",
-		Example: "  worker health\n  worker health --admin-listen :9090\n  worker health --url http://127.0.0.1:9090/livez",
+		Example: "  sendlimit-worker health\n  sendlimit-worker health --admin-listen :9090\n  sendlimit-worker health --url http://127.0.0.1:9090/livez",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return ask(cmd.Context(), p, cmd.Flags(), target, asJSON)
 		},

@@ -55,7 +55,7 @@ func looksAt(c config.Config, opened []channels.Opened) []look {
 // checkStore checks that a worker could start on the store. It writes nothing.
 func checkStore(ctx context.Context, c config.Config) (string, error) {
 	if c.RedisURL == "" {
-		return "in the memory of its worker: worker health asks one that runs", nil
+		return "in the memory of its worker: sendlimit-worker health asks one that runs", nil
 	}
 	client, err := store.Open(c.RedisURL, store.Options{Logger: slog.New(slog.DiscardHandler), TLS: c.RedisTLS})
 	if err != nil {
@@ -118,7 +118,7 @@ func deliveredElsewhere(ctx context.Context, client redis.Cmdable, c config.Conf
 		return nil, err
 	}
 	return []string{fmt.Sprintf("the store was last delivered as %s, so a worker does not deliver it as %s without --store-moved"+
-		" or --drop-due-before: see worker run --help", last, address)}, nil
+		" or --drop-due-before: see sendlimit-worker run --help", last, address)}, nil
 }
 
 // checkEmail connects and logs in to the mail server, and sends nothing.

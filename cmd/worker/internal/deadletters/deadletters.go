@@ -23,16 +23,16 @@ type commands struct {
 	palette cli.Palette
 }
 
-// Command returns the group "worker dead-letters".
+// Command returns the group "sendlimit-worker dead-letters".
 func Command(p cli.Program) *cobra.Command {
 	group := &cobra.Command{
 		Use: "dead-letters", Short: "Show messages that were given up, retry them, or purge them.",
 		Long: "Show messages that were given up, retry them, or purge them. A message is given up\n" +
 			"when it failed for good, or when it may or may not have been sent. It is kept with\n" +
 			"its content as long as every message that ended (keep_records).",
-		Example: "  worker dead-letters list --user alice\n" +
-			"  worker dead-letters retry --user alice order-17\n" +
-			"  worker dead-letters purge --older-than 7d",
+		Example: "  sendlimit-worker dead-letters list --user alice\n" +
+			"  sendlimit-worker dead-letters retry --user alice order-17\n" +
+			"  sendlimit-worker dead-letters purge --older-than 7d",
 	}
 	d := &commands{Group: operations.NewGroup(p, group)}
 	group.PersistentFlags().StringVar(&d.tz, "tz", "", "IANA time `zone` of the times shown (default UTC)")

@@ -21,8 +21,8 @@ func (d *commands) listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List dead letters, the oldest first.",
 		Long: "List dead letters, the oldest first: messages, then alerts and reports.",
-		Example: "  worker dead-letters list\n  worker dead-letters list --user alice --json\n" +
-			"  worker dead-letters list --alerts",
+		Example: "  sendlimit-worker dead-letters list\n  sendlimit-worker dead-letters list --user alice --json\n" +
+			"  sendlimit-worker dead-letters list --alerts",
 		RunE: d.run(func(ctx context.Context, c *client.Client, _ []string) error {
 			return d.list(ctx, c, user, alerts)
 		}),
@@ -82,7 +82,7 @@ func (d *commands) showCommand() *cobra.Command {
 	var content bool
 	cmd := &cobra.Command{
 		Use: "show ID", Short: "Show one dead letter, with its last changes.",
-		Example: "  worker dead-letters show --user alice order-17\n  worker dead-letters show --user alice order-17 --content",
+		Example: "  sendlimit-worker dead-letters show --user alice order-17\n  sendlimit-worker dead-letters show --user alice order-17 --content",
 		Args:    alertOr(oneOrMany()),
 		RunE: d.run(func(ctx context.Context, c *client.Client, args []string) error {
 			if l.alert != "" {

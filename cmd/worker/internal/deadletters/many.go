@@ -25,8 +25,8 @@ func (d *commands) retryCommand() *cobra.Command {
 			"stays a dead letter.\n\n" +
 			"An uncertain message may have been sent already. Then it is sent twice.\n\n" +
 			"--all sends messages only. --alerts --all sends alerts and reports only.",
-		Example: "  worker dead-letters retry --user alice order-17\n  worker dead-letters retry --all\n" +
-			"  worker dead-letters retry --alerts --all",
+		Example: "  sendlimit-worker dead-letters retry --user alice order-17\n  sendlimit-worker dead-letters retry --all\n" +
+			"  sendlimit-worker dead-letters retry --alerts --all",
 		Args: alertsOfMany(alertOr(oneOrMany("all"))),
 		RunE: d.run(func(ctx context.Context, c *client.Client, args []string) error {
 			switch {
@@ -56,10 +56,10 @@ func (d *commands) purgeCommand() *cobra.Command {
 			"letters also expire without this command, see keep_records.\n\n" +
 			"--older-than and --all remove messages only. With --alerts they remove alerts and\n" +
 			"reports only.",
-		Example: "  worker dead-letters purge --user alice order-17\n" +
-			"  worker dead-letters purge --older-than 7d\n" +
-			"  worker dead-letters purge --all --yes\n" +
-			"  worker dead-letters purge --alerts --all",
+		Example: "  sendlimit-worker dead-letters purge --user alice order-17\n" +
+			"  sendlimit-worker dead-letters purge --older-than 7d\n" +
+			"  sendlimit-worker dead-letters purge --all --yes\n" +
+			"  sendlimit-worker dead-letters purge --alerts --all",
 		Args: alertsOfMany(alertOr(oneOrMany("older-than", "all"))),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var older time.Duration
@@ -193,7 +193,7 @@ func (d *commands) mentionAlerts(left int, command string) error {
 	if left == 0 {
 		return nil
 	}
-	return d.summary(d.Names.Spell("%s left: see worker dead-letters %s --alerts --all\n"), countedAlerts(left), command)
+	return d.summary(d.Names.Spell("%s left: see sendlimit-worker dead-letters %s --alerts --all\n"), countedAlerts(left), command)
 }
 
 // summary prints for a person what was done.

@@ -33,7 +33,7 @@ func (a account) setEvents(ctx context.Context, c *client.Client, name, url stri
 	if err := a.answer(changed, err); err != nil || callback.Secret == "" {
 		return err
 	}
-	return a.Tell("This secret signs the events of account %s. It is not shown again: worker account rotate-events-secret makes another.\n%s\n", name, callback.Secret)
+	return a.Tell("This secret signs the events of account %s. It is not shown again: sendlimit-worker account rotate-events-secret makes another.\n%s\n", name, callback.Secret)
 }
 
 func (a account) rotateSecretCommand() *cobra.Command {
@@ -42,7 +42,7 @@ func (a account) rotateSecretCommand() *cobra.Command {
 		Use: "rotate-events-secret NAME", Short: "Replace the secret that signs an account's events, and print the new one.",
 		Long: "Replace the secret that signs an account's events, and print the new one. For a while\n" +
 			"both sign, so that there is time to install the new one.",
-		Example: "  worker account rotate-events-secret acme --overlap 1h",
+		Example: "  sendlimit-worker account rotate-events-secret acme --overlap 1h",
 		RunE: a.Run(func(ctx context.Context, c *client.Client, args []string) error {
 			length, err := accounts.ParseOverlap(overlap)
 			if err != nil {
@@ -56,16 +56,16 @@ func (a account) rotateSecretCommand() *cobra.Command {
 	return rotate
 }
 
-// eventsCommand returns the group "worker account events".
+// eventsCommand returns the group "sendlimit-worker account events".
 func (a account) eventsCommand() *cobra.Command {
 	group := &cobra.Command{
 		Use: "events", Short: "List, retry and remove an account's dead events.",
 		Long: "List, retry and remove the dead events of an account: those that its callback did not\n" +
 			"accept for too long (events_give_up).",
-		Example: "  worker account events list acme\n  worker account events retry acme",
+		Example: "  sendlimit-worker account events list acme\n  sendlimit-worker account events retry acme",
 	}
 	group.AddCommand(&cobra.Command{
-		Use: "list NAME", Short: "List an account's dead events, the oldest first.", Example: "  worker account events list acme --json",
+		Use: "list NAME", Short: "List an account's dead events, the oldest first.", Example: "  sendlimit-worker account events list acme --json",
 		Args: cobra.MatchAll(cli.Argument("NAME"), accountAndDead),
 		RunE: a.Run(func(ctx context.Context, c *client.Client, args []string) error {
 			return operations.AnswerEach(a.Group, c.ListDeadEvents(ctx, client.ListDeadEventsQuery{Account: args[0], Limit: pageSize}), func(d client.DeadEvent) string {
@@ -75,7 +75,7 @@ func (a account) eventsCommand() *cobra.Command {
 		}),
 	}, &cobra.Command{
 		Use: "retry NAME [ID]", Short: "Post an account's dead events again: all, or the one with an id.", Args: accountAndDead,
-		Example: "  worker account events retry acme\n  worker account events retry acme 1795305600000-0",
+		Example: "  sendlimit-worker account events retry acme\n  sendlimit-worker account events retry acme 1795305600000-0",
 		RunE: a.Run(func(ctx context.Context, c *client.Client, args []string) error {
 			var total client.DeadEventsRetry
 			for more := true; more; {
@@ -91,7 +91,7 @@ func (a account) eventsCommand() *cobra.Command {
 		}),
 	}, &cobra.Command{
 		Use: "purge NAME [ID]", Short: "Remove an account's dead events: all, or the one with an id.", Args: accountAndDead,
-		Example: "  worker account events purge acme",
+		Example: "  sendlimit-worker account events purge acme",
 		RunE: a.Run(func(ctx context.Context, c *client.Client, args []string) error {
 			purged, err := c.PurgeDeadEvents(ctx, client.PurgeDeadEventsQuery{Account: args[0], ID: idOf(args)})
 			return operations.Answer(a.Group, purged, err, func(done client.DeadEventsPurge) string {

@@ -48,7 +48,7 @@ func (a account) addKeyCommand() *cobra.Command {
 	var k keyFlags
 	add := &cobra.Command{
 		Use: "add-key NAME", Short: "Add a key to an account, and print the key.",
-		Example: "  worker account add-key acme --scopes read --expires-at 2040-01-01T00:00:00Z",
+		Example: "  sendlimit-worker account add-key acme --scopes read --expires-at 2040-01-01T00:00:00Z",
 		RunE: a.Run(func(ctx context.Context, c *client.Client, args []string) error {
 			draft, err := k.draft()
 			if err != nil {
@@ -72,7 +72,7 @@ func (a account) rotateKeyCommand() *cobra.Command {
 		Long: "Replace a key by a new one with the same scopes, and print the new one. The old one\n" +
 			"stays valid for a while, so that there is time to install the new one. KEY-ID can be\n" +
 			"left out if the account has one key.",
-		Example: "  worker account rotate-key acme --overlap 1h\n  worker account rotate-key acme Zx3kQ9aB --overlap 0",
+		Example: "  sendlimit-worker account rotate-key acme --overlap 1h\n  sendlimit-worker account rotate-key acme Zx3kQ9aB --overlap 0",
 		Args:    accountAndKey(false),
 		RunE: a.Run(func(ctx context.Context, c *client.Client, args []string) error {
 			length, err := accounts.ParseOverlap(overlap)
@@ -125,7 +125,7 @@ func keyOf(ctx context.Context, c *client.Client, args []string) (string, error)
 	}
 	switch len(ids) {
 	case 0:
-		return "", &cli.UsageError{Field: "key", Detail: args[0] + " has no key: worker account add-key gives it one"}
+		return "", &cli.UsageError{Field: "key", Detail: args[0] + " has no key: sendlimit-worker account add-key gives it one"}
 	case 1:
 		return ids[0], nil
 	default:
@@ -142,7 +142,7 @@ func accountAndKey(required bool) cobra.PositionalArgs {
 		case len(args) == 0:
 			return cli.Usage(c, "name", "NAME is missing")
 		case len(args) == 1 && required:
-			return cli.Usage(c, "key", "KEY-ID is missing: worker account show lists those there are")
+			return cli.Usage(c, "key", "KEY-ID is missing: sendlimit-worker account show lists those there are")
 		case len(args) > 2:
 			return cli.Usage(c, "key", fmt.Sprintf("%q is too much: one KEY-ID is expected", args[2]))
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
-// accountWithUsage is the answer of "worker account show --json": what the API says of an account.
+// accountWithUsage is the answer of "sendlimit-worker account show --json": what the API says of an account.
 type accountWithUsage struct {
 	client.Account
 

@@ -17,7 +17,7 @@ import (
 // defaultLines is how many entries are shown unless a flag says so.
 const defaultLines = 100
 
-// Audit returns "worker audit".
+// Audit returns "sendlimit-worker audit".
 func Audit(p cli.Program) *cobra.Command {
 	var r client.ListAuditEntriesQuery
 	var from, until, tz string
@@ -27,9 +27,9 @@ func Audit(p cli.Program) *cobra.Command {
 		Long: "List the changes that operators made, the newest first: by a key with the scope\n" +
 			"admin, on the dashboard, or by a command. What accounts submit, move and cancel has\n" +
 			"its history and its events instead.",
-		Example: "  worker audit\n" +
-			"  worker audit --object default --action 'apply policy'\n" +
-			"  worker audit --user alice --from \"$(date -d yesterday +%FT00:00:00Z)\" --json",
+		Example: "  sendlimit-worker audit\n" +
+			"  sendlimit-worker audit --object default --action 'apply policy'\n" +
+			"  sendlimit-worker audit --user alice --from \"$(date -d yesterday +%FT00:00:00Z)\" --json",
 	}
 	g := operations.NewView(p, cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -20,7 +20,7 @@ const eventsCounted = "  submit   requests that submit: a message, a dry run, or
 	"  read     requests that read (GET)\n" +
 	"  change   all other requests, such as moves and cancels\n"
 
-// EventLimit returns the group "worker event-limit".
+// EventLimit returns the group "sendlimit-worker event-limit".
 func EventLimit(p cli.Program) *cobra.Command {
 	group := &cobra.Command{
 		Use: "event-limit", Short: "Show or change how often an event may happen for each key.",
@@ -32,23 +32,23 @@ func EventLimit(p cli.Program) *cobra.Command {
 			"\nOther events are for programs of your own that count them, with package counters.\n\n" +
 			"An event can have alerts: a mail or a webhook for each key that reaches a percent of\n" +
 			"the limit of the longest period, which is the day if it has a limit.",
-		Example: "  worker event-limit set submit --per-minute 60 --per-hour 100 --per-day 500\n" +
-			"  worker event-limit set submit --per-day 500 --alert-at 80,100 --alert-to ops@example.com\n" +
-			"  worker event-limit list",
+		Example: "  sendlimit-worker event-limit set submit --per-minute 60 --per-hour 100 --per-day 500\n" +
+			"  sendlimit-worker event-limit set submit --per-day 500 --alert-at 80,100 --alert-to ops@example.com\n" +
+			"  sendlimit-worker event-limit list",
 	}
 	g := operations.NewGroup(p, group)
 	group.AddCommand(setEventLimit(g), &cobra.Command{
-		Use: "list", Short: "List the events that have limits.", Example: "  worker event-limit list --json",
+		Use: "list", Short: "List the events that have limits.", Example: "  sendlimit-worker event-limit list --json",
 		RunE: g.Run(func(ctx context.Context, c *client.Client, _ []string) error {
 			return operations.AnswerEach(g, c.ListEventLimits(ctx, client.ListEventLimitsQuery{}), eventLine,
-				"No event has limits: worker event-limit set NAME gives it some.\n")
+				"No event has limits: sendlimit-worker event-limit set NAME gives it some.\n")
 		}),
 	}, &cobra.Command{
-		Use: "show NAME", Short: "Show the limits of an event.", Example: "  worker event-limit show submit",
+		Use: "show NAME", Short: "Show the limits of an event.", Example: "  sendlimit-worker event-limit show submit",
 		Long: "Show the limits of an event. The exit status is 4 if it has none.",
 		RunE: operations.One(g, (*client.Client).EventLimits, eventLine),
 	}, &cobra.Command{
-		Use: "remove NAME", Short: "Remove the limits of an event.", Example: "  worker event-limit remove submit",
+		Use: "remove NAME", Short: "Remove the limits of an event.", Example: "  sendlimit-worker event-limit remove submit",
 		Long: "Remove the limits of an event. The exit status is 4 if it has none.",
 		RunE: g.Run(func(ctx context.Context, c *client.Client, args []string) error {
 			former, err := c.EventLimits(ctx, args[0])
@@ -77,10 +77,10 @@ func setEventLimit(g *operations.Group) *cobra.Command {
 			"to the --alert-to that is set when it is sent; an alert of an event that has none by\n" +
 			"then is dropped.\n\n" +
 			"The API counts these events; another name needs --custom:\n\n" + eventsCounted,
-		Example: "  worker event-limit set submit --per-minute 60 --per-hour 100 --per-day 500\n" +
-			"  worker event-limit set read --per-hour 1000 --time-zone Europe/Berlin\n" +
-			"  worker event-limit set submit --per-day 500 --alert-at 80,100 --alert-to ops@example.com\n" +
-			"  worker event-limit set signup --per-hour 5 --custom",
+		Example: "  sendlimit-worker event-limit set submit --per-minute 60 --per-hour 100 --per-day 500\n" +
+			"  sendlimit-worker event-limit set read --per-hour 1000 --time-zone Europe/Berlin\n" +
+			"  sendlimit-worker event-limit set submit --per-day 500 --alert-at 80,100 --alert-to ops@example.com\n" +
+			"  sendlimit-worker event-limit set signup --per-hour 5 --custom",
 	}
 	flags := cmd.Flags()
 	flags.Int64("per-minute", 0, "`number` of times in a natural minute")
@@ -102,7 +102,7 @@ func setEventLimit(g *operations.Group) *cobra.Command {
 		}
 		if !limited {
 			return cli.Usage(cmd, "per_minute",
-				"at least one of --per-minute, --per-hour and --per-day is needed (worker event-limit remove takes all limits away)")
+				"at least one of --per-minute, --per-hour and --per-day is needed (sendlimit-worker event-limit remove takes all limits away)")
 		}
 		var limits client.EventLimitsDraft
 		if _, err := operations.Fill(flags, &limits); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Pace returns the group "worker pace".
+// Pace returns the group "sendlimit-worker pace".
 func Pace(p cli.Program) *cobra.Command {
 	group := &cobra.Command{
 		Use: "pace", Short: "Show or change how fast all workers together deliver.",
@@ -24,10 +24,10 @@ func Pace(p cli.Program) *cobra.Command {
 			"change within 2 seconds, also with messages that wait already. A message that the\n" +
 			"pace makes late is judged like every late message. After a time without\n" +
 			"deliveries, the rate rises to the full one over pace.ramp.",
-		Example: "  worker pace set --rate 100/second --burst 20\n" +
-			"  worker pace set --channel fcm --rate 10000/second\n" +
-			"  worker pace show --json\n" +
-			"  worker pace clear",
+		Example: "  sendlimit-worker pace set --rate 100/second --burst 20\n" +
+			"  sendlimit-worker pace set --channel fcm --rate 10000/second\n" +
+			"  sendlimit-worker pace show --json\n" +
+			"  sendlimit-worker pace clear",
 	}
 	g := operations.NewGroup(p, group)
 	var channel string
@@ -40,11 +40,11 @@ func Pace(p cli.Program) *cobra.Command {
 			"the rate allows. With a burst, at most that many deliveries start at once and the\n" +
 			"others follow one by one at the rate. Without a burst, all that the rate allows\n" +
 			"may start at once.",
-		Example: "  worker pace set --rate 100/second\n  worker pace set --rate 6000/minute --burst 50",
+		Example: "  sendlimit-worker pace set --rate 100/second\n  sendlimit-worker pace set --rate 6000/minute --burst 50",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case pace.Rate == "":
-				return &cli.UsageError{Field: "rate", Detail: "pace set needs --rate, such as --rate 100/second; worker pace clear removes the pace"}
+				return &cli.UsageError{Field: "rate", Detail: "pace set needs --rate, such as --rate 100/second; sendlimit-worker pace clear removes the pace"}
 			case cmd.Flags().Changed("burst") && pace.Burst == 0: // to the API it would be none
 				return fault.Wrong("burst", "--burst has to be at least 1; without it the rate is the burst")
 			}
@@ -57,13 +57,13 @@ func Pace(p cli.Program) *cobra.Command {
 	set.Flags().StringVar(&pace.Rate, "rate", "", "`deliveries` in an interval: 100/second, 6000/minute, 20/500ms")
 	set.Flags().Int64Var(&pace.Burst, "burst", 0, "`deliveries` that may start at once, at most those of the rate")
 	group.AddCommand(set, &cobra.Command{
-		Use: "show", Short: "Show the pace, and whether the target has asked for a pause.", Example: "  worker pace show --json",
+		Use: "show", Short: "Show the pace, and whether the target has asked for a pause.", Example: "  sendlimit-worker pace show --json",
 		RunE: g.Run(func(ctx context.Context, c *client.Client, _ []string) error {
 			now, err := c.Pace(ctx, client.PaceQuery{Channel: channel})
 			return operations.Answer(g, now, err, paceText)
 		}),
 	}, &cobra.Command{
-		Use: "clear", Short: "Remove the pace, and end a pause.", Example: "  worker pace clear",
+		Use: "clear", Short: "Remove the pace, and end a pause.", Example: "  sendlimit-worker pace clear",
 		Long: "Remove the pace, and end a pause that the target has asked for. A worker that has\n" +
 			"a pace in its settings sets it again when it starts.",
 		RunE: g.Run(func(ctx context.Context, c *client.Client, _ []string) error {

@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 )
 
-// Stats returns the command "worker stats".
+// Stats returns the command "sendlimit-worker stats".
 func Stats(p cli.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "stats", Short: "Show how many messages wait, and how the queue and the store are doing.",
@@ -21,7 +21,7 @@ func Stats(p cli.Program) *cobra.Command {
 			"up, how late the schedule is, and how much memory the store uses. The metrics of a\n" +
 			"worker say more. The last line names the worker that was asked, if --api and\n" +
 			"--redis-url name none.",
-		Example: "  worker stats --json",
+		Example: "  sendlimit-worker stats --json",
 	}
 	g := operations.NewView(p, cmd)
 	cmd.RunE = g.Run(func(ctx context.Context, c *client.Client, _ []string) error {

@@ -21,20 +21,20 @@ import (
 // user is what the subcommands of user share.
 type user struct{ *operations.Group }
 
-// User returns the group "worker user".
+// User returns the group "sendlimit-worker user".
 func User(p cli.Program) *cobra.Command {
 	group := &cobra.Command{
 		Use: "user", Short: "List users with settings; change a user's settings; export or erase everything stored about a user.",
-		Example: "  worker user set alice --contact ada@example.org\n" +
-			"  worker user export alice > alice.ndjson",
+		Example: "  sendlimit-worker user set alice --contact ada@example.org\n" +
+			"  sendlimit-worker user export alice > alice.ndjson",
 	}
 	c := user{operations.NewGroup(p, group)}
 	group.AddCommand(c.setCommand(), c.listCommand(), c.eraseCommand(), &cobra.Command{
 		Use: "show USER", Short: "Show a user's settings, and the rules that apply to the user.",
-		Example: "  worker user show alice\n  worker user show alice --json",
+		Example: "  sendlimit-worker user show alice\n  sendlimit-worker user show alice --json",
 		RunE:    operations.One(c.Group, (*client.Client).UserSettings, c.text),
 	}, &cobra.Command{
-		Use: "clear USER", Short: "Remove all settings of a user.", Example: "  worker user clear alice",
+		Use: "clear USER", Short: "Remove all settings of a user.", Example: "  sendlimit-worker user clear alice",
 		Long: "Remove all settings of a user. The user's messages stay as they are.",
 		RunE: c.Run(func(ctx context.Context, api *client.Client, args []string) error {
 			settings, err := api.ClearUserSettings(ctx, args[0])
@@ -48,7 +48,7 @@ func User(p cli.Program) *cobra.Command {
 			"queue, and what dry runs have left. Each line says in list what it is an entry of,\n" +
 			"and the last line how many there were. Times are in UTC.\n\n" +
 			"The exit status is 4 if nothing is stored.",
-		Example: "  worker user export alice > alice.ndjson",
+		Example: "  sendlimit-worker user export alice > alice.ndjson",
 		RunE: c.Run(func(ctx context.Context, api *client.Client, args []string) error {
 			bar := cli.Steps{Out: c.Stderr, What: "keys looked at"}
 			defer bar.End()
@@ -81,7 +81,7 @@ func (c user) listCommand() *cobra.Command {
 		Use: "list", Short: "List the users with settings.",
 		Long: "List the users with settings, in the order of the store: not by name, and the same\n" +
 			"each time. --json prints an object a line.",
-		Example: "  worker user list --blocked\n  worker user list --policy vip --json",
+		Example: "  sendlimit-worker user list --blocked\n  sendlimit-worker user list --policy vip --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("policy") && r.Policy == "" {
 				return cli.Usage(cmd, "policy", "--policy needs the name of a policy")
@@ -130,8 +130,8 @@ func (c user) eraseCommand() *cobra.Command {
 			"than --wait, the exit status is 3 and the queue still has the user's name.\n\n" +
 			"Backups keep what is in them, and so do the files that Redis writes until it\n" +
 			"rewrites them (BGREWRITEAOF, BGSAVE).",
-		Example: "  worker user export alice > alice.ndjson\n" +
-			"  worker user erase alice --yes",
+		Example: "  sendlimit-worker user export alice > alice.ndjson\n" +
+			"  sendlimit-worker user erase alice --yes",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			wait, err := f.check(args[0])
 			if err != nil {
@@ -149,7 +149,7 @@ func (c user) eraseCommand() *cobra.Command {
 func (f eraseFlags) check(user string) (time.Duration, error) {
 	if !f.yes {
 		return 0, &cli.UsageError{Detail: fmt.Sprintf(
-			"erasing can't be undone: look with worker user export, and confirm with worker user erase %q --yes", user)}
+			"erasing can't be undone: look with sendlimit-worker user export, and confirm with sendlimit-worker user erase %q --yes", user)}
 	}
 	wait, err := calendar.ParseDuration(f.wait)
 	if err != nil || wait < 0 {

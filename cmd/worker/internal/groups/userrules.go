@@ -23,7 +23,7 @@ func settingsText(d client.UserSettings, palette cli.Palette) string {
 		missing := "the store has no rules yet: start a worker on it"
 		if d.Policy != "" {
 			missing = fmt.Sprintf("the store has no policy %s that this program can read: nothing is accepted"+
-				" until worker policy apply gives it one, or worker user set another", d.Policy)
+				" until sendlimit-worker policy apply gives it one, or sendlimit-worker user set another", d.Policy)
 		}
 		return s.String() + missing + "\n"
 	}

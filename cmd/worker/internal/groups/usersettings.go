@@ -34,13 +34,13 @@ func (c user) setCommand() *cobra.Command {
 			"unless it is cancelled.\n\n" +
 			"The contact is an e-mail address, or an https: URL that receives a POST. It is\n" +
 			"alerted when a daily rule is 80 % and 100 % full, once a day each. Other percents\n" +
-			"are set with alert_at, see worker policy apply --help.",
-		Example: "  worker user set alice --policy vip --time-zone Europe/Berlin\n" +
-			"  worker user set alice --limit 20/calendar_day --limit 3/minute\n" +
-			"  worker user set alice --no-limits --contact ''\n" +
-			"  worker user set alice --quiet-hours 21:00-09:00 --quiet-hours 'sat,sun 00:00-24:00'\n" +
-			"  worker user set alice --category-limit marketing=1/calendar_week --opt-out news\n" +
-			"  worker user set alice --block",
+			"are set with alert_at, see sendlimit-worker policy apply --help.",
+		Example: "  sendlimit-worker user set alice --policy vip --time-zone Europe/Berlin\n" +
+			"  sendlimit-worker user set alice --limit 20/calendar_day --limit 3/minute\n" +
+			"  sendlimit-worker user set alice --no-limits --contact ''\n" +
+			"  sendlimit-worker user set alice --quiet-hours 21:00-09:00 --quiet-hours 'sat,sun 00:00-24:00'\n" +
+			"  sendlimit-worker user set alice --category-limit marketing=1/calendar_week --opt-out news\n" +
+			"  sendlimit-worker user set alice --block",
 	}
 	var f userFlags
 	f.register(set.Flags())

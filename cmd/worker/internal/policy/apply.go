@@ -28,7 +28,7 @@ func (c *commands) applyCommand() *cobra.Command {
 	apply := &cobra.Command{
 		Use: "apply FILE", Short: "Replace a policy by a YAML or JSON file, - for standard input.",
 		Long: "Replace a policy by a YAML or JSON file, - for standard input:\n\n" +
-			"  name: default             # or another one, for worker user set --policy\n" +
+			"  name: default             # or another, for \"user set --policy\"\n" +
 			"  time_zone: Europe/Berlin  # of calendar rules and quiet hours (default UTC)\n" +
 			"  user_time_zone: true      # calendar rules use the user's own zone, if set\n" +
 			"  rules: [1/minute, 5/hour, 10/calendar_day]\n" +
@@ -52,10 +52,10 @@ func (c *commands) applyCommand() *cobra.Command {
 			"Messages that are already scheduled keep their places, and are sent as promised.\n" +
 			"--preview applies nothing and lists those that would break the policy. --then\n" +
 			"says what to do with them.",
-		Example: "  worker policy apply rules.yaml\n" +
-			"  worker policy apply rules.yaml --preview\n" +
-			"  worker policy apply rules.yaml --then shift\n" +
-			"  echo '{\"rules\": [\"5/minute\", \"100/calendar_day\"]}' | worker policy apply - --name vip",
+		Example: "  sendlimit-worker policy apply rules.yaml\n" +
+			"  sendlimit-worker policy apply rules.yaml --preview\n" +
+			"  sendlimit-worker policy apply rules.yaml --then shift\n" +
+			"  echo '{\"rules\": [\"5/minute\", \"100/calendar_day\"]}' | sendlimit-worker policy apply - --name vip",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.apply(cmd, args, refit)
 		},

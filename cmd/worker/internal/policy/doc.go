@@ -1,4 +1,4 @@
-// Package policy is "worker policy": it lists, shows, replaces, rolls back and deletes the
+// Package policy is "sendlimit-worker policy": it lists, shows, replaces, rolls back and deletes the
 // policies of a store.
 //
 // "policy apply" may leave scheduled messages that break the new policy. --preview

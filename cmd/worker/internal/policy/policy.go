@@ -22,30 +22,30 @@ import (
 // commands is what the subcommands of policy share.
 type commands struct{ *operations.Group }
 
-// Command returns the group "worker policy".
+// Command returns the group "sendlimit-worker policy".
 func Command(p cli.Program) *cobra.Command {
 	group := &cobra.Command{
 		Use: "policy", Short: "List, show, replace or delete the policies of a store.",
 		Long: "List, show, replace or delete the policies of a store: the store of REDIS_URL, or\n" +
 			"else the embedded one of a running worker.\n\n" +
 			"A policy says how many messages a user may receive, and when. Every program on the\n" +
-			"store follows it. \"default\" applies to every user for whom worker user set has\n" +
+			"store follows it. \"default\" applies to every user for whom sendlimit-worker user set has\n" +
 			"not named another policy.",
-		Example: "  worker policy list\n" +
-			"  worker policy show > rules.yaml\n" +
-			"  worker policy apply rules.yaml --preview\n" +
-			"  worker policy apply rules.yaml --then shift",
+		Example: "  sendlimit-worker policy list\n" +
+			"  sendlimit-worker policy show > rules.yaml\n" +
+			"  sendlimit-worker policy apply rules.yaml --preview\n" +
+			"  sendlimit-worker policy apply rules.yaml --then shift",
 	}
 	c := &commands{operations.NewGroup(p, group)}
 	group.AddCommand(c.applyCommand(), c.rollbackCommand(), &cobra.Command{
-		Use: "list", Short: "List the policies.", Example: "  worker policy list\n  worker policy list --json",
+		Use: "list", Short: "List the policies.", Example: "  sendlimit-worker policy list\n  sendlimit-worker policy list --json",
 		RunE: operations.List(c.Group, (*client.Client).ListPolicies, client.ListPoliciesQuery{}, operations.Table[client.ListedPolicy]{
 			Header: "NAME\tVERSION\tRULES\tTIME ZONE\tQUIET HOURS", Row: row,
-			None: "There are no policies yet: start a worker on the store, or give it one with worker policy apply FILE.\n",
+			None: "There are no policies yet: start a worker on the store, or give it one with sendlimit-worker policy apply FILE.\n",
 		}),
 	}, &cobra.Command{
 		Use: "show [NAME]", Short: "Show a policy as policy apply reads it. Without NAME, show \"default\".",
-		Example: "  worker policy show > rules.yaml\n  worker policy show vip --json",
+		Example: "  sendlimit-worker policy show > rules.yaml\n  sendlimit-worker policy show vip --json",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return cli.Argument("NAME")(cmd, args)
@@ -58,19 +58,19 @@ func Command(p cli.Program) *cobra.Command {
 		Long: "List the versions of a policy, the newest first: who stored each, and when. The\n" +
 			"store keeps 100 of a policy, and those of a deleted policy for 30 days. policy\n" +
 			"rollback stores one of them again.",
-		Example: "  worker policy versions default\n  worker policy versions vip --json",
+		Example: "  sendlimit-worker policy versions default\n  sendlimit-worker policy versions vip --json",
 		RunE:    c.Run(c.versions),
 	}, &cobra.Command{
 		Use: "delete NAME", Short: "Delete a policy that no user has.",
-		Long: "Delete a policy that no user has: worker user list --policy finds those who have\n" +
+		Long: "Delete a policy that no user has: sendlimit-worker user list --policy finds those who have\n" +
 			"it. The policy \"default\" can't be deleted. For 30 days, policy rollback brings a\n" +
 			"deleted policy back. A worker whose settings have the policy stores it again when\n" +
 			"it starts.",
-		Example: "  worker user list --policy vip\n  worker policy delete vip",
+		Example: "  sendlimit-worker user list --policy vip\n  sendlimit-worker policy delete vip",
 		RunE: c.Run(func(ctx context.Context, api *client.Client, args []string) error {
 			deleted, err := api.DeletePolicy(ctx, args[0])
 			return operations.Answer(c.Group, deleted, err, func(client.PolicyDeletion) string {
-				return c.Palette().Bold(args[0]) + ": deleted; worker policy rollback brings it back within 30 days\n"
+				return c.Palette().Bold(args[0]) + ": deleted; sendlimit-worker policy rollback brings it back within 30 days\n"
 			})
 		}),
 	})

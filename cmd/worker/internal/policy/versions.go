@@ -52,9 +52,9 @@ func (c *commands) rollbackCommand() *cobra.Command {
 		Use: "rollback NAME --to VERSION", Short: "Store an earlier version of a policy again.",
 		Long: "Store an earlier version of a policy again, under a new version. A deleted policy\n" +
 			"comes back. --preview and --then are those of policy apply.",
-		Example: "  worker policy versions default\n" +
-			"  worker policy rollback default --to 7 --preview\n" +
-			"  worker policy rollback default --to 7 --then shift",
+		Example: "  sendlimit-worker policy versions default\n" +
+			"  sendlimit-worker policy rollback default --to 7 --preview\n" +
+			"  sendlimit-worker policy rollback default --to 7 --then shift",
 		RunE: func(cmd *cobra.Command, args []string) error { return c.rollback(cmd, args, f) },
 	}
 	rollback.Flags().Int64Var(&f.to, "to", 0, "`version` to store again, as policy versions lists it")
@@ -65,7 +65,7 @@ func (c *commands) rollbackCommand() *cobra.Command {
 func (c *commands) rollback(cmd *cobra.Command, args []string, f rollbackFlags) error {
 	action, err := f.refit.check()
 	if err == nil && f.to < 1 {
-		err = cli.Usage(cmd, "to", "--to is missing: worker policy versions lists the versions")
+		err = cli.Usage(cmd, "to", "--to is missing: sendlimit-worker policy versions lists the versions")
 	}
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// YAML returns a policy as "worker policy apply" reads it, with its version: so it is
+// YAML returns a policy as "sendlimit-worker policy apply" reads it, with its version: so it is
 // applied only in place of that version.
 func YAML(d policy.Document) (string, error) {
 	inOneLine := yaml.CustomMarshaler(func(percents []int) ([]byte, error) { return []byte("[" + joinPercents(percents) + "]"), nil })

@@ -40,12 +40,12 @@ func openAccounts(
 		return nil, fmt.Errorf("looking for API keys: %w", err)
 	case !usable && c.Exposed() && c.RedisURL != "":
 		return nil, fault.Wrong("listen", "other machines may reach %s, and no account has an API key that works:"+
-			" make one with worker account create NAME --scopes submit,read, or listen at a loopback address", c.Listen)
+			" make one with sendlimit-worker account create NAME --scopes submit,read, or listen at a loopback address", c.Listen)
 	case !usable && c.RedisURL == "":
 		return nil, fault.Wrong("require_keys", "the API asks for keys, no account in the settings has one that works, and nothing else could give"+
 			" the embedded store its first one: name an account with the key_sha256 of a key under accounts in the file of --config, or set redis_url")
 	case !usable:
-		logger.WarnContext(ctx, "the API asks for keys, and no account has one that works: worker account create NAME makes one")
+		logger.WarnContext(ctx, "the API asks for keys, and no account has one that works: sendlimit-worker account create NAME makes one")
 	}
 	if c.Exposed() && c.TLSCert == "" {
 		logger.WarnContext(ctx, "the API is served without TLS on an address that other machines may reach: unless a proxy"+
@@ -71,7 +71,7 @@ func seedAccounts(ctx context.Context, accounts *accounts.Accounts, seeds config
 			return fmt.Errorf("looking at the tier %q: %w", tier.Name, err)
 		}
 		if ok && limitsOf(stored) != limitsOf(tier) {
-			logger.WarnContext(ctx, "a tier in the settings is not that of the store, which holds: worker tier set changes it",
+			logger.WarnContext(ctx, "a tier in the settings is not that of the store, which holds: sendlimit-worker tier set changes it",
 				"tier", tier.Name, "settings", limitsOf(tier), "store", limitsOf(stored))
 		}
 	}
@@ -89,7 +89,7 @@ func seedAccounts(ctx context.Context, accounts *accounts.Accounts, seeds config
 			return fmt.Errorf("looking at the account %q: %w", seed.Name, err)
 		}
 		if differs := differences(stored, seed.Account); ok && len(differs) > 0 {
-			logger.WarnContext(ctx, "an account in the settings is not that of the store, which holds: worker account set changes it",
+			logger.WarnContext(ctx, "an account in the settings is not that of the store, which holds: sendlimit-worker account set changes it",
 				"account", seed.Name, "differs_in", differs)
 		}
 	}

@@ -55,7 +55,7 @@ func (h *heldBack) tell(ctx context.Context, p cli.Program, c config.Config, log
 	if !logsText(p.Stderr, c) {
 		return nil
 	}
-	run := p.Names.Of("worker") + " run"
+	run := p.Names.Spell("sendlimit-worker run")
 	_, err := fmt.Fprintf(p.Stderr, `
 This worker serves the API and delivers nothing: its store was last delivered
 as %s, and redis_url says %s now.

@@ -1,4 +1,4 @@
-// Package serve is the worker that runs: "worker" and "worker run".
+// Package serve is the worker that runs: "sendlimit-worker" and "sendlimit-worker run".
 //
 // It starts in this order, and ends in the reverse order:
 //

@@ -37,7 +37,7 @@ Try next, in another terminal: a delivery, and a time too close to it.
 
 // tryNext returns a submit that is accepted, and one that the default rules then refuse.
 func tryNext(names cli.Names, base string, withKey bool) [2]string {
-	command := names.Of("enqueue") + " push --user alice"
+	command := names.Spell("sendlimit push --user alice")
 	if withKey {
 		command = "SENDLIMIT_API_KEY=sk_… " + command
 	}

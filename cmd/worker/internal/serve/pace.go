@@ -27,7 +27,7 @@ func seedPace(ctx context.Context, client redis.Cmdable, c config.Config, logger
 		return fmt.Errorf("giving the store its pace: %w", err)
 	}
 	if stored != c.Pace {
-		logger.WarnContext(ctx, "the pace in the settings is not that of the store, which holds: worker pace set replaces it",
+		logger.WarnContext(ctx, "the pace in the settings is not that of the store, which holds: sendlimit-worker pace set replaces it",
 			"settings", c.Pace.String(), "store", stored.String())
 	}
 	return nil

@@ -48,7 +48,7 @@ func seedPolicy(ctx context.Context, policies *settings.Policies, policy policy.
 		differs = append(differs, d.Name)
 	}
 	logger.WarnContext(ctx, "the rules in the settings are not those of the store, which hold:"+
-		" worker policy apply FILE replaces them", "policy", policy.Name,
+		" sendlimit-worker policy apply FILE replaces them", "policy", policy.Name,
 		"settings", policy, "store", stored, "differs_in", strings.Join(differs, ", "))
 	return nil
 }

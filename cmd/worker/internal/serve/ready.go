@@ -154,14 +154,14 @@ func unwellChannels(ctx context.Context, client redis.UniversalClient, prefix st
 	for _, s := range all {
 		if s.Wave != nil && time.Since(s.Wave.At) < channels.WaveLasts {
 			unwell = append(unwell, check{Check: checkChannel + s.Name, Status: checkWarning, Detail: fmt.Sprintf(
-				"its provider called %d devices of the last %d gone: they are kept as suspects; see worker channel list", s.Wave.Gone, s.Wave.Of)})
+				"its provider called %d devices of the last %d gone: they are kept as suspects; see sendlimit-worker channel list", s.Wave.Gone, s.Wave.Of)})
 		}
 		if !s.Stopped {
 			continue
 		}
-		next := "workers probe it once a minute and resume it: see worker channel check"
+		next := "workers probe it once a minute and resume it: see sendlimit-worker channel check"
 		if s.Reason == channels.Brake {
-			next = "its provider calls all devices gone: check project, key and environment, then worker channel resume " + s.Name
+			next = "its provider calls all devices gone: check project, key and environment, then sendlimit-worker channel resume " + s.Name
 		}
 		unwell = append(unwell, check{Check: checkChannel + s.Name, Status: checkWarning, Detail: fmt.Sprintf(
 			"stopped since %s, %s: its messages wait; %s", s.Since.Format(time.RFC3339), s.Reason, next)})

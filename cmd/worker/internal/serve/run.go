@@ -45,12 +45,12 @@ func (o startOptions) given() string {
 	}
 }
 
-// Command returns "worker run", which does the same as worker without a command.
+// Command returns "sendlimit-worker run", which does the same as no command.
 func Command(p cli.Program) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "run", Short: "Deliver messages: the same as worker without a command.",
+		Use: "run", Short: "Deliver messages: the same as without a command.",
 		Long: "Deliver scheduled messages at their time, until a SIGTERM. This is the same as\n" +
-			"worker without a command, with the same flags.\n\n" +
+			"sendlimit-worker without a command, and has the same flags.\n\n" +
 			"After a restore from a backup, the store still has messages as scheduled that\n" +
 			"went out after the backup. --drop-due-before drops what was due before a time\n" +
 			"instead of sending it twice. A dropped message keeps its place and its id, since\n" +
@@ -61,10 +61,10 @@ func Command(p cli.Program) *cobra.Command {
 			"original is delivered too. If it has moved, or its address has another name now,\n" +
 			"start one worker with --store-moved, then the others as usual. --drop-due-before\n" +
 			"takes the store over too.",
-		Example: "  worker run --drop-due-before 2026-11-22T11:11:11Z\n" +
-			"  worker run --drop-due-before now      # drops all that was due while it was down\n" +
-			"  worker run --drop-due-before -2h\n" +
-			"  worker run --redis-url redis://new.example.com:6379 --store-moved",
+		Example: "  sendlimit-worker run --drop-due-before 2026-11-22T11:11:11Z\n" +
+			"  sendlimit-worker run --drop-due-before now      # drops all that was due while it was down\n" +
+			"  sendlimit-worker run --drop-due-before -2h\n" +
+			"  sendlimit-worker run --redis-url redis://new.example.com:6379 --store-moved",
 	}
 	Setup(p, cmd)
 	return cmd
