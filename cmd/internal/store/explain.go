@@ -74,9 +74,14 @@ func explainTLS(err error) string {
 			" redis_tls_cert and redis_tls_key", op.Err)
 	}
 	// With TLS too: if the server closes early, its alert about the certificate may be lost.
-	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
+	if closed(err) {
 		return "Redis closed the connection: begin the URL with rediss:// (rediss-sentinel://, rediss-cluster://) if it expects TLS" +
 			" at this port, give redis_tls_cert and redis_tls_key if it asks for a certificate, otherwise see its log"
 	}
 	return ""
+}
+
+// closed reports whether the server closed the connection.
+func closed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }

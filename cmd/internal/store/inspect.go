@@ -69,7 +69,7 @@ func Inspect(ctx context.Context, client redis.UniversalClient) (Report, error) 
 		err = report.single(ctx, client)
 	}
 	if err != nil {
-		return Report{}, err
+		return Report{}, protocolError(ctx, client, err)
 	}
 	// Only a write reveals a read-only server whose role is not visible. Without the
 	// right to write this key, that stays unknown.
