@@ -177,6 +177,13 @@ func TestBeyondLoopback(t *testing.T) {
 	require.Equal(t, cli.StatusInvalid, status)
 	require.Contains(t, said, "other machines may reach 0.0.0.0:0")
 	require.Contains(t, said, "sendlimit-worker account create NAME")
+	for _, embedded := range [][]string{{"--listen", "0.0.0.0:0"}, {"--listen", "0.0.0.0:0", "--require-keys"}} {
+		status, said = refuses(t, nil, embedded...)
+		require.Equal(t, cli.StatusInvalid, status)
+		require.Contains(t, said, "other machines may reach 0.0.0.0:0, so the API needs an API key, and the embedded store has none:"+
+			" listen at a loopback address such as 127.0.0.1:0, or name an account with the key_sha256 of a key under accounts in the file of --config,"+
+			" or set redis_url and run sendlimit-worker account create NAME")
+	}
 }
 
 // statusWith gets an address with a key, and returns the status. The server hangs up on who takes

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 
 	"github.com/redis/go-redis/v9"
 
@@ -39,11 +40,14 @@ func openAccounts(
 	case err != nil:
 		return nil, fmt.Errorf("looking for API keys: %w", err)
 	case !usable && c.Exposed() && c.RedisURL != "":
-		return nil, fault.Wrong("listen", "other machines may reach %s, and no account has an API key that works:"+
-			" make one with sendlimit-worker account create NAME --scopes submit,read, or listen at a loopback address", c.Listen)
+		return nil, fault.Wrong("listen", "other machines may reach %s, and no account has a valid API key:"+
+			" create one with sendlimit-worker account create NAME --scopes submit,read, or listen at a loopback address", c.Listen)
+	case !usable && c.Exposed():
+		_, port, _ := net.SplitHostPort(c.Listen)
+		return nil, fault.Wrong("listen", "other machines may reach %s, so the API needs an API key, and the embedded store has none:"+
+			" listen at a loopback address such as 127.0.0.1:%s, or "+firstKey, c.Listen, port)
 	case !usable && c.RedisURL == "":
-		return nil, fault.Wrong("require_keys", "the API asks for keys, no account in the settings has one that works, and nothing else could give"+
-			" the embedded store its first one: name an account with the key_sha256 of a key under accounts in the file of --config, or set redis_url")
+		return nil, fault.Wrong("require_keys", "the API needs an API key (require_keys), and the embedded store has none: "+firstKey)
 	case !usable:
 		logger.WarnContext(ctx, "the API asks for keys, and no account has one that works: sendlimit-worker account create NAME makes one")
 	}
@@ -53,6 +57,10 @@ func openAccounts(
 	}
 	return accounts, nil
 }
+
+// firstKey says how an embedded store gets its first key: no command reaches it without one.
+const firstKey = "name an account with the key_sha256 of a key under accounts in the file of --config," +
+	" or set redis_url and run sendlimit-worker account create NAME"
 
 // seedAccounts adds the tiers and accounts that the store lacks. It does not change stored
 // ones, and logs differences.
