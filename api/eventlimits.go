@@ -30,7 +30,7 @@ func eventLimitsOf(e counters.EventLimits) message.EventLimits {
 func noLimits(event string) error {
 	return &refusal{message.Outcome{
 		Outcome: message.Refused, Code: fault.CodeNotFound, Field: "event",
-		Detail: fmt.Sprintf("the event %q has no limits: set some", event),
+		Detail: fmt.Sprintf("no limits of event %q", event),
 	}}
 }
 

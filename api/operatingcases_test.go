@@ -124,7 +124,7 @@ func TestLimitsOfEventsTakeEffect(t *testing.T) {
 	require.Equal(t, http.StatusOK, r.with(key, read).status)
 	p := r.problem(http.StatusNotFound, r.get(readLimits))
 	require.Equal(t, fault.CodeNotFound, p.Code)
-	require.Equal(t, `the event "read" has no limits: set some`, p.Detail)
+	require.Equal(t, `no limits of event "read"`, p.Detail)
 }
 
 func TestPaceOverTheAPI(t *testing.T) {

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"net/http"
 	"sync"
@@ -60,7 +61,7 @@ func (s *server) exportUser(w http.ResponseWriter, r *http.Request, in ofUser) {
 		}
 		if document.Empty() {
 			return nil, &refusal{message.Outcome{
-				Outcome: message.Refused, Code: fault.CodeNotFound, User: user, Detail: "nothing is stored about " + fault.Clip(user),
+				Outcome: message.Refused, Code: fault.CodeNotFound, User: user, Detail: fmt.Sprintf("no data of user %q", fault.Clip(user)),
 			}}
 		}
 		who := callerOf(ctx)

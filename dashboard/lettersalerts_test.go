@@ -24,7 +24,7 @@ func TestDeadLetters(t *testing.T) {
 	})
 	require.Contains(t, b.shows("/message?user=user0&id=m").plain(), "scheduled")
 	b.logs("retry dead letter; user0; m; refused", func() {
-		require.Contains(t, b.refused(b.post("/dead-letters", "letter", "user0 m", "do", "retry")), "is no dead letter")
+		require.Contains(t, b.refused(b.post("/dead-letters", "letter", "user0 m", "do", "retry")), "No dead letter")
 	})
 
 	// Many at once, one of which is gone.

@@ -75,19 +75,19 @@ const (
 	StatusCancelled = "cancelled"
 )
 
-// NotFound returns the outcome for an id that no known message has.
+// NotFound returns the outcome for an unknown message, whoever its user is.
 func NotFound(id string) Outcome {
 	return Outcome{
 		Outcome: Refused, Code: fault.CodeNotFound, ID: id,
-		Detail: fmt.Sprintf("nothing is known of a message %s: it was never accepted, or ended too long ago", id),
+		Detail: fmt.Sprintf("no message %q: it was never accepted, or ended too long ago", id),
 	}
 }
 
-// NoStatus returns the outcome for a message of which nothing is known.
+// NoStatus returns the outcome for an unknown message of a user.
 func NoStatus(user, id string) Outcome {
 	return Outcome{
 		Outcome: Refused, Code: fault.CodeNotFound, User: user, ID: id,
-		Detail: fmt.Sprintf("nothing is known of message %s to %s: it was never accepted, or ended too long ago", id, user),
+		Detail: fmt.Sprintf("no message %q of user %q: it was never accepted, or ended too long ago", id, user),
 	}
 }
 

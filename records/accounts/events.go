@@ -170,7 +170,7 @@ func (a *Accounts) RotateEventsSecret(ctx context.Context, name string, overlap 
 
 // NoCallback returns the error for an account that has no callback URL.
 func NoCallback(account string) error {
-	return &fault.NoSuchError{What: "callback", Name: account}
+	return &fault.NoSuchError{What: "callback of account", Name: account}
 }
 
 // WithCallback returns the names of the accounts that have a callback.

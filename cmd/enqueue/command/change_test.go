@@ -17,10 +17,10 @@ func TestCancel(t *testing.T) {
 
 	absent := f.run(t, "cancel", "--user", "alice", "order-18")
 	require.Equal(t, 4, absent.status)
-	require.Equal(t, "refused: no pending message \"order-18\" for alice\n", absent.stdout)
+	require.Equal(t, "not found: no pending message \"order-18\" of user \"alice\"\n", absent.stdout)
 	require.Equal(t, result{
 		4, `{"outcome":"refused","code":"not_found","id":"order-18","user":"alice",` +
-			`"detail":"no pending message \"order-18\" for alice"}` + "\n", "",
+			`"detail":"no pending message \"order-18\" of user \"alice\""}` + "\n", "",
 	}, f.run(t, "cancel", "--user", "alice", "order-18", "--json"))
 	require.Equal(t, 2, f.run(t, "cancel", "--user", "alice", "order 18").status)
 }

@@ -58,7 +58,7 @@ func TestDevices(t *testing.T) {
 	require.Equal(t, canaryToken, list.Devices[0].Address)
 
 	require.Equal(t, "removed: device phone of alice\n", f.prints(t, "device", "remove", "--user", "alice", "phone"))
-	require.Equal(t, result{4, "", "error: there is no device \"phone\"\n"}, f.run(t, "device", "remove", "--user", "alice", "phone"))
+	require.Equal(t, result{4, "", "not found: no device \"phone\"\n"}, f.run(t, "device", "remove", "--user", "alice", "phone"))
 	require.JSONEq(t, `{"outcome":"removed","user":"alice","device":"`+added.Device.ID+`"}`,
 		f.prints(t, "device", "remove", "--user", "alice", "--json", added.Device.ID))
 	require.Empty(t, f.devicesOf(t, "alice"))

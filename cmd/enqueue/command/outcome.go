@@ -11,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
 	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // answer is an outcome, with what its sentence needs.
@@ -93,6 +94,8 @@ func (p *program) printOutcome(a answer) error {
 			try = a.try(a.Outcome)
 		}
 		return picture.Refusal(p.Stdout, s, a.Outcome, try)
+	case a.Code == fault.CodeNotFound:
+		return p.printf("%s %s\n", s.Palette.Yellow("not found:"), a.Detail)
 	case a.Outcome.Outcome == message.Refused:
 		return p.printf("%s %s\n", s.Palette.Yellow("refused:"), a.Detail)
 	default:

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -264,11 +265,11 @@ func TestStatusOfWhatIsStillToCome(t *testing.T) {
 func TestStatusOfWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	detail := "nothing is known of message none to alice: it was never accepted, or ended too long ago"
-	require.Equal(t, result{4, fmt.Sprintf("refused: %s\n", detail), ""}, f.run(t, "status", "--user", "alice", "none"))
+	detail := `no message "none" of user "alice": it was never accepted, or ended too long ago`
+	require.Equal(t, result{4, "not found: " + detail + "\n", ""}, f.run(t, "status", "--user", "alice", "none"))
 	got := f.run(t, "status", "--user", "alice", "none", "--json")
 	require.Equal(t, 4, got.status)
-	require.JSONEq(t, `{"outcome":"refused","code":"not_found","id":"none","user":"alice","detail":"`+detail+`"}`, got.stdout)
+	require.JSONEq(t, `{"outcome":"refused","code":"not_found","id":"none","user":"alice","detail":`+strconv.Quote(detail)+`}`, got.stdout)
 	got = f.run(t, "status", "--user", "alice", "a/b")
 	require.Equal(t, 2, got.status)
 	require.Contains(t, got.stderr, `error: id "a/b" is not allowed`)

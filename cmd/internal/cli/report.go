@@ -50,11 +50,16 @@ func ReportJSON(w io.Writer, names Names, err error) error {
 	return StatusError(ExitCode(err))
 }
 
-// Report prints an error as one sentence, or one for each rejected setting or field.
+// Report prints an error as one sentence, or one for each rejected setting or field. It says
+// "not found:" for a look-up that finds nothing, and "error:" for others.
 // It returns the StatusError to end with.
 func Report(w io.Writer, palette Palette, names Names, err error) error {
 	for _, line := range errorLines(err) {
-		if _, failed := fmt.Fprintf(VisibleTo(w), "%s %s\n", palette.Red("error:"), names.Spell(line.Detail)); failed != nil {
+		label := palette.Red("error:")
+		if line.Code == fault.CodeNotFound {
+			label = palette.Yellow("not found:")
+		}
+		if _, failed := fmt.Fprintf(VisibleTo(w), "%s %s\n", label, names.Spell(line.Detail)); failed != nil {
 			return fmt.Errorf("printing an error (%w): %w", err, failed)
 		}
 	}

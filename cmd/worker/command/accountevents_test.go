@@ -75,5 +75,5 @@ func TestDeadEventsOnTheCommandLine(t *testing.T) {
 	require.Equal(t, "1 dead events are posted again.\n", run("events", "retry", "acme"))
 	require.Empty(t, run("events", "list", "acme"))
 	_, err := command(t, environ, "", "account", "events", "purge", "acme", id)
-	require.ErrorContains(t, err, "there is no dead event")
+	require.ErrorContains(t, err, "no dead event")
 }

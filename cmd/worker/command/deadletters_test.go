@@ -151,7 +151,7 @@ func TestADeadLetterIsShown(t *testing.T) {
 	status, stdout, _ := g.runs("show --user alice none --json")
 	require.Equal(t, cli.StatusNotFound, status)
 	require.JSONEq(t, `{"outcome":"refused","code":"not_found","id":"none","user":"alice",
-		"detail":"message none to alice is no dead letter: list shows those there are"}`, stdout)
+		"detail":"no dead letter \"none\" of user \"alice\": list shows the dead letters"}`, stdout)
 }
 
 func TestADeadLetterIsRetried(t *testing.T) {
@@ -165,7 +165,7 @@ func TestADeadLetterIsRetried(t *testing.T) {
 		"requested_at":"2026-11-22T11:09:11.000Z"}`, g.prints("retry --user alice b --json"))
 	status, _, stderr := g.runs("retry --user alice a")
 	require.Equal(t, cli.StatusNotFound, status)
-	require.Equal(t, "error: message a to alice is no dead letter: list shows those there are\n", stderr)
+	require.Equal(t, "not found: no dead letter \"a\" of user \"alice\": list shows the dead letters\n", stderr)
 	status, stdout, _ := g.runs("retry --user alice late --json")
 	require.Equal(t, cli.StatusRefused, status)
 	require.Contains(t, stdout, `"code":"expired"`)

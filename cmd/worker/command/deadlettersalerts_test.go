@@ -54,7 +54,7 @@ func TestDeadLettersThatAreAlerts(t *testing.T) {
 	for _, command := range []string{"show", "retry", "purge"} {
 		status, _, stderr := g.runs(command + " --alert " + id)
 		require.Equal(t, cli.StatusNotFound, status, command)
-		require.Equal(t, "error: alert "+id+" is no dead letter: list shows those there are\n", stderr)
+		require.Equal(t, "not found: no dead letter of alert \""+id+"\": list shows the dead letters\n", stderr)
 	}
 
 	other := g.failedAlert("bob")

@@ -21,7 +21,7 @@ func TestEvents(t *testing.T) {
 
 	require.Equal(t, "No event has limits: sendlimit-worker event-limit set NAME gives it some.\n", event("list"))
 	require.Empty(t, m.Keys(), "looking leaves nothing behind")
-	fails(t, cli.StatusNotFound, `the event "submit" has no limits: set some`, environ, "", "event-limit", "show", "submit")
+	fails(t, cli.StatusNotFound, "not found: no limits of event \"submit\"\n", environ, "", "event-limit", "show", "submit")
 
 	require.Equal(t, "submit: no limit → 60 per minute, 100 per hour, 500 per day\n"+
 		"It applies from the next call on; what is counted stays counted.\n",

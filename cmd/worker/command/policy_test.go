@@ -151,7 +151,7 @@ func TestPoliciesByName(t *testing.T) {
 			"categories": {"codes": {"exempt": true, "counts": false}, "marketing": {"rules": ["2/calendar_day"]}}}
 	]`, "["+strings.ReplaceAll(strings.TrimSpace(run("", "list", "--json")), "\n", ",")+"]")
 
-	fails(t, cli.StatusNotFound, "error: there is no policy \"gold\"\n", environ, "", "policy", "show", "gold")
+	fails(t, cli.StatusNotFound, "not found: no policy \"gold\"\n", environ, "", "policy", "show", "gold")
 }
 
 func TestPolicyOfANewerLayout(t *testing.T) {

@@ -83,13 +83,13 @@ func TestPolicyVersionsAndRollback(t *testing.T) {
 		says   string
 	}{
 		"rollback vip":            {cli.StatusInvalid, "--to is missing: sendlimit-worker policy versions lists the versions"},
-		"rollback vip --to 9":     {cli.StatusNotFound, `there is no version of policy vip "9"`},
+		"rollback vip --to 9":     {cli.StatusNotFound, `no version 9 of policy "vip"`},
 		"rollback vip --to 4":     {cli.StatusInvalid, "version 4 of policy vip is its deletion"},
-		"rollback nobody --to 1":  {cli.StatusNotFound, `there is no policy "nobody"`},
-		"versions nobody":         {cli.StatusNotFound, `there is no policy "nobody"`},
-		"delete nobody":           {cli.StatusNotFound, `there is no policy "nobody"`},
+		"rollback nobody --to 1":  {cli.StatusNotFound, `no policy "nobody"`},
+		"versions nobody":         {cli.StatusNotFound, `no policy "nobody"`},
+		"delete nobody":           {cli.StatusNotFound, `no policy "nobody"`},
 		"delete default":          {cli.StatusInvalid, "the policy default can't be deleted: it applies to every user without another one"},
-		"delete NOBODY":           {cli.StatusNotFound, `there is no policy "NOBODY"`},
+		"delete NOBODY":           {cli.StatusNotFound, `no policy "NOBODY"`},
 		"rollback vip --to third": {cli.StatusInvalid, "third"},
 	} {
 		fails(t, want.status, want.says, environ, "", append([]string{"policy"}, strings.Fields(line)...)...)

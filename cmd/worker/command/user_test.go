@@ -71,7 +71,7 @@ func TestUserExport(t *testing.T) {
 func TestUserExportOfNobody(t *testing.T) {
 	t.Parallel()
 	_, environ := storeOfAlice(t)
-	fails(t, cli.StatusNotFound, "error: nothing is stored about Alice\n", environ, "", "user", "export", "Alice")
+	fails(t, cli.StatusNotFound, "not found: no data of user \"Alice\"\n", environ, "", "user", "export", "Alice")
 }
 
 func TestUserErase(t *testing.T) {

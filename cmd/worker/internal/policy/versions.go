@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -83,7 +84,7 @@ func (c *commands) rollback(cmd *cobra.Command, args []string, f rollbackFlags) 
 		at := slices.IndexFunc(versions, func(v client.PolicyVersion) bool { return v.Version == f.to })
 		switch {
 		case at < 0:
-			return &fault.NoSuchError{What: "version of policy " + args[0], Name: strconv.FormatInt(f.to, 10)}
+			return &fault.NoSuchError{What: fmt.Sprintf("version %d of policy", f.to), Name: args[0]}
 		case versions[at].Policy == nil:
 			return fault.Wrong("version", "version %d of policy %s is its deletion, or can't be read here: choose another one", f.to, args[0])
 		}
