@@ -127,7 +127,7 @@ func TestCancelling(t *testing.T) {
 	})
 	require.Empty(t, b.shows("/message?user=alice&id=m").find("form", "action", "/message/cancel"))
 	b.logs("cancel message; alice; n; refused", func() {
-		require.Equal(t, `No pending message "n" for alice.`, b.refused(b.post("/message/cancel", "user", "alice", "id", "n", "confirmed", "yes")))
+		require.Equal(t, `No pending message "n" of user "alice".`, b.refused(b.post("/message/cancel", "user", "alice", "id", "n", "confirmed", "yes")))
 	})
 }
 

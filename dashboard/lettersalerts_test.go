@@ -32,7 +32,7 @@ func TestDeadLetters(t *testing.T) {
 	require.Equal(t, "Remove 4 dead letters? Their content, records and ids are gone, and they can't be sent any more.", question)
 	said := b.refused(got)
 	require.Contains(t, said, "2 dead letters removed. Not done:")
-	require.Contains(t, said, "no dead letter")
+	require.Contains(t, said, "No dead letter")
 	require.Contains(t, said, "nonsense: This is no message.")
 	require.Equal(t, "/dead-letters?user=x", got.to())
 	require.Len(t, b.about("purge dead letter"), 3, "an entry for each")

@@ -269,7 +269,7 @@ func enqueueRefusesAStore(t *testing.T, p programs, _ wholeRun) {
 		{"redis://:wrong@" + guarded.Addr, "Redis refuses the user or password", push},
 		{replica.URL(), "is a read-only replica: give the address of its master, " + evicting.Addr, push},
 		{replica.URL(), "is a read-only replica: give the address of its master, " + evicting.Addr, bulk},
-		{evicting.URL(), "has the maxmemory-policy allkeys-lru, which would throw scheduled messages away", bulk},
+		{evicting.URL(), "has the maxmemory-policy allkeys-lru, which deletes scheduled messages when memory is full", bulk},
 	} {
 		got := p.enqueue(t, []string{"REDIS_URL=" + row.url}, row.args...)
 		require.Equal(t, 5, got.status, row.url)

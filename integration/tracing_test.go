@@ -124,7 +124,7 @@ func TestDeliveriesGoOnWithoutACollector(t *testing.T) {
 		require.Equal(t, 0, pushed.status, pushed.stderr)
 		require.Eventually(t, func() bool { return strings.Contains(w.stdout.String(), `"user":"`+user+`"`) }, 20*time.Second, 10*time.Millisecond)
 	}
-	const outage = "the collector does not take traces"
+	const outage = "the collector does not accept traces"
 	w.logged(t, outage, "msg")
 	w.signal(t, os.Interrupt)
 	<-w.ended

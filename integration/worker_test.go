@@ -120,7 +120,7 @@ func workerRefusesAStoreThatEvicts(t *testing.T, p programs) {
 	redis := redistest.Real(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
 	worker := p.worker(t, []string{"REDIS_URL=" + redis.URL()}, "--push-url", "log:")
 	require.Equal(t, 5, worker.status(t))
-	require.Contains(t, worker.stderr.String(), "has the maxmemory-policy allkeys-lru, which would throw scheduled messages away")
+	require.Contains(t, worker.stderr.String(), "has the maxmemory-policy allkeys-lru, which deletes scheduled messages when memory is full")
 }
 
 func workerChangesItsRules(t *testing.T, p programs) {

@@ -25,10 +25,10 @@ func TestUsageErrors(t *testing.T) {
 		"list --user a --reach 5d":        "unknown flag: --reach",
 		"send":                            `unknown command "send"`,
 		"push":                            "--at and --user are missing; see sendlimit push --help",
-		"push --user alice --at now more": `"more" is too much: push takes flags only; see sendlimit push --help`,
+		"push --user alice --at now more": `unexpected argument "more": push has only flags; see sendlimit push --help`,
 		"push --when now":                 "unknown flag: --when; see sendlimit push --help",
 		"cancel --user alice":             "ID is missing; see sendlimit cancel --help",
-		"cancel --user alice a b":         `"b" is too much: one ID is expected; see sendlimit cancel --help`,
+		"cancel --user alice a b":         `unexpected argument "b": give one ID; see sendlimit cancel --help`,
 		"bulk":                            "FILE is missing; see sendlimit bulk --help",
 		"next-free --user a --count x":    `count "x" is not allowed: it takes a whole number`,
 	} {
@@ -82,7 +82,7 @@ func TestNothingListening(t *testing.T) {
 	}
 	for environ, want := range map[string]string{
 		"REDIS_URL=redis://" + address: "no Redis at " + address + ": connection refused; start Redis, or leave REDIS_URL out:" +
-			" a worker then brings a store to try things out",
+			" a worker then starts an embedded store for trying",
 		"SENDLIMIT_LISTEN=" + address: "no worker at http://" + address + ": dial tcp " + address + ": connect: connection refused; start one with sendlimit-worker run," +
 			" or name an API (--api, SENDLIMIT_API) or a store (--redis-url, REDIS_URL)",
 	} {
@@ -94,7 +94,7 @@ func TestNothingListening(t *testing.T) {
 		}
 	}
 	f.environ = []string{"SENDLIMIT_LISTEN=off"}
-	require.Contains(t, f.run(t, lines[0]...).stderr, "error: a worker with these settings has no API: set listen, or name an API")
+	require.Contains(t, f.run(t, lines[0]...).stderr, "error: listen is off, so the worker has no API: set listen, or name an API")
 }
 
 func TestAStoreThatCannotBeUsed(t *testing.T) {

@@ -31,7 +31,7 @@ are found, by it.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 1:
-				return cli.Usage(cmd, "id", fmt.Sprintf("%q is too much: one ID is expected", args[1]))
+				return cli.Usage(cmd, "id", fmt.Sprintf("unexpected argument %q: give one ID", args[1]))
 			case len(args) == 1 && args[0] == "": // would be all messages
 				return cli.Usage(cmd, "id", "ID is empty: give one, or leave it out")
 			}

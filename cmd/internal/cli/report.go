@@ -67,7 +67,7 @@ func Report(w io.Writer, palette Palette, names Names, err error) error {
 }
 
 func errorLines(err error) []errorLine {
-	// InvalidError and UnavailableError are for people: the errors around add nothing.
+	// An InvalidError and an UnavailableError are for people. The errors around them add nothing.
 	var lines []errorLine
 	for _, problem := range fault.All[*fault.InvalidError](err) {
 		lines = append(lines, errorLine{Outcome: "invalid", Code: problem.Code(), Field: problem.Field, Detail: problem.Error()})

@@ -14,11 +14,10 @@ import (
 )
 
 // Execute runs a command line, with --version, completion of flags, help in groups at the
-// terminal's width, and a hidden command for manual pages. Without arguments, a root that
-// does nothing itself prints its help. If the command line is invalid, or lacks a command, the
-// error is a *UsageError that names the help, or a *fault.InvalidError for a flag's value.
-// Other errors are those of the command, unchanged. Texts of the
-// commands call the programs by the names. Execute prints only requested help.
+// terminal's width, and a hidden command for manual pages. Without arguments, a root that has no
+// action prints its help. An invalid command line gives a *UsageError that names the help, or a
+// *fault.InvalidError for the value of a flag. Errors of the command stay unchanged. Execute prints
+// only requested help.
 func Execute(ctx context.Context, names Names, root *cobra.Command, args []string) error {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.Version, root.DisableAutoGenTag = Version(), true
@@ -47,7 +46,7 @@ func Execute(ctx context.Context, names Names, root *cobra.Command, args []strin
 // execution distinguishes errors of cobra from those of commands.
 type execution struct {
 	bare  bool // the command line is empty
-	began bool // a command was run
+	began bool // a command has run
 	usage error
 	width int // of help
 }
@@ -71,15 +70,15 @@ func (e *execution) watch(c *cobra.Command) {
 	}
 }
 
-// helpOrUsage replaces cobra's help. If a command is missing, cobra would show help and
-// name no mistake.
+// helpOrUsage replaces cobra's help. If a command is missing, cobra would show help and name no
+// mistake.
 func (e *execution) helpOrUsage(c *cobra.Command, _ []string) {
 	asked := c.Flags().Lookup("help")
 	if e.bare || e.began || asked != nil && asked.Changed {
 		printHelp(c, e.width)
 		return
 	}
-	problem := "a command is missing after"
+	problem := "missing command after"
 	if rest := c.Flags().Args(); len(rest) > 0 {
 		problem = fmt.Sprintf("unknown command %q after", rest[0])
 	}

@@ -159,7 +159,7 @@ func TestFilesOfTLSAreReadAgain(t *testing.T) {
 	copyTo(files.Key, key)
 	require.NoError(t, reconnect(), "certificate and key do not match: those before are used")
 	require.NoError(t, reconnect())
-	require.Equal(t, 1, strings.Count(log.String(), "the files for TLS to Redis can't be read"), "once, however many connections follow")
+	require.Equal(t, 1, strings.Count(log.String(), "can't read the TLS files for Redis"), "once, however many connections follow")
 	copyTo(files.Cert, certificate)
 	err = reconnect()
 	for try := 0; try < alertTries && err != nil && !strings.Contains(err.Error(), "unknown certificate authority"); try++ {

@@ -221,8 +221,8 @@ func TestDeadLetterCommandLinesThatMakeNoSense(t *testing.T) {
 	t.Parallel()
 	g := newGiven(t)
 	for line, want := range map[string]string{
-		"":                                `a command is missing after "sendlimit-worker dead-letters": one of list, purge, retry, show`,
-		"list a":                          `"a" is too much: list takes flags only; see sendlimit-worker dead-letters list --help`,
+		"":                                `missing command after "sendlimit-worker dead-letters": one of list, purge, retry, show`,
+		"list a":                          `unexpected argument "a": list has only flags; see sendlimit-worker dead-letters list --help`,
 		"show a":                          "--user is missing; see sendlimit-worker dead-letters show --help",
 		"show --user alice":               "ID is missing",
 		"show --user a b --content=maybe": `content "maybe" is not allowed: it takes true or false`,
@@ -232,7 +232,7 @@ func TestDeadLetterCommandLinesThatMakeNoSense(t *testing.T) {
 		"retry --all a":                   `"a" is too much beside --all`,
 		"retry --all=false":               "ID is missing: give --user and an ID, or --all",
 		"retry --user alice --all":        "--user and --all can't be given together",
-		"retry --user alice a b":          `"b" is too much: one ID is expected`,
+		"retry --user alice a b":          `unexpected argument "b": give one ID`,
 		"purge":                           "ID is missing: give --user and an ID, or --older-than or --all",
 		"purge --older-than=":             `older_than "" is not allowed: it takes a length of time such as 90m, 36h or 7d`,
 		"purge --older-than 1d --all":     "--older-than and --all can't be given together; see sendlimit-worker dead-letters purge --help",

@@ -79,7 +79,7 @@ func TestPaceOfASettings(t *testing.T) {
 	worker := start(t, nil, "--pace-rate", "50/second", "--pace-burst", "5").started(t)
 	out := prints(t, worker.environ(t), "", "pace", "show")
 	require.Equal(t, "50/second over all workers, at most 5 at once\n", out)
-	asked := "asked the worker at " + strings.TrimSuffix(worker.attribute(t, "API endpoint", "url"), "/v1/") + ", on its embedded store\n"
+	asked := "answered by the worker at " + strings.TrimSuffix(worker.attribute(t, "API endpoint", "url"), "/v1/") + ", on its embedded store\n"
 	require.True(t, strings.HasSuffix(prints(t, worker.environ(t), "", "stats"), "\n"+asked))
 	prints(t, worker.environ(t), "", "pace", "set", "--rate", "5/second") // says no more
 }

@@ -135,7 +135,7 @@ func TestStoresItWillNotWorkOn(t *testing.T) {
 	informs(m, "redis_version:7.2.4\r\nrole:master\r\nmaxmemory_policy:allkeys-lru")
 	status, said := refuses(t, environ)
 	require.Equal(t, cli.StatusUnavailable, status)
-	require.Contains(t, said, "has the maxmemory-policy allkeys-lru, which would throw scheduled messages away: set it to noeviction")
+	require.Contains(t, said, "has the maxmemory-policy allkeys-lru, which deletes scheduled messages when memory is full: set it to noeviction")
 	require.Empty(t, m.Keys(), "nothing was touched")
 
 	m, client, environ := elsewhere(t)
@@ -151,7 +151,7 @@ func TestWhatItMayNotSeeIsAWarning(t *testing.T) {
 	m, _, environ := elsewhere(t)
 	informs(m, "-NOPERM this user has no permissions to run the 'info' command")
 	worker := start(t, environ).started(t)
-	require.Contains(t, worker.attribute(t, "the store could not be looked at in full", "detail"), "does not let this user see INFO")
+	require.Contains(t, worker.attribute(t, "the store could not be looked at in full", "detail"), "does not allow this user INFO")
 }
 
 // The worker's clock and the store's half a minute apart.

@@ -34,7 +34,7 @@ func TestItWarnsOfAStoreThatKeepsNothing(t *testing.T) {
 	t.Parallel()
 	server := redistest.Real(t, "--appendonly", "no", "--save", "")
 	environ := []string{"REDIS_URL=" + server.URL(), "SENDLIMIT_PUSH_URL=log:"}
-	want := "Redis at " + server.Addr + " keeps nothing: a restart of it loses every scheduled message," +
+	want := "Redis at " + server.Addr + " keeps nothing: a restart loses every scheduled message," +
 		" since appendonly is no and save is empty: set appendonly to yes"
 	worker := start(t, environ).started(t)
 	require.Equal(t, want, worker.attribute(t, "the store keeps nothing", "detail"))

@@ -104,7 +104,7 @@ func TestUserEraseHasToBeConfirmed(t *testing.T) {
 		{[]string{"alice", "--yes", "--wait", "x"}, "error: wait \"x\" is not allowed: it takes a length of time such as 90s or 5m, 0s not to wait\n"},
 		{[]string{"a\nb", "--yes"}, "error: user \"a\\nb\" is not allowed: it takes 1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends\n"},
 		{[]string{"--yes"}, "error: USER is missing; see sendlimit-worker user erase --help\n"},
-		{[]string{"a", "b"}, "error: \"b\" is too much: one USER is expected; see sendlimit-worker user erase --help\n"},
+		{[]string{"a", "b"}, "error: unexpected argument \"b\": give one USER; see sendlimit-worker user erase --help\n"},
 	} {
 		fails(t, cli.StatusInvalid, row.said, environ, "", append([]string{"user", "erase"}, row.args...)...)
 	}

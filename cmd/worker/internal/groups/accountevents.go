@@ -109,7 +109,7 @@ func accountAndDead(c *cobra.Command, args []string) error {
 	case len(args) == 0 || args[0] == "":
 		return cli.Usage(c, "name", "NAME is missing")
 	case len(args) > 2:
-		return cli.Usage(c, "id", fmt.Sprintf("%q is too much: one ID is expected", args[2]))
+		return cli.Usage(c, "id", fmt.Sprintf("unexpected argument %q: give one ID", args[2]))
 	case len(args) == 2 && args[1] == "":
 		return cli.Usage(c, "id", "ID is empty: give one, or leave it out for all dead events")
 	}

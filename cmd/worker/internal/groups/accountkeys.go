@@ -144,7 +144,7 @@ func accountAndKey(required bool) cobra.PositionalArgs {
 		case len(args) == 1 && required:
 			return cli.Usage(c, "key", "KEY-ID is missing: sendlimit-worker account show lists those there are")
 		case len(args) > 2:
-			return cli.Usage(c, "key", fmt.Sprintf("%q is too much: one KEY-ID is expected", args[2]))
+			return cli.Usage(c, "key", fmt.Sprintf("unexpected argument %q: give one KEY-ID", args[2]))
 		}
 		return nil
 	}
