@@ -40,7 +40,7 @@ func workerDeliversWithNothingInstalled(t *testing.T, p programs) {
 	t.Helper()
 	worker := p.worker(t, nil)
 	worker.delivers(t)
-	require.Contains(t, worker.stderr.String(), "started the embedded store, which keeps nothing when this worker ends")
+	require.Contains(t, worker.stderr.String(), "started the embedded store, whose data is lost when this worker ends")
 	environ := worker.environ(t)
 
 	submitted := p.enqueue(t, environ, "push", "--user", "alice", "--at", "+2s", "--title", "Hello", "--id", "hello", "--json")
@@ -157,7 +157,7 @@ func workerSaysThatRulesDiffer(t *testing.T, p programs) {
 	require.NoError(t, os.WriteFile(settings, []byte("policy:\n  rules: [9/hour]\n"), 0o600))
 	second := p.worker(t, environ, "--config", settings)
 	second.delivers(t)
-	const differ = "the rules in the settings are not those of the store"
+	const differ = "the rules in the settings differ from the store's"
 	require.Equal(t, "9/hour", second.logged(t, differ, "settings"))
 	require.Equal(t, "1/minute, 5/hour, 10/calendar_day", second.logged(t, differ, "store"))
 }

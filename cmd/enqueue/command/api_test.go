@@ -99,7 +99,7 @@ no message
 	there.environ[1] = "SENDLIMIT_API_KEY=sk_wrong"
 	got = there.run(t, "push", "--user", "alice", "--at", "+1m", "--title", "Hi")
 	require.Equal(t, "error: the API at "+address+" rejects the key: it is unknown or its account is disabled; check SENDLIMIT_API_KEY or the file of --api-key-file\n", got.stderr)
-	require.Contains(t, there.run(t, "list", "--user", "alice").stderr, "does not know the key")
+	require.Contains(t, there.run(t, "list", "--user", "alice").stderr, "rejects the key")
 }
 
 // Without an API and a store, commands ask the worker on this machine, and say so where it matters.

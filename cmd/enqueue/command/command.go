@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
 )
 
-// program is what sendlimit gets from its process.
+// program is the environment of sendlimit.
 type program struct {
 	cli.Program
 	*operations.Group // of the command line
@@ -80,7 +80,7 @@ func (p *program) printf(format string, args ...any) error {
 	return p.Print(fmt.Sprintf(format, args...))
 }
 
-// printAnswer prints an answer: as the API gave it, or as draw does for a person.
+// printAnswer prints an answer, as JSON or as draw does for a person.
 func printAnswer[T any](p *program, answer T, err error, draw func(picture.Style, T) error) error {
 	switch {
 	case err != nil:
@@ -97,7 +97,7 @@ func printAnswer[T any](p *program, answer T, err error, draw func(picture.Style
 
 // timeZoneFlag adds --tz to a command.
 func (p *program) timeZoneFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.tz, "tz", "", "IANA time `zone` of local times, and of times that are shown (default UTC)")
+	cmd.Flags().StringVar(&p.tz, "tz", "", "IANA time `zone` of local times, for reading and showing (default UTC)")
 }
 
 // userFlag adds the required flag --user to a command.
@@ -108,7 +108,7 @@ func userFlag(cmd *cobra.Command, user *string) {
 
 // categoryFlag adds --category to a command that looks at a user's rules.
 func categoryFlag(cmd *cobra.Command, category *string) {
-	cmd.Flags().StringVar(category, "category", "", "`name` of a category, whose rules apply too")
+	cmd.Flags().StringVar(category, "category", "", "`name` of a category whose rules apply too")
 }
 
 // needs makes a flag required.
@@ -123,13 +123,12 @@ func submitFlags(cmd *cobra.Command) {
 	changeFlags(cmd, "expire-after", "keep-records", "places-per-day", "reach", "store-full-at")
 }
 
-// changeFlags adds further settings, and those about replicas, to a command that changes
-// the store.
+// changeFlags adds further settings, and those about replicas, to a command that changes the store.
 func changeFlags(cmd *cobra.Command, further ...string) {
 	cmd.Flags().AddFlagSet(cli.SettingFlags(append(further, "wait-replicas", "wait-replicas-timeout")...))
 }
 
-// ends reads the ends of a stretch of time.
+// ends reads the ends of a range of times.
 func (p *program) ends(ends ...cli.End) error { return cli.ParseEnds(p.tz, p.now(), ends...) }
 
 // when reads a time of the command line; "" is the zero time.

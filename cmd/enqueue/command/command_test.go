@@ -131,7 +131,7 @@ func TestPushWithoutAnAnswer(t *testing.T) {
 	require.NoError(t, f.server.Set(keys.Timeline("alice"), "not a timeline"))
 	got := f.run(t, "push", "--user", "alice", "--at", "+1m", "--title", "Hi", "--id", "order-17")
 	require.NotZero(t, got.status)
-	require.Contains(t, got.stderr, "\n  whether it was accepted is not known: submit it again with --id order-17\n")
+	require.Contains(t, got.stderr, "\n  it may have been accepted: submit it again with --id order-17\n")
 	got = f.run(t, "push", "--user", "alice", "--at", "+1m", "--title", "Hi", "--id", "order-17", "--json")
 	require.Contains(t, got.stdout, `{"outcome":"error","code":"internal","id":"order-17","user":"alice","detail":"`)
 }

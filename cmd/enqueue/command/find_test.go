@@ -33,7 +33,7 @@ func TestFind(t *testing.T) {
 		{"--user-prefix b", header + bob},
 		{"--status scheduled --until " + on22("12:00:00"), header + alice},
 		{"--from " + on22("12:00:00"), header + bob},
-		{"--status delivered", "there are no such messages\n"},
+		{"--status delivered", "no messages match\n"},
 	} {
 		require.Equal(t, row.found, f.prints(t, append([]string{"find"}, strings.Fields(row.flags)...)...), row.flags)
 	}

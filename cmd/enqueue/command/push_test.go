@@ -145,7 +145,7 @@ func TestShiftUntilNeedsAShift(t *testing.T) {
 	f := newFixture(t)
 	push := []string{"push", "--user", "alice", "--at", on22("11:11:11"), "--shift-until", on22("12:00:00"), "--title", "Hi"}
 	got := f.run(t, push...)
-	require.Equal(t, result{2, "", "error: --shift-until needs --on-conflict shift: the user's policy does not shift\n"}, got)
+	require.Equal(t, result{2, "", "error: --shift-until requires --on-conflict shift: the user's policy does not shift\n"}, got)
 	require.Contains(t, f.prints(t, "list", "--user", "alice"), "no messages")
 
 	shifting, err := policy.Parse(policy.DefaultName, "", "1/minute")
@@ -216,8 +216,8 @@ func TestPushRefusesBadInput(t *testing.T) {
 		{"user", "a\xffb", "user"},
 		{"title", "", "title"},
 		{"title", long, "5000 bytes"},
-		{"meta", "=v", `--meta "=v" has no key: write key=value`},
-		{"data", "novalue", `--data "novalue" has no key: write key=value`},
+		{"meta", "=v", `--meta "=v" is not key=value`},
+		{"data", "novalue", `--data "novalue" is not key=value`},
 		{"expires-at", "now", `expires_at can't be now: it has to be after send_at`},
 		{"expires-at", "soon", `expires_at "soon" is not allowed`},
 	} {

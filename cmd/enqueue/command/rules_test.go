@@ -42,7 +42,7 @@ func TestARefusalOfABlockedUser(t *testing.T) {
 	require.Contains(t, f.run(t, "push", "--user", "alice", "--at", on22("11:11:11"), "--title", "Hi", "--json").stdout, `"code":"blocked"`)
 	_, summary := f.bulk(t, fileOf(t, messageLine("alice", "11:11:11")), "--dry-run")
 	require.Contains(t, summary, `"refused_by_rule":{},"refused_by_code":{"blocked":1}`)
-	require.Contains(t, f.prints(t, "usage", "--user", "alice"), "\n  blocked: nothing more is accepted, whatever the rules leave free\n")
+	require.Contains(t, f.prints(t, "usage", "--user", "alice"), "\n  blocked: no message is accepted\n")
 	require.Contains(t, f.prints(t, "usage", "--user", "alice", "--json"), `"free":[],"blocked":true,`)
 	require.NotContains(t, f.prints(t, "usage", "--user", "bob"), "blocked")
 	require.NotContains(t, f.prints(t, "usage", "--user", "bob", "--json"), "blocked")

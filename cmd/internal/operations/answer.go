@@ -68,9 +68,9 @@ func needsKey(err error, address string, given bool) error {
 		refused.Detail = the + " refuses this: " + refused.Detail
 	case code != fault.CodeUnauthorized:
 	case given:
-		refused.Detail = the + "  rejects the key: it is unknown or its account is disabled; check SENDLIMIT_API_KEY or the file of --api-key-file"
+		refused.Detail = the + " rejects the key: it is unknown or its account is disabled; check SENDLIMIT_API_KEY or the file of --api-key-file"
 	default:
-		refused.Detail = the + "  requires a key: set SENDLIMIT_API_KEY, or --api-key-file to a file with the key"
+		refused.Detail = the + " requires a key: set SENDLIMIT_API_KEY, or --api-key-file to a file with the key"
 	}
 	return refused
 }

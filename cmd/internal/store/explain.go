@@ -34,7 +34,7 @@ func explain(err error) error {
 	if dialed && isLoopback(dial.Addr) && errors.Is(dial, syscall.ECONNREFUSED) {
 		err = &fault.UnavailableError{
 			Detail: fmt.Sprintf("no Redis at %s: connection refused; start Redis, or leave REDIS_URL out:"+
-				"  a worker then starts an embedded store for trying", dial.Addr),
+				" a worker then starts an embedded store for trying", dial.Addr),
 			Err: err,
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/serve"
 )
 
-// Run is the worker without its process. args are those after its name.
+// Run is the program without its process. args follow its name.
 func Run(ctx context.Context, p cli.Program, args []string) error {
 	return p.Report(cli.AsksJSON(args), cli.Execute(ctx, p.Names, newCommand(p), args))
 }
@@ -25,7 +25,7 @@ func newCommand(p cli.Program) *cobra.Command {
 		Use:   cli.Worker,
 		Short: "Deliver scheduled messages at their time.",
 		Long: "Deliver scheduled messages at their time, until a SIGTERM.\n\n" +
-			"Without a Redis URL the worker starts an embedded store, for trying out, which\n" +
+			"Without a Redis URL the worker starts an embedded store for trying, which\n" +
 			"only its API reaches. Commands without --api and --redis-url ask the worker on\n" +
 			"this machine, at 127.0.0.1:8080 or SENDLIMIT_LISTEN.\n\n" +
 			"Every setting can also be given in the environment (--push-url as\n" +

@@ -82,15 +82,15 @@ func TestAlertsAreRetriedTogetherAndApart(t *testing.T) {
 
 	status, _, stderr := g.runs("retry --alerts --all")
 	require.Equal(t, cli.StatusInvalid, status)
-	require.Equal(t, "error: --all needs --yes where nobody can be asked\n", stderr)
-	require.Equal(t, "2 dead alerts sent after all\n", g.prints("retry --alerts --all --yes"))
+	require.Equal(t, "error: --yes is required without a terminal\n", stderr)
+	require.Equal(t, "retried 2 dead alerts\n", g.prints("retry --alerts --all --yes"))
 	require.Equal(t, "There are no dead alerts.\n", g.prints("list --alerts"))
 	require.Contains(t, g.prints("list"), "alice", "the message is still dead")
-	require.Equal(t, "0 dead alerts sent after all\n", g.prints("retry --alerts --all"))
+	require.Equal(t, "retried 0 dead alerts\n", g.prints("retry --alerts --all"))
 
 	g.failedAlert("erin")
 	g.server.SetTime(g.now.Add(2 * time.Second))
-	require.Equal(t, "1 dead letter sent after all\n1 dead alert left: see sendlimit-worker dead-letters retry --alerts --all\n",
+	require.Equal(t, "retried 1 dead letter\n1 dead alert left: see sendlimit-worker dead-letters retry --alerts --all\n",
 		g.prints("retry --all --yes"))
 	require.Equal(t, "0 dead letters forgotten\n1 dead alert left: see sendlimit-worker dead-letters purge --alerts --all\n",
 		g.prints("purge --all --yes"))

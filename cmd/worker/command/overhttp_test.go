@@ -54,7 +54,7 @@ func TestTheAPICannotBeUsed(t *testing.T) {
 		says         string
 	}{
 		{address, "", cli.StatusRefused, "requires a key: set SENDLIMIT_API_KEY"},
-		{address, wrong, cli.StatusRefused, "does not know the key"},
+		{address, wrong, cli.StatusRefused, "rejects the key"},
 		{address, reader, cli.StatusRefused, "admin"},
 		{nobody, reader, cli.StatusUnavailable, ""},
 	} {

@@ -38,7 +38,7 @@ func TestPolicyShowAndApply(t *testing.T) {
 		"  rules           1/minute, 5/hour, 10/calendar_day\n"+
 		"  on_conflict     refuse\n"+
 		"  alert_at        80, 100\n"+
-		"It applies within 2 seconds in every program; scheduled messages keep their places.\n", out)
+		"It takes effect within 2 seconds in every program; scheduled messages keep their places.\n", out)
 
 	out = prints(t, environ, "", "policy", "show")
 	require.Equal(t, shown, out)
@@ -126,7 +126,7 @@ func TestPoliciesByName(t *testing.T) {
 		t.Helper()
 		return prints(t, environ, stdin, append([]string{"policy"}, args...)...)
 	}
-	require.Equal(t, "There are no policies yet: start a worker on the store, or give it one with sendlimit-worker policy apply FILE.\n", run("", "list"))
+	require.Equal(t, "There are no policies yet: start a worker on the store, or run sendlimit-worker policy apply FILE.\n", run("", "list"))
 	require.Empty(t, run("", "list", "--json"))
 	require.Empty(t, m.Keys(), "looking leaves nothing behind")
 

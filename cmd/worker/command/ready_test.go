@@ -135,12 +135,12 @@ func TestReady(t *testing.T) {
 		},
 		{
 			"emptied", m.FlushAll, 503,
-			"layout", "the store has been emptied since this worker started: start a worker on it anew, which gives it its layout and rules",
+			"layout", "the store has been emptied since this worker started: restart a worker, which adds its layout and rules",
 			"ok ok ok failed ok unknown",
 		},
 		{
 			"with an older one's data", func() { m.HSet("sl:meta", "layout", "-1") }, 503,
-			"layout", "the store has layout -1 of a former version, as after a restore from a backup: start a worker on it anew, which raises it",
+			"layout", "the store has layout -1 of a former version, as after a restore from a backup: restart a worker, which raises it",
 			"ok ok ok failed ok unknown",
 		},
 		{

@@ -57,9 +57,9 @@ func TestItSaysWhatIsLostWithTheEmbeddedStore(t *testing.T) {
 		worker.submits(t, user, time.Hour)
 	}
 	require.NoError(t, worker.end(t))
-	require.EqualValues(t, 2, worker.logged(t, "the embedded store ends")["lost"])
+	require.EqualValues(t, 2, worker.logged(t, "pending messages are lost with the embedded store")["lost"])
 
 	empty := start(t, nil).started(t)
 	require.NoError(t, empty.end(t))
-	empty.notLogged(t, "the embedded store ends")
+	empty.notLogged(t, "pending messages are lost with the embedded store")
 }

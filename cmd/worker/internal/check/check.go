@@ -39,9 +39,9 @@ func Command(p cli.Program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "check", Short: "Try the settings: Redis, the mail server, the push target and the channels.",
-		Long: "Try the settings: connect to Redis, the mail server and the push target as the\n" +
-			"worker does, ask the provider of each channel whether it accepts the credentials,\n" +
-			"and print for each whether it works and how long it took. Nothing is sent or\n" +
+		Long: "Try the settings: connect to Redis, the mail server and the push target as\n" +
+			"the worker does, ask the provider of each channel whether it accepts the\n" +
+			"credentials, and print each result and how long it took. Nothing is sent or\n" +
 			"changed: the command only logs in to the mail server and connects to the push\n" +
 			"target.\n\n" +
 			"The exit status is 5 if the store can't be used, 1 if something else fails, and\n" +
@@ -52,7 +52,7 @@ func Command(p cli.Program) *cobra.Command {
 		},
 	}
 	config.RegisterFlags(cmd.Flags(), config.Worker)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "answer in JSON, one object a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object a line")
 	return cmd
 }
 

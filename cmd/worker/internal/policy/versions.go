@@ -52,7 +52,7 @@ func (c *commands) rollbackCommand() *cobra.Command {
 	rollback := &cobra.Command{
 		Use: "rollback NAME --to VERSION", Short: "Store an earlier version of a policy again.",
 		Long: "Store an earlier version of a policy again, under a new version. A deleted policy\n" +
-			"comes back. --preview and --then are those of policy apply.",
+			"comes back. --preview and --then are as in policy apply.",
 		Example: "  sendlimit-worker policy versions default\n" +
 			"  sendlimit-worker policy rollback default --to 7 --preview\n" +
 			"  sendlimit-worker policy rollback default --to 7 --then shift",
@@ -86,7 +86,7 @@ func (c *commands) rollback(cmd *cobra.Command, args []string, f rollbackFlags) 
 		case at < 0:
 			return &fault.NoSuchError{What: fmt.Sprintf("version %d of policy", f.to), Name: args[0]}
 		case versions[at].Policy == nil:
-			return fault.Wrong("version", "version %d of policy %s is its deletion, or can't be read here: choose another one", f.to, args[0])
+			return fault.Wrong("version", "version %d of policy %s is a deletion, or needs a newer program: choose another version", f.to, args[0])
 		}
 		return c.watch(api.PreviewPolicy(ctx, args[0], *versions[at].Policy))
 	})
