@@ -19,7 +19,7 @@ const progressEvery = time.Second
 
 // lines documents an answer of lines of these kinds.
 func (s *server) lines(kinds ...func(*server) *huma.Schema) func() map[string]*huma.Response {
-	return s.linesOf("One JSON object a line; `outcome` says which kind it is.", func(s *server) *huma.Schema {
+	return s.linesOf("One JSON object a line; `outcome` is its kind.", func(s *server) *huma.Schema {
 		var each []*huma.Schema
 		for _, kind := range append(kinds, schemaOf[message.Outcome]) {
 			each = append(each, kind(s))

@@ -113,7 +113,7 @@ func TestAChangeWhoseEndIsNotLogged(t *testing.T) {
 	require.Contains(t, b.done(got), "The tier gold is set.")
 	require.Contains(t, b.shows("/tiers").plain(), "gold")
 	require.Empty(t, b.entries()[0].Outcome)
-	require.Contains(t, b.shows("/audit").plain(), "under way, or its end is not known")
+	require.Contains(t, b.shows("/audit").plain(), "running, or its end is unknown")
 	require.Contains(t, b.log.String(), "an entry of the audit log stays without its outcome")
 }
 
