@@ -125,7 +125,7 @@ func forbidden(scope accounts.Scope) error {
 		Status: http.StatusForbidden,
 		Header: http.Header{"Www-Authenticate": {challenge + `, error="insufficient_scope", scope="` + string(scope) + `"`}},
 		Outcome: message.Outcome{
-			Outcome: message.Errored, Code: fault.CodeForbidden, Detail: "the key has not the scope " + string(scope) + ", which this wants",
+			Outcome: message.Errored, Code: fault.CodeForbidden, Detail: "this requires the scope " + string(scope) + ": use another key",
 		},
 	}
 }

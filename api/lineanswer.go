@@ -94,7 +94,7 @@ func (s *server) answerLines(
 // also says why: in one more line, or in the status if there is no line yet.
 func (s *server) endLines(w http.ResponseWriter, r *http.Request, out *answers, last any, err error) {
 	if _, gone := errors.AsType[*answerError](err); gone || r.Context().Err() != nil {
-		exchangeOf(r.Context()).failed = &message.Outcome{Outcome: message.Errored, Code: fault.CodeUnavailable, Detail: "the client left before the end"}
+		exchangeOf(r.Context()).failed = &message.Outcome{Outcome: message.Errored, Code: fault.CodeUnavailable, Detail: "the client disconnected before the end"}
 		return
 	}
 	if errors.Is(err, errStopping) {

@@ -19,7 +19,7 @@ func (s *server) refitRoutes() []route {
 	return []route{
 		stream(s, route{
 			Operation: named("previewPolicy", http.MethodPost, policyPattern+"/preview", "policies",
-				"Dry run of a policy: list scheduled messages that would not fit",
+				"Dry run of a policy",
 				"Changes nothing. Each message that would not fit is a line. Messages are checked by time: "+
 					"a message fits if it breaks no rule together with the earlier ones that fit. "+aboutRefits),
 			scope: accounts.ScopeAdmin, looks: true, attended: true,

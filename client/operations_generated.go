@@ -943,7 +943,7 @@ func (c *Client) ApplyPolicy(ctx context.Context, policy string, body Policy, on
 	return value[PolicyChange](ctx, c, call{doing: "create or replace a policy", method: "PUT", path: "/v1/policies/{policy}", segments: []string{policy}, body: body, header: headerOf(only)})
 }
 
-// PreviewPolicy: dry run of a policy: list scheduled messages that would not fit.
+// PreviewPolicy: dry run of a policy.
 //
 // Changes nothing. Each message that would not fit is a line. Messages are checked by time: a
 // message fits if it breaks no rule together with the earlier ones that fit. A `progress` line
@@ -954,7 +954,7 @@ func (c *Client) ApplyPolicy(ctx context.Context, policy string, body Policy, on
 //
 // Requires the scope admin.
 func (c *Client) PreviewPolicy(ctx context.Context, policy string, body Policy) iter.Seq2[RefitEvent, error] {
-	return lines[RefitEvent](ctx, c, call{doing: "dry run of a policy: list scheduled messages that would not fit", method: "POST", path: "/v1/policies/{policy}/preview", segments: []string{policy}, body: body})
+	return lines[RefitEvent](ctx, c, call{doing: "dry run of a policy", method: "POST", path: "/v1/policies/{policy}/preview", segments: []string{policy}, body: body})
 }
 
 // RefitPolicyQuery is the query of RefitPolicy. What is zero is not given.

@@ -1112,7 +1112,7 @@ class Operations(Caller):
         *,
         cancel: Cancel | None = None,
     ) -> Iterator[api.RefitProgress | api.Misfit | api.RefitSummary]:
-        """Dry run of a policy: list scheduled messages that would not fit.
+        """Dry run of a policy.
 
         Changes nothing. Each message that would not fit is a line. Messages are checked by
         time: a message fits if it breaks no rule together with the earlier ones that fit. A
