@@ -44,7 +44,7 @@ func TestSubmitting(t *testing.T) {
 	fields.Set("id", "m")
 	b.logs("submit message; alice; m; send at 2026-11-21T11:00:00Z; done", func() {
 		got := b.send("/user/submit", fields)
-		require.Equal(t, "Accepted for 2026-11-21 11:00:00 UTC.", b.done(got))
+		require.Equal(t, "Accepted. It will be sent at 2026-11-21 11:00:00 UTC.", b.done(got))
 		require.Equal(t, fields.Get("back"), got.to(), "one is back where one was")
 	})
 	require.Contains(t, b.shows("/user?name=alice").plain(), "m scheduled")

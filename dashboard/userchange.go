@@ -25,7 +25,7 @@ func (d *Dashboard) submit(w http.ResponseWriter, r *http.Request) {
 			Title: r.PostFormValue("title"), Body: r.PostFormValue("body"), OnConflict: onConflict(r),
 		})
 	}
-	text := "Accepted for " + when(accepted.SendAt) + "."
+	text := "Accepted. It will be sent at " + when(accepted.SendAt) + "."
 	if accepted.Shifted {
 		text = "Accepted for the next free time, " + when(accepted.SendAt) + ": the requested time was not free."
 	}

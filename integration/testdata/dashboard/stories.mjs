@@ -223,7 +223,7 @@ export const stories = {
     await page.getByText("0 of 20").waitFor();
     await page.getByLabel("Send time, UTC").fill(input(base));
     await page.getByRole("button", { name: "Submit" }).click();
-    await page.getByText("Accepted for").waitFor();
+    await page.getByText("Accepted. It will be sent at").waitFor();
     await page.getByLabel("Send time, UTC").fill(input(base + 30000));
     await page.getByRole("button", { name: "Submit" }).click();
     await page.locator(".said.failed").waitFor();
@@ -440,7 +440,7 @@ export const stories = {
         await page.getByLabel("Send time, UTC").fill(at.slice(0, 16));
         await page.locator("#t-id").fill(id);
         await page.getByRole("button", { name: "Submit" }).click();
-        await page.getByText("Accepted for").waitFor();
+        await page.getByText("Accepted. It will be sent at").waitFor();
       } else {
         assert.equal((await submit({ id, user, title, send_at: at })).status, 201);
       }
