@@ -203,7 +203,7 @@ func (r *running) stopped(t *testing.T, status int) int {
 	}
 	require.NoError(t, json.Unmarshal([]byte(last), &outcome), r.stdout.String())
 	require.Equal(t, "error", outcome.Outcome)
-	require.Contains(t, outcome.Detail, fmt.Sprintf("go on with --from-line %d, or run it all again", outcome.Line))
+	require.Contains(t, outcome.Detail, fmt.Sprintf("continue with --from-line %d, or run it again", outcome.Line))
 	require.Equal(t, outcome.Line-1, summaryOf(t, r.stdout.String()).Lines)
 	return outcome.Line
 }
