@@ -11,12 +11,12 @@ help: ## Show this list
 
 .PHONY: build
 build: ## Build the programs into bin/
-	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/sendlimit ./cmd/sendlimit-worker
 
 .PHONY: man
 man: ## Write the manual pages of the programs into bin/man
-	go run ./cmd/worker man bin/man
-	go run ./cmd/enqueue man bin/man
+	go run ./cmd/sendlimit-worker man bin/man
+	go run ./cmd/sendlimit man bin/man
 
 .PHONY: clients
 clients: ## Write the generated files of the Go, TypeScript and Python clients

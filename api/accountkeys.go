@@ -22,21 +22,21 @@ func (s *server) accountKeyRoutes() []route {
 		operation(s, route{
 			Operation: named("addAccountKey", http.MethodPost, keysPattern, "accounts",
 				"Add an API key to an account",
-				"The other keys stay valid. rotateAccountKey replaces one. Each request makes a key, repeated ones too."),
-			scope: accounts.ScopeAdmin, says: "Made: the key is told this once.", makes: true, once: true, refuses: []int{http.StatusNotFound},
+				"The other keys stay valid. rotateAccountKey replaces one. Each request creates a key, even a repeated one."),
+			scope: accounts.ScopeAdmin, says: "Created. The key is shown only once.", makes: true, once: true, refuses: []int{http.StatusNotFound},
 		}, s.addKey),
 		operation(s, route{
 			Operation: named("rotateAccountKey", http.MethodPost, keyPattern+"/rotate", "accounts",
-				"Replace an API key by a new one",
-				"Makes a key with the same scopes, which does not expire. The old key works for the overlap, unless it expires "+
-					"earlier, so that there is time to install the new one. Each request makes a key, repeated ones too; none lets the old key live longer."),
-			scope: accounts.ScopeAdmin, says: "Made: the key is told this once.", makes: true, once: true, refuses: []int{http.StatusNotFound},
+				"Replace an API key",
+				"Creates a key with the same scopes, which does not expire. The old key stays valid for the overlap, unless it expires "+
+					"earlier, so that you can install the new one. Each request creates a key, even a repeated one; none extends the life of the old key."),
+			scope: accounts.ScopeAdmin, says: "Created. The key is shown only once.", makes: true, once: true, refuses: []int{http.StatusNotFound},
 		}, s.rotateKey),
 		operation(s, route{
 			Operation: named("removeAccountKey", http.MethodDelete, keyPattern, "accounts",
 				"Remove an API key",
 				"The key becomes invalid within a second in every process."),
-			scope: accounts.ScopeAdmin, says: "Removed: the account as it is now.", refuses: []int{http.StatusNotFound},
+			scope: accounts.ScopeAdmin, says: "Removed. The account after the change.", refuses: []int{http.StatusNotFound},
 		}, s.removeKey),
 	}
 }

@@ -47,14 +47,14 @@ func (s *server) accountRoutes() []route {
 		operation(s, route{
 			Operation: named("listAccounts", http.MethodGet, accountsPath, "accounts",
 				"List the accounts",
-				"By name."),
-			scope: accounts.ScopeAdmin, says: "A page of them.",
+				"Sorted by name."),
+			scope: accounts.ScopeAdmin, says: "A page of accounts.",
 		}, s.listAccounts),
 		operation(s, route{
 			Operation: named("createAccount", http.MethodPost, accountsPath, "accounts",
 				"Create an account",
 				""),
-			scope: accounts.ScopeAdmin, says: "Made, without a key.", makes: true, refuses: []int{http.StatusConflict},
+			scope: accounts.ScopeAdmin, says: "Created, without a key.", makes: true, refuses: []int{http.StatusConflict},
 		}, s.createAccount),
 		operation(s, route{
 			Operation: named("getAccount", http.MethodGet, accountPattern, "accounts",
@@ -65,7 +65,7 @@ func (s *server) accountRoutes() []route {
 		operation(s, route{
 			Operation: named("changeAccount", http.MethodPatch, accountPattern, "accounts",
 				"Change an account",
-				"Takes effect within a second in every process. Messages that are already charged stay charged."),
+				"Takes effect within a second in every process. Messages already charged stay charged."),
 			scope: accounts.ScopeAdmin, says: "Changed.", refuses: []int{http.StatusNotFound},
 		}, s.changeAccount),
 	}

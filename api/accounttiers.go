@@ -27,8 +27,8 @@ func (s *server) tierRoutes() []route {
 		operation(s, route{
 			Operation: named("listTiers", http.MethodGet, tiersPath, "accounts",
 				"List the tiers",
-				"By name."),
-			scope: accounts.ScopeAdmin, says: "A page of them.",
+				"Sorted by name."),
+			scope: accounts.ScopeAdmin, says: "A page of tiers.",
 		}, s.listTiers),
 		operation(s, route{
 			Operation: named("getTier", http.MethodGet, tierPattern, "accounts",
@@ -39,17 +39,17 @@ func (s *server) tierRoutes() []route {
 		operation(s, route{
 			Operation: named("removeTier", http.MethodDelete, tierPattern, "accounts",
 				"Remove a tier",
-				"Refused while an account has the tier: detail names one, and changeAccount gives it another tier or none. "+
-					"A tier that is in the settings of a worker comes back when that starts."),
+				"Refused while an account has the tier: detail names one. Give it another tier, or none, with changeAccount. "+
+					"A tier in the settings of a worker is created again when the worker starts."),
 			scope: accounts.ScopeAdmin, says: "Removed.", refuses: []int{http.StatusNotFound},
 		}, s.removeTier),
 		operation(s, route{
 			Operation: named("setTier", http.MethodPut, tierPattern, "accounts",
 				"Create or replace a tier",
 				"Takes effect for all its accounts within a second in every process. "+
-					"Messages that are already charged stay charged. If they are past a threshold of a lower "+
-					"quota, the accounts' contacts are alerted; the thresholds of a higher quota alert anew."),
-			scope: accounts.ScopeAdmin, says: "As it is now.",
+					"Messages already charged stay charged. If they are over a threshold of a lower "+
+					"quota, the accounts' contacts are alerted; the thresholds of a higher quota alert again."),
+			scope: accounts.ScopeAdmin, says: "The tier after the change.",
 		}, s.setTier),
 	}
 }

@@ -12,21 +12,21 @@ import (
 )
 
 const usageDescription = "How many messages of the present hour and day are charged: those that were sent and those still scheduled, " +
-	"by their send times. Messages of later hours and days count there. If the tier limits requests per day, also how many of them are made."
+	"by their send times. Messages of later hours and days count there. If the tier limits requests per day, also the number of requests."
 
 func (s *server) accountUsageRoutes() []route {
 	return []route{
 		operation(s, route{
 			Operation: named("getAccountUsage", http.MethodGet, accountPattern+"/usage", "accounts",
-				"Get how much of its quota an account has used",
+				"Get the usage of an account",
 				usageDescription),
-			scope: accounts.ScopeAdmin, says: "What is used.", refuses: []int{http.StatusNotFound},
+			scope: accounts.ScopeAdmin, says: "The usage.", refuses: []int{http.StatusNotFound},
 		}, s.showAccountUsage),
 		operation(s, route{
 			Operation: named("getOwnUsage", http.MethodGet, "/v1/usage", "accounts",
-				"Get how much of its quota the key's account has used",
+				"Get the usage of the key's account",
 				usageDescription+" Without a key there is no account, and the answer is 404."),
-			scope: accounts.ScopeRead, says: "What is used.", refuses: []int{http.StatusNotFound},
+			scope: accounts.ScopeRead, says: "The usage.", refuses: []int{http.StatusNotFound},
 		}, s.showOwnUsage),
 	}
 }

@@ -52,7 +52,7 @@ func TestNoAnswerNamesAnInternalAddress(t *testing.T) {
 				require.NotContains(t, string(got.body), host, q.target)
 				require.NotContains(t, string(got.body), port, q.target)
 				if key == "sk_guess" && got.status == http.StatusServiceUnavailable {
-					require.Equal(t, "keys can't be checked at the moment: send the same request again", r.problem(got.status, got).Detail)
+					require.Equal(t, "keys can't be checked at the moment: send the request again", r.problem(got.status, got).Detail)
 				}
 				if key == account {
 					require.Equal(t, http.StatusServiceUnavailable, got.status, "%s: %s", q.target, got.body)

@@ -146,12 +146,12 @@ func New(o Options) (http.Handler, error) {
 		// A refit and work on a campaign use up to half of the store's time each.
 		refits: newTurns(1, "a preview or a refit is being answered, and one is at a time: try again when it has ended", "preview or refit under way"),
 		campaignRuns: newTurns(2, "two requests work on campaigns, and no more do at a time: try again when one has ended",
-			"request under way that works on a campaign"),
+			"running request for a campaign"),
 		// An export or erasure looks at every key of a server.
 		scans: newTurns(1, "a user is being exported or erased, and one is at a time: try again when that has ended", "export or erasure under way"),
 		// A dry run copies what the store has of its users.
 		rehearsals: newTurns(4, "4 dry runs of batches are under way, and no more are allowed at a time: try again when one has ended",
-			"dry runs of batches under way"),
+			"running dry runs of batches"),
 		// The others read many records.
 		campaignCounts: newTurns(2, "two campaigns are being counted, and no more are at a time: try again when one has ended", "count of a campaign under way"),
 		finds:          newTurns(2, "two lists of messages are being read, and no more are at a time: try again in a moment", "list of messages being read"),

@@ -19,20 +19,20 @@ func (s *server) auditRoutes() []route {
 	return []route{operation(s, route{
 		Operation: named("listAuditEntries", http.MethodGet, "/v1/audit", "operation",
 			"List the changes that operators made",
-			"By a key with the scope admin, on the dashboard, or by a command: the newest first. Without the scope admin you see those of your account, and "+
-				"what operators did with what is yours. What accounts submit, move and cancel has its history and its events instead. Operators' entries are kept for 400 days."),
-		scope: accounts.ScopeRead, says: "A page of them.",
+			"Changes with a key that has the scope admin, on the dashboard, or by a command, newest first. Without the scope admin you see changes by your account, and "+
+				"changes that operators made to your data. For submits, moves and cancels of accounts, see the history and the events of messages. Entries of operators are kept for 400 days."),
+		scope: accounts.ScopeRead, says: "A page of changes.",
 	}, s.listAudit)}
 }
 
 // auditPage is a page of the audit log.
 type auditPage struct {
-	Account auditName   `query:"account" example:"acme" doc:"Only those by this account, and with what is its."`
-	User    auditName   `query:"user" example:"alice" doc:"Only those about this user."`
+	Account auditName   `query:"account" example:"acme" doc:"Only changes by this account or of its data."`
+	User    auditName   `query:"user" example:"alice" doc:"Only changes about this user."`
 	Action  auditName   `query:"action" example:"apply policy" doc:"Only this action."`
-	Object  auditName   `query:"object" example:"default" doc:"Only those about what has this name."`
-	From    time.Time   `query:"from" doc:"First time."`
-	Until   time.Time   `query:"until" doc:"Time to stop before."`
+	Object  auditName   `query:"object" example:"default" doc:"Only changes of the object with this name."`
+	From    time.Time   `query:"from" doc:"Start time."`
+	Until   time.Time   `query:"until" doc:"End time, exclusive."`
 	Limit   int         `query:"limit" usual:"100" most:"500" doc:"Entries a page."`
 	Cursor  auditCursor `query:"cursor"`
 }

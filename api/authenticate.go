@@ -242,7 +242,7 @@ func (s *server) unchecked(ctx context.Context, err error) error {
 		level = slog.LevelDebug // others warn of an outage, once
 	}
 	s.Logger.Log(ctx, level, "could not check a key", "error", err, "request_id", requestID(ctx))
-	return &fault.UnavailableError{Detail: "keys can't be checked at the moment: send the same request again"}
+	return &fault.UnavailableError{Detail: "keys can't be checked at the moment: send the request again"}
 }
 
 // bearer returns the key in an Authorization header.
@@ -273,7 +273,7 @@ func tooManyLogins(wait time.Duration) error {
 		Header: http.Header{"Retry-After": {retryAfter(wait)}},
 		Outcome: message.Outcome{
 			Outcome: message.Refused, Code: fault.CodeRateLimited,
-			Detail: "too many requests with a wrong key have come from this address: wait until Retry-After",
+			Detail: "too many requests with wrong keys from this address: wait for Retry-After",
 		},
 	}
 }

@@ -58,7 +58,7 @@ const (
 	changeEvent = "change" // all others
 )
 
-// Event is an event that this server counts, so that limits of "worker event-limit" apply to it.
+// Event is an event that this server counts, so that limits of "sendlimit-worker event-limit" apply to it.
 type Event struct{ Name, Counts string }
 
 // Events returns the events that this server counts, each for every account.
@@ -125,7 +125,7 @@ func forbidden(scope accounts.Scope) error {
 		Status: http.StatusForbidden,
 		Header: http.Header{"Www-Authenticate": {challenge + `, error="insufficient_scope", scope="` + string(scope) + `"`}},
 		Outcome: message.Outcome{
-			Outcome: message.Errored, Code: fault.CodeForbidden, Detail: "the key has not the scope " + string(scope) + ", which this wants",
+			Outcome: message.Errored, Code: fault.CodeForbidden, Detail: "this requires the scope " + string(scope) + ": use another key",
 		},
 	}
 }

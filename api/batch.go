@@ -42,33 +42,33 @@ func (s *server) batchRoutes() []route {
 		stream(s, route{
 			Operation: named("submitBatch", http.MethodPost, "/v1/messages/batch", "messages",
 				"Submit many messages",
-				"Accepts any number of messages, one JSON object a line (NDJSON), and answers with the outcome of each while "+
-					"it still reads. A user's messages are judged in the order of the lines. A line that is no message is answered as "+
+				"Accepts any number of messages, one JSON object a line (NDJSON), and answers with each outcome while "+
+					"it still reads. A user's messages are judged in the order of the lines. An invalid line gets the outcome "+
 					"`invalid`, and the others continue; blank lines are skipped. Read the answers while you send lines, or the server "+
 					"stops reading: it closes the connection to a client that reads no answers for "+s.Limits.Timeout.String()+". "+
 					"A batch that sends no JSON object for "+s.Limits.Idle.String()+", or "+strconv.Itoa(maxJunk)+" other lines in a row, "+
-					"ends: its last line is an outcome `error` that says so, and the lines before it keep their outcomes. "+
-					"It ends so too, within a few seconds, if its key is removed. "+
+					"ends: its last line is an outcome `error` with the reason, and the lines before it keep their outcomes. "+
+					"It ends the same way, within a few seconds, if its key is removed. "+
 					"If the account's tier has `lines_per_minute`, a faster batch waits for its lines. After 10 minutes of waiting, or if a line "+
 					"would wait for more than 20 seconds, it ends with the code `rate_limited` and `retry_after_seconds`: "+
-					"continue with a new batch then. An account has only a share of the batches that run at a time, "+
-					"and one more is answered with 429. "+
+					"continue with a new batch then. An account may run only a share of all batches at a time, "+
+					"and gets 429 for one more. "+
 					"If messages have ids, the same batch can be sent again, and each message is accepted once. "+
 					"A batch counts as one request of its account, and each line as one message: a line beyond the quota is "+
 					"refused with quota_exceeded, and the others continue."),
 			scope: accounts.ScopeSubmit, told: true, submits: true, once: true,
-		}, s.batchAnswers("An outcome `error` is the last. Its line was not judged: continue with that line."), s.submitBatch),
+		}, s.batchAnswers("An outcome `error` is the last one. Its line was not judged: continue with that line."), s.submitBatch),
 	}
 }
 
-// batchAnswers documents the outcomes of lines. ending says what an outcome `error` means.
+// batchAnswers documents the outcomes of lines. ending explains an outcome `error`.
 func (s *server) batchAnswers(ending string) func() map[string]*huma.Response {
 	return s.linesOf("The outcome of each line in order, one JSON object a line; `line` is its number from 1. "+ending, schemaOf[message.Outcome])
 }
 
 // newBatch is a batch of messages.
 type newBatch struct {
-	WithoutFreeTimes bool `query:"without_free_times" doc:"true leaves next_free_at and previous_free_at out of refusals, which makes a batch with many of them faster. A message that shifts has them all the same."`
+	WithoutFreeTimes bool `query:"without_free_times" doc:"true omits next_free_at and previous_free_at from refusals, which makes a batch with many refusals faster. Refusals of messages with on_conflict shift still have them."`
 	Lines            messageLines
 }
 

@@ -43,11 +43,11 @@ const (
 func (s *server) batchCheckRoutes() []route {
 	return []route{stream(s, route{
 		Operation: named("checkBatch", http.MethodPost, "/v1/messages/batch/dry-run", "messages",
-			"Say what would become of many messages",
-			"Answers each line with the outcome that submitBatch would have, and leaves nothing behind: earlier lines count. "+
+			"Dry run of many messages",
+			"Answers each line with the outcome that it would have in submitBatch, and stores nothing. Earlier lines count. "+
 				fmt.Sprintf("A dry run has at most %d lines, or %d if the lines of each user stand together. ", s.Limits.Rehearsed, maxTogether)+
-				"`what_if` and `what_if_policy` judge by other rules than the stored ones, and need a key with the scope admin. "+
-				"The settings of single users still apply. Lines, quotas and lines_per_minute are as in submitBatch, but a dry run that "+
+				"`what_if` and `what_if_policy` judge by other rules than the stored ones, and require a key with the scope admin. "+
+				"Settings of single users still apply. Lines, quotas and lines_per_minute are as in submitBatch, but a dry run that "+
 				"stopped can't be continued: run it again."),
 		scope: accounts.ScopeSubmit, looks: true, submits: true, once: true,
 	}, s.batchAnswers("An outcome `error` is the last. Its line and those after it were not judged."), s.checkBatch)}
@@ -56,7 +56,7 @@ func (s *server) batchCheckRoutes() []route {
 // rehearsedBatch is a batch of messages to judge.
 type rehearsedBatch struct {
 	WithoutFreeTimes bool       `query:"without_free_times" doc:"As in submitBatch."`
-	Rules            otherRules `query:"what_if" example:"2/calendar_day,1/hour" doc:"Rules with commas between them, at most one of each window. Each replaces the rule of the policy with the same window, or is added to the others."`
+	Rules            otherRules `query:"what_if" example:"2/calendar_day,1/hour" doc:"Rules separated by commas, at most one of each window. Each replaces the rule of the policy with the same window, or is added to the others."`
 	WithPolicy       bool       `query:"what_if_policy" doc:"true judges by the policy in the first line of the body, in the form of applyPolicy. It replaces the stored policy of its name (default if it has none), which must exist."`
 	Lines            rehearsedLines
 }

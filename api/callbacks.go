@@ -16,7 +16,7 @@ func (s *server) callbackRoutes() []route {
 	return []route{
 		operation(s, route{
 			Operation: named("getCallback", http.MethodGet, callbackPattern, "events",
-				"Get where an account's events are posted, and how far that is",
+				"Get the callback of an account and its progress",
 				""),
 			scope: accounts.ScopeAdmin, says: "The callback, without its secret.", refuses: []int{http.StatusNotFound},
 		}, func(ctx context.Context, in ofAccount) (message.Callback, error) {
@@ -24,18 +24,18 @@ func (s *server) callbackRoutes() []route {
 		}),
 		operation(s, route{
 			Operation: named("setCallback", http.MethodPut, callbackPattern, "events",
-				"Set where an account's events are posted",
-				"Workers post what becomes of the account's messages to the URL, in signed batches of CloudEvents: see the webhook "+
-					"`events`. The first one begins with the events from now on; another URL goes on where the former one was. "+
-					"The answer to the request that makes the secret has it. The events have the metadata of the account's messages: for another "+
-					"account it takes the scope content too. Each request is an entry of the audit log, and the contact of the account is told of a change."),
+				"Set the callback of an account",
+				"Workers post the events of the account's messages to the URL, in signed batches of CloudEvents: see the webhook "+
+					"`events`. A first URL gets the events from now on; another URL continues where the former one stopped. "+
+					"The answer to the request that creates the secret shows it. The events contain the metadata of the account's messages: for another "+
+					"account the scope content is required too. Each request is an entry of the audit log, and the contact of the account is informed of a change."),
 			scope: accounts.ScopeAdmin, allows: seesAccount, says: "Set.", refuses: []int{http.StatusNotFound},
 		}, s.setCallback),
 		operation(s, route{
 			Operation: named("removeCallback", http.MethodDelete, callbackPattern, "events",
-				"Post an account's events no longer",
-				"Removes the URL and its secret. Dead events stay. Each request is an entry of the audit log, and the contact of the account is told."),
-			scope: accounts.ScopeAdmin, says: "Removed: the account as it is now.", refuses: []int{http.StatusNotFound},
+				"Remove the callback of an account",
+				"Removes the URL and its secret. Dead events stay. Each request is an entry of the audit log, and the contact of the account is informed."),
+			scope: accounts.ScopeAdmin, says: "Removed. The account after the change.", refuses: []int{http.StatusNotFound},
 		}, func(ctx context.Context, in ofAccount) (message.Account, error) {
 			if err := s.Callbacks.Remove(ctx, in.Account); err != nil {
 				return message.Account{}, err
@@ -44,10 +44,10 @@ func (s *server) callbackRoutes() []route {
 		}),
 		operation(s, route{
 			Operation: named("rotateCallbackSecret", http.MethodPost, callbackPattern+"/rotate", "events",
-				"Replace the secret of a callback by a new one",
-				"For the overlap both secrets sign, so that there is time to install the new one: `webhook-signature` has two "+
-					"signatures then. Each request makes a secret, repeated ones too, is an entry of the audit log, and is told the contact of the account."),
-			scope: accounts.ScopeAdmin, once: true, says: "Rotated: the secret is told this once.", refuses: []int{http.StatusNotFound},
+				"Replace the secret of a callback",
+				"During the overlap both secrets sign, so that you can install the new one: `webhook-signature` has two "+
+					"signatures then. Each request, even a repeated one, creates a secret and an entry of the audit log, and informs the contact of the account."),
+			scope: accounts.ScopeAdmin, once: true, says: "Replaced. The secret is shown only once.", refuses: []int{http.StatusNotFound},
 		}, s.rotateCallback),
 	}
 }

@@ -17,8 +17,8 @@ import (
 const campaignPath = v1 + "campaigns/{campaign}"
 
 // countGoesOn documents how to count many messages.
-const countGoesOn = "If there are so many messages that counting takes long, the answer has those that were counted so far, and `more`: " +
-	"GET with it goes on, until an answer has none."
+const countGoesOn = "If counting takes long, the answer has the counts so far, and `more`: " +
+	"continue with GET and this value, until an answer has no `more`."
 
 func (s *server) campaignRoutes() []route {
 	lines := s.lines(schemaOf[message.CampaignProgress], schemaOf[message.CampaignSummary])
@@ -26,39 +26,39 @@ func (s *server) campaignRoutes() []route {
 		operation(s, route{
 			Operation: named("countCampaign", http.MethodGet, campaignPath, "campaigns",
 				"Count the messages of a campaign",
-				"By their statuses, as long as their records are kept; an unknown campaign has none. GET /v1/messages?campaign= lists them. "+
+				"Counts them by status, as long as their records are kept. An unknown campaign has none. GET /v1/messages?campaign= lists them. "+
 					countGoesOn+" Two are counted at a time; others are answered with 429."),
-			scope: accounts.ScopeRead, says: "How many there are.",
+			scope: accounts.ScopeRead, says: "The counts.",
 		}, s.countCampaign),
 		operation(s, route{
 			Operation: named("pauseCampaign", http.MethodPost, campaignPath+"/pause", "campaigns",
 				"Pause a campaign",
-				"Its messages keep their places, which count for others, and are not delivered. Within 4 seconds every worker follows; "+
-					"what is being sent is sent. A message that expires meanwhile is dropped. Pausing twice is no error. At most 200 campaigns "+
-					"of an account are paused at a time, and one without messages can't be. Then the messages are counted. "+countGoesOn),
-			scope: accounts.ScopeSubmit, says: "Paused: how many messages it has.", refuses: []int{http.StatusNotFound},
+				"Its messages keep their places, and are not delivered. Every worker follows within 4 seconds; "+
+					"messages being sent are still sent. Messages that expire meanwhile are dropped. Pausing twice is no error. At most 200 campaigns "+
+					"of an account are paused at a time, and a campaign without messages can't be paused. Then the messages are counted. "+countGoesOn),
+			scope: accounts.ScopeSubmit, says: "Paused. The counts of the campaign.", refuses: []int{http.StatusNotFound},
 		}, s.pauseCampaign),
 		stream(s, route{
 			Operation: named("resumeCampaign", http.MethodPost, campaignPath+"/resume", "campaigns",
 				"Resume a paused campaign",
-				"Messages whose time has passed are judged as late ones: each gets the next free time under the rules. It takes 4 seconds, "+
-					"until every worker knows. Of a request that stopped early, each message is looked at within an hour. "+
+				"Messages whose time has passed are late: each gets the next free time by the rules. It takes 4 seconds "+
+					"until every worker knows. After a request that stopped early, each message is judged within an hour. "+
 					"The summary is `campaign_resumed`. "+aboutCampaignWork),
 			scope: accounts.ScopeSubmit, attended: true,
 		}, lines, s.resumeCampaign),
 		stream(s, route{
 			Operation: named("cancelCampaign", http.MethodPost, campaignPath+"/cancel", "campaigns",
 				"Cancel the messages of a campaign",
-				"All that are not sent yet, which erases their contents. The same request goes on after one that stopped early. "+
+				"Cancels all messages that are not sent yet, and erases their contents. After a request that stopped early, the same request continues. "+
 					"The summary is `campaign_cancelled`. "+aboutCampaignWork),
 			scope: accounts.ScopeSubmit, attended: true,
 		}, lines, s.cancelCampaign),
 		stream(s, route{
 			Operation: named("moveCampaign", http.MethodPost, campaignPath+"/move", "campaigns",
-				"Move the messages of a campaign by a length of time",
-				"All that are not sent yet. A message whose new time is refused keeps its place, and is a line. With preview nothing is "+
-					"changed: each message is judged as if it alone were moved. After a request that stopped early, the same request goes on, and moves no message twice. "+
-					"After one that ended, it moves the campaign again. While another request moves the campaign the answer is campaign_running. "+
+				"Move the messages of a campaign by a duration",
+				"Moves all messages that are not sent yet. A message whose new time is refused keeps its place, and is a line. preview is a dry run, and changes nothing: "+
+					"each message is judged as if only this one were moved. After a request that stopped early, the same request continues, and moves no message twice. "+
+					"After a complete one, it moves the campaign again. While another request moves the campaign, the answer is campaign_running. "+
 					"The summary is `campaign_moved` or `campaign_previewed`. "+aboutCampaignWork),
 			scope: accounts.ScopeSubmit, attended: true, once: true, refuses: []int{http.StatusConflict},
 		}, lines, s.moveCampaign),
@@ -71,7 +71,7 @@ func (s *server) counting() campaign.Counting { return campaign.Counting{Within:
 // ofCampaign is a campaign.
 type ofCampaign struct {
 	Campaign string `path:"campaign"`
-	Account  meant  `query:"account" example:"acme" doc:"The account whose campaign it is; by default the key's own. Another one needs the scope admin."`
+	Account  meant  `query:"account" example:"acme" doc:"The account of the campaign; by default the key's own. Another account requires the scope admin."`
 
 	meant campaign.Campaign
 }
@@ -89,7 +89,7 @@ func (in *ofCampaign) check(ctx context.Context, _ *server) (err error) {
 type campaignCount struct {
 	ofCampaign
 
-	More moreCursor `query:"more" doc:"Goes on with a count: the value of more in the answer before, as it is."`
+	More moreCursor `query:"more" doc:"Continues a count: the unchanged value of more in the answer before."`
 }
 
 // moreCursor is where a count stopped; "" begins one.

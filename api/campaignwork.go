@@ -9,9 +9,9 @@ import (
 )
 
 // aboutCampaignWork describes the lines of work on a campaign.
-const aboutCampaignWork = "A `progress` line comes at once, and then at most every second; while the messages are counted first, `messages` grows. Each message that is refused is a line. " +
-	"The summary is the last line. If the request stops early, the summary covers what was done, and the last line is a problem's outcome. " +
-	"The request ends with the connection. Two work on campaigns at a time; others are answered with 429."
+const aboutCampaignWork = "A `progress` line comes at once, and then at most every second; while the messages are counted first, `messages` grows. Each refused message is a line. " +
+	"The summary is the last line. If the request stops early, the summary covers the completed part, and the last line is a problem's outcome. " +
+	"The request ends with the connection. At most two such requests run at a time; others get 429."
 
 // workOnCampaign works on a campaign, and answers with its lines as they come.
 func (s *server) workOnCampaign(

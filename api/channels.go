@@ -20,17 +20,17 @@ func (s *server) channelRoutes() []route {
 	return []route{
 		operation(s, route{
 			Operation: named("listChannels", http.MethodGet, channelsPath, "operation",
-				"List the channels, and which are stopped",
-				"Those that have delivered something, or are stopped. A channel whose provider refuses the credentials is stopped for "+
-					"all workers. Its messages wait, and no attempt counts. Workers probe it once a minute, and go on by themselves when a probe passes."),
-			scope: accounts.ScopeAdmin, says: "All of them.",
+				"List the channels and their states",
+				"Lists channels that have delivered something or are stopped. A channel whose provider refuses the credentials is stopped for "+
+					"all workers. Its messages wait, and no attempt counts. Workers probe it once a minute, and resume it when a probe succeeds."),
+			scope: accounts.ScopeAdmin, says: "All channels.",
 		}, s.listChannels),
 		operation(s, route{
 			Operation: named("resumeChannel", http.MethodPost, channelsPath+"/{channel}/resume", "operation",
-				"Have a stopped channel deliver again",
-				"All workers follow within 2 seconds. If its provider called all devices gone, correct project, key and environment first: "+
-					"the devices that it calls gone are removed from now on."),
-			scope: accounts.ScopeAdmin, says: "It delivers.",
+				"Resume a stopped channel",
+				"All workers follow within 2 seconds. If its provider reported all devices as gone, correct project, key and environment first: "+
+					"from now on, devices that it reports as gone are removed."),
+			scope: accounts.ScopeAdmin, says: "Resumed.",
 		}, func(ctx context.Context, in ofChannel) (message.ChannelResume, error) {
 			answer := message.ChannelResume{Outcome: message.ChannelResumed, Channel: in.Channel}
 			was, err := s.Channels.Resume(ctx, answer.Channel)

@@ -9,12 +9,12 @@ import (
 )
 
 // operatorsContent documents who sees content and metadata.
-const operatorsContent = "A key with the scope admin sees the content (title, body, data, and what it says for devices) and metadata of other accounts' messages only with the scope content. " +
-	"Each such look is logged."
+const operatorsContent = "A key with the scope admin sees the content (title, body, data and push options) and metadata of other accounts' messages only with the scope content. " +
+	"Each such access is logged."
 
 // operatorsMetadata documents who sees the metadata in a list.
 const operatorsMetadata = "A key with the scope admin sees the metadata of other accounts' messages only with the scope content. " +
-	"Each such look is logged."
+	"Each such access is logged."
 
 // owns reports whether the caller's account is the one that was charged for a message.
 func (c caller) owns(owner string) bool { return c.account() != "" && c.account() == owner }

@@ -140,7 +140,7 @@ func TestWhoSeesTheContentOfADeadLetter(t *testing.T) {
 	require.Zero(t, r.content(by.operator, aliceADead))
 	require.Len(t, r.looks(), 1, "its metadata is shown")
 	refused := r.with(by.admin, request{method: http.MethodGet, target: aliceADead + "?content=true"})
-	require.Equal(t, "the key has not the scope content, which this wants", r.problem(http.StatusForbidden, refused).Detail)
+	require.Equal(t, "this requires the scope content: use another key", r.problem(http.StatusForbidden, refused).Detail)
 	require.Contains(t, refused.header.Get("WWW-Authenticate"), `error="insufficient_scope", scope="content"`)
 	require.Equal(t, canaries(), r.content(by.admin, "/v1/users/alice/dead-letters/b?content=true"), "its own")
 	require.Equal(t, canaries(), r.content(by.operator, aliceA))

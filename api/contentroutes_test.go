@@ -171,7 +171,7 @@ func TestWhoChangesWhatAMessageSays(t *testing.T) {
 		`{"title":"New","send_at":"` + on22("12:12:12") + `"}`,
 	} {
 		refused := r.problem(http.StatusForbidden, patch(by.admin, "a", body))
-		require.Equal(t, "the key has not the scope content, which this wants", refused.Detail)
+		require.Equal(t, "this requires the scope content: use another key", refused.Detail)
 		require.Equal(t, http.StatusNotFound, patch(by.admin, "none", body).status, body)
 	}
 	status := into[message.Status](t, http.StatusOK, r.with(by.own, request{method: http.MethodGet, target: aliceA}))

@@ -14,8 +14,8 @@ import (
 // openCursors replaces the cursors of a query by what they say.
 func (s *server) openCursors(ctx context.Context, q web.Query) error {
 	for name, want := range map[string]string{
-		"cursor": "the next_cursor of a page of the same list, as it is",
-		"more":   "the value of more in the answer to a count of the same campaign, as it is",
+		"cursor": "the unchanged next_cursor of a page of the same list",
+		"more":   "the unchanged value of more in the answer to a count of the same campaign",
 	} {
 		given := q[name]
 		if given == "" {

@@ -21,8 +21,8 @@ func (s *server) deadAlertRoutes() []route {
 		operation(s, route{
 			Operation: named("listDeadAlerts", http.MethodGet, deadAlertsPath, "dead letters",
 				"List alerts and reports that could not be delivered",
-				"The oldest first. A contact did not accept them for as long as alert_retry_for says."),
-			scope: accounts.ScopeAdmin, says: "A page of them.",
+				"Oldest first. Their contacts did not accept them within alert_retry_for."),
+			scope: accounts.ScopeAdmin, says: "A page of dead alerts.",
 		}, s.listDeadAlerts),
 		operation(s, route{
 			Operation: named("getDeadAlert", http.MethodGet, deadAlertPattern, "dead letters",
@@ -32,20 +32,20 @@ func (s *server) deadAlertRoutes() []route {
 		}, s.showDeadAlert),
 		operation(s, route{
 			Operation: named("retryDeadAlert", http.MethodPost, deadAlertPattern+"/retry", "dead letters",
-				"Deliver an alert or report after all",
-				"It is tried again for as long as alert_retry_for says."),
+				"Retry an alert or report that could not be delivered",
+				"It is tried again for alert_retry_for."),
 			scope: accounts.ScopeAdmin, says: "Retried.", refuses: []int{http.StatusNotFound},
 		}, s.retryDeadAlert),
 		operation(s, route{
 			Operation: named("purgeDeadAlert", http.MethodDelete, deadAlertPattern, "dead letters",
 				"Remove an alert or report that could not be delivered",
-				"Removes its content. It is not raised again."),
+				"Removes its content. The alert is not raised again."),
 			scope: accounts.ScopeAdmin, says: "Purged.", refuses: []int{http.StatusNotFound},
 		}, s.purgeDeadAlert),
 		operation(s, route{
 			Operation: named("purgeDeadAlerts", http.MethodDelete, deadAlertsPath, "dead letters",
 				"Remove old alerts and reports that could not be delivered",
-				"Removes their content, the oldest first. They are not raised again. "+purgesAgain),
+				"Removes their content, oldest first. The alerts are not raised again. "+purgesAgain),
 			scope: accounts.ScopeAdmin, says: "Removed.",
 		}, s.purgeOlder(s.DeadLetters.PurgeNoticesBefore)),
 	}

@@ -20,20 +20,20 @@ func (s *server) deadEventRoutes() []route {
 		operation(s, route{
 			Operation: named("listDeadEvents", http.MethodGet, deadEventsPath, "events",
 				"List the dead events of an account",
-				"Those that its callback did not accept for too long, the oldest first. "+operatorsMetadata),
-			scope: accounts.ScopeRead, says: "A page of them.",
+				"Lists events that the callback did not accept in time, oldest first. "+operatorsMetadata),
+			scope: accounts.ScopeRead, says: "A page of dead events.",
 		}, s.listDeadEvents),
 		operation(s, route{
 			Operation: named("retryDeadEvents", http.MethodPost, deadEventsPath+"/retry", "events",
 				"Post dead events again",
-				"Appends dead events to the events of the account, under new ids: the one with the id, or else the oldest ones. "+
-					"So those who follow the account's events see them again, too. `left` says how many dead events there still are."),
+				"Appends dead events to the account's events, with new ids: the one with the given id, otherwise the oldest ones. "+
+					"Clients that follow the account's events see them again too. `left` is the number of remaining dead events."),
 			scope: accounts.ScopeSubmit, says: "Retried.", refuses: []int{http.StatusNotFound},
 		}, s.retryDeadEvents),
 		operation(s, route{
 			Operation: named("purgeDeadEvents", http.MethodDelete, deadEventsPath, "events",
 				"Remove dead events",
-				"Removes the one with the id, or else all of the account."),
+				"Removes the one with the given id, otherwise all of the account."),
 			scope: accounts.ScopeSubmit, says: "Removed.", refuses: []int{http.StatusNotFound},
 		}, s.purgeDeadEvents),
 	}
@@ -41,7 +41,7 @@ func (s *server) deadEventRoutes() []route {
 
 // ofDeadEvents are the dead events of an account, which only one has.
 type ofDeadEvents struct {
-	Account meant `query:"account" example:"acme" doc:"The account; by default the key's own. Another one needs the scope admin."`
+	Account meant `query:"account" example:"acme" doc:"The account; by default the key's own. Another account requires the scope admin."`
 }
 
 // by returns the account that a caller means.
@@ -95,8 +95,8 @@ func (s *server) listDeadEvents(ctx context.Context, in deadEventPage) (page mes
 type deadEventRetries struct {
 	ofDeadEvents
 
-	ID    deadEventID `query:"id" example:"1795305600000-0" doc:"The only dead event to retry, by its id among the dead events."`
-	Limit int         `query:"limit" usual:"1000" most:"1000" doc:"How many are retried at most."`
+	ID    deadEventID `query:"id" example:"1795305600000-0" doc:"The id of a single dead event to retry."`
+	Limit int         `query:"limit" usual:"1000" most:"1000" doc:"Maximum number to retry."`
 }
 
 func (s *server) retryDeadEvents(ctx context.Context, in deadEventRetries) (message.DeadEventsRetry, error) {
@@ -111,7 +111,7 @@ func (s *server) retryDeadEvents(ctx context.Context, in deadEventRetries) (mess
 type deadEventPurge struct {
 	ofDeadEvents
 
-	ID deadEventID `query:"id" example:"1795305600000-0" doc:"The only dead event to remove, by its id among the dead events."`
+	ID deadEventID `query:"id" example:"1795305600000-0" doc:"The id of a single dead event to remove."`
 }
 
 func (s *server) purgeDeadEvents(ctx context.Context, in deadEventPurge) (message.DeadEventsPurge, error) {

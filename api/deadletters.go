@@ -19,8 +19,8 @@ func (s *server) deadLetterRoutes() []route {
 		operation(s, route{
 			Operation: named("listDeadLetters", http.MethodGet, "/v1/dead-letters", "dead letters",
 				"List dead letters",
-				"Without their content, the oldest first. "+operatorsMetadata),
-			scope: accounts.ScopeAdmin, says: "A page of them.",
+				"Without their content, oldest first. "+operatorsMetadata),
+			scope: accounts.ScopeAdmin, says: "A page of dead letters.",
 		}, s.listDeadLetters),
 		operation(s, route{
 			Operation: named("getDeadLetter", http.MethodGet, deadLetterPattern, "dead letters",
@@ -37,20 +37,20 @@ func (s *server) deadLetterRoutes() []route {
 		operation(s, route{
 			Operation: named("retryDeadLetter", http.MethodPost, deadLetterPattern+"/retry", "dead letters",
 				"Send a dead letter again",
-				"Schedules it at the next free time of its user, with all its attempts. If that is not possible, it stays a dead letter."),
-			scope: accounts.ScopeAdmin, says: "Retried: it is sent at send_at.", refuses: []int{http.StatusNotFound, http.StatusConflict},
+				"Schedules it at its user's next free time, with all its attempts. If that is not possible, it stays a dead letter."),
+			scope: accounts.ScopeAdmin, says: "Scheduled again, at send_at.", refuses: []int{http.StatusNotFound, http.StatusConflict},
 		}, s.retryDeadLetter),
 		operation(s, route{
 			Operation: named("retryDeadLetters", http.MethodPost, "/v1/dead-letters/retry", "dead letters",
-				"Send dead letters again, the oldest first",
-				"Each is scheduled at the next free time of its user, as by retryDeadLetter. One that is refused stays a dead letter, and its outcome "+
-					"says why. While the answer has `next_cursor`, send the request again with it: none that fails again meanwhile is retried twice."),
-			scope: accounts.ScopeAdmin, says: "What became of each.",
+				"Send dead letters again, oldest first",
+				"Each is scheduled as by retryDeadLetter. A refused one stays a dead letter, and its outcome "+
+					"has the reason. While the answer has `next_cursor`, send the request again with it: no message that fails again meanwhile is retried twice."),
+			scope: accounts.ScopeAdmin, says: "The outcome of each.",
 		}, s.retryDeadLetters),
 		operation(s, route{
 			Operation: named("purgeDeadLetters", http.MethodDelete, "/v1/dead-letters", "dead letters",
 				"Remove old dead letters",
-				"Removes their content, their records and their ids, the oldest first. "+purgesAgain),
+				"Removes their content, their records and their ids, oldest first. "+purgesAgain),
 			scope: accounts.ScopeAdmin, says: "Removed.",
 		}, s.purgeOlder(s.DeadLetters.PurgeBefore)),
 	}
@@ -71,7 +71,7 @@ func (s *server) afterLetters(ctx context.Context, letters []message.Status, of 
 
 // ofDeadLetters are dead letters of a list.
 type ofDeadLetters struct {
-	User   string          `query:"user" doc:"Only those to this user."`
+	User   string          `query:"user" doc:"Only dead letters to this user."`
 	Cursor web.UsersCursor `query:"cursor"`
 }
 
@@ -105,7 +105,7 @@ func (s *server) listDeadLetters(ctx context.Context, in deadLetterPage) (page m
 type ofDeadLetter struct {
 	ofMessage
 
-	Content bool `query:"content" doc:"Shows the content too: title, body, data, and what it says for devices. That of another account's message needs the scope content."`
+	Content bool `query:"content" doc:"Includes the content: title, body, data and push options. For another account's message this requires the scope content."`
 }
 
 func (s *server) showDeadLetter(ctx context.Context, in ofDeadLetter) (message.Status, error) {

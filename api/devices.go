@@ -21,23 +21,23 @@ func (s *server) deviceRoutes() []route {
 		operation(s, route{
 			Operation: named("listDevices", http.MethodGet, devicesPath, "users",
 				"List a user's devices",
-				"Where messages of the user go. "+ownDevices+" Addresses are masked unless the key has the scope content. "+
-					"Each such look is logged."),
-			scope: accounts.ScopeRead, says: "The devices. There may be none.",
+				"Lists the devices that get the user's messages. "+ownDevices+" Addresses are masked unless the key has the scope content. "+
+					"Each such access is logged."),
+			scope: accounts.ScopeRead, says: "The devices, possibly none.",
 		}, s.listDevices),
 		operation(s, route{
 			Operation: named("addDevice", http.MethodPost, devicesPath, "users",
 				"Register a device of a user",
-				"Call it each time that the app starts or gets another token: registering again is safe. The device belongs to the account "+
-					"of the key, and takes the place of one of the account with the same id or the same address. An account registers at most 100 devices of a user, and "+
-					"as many of all users as its tier says; one that is registered is registered again in any case. A phone has one owner: other users of "+
+				"Call it whenever the app starts or gets another token: registering again is safe. The device belongs to the account "+
+					"of the key, and replaces a device of the account with the same id or the same address. An account registers at most 100 devices of a user, and "+
+					"at most as many of all users as its tier allows; a registered device can always be registered again. A phone has one user at a time: other users of "+
 					"the account lose the address, unless the server has shared_devices."),
 			scope: accounts.ScopeSubmit, says: "Registered.", refuses: []int{http.StatusConflict},
 		}, s.addDevice),
 		operation(s, route{
 			Operation: named("removeDevice", http.MethodDelete, devicesPath+"/{device}", "users",
 				"Remove a device of a user",
-				"No message goes to it from then on; one that is being sent may still arrive. "+ownDevices),
+				"It gets no more messages; one that is being sent may still arrive. "+ownDevices),
 			scope: accounts.ScopeSubmit, says: "Removed.", refuses: []int{http.StatusNotFound},
 		}, s.removeDevice),
 	}

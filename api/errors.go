@@ -91,7 +91,7 @@ func (s *server) outcomeOf(ctx context.Context, err error) message.Outcome {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return message.Outcome{
 			Outcome: message.Errored, Code: fault.CodeUnavailable,
-			Detail: "there was no answer in time: the same request with the same id can be sent again",
+			Detail: "no answer in time: send the request again with the same id",
 		}
 	case callerOf(ctx).hand && callerOf(ctx).keyless: // who can reach the store, and has no log
 		return message.Outcome{Outcome: message.Errored, Code: fault.CodeInternal, Detail: err.Error()}
@@ -107,7 +107,7 @@ func StatusOf(code fault.Code) int { return web.KindOf(code).Status }
 func internalError() message.Outcome {
 	return message.Outcome{
 		Outcome: message.Errored, Code: fault.CodeInternal,
-		Detail: "something went wrong here, and not in the request: the log has more under the request's id",
+		Detail: "internal error: see the log under the id of the request",
 	}
 }
 

@@ -30,7 +30,7 @@ func eventLimitsOf(e counters.EventLimits) message.EventLimits {
 func noLimits(event string) error {
 	return &refusal{message.Outcome{
 		Outcome: message.Refused, Code: fault.CodeNotFound, Field: "event",
-		Detail: fmt.Sprintf("the event %q has no limits: set some", event),
+		Detail: fmt.Sprintf("no limits of event %q", event),
 	}}
 }
 
@@ -39,8 +39,8 @@ func (s *server) eventLimitRoutes() []route {
 		operation(s, route{
 			Operation: named("listEventLimits", http.MethodGet, eventLimitsPath, "operation",
 				"List the events that have limits",
-				"By name."),
-			scope: accounts.ScopeAdmin, says: "A page of them.",
+				"Sorted by name."),
+			scope: accounts.ScopeAdmin, says: "A page of limits.",
 		}, s.listEventLimits),
 		operation(s, route{
 			Operation: named("getEventLimits", http.MethodGet, eventLimitsPattern, "operation",
@@ -51,10 +51,10 @@ func (s *server) eventLimitRoutes() []route {
 		operation(s, route{
 			Operation: named("setEventLimits", http.MethodPut, eventLimitsPattern, "operation",
 				"Set or replace the limits and alerts of an event",
-				"Says how often the event may happen for each key. This API counts the requests of each account as these events, "+
-					"beside the limits of its tier: "+eventsCounted()+". Another event needs `custom`. Takes effect with the next request; what "+
-					"is counted stays counted. Each percent of `alert_at` alerts once for each key and period."),
-			scope: accounts.ScopeAdmin, says: "As they are now.",
+				"Limits how often the event may happen for each key. This API counts the requests of each account as these events, "+
+					"beside the limits of its tier: "+eventsCounted()+". Another event requires `custom`. Takes effect with the next request; counts "+
+					"are kept. Each percent of `alert_at` alerts once for each key and period."),
+			scope: accounts.ScopeAdmin, says: "The limits after the change.",
 		}, s.setEventLimits),
 		operation(s, route{
 			Operation: named("removeEventLimits", http.MethodDelete, eventLimitsPattern, "operation",
@@ -84,7 +84,7 @@ func checkCounted(name string) error {
 		return nil
 	}
 	return fault.Wrong("event", "nothing here counts the event %q, so its limits would have no effect: the events are %s; "+
-		"set custom for an event that a program of your own counts", name, strings.Join(names, ", "))
+		"set custom for an event that your own program counts", name, strings.Join(names, ", "))
 }
 
 func (s *server) listEventLimits(ctx context.Context, p pageByName) (message.EventLimitsList, error) {

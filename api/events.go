@@ -42,12 +42,12 @@ func (s *server) eventsRoutes() []route {
 	return []route{stream(s, route{
 		Operation: named("followEvents", http.MethodGet, eventsPath, "events",
 			"Follow the events of an account",
-			"What becomes of messages after they were accepted: delivered, postponed, dropped, failed, uncertain, moved, "+
-				"cancelled. A key with admin, and a request without a key, gets the events of all accounts, or those of the account that it "+
-				"names; any other key only those of its own. Events are written from two seconds after the first request on, and kept for "+
-				"a time that the operator sets, by default three days; asking again within it keeps them being written.\n\n"+
-				"Send the id of the last event in the header `Last-Event-ID`, as browsers do, or as `after`, which comes first, and the stream goes on behind it. Each event "+
-				"is delivered at least once, those of a message in the order of its changes. "+operatorsMetadata),
+			"Events of accepted messages: delivered, postponed, dropped, failed, uncertain, moved, "+
+				"cancelled. A key with admin, and a request without a key, gets the events of all accounts, or of the account that it "+
+				"names; any other key only those of its own. Events are stored from two seconds after the first request, and kept for "+
+				"a time that the operator sets, by default three days. They are stored as long as requests continue within this time.\n\n"+
+				"Send the id of the last event in the header `Last-Event-ID`, as browsers do, or as `after`, which takes precedence, and the stream continues after it. Each event "+
+				"is delivered at least once, a message's events in the order of its changes. "+operatorsMetadata),
 		scope: accounts.ScopeRead, attended: true, follows: true,
 	}, s.eventAnswers, s.followEvents)}
 }
@@ -55,8 +55,8 @@ func (s *server) eventsRoutes() []route {
 // eventAnswers documents a page or a stream of events.
 func (s *server) eventAnswers() map[string]*huma.Response {
 	events := jsonResponse[message.Events](s, "With follow=false a page of events in JSON. Otherwise server-sent events, for as long as the client "+
-		"stays: `id` is the event's id, `event` its type and `data` the CloudEvent in one line. An event `gap` says that events may be "+
-		"missing before the next one, as those after the id to resume from are not kept any more. A comment comes every "+
+		"stays: `id` is the event's id, `event` its type and `data` the CloudEvent in one line. An event `gap` means that events may be "+
+		"missing before the next one, since events after the given id are no longer stored. A comment comes every "+
 		heartbeatEvery.String()+". The stream of a key that was removed ends, and another one is answered with 401.")
 	events.Content[eventStream] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	return map[string]*huma.Response{strconv.Itoa(http.StatusOK): events}
@@ -64,8 +64,8 @@ func (s *server) eventAnswers() map[string]*huma.Response {
 
 // following is what a request for events asks for.
 type following struct {
-	Account meant      `query:"account" example:"acme" doc:"The account; by default the key's own, and for a key with admin all. Another one needs the scope admin."`
-	After   afterEvent `query:"after" example:"1795305600000-0" doc:"The id of the event to go on behind; 0 for all that are kept. By default a stream begins with the events from now on, and a page with the oldest one kept."`
+	Account meant      `query:"account" example:"acme" doc:"The account; by default the key's own, and all for a key with admin. Another account requires the scope admin."`
+	After   afterEvent `query:"after" example:"1795305600000-0" doc:"The id of the event to continue after; 0 for all stored events. By default a stream starts now, and a page with the oldest stored event."`
 	Follow  bool       `query:"follow" usual:"true" doc:"false answers with a page in JSON."`
 	Limit   int        `query:"limit" usual:"100" most:"1000" doc:"Events a page, with follow=false."`
 	Resumed resumed

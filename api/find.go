@@ -24,20 +24,20 @@ func (s *server) findRoutes() []route {
 	return []route{
 		operation(s, route{
 			Operation: named("findMessage", http.MethodGet, "/v1/messages/{id}", "messages",
-				"Find messages by their id, whoever the users are",
-				"Ids are unique for each user: if several users have the id, all are listed, in no particular order. "+ofWhom+
+				"Find messages of all users by their id",
+				"Ids are unique for each user: if several users have the id, all their messages are listed, in no particular order. "+ofWhom+
 					operatorsContent+" "+ofWhatIndex),
-			scope: accounts.ScopeRead, says: "What became of them.", refuses: []int{http.StatusNotFound, http.StatusConflict},
+			scope: accounts.ScopeRead, says: "The messages.", refuses: []int{http.StatusNotFound, http.StatusConflict},
 		}, s.find),
 		operation(s, route{
 			Operation: named("findMessages", http.MethodGet, "/v1/messages", "messages",
 				"List messages of all users",
-				"Those to which all the given parameters apply, in no particular order. "+ofWhom+
-					"Pages stay right while messages are submitted, moved, sent and cancelled: a message that is known from the first page "+
-					"to the last is listed once. A page looks at about 20,000 messages, so that it may be short, or empty though more follow: "+
-					"go on until there is no next_cursor. Give the same parameters with a cursor. "+ofWhatIndex+
-					" A campaign is listed all the same. "+operatorsMetadata),
-			scope: accounts.ScopeRead, says: "A page of them.", refuses: []int{http.StatusConflict},
+				"Lists messages that match all given parameters, in no particular order. "+ofWhom+
+					"Pages stay consistent while messages are submitted, moved, sent and cancelled: a message that exists from the first page "+
+					"to the last is listed once. A page reads about 20,000 messages, so it may be short, or empty although more follow: "+
+					"continue until there is no next_cursor. Give the same parameters with a cursor. "+ofWhatIndex+
+					" With campaign, the list works without the index. "+operatorsMetadata),
+			scope: accounts.ScopeRead, says: "A page of messages.", refuses: []int{http.StatusConflict},
 		}, s.findAll),
 	}
 }
@@ -83,14 +83,14 @@ func (s *server) find(ctx context.Context, in ofID) (page message.Found, err err
 
 // foundPage is a page of messages of all users.
 type foundPage struct {
-	Campaign   string     `query:"campaign" doc:"Only those of this campaign."`
-	Category   string     `query:"category" example:"marketing" doc:"Only those of this category."`
-	Status     statusWord `query:"status" doc:"Only those with this status."`
+	Campaign   string     `query:"campaign" doc:"Only messages of this campaign."`
+	Category   string     `query:"category" example:"marketing" doc:"Only messages of this category."`
+	Status     statusWord `query:"status" doc:"Only messages with this status."`
 	From       time.Time  `query:"from" doc:"First send time."`
-	Until      time.Time  `query:"until" doc:"Send time to stop before."`
-	User       string     `query:"user" doc:"Only those to this user."`
-	UserPrefix string     `query:"user_prefix" like:"user" doc:"Only those to users whose names begin so. Not with user."`
-	Account    string     `query:"account" doc:"Only those of this account."`
+	Until      time.Time  `query:"until" doc:"End of the send times, exclusive."`
+	User       string     `query:"user" doc:"Only messages to this user."`
+	UserPrefix string     `query:"user_prefix" like:"user" doc:"Only messages to users whose names have this prefix. Excludes user."`
+	Account    string     `query:"account" doc:"Only messages of this account."`
 	Limit      int        `query:"limit" usual:"100" most:"1000" doc:"Messages a page."`
 	Cursor     findCursor `query:"cursor"`
 	wanted     find.Filter

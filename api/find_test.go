@@ -91,7 +91,7 @@ func TestMessagesAreFoundWithoutTheirUsers(t *testing.T) {
 		require.Equal(t, row.found, found)
 	}
 	p := r.problem(http.StatusNotFound, r.with(other, request{method: http.MethodGet, target: messagesPath + "/own"}))
-	require.Equal(t, "nothing is known of a message own: it was never accepted, or ended too long ago", p.Detail)
+	require.Equal(t, `no message "own": it was never accepted, or ended too long ago`, p.Detail)
 
 	for query, want := range map[string][]string{
 		"":                                {"alice same", "alina own", "bob same"},

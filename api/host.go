@@ -21,8 +21,8 @@ func checkHost(host string) error {
 	}
 	return &web.Error{Status: http.StatusForbidden, Outcome: message.Outcome{
 		Outcome: message.Errored, Code: web.CodeCrossOrigin,
-		Detail: web.Printable(host) + " can be the name of another site's page: ask for this server by its IP address or as localhost," +
-			" or have it require keys (require_keys: true)",
+		Detail: web.Printable(host) + " can be another site's name: use the IP address of this server or localhost," +
+			" or set require_keys: true",
 	}}
 }
 
@@ -37,7 +37,7 @@ func checkDirect(h http.Header) error {
 		Status: http.StatusUnauthorized, Header: http.Header{"Www-Authenticate": {challenge}},
 		Outcome: message.Outcome{
 			Outcome: message.Errored, Code: fault.CodeUnauthorized,
-			Detail: "this request came through a proxy (" + proof + "), and so can anybody's: send a key, and have this server require keys (require_keys: true)",
+			Detail: "this request came through a proxy (" + proof + "), which others can use too: send a key, and set require_keys: true",
 		},
 	}
 }

@@ -45,7 +45,7 @@ func (k *keyScreen) exists(ctx context.Context, hash string) (bool, error) {
 	k.mu.Lock()
 	if len(k.waiting) >= maxUnscreened {
 		k.mu.Unlock()
-		return false, &fault.UnavailableError{Detail: fmt.Sprintf("%d keys wait to be checked, and no more do at a time", maxUnscreened)}
+		return false, &fault.UnavailableError{Detail: fmt.Sprintf("too many keys are being checked (%d): try again in a moment", maxUnscreened)}
 	}
 	k.waiting = append(k.waiting, one)
 	if !k.running {

@@ -19,7 +19,7 @@ const progressEvery = time.Second
 
 // lines documents an answer of lines of these kinds.
 func (s *server) lines(kinds ...func(*server) *huma.Schema) func() map[string]*huma.Response {
-	return s.linesOf("One JSON object a line; `outcome` says which kind it is.", func(s *server) *huma.Schema {
+	return s.linesOf("One JSON object a line; `outcome` is its kind.", func(s *server) *huma.Schema {
 		var each []*huma.Schema
 		for _, kind := range append(kinds, schemaOf[message.Outcome]) {
 			each = append(each, kind(s))
@@ -94,7 +94,7 @@ func (s *server) answerLines(
 // also says why: in one more line, or in the status if there is no line yet.
 func (s *server) endLines(w http.ResponseWriter, r *http.Request, out *answers, last any, err error) {
 	if _, gone := errors.AsType[*answerError](err); gone || r.Context().Err() != nil {
-		exchangeOf(r.Context()).failed = &message.Outcome{Outcome: message.Errored, Code: fault.CodeUnavailable, Detail: "the client left before the end"}
+		exchangeOf(r.Context()).failed = &message.Outcome{Outcome: message.Errored, Code: fault.CodeUnavailable, Detail: "the client disconnected before the end"}
 		return
 	}
 	if errors.Is(err, errStopping) {

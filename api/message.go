@@ -15,26 +15,26 @@ func (s *server) messageRoutes() []route {
 		operation(s, route{
 			Operation: named("getMessage", http.MethodGet, messagePattern, "messages",
 				"Get a message and its status",
-				"The status is kept for a while after the message ended, by default 7 days. The content, from title to to, is shown "+
+				"The status is kept for a time after the message ended, by default 7 days. The content, from title to to, is shown "+
 					"until the message ends; a dead letter keeps it, and metadata stays. "+operatorsContent),
-			scope: accounts.ScopeRead, says: "What became of it.", refuses: []int{http.StatusNotFound},
+			scope: accounts.ScopeRead, says: "The message.", refuses: []int{http.StatusNotFound},
 		}, s.status),
 		operation(s, route{
 			Operation: named("moveMessage", http.MethodPatch, messagePattern, "messages",
-				"Move a message to another send time, or change what it says",
-				"Possible until the message is being sent, and a move not after a delivery that may have arrived. The body is a JSON merge patch (RFC 7396): what is absent stays "+
-					"as it is, and null removes it, also single entries of data and metadata. With send_at the message moves. If the new "+
-					"time is not free, the message stays as it is; with on_conflict shift it gets the next free time after the new one. "+
-					"Without send_at it keeps its place, which costs no quota and is judged by no rule. A submit with its id that is the "+
-					"same as the first one is still answered as its repetition. A key with the scope admin changes content and "+
+				"Move a message, or change its content",
+				"Possible until the message is being sent. A move is not possible after a delivery that may have arrived. The body is a JSON merge patch (RFC 7396): absent members stay "+
+					"unchanged, and null removes a member, also single entries of data and metadata. With send_at the message moves. If the new "+
+					"time is not free, the message does not change; with on_conflict shift it gets the next free time after the new one. "+
+					"Without send_at it keeps its place, which costs no quota and is not judged. Submitting the original message again "+
+					"is still answered as a repetition. A key with the scope admin changes content and "+
 					"metadata of other accounts' messages only with the scope content."),
 			scope: accounts.ScopeSubmit, told: true, says: "Moved or changed.", refuses: []int{http.StatusNotFound, http.StatusConflict},
 		}, s.move),
 		operation(s, route{
 			Operation: named("cancelMessage", http.MethodDelete, messagePattern, "messages",
 				"Cancel a message",
-				"Possible until the message is being sent. This erases its content. If an earlier delivery may have arrived, its place still counts. Cancelling twice is no error, and sets replayed."),
-			scope: accounts.ScopeSubmit, told: true, says: "Cancelled: it is not sent.", refuses: []int{http.StatusNotFound, http.StatusConflict},
+				"Possible until the message is being sent. Erases its content. If an earlier delivery may have arrived, its place still counts. Cancelling twice is no error, and sets replayed."),
+			scope: accounts.ScopeSubmit, told: true, says: "Cancelled.", refuses: []int{http.StatusNotFound, http.StatusConflict},
 		}, s.cancel),
 	}
 }

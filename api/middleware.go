@@ -157,7 +157,7 @@ func sameOrigin(next http.Handler) http.Handler {
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		web.WriteProblem(w, message.Outcome{
 			Outcome: message.Errored, Code: web.CodeCrossOrigin,
-			Detail: "a page of another site has asked for this: only a program, or a page of this address, can",
+			Detail: "the request came from a page of another site",
 		})
 	}))
 	return protection.Handler(next)

@@ -64,14 +64,14 @@ func (s *server) document(version string, routes []route) document {
 			Contact: &huma.Contact{Name: "The Sendlimit authors", URL: "https://github.com/sendlimit/sendlimiter"},
 			License: &huma.License{Name: "MIT", Identifier: "MIT"},
 			Description: "Accepts messages to users at a future time, if the time is free under the user's rules. If it is not, the " +
-				"answer says which rules and messages are in the way, and the next free time.\n\n" +
+				"answer names the rules and messages that forbid the time, and the next free time.\n\n" +
 				"Times are RFC 3339; in answers they are UTC with milliseconds. Every answer of an operation has an `X-Request-Id`, " +
-				"which is the caller's if it sent one.\n\n" +
+				"which is the one in the request if present.\n\n" +
 				"Send an API key as `Authorization: Bearer sk_…`. A key has scopes: with submit and read it reaches only the messages " +
 				"of its account, with admin it reaches everything. The content of other accounts' messages is shown only to a key with admin and " +
 				"content.\n\nEvery answer that is not a success is an `application/problem+json`, " +
-				"whose `code` says what is wrong.\n\nAnswers may get more members. In a request, a member that is not required may be null, " +
-				"which is the same as leaving it out, unless its operation says otherwise.",
+				"whose `code` names the problem.\n\nAnswers may get more members. In a request, a member that is not required may be null, " +
+				"which means the same as an absent member, unless its operation says otherwise.",
 		},
 		Servers: []*huma.Server{{URL: "/", Description: "The server that this document comes from."}},
 		Tags: []*huma.Tag{
@@ -177,20 +177,20 @@ func meaning(status int) string {
 	case http.StatusBadRequest:
 		return "The body is no JSON, or the query is malformed."
 	case http.StatusForbidden:
-		return "The key lacks the scope, the request came from another site's page, or the user is blocked: code says which."
+		return "The key lacks the scope, the request came from another site's page, or the user is blocked: see code."
 	case http.StatusUnauthorized:
 		return "The key is missing, unknown or expired, or its account is disabled."
 	case http.StatusTooManyRequests:
 		return "The account has used up its requests of this kind (rate_limited) or the messages of an hour or day that ends within an hour " +
-			"(quota_exceeded), the message was moved as often as a minute allows (rate_limited), or this address has sent too many wrong keys " +
+			"(quota_exceeded), the message was moved too often within a minute (rate_limited), or this address has sent too many wrong keys " +
 			"(rate_limited). Send the request again after Retry-After."
 	case http.StatusNotFound:
 		return "It does not exist: " + string(fault.CodeNotFound) + "."
 	case http.StatusRequestTimeout:
 		return "The request did not arrive in time. Send it again after Retry-After."
 	case http.StatusConflict:
-		return "Refused, and nothing was changed. code says why. With send_limit and quiet_hours, violations say more; whatever refused the time, next_free_at is free for all limits. " +
-			"With throttled, all users together have as many messages of the category in that minute or hour as the policy allows. " +
+		return "Refused without a change. code has the reason. With send_limit and quiet_hours, violations have details; next_free_at is free for all limits, whatever refused the time. " +
+			"With throttled, all users together have the most messages of the category in that minute or hour that the policy allows. " +
 			"With quota_exceeded the account has no messages left for the hour or day of send_at, which ends at resets_at: only another " +
 			"send_at, such as next_free_at, or the cancelling of another message helps."
 	case http.StatusPreconditionFailed:
@@ -200,7 +200,7 @@ func meaning(status int) string {
 	case http.StatusUnsupportedMediaType:
 		return "The operation does not accept this media type."
 	case http.StatusUnprocessableEntity:
-		return "A field or parameter is wrong: field names it, and detail says what is allowed."
+		return "A field or parameter is invalid: field names it, and detail explains what is allowed."
 	case http.StatusServiceUnavailable:
 		return "The store does not answer or is full, or there are too many requests at a time. Send the same request again after Retry-After."
 	default:

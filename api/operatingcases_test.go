@@ -103,7 +103,7 @@ func TestLimitsOfEventsTakeEffect(t *testing.T) {
 		"read":   {`{"time_zone":"UTC"}`, "event", "give at least one"},
 		"change": {`{"per_day":5,"alert_at":[80]}`, "alert_to", "alert_to is required with alert_at"},
 		"submit": {`{"per_day":5,"alert_at":[80],"alert_to":"https://127.0.0.1/alerts"}`, "alert_to", "127.0.0.1"},
-		"login":  {`{"per_day":5}`, "event", `the events are submit, read, change; set custom for an event that a program of your own counts`},
+		"login":  {`{"per_day":5}`, "event", `the events are submit, read, change; set custom for an event that your own program counts`},
 		"A":      {`{"per_day":5,"custom":true}`, "event", "1 to 64 of a-z 0-9 _ -"},
 	} {
 		p := r.problem(http.StatusUnprocessableEntity, put(event, wrong.body))
@@ -124,7 +124,7 @@ func TestLimitsOfEventsTakeEffect(t *testing.T) {
 	require.Equal(t, http.StatusOK, r.with(key, read).status)
 	p := r.problem(http.StatusNotFound, r.get(readLimits))
 	require.Equal(t, fault.CodeNotFound, p.Code)
-	require.Equal(t, `the event "read" has no limits: set some`, p.Detail)
+	require.Equal(t, `no limits of event "read"`, p.Detail)
 }
 
 func TestPaceOverTheAPI(t *testing.T) {

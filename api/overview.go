@@ -13,16 +13,16 @@ func (s *server) overviewRoutes() []route {
 	return []route{
 		operation(s, route{
 			Operation: named("getOverview", http.MethodGet, "/v1/overview", "operation",
-				"See how the whole system is doing",
-				"What became of messages in the last hour, who delivers, and what holds it up: what the dashboard shows. It is at most a second old, and lists "+
-					"of all the store at most 15 seconds. listChannels and getForecast say the rest."),
-			scope: accounts.ScopeAdmin, says: "How it is doing.",
+				"Get an overview of the system",
+				"Outcomes of the last hour, workers, and problems, as on the dashboard. It is at most a second old; lists "+
+					"of the whole store at most 15 seconds. See also listChannels and getForecast."),
+			scope: accounts.ScopeAdmin, says: "The overview.",
 		}, s.showOverview),
 		operation(s, route{
 			Operation: named("getForecast", http.MethodGet, "/v1/forecast", "operation",
-				"See how many messages are due when",
-				"It is counted while somebody looks, and takes at most 0.5 % of the store's time: with few messages it is a few seconds old, with millions some minutes."),
-			scope: accounts.ScopeAdmin, says: "How many are due when.",
+				"Get how many messages are due when",
+				"Counted while clients request it, with at most 0.5 % of the store's time: with few messages it is a few seconds old, with millions some minutes."),
+			scope: accounts.ScopeAdmin, says: "The forecast.",
 		}, s.showForecast),
 	}
 }

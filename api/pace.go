@@ -22,30 +22,30 @@ func (s *server) paceRoutes() []route {
 	return []route{
 		operation(s, route{
 			Operation: named("getPace", http.MethodGet, pacePath, "operation",
-				"Get how fast all workers together deliver",
-				"Also says whether the target has asked for a pause."),
+				"Get the pace of all workers together",
+				"Includes a pause that the target requested."),
 			scope: accounts.ScopeAdmin, says: "The pace.",
 		}, s.showPace),
 		operation(s, route{
 			Operation: named("setPace", http.MethodPut, pacePath, "operation",
 				"Set or replace the pace",
-				"No interval, such as a second, has more deliveries than the rate allows. With a burst, at most that many deliveries "+
-					"start at once and the others follow one by one at the rate. Workers follow within 2 seconds, also with messages that wait already. "+
+				"No interval of the rate, such as a second, has more deliveries than the rate allows. With a burst, at most so many deliveries "+
+					"start at once and the others follow one by one. Workers follow within 2 seconds, even for waiting messages. "+
 					"A message that the pace makes late is judged like every late message."),
-			scope: accounts.ScopeAdmin, says: "As it is now.",
+			scope: accounts.ScopeAdmin, says: "The pace after the change.",
 		}, s.setPace),
 		operation(s, route{
 			Operation: named("clearPace", http.MethodDelete, pacePath, "operation",
 				"Remove the pace, and end a pause",
-				"Also ends a pause that the target has asked for. A worker that has a pace in its settings sets it again when it starts."),
-			scope: accounts.ScopeAdmin, says: "As it is now.",
+				"Ends a pause that the target requested. A worker with a pace in its settings sets it again when it starts."),
+			scope: accounts.ScopeAdmin, says: "The pace after the change.",
 		}, s.clearPace),
 	}
 }
 
 // ofPace is the pace of a channel, or of all messages.
 type ofPace struct {
-	Channel pacedChannel `query:"channel" example:"fcm" doc:"The channel whose pace it is. By default the pace is that of all messages together."`
+	Channel pacedChannel `query:"channel" example:"fcm" doc:"The channel of the pace. By default the pace is for all messages together."`
 }
 
 // pacedChannel is the parameter channel; "" for all messages.

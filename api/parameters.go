@@ -64,8 +64,8 @@ func readPage[E, D any](
 // byAge is what is removed by its age. The age is required: without one, a mistake would remove
 // everything.
 type byAge struct {
-	OlderThan age `query:"older_than" required:"true" example:"7d" doc:"Removes what ended longer ago than this, such as 7d or 36h by the store's clock. 0s removes all."`
-	Limit     int `query:"limit" usual:"1000" most:"1000" doc:"How many are removed at most."`
+	OlderThan age `query:"older_than" required:"true" example:"7d" doc:"Removes entries that ended longer ago than this, such as 7d or 36h by the store's clock. 0s removes all."`
+	Limit     int `query:"limit" usual:"1000" most:"1000" doc:"Maximum number to remove."`
 }
 
 // age is how long ago something ended.

@@ -25,23 +25,23 @@ func (s *server) policyRoutes() []route {
 		operation(s, route{
 			Operation: named("listPolicies", http.MethodGet, policiesPath, "policies",
 				"List the policies",
-				"By name."),
-			scope: accounts.ScopeAdmin, says: "A page of them.",
+				"Sorted by name."),
+			scope: accounts.ScopeAdmin, says: "A page of policies.",
 		}, s.listPolicies),
 		operation(s, route{
 			Operation: named("getPolicy", http.MethodGet, policyPattern, "policies",
 				"Get a policy",
-				"In the form that applyPolicy accepts. With If-None-Match and the ETag that you have, the answer is 304 until the policy changes."),
+				"In the form that applyPolicy accepts. With If-None-Match and its ETag, the answer is 304 until the policy changes."),
 			scope: accounts.ScopeAdmin, says: "The policy.", refuses: []int{http.StatusNotFound},
 		}, s.showPolicy),
 		operation(s, route{
 			Operation: named("applyPolicy", http.MethodPut, policyPattern, "policies",
 				"Create or replace a policy",
-				"Takes effect within two seconds in every program. If anything in the policy is wrong, nothing is stored. A field that is "+
-					"left out gets its default, not its old value. Scheduled messages keep their places and are sent as promised: previewPolicy "+
+				"Takes effect within two seconds in every program. An invalid policy is not stored. An absent field "+
+					"gets its default, not its old value. Scheduled messages keep their places and are sent as promised: previewPolicy "+
 					"lists those that would not fit, and refitPolicy moves or cancels them. Applying the same policy again changes nothing, whatever "+
 					"version If-Match names."),
-			scope: accounts.ScopeAdmin, says: "What was stored, and what is now.",
+			scope: accounts.ScopeAdmin, says: "The policy before and after the change.",
 		}, s.applyPolicy),
 	}
 }

@@ -16,21 +16,21 @@ func (s *server) policyVersionRoutes() []route {
 			Operation: named("deletePolicy", http.MethodDelete, policyPattern, "policies",
 				"Delete a policy",
 				"Refused for the default policy, and with the code policy_in_use while settings of users name the policy: listUsers with "+
-					"policy= finds them. Its versions are kept for 30 days, and rollbackPolicy brings it back."),
+					"policy= finds them. Its versions are kept for 30 days, and rollbackPolicy restores it."),
 			scope: accounts.ScopeAdmin, says: "Deleted.", refuses: []int{http.StatusNotFound, http.StatusConflict},
 		}, s.deletePolicy),
 		operation(s, route{
 			Operation: named("listPolicyVersions", http.MethodGet, policyPattern+"/versions", "policies",
 				"List the versions of a policy",
-				"With who stored each, and when. At most 100 are kept; those of a deleted policy, for 30 days."),
-			scope: accounts.ScopeAdmin, says: "The versions, the newest first.", refuses: []int{http.StatusNotFound},
+				"With who stored each, and when. At most 100 are kept; versions of a deleted policy for 30 days."),
+			scope: accounts.ScopeAdmin, says: "The versions, newest first.", refuses: []int{http.StatusNotFound},
 		}, s.policyVersions),
 		operation(s, route{
 			Operation: named("rollbackPolicy", http.MethodPost, policyPattern+"/rollback", "policies",
 				"Store an earlier version of a policy again",
-				"Stores it under a new version, as applyPolicy would. A deleted policy comes back. If the policy is like that version "+
-					"already, nothing changes."),
-			scope: accounts.ScopeAdmin, says: "What was stored, and what is now.", refuses: []int{http.StatusNotFound},
+				"Stores it under a new version, as applyPolicy does. A deleted policy is restored. If the policy already equals "+
+					"that version, nothing changes."),
+			scope: accounts.ScopeAdmin, says: "The policy before and after the change.", refuses: []int{http.StatusNotFound},
 		}, s.rollbackPolicy),
 	}
 }

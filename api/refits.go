@@ -19,8 +19,8 @@ func (s *server) refitRoutes() []route {
 	return []route{
 		stream(s, route{
 			Operation: named("previewPolicy", http.MethodPost, policyPattern+"/preview", "policies",
-				"List scheduled messages that would not fit a policy",
-				"The policy is not applied, and nothing is changed. Each message that would not fit is a line. Messages are checked by time: "+
+				"Dry run of a policy",
+				"Changes nothing. Each message that would not fit is a line. Messages are checked by time: "+
 					"a message fits if it breaks no rule together with the earlier ones that fit. "+aboutRefits),
 			scope: accounts.ScopeAdmin, looks: true, attended: true,
 		}, lines, s.previewPolicy),
@@ -28,7 +28,7 @@ func (s *server) refitRoutes() []route {
 			Operation: named("refitPolicy", http.MethodPost, policyPattern+"/refit", "policies",
 				"Move or cancel scheduled messages that do not fit a policy",
 				"Uses the stored policy. It can be stopped at any time: the same request for the same version continues where it stopped. It "+
-					"begins two seconds after the first line, when every program follows the policy. Each message that does not fit is a line. "+aboutRefits),
+					"starts two seconds after the first line, when every program follows the policy. Each message that does not fit is a line. "+aboutRefits),
 			scope: accounts.ScopeAdmin, attended: true, refuses: []int{http.StatusNotFound, http.StatusConflict},
 		}, lines, s.refitPolicy),
 	}
@@ -36,8 +36,8 @@ func (s *server) refitRoutes() []route {
 
 // aboutRefits describes the lines of both.
 const aboutRefits = "A `progress` line comes first and then every second. The summary is the last line: `previewed` or `refitted`. " +
-	"If the request stops early, the summary covers what was checked, and the last line is a problem's outcome. " +
-	"The request ends with the connection. It uses at most half of the store's time, so only one runs at a time and others are answered with 429."
+	"If the request stops early, the summary covers the checked part, and the last line is a problem's outcome. " +
+	"The request ends with the connection. It uses at most half of the store's time. Only one runs at a time; others get 429."
 
 // answerRefit runs a preview or a refit, and answers with its lines as they come.
 func (s *server) answerRefit(

@@ -20,9 +20,9 @@ func (s *server) sessionRoutes() []route {
 	return []route{
 		operation(s, route{
 			Operation: named("listSessions", http.MethodGet, sessionsPath, "accounts",
-				"List who is logged in to the dashboard",
+				"List the sessions of the dashboard",
 				""),
-			scope: accounts.ScopeAdmin, says: "Those that have not ended.",
+			scope: accounts.ScopeAdmin, says: "The open sessions.",
 		}, func(ctx context.Context, _ nothing) (message.Sessions, error) {
 			all, err := s.Sessions.List(ctx, s.Now())
 			list := message.Sessions{Sessions: make([]message.Session, len(all))}
@@ -36,7 +36,7 @@ func (s *server) sessionRoutes() []route {
 		operation(s, route{
 			Operation: named("endSession", http.MethodDelete, sessionsPath+"/{session}", "accounts",
 				"End a session of the dashboard",
-				"Within a second every process knows."),
+				"Every process follows within a second."),
 			scope: accounts.ScopeAdmin, says: "Ended.", refuses: []int{http.StatusNotFound},
 		}, func(ctx context.Context, in ofSession) (message.SessionEnd, error) {
 			ended, err := s.Sessions.Revoke(ctx, s.Now(), func(one session.Session) bool { return one.ID == in.Session })

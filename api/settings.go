@@ -18,11 +18,11 @@ import (
 const settingsPattern = "/v1/users/{user}/settings"
 
 func (s *server) settingsRoutes() []route {
-	const says = "The settings, and the rules that apply to the user."
+	const says = "The settings and rules of the user."
 	return []route{
 		operation(s, route{
 			Operation: named("getUserSettings", http.MethodGet, settingsPattern, "users",
-				"Get a user's settings, and the rules that apply to the user",
+				"Get a user's settings and rules",
 				"A user without settings has the rules of the default policy and the ETag \"0\"."),
 			scope: accounts.ScopeAdmin, says: says,
 		}, s.showSettings),
@@ -35,13 +35,13 @@ func (s *server) settingsRoutes() []route {
 		operation(s, route{
 			Operation: named("changeUserSettings", http.MethodPatch, settingsPattern, "users",
 				"Change a user's settings",
-				"An absent field stays; a null or empty field is removed. Takes effect immediately."),
+				"An absent field does not change; a null or empty field is removed. Takes effect immediately."),
 			scope: accounts.ScopeAdmin, says: says,
 		}, s.changeSettings),
 		operation(s, route{
 			Operation: named("clearUserSettings", http.MethodDelete, settingsPattern, "users",
 				"Remove a user's settings",
-				"The user's messages stay as they are."),
+				"The user's messages do not change."),
 			scope: accounts.ScopeAdmin, says: says,
 		}, s.clearSettings),
 	}

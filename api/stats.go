@@ -14,7 +14,7 @@ func (s *server) statsRoutes() []route {
 			Operation: named("getStats", http.MethodGet, "/v1/stats", "operation",
 				"Get the state of the queue and the store",
 				"A part of /metrics, as JSON."),
-			scope: accounts.ScopeAdmin, says: "How they are doing.",
+			scope: accounts.ScopeAdmin, says: "The state.",
 		}, s.showStats),
 	}
 }

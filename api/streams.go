@@ -66,7 +66,7 @@ func (s *server) newSlots() {
 		most: l.Streams, perAccount: l.StreamsPerAccount, perOperator: l.StreamsPerAccount, reserve: reserveOf(l.Streams),
 		full: allHeld(l.Streams, "batches"),
 		share: shareHeld("stream", "streams",
-			" under way (batches, previews, refits, exports, erasures and work on campaigns)", "streams_per_account", retryStreamAfter),
+			" running (batches, dry runs, refits, exports, erasures and work on campaigns)", "streams_per_account", retryStreamAfter),
 	}
 	s.followers = &slots{
 		most: l.Followers, perAccount: l.FollowersPerAccount, perOperator: l.FollowersPerAccount, reserve: reserveOf(l.Followers),

@@ -61,7 +61,7 @@ func TestOneAccountCanNotTakeAllStreams(t *testing.T) {
 				require.Equal(t, "5", got.header.Get("Retry-After"))
 				p := r.problem(http.StatusTooManyRequests, got)
 				require.Equal(t, fault.CodeRateLimited, p.Code)
-				require.Contains(t, p.Detail, " 8 streams under way (batches, previews, refits, exports, erasures and work on campaigns), and no more are allowed")
+				require.Contains(t, p.Detail, " 8 streams running (batches, dry runs, refits, exports, erasures and work on campaigns), and no more are allowed")
 			}
 
 			other := r.opens(r.submitter("other", accounts.Tier{}), `{"user":"u","send_at":"now","title":"t"}`+"\n")

@@ -27,9 +27,9 @@ func (s *server) submitRoutes() []route {
 		}, s.submit),
 		operation(s, route{
 			Operation: named("checkMessage", http.MethodPost, "/v1/messages/dry-run", "messages",
-				"Check whether a message would be accepted",
-				"Answers like a submit, but stores nothing: another message can take the time a moment later."),
-			scope: accounts.ScopeSubmit, submits: true, looks: true, says: "It would be accepted.", refuses: []int{http.StatusConflict},
+				"Dry run of a message",
+				"Answers like a submit, but stores nothing. The time is not reserved."),
+			scope: accounts.ScopeSubmit, submits: true, looks: true, says: "The message would be accepted.", refuses: []int{http.StatusConflict},
 		}, s.dryRun),
 	}
 }

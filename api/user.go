@@ -18,24 +18,24 @@ func (s *server) userRoutes() []route {
 		operation(s, route{
 			Operation: named("listMessages", http.MethodGet, "/v1/users/{user}/messages", "users",
 				"List a user's messages",
-				"By send time, with their statuses. The list has scheduled messages, late ones included, and sent messages as "+
+				"Sorted by send time, with their statuses. The list has scheduled and late messages, and sent messages as "+
 					"long as a rule can still count them. Cancelled, dropped and failed messages are listed at their planned "+
 					"send time as long as their records are kept. A key without the scope admin lists only the messages of its "+
 					"account. "+operatorsMetadata),
-			scope: accounts.ScopeRead, says: "A page of them.",
+			scope: accounts.ScopeRead, says: "A page of messages.",
 		}, s.list),
 		operation(s, route{
 			Operation: named("getUsage", http.MethodGet, "/v1/users/{user}/usage", "users",
-				"See how full a user's rules are, and which times are free",
-				"For a sliding rule this is the fullest window that contains the time, for a calendar rule the period that "+
+				"Get how full a user's rules are, and the free times",
+				"For a sliding rule this is the fullest window around the time, for a calendar rule the period that "+
 					"contains it. Sent and scheduled messages both count. Quiet hours are not free. Messages of other accounts "+
 					"have no ids. If there are more than 10,000 sends, only the first are listed and more is true."),
-			scope: accounts.ScopeRead, says: "How full they are.",
+			scope: accounts.ScopeRead, says: "The usage.",
 		}, s.usage),
 		operation(s, route{
 			Operation: named("getNextFree", http.MethodGet, "/v1/users/{user}/next-free", "users",
 				"Get the next free times of a user",
-				"Each time counts those before it as taken, so messages at all of them would be accepted."),
+				"Each time counts the ones before it as taken, so messages at all of them would be accepted."),
 			scope: accounts.ScopeRead, says: "The times, in order.",
 		}, s.nextFree),
 	}
@@ -73,8 +73,8 @@ func (s *server) present() time.Time { return s.Now().UTC().Truncate(time.Millis
 type listPage struct {
 	ofUser
 
-	From   time.Time  `query:"from" doc:"First send time; by default the oldest that is kept."`
-	Until  time.Time  `query:"until" doc:"Send time to stop before; by default the end of the list."`
+	From   time.Time  `query:"from" doc:"First send time; by default the oldest one."`
+	Until  time.Time  `query:"until" doc:"End of the send times, exclusive; by default none."`
 	Limit  int        `query:"limit" usual:"100" most:"1000" doc:"Messages a page."`
 	Cursor web.Cursor `query:"cursor"`
 	Titles bool       `query:"titles" doc:"true adds the titles of the messages whose content the key may see."`
@@ -110,10 +110,10 @@ func (s *server) list(ctx context.Context, in listPage) (page message.Messages, 
 type usageSpan struct {
 	ofUser
 
-	At       time.Time `query:"at" now:"zero" doc:"Time to look at; by default now."`
-	From     time.Time `query:"from" doc:"First time of the timeline; by default 12 hours before at."`
-	Until    time.Time `query:"until" doc:"Where the timeline ends, up to 32 days later; by default 12 hours after at."`
-	Category string    `query:"category" example:"marketing" doc:"Includes the rules of this category, and the times that are free for its messages."`
+	At       time.Time `query:"at" now:"zero" doc:"The time; by default now."`
+	From     time.Time `query:"from" doc:"Start of the timeline; by default 12 hours before at."`
+	Until    time.Time `query:"until" doc:"End of the timeline, up to 32 days later; by default 12 hours after at."`
+	Category string    `query:"category" example:"marketing" doc:"Adds the rules of this category, and the free times for its messages."`
 }
 
 func (s *server) usage(ctx context.Context, in usageSpan) (report message.Usage, err error) {
@@ -150,9 +150,9 @@ func (s *server) usage(ctx context.Context, in usageSpan) (report message.Usage,
 type freeTimes struct {
 	ofUser
 
-	From     time.Time `query:"from" now:"zero" doc:"Time to look from; by default now."`
+	From     time.Time `query:"from" now:"zero" doc:"Start of the search; by default now."`
 	Count    int       `query:"count" usual:"1" most:"100" doc:"Number of times."`
-	Category string    `query:"category" example:"marketing" doc:"The messages' category, whose rules apply too."`
+	Category string    `query:"category" example:"marketing" doc:"The category of the messages, whose rules apply too."`
 }
 
 func (s *server) nextFree(ctx context.Context, in freeTimes) (message.FreeTimes, error) {

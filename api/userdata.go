@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"net/http"
 	"sync"
@@ -29,23 +30,23 @@ const (
 
 // aboutScans documents the lines of both.
 const aboutScans = "It looks at every key of the user's server, so only one export or erasure runs at a time and others are answered with 429. " +
-	"A `progress` line comes now and then. If it stops early, the last line is a problem's outcome."
+	"A `progress` line comes from time to time. If it stops early, the last line is a problem's outcome."
 
 func (s *server) userDataRoutes() []route {
 	return []route{
 		stream(s, route{
 			Operation: named("exportUser", http.MethodGet, userPath+"/export", "users",
-				"Export everything that is stored about a user",
-				"Each entry is a line: of the timeline, the messages (also those that ended), the settings, "+
-					"alerts, dead letters, the watch list, the queue, and what dry runs have left. The summary `exported` is the last line. The request "+
-					"ends with the connection. "+aboutScans+"\n\n"+operatorsContent+" Each export is logged, too."),
+				"Export all data of a user",
+				"Each entry is a line: of the timeline, the messages (including ended ones), the settings, "+
+					"alerts, dead letters, the watch list, the queue, and traces of dry runs. The summary `exported` is the last line. The request "+
+					"ends with the connection. "+aboutScans+"\n\n"+operatorsContent+" Each export is logged too."),
 			scope: accounts.ScopeAdmin, attended: true, refuses: []int{http.StatusNotFound},
 		}, s.lines(schemaOf[message.UserProgress], schemaOf[message.UserEntry], schemaOf[message.UserExport]), s.exportUser),
 		stream(s, route{
 			Operation: named("eraseUser", http.MethodDelete, userPath, "users",
-				"Cancel a user's messages, and remove everything that is stored about the user",
-				"This can't be undone. Erasing again is safe. Stop submitting for the user first: a message that is accepted meanwhile may stay. "+
-					"It goes on if the connection ends. Backups keep what is in them. The summary `erased` is the last line. "+aboutScans),
+				"Erase all data of a user, and cancel the user's messages",
+				"This can't be undone. Erasing again is safe. Stop submitting for the user first: a message accepted meanwhile may stay. "+
+					"It continues if the connection ends. Backups keep their data. The summary `erased` is the last line. "+aboutScans),
 			scope: accounts.ScopeAdmin, erases: true,
 		}, s.lines(schemaOf[message.UserProgress], schemaOf[message.UserErasure]), s.eraseUser),
 	}
@@ -60,7 +61,7 @@ func (s *server) exportUser(w http.ResponseWriter, r *http.Request, in ofUser) {
 		}
 		if document.Empty() {
 			return nil, &refusal{message.Outcome{
-				Outcome: message.Refused, Code: fault.CodeNotFound, User: user, Detail: "nothing is stored about " + fault.Clip(user),
+				Outcome: message.Refused, Code: fault.CodeNotFound, User: user, Detail: fmt.Sprintf("no data of user %q", fault.Clip(user)),
 			}}
 		}
 		who := callerOf(ctx)
@@ -86,7 +87,7 @@ func (s *server) exportUser(w http.ResponseWriter, r *http.Request, in ofUser) {
 type erasure struct {
 	ofUser
 
-	Wait sendsWait `query:"wait" example:"90s" doc:"How long to wait for messages that are being delivered, at most 10m. By default 1m."`
+	Wait sendsWait `query:"wait" example:"90s" doc:"How long to wait for messages being delivered, at most 10m. By default 1m."`
 }
 
 // sendsWait is the parameter wait.

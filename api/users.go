@@ -15,8 +15,8 @@ func (s *server) userSettingsRoutes() []route {
 		operation(s, route{
 			Operation: named("listUsers", http.MethodGet, "/v1/users", "users",
 				"List users with settings",
-				"In the order of the store, which is not by name, and is the same each time. Users without settings are not listed."),
-			scope: accounts.ScopeAdmin, says: "A page of them.",
+				"In the order of the store: not by name, but the same each time. Users without settings are not listed."),
+			scope: accounts.ScopeAdmin, says: "A page of users.",
 		}, s.listUsers),
 	}
 }

@@ -32,7 +32,7 @@ func (s *server) webhooks() map[string]*huma.PathItem {
 	for _, hook := range []webhook{{
 		id: "delivery", tag: "messages", summary: "A message that is due",
 		about: "A worker posts this to push_url, if that is an http: or https: URL: each message at its time, at least once. " +
-			"A receiver that remembers each `webhook-id` for as long as messages are tried again handles each message once. It answers " +
+			"A receiver that remembers each `webhook-id` as long as messages are retried handles each message once. It must answer " +
 			"within push_timeout. Redirects are not followed. The headers of push_headers are sent too.\n\n" +
 			"With push_secret it is signed as in Standard Webhooks. " + toVerify +
 			". Refuse a timestamp that is more than five minutes away. Receivers in Go and Python " +
@@ -43,10 +43,10 @@ func (s *server) webhooks() map[string]*huma.PathItem {
 		answers: map[string]string{
 			"2XX": "Delivered. The body is ignored.",
 			"3XX": "Never tried again: the message has failed.",
-			"401": "The worker's secret or headers are refused: every message waits, and no attempt counts. So with 403 and 407.",
-			"404": "Tried again, as 503 is, since a receiver that is being deployed may answer so. So with 410.",
+			"401": "The worker's secret or headers are refused: all messages wait, and no attempt counts. The same with 403 and 407.",
+			"404": "Tried again like 503, since a receiver may answer so during a deployment. The same with 410.",
 			"429": "Tried again after Retry-After, and meanwhile no other message is posted.",
-			"4XX": "Never tried again, but for 408 and 425: the message has failed.",
+			"4XX": "Never tried again, except for 408 and 425: the message has failed.",
 			"5XX": "Tried again, after Retry-After if there is one, until max_attempts or the message expires.",
 		},
 	}, {
@@ -60,14 +60,14 @@ func (s *server) webhooks() map[string]*huma.PathItem {
 		answers: map[string]string{
 			"2XX": "Delivered. The body is ignored.",
 			"4XX": "Never tried again, except for 408, 425 and 429.",
-			"5XX": "Tried again, after Retry-After if there is one, for as long as alert_retry_for says.",
+			"5XX": "Tried again, after Retry-After if there is one, for alert_retry_for.",
 		},
 	}, {
-		id: "events", tag: "events", summary: "What became of an account's messages",
+		id: "events", tag: "events", summary: "Events of an account's messages",
 		about: "A worker posts this to the callback of an account: up to 100 CloudEvents, the oldest first. A request that is not " +
 			"answered with 2xx is repeated until it is, later each time, from 1 second to 10 minutes apart, and then the next events " +
-			"follow; what was tried for events_give_up is a dead event. Each event comes at least once, and those of a message come in the " +
-			"order of its changes: skip an event whose `id` you have had. Redirects are not followed. An answer should come within seconds.\n\n" + toVerify + ", as the libraries of " +
+			"follow; an event older than events_give_up is a dead event. Each event comes at least once, and a message's events in the " +
+			"order of its changes: skip events with a known `id`. Redirects are not followed. An answer should come within seconds.\n\n" + toVerify + ", as the libraries of " +
 			"Standard Webhooks do. Refuse a timestamp that is more than five minutes away.",
 		same:      "The same at every attempt with the same events.",
 		signature: `"v1," and an HMAC-SHA256 in base64; while the secret is rotated there are two, with a space between them.`,

@@ -24,7 +24,7 @@ const (
 	realRefused  = 39_445
 )
 
-// measureBulk compares the program `enqueue bulk`, from its start to its end, with a
+// measureBulk compares the program `sendlimit bulk`, from its start to its end, with a
 // loop of bare Enqueue calls. The program reads a file with a year of real traffic; the
 // loop has as many messages in memory. Each run has an empty store.
 func measureBulk(ctx context.Context, size sizes) (rows []row, err error) {
@@ -66,7 +66,7 @@ func measureBulk(ctx context.Context, size sizes) (rows []row, err error) {
 	}
 	lines := float64(len(trace.Sends))
 	return []row{
-		atLeast("bulk", "lines a second of enqueue bulk, which judges each of them / of a loop of bare Enqueue calls", median(bare)/median(ours), 0.5,
+		atLeast("bulk", "lines a second of sendlimit bulk, which judges each of them / of a loop of bare Enqueue calls", median(bare)/median(ours), 0.5,
 			fmt.Sprintf("bulk %.0f/s (%.2f s), %d accepted, %d refused", lines/median(ours), median(ours), summary.Accepted, summary.Refused),
 			fmt.Sprintf("Enqueue %.0f/s (%.2f s)", lines/median(bare), median(bare)), trace.Source),
 	}, nil
@@ -138,13 +138,13 @@ func (b bulkRun) run(ctx context.Context, s *store, summary *bulkSummary) (time.
 	output, err := bulk.Output()
 	took := time.Since(began)
 	if err != nil {
-		return 0, fmt.Errorf("enqueue bulk: %w\n%s", err, output)
+		return 0, fmt.Errorf("sendlimit bulk: %w\n%s", err, output)
 	}
 	if err := json.Unmarshal(output, summary); err != nil {
-		return 0, fmt.Errorf("summary of enqueue bulk: %w", err)
+		return 0, fmt.Errorf("summary of sendlimit bulk: %w", err)
 	}
 	if summary.Lines != len(b.trace.Sends) || summary.Accepted+summary.Refused != summary.Lines {
-		return 0, fmt.Errorf("enqueue bulk of %d lines: %s", len(b.trace.Sends), output)
+		return 0, fmt.Errorf("sendlimit bulk of %d lines: %s", len(b.trace.Sends), output)
 	}
 	return took, nil
 }

@@ -56,7 +56,7 @@ func measurePolicies(ctx context.Context, size sizes) (rows []row, err error) {
 	}
 	lines := float64(len(trace.Sends))
 	return []row{
-		atLeast("policies", "lines a second of enqueue bulk while many policies change / with one policy", median(still)/median(changing), 0.7,
+		atLeast("policies", "lines a second of sendlimit bulk while many policies change / with one policy", median(still)/median(changing), 0.7,
 			fmt.Sprintf("%d policies, %d changes a second: %.0f/s; %d changes in all", size.policies, changesASecond, lines/median(changing), changes),
 			fmt.Sprintf("one policy: %.0f/s", lines/median(still)), trace.Source),
 	}, nil

@@ -26,7 +26,7 @@ const recordsPrefix = "sr"
 // a day.
 const previewRule = "1/calendar_day"
 
-// preview is the cost of `worker policy apply FILE --preview`.
+// preview is the cost of `sendlimit-worker policy apply FILE --preview`.
 type preview struct {
 	machine string
 	summary previewSummary

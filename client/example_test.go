@@ -205,5 +205,5 @@ func ExampleClient_CancelMessage() {
 	_, err := c.CancelMessage(ctx, "alice", "order-17")
 	fmt.Println(errors.Is(err, client.ErrNotFound), err)
 	// Output:
-	// true cancel a message: no pending message "order-17" for alice
+	// true cancel a message: no pending message "order-17" of user "alice"
 }

@@ -271,7 +271,7 @@ type ListAccountsQuery struct {
 
 // ListAccounts: list the accounts.
 //
-// By name.
+// Sorted by name.
 //
 // Requires the scope admin.
 func (c *Client) ListAccounts(ctx context.Context, query ListAccountsQuery) iter.Seq2[Account, error] {
@@ -296,60 +296,59 @@ func (c *Client) Account(ctx context.Context, account string) (Account, error) {
 
 // ChangeAccount: change an account.
 //
-// Takes effect within a second in every process. Messages that are already charged stay
-// charged.
+// Takes effect within a second in every process. Messages already charged stay charged.
 //
 // Requires the scope admin.
 func (c *Client) ChangeAccount(ctx context.Context, account string, body AccountPatch) (Account, error) {
 	return value[Account](ctx, c, call{doing: "change an account", method: "PATCH", path: "/v1/accounts/{account}", segments: []string{account}, body: body})
 }
 
-// RemoveCallback: post an account's events no longer.
+// RemoveCallback: remove the callback of an account.
 //
 // Removes the URL and its secret. Dead events stay. Each request is an entry of the audit log,
-// and the contact of the account is told.
+// and the contact of the account is informed.
 //
 // Requires the scope admin.
 func (c *Client) RemoveCallback(ctx context.Context, account string) (Account, error) {
-	return value[Account](ctx, c, call{doing: "post an account's events no longer", method: "DELETE", path: "/v1/accounts/{account}/callback", segments: []string{account}})
+	return value[Account](ctx, c, call{doing: "remove the callback of an account", method: "DELETE", path: "/v1/accounts/{account}/callback", segments: []string{account}})
 }
 
-// Callback: get where an account's events are posted, and how far that is.
+// Callback: get the callback of an account and its progress.
 //
 // Requires the scope admin.
 func (c *Client) Callback(ctx context.Context, account string) (Callback, error) {
-	return value[Callback](ctx, c, call{doing: "get where an account's events are posted, and how far that is", method: "GET", path: "/v1/accounts/{account}/callback", segments: []string{account}})
+	return value[Callback](ctx, c, call{doing: "get the callback of an account and its progress", method: "GET", path: "/v1/accounts/{account}/callback", segments: []string{account}})
 }
 
-// SetCallback: set where an account's events are posted.
+// SetCallback: set the callback of an account.
 //
-// Workers post what becomes of the account's messages to the URL, in signed batches of
-// CloudEvents: see the webhook `events`. The first one begins with the events from now on;
-// another URL goes on where the former one was. The answer to the request that makes the secret
-// has it. The events have the metadata of the account's messages: for another account it takes
-// the scope content too. Each request is an entry of the audit log, and the contact of the
-// account is told of a change.
+// Workers post the events of the account's messages to the URL, in signed batches of
+// CloudEvents: see the webhook `events`. A first URL gets the events from now on; another URL
+// continues where the former one stopped. The answer to the request that creates the secret
+// shows it. The events contain the metadata of the account's messages: for another account the
+// scope content is required too. Each request is an entry of the audit log, and the contact of
+// the account is informed of a change.
 //
 // Requires the scope admin.
 func (c *Client) SetCallback(ctx context.Context, account string, body CallbackDraft) (Callback, error) {
-	return value[Callback](ctx, c, call{doing: "set where an account's events are posted", method: "PUT", path: "/v1/accounts/{account}/callback", segments: []string{account}, body: body, once: true})
+	return value[Callback](ctx, c, call{doing: "set the callback of an account", method: "PUT", path: "/v1/accounts/{account}/callback", segments: []string{account}, body: body, once: true})
 }
 
-// RotateCallbackSecret: replace the secret of a callback by a new one.
+// RotateCallbackSecret: replace the secret of a callback.
 //
-// For the overlap both secrets sign, so that there is time to install the new one:
-// `webhook-signature` has two signatures then. Each request makes a secret, repeated ones too,
-// is an entry of the audit log, and is told the contact of the account.
+// During the overlap both secrets sign, so that you can install the new one:
+// `webhook-signature` has two signatures then. Each request, even a repeated one, creates a
+// secret and an entry of the audit log, and informs the contact of the account.
 //
 // Requires the scope admin.
 func (c *Client) RotateCallbackSecret(ctx context.Context, account string, body SecretRotation) (Callback, error) {
-	return value[Callback](ctx, c, call{doing: "replace the secret of a callback by a new one", method: "POST", path: "/v1/accounts/{account}/callback/rotate", segments: []string{account}, body: body, once: true})
+	return value[Callback](ctx, c, call{doing: "replace the secret of a callback", method: "POST", path: "/v1/accounts/{account}/callback/rotate", segments: []string{account}, body: body, once: true})
 }
 
 // AddAccountKey: add an API key to an account.
 //
-// The other keys stay valid. rotateAccountKey replaces one. Each request makes a key, repeated
-// ones too.
+// The other keys stay valid. rotateAccountKey replaces one. Each request creates a key, even a
+// repeated one.
 //
 // Requires the scope admin.
 func (c *Client) AddAccountKey(ctx context.Context, account string, body APIKeyDraft) (NewAPIKey, error) {
@@ -365,41 +364,41 @@ func (c *Client) RemoveAccountKey(ctx context.Context, account, key string) (Acc
 	return value[Account](ctx, c, call{doing: "remove an API key", method: "DELETE", path: "/v1/accounts/{account}/keys/{key}", segments: []string{account, key}})
 }
 
-// RotateAccountKey: replace an API key by a new one.
+// RotateAccountKey: replace an API key.
 //
-// Makes a key with the same scopes, which does not expire. The old key works for the overlap,
-// unless it expires earlier, so that there is time to install the new one. Each request makes a
-// key, repeated ones too; none lets the old key live longer.
+// Creates a key with the same scopes, which does not expire. The old key stays valid for the
+// overlap, unless it expires earlier, so that you can install the new one. Each request creates
+// a key, even a repeated one; none extends the life of the old key.
 //
 // Requires the scope admin.
 func (c *Client) RotateAccountKey(ctx context.Context, account, key string, body APIKeyRotation) (NewAPIKey, error) {
-	return value[NewAPIKey](ctx, c, call{doing: "replace an API key by a new one", method: "POST", path: "/v1/accounts/{account}/keys/{key}/rotate", segments: []string{account, key}, body: body, once: true})
+	return value[NewAPIKey](ctx, c, call{doing: "replace an API key", method: "POST", path: "/v1/accounts/{account}/keys/{key}/rotate", segments: []string{account, key}, body: body, once: true})
 }
 
-// AccountUsage: get how much of its quota an account has used.
+// AccountUsage: get the usage of an account.
 //
 // How many messages of the present hour and day are charged: those that were sent and those
 // still scheduled, by their send times. Messages of later hours and days count there. If the
-// tier limits requests per day, also how many of them are made.
+// tier limits requests per day, also the number of requests.
 //
 // Requires the scope admin.
 func (c *Client) AccountUsage(ctx context.Context, account string) (AccountUsage, error) {
-	return value[AccountUsage](ctx, c, call{doing: "get how much of its quota an account has used", method: "GET", path: "/v1/accounts/{account}/usage", segments: []string{account}})
+	return value[AccountUsage](ctx, c, call{doing: "get the usage of an account", method: "GET", path: "/v1/accounts/{account}/usage", segments: []string{account}})
 }
 
 // ListAuditEntriesQuery is the query of ListAuditEntries. What is zero is not given.
 type ListAuditEntriesQuery struct {
-	// Only those by this account, and with what is its.
+	// Only changes by this account or of its data.
 	Account string
-	// Only those about this user.
+	// Only changes about this user.
 	User string
 	// Only this action.
 	Action string
-	// Only those about what has this name.
+	// Only changes of the object with this name.
 	Object string
-	// First time.
+	// Start time.
 	From time.Time
-	// Time to stop before.
+	// End time, exclusive.
 	Until time.Time
 	// Entries a page.
 	Limit int
@@ -407,10 +406,10 @@ type ListAuditEntriesQuery struct {
 
 // ListAuditEntries: list the changes that operators made.
 //
-// By a key with the scope admin, on the dashboard, or by a command: the newest first. Without
-// the scope admin you see those of your account, and what operators did with what is yours.
-// What accounts submit, move and cancel has its history and its events instead. Operators'
-// entries are kept for 400 days.
+// Changes with a key that has the scope admin, on the dashboard, or by a command, newest first.
+// Without the scope admin you see changes by your account, and changes that operators made to
+// your data. For submits, moves and cancels of accounts, see the history and the events of
+// messages. Entries of operators are kept for 400 days.
 //
 // Requires the scope read.
 func (c *Client) ListAuditEntries(ctx context.Context, query ListAuditEntriesQuery) iter.Seq2[AuditEntry, error] {
@@ -421,19 +420,19 @@ func (c *Client) ListAuditEntries(ctx context.Context, query ListAuditEntriesQue
 
 // CountCampaignQuery is the query of CountCampaign. What is zero is not given.
 type CountCampaignQuery struct {
-	// The account whose campaign it is; by default the key's own. Another one needs the scope
+	// The account of the campaign; by default the key's own. Another account requires the scope
 	// admin.
 	Account string
-	// Goes on with a count: the value of more in the answer before, as it is.
+	// Continues a count: the unchanged value of more in the answer before.
 	More string
 }
 
 // CountCampaign: count the messages of a campaign.
 //
-// By their statuses, as long as their records are kept; an unknown campaign has none. GET
-// /v1/messages?campaign= lists them. If there are so many messages that counting takes long,
-// the answer has those that were counted so far, and `more`: GET with it goes on, until an
-// answer has none. Two are counted at a time; others are answered with 429.
+// Counts them by status, as long as their records are kept. An unknown campaign has none. GET
+// /v1/messages?campaign= lists them. If counting takes long, the answer has the counts so far,
+// and `more`: continue with GET and this value, until an answer has no `more`. Two are counted
+// at a time; others are answered with 429.
 //
 // Requires the scope read.
 func (c *Client) CountCampaign(ctx context.Context, campaign string, query CountCampaignQuery) (CampaignStatus, error) {
@@ -442,19 +441,20 @@ func (c *Client) CountCampaign(ctx context.Context, campaign string, query Count
 
 // CancelCampaignQuery is the query of CancelCampaign. What is zero is not given.
 type CancelCampaignQuery struct {
-	// The account whose campaign it is; by default the key's own. Another one needs the scope
+	// The account of the campaign; by default the key's own. Another account requires the scope
 	// admin.
 	Account string
 }
 
 // CancelCampaign: cancel the messages of a campaign.
 //
-// All that are not sent yet, which erases their contents. The same request goes on after one
-// that stopped early. The summary is `campaign_cancelled`. A `progress` line comes at once, and
-// then at most every second; while the messages are counted first, `messages` grows. Each
-// message that is refused is a line. The summary is the last line. If the request stops early,
-// the summary covers what was done, and the last line is a problem's outcome. The request ends
-// with the connection. Two work on campaigns at a time; others are answered with 429.
+// Cancels all messages that are not sent yet, and erases their contents. After a request that
+// stopped early, the same request continues. The summary is `campaign_cancelled`. A `progress`
+// line comes at once, and then at most every second; while the messages are counted first,
+// `messages` grows. Each refused message is a line. The summary is the last line. If the
+// request stops early, the summary covers the completed part, and the last line is a problem's
+// outcome. The request ends with the connection. At most two such requests run at a time;
+// others get 429.
 //
 // Requires the scope submit.
 func (c *Client) CancelCampaign(ctx context.Context, campaign string, query CancelCampaignQuery) iter.Seq2[CampaignEvent, error] {
@@ -463,44 +463,44 @@ func (c *Client) CancelCampaign(ctx context.Context, campaign string, query Canc
 
 // MoveCampaignQuery is the query of MoveCampaign. What is zero is not given.
 type MoveCampaignQuery struct {
-	// The account whose campaign it is; by default the key's own. Another one needs the scope
+	// The account of the campaign; by default the key's own. Another account requires the scope
 	// admin.
 	Account string
 }
 
-// MoveCampaign: move the messages of a campaign by a length of time.
+// MoveCampaign: move the messages of a campaign by a duration.
 //
-// All that are not sent yet. A message whose new time is refused keeps its place, and is a
-// line. With preview nothing is changed: each message is judged as if it alone were moved.
-// After a request that stopped early, the same request goes on, and moves no message twice.
-// After one that ended, it moves the campaign again. While another request moves the campaign
-// the answer is campaign_running. The summary is `campaign_moved` or `campaign_previewed`. A
-// `progress` line comes at once, and then at most every second; while the messages are counted
-// first, `messages` grows. Each message that is refused is a line. The summary is the last
-// line. If the request stops early, the summary covers what was done, and the last line is a
-// problem's outcome. The request ends with the connection. Two work on campaigns at a time;
-// others are answered with 429.
+// Moves all messages that are not sent yet. A message whose new time is refused keeps its
+// place, and is a line. preview is a dry run, and changes nothing: each message is judged as if
+// only this one were moved. After a request that stopped early, the same request continues, and
+// moves no message twice. After a complete one, it moves the campaign again. While another
+// request moves the campaign, the answer is campaign_running. The summary is `campaign_moved`
+// or `campaign_previewed`. A `progress` line comes at once, and then at most every second;
+// while the messages are counted first, `messages` grows. Each refused message is a line. The
+// summary is the last line. If the request stops early, the summary covers the completed part,
+// and the last line is a problem's outcome. The request ends with the connection. At most two
+// such requests run at a time; others get 429.
 //
 // Requires the scope submit.
 func (c *Client) MoveCampaign(ctx context.Context, campaign string, body CampaignMoveDraft, query MoveCampaignQuery) iter.Seq2[CampaignEvent, error] {
-	return lines[CampaignEvent](ctx, c, call{doing: "move the messages of a campaign by a length of time", method: "POST", path: "/v1/campaigns/{campaign}/move", segments: []string{campaign}, body: body, query: values("account", query.Account), once: true})
+	return lines[CampaignEvent](ctx, c, call{doing: "move the messages of a campaign by a duration", method: "POST", path: "/v1/campaigns/{campaign}/move", segments: []string{campaign}, body: body, query: values("account", query.Account), once: true})
 }
 
 // PauseCampaignQuery is the query of PauseCampaign. What is zero is not given.
 type PauseCampaignQuery struct {
-	// The account whose campaign it is; by default the key's own. Another one needs the scope
+	// The account of the campaign; by default the key's own. Another account requires the scope
 	// admin.
 	Account string
 }
 
 // PauseCampaign: pause a campaign.
 //
-// Its messages keep their places, which count for others, and are not delivered. Within 4
-// seconds every worker follows; what is being sent is sent. A message that expires meanwhile is
-// dropped. Pausing twice is no error. At most 200 campaigns of an account are paused at a time,
-// and one without messages can't be. Then the messages are counted. If there are so many
-// messages that counting takes long, the answer has those that were counted so far, and `more`:
-// GET with it goes on, until an answer has none.
+// Its messages keep their places, and are not delivered. Every worker follows within 4 seconds;
+// messages being sent are still sent. Messages that expire meanwhile are dropped. Pausing twice
+// is no error. At most 200 campaigns of an account are paused at a time, and a campaign without
+// messages can't be paused. Then the messages are counted. If counting takes long, the answer
+// has the counts so far, and `more`: continue with GET and this value, until an answer has no
+// `more`.
 //
 // Requires the scope submit.
 func (c *Client) PauseCampaign(ctx context.Context, campaign string, query PauseCampaignQuery) (CampaignStatus, error) {
@@ -509,60 +509,59 @@ func (c *Client) PauseCampaign(ctx context.Context, campaign string, query Pause
 
 // ResumeCampaignQuery is the query of ResumeCampaign. What is zero is not given.
 type ResumeCampaignQuery struct {
-	// The account whose campaign it is; by default the key's own. Another one needs the scope
+	// The account of the campaign; by default the key's own. Another account requires the scope
 	// admin.
 	Account string
 }
 
 // ResumeCampaign: resume a paused campaign.
 //
-// Messages whose time has passed are judged as late ones: each gets the next free time under
-// the rules. It takes 4 seconds, until every worker knows. Of a request that stopped early,
-// each message is looked at within an hour. The summary is `campaign_resumed`. A `progress`
-// line comes at once, and then at most every second; while the messages are counted first,
-// `messages` grows. Each message that is refused is a line. The summary is the last line. If
-// the request stops early, the summary covers what was done, and the last line is a problem's
-// outcome. The request ends with the connection. Two work on campaigns at a time; others are
-// answered with 429.
+// Messages whose time has passed are late: each gets the next free time by the rules. It takes
+// 4 seconds until every worker knows. After a request that stopped early, each message is
+// judged within an hour. The summary is `campaign_resumed`. A `progress` line comes at once,
+// and then at most every second; while the messages are counted first, `messages` grows. Each
+// refused message is a line. The summary is the last line. If the request stops early, the
+// summary covers the completed part, and the last line is a problem's outcome. The request ends
+// with the connection. At most two such requests run at a time; others get 429.
 //
 // Requires the scope submit.
 func (c *Client) ResumeCampaign(ctx context.Context, campaign string, query ResumeCampaignQuery) iter.Seq2[CampaignEvent, error] {
 	return lines[CampaignEvent](ctx, c, call{doing: "resume a paused campaign", method: "POST", path: "/v1/campaigns/{campaign}/resume", segments: []string{campaign}, query: values("account", query.Account)})
 }
 
-// ListChannels: list the channels, and which are stopped.
+// ListChannels: list the channels and their states.
 //
-// Those that have delivered something, or are stopped. A channel whose provider refuses the
-// credentials is stopped for all workers. Its messages wait, and no attempt counts. Workers
-// probe it once a minute, and go on by themselves when a probe passes.
+// Lists channels that have delivered something or are stopped. A channel whose provider refuses
+// the credentials is stopped for all workers. Its messages wait, and no attempt counts. Workers
+// probe it once a minute, and resume it when a probe succeeds.
 //
 // Requires the scope admin.
 func (c *Client) ListChannels(ctx context.Context) (Channels, error) {
-	return value[Channels](ctx, c, call{doing: "list the channels, and which are stopped", method: "GET", path: "/v1/channels"})
+	return value[Channels](ctx, c, call{doing: "list the channels and their states", method: "GET", path: "/v1/channels"})
 }
 
-// ResumeChannel: have a stopped channel deliver again.
+// ResumeChannel: resume a stopped channel.
 //
-// All workers follow within 2 seconds. If its provider called all devices gone, correct
-// project, key and environment first: the devices that it calls gone are removed from now on.
+// All workers follow within 2 seconds. If its provider reported all devices as gone, correct
+// project, key and environment first: from now on, devices that it reports as gone are removed.
 //
 // Requires the scope admin.
 func (c *Client) ResumeChannel(ctx context.Context, channel string) (ChannelResume, error) {
-	return value[ChannelResume](ctx, c, call{doing: "have a stopped channel deliver again", method: "POST", path: "/v1/channels/{channel}/resume", segments: []string{channel}})
+	return value[ChannelResume](ctx, c, call{doing: "resume a stopped channel", method: "POST", path: "/v1/channels/{channel}/resume", segments: []string{channel}})
 }
 
 // PurgeDeadAlertsQuery is the query of PurgeDeadAlerts. What is zero is not given.
 type PurgeDeadAlertsQuery struct {
-	// Removes what ended longer ago than this, such as 7d or 36h by the store's clock. 0s removes
-	// all.
+	// Removes entries that ended longer ago than this, such as 7d or 36h by the store's clock. 0s
+	// removes all.
 	OlderThan string
-	// How many are removed at most.
+	// Maximum number to remove.
 	Limit int
 }
 
 // PurgeDeadAlerts: remove old alerts and reports that could not be delivered.
 //
-// Removes their content, the oldest first. They are not raised again. Send the request again
+// Removes their content, oldest first. The alerts are not raised again. Send the request again
 // while the answer has `more`.
 //
 // Requires the scope admin.
@@ -578,7 +577,7 @@ type ListDeadAlertsQuery struct {
 
 // ListDeadAlerts: list alerts and reports that could not be delivered.
 //
-// The oldest first. A contact did not accept them for as long as alert_retry_for says.
+// Oldest first. Their contacts did not accept them within alert_retry_for.
 //
 // Requires the scope admin.
 func (c *Client) ListDeadAlerts(ctx context.Context, query ListDeadAlertsQuery) iter.Seq2[DeadAlert, error] {
@@ -589,7 +588,7 @@ func (c *Client) ListDeadAlerts(ctx context.Context, query ListDeadAlertsQuery) 
 
 // PurgeDeadAlert: remove an alert or report that could not be delivered.
 //
-// Removes its content. It is not raised again.
+// Removes its content. The alert is not raised again.
 //
 // Requires the scope admin.
 func (c *Client) PurgeDeadAlert(ctx context.Context, alert string) (AlertDone, error) {
@@ -603,26 +602,26 @@ func (c *Client) DeadAlert(ctx context.Context, alert string) (DeadAlert, error)
 	return value[DeadAlert](ctx, c, call{doing: "get an alert or report that could not be delivered", method: "GET", path: "/v1/dead-alerts/{alert}", segments: []string{alert}})
 }
 
-// RetryDeadAlert: deliver an alert or report after all.
+// RetryDeadAlert: retry an alert or report that could not be delivered.
 //
-// It is tried again for as long as alert_retry_for says.
+// It is tried again for alert_retry_for.
 //
 // Requires the scope admin.
 func (c *Client) RetryDeadAlert(ctx context.Context, alert string) (AlertDone, error) {
-	return value[AlertDone](ctx, c, call{doing: "deliver an alert or report after all", method: "POST", path: "/v1/dead-alerts/{alert}/retry", segments: []string{alert}})
+	return value[AlertDone](ctx, c, call{doing: "retry an alert or report that could not be delivered", method: "POST", path: "/v1/dead-alerts/{alert}/retry", segments: []string{alert}})
 }
 
 // PurgeDeadEventsQuery is the query of PurgeDeadEvents. What is zero is not given.
 type PurgeDeadEventsQuery struct {
-	// The account; by default the key's own. Another one needs the scope admin.
+	// The account; by default the key's own. Another account requires the scope admin.
 	Account string
-	// The only dead event to remove, by its id among the dead events.
+	// The id of a single dead event to remove.
 	ID string
 }
 
 // PurgeDeadEvents: remove dead events.
 //
-// Removes the one with the id, or else all of the account.
+// Removes the one with the given id, otherwise all of the account.
 //
 // Requires the scope submit.
 func (c *Client) PurgeDeadEvents(ctx context.Context, query PurgeDeadEventsQuery) (DeadEventsPurge, error) {
@@ -631,7 +630,7 @@ func (c *Client) PurgeDeadEvents(ctx context.Context, query PurgeDeadEventsQuery
 
 // ListDeadEventsQuery is the query of ListDeadEvents. What is zero is not given.
 type ListDeadEventsQuery struct {
-	// The account; by default the key's own. Another one needs the scope admin.
+	// The account; by default the key's own. Another account requires the scope admin.
 	Account string
 	// Dead events a page.
 	Limit int
@@ -639,9 +638,9 @@ type ListDeadEventsQuery struct {
 
 // ListDeadEvents: list the dead events of an account.
 //
-// Those that its callback did not accept for too long, the oldest first. A key with the scope
+// Lists events that the callback did not accept in time, oldest first. A key with the scope
 // admin sees the metadata of other accounts' messages only with the scope content. Each such
-// look is logged.
+// access is logged.
 //
 // Requires the scope read.
 func (c *Client) ListDeadEvents(ctx context.Context, query ListDeadEventsQuery) iter.Seq2[DeadEvent, error] {
@@ -652,19 +651,19 @@ func (c *Client) ListDeadEvents(ctx context.Context, query ListDeadEventsQuery) 
 
 // RetryDeadEventsQuery is the query of RetryDeadEvents. What is zero is not given.
 type RetryDeadEventsQuery struct {
-	// The account; by default the key's own. Another one needs the scope admin.
+	// The account; by default the key's own. Another account requires the scope admin.
 	Account string
-	// The only dead event to retry, by its id among the dead events.
+	// The id of a single dead event to retry.
 	ID string
-	// How many are retried at most.
+	// Maximum number to retry.
 	Limit int
 }
 
 // RetryDeadEvents: post dead events again.
 //
-// Appends dead events to the events of the account, under new ids: the one with the id, or else
-// the oldest ones. So those who follow the account's events see them again, too. `left` says
-// how many dead events there still are.
+// Appends dead events to the account's events, with new ids: the one with the given id,
+// otherwise the oldest ones. Clients that follow the account's events see them again too.
+// `left` is the number of remaining dead events.
 //
 // Requires the scope submit.
 func (c *Client) RetryDeadEvents(ctx context.Context, query RetryDeadEventsQuery) (DeadEventsRetry, error) {
@@ -673,16 +672,16 @@ func (c *Client) RetryDeadEvents(ctx context.Context, query RetryDeadEventsQuery
 
 // PurgeDeadLettersQuery is the query of PurgeDeadLetters. What is zero is not given.
 type PurgeDeadLettersQuery struct {
-	// Removes what ended longer ago than this, such as 7d or 36h by the store's clock. 0s removes
-	// all.
+	// Removes entries that ended longer ago than this, such as 7d or 36h by the store's clock. 0s
+	// removes all.
 	OlderThan string
-	// How many are removed at most.
+	// Maximum number to remove.
 	Limit int
 }
 
 // PurgeDeadLetters: remove old dead letters.
 //
-// Removes their content, their records and their ids, the oldest first. Send the request again
+// Removes their content, their records and their ids, oldest first. Send the request again
 // while the answer has `more`.
 //
 // Requires the scope admin.
@@ -692,7 +691,7 @@ func (c *Client) PurgeDeadLetters(ctx context.Context, query PurgeDeadLettersQue
 
 // ListDeadLettersQuery is the query of ListDeadLetters. What is zero is not given.
 type ListDeadLettersQuery struct {
-	// Only those to this user.
+	// Only dead letters to this user.
 	User string
 	// Dead letters a page.
 	Limit int
@@ -700,8 +699,8 @@ type ListDeadLettersQuery struct {
 
 // ListDeadLetters: list dead letters.
 //
-// Without their content, the oldest first. A key with the scope admin sees the metadata of
-// other accounts' messages only with the scope content. Each such look is logged.
+// Without their content, oldest first. A key with the scope admin sees the metadata of other
+// accounts' messages only with the scope content. Each such access is logged.
 //
 // Requires the scope admin.
 func (c *Client) ListDeadLetters(ctx context.Context, query ListDeadLettersQuery) iter.Seq2[Status, error] {
@@ -712,21 +711,21 @@ func (c *Client) ListDeadLetters(ctx context.Context, query ListDeadLettersQuery
 
 // RetryDeadLettersQuery is the query of RetryDeadLetters. What is zero is not given.
 type RetryDeadLettersQuery struct {
-	// Only those to this user.
+	// Only dead letters to this user.
 	User string
 	// Dead letters a request.
 	Limit int
 }
 
-// RetryDeadLetters: send dead letters again, the oldest first.
+// RetryDeadLetters: send dead letters again, oldest first.
 //
-// Each is scheduled at the next free time of its user, as by retryDeadLetter. One that is
-// refused stays a dead letter, and its outcome says why. While the answer has `next_cursor`,
-// send the request again with it: none that fails again meanwhile is retried twice.
+// Each is scheduled as by retryDeadLetter. A refused one stays a dead letter, and its outcome
+// has the reason. While the answer has `next_cursor`, send the request again with it: no
+// message that fails again meanwhile is retried twice.
 //
 // Requires the scope admin.
 func (c *Client) RetryDeadLetters(ctx context.Context, query RetryDeadLettersQuery) iter.Seq2[Outcome, error] {
-	return pages(ctx, c, call{doing: "send dead letters again, the oldest first", method: "POST", path: "/v1/dead-letters/retry", query: values("user", query.User, "limit", count(query.Limit))}, func(page message.DeadRetry) ([]Outcome, string) {
+	return pages(ctx, c, call{doing: "send dead letters again, oldest first", method: "POST", path: "/v1/dead-letters/retry", query: values("user", query.User, "limit", count(query.Limit))}, func(page message.DeadRetry) ([]Outcome, string) {
 		return page.Outcomes, page.NextCursor
 	})
 }
@@ -739,7 +738,7 @@ type ListEventLimitsQuery struct {
 
 // ListEventLimits: list the events that have limits.
 //
-// By name.
+// Sorted by name.
 //
 // Requires the scope admin.
 func (c *Client) ListEventLimits(ctx context.Context, query ListEventLimitsQuery) iter.Seq2[EventLimits, error] {
@@ -766,45 +765,45 @@ func (c *Client) EventLimits(ctx context.Context, event string) (EventLimits, er
 
 // SetEventLimits: set or replace the limits and alerts of an event.
 //
-// Says how often the event may happen for each key. This API counts the requests of each
+// Limits how often the event may happen for each key. This API counts the requests of each
 // account as these events, beside the limits of its tier: `submit` counts requests that submit:
 // a message, a dry run, or a batch; `read` counts requests that read (GET); `change` counts all
-// other requests, such as moves and cancels. Another event needs `custom`. Takes effect with
-// the next request; what is counted stays counted. Each percent of `alert_at` alerts once for
-// each key and period.
+// other requests, such as moves and cancels. Another event requires `custom`. Takes effect with
+// the next request; counts are kept. Each percent of `alert_at` alerts once for each key and
+// period.
 //
 // Requires the scope admin.
 func (c *Client) SetEventLimits(ctx context.Context, event string, body EventLimitsDraft) (EventLimits, error) {
 	return value[EventLimits](ctx, c, call{doing: "set or replace the limits and alerts of an event", method: "PUT", path: "/v1/event-limits/{event}", segments: []string{event}, body: body})
 }
 
-// Forecast: see how many messages are due when.
+// Forecast: get how many messages are due when.
 //
-// It is counted while somebody looks, and takes at most 0.5 % of the store's time: with few
-// messages it is a few seconds old, with millions some minutes.
+// Counted while clients request it, with at most 0.5 % of the store's time: with few messages
+// it is a few seconds old, with millions some minutes.
 //
 // Requires the scope admin.
 func (c *Client) Forecast(ctx context.Context) (Forecast, error) {
-	return value[Forecast](ctx, c, call{doing: "see how many messages are due when", method: "GET", path: "/v1/forecast"})
+	return value[Forecast](ctx, c, call{doing: "get how many messages are due when", method: "GET", path: "/v1/forecast"})
 }
 
 // FindMessagesQuery is the query of FindMessages. What is zero is not given.
 type FindMessagesQuery struct {
-	// Only those of this campaign.
+	// Only messages of this campaign.
 	Campaign string
-	// Only those of this category.
+	// Only messages of this category.
 	Category string
-	// Only those with this status.
+	// Only messages with this status.
 	Status string
 	// First send time.
 	From time.Time
-	// Send time to stop before.
+	// End of the send times, exclusive.
 	Until time.Time
-	// Only those to this user.
+	// Only messages to this user.
 	User string
-	// Only those to users whose names begin so. Not with user.
+	// Only messages to users whose names have this prefix. Excludes user.
 	UserPrefix string
-	// Only those of this account.
+	// Only messages of this account.
 	Account string
 	// Messages a page.
 	Limit int
@@ -812,16 +811,16 @@ type FindMessagesQuery struct {
 
 // FindMessages: list messages of all users.
 //
-// Those to which all the given parameters apply, in no particular order. A key without the
-// scope admin finds only the messages of its account. Pages stay right while messages are
-// submitted, moved, sent and cancelled: a message that is known from the first page to the last
-// is listed once. A page looks at about 20,000 messages, so that it may be short, or empty
-// though more follow: go on until there is no next_cursor. Give the same parameters with a
-// cursor. Two pages are read at a time, one of an account; others wait for at most 5 seconds.
-// With the setting index: false the answer is index_off. Messages that were accepted while it
-// was false are not found. A campaign is listed all the same. A key with the scope admin sees
-// the metadata of other accounts' messages only with the scope content. Each such look is
-// logged.
+// Lists messages that match all given parameters, in no particular order. A key without the
+// scope admin finds only the messages of its account. Pages stay consistent while messages are
+// submitted, moved, sent and cancelled: a message that exists from the first page to the last
+// is listed once. A page reads about 20,000 messages, so it may be short, or empty although
+// more follow: continue until there is no next_cursor. Give the same parameters with a cursor.
+// Two pages are read at a time, one of an account; others wait for at most 5 seconds. With the
+// setting index: false the answer is index_off. Messages that were accepted while it was false
+// are not found. With campaign, the list works without the index. A key with the scope admin
+// sees the metadata of other accounts' messages only with the scope content. Each such access
+// is logged.
 //
 // Requires the scope read.
 func (c *Client) FindMessages(ctx context.Context, query FindMessagesQuery) iter.Seq2[Status, error] {
@@ -836,44 +835,43 @@ type FindMessageQuery struct {
 	Limit int
 }
 
-// FindMessage: find messages by their id, whoever the users are.
+// FindMessage: find messages of all users by their id.
 //
-// Ids are unique for each user: if several users have the id, all are listed, in no particular
-// order. A key without the scope admin finds only the messages of its account. A key with the
-// scope admin sees the content (title, body, data, and what it says for devices) and metadata
-// of other accounts' messages only with the scope content. Each such look is logged. Two pages
-// are read at a time, one of an account; others wait for at most 5 seconds. With the setting
-// index: false the answer is index_off. Messages that were accepted while it was false are not
-// found.
+// Ids are unique for each user: if several users have the id, all their messages are listed, in
+// no particular order. A key without the scope admin finds only the messages of its account. A
+// key with the scope admin sees the content (title, body, data and push options) and metadata
+// of other accounts' messages only with the scope content. Each such access is logged. Two
+// pages are read at a time, one of an account; others wait for at most 5 seconds. With the
+// setting index: false the answer is index_off. Messages that were accepted while it was false
+// are not found.
 //
 // Requires the scope read.
 func (c *Client) FindMessage(ctx context.Context, id string, query FindMessageQuery) iter.Seq2[Status, error] {
-	return pages(ctx, c, call{doing: "find messages by their id, whoever the users are", method: "GET", path: "/v1/messages/{id}", segments: []string{id}, query: values("limit", count(query.Limit))}, func(page message.Found) ([]Status, string) {
+	return pages(ctx, c, call{doing: "find messages of all users by their id", method: "GET", path: "/v1/messages/{id}", segments: []string{id}, query: values("limit", count(query.Limit))}, func(page message.Found) ([]Status, string) {
 		return page.Messages, page.NextCursor
 	})
 }
 
-// Overview: see how the whole system is doing.
+// Overview: get an overview of the system.
 //
-// What became of messages in the last hour, who delivers, and what holds it up: what the
-// dashboard shows. It is at most a second old, and lists of all the store at most 15 seconds.
-// listChannels and getForecast say the rest.
+// Outcomes of the last hour, workers, and problems, as on the dashboard. It is at most a second
+// old; lists of the whole store at most 15 seconds. See also listChannels and getForecast.
 //
 // Requires the scope admin.
 func (c *Client) Overview(ctx context.Context) (Overview, error) {
-	return value[Overview](ctx, c, call{doing: "see how the whole system is doing", method: "GET", path: "/v1/overview"})
+	return value[Overview](ctx, c, call{doing: "get an overview of the system", method: "GET", path: "/v1/overview"})
 }
 
 // ClearPaceQuery is the query of ClearPace. What is zero is not given.
 type ClearPaceQuery struct {
-	// The channel whose pace it is. By default the pace is that of all messages together.
+	// The channel of the pace. By default the pace is for all messages together.
 	Channel string
 }
 
 // ClearPace: remove the pace, and end a pause.
 //
-// Also ends a pause that the target has asked for. A worker that has a pace in its settings
-// sets it again when it starts.
+// Ends a pause that the target requested. A worker with a pace in its settings sets it again
+// when it starts.
 //
 // Requires the scope admin.
 func (c *Client) ClearPace(ctx context.Context, query ClearPaceQuery) (Pace, error) {
@@ -882,31 +880,31 @@ func (c *Client) ClearPace(ctx context.Context, query ClearPaceQuery) (Pace, err
 
 // PaceQuery is the query of Pace. What is zero is not given.
 type PaceQuery struct {
-	// The channel whose pace it is. By default the pace is that of all messages together.
+	// The channel of the pace. By default the pace is for all messages together.
 	Channel string
 }
 
-// Pace: get how fast all workers together deliver.
+// Pace: get the pace of all workers together.
 //
-// Also says whether the target has asked for a pause.
+// Includes a pause that the target requested.
 //
 // Requires the scope admin.
 func (c *Client) Pace(ctx context.Context, query PaceQuery) (Pace, error) {
-	return value[Pace](ctx, c, call{doing: "get how fast all workers together deliver", method: "GET", path: "/v1/pace", query: values("channel", query.Channel)})
+	return value[Pace](ctx, c, call{doing: "get the pace of all workers together", method: "GET", path: "/v1/pace", query: values("channel", query.Channel)})
 }
 
 // SetPaceQuery is the query of SetPace. What is zero is not given.
 type SetPaceQuery struct {
-	// The channel whose pace it is. By default the pace is that of all messages together.
+	// The channel of the pace. By default the pace is for all messages together.
 	Channel string
 }
 
 // SetPace: set or replace the pace.
 //
-// No interval, such as a second, has more deliveries than the rate allows. With a burst, at
-// most that many deliveries start at once and the others follow one by one at the rate. Workers
-// follow within 2 seconds, also with messages that wait already. A message that the pace makes
-// late is judged like every late message.
+// No interval of the rate, such as a second, has more deliveries than the rate allows. With a
+// burst, at most so many deliveries start at once and the others follow one by one. Workers
+// follow within 2 seconds, even for waiting messages. A message that the pace makes late is
+// judged like every late message.
 //
 // Requires the scope admin.
 func (c *Client) SetPace(ctx context.Context, body PaceDraft, query SetPaceQuery) (Pace, error) {
@@ -917,7 +915,7 @@ func (c *Client) SetPace(ctx context.Context, body PaceDraft, query SetPaceQuery
 //
 // Refused for the default policy, and with the code policy_in_use while settings of users name
 // the policy: listUsers with policy= finds them. Its versions are kept for 30 days, and
-// rollbackPolicy brings it back.
+// rollbackPolicy restores it.
 //
 // Requires the scope admin.
 func (c *Client) DeletePolicy(ctx context.Context, policy string, only ...Condition) (PolicyDeletion, error) {
@@ -926,8 +924,8 @@ func (c *Client) DeletePolicy(ctx context.Context, policy string, only ...Condit
 
 // Policy: get a policy.
 //
-// In the form that applyPolicy accepts. With If-None-Match and the ETag that you have, the
-// answer is 304 until the policy changes.
+// In the form that applyPolicy accepts. With If-None-Match and its ETag, the answer is 304
+// until the policy changes.
 //
 // Requires the scope admin.
 func (c *Client) Policy(ctx context.Context, policy string) (Policy, error) {
@@ -936,30 +934,28 @@ func (c *Client) Policy(ctx context.Context, policy string) (Policy, error) {
 
 // ApplyPolicy: create or replace a policy.
 //
-// Takes effect within two seconds in every program. If anything in the policy is wrong, nothing
-// is stored. A field that is left out gets its default, not its old value. Scheduled messages
-// keep their places and are sent as promised: previewPolicy lists those that would not fit, and
-// refitPolicy moves or cancels them. Applying the same policy again changes nothing, whatever
-// version If-Match names.
+// Takes effect within two seconds in every program. An invalid policy is not stored. An absent
+// field gets its default, not its old value. Scheduled messages keep their places and are sent
+// as promised: previewPolicy lists those that would not fit, and refitPolicy moves or cancels
+// them. Applying the same policy again changes nothing, whatever version If-Match names.
 //
 // Requires the scope admin.
 func (c *Client) ApplyPolicy(ctx context.Context, policy string, body Policy, only ...Condition) (PolicyChange, error) {
 	return value[PolicyChange](ctx, c, call{doing: "create or replace a policy", method: "PUT", path: "/v1/policies/{policy}", segments: []string{policy}, body: body, header: headerOf(only)})
 }
 
-// PreviewPolicy: list scheduled messages that would not fit a policy.
+// PreviewPolicy: dry run of a policy.
 //
-// The policy is not applied, and nothing is changed. Each message that would not fit is a line.
-// Messages are checked by time: a message fits if it breaks no rule together with the earlier
-// ones that fit. A `progress` line comes first and then every second. The summary is the last
-// line: `previewed` or `refitted`. If the request stops early, the summary covers what was
-// checked, and the last line is a problem's outcome. The request ends with the connection. It
-// uses at most half of the store's time, so only one runs at a time and others are answered
-// with 429.
+// Changes nothing. Each message that would not fit is a line. Messages are checked by time: a
+// message fits if it breaks no rule together with the earlier ones that fit. A `progress` line
+// comes first and then every second. The summary is the last line: `previewed` or `refitted`.
+// If the request stops early, the summary covers the checked part, and the last line is a
+// problem's outcome. The request ends with the connection. It uses at most half of the store's
+// time. Only one runs at a time; others get 429.
 //
 // Requires the scope admin.
 func (c *Client) PreviewPolicy(ctx context.Context, policy string, body Policy) iter.Seq2[RefitEvent, error] {
-	return lines[RefitEvent](ctx, c, call{doing: "list scheduled messages that would not fit a policy", method: "POST", path: "/v1/policies/{policy}/preview", segments: []string{policy}, body: body})
+	return lines[RefitEvent](ctx, c, call{doing: "dry run of a policy", method: "POST", path: "/v1/policies/{policy}/preview", segments: []string{policy}, body: body})
 }
 
 // RefitPolicyQuery is the query of RefitPolicy. What is zero is not given.
@@ -971,12 +967,12 @@ type RefitPolicyQuery struct {
 // RefitPolicy: move or cancel scheduled messages that do not fit a policy.
 //
 // Uses the stored policy. It can be stopped at any time: the same request for the same version
-// continues where it stopped. It begins two seconds after the first line, when every program
+// continues where it stopped. It starts two seconds after the first line, when every program
 // follows the policy. Each message that does not fit is a line. A `progress` line comes first
 // and then every second. The summary is the last line: `previewed` or `refitted`. If the
-// request stops early, the summary covers what was checked, and the last line is a problem's
-// outcome. The request ends with the connection. It uses at most half of the store's time, so
-// only one runs at a time and others are answered with 429.
+// request stops early, the summary covers the checked part, and the last line is a problem's
+// outcome. The request ends with the connection. It uses at most half of the store's time. Only
+// one runs at a time; others get 429.
 //
 // Requires the scope admin.
 func (c *Client) RefitPolicy(ctx context.Context, policy string, query RefitPolicyQuery) iter.Seq2[RefitEvent, error] {
@@ -985,8 +981,8 @@ func (c *Client) RefitPolicy(ctx context.Context, policy string, query RefitPoli
 
 // RollbackPolicy: store an earlier version of a policy again.
 //
-// Stores it under a new version, as applyPolicy would. A deleted policy comes back. If the
-// policy is like that version already, nothing changes.
+// Stores it under a new version, as applyPolicy does. A deleted policy is restored. If the
+// policy already equals that version, nothing changes.
 //
 // Requires the scope admin.
 func (c *Client) RollbackPolicy(ctx context.Context, policy string, body PolicyRollback, only ...Condition) (PolicyChange, error) {
@@ -995,23 +991,24 @@ func (c *Client) RollbackPolicy(ctx context.Context, policy string, body PolicyR
 
 // ListPolicyVersions: list the versions of a policy.
 //
-// With who stored each, and when. At most 100 are kept; those of a deleted policy, for 30 days.
+// With who stored each, and when. At most 100 are kept; versions of a deleted policy for 30
+// days.
 //
 // Requires the scope admin.
 func (c *Client) ListPolicyVersions(ctx context.Context, policy string) (PolicyVersions, error) {
 	return value[PolicyVersions](ctx, c, call{doing: "list the versions of a policy", method: "GET", path: "/v1/policies/{policy}/versions", segments: []string{policy}})
 }
 
-// ListSessions: list who is logged in to the dashboard.
+// ListSessions: list the sessions of the dashboard.
 //
 // Requires the scope admin.
 func (c *Client) ListSessions(ctx context.Context) (Sessions, error) {
-	return value[Sessions](ctx, c, call{doing: "list who is logged in to the dashboard", method: "GET", path: "/v1/sessions"})
+	return value[Sessions](ctx, c, call{doing: "list the sessions of the dashboard", method: "GET", path: "/v1/sessions"})
 }
 
 // EndSession: end a session of the dashboard.
 //
-// Within a second every process knows.
+// Every process follows within a second.
 //
 // Requires the scope admin.
 func (c *Client) EndSession(ctx context.Context, session string) (SessionEnd, error) {
@@ -1035,7 +1032,7 @@ type ListTiersQuery struct {
 
 // ListTiers: list the tiers.
 //
-// By name.
+// Sorted by name.
 //
 // Requires the scope admin.
 func (c *Client) ListTiers(ctx context.Context, query ListTiersQuery) iter.Seq2[Tier, error] {
@@ -1046,8 +1043,8 @@ func (c *Client) ListTiers(ctx context.Context, query ListTiersQuery) iter.Seq2[
 
 // RemoveTier: remove a tier.
 //
-// Refused while an account has the tier: detail names one, and changeAccount gives it another
-// tier or none. A tier that is in the settings of a worker comes back when that starts.
+// Refused while an account has the tier: detail names one. Give it another tier, or none, with
+// changeAccount. A tier in the settings of a worker is created again when the worker starts.
 //
 // Requires the scope admin.
 func (c *Client) RemoveTier(ctx context.Context, tier string) (TierRemoval, error) {
@@ -1063,25 +1060,25 @@ func (c *Client) Tier(ctx context.Context, tier string) (Tier, error) {
 
 // SetTier: create or replace a tier.
 //
-// Takes effect for all its accounts within a second in every process. Messages that are already
-// charged stay charged. If they are past a threshold of a lower quota, the accounts' contacts
-// are alerted; the thresholds of a higher quota alert anew.
+// Takes effect for all its accounts within a second in every process. Messages already charged
+// stay charged. If they are over a threshold of a lower quota, the accounts' contacts are
+// alerted; the thresholds of a higher quota alert again.
 //
 // Requires the scope admin.
 func (c *Client) SetTier(ctx context.Context, tier string, body TierLimits) (Tier, error) {
 	return value[Tier](ctx, c, call{doing: "create or replace a tier", method: "PUT", path: "/v1/tiers/{tier}", segments: []string{tier}, body: body})
 }
 
-// OwnUsage: get how much of its quota the key's account has used.
+// OwnUsage: get the usage of the key's account.
 //
 // How many messages of the present hour and day are charged: those that were sent and those
 // still scheduled, by their send times. Messages of later hours and days count there. If the
-// tier limits requests per day, also how many of them are made. Without a key there is no
-// account, and the answer is 404.
+// tier limits requests per day, also the number of requests. Without a key there is no account,
+// and the answer is 404.
 //
 // Requires the scope read.
 func (c *Client) OwnUsage(ctx context.Context) (AccountUsage, error) {
-	return value[AccountUsage](ctx, c, call{doing: "get how much of its quota the key's account has used", method: "GET", path: "/v1/usage"})
+	return value[AccountUsage](ctx, c, call{doing: "get the usage of the key's account", method: "GET", path: "/v1/usage"})
 }
 
 // ListUsersQuery is the query of ListUsers. What is zero is not given.
@@ -1096,8 +1093,8 @@ type ListUsersQuery struct {
 
 // ListUsers: list users with settings.
 //
-// In the order of the store, which is not by name, and is the same each time. Users without
-// settings are not listed.
+// In the order of the store: not by name, but the same each time. Users without settings are
+// not listed.
 //
 // Requires the scope admin.
 func (c *Client) ListUsers(ctx context.Context, query ListUsersQuery) iter.Seq2[ListedUser, error] {
@@ -1108,21 +1105,21 @@ func (c *Client) ListUsers(ctx context.Context, query ListUsersQuery) iter.Seq2[
 
 // EraseUserQuery is the query of EraseUser. What is zero is not given.
 type EraseUserQuery struct {
-	// How long to wait for messages that are being delivered, at most 10m. By default 1m.
+	// How long to wait for messages being delivered, at most 10m. By default 1m.
 	Wait string
 }
 
-// EraseUser: cancel a user's messages, and remove everything that is stored about the user.
+// EraseUser: erase all data of a user, and cancel the user's messages.
 //
 // This can't be undone. Erasing again is safe. Stop submitting for the user first: a message
-// that is accepted meanwhile may stay. It goes on if the connection ends. Backups keep what is
-// in them. The summary `erased` is the last line. It looks at every key of the user's server,
-// so only one export or erasure runs at a time and others are answered with 429. A `progress`
-// line comes now and then. If it stops early, the last line is a problem's outcome.
+// accepted meanwhile may stay. It continues if the connection ends. Backups keep their data.
+// The summary `erased` is the last line. It looks at every key of the user's server, so only
+// one export or erasure runs at a time and others are answered with 429. A `progress` line
+// comes from time to time. If it stops early, the last line is a problem's outcome.
 //
 // Requires the scope admin.
 func (c *Client) EraseUser(ctx context.Context, user string, query EraseUserQuery) iter.Seq2[UserErasureEvent, error] {
-	return lines[UserErasureEvent](ctx, c, call{doing: "cancel a user's messages, and remove everything that is stored about the user", method: "DELETE", path: "/v1/users/{user}", segments: []string{user}, query: values("wait", query.Wait)})
+	return lines[UserErasureEvent](ctx, c, call{doing: "erase all data of a user, and cancel the user's messages", method: "DELETE", path: "/v1/users/{user}", segments: []string{user}, query: values("wait", query.Wait)})
 }
 
 // PurgeDeadLetter: remove a dead letter.
@@ -1136,16 +1133,15 @@ func (c *Client) PurgeDeadLetter(ctx context.Context, user, id string) (Outcome,
 
 // DeadLetterQuery is the query of DeadLetter. What is zero is not given.
 type DeadLetterQuery struct {
-	// Shows the content too: title, body, data, and what it says for devices. That of another
-	// account's message needs the scope content.
+	// Includes the content: title, body, data and push options. For another account's message this
+	// requires the scope content.
 	Content bool
 }
 
 // DeadLetter: get a dead letter.
 //
-// A key with the scope admin sees the content (title, body, data, and what it says for devices)
-// and metadata of other accounts' messages only with the scope content. Each such look is
-// logged.
+// A key with the scope admin sees the content (title, body, data and push options) and metadata
+// of other accounts' messages only with the scope content. Each such access is logged.
 //
 // Requires the scope admin.
 func (c *Client) DeadLetter(ctx context.Context, user, id string, query DeadLetterQuery) (Status, error) {
@@ -1154,8 +1150,8 @@ func (c *Client) DeadLetter(ctx context.Context, user, id string, query DeadLett
 
 // RetryDeadLetter: send a dead letter again.
 //
-// Schedules it at the next free time of its user, with all its attempts. If that is not
-// possible, it stays a dead letter.
+// Schedules it at its user's next free time, with all its attempts. If that is not possible, it
+// stays a dead letter.
 //
 // Requires the scope admin.
 func (c *Client) RetryDeadLetter(ctx context.Context, user, id string) (Outcome, error) {
@@ -1164,9 +1160,9 @@ func (c *Client) RetryDeadLetter(ctx context.Context, user, id string) (Outcome,
 
 // ListDevices: list a user's devices.
 //
-// Where messages of the user go. A key without the scope admin reaches only the devices that
-// its account registered. Addresses are masked unless the key has the scope content. Each such
-// look is logged.
+// Lists the devices that get the user's messages. A key without the scope admin reaches only
+// the devices that its account registered. Addresses are masked unless the key has the scope
+// content. Each such access is logged.
 //
 // Requires the scope read.
 func (c *Client) ListDevices(ctx context.Context, user string) (Devices, error) {
@@ -1175,11 +1171,11 @@ func (c *Client) ListDevices(ctx context.Context, user string) (Devices, error) 
 
 // AddDevice: register a device of a user.
 //
-// Call it each time that the app starts or gets another token: registering again is safe. The
-// device belongs to the account of the key, and takes the place of one of the account with the
-// same id or the same address. An account registers at most 100 devices of a user, and as many
-// of all users as its tier says; one that is registered is registered again in any case. A
-// phone has one owner: other users of the account lose the address, unless the server has
+// Call it whenever the app starts or gets another token: registering again is safe. The device
+// belongs to the account of the key, and replaces a device of the account with the same id or
+// the same address. An account registers at most 100 devices of a user, and at most as many of
+// all users as its tier allows; a registered device can always be registered again. A phone has
+// one user at a time: other users of the account lose the address, unless the server has
 // shared_devices.
 //
 // Requires the scope submit.
@@ -1189,37 +1185,37 @@ func (c *Client) AddDevice(ctx context.Context, user string, body DeviceDraft) (
 
 // RemoveDevice: remove a device of a user.
 //
-// No message goes to it from then on; one that is being sent may still arrive. A key without
-// the scope admin reaches only the devices that its account registered.
+// It gets no more messages; one that is being sent may still arrive. A key without the scope
+// admin reaches only the devices that its account registered.
 //
 // Requires the scope submit.
 func (c *Client) RemoveDevice(ctx context.Context, user, device string) (DeviceRemoval, error) {
 	return value[DeviceRemoval](ctx, c, call{doing: "remove a device of a user", method: "DELETE", path: "/v1/users/{user}/devices/{device}", segments: []string{user, device}})
 }
 
-// ExportUser: export everything that is stored about a user.
+// ExportUser: export all data of a user.
 //
-// Each entry is a line: of the timeline, the messages (also those that ended), the settings,
-// alerts, dead letters, the watch list, the queue, and what dry runs have left. The summary
+// Each entry is a line: of the timeline, the messages (including ended ones), the settings,
+// alerts, dead letters, the watch list, the queue, and traces of dry runs. The summary
 // `exported` is the last line. The request ends with the connection. It looks at every key of
 // the user's server, so only one export or erasure runs at a time and others are answered with
-// 429. A `progress` line comes now and then. If it stops early, the last line is a problem's
-// outcome.
+// 429. A `progress` line comes from time to time. If it stops early, the last line is a
+// problem's outcome.
 //
-// A key with the scope admin sees the content (title, body, data, and what it says for devices)
-// and metadata of other accounts' messages only with the scope content. Each such look is
-// logged. Each export is logged, too.
+// A key with the scope admin sees the content (title, body, data and push options) and metadata
+// of other accounts' messages only with the scope content. Each such access is logged. Each
+// export is logged too.
 //
 // Requires the scope admin.
 func (c *Client) ExportUser(ctx context.Context, user string) iter.Seq2[UserExportEvent, error] {
-	return lines[UserExportEvent](ctx, c, call{doing: "export everything that is stored about a user", method: "GET", path: "/v1/users/{user}/export", segments: []string{user}})
+	return lines[UserExportEvent](ctx, c, call{doing: "export all data of a user", method: "GET", path: "/v1/users/{user}/export", segments: []string{user}})
 }
 
 // ListMessagesQuery is the query of ListMessages. What is zero is not given.
 type ListMessagesQuery struct {
-	// First send time; by default the oldest that is kept.
+	// First send time; by default the oldest one.
 	From time.Time
-	// Send time to stop before; by default the end of the list.
+	// End of the send times, exclusive; by default none.
 	Until time.Time
 	// Messages a page.
 	Limit int
@@ -1229,11 +1225,11 @@ type ListMessagesQuery struct {
 
 // ListMessages: list a user's messages.
 //
-// By send time, with their statuses. The list has scheduled messages, late ones included, and
-// sent messages as long as a rule can still count them. Cancelled, dropped and failed messages
-// are listed at their planned send time as long as their records are kept. A key without the
-// scope admin lists only the messages of its account. A key with the scope admin sees the
-// metadata of other accounts' messages only with the scope content. Each such look is logged.
+// Sorted by send time, with their statuses. The list has scheduled and late messages, and sent
+// messages as long as a rule can still count them. Cancelled, dropped and failed messages are
+// listed at their planned send time as long as their records are kept. A key without the scope
+// admin lists only the messages of its account. A key with the scope admin sees the metadata of
+// other accounts' messages only with the scope content. Each such access is logged.
 //
 // Requires the scope read.
 func (c *Client) ListMessages(ctx context.Context, user string, query ListMessagesQuery) iter.Seq2[Status, error] {
@@ -1244,8 +1240,8 @@ func (c *Client) ListMessages(ctx context.Context, user string, query ListMessag
 
 // CancelMessage: cancel a message.
 //
-// Possible until the message is being sent. This erases its content. If an earlier delivery may
-// have arrived, its place still counts. Cancelling twice is no error, and sets replayed.
+// Possible until the message is being sent. Erases its content. If an earlier delivery may have
+// arrived, its place still counts. Cancelling twice is no error, and sets replayed.
 //
 // Requires the scope submit.
 func (c *Client) CancelMessage(ctx context.Context, user, id string) (Outcome, error) {
@@ -1254,11 +1250,10 @@ func (c *Client) CancelMessage(ctx context.Context, user, id string) (Outcome, e
 
 // Message: get a message and its status.
 //
-// The status is kept for a while after the message ended, by default 7 days. The content, from
+// The status is kept for a time after the message ended, by default 7 days. The content, from
 // title to to, is shown until the message ends; a dead letter keeps it, and metadata stays. A
-// key with the scope admin sees the content (title, body, data, and what it says for devices)
-// and metadata of other accounts' messages only with the scope content. Each such look is
-// logged.
+// key with the scope admin sees the content (title, body, data and push options) and metadata
+// of other accounts' messages only with the scope content. Each such access is logged.
 //
 // Requires the scope read.
 func (c *Client) Message(ctx context.Context, user, id string) (Status, error) {
@@ -1267,17 +1262,17 @@ func (c *Client) Message(ctx context.Context, user, id string) (Status, error) {
 
 // NextFreeQuery is the query of NextFree. What is zero is not given.
 type NextFreeQuery struct {
-	// Time to look from; by default now.
+	// Start of the search; by default now.
 	From time.Time
 	// Number of times.
 	Count int
-	// The messages' category, whose rules apply too.
+	// The category of the messages, whose rules apply too.
 	Category string
 }
 
 // NextFree: get the next free times of a user.
 //
-// Each time counts those before it as taken, so messages at all of them would be accepted.
+// Each time counts the ones before it as taken, so messages at all of them would be accepted.
 //
 // Requires the scope read.
 func (c *Client) NextFree(ctx context.Context, user string, query NextFreeQuery) (FreeTimes, error) {
@@ -1286,25 +1281,25 @@ func (c *Client) NextFree(ctx context.Context, user string, query NextFreeQuery)
 
 // ClearUserSettings: remove a user's settings.
 //
-// The user's messages stay as they are.
+// The user's messages do not change.
 //
 // Requires the scope admin.
 func (c *Client) ClearUserSettings(ctx context.Context, user string, only ...Condition) (UserSettings, error) {
 	return value[UserSettings](ctx, c, call{doing: "remove a user's settings", method: "DELETE", path: "/v1/users/{user}/settings", segments: []string{user}, header: headerOf(only)})
 }
 
-// UserSettings: get a user's settings, and the rules that apply to the user.
+// UserSettings: get a user's settings and rules.
 //
 // A user without settings has the rules of the default policy and the ETag "0".
 //
 // Requires the scope admin.
 func (c *Client) UserSettings(ctx context.Context, user string) (UserSettings, error) {
-	return value[UserSettings](ctx, c, call{doing: "get a user's settings, and the rules that apply to the user", method: "GET", path: "/v1/users/{user}/settings", segments: []string{user}})
+	return value[UserSettings](ctx, c, call{doing: "get a user's settings and rules", method: "GET", path: "/v1/users/{user}/settings", segments: []string{user}})
 }
 
 // ChangeUserSettings: change a user's settings.
 //
-// An absent field stays; a null or empty field is removed. Takes effect immediately.
+// An absent field does not change; a null or empty field is removed. Takes effect immediately.
 //
 // Requires the scope admin.
 func (c *Client) ChangeUserSettings(ctx context.Context, user string, body SettingsPatch, only ...Condition) (UserSettings, error) {
@@ -1322,26 +1317,26 @@ func (c *Client) SetUserSettings(ctx context.Context, user string, body Settings
 
 // UsageQuery is the query of Usage. What is zero is not given.
 type UsageQuery struct {
-	// Time to look at; by default now.
+	// The time; by default now.
 	At time.Time
-	// First time of the timeline; by default 12 hours before at.
+	// Start of the timeline; by default 12 hours before at.
 	From time.Time
-	// Where the timeline ends, up to 32 days later; by default 12 hours after at.
+	// End of the timeline, up to 32 days later; by default 12 hours after at.
 	Until time.Time
-	// Includes the rules of this category, and the times that are free for its messages.
+	// Adds the rules of this category, and the free times for its messages.
 	Category string
 }
 
-// Usage: see how full a user's rules are, and which times are free.
+// Usage: get how full a user's rules are, and the free times.
 //
-// For a sliding rule this is the fullest window that contains the time, for a calendar rule the
-// period that contains it. Sent and scheduled messages both count. Quiet hours are not free.
-// Messages of other accounts have no ids. If there are more than 10,000 sends, only the first
-// are listed and more is true.
+// For a sliding rule this is the fullest window around the time, for a calendar rule the period
+// that contains it. Sent and scheduled messages both count. Quiet hours are not free. Messages
+// of other accounts have no ids. If there are more than 10,000 sends, only the first are listed
+// and more is true.
 //
 // Requires the scope read.
 func (c *Client) Usage(ctx context.Context, user string, query UsageQuery) (Usage, error) {
-	return value[Usage](ctx, c, call{doing: "see how full a user's rules are, and which times are free", method: "GET", path: "/v1/users/{user}/usage", segments: []string{user}, query: values("at", spell(query.At), "from", spell(query.From), "until", spell(query.Until), "category", query.Category)})
+	return value[Usage](ctx, c, call{doing: "get how full a user's rules are, and the free times", method: "GET", path: "/v1/users/{user}/usage", segments: []string{user}, query: values("at", spell(query.At), "from", spell(query.From), "until", spell(query.Until), "category", query.Category)})
 }
 
 // CampaignEvent is a line of an answer. One of its fields is set.

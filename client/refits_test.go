@@ -82,7 +82,7 @@ func TestARefitThatEndsEarly(t *testing.T) {
 			told, err := until(c.PreviewPolicy(t.Context(), "vip", vip()))
 			require.Len(t, told, row.told)
 			require.ErrorAs(t, err, row.want)
-			require.ErrorContains(t, err, "list scheduled messages that would not fit a policy: ")
+			require.ErrorContains(t, err, "dry run of a policy: ")
 			require.EqualValues(t, 1, requests.Load())
 		})
 	}

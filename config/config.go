@@ -31,7 +31,7 @@ type Config struct {
 	RedisURL string
 	// RedisTLS needs a RedisURL that uses TLS.
 	RedisTLS RedisTLS
-	// Account is charged for what enqueue submits; "" means none.
+	// Account is the account that commands charge their submits to; "" means none.
 	Account string
 	// Prefix begins every key and queue in the store.
 	Prefix string

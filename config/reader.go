@@ -156,7 +156,7 @@ func wanted(field string, into reflect.Type) string {
 	case into.Kind() == reflect.Bool:
 		return "true or false"
 	case last == "version":
-		return "a version from 1 on, as worker policy show prints it"
+		return "a version from 1 on, as sendlimit-worker policy show prints it"
 	case into.Kind() == reflect.Int64:
 		return "a whole number"
 	case lastPart(parent(field)) == "calendars":

@@ -53,11 +53,11 @@ func (d *Dashboard) createAccount(w http.ResponseWriter, r *http.Request) {
 		d.refused(w, r, err, "/accounts")
 		return
 	}
-	d.done(w, r, "The account "+draft.Name+" is created. Give it a key next.", link("/account", "name", draft.Name))
+	d.done(w, r, "The account "+draft.Name+" was created. Add a key next.", link("/account", "name", draft.Name))
 }
 
-// accountPage shows an account with its keys and quotas. A caller without the scope admin sees
-// the own one.
+// accountPage shows an account with its keys and quotas. A caller without the scope admin sees its
+// own account.
 type accountPage struct {
 	page
 
@@ -106,12 +106,12 @@ func (d *Dashboard) changeAccount(w http.ResponseWriter, r *http.Request) {
 	to := link("/account", "name", name)
 	tier, contact, zone, report := r.PostFormValue("tier"), strings.TrimSpace(r.PostFormValue("contact")), strings.TrimSpace(r.PostFormValue("time_zone")), strings.TrimSpace(r.PostFormValue("report_at"))
 	disabled := r.PostFormValue("disabled") == "yes"
-	if disabled && !d.confirmed(w, r, "Disable the account "+name+"? All its keys are refused from now on. What it has submitted is still sent.", "Disable", to) {
+	if disabled && !d.confirmed(w, r, "Disable the account "+name+"? All its keys are refused from now on. Its messages are still sent.", "Disable", to) {
 		return
 	}
 	patch := message.AccountPatch{Tier: &tier, Contact: &contact, TimeZone: &zone, ReportAt: &report, Disabled: &disabled}
 	_, err := d.api.ChangeAccount(r.Context(), name, patch)
-	d.end(w, r, err, "The account is changed.", to)
+	d.end(w, r, err, "The account was changed.", to)
 }
 
 // changeKey adds, rotates or removes a key of an account. A new key is shown once.
@@ -126,7 +126,7 @@ func (d *Dashboard) changeKey(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if _, err = d.api.RemoveAccountKey(r.Context(), name, id); err == nil {
-			d.done(w, r, "The key "+id+" is removed.", to)
+			d.done(w, r, "The key "+id+" was removed.", to)
 			return
 		}
 	case "rotate":

@@ -16,8 +16,8 @@ import (
 //go:embed assets
 var assetFiles embed.FS
 
-// assets are the files that pages refer to. Each has an address with a hash of its content, so
-// that browsers may keep it for ever.
+// assets are the files of pages. Each address has a hash of its content, so that browsers may cache
+// it forever.
 type assets struct {
 	byPath map[string]asset  // by address
 	paths  map[string]string // addresses by name

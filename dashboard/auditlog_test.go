@@ -110,10 +110,10 @@ func TestAChangeWhoseEndIsNotLogged(t *testing.T) {
 	away.begins("{audit}", 1)
 	got := b.post("/tiers", "tier", "gold")
 	away.ends()
-	require.Contains(t, b.done(got), "The tier gold is set.")
+	require.Contains(t, b.done(got), "The tier gold was saved.")
 	require.Contains(t, b.shows("/tiers").plain(), "gold")
 	require.Empty(t, b.entries()[0].Outcome)
-	require.Contains(t, b.shows("/audit").plain(), "under way, or its end is not known")
+	require.Contains(t, b.shows("/audit").plain(), "running, or its end is unknown")
 	require.Contains(t, b.log.String(), "an entry of the audit log stays without its outcome")
 }
 

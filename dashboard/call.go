@@ -18,27 +18,27 @@ import (
 
 const (
 	base = "http://localhost" // of the API: a request needs a host, which nobody looks up
-	// outlasting is a timeout that leaves it to the API to end what takes too long.
+	// outlasting is a timeout that leaves it to the API to end slow requests.
 	outlasting = time.Hour
 )
 
-// newClient returns a client of the API. Its requests are those of the caller of their context,
-// or else of the owner of a key; "" for none.
+// newClient returns a client of the API. Its requests come from the caller in their context,
+// otherwise from the owner of a key; "" for none.
 func (d *Dashboard) newClient(key client.Key) (*client.Client, error) {
 	return client.New(base, client.Options{HTTPClient: &http.Client{Transport: inProcess{d}}, Key: key, Attempts: 1, Timeout: outlasting})
 }
 
-// inProcess is a transport to the API of this process on behalf of the caller of a request's
-// context. That needs no key: the API trusts this process to know the caller.
+// inProcess is a transport to the API of this process for the caller in a request's context. It
+// needs no key, since the API trusts this process.
 type inProcess struct{ *Dashboard }
 
-// RoundTrip has the API answer a request. Close the body of the answer, which waits for the API.
+// RoundTrip lets the API answer a request. Close the body of the answer, which waits for the API.
 func (d inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	who := callerOf(r.Context())
 	return api.NewInProcess(http.HandlerFunc(d.answer), api.Hand{Identity: who.identity, Operator: who.keyless, Address: who.address, Note: who.note}).RoundTrip(r)
 }
 
-// answer has the API answer. After a change the overview counts anew.
+// answer lets the API answer. After a change the overview counts again.
 func (d inProcess) answer(w http.ResponseWriter, r *http.Request) {
 	d.o.API.ServeHTTP(w, r)
 	if r.Method != http.MethodGet {
@@ -46,8 +46,7 @@ func (d inProcess) answer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// apiPath returns the path of an operation. Each name is one segment, whatever it holds: the
-// user ".." is no step.
+// apiPath returns the path of an operation. Each name is one segment, even the user "..".
 func apiPath(segments ...string) string {
 	path := "/v1"
 	for _, s := range segments {
@@ -56,8 +55,8 @@ func apiPath(segments ...string) string {
 	return path
 }
 
-// request sends a request whose answer package client would not hand over as it is: a page of a list
-// with its cursor, or lines that go on to the browser as they come. Close the body of the answer.
+// request sends a request whose answer is not a value of package client: a page of a list with its
+// cursor, or lines that are forwarded to the browser. Close the body of the answer.
 func (d *Dashboard) request(r *http.Request, method, address, kind string, body io.Reader) (*http.Response, error) {
 	asked, err := http.NewRequestWithContext(r.Context(), method, base+address, body)
 	if err != nil {
@@ -78,7 +77,7 @@ func (d *Dashboard) request(r *http.Request, method, address, kind string, body 
 	return nil, problemFrom(o)
 }
 
-// forward sends a change whose answer has lines, and hands that to the browser as it comes. A
+// forward sends a change whose answer has lines, and forwards them to the browser as they come. A
 // problem is shown as everywhere.
 func (d *Dashboard) forward(w http.ResponseWriter, r *http.Request, address, kind string, body io.Reader) {
 	response, err := d.request(r, http.MethodPost, address, kind, body)
@@ -105,7 +104,7 @@ func (d *Dashboard) forward(w http.ResponseWriter, r *http.Request, address, kin
 	}
 }
 
-// first returns the first entries of a list, at most so many, and whether there are more.
+// first returns the first entries of a list, at most limit, and whether there are more.
 func first[T any](list iter.Seq2[T, error], most int) (entries []T, more bool, err error) {
 	for entry, err := range list {
 		if err != nil || len(entries) == most {
@@ -116,7 +115,7 @@ func first[T any](list iter.Seq2[T, error], most int) (entries []T, more bool, e
 	return entries, false, nil
 }
 
-// last returns the last line of an answer that has some.
+// last returns the last line of an answer.
 func last[T any](lines iter.Seq2[T, error]) (line T, err error) {
 	for line, err = range lines {
 		if err != nil {
@@ -134,10 +133,10 @@ type problem struct {
 	Outcome message.Outcome
 }
 
-// Error says what was wrong.
+// Error returns the detail.
 func (p *problem) Error() string { return p.Sentence() }
 
-// Sentence returns what was wrong as a sentence for a person.
+// Sentence returns the detail as a sentence for a person.
 func (p *problem) Sentence() string {
 	if p.Detail == "" {
 		return http.StatusText(p.Status)
@@ -153,7 +152,7 @@ func problemFrom(o message.Outcome) *problem {
 	return &problem{Status: api.StatusOf(o.Code), Code: o.Code, Detail: o.Detail, Outcome: o}
 }
 
-// problemOf returns an error as a problem. Details of what is nobody's business stay away.
+// problemOf returns an error as a problem. It hides internal details.
 func problemOf(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
@@ -179,5 +178,5 @@ func problemOf(err error) *problem {
 	return problemFrom(o)
 }
 
-// isNotFound reports whether the API knows nothing of what was asked for.
+// isNotFound reports whether the API answered 404.
 func isNotFound(err error) bool { return err != nil && problemOf(err).Status == http.StatusNotFound }

@@ -11,7 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// caller is who asks for a page. The zero value may do nothing.
+// caller is the sender of a request. The zero value has no rights.
 type caller struct {
 	identity accounts.Identity
 	keyless  bool // nobody has logged in, and nobody has to
@@ -35,7 +35,7 @@ func (c caller) Admin() bool { return c.may(accounts.ScopeAdmin) }
 // Submits reports whether the caller may submit and change messages.
 func (c caller) Submits() bool { return c.may(accounts.ScopeSubmit) }
 
-// Reads reports whether the caller may look at messages.
+// Reads reports whether the caller may read messages.
 func (c caller) Reads() bool { return c.may(accounts.ScopeRead) }
 
 func (c caller) may(scope accounts.Scope) bool {
@@ -50,7 +50,7 @@ func callerOf(ctx context.Context) caller {
 	return c
 }
 
-// of returns a request as that of a caller.
+// of returns a request with a caller.
 func of(r *http.Request, who caller) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), callerKey{}, who))
 }
@@ -61,8 +61,8 @@ const (
 	securePrefix = "__Host-"
 )
 
-// identified returns a handler that knows the caller, who has a scope; "" for any caller. Others
-// it answers itself: with the page to log in, or, for what a script asks for, with a status.
+// identified returns a handler for callers with a scope; "" for any caller. It answers others
+// itself: with the login page, or with a status for a script.
 func (d *Dashboard) identified(scope accounts.Scope, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, err := d.find(r)
@@ -74,12 +74,12 @@ func (d *Dashboard) identified(scope accounts.Scope, next http.HandlerFunc) http
 		case who.keyless && !api.LocalHost(r.Host):
 			d.showError(w, r, &problem{
 				Status: http.StatusForbidden,
-				Detail: "This name can be that of another site's page: without a login, ask for this server by its IP address or as localhost.",
+				Detail: "Another site could use this host name: without a login, use the IP address of this server or localhost.",
 			})
 		case who.keyless && api.Proxied(r.Header) != "":
 			d.showError(w, r, &problem{
 				Status: http.StatusUnauthorized, Code: fault.CodeUnauthorized,
-				Detail: "This request came through a proxy (" + api.Proxied(r.Header) + "), and so can anybody's: log in with a key at /login, and have this server require keys (require_keys: true).",
+				Detail: "This request came through a proxy (" + api.Proxied(r.Header) + "), which others can use too: log in with a key at /login, and set require_keys: true.",
 			})
 		case scope != "" && !who.may(scope):
 			d.showError(w, of(r, who), needs(scope))
@@ -89,7 +89,7 @@ func (d *Dashboard) identified(scope accounts.Scope, next http.HandlerFunc) http
 	}
 }
 
-// find returns who sends a request.
+// find returns the caller of a request.
 func (d *Dashboard) find(r *http.Request) (caller, error) {
 	who := caller{address: d.address(r), cookie: d.sessionCookie(r)}
 	if who.cookie != "" {
@@ -106,7 +106,7 @@ func (d *Dashboard) find(r *http.Request) (caller, error) {
 	return who, nil
 }
 
-// sessionCookie returns the cookie of a session. One that only TLS can have set comes first.
+// sessionCookie returns the cookie of a session. A cookie that only TLS can set takes precedence.
 func (d *Dashboard) sessionCookie(r *http.Request) string {
 	c, err := r.Cookie(securePrefix + cookieName)
 	if err != nil && !d.secure(r) {
@@ -125,13 +125,13 @@ func (d *Dashboard) cookieName(r *http.Request) string {
 	return cookieName
 }
 
-// secure reports whether the browser asked over TLS, as far as this server can know. It believes
-// any proxy and any browser that says so: who lies gets a cookie that only TLS carries.
+// secure reports whether the browser used TLS, as far as this server can know. It trusts any proxy
+// and browser: a false claim only makes the cookie require TLS.
 func (d *Dashboard) secure(r *http.Request) bool {
 	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") || strings.HasPrefix(r.Header.Get("Origin"), "https://")
 }
 
-// address returns the address of the client, as far as this server can know it; "" for none.
+// address returns the address of the client, as far as this server can know it; "" if unknown.
 func (d *Dashboard) address(r *http.Request) string {
 	from := api.ClientOf(r, d.o.TrustedProxies)
 	if !from.IsValid() {
@@ -140,10 +140,10 @@ func (d *Dashboard) address(r *http.Request) string {
 	return from.String()
 }
 
-// askForLogin answers a request of somebody unknown.
+// askForLogin answers a request without a session.
 func (d *Dashboard) askForLogin(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet || wantsJSON(r) {
-		d.showError(w, r, &problem{Status: http.StatusUnauthorized, Code: "unauthorized", Detail: "You are not logged in any more: log in again."})
+		d.showError(w, r, &problem{Status: http.StatusUnauthorized, Code: "unauthorized", Detail: "Your session has ended: log in again."})
 		return
 	}
 	to := url.Values{"to": {r.URL.RequestURI()}}
@@ -153,10 +153,10 @@ func (d *Dashboard) askForLogin(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, withQuery("/login", to), http.StatusSeeOther)
 }
 
-// needs says that a caller may not see or do something.
+// needs returns the problem of a caller without a scope.
 func needs(scope accounts.Scope) *problem {
 	return &problem{
 		Status: http.StatusForbidden, Code: fault.CodeForbidden,
-		Detail: "Your key has not the scope " + string(scope) + ", which this wants: log in with another one.",
+		Detail: "This requires the scope " + string(scope) + ": log in with another key.",
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// campaignPage shows how many messages a campaign has. Without a name it asks for one.
+// campaignPage shows the counts of a campaign. Without a name it has a field for one.
 type campaignPage struct {
 	page
 
@@ -56,7 +56,7 @@ func (d *Dashboard) changeCampaign(w http.ResponseWriter, r *http.Request) {
 	name, account, do := r.PostFormValue("name"), r.PostFormValue("account"), r.PostFormValue("do")
 	to := link("/campaign", "name", name, "account", account)
 	if do != "pause" && do != "resume" && do != "cancel" {
-		d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: "do has to be pause, resume or cancel"}, to)
+		d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: "do must be pause, resume or cancel"}, to)
 		return
 	}
 	if do == "cancel" {
@@ -70,7 +70,7 @@ func (d *Dashboard) changeCampaign(w http.ResponseWriter, r *http.Request) {
 		if found.More != "" {
 			count = "more than " + count
 		}
-		if !d.confirmed(w, r, "Cancel the campaign "+name+"? It has "+count+" not sent yet. What is not sent yet is never sent, and its time is free again.", "Cancel all", to) {
+		if !d.confirmed(w, r, "Cancel the campaign "+name+"? It has "+count+" not sent yet. They will not be sent, and their times become free.", "Cancel all", to) {
 			return
 		}
 	}
@@ -89,8 +89,8 @@ func (d *Dashboard) changeCampaign(w http.ResponseWriter, r *http.Request) {
 		done = end.Summary.Done
 	}
 	d.end(w, r, err, map[string]string{
-		"pause":  "The campaign is paused. Within 4 seconds no worker sends its messages.",
-		"resume": "The campaign goes on.",
-		"cancel": "The campaign is cancelled: " + plural(done, "message") + ".",
+		"pause":  "The campaign is paused. Every worker follows within 4 seconds.",
+		"resume": "The campaign was resumed.",
+		"cancel": "Cancelled: " + plural(done, "message") + ".",
 	}[do], to)
 }

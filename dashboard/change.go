@@ -12,11 +12,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// endWithin bounds how long the end of a look may take to be logged.
+// endWithin bounds how long it takes to log the outcome of an access.
 const endWithin = 5 * time.Second
 
-// audited looks at something and logs that: who, what, and what came of it. What can't be logged
-// is not shown.
+// audited reads something and logs that: who, what, and the outcome. If it can't be logged, it is
+// not shown.
 func (d *Dashboard) audited(r *http.Request, e audit.Entry, look func() error) error {
 	who := callerOf(r.Context())
 	e.Account, e.Key, e.Address, e.Operator = who.Account(), who.Key(), who.address, who.Admin()
@@ -54,7 +54,7 @@ func (d *Dashboard) done(w http.ResponseWriter, r *http.Request, text, to string
 	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
-// end answers a change: with a text, or with why it was not made.
+// end answers a change: with a text, or with the reason for a refusal.
 func (d *Dashboard) end(w http.ResponseWriter, r *http.Request, err error, text, to string) {
 	if err != nil {
 		d.refused(w, r, err, to)
@@ -63,7 +63,7 @@ func (d *Dashboard) end(w http.ResponseWriter, r *http.Request, err error, text,
 	d.done(w, r, text, to)
 }
 
-// refused answers a change that was not made. A person gets back to the page.
+// refused answers a refused change. A person returns to the page.
 func (d *Dashboard) refused(w http.ResponseWriter, r *http.Request, err error, to string) {
 	p := problemOf(err)
 	if wantsJSON(r) || p.Status >= http.StatusInternalServerError || p.Status == http.StatusUnauthorized {
@@ -74,7 +74,7 @@ func (d *Dashboard) refused(w http.ResponseWriter, r *http.Request, err error, t
 	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
-// answerProblem tells a script what was wrong.
+// answerProblem answers a script with a problem.
 func (d *Dashboard) answerProblem(w http.ResponseWriter, p *problem) {
 	answer := map[string]any{"code": p.Code, "detail": p.Sentence()}
 	if p.Outcome.Outcome != "" {
@@ -92,7 +92,7 @@ func back(r *http.Request, otherwise string) string {
 	return to
 }
 
-// localPath reports whether a text is a page of this dashboard, rather than of another site.
+// localPath reports whether a text is a path of this dashboard, and not of another site.
 func localPath(to string) bool {
 	return strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "//") && !strings.ContainsAny(to, "\\\r\n\t")
 }
@@ -112,10 +112,10 @@ type confirmPage struct {
 
 type formField struct{ Name, Value string }
 
-// isConfirmed reports whether the person has said yes.
+// isConfirmed reports whether the person has confirmed.
 func isConfirmed(r *http.Request) bool { return r.PostFormValue("confirmed") == "yes" }
 
-// confirmed is isConfirmed. If the person has not said yes, it answers with the question.
+// confirmed is isConfirmed. Without a confirmation, it answers with the question.
 func (d *Dashboard) confirmed(w http.ResponseWriter, r *http.Request, question, yes, to string) bool {
 	if isConfirmed(r) {
 		return true
@@ -124,7 +124,7 @@ func (d *Dashboard) confirmed(w http.ResponseWriter, r *http.Request, question, 
 	return false
 }
 
-// ask answers with a question. The answer yes has the fields of the form.
+// ask answers with a question. Its form repeats the fields of the request.
 func (d *Dashboard) ask(w http.ResponseWriter, r *http.Request, p *confirmPage) {
 	p.page, p.Action = d.page(r, p.Yes+"?"), r.URL.Path
 	for name, values := range r.PostForm {
@@ -136,8 +136,8 @@ func (d *Dashboard) ask(w http.ResponseWriter, r *http.Request, p *confirmPage) 
 	d.render(w, r, http.StatusOK, "confirm", p)
 }
 
-// wrongField returns the field of a form that an error is about, and what is wrong with it. The
-// field is "categories" for "categories.news".
+// wrongField returns the field of a form that an error is about, and the error. The field is
+// "categories" for "categories.news".
 func wrongField(err error) (field, detail string) {
 	p := problemOf(err)
 	field = p.Outcome.Field

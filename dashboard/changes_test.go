@@ -44,7 +44,7 @@ func TestSubmitting(t *testing.T) {
 	fields.Set("id", "m")
 	b.logs("submit message; alice; m; send at 2026-11-21T11:00:00Z; done", func() {
 		got := b.send("/user/submit", fields)
-		require.Equal(t, "Accepted: it is sent at 2026-11-21 11:00:00 UTC.", b.done(got))
+		require.Equal(t, "Accepted. It will be sent at 2026-11-21 11:00:00 UTC.", b.done(got))
 		require.Equal(t, fields.Get("back"), got.to(), "one is back where one was")
 	})
 	require.Contains(t, b.shows("/user?name=alice").plain(), "m scheduled")
@@ -71,7 +71,7 @@ func TestMoving(t *testing.T) {
 	require.Equal(t, form("user", "alice", "id", "m", "send_at", "2026-11-21T11:00:00"), fields)
 	fields.Set("send_at", "2026-11-21T11:30")
 	b.logs("move message; alice; m; send at 2026-11-21T11:30:00Z; done", func() {
-		require.Equal(t, "Moved: it is sent at 2026-11-21 11:30:00 UTC.", b.done(b.send("/message/move", fields)))
+		require.Equal(t, "Moved to 2026-11-21 11:30:00 UTC.", b.done(b.send("/message/move", fields)))
 	})
 	shown := b.shows("/message?user=alice&id=m").plain()
 	require.Contains(t, shown, "Send time2026-11-21 11:30:00 UTC (in 1 h 30 min)")
@@ -113,7 +113,7 @@ func TestForbiddenTimes(t *testing.T) {
 
 	b.done(b.post("/user/settings", "name", "alice", "blocked", "yes", "confirmed", "yes"))
 	answer = b.get("/user/forbidden?name=alice&id=m", script()).json(ok)
-	require.Contains(t, answer["stretches"], map[string]any{"from": answer["from"], "until": answer["until"], "why": "nothing is accepted for the user"})
+	require.Contains(t, answer["stretches"], map[string]any{"from": answer["from"], "until": answer["until"], "why": "the user is blocked"})
 }
 
 func TestCancelling(t *testing.T) {
@@ -122,12 +122,12 @@ func TestCancelling(t *testing.T) {
 	b.submits("m", "+1h")
 	b.logs("cancel message; alice; m; done", func() {
 		question, got := b.confirmed("/message/cancel", "user", "alice", "id", "m")
-		require.Equal(t, "Cancel the message m to alice? It is not sent, its content is erased, and its time is free again.", question)
-		require.Equal(t, "The message is cancelled.", b.done(got))
+		require.Equal(t, "Cancel the message m to alice? It will not be sent, its content is erased, and its time becomes free.", question)
+		require.Equal(t, "The message was cancelled.", b.done(got))
 	})
 	require.Empty(t, b.shows("/message?user=alice&id=m").find("form", "action", "/message/cancel"))
 	b.logs("cancel message; alice; n; refused", func() {
-		require.Equal(t, `No pending message "n" for alice.`, b.refused(b.post("/message/cancel", "user", "alice", "id", "n", "confirmed", "yes")))
+		require.Equal(t, `No pending message "n" of user "alice".`, b.refused(b.post("/message/cancel", "user", "alice", "id", "n", "confirmed", "yes")))
 	})
 }
 
@@ -143,7 +143,7 @@ func TestSettings(t *testing.T) {
 	}
 	entry := "categories news 1/day, 5/calendar_week; quiet hours 22:00-08:00; time zone Europe/Berlin; limits 20/calendar_day, 3/minute; opt out ads; with contact"
 	b.logs("set user settings; alice; "+entry+"; done", func() {
-		require.Equal(t, "The settings are saved. They hold from the next decision on.", b.done(b.send("/user/settings", fields)))
+		require.Equal(t, "The settings were saved. They take effect immediately.", b.done(b.send("/user/settings", fields)))
 	})
 	again := b.shows("/user?name=alice")
 	for name, value := range map[string]string{
@@ -194,7 +194,7 @@ func TestBlockingAsks(t *testing.T) {
 		b.done(got)
 		require.Equal(t, "/user?name=alice&span=7d", got.to())
 	})
-	require.Contains(t, b.shows("/user?name=alice").plain(), "The user is blocked: nothing is accepted.")
+	require.Contains(t, b.shows("/user?name=alice").plain(), "The user is blocked: no message is accepted.")
 	require.Contains(t, b.refused(b.post("/user/submit", "name", "alice", "title", "Hi", "send_at", "2026-11-22T10:00")), "blocked")
 }
 
@@ -213,7 +213,7 @@ func TestDevices(t *testing.T) {
 	})
 	b.logs("remove device; alice; phone; done", func() {
 		_, got := b.confirmed("/user/device", "name", "alice", "device", "phone", "do", "remove")
-		require.Equal(t, "The device is removed.", b.done(got))
+		require.Equal(t, "The device was removed.", b.done(got))
 	})
 	require.NotContains(t, b.shows("/user?name=alice").plain(), "phonefcm")
 	require.NotContains(t, b.shows("/audit").text, "very-secret-token")
@@ -226,10 +226,10 @@ func TestErasing(t *testing.T) {
 	b.submits("n", "+2h")
 	b.done(b.post("/message/move", "user", "alice", "id", "m", "send_at", "2026-11-21T11:30"))
 	question, fields := b.asks(b.post("/user/erase", "name", "alice"))
-	require.Contains(t, question, "Erase everything about alice? 2 messages with their records")
+	require.Contains(t, question, "Erase all data of alice? This removes 2 messages with their records")
 	require.Equal(t, url.Values{"name": {"alice"}, "confirmed": {"yes"}}, fields)
 	got := b.send("/user/erase", fields)
-	require.Equal(t, "Everything about the user is erased: 2 messages.", b.done(got))
+	require.Equal(t, "All data of the user was erased: 2 messages.", b.done(got))
 	require.Equal(t, "/users", got.to())
 	require.Equal(t, notFound, b.get("/message?user=alice&id=m").status)
 	for _, e := range b.entries() {
@@ -255,12 +255,12 @@ func TestCampaigns(t *testing.T) {
 	})
 	require.Contains(t, b.shows("/campaign?name=spring&account=own").plain(), "Paused since 2026-11-21 10:00:00 UTC")
 	b.logs("resume campaign; spring; account own; done", func() {
-		require.Equal(t, "The campaign goes on.", b.done(b.post("/campaign", "name", "spring", "account", "own", "do", "resume")))
+		require.Equal(t, "The campaign was resumed.", b.done(b.post("/campaign", "name", "spring", "account", "own", "do", "resume")))
 	})
 	b.logs("cancel campaign; spring; account own; done", func() {
 		question, got := b.confirmed("/campaign", "name", "spring", "do", "cancel", "account", "own")
 		require.Contains(t, question, "It has 2 messages not sent yet.")
-		require.Equal(t, "The campaign is cancelled: 2 messages.", b.done(got))
+		require.Equal(t, "Cancelled: 2 messages.", b.done(got))
 	})
 	require.Contains(t, b.shows("/campaign?name=spring&account=own").plain(), "cancelled2")
 	require.Contains(t, b.refused(b.post("/campaign", "name", "spring", "do", "explode")), "pause, resume or cancel")

@@ -18,15 +18,16 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/overview"
 )
 
-// Options configure the dashboard. All are required but RequireKeys, TrustedProxies and Stopping.
+// Options configure the dashboard. All are required except RequireKeys, TrustedProxies and
+// Stopping.
 type Options struct {
-	// API answers the requests that pages make. It is the API of this process.
+	// API answers the requests of pages. It is the API of this process.
 	API http.Handler
-	// Sessions knows who has logged in.
+	// Sessions has the sessions of the dashboard.
 	Sessions *session.Sessions
-	// Overview has what the overview shows.
+	// Overview has the figures of the overview.
 	Overview *overview.Reader
-	// Audit logs what is done here without the API.
+	// Audit logs changes that do not go through the API.
 	Audit *audit.Log
 	// Timeline returns the timeline under the store's present rules, for reading.
 	Timeline func(context.Context) (*sendlimit.Timeline, error)
@@ -34,13 +35,12 @@ type Options struct {
 	Now     func() time.Time
 	Logger  *slog.Logger
 	Version string // of the program
-	// RequireKeys asks for a login. Without it, who has not logged in has all rights, as in
-	// the API.
+	// RequireKeys requires a login. Without it, callers without a login have all rights, as in the
+	// API.
 	RequireKeys bool
 	// TrustedProxies are the proxies whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
-	// Stopping is closed when the server is about to end, which ends live updates. Nil means
-	// never.
+	// Stopping is closed when the server is about to end, which ends live updates. Nil means never.
 	Stopping <-chan struct{}
 }
 
@@ -95,7 +95,7 @@ func New(o Options) (*Dashboard, error) {
 	return d, nil
 }
 
-// ServeHTTP answers a request for a page, a part of one, or a change that a page makes.
+// ServeHTTP answers a request for a page, a part of a page, or a change.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.pages.ServeHTTP(w, r) }
 
 // Serves reports whether a path is one of the dashboard's.

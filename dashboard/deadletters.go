@@ -48,27 +48,27 @@ func (d *Dashboard) changeDeadLetters(w http.ResponseWriter, r *http.Request) {
 		d.purgeOldLetters(w, r, to)
 		return
 	case do != "retry" && do != "purge":
-		d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: "do has to be retry, purge or purge-old"}, to)
+		d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: "do must be retry, purge or purge-old"}, to)
 		return
 	case len(chosen) == 0:
 		d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: "Choose at least one dead letter."}, to)
 		return
 	case len(chosen) > maxMany:
-		d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: fmt.Sprintf("Choose at most %d dead letters at a time.", maxMany)}, to)
+		d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: fmt.Sprintf("Choose at most %d dead letters.", maxMany)}, to)
 		return
 	}
 	many := plural(len(chosen), "dead letter")
-	if do == "purge" && !d.confirmed(w, r, "Remove "+many+"? Their content, records and ids are gone, and they can't be sent any more.", "Remove", to) {
+	if do == "purge" && !d.confirmed(w, r, "Remove "+many+"? Their content, records and ids are erased. This can't be undone.", "Remove", to) {
 		return
 	}
-	if do == "retry" && len(chosen) > 1 && !d.confirmed(w, r, "Send "+many+" again? Each gets the next free time of its user.", "Send again", to) {
+	if do == "retry" && len(chosen) > 1 && !d.confirmed(w, r, "Send "+many+" again? Each gets its user's next free time.", "Send again", to) {
 		return
 	}
 	done, failures := 0, []string(nil)
 	for _, one := range chosen {
 		user, id, ok := parseRef(one)
 		if !ok {
-			failures = append(failures, clip(one, 80)+": This is no message.")
+			failures = append(failures, clip(one, 80)+": not a message.")
 			continue
 		}
 		err := d.changeLetter(r, do, user, id)
@@ -84,14 +84,14 @@ func (d *Dashboard) changeDeadLetters(w http.ResponseWriter, r *http.Request) {
 	}
 	text := plural(done, "dead letter") + map[string]string{"retry": " will be sent again.", "purge": " removed."}[do]
 	if len(failures) > 0 {
-		err := &problem{Status: http.StatusConflict, Detail: text + " Not done: " + strings.Join(failures[:min(len(failures), 5)], " ")}
+		err := &problem{Status: http.StatusConflict, Detail: text + "  Failed: " + strings.Join(failures[:min(len(failures), 5)], " ")}
 		d.refused(w, r, err, to)
 		return
 	}
 	d.done(w, r, text, to)
 }
 
-// hopeless reports whether an error would come again for every other dead letter.
+// hopeless reports whether every other dead letter would fail with the same error.
 func hopeless(err error) bool {
 	status := problemOf(err).Status
 	return status >= http.StatusInternalServerError || status == http.StatusForbidden || status == http.StatusUnauthorized || status == http.StatusTooManyRequests
@@ -107,7 +107,7 @@ func (d *Dashboard) changeLetter(r *http.Request, do, user, id string) error {
 	return err
 }
 
-// purgeOlder removes the dead letters that ended longer ago than an age, and returns how many.
+// purgeOlder removes dead letters that ended longer ago than an age, and returns their number.
 func (d *Dashboard) purgeOlder(r *http.Request, age string) (purged int, err error) {
 	for began := d.o.Now(); d.o.Now().Sub(began) < purgeWithin; {
 		answer, err := d.api.PurgeDeadLetters(r.Context(), client.PurgeDeadLettersQuery{OlderThan: age})
@@ -118,13 +118,13 @@ func (d *Dashboard) purgeOlder(r *http.Request, age string) (purged int, err err
 			return purged, nil
 		}
 	}
-	return purged, &problem{Status: http.StatusServiceUnavailable, Code: "unavailable", Detail: number(purged) + " are removed, and there are more: ask again."}
+	return purged, &problem{Status: http.StatusServiceUnavailable, Code: "unavailable", Detail: number(purged) + " removed, and more remain: try again."}
 }
 
 // purgeOldLetters removes the dead letters that ended before a time.
 func (d *Dashboard) purgeOldLetters(w http.ResponseWriter, r *http.Request, to string) {
 	age := strings.TrimSpace(r.PostFormValue("older_than"))
-	if !d.confirmed(w, r, "Remove all dead letters that ended more than "+age+" ago? They can't be sent any more.", "Remove", to) {
+	if !d.confirmed(w, r, "Remove all dead letters that ended more than "+age+" ago? This can't be undone.", "Remove", to) {
 		return
 	}
 	purged, err := d.purgeOlder(r, age)
@@ -185,10 +185,10 @@ func (d *Dashboard) changeAlerts(w http.ResponseWriter, r *http.Request) {
 	change := d.api.RetryDeadAlert
 	if do == "purge" {
 		change = d.api.PurgeDeadAlert
-		if !d.confirmed(w, r, "Remove the alert? It is not sent any more.", "Remove", to) {
+		if !d.confirmed(w, r, "Remove the alert? It will not be sent.", "Remove", to) {
 			return
 		}
 	}
 	_, err := change(r.Context(), alert)
-	d.end(w, r, err, map[bool]string{true: "The alert is removed.", false: "The alert is sent again."}[do == "purge"], to)
+	d.end(w, r, err, map[bool]string{true: "The alert was removed.", false: "The alert will be sent again."}[do == "purge"], to)
 }

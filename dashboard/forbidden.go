@@ -8,7 +8,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
-// forbiddenTo returns the stretches of a user's timeline in which no message may be sent.
+// forbiddenTo returns the times of a user's timeline at which no message may be sent.
 func (d *Dashboard) forbiddenTo(r *http.Request, asked sendlimit.ForbiddenRequest) (sendlimit.Forbidden, error) {
 	timeline, err := d.o.Timeline(r.Context())
 	if err != nil {
@@ -17,7 +17,8 @@ func (d *Dashboard) forbiddenTo(r *http.Request, asked sendlimit.ForbiddenReques
 	return timeline.Forbidden(r.Context(), asked)
 }
 
-// forbiddenAnswer tells a script which times a message can't be moved to. Times are in Unix ms.
+// forbiddenAnswer has the times that a message can't be moved to, for a script. Times are in Unix
+// ms.
 type forbiddenAnswer struct {
 	From      int64              `json:"from"`
 	Until     int64              `json:"until"`
@@ -33,8 +34,8 @@ type forbiddenStretch struct {
 	Why   string `json:"why"`
 }
 
-// forbidden answers which times a message can't be moved to, around the part of the timeline
-// that is shown. The script judges by it while the message is dragged.
+// forbidden answers with the times that a message can't be moved to, around the visible part of the
+// timeline. The script uses it while the message is dragged.
 func (d *Dashboard) forbidden(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	user, id := q.Get("name"), q.Get("id")
@@ -63,7 +64,7 @@ func (d *Dashboard) forbidden(w http.ResponseWriter, r *http.Request) {
 		answer.Expires = status.ExpiresAt.UnixMilli()
 	}
 	if found.Blocked || found.OptedOut {
-		answer.Stretches = append(answer.Stretches, forbiddenStretch{From: answer.From, Until: answer.Until, Why: "nothing is accepted for the user"})
+		answer.Stretches = append(answer.Stretches, forbiddenStretch{From: answer.From, Until: answer.Until, Why: "the user is blocked"})
 	}
 	for _, s := range found.Stretches {
 		answer.Stretches = append(answer.Stretches, forbiddenStretch{From: s.From.UnixMilli(), Until: s.Until.UnixMilli(), Why: whyForbidden(s)})
@@ -71,6 +72,6 @@ func (d *Dashboard) forbidden(w http.ResponseWriter, r *http.Request) {
 	api.WriteJSON(w, http.StatusOK, answer)
 }
 
-// longAround is how far around its send time a message can be dragged: half of the longest span
-// that is judged at once.
+// longAround is how far from its send time a message can be dragged: half of the longest range that
+// is judged at once.
 const longAround = 15 * 24 * time.Hour

@@ -76,7 +76,7 @@ func text(value any) string {
 	}
 }
 
-// dict returns a map of names and values in turn, to hand several values to a part of a page.
+// dict returns a map of names and values in turn, for several values of a part of a page.
 func dict(pairs ...any) map[string]any {
 	m := make(map[string]any, len(pairs)/2)
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -108,7 +108,7 @@ func number(n any) string {
 	return strings.Replace(humanize.Comma(v), "-", "−", 1)
 }
 
-// timeOf returns a time of any of the types that answers have; zero for none.
+// timeOf returns a time of any type in answers; zero for none.
 func timeOf(value any) time.Time {
 	switch v := value.(type) {
 	case time.Time:
@@ -123,7 +123,7 @@ func timeOf(value any) time.Time {
 	return time.Time{}
 }
 
-// when returns a time as a person reads it, with its zone; "" for none.
+// when formats a time for a person, with its zone; "" for none.
 func when(value any) string {
 	at := timeOf(value)
 	if at.IsZero() {
@@ -132,7 +132,7 @@ func when(value any) string {
 	return at.UTC().Format(layoutOf(at) + " UTC")
 }
 
-// layoutOf returns the layout for a time: without parts of a second if it has none.
+// layoutOf returns the layout for a time, without fractions of a second if it has none.
 func layoutOf(at time.Time) string {
 	if at.Nanosecond() == 0 {
 		return "2006-01-02 15:04:05"
@@ -140,7 +140,7 @@ func layoutOf(at time.Time) string {
 	return "2006-01-02 15:04:05.000"
 }
 
-// iso returns a time as machines read it; "" for none.
+// iso formats a time for machines; "" for none.
 func iso(value any) string {
 	at := timeOf(value)
 	if at.IsZero() {
@@ -167,7 +167,7 @@ func local(value any) string {
 	return at.UTC().Format("2006-01-02T15:04:05")
 }
 
-// ago says how long before now a time is, or how long after it.
+// ago formats how long before or after now a time is.
 func ago(now, value any) string {
 	from, at := timeOf(now), timeOf(value)
 	if at.IsZero() {
@@ -179,8 +179,7 @@ func ago(now, value any) string {
 	return "in " + length(at.Sub(from))
 }
 
-// length returns a length of time as a person reads it: with its two largest units, and never
-// negative.
+// length formats a duration for a person, with its two largest units, and never negative.
 func length(value any) string {
 	var d time.Duration
 	switch v := value.(type) {

@@ -20,8 +20,8 @@ type futurePage struct {
 	Weeks    int
 	Choices  []int
 	More     int // messages later than the days shown
-	// LaterFrom is where the hours begin that were counted at Forecast.HeatAt. Zero if that
-	// is about when everything else was.
+	// LaterFrom is the start of the hours that were counted at Forecast.HeatAt. Zero if they were
+	// counted with the others.
 	LaterFrom    time.Time
 	LaterCounted string // as Counted
 }
@@ -41,7 +41,7 @@ type heatHour struct {
 	Past         bool
 }
 
-// heatLevels is how many colours there are beside none.
+// heatLevels is the number of colours, without the colour for none.
 const heatLevels = 8
 
 func (d *Dashboard) showFuture(w http.ResponseWriter, r *http.Request) {

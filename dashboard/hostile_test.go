@@ -89,7 +89,7 @@ func TestUsersWithHostileNames(t *testing.T) {
 		require.Equal(t, user, b.about("move message")[0].User)
 		question, got := b.confirmed("/message/cancel", "user", user, "id", "m")
 		require.Contains(t, question, strings.Join(strings.Fields(user), " "))
-		require.Equal(t, "The message is cancelled.", b.done(got))
+		require.Equal(t, "The message was cancelled.", b.done(got))
 	}
 }
 
@@ -158,7 +158,7 @@ func TestHostileReasons(t *testing.T) {
 	require.Contains(t, question, "Remove 1 dead letter?")
 	require.Equal(t, "1 dead letter removed.", b.done(got))
 	_, got = b.confirmed("/alerts", "alert", alert, "do", "purge")
-	require.Equal(t, "The alert is removed.", b.done(got))
+	require.Equal(t, "The alert was removed.", b.done(got))
 }
 
 // Everything in an address may be anything.

@@ -24,16 +24,16 @@ func TestDeadLetters(t *testing.T) {
 	})
 	require.Contains(t, b.shows("/message?user=user0&id=m").plain(), "scheduled")
 	b.logs("retry dead letter; user0; m; refused", func() {
-		require.Contains(t, b.refused(b.post("/dead-letters", "letter", "user0 m", "do", "retry")), "is no dead letter")
+		require.Contains(t, b.refused(b.post("/dead-letters", "letter", "user0 m", "do", "retry")), "No dead letter")
 	})
 
 	// Many at once, one of which is gone.
 	question, got := b.confirmed("/dead-letters", "back", "/dead-letters?user=x", "letter", "user0 m", "letter", "user1 m", "letter", "user2 m", "letter", "nonsense", "do", "purge")
-	require.Equal(t, "Remove 4 dead letters? Their content, records and ids are gone, and they can't be sent any more.", question)
+	require.Equal(t, "Remove 4 dead letters? Their content, records and ids are erased. This can't be undone.", question)
 	said := b.refused(got)
-	require.Contains(t, said, "2 dead letters removed. Not done:")
-	require.Contains(t, said, "no dead letter")
-	require.Contains(t, said, "nonsense: This is no message.")
+	require.Contains(t, said, "2 dead letters removed. Failed:")
+	require.Contains(t, said, "No dead letter")
+	require.Contains(t, said, "nonsense: not a message.")
 	require.Equal(t, "/dead-letters?user=x", got.to())
 	require.Len(t, b.about("purge dead letter"), 3, "an entry for each")
 	require.Equal(t, notFound, b.get("/message?user=user1&id=m").status)
@@ -44,7 +44,7 @@ func TestDeadLetters(t *testing.T) {
 	for i := range 1001 {
 		many.Add("letter", "user m"+strconv.Itoa(i))
 	}
-	require.Equal(t, "Choose at most 1000 dead letters at a time.", b.refused(b.send("/dead-letters", many)))
+	require.Equal(t, "Choose at most 1000 dead letters.", b.refused(b.send("/dead-letters", many)))
 
 	question, got = b.confirmed("/dead-letters", "letter", "user3 m", "letter", "user4 m", "do", "retry")
 	require.Contains(t, question, "Send 2 dead letters again?")
@@ -58,7 +58,7 @@ func TestOldDeadLetters(t *testing.T) {
 	b.failsFor("bob", "new", "gone")
 	b.logs("purge dead letters; older than 1d; done", func() {
 		question, got := b.confirmed("/dead-letters", "older_than", "1d", "do", "purge-old")
-		require.Equal(t, "Remove all dead letters that ended more than 1d ago? They can't be sent any more.", question)
+		require.Equal(t, "Remove all dead letters that ended more than 1d ago? This can't be undone.", question)
 		require.Equal(t, "1 dead letter removed.", b.done(got))
 	})
 	require.NotContains(t, b.shows("/dead-letters").plain(), "alice")
@@ -74,14 +74,14 @@ func TestAlerts(t *testing.T) {
 	alice, bob := b.failsToAlert("alice"), b.failsToAlert("bob")
 	require.Contains(t, b.shows("/alerts").plain(), "aliceUser quota2026-11-21 00:00:00 UTC80 %")
 	b.logs("retry dead alert; "+alice+"; done", func() {
-		require.Equal(t, "The alert is sent again.", b.done(b.post("/alerts", "alert", alice, "do", "retry")))
+		require.Equal(t, "The alert will be sent again.", b.done(b.post("/alerts", "alert", alice, "do", "retry")))
 	})
 	b.logs("purge dead alert; "+bob+"; done", func() {
 		_, got := b.confirmed("/alerts", "alert", bob, "do", "purge")
-		require.Equal(t, "The alert is removed.", b.done(got))
+		require.Equal(t, "The alert was removed.", b.done(got))
 	})
 	b.logs("purge dead alert; "+bob+"; refused", func() {
 		b.refused(b.post("/alerts", "alert", bob, "do", "purge", "confirmed", "yes"))
 	})
-	require.Contains(t, b.shows("/alerts").plain(), "There are none")
+	require.Contains(t, b.shows("/alerts").plain(), "No failed alerts")
 }

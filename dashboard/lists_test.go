@@ -102,8 +102,8 @@ func TestAddressesOfATimeline(t *testing.T) {
 	b.submits("m", "+1h")
 	require.Contains(t, b.shows("/user?name=alice&zone=Mars").plain(), `time_zone "Mars" is not allowed: it takes an IANA time zone`)
 	require.Contains(t, b.shows("/user?name=alice&zone=Local").plain(), `time_zone "Local" is not allowed`)
-	require.Contains(t, b.shows("/user?name=alice&at=soon").plain(), "The time soon can't be read")
-	require.Contains(t, b.shows("/user?name=alice&at=0001-01-01").plain(), "can't be read")
+	require.Contains(t, b.shows("/user?name=alice&at=soon").plain(), "The time soon is invalid")
+	require.Contains(t, b.shows("/user?name=alice&at=0001-01-01").plain(), "is invalid")
 	require.Equal(t, "/users", b.get("/user").to())
 	require.Equal(t, "/user?name=alice", b.get("/users?name=alice").to())
 

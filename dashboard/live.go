@@ -15,17 +15,17 @@ import (
 
 const (
 	liveEvery = time.Second
-	// liveWithin bounds one look at the store.
+	// liveWithin bounds one read of the store.
 	liveWithin = 5 * time.Second
-	// stillThere is how often something is sent at least, so that a proxy keeps the
-	// connection, and how often the session is looked at.
+	// stillThere is how often something is sent at least, so that a proxy keeps the connection, and
+	// how often the session is checked.
 	stillThere = 3 * time.Second
 	// maxLive is how many browsers follow at a time.
 	maxLive = 500
 )
 
-// hub sends what is live to all browsers that follow. It looks at the store once for all of
-// them, and not at all if there are none.
+// hub sends live figures to all browsers that follow. It reads the store once for all of them, and
+// not at all without followers.
 type hub struct {
 	overview *overview.Reader
 	logger   *slog.Logger
@@ -61,7 +61,7 @@ func (h *hub) leave(news chan []byte) {
 	delete(h.followers, news)
 }
 
-// run looks at the store each second, until nobody follows.
+// run reads the store each second, until nobody follows.
 func (h *hub) run(now func() time.Time) {
 	ticker := time.NewTicker(liveEvery)
 	defer ticker.Stop()
@@ -109,7 +109,7 @@ func (h *hub) look(now time.Time) []byte {
 func (d *Dashboard) follow(w http.ResponseWriter, r *http.Request) {
 	news, ok := d.live.join(d.o.Now)
 	if !ok {
-		d.showError(w, r, &problem{Status: http.StatusServiceUnavailable, Code: "unavailable", Detail: "too many dashboards are open here: close some"})
+		d.showError(w, r, &problem{Status: http.StatusServiceUnavailable, Code: "unavailable", Detail: "too many open dashboards: close some"})
 		return
 	}
 	defer d.live.leave(news)

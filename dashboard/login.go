@@ -17,7 +17,7 @@ type loginPage struct {
 	Wrong string // why the last try failed
 }
 
-// loginTo returns where a login leads: a page of this dashboard, never another site.
+// loginTo returns the target of a login: a page of this dashboard, never another site.
 func loginTo(r *http.Request) string {
 	if to := r.FormValue("to"); localPath(to) {
 		return to
@@ -29,7 +29,7 @@ func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 	d.render(w, r, http.StatusOK, "login", &loginPage{page: d.page(r, "Log in"), To: loginTo(r)})
 }
 
-// login checks an API key as the API does, which also counts wrong ones, and begins a session.
+// login checks an API key as the API does, which also counts wrong ones, and starts a session.
 func (d *Dashboard) login(w http.ResponseWriter, r *http.Request) {
 	key := strings.TrimSpace(r.PostFormValue("key"))
 	if err := d.checkKey(r, key); err != nil {
@@ -59,10 +59,11 @@ func (d *Dashboard) login(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, loginTo(r), http.StatusSeeOther)
 }
 
-// checkKey asks the API whether a key is valid. A key that has not the scope to ask is.
+// checkKey asks the API whether a key is valid. A key without the scope for the request is valid
+// too.
 func (d *Dashboard) checkKey(r *http.Request, key string) error {
 	if key == "" || strings.ContainsAny(key, " ,\r\n\t") {
-		return &problem{Status: http.StatusUnprocessableEntity, Detail: "Give one API key. It begins with sk_."}
+		return &problem{Status: http.StatusUnprocessableEntity, Detail: "Enter one API key, which begins with sk_."}
 	}
 	owner, err := d.newClient(client.Key(key))
 	if err != nil {

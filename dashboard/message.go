@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/audit"
 )
 
-// messagePage shows what became of a message.
+// messagePage shows a message.
 type messagePage struct {
 	page
 
@@ -67,7 +67,7 @@ func namedTexts(of map[string]string) []namedText {
 	return list
 }
 
-// moveMessage moves a message to another time: of a form, or where it was dragged to.
+// moveMessage moves a message to another time, from a form or from dragging.
 func (d *Dashboard) moveMessage(w http.ResponseWriter, r *http.Request) {
 	user, id := r.PostFormValue("user"), r.PostFormValue("id")
 	to := back(r, link("/message", "user", user, "id", id))
@@ -76,7 +76,7 @@ func (d *Dashboard) moveMessage(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		moved, err = d.api.Change(r.Context(), user, id, client.MessageChange{SendAt: &at, OnConflict: onConflict(r)})
 	}
-	text := "Moved: it is sent at " + when(moved.SendAt) + "."
+	text := "Moved to " + when(moved.SendAt) + "."
 	if moved.Shifted {
 		text = "Moved to the next free time, " + when(moved.SendAt) + ": the requested time was not free."
 	}
@@ -86,11 +86,11 @@ func (d *Dashboard) moveMessage(w http.ResponseWriter, r *http.Request) {
 func (d *Dashboard) cancelMessage(w http.ResponseWriter, r *http.Request) {
 	user, id := r.PostFormValue("user"), r.PostFormValue("id")
 	to := back(r, link("/message", "user", user, "id", id))
-	if !d.confirmed(w, r, "Cancel the message "+id+" to "+user+"? It is not sent, its content is erased, and its time is free again.", "Cancel it", to) {
+	if !d.confirmed(w, r, "Cancel the message "+id+" to "+user+"? It will not be sent, its content is erased, and its time becomes free.", "Cancel it", to) {
 		return
 	}
 	_, err := d.api.CancelMessage(r.Context(), user, id)
-	d.end(w, r, err, "The message is cancelled.", to)
+	d.end(w, r, err, "The message was cancelled.", to)
 }
 
 // messagesPage finds messages of all users.
@@ -122,7 +122,7 @@ func (d *Dashboard) listMessages(w http.ResponseWriter, r *http.Request) {
 	}.show(d, w, r)
 }
 
-// findMessages asks for a page of messages: by their id, or by what else the filters say.
+// findMessages finds a page of messages, by their id or by the other filters.
 func (d *Dashboard) findMessages(r *http.Request, l listing, size int) ([]message.Status, string, error) {
 	query := l.ask(size)
 	id := query.Get("id")

@@ -16,7 +16,7 @@ func TestAccounts(t *testing.T) {
 	b.done(b.post("/tiers", "tier", "gold"))
 	b.logs("create account; acme; time zone Europe/Berlin; tier gold; with contact; done", func() {
 		got := b.post("/accounts", "account", " acme ", "tier", "gold", "contact", "ops@example.com", "time_zone", "Europe/Berlin")
-		require.Equal(t, "The account acme is created. Give it a key next.", b.done(got))
+		require.Equal(t, "The account acme was created. Add a key next.", b.done(got))
 		require.Equal(t, "/account?name=acme", got.to())
 	})
 	b.logs("create account; acme; refused", func() {
@@ -27,7 +27,7 @@ func TestAccounts(t *testing.T) {
 	fields.Set("tier", "")
 	fields.Set("report_at", "08:00")
 	b.logs("change account; acme; time zone Europe/Berlin; report at 08:00; no tier; not disabled; with contact; done", func() {
-		require.Equal(t, "The account is changed.", b.done(b.send("/account/change", fields)))
+		require.Equal(t, "The account was changed.", b.done(b.send("/account/change", fields)))
 	})
 	again := b.shows("/account?name=acme").fields("/account/change")
 	require.Equal(t, fields, again)
@@ -88,7 +88,7 @@ func TestTiers(t *testing.T) {
 	b := locked(t).operator()
 	b.logs("set tier; gold; messages per hour 100; messages per day 1000; devices 20; alert at 50, 90; done", func() {
 		got := b.post("/tiers", "tier", "gold", "messages_per_day", "1000", "messages_per_hour", "100", "requests_per_minute", "", "devices", "20", "alert_at", "50%, 90")
-		require.Equal(t, "The tier gold is set. It holds from the next request on.", b.done(got))
+		require.Equal(t, "The tier gold was saved. It takes effect immediately.", b.done(got))
 	})
 	fields := b.shows("/tiers").fields("/tiers")
 	require.Equal(t, form("tier", "gold", "messages_per_day", "1000", "messages_per_hour", "100", "requests_per_minute", "0", "requests_per_day", "0",
@@ -109,14 +109,14 @@ func TestTiers(t *testing.T) {
 	b.done(b.post("/account/change", "name", "acme", "tier", ""))
 	b.logs("remove tier; gold; done", func() {
 		_, got := b.confirmed("/tiers", "tier", "gold", "do", "remove")
-		require.Equal(t, "The tier is removed.", b.done(got))
+		require.Equal(t, "The tier was removed.", b.done(got))
 	})
 }
 
 func TestPace(t *testing.T) {
 	t.Parallel()
 	b := locked(t).operator()
-	require.Contains(t, b.shows("/workers").plain(), "Workers deliver as fast as they can.")
+	require.Contains(t, b.shows("/workers").plain(), "Workers deliver as fast as possible.")
 	b.logs("set pace; rate 100/second; burst 7; done", func() {
 		require.Contains(t, b.done(b.post("/workers/pace", "rate", "100/second", "burst", "7")), "The pace is 100/second.")
 	})
@@ -126,13 +126,13 @@ func TestPace(t *testing.T) {
 	b.logs("set pace; rate fast; refused", func() {
 		require.Contains(t, b.refused(b.post("/workers/pace", "rate", "fast")), "fast")
 	})
-	require.Contains(t, b.refused(b.post("/workers/pace", "rate", "100/second", "burst", "some")), "give a whole number")
+	require.Contains(t, b.refused(b.post("/workers/pace", "rate", "100/second", "burst", "some")), "enter a whole number")
 	b.logs("clear pace; done", func() {
 		_, got := b.confirmed("/workers/pace", "do", "remove")
 		b.done(got)
 	})
 	b.passes(3 * time.Second)
-	require.Contains(t, b.shows("/workers").plain(), "Workers deliver as fast as they can.")
+	require.Contains(t, b.shows("/workers").plain(), "Workers deliver as fast as possible.")
 }
 
 func TestChannels(t *testing.T) {
@@ -147,7 +147,7 @@ func TestChannels(t *testing.T) {
 	require.Equal(t, "fcm", b.shows("/workers").fields("/workers/channel").Get("channel"))
 	b.logs("resume channel; fcm; done", func() {
 		_, got := b.confirmed("/workers/channel", "channel", "fcm")
-		require.Equal(t, "The channel fcm delivers again. Workers follow within two seconds.", b.done(got))
+		require.Equal(t, "The channel fcm was resumed. Workers follow within two seconds.", b.done(got))
 	})
 	b.logs("resume channel; fcm; done", func() {
 		require.Equal(t, "The channel fcm was not stopped.", b.done(b.post("/workers/channel", "channel", "fcm", "confirmed", "yes")))

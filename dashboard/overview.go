@@ -11,7 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/overview"
 )
 
-// overviewPage shows how everything is doing.
+// overviewPage shows the state of the system.
 type overviewPage struct {
 	page
 
@@ -23,7 +23,7 @@ type overviewPage struct {
 	Levels []lateLevel
 }
 
-// lateLevel is how late a share of the messages was at most.
+// lateLevel is the largest lateness of a share of the messages.
 type lateLevel struct {
 	Name, Key, Late string
 }
@@ -74,7 +74,7 @@ func (d *Dashboard) showOwnOverview(w http.ResponseWriter, r *http.Request, p *o
 	d.render(w, r, http.StatusOK, "overview", p)
 }
 
-// liveState is what the script of the overview shows. It is the same for all who may see it.
+// liveState is the data of the overview's script, the same for all who may see it.
 type liveState struct {
 	At     int64             `json:"at"`     // Unix ms, by the store's clock
 	Values map[string]string `json:"values"` // texts by the name of their place
@@ -90,8 +90,8 @@ type liveState struct {
 	Reasons     []reasons `json:"reasons"`
 }
 
-// reasons counts by what refused, dropped or failed messages, by name, so that a row stays
-// where it is while its number changes.
+// reasons counts refused, dropped or failed messages by reason, sorted by name, so that a row keeps
+// its place when its number changes.
 type reasons struct {
 	Name string      `json:"name"`
 	Rows []reasonRow `json:"rows"`
@@ -113,7 +113,7 @@ func lateLevels() []struct {
 	}{{"half", "late_p50", 0.5}, {"95 %", "late_p95", 0.95}, {"99 %", "late_p99", 0.99}}
 }
 
-// counted says when something was counted, and how long ago that was.
+// counted formats when something was counted, and how long ago.
 func counted(now, at time.Time) string {
 	return when(at.Truncate(time.Second)) + ", " + length(now.Sub(at).Truncate(time.Second)) + " ago"
 }

@@ -51,7 +51,7 @@ func TestAnAccountSeesItsOwnMessages(t *testing.T) {
 		require.NotContains(t, got.body, "of-nobody", list)
 	}
 	require.Contains(t, b.shows("/user?name=alice").plain(), "the rule 1/minute: 2026-11-21 12:59", "their times are taken")
-	require.Contains(t, b.shows("/campaign?name=spring-other").plain(), "No message of this campaign is known.")
+	require.Contains(t, b.shows("/campaign?name=spring-other").plain(), "No messages of this campaign.")
 	require.Contains(t, b.shows("/campaign?name=spring-own").plain(), "scheduled")
 }
 

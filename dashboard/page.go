@@ -20,7 +20,7 @@ import (
 //go:embed pages/*.html
 var pageFiles embed.FS
 
-// page is what every page has. Pages embed it.
+// page has the common data of all pages. Pages embed it.
 type page struct {
 	Title   string
 	Path    string // of the page, without its query
@@ -38,7 +38,7 @@ type navLink struct {
 	Here       bool
 }
 
-// page returns what every page has.
+// page returns the common data of a page.
 func (d *Dashboard) page(r *http.Request, title string) page {
 	p := page{Title: title, Path: r.URL.Path, Who: callerOf(r.Context()), Now: d.o.Now().UTC(), Version: d.o.Version}
 	if p.Who.Known() || p.Who.keyless {
@@ -50,7 +50,7 @@ func (d *Dashboard) page(r *http.Request, title string) page {
 // Menu returns the entries of the menu that the caller may use.
 func (p page) Menu() []navLink { return p.links }
 
-// setSaid sets what the last change came to.
+// setSaid sets the sentence about the last change.
 func (p *page) setSaid(s *said) { p.Said = s }
 
 // menu returns the pages that a caller may use; at is the path of the present one.
@@ -108,11 +108,11 @@ func parsePages(a assets) (map[string]*template.Template, error) {
 	return pages, nil
 }
 
-// contentSecurityPolicy allows nothing inline and nothing of other servers.
+// contentSecurityPolicy allows nothing inline and nothing from other servers.
 const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// setHeaders sets what every answer of the dashboard has.
+// setHeaders sets the headers of every answer.
 func setHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", contentSecurityPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -121,10 +121,10 @@ func setHeaders(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
-// framed is a page with what every page has.
+// framed is a page with its common data.
 type framed interface{ setSaid(said *said) }
 
-// render answers with a page. It is made whole before a byte is sent.
+// render answers with a page, which is complete before a byte is sent.
 func (d *Dashboard) render(w http.ResponseWriter, r *http.Request, status int, name string, content framed) {
 	if s := d.takeSaid(w, r); s != nil {
 		content.setSaid(s)
@@ -132,7 +132,7 @@ func (d *Dashboard) render(w http.ResponseWriter, r *http.Request, status int, n
 	var text bytes.Buffer
 	if err := d.templates[name].ExecuteTemplate(&text, "base.html", content); err != nil {
 		d.o.Logger.ErrorContext(r.Context(), "could not make a page", "page", name, "error", err)
-		http.Error(w, "This page could not be made. The log says why.", http.StatusInternalServerError)
+		http.Error(w, "This page could not be created. See the log for the reason.", http.StatusInternalServerError)
 		return
 	}
 	h := w.Header()
@@ -142,7 +142,7 @@ func (d *Dashboard) render(w http.ResponseWriter, r *http.Request, status int, n
 	_, _ = w.Write(text.Bytes()) // a browser that is gone needs no page
 }
 
-// errorPage says what went wrong.
+// errorPage shows an error.
 type errorPage struct {
 	page
 
@@ -150,7 +150,7 @@ type errorPage struct {
 	Problem *problem
 }
 
-// showError answers a request that was refused or failed.
+// showError answers a refused or failed request.
 func (d *Dashboard) showError(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
 		return // nobody waits for it
@@ -158,7 +158,7 @@ func (d *Dashboard) showError(w http.ResponseWriter, r *http.Request, err error)
 	p := problemOf(err)
 	if p.Status == http.StatusInternalServerError {
 		d.o.Logger.ErrorContext(r.Context(), "a request to the dashboard failed", "page", r.URL.Path, "error", err)
-		p = &problem{Status: p.Status, Code: fault.CodeInternal, Detail: "Something went wrong here, and not in what you asked for. The log says more."}
+		p = &problem{Status: p.Status, Code: fault.CodeInternal, Detail: "An internal error. See the log for details."}
 	}
 	if p.Status == http.StatusServiceUnavailable {
 		d.o.Logger.Log(r.Context(), slog.LevelDebug, "the store does not answer", "page", r.URL.Path, "error", err)
@@ -181,12 +181,12 @@ func (d *Dashboard) showError(w http.ResponseWriter, r *http.Request, err error)
 	d.render(w, r, p.Status, "error", &errorPage{page: d.page(r, title), Status: p.Status, Problem: p})
 }
 
-// wantsJSON reports whether a script asks, rather than a person.
+// wantsJSON reports whether a script sent the request.
 func wantsJSON(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "application/json")
 }
 
-// withQuery returns a path with a query; without one if it is empty.
+// withQuery returns a path with a query, or only the path if the query is empty.
 func withQuery(path string, query url.Values) string {
 	if encoded := query.Encode(); encoded != "" {
 		return path + "?" + encoded

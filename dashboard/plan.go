@@ -22,13 +22,13 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/input"
 )
 
-// planPage judges a campaign's file before it is submitted.
+// planPage is for a dry run of a campaign's file before it is submitted.
 type planPage struct {
 	page
 
 	Rules []planRule // of the default policy, to try other limits; none for who may not
-	// Most is how many messages are judged. Where there are more than Together, those of each
-	// user have to stand together.
+	// Most is how many messages are judged. If there are more than Together, each user's messages
+	// must be adjacent.
 	Most, Together int
 }
 
@@ -42,7 +42,7 @@ type planRule struct {
 // ndjson is the media type of lines of JSON.
 const ndjson = "application/x-ndjson"
 
-// What a dry run of the API takes, see planPage.
+// The limits of a dry run by the API, see planPage.
 const (
 	maxJudged    = 250_000
 	maxScattered = api.DefaultRehearsed
@@ -76,8 +76,8 @@ func slidersOf(rules []string) []planRule {
 	return sliders
 }
 
-// planLine is a message of a file, or what is wrong with a line of it. The last one has how many
-// values had white space at their ends, if some had.
+// planLine is a message of a file, or the error of a line. The last one has the number of values
+// that had white space at their ends.
 type planLine struct {
 	Line    int            `json:"line"`
 	Draft   *message.Draft `json:"draft,omitempty"`
@@ -85,10 +85,9 @@ type planLine struct {
 	Trimmed int            `json:"trimmed,omitempty"`
 }
 
-// readPlan answers with the messages of a file in the body, NDJSON or CSV, a line for each. A
-// message without an id gets one that follows from the file and its line, so that the same file
-// is submitted once, however often that is tried. A time without a zone is one of the zone that
-// was chosen.
+// readPlan answers with the messages of a file in the body, NDJSON or CSV, a line for each. The id
+// of a message without one is derived from the file and its line, so that the same file is
+// submitted once, however often it is tried. A time without a zone gets the chosen zone.
 func (d *Dashboard) readPlan(w http.ResponseWriter, r *http.Request) {
 	campaign, zone, err := planQuery(r)
 	if err != nil {
@@ -145,8 +144,8 @@ func (d *Dashboard) readPlan(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// planQuery returns the campaign of messages that name none, and the zone of times that have
-// none; nil if they must have one.
+// planQuery returns the campaign of messages without one, and the zone of times without one; nil if
+// they must have one.
 func planQuery(r *http.Request) (campaign string, zone *time.Location, err error) {
 	name := r.URL.Query().Get("zone")
 	if name != "" {
@@ -157,8 +156,8 @@ func planQuery(r *http.Request) (campaign string, zone *time.Location, err error
 	return r.URL.Query().Get("campaign"), zone, nil
 }
 
-// inZone gives each time of a draft that has no zone the zone that was chosen. The API says
-// what is wrong with other texts. The error is a *fault.InvalidError.
+// inZone adds the chosen zone to each time of a draft without one. The API reports other invalid
+// texts. The error is a *fault.InvalidError.
 func inZone(draft *message.Draft, zone *time.Location) error {
 	for _, given := range []struct {
 		field string
@@ -181,8 +180,8 @@ func inZone(draft *message.Draft, zone *time.Location) error {
 	return nil
 }
 
-// planDigest is the header with the digest of what was judged. What is submitted has to have
-// the same.
+// planDigest is the header with the digest of the judged messages. Only messages with this digest
+// can be submitted.
 const planDigest = "Plan-Digest"
 
 // digest returns the digest of messages, their campaign and the policies that judge them.
@@ -199,8 +198,8 @@ func (d *Dashboard) digest(r *http.Request, messages *upload) (string, error) {
 	return hex.EncodeToString(all.Sum(nil)), nil
 }
 
-// judgePlan answers with what would become of messages, a line for each. Under other limits than
-// the stored ones the answer has no digest, since nothing is submitted under them.
+// judgePlan answers with the dry run's outcomes, a line for each. With other limits than the stored
+// ones the answer has no digest, since nothing is submitted with them.
 func (d *Dashboard) judgePlan(w http.ResponseWriter, r *http.Request) {
 	messages, err := d.receive(w, r)
 	if err != nil {
@@ -221,8 +220,8 @@ func (d *Dashboard) judgePlan(w http.ResponseWriter, r *http.Request) {
 	d.forward(w, r, withQuery(apiPath("messages", "batch", "dry-run"), query), ndjson, messages.open())
 }
 
-// submitPlan submits messages, and answers with what became of each. It submits nothing but what
-// was judged, under the policies by which it was judged.
+// submitPlan submits messages, and answers with their outcomes. It submits only messages that were
+// judged, by the same policies.
 func (d *Dashboard) submitPlan(w http.ResponseWriter, r *http.Request) {
 	messages, err := d.receive(w, r)
 	if err != nil {
@@ -233,7 +232,7 @@ func (d *Dashboard) submitPlan(w http.ResponseWriter, r *http.Request) {
 	if err == nil && r.URL.Query().Get("digest") != digest {
 		err = &problem{
 			Status: http.StatusConflict, Code: fault.CodeVersionMismatch,
-			Detail: "Nothing is submitted: this is not what was judged, or a policy has changed since. Judge it again, and look at the outcome.",
+			Detail: "Nothing was submitted: the file or a policy has changed since the dry run. Run it again, and check the outcome.",
 		}
 	}
 	if err != nil {

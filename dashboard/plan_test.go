@@ -71,7 +71,7 @@ func TestACampaignFromAFile(t *testing.T) {
 	require.Equal(t, "accepted", tried.lines()[1]["outcome"], "under other limits")
 	require.Empty(t, tried.header.Get("Plan-Digest"), "nothing is submitted under them")
 	require.Empty(t, b.entries(), "nothing is changed")
-	require.Contains(t, b.shows("/messages").plain(), "There are no messages yet.")
+	require.Contains(t, b.shows("/messages").plain(), "No messages yet.")
 
 	b.logs("submit batch; 4 messages of the campaign spring; done", func() {
 		require.Equal(t, []any{"accepted", "refused", "accepted", "invalid"}, outcomes(b.plan(submit, messages).lines())[:4])
@@ -92,7 +92,7 @@ func TestWhatIsSubmittedWasJudged(t *testing.T) {
 	refused := func(target, messages string) {
 		t.Helper()
 		got := b.ask("POST", target, messages, script()).json(http.StatusConflict)
-		require.Contains(t, got["detail"], "Nothing is submitted: this is not what was judged")
+		require.Contains(t, got["detail"], "Nothing was submitted: the file or a policy has changed")
 	}
 	refused("/plan/submit?campaign=spring", messages)
 	refused(strings.Replace(submit, "spring", "summer", 1), messages)
@@ -106,7 +106,7 @@ func TestWhatIsSubmittedWasJudged(t *testing.T) {
 	})
 	refused(submit, messages)
 	require.Empty(t, b.about("submit campaign"))
-	require.Contains(t, b.shows("/messages").plain(), "There are no messages yet.")
+	require.Contains(t, b.shows("/messages").plain(), "No messages yet.")
 	messages, submit, _ = b.judged("spring", file)
 	require.Equal(t, "accepted", b.plan(submit, messages).lines()[1]["outcome"])
 }

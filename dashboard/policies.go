@@ -37,7 +37,7 @@ func (d *Dashboard) listPolicies(w http.ResponseWriter, r *http.Request) {
 	}.show(d, w, r)
 }
 
-// policyPage shows a policy as a form, what another limit would mean, and its versions.
+// policyPage shows a policy as a form, a dry run of other limits, and its versions.
 type policyPage struct {
 	page
 
@@ -49,7 +49,7 @@ type policyPage struct {
 	Wrong    string // why the form was not applied
 }
 
-// policyVersion is a version of a policy with what changed in it.
+// policyVersion is a version of a policy with its changes.
 type policyVersion struct {
 	message.PolicyVersion
 
@@ -105,7 +105,7 @@ func policyText(p *message.Policy) string {
 	return string(text)
 }
 
-// checkPolicy tells a script everything that is wrong with the form.
+// checkPolicy answers a script with all errors of the form.
 func (d *Dashboard) checkPolicy(w http.ResponseWriter, r *http.Request) {
 	form := readPolicyForm(r)
 	form.check()
@@ -117,7 +117,7 @@ func (d *Dashboard) previewPolicy(w http.ResponseWriter, r *http.Request) {
 	form := readPolicyForm(r)
 	document, ok := form.check()
 	if !ok {
-		api.WriteJSON(w, http.StatusUnprocessableEntity, map[string]any{"wrong": form.Wrong, "detail": "The policy can't be tried: see the fields that are marked."})
+		api.WriteJSON(w, http.StatusUnprocessableEntity, map[string]any{"wrong": form.Wrong, "detail": "The dry run is not possible: see the marked fields."})
 		return
 	}
 	text, err := json.Marshal(document)
@@ -128,8 +128,8 @@ func (d *Dashboard) previewPolicy(w http.ResponseWriter, r *http.Request) {
 	d.forward(w, r, apiPath("policies", form.Name, "preview"), "application/json", bytes.NewReader(text))
 }
 
-// refitPolicy moves or cancels the messages that do not fit the stored policy, and answers with
-// what became of each.
+// refitPolicy moves or cancels the messages that do not fit the stored policy, and answers with the
+// outcome of each.
 func (d *Dashboard) refitPolicy(w http.ResponseWriter, r *http.Request) {
 	name, then := r.PostFormValue("name"), r.PostFormValue("then")
 	d.forward(w, r, withQuery(apiPath("policies", name, "refit"), url.Values{"then": {then}}), "", http.NoBody)
@@ -138,12 +138,12 @@ func (d *Dashboard) refitPolicy(w http.ResponseWriter, r *http.Request) {
 func (d *Dashboard) deletePolicy(w http.ResponseWriter, r *http.Request) {
 	name := r.PostFormValue("name")
 	to := link("/policy", "name", name)
-	if !d.confirmed(w, r, "Delete the policy "+name+"? A policy that users have stays. Its versions are kept, so that it can be rolled back.", "Delete", to) {
+	if !d.confirmed(w, r, "Delete the policy "+name+"? A policy with users can't be deleted. Its versions are kept, so that it can be rolled back.", "Delete", to) {
 		return
 	}
 	if _, err := d.api.DeletePolicy(r.Context(), name); err != nil {
 		d.refused(w, r, err, to)
 		return
 	}
-	d.done(w, r, "The policy is deleted.", "/policies")
+	d.done(w, r, "The policy was deleted.", "/policies")
 }

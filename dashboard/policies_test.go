@@ -24,7 +24,7 @@ func TestPolicies(t *testing.T) {
 	fields.Set("own_quiet_0", "yes")
 	b.logs("apply policy; promo; rules 2/minute, 20/calendar_day; categories news; quiet hours 22:00-08:00; on conflict refuse; done", func() {
 		got := b.send("/policy/apply", fields)
-		require.Contains(t, b.done(got), "Version 1 of the policy is applied.")
+		require.Contains(t, b.done(got), "Version 1 of the policy was applied.")
 		require.Equal(t, "/policy?name=promo", got.to())
 	})
 
@@ -34,7 +34,7 @@ func TestPolicies(t *testing.T) {
 	require.Equal(t, "yes", again.Get("own_quiet_0"))
 	require.Equal(t, "1", again.Get("version"))
 	b.logs("apply policy; promo; rules 2/minute, 20/calendar_day; categories news; quiet hours 22:00-08:00; time zone UTC; on conflict refuse; done", func() {
-		require.Equal(t, "Nothing has changed: the policy is as it was.", b.done(b.send("/policy/apply", again)))
+		require.Equal(t, "Nothing has changed.", b.done(b.send("/policy/apply", again)))
 	})
 
 	again.Set("rules", "3/minute")
@@ -89,7 +89,7 @@ func TestEverythingThatIsWrongWithAPolicy(t *testing.T) {
 		got := b.send("/policy/apply", fields)
 		require.Equal(t, invalid, got.status, field)
 		shown := got.page()
-		require.Contains(t, shown.plain(), "The policy is not applied: see the fields that are marked.")
+		require.Contains(t, shown.plain(), "The policy was not applied: see the marked fields.")
 		require.Equal(t, []string{field}, shown.marked(), "%s: %s", field, shown.plain())
 		require.Equal(t, fields, shown.fields("/policy/apply"), field)
 		wrong, isMap := b.send("/policy/check", fields, script()).json(ok)["wrong"].(map[string]any)
@@ -104,7 +104,7 @@ func TestEverythingThatIsWrongWithAPolicy(t *testing.T) {
 	got := b.send("/policy/apply", fields)
 	require.Equal(t, invalid, got.status)
 	plain := got.page().plain()
-	for _, part := range []string{"1/eon", "late", "News!", "A category has rules and no name.", "There are two categories ads.", "maybe", "fight"} {
+	for _, part := range []string{"1/eon", "late", "News!", "A category has rules but no name.", "Duplicate category ads.", "maybe", "fight"} {
 		require.Contains(t, plain, part)
 	}
 	require.Empty(t, b.about("apply policy"), "nothing was asked of the API")
@@ -130,7 +130,7 @@ func TestRollingBackAndDeleting(t *testing.T) {
 		require.Contains(t, question, "Store version 1 of the policy promo again?")
 		require.Equal(t, "2", fields.Get("present"), "it is rolled back only from there")
 		got := b.send("/policy/rollback", fields)
-		require.Equal(t, "The policy is as it was in version 1.", b.done(got))
+		require.Equal(t, "The policy was rolled back to version 1.", b.done(got))
 	})
 	require.Equal(t, "1/minute", b.shows("/policy?name=promo").value("rules"))
 	_, fields := b.asks(b.post("/policy/rollback", "name", "promo", "version", "2"))
@@ -139,7 +139,7 @@ func TestRollingBackAndDeleting(t *testing.T) {
 	require.Contains(t, b.refused(b.send("/policy/rollback", fields)), "is at version 4, not at 3")
 	_, fields = b.asks(b.post("/policy/rollback", "name", "promo", "version", "1"))
 	b.done(b.send("/policy/rollback", fields))
-	require.Equal(t, "The version is no number.", b.refused(b.post("/policy/rollback", "name", "promo", "version", "x")))
+	require.Equal(t, "The version is not a number.", b.refused(b.post("/policy/rollback", "name", "promo", "version", "x")))
 
 	b.done(b.post("/user/settings", "name", "alice", "policy", "promo"))
 	b.logs("delete policy; promo; refused", func() {
@@ -149,7 +149,7 @@ func TestRollingBackAndDeleting(t *testing.T) {
 	b.done(b.post("/user/settings", "name", "alice"))
 	b.logs("delete policy; promo; done", func() {
 		_, got := b.confirmed("/policy/delete", "name", "promo")
-		require.Equal(t, "The policy is deleted.", b.done(got))
+		require.Equal(t, "The policy was deleted.", b.done(got))
 		require.Equal(t, "/policies", got.to())
 	})
 	require.Equal(t, notFound, b.get("/policy?name=promo").status)

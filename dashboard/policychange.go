@@ -11,7 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// policyChange is a policy that replaces another one, with the question whether it shall.
+// policyChange is a policy that replaces another one, with a question to confirm it.
 type policyChange struct {
 	name                string
 	from                *message.Policy // nil for none
@@ -19,8 +19,8 @@ type policyChange struct {
 	question, yes, back string
 }
 
-// confirmedChange is confirmed. The question has what changes in the policy, and how many
-// scheduled messages would no longer fit. It is not asked if nothing changes.
+// confirmedChange is confirmed. The question has the changes of the policy, and how many scheduled
+// messages would no longer fit. It is not asked if nothing changes.
 func (d *Dashboard) confirmedChange(w http.ResponseWriter, r *http.Request, c policyChange) bool {
 	before, after := policyText(c.from), policyText(&c.to)
 	if isConfirmed(r) || before == after {
@@ -33,14 +33,14 @@ func (d *Dashboard) confirmedChange(w http.ResponseWriter, r *http.Request, c po
 	return false
 }
 
-// applyPolicy stores the policy of the form, after a question if it changes one. If anything is
-// wrong with it, the page shows the form with what is wrong at its place.
+// applyPolicy stores the policy of the form, after a question if it changes one. If the form has
+// errors, the page shows them at their fields.
 func (d *Dashboard) applyPolicy(w http.ResponseWriter, r *http.Request) {
 	form := readPolicyForm(r)
 	to := link("/policy", "name", form.Name)
 	document, ok := form.check()
 	if !ok {
-		p := &policyPage{page: d.page(r, "Policy "+clip(form.Name, 80)), Name: form.Name, Form: form, Wrong: "The policy is not applied: see the fields that are marked."}
+		p := &policyPage{page: d.page(r, "Policy "+clip(form.Name, 80)), Name: form.Name, Form: form, Wrong: "The policy was not applied: see the marked fields."}
 		d.renderPolicy(w, r, http.StatusUnprocessableEntity, p)
 		return
 	}
@@ -64,14 +64,14 @@ func (d *Dashboard) applyPolicy(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !change.Changed {
-		d.done(w, r, "Nothing has changed: the policy is as it was.", to)
+		d.done(w, r, "Nothing has changed.", to)
 		return
 	}
-	d.done(w, r, "Version "+text(change.New.Version)+" of the policy is applied. Every program follows within two seconds. "+
-		"Scheduled messages keep their places: count below which would no longer fit.", to)
+	d.done(w, r, "Version "+text(change.New.Version)+" of the policy was applied. Every program follows within two seconds. "+
+		"Scheduled messages keep their places. Use Count to see which no longer fit.", to)
 }
 
-// policyRefused answers with the form, and why its policy was not applied.
+// policyRefused answers with the form and the reason for the refusal.
 func (d *Dashboard) policyRefused(w http.ResponseWriter, r *http.Request, form policyForm, err error) {
 	p := problemOf(err)
 	if p.Status >= http.StatusInternalServerError || p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden {
@@ -81,14 +81,14 @@ func (d *Dashboard) policyRefused(w http.ResponseWriter, r *http.Request, form p
 	d.renderPolicy(w, r, p.Status, &policyPage{page: d.page(r, "Policy "+clip(form.Name, 80)), Name: form.Name, Form: form, Wrong: p.Sentence()})
 }
 
-// rollbackPolicy stores an earlier version of a policy again, if it is still as it was when the
-// question was asked.
+// rollbackPolicy stores an earlier version of a policy again, if it has not changed since the
+// question.
 func (d *Dashboard) rollbackPolicy(w http.ResponseWriter, r *http.Request) {
 	name := r.PostFormValue("name")
 	to := link("/policy", "name", name)
 	version, err := strconv.ParseInt(r.PostFormValue("version"), 10, 64)
 	if err != nil {
-		d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: "The version is no number."}, to)
+		d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: "The version is not a number."}, to)
 		return
 	}
 	if !isConfirmed(r) {
@@ -115,10 +115,10 @@ func (d *Dashboard) rollbackPolicy(w http.ResponseWriter, r *http.Request) {
 		only = client.IfVersion(present)
 	}
 	_, err = d.api.RollbackPolicy(r.Context(), name, message.PolicyRollback{Version: version}, only)
-	d.end(w, r, err, "The policy is as it was in version "+text(version)+".", to)
+	d.end(w, r, err, "The policy was rolled back to version "+text(version)+".", to)
 }
 
-// misfitsWithin is how long a question may take to be asked, since it counts misfits.
+// misfitsWithin bounds how long a question counts misfits.
 const misfitsWithin = 15 * time.Second
 
 // misfits says how many scheduled messages would not fit a policy.
@@ -130,9 +130,9 @@ func (d *Dashboard) misfits(r *http.Request, name string, of message.Policy) str
 	for event, err := range d.api.PreviewPolicy(ctx, name, of) {
 		switch s := event.Summary; {
 		case err != nil && found == 0 && ctx.Err() == nil:
-			return "How many of them would no longer fit could not be counted: " + problemOf(err).Sentence()
+			return "Counting messages that would no longer fit failed: " + problemOf(err).Sentence()
 		case err != nil:
-			return "At least " + plural(found, "message") + " would no longer fit. There are too many to count all here: the policy's page counts them."
+			return "At least " + plural(found, "message") + " would no longer fit. The policy's page counts all."
 		case event.Misfit != nil:
 			found++
 		case s != nil && s.Misfits == 0:
@@ -140,7 +140,7 @@ func (d *Dashboard) misfits(r *http.Request, name string, of message.Policy) str
 		case s != nil:
 			already := ""
 			if s.Baseline != nil && s.Baseline.Misfits > 0 {
-				already = " " + number(s.Baseline.Misfits) + " do not fit the stored policy already."
+				already = " " + number(s.Baseline.Misfits) + " already do not fit the stored policy."
 			}
 			return number(s.Misfits) + " of " + plural(s.Reservations, "scheduled message") + ", to " + plural(s.MisfitUsers, "user") +
 				", would no longer fit." + already + " The policy's page moves or cancels them afterwards."

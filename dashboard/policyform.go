@@ -27,11 +27,11 @@ type policyForm struct {
 	Categories                            []categoryForm
 	Calendars, Changes                    string // JSON
 
-	// Wrong has what is wrong with each field, by its name in the form.
+	// Wrong has the error of each field, by its name in the form.
 	Wrong map[string][]string
 }
 
-// categoryForm is a category in the form. One without a name is not there.
+// categoryForm is a category in the form. A category without a name is ignored.
 type categoryForm struct {
 	Name, Rules                 string
 	Exempt, Uncounted           bool
@@ -40,7 +40,7 @@ type categoryForm struct {
 	Throttle, Accounts          string
 }
 
-// emptyCategories is how many categories the form has room for beside those that there are.
+// emptyCategories is how many empty categories the form has.
 const emptyCategories = 1
 
 func policyFormOf(p message.Policy) policyForm {
@@ -120,7 +120,8 @@ func readPolicyForm(r *http.Request) policyForm {
 	return f
 }
 
-// condition has the policy applied only if it is still the version that the form was made of.
+// condition makes the API apply the policy only if the version of the form is still the present
+// one.
 func (f policyForm) condition() client.Condition {
 	if f.Version == "" || f.Version == "0" {
 		return client.IfNone()
@@ -128,7 +129,7 @@ func (f policyForm) condition() client.Condition {
 	return client.IfVersion(f.Version)
 }
 
-// check returns the policy of the form. If something is wrong, it notes what, and where.
+// check returns the policy of the form. It notes each error with its field.
 func (f *policyForm) check() (policy.Document, bool) {
 	f.Wrong = make(map[string][]string)
 	d := policy.Document{
@@ -149,7 +150,7 @@ func (f *policyForm) check() (policy.Document, bool) {
 	for _, c := range f.Categories {
 		if c.Name == "" {
 			if c.Rules != "" {
-				f.wrong("categories", "A category has rules and no name.")
+				f.wrong("categories", "A category has rules but no name.")
 			}
 			continue
 		}
@@ -157,7 +158,7 @@ func (f *policyForm) check() (policy.Document, bool) {
 			d.Categories = make(map[string]policy.CategoryDocument)
 		}
 		if _, twice := d.Categories[c.Name]; twice {
-			f.wrong("categories", "There are two categories "+c.Name+".")
+			f.wrong("categories", "Duplicate category "+c.Name+".")
 		}
 		d.Categories[c.Name] = c.document()
 	}
@@ -182,7 +183,7 @@ func (c categoryForm) document() policy.CategoryDocument {
 	return d
 }
 
-// readJSON reads a field that has JSON.
+// readJSON reads a field with JSON.
 func (f *policyForm) readJSON(field, text string, into any) {
 	if text == "" {
 		return
@@ -190,13 +191,13 @@ func (f *policyForm) readJSON(field, text string, into any) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
-		f.wrong(field, sentence("this is not the JSON that is expected: "+err.Error()))
+		f.wrong(field, sentence("invalid JSON: "+err.Error()))
 	}
 }
 
 func (f *policyForm) wrong(field, says string) { f.Wrong[field] = append(f.Wrong[field], says) }
 
-// noteAll notes everything that an error says, each at its field.
+// noteAll notes each part of an error at its field.
 func (f *policyForm) noteAll(err error) {
 	if err == nil {
 		return
@@ -215,7 +216,7 @@ func (f *policyForm) noteAll(err error) {
 	f.wrong(placeOf(one.Field), sentence(one.Error()))
 }
 
-// placeOf returns the field of the form that has a field of a policy: "categories" for
+// placeOf returns the field of the form for a field of a policy: "categories" for
 // "categories.news.rules".
 func placeOf(field string) string {
 	if i := strings.IndexAny(field, ".["); i >= 0 {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What a form may have at most, in bytes.
+// The most bytes of a form.
 const (
 	maxForm   = 64 << 10  // as a request to the API
 	maxKey    = 4 << 10   // an API key, and where to go with it
@@ -16,18 +16,18 @@ const (
 	maxChosen = 1 << 20   // maxMany dead letters with the longest names
 )
 
-// formWithin bounds how long a form may take to come.
+// formWithin bounds how long a form takes to arrive.
 const formWithin = 10 * time.Second
 
-// How many forms, files and pages are under way at a time. Those of an account are at most half.
+// How many forms, files and pages run at a time. An account may have half of them.
 const (
 	maxForms   = 64
 	maxUploads = 4
 	maxViews   = 64
 )
 
-// viewed returns a handler of a page, which takes a turn. What follows the store has none: it
-// lasts, and its callers are operators.
+// viewed returns a handler of a page, which takes a turn. Live updates take none: they last, and
+// their callers are operators.
 func (d *Dashboard) viewed(rt route) http.HandlerFunc {
 	if rt.open || rt.follows {
 		return rt.handle
@@ -43,12 +43,11 @@ func (d *Dashboard) viewed(rt route) http.HandlerFunc {
 	}
 }
 
-// received returns a handler of a form or a file. Its caller is known and may do what the
-// route does. It takes a turn, and only then is the body read: a form at once, and a file by
-// the handler.
+// received returns a handler of a form or a file. Its caller is known and may do what the route
+// does. It takes a turn, and only then is the body read: a form at once, and a file by the handler.
 //
-// A login takes no turn. It needs no more memory than its connection, and if there were turns,
-// those who never end theirs would keep others out.
+// A login takes no turn. It needs no more memory than its connection, and callers who never finish
+// would keep others out.
 func (d *Dashboard) received(rt route) http.HandlerFunc {
 	turns := d.forms
 	if rt.uploads {
@@ -73,8 +72,8 @@ func (d *Dashboard) received(rt route) http.HandlerFunc {
 	}
 }
 
-// readForm reads the form of a request. Handlers find it in r.PostForm. What is no form, such
-// as multipart/form-data, is not read.
+// readForm reads the form of a request. Handlers find it in r.PostForm. It does not read other
+// bodies, such as multipart/form-data.
 func (d *Dashboard) readForm(w http.ResponseWriter, r *http.Request, most int64) error {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(d.o.Now().Add(formWithin)) // every connection of a server has deadlines
@@ -93,8 +92,8 @@ func unread(err error, tooLarge, what string) *problem {
 	case large:
 		return &problem{Status: http.StatusRequestEntityTooLarge, Detail: tooLarge}
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &problem{Status: http.StatusRequestTimeout, Detail: what + " came too slowly: send it again."}
+		return &problem{Status: http.StatusRequestTimeout, Detail: what + " arrived too slowly: send it again."}
 	default:
-		return &problem{Status: http.StatusBadRequest, Detail: what + " can't be read, or did not come whole: send it again."}
+		return &problem{Status: http.StatusBadRequest, Detail: what + " is invalid or incomplete: send it again."}
 	}
 }

@@ -156,7 +156,7 @@ func (r *rig) loggedIn(key string) *browser {
 	return b
 }
 
-// entries returns the audit log, the newest first.
+// entries returns the audit log, newest first.
 func (r *rig) entries() []audit.Entry {
 	r.Helper()
 	list, next, err := r.audit.Page(r.Context(), audit.Filter{}, "", audit.MaxPage)
@@ -216,7 +216,7 @@ func (r *rig) asksAPI(key string, to http.Handler, method, target string, body a
 	return got.Code, got.Body.String()
 }
 
-// about returns the entries of the audit log with an action, the newest first.
+// about returns the entries of the audit log with an action, newest first.
 func (r *rig) about(action string) []audit.Entry {
 	r.Helper()
 	list, _, err := r.audit.Page(r.Context(), audit.Filter{Action: action}, "", audit.MaxPage)

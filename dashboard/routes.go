@@ -8,7 +8,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 )
 
-// route is a page, a part of one that a script asks for, or a change.
+// route is a page, a part of one for a script, or a change.
 type route struct {
 	method, path string
 	handle       http.HandlerFunc
@@ -19,11 +19,11 @@ type route struct {
 	follows      bool           // the answer lasts as long as its caller wants
 }
 
-// most returns how many bytes a form may have.
+// most returns the most bytes of a form.
 func (rt route) most() int64 { return cmp.Or(rt.form, maxForm) }
 
-// table lists everything that the dashboard answers. Names of users and messages are in
-// queries: as parts of a path, browsers would take ".." for a step.
+// table lists all routes. Names of users and messages are in queries: in paths, browsers would
+// treat ".." as a step.
 func (d *Dashboard) table() []route {
 	const submits, admin = accounts.ScopeSubmit, accounts.ScopeAdmin
 	return []route{
@@ -98,7 +98,7 @@ func (d *Dashboard) paths() map[string]bool {
 	return paths
 }
 
-// routes returns what answers each path.
+// routes returns the handlers of all paths.
 func (d *Dashboard) routes() http.Handler {
 	mux := http.NewServeMux()
 	for _, rt := range d.table() {
@@ -115,13 +115,13 @@ func (d *Dashboard) routes() http.Handler {
 	return mux
 }
 
-// protected returns a handler that sets what every answer has, refuses changes that a page of
-// another site asks for, and answers a panic.
+// protected returns a handler that sets the common headers, refuses changes from other sites, and
+// answers a panic.
 func (d *Dashboard) protected(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d.showError(w, r, &problem{
-			Status: http.StatusForbidden, Code: "cross_origin", Detail: "A page of another site asked for this. Only a page of this address can.",
+			Status: http.StatusForbidden, Code: "cross_origin", Detail: "The request came from a page of another site.",
 		})
 	}))
 	safe := protection.Handler(next)

@@ -167,7 +167,7 @@ func TestEveryRouteForEveryCaller(t *testing.T) {
 				got := q.send(b, script())
 				assert.Equal(t, want, got.status, "%s: %s", q.route, got.body)
 				if got.status == forbidden {
-					require.Contains(t, got.body, "key has not the scope", q.route)
+					require.Contains(t, got.body, "requires the scope", q.route)
 				}
 			}
 		})
@@ -208,7 +208,7 @@ func TestWithoutALogin(t *testing.T) {
 		require.Equal(t, "unauthorized", got.json(http.StatusUnauthorized)["code"], q.route)
 		if got = q.send(b); !strings.HasPrefix(q.route, "GET ") {
 			require.Equal(t, http.StatusUnauthorized, got.status, q.route)
-			require.Contains(t, got.page().plain(), "You are not logged in any more", q.route)
+			require.Contains(t, got.page().plain(), "Your session has ended", q.route)
 			continue
 		}
 		require.Equal(t, seeOther, got.status, q.route)

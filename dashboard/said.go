@@ -19,7 +19,7 @@ const (
 	maxSaid = 1000
 )
 
-// say has the next page of the browser show a sentence.
+// say makes the next page of the browser show a sentence.
 func (d *Dashboard) say(w http.ResponseWriter, r *http.Request, s said) {
 	s.Text = clip(s.Text, maxSaid)
 	text, _ := json.Marshal(s) // two fields can always be encoded
@@ -29,7 +29,7 @@ func (d *Dashboard) say(w http.ResponseWriter, r *http.Request, s said) {
 	})
 }
 
-// takeSaid returns what the last change came to, once; nil for nothing.
+// takeSaid returns the sentence about the last change, once; nil without one.
 func (d *Dashboard) takeSaid(w http.ResponseWriter, r *http.Request) *said {
 	c, err := r.Cookie(saidCookie)
 	if err != nil {
@@ -66,8 +66,8 @@ func sentence(text string) string {
 	return text
 }
 
-// startsWithName reports whether a text begins with the name of a field, such as send_at,
-// which keeps its spelling.
+// startsWithName reports whether a text starts with the name of a field, such as send_at, which
+// keeps its spelling.
 func startsWithName(text string) bool {
 	first, _, _ := strings.Cut(text, " ")
 	return strings.ContainsAny(first, "_.:/-")

@@ -18,18 +18,18 @@ import (
 const pageSize = 50
 
 const (
-	// maxPage is how many entries a download asks for at a time.
+	// maxPage is how many entries a download requests at a time.
 	maxPage = 1000
-	// lookFor is for how long empty pages of a filtered list are passed over for one page. Then
-	// the page offers to look further.
+	// lookFor is how long empty pages of a filtered list are skipped for one page. Then the page
+	// offers to continue.
 	lookFor = 40 * time.Millisecond
 )
 
-// maxRows bounds a download. What is beyond has to be filtered for.
+// maxRows bounds a download. Use filters to get the rest.
 const maxRows = 100_000
 
-// listing is what every list has: its filters, which are in the address, the next page, and a
-// download of all that it would show.
+// listing is the common part of all lists: filters, which are in the address, the next page, and a
+// download of all entries.
 type listing struct {
 	path  string
 	query url.Values // the filters that are set
@@ -125,8 +125,8 @@ type list[T any] struct {
 	read    func(size int) (entries []T, next string, err error)
 }
 
-// show answers with the page, or with the download. It passes over empty pages of a filtered list
-// for a while.
+// show answers with the page or the download. It skips empty pages of a filtered list for some
+// time.
 func (l list[T]) show(d *Dashboard, w http.ResponseWriter, r *http.Request) {
 	if wantsCSV(r) {
 		d.download(w, r, l.name, l.columns, func() ([][]string, bool, error) {
@@ -160,12 +160,12 @@ func (l list[T]) show(d *Dashboard, w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// wantsCSV reports whether a list is to be downloaded.
+// wantsCSV reports whether the request is for a download.
 func wantsCSV(r *http.Request) bool { return r.URL.Query().Get("format") == "csv" }
 
-// download answers with all entries of a list as CSV. more returns the rows of the next page,
-// and whether there may be another one. If that fails after the first row, the download breaks
-// off, so that nobody takes it for whole.
+// download answers with all entries of a list as CSV. more returns the rows of the next page, and
+// whether there may be another one. If that fails after the first row, the download is aborted, so
+// that it does not look complete.
 func (d *Dashboard) download(w http.ResponseWriter, r *http.Request, name string, columns []string, more func() (rows [][]string, again bool, err error)) {
 	rows, again, err := more()
 	if err != nil {
@@ -192,16 +192,16 @@ func (d *Dashboard) download(w http.ResponseWriter, r *http.Request, name string
 			panic(http.ErrAbortHandler) // the session has ended
 		}
 		if rows, again, err = more(); err != nil {
-			d.o.Logger.WarnContext(r.Context(), "a download was broken off", "list", name, "error", err)
+			d.o.Logger.WarnContext(r.Context(), "a download was aborted", "list", name, "error", err)
 			panic(http.ErrAbortHandler)
 		}
 	}
 }
 
-// streamIdle is how long a part of a long answer may take to be sent.
+// streamIdle is how long sending a part of a long answer may take.
 const streamIdle = 30 * time.Second
 
-// harmless returns cells that no spreadsheet takes for a formula.
+// harmless returns cells that no spreadsheet treats as a formula.
 func harmless(row []string) []string {
 	safe := make([]string, len(row))
 	for i, cell := range row {
@@ -213,8 +213,8 @@ func harmless(row []string) []string {
 	return safe
 }
 
-// apiTime returns a time of a form, read as UTC, as the API reads it. It leaves other texts as
-// they are, so that the API says what is wrong with them.
+// apiTime returns a time of a form, in UTC, for the API. It returns other texts unchanged, so that
+// the API reports their errors.
 func apiTime(text string) string {
 	text = strings.TrimSpace(text)
 	if _, err := calendar.ParseTime(text, nil); err == nil {

@@ -36,11 +36,11 @@ func (d *Dashboard) listTiers(w http.ResponseWriter, r *http.Request) {
 func (d *Dashboard) changeTier(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimSpace(r.PostFormValue("tier"))
 	if r.PostFormValue("do") == "remove" {
-		if !d.confirmed(w, r, "Remove the tier "+name+"? A tier that accounts have stays.", "Remove", "/tiers") {
+		if !d.confirmed(w, r, "Remove the tier "+name+"? A tier with accounts can't be removed.", "Remove", "/tiers") {
 			return
 		}
 		_, err := d.api.RemoveTier(r.Context(), name)
-		d.end(w, r, err, "The tier is removed.", "/tiers")
+		d.end(w, r, err, "The tier was removed.", "/tiers")
 		return
 	}
 	var limits message.TierLimits
@@ -54,7 +54,7 @@ func (d *Dashboard) changeTier(w http.ResponseWriter, r *http.Request) {
 		}
 		n, err := strconv.ParseInt(given, 10, 64)
 		if err != nil || n < 0 {
-			d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: titled(field) + " is " + clip(given, 40) + ": give a whole number, or 0 for no limit."}, "/tiers")
+			d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: titled(field) + " is " + clip(given, 40) + ": enter a whole number, or 0 for no limit."}, "/tiers")
 			return
 		}
 		*into = n
@@ -63,17 +63,17 @@ func (d *Dashboard) changeTier(w http.ResponseWriter, r *http.Request) {
 	if limits.AlertAt, err = percents(r.PostFormValue("alert_at")); err == nil {
 		_, err = d.api.SetTier(r.Context(), name, limits)
 	}
-	d.end(w, r, err, "The tier "+name+" is set. It holds from the next request on.", "/tiers")
+	d.end(w, r, err, "The tier "+name+" was saved. It takes effect immediately.", "/tiers")
 }
 
-// percents reads percents with commas or spaces between them. None is an empty list: nothing is
-// alerted.
+// percents reads percents with commas or spaces between them. An empty text is an empty list, for
+// no alerts.
 func percents(given string) ([]int, error) {
 	list := []int{}
 	for _, word := range strings.FieldsFunc(given, func(c rune) bool { return c == ',' || c == ' ' }) {
 		n, err := strconv.Atoi(strings.TrimSuffix(word, "%"))
 		if err != nil {
-			return nil, &problem{Status: http.StatusUnprocessableEntity, Detail: "Alerts are at " + clip(given, 40) + ": give percents such as 80, 100, or nothing for none."}
+			return nil, &problem{Status: http.StatusUnprocessableEntity, Detail: "Alerts are at " + clip(given, 40) + ": enter percents such as 80, 100, or nothing for none."}
 		}
 		list = append(list, n)
 	}

@@ -30,7 +30,7 @@ type tick struct {
 	Day   bool // a day begins
 }
 
-// band is a stretch in which no message may be sent, and why.
+// band is a range in which no message may be sent, and the reason.
 type band struct {
 	X, Y, Width, Height float64
 	Class, Why          string
@@ -83,25 +83,25 @@ func newTimeline(p *userPage, forbidden sendlimit.Forbidden, from, until time.Ti
 		t.Bands = append(t.Bands, b)
 	}
 	if forbidden.Blocked || forbidden.OptedOut {
-		t.Bands = append(t.Bands, band{X: 0, Width: drawnWidth, Y: 4, Height: t.Bottom - 4, Class: "taken", Why: "nothing is accepted", From: from, Until: until})
+		t.Bands = append(t.Bands, band{X: 0, Width: drawnWidth, Y: 4, Height: t.Bottom - 4, Class: "taken", Why: "the user is blocked", From: from, Until: until})
 	}
 	t.addTicks(p.Zone)
 	return t
 }
 
-// whyForbidden says in words why a message can't be sent in a stretch.
+// whyForbidden names the reason why a message can't be sent in a range.
 func whyForbidden(s sendlimit.ForbiddenStretch) string {
 	switch s.Code {
 	case fault.CodeQuietHours:
 		return "quiet hours (" + s.Quiet + ")"
 	case fault.CodeTooManyPlaces:
-		return "the user has as many messages on that day as are allowed"
+		return "the user has the most messages for that day"
 	default:
 		return "the rule " + ruleName(s.Category, s.Rule.String())
 	}
 }
 
-// x returns where a time is, within the drawing.
+// x returns the position of a time in the drawing.
 func (t timeline) x(at time.Time) float64 {
 	share := float64(at.Sub(t.From)) / float64(t.Until.Sub(t.From))
 	return math.Round(math.Max(0, math.Min(1, share))*drawnWidth*10) / 10

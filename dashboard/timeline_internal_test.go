@@ -83,7 +83,7 @@ func TestBands(t *testing.T) {
 	require.Len(t, bands, 3)
 	require.Equal(t, []any{0.0, 250.0, "quiet", "quiet hours (22:00-08:00)"}, []any{bands[0].X, bands[0].Width, bands[0].Class, bands[0].Why})
 	require.Equal(t, []any{250.0, 0.5, "taken", "the rule 5/hour"}, []any{bands[1].X, bands[1].Width, bands[1].Class, bands[1].Why})
-	require.Equal(t, []any{750.0, 250.0, "taken", "the user has as many messages on that day as are allowed"}, []any{bands[2].X, bands[2].Width, bands[2].Class, bands[2].Why})
+	require.Equal(t, []any{750.0, 250.0, "taken", "the user has the most messages for that day"}, []any{bands[2].X, bands[2].Width, bands[2].Class, bands[2].Why})
 
 	p.Rule = "5/hour"
 	require.Len(t, newTimeline(p, forbidden, from, until, true).Bands, 2, "of one rule, with what is quiet")
@@ -92,7 +92,7 @@ func TestBands(t *testing.T) {
 
 	forbidden.Blocked = true
 	bands = newTimeline(p, forbidden, from, until, true).Bands
-	require.Equal(t, []any{0.0, 1000.0, "nothing is accepted"}, []any{bands[1].X, bands[1].Width, bands[1].Why})
+	require.Equal(t, []any{0.0, 1000.0, "the user is blocked"}, []any{bands[1].X, bands[1].Width, bands[1].Why})
 }
 
 func TestMarks(t *testing.T) {

@@ -35,7 +35,7 @@ type upload struct {
 
 // receive reads the file of a request.
 func (d *Dashboard) receive(w http.ResponseWriter, r *http.Request) (*upload, error) {
-	tooLarge := fmt.Sprintf("The file has more than %d MB: use enqueue bulk for it.", maxPlan>>20)
+	tooLarge := fmt.Sprintf("The file has more than %d MB: use sendlimit bulk for it.", maxPlan>>20)
 	u := &upload{hash: sha256.New()}
 	packer, err := gzip.NewWriterLevel(&u.packed, gzip.BestSpeed)
 	if err != nil {
@@ -55,7 +55,7 @@ func (d *Dashboard) receive(w http.ResponseWriter, r *http.Request) (*upload, er
 		_, _ = u.hash.Write(part[:n]) // neither fails
 		_, _ = packer.Write(part[:n])
 		if u.packed.Len() > maxPacked {
-			return nil, &problem{Status: http.StatusRequestEntityTooLarge, Detail: "The file is too large for a file of hardly any text: use enqueue bulk for it."}
+			return nil, &problem{Status: http.StatusRequestEntityTooLarge, Detail: "The file is too large for a file of hardly any text: use sendlimit bulk for it."}
 		}
 	}
 	_ = packer.Close()

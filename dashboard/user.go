@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
-// userPage shows the timeline of a user, and everything about the user.
+// userPage shows the timeline and all other data of a user.
 type userPage struct {
 	page
 
@@ -75,7 +75,7 @@ func (d *Dashboard) showUser(w http.ResponseWriter, r *http.Request) {
 	d.render(w, r, http.StatusOK, "user", p)
 }
 
-// fillUser reads everything that the page of a user shows.
+// fillUser reads the data of the page.
 func (d *Dashboard) fillUser(r *http.Request, p *userPage, q url.Values) error {
 	who := callerOf(r.Context())
 	if who.Admin() {
@@ -117,7 +117,7 @@ func (d *Dashboard) fillUser(r *http.Request, p *userPage, q url.Values) error {
 	return nil
 }
 
-// choose reads the time and the zone that the address has.
+// choose reads the time and the zone in the address.
 func (p *userPage) choose(q url.Values) {
 	zone := q.Get("zone")
 	if zone == "" && p.Settings != nil {
@@ -131,7 +131,7 @@ func (p *userPage) choose(q url.Values) {
 	if given := q.Get("at"); given != "" {
 		at, err := calendar.ParseTime(apiTime(given), nil)
 		if err != nil || at.Year() < 1970 || at.Year() > 9000 {
-			p.Wrong = strings.TrimSpace(p.Wrong + " The time " + clip(given, 80) + " can't be read: give one such as 2026-11-22T11:11:11Z.")
+			p.Wrong = strings.TrimSpace(p.Wrong + " The time " + clip(given, 80) + " is invalid: use one such as 2026-11-22T11:11:11Z.")
 			return
 		}
 		p.At = at.UTC()
@@ -152,7 +152,7 @@ func (p *userPage) Address(pairs ...any) string {
 	return withQuery(p.Path, query)
 }
 
-// Earlier and Later are the times to show next.
+// Earlier and Later are the neighbouring times to show.
 func (p *userPage) Earlier() time.Time { return p.step(-1) }
 
 // Later returns the time to show after this one.
@@ -163,7 +163,7 @@ func (p *userPage) step(by int) time.Time {
 	return p.At.Add(time.Duration(by) * length * 3 / 4)
 }
 
-// InZone returns a time as clocks of the chosen zone show it.
+// InZone formats a time in the chosen zone.
 func (p *userPage) InZone(value any) string {
 	at := timeOf(value)
 	if at.IsZero() {

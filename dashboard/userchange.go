@@ -25,20 +25,20 @@ func (d *Dashboard) submit(w http.ResponseWriter, r *http.Request) {
 			Title: r.PostFormValue("title"), Body: r.PostFormValue("body"), OnConflict: onConflict(r),
 		})
 	}
-	text := "Accepted: it is sent at " + when(accepted.SendAt) + "."
+	text := "Accepted. It will be sent at " + when(accepted.SendAt) + "."
 	if accepted.Shifted {
 		text = "Accepted for the next free time, " + when(accepted.SendAt) + ": the requested time was not free."
 	}
 	d.end(w, r, err, text, to)
 }
 
-// sendTime returns the send time of a form; the zero time for now. The error says what the API would.
+// sendTime returns the send time of a form; the zero time for now. Its error is the API's.
 func sendTime(r *http.Request) (at time.Time, now bool, err error) {
 	at, now, err = message.ParseTime(apiTime(r.PostFormValue("send_at")))
 	return at, now, fault.InField(err, "send_at")
 }
 
-// onConflict returns what a form wants if its send time is not free; "" for the policy's own.
+// onConflict returns the form's choice if its send time is not free; "" for the policy's.
 func onConflict(r *http.Request) string {
 	if r.PostFormValue("shift") == "yes" {
 		return message.OnConflictShift
@@ -69,7 +69,7 @@ func settingsFormOf(s message.UserSettings) settingsForm {
 	}
 }
 
-// draft returns the settings that the form says.
+// draft returns the settings of the form.
 func (f settingsForm) draft() message.SettingsDraft {
 	s := message.SettingsDraft{
 		Contact: f.Contact, Policy: f.Policy, TimeZone: f.TimeZone, Limits: fields(f.Limits), QuietHours: fields(f.QuietHours),
@@ -96,8 +96,8 @@ func fields(text string) []string {
 	return lines
 }
 
-// saveSettings replaces the settings of a user. If something is wrong with them, the page shows
-// the form as it was filled in, with what is wrong at its place.
+// saveSettings replaces the settings of a user. If they are invalid, the page shows the form again,
+// with the errors at their fields.
 func (d *Dashboard) saveSettings(w http.ResponseWriter, r *http.Request) {
 	user := r.PostFormValue("name")
 	form := settingsForm{Blocked: r.PostFormValue("blocked") == "yes"}
@@ -108,7 +108,7 @@ func (d *Dashboard) saveSettings(w http.ResponseWriter, r *http.Request) {
 		*into = strings.TrimSpace(r.PostFormValue(name))
 	}
 	to := back(r, link("/user", "name", user))
-	if form.Blocked && !d.confirmed(w, r, "Block the user? From now on nothing is accepted for the user. What is accepted already is still sent.", "Block", to) {
+	if form.Blocked && !d.confirmed(w, r, "Block the user? New messages will be refused. Accepted messages are still sent.", "Block", to) {
 		return
 	}
 	_, err := d.api.SetUserSettings(r.Context(), user, form.draft())
@@ -116,7 +116,7 @@ func (d *Dashboard) saveSettings(w http.ResponseWriter, r *http.Request) {
 		d.showSettingsAgain(w, r, user, form, err)
 		return
 	}
-	d.end(w, r, err, "The settings are saved. They hold from the next decision on.", to)
+	d.end(w, r, err, "The settings were saved. They take effect immediately.", to)
 }
 
 // showSettingsAgain shows the page of a user with settings that were refused.
@@ -137,11 +137,11 @@ func (d *Dashboard) changeDevice(w http.ResponseWriter, r *http.Request) {
 	user, id := r.PostFormValue("name"), r.PostFormValue("device")
 	to := back(r, link("/user", "name", user))
 	if r.PostFormValue("do") == "remove" {
-		if !d.confirmed(w, r, "Remove the device "+id+"? Messages no longer go to it, until it is registered again.", "Remove", to) {
+		if !d.confirmed(w, r, "Remove the device "+id+"? It gets no messages until it is registered again.", "Remove", to) {
 			return
 		}
 		_, err := d.api.RemoveDevice(r.Context(), user, id)
-		d.end(w, r, err, "The device is removed.", to)
+		d.end(w, r, err, "The device was removed.", to)
 		return
 	}
 	draft := message.DeviceDraft{
@@ -151,7 +151,7 @@ func (d *Dashboard) changeDevice(w http.ResponseWriter, r *http.Request) {
 	d.end(w, r, err, "The device "+change.Device.ID+" is "+change.Outcome+".", to)
 }
 
-// eraseUser removes everything about a user.
+// eraseUser removes all data of a user.
 func (d *Dashboard) eraseUser(w http.ResponseWriter, r *http.Request) {
 	user := r.PostFormValue("name")
 	to := link("/user", "name", user)
@@ -164,8 +164,8 @@ func (d *Dashboard) eraseUser(w http.ResponseWriter, r *http.Request) {
 	if more {
 		count = "more than " + count
 	}
-	if !d.confirmed(w, r, "Erase everything about "+user+"? "+count+" with their records, the settings, the devices and the history go, "+
-		"and what is scheduled is not sent. This can't be undone.", "Erase", to) {
+	if !d.confirmed(w, r, "Erase all data of "+user+"? This removes "+count+" with their records, the settings, the devices and the history, "+
+		"and cancels scheduled messages. This can't be undone.", "Erase", to) {
 		return
 	}
 	end, err := last(d.api.EraseUser(r.Context(), user, client.EraseUserQuery{}))
@@ -177,5 +177,5 @@ func (d *Dashboard) eraseUser(w http.ResponseWriter, r *http.Request) {
 	if end.Erasure != nil {
 		erased = end.Erasure.Messages
 	}
-	d.done(w, r, "Everything about the user is erased: "+plural(erased, "message")+".", "/users")
+	d.done(w, r, "All data of the user was erased: "+plural(erased, "message")+".", "/users")
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// usersPage lists the users who have settings of their own, and finds any user.
+// usersPage lists the users with own settings, and finds any user.
 type usersPage struct {
 	page
 	listing

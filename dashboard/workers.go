@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/overview"
 )
 
-// workersPage shows who delivers, how fast, and through which channels.
+// workersPage shows the workers, the pace and the channels.
 type workersPage struct {
 	page
 
@@ -45,18 +45,18 @@ func (d *Dashboard) showWorkers(w http.ResponseWriter, r *http.Request) {
 func (d *Dashboard) changePace(w http.ResponseWriter, r *http.Request) {
 	pace := strings.TrimSpace(r.PostFormValue("rate"))
 	if r.PostFormValue("do") == "remove" {
-		if !d.confirmed(w, r, "Remove the pace? All workers deliver as fast as they can, and a pause that the target has asked for ends.", "Remove", "/workers") {
+		if !d.confirmed(w, r, "Remove the pace? All workers deliver as fast as possible, and a pause that the target requested ends.", "Remove", "/workers") {
 			return
 		}
 		_, err := d.api.ClearPace(r.Context(), client.ClearPaceQuery{})
-		d.end(w, r, err, "The pace is removed. Workers follow within two seconds.", "/workers")
+		d.end(w, r, err, "The pace was removed. Workers follow within two seconds.", "/workers")
 		return
 	}
 	draft := message.PaceDraft{Rate: pace}
 	if burst := strings.TrimSpace(r.PostFormValue("burst")); burst != "" {
 		n, err := strconv.ParseInt(burst, 10, 64)
 		if err != nil {
-			d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: "The burst is " + clip(burst, 40) + ": give a whole number."}, "/workers")
+			d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: "The burst is " + clip(burst, 40) + ": enter a whole number."}, "/workers")
 			return
 		}
 		draft.Burst = n
@@ -65,14 +65,14 @@ func (d *Dashboard) changePace(w http.ResponseWriter, r *http.Request) {
 	d.end(w, r, err, "The pace is "+pace+". Workers follow within two seconds.", "/workers")
 }
 
-// resumeChannel has a stopped channel deliver again.
+// resumeChannel resumes a stopped channel.
 func (d *Dashboard) resumeChannel(w http.ResponseWriter, r *http.Request) {
 	name := r.PostFormValue("channel")
-	if !d.confirmed(w, r, "Resume the channel "+name+"? If it was stopped because its provider calls too many devices gone, the devices that it calls gone are removed from now on.", "Resume", "/workers") {
+	if !d.confirmed(w, r, "Resume the channel "+name+"? If it was stopped because its provider reported too many devices as gone, such devices are removed from now on.", "Resume", "/workers") {
 		return
 	}
 	answer, err := d.api.ResumeChannel(r.Context(), name)
-	text := "The channel " + name + " delivers again. Workers follow within two seconds."
+	text := "The channel " + name + " was resumed. Workers follow within two seconds."
 	if answer.Outcome == message.ChannelRunning {
 		text = "The channel " + name + " was not stopped."
 	}

@@ -192,71 +192,71 @@ func (a *aclStory) story(user, lines string) {
 
 // operatorLines are commands that reach everything that operators can do.
 const operatorLines = `
-	worker check
-	worker stats
-	enqueue push --user alice --at +3m --title Hello --id one
-	enqueue push --user alice --at +2h --title Hello --id two --campaign spring
-	enqueue push --user alice --at now --title Hello --id three
-	worker policy apply POLICY --preview
-	worker policy apply POLICY --then shift
-	worker policy versions default
-	worker policy rollback default --to 1
-	worker policy list
-	worker user set alice --limit 20/calendar_day --contact ops@example.com
-	worker user list
-	worker user show alice
-	worker user export alice
-	worker user clear alice
-	worker tier set free --requests-per-minute 60 --messages-per-hour 100 --messages-per-day 500
-	worker account create acme --tier free --time-zone Europe/Berlin
-	worker account set acme --contact ops@acme.example
-	worker account show acme
-	worker account list
-	worker account disable acme
-	worker account enable acme
-	worker account events list acme
-	worker event-limit set submit --per-minute 60 --per-day 500
-	worker event-limit list
-	worker event-limit show submit
-	worker event-limit remove submit
-	worker pace set --rate 100/second
-	worker pace show
-	worker pace clear
-	worker channel list
-	worker dead-letters list
-	worker dead-letters retry --all
-	worker dead-letters purge --all
-	worker user erase alice --yes
-	worker tier list
+	sendlimit-worker check
+	sendlimit-worker stats
+	sendlimit push --user alice --at +3m --title Hello --id one
+	sendlimit push --user alice --at +2h --title Hello --id two --campaign spring
+	sendlimit push --user alice --at now --title Hello --id three
+	sendlimit-worker policy apply POLICY --preview
+	sendlimit-worker policy apply POLICY --then shift
+	sendlimit-worker policy versions default
+	sendlimit-worker policy rollback default --to 1
+	sendlimit-worker policy list
+	sendlimit-worker user set alice --limit 20/calendar_day --contact ops@example.com
+	sendlimit-worker user list
+	sendlimit-worker user show alice
+	sendlimit-worker user export alice
+	sendlimit-worker user clear alice
+	sendlimit-worker tier set free --requests-per-minute 60 --messages-per-hour 100 --messages-per-day 500
+	sendlimit-worker account create acme --tier free --time-zone Europe/Berlin
+	sendlimit-worker account set acme --contact ops@acme.example
+	sendlimit-worker account show acme
+	sendlimit-worker account list
+	sendlimit-worker account disable acme
+	sendlimit-worker account enable acme
+	sendlimit-worker account events list acme
+	sendlimit-worker event-limit set submit --per-minute 60 --per-day 500
+	sendlimit-worker event-limit list
+	sendlimit-worker event-limit show submit
+	sendlimit-worker event-limit remove submit
+	sendlimit-worker pace set --rate 100/second
+	sendlimit-worker pace show
+	sendlimit-worker pace clear
+	sendlimit-worker channel list
+	sendlimit-worker dead-letters list
+	sendlimit-worker dead-letters retry --all
+	sendlimit-worker dead-letters purge --all
+	sendlimit-worker user erase alice --yes
+	sendlimit-worker tier list
 `
 
 // callerLines are commands that reach everything that callers can do.
 const callerLines = `
-	enqueue push --user alice --at +3m --title Hello --id one
-	enqueue push --user alice --at +3m --title Hello --id again
-	enqueue push --user alice --at +3m --title Hello --id again --on-conflict shift
-	enqueue push --user alice --at +3m --title Hello --id dry --dry-run
-	enqueue push --user erin --at +1s --title Hello --id soon
-	enqueue push --user erin --at +5m --title Hello --id charged --account acme
-	enqueue bulk BULK --dry-run
-	enqueue bulk BULK --dry-run --what-if 2/calendar_day
-	enqueue bulk BULK
-	enqueue bulk BULK
-	enqueue change --user alice one --title Bye
-	enqueue move --user alice one --at +20m
-	enqueue list --user alice
-	enqueue status --user alice one
-	enqueue usage --user alice
-	enqueue next-free --user alice
-	enqueue find one
-	enqueue find --campaign spring
-	enqueue events
-	enqueue campaign count spring
-	enqueue campaign list spring
-	enqueue campaign pause spring
-	enqueue campaign resume spring
-	enqueue campaign move spring --by 1h
-	enqueue campaign cancel spring
-	enqueue cancel --user alice one
-	enqueue device list --user alice
+	sendlimit push --user alice --at +3m --title Hello --id one
+	sendlimit push --user alice --at +3m --title Hello --id again
+	sendlimit push --user alice --at +3m --title Hello --id again --on-conflict shift
+	sendlimit push --user alice --at +3m --title Hello --id dry --dry-run
+	sendlimit push --user erin --at +1s --title Hello --id soon
+	sendlimit push --user erin --at +5m --title Hello --id charged --account acme
+	sendlimit bulk BULK --dry-run
+	sendlimit bulk BULK --dry-run --what-if 2/calendar_day
+	sendlimit bulk BULK
+	sendlimit bulk BULK
+	sendlimit change --user alice one --title Bye
+	sendlimit move --user alice one --at +20m
+	sendlimit list --user alice
+	sendlimit status --user alice one
+	sendlimit usage --user alice
+	sendlimit next-free --user alice
+	sendlimit find one
+	sendlimit find --campaign spring
+	sendlimit events
+	sendlimit campaign count spring
+	sendlimit campaign list spring
+	sendlimit campaign pause spring
+	sendlimit campaign resume spring
+	sendlimit campaign move spring --by 1h
+	sendlimit campaign cancel spring
+	sendlimit cancel --user alice one
+	sendlimit device list --user alice
 `

@@ -230,7 +230,7 @@ func TestCredentialsAreReadAgain(t *testing.T) {
 	w.logged(t, "a channel is stopped", "channel")
 
 	p.write(t, "key.p8", good)
-	w.logged(t, "read a secret again", "setting")
+	w.logged(t, "reloaded a secret", "setting")
 	w.logged(t, "a channel is resumed", "channel")
 	p.owns(t, "bob")
 	p.pushes(t, "bob", "third", "--to-channel", "apns")

@@ -23,7 +23,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/traffic"
 )
 
-// TestEnqueueProcess tests what the built enqueue promises to callers.
+// TestEnqueueProcess tests what the built program promises to callers.
 func TestEnqueueProcess(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
@@ -130,7 +130,7 @@ func (p programs) bulk(t *testing.T, environ []string, path string, args ...stri
 	return summaryOf(t, done.stdout)
 }
 
-// enqueueJudgesTheTraffic requires that enqueue judges the traffic as the model does.
+// enqueueJudgesTheTraffic requires that sendlimit judges the traffic as the model does.
 func enqueueJudgesTheTraffic(t *testing.T, p programs) wholeRun {
 	t.Helper()
 	database, environ := databaseWithRules(t)
@@ -163,7 +163,7 @@ func reservations(t *testing.T, client *redis.Client) map[string][]redis.Z {
 	return all
 }
 
-// running is an enqueue that has not ended yet.
+// running is a sendlimit that has not ended yet.
 type running struct {
 	command        *exec.Cmd
 	stdout, stderr bytes.Buffer
@@ -174,7 +174,7 @@ func (p programs) startBulk(t *testing.T, environ []string, path string, lines i
 	t.Helper()
 	results := filepath.Join(t.TempDir(), "results")
 	r := &running{}
-	r.command = exec.CommandContext(t.Context(), filepath.Join(p.folder, "enqueue"), "bulk", path, "--json", "--results", results)
+	r.command = exec.CommandContext(t.Context(), filepath.Join(p.folder, "sendlimit"), "bulk", path, "--json", "--results", results)
 	r.command.Env, r.command.Stdout, r.command.Stderr = environ, &r.stdout, &r.stderr
 	require.NoError(t, r.command.Start())
 	judged := func() bool {
@@ -203,7 +203,7 @@ func (r *running) stopped(t *testing.T, status int) int {
 	}
 	require.NoError(t, json.Unmarshal([]byte(last), &outcome), r.stdout.String())
 	require.Equal(t, "error", outcome.Outcome)
-	require.Contains(t, outcome.Detail, fmt.Sprintf("go on with --from-line %d, or run it all again", outcome.Line))
+	require.Contains(t, outcome.Detail, fmt.Sprintf("continue with --from-line %d, or run it again", outcome.Line))
 	require.Equal(t, outcome.Line-1, summaryOf(t, r.stdout.String()).Lines)
 	return outcome.Line
 }
@@ -269,7 +269,7 @@ func enqueueRefusesAStore(t *testing.T, p programs, _ wholeRun) {
 		{"redis://:wrong@" + guarded.Addr, "Redis refuses the user or password", push},
 		{replica.URL(), "is a read-only replica: give the address of its master, " + evicting.Addr, push},
 		{replica.URL(), "is a read-only replica: give the address of its master, " + evicting.Addr, bulk},
-		{evicting.URL(), "has the maxmemory-policy allkeys-lru, which would throw scheduled messages away", bulk},
+		{evicting.URL(), "has the maxmemory-policy allkeys-lru, which deletes scheduled messages when memory is full", bulk},
 	} {
 		got := p.enqueue(t, []string{"REDIS_URL=" + row.url}, row.args...)
 		require.Equal(t, 5, got.status, row.url)

@@ -26,100 +26,100 @@ import (
 // commandsOfOperations are commands in their order, each with the operations that it asks for. A
 // refusal is an answer too.
 const commandsOfOperations = `
-enqueue push --user alice --id m1 --at +2h --title Hello            = submitMessage
-enqueue push --user alice --id m2 --at +3h --title Hello --dry-run  = checkMessage
-enqueue bulk FILE                                                   = submitBatch
-enqueue bulk FILE --dry-run                                         = checkBatch
-enqueue bulk SENT --record-sent                                     = recordSent
-enqueue status --user alice m1                                      = getMessage
-enqueue move --user alice m1 --at +4h                               = moveMessage
-enqueue change --user alice m1 --title Hi                           = moveMessage
-enqueue cancel --user alice m1                                      = cancelMessage
-enqueue find b1                                                     = findMessage
-enqueue find --campaign spring                                      = findMessages
-enqueue list --user alice                                           = listMessages
-enqueue usage --user alice                                          = getUsage
-enqueue next-free --user alice                                      = getNextFree
-enqueue campaign count spring                                       = countCampaign
-enqueue campaign pause spring                                       = pauseCampaign
-enqueue campaign resume spring                                      = resumeCampaign
-enqueue campaign move spring --by 1h                                = moveCampaign
-enqueue campaign cancel spring                                      = cancelCampaign
-enqueue device add --user alice --id phone --channel fcm --app shop --token t = addDevice
-enqueue device list --user alice                                    = listDevices
-enqueue device remove --user alice phone                            = removeDevice
-enqueue events --follow=false                                       = followEvents
-worker dead-letters list                                            = listDeadLetters
-worker dead-letters list --alerts                                   = listDeadAlerts
-worker dead-letters show --user alice m1                            = getDeadLetter
-worker dead-letters show --alert user_quota/1/80/alice              = getDeadAlert
-worker dead-letters retry --user alice m1                           = retryDeadLetter
-worker dead-letters retry --all --yes                               = retryDeadLetters
-worker dead-letters retry --alert user_quota/1/80/alice             = retryDeadAlert
-worker dead-letters purge --user alice m1                           = purgeDeadLetter
-worker dead-letters purge --older-than 1h --yes                     = purgeDeadLetters
-worker dead-letters purge --alert user_quota/1/80/alice             = purgeDeadAlert
-worker dead-letters purge --alerts --older-than 1h --yes            = purgeDeadAlerts
-worker tier set free --messages-per-day 500                         = getTier setTier
-worker tier show free                                               = getTier
-worker tier list                                                    = listTiers
-worker account create acme --tier free                              = createAccount addAccountKey
-worker account set acme --contact ops@acme.example                  = changeAccount
-worker account set acme --events https://acme.example/events        = setCallback
-worker account show acme                                            = getAccount getAccountUsage getCallback
-worker account rotate-events-secret acme                            = rotateCallbackSecret
-worker account set acme --events none                               = removeCallback
-worker account rotate-key acme                                      = rotateAccountKey
-worker account remove-key acme Zx3kQ9aB                             = removeAccountKey
-worker account list                                                 = listAccounts
-worker account events list acme                                     = listDeadEvents
-worker account events retry acme                                    = retryDeadEvents
-worker account events purge acme                                    = purgeDeadEvents
-worker account sessions                                             = listSessions
-worker account end-session 3fa91c02b7d86e54                         = endSession
-worker account create beta --no-key                                 = createAccount
-worker tier remove free                                             = removeTier
-worker policy list                                                  = listPolicies
-worker policy show default                                          = getPolicy
-worker policy apply POLICY --preview                                = previewPolicy
-worker policy apply POLICY --then shift                             = applyPolicy refitPolicy
-worker policy versions vip                                          = listPolicyVersions
-worker policy rollback vip --to 1                                   = rollbackPolicy
-worker policy delete vip                                            = deletePolicy
-worker user set alice --time-zone Europe/Berlin                     = changeUserSettings
-worker user show alice                                              = getUserSettings
-worker user list                                                    = listUsers
-worker user clear alice                                             = clearUserSettings
-worker user export alice                                            = exportUser
-worker user erase alice --yes                                       = eraseUser
-worker event-limit set submit --per-day 500                         = setEventLimits
-worker event-limit show submit                                      = getEventLimits
-worker event-limit list                                             = listEventLimits
-worker event-limit remove submit                                    = removeEventLimits
-worker pace set --rate 100/second                                   = setPace
-worker pace show                                                    = getPace
-worker pace clear                                                   = clearPace
-worker channel list                                                 = listChannels
-worker channel resume fcm                                           = resumeChannel
-worker audit                                                        = listAuditEntries
-worker stats                                                        = getStats
+sendlimit push --user alice --id m1 --at +2h --title Hello             = submitMessage
+sendlimit push --user alice --id m2 --at +3h --title Hello --dry-run   = checkMessage
+sendlimit bulk FILE                                                    = submitBatch
+sendlimit bulk FILE --dry-run                                          = checkBatch
+sendlimit bulk SENT --record-sent                                      = recordSent
+sendlimit status --user alice m1                                       = getMessage
+sendlimit move --user alice m1 --at +4h                                = moveMessage
+sendlimit change --user alice m1 --title Hi                            = moveMessage
+sendlimit cancel --user alice m1                                       = cancelMessage
+sendlimit find b1                                                      = findMessage
+sendlimit find --campaign spring                                       = findMessages
+sendlimit list --user alice                                            = listMessages
+sendlimit usage --user alice                                           = getUsage
+sendlimit next-free --user alice                                       = getNextFree
+sendlimit campaign count spring                                        = countCampaign
+sendlimit campaign pause spring                                        = pauseCampaign
+sendlimit campaign resume spring                                       = resumeCampaign
+sendlimit campaign move spring --by 1h                                 = moveCampaign
+sendlimit campaign cancel spring                                       = cancelCampaign
+sendlimit device add --user alice --id phone --channel fcm --app shop --token t = addDevice
+sendlimit device list --user alice                                     = listDevices
+sendlimit device remove --user alice phone                             = removeDevice
+sendlimit events --follow=false                                        = followEvents
+sendlimit-worker dead-letters list                                     = listDeadLetters
+sendlimit-worker dead-letters list --alerts                            = listDeadAlerts
+sendlimit-worker dead-letters show --user alice m1                     = getDeadLetter
+sendlimit-worker dead-letters show --alert user_quota/1/80/alice       = getDeadAlert
+sendlimit-worker dead-letters retry --user alice m1                    = retryDeadLetter
+sendlimit-worker dead-letters retry --all --yes                        = retryDeadLetters
+sendlimit-worker dead-letters retry --alert user_quota/1/80/alice      = retryDeadAlert
+sendlimit-worker dead-letters purge --user alice m1                    = purgeDeadLetter
+sendlimit-worker dead-letters purge --older-than 1h --yes              = purgeDeadLetters
+sendlimit-worker dead-letters purge --alert user_quota/1/80/alice      = purgeDeadAlert
+sendlimit-worker dead-letters purge --alerts --older-than 1h --yes     = purgeDeadAlerts
+sendlimit-worker tier set free --messages-per-day 500                  = getTier setTier
+sendlimit-worker tier show free                                        = getTier
+sendlimit-worker tier list                                             = listTiers
+sendlimit-worker account create acme --tier free                       = createAccount addAccountKey
+sendlimit-worker account set acme --contact ops@acme.example           = changeAccount
+sendlimit-worker account set acme --events https://acme.example/events = setCallback
+sendlimit-worker account show acme                                     = getAccount getAccountUsage getCallback
+sendlimit-worker account rotate-events-secret acme                     = rotateCallbackSecret
+sendlimit-worker account set acme --events none                        = removeCallback
+sendlimit-worker account rotate-key acme                               = rotateAccountKey
+sendlimit-worker account remove-key acme Zx3kQ9aB                      = removeAccountKey
+sendlimit-worker account list                                          = listAccounts
+sendlimit-worker account events list acme                              = listDeadEvents
+sendlimit-worker account events retry acme                             = retryDeadEvents
+sendlimit-worker account events purge acme                             = purgeDeadEvents
+sendlimit-worker account sessions                                      = listSessions
+sendlimit-worker account end-session 3fa91c02b7d86e54                  = endSession
+sendlimit-worker account create beta --no-key                          = createAccount
+sendlimit-worker tier remove free                                      = removeTier
+sendlimit-worker policy list                                           = listPolicies
+sendlimit-worker policy show default                                   = getPolicy
+sendlimit-worker policy apply POLICY --preview                         = previewPolicy
+sendlimit-worker policy apply POLICY --then shift                      = applyPolicy refitPolicy
+sendlimit-worker policy versions vip                                   = listPolicyVersions
+sendlimit-worker policy rollback vip --to 1                            = rollbackPolicy
+sendlimit-worker policy delete vip                                     = deletePolicy
+sendlimit-worker user set alice --time-zone Europe/Berlin              = changeUserSettings
+sendlimit-worker user show alice                                       = getUserSettings
+sendlimit-worker user list                                             = listUsers
+sendlimit-worker user clear alice                                      = clearUserSettings
+sendlimit-worker user export alice                                     = exportUser
+sendlimit-worker user erase alice --yes                                = eraseUser
+sendlimit-worker event-limit set submit --per-day 500                  = setEventLimits
+sendlimit-worker event-limit show submit                               = getEventLimits
+sendlimit-worker event-limit list                                      = listEventLimits
+sendlimit-worker event-limit remove submit                             = removeEventLimits
+sendlimit-worker pace set --rate 100/second                            = setPace
+sendlimit-worker pace show                                             = getPace
+sendlimit-worker pace clear                                            = clearPace
+sendlimit-worker channel list                                          = listChannels
+sendlimit-worker channel resume fcm                                    = resumeChannel
+sendlimit-worker audit                                                 = listAuditEntries
+sendlimit-worker stats                                                 = getStats
 `
 
 // withoutCommand are the operations that no command asks for, with the reason.
 func withoutCommand() map[string]string {
 	return map[string]string{
-		"getOwnUsage":     "an operator has no account: worker account show names one",
-		"getOverview":     "worker stats says what matters; the rest is for pictures",
+		"getOwnUsage":     "an operator has no account: sendlimit-worker account show names one",
+		"getOverview":     "sendlimit-worker stats says what matters; the rest is for pictures",
 		"getForecast":     "it is for pictures",
-		"setUserSettings": "worker user set changes what its flags name, and leaves the rest",
+		"setUserSettings": "sendlimit-worker user set changes what its flags name, and leaves the rest",
 	}
 }
 
 // withoutOperation are the commands that ask for none.
 func withoutOperation() []string {
 	return []string{
-		"worker run", "worker check", "worker health", "worker email-preview", "worker channel check", "worker channel send-test", "worker channel keys",
-		"enqueue version", "worker version", "enqueue campaign list", "enqueue device import", "worker account enable", "worker account disable", "worker account add-key", // like their brothers
+		"sendlimit-worker run", "sendlimit-worker check", "sendlimit-worker health", "sendlimit-worker email-preview", "sendlimit-worker channel check", "sendlimit-worker channel send-test", "sendlimit-worker channel keys",
+		"sendlimit version", "sendlimit-worker version", "sendlimit campaign list", "sendlimit device import", "sendlimit-worker account enable", "sendlimit-worker account disable", "sendlimit-worker account add-key", // like their brothers
 	}
 }
 
@@ -261,7 +261,7 @@ func requireMethods(t *testing.T, id string) {
 }
 
 // manualOf returns the manual pages of the commands of both programs that do something, by
-// their names: "worker user erase".
+// their names: "sendlimit-worker user erase".
 func manualOf(t *testing.T, p programs) map[string]string {
 	t.Helper()
 	folder := t.TempDir()

@@ -156,14 +156,14 @@ shift 2
 exec "$here/$(basename "$program")" "$@"
 `
 
-// pagesPrograms returns a folder that has what commands of pages call: the programs under both
-// names, the examples, and a go that runs them.
+// pagesPrograms returns a folder that has what commands of pages call: the programs, also under
+// the names of their folders, the examples, and a go that runs them.
 func pagesPrograms(t *testing.T) programs {
 	t.Helper()
 	needProgram(t, "curl")
 	built, folder := buildPrograms(t), t.TempDir()
 	for name, program := range map[string]string{
-		"worker": "worker", "enqueue": "enqueue", "sendlimit-worker": "worker", "sendlimit": "enqueue",
+		"sendlimit": "sendlimit", "sendlimit-worker": "sendlimit-worker", "enqueue": "sendlimit", "worker": "sendlimit-worker",
 		"receiver": "receiver", "order-reminder": "order-reminder", "traffic": "traffic",
 	} {
 		require.NoError(t, os.Symlink(filepath.Join(built.folder, program), filepath.Join(folder, name)))

@@ -67,8 +67,8 @@ func pageStories(t *testing.T) map[string]commandsOf {
 				"  quiet_hours           none → 22:00-08:00 and sat,sun 00:00-10:00\n",
 				"1/minute, 5/hour, 10/calendar_day; codes exempt and not counted; marketing 2/calendar_day",
 				"  20/calendar_day  all messages, set for alice in place of 10/calendar_day\n",
-				"  calendar periods are those of Asia/Kathmandu\n",
-				"mallory is blocked: nothing more is accepted\n",
+				"  calendar periods in Asia/Kathmandu\n",
+				"mallory is blocked: no message is accepted\n",
 			},
 		},
 		"docs/accounts.md": {
@@ -84,7 +84,7 @@ func pageStories(t *testing.T) map[string]commandsOf {
 				"sendlimit-worker run --store-moved":         {prints: delivering},
 			},
 			says: []string{
-				"ok", "ready", "sendlimit_pending_messages", "to come", "100/second over all workers, at most 20 at once", "no pace",
+				"ok", "ready", "sendlimit_pending_messages", "pending message", "100/second over all workers, at most 20 at once", "no pace",
 				"There are no dead letters.", "accepted", "Dinner?", "dora",
 			},
 		},

@@ -144,13 +144,12 @@ func TestTheIndexHasEveryPage(t *testing.T) {
 func TestPagesNameWhatThereIs(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
-	programs := map[string]string{"sendlimit": "enqueue", "sendlimit-worker": "worker"}
 	makefile := readPage(t, "Makefile")
 	help := make(map[string]string) // by program and command
 	helpOf := func(words ...string) string {
 		key := strings.Join(words, " ")
 		if _, asked := help[key]; !asked {
-			shown := p.command(t, programs[words[0]], nil, append(slices.Clone(words[1:]), "--help"))
+			shown := p.command(t, words[0], nil, append(slices.Clone(words[1:]), "--help"))
 			require.Zero(t, shown.status, "%s: %s", key, shown.stderr)
 			help[key] = shown.stdout
 		}

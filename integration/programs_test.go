@@ -41,7 +41,7 @@ func buildPrograms(t *testing.T) programs {
 		folder, err := filepath.Abs("../bin")
 		require.NoError(t, err)
 		build := exec.CommandContext(t.Context(), "go", "build", "-C", "..", "-o", folder+string(os.PathSeparator),
-			"./cmd/worker", "./cmd/enqueue", "./examples/receiver", "./examples/order-reminder", "./sendlimit/sendlimittest/cmd/traffic")
+			"./cmd/sendlimit-worker", "./cmd/sendlimit", "./examples/receiver", "./examples/order-reminder", "./sendlimit/sendlimittest/cmd/traffic")
 		output, err := build.CombinedOutput()
 		require.NoError(t, err, string(output))
 		buildOnce.folder = folder
@@ -55,16 +55,16 @@ type result struct {
 	stdout, stderr string
 }
 
-// enqueue runs enqueue to its end, with only the given environment.
+// enqueue runs sendlimit to its end, with only the given environment.
 func (p programs) enqueue(t *testing.T, environ []string, args ...string) result {
 	t.Helper()
-	return p.command(t, "enqueue", environ, args)
+	return p.command(t, "sendlimit", environ, args)
 }
 
 // workerCommand runs a subcommand of the worker to its end.
 func (p programs) workerCommand(t *testing.T, environ []string, args ...string) result {
 	t.Helper()
-	return p.command(t, "worker", environ, args)
+	return p.command(t, "sendlimit-worker", environ, args)
 }
 
 func (p programs) command(t *testing.T, name string, environ, args []string) result {
@@ -93,7 +93,7 @@ func (p programs) worker(t *testing.T, environ []string, args ...string) *worker
 	t.Helper()
 	args = append([]string{"--listen", "127.0.0.1:0"}, args...)
 	w := &workerProcess{ended: make(chan struct{})}
-	w.command = exec.CommandContext(t.Context(), filepath.Join(p.folder, "worker"), args...)
+	w.command = exec.CommandContext(t.Context(), filepath.Join(p.folder, "sendlimit-worker"), args...)
 	w.command.Env = append([]string{}, environ...)
 	w.command.Stdout, w.command.Stderr = &w.stdout, &w.stderr
 	require.NoError(t, w.command.Start())

@@ -76,7 +76,7 @@ func testRefitGoesOnAfterAKill(t *testing.T, p programs, client redis.UniversalC
 
 	previewed := p.workerCommand(t, environ, "policy", "apply", file, "--preview")
 	require.Zero(t, previewed.status, previewed.stderr)
-	require.Contains(t, previewed.stdout, "180 of 300 messages to come do not fit, of 60 of 60 users.\n")
+	require.Contains(t, previewed.stdout, "180 of 300 pending messages do not fit, of 60 of 60 users.\n")
 	require.Contains(t, previewed.stdout, "Nothing was changed.\n")
 	require.Equal(t, 3, strings.Count(previewed.stdout, "  "+refitUser(7)+"  "), "everything is listed where no person watches")
 	policy, _, err := policies.Load(t.Context(), policy.DefaultName)
@@ -112,7 +112,7 @@ func testRefitGoesOnAfterAKill(t *testing.T, p programs, client redis.UniversalC
 		}
 	}
 	again := p.workerCommand(t, environ, "policy", "apply", file, "--preview")
-	require.Contains(t, again.stdout, "0 of 300 messages to come do not fit")
+	require.Contains(t, again.stdout, "0 of 300 pending messages do not fit")
 }
 
 func refitUser(u int) string { return fmt.Sprintf("user%03d", u) }
@@ -121,7 +121,7 @@ func refitUser(u int) string { return fmt.Sprintf("user%03d", u) }
 // were moved and the program is killed. It returns how many it reported.
 func (p programs) moveUntilKilled(t *testing.T, environ []string, file string, enough int) int {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), filepath.Join(p.folder, "worker"), "policy", "apply", file, "--then", "shift", "--json")
+	command := exec.CommandContext(t.Context(), filepath.Join(p.folder, "sendlimit-worker"), "policy", "apply", file, "--then", "shift", "--json")
 	command.Env, command.Stderr = environ, os.Stderr
 	output, err := command.StdoutPipe()
 	require.NoError(t, err)

@@ -25,7 +25,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
-// fill submits as fast as it can, a message to each user, until the store accepts no
+// fill submits as fast as possible, a message to each user, until the store accepts no
 // more. It returns how many were accepted and the error that ended it.
 func fill(t *testing.T, submitter *submit.Submitter, at time.Time, body string) (accepted int64, refusal error) {
 	t.Helper()

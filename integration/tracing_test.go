@@ -91,7 +91,7 @@ func TestTracesOfProgramsReachACollector(t *testing.T) {
 	pushed := programs.enqueue(t, environ, "push", "--user", "wilhelmina", "--at", "now", "--title", "Hello Wilma", "--id", "order-17")
 	require.Equal(t, 0, pushed.status, pushed.stderr)
 
-	submit := to.wait(t, "sendlimit-enqueue", "submit sl:push")
+	submit := to.wait(t, "sendlimit", "submit sl:push")
 	delivery := to.wait(t, "sendlimit-worker", "deliver sl:push")
 	require.Len(t, delivery.GetLinks(), 1)
 	require.Equal(t, submit.GetTraceId(), delivery.GetLinks()[0].GetTraceId())
@@ -124,7 +124,7 @@ func TestDeliveriesGoOnWithoutACollector(t *testing.T) {
 		require.Equal(t, 0, pushed.status, pushed.stderr)
 		require.Eventually(t, func() bool { return strings.Contains(w.stdout.String(), `"user":"`+user+`"`) }, 20*time.Second, 10*time.Millisecond)
 	}
-	const outage = "the collector does not take traces"
+	const outage = "the collector does not accept traces"
 	w.logged(t, outage, "msg")
 	w.signal(t, os.Interrupt)
 	<-w.ended

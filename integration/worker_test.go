@@ -40,7 +40,7 @@ func workerDeliversWithNothingInstalled(t *testing.T, p programs) {
 	t.Helper()
 	worker := p.worker(t, nil)
 	worker.delivers(t)
-	require.Contains(t, worker.stderr.String(), "started the embedded store, which keeps nothing when this worker ends")
+	require.Contains(t, worker.stderr.String(), "started the embedded store, whose data is lost when this worker ends")
 	environ := worker.environ(t)
 
 	submitted := p.enqueue(t, environ, "push", "--user", "alice", "--at", "+2s", "--title", "Hello", "--id", "hello", "--json")
@@ -120,7 +120,7 @@ func workerRefusesAStoreThatEvicts(t *testing.T, p programs) {
 	redis := redistest.Real(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
 	worker := p.worker(t, []string{"REDIS_URL=" + redis.URL()}, "--push-url", "log:")
 	require.Equal(t, 5, worker.status(t))
-	require.Contains(t, worker.stderr.String(), "has the maxmemory-policy allkeys-lru, which would throw scheduled messages away")
+	require.Contains(t, worker.stderr.String(), "has the maxmemory-policy allkeys-lru, which deletes scheduled messages when memory is full")
 }
 
 func workerChangesItsRules(t *testing.T, p programs) {
@@ -157,7 +157,7 @@ func workerSaysThatRulesDiffer(t *testing.T, p programs) {
 	require.NoError(t, os.WriteFile(settings, []byte("policy:\n  rules: [9/hour]\n"), 0o600))
 	second := p.worker(t, environ, "--config", settings)
 	second.delivers(t)
-	const differ = "the rules in the settings are not those of the store"
+	const differ = "the rules in the settings differ from the store's"
 	require.Equal(t, "9/hour", second.logged(t, differ, "settings"))
 	require.Equal(t, "1/minute, 5/hour, 10/calendar_day", second.logged(t, differ, "store"))
 }

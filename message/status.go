@@ -75,11 +75,11 @@ const (
 	StatusCancelled = "cancelled"
 )
 
-// NotFound returns the outcome for an unknown id.
+// NotFound returns the outcome for an unknown message, whoever its user is.
 func NotFound(id string) Outcome {
 	return Outcome{
 		Outcome: Refused, Code: fault.CodeNotFound, ID: id,
-		Detail: fmt.Sprintf("nothing is known of a message %s: it was never accepted, or ended too long ago", id),
+		Detail: fmt.Sprintf("no message %q: it was never accepted, or ended too long ago", id),
 	}
 }
 
@@ -87,7 +87,7 @@ func NotFound(id string) Outcome {
 func NoStatus(user, id string) Outcome {
 	return Outcome{
 		Outcome: Refused, Code: fault.CodeNotFound, User: user, ID: id,
-		Detail: fmt.Sprintf("nothing is known of message %s to %s: it was never accepted, or ended too long ago", id, user),
+		Detail: fmt.Sprintf("no message %q of user %q: it was never accepted, or ended too long ago", id, user),
 	}
 }
 

@@ -140,7 +140,7 @@ func TestChangeOfAMessageThatEnded(t *testing.T) {
 		}
 		o, err = s.For("other").Move(s.Context(), "alice", "short", s.at(time.Hour))
 		require.NoError(s, err)
-		require.Equal(s, `no pending message "short" for alice`, o.Detail, "another account learns nothing")
+		require.Equal(s, `no pending message "short" of user "alice"`, o.Detail, "another account learns nothing")
 	}, "100/minute")
 }
 

@@ -103,8 +103,8 @@ func TestRetriesThatAreRefused(t *testing.T) {
 		s.until(30 * time.Second)
 		refused("expires", fault.CodeSendLimit,
 			"no time is free for alice before message expires expires at 2000-01-01T00:02:00.000Z")
-		refused("b", fault.CodeNotFound, "message b to alice is no dead letter: list shows those there are")
-		refused("none", fault.CodeNotFound, "message none to alice is no dead letter: list shows those there are")
+		refused("b", fault.CodeNotFound, `no dead letter "b" of user "alice": list shows the dead letters`)
+		refused("none", fault.CodeNotFound, `no dead letter "none" of user "alice": list shows the dead letters`)
 		s.until(2 * time.Minute)
 		refused("expires", fault.CodeExpired,
 			"message expires to alice expired at 2000-01-01T00:02:00.000Z: submit it anew with a later expires_at")

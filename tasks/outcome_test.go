@@ -239,9 +239,9 @@ func TestSentencesOfTheOtherCodes(t *testing.T) {
 		require.Equal(s, fault.CodeIDReused, o.Code)
 		require.Equal(s, "the id a stands for another message to alice: use another id for another message", o.Detail)
 
-		require.Equal(s, `no pending message "b" for alice`,
+		require.Equal(s, `no pending message "b" of user "alice"`,
 			s.sentence(s.Cancel(s.Context(), "alice", "b")))
-		require.Equal(s, `no pending message "b" for alice`,
+		require.Equal(s, `no pending message "b" of user "alice"`,
 			s.sentence(s.Move(s.Context(), "alice", "b", on("12:00:00"))))
 
 		short := to("short", "12:00:00")

@@ -197,7 +197,7 @@ func TestStatusOfWhatIsNotKnown(t *testing.T) {
 		require.NoError(s, err)
 		require.False(s, ok)
 		requireJSON(s.T, `{"outcome":"refused","code":"not_found","id":"none","user":"alice",`+
-			`"detail":"nothing is known of message none to alice: it was never accepted, or ended too long ago"}`,
+			`"detail":"no message \"none\" of user \"alice\": it was never accepted, or ended too long ago"}`,
 			message.NoStatus("alice", "none"))
 		_, _, err = s.Status(s.Context(), "alice", "a/b")
 		require.ErrorContains(s, err, `id "a/b" is not allowed`)

@@ -58,23 +58,23 @@ shown() {
 }
 
 say "Building the programs"
-go build -o bin/ ./cmd/worker ./cmd/enqueue ./sendlimit/sendlimittest/cmd/traffic
-ln -s "$PWD"/bin/{worker,enqueue,traffic} "$folder/"
-echo "worker, enqueue"
+go build -o bin/ ./cmd/sendlimit-worker ./cmd/sendlimit ./sendlimit/sendlimittest/cmd/traffic
+ln -s "$PWD"/bin/{sendlimit-worker,sendlimit,traffic} "$folder/"
+echo "sendlimit-worker, sendlimit"
 
 say "Starting a worker with nothing installed"
-env -i "$folder/worker" --listen 127.0.0.1:0 --log-format json \
+env -i "$folder/sendlimit-worker" --listen 127.0.0.1:0 --log-format json \
   >"$folder/deliveries" 2>"$folder/worker.log" &
 worker=$!
 await grep -q '"msg":"delivering"' "$folder/worker.log" || fail "the worker does not start"
 address=$(sed -n 's|.*"url":"http://\([^"]*\)/v1/".*|\1|p' "$folder/worker.log")
 echo "It has its own store, in memory until it ends. The commands use its API, at $address."
-shown worker policy show
+shown sendlimit-worker policy show
 
 lines=2000
 "$folder/traffic" -lines "$lines" >"$folder/traffic.ndjson" 2>"$folder/source"
 say "Submitting $lines messages of the coming year ($(cat "$folder/source"))"
-shown enqueue bulk traffic.ndjson --results outcomes
+shown sendlimit bulk traffic.ndjson --results outcomes
 judged=$(grep -c -E '"outcome":"(accepted|refused)"' "$folder/outcomes" || true)
 [ "$judged" -eq "$lines" ] || fail "$judged of $lines messages were judged"
 grep -q '"outcome":"refused"' "$folder/outcomes" || fail "no message was refused"
@@ -82,11 +82,11 @@ grep -q '"outcome":"refused"' "$folder/outcomes" || fail "no message was refused
 say "Submitting a few that are due in seconds"
 users=(ada bob cyd dee eve)
 for user in "${users[@]}"; do
-  shown enqueue push --user "$user" --at +4s --id "hello-$user" --title "Hello $user"
+  shown sendlimit push --user "$user" --at +4s --id "hello-$user" --title "Hello $user"
 done
 echo
 status=0
-shown enqueue push --user ada --at +30s --title "Too soon" || status=$?
+shown sendlimit push --user ada --at +30s --title "Too soon" || status=$?
 [ "$status" -eq 3 ] || fail "a message too soon after another ended with status $status, not 3"
 
 say "Deliveries, a line each, at their time"

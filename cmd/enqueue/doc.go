@@ -1,2 +1,2 @@
-// Enqueue submits messages to be sent at a future time, and shows what is scheduled.
+// Enqueue is the program sendlimit: it submits messages to be sent at a future time, and shows what is scheduled.
 package main

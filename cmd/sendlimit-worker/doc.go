@@ -1,2 +1,2 @@
-// Sendlimit-worker is worker under a name that can stand on a PATH.
+// Sendlimit-worker is the program of cmd/worker, so that "go install" gives it its name.
 package main

@@ -1,2 +1,2 @@
-// Sendlimit is enqueue, the program of callers, under a name that can stand on a PATH.
+// Sendlimit is the program of cmd/enqueue, so that "go install" gives it its name.
 package main

@@ -1,3 +1,2 @@
-// Worker delivers scheduled messages at their time, and keeps the rules that
-// they are judged by.
+// Worker is the program sendlimit-worker: it delivers scheduled messages at their time.
 package main

@@ -129,10 +129,10 @@
     source.onerror = () => {
       status.setAttribute("aria-live", "polite");
       if (source.readyState === EventSource.CLOSED) {
-        say("Not live any more: load the page again.");
+        say("No more live updates: reload the page.");
         return;
       }
-      say("No connection, as of " + sendlimit.time(Math.floor(latest.at / 1000) * 1000) + ". Trying again.");
+      say("No connection, as of " + sendlimit.time(Math.floor(latest.at / 1000) * 1000) + ". Retrying.");
     };
   };
   const stop = () => {
@@ -144,7 +144,7 @@
   pause.addEventListener("click", () => {
     paused = !paused;
     pause.setAttribute("aria-pressed", String(paused));
-    pause.textContent = paused ? "Go on" : "Pause";
+    pause.textContent = paused ? "Resume" : "Pause";
     status.setAttribute("aria-live", "polite");
     if (paused) stop(); else start();
     tell();

@@ -67,11 +67,11 @@
     }
     if (!ended(signal)) return;
     if (!messages.length && !wrong.length) {
-      fail("There are no messages in the file.");
+      fail("The file has no messages.");
       return;
     }
     if (messages.length > most) {
-      fail("The file has " + sendlimit.plural(messages.length, "message") + ", and a plan has at most " + sendlimit.number(most) + ": use enqueue bulk for it.");
+      fail("The file has " + sendlimit.plural(messages.length, "message") + ", and a plan has at most " + sendlimit.number(most) + ": use sendlimit bulk for it.");
       return;
     }
     if (messages.length > together) {
@@ -117,7 +117,7 @@
     say((rules.length ? "With " + rules.join(", ") + ": " : "") + sendlimit.number(n.accepted) + " would be accepted, " +
       (n.replayed ? sendlimit.number(n.replayed) + " were submitted before, " : "") + sendlimit.number(n.refused + n.invalid) + " would not." +
       (zone ? " Times without a zone are in " + zone + "." : "") +
-      (trimmed ? " White space was cut off at the ends of " + sendlimit.number(trimmed) + (trimmed === 1 ? " value." : " values.") : ""));
+      (trimmed ? " White space was removed at the ends of " + sendlimit.number(trimmed) + (trimmed === 1 ? " value." : " values.") : ""));
   };
 
   const reasonOf = (o) => {
@@ -173,20 +173,20 @@
       for (const text of row) at.append(sendlimit.cell(String(text === undefined ? "" : text)));
     }
     $("rows-more").hidden = rows.length <= 200;
-    $("rows-more").textContent = "These are the first 200 of " + sendlimit.number(rows.length) + ". The download has all.";
+    $("rows-more").textContent = "These are the first 200 of " + sendlimit.number(rows.length) + ". Download all of them.";
     return n;
   };
 
   const submit = async () => {
     if (!digest) return;
     const judged = digest;
-    if (!confirm("Submit " + sendlimit.plural(messages.length, "message") + "? What is accepted is sent at its time.")) return;
+    if (!confirm("Submit " + sendlimit.plural(messages.length, "message") + "? Accepted messages are sent at their times.")) return;
     const signal = begin();
     outcomes = [];
     busy("Submitting", messages.length);
     try {
       await sendlimit.lines("/plan/submit?" + new URLSearchParams({ campaign: $("campaign").value, digest: judged }), { method: "POST", body: body(messages), headers: { "Content-Type": "application/x-ndjson" }, signal }, (outcome) => {
-        if (outcome.outcome === "error") throw new Error(outcome.detail + " What is not answered can be submitted again: the ids stay the same.");
+        if (outcome.outcome === "error") throw new Error(outcome.detail + " Messages without an answer can be submitted again: their ids stay the same.");
         outcomes.push(outcome);
         if (outcomes.length % 100 === 0) { advance(outcomes.length, messages.length); show(); }
       });

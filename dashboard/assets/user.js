@@ -50,10 +50,10 @@
 
   // why returns what forbids a time, "" for nothing.
   const why = (known, at) => {
-    if (at < known.first) return at < known.now ? "it is in the past" : "it is too far from its present time";
+    if (at < known.first) return at < known.now ? "it is in the past" : "it is too far from the present send time";
     if (at > known.last) {
       if (known.expires && at >= known.expires) return "the message expires at " + clock(known.expires);
-      return at > known.latest ? "it is further ahead than is allowed" : "it is too far from its present time";
+      return at > known.latest ? "it is too far ahead" : "it is too far from the present send time";
     }
     const reasons = [];
     for (const s of known.stretches) if (at >= s.from && at < s.until && !reasons.includes(s.why)) reasons.push(s.why);
@@ -116,7 +116,7 @@
     const reason = why(known, wanted);
     held.target = reason ? nearest(known, wanted) : wanted;
     if (held.target === null) {
-      say(clock(wanted) + " is not free: " + reason + ". No time near is free.", "no");
+      say(clock(wanted) + " is not free: " + reason + ". No time near it is free.", "no");
       return;
     }
     point(held.target);

@@ -124,7 +124,7 @@ func TestAccountsRefuseWhatIsNotAllowed(t *testing.T) {
 	_, err = r.Set(t.Context(), "good", accounts.Change{Tier: new("gold")})
 	require.ErrorContains(t, err, `there is no tier "gold"`)
 	_, err = r.Set(t.Context(), "nobody", accounts.Change{})
-	require.EqualError(t, err, `there is no account "nobody"`)
+	require.EqualError(t, err, `no account "nobody"`)
 	_, _, err = r.AddKey(t.Context(), "good", []accounts.Scope{"root"}, time.Time{})
 	require.ErrorContains(t, err, "which is unknown or given twice: there are submit, read, admin and content")
 	_, _, err = r.AddKey(t.Context(), "good", []accounts.Scope{accounts.ScopeRead}, r.now)
@@ -159,7 +159,7 @@ func TestTiers(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorContains(t, r.RemoveTier(t.Context(), "a"), `give account "acme" another one first`)
 	require.NoError(t, r.RemoveTier(t.Context(), "b"))
-	require.EqualError(t, r.RemoveTier(t.Context(), "b"), `there is no tier "b"`)
+	require.EqualError(t, r.RemoveTier(t.Context(), "b"), `no tier "b"`)
 
 	// If the tier does not exist any more, the account may not send without
 	// limits.

@@ -160,7 +160,7 @@ func (a *Accounts) RotateEventsSecret(ctx context.Context, name string, overlap 
 
 // NoCallback returns the error for an account without a callback URL.
 func NoCallback(account string) error {
-	return &fault.NoSuchError{What: "callback", Name: account}
+	return &fault.NoSuchError{What: "callback of account", Name: account}
 }
 
 // WithCallback returns the names of the accounts with a callback.

@@ -115,7 +115,7 @@ func TestRotation(t *testing.T) {
 	require.True(t, r.authenticates(third))
 
 	_, _, err = r.RotateKey(t.Context(), "acme", "nokey", 0)
-	require.EqualError(t, err, `there is no key "nokey"`)
+	require.EqualError(t, err, `no key "nokey"`)
 	for _, overlap := range []time.Duration{-1, accounts.MaxOverlap + 1} {
 		_, _, err = r.RotateKey(t.Context(), "acme", "", overlap)
 		require.ErrorContains(t, err, "overlap")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -84,7 +83,7 @@ func (s *Policies) Version(ctx context.Context, name string, number int64) (poli
 			return *v.Policy, nil
 		}
 	}
-	return policy.Policy{}, &fault.NoSuchError{What: "version of policy " + name, Name: strconv.FormatInt(number, 10)}
+	return policy.Policy{}, &fault.NoSuchError{What: fmt.Sprintf("version %d of policy", number), Name: name}
 }
 
 // Rollback stores an earlier version of a policy again, under a new version, if the policy is at

@@ -37,7 +37,7 @@ func TestVersionsOfAPolicy(t *testing.T) {
 	require.ErrorAs(t, err, &other)
 	_, err = policies.Rollback(t.Context(), "vip", 17, 3)
 	require.ErrorAs(t, err, &none)
-	require.EqualError(t, err, `there is no version of policy vip "17"`)
+	require.EqualError(t, err, `no version 17 of policy "vip"`)
 
 	require.NoError(t, policies.By("carol").Delete(t.Context(), "vip", 3))
 	versions, err := policies.Versions(t.Context(), "vip")

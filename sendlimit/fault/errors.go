@@ -269,12 +269,12 @@ var ErrClockStepped = errors.New("the store's clock has stepped forward")
 
 // NoSuchError is returned when a change names something that does not exist. Nothing was done.
 type NoSuchError struct {
-	What string // "account", "campaign", "key", "session", "tier" or "policy"
+	What string // such as "account" or "version 3 of policy"
 	Name string
 }
 
 // Error names what does not exist.
-func (e *NoSuchError) Error() string { return fmt.Sprintf("there is no %s %q", e.What, Clip(e.Name)) }
+func (e *NoSuchError) Error() string { return fmt.Sprintf("no %s %q", e.What, Clip(e.Name)) }
 
 // Code returns CodeNotFound.
 func (e *NoSuchError) Code() Code { return CodeNotFound }

@@ -275,11 +275,11 @@ func TestACallbackThatIsRemovedGetsNothing(t *testing.T) {
 	_, err := r.accounts.Create(t.Context(), accounts.Account{Name: "beta"})
 	require.NoError(t, err)
 	_, err = r.registry.Status(t.Context(), "acme")
-	require.ErrorContains(t, err, `there is no callback "acme"`)
+	require.ErrorContains(t, err, `no callback of account "acme"`)
 	_, err = r.registry.Status(t.Context(), "nobody")
-	require.ErrorContains(t, err, `there is no account "nobody"`)
+	require.ErrorContains(t, err, `no account "nobody"`)
 	_, err = r.registry.Set(t.Context(), "nobody", "https://example.com/", "")
-	require.ErrorContains(t, err, `there is no account "nobody"`)
+	require.ErrorContains(t, err, `no account "nobody"`)
 
 	// Set again, it begins with the events from then on.
 	url := "http://127.0.0.1:1/"

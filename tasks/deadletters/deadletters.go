@@ -183,6 +183,6 @@ func (d *DeadLetters) PurgeBefore(ctx context.Context, before time.Time, limit i
 func NoDeadLetter(user, id string) message.Outcome {
 	return message.Outcome{
 		Outcome: message.Refused, Code: fault.CodeNotFound, User: user, ID: id,
-		Detail: fmt.Sprintf("message %s to %s is no dead letter: list shows those there are", id, user),
+		Detail: fmt.Sprintf("no dead letter %q of user %q: list shows the dead letters", id, user),
 	}
 }

@@ -112,7 +112,7 @@ func (d *DeadLetters) PurgeNoticesBefore(ctx context.Context, before time.Time, 
 func NoDeadNotice(alert string) AlertOutcome {
 	return AlertOutcome{
 		Outcome: message.Refused, Code: fault.CodeNotFound, Alert: alert,
-		Detail: fmt.Sprintf("alert %s is no dead letter: list shows those there are", alert),
+		Detail: fmt.Sprintf("no dead letter of alert %q: list shows the dead letters", alert),
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
-// Stats reads the state of the queue and the store, for the API's getStats and worker stats. It
+// Stats reads the state of the queue and the store, for the API's getStats and sendlimit-worker stats. It
 // is safe for concurrent use.
 type Stats struct {
 	client  redis.UniversalClient

@@ -32,7 +32,7 @@ func refusalSentence(d sendlimit.Decision, user, id string) string {
 	case fault.CodeTooLate:
 		return fmt.Sprintf("message %s to %s is being sent or was sent: it can no longer be changed", id, user)
 	case fault.CodeNotFound:
-		return fmt.Sprintf("no pending message %q for %s", id, user)
+		return fmt.Sprintf("no pending message %q of user %q", id, user)
 	case fault.CodeRateLimited:
 		return fmt.Sprintf("message %s to %s was moved as often as a minute allows (moves_per_minute): move it again in %s",
 			id, user, length(max(d.RetryAfter+time.Second-1, time.Second).Truncate(time.Second)))

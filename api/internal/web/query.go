@@ -73,15 +73,6 @@ func (q Query) Time(name string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// Category returns the parameter category, or "" if it is not given.
-func (q Query) Category() (string, error) {
-	text, given := q["category"]
-	if given && text == "" {
-		return "", &fault.InvalidError{Field: "category", Want: fmt.Sprintf("1 to %d of a-z 0-9 _ -", message.MaxCategory)}
-	}
-	return text, message.CheckCategory(text)
-}
-
 // Count returns a parameter that is a whole number from 1 to most, or usual if it is not
 // given.
 func (q Query) Count(name string, usual, most int) (int, error) {

@@ -62,7 +62,7 @@ func (l BodyLimits) ReadText(r *http.Request) ([]byte, error) {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, &Error{Status: http.StatusRequestTimeout, Outcome: message.Outcome{
 			Outcome: message.Errored, Code: fault.CodeUnavailable,
-			Detail: fmt.Sprintf("the request did not come whole within %s: it can be sent again", l.Time),
+			Detail: fmt.Sprintf("the request was incomplete after %s: send it again", l.Time),
 		}}
 	case err != nil:
 		return nil, BadRequest(http.StatusBadRequest, "body", "", "to come whole ("+Cause(err)+")")

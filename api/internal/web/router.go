@@ -55,7 +55,7 @@ func (all Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !slices.Contains(methods(), r.Method) {
 		WriteProblem(w, message.Outcome{
 			Outcome: message.Errored, Code: CodeNotImplemented,
-			Detail: fmt.Sprintf("%q is not a method that this server knows", Printable(r.Method)),
+			Detail: fmt.Sprintf("unknown method %q", Printable(r.Method)),
 		})
 		return
 	}
@@ -135,6 +135,6 @@ func methodNotAllowed(w http.ResponseWriter, r *http.Request, addresses []*addre
 func NotFound(w http.ResponseWriter, _ *http.Request) {
 	WriteProblem(w, message.Outcome{
 		Outcome: message.Refused, Code: fault.CodeNotFound,
-		Detail: "there is nothing at this address: /docs lists what there is, and a / in a user's name is written %2F",
+		Detail: "unknown address: see /docs; write a / in a user's name as %2F",
 	})
 }

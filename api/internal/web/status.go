@@ -66,7 +66,7 @@ func Kinds() []Kind {
 		{CodeCrossOrigin, http.StatusForbidden, "Another site's page must not do this"},
 		{fault.CodeInternal, http.StatusInternalServerError, "Internal error"},
 		{fault.CodeUnauthorized, http.StatusUnauthorized, "The key is missing or unknown"},
-		{fault.CodeForbidden, http.StatusForbidden, "The key has not the scope"},
+		{fault.CodeForbidden, http.StatusForbidden, "The key lacks the scope"},
 		{fault.CodeBlocked, http.StatusForbidden, "Nothing is accepted for the user"},
 		{fault.CodeOptedOut, http.StatusForbidden, "The user does not want the category"},
 		{fault.CodeRateLimited, http.StatusTooManyRequests, "Too many requests"},

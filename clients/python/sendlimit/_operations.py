@@ -25,7 +25,7 @@ class Operations(Caller):
     ) -> Pages[api.Accounts, api.Account]:
         """List the accounts.
 
-        By name.
+        Sorted by name.
 
         Requires the scope admin.
         """
@@ -81,8 +81,7 @@ class Operations(Caller):
     ) -> api.Account:
         """Change an account.
 
-        Takes effect within a second in every process. Messages that are already charged stay
-        charged.
+        Takes effect within a second in every process. Messages already charged stay charged.
 
         Requires the scope admin.
         """
@@ -100,10 +99,10 @@ class Operations(Caller):
         *,
         cancel: Cancel | None = None,
     ) -> api.Account:
-        """Post an account's events no longer.
+        """Remove the callback of an account.
 
         Removes the URL and its secret. Dead events stay. Each request is an entry of the
-        audit log, and the contact of the account is told.
+        audit log, and the contact of the account is informed.
 
         Requires the scope admin.
         """
@@ -120,7 +119,7 @@ class Operations(Caller):
         *,
         cancel: Cancel | None = None,
     ) -> api.Callback:
-        """Get where an account's events are posted, and how far that is.
+        """Get the callback of an account and its progress.
 
         Requires the scope admin.
         """
@@ -138,14 +137,14 @@ class Operations(Caller):
         *,
         cancel: Cancel | None = None,
     ) -> api.Callback:
-        """Set where an account's events are posted.
+        """Set the callback of an account.
 
-        Workers post what becomes of the account's messages to the URL, in signed batches of
-        CloudEvents: see the webhook `events`. The first one begins with the events from now
-        on; another URL goes on where the former one was. The answer to the request that
-        makes the secret has it. The events have the metadata of the account's messages: for
-        another account it takes the scope content too. Each request is an entry of the audit
-        log, and the contact of the account is told of a change.
+        Workers post the events of the account's messages to the URL, in signed batches of
+        CloudEvents: see the webhook `events`. A first URL gets the events from now on;
+        another URL continues where the former one stopped. The answer to the request that
+        creates the secret shows it. The events contain the metadata of the account's
+        messages: for another account the scope content is required too. Each request is an
+        entry of the audit log, and the contact of the account is informed of a change.
 
         Requires the scope admin.
         """
@@ -165,11 +164,12 @@ class Operations(Caller):
         *,
         cancel: Cancel | None = None,
     ) -> api.Callback:
-        """Replace the secret of a callback by a new one.
+        """Replace the secret of a callback.
 
-        For the overlap both secrets sign, so that there is time to install the new one:
-        `webhook-signature` has two signatures then. Each request makes a secret, repeated
-        ones too, is an entry of the audit log, and is told the contact of the account.
+        During the overlap both secrets sign, so that you can install the new one:
+        `webhook-signature` has two signatures then. Each request, even a repeated one,
+        creates a secret and an entry of the audit log, and informs the contact of the
+        account.
 
         Requires the scope admin.
         """
@@ -191,8 +191,8 @@ class Operations(Caller):
     ) -> api.NewKey:
         """Add an API key to an account.
 
-        The other keys stay valid. rotateAccountKey replaces one. Each request makes a key,
-        repeated ones too.
+        The other keys stay valid. rotateAccountKey replaces one. Each request creates a key,
+        even a repeated one.
 
         Requires the scope admin.
         """
@@ -233,11 +233,11 @@ class Operations(Caller):
         *,
         cancel: Cancel | None = None,
     ) -> api.NewKey:
-        """Replace an API key by a new one.
+        """Replace an API key.
 
-        Makes a key with the same scopes, which does not expire. The old key works for the
-        overlap, unless it expires earlier, so that there is time to install the new one.
-        Each request makes a key, repeated ones too; none lets the old key live longer.
+        Creates a key with the same scopes, which does not expire. The old key stays valid
+        for the overlap, unless it expires earlier, so that you can install the new one. Each
+        request creates a key, even a repeated one; none extends the life of the old key.
 
         Requires the scope admin.
         """
@@ -256,11 +256,11 @@ class Operations(Caller):
         *,
         cancel: Cancel | None = None,
     ) -> api.AccountUsage:
-        """Get how much of its quota an account has used.
+        """Get the usage of an account.
 
         How many messages of the present hour and day are charged: those that were sent and
         those still scheduled, by their send times. Messages of later hours and days count
-        there. If the tier limits requests per day, also how many of them are made.
+        there. If the tier limits requests per day, also the number of requests.
 
         Requires the scope admin.
         """
@@ -286,10 +286,10 @@ class Operations(Caller):
     ) -> Pages[api.AuditEntries, api.AuditEntry]:
         """List the changes that operators made.
 
-        By a key with the scope admin, on the dashboard, or by a command: the newest first.
-        Without the scope admin you see those of your account, and what operators did with
-        what is yours. What accounts submit, move and cancel has its history and its events
-        instead. Operators' entries are kept for 400 days.
+        Changes with a key that has the scope admin, on the dashboard, or by a command,
+        newest first. Without the scope admin you see changes by your account, and changes
+        that operators made to your data. For submits, moves and cancels of accounts, see the
+        history and the events of messages. Entries of operators are kept for 400 days.
 
         Requires the scope read.
         """
@@ -310,11 +310,10 @@ class Operations(Caller):
     ) -> api.CampaignStatus:
         """Count the messages of a campaign.
 
-        By their statuses, as long as their records are kept; an unknown campaign has none.
-        GET /v1/messages?campaign= lists them. If there are so many messages that counting
-        takes long, the answer has those that were counted so far, and `more`: GET with it
-        goes on, until an answer has none. Two are counted at a time; others are answered
-        with 429.
+        Counts them by status, as long as their records are kept. An unknown campaign has
+        none. GET /v1/messages?campaign= lists them. If counting takes long, the answer has
+        the counts so far, and `more`: continue with GET and this value, until an answer has
+        no `more`. Two are counted at a time; others are answered with 429.
 
         Requires the scope read.
         """
@@ -335,13 +334,13 @@ class Operations(Caller):
     ) -> Iterator[api.CampaignProgress | api.CampaignSummary]:
         """Cancel the messages of a campaign.
 
-        All that are not sent yet, which erases their contents. The same request goes on
-        after one that stopped early. The summary is `campaign_cancelled`. A `progress` line
-        comes at once, and then at most every second; while the messages are counted first,
-        `messages` grows. Each message that is refused is a line. The summary is the last
-        line. If the request stops early, the summary covers what was done, and the last line
-        is a problem's outcome. The request ends with the connection. Two work on campaigns
-        at a time; others are answered with 429.
+        Cancels all messages that are not sent yet, and erases their contents. After a
+        request that stopped early, the same request continues. The summary is
+        `campaign_cancelled`. A `progress` line comes at once, and then at most every second;
+        while the messages are counted first, `messages` grows. Each refused message is a
+        line. The summary is the last line. If the request stops early, the summary covers
+        the completed part, and the last line is a problem's outcome. The request ends with
+        the connection. At most two such requests run at a time; others get 429.
 
         Requires the scope submit.
         """
@@ -360,19 +359,19 @@ class Operations(Caller):
         account: str | None = None,
         cancel: Cancel | None = None,
     ) -> Iterator[api.CampaignProgress | api.CampaignSummary]:
-        """Move the messages of a campaign by a length of time.
+        """Move the messages of a campaign by a duration.
 
-        All that are not sent yet. A message whose new time is refused keeps its place, and
-        is a line. With preview nothing is changed: each message is judged as if it alone
-        were moved. After a request that stopped early, the same request goes on, and moves
-        no message twice. After one that ended, it moves the campaign again. While another
-        request moves the campaign the answer is campaign_running. The summary is
-        `campaign_moved` or `campaign_previewed`. A `progress` line comes at once, and then
-        at most every second; while the messages are counted first, `messages` grows. Each
-        message that is refused is a line. The summary is the last line. If the request stops
-        early, the summary covers what was done, and the last line is a problem's outcome.
-        The request ends with the connection. Two work on campaigns at a time; others are
-        answered with 429.
+        Moves all messages that are not sent yet. A message whose new time is refused keeps
+        its place, and is a line. preview is a dry run, and changes nothing: each message is
+        judged as if only this one were moved. After a request that stopped early, the same
+        request continues, and moves no message twice. After a complete one, it moves the
+        campaign again. While another request moves the campaign, the answer is
+        campaign_running. The summary is `campaign_moved` or `campaign_previewed`. A
+        `progress` line comes at once, and then at most every second; while the messages are
+        counted first, `messages` grows. Each refused message is a line. The summary is the
+        last line. If the request stops early, the summary covers the completed part, and the
+        last line is a problem's outcome. The request ends with the connection. At most two
+        such requests run at a time; others get 429.
 
         Requires the scope submit.
         """
@@ -394,12 +393,12 @@ class Operations(Caller):
     ) -> api.CampaignStatus:
         """Pause a campaign.
 
-        Its messages keep their places, which count for others, and are not delivered. Within
-        4 seconds every worker follows; what is being sent is sent. A message that expires
-        meanwhile is dropped. Pausing twice is no error. At most 200 campaigns of an account
-        are paused at a time, and one without messages can't be. Then the messages are
-        counted. If there are so many messages that counting takes long, the answer has those
-        that were counted so far, and `more`: GET with it goes on, until an answer has none.
+        Its messages keep their places, and are not delivered. Every worker follows within 4
+        seconds; messages being sent are still sent. Messages that expire meanwhile are
+        dropped. Pausing twice is no error. At most 200 campaigns of an account are paused at
+        a time, and a campaign without messages can't be paused. Then the messages are
+        counted. If counting takes long, the answer has the counts so far, and `more`:
+        continue with GET and this value, until an answer has no `more`.
 
         Requires the scope submit.
         """
@@ -420,14 +419,14 @@ class Operations(Caller):
     ) -> Iterator[api.CampaignProgress | api.CampaignSummary]:
         """Resume a paused campaign.
 
-        Messages whose time has passed are judged as late ones: each gets the next free time
-        under the rules. It takes 4 seconds, until every worker knows. Of a request that
-        stopped early, each message is looked at within an hour. The summary is
-        `campaign_resumed`. A `progress` line comes at once, and then at most every second;
-        while the messages are counted first, `messages` grows. Each message that is refused
-        is a line. The summary is the last line. If the request stops early, the summary
-        covers what was done, and the last line is a problem's outcome. The request ends with
-        the connection. Two work on campaigns at a time; others are answered with 429.
+        Messages whose time has passed are late: each gets the next free time by the rules.
+        It takes 4 seconds until every worker knows. After a request that stopped early, each
+        message is judged within an hour. The summary is `campaign_resumed`. A `progress`
+        line comes at once, and then at most every second; while the messages are counted
+        first, `messages` grows. Each refused message is a line. The summary is the last
+        line. If the request stops early, the summary covers the completed part, and the last
+        line is a problem's outcome. The request ends with the connection. At most two such
+        requests run at a time; others get 429.
 
         Requires the scope submit.
         """
@@ -443,11 +442,11 @@ class Operations(Caller):
         *,
         cancel: Cancel | None = None,
     ) -> api.Channels:
-        """List the channels, and which are stopped.
+        """List the channels and their states.
 
-        Those that have delivered something, or are stopped. A channel whose provider refuses
-        the credentials is stopped for all workers. Its messages wait, and no attempt counts.
-        Workers probe it once a minute, and go on by themselves when a probe passes.
+        Lists channels that have delivered something or are stopped. A channel whose provider
+        refuses the credentials is stopped for all workers. Its messages wait, and no attempt
+        counts. Workers probe it once a minute, and resume it when a probe succeeds.
 
         Requires the scope admin.
         """
@@ -464,11 +463,11 @@ class Operations(Caller):
         *,
         cancel: Cancel | None = None,
     ) -> api.ChannelResume:
-        """Have a stopped channel deliver again.
+        """Resume a stopped channel.
 
-        All workers follow within 2 seconds. If its provider called all devices gone, correct
-        project, key and environment first: the devices that it calls gone are removed from
-        now on.
+        All workers follow within 2 seconds. If its provider reported all devices as gone,
+        correct project, key and environment first: from now on, devices that it reports as
+        gone are removed.
 
         Requires the scope admin.
         """
@@ -488,8 +487,8 @@ class Operations(Caller):
     ) -> api.DeadPurge:
         """Remove old alerts and reports that could not be delivered.
 
-        Removes their content, the oldest first. They are not raised again. Send the request
-        again while the answer has `more`.
+        Removes their content, oldest first. The alerts are not raised again. Send the
+        request again while the answer has `more`.
 
         Requires the scope admin.
         """
@@ -510,7 +509,7 @@ class Operations(Caller):
     ) -> Pages[api.DeadAlerts, api.DeadAlert]:
         """List alerts and reports that could not be delivered.
 
-        The oldest first. A contact did not accept them for as long as alert_retry_for says.
+        Oldest first. Their contacts did not accept them within alert_retry_for.
 
         Requires the scope admin.
         """
@@ -529,7 +528,7 @@ class Operations(Caller):
     ) -> api.AlertDone:
         """Remove an alert or report that could not be delivered.
 
-        Removes its content. It is not raised again.
+        Removes its content. The alert is not raised again.
 
         Requires the scope admin.
         """
@@ -563,9 +562,9 @@ class Operations(Caller):
         *,
         cancel: Cancel | None = None,
     ) -> api.AlertDone:
-        """Deliver an alert or report after all.
+        """Retry an alert or report that could not be delivered.
 
-        It is tried again for as long as alert_retry_for says.
+        It is tried again for alert_retry_for.
 
         Requires the scope admin.
         """
@@ -585,7 +584,7 @@ class Operations(Caller):
     ) -> api.DeadEventsPurge:
         """Remove dead events.
 
-        Removes the one with the id, or else all of the account.
+        Removes the one with the given id, otherwise all of the account.
 
         Requires the scope submit.
         """
@@ -607,9 +606,9 @@ class Operations(Caller):
     ) -> Pages[api.DeadEvents, api.DeadEvent]:
         """List the dead events of an account.
 
-        Those that its callback did not accept for too long, the oldest first. A key with the
+        Lists events that the callback did not accept in time, oldest first. A key with the
         scope admin sees the metadata of other accounts' messages only with the scope
-        content. Each such look is logged.
+        content. Each such access is logged.
 
         Requires the scope read.
         """
@@ -630,9 +629,9 @@ class Operations(Caller):
     ) -> api.DeadEventsRetry:
         """Post dead events again.
 
-        Appends dead events to the events of the account, under new ids: the one with the id,
-        or else the oldest ones. So those who follow the account's events see them again,
-        too. `left` says how many dead events there still are.
+        Appends dead events to the account's events, with new ids: the one with the given id,
+        otherwise the oldest ones. Clients that follow the account's events see them again
+        too. `left` is the number of remaining dead events.
 
         Requires the scope submit.
         """
@@ -654,8 +653,8 @@ class Operations(Caller):
     ) -> api.DeadPurge:
         """Remove old dead letters.
 
-        Removes their content, their records and their ids, the oldest first. Send the
-        request again while the answer has `more`.
+        Removes their content, their records and their ids, oldest first. Send the request
+        again while the answer has `more`.
 
         Requires the scope admin.
         """
@@ -677,8 +676,8 @@ class Operations(Caller):
     ) -> Pages[api.DeadLetters, api.Status]:
         """List dead letters.
 
-        Without their content, the oldest first. A key with the scope admin sees the metadata
-        of other accounts' messages only with the scope content. Each such look is logged.
+        Without their content, oldest first. A key with the scope admin sees the metadata of
+        other accounts' messages only with the scope content. Each such access is logged.
 
         Requires the scope admin.
         """
@@ -697,12 +696,11 @@ class Operations(Caller):
         limit: int | None = None,
         cancel: Cancel | None = None,
     ) -> Pages[api.DeadRetry, api.Outcome]:
-        """Send dead letters again, the oldest first.
+        """Send dead letters again, oldest first.
 
-        Each is scheduled at the next free time of its user, as by retryDeadLetter. One that
-        is refused stays a dead letter, and its outcome says why. While the answer has
-        `next_cursor`, send the request again with it: none that fails again meanwhile is
-        retried twice.
+        Each is scheduled as by retryDeadLetter. A refused one stays a dead letter, and its
+        outcome has the reason. While the answer has `next_cursor`, send the request again
+        with it: no message that fails again meanwhile is retried twice.
 
         Requires the scope admin.
         """
@@ -722,7 +720,7 @@ class Operations(Caller):
     ) -> Pages[api.EventLimitsList, api.EventLimits]:
         """List the events that have limits.
 
-        By name.
+        Sorted by name.
 
         Requires the scope admin.
         """
@@ -778,12 +776,12 @@ class Operations(Caller):
     ) -> api.EventLimits:
         """Set or replace the limits and alerts of an event.
 
-        Says how often the event may happen for each key. This API counts the requests of
+        Limits how often the event may happen for each key. This API counts the requests of
         each account as these events, beside the limits of its tier: `submit` counts requests
         that submit: a message, a dry run, or a batch; `read` counts requests that read
         (GET); `change` counts all other requests, such as moves and cancels. Another event
-        needs `custom`. Takes effect with the next request; what is counted stays counted.
-        Each percent of `alert_at` alerts once for each key and period.
+        requires `custom`. Takes effect with the next request; counts are kept. Each percent
+        of `alert_at` alerts once for each key and period.
 
         Requires the scope admin.
         """
@@ -800,10 +798,10 @@ class Operations(Caller):
         *,
         cancel: Cancel | None = None,
     ) -> api.Forecast:
-        """See how many messages are due when.
+        """Get how many messages are due when.
 
-        It is counted while somebody looks, and takes at most 0.5 % of the store's time: with
-        few messages it is a few seconds old, with millions some minutes.
+        Counted while clients request it, with at most 0.5 % of the store's time: with few
+        messages it is a few seconds old, with millions some minutes.
 
         Requires the scope admin.
         """
@@ -831,16 +829,17 @@ class Operations(Caller):
     ) -> Pages[api.Messages, api.Status]:
         """List messages of all users.
 
-        Those to which all the given parameters apply, in no particular order. A key without
-        the scope admin finds only the messages of its account. Pages stay right while
-        messages are submitted, moved, sent and cancelled: a message that is known from the
-        first page to the last is listed once. A page looks at about 20,000 messages, so that
-        it may be short, or empty though more follow: go on until there is no next_cursor.
-        Give the same parameters with a cursor. Two pages are read at a time, one of an
-        account; others wait for at most 5 seconds. With the setting index: false the answer
-        is index_off. Messages that were accepted while it was false are not found. A
-        campaign is listed all the same. A key with the scope admin sees the metadata of
-        other accounts' messages only with the scope content. Each such look is logged.
+        Lists messages that match all given parameters, in no particular order. A key without
+        the scope admin finds only the messages of its account. Pages stay consistent while
+        messages are submitted, moved, sent and cancelled: a message that exists from the
+        first page to the last is listed once. A page reads about 20,000 messages, so it may
+        be short, or empty although more follow: continue until there is no next_cursor. Give
+        the same parameters with a cursor. Two pages are read at a time, one of an account;
+        others wait for at most 5 seconds. With the setting index: false the answer is
+        index_off. Messages that were accepted while it was false are not found. With
+        campaign, the list works without the index. A key with the scope admin sees the
+        metadata of other accounts' messages only with the scope content. Each such access is
+        logged.
 
         Requires the scope read.
         """
@@ -883,10 +882,9 @@ class Operations(Caller):
         idempotency_key: str | None = None,
         cancel: Cancel | None = None,
     ) -> api.Outcome:
-        """Check whether a message would be accepted.
+        """Dry run of a message.
 
-        Answers like a submit, but stores nothing: another message can take the time a moment
-        later.
+        Answers like a submit, but stores nothing. The time is not reserved.
 
         Requires the scope submit.
         """
@@ -908,15 +906,15 @@ class Operations(Caller):
         cursor: str | None = None,
         cancel: Cancel | None = None,
     ) -> Pages[api.Found, api.Status]:
-        """Find messages by their id, whoever the users are.
+        """Find messages of all users by their id.
 
-        Ids are unique for each user: if several users have the id, all are listed, in no
-        particular order. A key without the scope admin finds only the messages of its
-        account. A key with the scope admin sees the content (title, body, data, and what it
-        says for devices) and metadata of other accounts' messages only with the scope
-        content. Each such look is logged. Two pages are read at a time, one of an account;
-        others wait for at most 5 seconds. With the setting index: false the answer is
-        index_off. Messages that were accepted while it was false are not found.
+        Ids are unique for each user: if several users have the id, all their messages are
+        listed, in no particular order. A key without the scope admin finds only the messages
+        of its account. A key with the scope admin sees the content (title, body, data and
+        push options) and metadata of other accounts' messages only with the scope content.
+        Each such access is logged. Two pages are read at a time, one of an account; others
+        wait for at most 5 seconds. With the setting index: false the answer is index_off.
+        Messages that were accepted while it was false are not found.
 
         Requires the scope read.
         """
@@ -932,11 +930,11 @@ class Operations(Caller):
         *,
         cancel: Cancel | None = None,
     ) -> api.Overview:
-        """See how the whole system is doing.
+        """Get an overview of the system.
 
-        What became of messages in the last hour, who delivers, and what holds it up: what
-        the dashboard shows. It is at most a second old, and lists of all the store at most
-        15 seconds. listChannels and getForecast say the rest.
+        Outcomes of the last hour, workers, and problems, as on the dashboard. It is at most
+        a second old; lists of the whole store at most 15 seconds. See also listChannels and
+        getForecast.
 
         Requires the scope admin.
         """
@@ -955,8 +953,8 @@ class Operations(Caller):
     ) -> api.Pace:
         """Remove the pace, and end a pause.
 
-        Also ends a pause that the target has asked for. A worker that has a pace in its
-        settings sets it again when it starts.
+        Ends a pause that the target requested. A worker with a pace in its settings sets it
+        again when it starts.
 
         Requires the scope admin.
         """
@@ -974,9 +972,9 @@ class Operations(Caller):
         channel: Literal["log", "webhook", "fcm", "apns", "webpush", "service"] | None = None,
         cancel: Cancel | None = None,
     ) -> api.Pace:
-        """Get how fast all workers together deliver.
+        """Get the pace of all workers together.
 
-        Also says whether the target has asked for a pause.
+        Includes a pause that the target requested.
 
         Requires the scope admin.
         """
@@ -997,10 +995,10 @@ class Operations(Caller):
     ) -> api.Pace:
         """Set or replace the pace.
 
-        No interval, such as a second, has more deliveries than the rate allows. With a
-        burst, at most that many deliveries start at once and the others follow one by one at
-        the rate. Workers follow within 2 seconds, also with messages that wait already. A
-        message that the pace makes late is judged like every late message.
+        No interval of the rate, such as a second, has more deliveries than the rate allows.
+        With a burst, at most so many deliveries start at once and the others follow one by
+        one. Workers follow within 2 seconds, even for waiting messages. A message that the
+        pace makes late is judged like every late message.
 
         Requires the scope admin.
         """
@@ -1022,7 +1020,7 @@ class Operations(Caller):
     ) -> Pages[api.Policies, api.Policy]:
         """List the policies.
 
-        By name.
+        Sorted by name.
 
         Requires the scope admin.
         """
@@ -1045,7 +1043,7 @@ class Operations(Caller):
 
         Refused for the default policy, and with the code policy_in_use while settings of
         users name the policy: listUsers with policy= finds them. Its versions are kept for
-        30 days, and rollbackPolicy brings it back.
+        30 days, and rollbackPolicy restores it.
 
         Requires the scope admin.
         """
@@ -1066,8 +1064,8 @@ class Operations(Caller):
     ) -> api.VersionedPolicy:
         """Get a policy.
 
-        In the form that applyPolicy accepts. With If-None-Match and the ETag that you have,
-        the answer is 304 until the policy changes.
+        In the form that applyPolicy accepts. With If-None-Match and its ETag, the answer is
+        304 until the policy changes.
 
         Requires the scope admin.
         """
@@ -1089,11 +1087,11 @@ class Operations(Caller):
     ) -> api.VersionedPolicyChange:
         """Create or replace a policy.
 
-        Takes effect within two seconds in every program. If anything in the policy is wrong,
-        nothing is stored. A field that is left out gets its default, not its old value.
-        Scheduled messages keep their places and are sent as promised: previewPolicy lists
-        those that would not fit, and refitPolicy moves or cancels them. Applying the same
-        policy again changes nothing, whatever version If-Match names.
+        Takes effect within two seconds in every program. An invalid policy is not stored. An
+        absent field gets its default, not its old value. Scheduled messages keep their
+        places and are sent as promised: previewPolicy lists those that would not fit, and
+        refitPolicy moves or cancels them. Applying the same policy again changes nothing,
+        whatever version If-Match names.
 
         Requires the scope admin.
         """
@@ -1114,15 +1112,14 @@ class Operations(Caller):
         *,
         cancel: Cancel | None = None,
     ) -> Iterator[api.RefitProgress | api.Misfit | api.RefitSummary]:
-        """List scheduled messages that would not fit a policy.
+        """Dry run of a policy.
 
-        The policy is not applied, and nothing is changed. Each message that would not fit is
-        a line. Messages are checked by time: a message fits if it breaks no rule together
-        with the earlier ones that fit. A `progress` line comes first and then every second.
-        The summary is the last line: `previewed` or `refitted`. If the request stops early,
-        the summary covers what was checked, and the last line is a problem's outcome. The
-        request ends with the connection. It uses at most half of the store's time, so only
-        one runs at a time and others are answered with 429.
+        Changes nothing. Each message that would not fit is a line. Messages are checked by
+        time: a message fits if it breaks no rule together with the earlier ones that fit. A
+        `progress` line comes first and then every second. The summary is the last line:
+        `previewed` or `refitted`. If the request stops early, the summary covers the checked
+        part, and the last line is a problem's outcome. The request ends with the connection.
+        It uses at most half of the store's time. Only one runs at a time; others get 429.
 
         Requires the scope admin.
         """
@@ -1143,13 +1140,12 @@ class Operations(Caller):
         """Move or cancel scheduled messages that do not fit a policy.
 
         Uses the stored policy. It can be stopped at any time: the same request for the same
-        version continues where it stopped. It begins two seconds after the first line, when
+        version continues where it stopped. It starts two seconds after the first line, when
         every program follows the policy. Each message that does not fit is a line. A
         `progress` line comes first and then every second. The summary is the last line:
-        `previewed` or `refitted`. If the request stops early, the summary covers what was
-        checked, and the last line is a problem's outcome. The request ends with the
-        connection. It uses at most half of the store's time, so only one runs at a time and
-        others are answered with 429.
+        `previewed` or `refitted`. If the request stops early, the summary covers the checked
+        part, and the last line is a problem's outcome. The request ends with the connection.
+        It uses at most half of the store's time. Only one runs at a time; others get 429.
 
         Requires the scope admin.
         """
@@ -1171,8 +1167,8 @@ class Operations(Caller):
     ) -> api.VersionedPolicyChange:
         """Store an earlier version of a policy again.
 
-        Stores it under a new version, as applyPolicy would. A deleted policy comes back. If
-        the policy is like that version already, nothing changes.
+        Stores it under a new version, as applyPolicy does. A deleted policy is restored. If
+        the policy already equals that version, nothing changes.
 
         Requires the scope admin.
         """
@@ -1194,8 +1190,8 @@ class Operations(Caller):
     ) -> api.PolicyVersions:
         """List the versions of a policy.
 
-        With who stored each, and when. At most 100 are kept; those of a deleted policy, for
-        30 days.
+        With who stored each, and when. At most 100 are kept; versions of a deleted policy
+        for 30 days.
 
         Requires the scope admin.
         """
@@ -1211,7 +1207,7 @@ class Operations(Caller):
         *,
         cancel: Cancel | None = None,
     ) -> api.Sessions:
-        """List who is logged in to the dashboard.
+        """List the sessions of the dashboard.
 
         Requires the scope admin.
         """
@@ -1230,7 +1226,7 @@ class Operations(Caller):
     ) -> api.SessionEnd:
         """End a session of the dashboard.
 
-        Within a second every process knows.
+        Every process follows within a second.
 
         Requires the scope admin.
         """
@@ -1268,7 +1264,7 @@ class Operations(Caller):
     ) -> Pages[api.Tiers, api.Tier]:
         """List the tiers.
 
-        By name.
+        Sorted by name.
 
         Requires the scope admin.
         """
@@ -1287,9 +1283,9 @@ class Operations(Caller):
     ) -> api.TierRemoval:
         """Remove a tier.
 
-        Refused while an account has the tier: detail names one, and changeAccount gives it
-        another tier or none. A tier that is in the settings of a worker comes back when that
-        starts.
+        Refused while an account has the tier: detail names one. Give it another tier, or
+        none, with changeAccount. A tier in the settings of a worker is created again when
+        the worker starts.
 
         Requires the scope admin.
         """
@@ -1326,9 +1322,9 @@ class Operations(Caller):
     ) -> api.Tier:
         """Create or replace a tier.
 
-        Takes effect for all its accounts within a second in every process. Messages that are
-        already charged stay charged. If they are past a threshold of a lower quota, the
-        accounts' contacts are alerted; the thresholds of a higher quota alert anew.
+        Takes effect for all its accounts within a second in every process. Messages already
+        charged stay charged. If they are over a threshold of a lower quota, the accounts'
+        contacts are alerted; the thresholds of a higher quota alert again.
 
         Requires the scope admin.
         """
@@ -1345,11 +1341,11 @@ class Operations(Caller):
         *,
         cancel: Cancel | None = None,
     ) -> api.AccountUsage:
-        """Get how much of its quota the key's account has used.
+        """Get the usage of the key's account.
 
         How many messages of the present hour and day are charged: those that were sent and
         those still scheduled, by their send times. Messages of later hours and days count
-        there. If the tier limits requests per day, also how many of them are made. Without a
+        there. If the tier limits requests per day, also the number of requests. Without a
         key there is no account, and the answer is 404.
 
         Requires the scope read.
@@ -1372,8 +1368,8 @@ class Operations(Caller):
     ) -> Pages[api.Users, api.ListedUser]:
         """List users with settings.
 
-        In the order of the store, which is not by name, and is the same each time. Users
-        without settings are not listed.
+        In the order of the store: not by name, but the same each time. Users without
+        settings are not listed.
 
         Requires the scope admin.
         """
@@ -1391,14 +1387,14 @@ class Operations(Caller):
         wait: str | None = None,
         cancel: Cancel | None = None,
     ) -> Iterator[api.UserProgress | api.UserErasure]:
-        """Cancel a user's messages, and remove everything that is stored about the user.
+        """Erase all data of a user, and cancel the user's messages.
 
         This can't be undone. Erasing again is safe. Stop submitting for the user first: a
-        message that is accepted meanwhile may stay. It goes on if the connection ends.
-        Backups keep what is in them. The summary `erased` is the last line. It looks at
-        every key of the user's server, so only one export or erasure runs at a time and
-        others are answered with 429. A `progress` line comes now and then. If it stops
-        early, the last line is a problem's outcome.
+        message accepted meanwhile may stay. It continues if the connection ends. Backups
+        keep their data. The summary `erased` is the last line. It looks at every key of the
+        user's server, so only one export or erasure runs at a time and others are answered
+        with 429. A `progress` line comes from time to time. If it stops early, the last line
+        is a problem's outcome.
 
         Requires the scope admin.
         """
@@ -1439,9 +1435,9 @@ class Operations(Caller):
     ) -> api.Status:
         """Get a dead letter.
 
-        A key with the scope admin sees the content (title, body, data, and what it says for
-        devices) and metadata of other accounts' messages only with the scope content. Each
-        such look is logged.
+        A key with the scope admin sees the content (title, body, data and push options) and
+        metadata of other accounts' messages only with the scope content. Each such access is
+        logged.
 
         Requires the scope admin.
         """
@@ -1462,7 +1458,7 @@ class Operations(Caller):
     ) -> api.Outcome:
         """Send a dead letter again.
 
-        Schedules it at the next free time of its user, with all its attempts. If that is not
+        Schedules it at its user's next free time, with all its attempts. If that is not
         possible, it stays a dead letter.
 
         Requires the scope admin.
@@ -1482,9 +1478,9 @@ class Operations(Caller):
     ) -> api.Devices:
         """List a user's devices.
 
-        Where messages of the user go. A key without the scope admin reaches only the devices
-        that its account registered. Addresses are masked unless the key has the scope
-        content. Each such look is logged.
+        Lists the devices that get the user's messages. A key without the scope admin reaches
+        only the devices that its account registered. Addresses are masked unless the key has
+        the scope content. Each such access is logged.
 
         Requires the scope read.
         """
@@ -1504,12 +1500,12 @@ class Operations(Caller):
     ) -> api.DeviceChange:
         """Register a device of a user.
 
-        Call it each time that the app starts or gets another token: registering again is
-        safe. The device belongs to the account of the key, and takes the place of one of the
-        account with the same id or the same address. An account registers at most 100
-        devices of a user, and as many of all users as its tier says; one that is registered
-        is registered again in any case. A phone has one owner: other users of the account
-        lose the address, unless the server has shared_devices.
+        Call it whenever the app starts or gets another token: registering again is safe. The
+        device belongs to the account of the key, and replaces a device of the account with
+        the same id or the same address. An account registers at most 100 devices of a user,
+        and at most as many of all users as its tier allows; a registered device can always
+        be registered again. A phone has one user at a time: other users of the account lose
+        the address, unless the server has shared_devices.
 
         Requires the scope submit.
         """
@@ -1530,8 +1526,8 @@ class Operations(Caller):
     ) -> api.DeviceRemoval:
         """Remove a device of a user.
 
-        No message goes to it from then on; one that is being sent may still arrive. A key
-        without the scope admin reaches only the devices that its account registered.
+        It gets no more messages; one that is being sent may still arrive. A key without the
+        scope admin reaches only the devices that its account registered.
 
         Requires the scope submit.
         """
@@ -1548,18 +1544,18 @@ class Operations(Caller):
         *,
         cancel: Cancel | None = None,
     ) -> Iterator[api.UserProgress | api.UserEntry | api.UserExport]:
-        """Export everything that is stored about a user.
+        """Export all data of a user.
 
-        Each entry is a line: of the timeline, the messages (also those that ended), the
-        settings, alerts, dead letters, the watch list, the queue, and what dry runs have
-        left. The summary `exported` is the last line. The request ends with the connection.
-        It looks at every key of the user's server, so only one export or erasure runs at a
-        time and others are answered with 429. A `progress` line comes now and then. If it
+        Each entry is a line: of the timeline, the messages (including ended ones), the
+        settings, alerts, dead letters, the watch list, the queue, and traces of dry runs.
+        The summary `exported` is the last line. The request ends with the connection. It
+        looks at every key of the user's server, so only one export or erasure runs at a time
+        and others are answered with 429. A `progress` line comes from time to time. If it
         stops early, the last line is a problem's outcome.
 
-        A key with the scope admin sees the content (title, body, data, and what it says for
-        devices) and metadata of other accounts' messages only with the scope content. Each
-        such look is logged. Each export is logged, too.
+        A key with the scope admin sees the content (title, body, data and push options) and
+        metadata of other accounts' messages only with the scope content. Each such access is
+        logged. Each export is logged too.
 
         Requires the scope admin.
         """
@@ -1582,12 +1578,12 @@ class Operations(Caller):
     ) -> Pages[api.Messages, api.Status]:
         """List a user's messages.
 
-        By send time, with their statuses. The list has scheduled messages, late ones
-        included, and sent messages as long as a rule can still count them. Cancelled,
-        dropped and failed messages are listed at their planned send time as long as their
-        records are kept. A key without the scope admin lists only the messages of its
-        account. A key with the scope admin sees the metadata of other accounts' messages
-        only with the scope content. Each such look is logged.
+        Sorted by send time, with their statuses. The list has scheduled and late messages,
+        and sent messages as long as a rule can still count them. Cancelled, dropped and
+        failed messages are listed at their planned send time as long as their records are
+        kept. A key without the scope admin lists only the messages of its account. A key
+        with the scope admin sees the metadata of other accounts' messages only with the
+        scope content. Each such access is logged.
 
         Requires the scope read.
         """
@@ -1607,9 +1603,9 @@ class Operations(Caller):
     ) -> api.Outcome:
         """Cancel a message.
 
-        Possible until the message is being sent. This erases its content. If an earlier
-        delivery may have arrived, its place still counts. Cancelling twice is no error, and
-        sets replayed.
+        Possible until the message is being sent. Erases its content. If an earlier delivery
+        may have arrived, its place still counts. Cancelling twice is no error, and sets
+        replayed.
 
         Requires the scope submit.
         """
@@ -1629,11 +1625,11 @@ class Operations(Caller):
     ) -> api.Status:
         """Get a message and its status.
 
-        The status is kept for a while after the message ended, by default 7 days. The
+        The status is kept for a time after the message ended, by default 7 days. The
         content, from title to to, is shown until the message ends; a dead letter keeps it,
-        and metadata stays. A key with the scope admin sees the content (title, body, data,
-        and what it says for devices) and metadata of other accounts' messages only with the
-        scope content. Each such look is logged.
+        and metadata stays. A key with the scope admin sees the content (title, body, data
+        and push options) and metadata of other accounts' messages only with the scope
+        content. Each such access is logged.
 
         Requires the scope read.
         """
@@ -1652,17 +1648,16 @@ class Operations(Caller):
         *,
         cancel: Cancel | None = None,
     ) -> api.Outcome:
-        """Move a message to another send time, or change what it says.
+        """Move a message, or change its content.
 
-        Possible until the message is being sent, and a move not after a delivery that may
-        have arrived. The body is a JSON merge patch (RFC 7396): what is absent stays as it
-        is, and null removes it, also single entries of data and metadata. With send_at the
-        message moves. If the new time is not free, the message stays as it is; with
-        on_conflict shift it gets the next free time after the new one. Without send_at it
-        keeps its place, which costs no quota and is judged by no rule. A submit with its id
-        that is the same as the first one is still answered as its repetition. A key with the
-        scope admin changes content and metadata of other accounts' messages only with the
-        scope content.
+        Possible until the message is being sent. A move is not possible after a delivery
+        that may have arrived. The body is a JSON merge patch (RFC 7396): absent members stay
+        unchanged, and null removes a member, also single entries of data and metadata. With
+        send_at the message moves. If the new time is not free, the message does not change;
+        with on_conflict shift it gets the next free time after the new one. Without send_at
+        it keeps its place, which costs no quota and is not judged. Submitting the original
+        message again is still answered as a repetition. A key with the scope admin changes
+        content and metadata of other accounts' messages only with the scope content.
 
         Requires the scope submit.
         """
@@ -1685,7 +1680,7 @@ class Operations(Caller):
     ) -> api.FreeTimes:
         """Get the next free times of a user.
 
-        Each time counts those before it as taken, so messages at all of them would be
+        Each time counts the ones before it as taken, so messages at all of them would be
         accepted.
 
         Requires the scope read.
@@ -1708,7 +1703,7 @@ class Operations(Caller):
     ) -> api.VersionedUserSettings:
         """Remove a user's settings.
 
-        The user's messages stay as they are.
+        The user's messages do not change.
 
         Requires the scope admin.
         """
@@ -1727,7 +1722,7 @@ class Operations(Caller):
         *,
         cancel: Cancel | None = None,
     ) -> api.VersionedUserSettings:
-        """Get a user's settings, and the rules that apply to the user.
+        """Get a user's settings and rules.
 
         A user without settings has the rules of the default policy and the ETag "0".
 
@@ -1751,7 +1746,8 @@ class Operations(Caller):
     ) -> api.VersionedUserSettings:
         """Change a user's settings.
 
-        An absent field stays; a null or empty field is removed. Takes effect immediately.
+        An absent field does not change; a null or empty field is removed. Takes effect
+        immediately.
 
         Requires the scope admin.
         """
@@ -1800,11 +1796,11 @@ class Operations(Caller):
         category: str | None = None,
         cancel: Cancel | None = None,
     ) -> api.Usage:
-        """See how full a user's rules are, and which times are free.
+        """Get how full a user's rules are, and the free times.
 
-        For a sliding rule this is the fullest window that contains the time, for a calendar
-        rule the period that contains it. Sent and scheduled messages both count. Quiet hours
-        are not free. Messages of other accounts have no ids. If there are more than 10,000
+        For a sliding rule this is the fullest window around the time, for a calendar rule
+        the period that contains it. Sent and scheduled messages both count. Quiet hours are
+        not free. Messages of other accounts have no ids. If there are more than 10,000
         sends, only the first are listed and more is true.
 
         Requires the scope read.

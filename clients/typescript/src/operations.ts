@@ -10,7 +10,7 @@ export abstract class Operations extends Caller {
   /**
    * List the accounts.
    *
-   * By name.
+   * Sorted by name.
    *
    * Requires the scope admin.
    */
@@ -39,8 +39,7 @@ export abstract class Operations extends Caller {
   /**
    * Change an account.
    *
-   * Takes effect within a second in every process. Messages that are already charged stay
-   * charged.
+   * Takes effect within a second in every process. Messages already charged stay charged.
    *
    * Requires the scope admin.
    */
@@ -49,10 +48,10 @@ export abstract class Operations extends Caller {
   }
 
   /**
-   * Post an account's events no longer.
+   * Remove the callback of an account.
    *
    * Removes the URL and its secret. Dead events stay. Each request is an entry of the audit
-   * log, and the contact of the account is told.
+   * log, and the contact of the account is informed.
    *
    * Requires the scope admin.
    */
@@ -61,7 +60,7 @@ export abstract class Operations extends Caller {
   }
 
   /**
-   * Get where an account's events are posted, and how far that is.
+   * Get the callback of an account and its progress.
    *
    * Requires the scope admin.
    */
@@ -70,14 +69,14 @@ export abstract class Operations extends Caller {
   }
 
   /**
-   * Set where an account's events are posted.
+   * Set the callback of an account.
    *
-   * Workers post what becomes of the account's messages to the URL, in signed batches of
-   * CloudEvents: see the webhook `events`. The first one begins with the events from now on;
-   * another URL goes on where the former one was. The answer to the request that makes the
-   * secret has it. The events have the metadata of the account's messages: for another account
-   * it takes the scope content too. Each request is an entry of the audit log, and the contact
-   * of the account is told of a change.
+   * Workers post the events of the account's messages to the URL, in signed batches of
+   * CloudEvents: see the webhook `events`. A first URL gets the events from now on; another URL
+   * continues where the former one stopped. The answer to the request that creates the secret
+   * shows it. The events contain the metadata of the account's messages: for another account
+   * the scope content is required too. Each request is an entry of the audit log, and the
+   * contact of the account is informed of a change.
    *
    * Requires the scope admin.
    */
@@ -86,11 +85,11 @@ export abstract class Operations extends Caller {
   }
 
   /**
-   * Replace the secret of a callback by a new one.
+   * Replace the secret of a callback.
    *
-   * For the overlap both secrets sign, so that there is time to install the new one:
-   * `webhook-signature` has two signatures then. Each request makes a secret, repeated ones
-   * too, is an entry of the audit log, and is told the contact of the account.
+   * During the overlap both secrets sign, so that you can install the new one:
+   * `webhook-signature` has two signatures then. Each request, even a repeated one, creates a
+   * secret and an entry of the audit log, and informs the contact of the account.
    *
    * Requires the scope admin.
    */
@@ -101,8 +100,8 @@ export abstract class Operations extends Caller {
   /**
    * Add an API key to an account.
    *
-   * The other keys stay valid. rotateAccountKey replaces one. Each request makes a key,
-   * repeated ones too.
+   * The other keys stay valid. rotateAccountKey replaces one. Each request creates a key, even
+   * a repeated one.
    *
    * Requires the scope admin.
    */
@@ -122,11 +121,11 @@ export abstract class Operations extends Caller {
   }
 
   /**
-   * Replace an API key by a new one.
+   * Replace an API key.
    *
-   * Makes a key with the same scopes, which does not expire. The old key works for the overlap,
-   * unless it expires earlier, so that there is time to install the new one. Each request makes
-   * a key, repeated ones too; none lets the old key live longer.
+   * Creates a key with the same scopes, which does not expire. The old key stays valid for the
+   * overlap, unless it expires earlier, so that you can install the new one. Each request
+   * creates a key, even a repeated one; none extends the life of the old key.
    *
    * Requires the scope admin.
    */
@@ -135,11 +134,11 @@ export abstract class Operations extends Caller {
   }
 
   /**
-   * Get how much of its quota an account has used.
+   * Get the usage of an account.
    *
    * How many messages of the present hour and day are charged: those that were sent and those
    * still scheduled, by their send times. Messages of later hours and days count there. If the
-   * tier limits requests per day, also how many of them are made.
+   * tier limits requests per day, also the number of requests.
    *
    * Requires the scope admin.
    */
@@ -150,10 +149,10 @@ export abstract class Operations extends Caller {
   /**
    * List the changes that operators made.
    *
-   * By a key with the scope admin, on the dashboard, or by a command: the newest first. Without
-   * the scope admin you see those of your account, and what operators did with what is yours.
-   * What accounts submit, move and cancel has its history and its events instead. Operators'
-   * entries are kept for 400 days.
+   * Changes with a key that has the scope admin, on the dashboard, or by a command, newest
+   * first. Without the scope admin you see changes by your account, and changes that operators
+   * made to your data. For submits, moves and cancels of accounts, see the history and the
+   * events of messages. Entries of operators are kept for 400 days.
    *
    * Requires the scope read.
    */
@@ -164,10 +163,10 @@ export abstract class Operations extends Caller {
   /**
    * Count the messages of a campaign.
    *
-   * By their statuses, as long as their records are kept; an unknown campaign has none. GET
-   * /v1/messages?campaign= lists them. If there are so many messages that counting takes long,
-   * the answer has those that were counted so far, and `more`: GET with it goes on, until an
-   * answer has none. Two are counted at a time; others are answered with 429.
+   * Counts them by status, as long as their records are kept. An unknown campaign has none. GET
+   * /v1/messages?campaign= lists them. If counting takes long, the answer has the counts so
+   * far, and `more`: continue with GET and this value, until an answer has no `more`. Two are
+   * counted at a time; others are answered with 429.
    *
    * Requires the scope read.
    */
@@ -178,13 +177,13 @@ export abstract class Operations extends Caller {
   /**
    * Cancel the messages of a campaign.
    *
-   * All that are not sent yet, which erases their contents. The same request goes on after one
-   * that stopped early. The summary is `campaign_cancelled`. A `progress` line comes at once,
-   * and then at most every second; while the messages are counted first, `messages` grows. Each
-   * message that is refused is a line. The summary is the last line. If the request stops
-   * early, the summary covers what was done, and the last line is a problem's outcome. The
-   * request ends with the connection. Two work on campaigns at a time; others are answered with
-   * 429.
+   * Cancels all messages that are not sent yet, and erases their contents. After a request that
+   * stopped early, the same request continues. The summary is `campaign_cancelled`. A
+   * `progress` line comes at once, and then at most every second; while the messages are
+   * counted first, `messages` grows. Each refused message is a line. The summary is the last
+   * line. If the request stops early, the summary covers the completed part, and the last line
+   * is a problem's outcome. The request ends with the connection. At most two such requests run
+   * at a time; others get 429.
    *
    * Requires the scope submit.
    */
@@ -193,18 +192,18 @@ export abstract class Operations extends Caller {
   }
 
   /**
-   * Move the messages of a campaign by a length of time.
+   * Move the messages of a campaign by a duration.
    *
-   * All that are not sent yet. A message whose new time is refused keeps its place, and is a
-   * line. With preview nothing is changed: each message is judged as if it alone were moved.
-   * After a request that stopped early, the same request goes on, and moves no message twice.
-   * After one that ended, it moves the campaign again. While another request moves the campaign
-   * the answer is campaign_running. The summary is `campaign_moved` or `campaign_previewed`. A
-   * `progress` line comes at once, and then at most every second; while the messages are
-   * counted first, `messages` grows. Each message that is refused is a line. The summary is the
-   * last line. If the request stops early, the summary covers what was done, and the last line
-   * is a problem's outcome. The request ends with the connection. Two work on campaigns at a
-   * time; others are answered with 429.
+   * Moves all messages that are not sent yet. A message whose new time is refused keeps its
+   * place, and is a line. preview is a dry run, and changes nothing: each message is judged as
+   * if only this one were moved. After a request that stopped early, the same request
+   * continues, and moves no message twice. After a complete one, it moves the campaign again.
+   * While another request moves the campaign, the answer is campaign_running. The summary is
+   * `campaign_moved` or `campaign_previewed`. A `progress` line comes at once, and then at most
+   * every second; while the messages are counted first, `messages` grows. Each refused message
+   * is a line. The summary is the last line. If the request stops early, the summary covers the
+   * completed part, and the last line is a problem's outcome. The request ends with the
+   * connection. At most two such requests run at a time; others get 429.
    *
    * Requires the scope submit.
    */
@@ -215,12 +214,12 @@ export abstract class Operations extends Caller {
   /**
    * Pause a campaign.
    *
-   * Its messages keep their places, which count for others, and are not delivered. Within 4
-   * seconds every worker follows; what is being sent is sent. A message that expires meanwhile
-   * is dropped. Pausing twice is no error. At most 200 campaigns of an account are paused at a
-   * time, and one without messages can't be. Then the messages are counted. If there are so
-   * many messages that counting takes long, the answer has those that were counted so far, and
-   * `more`: GET with it goes on, until an answer has none.
+   * Its messages keep their places, and are not delivered. Every worker follows within 4
+   * seconds; messages being sent are still sent. Messages that expire meanwhile are dropped.
+   * Pausing twice is no error. At most 200 campaigns of an account are paused at a time, and a
+   * campaign without messages can't be paused. Then the messages are counted. If counting takes
+   * long, the answer has the counts so far, and `more`: continue with GET and this value, until
+   * an answer has no `more`.
    *
    * Requires the scope submit.
    */
@@ -231,14 +230,13 @@ export abstract class Operations extends Caller {
   /**
    * Resume a paused campaign.
    *
-   * Messages whose time has passed are judged as late ones: each gets the next free time under
-   * the rules. It takes 4 seconds, until every worker knows. Of a request that stopped early,
-   * each message is looked at within an hour. The summary is `campaign_resumed`. A `progress`
-   * line comes at once, and then at most every second; while the messages are counted first,
-   * `messages` grows. Each message that is refused is a line. The summary is the last line. If
-   * the request stops early, the summary covers what was done, and the last line is a problem's
-   * outcome. The request ends with the connection. Two work on campaigns at a time; others are
-   * answered with 429.
+   * Messages whose time has passed are late: each gets the next free time by the rules. It
+   * takes 4 seconds until every worker knows. After a request that stopped early, each message
+   * is judged within an hour. The summary is `campaign_resumed`. A `progress` line comes at
+   * once, and then at most every second; while the messages are counted first, `messages`
+   * grows. Each refused message is a line. The summary is the last line. If the request stops
+   * early, the summary covers the completed part, and the last line is a problem's outcome. The
+   * request ends with the connection. At most two such requests run at a time; others get 429.
    *
    * Requires the scope submit.
    */
@@ -247,11 +245,11 @@ export abstract class Operations extends Caller {
   }
 
   /**
-   * List the channels, and which are stopped.
+   * List the channels and their states.
    *
-   * Those that have delivered something, or are stopped. A channel whose provider refuses the
-   * credentials is stopped for all workers. Its messages wait, and no attempt counts. Workers
-   * probe it once a minute, and go on by themselves when a probe passes.
+   * Lists channels that have delivered something or are stopped. A channel whose provider
+   * refuses the credentials is stopped for all workers. Its messages wait, and no attempt
+   * counts. Workers probe it once a minute, and resume it when a probe succeeds.
    *
    * Requires the scope admin.
    */
@@ -260,10 +258,11 @@ export abstract class Operations extends Caller {
   }
 
   /**
-   * Have a stopped channel deliver again.
+   * Resume a stopped channel.
    *
-   * All workers follow within 2 seconds. If its provider called all devices gone, correct
-   * project, key and environment first: the devices that it calls gone are removed from now on.
+   * All workers follow within 2 seconds. If its provider reported all devices as gone, correct
+   * project, key and environment first: from now on, devices that it reports as gone are
+   * removed.
    *
    * Requires the scope admin.
    */
@@ -274,8 +273,8 @@ export abstract class Operations extends Caller {
   /**
    * Remove old alerts and reports that could not be delivered.
    *
-   * Removes their content, the oldest first. They are not raised again. Send the request again
-   * while the answer has `more`.
+   * Removes their content, oldest first. The alerts are not raised again. Send the request
+   * again while the answer has `more`.
    *
    * Requires the scope admin.
    */
@@ -286,7 +285,7 @@ export abstract class Operations extends Caller {
   /**
    * List alerts and reports that could not be delivered.
    *
-   * The oldest first. A contact did not accept them for as long as alert_retry_for says.
+   * Oldest first. Their contacts did not accept them within alert_retry_for.
    *
    * Requires the scope admin.
    */
@@ -297,7 +296,7 @@ export abstract class Operations extends Caller {
   /**
    * Remove an alert or report that could not be delivered.
    *
-   * Removes its content. It is not raised again.
+   * Removes its content. The alert is not raised again.
    *
    * Requires the scope admin.
    */
@@ -315,9 +314,9 @@ export abstract class Operations extends Caller {
   }
 
   /**
-   * Deliver an alert or report after all.
+   * Retry an alert or report that could not be delivered.
    *
-   * It is tried again for as long as alert_retry_for says.
+   * It is tried again for alert_retry_for.
    *
    * Requires the scope admin.
    */
@@ -328,7 +327,7 @@ export abstract class Operations extends Caller {
   /**
    * Remove dead events.
    *
-   * Removes the one with the id, or else all of the account.
+   * Removes the one with the given id, otherwise all of the account.
    *
    * Requires the scope submit.
    */
@@ -339,9 +338,9 @@ export abstract class Operations extends Caller {
   /**
    * List the dead events of an account.
    *
-   * Those that its callback did not accept for too long, the oldest first. A key with the scope
+   * Lists events that the callback did not accept in time, oldest first. A key with the scope
    * admin sees the metadata of other accounts' messages only with the scope content. Each such
-   * look is logged.
+   * access is logged.
    *
    * Requires the scope read.
    */
@@ -352,9 +351,9 @@ export abstract class Operations extends Caller {
   /**
    * Post dead events again.
    *
-   * Appends dead events to the events of the account, under new ids: the one with the id, or
-   * else the oldest ones. So those who follow the account's events see them again, too. `left`
-   * says how many dead events there still are.
+   * Appends dead events to the account's events, with new ids: the one with the given id,
+   * otherwise the oldest ones. Clients that follow the account's events see them again too.
+   * `left` is the number of remaining dead events.
    *
    * Requires the scope submit.
    */
@@ -365,8 +364,8 @@ export abstract class Operations extends Caller {
   /**
    * Remove old dead letters.
    *
-   * Removes their content, their records and their ids, the oldest first. Send the request
-   * again while the answer has `more`.
+   * Removes their content, their records and their ids, oldest first. Send the request again
+   * while the answer has `more`.
    *
    * Requires the scope admin.
    */
@@ -377,8 +376,8 @@ export abstract class Operations extends Caller {
   /**
    * List dead letters.
    *
-   * Without their content, the oldest first. A key with the scope admin sees the metadata of
-   * other accounts' messages only with the scope content. Each such look is logged.
+   * Without their content, oldest first. A key with the scope admin sees the metadata of other
+   * accounts' messages only with the scope content. Each such access is logged.
    *
    * Requires the scope admin.
    */
@@ -387,11 +386,11 @@ export abstract class Operations extends Caller {
   }
 
   /**
-   * Send dead letters again, the oldest first.
+   * Send dead letters again, oldest first.
    *
-   * Each is scheduled at the next free time of its user, as by retryDeadLetter. One that is
-   * refused stays a dead letter, and its outcome says why. While the answer has `next_cursor`,
-   * send the request again with it: none that fails again meanwhile is retried twice.
+   * Each is scheduled as by retryDeadLetter. A refused one stays a dead letter, and its outcome
+   * has the reason. While the answer has `next_cursor`, send the request again with it: no
+   * message that fails again meanwhile is retried twice.
    *
    * Requires the scope admin.
    */
@@ -402,7 +401,7 @@ export abstract class Operations extends Caller {
   /**
    * List the events that have limits.
    *
-   * By name.
+   * Sorted by name.
    *
    * Requires the scope admin.
    */
@@ -433,12 +432,12 @@ export abstract class Operations extends Caller {
   /**
    * Set or replace the limits and alerts of an event.
    *
-   * Says how often the event may happen for each key. This API counts the requests of each
+   * Limits how often the event may happen for each key. This API counts the requests of each
    * account as these events, beside the limits of its tier: `submit` counts requests that
    * submit: a message, a dry run, or a batch; `read` counts requests that read (GET); `change`
-   * counts all other requests, such as moves and cancels. Another event needs `custom`. Takes
-   * effect with the next request; what is counted stays counted. Each percent of `alert_at`
-   * alerts once for each key and period.
+   * counts all other requests, such as moves and cancels. Another event requires `custom`.
+   * Takes effect with the next request; counts are kept. Each percent of `alert_at` alerts once
+   * for each key and period.
    *
    * Requires the scope admin.
    */
@@ -447,10 +446,10 @@ export abstract class Operations extends Caller {
   }
 
   /**
-   * See how many messages are due when.
+   * Get how many messages are due when.
    *
-   * It is counted while somebody looks, and takes at most 0.5 % of the store's time: with few
-   * messages it is a few seconds old, with millions some minutes.
+   * Counted while clients request it, with at most 0.5 % of the store's time: with few messages
+   * it is a few seconds old, with millions some minutes.
    *
    * Requires the scope admin.
    */
@@ -461,16 +460,16 @@ export abstract class Operations extends Caller {
   /**
    * List messages of all users.
    *
-   * Those to which all the given parameters apply, in no particular order. A key without the
-   * scope admin finds only the messages of its account. Pages stay right while messages are
-   * submitted, moved, sent and cancelled: a message that is known from the first page to the
-   * last is listed once. A page looks at about 20,000 messages, so that it may be short, or
-   * empty though more follow: go on until there is no next_cursor. Give the same parameters
-   * with a cursor. Two pages are read at a time, one of an account; others wait for at most 5
+   * Lists messages that match all given parameters, in no particular order. A key without the
+   * scope admin finds only the messages of its account. Pages stay consistent while messages
+   * are submitted, moved, sent and cancelled: a message that exists from the first page to the
+   * last is listed once. A page reads about 20,000 messages, so it may be short, or empty
+   * although more follow: continue until there is no next_cursor. Give the same parameters with
+   * a cursor. Two pages are read at a time, one of an account; others wait for at most 5
    * seconds. With the setting index: false the answer is index_off. Messages that were accepted
-   * while it was false are not found. A campaign is listed all the same. A key with the scope
-   * admin sees the metadata of other accounts' messages only with the scope content. Each such
-   * look is logged.
+   * while it was false are not found. With campaign, the list works without the index. A key
+   * with the scope admin sees the metadata of other accounts' messages only with the scope
+   * content. Each such access is logged.
    *
    * Requires the scope read.
    */
@@ -492,10 +491,9 @@ export abstract class Operations extends Caller {
   }
 
   /**
-   * Check whether a message would be accepted.
+   * Dry run of a message.
    *
-   * Answers like a submit, but stores nothing: another message can take the time a moment
-   * later.
+   * Answers like a submit, but stores nothing. The time is not reserved.
    *
    * Requires the scope submit.
    */
@@ -504,12 +502,12 @@ export abstract class Operations extends Caller {
   }
 
   /**
-   * Find messages by their id, whoever the users are.
+   * Find messages of all users by their id.
    *
-   * Ids are unique for each user: if several users have the id, all are listed, in no
-   * particular order. A key without the scope admin finds only the messages of its account. A
-   * key with the scope admin sees the content (title, body, data, and what it says for devices)
-   * and metadata of other accounts' messages only with the scope content. Each such look is
+   * Ids are unique for each user: if several users have the id, all their messages are listed,
+   * in no particular order. A key without the scope admin finds only the messages of its
+   * account. A key with the scope admin sees the content (title, body, data and push options)
+   * and metadata of other accounts' messages only with the scope content. Each such access is
    * logged. Two pages are read at a time, one of an account; others wait for at most 5 seconds.
    * With the setting index: false the answer is index_off. Messages that were accepted while it
    * was false are not found.
@@ -521,11 +519,11 @@ export abstract class Operations extends Caller {
   }
 
   /**
-   * See how the whole system is doing.
+   * Get an overview of the system.
    *
-   * What became of messages in the last hour, who delivers, and what holds it up: what the
-   * dashboard shows. It is at most a second old, and lists of all the store at most 15 seconds.
-   * listChannels and getForecast say the rest.
+   * Outcomes of the last hour, workers, and problems, as on the dashboard. It is at most a
+   * second old; lists of the whole store at most 15 seconds. See also listChannels and
+   * getForecast.
    *
    * Requires the scope admin.
    */
@@ -536,8 +534,8 @@ export abstract class Operations extends Caller {
   /**
    * Remove the pace, and end a pause.
    *
-   * Also ends a pause that the target has asked for. A worker that has a pace in its settings
-   * sets it again when it starts.
+   * Ends a pause that the target requested. A worker with a pace in its settings sets it again
+   * when it starts.
    *
    * Requires the scope admin.
    */
@@ -546,9 +544,9 @@ export abstract class Operations extends Caller {
   }
 
   /**
-   * Get how fast all workers together deliver.
+   * Get the pace of all workers together.
    *
-   * Also says whether the target has asked for a pause.
+   * Includes a pause that the target requested.
    *
    * Requires the scope admin.
    */
@@ -559,10 +557,10 @@ export abstract class Operations extends Caller {
   /**
    * Set or replace the pace.
    *
-   * No interval, such as a second, has more deliveries than the rate allows. With a burst, at
-   * most that many deliveries start at once and the others follow one by one at the rate.
-   * Workers follow within 2 seconds, also with messages that wait already. A message that the
-   * pace makes late is judged like every late message.
+   * No interval of the rate, such as a second, has more deliveries than the rate allows. With a
+   * burst, at most so many deliveries start at once and the others follow one by one. Workers
+   * follow within 2 seconds, even for waiting messages. A message that the pace makes late is
+   * judged like every late message.
    *
    * Requires the scope admin.
    */
@@ -573,7 +571,7 @@ export abstract class Operations extends Caller {
   /**
    * List the policies.
    *
-   * By name.
+   * Sorted by name.
    *
    * Requires the scope admin.
    */
@@ -586,7 +584,7 @@ export abstract class Operations extends Caller {
    *
    * Refused for the default policy, and with the code policy_in_use while settings of users
    * name the policy: listUsers with policy= finds them. Its versions are kept for 30 days, and
-   * rollbackPolicy brings it back.
+   * rollbackPolicy restores it.
    *
    * Requires the scope admin.
    */
@@ -597,8 +595,8 @@ export abstract class Operations extends Caller {
   /**
    * Get a policy.
    *
-   * In the form that applyPolicy accepts. With If-None-Match and the ETag that you have, the
-   * answer is 304 until the policy changes.
+   * In the form that applyPolicy accepts. With If-None-Match and its ETag, the answer is 304
+   * until the policy changes.
    *
    * Requires the scope admin.
    */
@@ -609,11 +607,11 @@ export abstract class Operations extends Caller {
   /**
    * Create or replace a policy.
    *
-   * Takes effect within two seconds in every program. If anything in the policy is wrong,
-   * nothing is stored. A field that is left out gets its default, not its old value. Scheduled
-   * messages keep their places and are sent as promised: previewPolicy lists those that would
-   * not fit, and refitPolicy moves or cancels them. Applying the same policy again changes
-   * nothing, whatever version If-Match names.
+   * Takes effect within two seconds in every program. An invalid policy is not stored. An
+   * absent field gets its default, not its old value. Scheduled messages keep their places and
+   * are sent as promised: previewPolicy lists those that would not fit, and refitPolicy moves
+   * or cancels them. Applying the same policy again changes nothing, whatever version If-Match
+   * names.
    *
    * Requires the scope admin.
    */
@@ -622,15 +620,14 @@ export abstract class Operations extends Caller {
   }
 
   /**
-   * List scheduled messages that would not fit a policy.
+   * Dry run of a policy.
    *
-   * The policy is not applied, and nothing is changed. Each message that would not fit is a
-   * line. Messages are checked by time: a message fits if it breaks no rule together with the
-   * earlier ones that fit. A `progress` line comes first and then every second. The summary is
-   * the last line: `previewed` or `refitted`. If the request stops early, the summary covers
-   * what was checked, and the last line is a problem's outcome. The request ends with the
-   * connection. It uses at most half of the store's time, so only one runs at a time and others
-   * are answered with 429.
+   * Changes nothing. Each message that would not fit is a line. Messages are checked by time: a
+   * message fits if it breaks no rule together with the earlier ones that fit. A `progress`
+   * line comes first and then every second. The summary is the last line: `previewed` or
+   * `refitted`. If the request stops early, the summary covers the checked part, and the last
+   * line is a problem's outcome. The request ends with the connection. It uses at most half of
+   * the store's time. Only one runs at a time; others get 429.
    *
    * Requires the scope admin.
    */
@@ -642,12 +639,12 @@ export abstract class Operations extends Caller {
    * Move or cancel scheduled messages that do not fit a policy.
    *
    * Uses the stored policy. It can be stopped at any time: the same request for the same
-   * version continues where it stopped. It begins two seconds after the first line, when every
+   * version continues where it stopped. It starts two seconds after the first line, when every
    * program follows the policy. Each message that does not fit is a line. A `progress` line
    * comes first and then every second. The summary is the last line: `previewed` or `refitted`.
-   * If the request stops early, the summary covers what was checked, and the last line is a
+   * If the request stops early, the summary covers the checked part, and the last line is a
    * problem's outcome. The request ends with the connection. It uses at most half of the
-   * store's time, so only one runs at a time and others are answered with 429.
+   * store's time. Only one runs at a time; others get 429.
    *
    * Requires the scope admin.
    */
@@ -658,8 +655,8 @@ export abstract class Operations extends Caller {
   /**
    * Store an earlier version of a policy again.
    *
-   * Stores it under a new version, as applyPolicy would. A deleted policy comes back. If the
-   * policy is like that version already, nothing changes.
+   * Stores it under a new version, as applyPolicy does. A deleted policy is restored. If the
+   * policy already equals that version, nothing changes.
    *
    * Requires the scope admin.
    */
@@ -670,7 +667,7 @@ export abstract class Operations extends Caller {
   /**
    * List the versions of a policy.
    *
-   * With who stored each, and when. At most 100 are kept; those of a deleted policy, for 30
+   * With who stored each, and when. At most 100 are kept; versions of a deleted policy for 30
    * days.
    *
    * Requires the scope admin.
@@ -680,7 +677,7 @@ export abstract class Operations extends Caller {
   }
 
   /**
-   * List who is logged in to the dashboard.
+   * List the sessions of the dashboard.
    *
    * Requires the scope admin.
    */
@@ -691,7 +688,7 @@ export abstract class Operations extends Caller {
   /**
    * End a session of the dashboard.
    *
-   * Within a second every process knows.
+   * Every process follows within a second.
    *
    * Requires the scope admin.
    */
@@ -713,7 +710,7 @@ export abstract class Operations extends Caller {
   /**
    * List the tiers.
    *
-   * By name.
+   * Sorted by name.
    *
    * Requires the scope admin.
    */
@@ -724,8 +721,9 @@ export abstract class Operations extends Caller {
   /**
    * Remove a tier.
    *
-   * Refused while an account has the tier: detail names one, and changeAccount gives it another
-   * tier or none. A tier that is in the settings of a worker comes back when that starts.
+   * Refused while an account has the tier: detail names one. Give it another tier, or none,
+   * with changeAccount. A tier in the settings of a worker is created again when the worker
+   * starts.
    *
    * Requires the scope admin.
    */
@@ -745,9 +743,9 @@ export abstract class Operations extends Caller {
   /**
    * Create or replace a tier.
    *
-   * Takes effect for all its accounts within a second in every process. Messages that are
-   * already charged stay charged. If they are past a threshold of a lower quota, the accounts'
-   * contacts are alerted; the thresholds of a higher quota alert anew.
+   * Takes effect for all its accounts within a second in every process. Messages already
+   * charged stay charged. If they are over a threshold of a lower quota, the accounts' contacts
+   * are alerted; the thresholds of a higher quota alert again.
    *
    * Requires the scope admin.
    */
@@ -756,11 +754,11 @@ export abstract class Operations extends Caller {
   }
 
   /**
-   * Get how much of its quota the key's account has used.
+   * Get the usage of the key's account.
    *
    * How many messages of the present hour and day are charged: those that were sent and those
    * still scheduled, by their send times. Messages of later hours and days count there. If the
-   * tier limits requests per day, also how many of them are made. Without a key there is no
+   * tier limits requests per day, also the number of requests. Without a key there is no
    * account, and the answer is 404.
    *
    * Requires the scope read.
@@ -772,8 +770,8 @@ export abstract class Operations extends Caller {
   /**
    * List users with settings.
    *
-   * In the order of the store, which is not by name, and is the same each time. Users without
-   * settings are not listed.
+   * In the order of the store: not by name, but the same each time. Users without settings are
+   * not listed.
    *
    * Requires the scope admin.
    */
@@ -782,14 +780,13 @@ export abstract class Operations extends Caller {
   }
 
   /**
-   * Cancel a user's messages, and remove everything that is stored about the user.
+   * Erase all data of a user, and cancel the user's messages.
    *
    * This can't be undone. Erasing again is safe. Stop submitting for the user first: a message
-   * that is accepted meanwhile may stay. It goes on if the connection ends. Backups keep what
-   * is in them. The summary `erased` is the last line. It looks at every key of the user's
-   * server, so only one export or erasure runs at a time and others are answered with 429. A
-   * `progress` line comes now and then. If it stops early, the last line is a problem's
-   * outcome.
+   * accepted meanwhile may stay. It continues if the connection ends. Backups keep their data.
+   * The summary `erased` is the last line. It looks at every key of the user's server, so only
+   * one export or erasure runs at a time and others are answered with 429. A `progress` line
+   * comes from time to time. If it stops early, the last line is a problem's outcome.
    *
    * Requires the scope admin.
    */
@@ -811,9 +808,9 @@ export abstract class Operations extends Caller {
   /**
    * Get a dead letter.
    *
-   * A key with the scope admin sees the content (title, body, data, and what it says for
-   * devices) and metadata of other accounts' messages only with the scope content. Each such
-   * look is logged.
+   * A key with the scope admin sees the content (title, body, data and push options) and
+   * metadata of other accounts' messages only with the scope content. Each such access is
+   * logged.
    *
    * Requires the scope admin.
    */
@@ -824,8 +821,8 @@ export abstract class Operations extends Caller {
   /**
    * Send a dead letter again.
    *
-   * Schedules it at the next free time of its user, with all its attempts. If that is not
-   * possible, it stays a dead letter.
+   * Schedules it at its user's next free time, with all its attempts. If that is not possible,
+   * it stays a dead letter.
    *
    * Requires the scope admin.
    */
@@ -836,9 +833,9 @@ export abstract class Operations extends Caller {
   /**
    * List a user's devices.
    *
-   * Where messages of the user go. A key without the scope admin reaches only the devices that
-   * its account registered. Addresses are masked unless the key has the scope content. Each
-   * such look is logged.
+   * Lists the devices that get the user's messages. A key without the scope admin reaches only
+   * the devices that its account registered. Addresses are masked unless the key has the scope
+   * content. Each such access is logged.
    *
    * Requires the scope read.
    */
@@ -849,12 +846,12 @@ export abstract class Operations extends Caller {
   /**
    * Register a device of a user.
    *
-   * Call it each time that the app starts or gets another token: registering again is safe. The
-   * device belongs to the account of the key, and takes the place of one of the account with
-   * the same id or the same address. An account registers at most 100 devices of a user, and as
-   * many of all users as its tier says; one that is registered is registered again in any case.
-   * A phone has one owner: other users of the account lose the address, unless the server has
-   * shared_devices.
+   * Call it whenever the app starts or gets another token: registering again is safe. The
+   * device belongs to the account of the key, and replaces a device of the account with the
+   * same id or the same address. An account registers at most 100 devices of a user, and at
+   * most as many of all users as its tier allows; a registered device can always be registered
+   * again. A phone has one user at a time: other users of the account lose the address, unless
+   * the server has shared_devices.
    *
    * Requires the scope submit.
    */
@@ -865,8 +862,8 @@ export abstract class Operations extends Caller {
   /**
    * Remove a device of a user.
    *
-   * No message goes to it from then on; one that is being sent may still arrive. A key without
-   * the scope admin reaches only the devices that its account registered.
+   * It gets no more messages; one that is being sent may still arrive. A key without the scope
+   * admin reaches only the devices that its account registered.
    *
    * Requires the scope submit.
    */
@@ -875,18 +872,18 @@ export abstract class Operations extends Caller {
   }
 
   /**
-   * Export everything that is stored about a user.
+   * Export all data of a user.
    *
-   * Each entry is a line: of the timeline, the messages (also those that ended), the settings,
-   * alerts, dead letters, the watch list, the queue, and what dry runs have left. The summary
+   * Each entry is a line: of the timeline, the messages (including ended ones), the settings,
+   * alerts, dead letters, the watch list, the queue, and traces of dry runs. The summary
    * `exported` is the last line. The request ends with the connection. It looks at every key of
    * the user's server, so only one export or erasure runs at a time and others are answered
-   * with 429. A `progress` line comes now and then. If it stops early, the last line is a
+   * with 429. A `progress` line comes from time to time. If it stops early, the last line is a
    * problem's outcome.
    *
-   * A key with the scope admin sees the content (title, body, data, and what it says for
-   * devices) and metadata of other accounts' messages only with the scope content. Each such
-   * look is logged. Each export is logged, too.
+   * A key with the scope admin sees the content (title, body, data and push options) and
+   * metadata of other accounts' messages only with the scope content. Each such access is
+   * logged. Each export is logged too.
    *
    * Requires the scope admin.
    */
@@ -897,11 +894,11 @@ export abstract class Operations extends Caller {
   /**
    * List a user's messages.
    *
-   * By send time, with their statuses. The list has scheduled messages, late ones included, and
+   * Sorted by send time, with their statuses. The list has scheduled and late messages, and
    * sent messages as long as a rule can still count them. Cancelled, dropped and failed
    * messages are listed at their planned send time as long as their records are kept. A key
    * without the scope admin lists only the messages of its account. A key with the scope admin
-   * sees the metadata of other accounts' messages only with the scope content. Each such look
+   * sees the metadata of other accounts' messages only with the scope content. Each such access
    * is logged.
    *
    * Requires the scope read.
@@ -913,8 +910,8 @@ export abstract class Operations extends Caller {
   /**
    * Cancel a message.
    *
-   * Possible until the message is being sent. This erases its content. If an earlier delivery
-   * may have arrived, its place still counts. Cancelling twice is no error, and sets replayed.
+   * Possible until the message is being sent. Erases its content. If an earlier delivery may
+   * have arrived, its place still counts. Cancelling twice is no error, and sets replayed.
    *
    * Requires the scope submit.
    */
@@ -925,11 +922,10 @@ export abstract class Operations extends Caller {
   /**
    * Get a message and its status.
    *
-   * The status is kept for a while after the message ended, by default 7 days. The content,
-   * from title to to, is shown until the message ends; a dead letter keeps it, and metadata
-   * stays. A key with the scope admin sees the content (title, body, data, and what it says for
-   * devices) and metadata of other accounts' messages only with the scope content. Each such
-   * look is logged.
+   * The status is kept for a time after the message ended, by default 7 days. The content, from
+   * title to to, is shown until the message ends; a dead letter keeps it, and metadata stays. A
+   * key with the scope admin sees the content (title, body, data and push options) and metadata
+   * of other accounts' messages only with the scope content. Each such access is logged.
    *
    * Requires the scope read.
    */
@@ -938,16 +934,16 @@ export abstract class Operations extends Caller {
   }
 
   /**
-   * Move a message to another send time, or change what it says.
+   * Move a message, or change its content.
    *
-   * Possible until the message is being sent, and a move not after a delivery that may have
-   * arrived. The body is a JSON merge patch (RFC 7396): what is absent stays as it is, and null
-   * removes it, also single entries of data and metadata. With send_at the message moves. If
-   * the new time is not free, the message stays as it is; with on_conflict shift it gets the
-   * next free time after the new one. Without send_at it keeps its place, which costs no quota
-   * and is judged by no rule. A submit with its id that is the same as the first one is still
-   * answered as its repetition. A key with the scope admin changes content and metadata of
-   * other accounts' messages only with the scope content.
+   * Possible until the message is being sent. A move is not possible after a delivery that may
+   * have arrived. The body is a JSON merge patch (RFC 7396): absent members stay unchanged, and
+   * null removes a member, also single entries of data and metadata. With send_at the message
+   * moves. If the new time is not free, the message does not change; with on_conflict shift it
+   * gets the next free time after the new one. Without send_at it keeps its place, which costs
+   * no quota and is not judged. Submitting the original message again is still answered as a
+   * repetition. A key with the scope admin changes content and metadata of other accounts'
+   * messages only with the scope content.
    *
    * Requires the scope submit.
    */
@@ -958,7 +954,7 @@ export abstract class Operations extends Caller {
   /**
    * Get the next free times of a user.
    *
-   * Each time counts those before it as taken, so messages at all of them would be accepted.
+   * Each time counts the ones before it as taken, so messages at all of them would be accepted.
    *
    * Requires the scope read.
    */
@@ -969,7 +965,7 @@ export abstract class Operations extends Caller {
   /**
    * Remove a user's settings.
    *
-   * The user's messages stay as they are.
+   * The user's messages do not change.
    *
    * Requires the scope admin.
    */
@@ -978,7 +974,7 @@ export abstract class Operations extends Caller {
   }
 
   /**
-   * Get a user's settings, and the rules that apply to the user.
+   * Get a user's settings and rules.
    *
    * A user without settings has the rules of the default policy and the ETag "0".
    *
@@ -991,7 +987,8 @@ export abstract class Operations extends Caller {
   /**
    * Change a user's settings.
    *
-   * An absent field stays; a null or empty field is removed. Takes effect immediately.
+   * An absent field does not change; a null or empty field is removed. Takes effect
+   * immediately.
    *
    * Requires the scope admin.
    */
@@ -1011,12 +1008,12 @@ export abstract class Operations extends Caller {
   }
 
   /**
-   * See how full a user's rules are, and which times are free.
+   * Get how full a user's rules are, and the free times.
    *
-   * For a sliding rule this is the fullest window that contains the time, for a calendar rule
-   * the period that contains it. Sent and scheduled messages both count. Quiet hours are not
-   * free. Messages of other accounts have no ids. If there are more than 10,000 sends, only the
-   * first are listed and more is true.
+   * For a sliding rule this is the fullest window around the time, for a calendar rule the
+   * period that contains it. Sent and scheduled messages both count. Quiet hours are not free.
+   * Messages of other accounts have no ids. If there are more than 10,000 sends, only the first
+   * are listed and more is true.
    *
    * Requires the scope read.
    */

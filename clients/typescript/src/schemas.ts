@@ -398,7 +398,7 @@ export interface components {
         };
         /** @description The query of cancelCampaign. */
         CancelCampaignQuery: {
-            /** @description The account whose campaign it is; by default the key's own. Another one needs the scope admin. */
+            /** @description The account of the campaign; by default the key's own. Another account requires the scope admin. */
             account?: string;
         };
         Category: {
@@ -543,7 +543,7 @@ export interface components {
         };
         /** @description The query of checkBatch. */
         CheckBatchQuery: {
-            /** @description Rules with commas between them, at most one of each window. Each replaces the rule of the policy with the same window, or is added to the others. */
+            /** @description Rules separated by commas, at most one of each window. Each replaces the rule of the policy with the same window, or is added to the others. */
             what_if?: string;
             /** @description true judges by the policy in the first line of the body, in the form of applyPolicy. It replaces the stored policy of its name (default if it has none), which must exist. */
             what_if_policy?: boolean;
@@ -553,7 +553,7 @@ export interface components {
         /** @description The query of clearPace. */
         ClearPaceQuery: {
             /**
-             * @description The channel whose pace it is. By default the pace is that of all messages together.
+             * @description The channel of the pace. By default the pace is for all messages together.
              * @enum {string}
              */
             channel?: "log" | "webhook" | "fcm" | "apns" | "webpush" | "service";
@@ -571,9 +571,9 @@ export interface components {
         };
         /** @description The query of countCampaign. */
         CountCampaignQuery: {
-            /** @description The account whose campaign it is; by default the key's own. Another one needs the scope admin. */
+            /** @description The account of the campaign; by default the key's own. Another account requires the scope admin. */
             account?: string;
-            /** @description Goes on with a count: the value of more in the answer before, as it is. */
+            /** @description Continues a count: the unchanged value of more in the answer before. */
             more?: string;
         };
         DeadAlert: {
@@ -925,7 +925,7 @@ export interface components {
         };
         /** @description The query of eraseUser. */
         EraseUserQuery: {
-            /** @description How long to wait for messages that are being delivered, at most 10m. By default 1m. */
+            /** @description How long to wait for messages being delivered, at most 10m. By default 1m. */
             wait?: string;
         };
         Event: {
@@ -1067,11 +1067,11 @@ export interface components {
         };
         /** @description The query of findMessages. */
         FindMessagesQuery: {
-            /** @description Only those of this account. */
+            /** @description Only messages of this account. */
             account?: string;
-            /** @description Only those of this campaign. */
+            /** @description Only messages of this campaign. */
             campaign?: string;
-            /** @description Only those of this category. */
+            /** @description Only messages of this category. */
             category?: string;
             /** @description The next_cursor of the page before. */
             cursor?: string;
@@ -1080,22 +1080,22 @@ export interface components {
             /** @description Messages a page. */
             limit?: number;
             /**
-             * @description Only those with this status.
+             * @description Only messages with this status.
              * @enum {string}
              */
             status?: "scheduled" | "postponed" | "moved" | "sending" | "delivered" | "dropped" | "failed" | "uncertain" | "cancelled";
-            /** @description Send time to stop before. RFC 3339, or now; a + is written %2B. */
+            /** @description End of the send times, exclusive. RFC 3339, or now; a + is written %2B. */
             until?: string | Date;
-            /** @description Only those to this user. */
+            /** @description Only messages to this user. */
             user?: string;
-            /** @description Only those to users whose names begin so. Not with user. */
+            /** @description Only messages to users whose names have this prefix. Excludes user. */
             user_prefix?: string;
         };
         /** @description The query of followEvents. */
         FollowEventsQuery: {
-            /** @description The account; by default the key's own, and for a key with admin all. Another one needs the scope admin. */
+            /** @description The account; by default the key's own, and all for a key with admin. Another account requires the scope admin. */
             account?: string;
-            /** @description The id of the event to go on behind; 0 for all that are kept. By default a stream begins with the events from now on, and a page with the oldest one kept. */
+            /** @description The id of the event to continue after; 0 for all stored events. By default a stream starts now, and a page with the oldest stored event. */
             after?: string;
             /** @description false answers with a page in JSON. */
             follow?: boolean;
@@ -1151,35 +1151,35 @@ export interface components {
         };
         /** @description The query of getDeadLetter. */
         GetDeadLetterQuery: {
-            /** @description Shows the content too: title, body, data, and what it says for devices. That of another account's message needs the scope content. */
+            /** @description Includes the content: title, body, data and push options. For another account's message this requires the scope content. */
             content?: boolean;
         };
         /** @description The query of getNextFree. */
         GetNextFreeQuery: {
-            /** @description The messages' category, whose rules apply too. */
+            /** @description The category of the messages, whose rules apply too. */
             category?: string;
             /** @description Number of times. */
             count?: number;
-            /** @description Time to look from; by default now. RFC 3339, or now; a + is written %2B. */
+            /** @description Start of the search; by default now. RFC 3339, or now; a + is written %2B. */
             from?: string | Date;
         };
         /** @description The query of getPace. */
         GetPaceQuery: {
             /**
-             * @description The channel whose pace it is. By default the pace is that of all messages together.
+             * @description The channel of the pace. By default the pace is for all messages together.
              * @enum {string}
              */
             channel?: "log" | "webhook" | "fcm" | "apns" | "webpush" | "service";
         };
         /** @description The query of getUsage. */
         GetUsageQuery: {
-            /** @description Time to look at; by default now. RFC 3339, or now; a + is written %2B. */
+            /** @description The time; by default now. RFC 3339, or now; a + is written %2B. */
             at?: string | Date;
-            /** @description Includes the rules of this category, and the times that are free for its messages. */
+            /** @description Adds the rules of this category, and the free times for its messages. */
             category?: string;
-            /** @description First time of the timeline; by default 12 hours before at. RFC 3339, or now; a + is written %2B. */
+            /** @description Start of the timeline; by default 12 hours before at. RFC 3339, or now; a + is written %2B. */
             from?: string | Date;
-            /** @description Where the timeline ends, up to 32 days later; by default 12 hours after at. RFC 3339, or now; a + is written %2B. */
+            /** @description End of the timeline, up to 32 days later; by default 12 hours after at. RFC 3339, or now; a + is written %2B. */
             until?: string | Date;
         };
         HistoryEntry: {
@@ -1260,21 +1260,21 @@ export interface components {
         };
         /** @description The query of listAuditEntries. */
         ListAuditEntriesQuery: {
-            /** @description Only those by this account, and with what is its. */
+            /** @description Only changes by this account or of its data. */
             account?: string;
             /** @description Only this action. */
             action?: string;
             /** @description The next_cursor of the page before. */
             cursor?: string;
-            /** @description First time. RFC 3339, or now; a + is written %2B. */
+            /** @description Start time. RFC 3339, or now; a + is written %2B. */
             from?: string | Date;
             /** @description Entries a page. */
             limit?: number;
-            /** @description Only those about what has this name. */
+            /** @description Only changes of the object with this name. */
             object?: string;
-            /** @description Time to stop before. RFC 3339, or now; a + is written %2B. */
+            /** @description End time, exclusive. RFC 3339, or now; a + is written %2B. */
             until?: string | Date;
-            /** @description Only those about this user. */
+            /** @description Only changes about this user. */
             user?: string;
         };
         /** @description The query of listDeadAlerts. */
@@ -1286,7 +1286,7 @@ export interface components {
         };
         /** @description The query of listDeadEvents. */
         ListDeadEventsQuery: {
-            /** @description The account; by default the key's own. Another one needs the scope admin. */
+            /** @description The account; by default the key's own. Another account requires the scope admin. */
             account?: string;
             /** @description The next_cursor of the page before. */
             cursor?: string;
@@ -1299,7 +1299,7 @@ export interface components {
             cursor?: string;
             /** @description Dead letters a page. */
             limit?: number;
-            /** @description Only those to this user. */
+            /** @description Only dead letters to this user. */
             user?: string;
         };
         /** @description The query of listEventLimits. */
@@ -1313,13 +1313,13 @@ export interface components {
         ListMessagesQuery: {
             /** @description The next_cursor of the page before. */
             cursor?: string;
-            /** @description First send time; by default the oldest that is kept. RFC 3339, or now; a + is written %2B. */
+            /** @description First send time; by default the oldest one. RFC 3339, or now; a + is written %2B. */
             from?: string | Date;
             /** @description Messages a page. */
             limit?: number;
             /** @description true adds the titles of the messages whose content the key may see. */
             titles?: boolean;
-            /** @description Send time to stop before; by default the end of the list. RFC 3339, or now; a + is written %2B. */
+            /** @description End of the send times, exclusive; by default none. RFC 3339, or now; a + is written %2B. */
             until?: string | Date;
         };
         /** @description The query of listPolicies. */
@@ -1407,7 +1407,7 @@ export interface components {
         };
         /** @description The query of moveCampaign. */
         MoveCampaignQuery: {
-            /** @description The account whose campaign it is; by default the key's own. Another one needs the scope admin. */
+            /** @description The account of the campaign; by default the key's own. Another account requires the scope admin. */
             account?: string;
         };
         MoveDraft: {
@@ -1662,7 +1662,7 @@ export interface components {
         };
         /** @description The query of pauseCampaign. */
         PauseCampaignQuery: {
-            /** @description The account whose campaign it is; by default the key's own. Another one needs the scope admin. */
+            /** @description The account of the campaign; by default the key's own. Another account requires the scope admin. */
             account?: string;
         };
         Policies: {
@@ -1904,23 +1904,23 @@ export interface components {
         };
         /** @description The query of purgeDeadAlerts. */
         PurgeDeadAlertsQuery: {
-            /** @description How many are removed at most. */
+            /** @description Maximum number to remove. */
             limit?: number;
-            /** @description Removes what ended longer ago than this, such as 7d or 36h by the store's clock. 0s removes all. */
+            /** @description Removes entries that ended longer ago than this, such as 7d or 36h by the store's clock. 0s removes all. */
             older_than: string;
         };
         /** @description The query of purgeDeadEvents. */
         PurgeDeadEventsQuery: {
-            /** @description The account; by default the key's own. Another one needs the scope admin. */
+            /** @description The account; by default the key's own. Another account requires the scope admin. */
             account?: string;
-            /** @description The only dead event to remove, by its id among the dead events. */
+            /** @description The id of a single dead event to remove. */
             id?: string;
         };
         /** @description The query of purgeDeadLetters. */
         PurgeDeadLettersQuery: {
-            /** @description How many are removed at most. */
+            /** @description Maximum number to remove. */
             limit?: number;
-            /** @description Removes what ended longer ago than this, such as 7d or 36h by the store's clock. 0s removes all. */
+            /** @description Removes entries that ended longer ago than this, such as 7d or 36h by the store's clock. 0s removes all. */
             older_than: string;
         };
         QuietHours: {
@@ -2180,16 +2180,16 @@ export interface components {
         };
         /** @description The query of resumeCampaign. */
         ResumeCampaignQuery: {
-            /** @description The account whose campaign it is; by default the key's own. Another one needs the scope admin. */
+            /** @description The account of the campaign; by default the key's own. Another account requires the scope admin. */
             account?: string;
         };
         /** @description The query of retryDeadEvents. */
         RetryDeadEventsQuery: {
-            /** @description The account; by default the key's own. Another one needs the scope admin. */
+            /** @description The account; by default the key's own. Another account requires the scope admin. */
             account?: string;
-            /** @description The only dead event to retry, by its id among the dead events. */
+            /** @description The id of a single dead event to retry. */
             id?: string;
-            /** @description How many are retried at most. */
+            /** @description Maximum number to retry. */
             limit?: number;
         };
         /** @description The query of retryDeadLetters. */
@@ -2198,7 +2198,7 @@ export interface components {
             cursor?: string;
             /** @description Dead letters a request. */
             limit?: number;
-            /** @description Only those to this user. */
+            /** @description Only dead letters to this user. */
             user?: string;
         };
         RuleUsage: {
@@ -2274,7 +2274,7 @@ export interface components {
         /** @description The query of setPace. */
         SetPaceQuery: {
             /**
-             * @description The channel whose pace it is. By default the pace is that of all messages together.
+             * @description The channel of the pace. By default the pace is for all messages together.
              * @enum {string}
              */
             channel?: "log" | "webhook" | "fcm" | "apns" | "webpush" | "service";
@@ -2490,7 +2490,7 @@ export interface components {
         };
         /** @description The query of submitBatch. */
         SubmitBatchQuery: {
-            /** @description true leaves next_free_at and previous_free_at out of refusals, which makes a batch with many of them faster. A message that shifts has them all the same. */
+            /** @description true omits next_free_at and previous_free_at from refusals, which makes a batch with many refusals faster. Refusals of messages with on_conflict shift still have them. */
             without_free_times?: boolean;
         };
         Target: {

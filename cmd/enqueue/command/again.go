@@ -12,9 +12,8 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// again returns the command line with another --at: the next free time, or else the
-// previous one, or "" if there is neither. It leaves out a --shift-until before that time,
-// which would be invalid.
+// again returns the command line with another --at: the next free time, else the previous one, ""
+// if there is neither. It leaves out a --shift-until before that time, which would be invalid.
 func again(cmd *cobra.Command, args []string, o message.Outcome, expires, shiftUntil time.Time) string {
 	at := o.NextFreeAt.Time
 	if at.IsZero() || !expires.IsZero() && !at.Before(expires) {

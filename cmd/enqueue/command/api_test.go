@@ -98,8 +98,8 @@ no message
 	require.Contains(t, got.stderr, "--reach is for the store, and the API at "+address+" answers this command")
 	there.environ[1] = "SENDLIMIT_API_KEY=sk_wrong"
 	got = there.run(t, "push", "--user", "alice", "--at", "+1m", "--title", "Hi")
-	require.Equal(t, "error: the API at "+address+" does not know the key, or its account is disabled: look at SENDLIMIT_API_KEY, or the file of --api-key-file\n", got.stderr)
-	require.Contains(t, there.run(t, "list", "--user", "alice").stderr, "does not know the key")
+	require.Equal(t, "error: the API at "+address+" rejects the key: it is unknown or its account is disabled; check SENDLIMIT_API_KEY or the file of --api-key-file\n", got.stderr)
+	require.Contains(t, there.run(t, "list", "--user", "alice").stderr, "rejects the key")
 }
 
 // Without an API and a store, commands ask the worker on this machine, and say so where it matters.
@@ -111,15 +111,15 @@ func TestCommandsAskTheWorkerOnThisMachine(t *testing.T) {
 	push := []string{"push", "--user", "alice", "--at", on22("11:11:11"), "--id", "a", "--title", "Hi"}
 	got := f.run(t, push...)
 	require.Equal(t, 3, got.status)
-	require.Equal(t, "error: the API at "+address+" asks for a key: set SENDLIMIT_API_KEY, or --api-key-file to a file with it\n",
-		strings.TrimPrefix(got.stderr, "asked the worker at "+address+", whose store is not the embedded one\n"))
+	require.Equal(t, "error: the API at "+address+" requires a key: set SENDLIMIT_API_KEY, or --api-key-file to a file with the key\n",
+		strings.TrimPrefix(got.stderr, "answered by the worker at "+address+", whose store is not the embedded one\n"))
 
 	f.environ = append(f.environ, "SENDLIMIT_API_KEY="+key)
 	got = f.run(t, append(push, "--json")...)
 	require.Zero(t, got.status, got)
-	require.Equal(t, "asked the worker at "+address+", whose store is not the embedded one\n", got.stderr, "what a command changes")
+	require.Equal(t, "answered by the worker at "+address+", whose store is not the embedded one\n", got.stderr, "what a command changes")
 	require.True(t, strings.HasPrefix(got.stdout, "{"), got.stdout)
-	require.Contains(t, f.prints(t, "status", "--user", "alice", "a"), "\nasked the worker at "+address+", whose store is not the embedded one\n")
+	require.Contains(t, f.prints(t, "status", "--user", "alice", "a"), "\nanswered by the worker at "+address+", whose store is not the embedded one\n")
 	require.NotContains(t, f.prints(t, "status", "--user", "alice", "a", "--json"), "asked")
 	require.Contains(t, f.run(t, append(push, "--account", "ops")...).stderr, "--account is for the store, and the API at "+address)
 }

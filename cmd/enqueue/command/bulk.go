@@ -28,7 +28,7 @@ type bulkFlags struct {
 	fill     messagefile.Fill
 	fromLine int
 	dryRun   bool
-	sent     bool // the lines are sends that are over
+	sent     bool // --record-sent
 
 	// whatIf and whatIfPolicy are rules that a dry run judges by.
 	whatIf       []string
@@ -58,59 +58,59 @@ line:
 
 Case, spaces and hyphens in these names do not matter, and fields may be
 separated by commas, semicolons or tabs. --column gives a field the column of
-another name. --other-columns says what becomes of the rest. A user such as null,
-#N/A or {{user.id}} is refused, since an export writes so for a missing value.
+another name. --other-columns is for the rest. A user such as null, #N/A or
+{{user.id}} is refused, since exports write these for a missing value.
 
-The file may be gzipped. One that grows to more than 200 times its size needs
---force. A user's lines are judged in the order of the file. A
-line that is not a message is reported and skipped; the exit status is then 2.
+The file may be gzipped. A text of more than 200 times the file's size requires
+--force. A user's lines are judged in the order of the file. An invalid line is
+reported and skipped; the exit status is then 2.
 
-Running a file again changes nothing: what was accepted is not accepted twice. A
-line without an id gets one that is derived from its content.
+Running a file again changes nothing: no message is accepted twice. The id of a
+line without one is derived from its content.
 
 The quota of an account (--account) is shared by all users of the file, who are
-judged in parallel. Which lines get the last of it may differ from run to run,
-and from a --dry-run. A refusal says until when the quota is used up.
+judged in parallel. Which lines get the rest of it may differ between runs, and
+from a --dry-run. A refusal tells when there is quota again.
 
---dry-run shows what the outcomes would be, when the messages would be sent, and
-how far they would be shifted. It leaves nothing behind. While it runs, the
-lines are in temporary files, in the folder that TMPDIR names.
+--dry-run shows the outcomes, when the messages would be sent, and how far they
+would be shifted. It changes nothing. While it runs, the lines are in temporary
+files in the folder of TMPDIR.
 
 --what-if judges by a rule that replaces the one with the same window, or is
-added to the others. --what-if-policy judges by a policy file as worker policy
-apply reads it. The file replaces the store's policy of the same name ("default"
-if the file names none), which must exist. With both flags the rule goes into
-that policy, and affects only users who have it. Settings of single users still
-apply: their own limits, time zones and policies. To change rules of a category,
-use a policy file.
+added to the others. --what-if-policy judges by a policy file in the format of
+sendlimit-worker policy apply. It replaces the store's policy of the same name
+("default" if the file names none), which must exist. With both flags, the rule
+is added to that policy, and affects only its users. Single users keep their own
+limits, time zones and policies. To change rules of a category, use a policy
+file.
 
 With --record-sent the lines are messages that another system has sent, each at
-its send_at. They are not judged and not delivered, but count when later
-messages are judged. Messages too old for any rule are skipped. Title and body
-are not needed.`,
-		Example: `  enqueue bulk messages.csv
-  enqueue bulk messages.ndjson.gz --dry-run --tz Europe/Berlin
-  enqueue bulk messages.csv --dry-run --what-if 2/calendar_day --what-if 1/hour
-  enqueue bulk messages.csv --dry-run --what-if-policy new-policy.yaml --json
-  enqueue bulk export.csv --column user=external_id --other-columns metadata
-  enqueue bulk messages.csv --title "Your order" --tz Europe/Berlin --results outcomes.ndjson
-  enqueue bulk --record-sent sent-by-the-old-system.csv
-  generate-messages | enqueue bulk - --results - | jq 'select(.outcome == "refused")'`,
+its send_at. They are not judged and not delivered, but rules count them for
+later messages. Messages too old for any rule are skipped. Title and body are
+optional.`,
+		Example: `  sendlimit bulk messages.csv
+  sendlimit bulk messages.ndjson.gz --dry-run --tz Europe/Berlin
+  sendlimit bulk messages.csv --dry-run --what-if 2/calendar_day --what-if 1/hour
+  sendlimit bulk messages.csv --dry-run --what-if-policy new-policy.yaml --json
+  sendlimit bulk export.csv --column user=external_id --other-columns metadata
+  sendlimit bulk messages.csv --title "Your order" --tz Europe/Berlin --results outcomes.ndjson
+  sendlimit bulk --record-sent sent-by-the-old-system.csv
+  generate-messages | sendlimit bulk - --results - | jq 'select(.outcome == "refused")'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.file, f.policyGiven = args[0], cmd.Flags().Changed("what-if-policy")
 			return p.bulk(ctx, cmd, f)
 		},
 	}
 	flags := cmd.Flags()
-	f.register(flags, "what becomes of further columns of CSV: `refuse` the file, ignore them, or keep them as metadata")
+	f.register(flags, "`action` for other columns of CSV: refuse the file, ignore them, or keep them as metadata")
 	cli.Words(flags, "other-columns", string(input.RefuseColumns), string(input.IgnoreColumns), string(input.KeepAsMetadata))
 	flags.StringVar(&f.fill.Title, "title", "", "title `text` of lines that have none")
 	flags.StringVar(&f.fill.Body, "body", "", "body `text` of lines that have none")
 	flags.StringVar(&f.fill.Category, "category", "", "category `name` of lines that have none")
 	flags.StringVar(&f.fill.Campaign, "campaign", "", "campaign `name` of lines that have none")
-	flags.IntVar(&f.fromLine, "from-line", 1, "`number` of the first line to submit, to continue a run that was stopped")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "only show what the outcomes would be; earlier lines count")
-	flags.StringArrayVar(&f.whatIf, "what-if", nil, "`rule` to judge by in a --dry-run, such as 2/calendar_day; can be given again")
+	flags.IntVar(&f.fromLine, "from-line", 1, "`number` of the first line to submit, to continue a stopped run")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "show the outcomes without submitting; earlier lines count")
+	flags.StringArrayVar(&f.whatIf, "what-if", nil, "`rule` to judge by in a --dry-run, such as 2/calendar_day; repeatable")
 	flags.StringVar(&f.whatIfPolicy, "what-if-policy", "", "`file` with a policy to judge by in a --dry-run")
 	flags.BoolVar(&f.sent, "record-sent", false, "count the lines as sent by another system, and deliver nothing")
 	submitFlags(cmd)
@@ -127,7 +127,7 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 	if err != nil {
 		return err
 	}
-	var localTimes *time.Location // nil for none: a file must not mean UTC unsaid
+	var localTimes *time.Location // nil for none: a file must name its zone
 	if p.tz != "" {
 		localTimes = zone
 	}
@@ -185,8 +185,8 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 	})
 }
 
-// check returns how the file is read, or a *fault.InvalidError for a flag that is invalid or not
-// allowed with another.
+// check returns the options for reading the file, or a *fault.InvalidError for an invalid flag or
+// combination.
 func (f bulkFlags) check() (input.Options, error) {
 	options, err := f.options()
 	if err != nil {
@@ -195,15 +195,15 @@ func (f bulkFlags) check() (input.Options, error) {
 	options.FilledIn = f.filledIn()
 	switch {
 	case f.fromLine < 1:
-		return options, fault.Wrong("from-line", "--from-line %d: lines are counted from 1", f.fromLine)
+		return options, fault.Wrong("from-line", "--from-line %d: the first line is 1", f.fromLine)
 	case f.sent && f.dryRun:
-		return options, fault.Wrong("dry-run", "--dry-run and --record-sent can't be given together: there is nothing to judge")
+		return options, fault.Wrong("dry-run", "--dry-run and --record-sent exclude each other: recorded messages are not judged")
 	case len(f.whatIf) > 0 && !f.dryRun:
-		return options, fault.Wrong("what-if", "--what-if needs --dry-run: messages are submitted under the store's rules only")
+		return options, fault.Wrong("what-if", "--what-if requires --dry-run: submits use the store's rules")
 	case f.policyGiven && !f.dryRun:
-		return options, fault.Wrong("what-if-policy", "--what-if-policy needs --dry-run: messages are submitted under the store's rules only")
+		return options, fault.Wrong("what-if-policy", "--what-if-policy requires --dry-run: submits use the store's rules")
 	case f.policyGiven && f.whatIfPolicy == "":
-		return options, fault.Wrong("what-if-policy", "--what-if-policy needs the name of a file")
+		return options, fault.Wrong("what-if-policy", "--what-if-policy requires the name of a file")
 	case f.whatIfPolicy == standard && f.file == standard:
 		return options, fault.Wrong("what-if-policy", "--what-if-policy can't be standard input, which has the messages: name a file")
 	default:
@@ -211,11 +211,11 @@ func (f bulkFlags) check() (input.Options, error) {
 	}
 }
 
-// judge submits a message, or says what would become of it.
+// judge submits a message, or judges it in a dry run.
 type judge = func(ctx context.Context, m message.Message) (message.Outcome, error)
 
-// asking returns what judges the lines. Without --results nobody reads the free times of
-// refusals: it leaves them out.
+// asking returns the judge of the lines. Without --results nobody reads the free times of
+// refusals, so it omits them.
 func (f bulkFlags) asking(by judge) judge {
 	if f.results != "" {
 		return by
@@ -226,7 +226,7 @@ func (f bulkFlags) asking(by judge) judge {
 	}
 }
 
-// together is asking for lines of a user that are submitted in one call.
+// together is asking for a user's lines in one call.
 func (f bulkFlags) together(by bulk.JudgeMany) bulk.JudgeMany {
 	return func(ctx context.Context, ms []message.Message) ([]message.Outcome, error) {
 		for i := range ms {
@@ -260,7 +260,7 @@ func openRecords(ctx context.Context, file io.Reader, trusted bool, o input.Opti
 	}
 }
 
-// inspect checks the store before many messages go into it.
+// inspect checks the store before many messages are submitted.
 func (p *program) inspect(ctx context.Context, s *session) error {
 	report, err := store.Inspect(ctx, s.client)
 	if err != nil {
@@ -274,7 +274,7 @@ func (p *program) inspect(ctx context.Context, s *session) error {
 	return report.RefuseEviction()
 }
 
-// submitAll submits the lines of the source and sums up.
+// submitAll submits the lines of the source and prints the summary.
 func (p *program) submitAll(ctx context.Context, s *session, source *messagefile.Source, c *collector, f bulkFlags) error {
 	judge, options := s.submitter.Submit, bulk.Options{Many: f.together(s.submitter.SubmitMany), Together: submit.MaxMany}
 	if f.sent {

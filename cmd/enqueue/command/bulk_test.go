@@ -148,7 +148,7 @@ func TestBulkReportsNoMoreThanSomeBadLines(t *testing.T) {
 	got := f.run(t, "bulk", fileOf(t, strings.Split(strings.Repeat("{]\n", 100), "\n")...), "--json")
 	require.Equal(t, 2, got.status)
 	require.Equal(t, 21, strings.Count(got.stderr, "\n"))
-	require.Contains(t, got.stderr, "\nfurther lines that were not judged are counted, and in the file that --results names\n")
+	require.Contains(t, got.stderr, "\nmore lines were not judged: see the summary and the file of --results\n")
 	require.Contains(t, got.stdout, `"invalid":100,`)
 }
 
@@ -170,18 +170,18 @@ func TestBulkRefusesBadInputAtOnce(t *testing.T) {
 		{[]string{good, "--format", "xml"}, `format "xml" is not allowed: it takes auto, ndjson or csv`},
 		{[]string{good, "--format", "csv"}, "quote the whole field"},
 		{[]string{good, "--tz", "CEST"}, `tz "CEST" is not allowed`},
-		{[]string{good, "--from-line", "0"}, "--from-line 0: lines are counted from 1"},
-		{[]string{good, "--what-if", "2/day"}, "--what-if needs --dry-run: "},
-		{[]string{good, "--what-if-policy", good}, "--what-if-policy needs --dry-run: "},
-		{[]string{good, "--what-if-policy", ""}, "--what-if-policy needs --dry-run: "},
-		{[]string{good, "--dry-run", "--what-if-policy", ""}, "--what-if-policy needs the name of a file"},
-		{[]string{good, "--what-if", ""}, "--what-if needs --dry-run: "},
+		{[]string{good, "--from-line", "0"}, "--from-line 0: the first line is 1"},
+		{[]string{good, "--what-if", "2/day"}, "--what-if requires --dry-run: "},
+		{[]string{good, "--what-if-policy", good}, "--what-if-policy requires --dry-run: "},
+		{[]string{good, "--what-if-policy", ""}, "--what-if-policy requires --dry-run: "},
+		{[]string{good, "--dry-run", "--what-if-policy", ""}, "--what-if-policy requires the name of a file"},
+		{[]string{good, "--what-if", ""}, "--what-if requires --dry-run: "},
 		{[]string{good, "--dry-run", "--what-if", "2/fortnight"}, `what-if "2/fortnight" is not allowed: it takes `},
 		{[]string{good, "--dry-run", "--what-if", "1/day", "--what-if", "2/day"}, "give one rule for each window"},
 		{[]string{good, "--dry-run", "--what-if-policy", good + ".absent"}, `no such file or directory`},
 		{[]string{"-", "--dry-run", "--what-if-policy", "-"}, "--what-if-policy can't be standard input, which has the messages"},
-		{[]string{good, "--dry-run", "--record-sent"}, "--dry-run and --record-sent can't be given together"},
-		{[]string{good, "--results", good}, ": the messages are read from this file: choose another one"},
+		{[]string{good, "--dry-run", "--record-sent"}, "--dry-run and --record-sent exclude each other"},
+		{[]string{good, "--results", good}, ": it is the input file: choose another one"},
 		{[]string{good, "--results", t.TempDir() + "/absent/results"}, "/absent/results: no such file or directory"},
 	} {
 		got := f.run(t, append([]string{"bulk"}, row.args...)...)
@@ -210,7 +210,7 @@ func TestBulkPastAUserWithoutRules(t *testing.T) {
 		require.Equal(t, cli.StatusUnavailable, got.status, args)
 		require.Contains(t, got.stderr, "line 2: the settings of the user in the store can't be read", args)
 		require.Regexp(t, `accepted +2`, got.stdout, args)
-		require.Regexp(t, `errors +1 .*the rules of their users are not known`, got.stdout, args)
+		require.Regexp(t, `errors +1 .*the rules of their users are unknown`, got.stdout, args)
 	}
 	require.Contains(t, f.prints(t, "list", "--user", "carl"), "11:11:11")
 }

@@ -53,7 +53,7 @@ func TestAnInterruptSaysWhereToGoOn(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled, "the signal decides about the exit status")
 	require.Equal(t, cli.StatusUnexpected, cli.ExitCode(err))
 	require.Contains(t, stdout.String(), " in 0.0 seconds\n")
-	require.Regexp(t, `^\nerror: stopped at line (\d+): interrupted; go on with --from-line \d+, or run it all again: .*\n$`, stderr.String())
+	require.Regexp(t, `^\nerror: stopped at line (\d+): interrupted; continue with --from-line \d+, or run it again: .*\n$`, stderr.String())
 }
 
 // Who calls it by mistake on a terminal gets out again.

@@ -18,7 +18,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
-// submitOverAPI has an API judge the lines of the source in one stream, and sums up.
+// submitOverAPI lets an API judge the lines of the source in one stream, and prints the summary.
 func (p *program) submitOverAPI(ctx context.Context, api *client.Client, source *messagefile.Source, c *collector, f bulkFlags) error {
 	sends := &sentLines{next: c.progress.reading(source.Next)}
 	results := api.RecordSent(ctx, sends.messages)
@@ -31,7 +31,7 @@ func (p *program) submitOverAPI(ctx context.Context, api *client.Client, source 
 	return p.sumUp(operations.Answered, c, f, stopped, c.close())
 }
 
-// batchOptions leaves the free times of refusals out where nobody reads them.
+// batchOptions omits the free times of refusals if nobody reads them.
 func (f bulkFlags) batchOptions() []client.BatchOption {
 	if f.results != "" {
 		return nil
@@ -39,8 +39,8 @@ func (f bulkFlags) batchOptions() []client.BatchOption {
 	return []client.BatchOption{client.WithoutFreeTimes()}
 }
 
-// rehearseOverAPI is rehearse by an API, which takes fewer lines at a time: all are read before,
-// and each user's stand together. Under other rules than the store's the API judges them twice.
+// rehearseOverAPI is rehearse by an API. It accepts fewer lines at a time, so all are read before,
+// and each user's are kept together. Under other rules than the store's, the API judges them twice.
 func (p *program) rehearseOverAPI(
 	ctx context.Context, api *client.Client, source *messagefile.Source, c *collector, f bulkFlags, w rules.WhatIf,
 ) error {
@@ -68,7 +68,7 @@ func readAll(next func() (bulk.Line, error)) ([]bulk.Line, error) {
 	}
 }
 
-// judgeOverAPI judges lines in a dry run, and hands their outcomes on in the order of the file.
+// judgeOverAPI judges lines in a dry run, and passes their outcomes on in the order of the file.
 func (p *program) judgeOverAPI(ctx context.Context, api *client.Client, lines []bulk.Line, c *collector, f bulkFlags, w rules.WhatIf) error {
 	byUser := make([]int, len(lines)) // places of lines
 	for i := range byUser {
@@ -131,8 +131,7 @@ func unfinished(err error, judged, lines int) error {
 	return &bulk.UnfinishedError{Judged: judged, Lines: lines, Err: err}
 }
 
-// judgedOverAPI is judgedBy for an API. A key that may not see policies sees only the rules that
-// were given.
+// judgedOverAPI is judgedBy for an API. A key that may not read policies sees only the given rules.
 func judgedOverAPI(ctx context.Context, api *client.Client, w rules.WhatIf) string {
 	if w.Policy == nil {
 		now, err := api.Policy(ctx, policy.DefaultName)
@@ -148,7 +147,7 @@ func judgedOverAPI(ctx context.Context, api *client.Client, w rules.WhatIf) stri
 	return policy.JoinRules(w.Rules, ", ")
 }
 
-// sinkFunc is a bulk.Sink that has nothing to flush.
+// sinkFunc is a bulk.Sink without a buffer.
 type sinkFunc func(message.Outcome) error
 
 // Emit receives the outcome of the next line.
@@ -157,7 +156,7 @@ func (f sinkFunc) Emit(o message.Outcome) error { return f(o) }
 // Flush does nothing.
 func (sinkFunc) Flush() error { return nil }
 
-// sentLines are the lines that the stream of a batch has read, until they are answered.
+// sentLines are the lines in the stream of a batch that are not answered yet.
 type sentLines struct {
 	next func() (bulk.Line, error)
 
@@ -166,8 +165,8 @@ type sentLines struct {
 	broken error       // of reading
 }
 
-// messages yields the messages of the lines, for the stream. Lines that are no message wait with
-// the others for their turn.
+// messages yields the messages of the lines, for the stream. Lines that are no message wait for
+// their turn with the others.
 func (s *sentLines) messages(yield func(client.Message) bool) {
 	for {
 		line, err := s.next()
@@ -185,7 +184,7 @@ func (s *sentLines) messages(yield func(client.Message) bool) {
 	}
 }
 
-// take takes the first line, if there is one that is as wanted.
+// take removes the first line if it is as wanted.
 func (s *sentLines) take(invalid bool) (line bulk.Line, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,8 +195,8 @@ func (s *sentLines) take(invalid bool) (line bulk.Line, ok bool) {
 	return line, true
 }
 
-// emit hands the outcomes of the lines on, in their order. It returns a *bulk.StoppedError if a line
-// has none.
+// emit passes the outcomes of the lines on, in their order. It returns a *bulk.StoppedError if a
+// line has none.
 func (s *sentLines) emit(results iter.Seq2[client.Result, error], sink bulk.Sink) error {
 	last := 0
 	hand := func(line bulk.Line, o message.Outcome) error {
@@ -252,7 +251,7 @@ func (s *sentLines) emit(results iter.Seq2[client.Result, error], sink bulk.Sink
 	return nil
 }
 
-// outcomeOf returns a result as the outcome that the API answered.
+// outcomeOf returns the outcome of a result.
 func outcomeOf(r client.Result) message.Outcome {
 	if r.Err == nil {
 		return r.Accepted
@@ -260,7 +259,7 @@ func outcomeOf(r client.Result) message.Outcome {
 	return operations.OutcomeOf(r.Err)
 }
 
-// messageOf returns a message as the client takes it.
+// messageOf returns a message for the client.
 func messageOf(m message.Message) client.Message {
 	return client.Message{
 		ID: m.ID, User: m.User, SendAt: m.SendAt, Now: m.Now, Category: m.Category, Title: m.Title, Body: m.Body, Data: m.Data,

@@ -16,10 +16,10 @@ import (
 // standard is the name of standard input and output among files.
 const standard = "-"
 
-// fileFlags say which file is read, and where the outcomes of its lines go.
+// fileFlags name the file to read, and the file for the outcomes of its lines.
 type fileFlags struct {
 	file, format, results string
-	force                 bool // unzip however much the file grows
+	force                 bool // unzip however large the text is
 	columns               []string
 	others                string
 	placeholders, empty   bool
@@ -29,11 +29,11 @@ func (f *fileFlags) register(flags *pflag.FlagSet, others string) {
 	flags.StringVar(&f.format, "format", string(input.Auto), "`format` of the file: ndjson, csv, or auto to tell by its content")
 	flags.StringVar(&f.results, "results", "", "`file` to write each line's outcome to as JSON, in the order of the lines;"+
 		` with "-" for standard output, the summary goes to standard error`)
-	flags.BoolVar(&f.force, "force", false, "unzip a gzipped file however much it grows")
-	flags.StringArrayVar(&f.columns, "column", nil, "`field=column` for a column of CSV with another name, such as user=external_id; can be given again")
+	flags.BoolVar(&f.force, "force", false, "unzip a gzipped file however large the text is")
+	flags.StringArrayVar(&f.columns, "column", nil, "`field=column` for a column of CSV with another name, such as user=external_id; repeatable")
 	flags.StringVar(&f.others, "other-columns", string(input.RefuseColumns), others)
-	flags.BoolVar(&f.placeholders, "allow-placeholders", false, "take users such as null, #N/A and {{user.id}} as they are")
-	flags.BoolVar(&f.empty, "allow-empty", false, "a file without lines is no error")
+	flags.BoolVar(&f.placeholders, "allow-placeholders", false, "accept users such as null, #N/A and {{user.id}}")
+	flags.BoolVar(&f.empty, "allow-empty", false, "accept a file without lines")
 	cli.Words(flags, "format", string(input.Auto), string(input.NDJSON), string(input.CSV))
 }
 
@@ -67,7 +67,7 @@ func (f *messageFile) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// size returns how many bytes there are to read, 0 if that is not known.
+// size returns the size of the input in bytes, 0 if it is unknown.
 func (f *messageFile) size() int64 {
 	if f.info == nil || !f.info.Mode().IsRegular() {
 		return 0
@@ -95,9 +95,9 @@ func (p *program) openInput(name string) (*messageFile, error) {
 	return &messageFile{ReadCloser: file, info: info}, nil
 }
 
-// openResults opens the file for the outcomes, nil for none. The file keeps its content
-// until there are outcomes. Without any outcome, a new file is removed again. The error is
-// a *fault.InvalidError.
+// openResults opens the file for the outcomes, nil for none. The file keeps its content until there
+// are outcomes. Without any outcome, a new file is removed again. The error is a
+// *fault.InvalidError.
 func (p *program) openResults(name string, messages *messageFile) (results, error) {
 	switch name {
 	case "":
@@ -106,7 +106,7 @@ func (p *program) openResults(name string, messages *messageFile) (results, erro
 		return keptOpen{p.Stdout}, nil
 	}
 	if info, err := os.Stat(name); err == nil && messages.info != nil && os.SameFile(info, messages.info) {
-		return nil, badFile("results", name, errors.New("the messages are read from this file: choose another one"))
+		return nil, badFile("results", name, errors.New("it is the input file: choose another one"))
 	}
 	const opened, mode = os.O_WRONLY | os.O_CREATE, 0o600
 	file, err := os.OpenFile(name, opened|os.O_EXCL, mode)
@@ -122,7 +122,7 @@ func (p *program) openResults(name string, messages *messageFile) (results, erro
 	return &resultsFile{File: file}, nil
 }
 
-// results is where outcomes are written.
+// results is the file for the outcomes.
 type results interface {
 	io.WriteCloser
 
@@ -145,7 +145,7 @@ func (f *resultsFile) Close() error {
 	return err
 }
 
-// empty does not truncate what has no length, such as a pipe.
+// empty does not truncate a pipe or another file without a length.
 func (f *resultsFile) empty() error {
 	f.unused = false
 	info, err := f.Stat()
@@ -155,7 +155,7 @@ func (f *resultsFile) empty() error {
 	return err
 }
 
-// badFile returns the error for a file that can't be used.
+// badFile returns the error for an unusable file.
 func badFile(field, name string, err error) error {
 	if _, named := errors.AsType[*fs.PathError](err); named {
 		return fault.Wrong(field, "%v", err)

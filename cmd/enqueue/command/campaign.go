@@ -22,21 +22,21 @@ import (
 func (p *program) campaignCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "campaign", Short: "Count, list, cancel, pause, resume or move the messages of a campaign",
-		Long: `Count, list, cancel, pause, resume or move the messages of a campaign: those that
-were submitted with its name. With accounts, --account says whose campaign it is.`,
-		Example: `  enqueue campaign count spring
-  enqueue campaign pause spring
-  enqueue campaign move spring --by 1h --preview`,
+		Long: `Count, list, cancel, pause, resume or move the messages of a campaign: those
+submitted with its name. With accounts, --account names the campaign's account.`,
+		Example: `  sendlimit campaign count spring
+  sendlimit campaign pause spring
+  sendlimit campaign move spring --by 1h --preview`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(p.campaignList(), p.campaignCancel(), p.campaignMove(),
-		p.ofCampaign("count", "Count the messages of a campaign by their statuses", "", `  enqueue campaign count spring`,
+		p.ofCampaign("count", "Count the messages of a campaign by their statuses", "", `  sendlimit campaign count spring`,
 			func(ctx context.Context, c *client.Client, name string) error {
 				return p.printCount(ctx, c, client.CampaignStatus{Campaign: name}, "")
 			}),
-		p.ofCampaign("pause", "Pause a campaign", `Pause a campaign. Its messages keep their places, which count for others, and are
-not delivered. Within 4 seconds every worker follows; what is being sent is sent.
-A message that expires meanwhile is dropped.`, `  enqueue campaign pause spring`,
+		p.ofCampaign("pause", "Pause a campaign", `Pause a campaign. Its messages keep their places, and are not delivered. Every
+worker follows within 4 seconds; messages being sent are still sent. Messages
+that expire meanwhile are dropped.`, `  sendlimit campaign pause spring`,
 			func(ctx context.Context, c *client.Client, name string) error {
 				status, err := c.PauseCampaign(ctx, name, client.PauseCampaignQuery{})
 				if err == nil && status.More != "" {
@@ -44,10 +44,10 @@ A message that expires meanwhile is dropped.`, `  enqueue campaign pause spring`
 				}
 				return printAnswer(p, status, err, p.printCampaign)
 			}),
-		p.ofCampaign("resume", "Resume a paused campaign", `Resume a paused campaign. Messages whose time has passed are judged as late ones:
-each gets the next free time under the rules. It takes 4 seconds, until every
-worker knows. It can be stopped and run again; of a stopped run, each message is
-looked at within an hour.`, `  enqueue campaign resume spring`,
+		p.ofCampaign("resume", "Resume a paused campaign", `Resume a paused campaign. Messages whose time has passed are late: each gets the
+next free time by the rules. It takes 4 seconds until every worker knows. It can
+be stopped and run again. After a stopped run, each message is judged within an
+hour.`, `  sendlimit campaign resume spring`,
 			func(ctx context.Context, c *client.Client, name string) error {
 				return p.campaignWork(c.ResumeCampaign(ctx, name, client.ResumeCampaignQuery{}))
 			}),
@@ -55,7 +55,7 @@ looked at within an hour.`, `  enqueue campaign resume spring`,
 	return cmd
 }
 
-// ofCampaign returns a command about the campaign that its argument names.
+// ofCampaign returns a command that works on the campaign in its argument.
 func (p *program) ofCampaign(use, short, long, example string, do func(ctx context.Context, c *client.Client, name string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " CAMPAIGN", Short: short, Long: long, Example: example,
@@ -63,8 +63,8 @@ func (p *program) ofCampaign(use, short, long, example string, do func(ctx conte
 	}
 }
 
-// printCount counts a campaign to the end, shows how far that is, and prints how many messages
-// it has. It goes on with a count if more is set.
+// printCount counts the messages of a campaign, with a progress, and prints the result. more is
+// where an earlier count stopped.
 func (p *program) printCount(ctx context.Context, c *client.Client, counted client.CampaignStatus, more string) error {
 	bar, seen := cli.StartCount(p.Stderr, "messages counted"), 0
 	defer bar.End()
@@ -79,7 +79,7 @@ func (p *program) printCount(ctx context.Context, c *client.Client, counted clie
 	return printAnswer(p, counted, nil, p.printCampaign)
 }
 
-// printCampaign prints how many messages a campaign has.
+// printCampaign prints the counts of a campaign.
 func (p *program) printCampaign(style picture.Style, s client.CampaignStatus) error {
 	paused := ""
 	if !s.PausedSince.IsZero() {
@@ -94,8 +94,8 @@ func (p *program) printCampaign(style picture.Style, s client.CampaignStatus) er
 }
 
 func (p *program) campaignList() *cobra.Command {
-	cmd := p.ofCampaign("list", "List the messages of a campaign", `List the messages of a campaign with their statuses, a line each, in an order that
-means nothing. With --json, each line is a JSON object.`, `  enqueue campaign list spring`,
+	cmd := p.ofCampaign("list", "List the messages of a campaign", `List the messages of a campaign with their statuses, a line each, in no particular
+order. With --json, each line is a JSON object.`, `  sendlimit campaign list spring`,
 		func(ctx context.Context, c *client.Client, name string) error {
 			own, err := c.OwnUsage(ctx)
 			if err != nil && !errors.Is(err, client.ErrNotFound) {
@@ -126,8 +126,8 @@ means nothing. With --json, each line is a JSON object.`, `  enqueue campaign li
 }
 
 func (p *program) campaignCancel() *cobra.Command {
-	cmd := p.ofCampaign("cancel", "Cancel the messages of a campaign", `Cancel all messages of a campaign that are not sent yet. It can be stopped, and run
-again.`, `  enqueue campaign cancel spring`,
+	cmd := p.ofCampaign("cancel", "Cancel the messages of a campaign", `Cancel all messages of a campaign that are not sent yet. It can be stopped and
+run again.`, `  sendlimit campaign cancel spring`,
 		func(ctx context.Context, c *client.Client, name string) error {
 			return p.campaignWork(c.CancelCampaign(ctx, name, client.CancelCampaignQuery{}))
 		})
@@ -139,31 +139,32 @@ func (p *program) campaignMove() *cobra.Command {
 	var by string
 	var length time.Duration
 	var preview bool
-	cmd := p.ofCampaign("move", "Move the messages of a campaign by a length of time", `Move all messages of a campaign that are not sent yet by a length of time. Those
+	cmd := p.ofCampaign("move", "Move the messages of a campaign by a duration", `Move all messages of a campaign that are not sent yet by a duration. Messages
 whose new time is refused keep their places, and are listed.
 
-It can be stopped and killed: the same command goes on, and moves no message
-twice. --preview only judges, each message as if it alone were moved.`, `  enqueue campaign move spring --by 1h --preview
-  enqueue campaign move spring --by -30m`,
+It can be stopped or killed: the same command continues, and moves no message
+twice. --preview is a dry run, which judges each message as if only this one
+were moved.`, `  sendlimit campaign move spring --by 1h --preview
+  sendlimit campaign move spring --by -30m`,
 		func(ctx context.Context, c *client.Client, name string) error {
 			draft := client.CampaignMoveDraft{By: length.String(), Preview: preview}
 			return p.campaignWork(c.MoveCampaign(ctx, name, draft, client.MoveCampaignQuery{}))
 		})
-	cmd.Flags().StringVar(&by, "by", "", "`length` of time: 1h, 90m or -30m; a negative one moves to earlier times")
+	cmd.Flags().StringVar(&by, "by", "", "`duration` such as 1h, 90m or -30m; a negative one moves to earlier times")
 	needs(cmd, "by")
 	move := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if length, err = time.ParseDuration(by); err != nil {
-			return fault.Wrong("by", "--by %q is no length of time: write 1h, 90m or -30m", fault.Clip(by))
+			return fault.Wrong("by", "--by %q is no duration: write 1h, 90m or -30m", fault.Clip(by))
 		}
 		return move(cmd, args)
 	}
-	cmd.Flags().BoolVar(&preview, "preview", false, "only show what the outcome would be")
+	cmd.Flags().BoolVar(&preview, "preview", false, "dry run: show the outcomes, and move nothing")
 	changeFlags(cmd, "expire-after", "places-per-day", "reach")
 	return cmd
 }
 
-// campaignWork shows the progress of work on a campaign, and prints the summary, also of work that
+// campaignWork shows the progress of work on a campaign, and prints the summary, even if the work
 // stopped early.
 func (p *program) campaignWork(events iter.Seq2[client.CampaignEvent, error]) error {
 	bar := cli.Steps{Out: p.Stderr, What: "messages"}
@@ -208,16 +209,16 @@ func (p *program) printCampaignSummary(s client.CampaignSummary) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "campaign %s: of %s, %d %s\n", s.Campaign, message.Count(s.Messages, "message"), s.Done, did)
 	for _, why := range slices.Sorted(maps.Keys(s.RefusedBy)) {
-		fmt.Fprintf(&text, "  %d kept, by %s\n", s.RefusedBy[why], why)
+		fmt.Fprintf(&text, "  %d refused: %s\n", s.RefusedBy[why], why)
 	}
 	if s.Gone > 0 {
 		fmt.Fprintf(&text, "  %d sent, moved or cancelled meanwhile\n", s.Gone)
 	}
 	if s.Continued {
-		fmt.Fprintf(&text, "  an earlier run was continued, which is counted too\n")
+		fmt.Fprintf(&text, "  this includes an earlier run\n")
 	}
 	if !s.Complete {
-		fmt.Fprintf(&text, "  it stopped early: the same command goes on\n")
+		fmt.Fprintf(&text, "  it stopped early: run the command again to continue\n")
 	}
 	return p.printf("%s", text.String())
 }

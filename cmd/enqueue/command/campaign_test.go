@@ -27,7 +27,7 @@ func TestCampaign(t *testing.T) {
 	for _, step := range []struct{ flag, did string }{{"--preview", "could be moved"}, {"--preview=false", "moved"}} {
 		got := f.prints(t, "campaign", "move", "spring", "--by", "1h", step.flag)
 		require.Contains(t, got, detail)
-		require.Contains(t, got, "of 3 messages, 1 "+step.did+" by 1h0m0s\n  1 kept, by 1/minute\n")
+		require.Contains(t, got, "of 3 messages, 1 "+step.did+" by 1h0m0s\n  1 refused: 1/minute\n")
 	}
 	log, err := audit.New(f.client, audit.Options{})
 	require.NoError(t, err)
@@ -47,7 +47,7 @@ func TestCampaign(t *testing.T) {
 
 	for _, row := range []struct{ args, sentence string }{
 		{"0s", `by "0s" is not allowed: it takes a length of time such as 1h or -30m`},
-		{"soon", `--by "soon" is no length of time: write 1h, 90m or -30m`},
+		{"soon", `--by "soon" is no duration: write 1h, 90m or -30m`},
 	} {
 		got := f.run(t, "campaign", "move", "spring", "--by", row.args)
 		require.Equal(t, 2, got.status)

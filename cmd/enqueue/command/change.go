@@ -16,10 +16,10 @@ func (p *program) cancelCommand() *cobra.Command {
 	var user string
 	cmd := &cobra.Command{
 		Use: "cancel ID", Short: "Cancel a message",
-		Long: `Cancel a message, which works until it is being sent. Its place and its id are
-free again. If a delivery may have arrived, the place still counts. Cancelling
-twice is not an error.`,
-		Example: `  enqueue cancel --user alice order-17`,
+		Long: `Cancel a message that is not being sent yet. Its place and its id become free. If
+a delivery may have arrived, the place still counts. Cancelling twice is not an
+error.`,
+		Example: `  sendlimit cancel --user alice order-17`,
 		RunE: p.Run(func(ctx context.Context, c *client.Client, args []string) error {
 			o, err := c.CancelMessage(ctx, user, args[0])
 			return p.answer(ctx, c, answer{Outcome: o}, err)
@@ -35,13 +35,13 @@ func (p *program) moveCommand() *cobra.Command {
 	var change client.MessageChange
 	cmd := &cobra.Command{
 		Use: "move ID", Short: "Give a message another send time",
-		Long: `Give a message another send time, which works until it is being sent, and
+		Long: `Give a message another send time. This is possible until it is being sent, and
 not after a delivery that may have arrived. If the new time is refused, the
 message keeps the old one. With --on-conflict shift it gets the next free time
 after the new one instead.`,
-		Example: `  enqueue move --user alice order-17 --at "$(date -d tomorrow +%F) 12:00" --tz Europe/Berlin
-  enqueue move --user alice order-17 --at +2h
-  enqueue move --user alice order-17 --at +2h --on-conflict shift --shift-until +6h`,
+		Example: `  sendlimit move --user alice order-17 --at "$(date -d tomorrow +%F) 12:00" --tz Europe/Berlin
+  sendlimit move --user alice order-17 --at +2h
+  sendlimit move --user alice order-17 --at +2h --on-conflict shift --shift-until +6h`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			to, err := cli.ParseTime("at", at, p.tz, p.now())
 			if err != nil {
@@ -62,8 +62,8 @@ after the new one instead.`,
 	}
 	userFlag(cmd, &user)
 	cmd.Flags().StringVar(&at, "at", "", "new send `time`: RFC 3339, now, +90m, or YYYY-MM-DD HH:MM with --tz")
-	cmd.Flags().StringVar(&change.OnConflict, "on-conflict", "", "`what` to do if the time is taken or quiet: refuse, or shift (default refuse)")
-	cmd.Flags().StringVar(&until, "shift-until", "", "last `time` that a shift may take (default: a day after --at)")
+	cmd.Flags().StringVar(&change.OnConflict, "on-conflict", "", "`action` if the time is taken or quiet: refuse, or shift (default refuse)")
+	cmd.Flags().StringVar(&until, "shift-until", "", "latest `time` for a shift (default: a day after --at)")
 	cli.Words(cmd.Flags(), "on-conflict", message.OnConflictRefuse, message.OnConflictShift)
 	needs(cmd, "at")
 	changeFlags(cmd, "expire-after", "places-per-day", "reach")
@@ -71,7 +71,7 @@ after the new one instead.`,
 	return cmd
 }
 
-// edit is what the flags of change say.
+// edit has the flags of change.
 type edit struct {
 	user, expiresAt              string
 	data, metadata               []string
@@ -83,15 +83,16 @@ func (p *program) editCommand() *cobra.Command {
 	var e edit
 	cmd := &cobra.Command{
 		Use:   "change ID",
-		Short: "Change what a message says, or when it expires",
-		Long: `Change what a message says, or when it expires, which works until it is being
-sent. It keeps its place, and what is not given stays as it is. The same push as
-before is still the same message. An empty text, number or --to removes what was
-there. --channels is a JSON merge patch, in which null removes what it names.`,
-		Example: `  enqueue change --user alice order-17 --title "Your table is ready" --data table=7
-  enqueue change --user alice order-17 --body "" --without-data table
-  enqueue change --user alice order-17 --image "" --channels '{"apns": null}'
-  enqueue change --user alice order-17 --expires-at none`,
+		Short: "Change the content or the expiry of a message",
+		Long: `Change the content or the expiry of a message that is not being sent yet. It
+keeps its place, and fields without a flag keep their values. Submitting the
+original message again still finds this one. An empty text, number or --to
+removes the value. --channels is a JSON merge patch, in which null removes a
+member.`,
+		Example: `  sendlimit change --user alice order-17 --title "Your table is ready" --data table=7
+  sendlimit change --user alice order-17 --body "" --without-data table
+  sendlimit change --user alice order-17 --image "" --channels '{"apns": null}'
+  sendlimit change --user alice order-17 --expires-at none`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			changes, err := p.changes(cmd, e)
 			if err != nil {
@@ -107,13 +108,13 @@ there. --channels is a JSON merge patch, in which null removes what it names.`,
 	userFlag(cmd, &e.user)
 	flags.String("title", "", "new title `text`; empty for none")
 	flags.String("body", "", "new body `text`; empty for none")
-	flags.StringArrayVar(&e.data, "data", nil, "`key=value` to set; can be given again")
-	flags.StringArrayVar(&e.withoutData, "without-data", nil, "`key` of data to remove; can be given again")
-	flags.StringArrayVar(&e.metadata, "meta", nil, "`key=value` of metadata to set; can be given again")
-	flags.StringArrayVar(&e.withoutMetadata, "without-meta", nil, "`key` of metadata to remove; can be given again")
+	flags.StringArrayVar(&e.data, "data", nil, "`key=value` to set; repeatable")
+	flags.StringArrayVar(&e.withoutData, "without-data", nil, "`key` of data to remove; repeatable")
+	flags.StringArrayVar(&e.metadata, "meta", nil, "`key=value` of metadata to set; repeatable")
+	flags.StringArrayVar(&e.withoutMetadata, "without-meta", nil, "`key` of metadata to remove; repeatable")
 	e.content.add(flags)
-	flags.StringVar(&e.expiresAt, "expires-at", "", "new `time` after which it is dropped rather than sent;"+
-		" none for the worker's expire_after after its send time")
+	flags.StringVar(&e.expiresAt, "expires-at", "", "new `time` after which the message is dropped instead of sent;"+
+		" none for the default, the worker's expire_after after its send time")
 	cmd.MarkFlagsOneRequired(append([]string{"title", "body", "data", "without-data", "meta", "without-meta", "expires-at"}, pushFlagNames()...)...)
 	changeFlags(cmd, "expire-after", "reach")
 	p.timeZoneFlag(cmd)

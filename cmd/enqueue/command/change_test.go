@@ -17,10 +17,10 @@ func TestCancel(t *testing.T) {
 
 	absent := f.run(t, "cancel", "--user", "alice", "order-18")
 	require.Equal(t, 4, absent.status)
-	require.Equal(t, "refused: no pending message \"order-18\" for alice\n", absent.stdout)
+	require.Equal(t, "not found: no pending message \"order-18\" of user \"alice\"\n", absent.stdout)
 	require.Equal(t, result{
 		4, `{"outcome":"refused","code":"not_found","id":"order-18","user":"alice",` +
-			`"detail":"no pending message \"order-18\" for alice"}` + "\n", "",
+			`"detail":"no pending message \"order-18\" of user \"alice\""}` + "\n", "",
 	}, f.run(t, "cancel", "--user", "alice", "order-18", "--json"))
 	require.Equal(t, 2, f.run(t, "cancel", "--user", "alice", "order 18").status)
 }
@@ -41,7 +41,7 @@ func TestMove(t *testing.T) {
 	taken := f.run(t, "move", "--user", "alice", "order-17", "--at", on22("11:59:30"))
 	require.Equal(t, 3, taken.status)
 	require.Contains(t, taken.stdout, "refused: alice can't get a message at 2093-11-22 11:59:30 UTC\n")
-	require.Contains(t, taken.stdout, "\n  try  enqueue move order-17 --user alice --at 2093-11-22T12:01:00Z\n")
+	require.Contains(t, taken.stdout, "\n  try  sendlimit move order-17 --user alice --at 2093-11-22T12:01:00Z\n")
 	require.Contains(t, f.prints(t, "list", "--user", "alice"), "2093-11-22 11:11:13 UTC       moved      order-17", "it keeps its old place")
 
 	require.Equal(t, "moved: order-17 to alice, from 2093-11-22 11:11:13 UTC to 2093-11-22 12:01:00 UTC (in 1 day 2 hours)\n"+

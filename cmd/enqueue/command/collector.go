@@ -10,8 +10,8 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// collector receives the outcomes of a file: it counts them, writes them to --results, and
-// reports lines that are not judged.
+// collector receives the outcomes of a file: it counts them, writes them to --results, and reports
+// invalid lines.
 type collector struct {
 	reporter
 
@@ -40,7 +40,7 @@ type reporter struct {
 	encoder *json.Encoder
 }
 
-// linesShown is how many lines that are not judged are printed.
+// linesShown is how many invalid lines are printed.
 const linesShown = 20
 
 // write writes the outcome of the next line.
@@ -57,13 +57,13 @@ func (r *reporter) write(o message.Outcome) error {
 	return nil
 }
 
-// count counts a line. It prints the first ones that were not done as they should; wrong is how
-// many these are by now, 0 if this one was.
+// count counts a line, and prints the first lines that failed. wrong is the number of such lines, 0
+// if this one succeeded.
 func (r *reporter) count(o message.Outcome, wrong int, done string) error {
 	r.progress.add(1)
 	switch {
 	case wrong == linesShown+1:
-		return r.progress.printf("further lines that were not %s are counted, and in the file that --results names\n", done)
+		return r.progress.printf("more lines were not %s: see the summary and the file of --results\n", done)
 	case wrong > 0 && wrong <= linesShown:
 		return r.progress.printf("line %d: %s\n", o.Line, o.Detail)
 	default:
@@ -71,8 +71,8 @@ func (r *reporter) count(o message.Outcome, wrong int, done string) error {
 	}
 }
 
-// begin removes the results of an earlier run. It is called with the first new result, so
-// that a dry run that fails keeps the old ones.
+// begin removes the results of an earlier run. It is called with the first new result, so that a
+// dry run that fails keeps the old ones.
 func (r *reporter) begin() error {
 	if r.encoder != nil {
 		return nil

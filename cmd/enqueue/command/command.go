@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
 )
 
-// program is what enqueue gets from its process.
+// program is the environment of sendlimit.
 type program struct {
 	cli.Program
 	*operations.Group // of the command line
@@ -23,7 +23,7 @@ type program struct {
 	tz   string // flag of the commands that read or show times
 }
 
-// run is enqueue without its process.
+// run is sendlimit without its process.
 func run(ctx context.Context, of cli.Program, args []string) error {
 	return (&program{Program: of, now: time.Now}).run(ctx, args)
 }
@@ -42,7 +42,7 @@ func (p *program) run(ctx context.Context, args []string) error {
 
 func (p *program) command(ctx context.Context) *cobra.Command {
 	root := &cobra.Command{
-		Use: "enqueue", Short: "Submit messages to be sent at a future time.",
+		Use: cli.Submitter, Short: "Submit messages to be sent at a future time.",
 		Long: `Submit messages to be sent at a future time, and show what is scheduled. The
 rules that limit how many messages a user receives are in the store. With --api
 an API does it, for the account of the key; without --api and --redis-url the API
@@ -54,9 +54,9 @@ or YYYY-MM-DD HH:MM in the time zone of --tz.
 The exit status is 0 for done, 2 for bad usage or input, 3 for refused, 4 for
 not found, 5 for a store or an API that can't be used, and 1 for anything
 unexpected.`,
-		Example: `  enqueue push --user alice --at +10m --title "Your table is ready"
-  enqueue usage --user alice --api https://push.example.com
-  enqueue bulk messages.csv`,
+		Example: `  sendlimit push --user alice --at +10m --title "Your table is ready"
+  sendlimit usage --user alice --api https://push.example.com
+  sendlimit bulk messages.csv`,
 	}
 	root.SetIn(p.Stdin)
 	root.SetOut(p.Stdout)
@@ -80,7 +80,7 @@ func (p *program) printf(format string, args ...any) error {
 	return p.Print(fmt.Sprintf(format, args...))
 }
 
-// printAnswer prints an answer: as the API gave it, or as draw does for a person.
+// printAnswer prints an answer, as JSON or as draw does for a person.
 func printAnswer[T any](p *program, answer T, err error, draw func(picture.Style, T) error) error {
 	switch {
 	case err != nil:
@@ -97,7 +97,7 @@ func printAnswer[T any](p *program, answer T, err error, draw func(picture.Style
 
 // timeZoneFlag adds --tz to a command.
 func (p *program) timeZoneFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.tz, "tz", "", "IANA time `zone` of local times, and of times that are shown (default UTC)")
+	cmd.Flags().StringVar(&p.tz, "tz", "", "IANA time `zone` of local times, for reading and showing (default UTC)")
 }
 
 // userFlag adds the required flag --user to a command.
@@ -108,7 +108,7 @@ func userFlag(cmd *cobra.Command, user *string) {
 
 // categoryFlag adds --category to a command that looks at a user's rules.
 func categoryFlag(cmd *cobra.Command, category *string) {
-	cmd.Flags().StringVar(category, "category", "", "`name` of a category, whose rules apply too")
+	cmd.Flags().StringVar(category, "category", "", "`name` of a category whose rules apply too")
 }
 
 // needs makes a flag required.
@@ -123,13 +123,12 @@ func submitFlags(cmd *cobra.Command) {
 	changeFlags(cmd, "expire-after", "keep-records", "places-per-day", "reach", "store-full-at")
 }
 
-// changeFlags adds further settings, and those about replicas, to a command that changes
-// the store.
+// changeFlags adds further settings, and those about replicas, to a command that changes the store.
 func changeFlags(cmd *cobra.Command, further ...string) {
 	cmd.Flags().AddFlagSet(cli.SettingFlags(append(further, "wait-replicas", "wait-replicas-timeout")...))
 }
 
-// ends reads the ends of a stretch of time.
+// ends reads the ends of a range of times.
 func (p *program) ends(ends ...cli.End) error { return cli.ParseEnds(p.tz, p.now(), ends...) }
 
 // when reads a time of the command line; "" is the zero time.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
@@ -19,16 +20,16 @@ func TestUsageErrors(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for args, want := range map[string]string{
-		"push --usr alice":                "unknown flag: --usr (did you mean --user?); see enqueue push --help",
-		"lst --user alice":                `unknown command "lst" for "enqueue" (did you mean list?); see enqueue --help`,
+		"push --usr alice":                "unknown flag: --usr (did you mean --user?); see sendlimit push --help",
+		"lst --user alice":                `unknown command "lst" for "sendlimit" (did you mean list?); see sendlimit --help`,
 		"list --user a --reach 5d":        "unknown flag: --reach",
 		"send":                            `unknown command "send"`,
-		"push":                            "--at and --user are missing; see enqueue push --help",
-		"push --user alice --at now more": `"more" is too much: push takes flags only; see enqueue push --help`,
-		"push --when now":                 "unknown flag: --when; see enqueue push --help",
-		"cancel --user alice":             "ID is missing; see enqueue cancel --help",
-		"cancel --user alice a b":         `"b" is too much: one ID is expected; see enqueue cancel --help`,
-		"bulk":                            "FILE is missing; see enqueue bulk --help",
+		"push":                            "--at and --user are missing; see sendlimit push --help",
+		"push --user alice --at now more": `unexpected argument "more": push has only flags; see sendlimit push --help`,
+		"push --when now":                 "unknown flag: --when; see sendlimit push --help",
+		"cancel --user alice":             "ID is missing; see sendlimit cancel --help",
+		"cancel --user alice a b":         `unexpected argument "b": give one ID; see sendlimit cancel --help`,
+		"bulk":                            "FILE is missing; see sendlimit bulk --help",
 		"next-free --user a --count x":    `count "x" is not allowed: it takes a whole number`,
 	} {
 		got := f.run(t, strings.Fields(args)...)
@@ -47,7 +48,7 @@ func TestEveryCommandHasHelpWithExamples(t *testing.T) {
 	f := newFixture(t)
 	for _, command := range []string{"", "push", "bulk", "cancel", "move", "list", "usage", "next-free"} {
 		help := f.prints(t, append(strings.Fields(command), "--help")...)
-		require.Contains(t, help, "Examples:\n  enqueue "+command)
+		require.Contains(t, help, "Examples:\n  sendlimit "+command)
 		require.Contains(t, help, "--json")
 		require.Contains(t, help, "--redis-url url")
 		if command != "" {
@@ -55,7 +56,7 @@ func TestEveryCommandHasHelpWithExamples(t *testing.T) {
 		}
 		for line := range strings.Lines(help) {
 			require.NotContains(t, line, "string  ", "a flag says what it takes: %s", line)
-			if !strings.Contains(line, "enqueue "+command) { // an example is a line to copy
+			if !strings.Contains(line, "sendlimit "+command) { // an example is a line to copy
 				require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), 80, line)
 			}
 		}
@@ -81,8 +82,8 @@ func TestNothingListening(t *testing.T) {
 	}
 	for environ, want := range map[string]string{
 		"REDIS_URL=redis://" + address: "no Redis at " + address + ": connection refused; start Redis, or leave REDIS_URL out:" +
-			" a worker then brings a store to try things out",
-		"SENDLIMIT_LISTEN=" + address: "no worker at http://" + address + ": dial tcp " + address + ": connect: connection refused; start one with worker," +
+			" a worker then starts an embedded store for trying",
+		"SENDLIMIT_LISTEN=" + address: "no worker at http://" + address + ": dial tcp " + address + ": connect: connection refused; start one with sendlimit-worker run," +
 			" or name an API (--api, SENDLIMIT_API) or a store (--redis-url, REDIS_URL)",
 	} {
 		f.environ = []string{environ}
@@ -93,7 +94,7 @@ func TestNothingListening(t *testing.T) {
 		}
 	}
 	f.environ = []string{"SENDLIMIT_LISTEN=off"}
-	require.Contains(t, f.run(t, lines[0]...).stderr, "error: a worker with these settings has no API: set listen, or name an API")
+	require.Contains(t, f.run(t, lines[0]...).stderr, "error: listen is off, so the worker has no API: set listen, or name an API")
 }
 
 func TestAStoreThatCannotBeUsed(t *testing.T) {
@@ -130,7 +131,7 @@ func TestPushWithoutAnAnswer(t *testing.T) {
 	require.NoError(t, f.server.Set(keys.Timeline("alice"), "not a timeline"))
 	got := f.run(t, "push", "--user", "alice", "--at", "+1m", "--title", "Hi", "--id", "order-17")
 	require.NotZero(t, got.status)
-	require.Contains(t, got.stderr, "\n  whether it was accepted is not known: submit it again with --id order-17\n")
+	require.Contains(t, got.stderr, "\n  it may have been accepted: submit it again with --id order-17\n")
 	got = f.run(t, "push", "--user", "alice", "--at", "+1m", "--title", "Hi", "--id", "order-17", "--json")
 	require.Contains(t, got.stdout, `{"outcome":"error","code":"internal","id":"order-17","user":"alice","detail":"`)
 }
@@ -149,11 +150,12 @@ func TestSettings(t *testing.T) {
 	require.Equal(t, 2, strings.Count(got.stderr, "error: "), "all that is wrong at once: %s", got.stderr)
 }
 
-// A text may name each command; Spell must know it.
-func TestSpellKnowsTheCommands(t *testing.T) {
+// The other program says where each command is.
+func TestTheOtherProgramKnowsTheCommands(t *testing.T) {
 	t.Parallel()
-	names := cli.NamesOf("sendlimit", "enqueue")
 	for _, c := range (&program{}).command(t.Context()).Commands() {
-		require.Equal(t, "sendlimit "+c.Name(), names.Spell("enqueue "+c.Name()))
+		root := &cobra.Command{Use: cli.Worker}
+		root.AddCommand(&cobra.Command{Use: "run", RunE: func(*cobra.Command, []string) error { return nil }})
+		require.ErrorContains(t, cli.Execute(t.Context(), cli.Names{}, root, []string{c.Name()}), "the command is sendlimit "+c.Name())
 	}
 }

@@ -19,13 +19,13 @@ import (
 
 func (p *program) deviceCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "device", Short: "Register, list, remove or import the devices that messages go to",
-		Long: `Register, list, remove or import the devices that messages go to: apps on phones,
-and browsers. With accounts, --account says whose devices they are: messages of
-other accounts do not go to them. Without it they get messages of all accounts.`,
-		Example: `  enqueue device add --user alice --channel fcm --token - < token.txt
-  enqueue device list --user alice
-  enqueue device import devices.csv`,
+		Use: "device", Short: "Register, list, remove or import the devices of users",
+		Long: `Register, list, remove or import the devices of users: apps on phones, and
+browsers. A device registered with --account gets only messages of that account.
+A device without an account gets messages of all accounts.`,
+		Example: `  sendlimit device add --user alice --channel fcm --token - < token.txt
+  sendlimit device list --user alice
+  sendlimit device import devices.csv`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(p.deviceAdd(), p.deviceList(), p.deviceRemove(), p.deviceImport())
@@ -37,15 +37,15 @@ func (p *program) deviceAdd() *cobra.Command {
 	var draft client.DeviceDraft
 	cmd := &cobra.Command{
 		Use: "add", Short: "Register a device of a user",
-		Long: `Register a device of a user, or register it again, which is safe. It takes the
-place of one with the same id or the same address, also of another user: a phone
-has one user at a time (see shared_devices). An account registers
-at most 100 of a user, and as many of all users as its tier says.
+		Long: `Register a device of a user. It replaces a device with the same id or the same
+address, so registering it again is safe. An address moves from another user: a
+phone has one user at a time (see shared_devices). An account registers at most
+100 devices of a user, and at most as many of all users as its tier allows.
 
-Other users of this machine may see a command line: give the token with
-"--token -", on standard input.`,
-		Example: `  enqueue device add --user alice --channel fcm --token - --locale de < token.txt
-  enqueue device add --user alice --channel webpush --subscription subscription.json --id laptop`,
+Other users of this machine can see command lines: pass the token on standard
+input, with "--token -".`,
+		Example: `  sendlimit device add --user alice --channel fcm --token - --locale de < token.txt
+  sendlimit device add --user alice --channel webpush --subscription subscription.json --id laptop`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := p.readAddress(&draft, subscription); err != nil {
 				return err
@@ -68,13 +68,13 @@ Other users of this machine may see a command line: give the token with
 	cli.Words(flags, "channel", "fcm", "apns", "webpush")
 	flags.StringVar(&draft.Token, "token", "", "`token` of fcm or apns; - reads it from standard input")
 	flags.StringVar(&subscription, "subscription", "", "`file` with the browser's subscription as JSON, for webpush; - is standard input")
-	flags.StringVar(&draft.ID, "id", "", "`id` of the device (default: made of channel and address)")
+	flags.StringVar(&draft.ID, "id", "", "`id` of the device (default: derived from channel and address)")
 	flags.StringVar(&draft.App, "app", "", "`name` of the app")
 	flags.StringVar(&draft.Locale, "locale", "", "`language` of the device, such as de or pt-BR")
 	return cmd
 }
 
-// readAddress reads what the flags say is on standard input or in a file.
+// readAddress reads the address that the flags put on standard input or in a file.
 func (p *program) readAddress(draft *client.DeviceDraft, subscription string) error {
 	switch {
 	case draft.Token == standard && subscription == standard:
@@ -103,12 +103,12 @@ func (p *program) readAddress(draft *client.DeviceDraft, subscription string) er
 		return badFile("subscription", subscription, err)
 	}
 	if json.Unmarshal([]byte(text), &draft.Subscription) != nil {
-		return fault.Wrong("subscription", "%s has no JSON object", subscription)
+		return fault.Wrong("subscription", "%s is not a JSON object", subscription)
 	}
 	return nil
 }
 
-// readShort reads a text that may be an address. It stops reading where it is too long for one.
+// readShort reads a text that may be an address. It stops when it is too long for one.
 func readShort(from io.Reader) (string, error) {
 	const most = 16 << 10 // an address has at most 4 KiB, and JSON may have spaces
 	text, err := io.ReadAll(io.LimitReader(from, most))
@@ -125,11 +125,11 @@ func (p *program) deviceList() *cobra.Command {
 	var addresses bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the devices of a user",
-		Long: `List the devices of a user, in the order in which they were added. With --account
+		Long: `List the devices of a user, oldest first. With --account
 only those that the account registered. Addresses are masked; an API shows them
 only for a key with the scope content.`,
-		Example: `  enqueue device list --user alice
-  enqueue device list --user alice --json --addresses`,
+		Example: `  sendlimit device list --user alice
+  sendlimit device list --user alice --json --addresses`,
 		RunE: p.Run(func(ctx context.Context, c *client.Client, _ []string) error {
 			list, err := c.ListDevices(ctx, user)
 			if !addresses {
@@ -172,7 +172,7 @@ func successOf(style picture.Style, d message.Device) string {
 	return style.Time(d.LastSuccess.Time)
 }
 
-// deviceDetails returns the address of a device, and what else is known of it.
+// deviceDetails returns the address of a device, and its other details.
 func deviceDetails(d message.Device) string {
 	details := []string{d.Address}
 	for _, part := range []struct{ name, value string }{{"app", d.App}, {"locale", d.Locale}, {"account", d.Account}} {
@@ -192,7 +192,7 @@ func (p *program) deviceRemove() *cobra.Command {
 		Use: "remove DEVICE", Short: "Remove a device of a user",
 		Long: `Remove a device of a user, by its id. With --account only one that the account
 registered.`,
-		Example: `  enqueue device remove --user alice laptop`,
+		Example: `  sendlimit device remove --user alice laptop`,
 		RunE: p.Run(func(ctx context.Context, c *client.Client, args []string) error {
 			removal, err := c.RemoveDevice(ctx, user, args[0])
 			return printAnswer(p, removal, err, func(style picture.Style, removal client.DeviceRemoval) error {

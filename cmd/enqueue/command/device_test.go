@@ -58,7 +58,7 @@ func TestDevices(t *testing.T) {
 	require.Equal(t, canaryToken, list.Devices[0].Address)
 
 	require.Equal(t, "removed: device phone of alice\n", f.prints(t, "device", "remove", "--user", "alice", "phone"))
-	require.Equal(t, result{4, "", "error: there is no device \"phone\"\n"}, f.run(t, "device", "remove", "--user", "alice", "phone"))
+	require.Equal(t, result{4, "", "not found: no device \"phone\"\n"}, f.run(t, "device", "remove", "--user", "alice", "phone"))
 	require.JSONEq(t, `{"outcome":"removed","user":"alice","device":"`+added.Device.ID+`"}`,
 		f.prints(t, "device", "remove", "--user", "alice", "--json", added.Device.ID))
 	require.Empty(t, f.devicesOf(t, "alice"))
@@ -75,7 +75,7 @@ func TestDevicesThatAreRefused(t *testing.T) {
 		{[]string{"--channel", "fcm"}, "error: token is required with the channel fcm\n"},
 		{[]string{"--channel", "sms", "--token", "canary"}, "error: channel \"sms\" is not allowed: it takes fcm, apns or webpush\n"},
 		{[]string{"--channel", "apns", "--token", "canary"}, "error: token is not valid: it must be a device token, 64 to 200 hexadecimal digits\n"},
-		{[]string{"--channel", "webpush", "--subscription", "-"}, "error: - has no JSON object\n"},
+		{[]string{"--channel", "webpush", "--subscription", "-"}, "error: - is not a JSON object\n"},
 		{[]string{"--channel", "webpush", "--subscription", "-", "--token", "-"}, "error: --token and --subscription can't both be standard input\n"},
 		{[]string{"--channel", "webpush", "--subscription", "nosuch"}, "error: open nosuch: no such file or directory\n"},
 	} {
@@ -164,11 +164,11 @@ func TestImportOfLinesThatAreNoDevices(t *testing.T) {
 	require.Equal(t, result{
 		2, "8 lines read\n  added      1\n  invalid    7\n",
 		"line 2: user is missing\n" +
-			"line 3: token has the wrong type: it is a JSON number\n" +
+			"line 3: token has the wrong type: number\n" +
 			"line 4: the JSON ends too early\n" +
 			"line 5: unknown field \"chanel\"\n" +
 			"line 6: token is not valid: it must be a device token, 64 to 200 hexadecimal digits\n" +
-			"line 7: the line is no JSON object\n" +
+			"line 7: the line is not a JSON object\n" +
 			"line 8: the line has more than one JSON object\n",
 	}, got)
 	for text, says := range map[string]string{

@@ -33,19 +33,19 @@ line:
 
 Case, spaces and hyphens in these names do not matter, and fields may be
 separated by commas, semicolons or tabs. --column gives a field the column of
-another name. token is for fcm and apns, subscription for webpush: the browser's subscription
-as JSON. The file may be gzipped. One that grows to more than 200 times its size
-needs --force. A line that is not a device is reported and skipped; the exit
-status is then 2. Running a file again changes nothing.`,
-		Example: `  enqueue device import devices.csv
-  enqueue device import devices.ndjson.gz --results outcomes.ndjson
-  export-devices | enqueue device import - --json`,
+another name. token is for fcm and apns. subscription is for webpush: the
+browser's subscription as JSON. The file may be gzipped. A text of more than 200
+times the file's size requires --force. An invalid line is reported and skipped;
+the exit status is then 2. Running a file again changes nothing.`,
+		Example: `  sendlimit device import devices.csv
+  sendlimit device import devices.ndjson.gz --results outcomes.ndjson
+  export-devices | sendlimit device import - --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.file = args[0]
 			return p.importDevices(cmd, f)
 		},
 	}
-	f.register(cmd.Flags(), "what becomes of further columns of CSV: `refuse` the file, or ignore them")
+	f.register(cmd.Flags(), "`action` for other columns of CSV: refuse the file, or ignore them")
 	cli.Words(cmd.Flags(), "other-columns", string(input.RefuseColumns), string(input.IgnoreColumns))
 	return cmd
 }
@@ -87,8 +87,7 @@ func openRows(file io.Reader, trusted bool, o input.Options) (*input.Rows, error
 	return input.NewRows(text, o, known, required)
 }
 
-// endImport prints the summary of an import, and why it stopped. It returns the error to end
-// with.
+// endImport prints the summary of an import, and why it stopped. It returns the error to end with.
 func (p *program) endImport(f fileFlags, run *importRun, stopped, failed error) error {
 	out := p.Stdout
 	if f.results == standard {
@@ -101,7 +100,7 @@ func (p *program) endImport(f fileFlags, run *importRun, stopped, failed error) 
 	halt, halted := errors.AsType[*bulk.StoppedError](stopped)
 	switch {
 	case halted:
-		const next = "run it again: a device that is registered is not registered twice"
+		const next = "run it again: no device is registered twice"
 		return errors.Join(p.stopped(out, halt.Err, message.Outcome{Line: halt.Line}, fmt.Sprintf("stopped at line %d", halt.Line), next), failed)
 	case stopped != nil || failed != nil:
 		return errors.Join(stopped, failed)
@@ -190,9 +189,9 @@ const (
 	callsAtOnce = 64
 )
 
-// all registers the devices of a file. A line that is not a device, or that the API refuses, has an
-// outcome that says so. Importing a file again changes nothing. The error is a *bulk.StoppedError if
-// the API could not be used: what is before its line is registered.
+// all registers the devices of a file. A line that is not a device, or that the API refuses, gets
+// an outcome that says so. Importing a file again changes nothing. The error is a
+// *bulk.StoppedError if the API could not be used: the lines before its line are registered.
 func (r *importRun) all(rows *input.Rows) error {
 	for {
 		lines, end := readDevices(rows)
@@ -215,7 +214,7 @@ func (r *importRun) all(rows *input.Rows) error {
 	}
 }
 
-// readDevices returns the next lines, and the error with which the file ends.
+// readDevices returns the next lines, and the error that ends the file.
 func readDevices(rows *input.Rows) (lines []deviceLine, end error) {
 	for len(lines) < linesAtOnce {
 		row, err := rows.Next()
@@ -231,7 +230,7 @@ func readDevices(rows *input.Rows) (lines []deviceLine, end error) {
 	return lines, nil
 }
 
-// register registers the devices of lines, those of a user one after the other, and all if several
+// register registers the devices of lines, a user's one after the other, and all in order if several
 // users have the same address. It returns the
 // outcomes up to the first line that was not judged, and that failure.
 func (r *importRun) register(lines []deviceLine) ([]message.Outcome, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/input"
 )
 
-// deviceLine is a line of a file of devices, NDJSON or CSV. No error shows a token or a
+// deviceLine is a line of a file of devices, NDJSON or CSV. Errors show no token and no
 // subscription.
 type deviceLine struct {
 	number  int
@@ -21,14 +21,14 @@ type deviceLine struct {
 	invalid error // a *fault.InvalidError; nil if there is a device
 }
 
-// deviceObject is what a line of NDJSON has.
+// deviceObject is a line of NDJSON.
 type deviceObject struct {
 	client.DeviceDraft
 
 	User string `json:"user"`
 }
 
-// deviceColumns returns the columns that a CSV file may have, and those it must have.
+// deviceColumns returns the optional and the required columns of a CSV file.
 func deviceColumns() (known, required []string) {
 	return []string{"user", "channel", "token", "subscription", "id", "app", "locale"}, []string{"user", "channel"}
 }
@@ -63,13 +63,13 @@ func parseDeviceJSON(text []byte) (o deviceObject, err error) {
 		return o, nil
 	case mistyped && wrong.Field != "":
 		field := strings.TrimPrefix(wrong.Field, "DeviceDraft.") // which deviceObject embeds
-		return o, fault.Wrong(field, "%s has the wrong type: it is a JSON %s", field, kindOf(wrong.Value))
+		return o, fault.Wrong(field, "%s has the wrong type: %s", field, kindOf(wrong.Value))
 	case strings.HasPrefix(err.Error(), unknown):
 		return o, fault.Wrong("line", "unknown field %s", strings.TrimPrefix(err.Error(), unknown))
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return o, fault.Wrong("line", "the JSON ends too early")
 	default:
-		return o, fault.Wrong("line", "the line is no JSON object")
+		return o, fault.Wrong("line", "the line is not a JSON object")
 	}
 }
 
@@ -85,7 +85,7 @@ func parseDeviceFields(fields map[string]string) (deviceObject, error) {
 	}}
 	if text, given := fields["subscription"]; given {
 		if json.Unmarshal([]byte(text), &o.Subscription) != nil {
-			return o, fault.Wrong("subscription", "subscription is no JSON object")
+			return o, fault.Wrong("subscription", "subscription is not a JSON object")
 		}
 	}
 	return o, nil

@@ -1,3 +1,3 @@
-// Package command is the callers' program: its command line, and its process in Main.
-// Two programs share it: enqueue, and sendlimit, whose name can stand on a PATH.
+// Package command is the program sendlimit: its command line, and its process in Main. cmd/enqueue
+// and cmd/sendlimit build it.
 package command

@@ -16,7 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// whatIf reads the rules that a dry run judges by in place of the store's.
+// whatIf reads the rules of a dry run that replace the store's.
 func (p *program) whatIf(f bulkFlags) (rules.WhatIf, error) {
 	var w rules.WhatIf
 	for _, text := range f.whatIf {
@@ -39,11 +39,11 @@ func (p *program) whatIf(f bulkFlags) (rules.WhatIf, error) {
 	return w, nil
 }
 
-// removeWithin bounds how long it may take to remove a dry run's traces.
+// removeWithin bounds how long it takes to remove a dry run's traces.
 const removeWithin = 30 * time.Second
 
-// rehearse judges the lines of the source in a dry run and sums up. Under other rules than
-// the store's it also judges them by those of the store, to compare.
+// rehearse judges the lines of the source in a dry run and prints the summary. With other rules
+// than the store's, it judges them by the store's rules too, to compare.
 func (p *program) rehearse(
 	ctx context.Context, s *session, source *messagefile.Source, c *collector, f bulkFlags, rules rules.WhatIf,
 ) error {
@@ -70,15 +70,15 @@ func (p *program) rehearse(
 	return p.sumUp(s.diagnosing(ctx), c, f, stopped, err)
 }
 
-// besideBaseline judges messages in a rehearsal, and counts what another one would answer,
-// under the rules of now.
+// besideBaseline judges messages in one dry run, and counts what another answers by the present
+// rules.
 func besideBaseline(
 	whatIf, now *submit.Rehearsal, baseline *messagefile.Counter,
 ) func(ctx context.Context, m message.Message) (message.Outcome, error) {
 	return func(ctx context.Context, m message.Message) (message.Outcome, error) {
 		o, err := now.Submit(ctx, m)
 		if err != nil {
-			return o, fmt.Errorf("judging by the rules of now: %w", err)
+			return o, fmt.Errorf("judging by the present rules: %w", err)
 		}
 		baseline.Add(o)
 		return whatIf.Submit(ctx, m)

@@ -178,7 +178,7 @@ func TestADryRunThatIsStoppedLeavesNothing(t *testing.T) {
 		p := &program{Program: cli.Program{Environ: f.environ, Stdin: onLine(lines, line, cancel), Stdout: &stdout, Stderr: &stderr}, now: now, temp: f.temp}
 		require.ErrorIs(t, p.run(ctx, []string{"bulk", "-", "--dry-run"}), context.Canceled)
 		require.Empty(t, stdout.String())
-		require.Regexp(t, `^\nerror: the dry run was stopped after reading [\d,]+ lines?: interrupted; nothing was changed: run it again\n$`, stderr.String())
+		require.Regexp(t, `^\nerror: the dry run stopped after reading [\d,]+ lines?: interrupted; nothing was changed: run it again\n$`, stderr.String())
 		require.Equal(t, before, f.everything())
 		f.requireNoFiles(t)
 	}
@@ -187,7 +187,7 @@ func TestADryRunThatIsStoppedLeavesNothing(t *testing.T) {
 	f.stdin = onLine(lines, 700, func() { f.server.SetError("READONLY You can't write against a read only replica.") })
 	got := f.run(t, "bulk", "-", "--dry-run", "--json", "--results", results)
 	require.Equal(t, 5, got.status)
-	require.Contains(t, got.stdout, `{"outcome":"error","code":"unavailable","detail":"the dry run was stopped after reading 1,000 lines: Redis is a read-only replica: `)
+	require.Contains(t, got.stdout, `{"outcome":"error","code":"unavailable","detail":"the dry run stopped after reading 1,000 lines: Redis is a read-only replica: `)
 	f.server.SetError("")
 	require.Equal(t, before, f.everything())
 	f.requireNoFiles(t)
@@ -199,8 +199,8 @@ func TestADryRunThatIsStoppedLeavesNothing(t *testing.T) {
 	f.temp += "/absent"
 	got = f.run(t, "bulk", "-", "--dry-run")
 	require.NotZero(t, got.status)
-	require.Contains(t, got.stderr, "error: the dry run was stopped after reading 0 lines: making a temporary file for lines: ")
-	require.Contains(t, got.stderr, "; nothing was changed; lines are set aside in the folder that TMPDIR names\n", "running it again would not help")
+	require.Contains(t, got.stderr, "error: the dry run stopped after reading 0 lines: making a temporary file for lines: ")
+	require.Contains(t, got.stderr, "; nothing was changed; temporary files are in the folder of TMPDIR\n", "running it again would not help")
 }
 
 // A file for outcomes of which there are none is not left behind, but for one that
@@ -221,7 +221,7 @@ func TestADryRunWithoutOutcomesLeavesNoResults(t *testing.T) {
 		f.stdin = onLine(lines, 700, func() { f.server.SetError("READONLY You can't write against a read only replica.") })
 		got = f.run(t, "bulk", "-", "--dry-run", "--results", results)
 		require.Equal(t, 5, got.status)
-		require.Contains(t, got.stderr, "the dry run was stopped after reading 1,000 lines: ")
+		require.Contains(t, got.stderr, "the dry run stopped after reading 1,000 lines: ")
 		f.server.SetError("")
 	}
 	require.NoFileExists(t, made)

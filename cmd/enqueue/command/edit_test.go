@@ -27,7 +27,7 @@ func TestChange(t *testing.T) {
 		args []string
 	}{
 		{"at least one of the flags", nil},
-		{`--data "v" has no key`, []string{"--data", "v"}},
+		{`--data "v" is not key=value`, []string{"--data", "v"}},
 		{"title or body is required", []string{"--body", ""}},
 		{"is not after send_at", []string{"--expires-at", on22("11:11:11")}},
 	} {

@@ -23,16 +23,15 @@ func (p *program) eventsCommand() *cobra.Command {
 	var follow bool
 	var after string
 	cmd := &cobra.Command{
-		Use: "events", Short: "Show what became of messages: delivered, moved, cancelled and the like",
-		Long: `Show what became of messages after they were accepted: delivered, postponed,
-dropped, failed, uncertain, moved or cancelled. With --account only the messages
-of that account.
+		Use: "events", Short: "Show the events of messages, such as delivered, moved and cancelled",
+		Long: `Show the events of accepted messages: delivered, postponed, dropped, failed,
+uncertain, moved or cancelled. With --account only the messages of that account.
 
-Events are written only while somebody wants them: from two seconds after the
-first call of this command on, and for three days after the last one, unless the
-workers are set otherwise.`,
-		Example: `  enqueue events --follow
-  enqueue events --account acme --after 1795305600000-0 --json`,
+Events are stored only while somebody reads them: from two seconds after the
+first call of this command until three days after the last one, unless the
+workers have another setting.`,
+		Example: `  sendlimit events --follow
+  sendlimit events --account acme --after 1795305600000-0 --json`,
 		RunE: p.Run(func(ctx context.Context, c *client.Client, _ []string) error {
 			r := client.EventsRequest{After: cmp.Or(after, "0"), PageSize: eventsPage}
 			if follow {
@@ -41,18 +40,18 @@ workers are set otherwise.`,
 			return p.printEvents(ctx, c.Events(ctx, r), after)
 		}),
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "show those that are kept, and then each as it happens, until the program is stopped")
-	cmd.Flags().StringVar(&after, "after", "", "begin behind the event with this `id`; by default, or with 0, with the oldest one kept")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "show the stored events, and then new ones until the program is stopped")
+	cmd.Flags().StringVar(&after, "after", "", "start after the event with this `id` (default: with the oldest stored event)")
 	p.timeZoneFlag(cmd)
 	return cmd
 }
 
-// printEvents prints events, those after an id, until ctx ends.
+// printEvents prints events after an id, until ctx ends.
 func (p *program) printEvents(ctx context.Context, events iter.Seq2[client.Event, error], after string) error {
 	for e, err := range events {
 		switch {
 		case errors.Is(err, client.ErrEventsMissing):
-			if err := p.Tell("Events after %s are not kept any more: some may be missing here.\n", after); err != nil {
+			if err := p.Tell("The event %s is no longer stored: some events after it may be missing.\n", after); err != nil {
 				return err
 			}
 			continue
@@ -69,7 +68,7 @@ func (p *program) printEvents(ctx context.Context, events iter.Seq2[client.Event
 	return nil
 }
 
-// printEvent prints what became of a message.
+// printEvent prints an event of a message.
 func (p *program) printEvent(style picture.Style, e client.Event) error {
 	what := strings.TrimPrefix(e.Type, message.EventPrefix)
 	var more strings.Builder

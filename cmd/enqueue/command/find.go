@@ -19,21 +19,20 @@ func (p *program) findCommand() *cobra.Command {
 	var from, until string
 	cmd := &cobra.Command{
 		Use: "find [ID]", Short: "Find messages without their user",
-		Long: `Find messages without their user. With an ID, show what became of the messages
-with this id, as enqueue status does: each user may have one. Without, list the
-messages to which all the flags apply, in no particular order; without flags,
-all messages. Messages are found for 7 days after their end, unless the workers
-are set otherwise. With the setting index: false, only messages with a campaign
-are found, by it.`,
-		Example: `  enqueue find order-17
-  enqueue find --campaign spring --status scheduled
-  enqueue find --user-prefix "team-7/" --from now --until +1d --json`,
+		Long: `Find messages without their user. With an ID, show the messages with this id as
+sendlimit status does: each user may have one. Without an ID, list the messages
+that match all flags, in no particular order; without flags, all messages.
+Messages are found for 7 days after their end, unless the workers have another
+setting. With the setting index: false, --campaign is required.`,
+		Example: `  sendlimit find order-17
+  sendlimit find --campaign spring --status scheduled
+  sendlimit find --user-prefix "team-7/" --from now --until +1d --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 1:
-				return cli.Usage(cmd, "id", fmt.Sprintf("%q is too much: one ID is expected", args[1]))
+				return cli.Usage(cmd, "id", fmt.Sprintf("unexpected argument %q: give one ID", args[1]))
 			case len(args) == 1 && args[0] == "": // would be all messages
-				return cli.Usage(cmd, "id", "ID is empty: give one, or leave it out")
+				return cli.Usage(cmd, "id", "ID is empty: give an ID, or leave it out")
 			}
 			return nil
 		},
@@ -51,14 +50,14 @@ are found, by it.`,
 					return p.findMessage(ctx, c, args[0])
 				}
 				wanted.Limit = page
-				return p.printList(c.FindMessages(ctx, wanted), p.printFound, "there are no such messages\n")
+				return p.printList(c.FindMessages(ctx, wanted), p.printFound, "no messages match\n")
 			})
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&wanted.Campaign, "campaign", "", "`name` of the messages' campaign")
 	flags.StringVar(&wanted.Category, "category", "", "`name` of the messages' category")
-	flags.StringVar(&wanted.Status, "status", "", "what became of them: one `word` of "+strings.Join(messages.Statuses(), ", "))
+	flags.StringVar(&wanted.Status, "status", "", "`status` of the messages: one of "+strings.Join(messages.Statuses(), ", "))
 	flags.StringVar(&wanted.UserPrefix, "user-prefix", "", "`text` that the names of their users begin with")
 	flags.StringVar(&from, "from", "", "first send `time`")
 	flags.StringVar(&until, "until", "", "send `time` to stop before")
@@ -66,7 +65,7 @@ are found, by it.`,
 	return cmd
 }
 
-// findMessage prints what became of the messages with an id.
+// findMessage prints the messages with an id.
 func (p *program) findMessage(ctx context.Context, c *client.Client, id string) error {
 	for status, err := range c.FindMessage(ctx, id, client.FindMessageQuery{}) {
 		if err != nil {

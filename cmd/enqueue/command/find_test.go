@@ -33,7 +33,7 @@ func TestFind(t *testing.T) {
 		{"--user-prefix b", header + bob},
 		{"--status scheduled --until " + on22("12:00:00"), header + alice},
 		{"--from " + on22("12:00:00"), header + bob},
-		{"--status delivered", "there are no such messages\n"},
+		{"--status delivered", "no messages match\n"},
 	} {
 		require.Equal(t, row.found, f.prints(t, append([]string{"find"}, strings.Fields(row.flags)...)...), row.flags)
 	}
@@ -41,7 +41,7 @@ func TestFind(t *testing.T) {
 
 	none := f.run(t, "find", "none")
 	require.Equal(t, cli.StatusNotFound, none.status)
-	require.Equal(t, "refused: nothing is known of a message none: it was never accepted, or ended too long ago\n", none.stdout)
+	require.Equal(t, "not found: no message \"none\": it was never accepted, or ended too long ago\n", none.stdout)
 	for _, wrong := range [][]string{{"--status", "gone"}, {"--from", "+1h", "--until", "now"}, {"a b"}} {
 		require.Equal(t, cli.StatusInvalid, f.run(t, append([]string{"find"}, wrong...)...).status, "%q", wrong)
 	}

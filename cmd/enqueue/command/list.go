@@ -18,33 +18,32 @@ func (p *program) listCommand() *cobra.Command {
 	var user, from, until string
 	cmd := &cobra.Command{
 		Use: "list", Short: "List a user's messages",
-		Long: `List a user's messages by send time, with what became of them, and their titles
-until they are delivered. The list has the
-messages to come, late ones included, and sent messages that a rule can still
-count. Cancelled, dropped and failed messages are listed at the time when they
-were to be sent, for 7 days after their end unless the workers are set
-otherwise. enqueue status shows more about one message.`,
-		Example: `  enqueue list --user alice
-  enqueue list --user alice --from now --until +7d --json
-  enqueue list --user alice --from "$(date +%F) 00:00" --until "$(date -d tomorrow +%F) 00:00" --tz Europe/Berlin`,
+		Long: `List a user's messages by send time, with their states, and their titles until
+they are delivered. The list has pending and late messages, and sent messages
+that a rule can still count. Cancelled, dropped and failed messages are listed at
+their send time, for 7 days after their end unless the workers have another
+setting. sendlimit status shows more about one message.`,
+		Example: `  sendlimit list --user alice
+  sendlimit list --user alice --from now --until +7d --json
+  sendlimit list --user alice --from "$(date +%F) 00:00" --until "$(date -d tomorrow +%F) 00:00" --tz Europe/Berlin`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r := client.ListMessagesQuery{Titles: !p.JSON, Limit: page}
 			if err := p.ends(cli.End{Field: "from", Text: from, Into: &r.From}, cli.End{Field: "until", Text: until, Into: &r.Until}); err != nil {
 				return err
 			}
 			return p.With(cmd, func(ctx context.Context, c *client.Client) error {
-				return p.printList(c.ListMessages(ctx, user, r), p.printPage, user+" has no messages there\n")
+				return p.printList(c.ListMessages(ctx, user, r), p.printPage, user+" has no messages in this range\n")
 			})
 		},
 	}
 	userFlag(cmd, &user)
 	cmd.Flags().StringVar(&from, "from", "", "first `time` (default: that of the oldest message)")
-	cmd.Flags().StringVar(&until, "until", "", "`time` to stop before (default: the end)")
+	cmd.Flags().StringVar(&until, "until", "", "end `time`, exclusive (default: the end)")
 	p.timeZoneFlag(cmd)
 	return cmd
 }
 
-// printList prints messages, for a person page by page. none says that there are none.
+// printList prints messages, for a person page by page. It prints none for an empty list.
 func (p *program) printList(
 	list iter.Seq2[message.Status, error], print func(style picture.Style, page []message.Status, first bool) error, none string,
 ) error {

@@ -30,7 +30,7 @@ func TestList(t *testing.T) {
 		f.prints(t, "list", "--user", "alice", "--tz", "Europe/Berlin", "--from", "2093-11-22 12:30"))
 	require.JSONEq(t, `{"id":"a","user":"alice","send_at":"2093-11-22T11:11:11.000Z","status":"scheduled"}`,
 		f.prints(t, "list", "--user", "alice", "--json", "--until", on22("12:00:00")))
-	require.Equal(t, "bob has no messages there\n", f.prints(t, "list", "--user", "bob", "--from", "now"))
+	require.Equal(t, "bob has no messages in this range\n", f.prints(t, "list", "--user", "bob", "--from", "now"))
 	require.Empty(t, f.prints(t, "list", "--user", "bob", "--json"))
 	backwards := f.run(t, "list", "--user", "alice", "--from", "+1h", "--until", "now")
 	require.Equal(t, result{2, "", "error: until must be after from\n"}, backwards)
@@ -79,7 +79,7 @@ func TestListOfWhatEnded(t *testing.T) {
 2093-11-22 11:00:00 UTC       cancelled  a
 2093-11-22 11:45:00 UTC       scheduled  back            Hi
 2093-11-22 12:00:00 UTC       scheduled  b               Hi
-2093-11-22 12:10:00 UTC       dropped    c                 it was due at 2093-11-22 12:10:00 UTC, expired at 2093-11-22 12:15:00 UTC, and a worker looked at it at 2093-11-22 12:20:00 UTC
+2093-11-22 12:10:00 UTC       dropped    c                 it was due at 2093-11-22 12:10:00 UTC, expired at 2093-11-22 12:15:00 UTC, and a worker claimed it at 2093-11-22 12:20:00 UTC
 2093-11-22 12:30:00 UTC       dropped    d                 it was late at 2093-11-22 12:40:00 UTC, and no time was free before it expired
 2093-11-22 13:00:00 UTC       failed     e                 delivery failed (unavailable) 8 times
 2093-11-22 13:30:00 UTC       cancelled  x

@@ -63,7 +63,7 @@ func TestNextFree(t *testing.T) {
 		f.prints(t, "next-free", "--user", "alice", "--from", on22("11:11:00"), "--count", "2"))
 	require.JSONEq(t, `{"user":"alice","free_at":"2093-11-21T10:00:00.000Z"}`, f.prints(t, "next-free", "--user", "alice", "--json"))
 	f.environ = append(f.environ, "SENDLIMIT_REACH=1m")
-	require.Equal(t, "2093-11-21 11:00:00 CET\n2093-11-21 11:01:00 CET (in 1 minute)\nno more are free as far ahead as messages are taken\n",
+	require.Equal(t, "2093-11-21 11:00:00 CET\n2093-11-21 11:01:00 CET (in 1 minute)\nno more free times within the reach\n",
 		f.prints(t, "next-free", "--user", "alice", "--count", "3", "--tz", "Europe/Berlin"))
 	require.Equal(t, 2, f.run(t, "next-free", "--user", "alice", "--count", "101").status)
 }

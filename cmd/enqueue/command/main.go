@@ -4,5 +4,5 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 )
 
-// Main is the process of enqueue, and returns its exit status.
-func Main() int { return cli.Main("enqueue", run) }
+// Main is the process of sendlimit, and returns its exit status.
+func Main() int { return cli.Main(cli.Submitter, run) }

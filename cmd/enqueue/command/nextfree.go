@@ -16,13 +16,13 @@ func (p *program) nextFreeCommand() *cobra.Command {
 	var r client.NextFreeQuery
 	var user, from string
 	cmd := &cobra.Command{
-		Use: "next-free", Short: "Show the next times that are free for a user",
-		Long: `Show the next times that are free for a user. Each time counts those before it
-as taken, so messages at all of them would be accepted. A blocked user has no
-free time. The throttle of a category is not asked.`,
-		Example: `  enqueue next-free --user alice
-  enqueue next-free --user alice --from +1d --count 3
-  enqueue next-free --user alice --category marketing --json`,
+		Use: "next-free", Short: "Show a user's next free times",
+		Long: `Show a user's next free times. Each time counts the ones before it as taken, so
+messages at all of them would be accepted. A blocked user has no free time. The
+throttle of a category is ignored.`,
+		Example: `  sendlimit next-free --user alice
+  sendlimit next-free --user alice --from +1d --count 3
+  sendlimit next-free --user alice --category marketing --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			at, err := p.when("from", from)
 			if err != nil {
@@ -37,7 +37,7 @@ free time. The throttle of a category is not asked.`,
 	}
 	userFlag(cmd, &user)
 	categoryFlag(cmd, &r.Category)
-	cmd.Flags().StringVar(&from, "from", "", "`time` to look from (default now)")
+	cmd.Flags().StringVar(&from, "from", "", "start `time` of the search (default now)")
 	cmd.Flags().IntVar(&r.Count, "count", 1, fmt.Sprintf("`number` of times, 1 to %d", sendlimit.MaxNextFree))
 	cmd.Flags().AddFlagSet(cli.SettingFlags("places-per-day", "reach"))
 	p.timeZoneFlag(cmd)
@@ -67,8 +67,8 @@ func (p *program) nextFree(ctx context.Context, c *client.Client, user string, r
 	case p.JSON || len(answer.Times) == r.Count:
 		return nil
 	case len(answer.Times) == 0:
-		return p.printf("none is free as far ahead as messages are taken, or %s is blocked\n", user)
+		return p.printf("no free time within the reach, or %s is blocked\n", user)
 	default:
-		return p.printf("no more are free as far ahead as messages are taken\n")
+		return p.printf("no more free times within the reach\n")
 	}
 }

@@ -11,21 +11,22 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
 	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// answer is an outcome, with what its sentence needs.
+// answer is an outcome, with the details for its sentence.
 type answer struct {
 	message.Outcome
 
 	dryRun bool
-	// titles has the titles of messages that are in the way, by id.
+	// titles has the titles of conflicting messages, by id.
 	titles map[string]string
-	// try returns a command line that would be accepted, "" for none; nil if there can be none.
+	// try returns a command line that would be accepted, "" for none; nil if none is possible.
 	try func(message.Outcome) string
 }
 
-// answer prints what the API answered about a message, and returns the error to end with. It
-// leaves other errors than refusals to the caller.
+// answer prints the API's answer about a message, and returns the error to end with. It returns
+// errors other than refusals to the caller.
 func (p *program) answer(ctx context.Context, c *client.Client, a answer, err error) error {
 	if refusal, refused := errors.AsType[*client.Refusal](err); refused {
 		a.Outcome = refusal.Outcome
@@ -36,8 +37,8 @@ func (p *program) answer(ctx context.Context, c *client.Client, a answer, err er
 	return p.print(a)
 }
 
-// titles returns the titles of what is in the way of a refused message. Without them the
-// refusal is as good, so a failure is none.
+// titles returns the titles of the messages that conflict with a refused one. It ignores failures,
+// since a refusal is complete without titles.
 func (p *program) titles(ctx context.Context, c *client.Client, o message.Outcome) map[string]string {
 	var ids []string
 	var first, last time.Time
@@ -93,6 +94,8 @@ func (p *program) printOutcome(a answer) error {
 			try = a.try(a.Outcome)
 		}
 		return picture.Refusal(p.Stdout, s, a.Outcome, try)
+	case a.Code == fault.CodeNotFound:
+		return p.printf("%s %s\n", s.Palette.Yellow("not found:"), a.Detail)
 	case a.Outcome.Outcome == message.Refused:
 		return p.printf("%s %s\n", s.Palette.Yellow("refused:"), a.Detail)
 	default:
@@ -100,7 +103,7 @@ func (p *program) printOutcome(a answer) error {
 	}
 }
 
-// sentence returns what was done.
+// sentence says what was done.
 func (p *program) sentence(s picture.Style, a answer) string {
 	done := func(word string) string { return s.Palette.Green(word + ":") }
 	switch a.Outcome.Outcome {
@@ -136,7 +139,7 @@ func (p *program) sentence(s picture.Style, a answer) string {
 	return text
 }
 
-// nextFree returns a line for a time that a shift chose, "" for another.
+// nextFree returns a line about a time that a shift chose, "" without a shift.
 func nextFree(s picture.Style, a answer) string {
 	if !a.Shifted {
 		return ""
@@ -144,7 +147,7 @@ func nextFree(s picture.Style, a answer) string {
 	return fmt.Sprintf("  the next free time after %s\n", s.Time(a.RequestedAt.Time))
 }
 
-// fromNow returns the time left until at by the local clock, "" for the past.
+// fromNow returns how long it is until at by the local clock, "" for the past.
 func (p *program) fromNow(at time.Time) string {
 	wait := at.Sub(p.now()).Round(time.Second)
 	if wait <= 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 )
 
-// progress shows on a terminal how much of a file is done, how fast, and how long the rest
-// takes. Elsewhere it shows nothing.
+// progress shows on a terminal how much of a file is done, how fast, and how long the rest takes.
+// It shows nothing if there is no terminal.
 type progress struct {
 	out   io.Writer // for lines; above the bar if there is one
 	bars  *mpb.Progress
@@ -27,11 +27,11 @@ type progress struct {
 
 	size      int64 // of the file; 0 if unknown
 	bytes     atomic.Int64
-	linesRead atomic.Int64 // which the first bar counts when they are answered
+	linesRead atomic.Int64 // counted by the first bar when they are answered
 }
 
-// startProgress shows the reading of a file. doing is shown beside the bar, "" if the lines
-// are processed at the same time.
+// startProgress shows the reading of a file. doing is shown beside the bar, "" if the lines are
+// processed at the same time.
 func (p *program) startProgress(file *messageFile, doing string) *progress {
 	if !cli.IsTerminal(p.Stderr) {
 		return &progress{out: p.Stderr, lines: new(atomic.Int64)}
@@ -56,7 +56,7 @@ func (s *progress) addBar(doing string, total int64) {
 		mpb.AppendDecorators(decor.Percentage(), decor.Name("  "), decor.AverageETA(decor.ET_STYLE_GO), decor.Name(" left")))
 }
 
-// counted shows what is done, how many lines are done, and how many a second.
+// counted shows the step, the number of lines, and lines a second.
 func (s *progress) counted(doing string) mpb.BarOption {
 	started, counted := s.now(), s.lines
 	if doing != "" {
@@ -90,12 +90,12 @@ func (s *progress) add(n int) {
 	case s.known:
 		s.bar.IncrBy(n)
 	case s.size > 0 && read > 0:
-		// The lines that are read ahead are not done. A full bar would count no more.
+		// Lines that are read ahead are not done. A full bar would count no more.
 		s.bar.SetCurrent(min(s.bytes.Load()*lines/read, s.size-1))
 	}
 }
 
-// reading counts the lines that next reads, so that add knows how many of them are done.
+// reading counts the lines that next reads, so that add knows how many are done.
 func (s *progress) reading(next func() (bulk.Line, error)) func() (bulk.Line, error) {
 	return func() (bulk.Line, error) {
 		line, err := next()

@@ -37,33 +37,33 @@ hours, it is refused and not stored. The refusal says what is in the way and
 which time is free next.
 
 An id makes it safe to submit the same message again: it is accepted once.`,
-		Example: `  enqueue push --user alice --at +2h --title "Your table is ready"
-  enqueue push --user alice --at +90m --title Sale --body "Two for one" --data url=/sale
-  enqueue push --user alice --at "$(date -d tomorrow +%F) 11:11" --tz Europe/Berlin --title Hi --on-conflict shift
-  enqueue push --user alice --at now --title Hi --id order-17 --dry-run`,
+		Example: `  sendlimit push --user alice --at +2h --title "Your table is ready"
+  sendlimit push --user alice --at +90m --title Sale --body "Two for one" --data url=/sale
+  sendlimit push --user alice --at "$(date -d tomorrow +%F) 11:11" --tz Europe/Berlin --title Hi --on-conflict shift
+  sendlimit push --user alice --at now --title Hi --id order-17 --dry-run`,
 		RunE: func(cmd *cobra.Command, args []string) error { return p.push(cmd, args, f) },
 	}
 	flags := cmd.Flags()
 	userFlag(cmd, &f.message.User)
 	flags.StringVar(&f.at, "at", "", "send `time`: RFC 3339, now, +90m, or YYYY-MM-DD HH:MM with --tz")
 	needs(cmd, "at")
-	flags.StringVar(&f.message.Title, "title", "", "title `text`; a title or a body is needed")
+	flags.StringVar(&f.message.Title, "title", "", "title `text`; --title or --body is required")
 	flags.StringVar(&f.message.Body, "body", "", "body `text`")
-	flags.StringArrayVar(&f.data, "data", nil, "`key=value` to send with the message; can be given again")
+	flags.StringArrayVar(&f.data, "data", nil, "`key=value` to send with the message; repeatable")
 	f.content.add(flags)
-	flags.StringVar(&f.message.ID, "id", "", "`id` of the message, unique for the user (default: a new one)")
+	flags.StringVar(&f.message.ID, "id", "", "`id` of the message, unique for the user (default: generated)")
 	flags.StringVar(&f.message.Category, "category", "", "category `name`")
 	flags.StringVar(&f.message.Campaign, "campaign", "", "`name` of the campaign that it belongs to")
-	flags.StringArrayVar(&f.metadata, "meta", nil, "`key=value` of your own, kept with its status; can be given again")
-	flags.StringVar(&f.expiresAt, "expires-at", "", "`time` after which it is dropped rather than sent"+
+	flags.StringArrayVar(&f.metadata, "meta", nil, "your own `key=value`, stored with the message; repeatable")
+	flags.StringVar(&f.expiresAt, "expires-at", "", "`time` after which the message is dropped instead of sent"+
 		" (default: the worker's expire_after after its send time)")
-	flags.StringVar(&f.message.OnConflict, "on-conflict", "", "`what` to do if the time is taken or quiet: refuse, or shift"+
-		" to the next free time (default: what the user's policy says; with --at now, shift)")
-	flags.StringVar(&f.message.Late, "late", "", "`what` to do if the send time has passed: refuse; now, send it now if it passed within a day;"+
-		" or how late it may be, such as 15m (default: what the user's policy says)")
-	flags.StringVar(&f.shiftUntil, "shift-until", "", "last `time` that a shift may take, by --on-conflict or the user's policy"+
+	flags.StringVar(&f.message.OnConflict, "on-conflict", "", "`action` if the time is taken or quiet: refuse, or shift"+
+		" to the next free time (default from the user's policy; with --at now, shift)")
+	flags.StringVar(&f.message.Late, "late", "", "`action` if the send time has passed: refuse; now, to send it now if it passed within a day;"+
+		" or how late it may be, such as 15m (default from the user's policy)")
+	flags.StringVar(&f.shiftUntil, "shift-until", "", "latest `time` for a shift by --on-conflict or the user's policy"+
 		" (default 24 hours after the send time)")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "only show what the outcome would be")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "show the outcome without submitting")
 	cli.Words(flags, "on-conflict", message.OnConflictRefuse, message.OnConflictShift)
 	submitFlags(cmd)
 	p.timeZoneFlag(cmd)
@@ -77,7 +77,7 @@ func (p *program) push(cmd *cobra.Command, args []string, f push) error {
 	}
 	return p.With(cmd, func(ctx context.Context, c *client.Client) error {
 		if neverShifts(ctx, c, m) {
-			return fault.Wrong("shift_until", "--shift-until needs --on-conflict shift: the user's policy does not shift")
+			return fault.Wrong("shift_until", "--shift-until requires --on-conflict shift: the user's policy does not shift")
 		}
 		submit := c.Submit
 		if f.dryRun {
@@ -91,8 +91,8 @@ func (p *program) push(cmd *cobra.Command, args []string, f push) error {
 	})
 }
 
-// message returns the message of the flags, with an id: without an answer, the id is needed
-// to submit it again.
+// message returns the message of the flags. It always has an id: without an answer, the id is
+// needed to submit it again.
 func (p *program) message(f push) (client.Message, error) {
 	m := f.message
 	at, err := p.when("at", f.at)
@@ -128,7 +128,7 @@ func (p *program) message(f push) (client.Message, error) {
 	return m, nil
 }
 
-// entries returns the entries of a flag that can be given again, nil for none.
+// entries returns the entries of a repeatable flag, nil for none.
 func entries(field, flag string, given []string) (map[string]string, error) {
 	if len(given) == 0 {
 		return nil, nil
@@ -137,15 +137,15 @@ func entries(field, flag string, given []string) (map[string]string, error) {
 	for _, entry := range given {
 		key, value, found := strings.Cut(entry, "=")
 		if !found || key == "" {
-			return nil, fault.Wrong(field, "--%s %q has no key: write key=value", flag, fault.Clip(entry))
+			return nil, fault.Wrong(field, "--%s %q is not key=value", flag, fault.Clip(entry))
 		}
 		all[key] = value
 	}
 	return all, nil
 }
 
-// neverShifts reports whether a message has a bound of a shift, and neither it nor the user's
-// policy asks for one. A key that may not read policies does not learn it.
+// neverShifts reports whether a message limits a shift although neither it nor the user's policy
+// asks for one. With a key that may not read policies it reports false.
 func neverShifts(ctx context.Context, c *client.Client, m client.Message) bool {
 	if m.ShiftUntil.IsZero() || m.OnConflict != "" || m.Now {
 		return false
@@ -167,15 +167,15 @@ func (p *program) moment(field, text string) (cli.When, error) {
 	return at, err
 }
 
-// unanswered reports a submit without an answer, with the id for submitting again. Other errors
-// come back as they are.
+// unanswered reports a submit without an answer, with the id for submitting it again. It returns
+// other errors unchanged.
 func (p *program) unanswered(ctx context.Context, m client.Message, err error) error {
 	failed, ok := errors.AsType[*operations.Refused](operations.Answered(err))
 	if !ok || failed.Outcome.Outcome != message.Errored || ctx.Err() != nil {
 		return err
 	}
 	if answer, is := errors.AsType[*client.ResponseError](err); is && answer.Status != 0 && answer.Status < http.StatusInternalServerError {
-		return err // it got no further than the key
+		return err // it was rejected before it was judged
 	}
 	failed.User, failed.ID = m.User, m.ID
 	away, is := errors.AsType[*client.UnavailableError](err)
@@ -183,7 +183,7 @@ func (p *program) unanswered(ctx context.Context, m client.Message, err error) e
 	if undone || p.JSON {
 		return failed
 	}
-	if err := p.Tell("%s %s\n  whether it was accepted is not known: submit it again with --id %s\n",
+	if err := p.Tell("%s %s\n  it may have been accepted: submit it again with --id %s\n",
 		cli.NewPalette(p.Stderr, p.Getenv).Red("error:"), failed.Error(), m.ID); err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func TestARefusalExplainsItself(t *testing.T) {
   free before  2093-11-22 11:10:11 UTC
   next free    2093-11-22 11:12:11 UTC
 
-  try  enqueue push --user alice --title 'Your table'"'"'s ready' --at 2093-11-22T11:12:11Z --data 'a=b c' --data d=
+  try  sendlimit push --user alice --title 'Your table'"'"'s ready' --at 2093-11-22T11:12:11Z --data 'a=b c' --data d=
 `, got.stdout)
 	require.Zero(t, f.run(t, "push", "--user", "alice", "--title", "Your table's ready", "--at", on22("11:12:11")).status,
 		"what it says to try is accepted")
@@ -91,7 +91,7 @@ func TestARefusalByManyRules(t *testing.T) {
   free before  2093-11-22 00:59:59.999 CET
   next free    2093-11-23 01:00:00 CET
 
-  try  enqueue push --user alice --at 2093-11-23T00:00:00Z --tz Europe/Berlin --title Hi
+  try  sendlimit push --user alice --at 2093-11-23T00:00:00Z --tz Europe/Berlin --title Hi
 `, got.stdout)
 }
 
@@ -124,7 +124,7 @@ func TestWhatIsSuggestedIsBeforeTheExpiry(t *testing.T) {
 	f.push(t, "order-17", "11:11:11")
 	got := f.run(t, "push", "--user", "alice", "--at", on22("11:11:12"), "--expires-at", on22("11:12:11"), "--title", "Hi")
 	require.Equal(t, 3, got.status)
-	require.Contains(t, got.stdout, "try  enqueue push --user alice --at 2093-11-22T11:10:11Z --expires-at")
+	require.Contains(t, got.stdout, "try  sendlimit push --user alice --at 2093-11-22T11:10:11Z --expires-at")
 }
 
 // A shift that may not go so far is no shift to be tried.
@@ -136,7 +136,7 @@ func TestWhatIsSuggestedIsAllowed(t *testing.T) {
 		"--shift-until", on22("11:11:42"), "--title", "Hi")
 	require.Equal(t, 3, got.status)
 	require.Contains(t, got.stdout,
-		"try  enqueue push --user alice --at 2093-11-22T11:12:11Z --on-conflict shift --title Hi\n")
+		"try  sendlimit push --user alice --at 2093-11-22T11:12:11Z --on-conflict shift --title Hi\n")
 }
 
 // A bound without a shift would have no effect.
@@ -145,7 +145,7 @@ func TestShiftUntilNeedsAShift(t *testing.T) {
 	f := newFixture(t)
 	push := []string{"push", "--user", "alice", "--at", on22("11:11:11"), "--shift-until", on22("12:00:00"), "--title", "Hi"}
 	got := f.run(t, push...)
-	require.Equal(t, result{2, "", "error: --shift-until needs --on-conflict shift: the user's policy does not shift\n"}, got)
+	require.Equal(t, result{2, "", "error: --shift-until requires --on-conflict shift: the user's policy does not shift\n"}, got)
 	require.Contains(t, f.prints(t, "list", "--user", "alice"), "no messages")
 
 	shifting, err := policy.Parse(policy.DefaultName, "", "1/minute")
@@ -198,7 +198,7 @@ func TestPushDryRunLeavesNothingBehind(t *testing.T) {
 		f.prints(t, "push", "--user", "alice", "--at", on22("11:11:11"), "--title", "Hi", "--dry-run", "--id", "order-17"))
 	got := f.run(t, "push", "--dry-run", "--user", "alice", "--at", on22("11:11:12"), "--title", "Hi")
 	require.Equal(t, 3, got.status)
-	require.Contains(t, got.stdout, "try  enqueue push --dry-run --user alice --at 2093-11-22T11:12:11Z --title Hi\n")
+	require.Contains(t, got.stdout, "try  sendlimit push --dry-run --user alice --at 2093-11-22T11:12:11Z --title Hi\n")
 	require.Equal(t, before, f.everything())
 }
 
@@ -216,8 +216,8 @@ func TestPushRefusesBadInput(t *testing.T) {
 		{"user", "a\xffb", "user"},
 		{"title", "", "title"},
 		{"title", long, "5000 bytes"},
-		{"meta", "=v", `--meta "=v" has no key: write key=value`},
-		{"data", "novalue", `--data "novalue" has no key: write key=value`},
+		{"meta", "=v", `--meta "=v" is not key=value`},
+		{"data", "novalue", `--data "novalue" is not key=value`},
 		{"expires-at", "now", `expires_at can't be now: it has to be after send_at`},
 		{"expires-at", "soon", `expires_at "soon" is not allowed`},
 	} {

@@ -70,5 +70,5 @@ func TestDevicesOfAStatus(t *testing.T) {
 	require.Contains(t, f.story(t, "a"), "  device    phone: delivered\n  device    @webhook: gone\n")
 	f.push(t, "b", "12:11:11")
 	f.record(t, "b", "s", "x", "e", unix("12:11:11"), "w", "no_device")
-	require.Contains(t, f.story(t, "b"), "was not sent: the user has no device for it (at 2093-11-22 12:11:11 UTC)\n")
+	require.Contains(t, f.story(t, "b"), "was not sent: the user had no device for it (at 2093-11-22 12:11:11 UTC)\n")
 }

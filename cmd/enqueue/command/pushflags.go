@@ -10,7 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// pushFlags has the flags of what a message says for devices.
+// pushFlags has the flags for the content of a push.
 type pushFlags struct {
 	said            message.PushContent // its texts
 	badge, channels string
@@ -20,12 +20,12 @@ type pushFlags struct {
 func (f *pushFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.said.Image, "image", "", "https `URL` of an image to show")
 	flags.StringVar(&f.said.ClickURL, "click-url", "", "`URL` that a click opens, such as https://example.com/ or myapp://orders/17")
-	flags.StringVar(&f.badge, "badge", "", "`number` at the app's icon (default: as it is)")
-	flags.StringVar(&f.said.Sound, "sound", "", "`name` of a sound of the app's")
-	flags.StringVar(&f.said.Priority, "priority", "", "`how` urgent it is: high, which may wake the device, or normal"+
+	flags.StringVar(&f.badge, "badge", "", "`number` at the app's icon (default: unchanged)")
+	flags.StringVar(&f.said.Sound, "sound", "", "`name` of a sound of the app")
+	flags.StringVar(&f.said.Priority, "priority", "", "`priority`: high, which may wake the device, or normal"+
 		" (default: the channel's own)")
-	flags.StringVar(&f.said.CollapseKey, "collapse-key", "", "`key` by which it replaces a former message on the device")
-	flags.StringVar(&f.channels, "channels", "", "`JSON` object of what is for fcm, apns or webpush alone, in the provider's words")
+	flags.StringVar(&f.said.CollapseKey, "collapse-key", "", "`key`: the message replaces an earlier one with this key on the device")
+	flags.StringVar(&f.channels, "channels", "", "`JSON` object with options of fcm, apns or webpush, as their providers define them")
 	flags.StringVar(&f.to.Channel, "to-channel", "", "only to devices of the `channel`: "+strings.Join(message.TargetChannels(), ", ")+
 		" (default: to all devices)")
 	flags.StringVar(&f.to.App, "to-app", "", "only to devices with the `app`")
@@ -41,7 +41,7 @@ func pushFlagNames() []string {
 	}
 }
 
-// content returns what the flags say. The error is a *fault.InvalidError.
+// content returns the content of the flags. The error is a *fault.InvalidError.
 func (f *pushFlags) content() (message.PushContent, error) {
 	said := f.said
 	var err error
@@ -61,7 +61,7 @@ func (f *pushFlags) content() (message.PushContent, error) {
 	return said, nil
 }
 
-// addTo adds what the flags say to a message. The error is a *fault.InvalidError.
+// addTo adds the content of the flags to a message. The error is a *fault.InvalidError.
 func (f *pushFlags) addTo(m *client.Message) error {
 	said, err := f.content()
 	m.Image, m.ClickURL, m.Badge, m.Sound, m.Priority, m.CollapseKey = said.Image, said.ClickURL, said.Badge, said.Sound, said.Priority, said.CollapseKey
@@ -69,7 +69,7 @@ func (f *pushFlags) addTo(m *client.Message) error {
 	return err
 }
 
-// edit adds what the flags change, but for texts. The error is a *fault.InvalidError.
+// edit adds the changes of the flags, except texts. The error is a *fault.InvalidError.
 func (f *pushFlags) edit(flags *pflag.FlagSet, e *client.MessageChange) error {
 	for member, text := range map[string]*string{"channel": &f.to.Channel, "app": &f.to.App, "device": &f.to.Device} {
 		if flags.Changed("to-" + member) {

@@ -34,11 +34,11 @@ func (p *program) before(style picture.Style, s message.Status) string {
 	case !s.EndedAt.IsZero():
 		return "" // it was cancelled
 	case s.Reason == messages.ReasonPaused && s.DeliveredAt.IsZero():
-		return "it waits at its place, since its campaign is paused"
+		return "its campaign is paused"
 	case s.Reason == messages.ReasonPaused:
-		return joined(tries, "it had waited for its campaign")
+		return joined(tries, "its campaign was paused")
 	case late && !s.NextTryAt.IsZero():
-		return "it was late when its turn came, and is judged anew " + next
+		return "it was late when its turn came, and is judged again " + next
 	case late && s.Status == message.StatusPostponed:
 		return s.Reason
 	case rule != "":
@@ -67,15 +67,15 @@ func failed(s message.Status) string {
 	return fmt.Sprintf("delivery failed (%s) once", s.Reason)
 }
 
-// uncertain explains why a message may or may not have been sent.
+// uncertain explains why a message may have been sent.
 func uncertain(s message.Status) string {
 	switch s.Reason {
 	case messages.ReasonRestored:
-		return "it was due before the time that --drop-due-before gave, and may have been sent"
+		return "it was due before the time of --drop-due-before, and may have been sent"
 	case messages.ReasonUncertain:
-		return "it may have been sent, and nobody knows: a worker left its delivery in the middle"
+		return "it may have been sent: its worker stopped during the delivery"
 	default:
-		return fmt.Sprintf("it may have been sent, and nobody knows (%s)", s.Reason)
+		return fmt.Sprintf("it may have been sent (%s)", s.Reason)
 	}
 }
 
@@ -84,14 +84,14 @@ func (p *program) dropped(style picture.Style, s message.Status) string {
 	due, ended := style.Time(s.SendAt.Time), style.Time(s.EndedAt.Time)
 	switch {
 	case s.Reason == messages.ReasonExpired && s.ExpiresAt.IsZero():
-		return fmt.Sprintf("it was due at %s, and had expired when a worker looked at it at %s", due, ended)
+		return fmt.Sprintf("it was due at %s, and had expired when a worker claimed it at %s", due, ended)
 	case s.Reason == messages.ReasonExpired:
-		return fmt.Sprintf("it was due at %s, expired at %s, and a worker looked at it at %s",
+		return fmt.Sprintf("it was due at %s, expired at %s, and a worker claimed it at %s",
 			due, style.Time(s.ExpiresAt.Time), ended)
 	case s.Reason == messages.ReasonNoFreeTime:
 		return fmt.Sprintf("it was late at %s, and no time was free before it expired", ended)
 	case s.Reason == messages.ReasonNoDevice:
-		return fmt.Sprintf("the user has no device for it (at %s)", ended)
+		return fmt.Sprintf("the user had no device for it (at %s)", ended)
 	case s.Reason == messages.ReasonOptedOut:
 		return fmt.Sprintf("the user has opted out of its category (at %s)", ended)
 	default:

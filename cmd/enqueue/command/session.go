@@ -30,7 +30,7 @@ type session struct {
 // withSession runs do on the store that the settings name.
 func (p *program) withSession(ctx context.Context, c config.Config, do func(*session) error) error {
 	return store.Using(ctx, c, func(client redis.UniversalClient) error {
-		traces, err := tracing.Start(ctx, tracing.Program{Name: "sendlimit-enqueue", Version: cli.Version(), Getenv: p.Getenv}, nil)
+		traces, err := tracing.Start(ctx, tracing.Program{Name: cli.Submitter, Version: cli.Version(), Getenv: p.Getenv}, nil)
 		if err != nil {
 			return err
 		}
@@ -82,12 +82,11 @@ func (s *session) begin(ctx context.Context, c config.Config, traces *tracing.Tr
 	return nil
 }
 
-// diagnoseWithin bounds the look at a store that has just failed.
+// diagnoseWithin bounds the inspection of a store that has just failed.
 const diagnoseWithin = 2 * time.Second
 
-// diagnose looks at a store that failed. It returns what is wrong with it if that says
-// more, for instance how to start one or that it is too old, otherwise err. Without a
-// failure nobody waits for such a look.
+// diagnose inspects a store that failed. It returns that error if it says more than err, such as
+// that the store is too old, otherwise err.
 func (s *session) diagnose(ctx context.Context, err error) error {
 	_, invalid := errors.AsType[*fault.InvalidError](err)
 	if ctx.Err() != nil || invalid || timedOut(err) {
@@ -113,8 +112,8 @@ func timedOut(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) && network.Timeout()
 }
 
-// flushWithin bounds how long a command that is done sends its spans. A collector that is away
-// must not hold it up.
+// flushWithin bounds how long a finished command sends its spans. A collector that is away must not
+// delay it.
 const flushWithin = 2 * time.Second
 
 func (s *session) close() error {

@@ -18,16 +18,15 @@ import (
 func (p *program) statusCommand() *cobra.Command {
 	var user string
 	cmd := &cobra.Command{
-		Use: "status ID", Short: "Show what became of a message",
-		Long: `Show what became of a message: whether it is scheduled, being sent or delivered,
-was postponed or moved, or ended otherwise, and why. A message is remembered for
-7 days after its end, unless the workers are set otherwise. Its title, body and
-data are shown until it has ended; if it failed or is uncertain, they are kept.
-With the setting keep_content: true, those of a delivered message are kept, too.
-The history has its last changes, at most 16. The last line names the worker that
-was asked, if --api and --redis-url name none.`,
-		Example: `  enqueue status --user alice order-17
-  enqueue status --user alice order-17 --json`,
+		Use: "status ID", Short: "Show the state of a message",
+		Long: `Show the state of a message, the reason for it, and its history: at most 16
+changes. Records of ended messages are kept for 7 days, unless the workers have
+another setting. Title, body and data are shown until the message has ended, and
+longer if it failed or is uncertain. With the setting keep_content: true, those
+of a delivered message are kept too. Without --api and --redis-url, the last line
+names the worker that answered.`,
+		Example: `  sendlimit status --user alice order-17
+  sendlimit status --user alice order-17 --json`,
 		RunE: p.Run(func(ctx context.Context, c *client.Client, args []string) error {
 			status, err := c.Message(ctx, user, args[0])
 			if err != nil {
@@ -45,11 +44,11 @@ func (p *program) printStatus(style picture.Style, s message.Status) error {
 	return p.printf("%s%s%s%s", p.story(style, s), describe(s), style.History(s.History), p.Asked())
 }
 
-// contentWidth is the width of a title, a body, or one of the data.
+// contentWidth is the width of a title, a body, or an entry of data.
 const contentWidth = 100
 
-// describe returns lines with category, campaign, content, devices and metadata. A delivered message
-// has no content.
+// describe returns lines with category, campaign, content, devices and metadata. A delivered
+// message has no content.
 func describe(s message.Status) string {
 	var text strings.Builder
 	for _, field := range picture.Said(s, func(text string) string { return text }) {
@@ -58,7 +57,7 @@ func describe(s message.Status) string {
 	return text.String()
 }
 
-// story returns what became of a message: a sentence, and lines with details.
+// story describes a message: a sentence, and lines with details.
 func (p *program) story(style picture.Style, s message.Status) string {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, "  "+format+"\n", args...) }
@@ -68,7 +67,7 @@ func (p *program) story(style picture.Style, s message.Status) string {
 		line("%s", why)
 	}
 	if s.Uncertain {
-		line("an earlier delivery may have arrived, and nobody knows whether it did")
+		line("an earlier delivery may have arrived")
 	}
 	if !s.MovedFrom.IsZero() && s.Status != message.StatusMoved {
 		line("moved before, from %s", style.Time(s.MovedFrom.Time))
@@ -110,20 +109,20 @@ func (p *program) predicate(style picture.Style, s message.Status) string {
 	case message.StatusFailed, message.StatusUncertain:
 		return fmt.Sprintf("was given up at %s: %s", at(s.EndedAt), p.reason(style, s))
 	default:
-		return "was taken back at " + style.Time(s.EndedAt.Time)
+		return "was cancelled at " + style.Time(s.EndedAt.Time)
 	}
 }
 
-// lateness returns how punctual a delivery was.
+// lateness describes how late a delivery was.
 func lateness(s message.Status) string {
 	late := time.Duration(*s.LatenessMS) * time.Millisecond
 	if late == 0 {
-		return "on the dot"
+		return "on time"
 	}
 	return cli.FormatDuration(late) + " after its time"
 }
 
-// colourOf returns the colour of a status: good, to be looked at, or failed.
+// colourOf returns the colour of a status.
 func colourOf(palette cli.Palette, status string) func(string) string {
 	switch status {
 	case message.StatusFailed, message.StatusDropped, message.StatusUncertain:

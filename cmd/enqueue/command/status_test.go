@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -64,7 +65,7 @@ func TestStatus(t *testing.T) {
     o 2093-11-21 10:00:00 UTC  moved from 2093-11-22 11:11:11 to 2093-11-22 12:00:00
 `, f.prints(t, "status", "--user", "alice", "a"))
 	f.prints(t, "cancel", "--user", "alice", "a")
-	require.Equal(t, `cancelled: message a to alice was taken back at 2093-11-21 10:00:00 UTC
+	require.Equal(t, `cancelled: message a to alice was cancelled at 2093-11-21 10:00:00 UTC
   moved before, from 2093-11-22 11:11:11 UTC
   requested for 2093-11-22 11:11:11 UTC
   history
@@ -100,7 +101,7 @@ func TestStatusInWords(t *testing.T) {
 			[]any{"s", "s", "n", 1},
 		},
 		{
-			"delivered: message a to alice was sent at 2093-11-22 11:11:11 UTC, on the dot\n  the provider calls it p-1\n",
+			"delivered: message a to alice was sent at 2093-11-22 11:11:11 UTC, on time\n  the provider calls it p-1\n",
 			[]any{"s", "d", "e", unix("11:11:11"), "i", "p-1"},
 		},
 		{
@@ -114,17 +115,17 @@ func TestStatusInWords(t *testing.T) {
 		},
 		{
 			"uncertain: message a to alice was given up at 2093-11-22 11:11:12.250 UTC:" +
-				" it may have been sent, and nobody knows (timeout)\n",
+				" it may have been sent (timeout)\n",
 			[]any{"s", "u", "w", "timeout"},
 		},
 		{
 			"dropped: message a to alice was not sent: it was due at 2093-11-22 11:11:11 UTC, and had expired when a worker" +
-				" looked at it at 2093-11-22 11:11:12.250 UTC\n",
+				" claimed it at 2093-11-22 11:11:12.250 UTC\n",
 			[]any{"s", "x", "w", "expired"},
 		},
 		{
 			"dropped: message a to alice was not sent: it was due at 2093-11-22 11:11:11 UTC, expired at 2093-11-22 11:11:12 UTC," +
-				" and a worker looked at it at 2093-11-22 11:11:12.250 UTC\n",
+				" and a worker claimed it at 2093-11-22 11:11:12.250 UTC\n",
 			[]any{"x", unix("11:11:12")},
 		},
 		{
@@ -132,7 +133,7 @@ func TestStatusInWords(t *testing.T) {
 			[]any{"w", "no_free_time"},
 		},
 		{
-			"dropped: message a to alice was not sent: the user has no device for it (at 2093-11-22 11:11:12.250 UTC)\n",
+			"dropped: message a to alice was not sent: the user had no device for it (at 2093-11-22 11:11:12.250 UTC)\n",
 			[]any{"w", "no_device"},
 		},
 		{
@@ -141,12 +142,12 @@ func TestStatusInWords(t *testing.T) {
 		},
 		{
 			"uncertain: message a to alice was given up at 2093-11-22 11:11:12.250 UTC:" +
-				" it was due before the time that --drop-due-before gave, and may have been sent\n",
+				" it was due before the time of --drop-due-before, and may have been sent\n",
 			[]any{"s", "u", "w", "restored"},
 		},
 		{
 			"uncertain: message a to alice was given up at 2093-11-22 11:11:12.250 UTC:" +
-				" it may have been sent, and nobody knows: a worker left its delivery in the middle\n",
+				" it may have been sent: its worker stopped during the delivery\n",
 			[]any{"w", "uncertain"},
 		},
 	} {
@@ -197,24 +198,24 @@ func TestStatusOfTriesBefore(t *testing.T) {
 	}{
 		{
 			"sending: message a to alice is being sent now, try number 3\n  delivery failed (timeout) 2 times\n" +
-				"  an earlier delivery may have arrived, and nobody knows whether it did\n",
+				"  an earlier delivery may have arrived\n",
 			[]any{"s", "s", "n", 3, "w", "timeout", "q", 1, "a", unix("11:00:00")},
 		},
 		{
-			"delivered: message a to alice was sent at 2093-11-22 11:11:11 UTC, on the dot\n  3 tries; delivery failed (timeout) 2 times\n" +
-				"  an earlier delivery may have arrived, and nobody knows whether it did\n",
+			"delivered: message a to alice was sent at 2093-11-22 11:11:11 UTC, on time\n  3 tries; delivery failed (timeout) 2 times\n" +
+				"  an earlier delivery may have arrived\n",
 			[]any{"s", "d", "e", unix("11:11:11")},
 		},
 		{
 			"delivered: message a to alice was sent at 2093-11-22 11:11:11 UTC, 1 minute after its time\n" +
 				"  3 tries; postponed: 1/minute was in the way\n" +
-				"  an earlier delivery may have arrived, and nobody knows whether it did\n  promised for 2093-11-22 11:10:11 UTC\n",
+				"  an earlier delivery may have arrived\n  promised for 2093-11-22 11:10:11 UTC\n",
 			[]any{"p", unix("11:10:11"), "w", "late 1 60000"},
 		},
 		{
 			"delivered: message a to alice was sent at 2093-11-22 11:11:11 UTC, 1 minute after its time\n" +
 				"  postponed: 1/minute was in the way\n" +
-				"  an earlier delivery may have arrived, and nobody knows whether it did\n  promised for 2093-11-22 11:10:11 UTC\n",
+				"  an earlier delivery may have arrived\n  promised for 2093-11-22 11:10:11 UTC\n",
 			[]any{"n", 1},
 		},
 	} {
@@ -231,7 +232,7 @@ func TestStatusOfTriesBefore(t *testing.T) {
 	f.push(t, "late", "11:30:00")
 	f.record(t, "late", "w", "late", "n", 1, "a", unix("11:30:05"))
 	require.Contains(t, f.prints(t, "status", "--user", "alice", "late"),
-		"  it was late when its turn came, and is judged anew at 2093-11-22 11:30:05 UTC (in 1 day 1 hour)\n")
+		"  it was late when its turn came, and is judged again at 2093-11-22 11:30:05 UTC (in 1 day 1 hour)\n")
 }
 
 func TestStatusOfWhatIsStillToCome(t *testing.T) {
@@ -264,15 +265,15 @@ func TestStatusOfWhatIsStillToCome(t *testing.T) {
 func TestStatusOfWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	detail := "nothing is known of message none to alice: it was never accepted, or ended too long ago"
-	require.Equal(t, result{4, fmt.Sprintf("refused: %s\n", detail), ""}, f.run(t, "status", "--user", "alice", "none"))
+	detail := `no message "none" of user "alice": it was never accepted, or ended too long ago`
+	require.Equal(t, result{4, "not found: " + detail + "\n", ""}, f.run(t, "status", "--user", "alice", "none"))
 	got := f.run(t, "status", "--user", "alice", "none", "--json")
 	require.Equal(t, 4, got.status)
-	require.JSONEq(t, `{"outcome":"refused","code":"not_found","id":"none","user":"alice","detail":"`+detail+`"}`, got.stdout)
+	require.JSONEq(t, `{"outcome":"refused","code":"not_found","id":"none","user":"alice","detail":`+strconv.Quote(detail)+`}`, got.stdout)
 	got = f.run(t, "status", "--user", "alice", "a/b")
 	require.Equal(t, 2, got.status)
 	require.Contains(t, got.stderr, `error: id "a/b" is not allowed`)
 	got = f.run(t, "status", "--user", "alice")
 	require.Equal(t, 2, got.status)
-	require.Contains(t, got.stderr, "ID is missing; see enqueue status --help")
+	require.Contains(t, got.stderr, "ID is missing; see sendlimit status --help")
 }

@@ -61,23 +61,23 @@ func TestBulkToAFullStore(t *testing.T) {
 	require.Equal(t, cli.StatusUnavailable, got.status)
 	require.Contains(t, got.stdout, "replayed    1")
 	require.Contains(t, got.stdout, "refused     1")
-	require.Contains(t, got.stdout, "errors      1  the store is too full to take them")
+	require.Contains(t, got.stdout, "errors      1  the store is full")
 	require.Contains(t, got.stdout, "3 lines in ")
 	require.Contains(t, got.stderr, "error: stopped at line 3: "+f.fullSentence()+
-		"; go on with --from-line 3, or run it all again: what was accepted is not accepted twice\n")
+		"; continue with --from-line 3, or run it again: no line is accepted twice\n")
 }
 
 // The store that did not take a line has answered, as a rule.
 func TestWhyLinesHaveNoOutcome(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
-		"the store is too full to take them":              &fault.UnavailableError{Full: true, Detail: "Redis is full"},
-		"not confirmed by the store, which may have them": store.Explain(context.DeadlineExceeded, "reserving"),
-		"the store did not take them":                     &fault.UnavailableError{Detail: "Redis wants a password"},
+		"the store is full": &fault.UnavailableError{Full: true, Detail: "Redis is full"},
+		"the store did not confirm them, but may have stored them": store.Explain(context.DeadlineExceeded, "reserving"),
+		"the store did not accept them":                            &fault.UnavailableError{Detail: "Redis wants a password"},
 	} {
 		require.Equal(t, want, failureOf(fmt.Errorf("submitting: %w", err)))
 	}
-	require.Equal(t, "not confirmed by the store, which may have them", failureOf(&fault.UnavailableError{
+	require.Equal(t, "the store did not confirm them, but may have stored them", failureOf(&fault.UnavailableError{
 		Detail: "Redis has it on 0 of 1 replicas after 1s (wait_replicas): the request may have been carried out," +
 			" and it is safe to send it again with the same id",
 	}))

@@ -18,9 +18,9 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 )
 
-// sumUp prints the summary of a file. If the run was stopped, it prints why and from which
-// line to go on. It returns the error to end with: for stopped, else failed, else a status
-// for lines that were not judged or are invalid. diagnose says more of an error, if there is more.
+// sumUp prints the summary of a file. If the run stopped, it prints why, and the line to continue
+// from. It returns the error to end with: stopped, else failed, else a status for lines that were
+// not judged or are invalid. diagnose explains an error further.
 func (p *program) sumUp(diagnose func(error) error, c *collector, f bulkFlags, stopped, failed error) error {
 	halt, _ := errors.AsType[*bulk.StoppedError](stopped)
 	if halt != nil {
@@ -51,16 +51,16 @@ func (p *program) sumUp(diagnose func(error) error, c *collector, f bulkFlags, s
 	}
 }
 
-// failureOf says briefly what an error means for the lines without an outcome.
+// failureOf explains briefly why lines have no outcome.
 func failureOf(err error) string {
 	away, ok := errors.AsType[*fault.UnavailableError](err)
 	switch {
 	case ok && away.Full:
-		return "the store is too full to take them"
+		return "the store is full"
 	case ok && strings.HasSuffix(away.Detail, strings.TrimPrefix(store.MayBeDone, ": ")):
-		return "not confirmed by the store, which may have them"
+		return "the store did not confirm them, but may have stored them"
 	default:
-		return "the store did not take them"
+		return "the store did not accept them"
 	}
 }
 
@@ -80,13 +80,13 @@ func (p *program) printSummary(w io.Writer, summary *messagefile.Summary) error 
 	return picture.DrawHistogram(w, picture.StyleFor(w, p.Getenv, summary.Plan.Zone), summary.Plan.Buckets())
 }
 
-// halted prints why a run stopped, and from which line to go on.
+// halted prints why a run stopped, and the line to continue from.
 func (p *program) halted(diagnose func(error) error, w io.Writer, halt *bulk.StoppedError, f bulkFlags) error {
 	done := message.Accepted
 	if f.sent {
 		done = message.Recorded
 	}
-	next := fmt.Sprintf("go on with --from-line %d, or run it all again: what was %s is not %[2]s twice", halt.Line, done)
+	next := fmt.Sprintf("continue with --from-line %d, or run it again: no line is %s twice", halt.Line, done)
 	if f.dryRun {
 		next = "the lines before it were judged, and nothing was changed"
 	}
@@ -95,19 +95,19 @@ func (p *program) halted(diagnose func(error) error, w io.Writer, halt *bulk.Sto
 
 // unfinished prints that a dry run has no result.
 func (p *program) unfinished(diagnose func(error) error, w io.Writer, u *bulk.UnfinishedError) error {
-	where := fmt.Sprintf("the dry run was stopped after %s of %s", cli.Thousands(u.Judged), messagefile.Lines(u.Lines))
+	where := fmt.Sprintf("the dry run stopped after %s of %s", cli.Thousands(u.Judged), messagefile.Lines(u.Lines))
 	if u.Judged == 0 {
-		where = "the dry run was stopped after reading " + messagefile.Lines(u.Lines)
+		where = "the dry run stopped after reading " + messagefile.Lines(u.Lines)
 	}
 	next := "nothing was changed: run it again"
 	if _, local := errors.AsType[*fs.PathError](u.Err); local {
-		next = "nothing was changed; lines are set aside in the folder that TMPDIR names"
+		next = "nothing was changed; temporary files are in the folder of TMPDIR"
 	}
 	return p.stopped(w, diagnose(u.Err), message.Outcome{}, where, next)
 }
 
-// stopped prints why a run was stopped and what to do next, with --json as an error
-// outcome. It returns the error to end with.
+// stopped prints why a run stopped and what to do next, with --json as an error outcome. It returns
+// the error to end with.
 func (p *program) stopped(w io.Writer, cause error, o message.Outcome, where, next string) error {
 	line, interrupted := o.Line, errors.Is(cause, context.Canceled)
 	o.Outcome, o.Detail = message.Errored, "interrupted"

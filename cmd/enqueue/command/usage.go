@@ -16,19 +16,19 @@ import (
 func (p *program) usageCommand() *cobra.Command {
 	var user, category, at, from, until string
 	cmd := &cobra.Command{
-		Use: "usage", Short: "Show how full a user's rules are, and what is free",
+		Use: "usage", Short: "Show how full a user's rules are, and the free times",
 		Long: `Show how full each rule is around a time, and draw the user's timeline: the
-messages, and which stretches of time are free or taken.
+messages, and which times are free or taken.
 
 A sliding rule shows the fullest window that contains the time, a calendar rule
-the period that the time is in. Sent and unsent messages both count.
+the period of the time. Sent and unsent messages both count.
 
 With --category, the category's rules are shown too, and free means free for a
-message of that category, without regard to the category's throttle.`,
-		Example: `  enqueue usage --user alice
-  enqueue usage --user alice --at +1d
-  enqueue usage --user alice --category marketing
-  enqueue usage --user alice --from now --until +7d --tz Europe/Berlin`,
+message of that category. The category's throttle is ignored.`,
+		Example: `  sendlimit usage --user alice
+  sendlimit usage --user alice --at +1d
+  sendlimit usage --user alice --category marketing
+  sendlimit usage --user alice --from now --until +7d --tz Europe/Berlin`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			asked, err := p.when("at", at)
 			if err != nil {
@@ -51,9 +51,9 @@ message of that category, without regard to the category's throttle.`,
 	}
 	userFlag(cmd, &user)
 	categoryFlag(cmd, &category)
-	cmd.Flags().StringVar(&at, "at", "", "`time` to look at the rules around (default now)")
-	cmd.Flags().StringVar(&from, "from", "", "first `time` of the timeline (default 12 hours before --at)")
-	cmd.Flags().StringVar(&until, "until", "", "`time` where the timeline ends, up to 32 days later (default 12 hours after --at)")
+	cmd.Flags().StringVar(&at, "at", "", "`time` around which the rules are shown (default now)")
+	cmd.Flags().StringVar(&from, "from", "", "start `time` of the timeline (default 12 hours before --at)")
+	cmd.Flags().StringVar(&until, "until", "", "end `time` of the timeline, up to 32 days later (default 12 hours after --at)")
 	p.timeZoneFlag(cmd)
 	return cmd
 }
@@ -62,10 +62,10 @@ message of that category, without regard to the category's throttle.`,
 func (p *program) usage(style picture.Style, u client.Usage) error {
 	text := fmt.Sprintf("%s around %s\n\n", style.Palette.Bold(u.User), style.Time(u.At.Time))
 	if u.Blocked {
-		text += fmt.Sprintf("  %s: nothing more is accepted, whatever the rules leave free\n\n", style.Palette.Red("blocked"))
+		text += fmt.Sprintf("  %s: no message is accepted\n\n", style.Palette.Red("blocked"))
 	}
 	if u.OptedOut {
-		text += fmt.Sprintf("  %s of the category: nothing of it is accepted\n\n", style.Palette.Red("opted out"))
+		text += fmt.Sprintf("  %s of the category: its messages are refused\n\n", style.Palette.Red("opted out"))
 	}
 	if err := p.Print(text); err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Checks are the checks of a program with some settings. What the settings do not say, since
-// other programs deliver, is not checked.
+// Checks are the checks of a program. It skips what the settings do not say, since other programs
+// may deliver.
 type Checks struct {
 	topics  []string // of APNs; nil if they are not known
 	webPush bool     // whether hosts is known
@@ -27,7 +27,7 @@ func New(c config.Config) Checks {
 }
 
 // Message is the submit.Options.CheckChannel of the programs. The error is a *fault.InvalidError
-// that names the field, such as channels.webpush.urgency, or "message" for one that is too
+// that names the field, such as channels.webpush.urgency, or "message" for a message that is too
 // large.
 func (c Checks) Message(channel string, m message.Message) error {
 	now := time.Now()
@@ -44,8 +44,8 @@ func (c Checks) Message(channel string, m message.Message) error {
 	}
 }
 
-// Device is the device.Check of the programs: whether the channel delivers to an address. Only
-// webpush has more than one service that it may push to. The error is a *fault.InvalidError about
+// Device is the device.Check of the programs: it reports whether the channel delivers to an
+// address. Only webpush may push to more than one service. The error is a *fault.InvalidError about
 // the field address.
 func (c Checks) Device(channel, address string) error {
 	if channel == notifier.ChannelWebPush && c.webPush {
@@ -61,7 +61,7 @@ func asFault(err error) error {
 	return err
 }
 
-// notificationOf returns the notification that the message becomes for a channel.
+// notificationOf returns the notification of a message for a channel.
 func notificationOf(channel string, m message.Message, now time.Time) notifier.Notification {
 	n := notifier.Notification{
 		ID: m.ID, User: m.User, Category: m.Category, Title: m.Title, Body: m.Body, Data: m.Data,

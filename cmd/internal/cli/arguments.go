@@ -27,21 +27,21 @@ func Argument(name string) cobra.PositionalArgs {
 		case 1:
 			return nil
 		default:
-			return Usage(c, field, fmt.Sprintf("%q is too much: one %s is expected", args[1], name))
+			return Usage(c, field, fmt.Sprintf("unexpected argument %q: give one %s", args[1], name))
 		}
 	}
 }
 
-// noArguments allows only flags.
+// noArguments accepts no arguments.
 func noArguments(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return Usage(c, "", fmt.Sprintf("%q is too much: %s takes flags only", args[0], c.Name()))
+	return Usage(c, "", fmt.Sprintf("unexpected argument %q: %s has only flags", args[0], c.Name()))
 }
 
-// takeArguments gives the commands under c the arguments that their Use has: one if a name in
-// capitals follows, such as "show USER", else none. Commands with a check of their own keep it.
+// takeArguments sets the arguments of the commands under c from their Use: one if a name in
+// capitals follows, as in "show USER", else none. Commands with a check of their own keep it.
 func takeArguments(c *cobra.Command) {
 	for _, under := range c.Commands() {
 		takeArguments(under)
@@ -56,8 +56,7 @@ func takeArguments(c *cobra.Command) {
 	}
 }
 
-// missingFlags returns an error that names the missing required flags, nil if none is
-// missing.
+// missingFlags returns an error that names the missing required flags, nil if none is missing.
 func missingFlags(c *cobra.Command) error {
 	var missing []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -83,7 +82,7 @@ func invalidFlag(err error) error {
 		return nil
 	}
 	flag := wrong.GetFlag()
-	want := "what its help says"
+	want := "a value as its help describes"
 	switch flag.Value.Type() {
 	case "bool":
 		want = "true or false"

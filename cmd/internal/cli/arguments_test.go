@@ -15,8 +15,8 @@ func TestArguments(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]*cli.UsageError{
 		"one":     {Field: "user", Detail: "USER is missing; see tool one --help"},
-		"one a b": {Field: "user", Detail: `"b" is too much: one USER is expected; see tool one --help`},
-		"none a":  {Detail: `"a" is too much: none takes flags only; see tool none --help`},
+		"one a b": {Field: "user", Detail: `unexpected argument "b": give one USER; see tool one --help`},
+		"none a":  {Detail: `unexpected argument "a": none has only flags; see tool none --help`},
 	} {
 		require.Equal(t, want, executeArguments(t, args), args)
 	}

@@ -1,4 +1,4 @@
-// Package cli is what the programs share on the command line.
+// Package cli is the part of the command line that both programs share.
 //
 //   - Main runs a program: signals, the last error, the exit status.
 //   - Program is what a command gets from its process: environment, streams, settings.

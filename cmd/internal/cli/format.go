@@ -14,7 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Never means an empty list of percents.
+// Never is the word for an empty list of percents.
 const Never = "never"
 
 // TimeWidth is the width of a column with times of FormatTime.
@@ -77,8 +77,8 @@ func FormatCount(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// OneLine returns a text of somebody else for a line of a terminal: at most width
-// characters, with spaces for what is not printable, such as escape sequences.
+// OneLine returns somebody else's text for a line of a terminal: at most width characters, with
+// spaces for what is not printable, such as escape sequences.
 func OneLine(s string, width int) string {
 	runes := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -100,8 +100,8 @@ func FormatLimit(limit int64) string {
 	return strconv.FormatInt(limit, 10)
 }
 
-// FormatAlertAt formats the percents at which somebody is alerted: "80%, 100%". Nil means
-// the default ones, an empty list means Never.
+// FormatAlertAt formats percents that trigger alerts: "80%, 100%". Nil means the defaults, an empty
+// list means Never.
 func FormatAlertAt(percents []int) string {
 	if percents == nil {
 		percents = policy.DefaultAlertAt()
@@ -132,9 +132,9 @@ func ParseAlertAt(text string) ([]int, error) {
 	return list, nil
 }
 
-// Visible returns a text with what changes a terminal unseen as escapes such as \u202e: the
-// controls of C1, which begin escape sequences in some terminals, and what turns the direction of
-// writing. In JSON they mean the same. Colours and lines stay.
+// Visible escapes characters that change a terminal unseen, as \u202e does: the controls of C1,
+// which begin escape sequences in some terminals, and those that turn the direction of writing.
+// JSON means the same. Colours and line ends stay.
 func Visible(text string) string {
 	if strings.IndexFunc(text, unseen) < 0 {
 		return text
@@ -152,7 +152,7 @@ func Visible(text string) string {
 
 func unseen(r rune) bool { return r >= 0x7f && r <= 0x9f || unicode.Is(unicode.Bidi_Control, r) }
 
-// VisibleTo returns a writer that writes whole lines to another one, as Visible has them.
+// VisibleTo returns a writer that writes whole lines to w, as Visible returns them.
 func VisibleTo(w io.Writer) io.Writer { return visibleWriter{w} }
 
 type visibleWriter struct{ to io.Writer }

@@ -14,25 +14,24 @@ import (
 // Run is a program without its process: it uses only its arguments.
 type Run func(ctx context.Context, p Program, args []string) error
 
-// Main runs a program and returns its exit status. own is its name in this repository. The first SIGINT or SIGTERM cancels the
-// context, so that the program can end in order; the second ends the process at once. If
-// the program returns the context's error after a signal, the status is 128 plus the
-// signal's number, as shells expect.
+// Main runs a program and returns its exit status. The first SIGINT or SIGTERM cancels the context,
+// so that the program can end in order; the second ends the process at once. If the program returns
+// the context's error after a signal, the status is 128 plus the signal's number, as shells expect.
 //
-// Main prints an error that the program has not printed, as one sentence.
-func Main(own string, run Run) int {
+// Main prints an error that the program has not printed.
+func Main(name string, run Run) int {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 
 	program := Program{
-		Own: own, Names: NamesOf(os.Args[0], own), Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Name: name, Names: NamesOf(os.Args[0]), Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 	}
 	p := process{signals: signals, exit: os.Exit, stderr: os.Stderr, names: program.Names, getenv: os.Getenv}
 	return p.run(func(ctx context.Context) error { return run(ctx, program, os.Args[1:]) })
 }
 
-// process is what Main uses of the real process.
+// process is the part of the real process that Main uses.
 type process struct {
 	signals <-chan os.Signal
 	exit    func(status int)

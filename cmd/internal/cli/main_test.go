@@ -24,7 +24,7 @@ const programVariable = "SENDLIMIT_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if name := os.Getenv(programVariable); name != "" {
-		os.Exit(cli.Main("worker", programs()[name]))
+		os.Exit(cli.Main(cli.Worker, programs()[name]))
 	}
 	goleak.VerifyTestMain(m)
 }

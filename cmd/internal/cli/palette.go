@@ -24,19 +24,19 @@ func NewPalette(w io.Writer, getenv func(string) string) Palette {
 // Colours reports whether the palette colours.
 func (p Palette) Colours() bool { return p.on }
 
-// Bold is for what a person looks for first.
+// Bold is for the most important part.
 func (p Palette) Bold(s string) string { return p.paint("1", s) }
 
-// Dim is for what can be skipped.
+// Dim is for details.
 func (p Palette) Dim(s string) string { return p.paint("2", s) }
 
-// Red is for what failed.
+// Red is for failures.
 func (p Palette) Red(s string) string { return p.paint("31", s) }
 
-// Green is for what was accepted, and for what is free.
+// Green is for accepted and free.
 func (p Palette) Green(s string) string { return p.paint("32", s) }
 
-// Yellow is for what was refused, and for what is taken.
+// Yellow is for refused and taken.
 func (p Palette) Yellow(s string) string { return p.paint("33", s) }
 
 func (p Palette) paint(code, s string) string {

@@ -13,10 +13,9 @@ import (
 	"github.com/sendlimit/sendlimiter/config"
 )
 
-// Program is what a command gets from the process: environment and streams.
-// Tests give it their own.
+// Program is the environment and the streams of a command. Tests pass their own.
 type Program struct {
-	Own     string // its name in this repository: worker or enqueue
+	Name    string // Worker or Submitter
 	Names   Names
 	Environ []string // as os.Environ returns it
 	Stdin   io.Reader
@@ -49,7 +48,7 @@ func (p Program) Print(answer string) error {
 // PrintHint writes a sentence that may name the programs to standard output.
 func (p Program) PrintHint(sentence string) error { return p.Print(p.Names.Spell(sentence)) }
 
-// Tell writes what a person should know beside the answer to standard error.
+// Tell writes a note for a person to standard error.
 func (p Program) Tell(format string, args ...any) error {
 	return Program{Stdout: p.Stderr}.Print(fmt.Sprintf(p.Names.Spell(format), args...))
 }
@@ -64,9 +63,9 @@ func (p Program) PrintJSON(answer any) error {
 	return nil
 }
 
-// Report prints an error as JSON if asJSON is set, and returns the error to end
-// with. It prints neither an error that is already printed nor a canceled context:
-// after a signal, the signal decides about the exit status.
+// Report prints an error as JSON if asJSON is set, and returns the error to end with. It prints
+// neither an error that is already printed nor a canceled context, since after a signal the signal
+// decides about the exit status.
 func (p Program) Report(asJSON bool, err error) error {
 	if _, printed := errors.AsType[StatusError](err); printed || err == nil || !asJSON || errors.Is(err, context.Canceled) {
 		return err
@@ -74,8 +73,7 @@ func (p Program) Report(asJSON bool, err error) error {
 	return ReportJSON(p.Stdout, p.Names, err)
 }
 
-// Load reads the settings from the flags, the environment and the file that a flag
-// names.
+// Load reads the settings from the flags, the environment and the settings file.
 func (p Program) Load(flags *pflag.FlagSet, checks ...config.Check) (config.Config, error) {
 	file, err := flags.GetString(config.FileFlag)
 	if err != nil {
@@ -84,13 +82,13 @@ func (p Program) Load(flags *pflag.FlagSet, checks ...config.Check) (config.Conf
 	return config.Load(flags, p.Environ, file, checks...)
 }
 
-// StoreFlags returns the flags that say where a command finds its operations: on a store, or at
-// an API. Without any, it asks the worker on this machine.
+// StoreFlags returns the flags that name a store or an API. Without them, a command asks the worker
+// on this machine.
 func StoreFlags() *pflag.FlagSet {
 	return flagsOf(config.Commands, "api", "api-key-file", "redis-url", "redis-tls-ca", "redis-tls-cert", "redis-tls-key", "redis-tls-server-name", "prefix", config.FileFlag)
 }
 
-// AccountFlag returns the flag that says whose messages a command works on.
+// AccountFlag returns the flag for the account of a command's messages.
 func AccountFlag() *pflag.FlagSet { return flagsOf(config.Commands, "account") }
 
 // SettingFlags returns the worker's flags of these names.

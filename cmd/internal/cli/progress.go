@@ -13,8 +13,8 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// Progress shows on a terminal how much is done and how long the rest takes.
-// Elsewhere it shows nothing.
+// Progress shows on a terminal how much is done and how long the rest takes. It shows nothing if
+// there is no terminal.
 type Progress struct {
 	out  io.Writer // for lines: above the bar if there is one
 	bars *mpb.Progress
@@ -27,8 +27,8 @@ func StartProgress(w io.Writer, what string, total int) *Progress {
 	return ContinueProgress(w, what, 0, total)
 }
 
-// ContinueProgress shows "DONE of TOTAL WHAT", of which done was done before. How long the
-// rest takes does not depend on that.
+// ContinueProgress shows "DONE of TOTAL WHAT" for work that was partly done before. The earlier
+// part does not count for the time left.
 func ContinueProgress(w io.Writer, what string, done, total int) *Progress {
 	if !IsTerminal(w) {
 		return &Progress{out: w}
@@ -36,7 +36,7 @@ func ContinueProgress(w io.Writer, what string, done, total int) *Progress {
 	return newProgress(w, what, done, total)
 }
 
-// StartCount shows "DONE WHAT", for work of which nobody knows how much it is.
+// StartCount shows "DONE WHAT", for work of unknown size.
 func StartCount(w io.Writer, what string) *Progress {
 	if !IsTerminal(w) {
 		return &Progress{out: w}
@@ -59,8 +59,8 @@ func newProgress(w io.Writer, what string, done, total int, options ...mpb.Conta
 	return &Progress{out: bars, bars: bars, bar: bar}
 }
 
-// timeLeft shows how long the rest takes at the average speed since the start, when some was
-// done already.
+// timeLeft shows how long the rest takes at the average speed since the start. Some was done
+// before.
 func timeLeft(before int64) decor.Decorator {
 	began := time.Now()
 	return decor.Any(func(s decor.Statistics) string {
@@ -72,14 +72,14 @@ func timeLeft(before int64) decor.Decorator {
 	})
 }
 
-// Add counts n more as done.
+// Add adds n to the work that is done.
 func (s *Progress) Add(n int) {
 	if s.bar != nil {
 		s.bar.IncrBy(n)
 	}
 }
 
-// SetTotal changes how much there is to do.
+// SetTotal changes the total.
 func (s *Progress) SetTotal(total int) {
 	if s.bar != nil {
 		s.bar.SetTotal(int64(total), false)
@@ -94,8 +94,8 @@ func (s *Progress) Printf(format string, args ...any) error {
 	return nil
 }
 
-// Above returns where to write lines that would disturb the bar on out. Without a
-// bar that is out itself. A nil Progress has no bar.
+// Above returns the writer for lines that would disturb the bar on out. Without a bar that is out
+// itself. A nil Progress has no bar.
 func (s *Progress) Above(out io.Writer) io.Writer {
 	if s == nil || s.bar == nil {
 		return out
@@ -116,30 +116,29 @@ func (s *Progress) End() {
 	})
 }
 
-// Steps is a Progress of work elsewhere, which says again and again how much is done. There is no
-// bar before the first time.
+// Steps is the Progress of work that another process reports. There is no bar before the first
+// report.
 type Steps struct {
 	Out  io.Writer
 	What string
 
-	*Progress // nil before the first time
+	*Progress // nil before the first report
 
 	done int
 }
 
-// Show shows how much is done, of how much. What the first call has was done before.
+// Show shows how much is done of a total. Work done before the first call was done earlier.
 func (s *Steps) Show(done, total int) {
 	if s.Progress == nil {
 		s.Progress = ContinueProgress(s.Out, s.What, done, total)
 	} else {
 		s.SetTotal(total)
-		s.Add(max(0, done-s.done)) // work that begins anew shows nothing twice
+		s.Add(max(0, done-s.done)) // work that restarts is not counted twice
 	}
 	s.done = max(s.done, done)
 }
 
-// Ask asks a question on w and reads the answer from r. It returns true for y or
-// yes, false for everything else.
+// Ask asks a question on w and reads the answer from r. It returns true for y or yes.
 func Ask(r io.Reader, w io.Writer, question string) (bool, error) {
 	if _, err := fmt.Fprintf(w, "%s [y/N] ", question); err != nil {
 		return false, fmt.Errorf("asking: %w", err)

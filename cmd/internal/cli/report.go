@@ -50,11 +50,16 @@ func ReportJSON(w io.Writer, names Names, err error) error {
 	return StatusError(ExitCode(err))
 }
 
-// Report prints an error as one sentence, or one for each rejected setting or field.
+// Report prints an error as one sentence, or one for each rejected setting or field. It says
+// "not found:" for a look-up that finds nothing, and "error:" for others.
 // It returns the StatusError to end with.
 func Report(w io.Writer, palette Palette, names Names, err error) error {
 	for _, line := range errorLines(err) {
-		if _, failed := fmt.Fprintf(VisibleTo(w), "%s %s\n", palette.Red("error:"), names.Spell(line.Detail)); failed != nil {
+		label := palette.Red("error:")
+		if line.Code == fault.CodeNotFound {
+			label = palette.Yellow("not found:")
+		}
+		if _, failed := fmt.Fprintf(VisibleTo(w), "%s %s\n", label, names.Spell(line.Detail)); failed != nil {
 			return fmt.Errorf("printing an error (%w): %w", err, failed)
 		}
 	}
@@ -62,7 +67,7 @@ func Report(w io.Writer, palette Palette, names Names, err error) error {
 }
 
 func errorLines(err error) []errorLine {
-	// InvalidError and UnavailableError are for people: the errors around add nothing.
+	// An InvalidError and an UnavailableError are for people. The errors around them add nothing.
 	var lines []errorLine
 	for _, problem := range fault.All[*fault.InvalidError](err) {
 		lines = append(lines, errorLine{Outcome: "invalid", Code: problem.Code(), Field: problem.Field, Detail: problem.Error()})

@@ -86,9 +86,9 @@ func TestReport(t *testing.T) {
 			`{"outcome":"error","code":"unavailable","detail":"no Redis; start one"}` + "\n", 5,
 		},
 		{
-			&cli.UsageError{Detail: "unknown flag: --x; see enqueue --help"},
-			"error: unknown flag: --x; see enqueue --help\n",
-			`{"outcome":"invalid","code":"invalid_field","detail":"unknown flag: --x; see enqueue --help"}` + "\n", 2,
+			&cli.UsageError{Detail: "unknown flag: --x; see sendlimit --help"},
+			"error: unknown flag: --x; see sendlimit --help\n",
+			`{"outcome":"invalid","code":"invalid_field","detail":"unknown flag: --x; see sendlimit --help"}` + "\n", 2,
 		},
 	} {
 		var person, json strings.Builder

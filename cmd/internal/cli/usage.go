@@ -14,23 +14,20 @@ import (
 )
 
 // Execute runs a command line, with --version, completion of flags, help in groups at the
-// terminal's width, and a hidden command for manual pages. Without arguments, a root that
-// does nothing itself prints its help. If the command line is invalid, or lacks a command, the
-// error is a *UsageError that names the help, or a *fault.InvalidError for a flag's value.
-// Other errors are those of the command, unchanged. Texts of the
-// commands call the programs by the names. Execute prints only requested help.
+// terminal's width, and a hidden command for manual pages. Without arguments, a root that has no
+// action prints its help. An invalid command line gives a *UsageError that names the help, or a
+// *fault.InvalidError for the value of a flag. Errors of the command stay unchanged. Execute prints
+// only requested help.
 func Execute(ctx context.Context, names Names, root *cobra.Command, args []string) error {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.Version, root.DisableAutoGenTag = Version(), true
 	root.Flags().Bool("version", false, "print the version") // cobra's own would take -v
-	own := root.Name()
 	root.AddCommand(manCommand(root), versionCommand())
 	takeArguments(root)
 	root.InitDefaultHelpCmd()
 	names.name(root)
 	complete(root)
 	run := execution{width: widthOf(root.OutOrStdout()), bare: len(args) == 0}
-	run.elsewhere = func(unknown string) string { return names.Elsewhere(own, unknown) }
 	run.watch(root)
 	root.SetHelpFunc(run.helpOrUsage)
 	root.SetUsageFunc(usageFunc(run.width))
@@ -49,11 +46,9 @@ func Execute(ctx context.Context, names Names, root *cobra.Command, args []strin
 // execution distinguishes errors of cobra from those of commands.
 type execution struct {
 	bare  bool // the command line is empty
-	began bool // a command was run
+	began bool // a command has run
 	usage error
 	width int // of help
-
-	elsewhere func(unknown string) string // the command that is meant; "" if that is not known
 }
 
 // watch makes every command under c set began when it runs.
@@ -75,15 +70,15 @@ func (e *execution) watch(c *cobra.Command) {
 	}
 }
 
-// helpOrUsage replaces cobra's help. If a command is missing, cobra would show help and
-// name no mistake.
+// helpOrUsage replaces cobra's help. If a command is missing, cobra would show help and name no
+// mistake.
 func (e *execution) helpOrUsage(c *cobra.Command, _ []string) {
 	asked := c.Flags().Lookup("help")
 	if e.bare || e.began || asked != nil && asked.Changed {
 		printHelp(c, e.width)
 		return
 	}
-	problem := "a command is missing after"
+	problem := "missing command after"
 	if rest := c.Flags().Args(); len(rest) > 0 {
 		problem = fmt.Sprintf("unknown command %q after", rest[0])
 	}
@@ -111,7 +106,7 @@ func (e *execution) usageError(c *cobra.Command, err error) error {
 	// cobra writes suggestions on separate lines.
 	detail, nearest, suggests := strings.Cut(err.Error(), "\n\nDid you mean this?\n\t")
 	if unknown := unknownCommand.FindStringSubmatch(detail); unknown != nil && c == c.Root() {
-		if other := e.elsewhere(unknown[1]); other != "" {
+		if other := elsewhere(c.Name(), unknown[1]); other != "" {
 			return &UsageError{Detail: fmt.Sprintf("%s: the command is %s", detail, other)}
 		}
 	}

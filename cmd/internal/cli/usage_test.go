@@ -69,7 +69,7 @@ func TestBadUsage(t *testing.T) {
 		"publish":                       `unknown command "publish" for "tool"; see tool --help`,
 		"push --usr a":                  "unknown flag: --usr (did you mean --user?); see tool push --help",
 		"push -x":                       "unknown shorthand flag: 'x' in -x; see tool push --help",
-		"policy":                        `a command is missing after "tool policy": one of apply, show; see tool policy --help`,
+		"policy":                        `missing command after "tool policy": one of apply, show; see tool policy --help`,
 		"policy drop":                   `unknown command "drop" after "tool policy": one of apply, show; see tool policy --help`,
 		"policy --user a":               "unknown flag: --user; see tool policy --help",
 		"--verbose push --user a --x=1": "unknown flag: --verbose; see tool --help",

@@ -12,8 +12,8 @@ import (
 // -ldflags "-X github.com/sendlimit/sendlimiter/cmd/internal/cli.stamped=v1.2.3".
 var stamped string //nolint:globals // the linker sets it
 
-// Version returns the version of the programs: that of a release, else the module's from the
-// build, which "go install" and a build in a clone give it, "unknown" if there is none.
+// Version returns the version of the programs: the version of a release, else the module's version
+// from "go install" or a build in a clone, else "unknown".
 func Version() string {
 	if stamped != "" {
 		return stamped
@@ -24,7 +24,7 @@ func Version() string {
 	return "unknown"
 }
 
-// Revision returns the commit that the programs were built from, "" if the build does not know.
+// Revision returns the commit of the build, "" if it is unknown.
 func Revision() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -38,7 +38,7 @@ func Revision() string {
 	return ""
 }
 
-// UserAgent returns how the programs name themselves to the servers that they call.
+// UserAgent returns the programs' name for the servers that they call.
 func UserAgent() string { return "sendlimit/" + Version() }
 
 // versionCommand prints what --version prints.

@@ -10,11 +10,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// When is a time of a command line.
+// When is a time on a command line.
 type When struct {
 	// At is in UTC and cut to the millisecond; zero with Now.
 	At time.Time
-	// Now means that "now" was written: as soon as the rules allow.
+	// Now is set for "now": as soon as the rules allow.
 	Now bool
 }
 
@@ -44,13 +44,13 @@ func ParseTime(field, s, tz string, now time.Time) (When, error) {
 	return parseTime(field, s, zone, ", now, +90m")
 }
 
-// ParseFixedTime is ParseTime for a time that means the same whenever it is read, as one in a file
-// has to, and for "now". A nil zone allows no local time.
+// ParseFixedTime is ParseTime for a time that means the same whenever it is read, as in a file, and
+// for "now". A nil zone allows no local time.
 func ParseFixedTime(field, s string, zone *time.Location) (When, error) {
 	return parseTime(field, s, zone, ", now")
 }
 
-// parseTime reads a time that is not relative. The other forms are named in an error.
+// parseTime reads a time that is not relative. others names the other forms in an error.
 func parseTime(field, s string, zone *time.Location, others string) (When, error) {
 	at, now, err := message.ParseTimeIn(zone)(s)
 	wrong, _ := errors.AsType[*fault.InvalidError](fault.InField(err, field))
@@ -66,13 +66,13 @@ func parseTime(field, s string, zone *time.Location, others string) (When, error
 	}
 }
 
-// An End is where a stretch of time begins or ends: a flag, and what reads it.
+// An End is a flag for the start or the end of a range of times, and its text.
 type End struct {
 	Field, Text string
 	Into        *time.Time
 }
 
-// ParseEnds reads ends by ParseTime. One without a text changes nothing.
+// ParseEnds reads ends with ParseTime. It skips an end without a text.
 func ParseEnds(tz string, now time.Time, ends ...End) error {
 	for _, end := range ends {
 		if end.Text == "" {
@@ -90,8 +90,8 @@ func ParseEnds(tz string, now time.Time, ends ...End) error {
 	return nil
 }
 
-// ParseZone returns the time zone of an IANA name, UTC for "". The error is a
-// *fault.InvalidError for "tz".
+// ParseZone returns the time zone of an IANA name, UTC for "". The error is a *fault.InvalidError
+// for "tz".
 func ParseZone(tz string) (*time.Location, error) {
 	zone, err := calendar.ParseTimeZone(tz)
 	return zone, fault.InField(err, "tz")

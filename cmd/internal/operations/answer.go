@@ -8,7 +8,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Refused is an answer of the API that is no success.
+// Refused is an answer of the API that reports a failure.
 type Refused struct{ message.Outcome }
 
 // Error returns the sentence for a person.
@@ -25,7 +25,7 @@ func (r *Refused) Code() fault.Code { return r.Outcome.Code }
 // JSON returns the answer as the API gave it.
 func (r *Refused) JSON() any { return r.Outcome }
 
-// Answered returns an error of a client as the answer that it is. Others stay as they are.
+// Answered turns a client's error into the API's answer. It returns other errors unchanged.
 func Answered(err error) error {
 	var o message.Outcome
 	if refusal, ok := errors.AsType[*client.Refusal](err); ok {
@@ -47,7 +47,7 @@ func Answered(err error) error {
 	return &Refused{o}
 }
 
-// OutcomeOf returns what an error says, of a client or another one.
+// OutcomeOf returns the outcome of an error.
 func OutcomeOf(err error) message.Outcome {
 	if refused, ok := errors.AsType[*Refused](Answered(err)); ok {
 		return refused.Outcome
@@ -55,8 +55,8 @@ func OutcomeOf(err error) message.Outcome {
 	return message.OutcomeOf(err)
 }
 
-// needsKey returns an error of a client of the API at an address. One about a key names the
-// address, and says where a key comes from; given reports whether one was sent.
+// needsKey explains an error of an API about a key: it names the address and where the key comes
+// from. given reports whether the request had one.
 func needsKey(err error, address string, given bool) error {
 	refused, ok := errors.AsType[*Refused](err)
 	if !ok {
@@ -68,9 +68,9 @@ func needsKey(err error, address string, given bool) error {
 		refused.Detail = the + " refuses this: " + refused.Detail
 	case code != fault.CodeUnauthorized:
 	case given:
-		refused.Detail = the + " does not know the key, or its account is disabled: look at SENDLIMIT_API_KEY, or the file of --api-key-file"
+		refused.Detail = the + " rejects the key: it is unknown or its account is disabled; check SENDLIMIT_API_KEY or the file of --api-key-file"
 	default:
-		refused.Detail = the + " asks for a key: set SENDLIMIT_API_KEY, or --api-key-file to a file with it"
+		refused.Detail = the + " requires a key: set SENDLIMIT_API_KEY, or --api-key-file to a file with the key"
 	}
 	return refused
 }

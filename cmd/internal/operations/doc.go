@@ -5,13 +5,13 @@
 //	REDIS_URL, --redis-url ──► client ──► api.InProcess ──► API here ──► the store
 //	neither ─────────────────► HTTP ──────────────────────► the API of the worker on this machine
 //
-// A command sees a client in each case, so it is written once. On a store it is an operator: it
-// has all scopes and no limit of requests, and the audit log names who ran it. At an API it may do
-// what its key may. It needs none at a worker on loopback that does not require keys.
+// A command sees a client in each case, so it is written once. On a store it is an operator: it has
+// all scopes, no limit of requests, and a name in the audit log. At an API its key decides. A
+// worker on loopback that does not require keys needs none.
 //
-// A verb of a group is a row: its texts, and what it does: One asks about the name in its argument,
-// List prints a Table, Run is for the rest. Fill puts flags into what is sent.
+// A verb of a group is a row with its texts and its function. One looks up the name in the
+// argument, List prints a Table, and Run is for the rest. Fill copies flags into a request.
 //
-// Only its worker reaches an embedded store, which begins empty: where keys are required there, the
-// first one is in the settings of the worker (accounts), and it does not start without.
+// Only its worker reaches an embedded store, which starts empty. If it requires keys, the first one
+// must be in the settings of the worker (accounts). It does not start without one.
 package operations

@@ -10,9 +10,9 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 )
 
-// Fill sets the fields of a draft or a patch, a pointer to a struct, that flags of the same names
-// were given for: --time-zone is TimeZone. It leaves out fields that are no text, number, bool or
-// percents. It reports whether it set any.
+// Fill copies flags into the fields of the same name of a draft or a patch, a pointer to a struct:
+// --time-zone is TimeZone. It skips flags that were not given, and fields that are no text, number,
+// bool or percents. It reports whether it set any.
 func Fill(flags *pflag.FlagSet, into any) (some bool, err error) {
 	to := reflect.ValueOf(into).Elem()
 	flags.Visit(func(flag *pflag.Flag) {

@@ -13,18 +13,18 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 )
 
-// Group is what the commands of a group share: each calls operations, and answers a person or,
-// with --json, a program.
+// Group is shared by the commands of a group. Each calls operations, and prints the answer for a
+// person or, with --json, for a program.
 type Group struct {
 	cli.Program
 
 	JSON bool
 
-	worker *worker // that is asked; nil if the settings name an API or a store
+	worker *worker // nil if the settings name an API or a store
 }
 
 // Asked returns a line that names the worker that answered, and its store; "" if the settings name
-// what answers.
+// an API or a store.
 func (g *Group) Asked() string {
 	if g.worker == nil {
 		return ""
@@ -32,30 +32,30 @@ func (g *Group) Asked() string {
 	return g.worker.String()
 }
 
-// NewGroup returns what the commands under one share, of which some change something, and gives
-// them the flags of all.
+// NewGroup returns the group of the commands under one of which some change something, and gives
+// them the common flags.
 func NewGroup(p cli.Program, command *cobra.Command) *Group {
-	command.PersistentFlags().String(byFlag, "", "`name` of who makes a change on the store, for the audit log and the versions of a policy (default the user of the operating system)")
+	command.PersistentFlags().String(byFlag, "", "your `name` for the audit log and the versions of a policy, if the command changes the store itself (default the user of the operating system)")
 	command.PersistentFlags().Lookup(byFlag).Annotations = map[string][]string{makerAnnotation: {}}
 	return NewView(p, command)
 }
 
-// NewView is NewGroup for commands that only look.
+// NewView is NewGroup for read-only commands.
 func NewView(p cli.Program, command *cobra.Command) *Group {
 	g := &Group{Program: p}
 	command.PersistentFlags().AddFlagSet(cli.StoreFlags())
-	command.PersistentFlags().BoolVar(&g.JSON, "json", false, "answer as the API does, one object a line")
+	command.PersistentFlags().BoolVar(&g.JSON, "json", false, "print the API's answers, one JSON object a line")
 	return g
 }
 
-// Run returns what a command runs: do, with a client and the arguments.
+// Run returns a command's function, which calls do with a client and the arguments.
 func (g *Group) Run(do func(ctx context.Context, c *client.Client, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		return g.With(cmd, func(ctx context.Context, c *client.Client) error { return do(ctx, c, args) })
 	}
 }
 
-// One is Run for an operation on what the argument names, with its answer in words.
+// One is Run for an operation on the thing that the argument names. It prints the answer in words.
 func One[T any](
 	g *Group, operation func(c *client.Client, ctx context.Context, name string) (T, error), words func(T) string,
 ) func(*cobra.Command, []string) error {
@@ -65,15 +65,15 @@ func One[T any](
 	})
 }
 
-// Table is a list for a person: a header and a row for each entry, whose cells are separated by
-// tabs, and what to say of none.
+// Table is a list for a person: a header, a row for each entry, whose cells are separated by tabs,
+// and a sentence for an empty list.
 type Table[T any] struct {
 	Header string
 	Row    func(T) []string
 	None   string
 }
 
-// List is Run for an operation that lists what is like a query.
+// List is Run for an operation that lists what matches query.
 func List[T, Q any](
 	g *Group, operation func(c *client.Client, ctx context.Context, query Q) iter.Seq2[T, error], query Q, t Table[T],
 ) func(*cobra.Command, []string) error {
@@ -82,7 +82,7 @@ func List[T, Q any](
 	})
 }
 
-// Answer prints an answer: in words, or as the API gave it.
+// Answer prints an answer, in words or as JSON.
 func Answer[T any](g *Group, answer T, err error, words func(T) string) error {
 	switch {
 	case err != nil:
@@ -93,8 +93,7 @@ func Answer[T any](g *Group, answer T, err error, words func(T) string) error {
 	return g.PrintHint(words(answer))
 }
 
-// AnswerEach prints each entry of a list like Answer. For a person, none is what to say of an
-// empty list.
+// AnswerEach prints each entry of a list like Answer. A person reads none if the list is empty.
 func AnswerEach[T any](g *Group, list iter.Seq2[T, error], words func(T) string, none string) error {
 	some := false
 	for entry, err := range list {
@@ -109,7 +108,7 @@ func AnswerEach[T any](g *Group, list iter.Seq2[T, error], words func(T) string,
 	return g.PrintHint(none)
 }
 
-// Each yields the entries of a list that the API answers at once.
+// Each yields the entries of a list that is complete.
 func Each[T any](list []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, entry := range list {
@@ -120,7 +119,7 @@ func Each[T any](list []T) iter.Seq2[T, error] {
 	}
 }
 
-// tablePage is how many entries of a table are laid out at a time.
+// tablePage is how many entries of a table are aligned at a time.
 const tablePage = 1000
 
 // Answer is AnswerEach with a table for a person. Memory does not grow with the length of the list.

@@ -15,8 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 )
 
-// Parts returns how the parts of the API are configured by the settings, the same in every
-// program.
+// Parts returns the parts of the API for the settings, the same in every program.
 func Parts(c config.Config) api.PartOptions {
 	submits := store.SubmitterOptions(c)
 	return api.PartOptions{
@@ -25,8 +24,8 @@ func Parts(c config.Config) api.PartOptions {
 	}
 }
 
-// Open returns the options of an API on a backend, complete but for how it is served. Call end once
-// no request is answered.
+// Open returns the options of an API on a backend, complete except for how it is served. Call end
+// when all requests are answered.
 func Open(b *backend.Backend, c config.Config, parts api.PartOptions) (o api.Options, end func() error, err error) {
 	o, end, err = api.PartsOf(b, parts)
 	if err != nil {

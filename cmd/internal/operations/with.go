@@ -27,19 +27,19 @@ import (
 	messagetracing "github.com/sendlimit/sendlimiter/tasks/tracing"
 )
 
-// flushWithin bounds how long a command that is done sends its spans. A collector that is away
-// must not hold it up.
+// flushWithin bounds how long a finished command sends its spans. A collector that is away must not
+// delay it.
 const flushWithin = 2 * time.Second
 
-// The flag that names who makes a change has this annotation: a command may have another --by.
+// The flag with the name for the audit log has this annotation: a command may have another --by.
 const (
 	byFlag          = "by"
 	makerAnnotation = "sendlimit_maker"
 )
 
-// With reads the settings, and calls do with a client of the operations where those say they are:
-// at an API, on a store that can be used and has a layout that this program knows, or at the worker
-// on this machine. An error of the client comes back as one that cli reports as the API's answer.
+// With reads the settings, and calls do with a client: of an API, of a store with a layout that
+// this program knows, or of the worker on this machine. An error of the client comes back as one
+// that cli reports as the API's answer.
 func (g *Group) With(cmd *cobra.Command, do func(context.Context, *client.Client) error) error {
 	ctx, flags := cmd.Context(), cmd.Flags()
 	c, err := g.Load(flags, store.ValidURL)
@@ -67,7 +67,7 @@ func (g *Group) With(cmd *cobra.Command, do func(context.Context, *client.Client
 	return needsKey(Answered(do(ctx, remote)), c.API, options.Key != "")
 }
 
-// OnStore reports whether a command works on the store itself. What a flag says comes first.
+// OnStore reports whether a command works on the store itself. Flags take precedence.
 func OnStore(c config.Config, flags *pflag.FlagSet) bool {
 	given := func(name string) bool {
 		f := flags.Lookup(name)
@@ -76,8 +76,8 @@ func OnStore(c config.Config, flags *pflag.FlagSet) bool {
 	return c.RedisURL != "" && (c.API == "" || given("redis-url") && !given("api"))
 }
 
-// keyOf returns the key for the API, "" for none. The error is about settings that do not go with
-// an API.
+// keyOf returns the key for the API, "" for none. The error is about settings that do not fit an
+// API.
 func keyOf(c config.Config, flags *pflag.FlagSet) (client.Key, error) {
 	var wrong error
 	flags.Visit(func(f *pflag.Flag) {
@@ -107,7 +107,7 @@ func onThis(
 	ctx context.Context, p cli.Program, redis redis.UniversalClient, c config.Config, flags *pflag.FlagSet,
 	do func(context.Context, *client.Client) error,
 ) (err error) {
-	traces, err := tracing.Start(ctx, tracing.Program{Name: "sendlimit-" + p.Own, Version: cli.Version(), Getenv: p.Getenv}, nil)
+	traces, err := tracing.Start(ctx, tracing.Program{Name: p.Name, Version: cli.Version(), Getenv: p.Getenv}, nil)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func onThis(
 	return Answered(do(ctx, here))
 }
 
-// maker returns the name of who makes a change.
+// maker returns the name of the person who makes a change, for the audit log.
 func maker(flags *pflag.FlagSet) string {
 	if by := flags.Lookup(byFlag); by != nil && by.Annotations[makerAnnotation] != nil && by.Value.String() != "" {
 		return by.Value.String()
@@ -171,7 +171,7 @@ type marking struct {
 	err    error
 }
 
-// RoundTrip has the API answer a request.
+// RoundTrip lets the API answer a request.
 func (m *marking) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodGet {
 		m.once.Do(func() { m.err = redisstore.PresentLayout.Check(r.Context(), m.redis, m.prefix) })

@@ -27,15 +27,16 @@ const (
 	Embedded    = "embedded"
 )
 
-// dialTimeout bounds the look whether a worker listens.
+// dialTimeout bounds the attempt to connect to a worker.
 const dialTimeout = 3 * time.Second
 
 // WorkerAt returns the URL, without a path, at which this machine reaches a worker that listens at
-// an address, and how to check its certificate, which is in a file; "" and nil without TLS.
+// an address, and the settings to check its certificate, which is in a file; "" and nil without
+// TLS.
 func WorkerAt(address, certificate string) (base string, secured *tls.Config, err error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return "", nil, fault.Wrong("listen", "%s is no address: %v", address, err)
+		return "", nil, fault.Wrong("listen", "invalid address %s: %v", address, err)
 	}
 	if ip := net.ParseIP(host); host == "" || ip.IsUnspecified() {
 		host = "127.0.0.1"
@@ -47,7 +48,7 @@ func WorkerAt(address, certificate string) (base string, secured *tls.Config, er
 	return "https://" + net.JoinHostPort(host, port), secured, err
 }
 
-// trust returns settings that accept the certificate in a file, whatever address it is for.
+// trust returns settings that accept the certificate in a file, whatever its address is.
 func trust(file string) (*tls.Config, error) {
 	content, err := os.ReadFile(file)
 	pool := x509.NewCertPool()
@@ -57,9 +58,8 @@ func trust(file string) (*tls.Config, error) {
 	return &tls.Config{RootCAs: pool, ServerName: nameIn(content), MinVersion: tls.VersionTLS12}, nil
 }
 
-// worker is the transport to the worker on this machine, which is asked where the settings name
-// neither an API nor a store. It says once on stderr that another store than the embedded one may
-// change.
+// worker is the transport to the worker on this machine, for settings that name neither an API nor
+// a store. It warns once on stderr before it changes a store that is not the embedded one.
 type worker struct {
 	*http.Transport
 
@@ -70,10 +70,11 @@ type worker struct {
 	said     sync.Once
 }
 
-// newWorker returns the way to the worker at the address of the settings, if one listens there.
+// newWorker returns the transport to the worker at the address of the settings, if one listens
+// there.
 func newWorker(ctx context.Context, c config.Config, p cli.Program) (*worker, error) {
 	if c.Listen == "" {
-		return nil, fault.Wrong("listen", "a worker with these settings has no API: set listen, or name an API (--api) or a store (--redis-url)")
+		return nil, fault.Wrong("listen", "listen is off, so the worker has no API: set listen, or name an API (--api) or a store (--redis-url)")
 	}
 	base, secured, err := WorkerAt(c.Listen, c.TLSCert)
 	if err != nil {
@@ -82,8 +83,8 @@ func newWorker(ctx context.Context, c config.Config, p cli.Program) (*worker, er
 	_, address, _ := strings.Cut(base, "://")
 	conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", address)
 	if err != nil {
-		return nil, &fault.UnavailableError{Detail: fmt.Sprintf("no worker at %s: %v; start one with %s, or name an API (--api, SENDLIMIT_API)"+
-			" or a store (--redis-url, REDIS_URL)", base, err, p.Names.Of("worker")), Err: err}
+		return nil, &fault.UnavailableError{Detail: fmt.Sprintf("no worker at %s: %v; start one with sendlimit-worker run, or name an API (--api, SENDLIMIT_API)"+
+			" or a store (--redis-url, REDIS_URL)", base, err), Err: err}
 	}
 	_ = conn.Close()
 	return &worker{
@@ -104,15 +105,15 @@ func (w *worker) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// String is a line that names the worker and its store, once it has answered.
+// String names the worker and its store, once it has answered.
 func (w *worker) String() string {
 	if w.embedded.Load() {
-		return "asked the worker at " + w.base + ", on its embedded store\n"
+		return "answered by the worker at " + w.base + ", on its embedded store\n"
 	}
-	return "asked the worker at " + w.base + ", whose store is not the embedded one\n"
+	return "answered by the worker at " + w.base + ", whose store is not the embedded one\n"
 }
 
-// nameIn returns a name that the first certificate of a PEM file is for, "" if it has none.
+// nameIn returns a name of the first certificate of a PEM file, "" if it has none.
 func nameIn(content []byte) string {
 	block, _ := pem.Decode(content)
 	if block == nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// Count counts the outcomes in a stretch of time.
+// Count is the outcomes in an interval.
 type Count struct {
 	Accepted int `json:"accepted"` // by send time, including shifted ones
 	Shifted  int `json:"shifted"`  // of the accepted ones
 	Refused  int `json:"refused"`  // by requested time
 }
 
-// Histogram counts outcomes. The zero value has none.
+// Histogram counts outcomes. The zero value is empty.
 type Histogram struct {
 	counts map[int64]Count // by the number of the grain since 1970
 	coarse bool
@@ -92,7 +92,7 @@ type Bucket struct {
 	Count
 }
 
-// Buckets are consecutive stretches of time.
+// Buckets are consecutive intervals.
 type Buckets struct {
 	// Width is the usual width of a bucket: days with a clock change differ.
 	Width time.Duration

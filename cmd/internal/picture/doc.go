@@ -1,5 +1,4 @@
-// Package picture draws on a terminal why a time was refused, how full a user's rules are,
-// which stretches of time are free, what became of a message, and how many messages of a campaign
-// would be sent when. A Histogram counts those in bounded memory: it need not know the time span
-// beforehand.
+// Package picture draws on a terminal: why a time was refused, how full a user's rules are, which
+// times are free, the history of a message, and a campaign's messages over time. A Histogram counts
+// those in bounded memory; it need not know the range beforehand.
 package picture

@@ -38,7 +38,7 @@ func (s Style) mark(c message.HistoryEntry) (rune, ink) {
 	}
 }
 
-// change says what a change was.
+// change describes a change.
 func (s Style) change(c message.HistoryEntry) string {
 	text := strings.ReplaceAll(c.Change, "_", " ")
 	if c.Attempt > 0 {

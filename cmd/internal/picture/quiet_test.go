@@ -66,7 +66,7 @@ func TestRefusalInQuietHours(t *testing.T) {
 		NextFreeAt:     message.Time{Time: at(t, "2026-11-23T07:00:00Z")},
 	}
 	var text strings.Builder
-	require.NoError(t, picture.Refusal(&text, picture.Style{Width: 60, Zone: zone(t, "Europe/Berlin")}, quiet, "enqueue push"))
+	require.NoError(t, picture.Refusal(&text, picture.Style{Width: 60, Zone: zone(t, "Europe/Berlin")}, quiet, "sendlimit push"))
 	require.Equal(t, `refused: alice can't get a message at 2026-11-23 00:00:00 CET
 
   ---..........X.......................................---
@@ -79,7 +79,7 @@ func TestRefusalInQuietHours(t *testing.T) {
   free before  2026-11-22 21:59:59.999 CET
   next free    2026-11-23 08:00:00 CET
 
-  try  enqueue push
+  try  sendlimit push
 `, text.String())
 
 	quiet.Violations = []message.Violation{{

@@ -42,11 +42,11 @@ func (s Style) orNone(t message.Time) string {
 	return s.Palette.Green(s.Time(t.Time))
 }
 
-// freeMargin is how many columns of free time a scale shows beside the taken time.
+// freeMargin is how many columns of free time a scale shows on each side of the taken time.
 const freeMargin = 3
 
-// scale maps the taken time around a refused one to columns. All between the previous and
-// the next free time is taken. Without a free time, the scale ends with what is in the way.
+// scale maps the taken time around a refused one to columns: from the previous free time to the
+// next. Without a free time, the scale ends at the last conflict.
 type scale struct {
 	Style
 

@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 )
 
-// Style is how to draw. The zero value is 80 columns of plain ASCII in UTC.
+// Style says how to draw. The zero value is 80 columns of plain ASCII in UTC.
 type Style struct {
 	Width   int // in columns; zero means 80
 	Unicode bool
@@ -27,8 +27,8 @@ const (
 	leastWidth    = 40
 )
 
-// StyleFor returns the style for a writer: as wide as its terminal, with colours if it is
-// one, in Unicode if the environment's locale has UTF-8.
+// StyleFor returns the style for a writer: as wide as its terminal, with colours on a terminal, in
+// Unicode if the environment's locale has UTF-8.
 func StyleFor(w io.Writer, getenv func(string) string, zone *time.Location) Style {
 	s := Style{Width: standardWidth, Palette: cli.NewPalette(w, getenv), Zone: zone}
 	if file, ok := w.(interface{ Fd() uintptr }); ok {
@@ -36,7 +36,7 @@ func StyleFor(w io.Writer, getenv func(string) string, zone *time.Location) Styl
 			s.Width = width
 		}
 	}
-	// The first one that is set decides, as in the C library.
+	// The first variable that is set decides, as in the C library.
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if locale := strings.ToUpper(getenv(name)); locale != "" {
 			s.Unicode = strings.Contains(locale, "UTF-8") || strings.Contains(locale, "UTF8")
@@ -63,7 +63,7 @@ func (s Style) zone() *time.Location {
 // Time formats a time with its date and zone.
 func (s Style) Time(t time.Time) string { return cli.FormatTime(t, s.zone()) }
 
-// clock formats a time beside another, with its date only if that differs.
+// clock formats a time. It has a date only if that of other differs.
 func (s Style) clock(t, beside time.Time) string {
 	t, beside = t.In(s.zone()), beside.In(s.zone())
 	layout := "15:04:05"
@@ -96,8 +96,8 @@ func (s Style) glyphs() glyphs {
 // barWidth is the width of every bar.
 const barWidth = 20
 
-// bar draws how much of a limit is used. The bar is full only if the limit is used up, or
-// exceeded as it was lowered since. It is empty only if nothing is used.
+// bar draws how much of a limit is used. The bar is full only if the limit is used up, or exceeded
+// since it was lowered. It is empty only if nothing is used.
 func (s Style) bar(used, limit int) string {
 	g := s.glyphs()
 	full := used * barWidth / limit
@@ -161,7 +161,7 @@ func (r row) put(at int, glyph rune, i ink) {
 	}
 }
 
-// write writes a text at a column.
+// write writes a text from a column.
 func (r row) write(at int, text string) {
 	for _, glyph := range text {
 		r.put(at, glyph, plain)
@@ -199,7 +199,7 @@ func writeLines(w io.Writer, lines []string) error {
 	return nil
 }
 
-// span formats the time from from to until, with the date of the end only if that differs.
+// span formats the range from from to until, with the date of the end only if it differs.
 func (s Style) span(from, until time.Time) string {
 	return fmt.Sprintf("%s %s %s", s.clock(from, time.Time{}), s.glyphs().dash, s.clock(until, from))
 }

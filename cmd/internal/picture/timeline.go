@@ -10,7 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
-// Timeline is a user's time from From to To: the sends and the free time.
+// Timeline is a user's sends and free time between From and To.
 type Timeline struct {
 	From, To time.Time
 	Now, At  time.Time
@@ -50,7 +50,7 @@ func unitOf(span time.Duration) unit {
 	}
 }
 
-// start returns the start of the row that a time is in.
+// start returns the start of the row that contains a time.
 func (u unit) start(t time.Time) time.Time {
 	if u.length == 24*time.Hour {
 		return calendar.DayStart(t, t.Location())
@@ -58,7 +58,7 @@ func (u unit) start(t time.Time) time.Time {
 	return byElapsed(t, u.length)(0)
 }
 
-// next returns the start of the row after the one that begins at t.
+// next returns the start of the row after the row that begins at t.
 func (u unit) next(t time.Time) time.Time {
 	if u.length == 24*time.Hour {
 		return u.start(t.Add(36 * time.Hour))

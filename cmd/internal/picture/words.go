@@ -11,11 +11,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// A Field of a message is a name and what stands there.
+// A Field of a message has a name and a value.
 type Field struct{ Name, Value string }
 
-// Said returns what a message says and is for, and its devices. What its sender wrote is as show
-// returns it.
+// Said returns the content, the options and the devices of a message. Texts of its sender go
+// through show.
 func Said(s message.Status, show func(string) string) []Field {
 	var fields []Field
 	add := func(name, text, shown string) {
@@ -43,7 +43,7 @@ func Said(s message.Status, show func(string) string) []Field {
 	return fields
 }
 
-// inWords returns a rule in words: "at most 5 in any hour".
+// inWords describes a rule: "at most 5 in any hour".
 func inWords(rule string, limit int) string {
 	r, err := policy.ParseRule(rule)
 	if err != nil { // of a newer program
@@ -62,8 +62,8 @@ const conflictsShown = 5
 // titleWidth is the width of a title in a picture.
 const titleWidth = 40
 
-// reasons lists what is in the way: the quiet hours, and the rules with the messages that
-// they count.
+// reasons lists the quiet hours and the rules that forbid the time, with the messages that each
+// rule counts.
 func (s Style) reasons(o message.Outcome) []string {
 	names := 0
 	for _, v := range o.Violations {

@@ -18,7 +18,7 @@ import (
 //	a:26379/mymaster/0 b:26379/…        Sentinels, each with the master's name and its database
 //	a:6379 b:6379                       nodes of a cluster
 //
-// Whether TLS is used is left out. The error is a *fault.InvalidError.
+// It is the same with and without TLS. The error is a *fault.InvalidError.
 func AddressOf(configured string) (store.Address, error) {
 	to, problem := parseURL(configured)
 	if problem != nil {
@@ -43,9 +43,8 @@ func AddressOf(configured string) (store.Address, error) {
 	return slices.Compact(parts), nil
 }
 
-// normal writes a host and its port as every other program would that means the same: names
-// in lower case without the dot of the root, IP addresses in their short form, and the names of
-// this machine for itself as one.
+// normal writes a host and its port in one way for all spellings: names in lower case without the
+// final dot, IP addresses in their short form, and one name for this machine.
 func normal(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

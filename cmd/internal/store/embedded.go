@@ -14,12 +14,12 @@ import (
 	"github.com/sendlimit/sendlimiter/internal/pipe"
 )
 
-// EmbeddedCapacity is the number of pending messages that the embedded store is meant for.
-// It sorts a set at each read, so more messages make it slow.
+// EmbeddedCapacity is the most pending messages that the embedded store is meant for. It sorts a
+// set at each read, so more messages make it slow.
 const EmbeddedCapacity = 10_000
 
-// expiryInterval is how often keys of the embedded store age. A key may expire that much
-// too early or too late.
+// expiryInterval is how often keys of the embedded store age. A key may expire too early or too
+// late by this.
 const expiryInterval = 250 * time.Millisecond
 
 // Embedded is a store inside the process, for trying out. It speaks enough of Redis for

@@ -16,7 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// explain is store.Explain for a first look, with more hints.
+// explain is store.Explain for Inspect, with more hints.
 func explain(err error) error {
 	if err == nil {
 		return nil
@@ -34,26 +34,24 @@ func explain(err error) error {
 	if dialed && isLoopback(dial.Addr) && errors.Is(dial, syscall.ECONNREFUSED) {
 		err = &fault.UnavailableError{
 			Detail: fmt.Sprintf("no Redis at %s: connection refused; start Redis, or leave REDIS_URL out:"+
-				" a worker then brings a store to try things out", dial.Addr),
+				" a worker then starts an embedded store for trying", dial.Addr),
 			Err: err,
 		}
 	}
 	return fmt.Errorf("looking at the store: %w", store.Explain(err, "asking Redis"))
 }
 
-// notRedis matches what the client library says of a reply that does not begin like one of
-// Redis: it quotes the reply, and has no type for the error.
+// notRedis matches the client library's error for a reply that Redis would not send: it quotes the
+// reply, and the error has no type.
 var notRedis = regexp.MustCompile(`redis: (can't parse|invalid reply)[^"]*"[^-+:$*_,#=%~>(!|"]`)
 
-// isLoopback reports whether an address is on this machine, where a worker or a Redis can
-// be started.
+// isLoopback reports whether an address is on this machine, where a person can start Redis.
 func isLoopback(address net.Addr) bool {
 	tcp, ok := address.(*net.TCPAddr)
 	return ok && tcp.IP.IsLoopback()
 }
 
-// explainTLS says what is wrong if this program and a server do not agree on TLS; "" if that
-// is not known.
+// explainTLS explains why this program and a server do not agree on TLS; "" if that is unknown.
 func explainTLS(err error) string {
 	if name, ok := errors.AsType[x509.HostnameError](err); ok {
 		return fmt.Sprintf("the certificate of Redis is not for %q: %v; give the name in the certificate as redis_tls_server_name",
@@ -74,9 +72,14 @@ func explainTLS(err error) string {
 			" redis_tls_cert and redis_tls_key", op.Err)
 	}
 	// With TLS too: if the server closes early, its alert about the certificate may be lost.
-	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
+	if closed(err) {
 		return "Redis closed the connection: begin the URL with rediss:// (rediss-sentinel://, rediss-cluster://) if it expects TLS" +
 			" at this port, give redis_tls_cert and redis_tls_key if it asks for a certificate, otherwise see its log"
 	}
 	return ""
+}
+
+// closed reports whether the server closed the connection.
+func closed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }

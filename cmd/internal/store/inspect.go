@@ -34,29 +34,28 @@ type Report struct {
 // Node is one server of the store.
 type Node struct {
 	Address string
-	// Version is its Redis version, or the one it emulates; empty if unknown, as for
-	// the embedded store.
+	// Version is its Redis version, or the one it emulates; empty if unknown, as for the embedded
+	// store.
 	Version string
 	// Eviction is its maxmemory-policy; empty if unknown.
 	Eviction string
 	// Replicas is how many replicas are connected to it; -1 if unknown.
 	Replicas int
-	// KeepsNothing is set if a restart of the server loses everything: it writes neither
-	// an append-only file nor snapshots. It is not set if that is unknown.
+	// KeepsNothing is set if a restart of the server loses everything: it writes neither an
+	// append-only file nor snapshots. It is not set if that is unknown.
 	KeepsNothing bool
 	// Cluster is set for a node of a cluster.
 	Cluster bool
 
-	lagging []string // its replicas that lag, see Lagging
+	lagging []string // lagging replicas, see Lagging
 }
 
-// Inspect checks whether programs can work with a store: it can be reached, accepts the
-// login, is not loading, takes writes, is of the kind that the URL says, and is new
-// enough. What it has no right to check becomes a warning, and so does a master of a cluster
-// that does not answer while others do.
+// Inspect checks whether programs can work with a store: it is reachable, accepts the login, has
+// loaded its data, accepts writes, is of the kind that the URL names, and is new enough. A check
+// that the user has no right to becomes a warning. So does a master of a cluster that does not
+// answer while others do.
 //
-// The error wraps a *fault.UnavailableError, unless ctx was canceled or the server is not
-// Redis.
+// The error wraps a *fault.UnavailableError, unless ctx was canceled or the server is not Redis.
 func Inspect(ctx context.Context, client redis.UniversalClient) (Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
 	defer cancel()
@@ -69,10 +68,10 @@ func Inspect(ctx context.Context, client redis.UniversalClient) (Report, error) 
 		err = report.single(ctx, client)
 	}
 	if err != nil {
-		return Report{}, err
+		return Report{}, protocolError(ctx, client, err)
 	}
-	// Only a write reveals a read-only server whose role is not visible. Without the
-	// right to write this key, that stays unknown.
+	// Only a write reveals a read-only server whose role is not visible. Without the right to write
+	// this key, it stays hidden.
 	err = client.Del(ctx, probeKey).Err()
 	if err != nil && !redis.IsPermissionError(err) && (report.away == 0 || !silent(err)) {
 		return Report{}, explain(err)
@@ -87,7 +86,7 @@ func Inspect(ctx context.Context, client redis.UniversalClient) (Report, error) 
 func (r Report) RefuseEviction() error {
 	for _, n := range r.Nodes {
 		if n.Eviction != "" && n.Eviction != "noeviction" {
-			return unfit("Redis at %s has the maxmemory-policy %s, which would throw scheduled messages away:"+
+			return unfit("Redis at %s has the maxmemory-policy %s, which deletes scheduled messages when memory is full:"+
 				" set it to noeviction", n.Address, n.Eviction)
 		}
 	}
@@ -99,7 +98,7 @@ func (r Report) LosesAll() []string {
 	var sentences []string
 	for _, n := range r.Nodes {
 		if n.KeepsNothing {
-			sentences = append(sentences, fmt.Sprintf("Redis at %s keeps nothing: a restart of it loses every scheduled message,"+
+			sentences = append(sentences, fmt.Sprintf("Redis at %s keeps nothing: a restart loses every scheduled message,"+
 				" since appendonly is no and save is empty: set appendonly to yes", n.Address))
 		}
 	}
@@ -157,7 +156,7 @@ func (c *collector) cluster(ctx context.Context, client *redis.ClusterClient) er
 		defer c.mu.Unlock()
 		c.away, lost = c.away+1, err
 		c.Warnings = append(c.Warnings, fmt.Sprintf("Redis at %s, a node of the cluster, does not answer:"+
-			" nothing is accepted or sent for the users that it has", address))
+			" nothing is accepted or sent for its users", address))
 		return nil
 	})
 	if err == nil && len(c.Nodes) == 0 {
@@ -178,7 +177,7 @@ func (c *collector) inspect(ctx context.Context, client redis.Cmdable, address s
 	text, err := client.Info(ctx).Result()
 	if redis.IsPermissionError(err) {
 		c.add(Node{Address: address, Replicas: -1}, fmt.Sprintf(
-			"Redis at %s does not let this user see INFO: its version (%s or newer), its role (master) and"+
+			"Redis at %s does not allow this user INFO: its version (%s or newer), its role (master) and"+
 				" its maxmemory-policy (noeviction) are not checked", address, minVersion))
 		return nil, nil
 	}
@@ -192,10 +191,10 @@ func (c *collector) inspect(ctx context.Context, client redis.Cmdable, address s
 	}
 	switch {
 	case info["redis_mode"] == "sentinel":
-		return nil, unfit("what answers at %s is a Sentinel: give a URL such as %s%s/MASTER-NAME",
+		return nil, unfit("the server at %s is a Sentinel: give a URL such as %s%s/MASTER-NAME",
 			address, sentinelScheme, address)
 	case node.Version != "" && tooOld(node.Version):
-		return nil, unfit("Redis at %s has version %s: it has to be %s or newer", address, node.Version, minVersion)
+		return nil, unfit("Redis at %s has version %s: %s or newer is required", address, node.Version, minVersion)
 	case info["role"] == "slave":
 		return nil, unfit("Redis at %s is a read-only replica: give the address of its master, %s:%s",
 			address, info["master_host"], info["master_port"])
@@ -204,14 +203,13 @@ func (c *collector) inspect(ctx context.Context, client redis.Cmdable, address s
 	node.KeepsNothing = info["aof_enabled"] == "0" && savesNever(ctx, client)
 	warning := ""
 	if node.Version != "" && node.Eviction == "" {
-		warning = fmt.Sprintf("Redis at %s does not say its maxmemory-policy: it has to be noeviction", address)
+		warning = fmt.Sprintf("Redis at %s does not tell its maxmemory-policy, which must be noeviction", address)
 	}
 	c.add(node, warning)
 	return info, nil
 }
 
-// savesNever reports whether a server makes no snapshots. Many managed servers do not let
-// anyone see that.
+// savesNever reports whether a server makes no snapshots. Many managed servers hide that.
 func savesNever(ctx context.Context, client redis.Cmdable) bool {
 	settings, err := client.ConfigGet(ctx, "save").Result()
 	save, known := settings["save"]
@@ -227,7 +225,7 @@ func (c *collector) add(node Node, warning string) {
 	}
 }
 
-// silent reports whether an error is no reply of a server, but a failed connection.
+// silent reports whether an error is a failed connection, and not a reply.
 func silent(err error) bool {
 	_, reply := errors.AsType[redis.Error](err)
 	away, unavailable := errors.AsType[*fault.UnavailableError](store.Explain(err, "asking Redis"))

@@ -68,12 +68,12 @@ func TestInspectSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	const fine = "redis_version:7.2.4\r\nrole:master\r\nmaxmemory_policy:noeviction\r\n"
 	for name, row := range map[string]struct{ info, other, want string }{
-		"old":     {"redis_version:6.2.0\r\nrole:master", "PONG", "Redis at ADDRESS has version 6.2.0: it has to be 7.0 or newer"},
+		"old":     {"redis_version:6.2.0\r\nrole:master", "PONG", "Redis at ADDRESS has version 6.2.0: 7.0 or newer is required"},
 		"replica": {"redis_version:7.0.0\r\nrole:slave\r\nmaster_host:h\r\nmaster_port:1", "PONG", "Redis at ADDRESS is a read-only replica: give the address of its master, h:1"},
 		"a node":  {"redis_version:7.0.0\r\nredis_mode:cluster", "PONG", "Redis at ADDRESS is a node of a cluster: give a URL that begins with redis-cluster://"},
 		"sentinel": {
 			"redis_version:7.0.0\r\nredis_mode:sentinel", "PONG",
-			"what answers at ADDRESS is a Sentinel: give a URL such as redis-sentinel://ADDRESS/MASTER-NAME",
+			"the server at ADDRESS is a Sentinel: give a URL such as redis-sentinel://ADDRESS/MASTER-NAME",
 		},
 		"loading":      {"-LOADING Redis is loading the dataset in memory", "PONG", "Redis is still loading its data: try again in a moment"},
 		"no password":  {fine, "-NOAUTH Authentication required.", "Redis wants a password: put it in the URL, redis://:PASSWORD@HOST:PORT"},
@@ -96,7 +96,7 @@ func TestInspectGoesOnWhereItMayNotLook(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, store.Report{
 		Nodes: []store.Node{{Address: address, Replicas: -1}},
-		Warnings: []string{"Redis at " + address + " does not let this user see INFO: its version (7.0 or newer)," +
+		Warnings: []string{"Redis at " + address + " does not allow this user INFO: its version (7.0 or newer)," +
 			" its role (master) and its maxmemory-policy (noeviction) are not checked"},
 	}, report)
 	require.NoError(t, report.RefuseEviction())
@@ -104,7 +104,7 @@ func TestInspectGoesOnWhereItMayNotLook(t *testing.T) {
 	address = fake(t, "redis_version:7.0.0\r\nrole:master", "PONG")
 	report, err = store.Inspect(t.Context(), open(t, "redis://"+address))
 	require.NoError(t, err)
-	require.Equal(t, []string{"Redis at " + address + " does not say its maxmemory-policy: it has to be noeviction"}, report.Warnings)
+	require.Equal(t, []string{"Redis at " + address + " does not tell its maxmemory-policy, which must be noeviction"}, report.Warnings)
 }
 
 func TestVersions(t *testing.T) {
@@ -136,7 +136,7 @@ func TestRefuseEviction(t *testing.T) {
 		return r
 	}
 	require.NoError(t, nodes("noeviction", "").RefuseEviction())
-	require.Equal(t, "Redis at h:1 has the maxmemory-policy volatile-lru, which would throw scheduled messages away: set it to noeviction",
+	require.Equal(t, "Redis at h:1 has the maxmemory-policy volatile-lru, which deletes scheduled messages when memory is full: set it to noeviction",
 		unavailable(t, nodes("noeviction", "volatile-lru").RefuseEviction()), "one master of several is enough")
 }
 
@@ -145,7 +145,7 @@ func TestNothingThere(t *testing.T) {
 	address := freeAddress(t)
 	_, err := store.Inspect(t.Context(), open(t, "redis://"+address))
 	require.Equal(t, "no Redis at "+address+": connection refused; start Redis, or leave REDIS_URL out:"+
-		" a worker then brings a store to try things out", unavailable(t, err))
+		" a worker then starts an embedded store for trying", unavailable(t, err))
 
 	_, err = store.Inspect(t.Context(), open(t, "redis-cluster://"+address))
 	require.Contains(t, unavailable(t, err), "no Redis at "+address)

@@ -15,7 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// How the client behaves unless the URL says otherwise.
+// The client's settings unless the URL has others.
 const (
 	// poolSize has room for 64 concurrent callers and the queue's goroutines.
 	// Connections are opened when they are needed.
@@ -29,8 +29,8 @@ const (
 	// ioTimeout bounds one write or read. Scripts answer within milliseconds. After the
 	// timeout the command may have run, and is repeated.
 	ioTimeout = 3 * time.Second
-	// maxRetries is how often a command is repeated after a failed connection, with
-	// waits from 10 ms to half a second. A repeated script gives the same answer.
+	// maxRetries is how often a command is repeated after a failed connection, with waits from 10
+	// ms to half a second. A repeated script returns the same answer.
 	maxRetries      = 3
 	maxRetryBackoff = 500 * time.Millisecond
 )
@@ -40,13 +40,13 @@ type Options struct {
 	// Logger receives the log of the client library at debug level: a failure that
 	// matters is returned as an error too. Nil discards it.
 	Logger *slog.Logger
-	// TLS is used for a URL with TLS, and ignored for others. Its files are read again
-	// for each connection.
+	// TLS is for a URL with TLS; other URLs ignore it. Its files are read again for each
+	// connection.
 	TLS config.RedisTLS
 }
 
-// Open returns a client for the store of a URL. It connects with the first command. The error is a *fault.InvalidError for redis_url, without the
-// password, or for a file of TLS.
+// Open returns a client for the store of a URL. It connects with the first command. The error is a
+// *fault.InvalidError for redis_url, without the password, or for a file of TLS.
 //
 // Commands for a master of a cluster that does not answer fail at once, see
 // store.WatchNodes.
@@ -108,7 +108,7 @@ func tune(o *redis.Options) {
 	setDefault(&o.MaxRetryBackoff, maxRetryBackoff)
 	o.DialerRetries = dialerRetries
 	o.ContextTimeoutEnabled = true
-	// Both are useless here, and older servers answer them with an error.
+	// Both are useless here, and older servers answer with an error.
 	o.DisableIdentity = true
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
@@ -150,8 +150,8 @@ func (l clientLogger) Printf(ctx context.Context, format string, args ...any) {
 	}
 }
 
-// Using opens the store of the settings, and calls do with it. It calls do only if the store can
-// be used and has a layout that this program knows. It closes the store after do.
+// Using opens the store of the settings, and calls do with it if it is usable and this program
+// knows its layout. It closes the store after do.
 func Using(ctx context.Context, settings config.Config, do func(redis.UniversalClient) error) (err error) {
 	client, err := Open(settings.RedisURL, Options{TLS: settings.RedisTLS})
 	if err != nil {

@@ -108,7 +108,7 @@ func TestRealRedisWithFewRights(t *testing.T) {
 	report, err = inspect(t, setUser("blind", "~*", "+@all", "-config", "-info"))
 	require.NoError(t, err)
 	require.Len(t, report.Warnings, 1)
-	require.Contains(t, report.Warnings[0], "does not let this user see INFO")
+	require.Contains(t, report.Warnings[0], "does not allow this user INFO")
 	require.NoError(t, report.RefuseEviction(), "what can't be seen is warned of")
 
 	_, err = inspect(t, setUser("fenced", "~sl:*", "+@all"))
@@ -159,7 +159,7 @@ func TestRealSentinel(t *testing.T) {
 	require.Equal(t, "the Sentinels know no master of this name: correct the end of the URL, /MASTER-NAME", unavailable(t, err))
 
 	_, err = inspect(t, "redis://"+sentinel)
-	require.Equal(t, fmt.Sprintf("what answers at %s is a Sentinel: give a URL such as redis-sentinel://%s/MASTER-NAME", sentinel, sentinel),
+	require.Equal(t, fmt.Sprintf("the server at %s is a Sentinel: give a URL such as redis-sentinel://%s/MASTER-NAME", sentinel, sentinel),
 		unavailable(t, err))
 }
 
@@ -183,7 +183,7 @@ func TestRealRedisThatKeepsNothing(t *testing.T) {
 				require.Empty(t, report.LosesAll())
 				return
 			}
-			require.Equal(t, []string{"Redis at " + server.Addr + " keeps nothing: a restart of it loses every scheduled message," +
+			require.Equal(t, []string{"Redis at " + server.Addr + " keeps nothing: a restart loses every scheduled message," +
 				" since appendonly is no and save is empty: set appendonly to yes"}, report.LosesAll())
 		})
 	}
@@ -213,7 +213,7 @@ func TestRealClusterWithoutAMaster(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, report.Nodes, 2)
 			require.Contains(t, report.Warnings, "Redis at "+lost.Addr+", a node of the cluster, does not answer:"+
-				" nothing is accepted or sent for the users that it has")
+				" nothing is accepted or sent for its users")
 			for _, node := range cluster.Nodes[:2] {
 				node.Kill()
 			}

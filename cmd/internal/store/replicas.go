@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// silentReplica is how long a replica may confirm nothing before it counts as lagging: it
-	// confirms every second.
+	// silentReplica is how long a replica may confirm nothing before it is lagging. Replicas
+	// confirm every second.
 	silentReplica = 10 * time.Second
-	// behindReplica is how many bytes a replica may lack of what its server has written.
+	// behindReplica is how many bytes a replica may be behind its server.
 	behindReplica = 16 << 20
 )
 
-// Lagging returns a sentence about each replica that a failover would lose messages with: it
-// is still copying, or is behind its server.
+// Lagging returns a sentence about each replica that is still copying or behind its server: a
+// failover to it would lose messages.
 func (r Report) Lagging() []string {
 	var sentences []string
 	for _, n := range r.Nodes {
@@ -49,7 +49,8 @@ func laggingReplicas(info map[string]string) []string {
 	}
 }
 
-// lag says how a replica lags behind a server that has written so many bytes; "" if it does not.
+// lag describes how a replica lags behind a server that has written `written` bytes; "" if it does
+// not.
 func lag(of map[string]string, written int64) string {
 	if state := of["state"]; state != "online" {
 		return "which is still copying (" + state + ")"

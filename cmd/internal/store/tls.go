@@ -16,20 +16,19 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// keepAlive notices a server that has gone without a word, as the client library's own
-// dialer does.
+// keepAlive detects a server that disappeared, as the client library's own dialer does.
 const keepAlive = 30 * time.Second
 
 // secured connects with TLS. It reads the files of the settings for each connection, so
 // that new ones need no restart.
 type secured struct {
 	files  config.RedisTLS
-	base   *tls.Config // what the URL says
+	base   *tls.Config // from the URL
 	logger *slog.Logger
 
 	mu      sync.Mutex
 	current *tls.Config // as last read
-	problem string      // why the files can't be read now; "" if they can
+	problem string      // why the files can't be read; "" if they can
 }
 
 // newSecured reads the files. The error is a *fault.InvalidError.
@@ -69,14 +68,14 @@ func (s *secured) dial(ctx context.Context, network, address string) (net.Conn, 
 	return secure, nil
 }
 
-// silentError is returned for a server that does not answer to TLS in time.
+// silentError is returned for a server that does not answer the TLS handshake in time.
 type silentError struct{ address string }
 
 // Error names the server.
 func (e *silentError) Error() string { return "no TLS from " + e.address }
 
-// settings returns what the files say now. While they can't be read, or certificate and key
-// do not match, as in the middle of a change, it returns what they said before.
+// settings returns the current settings of the files. While they can't be read, or certificate and
+// key do not match, as in the middle of a change, it returns the previous settings.
 func (s *secured) settings(ctx context.Context) *tls.Config {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +86,7 @@ func (s *secured) settings(ctx context.Context) *tls.Config {
 	}
 	if s.problem != problem.Error() {
 		s.problem = problem.Error()
-		s.logger.WarnContext(ctx, "the files for TLS to Redis can't be read: what they said before still counts", "error", problem)
+		s.logger.WarnContext(ctx, "can't read the TLS files for Redis: the previous ones stay in use", "error", problem)
 	}
 	return s.current
 }
@@ -112,7 +111,7 @@ func (s *secured) read() (*tls.Config, *fault.InvalidError) {
 		if err != nil {
 			return nil, &fault.InvalidError{
 				Field: "redis_tls_cert", Value: s.files.Cert,
-				Want: fmt.Sprintf("a certificate whose key redis_tls_key has, both in PEM (%v)", err),
+				Want: fmt.Sprintf("a certificate that fits the key in redis_tls_key, both in PEM (%v)", err),
 			}
 		}
 		read.Certificates = []tls.Certificate{pair}

@@ -103,7 +103,7 @@ func TestRealRedisWithTLS(t *testing.T) {
 		"plain text at the TLS port": {
 			"redis://" + address,
 			config.RedisTLS{},
-			closed,
+			"the Redis at " + address + " speaks only TLS: use rediss://",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -123,9 +123,7 @@ func TestRealRedisWithTLS(t *testing.T) {
 	t.Run("TLS at the port of plain text", func(t *testing.T) {
 		t.Parallel()
 		_, err := store.Inspect(t.Context(), openTLS(t, "rediss://"+server.Addr, right))
-		// Redis takes the handshake for a command, which may lack the end of its line.
-		require.Regexp(t, "^Redis does not (speak TLS on this port: use redis://|answer to TLS at "+server.Addr+": give its TLS port)",
-			unavailable(t, err))
+		require.Equal(t, "the Redis at "+server.Addr+" does not speak TLS: use redis://", unavailable(t, err))
 	})
 }
 
@@ -161,7 +159,7 @@ func TestFilesOfTLSAreReadAgain(t *testing.T) {
 	copyTo(files.Key, key)
 	require.NoError(t, reconnect(), "certificate and key do not match: those before are used")
 	require.NoError(t, reconnect())
-	require.Equal(t, 1, strings.Count(log.String(), "the files for TLS to Redis can't be read"), "once, however many connections follow")
+	require.Equal(t, 1, strings.Count(log.String(), "can't read the TLS files for Redis"), "once, however many connections follow")
 	copyTo(files.Cert, certificate)
 	err = reconnect()
 	for try := 0; try < alertTries && err != nil && !strings.Contains(err.Error(), "unknown certificate authority"); try++ {
@@ -235,6 +233,12 @@ func TestRealClusterWithTLS(t *testing.T) {
 		return err == nil && slices.Equal(slices.Sorted(slices.Values(addresses)), slices.Sorted(slices.Values(found)))
 	}, time.Minute, 50*time.Millisecond)
 
-	_, err := store.Inspect(t.Context(), openTLS(t, "rediss-cluster://"+addresses[0], config.RedisTLS{CA: authority.File()}))
-	require.Contains(t, unavailable(t, err), `the certificate of Redis is not for "127.0.0.1"`)
+	for url, want := range map[string]string{
+		"rediss-cluster://" + addresses[0]:          `the certificate of Redis is not for "127.0.0.1"`,
+		"redis-cluster://" + addresses[0]:           "the Redis at " + addresses[0] + " speaks only TLS: use rediss-cluster://",
+		"rediss-cluster://" + cluster.Nodes[0].Addr: "the Redis at " + cluster.Nodes[0].Addr + " does not speak TLS: use redis-cluster://",
+	} {
+		_, err := store.Inspect(t.Context(), openTLS(t, url, config.RedisTLS{CA: authority.File()}))
+		require.Contains(t, unavailable(t, err), want)
+	}
 }

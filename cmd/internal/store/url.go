@@ -22,7 +22,7 @@ const (
 	clusterTLSScheme  = "rediss-cluster://"
 )
 
-// ValidURL is the config.Check of a program that opens a store; without a URL it needs none.
+// ValidURL is the config.Check of a program that opens a store. A program without a URL needs none.
 func ValidURL(c config.Config) error {
 	var to target
 	if c.RedisURL != "" {
@@ -87,7 +87,7 @@ func parseURL(s string) (target, *fault.InvalidError) {
 		" with TLS rediss://, rediss-sentinel:// or rediss-cluster://")
 }
 
-// encrypted returns the settings for TLS of a scheme; nil if it is one without TLS.
+// encrypted returns the TLS settings of a scheme; nil without TLS.
 func encrypted(scheme string) *tls.Config {
 	if scheme != sentinelTLSScheme && scheme != clusterTLSScheme {
 		return nil
@@ -95,8 +95,7 @@ func encrypted(scheme string) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12}
 }
 
-// host returns the host of a URL, "" if it has none. The client library would use a
-// default.
+// host returns the host of a URL, "" if it has none. The client library would use a default.
 func host(s string) string {
 	u, err := url.Parse(s)
 	if err != nil {

@@ -37,7 +37,7 @@ func TestAnOutageIsLoggedOnce(t *testing.T) {
 		export()
 		export()
 		require.Equal(t, 1, strings.Count(log.String(), "\n"), log)
-		require.Contains(t, log.String(), "does not take traces")
+		require.Contains(t, log.String(), "does not accept traces")
 		require.Contains(t, log.String(), "connection refused")
 		require.NotContains(t, log.String(), "secret")
 		collector.err = nil

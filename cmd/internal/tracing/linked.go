@@ -5,8 +5,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// linked samples what links to a span that is sampled, and leaves the rest to another
-// sampler.
+// linked samples a span that links to a sampled one, and leaves other spans to another sampler.
 type linked struct{ others sdk.Sampler }
 
 // ShouldSample decides about a new span.

@@ -10,7 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// settings are what the environment says.
+// settings are read from the environment.
 type settings struct {
 	endpoint string // with the path of traces, for HTTP
 	grpc     bool
@@ -62,7 +62,7 @@ func read(getenv func(string) string) (s settings, on bool, err error) {
 	return s, err == nil, err
 }
 
-// samplerOf returns the sampler that the environment names, and what it does.
+// samplerOf returns the sampler that the environment names, and a description of it.
 func samplerOf(value func(...string) (string, string)) (sdk.Sampler, string, error) {
 	const key, argument = "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"
 	_, named := value(key)

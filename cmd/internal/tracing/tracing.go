@@ -26,11 +26,11 @@ type Program struct {
 	Getenv  func(string) string
 }
 
-// Tracing is what Start started. Nil is tracing that is off.
+// Tracing is what Start returns. Nil means that tracing is off.
 type Tracing struct{ provider *sdk.TracerProvider }
 
-// Start starts tracing if the environment names a collector; otherwise it returns nil. It
-// does not connect, and logs where traces go. The error is a *fault.InvalidError. Call Stop.
+// Start starts tracing if the environment names a collector; otherwise it returns nil. It does not
+// connect, and logs the collector's host. The error is a *fault.InvalidError. Call Stop.
 //
 // The SDK has one logger for a process, which Start sets.
 func Start(ctx context.Context, p Program, logger *slog.Logger) (*Tracing, error) {
@@ -54,11 +54,11 @@ func Start(ctx context.Context, p Program, logger *slog.Logger) (*Tracing, error
 	if s.name != "" {
 		name = s.name
 	}
-	// What is wrong with OTEL_RESOURCE_ATTRIBUTES is an error beside the rest.
+	// An error in OTEL_RESOURCE_ATTRIBUTES does not affect the rest.
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(),
 		resource.WithAttributes(semconv.ServiceName(name), semconv.ServiceVersion(p.Version)), resource.WithFromEnv())
 	if err != nil {
-		logger.WarnContext(ctx, "OTEL_RESOURCE_ATTRIBUTES can't be read whole", "error", err)
+		logger.WarnContext(ctx, "OTEL_RESOURCE_ATTRIBUTES is partly invalid", "error", err)
 	}
 	to, err := url.Parse(s.endpoint)
 	if err != nil {
@@ -81,7 +81,7 @@ func newExporter(ctx context.Context, s settings) (*otlptrace.Exporter, error) {
 	return exporter, nil
 }
 
-// Provider returns what makes spans, nil if tracing is off.
+// Provider returns the provider of spans, nil if tracing is off.
 func (t *Tracing) Provider() trace.TracerProvider {
 	if t == nil {
 		return nil
@@ -89,13 +89,13 @@ func (t *Tracing) Provider() trace.TracerProvider {
 	return t.provider
 }
 
-// Stop sends the spans that are left, for at most a time.
+// Stop sends the remaining spans, within a time.
 func (t *Tracing) Stop(ctx context.Context, within time.Duration) {
 	if t == nil {
 		return
 	}
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer done()
-	// The exporter has told what is wrong.
+	// The exporter has logged the error.
 	_ = t.provider.Shutdown(ctx)
 }

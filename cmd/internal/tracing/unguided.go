@@ -7,8 +7,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// unguided decides about a span whose parent is in a traceparent as about one without a parent:
-// any caller can send one, with a trace id that it chose. The span still joins the trace.
+// unguided samples a span whose parent comes from a traceparent as if it had no parent: any caller
+// can send one with a trace id of its choice. The span still joins the trace.
 type unguided struct{ sdk.Sampler }
 
 // ShouldSample decides about a new span.

@@ -47,7 +47,7 @@ func TestAccountsOnTheCommandLine(t *testing.T) {
 	require.Regexp(t, `^sk_[A-Za-z0-9]{8}_[A-Za-z0-9]{43}\n$`, key, "alone, to be taken from there")
 	require.Equal(t, "This is key "+key[3:11]+" of account acme (submit, read). It is not shown again: only its SHA-256 is stored.\n", said)
 	require.Equal(t, "name: acme\ntier: free\ncontact: ops@acme.example\ntime_zone: Europe/Berlin\nreport_at: never\nevents_url: none\nstate: enabled\n"+
-		"created_at: 2026-11-22 11:00:00 UTC\nkeys:\n  - "+key[3:11]+": submit, read, made 2026-11-22 11:00:00 UTC\n"+
+		"created_at: 2026-11-22 11:00:00 UTC\nkeys:\n  - "+key[3:11]+": submit, read, created 2026-11-22 11:00:00 UTC\n"+
 		"used:\n  - hour: 0, no limit, until 2026-11-22 13:00:00 CET\n  - day: 0, 500 left of 500, until 2026-11-23 00:00:00 CET\n  - devices: 0, no limit\n",
 		run("account", "show", "acme"))
 	require.Equal(t, "NAME  TIER  KEYS  CONTACT           STATE\nacme  free  1     ops@acme.example  enabled\n", run("account", "list"))
@@ -96,13 +96,13 @@ func TestAccountsOnTheCommandLine(t *testing.T) {
 	require.Equal(t, "08:00", shown.ReportAt)
 	require.Equal(t, "ops@acme.example", shown.Contact)
 	require.Len(t, shown.Keys, 2)
-	fails(t, cli.StatusInvalid, "error: acme has several keys, and KEY-ID says which: it takes the id of a key: "+
+	fails(t, cli.StatusInvalid, "error: acme has several keys: give one as KEY-ID: "+
 		shown.Keys[0].ID+", "+shown.Keys[1].ID+"\n", environ, "", "account", "rotate-key", "acme")
 
 	run("tier", "set", "gold")
 	require.JSONEq(t, `{"outcome":"removed","tier":"gold"}`, run("tier", "remove", "gold", "--json"))
 	require.Equal(t, "removed the tier free\n", run("tier", "remove", "free"))
-	require.Equal(t, "There are no tiers: worker tier set NAME makes one.\n", run("tier", "list"))
+	require.Equal(t, "There are no tiers: see sendlimit-worker tier set.\n", run("tier", "list"))
 }
 
 func TestAccountsOnTheCommandLineRefuse(t *testing.T) {
@@ -112,22 +112,22 @@ func TestAccountsOnTheCommandLineRefuse(t *testing.T) {
 		status int
 		says   string
 	}{
-		"account show acme":                      {cli.StatusNotFound, `there is no account "acme"`},
+		"account show acme":                      {cli.StatusNotFound, `no account "acme"`},
 		"account create acme --scopes admn":      {cli.StatusInvalid, `scopes has "admn", which is unknown or given twice`},
-		"account rotate-key acme":                {cli.StatusNotFound, `there is no account "acme"`},
+		"account rotate-key acme":                {cli.StatusNotFound, `no account "acme"`},
 		"account create Acme":                    {cli.StatusInvalid, "a name of 1 to 64 of a-z 0-9 _ -"},
-		"account set acme":                       {cli.StatusInvalid, "say what to change"},
+		"account set acme":                       {cli.StatusInvalid, "a flag is required"},
 		"account rotate-key acme id --overlap x": {cli.StatusInvalid, "a length of time"},
 		"account rotate-key acme --overlap 367d": {cli.StatusInvalid, `overlap "367d" is not allowed: it takes a length of time such as 1h or 7d, 0 for none, at most 366d`},
 		"account remove-key acme":                {cli.StatusInvalid, "KEY-ID is missing"},
-		"account end-session 3fa91c02":           {cli.StatusNotFound, `there is no session "3fa91c02"`},
+		"account end-session 3fa91c02":           {cli.StatusNotFound, `no session "3fa91c02"`},
 		"tier set free --alert-at x":             {cli.StatusInvalid, "percents such as 80,100, or never"},
 		"tier set free --messages-per-day=-1":    {cli.StatusInvalid, "0, which is no limit"},
 	} {
 		fails(t, want.status, want.says, environ, "", strings.Fields(line)...)
 	}
-	require.Equal(t, "There are no accounts: worker account create NAME makes one.\n", prints(t, environ, "", "account", "list"))
-	require.Equal(t, "There are no tiers: worker tier set NAME makes one.\n", prints(t, environ, "", "tier", "list"))
+	require.Equal(t, "There are no accounts: see sendlimit-worker account create.\n", prints(t, environ, "", "account", "list"))
+	require.Equal(t, "There are no tiers: see sendlimit-worker tier set.\n", prints(t, environ, "", "tier", "list"))
 }
 
 func TestAnAccountWhoseKeyIsRefused(t *testing.T) {
@@ -138,7 +138,7 @@ func TestAnAccountWhoseKeyIsRefused(t *testing.T) {
 	err := Run(t.Context(), p, []string{"account", "create", "acme", "--expires-at", "2001-01-01T00:00:00Z"})
 	require.EqualError(t, err, "expires_at has passed: 2001-01-01T00:00:00Z")
 	require.Empty(t, out.String())
-	require.Equal(t, "The account acme is made, and has no key yet: worker account add-key gives it one.\n", log.String())
+	require.Equal(t, "Created account acme without a key: see sendlimit-worker account add-key.\n", log.String())
 }
 
 // A key that has expired stays until the account changes. Nobody means it.
@@ -151,7 +151,7 @@ func TestTheOnlyKeyIsRotatedAgain(t *testing.T) {
 	second, _ := says(t, environ, "account", "rotate-key", "acme", "--overlap", "1h")
 	m.SetTime(at.Add(2 * time.Hour))
 	says(t, environ, "account", "rotate-key", "acme")
-	require.Contains(t, prints(t, environ, "", "account", "show", "acme"), second[3:11]+": submit, read, made 2026-11-22 11:00:00 UTC, expires 2026-11-23 13:00:00 UTC\n")
+	require.Contains(t, prints(t, environ, "", "account", "show", "acme"), second[3:11]+": submit, read, created 2026-11-22 11:00:00 UTC, expires 2026-11-23 13:00:00 UTC\n")
 }
 
 // certificate makes the files of a certificate for 127.0.0.1 and of its key.
@@ -176,7 +176,14 @@ func TestBeyondLoopback(t *testing.T) {
 	status, said := refuses(t, environ, "--listen", "0.0.0.0:0")
 	require.Equal(t, cli.StatusInvalid, status)
 	require.Contains(t, said, "other machines may reach 0.0.0.0:0")
-	require.Contains(t, said, "worker account create NAME")
+	require.Contains(t, said, "sendlimit-worker account create NAME")
+	for _, embedded := range [][]string{{"--listen", "0.0.0.0:0"}, {"--listen", "0.0.0.0:0", "--require-keys"}} {
+		status, said = refuses(t, nil, embedded...)
+		require.Equal(t, cli.StatusInvalid, status)
+		require.Contains(t, said, "other machines may reach 0.0.0.0:0, so the API needs an API key, and the embedded store has none:"+
+			" listen at a loopback address such as 127.0.0.1:0, or name an account with the key_sha256 of a key under accounts in the file of --config,"+
+			" or set redis_url and run sendlimit-worker account create NAME")
+	}
 }
 
 // statusWith gets an address with a key, and returns the status. The server hangs up on who takes
@@ -204,10 +211,10 @@ func TestTheAPIOverTLS(t *testing.T) {
 	_, _, environ := elsewhere(t)
 	status, said := refuses(t, environ, "--tls-cert", certFile, "--tls-key", certFile)
 	require.Equal(t, cli.StatusInvalid, status)
-	require.Contains(t, said, "a certificate whose key tls_key has, both in PEM")
+	require.Contains(t, said, "a certificate that fits the key in tls_key, both in PEM")
 
 	worker := start(t, environ, "--tls-cert", certFile, "--tls-key", keyFile, "--require-keys").started(t)
-	worker.logged(t, "the API asks for keys, and no account has one")
+	worker.logged(t, "the API requires keys, and no account has a valid one")
 	url := worker.attribute(t, "API endpoint", "url")
 	require.True(t, strings.HasPrefix(url, "https://127.0.0.1:"), url)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true}
@@ -237,8 +244,8 @@ func TestSeedsOfTheFile(t *testing.T) {
 	worker := start(t, environ, "--config", name, "--require-keys").started(t)
 	require.Equal(t, http.StatusForbidden, statusWith(t, http.DefaultTransport, worker.attribute(t, "API endpoint", "url")+"stats", "foo"),
 		"known, and no operator's")
-	worker.logged(t, "a tier in the settings is not that of the store")
-	worker.logged(t, "an account in the settings is not that of the store")
+	worker.logged(t, "a tier in the settings differs from the store's")
+	worker.logged(t, "an account in the settings differs from the store's")
 	require.NotContains(t, worker.stderr.String(), "new@", "a contact is somebody's address")
 	out := prints(t, environ, "", "tier", "list")
 	require.Regexp(t, `(?s)business .* 5000 .*free .* 7 `, out)

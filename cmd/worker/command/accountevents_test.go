@@ -62,18 +62,18 @@ func TestDeadEventsOnTheCommandLine(t *testing.T) {
 
 	// An empty id is that of a variable that is not set, and must not mean all.
 	for _, action := range []string{"retry", "purge"} {
-		fails(t, cli.StatusInvalid, "ID is empty: give one, or leave it out for all dead events",
+		fails(t, cli.StatusInvalid, "ID is empty: give an ID, or leave it out for all dead events",
 			environ, "", "account", "events", action, "acme", "")
 	}
 	for _, action := range []string{"list", "retry", "purge"} { // nor that of the key's own account
 		fails(t, cli.StatusInvalid, "NAME is missing", environ, "", "account", "events", action, "")
 	}
 	id, _, _ := strings.Cut(listed[1], " ")
-	require.Equal(t, "1 dead events are removed.\n", run("events", "purge", "acme", id))
+	require.Equal(t, "1 dead events removed.\n", run("events", "purge", "acme", id))
 	id, _, _ = strings.Cut(listed[0], " ")
 	require.Equal(t, `{"retried":1,"left":1}`+"\n", run("events", "retry", "acme", id, "--json"))
-	require.Equal(t, "1 dead events are posted again.\n", run("events", "retry", "acme"))
+	require.Equal(t, "1 dead events will be posted again.\n", run("events", "retry", "acme"))
 	require.Empty(t, run("events", "list", "acme"))
 	_, err := command(t, environ, "", "account", "events", "purge", "acme", id)
-	require.ErrorContains(t, err, "there is no dead event")
+	require.ErrorContains(t, err, "no dead event")
 }

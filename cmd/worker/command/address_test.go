@@ -15,7 +15,7 @@ import (
 // is told that the store has moved, or what was sent already.
 func TestAStoreUnderAnotherAddressIsNotDelivered(t *testing.T) {
 	t.Parallel()
-	const took = "took the store over, which was last delivered under another address"
+	const took = "took over a store that was last delivered under another address"
 	m, client, environ := elsewhere(t)
 	address := "localhost:" + m.Port() + "/0"
 	copied := func() { m.HSet("sl:meta", "address", "redis.example.com:6379/0") } // as that of the original has it
@@ -42,7 +42,7 @@ func TestAStoreUnderAnotherAddressIsNotDelivered(t *testing.T) {
 	require.Contains(t, get(t, held.page(t, "metrics")).body, "\nsendlimit_held_back 1\n")
 	require.Equal(t, http.StatusOK, get(t, held.page(t, "v1/users/alice/messages")).status, "the API serves")
 	require.Contains(t, prints(t, environ, "", "check"), "; warning: the store was last delivered as redis.example.com:6379/0, so a worker does not"+
-		" deliver it as "+address+" without --store-moved or --drop-due-before: see worker run --help")
+		" deliver it as "+address+" without --store-moved or --drop-due-before: see sendlimit-worker run --help")
 	submitMessage(t, "redis://"+m.Addr(), "alice", 0)
 	require.Never(t, func() bool { return held.stdout.String() != "" }, time.Second, 50*time.Millisecond)
 	serving, err := queue.Workers(client, "")
@@ -59,15 +59,15 @@ func TestAStoreUnderAnotherAddressIsNotDelivered(t *testing.T) {
 	copied()
 	person := start(t, environ, "--log-format", "text")
 	require.Eventually(t, func() bool {
-		return strings.Contains(person.stderr.String(), "  The store has moved, or has another name:  worker run --store-moved\n")
+		return strings.Contains(person.stderr.String(), "  The store has moved, or has another name:  sendlimit-worker run --store-moved\n")
 	}, time.Minute, 5*time.Millisecond)
-	require.Contains(t, person.stderr.String(), "\nas redis.example.com:6379/0, and redis_url says "+address+" now.\n")
+	require.Contains(t, person.stderr.String(), "\nas redis.example.com:6379/0, and redis_url is "+address+" now.\n")
 	dropped := start(t, environ, "--drop-due-before", "now").started(t)
 	require.Equal(t, "redis.example.com:6379/0", dropped.logged(t, took)["last_address"])
 
 	copied()
 	apart := start(t, environ, "--deliver=false")
-	apart.logged(t, "serving the API alone")
+	apart.logged(t, "serving only the API")
 	require.Equal(t, http.StatusOK, get(t, apart.page(t, "readyz")).status)
 	apart.notLogged(t, "last delivered")
 }

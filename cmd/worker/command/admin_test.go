@@ -75,5 +75,5 @@ func TestHealthCommand(t *testing.T) {
 	require.ErrorContains(t, err, "no worker answers at http://"+address+"/readyz: dial tcp")
 	require.Equal(t, cli.StatusUnavailable, cli.ExitCode(err))
 	_, err = command(t, nil, "", "health", "--listen", "off")
-	require.ErrorContains(t, err, "answers nowhere")
+	require.ErrorContains(t, err, "listen and admin_listen are off")
 }

@@ -126,14 +126,14 @@ func TestTheRelayAlone(t *testing.T) {
 	worker := start(t, []string{"REDIS_URL=redis://" + m.Addr()}, "--deliver=false", "--relay", "--listen", "off")
 	worker.logged(t, "relaying")
 	worker.notLogged(t, "delivering")
-	worker.notLogged(t, "serving the API alone")
+	worker.notLogged(t, "serving only the API")
 	require.NoError(t, worker.end(t))
 }
 
 func TestTheAPIAloneOnTheEmbeddedStore(t *testing.T) {
 	t.Parallel()
 	worker := start(t, nil, "--deliver=false")
-	worker.logged(t, "nothing is delivered from it before a worker that delivers has its address")
+	worker.logged(t, "its messages are delivered only once a worker that delivers has its address")
 	require.NoError(t, worker.end(t))
 }
 
@@ -144,8 +144,8 @@ func TestSettingsThatLeaveNothingToDo(t *testing.T) {
 			"--deliver=false", "--listen", "off", "--redis-url", "redis://127.0.0.1:1",
 		},
 		`error: listen is off, and only the API of this worker could reach its embedded store: set listen, or redis_url`: {"--listen", "off"},
-		`--drop-due-before needs a worker that delivers: deliver is false`:                                               {"--deliver=false", "--drop-due-before", "-2h"},
-		`--store-moved needs a worker that delivers: deliver is false`:                                                   {"--deliver=false", "--store-moved"},
+		`--drop-due-before requires deliver: true`: {"--deliver=false", "--drop-due-before", "-2h"},
+		`--store-moved requires deliver: true`:     {"--deliver=false", "--store-moved"},
 	} {
 		status, said := refuses(t, nil, args...)
 		require.Equal(t, cli.StatusInvalid, status)

@@ -15,7 +15,7 @@ import (
 func TestChangesByCommandsAreInTheAuditLog(t *testing.T) {
 	t.Parallel()
 	m, _, environ := elsewhere(t)
-	require.Equal(t, "No change is like this.\n", prints(t, environ, "", "audit"))
+	require.Equal(t, "No changes match.\n", prints(t, environ, "", "audit"))
 	require.Empty(t, m.Keys(), "looking leaves nothing behind")
 
 	prints(t, environ, "rules: [3/hour]", "policy", "apply", "-", "--by", "jane")
@@ -32,8 +32,8 @@ func TestChangesByCommandsAreInTheAuditLog(t *testing.T) {
 	var e message.AuditEntry
 	require.NoError(t, json.Unmarshal([]byte(prints(t, environ, "", "audit", "--action", "apply policy", "--json")), &e))
 	require.Equal(t, []string{"jane", "apply policy", "default", "done"}, []string{e.By, e.Action, e.Object, e.Outcome})
-	require.Equal(t, "No change is like this.\n", prints(t, environ, "", "audit", "--user", "bob"))
-	require.Equal(t, "No change is like this.\n", prints(t, environ, "", "audit", "--until", "2026-11-21T00:00:00Z"))
+	require.Equal(t, "No changes match.\n", prints(t, environ, "", "audit", "--user", "bob"))
+	require.Equal(t, "No changes match.\n", prints(t, environ, "", "audit", "--until", "2026-11-21T00:00:00Z"))
 	fails(t, cli.StatusInvalid, `from "-1h" is not allowed`, environ, "", "audit", "--from", "-1h")
-	fails(t, cli.StatusInvalid, "--lines has to be at least 1", environ, "", "audit", "--lines", "0")
+	fails(t, cli.StatusInvalid, "--lines must be at least 1", environ, "", "audit", "--lines", "0")
 }

@@ -38,7 +38,7 @@ func TestChannelKeys(t *testing.T) {
 
 	// A key in use is not replaced.
 	_, err = command(t, nil, "", "channel", "keys", "--out", file)
-	require.ErrorContains(t, err, "exists already")
+	require.ErrorContains(t, err, "already exists")
 	again, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, text, again)
@@ -62,7 +62,7 @@ func TestWrongSettingsOfChannelsAreAllReported(t *testing.T) {
 	require.NotContains(t, err.Error(), "s3cret")
 
 	_, err = command(t, nil, "", "channel", "check")
-	require.ErrorContains(t, err, "no channel to devices is set up")
+	require.ErrorContains(t, err, "no channel is set up")
 }
 
 func TestChannelListAndResume(t *testing.T) {
@@ -73,7 +73,7 @@ func TestChannelListAndResume(t *testing.T) {
 	require.NoError(t, err)
 
 	out := prints(t, environ, "", "channel", "list")
-	require.Equal(t, "No channel has delivered anything yet, and none is stopped: worker channel check shows those of the settings.\n", out)
+	require.Equal(t, "No channel has delivered anything yet, and none is stopped: see sendlimit-worker channel check.\n", out)
 
 	_, err = kept.Stop(t.Context(), notifier.ChannelAPNs, channels.Stop{Reason: channels.Brake, Detail: "30 of 50 devices gone"})
 	require.NoError(t, err)
@@ -85,18 +85,18 @@ func TestChannelListAndResume(t *testing.T) {
 	}))
 	out = prints(t, environ, "", "channel", "list")
 	require.Regexp(t, `^apns     stopped since .* UTC: brake, 30 of 50 devices gone
- +its provider calls all devices gone: check project, key and environment, then worker channel resume apns
+ +its provider reports all devices as gone: check project, key and environment, then sendlimit-worker channel resume apns
 fcm      stopped since .* UTC: unauthorized, HTTP status 403
-( +it is probed again at .*
+( +next probe at .*
 )?log      running
- +its provider calls many devices gone, which are kept as suspects: 40 of the last 90 answers,
+ +its provider reports many devices as gone, which are kept as suspects: 40 of the last 90 answers,
  +by account shop 39, \(none\) 1, by campaign spring 40
 $`, out)
 
 	out = prints(t, environ, "", "channel", "resume", "apns", "--json")
 	require.JSONEq(t, `{"outcome":"resumed","channel":"apns"}`, out)
 	_, err = command(t, environ, "", "channel", "resume", "apns")
-	require.EqualError(t, err, `"apns" is not stopped: see worker channel list`)
+	require.EqualError(t, err, `"apns" is not stopped: see sendlimit-worker channel list`)
 
 	out = prints(t, environ, "", "channel", "list", "--json")
 	require.Len(t, strings.Split(strings.TrimSpace(out), "\n"), 2)
@@ -112,20 +112,20 @@ func TestSendTestNeedsADevice(t *testing.T) {
 		"REDIS_URL=redis://" + m.Addr(), "SENDLIMIT_WEBPUSH_PRIVATE_KEY_FILE=" + file, "SENDLIMIT_WEBPUSH_SUBJECT=ops@example.com",
 	}
 	for args, want := range map[string]string{
-		"webpush":                                  "send-test needs either --address-file or --user: the device to send to",
-		"webpush --user alice --address-file x":    "send-test needs either --address-file or --user: the device to send to",
-		"webpush --device d1 --address-file x":     "--device is a device of a user: give --user as well",
-		"fcm --user alice":                         `no channel to devices named "fcm" is set up: these are: webpush`,
-		"webpush --user alice":                     "alice has no such device on the channel webpush: see enqueue device list --user alice",
-		"webpush --address-file /nosuch/s3cret":    "the device's address can't be read: open /nosuch/s3cret: no such file or directory",
-		"webpush --address-file - --title Testing": "- has no address of a device: it takes a token, or the JSON of a browser's subscription",
+		"webpush":                                  "--address-file or --user is required: the device to send to",
+		"webpush --user alice --address-file x":    "--address-file or --user is required: the device to send to",
+		"webpush --device d1 --address-file x":     "--device requires --user",
+		"fcm --user alice":                         `channel "fcm" is not set up: set up are webpush`,
+		"webpush --user alice":                     "alice has no such device on channel webpush: see sendlimit device list --user alice",
+		"webpush --address-file /nosuch/s3cret":    "can't read the device's address: open /nosuch/s3cret: no such file or directory",
+		"webpush --address-file - --title Testing": "- is not a device's address: give a token, or the JSON of a browser's subscription",
 	} {
 		_, err := command(t, environ, "", append([]string{"channel", "send-test"}, strings.Fields(args)...)...)
 		require.EqualError(t, err, want, args)
 	}
 	worker := start(t, environ[1:]).started(t)
 	_, err := command(t, append(worker.environ(t), environ[1:]...), "", "channel", "send-test", "webpush", "--user", "alice", "--webpush-private-key-file", file)
-	require.EqualError(t, err, "alice has no such device on the channel webpush: see enqueue device list --user alice", "of the worker on this machine")
+	require.EqualError(t, err, "alice has no such device on channel webpush: see sendlimit device list --user alice", "of the worker on this machine")
 	_, client, there := elsewhere(t)
 	kept, err := devices.New(client, devices.Options{})
 	require.NoError(t, err)
@@ -137,7 +137,7 @@ func TestSendTestNeedsADevice(t *testing.T) {
 	key, _ := says(t, there, "account", "create", "ops", "--scopes", "admin")
 	_, err = command(t, append([]string{"SENDLIMIT_API=" + overHTTP(t, client), "SENDLIMIT_API_KEY=" + strings.TrimSpace(key)}, environ[1:]...),
 		"", "channel", "send-test", "webpush", "--user", "alice")
-	require.EqualError(t, err, "the API shows the addresses of devices only for a key with the scope content: give one, or --address-file")
+	require.EqualError(t, err, "the API shows addresses of devices only for a key with the scope content: use such a key, or --address-file")
 	// What can't be a subscription is refused before anything is sent.
 	out, err := command(t, environ, "canary", "channel", "send-test", "webpush", "--address-file", "-")
 	require.Equal(t, cli.StatusUnexpected, cli.ExitCode(err))

@@ -15,7 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// found is a line of the answer of worker check.
+// found is a line of the answer of sendlimit-worker check.
 type found struct {
 	Name   string `json:"name"`
 	Target string `json:"target"`
@@ -75,7 +75,7 @@ func TestCheckOfWhatIsNotSetUp(t *testing.T) {
 	t.Parallel()
 	m, _ := redistest.Embedded(t)
 	found := looked(t, []string{"REDIS_URL=redis://" + m.Addr(), "SENDLIMIT_PUSH_URL=log:"}, cli.StatusDone)
-	require.Contains(t, found["email"].Detail, "notices to e-mail addresses wait")
+	require.Contains(t, found["email"].Detail, "alerts to e-mail addresses wait")
 	require.Contains(t, found["push"].Detail, "standard output")
 	out := prints(t, []string{"REDIS_URL=redis://" + m.Addr(), "SENDLIMIT_PUSH_URL=log:"}, "", "check")
 	require.Contains(t, out, "\nok    push  log: a line each on standard output (", "with one colon")
@@ -87,7 +87,7 @@ func TestCheckOfAService(t *testing.T) {
 	environ := []string{"REDIS_URL=redis://" + m.Addr(), "SENDLIMIT_PUSH_URL=telegram://17:hunter2@telegram?chats=@all"}
 	push := looked(t, environ, cli.StatusDone)["push"]
 	require.Equal(t, "telegram://…", push.Target)
-	require.Equal(t, "a URL as telegram has it, nothing sent and no connection made", push.Detail)
+	require.Equal(t, "URL of the service telegram, nothing sent and no connection made", push.Detail)
 
 	for _, name := range []string{"check", "run"} { // a token of the wrong form, and no chats
 		_, err := command(t, []string{environ[0], "SENDLIMIT_PUSH_URL=telegram://hunter2@telegram"}, "", name)

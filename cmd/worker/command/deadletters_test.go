@@ -151,7 +151,7 @@ func TestADeadLetterIsShown(t *testing.T) {
 	status, stdout, _ := g.runs("show --user alice none --json")
 	require.Equal(t, cli.StatusNotFound, status)
 	require.JSONEq(t, `{"outcome":"refused","code":"not_found","id":"none","user":"alice",
-		"detail":"message none to alice is no dead letter: list shows those there are"}`, stdout)
+		"detail":"no dead letter \"none\" of user \"alice\": list shows the dead letters"}`, stdout)
 }
 
 func TestADeadLetterIsRetried(t *testing.T) {
@@ -160,12 +160,12 @@ func TestADeadLetterIsRetried(t *testing.T) {
 	g.dead("alice", "a", time.Hour)
 	g.dead("alice", "b", time.Minute)
 	g.dead("alice", "late", time.Minute, "x", g.now.Add(-time.Second).UnixMilli())
-	require.Equal(t, "retried: message a to alice is sent at 2026-11-22 11:11:11 UTC\n", g.prints("retry --user alice a"))
+	require.Equal(t, "retried: message a to alice will be sent at 2026-11-22 11:11:11 UTC\n", g.prints("retry --user alice a"))
 	require.JSONEq(t, `{"outcome":"retried","id":"b","user":"alice","send_at":"2026-11-22T11:12:11.000Z",
 		"requested_at":"2026-11-22T11:09:11.000Z"}`, g.prints("retry --user alice b --json"))
 	status, _, stderr := g.runs("retry --user alice a")
 	require.Equal(t, cli.StatusNotFound, status)
-	require.Equal(t, "error: message a to alice is no dead letter: list shows those there are\n", stderr)
+	require.Equal(t, "not found: no dead letter \"a\" of user \"alice\": list shows the dead letters\n", stderr)
 	status, stdout, _ := g.runs("retry --user alice late --json")
 	require.Equal(t, cli.StatusRefused, status)
 	require.Contains(t, stdout, `"code":"expired"`)
@@ -177,18 +177,18 @@ func TestADeadLetterIsRetried(t *testing.T) {
 func TestAllDeadLettersAreRetried(t *testing.T) {
 	t.Parallel()
 	g := newGiven(t)
-	require.Equal(t, "0 dead letters sent after all\n", g.prints("retry --all"))
+	require.Equal(t, "retried 0 dead letters\n", g.prints("retry --all"))
 	g.dead("alice", "second", time.Hour)
 	g.dead("alice", "first", 2*time.Hour)
 	g.dead("bob", "late", time.Minute, "x", g.now.Add(-time.Second).UnixMilli())
 
 	status, stdout, stderr := g.runs("retry --all")
 	require.Equal(t, []any{cli.StatusInvalid, ""}, []any{status, stdout})
-	require.Equal(t, "error: --all needs --yes where nobody can be asked\n", stderr)
+	require.Equal(t, "error: --yes is required without a terminal\n", stderr)
 
 	status, stdout, stderr = g.runs("retry --all --yes")
 	require.Zero(t, status)
-	require.Equal(t, "2 dead letters sent after all; left as before: 1 dead letter\n", stdout)
+	require.Equal(t, "retried 2 dead letters; refused: 1 dead letter\n", stdout)
 	require.Equal(t, "refused: message late to bob expired at 2026-11-22T11:11:10.000Z: submit it anew with a later expires_at\n", stderr)
 	require.JSONEq(t, `{"outcome":"refused","code":"expired","id":"late","user":"bob",
 		"detail":"message late to bob expired at 2026-11-22T11:11:10.000Z: submit it anew with a later expires_at"}`,
@@ -211,7 +211,7 @@ func TestDeadLettersArePurged(t *testing.T) {
 	require.Equal(t, "1 dead letter forgotten\n", g.prints("purge --older-than 1d"))
 	status, _, stderr := g.runs("purge --all")
 	require.Equal(t, cli.StatusInvalid, status)
-	require.Contains(t, stderr, "--all needs --yes")
+	require.Contains(t, stderr, "--yes is required")
 	require.JSONEq(t, `{"purged":1,"more":false}`, g.prints("purge --all --yes --json"))
 	require.Equal(t, "0 dead letters forgotten\n", g.prints("purge --all"), "nobody is asked about nothing")
 	require.NotContains(t, g.server.Dump(), "table")
@@ -221,22 +221,22 @@ func TestDeadLetterCommandLinesThatMakeNoSense(t *testing.T) {
 	t.Parallel()
 	g := newGiven(t)
 	for line, want := range map[string]string{
-		"":                                `a command is missing after "worker dead-letters": one of list, purge, retry, show`,
-		"list a":                          `"a" is too much: list takes flags only; see worker dead-letters list --help`,
-		"show a":                          "--user is missing; see worker dead-letters show --help",
+		"":                                `missing command after "sendlimit-worker dead-letters": one of list, purge, retry, show`,
+		"list a":                          `unexpected argument "a": list has only flags; see sendlimit-worker dead-letters list --help`,
+		"show a":                          "--user is missing; see sendlimit-worker dead-letters show --help",
 		"show --user alice":               "ID is missing",
 		"show --user a b --content=maybe": `content "maybe" is not allowed: it takes true or false`,
-		"retry":                           "ID is missing: give --user and an ID, or --all; see worker dead-letters retry --help",
+		"retry":                           "ID is missing: give --user and an ID, or --all; see sendlimit-worker dead-letters retry --help",
 		"retry a":                         "--user is missing",
 		"retry --user alice":              "ID is missing",
-		"retry --all a":                   `"a" is too much beside --all`,
+		"retry --all a":                   `unexpected argument "a" beside --all`,
 		"retry --all=false":               "ID is missing: give --user and an ID, or --all",
-		"retry --user alice --all":        "--user and --all can't be given together",
-		"retry --user alice a b":          `"b" is too much: one ID is expected`,
+		"retry --user alice --all":        "--user and --all exclude each other",
+		"retry --user alice a b":          `unexpected argument "b": give one ID`,
 		"purge":                           "ID is missing: give --user and an ID, or --older-than or --all",
-		"purge --older-than=":             `older_than "" is not allowed: it takes a length of time such as 90m, 36h or 7d`,
-		"purge --older-than 1d --all":     "--older-than and --all can't be given together; see worker dead-letters purge --help",
-		"purge --older-than soon":         `older_than "soon" is not allowed: it takes a length of time such as 90m, 36h or 7d`,
+		"purge --older-than=":             `older_than "" is not allowed: it takes a duration such as 90m, 36h or 7d`,
+		"purge --older-than 1d --all":     "--older-than and --all exclude each other; see sendlimit-worker dead-letters purge --help",
+		"purge --older-than soon":         `older_than "soon" is not allowed: it takes a duration such as 90m, 36h or 7d`,
 		"purge --older-than -1h":          `older_than "-1h" is not allowed`,
 		"list --tz Mars/Olympus":          `tz "Mars/Olympus" is not allowed`,
 		"list --redis-url http://x":       `redis_url "http://x" is not allowed`,
@@ -253,8 +253,8 @@ func TestDeadLetterCommandLinesThatMakeNoSenseInJSON(t *testing.T) {
 	t.Parallel()
 	g := newGiven(t)
 	for line, want := range map[string]string{
-		"show a --json":                      `{"outcome":"invalid","code":"invalid_field","field":"user","detail":"--user is missing; see worker dead-letters show --help"}`,
-		"--json retry":                       `{"outcome":"invalid","code":"invalid_field","field":"id","detail":"ID is missing: give --user and an ID, or --all; see worker dead-letters retry --help"}`,
+		"show a --json":                      `{"outcome":"invalid","code":"invalid_field","field":"user","detail":"--user is missing; see sendlimit-worker dead-letters show --help"}`,
+		"--json retry":                       `{"outcome":"invalid","code":"invalid_field","field":"id","detail":"ID is missing: give --user and an ID, or --all; see sendlimit-worker dead-letters retry --help"}`,
 		"show --user a b --content=x --json": `{"outcome":"invalid","code":"invalid_field","field":"content","detail":"content \"x\" is not allowed: it takes true or false"}`,
 	} {
 		status, stdout, stderr := g.runs(line)

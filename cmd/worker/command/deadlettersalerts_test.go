@@ -54,7 +54,7 @@ func TestDeadLettersThatAreAlerts(t *testing.T) {
 	for _, command := range []string{"show", "retry", "purge"} {
 		status, _, stderr := g.runs(command + " --alert " + id)
 		require.Equal(t, cli.StatusNotFound, status, command)
-		require.Equal(t, "error: alert "+id+" is no dead letter: list shows those there are\n", stderr)
+		require.Equal(t, "not found: no dead letter of alert \""+id+"\": list shows the dead letters\n", stderr)
 	}
 
 	other := g.failedAlert("bob")
@@ -82,17 +82,17 @@ func TestAlertsAreRetriedTogetherAndApart(t *testing.T) {
 
 	status, _, stderr := g.runs("retry --alerts --all")
 	require.Equal(t, cli.StatusInvalid, status)
-	require.Equal(t, "error: --all needs --yes where nobody can be asked\n", stderr)
-	require.Equal(t, "2 dead alerts sent after all\n", g.prints("retry --alerts --all --yes"))
+	require.Equal(t, "error: --yes is required without a terminal\n", stderr)
+	require.Equal(t, "retried 2 dead alerts\n", g.prints("retry --alerts --all --yes"))
 	require.Equal(t, "There are no dead alerts.\n", g.prints("list --alerts"))
 	require.Contains(t, g.prints("list"), "alice", "the message is still dead")
-	require.Equal(t, "0 dead alerts sent after all\n", g.prints("retry --alerts --all"))
+	require.Equal(t, "retried 0 dead alerts\n", g.prints("retry --alerts --all"))
 
 	g.failedAlert("erin")
 	g.server.SetTime(g.now.Add(2 * time.Second))
-	require.Equal(t, "1 dead letter sent after all\n1 dead alert left: see worker dead-letters retry --alerts --all\n",
+	require.Equal(t, "retried 1 dead letter\n1 dead alert left: see sendlimit-worker dead-letters retry --alerts --all\n",
 		g.prints("retry --all --yes"))
-	require.Equal(t, "0 dead letters forgotten\n1 dead alert left: see worker dead-letters purge --alerts --all\n",
+	require.Equal(t, "0 dead letters forgotten\n1 dead alert left: see sendlimit-worker dead-letters purge --alerts --all\n",
 		g.prints("purge --all --yes"))
 	require.Equal(t, "0 dead alerts forgotten\n", g.prints("purge --alerts --older-than 1d"))
 	require.Equal(t, "1 dead alert forgotten\n", g.prints("purge --alerts --all --yes"))

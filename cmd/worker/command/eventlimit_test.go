@@ -19,12 +19,12 @@ func TestEvents(t *testing.T) {
 		return prints(t, environ, "", append([]string{"event-limit"}, args...)...)
 	}
 
-	require.Equal(t, "No event has limits: worker event-limit set NAME gives it some.\n", event("list"))
+	require.Equal(t, "No event has limits: see sendlimit-worker event-limit set.\n", event("list"))
 	require.Empty(t, m.Keys(), "looking leaves nothing behind")
-	fails(t, cli.StatusNotFound, `the event "submit" has no limits: set some`, environ, "", "event-limit", "show", "submit")
+	fails(t, cli.StatusNotFound, "not found: no limits of event \"submit\"\n", environ, "", "event-limit", "show", "submit")
 
 	require.Equal(t, "submit: no limit → 60 per minute, 100 per hour, 500 per day\n"+
-		"It applies from the next call on; what is counted stays counted.\n",
+		"It takes effect immediately; counts are kept.\n",
 		event("set", "submit", "--per-minute", "60", "--per-hour", "100", "--per-day", "500"))
 
 	limits, err := counters.New(client, "")
@@ -34,9 +34,9 @@ func TestEvents(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, d.Allowed)
 
-	// It applies from the next call on.
+	// It takes effect immediately.
 	require.Equal(t, "submit: 60 per minute, 100 per hour, 500 per day → 3 per day (Europe/Berlin)\n"+
-		"It applies from the next call on; what is counted stays counted.\n",
+		"It takes effect immediately; counts are kept.\n",
 		event("set", "submit", "--per-day", "3", "--time-zone", "Europe/Berlin"))
 	d, err = limits.Count(t.Context(), call)
 	require.NoError(t, err)
@@ -52,7 +52,7 @@ func TestEvents(t *testing.T) {
 	require.Equal(t, "login: 5 per hour\n", event("show", "login"))
 	require.JSONEq(t, `{"event":"login","per_hour":5,"time_zone":"UTC"}`, event("show", "login", "--json"))
 
-	require.Equal(t, "login: 5 per hour → no limit\nIt applies from the next call on.\n", event("remove", "login"))
+	require.Equal(t, "login: 5 per hour → no limit\nIt takes effect immediately.\n", event("remove", "login"))
 	require.Equal(t, "submit: 3 per day (Europe/Berlin)\n", event("list"))
 	_, err = command(t, environ, "", "event-limit", "remove", "login")
 	require.Equal(t, cli.StatusNotFound, cli.ExitCode(err))
@@ -69,7 +69,7 @@ func TestAlertsOfEvents(t *testing.T) {
 		return prints(t, environ, "", append([]string{"event-limit"}, args...)...)
 	}
 	const limits = "500 per day, alerts at 80, 100 % to ops@example.com"
-	require.Equal(t, "submit: no limit → "+limits+"\nIt applies from the next call on; what is counted stays counted.\n",
+	require.Equal(t, "submit: no limit → "+limits+"\nIt takes effect immediately; counts are kept.\n",
 		event("set", "submit", "--per-day", "500", "--alert-at", "80,100", "--alert-to", "ops@example.com"))
 	require.Equal(t, "submit: "+limits+"\n", event("show", "submit"))
 	require.Equal(t, "submit: "+limits+"\n", event("list"))
@@ -92,22 +92,22 @@ func TestAlertsOfEvents(t *testing.T) {
 		event("set", "submit", "--per-day", "500", "--json"))
 
 	out := event("set", "--help")
-	require.Contains(t, out, "worker event-limit set submit --per-day 500 --alert-at 80,100 --alert-to ops@example.com")
+	require.Contains(t, out, "sendlimit-worker event-limit set submit --per-day 500 --alert-at 80,100 --alert-to ops@example.com")
 }
 
 func TestEventsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	_, _, environ := elsewhere(t)
 	for want, args := range map[string][]string{
-		`at least one of --per-minute, --per-hour and --per-day is needed` +
-			` (worker event-limit remove takes all limits away); see worker event-limit set --help`: {"set", "e"},
+		`at least one of --per-minute, --per-hour and --per-day is required` +
+			` (sendlimit-worker event-limit remove removes all limits); see sendlimit-worker event-limit set --help`: {"set", "e"},
 		`per-day "many" is not allowed: it takes a whole number`:                             {"set", "e", "--per-day", "many"},
 		`per_day "0" is not allowed: it takes 1 to 1000000000000; leave it out for no limit`: {"set", "e", "--per-day", "0"},
 		`nothing here counts the event "login", so its limits would have no effect: the events are submit, read, change;` +
-			` set custom for an event that a program of your own counts`: {"set", "login", "--per-hour", "5"},
-		`alert_at "80,x" is not allowed: it takes percents such as 80,100, or never`: {"set", "e", "--per-day", "1", "--alert-at", "80,x"},
-		`NAME is missing; see worker event-limit set --help`:                         {"set"},
-		`"b" is too much: one NAME is expected; see worker event-limit show --help`:  {"show", "a", "b"},
+			` set custom for an event that your own program counts`: {"set", "login", "--per-hour", "5"},
+		`alert_at "80,x" is not allowed: it takes percents such as 80,100, or never`:           {"set", "e", "--per-day", "1", "--alert-at", "80,x"},
+		`NAME is missing; see sendlimit-worker event-limit set --help`:                         {"set"},
+		`unexpected argument "b": give one NAME; see sendlimit-worker event-limit show --help`: {"show", "a", "b"},
 	} {
 		said := fails(t, cli.StatusInvalid, want, environ, "", append([]string{"event-limit"}, args...)...)
 		require.Equal(t, "error: "+want+"\n", said)
@@ -118,7 +118,7 @@ func TestEventsThatAreRefused(t *testing.T) {
 	require.Empty(t, prints(t, environ, "", "event-limit", "list", "--json"))
 
 	out = prints(t, environ, "", "event-limit", "set", "--help")
-	require.Contains(t, out, "worker event-limit set submit --per-minute 60 --per-hour 100 --per-day 500")
+	require.Contains(t, out, "sendlimit-worker event-limit set submit --per-minute 60 --per-hour 100 --per-day 500")
 	require.NotContains(t, out, "login")
 	for _, event := range api.Events() {
 		require.Contains(t, out, "  "+event.Name+" ")

@@ -9,7 +9,7 @@ import (
 
 // Main is the worker's process, and returns its exit status.
 func Main() int {
-	// Some services of push_url use this client, and it would wait for an answer for ever.
+	// Some services of push_url use this client, which would wait for an answer forever.
 	http.DefaultClient.Timeout = service.MaxTimeout
-	return cli.Main("worker", Run)
+	return cli.Main(cli.Worker, Run)
 }

@@ -53,8 +53,8 @@ func TestTheAPICannotBeUsed(t *testing.T) {
 		status       int
 		says         string
 	}{
-		{address, "", cli.StatusRefused, "asks for a key: set SENDLIMIT_API_KEY"},
-		{address, wrong, cli.StatusRefused, "does not know the key"},
+		{address, "", cli.StatusRefused, "requires a key: set SENDLIMIT_API_KEY"},
+		{address, wrong, cli.StatusRefused, "rejects the key"},
 		{address, reader, cli.StatusRefused, "admin"},
 		{nobody, reader, cli.StatusUnavailable, ""},
 	} {

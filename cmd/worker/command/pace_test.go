@@ -20,7 +20,7 @@ func TestPaceShowSetAndClear(t *testing.T) {
 		out := prints(t, environ, "", append([]string{"pace"}, args...)...)
 		require.Equal(t, want, out)
 	}
-	says("no pace: deliveries go as fast as they can\n", "show")
+	says("no pace: deliveries are as fast as possible\n", "show")
 	require.Empty(t, m.Keys(), "looking leaves nothing behind")
 	says("100/second over all workers, at most 20 at once\n", "set", "--rate", "100/second", "--burst", "20")
 	says(`{"target":"push","rate":"100/second","burst":20}`+"\n", "show", "--json")
@@ -31,9 +31,9 @@ func TestPaceShowSetAndClear(t *testing.T) {
 	_, err = paces.Pause(t.Context(), time.Hour)
 	require.NoError(t, err)
 	out := prints(t, environ, "", "pace", "show")
-	require.Regexp(t, `^6000/minute over all workers\npaused until \S+ \S+ UTC, as the target has asked\n$`, out)
+	require.Regexp(t, `^6000/minute over all workers\npaused until \S+ \S+ UTC by the target\n$`, out)
 	says(`{"target":"push"}`+"\n", "clear", "--json")
-	says("no pace: deliveries go as fast as they can\n", "show")
+	says("no pace: deliveries are as fast as possible\n", "show")
 }
 
 // Each channel has a pace beside that of all messages.
@@ -48,7 +48,7 @@ func TestPaceOfAChannel(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(5), state.Rate.Count)
 	out = prints(t, environ, "", "pace", "show")
-	require.Equal(t, "no pace: deliveries go as fast as they can\n", out)
+	require.Equal(t, "no pace: deliveries are as fast as possible\n", out)
 
 	_, err = command(t, environ, "", "pace", "show", "--channel", "sms")
 	require.EqualError(t, err, `channel "sms" is not allowed: it takes log, webhook, fcm, apns, webpush, service`)
@@ -62,14 +62,14 @@ func TestPaceThatIsRefused(t *testing.T) {
 		`error: burst "6" is not allowed: it takes 1 to 5, which is all that the rate allows in 1s` + "\n": {
 			"--rate", "5/second", "--burst", "6",
 		},
-		`error: --burst has to be at least 1; without it the rate is the burst` + "\n": {
+		`error: --burst must be at least 1; without it the burst is the rate` + "\n": {
 			"--rate", "5/second", "--burst", "0",
 		},
-		"pace set needs --rate": {"--burst", "5"},
+		"--rate is required": {"--burst", "5"},
 	} {
 		fails(t, cli.StatusInvalid, want, environ, "", append([]string{"pace", "set"}, args...)...)
 	}
-	require.Equal(t, "no pace: deliveries go as fast as they can\n", prints(t, environ, "", "pace", "show"))
+	require.Equal(t, "no pace: deliveries are as fast as possible\n", prints(t, environ, "", "pace", "show"))
 }
 
 // A worker gives its store the pace of the settings, and keeps to the one there
@@ -79,7 +79,7 @@ func TestPaceOfASettings(t *testing.T) {
 	worker := start(t, nil, "--pace-rate", "50/second", "--pace-burst", "5").started(t)
 	out := prints(t, worker.environ(t), "", "pace", "show")
 	require.Equal(t, "50/second over all workers, at most 5 at once\n", out)
-	asked := "asked the worker at " + strings.TrimSuffix(worker.attribute(t, "API endpoint", "url"), "/v1/") + ", on its embedded store\n"
+	asked := "answered by the worker at " + strings.TrimSuffix(worker.attribute(t, "API endpoint", "url"), "/v1/") + ", on its embedded store\n"
 	require.True(t, strings.HasSuffix(prints(t, worker.environ(t), "", "stats"), "\n"+asked))
 	prints(t, worker.environ(t), "", "pace", "set", "--rate", "5/second") // says no more
 }

@@ -39,7 +39,7 @@ func TestPolicyShowAndApply(t *testing.T) {
 		"  on_conflict     refuse\n"+
 		"  late            refuse\n"+
 		"  alert_at        80, 100\n"+
-		"It applies within 2 seconds in every program; scheduled messages keep their places.\n", out)
+		"It takes effect within 2 seconds in every program; scheduled messages keep their places.\n", out)
 
 	out = prints(t, environ, "", "policy", "show")
 	require.Equal(t, shown, out)
@@ -128,7 +128,7 @@ func TestPoliciesByName(t *testing.T) {
 		t.Helper()
 		return prints(t, environ, stdin, append([]string{"policy"}, args...)...)
 	}
-	require.Equal(t, "There are no policies yet: start a worker on the store, or give it one with worker policy apply FILE.\n", run("", "list"))
+	require.Equal(t, "There are no policies yet: start a worker on the store, or run sendlimit-worker policy apply FILE.\n", run("", "list"))
 	require.Empty(t, run("", "list", "--json"))
 	require.Empty(t, m.Keys(), "looking leaves nothing behind")
 
@@ -153,7 +153,7 @@ func TestPoliciesByName(t *testing.T) {
 			"categories": {"codes": {"exempt": true, "counts": false}, "marketing": {"rules": ["2/calendar_day"]}}}
 	]`, "["+strings.ReplaceAll(strings.TrimSpace(run("", "list", "--json")), "\n", ",")+"]")
 
-	fails(t, cli.StatusNotFound, "error: there is no policy \"gold\"\n", environ, "", "policy", "show", "gold")
+	fails(t, cli.StatusNotFound, "not found: no policy \"gold\"\n", environ, "", "policy", "show", "gold")
 }
 
 func TestPolicyOfANewerLayout(t *testing.T) {

@@ -20,7 +20,7 @@ func TestPolicyApplySaysWhatChanges(t *testing.T) {
 		t.Helper()
 		return prints(t, environ, content, "policy", "apply", "-")
 	}
-	const holds = "It applies within 2 seconds in every program; scheduled messages keep their places.\n"
+	const holds = "It takes effect within 2 seconds in every program; scheduled messages keep their places.\n"
 	apply("rules: [1/minute, 10/calendar_day]\ncategories: {otp: {exempt: true}}")
 	require.Equal(t, "default: version 1 → 2\n"+
 		"  rules                 1/minute, 10/calendar_day → 1/minute, 5/calendar_day\n"+
@@ -68,7 +68,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--name", "gold"}, `--name is "gold", and the file names the policy "vip": leave one of them out`},
+		{[]string{"--name", "gold"}, `--name is "gold", and the file has the name "vip": remove one of them`},
 		{[]string{"--then", "drop"}, `then "drop" is not allowed`},
 	} {
 		fails(t, cli.StatusInvalid, row.want, environ, "name: vip\nrules: [1/day]", append([]string{"policy", "apply", "-"}, row.args...)...)

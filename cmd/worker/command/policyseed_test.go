@@ -33,7 +33,7 @@ func TestPoliciesOfTheSettingsFile(t *testing.T) {
 	again := start(t, environ, "--config", settings(
 		"policies:\n  vip: {rules: [6/minute], quiet_hours: [\"22:00-08:00\"], categories: {ads: {rules: [1/hour]}}, alert_to: boss@example.net}\n  new: {rules: [1/hour]}",
 	)).started(t)
-	line := again.logged(t, "the rules in the settings are not those of the store, which hold")
+	line := again.logged(t, "the rules in the settings differ from the store's, which apply")
 	require.Equal(t, "vip", line["policy"])
 	require.Equal(t, "6/minute, ads 1/hour, quiet 22:00-08:00, alerts to …@example.net", line["settings"])
 	require.Equal(t, "5/minute, at most 30d ahead, alerts to …@example.com", line["store"])

@@ -64,8 +64,8 @@ func TestPolicyVersionsAndRollback(t *testing.T) {
 
 	require.Contains(t, run("", "rollback", "vip", "--to", "1", "--preview"), "Nothing was changed.")
 	require.Equal(t, "vip: version 2 → 3\n  rules  2/hour → 1/hour\n"+
-		"It applies within 2 seconds in every program; scheduled messages keep their places.\n", run("", "rollback", "vip", "--to", "1", "--by", "bob"))
-	require.Equal(t, "vip: deleted; worker policy rollback brings it back within 30 days\n", run("", "delete", "vip", "--by", "carol"))
+		"It takes effect within 2 seconds in every program; scheduled messages keep their places.\n", run("", "rollback", "vip", "--to", "1", "--by", "bob"))
+	require.Equal(t, "vip: deleted; sendlimit-worker policy rollback restores it within 30 days\n", run("", "delete", "vip", "--by", "carol"))
 	listed := run("", "versions", "vip")
 	require.Equal(t, []string{
 		"4        2026-11-22 11:11:11 UTC  carol  deleted",
@@ -82,14 +82,14 @@ func TestPolicyVersionsAndRollback(t *testing.T) {
 		status int
 		says   string
 	}{
-		"rollback vip":            {cli.StatusInvalid, "--to is missing: worker policy versions lists the versions"},
-		"rollback vip --to 9":     {cli.StatusNotFound, `there is no version of policy vip "9"`},
+		"rollback vip":            {cli.StatusInvalid, "--to is missing: sendlimit-worker policy versions lists the versions"},
+		"rollback vip --to 9":     {cli.StatusNotFound, `no version 9 of policy "vip"`},
 		"rollback vip --to 4":     {cli.StatusInvalid, "version 4 of policy vip is its deletion"},
-		"rollback nobody --to 1":  {cli.StatusNotFound, `there is no policy "nobody"`},
-		"versions nobody":         {cli.StatusNotFound, `there is no policy "nobody"`},
-		"delete nobody":           {cli.StatusNotFound, `there is no policy "nobody"`},
+		"rollback nobody --to 1":  {cli.StatusNotFound, `no policy "nobody"`},
+		"versions nobody":         {cli.StatusNotFound, `no policy "nobody"`},
+		"delete nobody":           {cli.StatusNotFound, `no policy "nobody"`},
 		"delete default":          {cli.StatusInvalid, "the policy default can't be deleted: it applies to every user without another one"},
-		"delete NOBODY":           {cli.StatusNotFound, `there is no policy "NOBODY"`},
+		"delete NOBODY":           {cli.StatusNotFound, `no policy "NOBODY"`},
 		"rollback vip --to third": {cli.StatusInvalid, "third"},
 	} {
 		fails(t, want.status, want.says, environ, "", append([]string{"policy"}, strings.Fields(line)...)...)
@@ -116,7 +116,7 @@ func TestUserList(t *testing.T) {
 	require.Contains(t, all, "bob    default  2/hour  Asia/Tokyo  blocked  \n")
 	require.JSONEq(t, `{"user":"bob","limits":["2/hour"],"time_zone":"Asia/Tokyo","blocked":true}`, run("user", "list", "--blocked", "--json"))
 	require.NotContains(t, run("user", "list", "--policy", "vip"), "bob")
-	require.Equal(t, "There are no such users.\n", run("user", "list", "--policy", "vip", "--blocked"))
+	require.Equal(t, "No users match.\n", run("user", "list", "--policy", "vip", "--blocked"))
 	for _, wrong := range []string{"", "V I P"} {
 		_, err := command(t, environ, "", "user", "list", "--policy", wrong)
 		require.Equal(t, cli.StatusInvalid, cli.ExitCode(err))

@@ -123,7 +123,7 @@ func TestReady(t *testing.T) {
 		},
 		{
 			"evicting", func() { informs(m, "redis_version:7.2.4\r\nrole:master\r\nmaxmemory_policy:allkeys-lru") }, 503,
-			"eviction", "Redis at " + m.Addr() + " has the maxmemory-policy allkeys-lru, which would throw scheduled messages away:" +
+			"eviction", "Redis at " + m.Addr() + " has the maxmemory-policy allkeys-lru, which deletes scheduled messages when memory is full:" +
 				" set it to noeviction", "ok ok failed ok ok unknown",
 		},
 		{
@@ -135,12 +135,12 @@ func TestReady(t *testing.T) {
 		},
 		{
 			"emptied", m.FlushAll, 503,
-			"layout", "the store has been emptied since this worker started: start a worker on it anew, which gives it its layout and rules",
+			"layout", "the store has been emptied since this worker started: restart a worker, which adds its layout and rules",
 			"ok ok ok failed ok unknown",
 		},
 		{
 			"with an older one's data", func() { m.HSet("sl:meta", "layout", "-1") }, 503,
-			"layout", "the store has layout -1 of a former version, as after a restore from a backup: start a worker on it anew, which raises it",
+			"layout", "the store has layout -1 of a former version, as after a restore from a backup: restart a worker, which raises it",
 			"ok ok ok failed ok unknown",
 		},
 		{
@@ -149,7 +149,7 @@ func TestReady(t *testing.T) {
 				m.HSet("sl:{policies}:stored", "default", policy)
 				informs(m, "-NOPERM this user has no permissions to run the 'info' command")
 			}, 200,
-			"eviction", "Redis at " + m.Addr() + " does not let this user see INFO: its version (7.0 or newer), its role (master)" +
+			"eviction", "Redis at " + m.Addr() + " does not allow this user INFO: its version (7.0 or newer), its role (master)" +
 				" and its maxmemory-policy (noeviction) are not checked", "ok ok unknown ok ok ok",
 		},
 		{

@@ -90,9 +90,9 @@ func TestChannelsGoByTheStoresClock(t *testing.T) {
 func TestItSaysWhatTheEmbeddedStoreIsAndWhatToTryNext(t *testing.T) {
 	t.Parallel()
 	worker := start(t, nil).started(t)
-	line := worker.logged(t, "started the embedded store, which keeps nothing when this worker ends")
+	line := worker.logged(t, "started the embedded store, whose data is lost when this worker ends")
 	require.EqualValues(t, 10_000, line["meant_for_pending"])
-	prefix := "SENDLIMIT_API=" + strings.TrimSuffix(worker.attribute(t, "API endpoint", "url"), "/v1/") + " enqueue push --user alice"
+	prefix := "SENDLIMIT_API=" + strings.TrimSuffix(worker.attribute(t, "API endpoint", "url"), "/v1/") + " sendlimit push --user alice"
 	require.Equal(t, []any{prefix + ` --at +10s --title "Hello"`, prefix + ` --at +30s --title "Too soon"`}, line["try"])
 
 	person := start(t, nil, "--log-format", "text")
@@ -100,7 +100,7 @@ func TestItSaysWhatTheEmbeddedStoreIsAndWhatToTryNext(t *testing.T) {
 		return strings.Contains(person.stderr.String(), "msg=delivering")
 	}, time.Minute, 5*time.Millisecond)
 	said := person.stderr.String()
-	require.Contains(t, said, "Started the embedded store. It keeps nothing when this worker ends,\nand is meant for up to 10,000 pending messages.\n")
+	require.Contains(t, said, "Started the embedded store. Its data is lost when this worker ends,\nand it is meant for up to 10,000 pending messages.\n")
 	require.Contains(t, said, ` --at +10s --title "Hello"`+"\n")
 	require.Empty(t, person.stdout.String(), "deliveries only")
 }
@@ -135,7 +135,7 @@ func TestStoresItWillNotWorkOn(t *testing.T) {
 	informs(m, "redis_version:7.2.4\r\nrole:master\r\nmaxmemory_policy:allkeys-lru")
 	status, said := refuses(t, environ)
 	require.Equal(t, cli.StatusUnavailable, status)
-	require.Contains(t, said, "has the maxmemory-policy allkeys-lru, which would throw scheduled messages away: set it to noeviction")
+	require.Contains(t, said, "has the maxmemory-policy allkeys-lru, which deletes scheduled messages when memory is full: set it to noeviction")
 	require.Empty(t, m.Keys(), "nothing was touched")
 
 	m, client, environ := elsewhere(t)
@@ -151,7 +151,7 @@ func TestWhatItMayNotSeeIsAWarning(t *testing.T) {
 	m, _, environ := elsewhere(t)
 	informs(m, "-NOPERM this user has no permissions to run the 'info' command")
 	worker := start(t, environ).started(t)
-	require.Contains(t, worker.attribute(t, "the store could not be looked at in full", "detail"), "does not let this user see INFO")
+	require.Contains(t, worker.attribute(t, "some checks of the store were not possible", "detail"), "does not allow this user INFO")
 }
 
 // The worker's clock and the store's half a minute apart.
@@ -180,5 +180,5 @@ func TestClocksApartAreSaid(t *testing.T) {
 		}
 		return command == "TIME"
 	})
-	start(t, environ).logged(t, "the store does not let this user see its clock")
+	start(t, environ).logged(t, "the store does not allow this user to read its clock")
 }

@@ -20,7 +20,7 @@ func TestStats(t *testing.T) {
 	t.Parallel()
 	m, client, environ := elsewhere(t)
 	out := prints(t, environ, "", "stats")
-	require.Equal(t, "0 messages to come\nqueue: empty\ngiven up: 0 messages, 0 alerts\nthe schedule is not behind\n", out)
+	require.Equal(t, "0 pending messages\nqueue: empty\ngiven up: 0 messages, 0 alerts\nthe schedule is not behind\n", out)
 	require.Empty(t, m.Keys(), "looking leaves nothing behind")
 
 	policies, err := settings.NewPolicies(client, "")
@@ -37,7 +37,7 @@ func TestStats(t *testing.T) {
 	}
 	require.NoError(t, submitter.Close())
 	out = prints(t, environ, "", "stats")
-	require.Contains(t, out, "2 messages to come\n")
+	require.Contains(t, out, "2 pending messages\n")
 	out = prints(t, environ, "", "stats", "--json")
 	var stats message.Stats
 	require.NoError(t, json.Unmarshal([]byte(out), &stats))

@@ -34,7 +34,7 @@ func TestItWarnsOfAStoreThatKeepsNothing(t *testing.T) {
 	t.Parallel()
 	server := redistest.Real(t, "--appendonly", "no", "--save", "")
 	environ := []string{"REDIS_URL=" + server.URL(), "SENDLIMIT_PUSH_URL=log:"}
-	want := "Redis at " + server.Addr + " keeps nothing: a restart of it loses every scheduled message," +
+	want := "Redis at " + server.Addr + " keeps nothing: a restart loses every scheduled message," +
 		" since appendonly is no and save is empty: set appendonly to yes"
 	worker := start(t, environ).started(t)
 	require.Equal(t, want, worker.attribute(t, "the store keeps nothing", "detail"))
@@ -57,9 +57,9 @@ func TestItSaysWhatIsLostWithTheEmbeddedStore(t *testing.T) {
 		worker.submits(t, user, time.Hour)
 	}
 	require.NoError(t, worker.end(t))
-	require.EqualValues(t, 2, worker.logged(t, "the embedded store ends")["lost"])
+	require.EqualValues(t, 2, worker.logged(t, "pending messages are lost with the embedded store")["lost"])
 
 	empty := start(t, nil).started(t)
 	require.NoError(t, empty.end(t))
-	empty.notLogged(t, "the embedded store ends")
+	empty.notLogged(t, "pending messages are lost with the embedded store")
 }

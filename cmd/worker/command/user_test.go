@@ -71,14 +71,14 @@ func TestUserExport(t *testing.T) {
 func TestUserExportOfNobody(t *testing.T) {
 	t.Parallel()
 	_, environ := storeOfAlice(t)
-	fails(t, cli.StatusNotFound, "error: nothing is stored about Alice\n", environ, "", "user", "export", "Alice")
+	fails(t, cli.StatusNotFound, "not found: no data of user \"Alice\"\n", environ, "", "user", "export", "Alice")
 }
 
 func TestUserErase(t *testing.T) {
 	t.Parallel()
 	client, environ := storeOfAlice(t)
 	text := prints(t, environ, "", "user", "erase", "alice", "--yes")
-	require.Equal(t, "erased alice: 2 messages, 1 of them still to come, 3 keys and 2 entries of the store,"+
+	require.Equal(t, "erased alice: 2 messages, 1 of them pending, 3 keys and 2 entries of the store,"+
 		" 1 task of the queue\n", text)
 	left, err := client.Keys(t.Context(), "*alice*").Result()
 	require.NoError(t, err)
@@ -98,13 +98,13 @@ func TestUserEraseHasToBeConfirmed(t *testing.T) {
 		args []string
 		said string
 	}{
-		{[]string{"alice"}, "error: erasing can't be undone: look with worker user export," +
-			" and confirm with worker user erase \"alice\" --yes\n"},
-		{[]string{"alice", "--yes", "--wait", "-1s"}, "error: wait \"-1s\" is not allowed: it takes a length of time such as 90s or 5m, 0s not to wait\n"},
-		{[]string{"alice", "--yes", "--wait", "x"}, "error: wait \"x\" is not allowed: it takes a length of time such as 90s or 5m, 0s not to wait\n"},
+		{[]string{"alice"}, "error: erasing can't be undone: see sendlimit-worker user export," +
+			" and confirm with sendlimit-worker user erase \"alice\" --yes\n"},
+		{[]string{"alice", "--yes", "--wait", "-1s"}, "error: wait \"-1s\" is not allowed: it takes a duration such as 90s or 5m, 0s not to wait\n"},
+		{[]string{"alice", "--yes", "--wait", "x"}, "error: wait \"x\" is not allowed: it takes a duration such as 90s or 5m, 0s not to wait\n"},
 		{[]string{"a\nb", "--yes"}, "error: user \"a\\nb\" is not allowed: it takes 1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends\n"},
-		{[]string{"--yes"}, "error: USER is missing; see worker user erase --help\n"},
-		{[]string{"a", "b"}, "error: \"b\" is too much: one USER is expected; see worker user erase --help\n"},
+		{[]string{"--yes"}, "error: USER is missing; see sendlimit-worker user erase --help\n"},
+		{[]string{"a", "b"}, "error: unexpected argument \"b\": give one USER; see sendlimit-worker user erase --help\n"},
 	} {
 		fails(t, cli.StatusInvalid, row.said, environ, "", append([]string{"user", "erase"}, row.args...)...)
 	}
@@ -130,7 +130,7 @@ func TestUserEraseSaysWhatStays(t *testing.T) {
 	require.Contains(t, text, "erased alice: 2 messages")
 	status, said := failure(err)
 	require.Equal(t, cli.StatusRefused, status)
-	require.Contains(t, said, "in 1 task that a worker has in hand")
+	require.Contains(t, said, "in 1 task of a worker that is delivering")
 }
 
 func TestUserWithoutAStore(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// settingsOf runs worker user on a store, which has two policies.
+// settingsOf runs sendlimit-worker user on a store, which has two policies.
 func settingsOf(t *testing.T) (run func(args ...string) string, environ []string) {
 	t.Helper()
 	server, _ := redistest.Embedded(t)
@@ -32,13 +32,13 @@ func TestUserSettings(t *testing.T) {
 	t.Parallel()
 	run, _ := settingsOf(t)
 	const usual = "set for alice: nothing\npolicy default, version 1:\n  1/minute         all messages\n  10/calendar_day  all messages\n" +
-		"  calendar periods are those of UTC\n  quiet 22:00-08:00 in UTC\n"
+		"  calendar periods in UTC\n  quiet 22:00-08:00 in UTC\n"
 	require.Equal(t, usual, run("show", "alice"))
 
 	require.Equal(t, "set for alice: 20/calendar_day, time zone Europe/Berlin, quota alerts to ada@example.org\n"+
 		"policy default, version 1:\n  1/minute         all messages\n"+
 		"  20/calendar_day  all messages, set for alice in place of 10/calendar_day\n"+
-		"  calendar periods are those of UTC\n  quiet 22:00-08:00 in Europe/Berlin\n",
+		"  calendar periods in UTC\n  quiet 22:00-08:00 in Europe/Berlin\n",
 		run("set", "alice", "--limit", "20/calendar_day", "--time-zone", "Europe/Berlin", "--contact", "ada@example.org"))
 	require.JSONEq(t, `{
 		"user": "alice", "contact": "ada@example.org", "policy": "", "limits": ["20/calendar_day"], "time_zone": "Europe/Berlin", "blocked": false,
@@ -49,14 +49,14 @@ func TestUserSettings(t *testing.T) {
 
 	// What is not named stays.
 	require.Contains(t, run("set", "alice", "--limit", "3/minute", "--block"),
-		"alice is blocked: nothing more is accepted\nset for alice: 20/calendar_day, 3/minute, time zone Europe/Berlin, quota alerts to ada@example.org\n")
+		"alice is blocked: no message is accepted\nset for alice: 20/calendar_day, 3/minute, time zone Europe/Berlin, quota alerts to ada@example.org\n")
 	require.Contains(t, run("set", "alice", "--limit", "2/minute"), "set for alice: 20/calendar_day, 2/minute, ")
 	require.Equal(t, "set for alice: policy vip, 2/minute, time zone Europe/Berlin\n"+
 		"policy vip, version 1:\n"+
 		"  2/minute        all messages, set for alice in place of 5/minute\n"+
 		"  5/hour          all messages\n"+
 		"  2/calendar_day  category marketing\n"+
-		"  calendar periods are those of Europe/Berlin\n"+
+		"  calendar periods in Europe/Berlin\n"+
 		"  category codes is exempt, and does not count\n"+
 		"  category otp is exempt, and counts for the others\n",
 		run("set", "alice", "--policy", "vip", "--no-limits", "--limit", "2/minute", "--contact", "", "--unblock"))
@@ -78,7 +78,7 @@ func TestLimitsThatReplaceNothingAnyMore(t *testing.T) {
 	prints(t, environ, "rules: [1/minute]", "policy", "apply", "-")
 	require.Equal(t, "set for alice: 20/calendar_day, time zone Europe/Berlin\npolicy default, version 2:\n"+
 		"  1/minute         all messages\n  20/calendar_day  all messages, set for alice beside the policy's rules\n"+
-		"  calendar periods are those of UTC\n",
+		"  calendar periods in UTC\n",
 		run("set", "alice", "--time-zone", "Europe/Berlin"))
 	require.Contains(t, run("show", "alice", "--json"), `{"rule":"20/calendar_day","from":"user"}`)
 	require.Contains(t, run("set", "alice", "--limit", "2/minute"), "set for alice: 20/calendar_day, 2/minute, time zone Europe/Berlin\n",
@@ -93,8 +93,8 @@ func TestOwnCategoriesAndQuietHours(t *testing.T) {
 	require.Equal(t, "set for alice: marketing 1/calendar_day, no news and no ads, quiet 12:00-13:00 and sat,sun 00:00-24:00\n"+
 		"policy default, version 1:\n  1/minute         all messages\n  10/calendar_day  all messages\n"+
 		"  1/calendar_day   category marketing, set for alice beside the policy's rules\n"+
-		"  calendar periods are those of UTC\n  quiet 22:00-08:00 and 12:00-13:00 and sat,sun 00:00-24:00 in UTC\n"+
-		"  category news is refused: alice does not want it\n  category ads is refused: alice does not want it\n",
+		"  calendar periods in UTC\n  quiet 22:00-08:00 and 12:00-13:00 and sat,sun 00:00-24:00 in UTC\n"+
+		"  category news is refused: alice has opted out\n  category ads is refused: alice has opted out\n",
 		run("set", "alice", "--category-limit", "marketing=1/calendar_day", "--opt-out", "news,ads",
 			"--quiet-hours", "12:00-13:00", "--quiet-hours", "sat,sun 00:00-24:00"))
 	require.Contains(t, run("set", "alice", "--opt-in", "news", "--category-limit", "marketing=2/hour"),
@@ -111,15 +111,15 @@ func TestUserSettingsThatAreRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"set", "alice"}, "say what to change, for example --policy, --limit, --time-zone, --quiet-hours, --opt-out, --contact or --block; see worker user set --help"},
-		{[]string{"set", "alice", "--block", "--unblock"}, "--block and --unblock can't be given together"},
+		{[]string{"set", "alice"}, "a flag is required, for example --policy, --limit, --time-zone, --quiet-hours, --opt-out, --contact or --block; see sendlimit-worker user set --help"},
+		{[]string{"set", "alice", "--block", "--unblock"}, "--block and --unblock exclude each other"},
 		{[]string{"set", "alice", "--policy", "gold"}, `there is no policy "gold" that this program can read: there are default, vip`},
 		{[]string{"set", "alice", "--limit", "7/hour"}, `the limit 7/hour replaces no rule, as policy default has no rule with this window: it has 1/minute, 10/calendar_day`},
-		{[]string{"set", "alice", "--contact", "", "--limit", ""}, `--limit needs a rule such as 20/calendar_day; --no-limits removes all limits`},
+		{[]string{"set", "alice", "--contact", "", "--limit", ""}, `--limit requires a rule such as 20/calendar_day; --no-limits removes all limits`},
 		{[]string{"set", "alice", "--category-limit", "1/day"}, `category-limit "1/day" is not allowed: it takes a category and a rule`},
 		{[]string{"set", "alice", "--category-limit", "news=1/fortnight"}, `category-limit "news=1/fortnight" is not allowed`},
 		{[]string{"set", "alice", "--quiet-hours", "nights"}, `quiet-hours "nights" is not allowed: it takes hours such as 22:00-08:00`},
-		{[]string{"set", "alice", "--quiet-hours", "08:00-09:00", "--no-quiet-hours"}, `--quiet-hours and --no-quiet-hours can't be given together`},
+		{[]string{"set", "alice", "--quiet-hours", "08:00-09:00", "--no-quiet-hours"}, `--quiet-hours and --no-quiet-hours exclude each other`},
 		{[]string{"set", "alice", "--opt-out", "ads", "--opt-in", "ads"}, `--opt-out and --opt-in both name ads`},
 		{[]string{"clear"}, "USER is missing"},
 	} {

@@ -34,22 +34,22 @@ func quantiles(histogram string) []query {
 func rows() []row {
 	return []row{
 		{"Now", []panel{
-			{title: "Pending", about: "Messages that were accepted and have not ended.", unit: "short", stat: true, queries: []query{{one("sendlimit_pending_messages"), ""}}},
+			{title: "Pending", about: "Accepted messages that have not ended.", unit: "short", stat: true, queries: []query{{one("sendlimit_pending_messages"), ""}}},
 			{title: "Due within 5 minutes", about: "Messages to deliver within five minutes; workers are scaled by it.", unit: "short", stat: true, queries: []query{{"max(sendlimit_due_messages{" + job + `, within="5m"})`, ""}}},
 			{title: "Overdue", about: "Messages whose send time has passed and that have not ended, at the last count.", unit: "short", stat: true, warn: 1, queries: []query{{one("sendlimit_overdue_messages"), ""}}},
-			{title: "Hand-over behind", about: "How much later than they should messages go to the queue; from the setting horizon on they are sent late.", unit: "s", stat: true, warn: 30, fail: 60, queries: []query{{one("sendlimit_watch_oldest_overdue_seconds"), ""}}},
-			{title: "Dead letters", about: "Messages that were given up; worker dead-letters list says why.", unit: "short", stat: true, warn: 1, queries: []query{{one("sendlimit_dead_letters"), ""}}},
+			{title: "Queue lag", about: "How late messages reach the queue; beyond the setting horizon they are sent late.", unit: "s", stat: true, warn: 30, fail: 60, queries: []query{{one("sendlimit_watch_oldest_overdue_seconds"), ""}}},
+			{title: "Dead letters", about: "Messages that were given up; see sendlimit-worker dead-letters list.", unit: "short", stat: true, warn: 1, queries: []query{{one("sendlimit_dead_letters"), ""}}},
 			{title: "Processes up", about: "Processes that answer Prometheus: workers, APIs and relays.", unit: "short", stat: true, queries: []query{{"sum(up{" + job + "})", ""}}},
 		}},
 		{"Deliveries", []panel{
-			{title: "Deliveries by outcome", about: "What became of messages: delivered, postponed by the rules, dropped, uncertain, or an attempt that failed.", unit: "ops", queries: []query{
+			{title: "Deliveries by outcome", about: "Outcomes of messages: delivered, postponed by the rules, dropped, uncertain, or an attempt that failed.", unit: "ops", queries: []query{
 				{perSecond("sendlimit_delivery_lateness_seconds_count"), "delivered"},
 				{perSecond("sendlimit_postponed_total"), "postponed"},
 				{perSecond("sendlimit_dropped_total", "reason"), "dropped: {{reason}}"},
 				{perSecond("sendlimit_uncertain_total"), "uncertain"},
 				{perSecond("sendlimit_delivery_failures_total", "final"), "attempt failed, final {{final}}"},
 			}},
-			{title: "Lateness", about: "How long after its promised time the delivery of a message began; above the tolerance of 2 s it is judged anew.", unit: "s", warn: 2, queries: quantiles("sendlimit_delivery_lateness_seconds")},
+			{title: "Lateness", about: "How long after its promised time the delivery of a message began; above the tolerance of 2 s it is judged again.", unit: "s", warn: 2, queries: quantiles("sendlimit_delivery_lateness_seconds")},
 			{title: "Hand-over", about: "Messages that went to the queue since they are due soon, and those that it had lost and got again.", unit: "ops", queries: []query{
 				{perSecond("sendlimit_handed_over_total"), "handed over"}, {perSecond("sendlimit_relayed_total"), "put back"},
 			}},
@@ -79,7 +79,7 @@ func rows() []row {
 			}},
 			{title: "Requests by code", about: "Answers of the API by status code, without batches and followed events.", unit: "reqps", queries: []query{{perSecond("sendlimit_api_request_duration_seconds_count", "code"), "{{code}}"}}},
 			{title: "Time of requests", about: "How long the API took to answer, by method: one request in a hundred took longer.", unit: "s", queries: []query{{quantile("0.99", "sendlimit_api_request_duration_seconds", "method"), "{{method}}, p99"}}},
-			{title: "Logins refused", about: "Requests whose key is not accepted: somebody uses a key that has ended, or guesses.", unit: "reqps", queries: []query{{perSecond("sendlimit_refused_logins_total"), "refused"}}},
+			{title: "Logins refused", about: "Requests with an invalid key: somebody uses an expired key, or guesses.", unit: "reqps", queries: []query{{perSecond("sendlimit_refused_logins_total"), "refused"}}},
 			{title: "Alerts, reports and events", about: "Quota mails and reports that contacts got or did not get, and events that callbacks accepted or did not.", unit: "ops", queries: []query{
 				{perSecond("sendlimit_notices_delivered_total", "kind"), "{{kind}} delivered"},
 				{perSecond("sendlimit_notice_failures_total", "kind", "reason"), "{{kind}}: {{reason}}"},
@@ -91,11 +91,11 @@ func rows() []row {
 			{title: "Memory of Redis", about: "What each Redis uses of its maxmemory; at store_full_at, by default 85 %, submits are refused.", unit: "percentunit", warn: 0.75, fail: 0.85, queries: []query{
 				{"max by (server) (sendlimit_store_memory_used_bytes{" + job + "}) / max by (server) (sendlimit_store_memory_max_bytes{" + job + "})", "{{server}}"},
 			}},
-			{title: "Memory of Redis in bytes", about: "What each Redis uses, also where it has no limit.", unit: "bytes", queries: []query{{"max by (server) (sendlimit_store_memory_used_bytes{" + job + "})", "{{server}}"}}},
+			{title: "Memory of Redis in bytes", about: "What each Redis uses, even without a limit.", unit: "bytes", queries: []query{{"max by (server) (sendlimit_store_memory_used_bytes{" + job + "})", "{{server}}"}}},
 			{title: "Time of scripts", about: "How long the five slowest scripts took, with the way to Redis and back: one call in a hundred took longer.", unit: "s", queries: []query{
 				{"topk(5, " + quantile("0.99", "sendlimit_script_duration_seconds", "script") + ")", "{{script}}"},
 			}},
-			{title: "Looks in vain", about: "Looks at Redis for these metrics that failed, by what was looked for.", unit: "ops", queries: []query{{perSecond("sendlimit_collect_failures_total", "source"), "{{source}}"}}},
+			{title: "Failed reads", about: "Failed reads of Redis for these metrics, by metric.", unit: "ops", queries: []query{{perSecond("sendlimit_collect_failures_total", "source"), "{{source}}"}}},
 			{title: "Processor time", about: "Processor time of each process; 1 is one core.", unit: "short", queries: []query{{"rate(process_cpu_seconds_total{" + job + "}[$__rate_interval])", "{{instance}}"}}},
 			{title: "Memory of processes", about: "Resident memory of each process.", unit: "bytes", queries: []query{{"process_resident_memory_bytes{" + job + "}", "{{instance}}"}}},
 		}},

@@ -31,7 +31,7 @@ export const stories = {
     assert.equal(await page.locator(".mark.movable").count(), 0, "a key that only reads moves nothing");
     quiet(page, 401);
     assert.equal((await page.goto("/policies")).status(), 403);
-    await page.getByText("has not the scope admin").waitFor();
+    await page.getByText("requires the scope admin").waitFor();
     assert.equal((await page.goto("/message?user=" + plan.other.user + "&id=" + plan.other.id)).status(), 404, "another account's message");
     await page.goto("/");
     await page.getByRole("heading", { name: "The last days" }).waitFor();
@@ -41,7 +41,7 @@ export const stories = {
     assert.match(page.url(), /\/login/);
 
     await login(page, plan.keys.submit);
-    await page.getByText("Your key may submit messages, and see nothing").waitFor();
+    await page.getByText("Your key may only submit messages").waitFor();
     await login(page, plan.keys.admin);
     await page.getByRole("link", { name: "Policies" }).waitFor();
     await page.goto("/message?user=" + plan.user + "&id=" + plan.message + "&content=yes");
@@ -108,7 +108,7 @@ export const stories = {
     await eventually(async () => assert.equal(number(await other.locator('[data-live="accepted"]').textContent()), before + 2), "an update elsewhere");
     assert.equal(await shown("accepted"), before + 1, "paused");
     await other.context().close();
-    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByRole("button", { name: "Resume" }).click();
     await eventually(async () => assert.equal(await shown("accepted"), before + 2), "going on");
     await page.getByRole("link", { name: "Dead letters", exact: true }).click();
     await page.getByRole("heading", { name: "Dead letters" }).waitFor();
@@ -151,7 +151,7 @@ export const stories = {
     await page.mouse.move(x(base + 2 * hour), svg.y + 30, { steps: 8 });
     await page.getByText("is free.").waitFor();
     await page.mouse.up();
-    await page.getByText("Moved: it is sent at").waitFor();
+    await page.getByText("Moved to").waitFor();
     const moved = Date.parse((await statusOf(user, "held")).send_at);
     assert.ok(Math.abs(moved - (base + 2 * hour)) < 5 * minute, "moved to " + iso(moved));
     assert.equal(Number(await mark("held").getAttribute("data-at")), moved);
@@ -163,7 +163,7 @@ export const stories = {
     await page.mouse.move(x(base + hour), svg.y + 30, { steps: 8 });
     await page.getByText("is not free: the rule 1/minute").waitFor();
     await page.mouse.up();
-    await page.getByText("Moved: it is sent at").waitFor();
+    await page.getByText("Moved to").waitFor();
     const snapped = Date.parse((await statusOf(user, "held")).send_at);
     assert.ok([base + hour - minute, base + hour + minute].includes(snapped), "snapped to " + iso(snapped));
 
@@ -204,7 +204,7 @@ export const stories = {
     }
     assert.match(await page.locator("#verdict").textContent(), /In between: the rule 1\/minute/);
     await page.keyboard.press("Enter");
-    await page.getByText("Moved: it is sent at").waitFor();
+    await page.getByText("Moved to").waitFor();
     assert.equal(Date.parse((await statusOf(user, "two")).send_at), base - minute);
     quiet(page);
   },
@@ -219,11 +219,11 @@ export const stories = {
     assert.equal(await page.getByLabel("Limits", { exact: true }).inputValue(), "20/calendar_dy", "the input stays");
     await page.getByLabel("Limits", { exact: true }).fill("20/calendar_day");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("The settings are saved").waitFor();
+    await page.getByText("The settings were saved").waitFor();
     await page.getByText("0 of 20").waitFor();
     await page.getByLabel("Send time, UTC").fill(input(base));
     await page.getByRole("button", { name: "Submit" }).click();
-    await page.getByText("Accepted: it is sent at").waitFor();
+    await page.getByText("Accepted. It will be sent at").waitFor();
     await page.getByLabel("Send time, UTC").fill(input(base + 30000));
     await page.getByRole("button", { name: "Submit" }).click();
     await page.locator(".said.failed").waitFor();
@@ -236,8 +236,8 @@ export const stories = {
     await page.getByRole("button", { name: "Remove the device phone" }).click();
     await page.getByText("Remove the device phone?").waitFor();
     await page.getByRole("button", { name: "Remove" }).click();
-    await page.getByText("The device is removed").waitFor();
-    await page.getByLabel("Blocked: nothing is accepted for the user").check();
+    await page.getByText("The device was removed").waitFor();
+    await page.getByLabel("Blocked: no message is accepted for the user").check();
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("link", { name: "No, go back" }).click();
     assert.equal((await api("/v1/users/settled/settings")).body.blocked, false, "no means no");
@@ -252,7 +252,7 @@ export const stories = {
     await page.locator('[data-field="time_zone"] .wrong').waitFor();
     await page.locator('[data-field="quiet_hours"] .wrong').waitFor();
     await page.getByRole("button", { name: "Apply" }).click();
-    await page.getByText("The policy is not applied").waitFor();
+    await page.getByText("The policy was not applied").waitFor();
     assert.equal(await page.getByLabel("Quiet hours").first().inputValue(), "25:00-08:00");
     await page.goto("/policy?name=default");
 
@@ -278,7 +278,7 @@ export const stories = {
     await page.getByText(/^All [\d,]+ scheduled messages would fit\./).waitFor();
     await accessible(page, "a question about a policy");
     await page.getByRole("button", { name: "Apply" }).click();
-    await page.getByText("Version 2 of the policy is applied").waitFor();
+    await page.getByText("Version 2 of the policy was applied").waitFor();
     await page.getByRole("button", { name: "Count them" }).click();
     await page.locator("#refit-said", { hasText: /^0 scheduled messages of 0 users do not fit/ }).waitFor();
     await page.locator("summary", { hasText: "Version 2" }).click();
@@ -286,7 +286,7 @@ export const stories = {
     await page.locator("summary", { hasText: "Version 1," }).click();
     await page.getByRole("button", { name: "Roll back to version 1" }).click();
     await page.getByRole("button", { name: "Roll back" }).click();
-    await page.getByText("The policy is as it was in version 1").waitFor();
+    await page.getByText("The policy was rolled back to version 1").waitFor();
     assert.deepEqual((await api("/v1/policies/default")).body.rules, ["1/minute", "5/hour", "10/calendar_day"]);
     quiet(page, 422);
   },
@@ -348,11 +348,11 @@ export const stories = {
     await page.getByRole("button", { name: "Pause" }).click();
     await page.getByText("The campaign is paused").waitFor();
     await page.getByRole("button", { name: "Resume" }).click();
-    await page.getByText("The campaign goes on").waitFor();
+    await page.getByText("The campaign was resumed").waitFor();
     await page.getByRole("button", { name: "Cancel all messages" }).click();
     await page.getByText("It has 5 messages not sent yet").waitFor();
     await page.getByRole("button", { name: "Cancel all" }).click();
-    await page.getByText("The campaign is cancelled: 5 messages").waitFor();
+    await page.getByText("Cancelled: 5 messages").waitFor();
   },
 
   async "dead letters are filtered, retried and removed"(browser) {
@@ -371,7 +371,7 @@ export const stories = {
     const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Download as CSV" }).click()]);
     assert.equal(readFileSync(await download.path(), "utf8").trim().split("\n").length, 2, "of the filtered list");
     await page.locator('input[name="letter"]').check();
-    await page.getByRole("button", { name: "Send the chosen ones again" }).click();
+    await page.getByRole("button", { name: "Retry selected" }).click();
     await page.getByText("1 dead letter will be sent again").waitFor();
     const boxes = page.locator('input[name="letter"]');
     await eventually(async () => {
@@ -381,14 +381,14 @@ export const stories = {
     const left = await boxes.count();
     await boxes.first().check();
     await boxes.nth(1).check();
-    await page.getByRole("button", { name: "Remove the chosen ones" }).click();
+    await page.getByRole("button", { name: "Remove selected" }).click();
     await page.getByText("Remove 2 dead letters?").waitFor();
     await page.getByRole("link", { name: "No, go back" }).click();
     // A click waits until the page comes, not until all of it is there.
     await eventually(async () => assert.equal(await boxes.count(), left), "no means no");
     await boxes.first().check();
     await boxes.nth(1).check();
-    await page.getByRole("button", { name: "Remove the chosen ones" }).click();
+    await page.getByRole("button", { name: "Remove selected" }).click();
     await page.getByRole("button", { name: "Remove" }).click();
     await page.getByText("2 dead letters removed").waitFor();
     quiet(page);
@@ -399,7 +399,7 @@ export const stories = {
     await page.goto("/accounts");
     await page.getByLabel("Name").fill("fresh");
     await page.getByRole("button", { name: "Create" }).click();
-    await page.getByText("The account fresh is created").waitFor();
+    await page.getByText("The account fresh was created").waitFor();
     await page.getByRole("button", { name: "Make a key" }).click();
     const key = await page.locator("code.secret").textContent();
     assert.match(key, /^sk_/);
@@ -408,22 +408,22 @@ export const stories = {
     await page.getByRole("button", { name: /^Remove the key/ }).click();
     await page.getByText("Programs that use it are refused at once").waitFor();
     await page.getByRole("button", { name: "Remove" }).click();
-    await page.getByText("is removed").waitFor();
+    await page.getByText("was removed").waitFor();
     await eventually(async () => { await other.goto("/"); assert.match(other.url(), /\/login/); }, "a session ends with its key");
     await page.goto("/audit?object=fresh");
     assert.equal((await page.content()).includes(key), false, "no secret in the audit log");
     await page.goto("/tiers");
     await page.getByLabel("Name").fill("tiny");
     await page.getByLabel("Messages a day").last().fill("7");
-    await page.getByRole("button", { name: "Make the tier" }).click();
-    await page.getByText("The tier tiny is set").waitFor();
+    await page.getByRole("button", { name: "Create the tier" }).click();
+    await page.getByText("The tier tiny was saved").waitFor();
     await page.goto("/workers");
     await page.getByLabel("Rate").fill("50/second");
     await page.getByRole("button", { name: "Set" }).click();
     await page.getByText("at most 50/").waitFor();
     await page.getByRole("button", { name: "Remove" }).click();
     await page.getByRole("button", { name: "Remove" }).click();
-    await page.getByText("The pace is removed").waitFor();
+    await page.getByText("The pace was removed").waitFor();
     quiet(page);
     await other.context().close();
   },
@@ -440,7 +440,7 @@ export const stories = {
         await page.getByLabel("Send time, UTC").fill(at.slice(0, 16));
         await page.locator("#t-id").fill(id);
         await page.getByRole("button", { name: "Submit" }).click();
-        await page.getByText("Accepted: it is sent at").waitFor();
+        await page.getByText("Accepted. It will be sent at").waitFor();
       } else {
         assert.equal((await submit({ id, user, title, send_at: at })).status, 201);
       }
@@ -454,7 +454,7 @@ export const stories = {
       await (i === 0 ? accessible : fitting)(page, "a message to " + user);
       await page.getByRole("button", { name: "Cancel the message" }).click();
       await page.getByRole("button", { name: "Cancel it" }).click();
-      await page.getByText("The message is cancelled").waitFor();
+      await page.getByText("The message was cancelled").waitFor();
     }
     quiet(page);
   },

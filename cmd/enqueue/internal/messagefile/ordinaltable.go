@@ -33,7 +33,7 @@ func (s *slot) set(k lineKey, n uint32) { copy(s[:], k[:]); s.setCount(n) }
 
 // newTable returns a table with at least slots slots.
 func newTable(folder string, slots int) (*table, error) {
-	file, err := os.CreateTemp(folder, "enqueue-*.lines")
+	file, err := os.CreateTemp(folder, "sendlimit-*.lines")
 	if err != nil {
 		return nil, fmt.Errorf("making a table of lines: %w", err)
 	}

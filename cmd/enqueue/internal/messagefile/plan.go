@@ -8,7 +8,7 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// Plan is what a dry run adds to a Summary: when messages would be sent.
+// Plan is the part of a Summary that a dry run adds: when messages would be sent.
 type Plan struct {
 	Zone     *time.Location // whose clock groups times; nil means UTC
 	JudgedBy string         // other rules than the store's; "" means the store's
@@ -34,8 +34,8 @@ func (p *Plan) Buckets() picture.Buckets {
 	return p.times.Buckets(zone)
 }
 
-// Baseline counts what would become of the messages of a file under the store's rules, beside
-// other rules. It has only lines that were judged.
+// Baseline counts the outcomes of a file under the store's rules, beside other rules. It has only
+// lines that were judged.
 type Baseline struct {
 	Accepted      int            `json:"accepted"` // new ones, including shifted
 	Replayed      int            `json:"replayed"`
@@ -46,8 +46,7 @@ type Baseline struct {
 	ShiftedBy     *ShiftedBy     `json:"shifted_by_seconds,omitempty"`
 }
 
-// Counter counts outcomes for a Baseline. It is safe for concurrent use. The zero value has
-// counted none.
+// Counter counts outcomes for a Baseline. It is safe for concurrent use. The zero value is empty.
 type Counter struct {
 	mu      sync.Mutex
 	summary Summary

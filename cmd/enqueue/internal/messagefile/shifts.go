@@ -10,7 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 )
 
-// shifts counts how much later than requested messages are. To bound its memory, it keeps
+// shifts counts how much later than requested messages would be sent. To bound its memory, it keeps
 // three digits.
 type shifts struct {
 	counts map[int64]int // by ms, rounded up
@@ -31,8 +31,8 @@ func (s *shifts) add(by time.Duration) {
 	s.most = max(s.most, by)
 }
 
-// quantile returns the shortest duration that percent of the shifts do not exceed, up to
-// 1 % too long. There must be a shift.
+// quantile returns the shortest duration that at most percent of the shifts exceed, up to 1 % too
+// long. There must be a shift.
 func (s *shifts) quantile(percent int) time.Duration {
 	seen := 0
 	for _, ms := range slices.Sorted(maps.Keys(s.counts)) {

@@ -20,7 +20,7 @@ type Fill struct {
 	Title, Body, Category, Campaign string
 }
 
-// Columns returns the fields that a CSV file may lack, as they are filled in.
+// Columns returns the fields that a CSV file may lack, since f has them.
 func (f Fill) Columns() []string {
 	var names []string
 	for name, text := range map[string]string{"title": f.Title, "body": f.Body} {
@@ -31,7 +31,7 @@ func (f Fill) Columns() []string {
 	return names
 }
 
-// in fills in what a draft lacks.
+// in fills in the fields that a draft lacks.
 func (f Fill) in(draft *message.Draft) {
 	draft.Title = cmp.Or(draft.Title, f.Title)
 	draft.Body = cmp.Or(draft.Body, f.Body)
@@ -54,21 +54,18 @@ type Source struct {
 
 var errClosed = errors.New("the file was closed")
 
-// keysInMemory is how many different lines without an id are counted in memory: about
-// 10 MB.
+// keysInMemory is how many different lines without an id are counted in memory: about 10 MB.
 const keysInMemory = 1 << 18
 
-// NewSource returns the messages of a file from a line on. Local times are in zone;
-// nil allows none. sent says that another system has sent them. Close
-// it.
+// NewSource returns the messages of a file from a line on. Local times are in zone; nil allows
+// none. sent means that another system has sent them. Close it.
 func NewSource(records *input.Reader, fill Fill, zone *time.Location, from int, sent bool) *Source {
 	return &Source{
 		records: records, fill: fill, zone: zone, from: from, sent: sent, counter: newOrdinals(keysInMemory, ""),
 	}
 }
 
-// Next returns the next line. The error is io.EOF at the end. After any other error there
-// are no more lines.
+// Next returns the next line. The error is io.EOF at the end. No lines follow another error.
 func (s *Source) Next() (bulk.Line, error) {
 	for {
 		record, err := s.records.Next()
@@ -79,7 +76,7 @@ func (s *Source) Next() (bulk.Line, error) {
 			return bulk.Line{}, fmt.Errorf("reading the file: %w", err)
 		}
 		line, err := s.line(record)
-		// Lines before s.from still count for derived ids.
+		// Lines before s.from count for derived ids.
 		if err != nil || line.Number >= s.from {
 			return line, err
 		}
@@ -115,13 +112,13 @@ func (s *Source) deriveID(m message.Message) (string, error) {
 	content := contentOf(m)
 	nth, err := s.counter.Next(content)
 	if err != nil {
-		return "", fmt.Errorf("telling identical lines apart: %w", err)
+		return "", fmt.Errorf("counting identical lines: %w", err)
 	}
 	return autoID(content, nth), nil
 }
 
-// parseTime reads a time of a file. It rejects a time relative to now, which would differ
-// in each run.
+// parseTime reads a time of a file. It rejects a time relative to now, which would differ in each
+// run.
 func (s *Source) parseTime(text string) (at time.Time, now bool, err error) {
 	when, err := cli.ParseFixedTime("", text, s.zone)
 	return when.At, when.Now, err
@@ -136,10 +133,9 @@ func (s *Source) Close() error {
 	return s.counter.Close()
 }
 
-// autoID returns the id of a message that has none. It depends on the content and on how
-// many equal messages came before in the file, so that the same file gives the same ids,
-// whatever lines are in between. It never changes: files are run again after years, by
-// newer programs.
+// autoID derives the id of a message without one from its content, and from the number of equal
+// messages before it in the file. So the same file has the same ids, whatever lines are in between.
+// It must never change: files are run again after years, by newer programs.
 func autoID(content lineKey, nth uint32) string {
 	id := "auto-" + hex.EncodeToString(content[:])
 	if nth > 1 {

@@ -40,7 +40,7 @@ type Summary struct {
 	Trimmed   int              `json:"trimmed,omitempty"`   // values of CSV that had white space at their ends
 	Seconds   float64          `json:"seconds"`
 
-	// Failure says briefly why Errors have no outcome.
+	// Failure says briefly why lines have no outcome.
 	Failure string `json:"-"`
 
 	// Sent means that the lines are past sends.
@@ -56,7 +56,7 @@ type Summary struct {
 func (s *Summary) Add(o message.Outcome) {
 	if o.Outcome == message.Errored {
 		s.Errors++
-		s.Failure = "the rules of their users are not known"
+		s.Failure = "the rules of their users are unknown"
 		return
 	}
 	s.Lines++
@@ -182,7 +182,7 @@ func (s *Summary) Print(w io.Writer, palette cli.Palette) error {
 	return err //nolint:wrapcheck // of the caller's own writer
 }
 
-// TrimmedNote says what became of values of CSV with white space at their ends.
+// TrimmedNote says how many values of CSV lost white space at their ends.
 func TrimmedNote(values int) string {
 	if values == 1 {
 		return "white space was cut off at the ends of 1 value"
@@ -224,10 +224,10 @@ type row struct {
 	name  string
 	count int
 	note  string
-	now   *int // the same under the store's rules; nil for none
+	now   *int // under the store's rules; nil for none
 }
 
-// The heads of the columns with other rules than the store's, and with those of the store.
+// The heads of the columns for the other rules and for the store's.
 const (
 	whatIfColumn = "what if"
 	nowColumn    = "now"
@@ -265,8 +265,8 @@ func past(n int) string {
 	return note(n, ", "+cli.Thousands(n)+" of them since their send time has passed")
 }
 
-// descending returns counts as rows, the largest first. now has the counts under the store's
-// rules, nil for none.
+// descending returns counts as rows, the largest first. now has the counts under the store's rules,
+// nil for none.
 func descending(counts, now map[string]int) []row {
 	rows := make([]row, 0, len(counts))
 	names := slices.Sorted(maps.Keys(counts))

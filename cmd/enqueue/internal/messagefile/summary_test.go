@@ -40,7 +40,7 @@ func TestSummary(t *testing.T) {
 		message.Outcome{Outcome: message.Refused, Code: fault.CodeIDReused},
 		message.Outcome{Outcome: message.Invalid}, message.Outcome{Outcome: message.Invalid, Code: fault.CodeInPast},
 	)
-	s.Errors, s.Failure = 3, "the store is too full to take them"
+	s.Errors, s.Failure = 3, "the store is full"
 	s.Finish(1234567*time.Microsecond, 0)
 	text, err := json.Marshal(s)
 	require.NoError(t, err)
@@ -58,7 +58,7 @@ func TestSummary(t *testing.T) {
     1/minute   1
     id_reused  1
   invalid      2  skipped, 1 of them since their send time has passed
-  errors       3  the store is too full to take them
+  errors       3  the store is full
 `, person.String())
 }
 

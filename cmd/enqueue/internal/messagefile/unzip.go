@@ -10,16 +10,16 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// A gzipped file of messages may grow to maxGrowth times its size. Real files grow about
-// 20 times. A file of one repeated byte grows 1,000 times.
+// maxGrowth bounds the size of a gzipped file's text, as a multiple of the file's size. Real files
+// grow about 20 times, a file of one repeated byte 1,000 times.
 const maxGrowth = 200
 
-// growthFrom is how many bytes a file may grow to in any case.
+// growthFrom is the size in bytes that every text may have.
 const growthFrom = 1 << 20
 
 // Unzip returns the text of a file that may be gzipped. An error, also of its Read, is a
-// *fault.InvalidError if the file is broken, or if it grows to more than maxGrowth times
-// its size. A trusted file may grow without bound.
+// *fault.InvalidError if the file is broken, or if its text has more than maxGrowth times its size.
+// The text of a trusted file may have any size.
 func Unzip(file io.Reader, trusted bool) (io.Reader, error) {
 	packed := &counting{Reader: file}
 	start := bufio.NewReader(packed)
@@ -58,8 +58,8 @@ func (u *unzipped) Read(b []byte) (int, error) {
 	n, err := u.text.Read(b)
 	u.count += int64(n)
 	if !u.trusted && u.count > growthFrom && u.count/maxGrowth > u.packed.count {
-		return 0, fault.Wrong("file", "the gzip file grows to more than %d times its size,"+
-			" as files do that were made to do harm: give --force if you trust it", maxGrowth)
+		return 0, fault.Wrong("file", "the text of the gzip file has more than %d times its size,"+
+			" which is usual for harmful files: give --force if you trust it", maxGrowth)
 	}
 	return n, broken(err)
 }

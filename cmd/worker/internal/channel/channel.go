@@ -19,17 +19,17 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// within bounds what one channel is asked.
+// within bounds the request to one channel.
 const within = 15 * time.Second
 
-// commands is what the subcommands of channel share.
+// commands is shared by the subcommands of channel.
 type commands struct {
 	cli.Program
 
 	asJSON bool
 }
 
-// Command returns the group "worker channel".
+// Command returns the group "sendlimit-worker channel".
 func Command(p cli.Program) *cobra.Command {
 	c := &commands{Program: p}
 	group := &cobra.Command{
@@ -38,27 +38,27 @@ func Command(p cli.Program) *cobra.Command {
 			"devices of users, and the target of --push-url. Give check and send-test the\n" +
 			"settings of the workers.\n\n" +
 			"A channel whose provider refuses the credentials is stopped for all workers. Its\n" +
-			"messages wait, and no attempt counts. Workers probe it once a minute, and go on\n" +
-			"by themselves when a probe passes. A channel is also stopped when its provider\n" +
-			"calls too many devices gone at once: a wrong project or key makes it refuse all\n" +
-			"of them. Then no device is removed, and resume goes on.",
-		Example: "  worker channel list --config sendlimit.yaml\n" +
-			"  worker channel check --config sendlimit.yaml\n" +
-			"  worker channel send-test apns --address-file token.txt --config sendlimit.yaml\n" +
-			"  worker channel resume apns --config sendlimit.yaml",
+			"messages wait, and no attempt counts. Workers probe it once a minute, and resume\n" +
+			"it when a probe succeeds. A channel is also stopped when its provider reports too\n" +
+			"many devices as gone at once, as with a wrong project or key. Then no device is\n" +
+			"removed until you run resume.",
+		Example: "  sendlimit-worker channel list --config sendlimit.yaml\n" +
+			"  sendlimit-worker channel check --config sendlimit.yaml\n" +
+			"  sendlimit-worker channel send-test apns --address-file token.txt --config sendlimit.yaml\n" +
+			"  sendlimit-worker channel resume apns --config sendlimit.yaml",
 	}
 	config.RegisterFlags(group.PersistentFlags(), config.Worker)
-	group.PersistentFlags().BoolVar(&c.asJSON, "json", false, "answer in JSON, one object a line")
+	group.PersistentFlags().BoolVar(&c.asJSON, "json", false, "print JSON, one object a line")
 	group.AddCommand(c.listCommand(), c.checkCommand(), c.sendTestCommand(), c.resumeCommand(), c.keysCommand())
 	return group
 }
 
 func (c *commands) listCommand() *cobra.Command {
 	list := &cobra.Command{
-		Use: "list", Short: "List the channels, and which are stopped.",
-		Long: "List the channels that have delivered something, or are stopped: which run, which are\n" +
-			"stopped or paused, since when and why.",
-		Example: "  worker channel list --config sendlimit.yaml\n  worker channel list --json",
+		Use: "list", Short: "List the channels and their states.",
+		Long: "List the channels that have delivered something or are stopped, with their states,\n" +
+			"since when and why.",
+		Example: "  sendlimit-worker channel list --config sendlimit.yaml\n  sendlimit-worker channel list --json",
 	}
 	g := operations.NewView(c.Program, list)
 	list.RunE = g.Run(func(ctx context.Context, api *client.Client, _ []string) error {
@@ -66,12 +66,12 @@ func (c *commands) listCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return operations.AnswerEach(g, operations.Each(all.Channels), describe, "No channel has delivered anything yet, and none is stopped: worker channel check shows those of the settings.\n")
+		return operations.AnswerEach(g, operations.Each(all.Channels), describe, "No channel has delivered anything yet, and none is stopped: see sendlimit-worker channel check.\n")
 	})
 	return list
 }
 
-// describe returns a channel for a person.
+// describe describes a channel for a person.
 func describe(c client.Channel) string {
 	const below = "\n         "
 	var s strings.Builder
@@ -83,25 +83,25 @@ func describe(c client.Channel) string {
 		}
 		switch {
 		case c.Reason == message.ChannelBrake:
-			s.WriteString(below + "its provider calls all devices gone: check project, key and environment, then worker channel resume " + c.Channel)
+			s.WriteString(below + "its provider reports all devices as gone: check project, key and environment, then sendlimit-worker channel resume " + c.Channel)
 		case !c.ProbeAt.IsZero():
-			s.WriteString(below + "it is probed again at " + cli.FormatTime(c.ProbeAt.Time, time.UTC))
+			s.WriteString(below + "next probe at " + cli.FormatTime(c.ProbeAt.Time, time.UTC))
 		}
 	} else if c.DeliveredAt.IsZero() {
 		s.WriteString(", has not delivered yet")
 	}
 	if !c.PausedUntil.IsZero() {
-		s.WriteString(below + "its provider has asked for a pause until " + cli.FormatTime(c.PausedUntil.Time, time.UTC))
+		s.WriteString(below + "paused by its provider until " + cli.FormatTime(c.PausedUntil.Time, time.UTC))
 	}
 	if w := c.Wave; w != nil {
-		fmt.Fprintf(&s, below+"its provider calls many devices gone, which are kept as suspects: %d of the last %d answers,"+
+		fmt.Fprintf(&s, below+"its provider reports many devices as gone, which are kept as suspects: %d of the last %d answers,"+
 			below+"by account %s, by campaign %s", w.Gone, w.Of, counts(w.Accounts), counts(w.Campaigns))
 	}
 	s.WriteByte('\n')
 	return s.String()
 }
 
-// counts lists names by how often they come, most first.
+// counts lists names by their counts, the largest first.
 func counts(of map[string]int) string {
 	names := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(of[b]-of[a], strings.Compare(a, b)) })
 	for i, name := range names {
@@ -112,18 +112,18 @@ func counts(of map[string]int) string {
 
 func (c *commands) resumeCommand() *cobra.Command {
 	resume := &cobra.Command{
-		Use: "resume CHANNEL", Short: "Resume a channel that is stopped.",
-		Long: "Resume a channel that is stopped: all workers deliver through it again within two\n" +
-			"seconds. It need not be: workers resume it when a probe passes. After all devices\n" +
-			"were called gone, check project, key and environment first, with worker channel\n" +
-			"check and send-test.",
-		Example: "  worker channel resume apns --config sendlimit.yaml",
+		Use: "resume CHANNEL", Short: "Resume a stopped channel.",
+		Long: "Resume a stopped channel: all workers deliver through it again within two\n" +
+			"seconds. Workers also resume it when a probe succeeds. If all devices were\n" +
+			"reported as gone, check project, key and environment first: run sendlimit-worker\n" +
+			"channel check and send-test.",
+		Example: "  sendlimit-worker channel resume apns --config sendlimit.yaml",
 	}
 	g := operations.NewGroup(c.Program, resume)
 	resume.RunE = g.Run(func(ctx context.Context, api *client.Client, args []string) error {
 		answer, err := api.ResumeChannel(ctx, args[0])
 		if err == nil && answer.Outcome == message.ChannelRunning {
-			err = fault.Wrong("channel", "%q is not stopped: see worker channel list", args[0])
+			err = fault.Wrong("channel", "%q is not stopped: see sendlimit-worker channel list", args[0])
 		}
 		return operations.Answer(g, answer, err, func(client.ChannelResume) string {
 			return args[0] + " is resumed: its messages go out as the rules allow\n"

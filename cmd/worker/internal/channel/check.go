@@ -17,10 +17,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// accepted is the result of a check that found nothing wrong: nothing was delivered.
+// accepted is the result of a successful check: nothing was delivered.
 const accepted = "accepted"
 
-// answer is what a provider said to a probe or a test.
+// answer is a provider's answer to a probe or a test.
 type answer struct {
 	Channel      string `json:"channel"`
 	Device       string `json:"device,omitempty"`
@@ -66,10 +66,11 @@ func (c *commands) checkCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "check", Short: "Check the credentials of the channels to devices.",
 		Long: "Check the credentials of the channels to devices: ask each provider whether it\n" +
-			"accepts them. Nothing is sent to any device. For webpush only the key is checked:\n" +
-			"push services look at it with a push. The exit status is 1 if a provider refuses.",
-		Example: "  worker channel check --config sendlimit.yaml\n" +
-			"  worker channel check --fcm-credentials-file account.json --json",
+			"accepts them. Nothing is sent to any device. For webpush only the key is checked,\n" +
+			"since push services check it with a push. The exit status is 1 if a provider\n" +
+			"rejects the credentials.",
+		Example: "  sendlimit-worker channel check --config sendlimit.yaml\n" +
+			"  sendlimit-worker channel check --fcm-credentials-file account.json --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.check(cmd)
 		},
@@ -82,7 +83,7 @@ func (c *commands) check(cmd *cobra.Command) (err error) {
 		return err
 	}
 	if !settings.HasDeviceChannel() {
-		return fault.Wrong("channels", "no channel to devices is set up: see --fcm-credentials-file, --apns-key-file"+
+		return fault.Wrong("channels", "no channel is set up: see --fcm-credentials-file, --apns-key-file"+
 			" and --webpush-private-key-file")
 	}
 	opened, err := channels.OpenDevices(cmd.Context(), settings, time.Now, slog.New(slog.DiscardHandler))

@@ -1,3 +1,3 @@
-// Package channel is "worker channel": it shows the channels that deliver, checks their
+// Package channel is "sendlimit-worker channel": it shows the channels that deliver, checks their
 // credentials, sends test pushes, resumes stopped channels and makes keys for Web Push.
 package channel

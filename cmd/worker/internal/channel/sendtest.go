@@ -22,14 +22,14 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// maxAddress bounds what is read of a file with an address, in bytes.
+// maxAddress bounds a file with an address, in bytes.
 const maxAddress = 8 << 10
 
 // test is a push to send as a test.
 type test struct {
 	channel string
 	file    string // with the device's address; "-" for standard input
-	user    string // whose device it goes to; "" if file is given
+	user    string // the device's user; "" if file is given
 	device  string // its id; "" for all devices of the user on the channel
 	app     string
 	title   string
@@ -39,14 +39,14 @@ type test struct {
 func (c *commands) sendTestCommand() *cobra.Command {
 	var t test
 	cmd := &cobra.Command{
-		Use: "send-test CHANNEL", Short: "Send a test push to a device, at once.",
-		Long: "Send a test push to a device, at once, and print what the provider answers. No rule\n" +
-			"is asked, and nothing is recorded. The device is one of a user's, or an address in\n" +
-			"a file: a token, or the JSON of a browser's subscription. Addresses are secrets, so\n" +
-			"they are not given on the command line, and an API shows them only for a key with\n" +
-			"the scope content. The exit status is 1 if the provider does not accept the push.",
-		Example: "  worker channel send-test apns --address-file token.txt --config sendlimit.yaml\n" +
-			"  worker channel send-test webpush --user alice --config sendlimit.yaml",
+		Use: "send-test CHANNEL", Short: "Send a test push to a device.",
+		Long: "Send a test push to a device at once, and print the provider's answer. Rules do\n" +
+			"not apply, and nothing is stored. The device belongs to a user, or its address is\n" +
+			"in a file: a token, or the JSON of a browser's subscription. Addresses are secrets:\n" +
+			"they do not belong on a command line, and an API needs a key with the scope\n" +
+			"content to show them. The exit status is 1 if the provider rejects the push.",
+		Example: "  sendlimit-worker channel send-test apns --address-file token.txt --config sendlimit.yaml\n" +
+			"  sendlimit-worker channel send-test webpush --user alice --config sendlimit.yaml",
 	}
 	g := operations.NewView(c.Program, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -54,8 +54,8 @@ func (c *commands) sendTestCommand() *cobra.Command {
 		return c.sendTest(cmd, g, t)
 	}
 	cmd.Flags().StringVar(&t.file, "address-file", "", "`file` with the device's address, or - for standard input")
-	cmd.Flags().StringVar(&t.user, "user", "", "`user` to whose devices it goes")
-	cmd.Flags().StringVar(&t.device, "device", "", "`id` of the user's device; by default all on the channel")
+	cmd.Flags().StringVar(&t.user, "user", "", "`user` whose devices get the push")
+	cmd.Flags().StringVar(&t.device, "device", "", "`id` of the user's device (default: all on the channel)")
 	cmd.Flags().StringVar(&t.app, "app", "", "`app` of the device in the file, for a channel with several apps")
 	cmd.Flags().StringVar(&t.title, "title", "Test", "title of the push")
 	cmd.Flags().StringVar(&t.body, "body", "If you see this, pushes arrive.", "body of the push")
@@ -64,10 +64,10 @@ func (c *commands) sendTestCommand() *cobra.Command {
 
 func (c *commands) sendTest(cmd *cobra.Command, g *operations.Group, t test) (err error) {
 	if (t.file == "") == (t.user == "") {
-		return &cli.UsageError{Detail: "send-test needs either --address-file or --user: the device to send to"}
+		return &cli.UsageError{Detail: "--address-file or --user is required: the device to send to"}
 	}
 	if t.device != "" && t.user == "" {
-		return &cli.UsageError{Detail: "--device is a device of a user: give --user as well"}
+		return &cli.UsageError{Detail: "--device requires --user"}
 	}
 	settings, err := c.Load(cmd.Flags(), channels.ValidDevices)
 	if err != nil {
@@ -80,7 +80,7 @@ func (c *commands) sendTest(cmd *cobra.Command, g *operations.Group, t test) (er
 	defer func() { err = errors.Join(err, channels.CloseAll(opened)) }()
 	at := slices.IndexFunc(opened, func(d channels.Opened) bool { return d.Name == t.channel })
 	if at < 0 {
-		return fault.Wrong("channel", "no channel to devices named %q is set up: %s", t.channel, setUp(opened))
+		return fault.Wrong("channel", "channel %q is not set up: %s", t.channel, setUp(opened))
 	}
 	to, err := c.receivers(cmd, g, t)
 	if err != nil {
@@ -89,16 +89,16 @@ func (c *commands) sendTest(cmd *cobra.Command, g *operations.Group, t test) (er
 	return c.push(cmd.Context(), opened[at], t, to)
 }
 
-// setUp says which channels are set up.
+// setUp lists the channels that are set up.
 func setUp(opened []channels.Opened) string {
 	if len(opened) == 0 {
-		return "none is, see --fcm-credentials-file, --apns-key-file and --webpush-private-key-file"
+		return "no channel is set up, see --fcm-credentials-file, --apns-key-file and --webpush-private-key-file"
 	}
 	names := make([]string, len(opened))
 	for i, d := range opened {
 		names[i] = d.Name
 	}
-	return "these are: " + strings.Join(names, ", ")
+	return "set up are " + strings.Join(names, ", ")
 }
 
 // push sends the test to each device.
@@ -130,7 +130,7 @@ func (c *commands) push(ctx context.Context, channel channels.Opened, t test, to
 	return nil
 }
 
-// receivers returns the devices that the test goes to.
+// receivers returns the devices that get the test.
 func (c *commands) receivers(cmd *cobra.Command, g *operations.Group, t test) ([]notifier.Device, error) {
 	if t.file != "" {
 		address, err := c.readAddress(t.file)
@@ -147,7 +147,7 @@ func (c *commands) receivers(cmd *cobra.Command, g *operations.Group, t test) ([
 				continue
 			}
 			if d.Address == message.MaskAddress(d.Address) {
-				return fault.Wrong("api_key", "the API shows the addresses of devices only for a key with the scope content: give one, or --address-file")
+				return fault.Wrong("api_key", "the API shows addresses of devices only for a key with the scope content: use such a key, or --address-file")
 			}
 			to = append(to, notifier.Device{
 				ID: d.ID, Channel: d.Channel, App: d.App, Address: d.Address, Locale: d.Locale, RegisteredAt: d.RegisteredAt.Time,
@@ -159,7 +159,7 @@ func (c *commands) receivers(cmd *cobra.Command, g *operations.Group, t test) ([
 		return nil, err
 	}
 	if len(to) == 0 {
-		return nil, fault.Wrong("user", "%s has no such device on the channel %s: see enqueue device list --user %s", t.user, t.channel, t.user)
+		return nil, fault.Wrong("user", "%s has no such device on channel %s: see sendlimit device list --user %s", t.user, t.channel, t.user)
 	}
 	return to, nil
 }
@@ -170,18 +170,18 @@ func (c *commands) readAddress(name string) (string, error) {
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
-			return "", fault.Wrong("address-file", "the device's address can't be read: %v", err)
+			return "", fault.Wrong("address-file", "can't read the device's address: %v", err)
 		}
 		defer file.Close()
 		in = file
 	}
 	text, err := io.ReadAll(io.LimitReader(in, maxAddress+1))
 	if err != nil {
-		return "", fault.Wrong("address-file", "the device's address can't be read: %v", err)
+		return "", fault.Wrong("address-file", "can't read the device's address: %v", err)
 	}
 	address := strings.TrimSpace(string(text))
 	if address == "" || len(text) > maxAddress {
-		return "", fault.Wrong("address-file", "%s has no address of a device: it takes a token, or the JSON of a browser's subscription", name)
+		return "", fault.Wrong("address-file", "%s is not a device's address: give a token, or the JSON of a browser's subscription", name)
 	}
 	return address, nil
 }

@@ -18,14 +18,13 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/contact"
 )
 
-// ValidNotices is a config.Check of the settings of the channels of notices.
+// ValidNotices is a config.Check of the settings of the channels of alerts.
 func ValidNotices(c config.Config) error {
 	opened, err := OpenNotices(context.Background(), c, time.Now, io.Discard, slog.New(slog.DiscardHandler))
 	return errors.Join(err, opened.Close())
 }
 
-// ContactsMayBeSet is a config.Check for the contacts that the settings give to the store:
-// those of accounts and policies.
+// ContactsMayBeSet is a config.Check for the contacts of accounts and policies in the settings.
 func ContactsMayBeSet(c config.Config) error {
 	rule := contact.Rule{AllowInternal: c.AllowInternalWebhooks}
 	problems := []error{rule.Check("policy.alert_to", c.Policy.AlertTo)}
@@ -38,10 +37,10 @@ func ContactsMayBeSet(c config.Config) error {
 	return errors.Join(problems...)
 }
 
-// OpenNotices returns the channels that deliver notices to contacts. With the mail
-// target "log:", mails become lines of log. Without a mail server, notices to e-mail
-// addresses fail with notifier.ErrNoChannel. Notices have the time of now. The error contains
-// a *fault.InvalidError for each wrong setting.
+// OpenNotices returns the channels that deliver alerts to contacts. With the mail target "log:",
+// mails become lines of log. Without a mail server, alerts to e-mail addresses fail with
+// notifier.ErrNoChannel. Alerts have the time of now. The error contains a *fault.InvalidError for
+// each wrong setting.
 //
 // A channel whose secret is in a file is opened again when the file changes, until it is closed.
 func OpenNotices(
@@ -64,8 +63,8 @@ func OpenNotices(
 	return opened, nil
 }
 
-// OpenCallbacks returns what posts events to the callbacks of accounts, signed with the time of
-// now. The error contains a *notifier.InvalidError for each wrong setting.
+// OpenCallbacks returns the poster of events to the callbacks of accounts, which signs with the
+// time of now. The error contains a *notifier.InvalidError for each wrong setting.
 func OpenCallbacks(c config.Config, now func() time.Time) (*webhook.Callback, error) {
 	posts, err := webhook.NewCallback(webhook.CallbackConfig{
 		AllowInternal: c.EventsAllowInternal, Timeout: c.PushTimeout, UserAgent: cli.UserAgent(), Now: now,
@@ -80,7 +79,7 @@ func openEmail(c config.Config, now func() time.Time, log io.Writer) (notifier.A
 	if c.EmailTarget() != config.LogTarget {
 		return as[notifier.Announcer](email.Open(emailOptions(c, now)))
 	}
-	// Wrong templates are reported before there is a mail server, too.
+	// Wrong templates are reported even without a mail server.
 	if _, err := email.LoadTemplates(c.EmailTemplates); err != nil {
 		return nil, err
 	}

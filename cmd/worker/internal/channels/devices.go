@@ -17,15 +17,15 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/webpush"
 )
 
-// deviceChannel is a channel to devices that the settings may name.
+// deviceChannel is a channel to devices.
 type deviceChannel struct {
 	name   string
 	set    func(config.Config) bool
-	secret secret // its credentials
+	secret secret // credentials
 	open   func(c config.Config, now func() time.Time) (notifier.Notifier, error)
 }
 
-// deviceChannels returns the channels to devices, in the order in which they are shown.
+// deviceChannels returns the channels to devices, in display order.
 func deviceChannels() []deviceChannel {
 	return []deviceChannel{
 		{
@@ -86,9 +86,9 @@ func (d Opened) Probe(ctx context.Context) notifier.Result {
 	return notifier.Result{Status: notifier.Delivered}
 }
 
-// OpenDevices opens the channels to devices that the settings name. A channel whose credentials
-// are in a file is opened again when the file changes, until it is closed. What is signed has the
-// time of now. The error contains a *fault.InvalidError for each wrong setting.
+// OpenDevices opens the channels to devices of the settings. A channel whose credentials are in a
+// file is opened again when the file changes, until it is closed. Signatures have the time of now.
+// The error contains a *fault.InvalidError for each wrong setting.
 func OpenDevices(ctx context.Context, c config.Config, now func() time.Time, logger *slog.Logger) ([]Opened, error) {
 	var all []Opened
 	var problems []error
@@ -109,8 +109,8 @@ func OpenDevices(ctx context.Context, c config.Config, now func() time.Time, log
 	return all, nil
 }
 
-// OpenAll opens the channels to devices, as OpenDevices does, and the push target, whose secret is
-// followed too. The target "log:" writes lines to log.
+// OpenAll opens the channels to devices, as OpenDevices does, and the push target, whose secret it
+// follows too. The target "log:" writes lines to log.
 func OpenAll(
 	ctx context.Context, c config.Config, now func() time.Time, log io.Writer, logger *slog.Logger,
 ) ([]Opened, error) {
@@ -125,7 +125,7 @@ func OpenAll(
 	return append(all, Opened{Name: TargetName(c.PushTarget()), Notifier: target}), nil
 }
 
-// Names returns the names of the channels to devices that the settings name.
+// Names returns the names of the channels to devices of the settings.
 func Names(c config.Config) []string {
 	var names []string
 	for _, d := range deviceChannels() {

@@ -1,5 +1,5 @@
-// Package channels opens what the settings say about deliveries: the push target for
-// messages, and the mail server and webhooks for notices.
+// Package channels opens the channels of the settings: the push target and the channels to devices
+// for messages, the mail server and webhooks for alerts.
 //
 // OpenAll and OpenNotices open the channels. ValidPush, ValidNotices and ValidDevices only check
 // the settings, before a store or a server is touched. An error names each wrong setting. A secret

@@ -18,12 +18,12 @@ import (
 )
 
 // proxyFromEnvironment is the push_proxy that follows HTTPS_PROXY, HTTP_PROXY and NO_PROXY in the
-// environment, as they were when it was first used.
+// environment, as of its first use.
 const proxyFromEnvironment = "environment"
 
-// OpenTarget returns the channel of the push target, with the secret that the settings have
-// themselves. "log:" writes to log. The error has a *notifier.InvalidError for each setting that is
-// not allowed. A channel that keeps connections is an io.Closer.
+// OpenTarget returns the channel of the push target, with the secret of the settings. "log:" writes
+// to log. The error has a *notifier.InvalidError for each invalid setting. A channel that keeps
+// connections is an io.Closer.
 func OpenTarget(c config.Config, now func() time.Time, log io.Writer) (notifier.Notifier, error) {
 	target := c.PushTarget()
 	scheme, _, _ := strings.Cut(target, ":")

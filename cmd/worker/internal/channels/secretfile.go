@@ -13,8 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// secret is a secret of the settings, which they have themselves or in a file. The setting of the
-// file has its name and _file.
+// secret is a secret in the settings or in a file. The setting for the file has its name and _file.
 type secret struct {
 	name string
 	of   func(*config.Config) (text *config.Secret, file string)
@@ -37,16 +36,16 @@ func (s secret) file(c config.Config) string {
 	return file
 }
 
-// with returns the settings with the content of the secret's file. White space around it does
-// not count: editors end files with a line break.
+// with returns the settings with the content of the secret's file, without white space at its ends:
+// editors end files with a line break.
 func (s secret) with(c config.Config, content []byte) config.Config {
 	text, _ := s.of(&c)
 	*text = config.Secret(bytes.TrimSpace(content))
 	return c
 }
 
-// read returns the settings with the secret from its file, or as they are if there is none. The
-// error is a *fault.InvalidError.
+// read returns the settings with the secret from its file, or unchanged without a file. The error
+// is a *fault.InvalidError.
 func (s secret) read(c config.Config) (config.Config, error) {
 	if s.file(c) == "" {
 		return c, nil
@@ -55,8 +54,8 @@ func (s secret) read(c config.Config) (config.Config, error) {
 	return s.with(c, content), s.explain(c, err)
 }
 
-// explain returns what an error of opening a channel says of settings: a *fault.InvalidError, or
-// several. It names the file of a secret that is in one.
+// explain returns the settings' errors of opening a channel: a *fault.InvalidError, or several. It
+// names the file of a secret that is in one.
 func (s secret) explain(c config.Config, err error) error {
 	if err == nil {
 		return nil
@@ -64,7 +63,7 @@ func (s secret) explain(c config.Config, err error) error {
 	file, section := s.file(c), s.name[:strings.LastIndexByte(s.name, '.')+1]
 	var problems fault.InvalidErrors
 	for _, wrong := range fault.All[*notifier.InvalidError](err) {
-		field, _, _ := strings.Cut(wrong.Field, ".") // what follows names a part of the credentials
+		field, _, _ := strings.Cut(wrong.Field, ".") // the rest names a part of the credentials
 		problem := &fault.InvalidError{Field: section + field, Value: wrong.Value, Want: wrong.Want}
 		if problem.Field == s.name && file != "" {
 			problem.Field, problem.Value, problem.Want = s.name+"_file", file, "a file with "+wrong.Want
@@ -95,17 +94,17 @@ func follow[C, F any](
 		Open: func(content []byte) (C, error) { return open(s.with(c, content)) },
 		Reloaded: func(err error) {
 			if err != nil {
-				logger.ErrorContext(ctx, "could not read a secret again: the former one stays", "setting", s.name+"_file", "error", err)
+				logger.ErrorContext(ctx, "could not reload a secret: the former one stays in use", "setting", s.name+"_file", "error", err)
 				return
 			}
-			logger.InfoContext(ctx, "read a secret again", "setting", s.name+"_file")
+			logger.InfoContext(ctx, "reloaded a secret", "setting", s.name+"_file")
 		},
 	}))
 	return channel, s.explain(c, err)
 }
 
-// as returns a channel as an interface that it has: a nil one, rather than one with a nil pointer,
-// if there is an error.
+// as returns a channel as one of its interfaces: nil if there is an error, and not a nil pointer in
+// an interface.
 func as[I, C any](channel C, err error) (I, error) {
 	if err != nil {
 		var none I

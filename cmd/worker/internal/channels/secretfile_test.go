@@ -49,7 +49,7 @@ func TestAPushSecretInAFile(t *testing.T) {
 	require.Equal(t, oneSecret, signedBy())
 	require.NoError(t, os.WriteFile(file, []byte(anotherSecret), 0o600))
 	require.Eventually(t, func() bool {
-		return signedBy() == anotherSecret && strings.Contains(log.String(), `msg="read a secret again" setting=push_secret_file`)
+		return signedBy() == anotherSecret && strings.Contains(log.String(), `msg="reloaded a secret" setting=push_secret_file`)
 	}, 6*reload.DefaultEvery, 50*time.Millisecond)
 	require.NotContains(t, log.String(), "whsec_")
 }

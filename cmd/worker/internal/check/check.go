@@ -34,25 +34,25 @@ type checked struct {
 	status int // exit status if it is not OK
 }
 
-// Command returns "worker check".
+// Command returns "sendlimit-worker check".
 func Command(p cli.Program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "check", Short: "Try the settings: Redis, the mail server, the push target and the channels.",
-		Long: "Try the settings: connect to Redis, the mail server and the push target as the\n" +
-			"worker does, ask the provider of each channel whether it accepts the credentials,\n" +
-			"and print for each whether it works and how long it took. Nothing is sent or\n" +
+		Long: "Try the settings: connect to Redis, the mail server and the push target as\n" +
+			"the worker does, ask the provider of each channel whether it accepts the\n" +
+			"credentials, and print each result and how long it took. Nothing is sent or\n" +
 			"changed: the command only logs in to the mail server and connects to the push\n" +
 			"target.\n\n" +
 			"The exit status is 5 if the store can't be used, 1 if something else fails, and\n" +
 			"2 if a setting is rejected.",
-		Example: "  worker check --config sendlimit.yaml\n  worker check --config sendlimit.yaml --json",
+		Example: "  sendlimit-worker check --config sendlimit.yaml\n  sendlimit-worker check --config sendlimit.yaml --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return check(cmd.Context(), p, cmd.Flags(), asJSON)
 		},
 	}
 	config.RegisterFlags(cmd.Flags(), config.Worker)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "answer in JSON, one object a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object a line")
 	return cmd
 }
 

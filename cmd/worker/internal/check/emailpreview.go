@@ -19,27 +19,27 @@ import (
 )
 
 const (
-	// previewFrom is the sender in a preview if none is set, previewTo the receiver.
+	// previewFrom is the sender in a preview without a configured one, previewTo the receiver.
 	previewFrom = "sendlimit@localhost"
 	previewTo   = "contact@example.com"
 )
 
-// preview says which parts of a mail are shown.
+// preview selects the parts of a mail to show.
 type preview struct {
 	html, text, headers bool
 	account             string
 }
 
-// PreviewCommand returns "worker email-preview".
+// PreviewCommand returns "sendlimit-worker email-preview".
 func PreviewCommand(p cli.Program) *cobra.Command {
 	var shows preview
 	cmd := &cobra.Command{
-		Use: "email-preview KIND", Short: "Show what an e-mail looks like, with made-up numbers.",
-		Long: "Show what an e-mail looks like, with made-up numbers and the templates of the\n" +
+		Use: "email-preview KIND", Short: "Show an example of an e-mail.",
+		Long: "Show an example of an e-mail, with invented numbers and the templates of the\n" +
 			"settings. Nothing is sent. KIND is one of " + kinds() + ".\n\n" +
 			"Without one of the flags, the subject and the text are shown.",
-		Example: "  worker email-preview account_quota\n" +
-			"  worker email-preview daily_report --html --account acme >report.html",
+		Example: "  sendlimit-worker email-preview account_quota\n" +
+			"  sendlimit-worker email-preview daily_report --html --account acme >report.html",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return previewEmail(p, cmd.Flags(), notifier.NoticeKind(args[0]), shows)
 		},
@@ -48,7 +48,7 @@ func PreviewCommand(p cli.Program) *cobra.Command {
 	cmd.Flags().BoolVar(&shows.text, "text", false, "show only the text")
 	cmd.Flags().BoolVar(&shows.html, "html", false, "show only the HTML")
 	cmd.Flags().BoolVar(&shows.headers, "headers", false, "show only the headers")
-	cmd.Flags().StringVar(&shows.account, "account", "", "`name` of the account, user or policy that it is about, or the key of an event")
+	cmd.Flags().StringVar(&shows.account, "account", "", "`name` of the account, user or policy in the e-mail, or the key of an event")
 	cmd.MarkFlagsMutuallyExclusive("text", "html", "headers")
 	return cmd
 }
@@ -82,17 +82,17 @@ func previewEmail(p cli.Program, flags *pflag.FlagSet, kind notifier.NoticeKind,
 		return &fault.InvalidError{Field: problem.Field, Value: problem.Value, Want: problem.Want}
 	}
 	if err != nil {
-		return fmt.Errorf("making a preview: %w", err)
+		return fmt.Errorf("creating the e-mail: %w", err)
 	}
 	message, err := composer.Compose(previewTo, sample)
 	if err != nil {
-		return fmt.Errorf("making a preview: %w", err)
+		return fmt.Errorf("creating the e-mail: %w", err)
 	}
 	return showPreview(p, message, shows)
 }
 
-// withoutAccount returns the flags that are settings. The flag --account of this command is
-// not the setting "account": it may name a user.
+// withoutAccount returns the flags that are settings. The flag --account of this command is not the
+// setting "account": it may name a user.
 func withoutAccount(flags *pflag.FlagSet) *pflag.FlagSet {
 	settings := pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -103,7 +103,7 @@ func withoutAccount(flags *pflag.FlagSet) *pflag.FlagSet {
 	return settings
 }
 
-// validSubject checks the name of what a notice is about; "" is an invented one.
+// validSubject checks the name of an alert's subject; "" is an invented one.
 func validSubject(kind notifier.NoticeKind, name string) error {
 	switch {
 	case name == "":

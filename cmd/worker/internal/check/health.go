@@ -22,13 +22,13 @@ import (
 )
 
 const (
-	// askedWithin bounds the request: a worker looks at its store for two seconds at most.
+	// askedWithin bounds the request: a worker checks its store for two seconds at most.
 	askedWithin = 5 * time.Second
 	maxAnswer   = 1 << 20
 	readyPath   = "/readyz"
 )
 
-// answered is what /readyz answers.
+// answered is the answer of /readyz.
 type answered struct {
 	Status string `json:"status"`
 	Checks []struct {
@@ -38,25 +38,25 @@ type answered struct {
 	} `json:"checks"`
 }
 
-// HealthCommand returns "worker health".
+// HealthCommand returns "sendlimit-worker health".
 func HealthCommand(p cli.Program) *cobra.Command {
 	var target string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "health", Short: "Ask a running worker whether it is ready.",
-		Long: "Ask the worker that runs with these settings whether it is ready, at its address\n" +
-			"of health, and print what it answers. This is the health check of a container:\n" +
-			"the image has no other program that could ask.\n\n" +
+		Long: "Ask the worker with these settings whether it is ready, at its address of health,\n" +
+			"and print its answer. This is the health check of a container: the image has no\n" +
+			"other program for it.\n\n" +
 			"The exit status is 0 if the worker is ready, and 5 if it is not or does not\n" +
 			"answer.",
-		Example: "  worker health\n  worker health --admin-listen :9090\n  worker health --url http://127.0.0.1:9090/livez",
+		Example: "  sendlimit-worker health\n  sendlimit-worker health --admin-listen :9090\n  sendlimit-worker health --url http://127.0.0.1:9090/livez",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return ask(cmd.Context(), p, cmd.Flags(), target, asJSON)
 		},
 	}
 	cmd.Flags().AddFlagSet(cli.SettingFlags("listen", "admin-listen", "tls-cert", config.FileFlag))
-	cmd.Flags().StringVar(&target, "url", "", "`url` to ask instead, such as that of /livez")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the answer as it came")
+	cmd.Flags().StringVar(&target, "url", "", "another `URL`, such as that of /livez")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the answer unchanged")
 	return cmd
 }
 
@@ -86,7 +86,7 @@ func ask(ctx context.Context, p cli.Program, flags *pflag.FlagSet, target string
 	return nil
 }
 
-// addressOf returns where a worker with these settings answers /readyz, and how to check its
+// addressOf returns the URL of /readyz of a worker with these settings, and how to check its
 // certificate; nil if it has none.
 func addressOf(c config.Config) (string, *tls.Config, error) {
 	address, certificate := c.AdminListen, ""
@@ -94,7 +94,7 @@ func addressOf(c config.Config) (string, *tls.Config, error) {
 		address, certificate = c.Listen, c.TLSCert
 	}
 	if address == "" {
-		return "", nil, fault.Wrong("listen", "a worker with these settings answers nowhere: set admin_listen, or give --url")
+		return "", nil, fault.Wrong("listen", "listen and admin_listen are off: set admin_listen, or give --url")
 	}
 	base, secured, err := operations.WorkerAt(address, certificate)
 	return base + readyPath, secured, err

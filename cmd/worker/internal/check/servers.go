@@ -26,7 +26,7 @@ import (
 type look struct {
 	name, target string // target is without secrets
 	status       int    // exit status if it fails
-	// try returns what works.
+	// try returns a description of the result.
 	try func(ctx context.Context) (detail string, err error)
 }
 
@@ -55,7 +55,7 @@ func looksAt(c config.Config, opened []channels.Opened) []look {
 // checkStore checks that a worker could start on the store. It writes nothing.
 func checkStore(ctx context.Context, c config.Config) (string, error) {
 	if c.RedisURL == "" {
-		return "in the memory of its worker: worker health asks one that runs", nil
+		return "in the memory of its worker: see sendlimit-worker health", nil
 	}
 	client, err := store.Open(c.RedisURL, store.Options{Logger: slog.New(slog.DiscardHandler), TLS: c.RedisTLS})
 	if err != nil {
@@ -91,7 +91,7 @@ func checkStore(ctx context.Context, c config.Config) (string, error) {
 	case redisstore.PresentLayout:
 		found = append(found, fmt.Sprintf("layout %d", layout))
 	default:
-		found = append(found, fmt.Sprintf("layout %d, which a worker raises to %d when it starts", layout, redisstore.PresentLayout))
+		found = append(found, fmt.Sprintf("layout %d, which a worker raises to %d at its start", layout, redisstore.PresentLayout))
 	}
 	elsewhere, err := deliveredElsewhere(ctx, client, c)
 	if err != nil {
@@ -118,14 +118,14 @@ func deliveredElsewhere(ctx context.Context, client redis.Cmdable, c config.Conf
 		return nil, err
 	}
 	return []string{fmt.Sprintf("the store was last delivered as %s, so a worker does not deliver it as %s without --store-moved"+
-		" or --drop-due-before: see worker run --help", last, address)}, nil
+		" or --drop-due-before: see sendlimit-worker run --help", last, address)}, nil
 }
 
 // checkEmail connects and logs in to the mail server, and sends nothing.
 func checkEmail(ctx context.Context, c config.Config) (string, error) {
 	switch c.EmailTarget() {
 	case "":
-		return "not set: notices to e-mail addresses wait until it is", nil
+		return "not set: alerts to e-mail addresses wait until it is", nil
 	case config.LogTarget:
 		return "a line each on standard output", nil
 	}
@@ -138,13 +138,13 @@ func checkEmail(ctx context.Context, c config.Config) (string, error) {
 		err = mails.Check(ctx)
 	}
 	if err == nil && c.EmailURL != "" && strings.Contains(c.EmailURL, "@") {
-		return "logged in, ready to take mail", nil
+		return "logged in, ready for mail", nil
 	}
-	return "ready to take mail", err
+	return "ready for mail", err
 }
 
-// checkPush connects to the push target, unless that is a service, and sends nothing: a POST
-// would be a delivery.
+// checkPush connects to the push target, unless it is a service, and sends nothing: a POST would be
+// a delivery.
 func checkPush(ctx context.Context, c config.Config) (string, error) {
 	target := c.PushTarget()
 	service := notifier.ServiceScheme(target)
@@ -154,7 +154,7 @@ func checkPush(ctx context.Context, c config.Config) (string, error) {
 	case target == config.LogTarget:
 		return "a line each on standard output", nil
 	case service != "":
-		return "a URL as " + service + " has it, nothing sent and no connection made", nil // only the library knows which server that is
+		return "URL of the service " + service + ", nothing sent and no connection made", nil // only the library knows which server that is
 	}
 	return connectToPush(ctx, target)
 }
@@ -162,7 +162,7 @@ func checkPush(ctx context.Context, c config.Config) (string, error) {
 func connectToPush(ctx context.Context, target string) (string, error) {
 	u, err := url.Parse(target)
 	if err != nil {
-		return "", errors.New("the URL can't be read") // err would repeat its secrets
+		return "", errors.New("invalid URL") // err would repeat its secrets
 	}
 	secured := strings.EqualFold(u.Scheme, "https")
 	port := u.Port()

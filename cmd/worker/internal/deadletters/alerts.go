@@ -21,7 +21,7 @@ const (
 	alertsFlag = "alerts"
 )
 
-// letters are the flags that say which dead letters a command is for.
+// letters are the flags that select dead letters.
 type letters struct {
 	user, alert      string
 	all, alerts, yes bool
@@ -29,26 +29,25 @@ type letters struct {
 
 // one adds the flags of a command for one.
 func (l *letters) one(flags *pflag.FlagSet) {
-	flags.StringVar(&l.user, "user", "", "`name` of the user it was sent to")
+	flags.StringVar(&l.user, "user", "", "`name` of the message's user")
 	flags.StringVar(&l.alert, alertFlag, "", "`id` of an alert or report, instead of a message")
 }
 
-// many adds those of a command for one or many.
+// many adds the flags of a command for one or many.
 func (l *letters) many(flags *pflag.FlagSet, all string) {
 	l.one(flags)
 	flags.BoolVar(&l.all, "all", false, all)
 	flags.BoolVar(&l.alerts, alertsFlag, false, "alerts and reports instead of messages")
-	flags.BoolVar(&l.yes, "yes", false, "do not ask for confirmation of --all")
+	flags.BoolVar(&l.yes, "yes", false, "do not ask for confirmation")
 }
 
-// alertsOfMany refuses --alerts beside what names one dead letter. Otherwise others
-// decides.
+// alertsOfMany refuses --alerts beside a flag for one dead letter. Otherwise it calls others.
 func alertsOfMany(others cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if cmd.Flag(alertsFlag).Value.String() == "true" {
 			for _, name := range []string{alertFlag, "user"} {
 				if cmd.Flag(name).Changed {
-					return cli.Usage(cmd, name, fmt.Sprintf("--alerts and --%s can't be given together", name))
+					return cli.Usage(cmd, name, fmt.Sprintf("--alerts and --%s exclude each other", name))
 				}
 			}
 		}
@@ -56,26 +55,26 @@ func alertsOfMany(others cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// alertOr accepts --alert alone. Without it, others decides.
+// alertOr accepts --alert without other flags. Without --alert, it calls others.
 func alertOr(others cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if !cmd.Flag(alertFlag).Changed {
 			return others(cmd, args)
 		}
 		if len(args) > 0 {
-			return cli.Usage(cmd, "id", fmt.Sprintf("%q is too much beside --alert", args[0]))
+			return cli.Usage(cmd, "id", fmt.Sprintf("unexpected argument %q beside --alert", args[0]))
 		}
 		for _, name := range []string{"user", "all", "older-than"} {
 			if f := cmd.Flag(name); f != nil && f.Changed {
-				return cli.Usage(cmd, name, fmt.Sprintf("--alert and --%s can't be given together", name))
+				return cli.Usage(cmd, name, fmt.Sprintf("--alert and --%s exclude each other", name))
 			}
 		}
 		return nil
 	}
 }
 
-// listAlerts lists the alerts and reports that could not be delivered, only those about
-// the user unless it is "". It reports whether there are any.
+// listAlerts lists the dead alerts and reports, only those about the user unless it is "". It
+// reports whether there are any.
 func (d *commands) listAlerts(ctx context.Context, c *client.Client, user string) (some bool, err error) {
 	wanted := func(yield func(client.DeadAlert, error) bool) {
 		for n, err := range c.ListDeadAlerts(ctx, client.ListDeadAlertsQuery{Limit: pageSize}) {
@@ -93,7 +92,7 @@ func (d *commands) listAlerts(ctx context.Context, c *client.Client, user string
 // userQuota is the kind of an alert about a user.
 const userQuota = "user_quota"
 
-// describeAlert returns an alert for a person.
+// describeAlert describes an alert for a person.
 func (d *commands) describeAlert(n client.DeadAlert) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s alert %s\n", d.palette.Red(n.Status+":"), n.Alert)
@@ -108,12 +107,12 @@ func (d *commands) describeAlert(n client.DeadAlert) string {
 		fmt.Fprintf(&text, "  %-10s %s\n", line.name, line.value)
 	}
 	if n.Threshold > 0 {
-		fmt.Fprintf(&text, "  %-10s %d of %d, past %d %%\n", "used", n.Used, n.Limit, n.Threshold)
+		fmt.Fprintf(&text, "  %-10s %d of %d, over %d %%\n", "used", n.Used, n.Limit, n.Threshold)
 	}
 	return text.String()
 }
 
-// retryAlerts retries all alerts and reports that are dead letters now.
+// retryAlerts retries all present dead alerts and reports.
 func (d *commands) retryAlerts(ctx context.Context, c *client.Client, yes bool) error {
 	var all []string // before any is retried: it may fail again meanwhile
 	for n, err := range c.ListDeadAlerts(ctx, client.ListDeadAlertsQuery{Limit: pageSize}) {
@@ -122,7 +121,7 @@ func (d *commands) retryAlerts(ctx context.Context, c *client.Client, yes bool) 
 		}
 		all = append(all, n.Alert)
 	}
-	if agreed, err := d.confirm(yes || len(all) == 0, fmt.Sprintf("Send %s after all?", countedAlerts(len(all)))); !agreed {
+	if agreed, err := d.confirm(yes || len(all) == 0, fmt.Sprintf("Retry %s?", countedAlerts(len(all)))); !agreed {
 		return err
 	}
 	bar := cli.StartProgress(d.Stderr, "retried", len(all))
@@ -135,7 +134,7 @@ func (d *commands) retryAlerts(ctx context.Context, c *client.Client, yes bool) 
 			continue
 		case err != nil:
 			bar.End()
-			return errors.Join(err, d.summary("%s sent after all before this\n", countedAlerts(retried)))
+			return errors.Join(err, d.summary("retried %s before the failure\n", countedAlerts(retried)))
 		}
 		bar.Add(1)
 		retried++
@@ -146,13 +145,13 @@ func (d *commands) retryAlerts(ctx context.Context, c *client.Client, yes bool) 
 		}
 	}
 	bar.End()
-	return d.summary("%s sent after all\n", countedAlerts(retried))
+	return d.summary("retried %s\n", countedAlerts(retried))
 }
 
 // countedAlerts returns a number of alerts and reports in words.
 func countedAlerts(n int) string { return cli.FormatCount(n, "dead alert", "dead alerts") }
 
-// answerAlert prints what became of an alert.
+// answerAlert prints the outcome of an alert.
 func (d *commands) answerAlert(done client.AlertDone, err error) error {
 	return operations.Answer(d.Group, done, err, func(done client.AlertDone) string {
 		if done.Outcome == message.Retried {

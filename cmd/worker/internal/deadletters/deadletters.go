@@ -14,7 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// commands is what the subcommands of dead-letters share.
+// commands is shared by the subcommands of dead-letters.
 type commands struct {
 	*operations.Group
 
@@ -23,16 +23,16 @@ type commands struct {
 	palette cli.Palette
 }
 
-// Command returns the group "worker dead-letters".
+// Command returns the group "sendlimit-worker dead-letters".
 func Command(p cli.Program) *cobra.Command {
 	group := &cobra.Command{
-		Use: "dead-letters", Short: "Show messages that were given up, retry them, or purge them.",
-		Long: "Show messages that were given up, retry them, or purge them. A message is given up\n" +
-			"when it failed for good, or when it may or may not have been sent. It is kept with\n" +
-			"its content as long as every message that ended (keep_records).",
-		Example: "  worker dead-letters list --user alice\n" +
-			"  worker dead-letters retry --user alice order-17\n" +
-			"  worker dead-letters purge --older-than 7d",
+		Use: "dead-letters", Short: "Show, retry or purge messages that were given up.",
+		Long: "Show, retry or purge messages that were given up. A message is given up when it\n" +
+			"failed permanently, or when it may have been sent. It is kept with its content as\n" +
+			"long as other ended messages (keep_records).",
+		Example: "  sendlimit-worker dead-letters list --user alice\n" +
+			"  sendlimit-worker dead-letters retry --user alice order-17\n" +
+			"  sendlimit-worker dead-letters purge --older-than 7d",
 	}
 	d := &commands{Group: operations.NewGroup(p, group)}
 	group.PersistentFlags().StringVar(&d.tz, "tz", "", "IANA time `zone` of the times shown (default UTC)")
@@ -63,7 +63,7 @@ func oneOrMany(many ...string) cobra.PositionalArgs {
 		others := "--" + strings.Join(many, " or --")
 		switch {
 		case len(given) > 1:
-			return cli.Usage(cmd, given[1], fmt.Sprintf("--%s and --%s can't be given together", given[0], given[1]))
+			return cli.Usage(cmd, given[1], fmt.Sprintf("--%s and --%s exclude each other", given[0], given[1]))
 		case len(given) == 0 && len(args) == 0 && len(many) > 0:
 			return cli.Usage(cmd, "id", "ID is missing: give --user and an ID, or "+others)
 		case len(given) == 0:
@@ -71,18 +71,18 @@ func oneOrMany(many ...string) cobra.PositionalArgs {
 		case given[0] == "user":
 			return cli.Argument("ID")(cmd, args)
 		case len(args) > 0:
-			return cli.Usage(cmd, "id", fmt.Sprintf("%q is too much beside --%s", args[0], given[0]))
+			return cli.Usage(cmd, "id", fmt.Sprintf("unexpected argument %q beside --%s", args[0], given[0]))
 		default:
 			return nil
 		}
 	}
 }
 
-// answer prints what became of a message.
+// answer prints the outcome of a message.
 func (d *commands) answer(o client.Outcome, err error) error {
 	return operations.Answer(d.Group, o, err, func(o client.Outcome) string {
 		if o.Outcome == message.Retried {
-			return fmt.Sprintf("%s message %s to %s is sent at %s\n", d.palette.Green("retried:"), o.ID, o.User, d.palette.Bold(d.time(o.SendAt)))
+			return fmt.Sprintf("%s message %s to %s will be sent at %s\n", d.palette.Green("retried:"), o.ID, o.User, d.palette.Bold(d.time(o.SendAt)))
 		}
 		return fmt.Sprintf("%s message %s to %s\n", d.palette.Green("purged:"), o.ID, o.User)
 	})

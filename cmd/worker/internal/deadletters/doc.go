@@ -1,5 +1,5 @@
-// Package deadletters is "worker dead-letters": it lists, shows, retries and purges
-// messages that were given up, and alerts and reports that were given up.
+// Package deadletters is "sendlimit-worker dead-letters": it lists, shows, retries and purges
+// messages, alerts and reports that were given up.
 //
 // Retrying or purging all of them asks first, unless --yes is given.
 package deadletters

@@ -19,16 +19,16 @@ func (d *commands) listCommand() *cobra.Command {
 	var user string
 	var alerts bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List dead letters, the oldest first.",
-		Long: "List dead letters, the oldest first: messages, then alerts and reports.",
-		Example: "  worker dead-letters list\n  worker dead-letters list --user alice --json\n" +
-			"  worker dead-letters list --alerts",
+		Use: "list", Short: "List dead letters, oldest first.",
+		Long: "List dead letters, oldest first: messages, then alerts and reports.",
+		Example: "  sendlimit-worker dead-letters list\n  sendlimit-worker dead-letters list --user alice --json\n" +
+			"  sendlimit-worker dead-letters list --alerts",
 		RunE: d.run(func(ctx context.Context, c *client.Client, _ []string) error {
 			return d.list(ctx, c, user, alerts)
 		}),
 	}
 	cmd.Flags().BoolVar(&alerts, alertsFlag, false, "only alerts and reports")
-	cmd.Flags().StringVar(&user, "user", "", "only those to the user with this `name`")
+	cmd.Flags().StringVar(&user, "user", "", "only of the user with this `name`")
 	return cmd
 }
 
@@ -50,8 +50,8 @@ func (d *commands) list(ctx context.Context, c *client.Client, user string, only
 	return err
 }
 
-// listMessages lists the messages that are dead letters, only those to the user unless
-// it is "". It reports whether there are any.
+// listMessages lists the dead messages, only those to the user unless it is "". It reports whether
+// there are any.
 func (d *commands) listMessages(ctx context.Context, c *client.Client, user string) (some bool, err error) {
 	header := fmt.Sprintf("%-*s  %-9s  %5s  %-12s  %-*s  %s", cli.TimeWidth, "ended", "status", "tries", "reason", cli.TimeWidth, "send time", "id, user")
 	return lines(d, c.ListDeadLetters(ctx, client.ListDeadLettersQuery{User: user, Limit: pageSize}), header, func(s client.Status) string {
@@ -81,8 +81,8 @@ func (d *commands) showCommand() *cobra.Command {
 	var l letters
 	var content bool
 	cmd := &cobra.Command{
-		Use: "show ID", Short: "Show one dead letter, with its last changes.",
-		Example: "  worker dead-letters show --user alice order-17\n  worker dead-letters show --user alice order-17 --content",
+		Use: "show ID", Short: "Show one dead letter, with its history.",
+		Example: "  sendlimit-worker dead-letters show --user alice order-17\n  sendlimit-worker dead-letters show --user alice order-17 --content",
 		Args:    alertOr(oneOrMany()),
 		RunE: d.run(func(ctx context.Context, c *client.Client, args []string) error {
 			if l.alert != "" {
@@ -94,11 +94,11 @@ func (d *commands) showCommand() *cobra.Command {
 		}),
 	}
 	l.one(cmd.Flags())
-	cmd.Flags().BoolVar(&content, "content", false, "show its title, body and data, too")
+	cmd.Flags().BoolVar(&content, "content", false, "also show title, body and data")
 	return cmd
 }
 
-// describe returns a dead letter for a person.
+// describe describes a dead letter for a person.
 func (d *commands) describe(l client.Status) string {
 	var text strings.Builder
 	line := func(name, format string, args ...any) {

@@ -20,13 +20,12 @@ func (d *commands) retryCommand() *cobra.Command {
 	var l letters
 	cmd := &cobra.Command{
 		Use: "retry [ID]", Short: "Send dead letters again, each at its next free time.",
-		Long: "Send dead letters again, each at the next time that is free for its user under the\n" +
-			"rules. Each gets all its attempts again. A message whose own expires_at has passed\n" +
-			"stays a dead letter.\n\n" +
-			"An uncertain message may have been sent already. Then it is sent twice.\n\n" +
-			"--all sends messages only. --alerts --all sends alerts and reports only.",
-		Example: "  worker dead-letters retry --user alice order-17\n  worker dead-letters retry --all\n" +
-			"  worker dead-letters retry --alerts --all",
+		Long: "Send dead letters again, each at its user's next free time. Each gets all its\n" +
+			"attempts again. A message whose own expires_at has passed stays a dead letter.\n\n" +
+			"An uncertain message may have been sent before. Then it is sent twice.\n\n" +
+			"--all retries only messages. --alerts --all retries only alerts and reports.",
+		Example: "  sendlimit-worker dead-letters retry --user alice order-17\n  sendlimit-worker dead-letters retry --all\n" +
+			"  sendlimit-worker dead-letters retry --alerts --all",
 		Args: alertsOfMany(alertOr(oneOrMany("all"))),
 		RunE: d.run(func(ctx context.Context, c *client.Client, args []string) error {
 			switch {
@@ -43,7 +42,7 @@ func (d *commands) retryCommand() *cobra.Command {
 			}
 		}),
 	}
-	l.many(cmd.Flags(), "all messages, the oldest first; with --alerts, all alerts and reports")
+	l.many(cmd.Flags(), "all messages, oldest first; with --alerts, all alerts and reports")
 	return cmd
 }
 
@@ -52,14 +51,14 @@ func (d *commands) purgeCommand() *cobra.Command {
 	var age string
 	cmd := &cobra.Command{
 		Use: "purge [ID]", Short: "Remove dead letters: content, record and id.",
-		Long: "Remove dead letters: content, record and id. They can't be retried then. Dead\n" +
-			"letters also expire without this command, see keep_records.\n\n" +
-			"--older-than and --all remove messages only. With --alerts they remove alerts and\n" +
+		Long: "Remove dead letters: content, record and id. This can't be undone. Dead letters\n" +
+			"also expire without this command, see keep_records.\n\n" +
+			"--older-than and --all remove only messages; with --alerts, only alerts and\n" +
 			"reports only.",
-		Example: "  worker dead-letters purge --user alice order-17\n" +
-			"  worker dead-letters purge --older-than 7d\n" +
-			"  worker dead-letters purge --all --yes\n" +
-			"  worker dead-letters purge --alerts --all",
+		Example: "  sendlimit-worker dead-letters purge --user alice order-17\n" +
+			"  sendlimit-worker dead-letters purge --older-than 7d\n" +
+			"  sendlimit-worker dead-letters purge --all --yes\n" +
+			"  sendlimit-worker dead-letters purge --alerts --all",
 		Args: alertsOfMany(alertOr(oneOrMany("older-than", "all"))),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var older time.Duration
@@ -84,7 +83,7 @@ func (d *commands) purgeCommand() *cobra.Command {
 			})(cmd, args)
 		},
 	}
-	cmd.Flags().StringVar(&age, "older-than", "", "all that ended longer ago than this `time`, such as 7d or 36h")
+	cmd.Flags().StringVar(&age, "older-than", "", "all that ended longer ago than this `duration`, such as 7d or 36h")
 	l.many(cmd.Flags(), "all messages; with --alerts, all alerts and reports")
 	return cmd
 }
@@ -93,23 +92,22 @@ func (d *commands) purgeCommand() *cobra.Command {
 func olderThan(age string) (time.Duration, error) {
 	d, err := calendar.ParseDuration(age)
 	if err != nil || d < 0 {
-		return 0, &fault.InvalidError{Field: "older_than", Value: age, Want: "a length of time such as 90m, 36h or 7d"}
+		return 0, &fault.InvalidError{Field: "older_than", Value: age, Want: "a duration such as 90m, 36h or 7d"}
 	}
 	return d, nil
 }
 
-// refusedShown is how many refusals are printed one by one.
+// refusedShown is how many refusals are printed.
 const refusedShown = 20
 
-// retryAll retries all that are dead letters now. It does not retry what fails again
-// meanwhile.
+// retryAll retries all present dead letters. It does not retry messages that fail again meanwhile.
 func (d *commands) retryAll(ctx context.Context, c *client.Client, yes bool) error {
 	now, err := c.Stats(ctx)
 	if err != nil {
 		return err
 	}
 	total := now.DeadLetters
-	if agreed, err := d.confirm(yes || total == 0, fmt.Sprintf("Send %s after all?", counted(total))); !agreed {
+	if agreed, err := d.confirm(yes || total == 0, fmt.Sprintf("Retry %s?", counted(total))); !agreed {
 		return err
 	}
 	bar := cli.StartProgress(d.Stderr, "retried", total)
@@ -118,7 +116,7 @@ func (d *commands) retryAll(ctx context.Context, c *client.Client, yes bool) err
 	for o, err := range c.RetryDeadLetters(ctx, client.RetryDeadLettersQuery{}) {
 		if err != nil {
 			bar.End()
-			return errors.Join(err, d.summary("%s sent after all before this\n", counted(retried)))
+			return errors.Join(err, d.summary("retried %s before the failure\n", counted(retried)))
 		}
 		bar.Add(1)
 		if o.Outcome == message.Retried {
@@ -137,9 +135,9 @@ func (d *commands) retryAll(ctx context.Context, c *client.Client, yes bool) err
 		}
 	}
 	bar.End()
-	text := counted(retried) + " sent after all"
+	text := "retried " + counted(retried)
 	if refused > 0 {
-		text += "; left as before: " + counted(refused)
+		text += "; refused: " + counted(refused)
 	}
 	if err := d.summary("%s\n", text); err != nil {
 		return err
@@ -164,7 +162,7 @@ func (d *commands) purgeMany(ctx context.Context, c *client.Client, age time.Dur
 			return c.PurgeDeadAlerts(ctx, client.PurgeDeadAlertsQuery{OlderThan: age.String()})
 		}
 	}
-	if agreed, err := d.confirm(sure || total == 0, fmt.Sprintf("Forget %s for good?", counted(total))); !agreed {
+	if agreed, err := d.confirm(sure || total == 0, fmt.Sprintf("Remove %s permanently?", counted(total))); !agreed {
 		return err
 	}
 	bar := cli.StartProgress(d.Stderr, "purged", total)
@@ -185,18 +183,18 @@ func (d *commands) purgeMany(ctx context.Context, c *client.Client, age time.Dur
 	return d.mentionAlerts(left, "purge")
 }
 
-// step is how many are removed between two steps of the progress.
+// step is how many are removed between two updates of the progress.
 const step = 100
 
-// mentionAlerts tells a person of the alerts that a command for all messages left.
+// mentionAlerts tells a person about the alerts that a command for all messages left.
 func (d *commands) mentionAlerts(left int, command string) error {
 	if left == 0 {
 		return nil
 	}
-	return d.summary(d.Names.Spell("%s left: see worker dead-letters %s --alerts --all\n"), countedAlerts(left), command)
+	return d.summary(d.Names.Spell("%s left: see sendlimit-worker dead-letters %s --alerts --all\n"), countedAlerts(left), command)
 }
 
-// summary prints for a person what was done.
+// summary prints a summary for a person.
 func (d *commands) summary(format string, args ...any) error {
 	if d.JSON {
 		return nil
@@ -207,14 +205,13 @@ func (d *commands) summary(format string, args ...any) error {
 // counted returns a number of dead letters in words.
 func counted(n int) string { return cli.FormatCount(n, "dead letter", "dead letters") }
 
-// confirm asks a question unless sure. Without a terminal nobody can be asked, so it
-// requires the flag.
+// confirm asks a question unless sure. It requires the flag if there is no terminal.
 func (d *commands) confirm(sure bool, question string) (bool, error) {
 	if sure {
 		return true, nil
 	}
 	if !cli.IsTerminal(d.Stdin) || !cli.IsTerminal(d.Stderr) {
-		return false, &cli.UsageError{Detail: "--all needs --yes where nobody can be asked"}
+		return false, &cli.UsageError{Detail: "--yes is required without a terminal"}
 	}
 	agreed, err := cli.Ask(d.Stdin, d.Stderr, question)
 	if err == nil && !agreed {

@@ -18,8 +18,8 @@ import (
 // noEvents is the value of --events that removes a callback.
 const noEvents = "none"
 
-// setEvents sets or removes the callback of an account, and shows the account, with the secret if
-// one was made.
+// setEvents sets or removes the callback of an account, and shows the account, with the secret if a
+// new one was created.
 func (a account) setEvents(ctx context.Context, c *client.Client, name, url string) error {
 	if url == noEvents || url == "" {
 		changed, err := c.RemoveCallback(ctx, name)
@@ -33,16 +33,16 @@ func (a account) setEvents(ctx context.Context, c *client.Client, name, url stri
 	if err := a.answer(changed, err); err != nil || callback.Secret == "" {
 		return err
 	}
-	return a.Tell("This secret signs the events of account %s. It is not shown again: worker account rotate-events-secret makes another.\n%s\n", name, callback.Secret)
+	return a.Tell("This secret signs the events of account %s. It is not shown again: sendlimit-worker account rotate-events-secret replaces it.\n%s\n", name, callback.Secret)
 }
 
 func (a account) rotateSecretCommand() *cobra.Command {
 	var overlap string
 	rotate := &cobra.Command{
 		Use: "rotate-events-secret NAME", Short: "Replace the secret that signs an account's events, and print the new one.",
-		Long: "Replace the secret that signs an account's events, and print the new one. For a while\n" +
+		Long: "Replace the secret that signs an account's events, and print the new one. For a time,\n" +
 			"both sign, so that there is time to install the new one.",
-		Example: "  worker account rotate-events-secret acme --overlap 1h",
+		Example: "  sendlimit-worker account rotate-events-secret acme --overlap 1h",
 		RunE: a.Run(func(ctx context.Context, c *client.Client, args []string) error {
 			length, err := accounts.ParseOverlap(overlap)
 			if err != nil {
@@ -56,16 +56,16 @@ func (a account) rotateSecretCommand() *cobra.Command {
 	return rotate
 }
 
-// eventsCommand returns the group "worker account events".
+// eventsCommand returns the group "sendlimit-worker account events".
 func (a account) eventsCommand() *cobra.Command {
 	group := &cobra.Command{
 		Use: "events", Short: "List, retry and remove an account's dead events.",
-		Long: "List, retry and remove the dead events of an account: those that its callback did not\n" +
-			"accept for too long (events_give_up).",
-		Example: "  worker account events list acme\n  worker account events retry acme",
+		Long: "List, retry and remove the dead events of an account: its callback did not accept\n" +
+			"them in time (events_give_up).",
+		Example: "  sendlimit-worker account events list acme\n  sendlimit-worker account events retry acme",
 	}
 	group.AddCommand(&cobra.Command{
-		Use: "list NAME", Short: "List an account's dead events, the oldest first.", Example: "  worker account events list acme --json",
+		Use: "list NAME", Short: "List an account's dead events, oldest first.", Example: "  sendlimit-worker account events list acme --json",
 		Args: cobra.MatchAll(cli.Argument("NAME"), accountAndDead),
 		RunE: a.Run(func(ctx context.Context, c *client.Client, args []string) error {
 			return operations.AnswerEach(a.Group, c.ListDeadEvents(ctx, client.ListDeadEventsQuery{Account: args[0], Limit: pageSize}), func(d client.DeadEvent) string {
@@ -74,8 +74,8 @@ func (a account) eventsCommand() *cobra.Command {
 			}, "")
 		}),
 	}, &cobra.Command{
-		Use: "retry NAME [ID]", Short: "Post an account's dead events again: all, or the one with an id.", Args: accountAndDead,
-		Example: "  worker account events retry acme\n  worker account events retry acme 1795305600000-0",
+		Use: "retry NAME [ID]", Short: "Post an account's dead events again: all, or one.", Args: accountAndDead,
+		Example: "  sendlimit-worker account events retry acme\n  sendlimit-worker account events retry acme 1795305600000-0",
 		RunE: a.Run(func(ctx context.Context, c *client.Client, args []string) error {
 			var total client.DeadEventsRetry
 			for more := true; more; {
@@ -86,32 +86,32 @@ func (a account) eventsCommand() *cobra.Command {
 				total.Retried, total.Left, more = total.Retried+done.Retried, done.Left, done.Retried == pageSize
 			}
 			return operations.Answer(a.Group, total, nil, func(total client.DeadEventsRetry) string {
-				return fmt.Sprintf("%d dead events are posted again.\n", total.Retried)
+				return fmt.Sprintf("%d dead events will be posted again.\n", total.Retried)
 			})
 		}),
 	}, &cobra.Command{
-		Use: "purge NAME [ID]", Short: "Remove an account's dead events: all, or the one with an id.", Args: accountAndDead,
-		Example: "  worker account events purge acme",
+		Use: "purge NAME [ID]", Short: "Remove an account's dead events: all, or one.", Args: accountAndDead,
+		Example: "  sendlimit-worker account events purge acme",
 		RunE: a.Run(func(ctx context.Context, c *client.Client, args []string) error {
 			purged, err := c.PurgeDeadEvents(ctx, client.PurgeDeadEventsQuery{Account: args[0], ID: idOf(args)})
 			return operations.Answer(a.Group, purged, err, func(done client.DeadEventsPurge) string {
-				return fmt.Sprintf("%d dead events are removed.\n", done.Purged)
+				return fmt.Sprintf("%d dead events removed.\n", done.Purged)
 			})
 		}),
 	})
 	return group
 }
 
-// accountAndDead requires the name of an account, and accepts the id of a dead event. An empty
-// name is refused, as it would mean the account of the key, and an empty id, which would mean all.
+// accountAndDead requires the name of an account, and accepts the id of a dead event. It refuses an
+// empty name, which would mean the key's account, and an empty id, which would mean all.
 func accountAndDead(c *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0 || args[0] == "":
 		return cli.Usage(c, "name", "NAME is missing")
 	case len(args) > 2:
-		return cli.Usage(c, "id", fmt.Sprintf("%q is too much: one ID is expected", args[2]))
+		return cli.Usage(c, "id", fmt.Sprintf("unexpected argument %q: give one ID", args[2]))
 	case len(args) == 2 && args[1] == "":
-		return cli.Usage(c, "id", "ID is empty: give one, or leave it out for all dead events")
+		return cli.Usage(c, "id", "ID is empty: give an ID, or leave it out for all dead events")
 	}
 	return nil
 }

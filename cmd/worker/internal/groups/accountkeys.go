@@ -22,19 +22,19 @@ type keyFlags struct {
 }
 
 func (f *keyFlags) register(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&f.scopes, "scopes", []string{"submit", "read"}, "what the key may be used for: submit, read, admin, content; content needs admin, and shows the content of other accounts' messages")
+	flags.StringSliceVar(&f.scopes, "scopes", []string{"submit", "read"}, "scopes of the key: submit, read, admin, content; content requires admin, and shows the content of other accounts' messages")
 	cli.Words(flags, "scopes",
 		string(accounts.ScopeSubmit), string(accounts.ScopeRead), string(accounts.ScopeAdmin), string(accounts.ScopeContent))
-	flags.StringVar(&f.expires, "expires-at", "", "RFC 3339 `time` at which the key expires; by default never")
+	flags.StringVar(&f.expires, "expires-at", "", "RFC 3339 `time` at which the key expires (default never)")
 }
 
 // draft returns the key to add.
 func (f *keyFlags) draft() (client.APIKeyDraft, error) {
 	key := client.APIKeyDraft{Scopes: f.scopes, ExpiresAt: f.expires}
 	if len(f.scopes) == 0 { // --scopes=""
-		return key, fault.Wrong("scopes", "scopes is empty: a key needs at least one of submit, read and admin")
+		return key, fault.Wrong("scopes", "scopes is empty: at least one of submit, read and admin is required")
 	}
-	if _, err := accounts.ParseScopes(f.scopes...); err != nil { // the API would say so once there is an account
+	if _, err := accounts.ParseScopes(f.scopes...); err != nil { // before the account is created
 		return key, err
 	}
 	if f.expires == "" {
@@ -48,7 +48,7 @@ func (a account) addKeyCommand() *cobra.Command {
 	var k keyFlags
 	add := &cobra.Command{
 		Use: "add-key NAME", Short: "Add a key to an account, and print the key.",
-		Example: "  worker account add-key acme --scopes read --expires-at 2040-01-01T00:00:00Z",
+		Example: "  sendlimit-worker account add-key acme --scopes read --expires-at 2040-01-01T00:00:00Z",
 		RunE: a.Run(func(ctx context.Context, c *client.Client, args []string) error {
 			draft, err := k.draft()
 			if err != nil {
@@ -70,9 +70,9 @@ func (a account) rotateKeyCommand() *cobra.Command {
 	rotate := &cobra.Command{
 		Use: "rotate-key NAME [KEY-ID]", Short: "Replace a key by a new one, and print the new one.",
 		Long: "Replace a key by a new one with the same scopes, and print the new one. The old one\n" +
-			"stays valid for a while, so that there is time to install the new one. KEY-ID can be\n" +
+			"stays valid for a time, so that you can install the new one. KEY-ID can be\n" +
 			"left out if the account has one key.",
-		Example: "  worker account rotate-key acme --overlap 1h\n  worker account rotate-key acme Zx3kQ9aB --overlap 0",
+		Example: "  sendlimit-worker account rotate-key acme --overlap 1h\n  sendlimit-worker account rotate-key acme Zx3kQ9aB --overlap 0",
 		Args:    accountAndKey(false),
 		RunE: a.Run(func(ctx context.Context, c *client.Client, args []string) error {
 			length, err := accounts.ParseOverlap(overlap)
@@ -103,8 +103,8 @@ func overlapFlag(cmd *cobra.Command, overlap *string, help string) {
 	cmd.Flags().StringVar(overlap, "overlap", calendar.FormatDuration(accounts.DefaultOverlap), help)
 }
 
-// keyOf returns the id of the key that the arguments name, or of the only one of the account
-// that has not expired.
+// keyOf returns the id of the key in the arguments, or of the account's only key that has not
+// expired.
 func keyOf(ctx context.Context, c *client.Client, args []string) (string, error) {
 	if len(args) > 1 {
 		return args[1], nil
@@ -125,33 +125,32 @@ func keyOf(ctx context.Context, c *client.Client, args []string) (string, error)
 	}
 	switch len(ids) {
 	case 0:
-		return "", &cli.UsageError{Field: "key", Detail: args[0] + " has no key: worker account add-key gives it one"}
+		return "", &cli.UsageError{Field: "key", Detail: args[0] + "  has no key: see sendlimit-worker account add-key"}
 	case 1:
 		return ids[0], nil
 	default:
 		return "", &cli.UsageError{Field: "key", Detail: fmt.Sprintf(
-			"%s has several keys, and KEY-ID says which: it takes the id of a key: %s", args[0], strings.Join(ids, ", "))}
+			"%s has several keys: give one as KEY-ID: %s", args[0], strings.Join(ids, ", "))}
 	}
 }
 
-// accountAndKey requires the name of an account, accepts the id of a key, and may require
-// it.
+// accountAndKey requires the name of an account, accepts the id of a key, and may require it.
 func accountAndKey(required bool) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) == 0:
 			return cli.Usage(c, "name", "NAME is missing")
 		case len(args) == 1 && required:
-			return cli.Usage(c, "key", "KEY-ID is missing: worker account show lists those there are")
+			return cli.Usage(c, "key", "KEY-ID is missing: sendlimit-worker account show lists the keys")
 		case len(args) > 2:
-			return cli.Usage(c, "key", fmt.Sprintf("%q is too much: one KEY-ID is expected", args[2]))
+			return cli.Usage(c, "key", fmt.Sprintf("unexpected argument %q: give one KEY-ID", args[2]))
 		}
 		return nil
 	}
 }
 
-// printKey prints a new key. Only the key goes to standard output, so that a script can
-// read it. What a person should know goes to standard error.
+// printKey prints a new key. Only the key goes to standard output, so that a script can read it.
+// Notes for a person go to standard error.
 func (a account) printKey(account string, key client.NewAPIKey, more string) error {
 	if a.JSON {
 		return a.PrintJSON(key)

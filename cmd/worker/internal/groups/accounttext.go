@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
-// accountWithUsage is the answer of "worker account show --json": what the API says of an account.
+// accountWithUsage is the answer of "sendlimit-worker account show --json".
 type accountWithUsage struct {
 	client.Account
 
@@ -21,7 +21,7 @@ type accountWithUsage struct {
 	Callback *client.Callback `json:"callback,omitempty"`
 }
 
-// accountUsage asks what account show says.
+// accountUsage reads an account, its usage and its callback.
 func accountUsage(c *client.Client, ctx context.Context, name string) (shown accountWithUsage, err error) {
 	if shown.Account, err = c.Account(ctx, name); err != nil {
 		return shown, err
@@ -34,7 +34,7 @@ func accountUsage(c *client.Client, ctx context.Context, name string) (shown acc
 	return shown, err
 }
 
-// usageText describes an account and what it has used for a person.
+// usageText describes an account and its usage for a person.
 func usageText(a accountWithUsage) string {
 	zone := zoneAt(a.Account, a.Usage.Now.Time)
 	var used strings.Builder
@@ -67,7 +67,7 @@ func usageText(a accountWithUsage) string {
 	return accountText(a.Account) + used.String()
 }
 
-// zoneAt returns the time zone of an account's hours and days at a time, UTC for one that this
+// zoneAt returns the time zone of an account's hours and days at a time, UTC for a zone that this
 // program does not know.
 func zoneAt(a client.Account, now time.Time) *time.Location {
 	name := a.TimeZone
@@ -97,7 +97,7 @@ func accountText(account client.Account) string {
 		s.WriteString("keys:\n")
 	}
 	for _, key := range account.Keys {
-		fmt.Fprintf(&s, "  - %s: %s, made %s", key.ID, scopesOf(key), cli.FormatTime(key.CreatedAt.Time, time.UTC))
+		fmt.Fprintf(&s, "  - %s: %s, created %s", key.ID, scopesOf(key), cli.FormatTime(key.CreatedAt.Time, time.UTC))
 		if !key.ExpiresAt.IsZero() {
 			fmt.Fprintf(&s, ", expires %s", cli.FormatTime(key.ExpiresAt.Time, time.UTC))
 		}

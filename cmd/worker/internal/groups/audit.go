@@ -14,28 +14,28 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 )
 
-// defaultLines is how many entries are shown unless a flag says so.
+// defaultLines is how many entries are shown by default.
 const defaultLines = 100
 
-// Audit returns "worker audit".
+// Audit returns "sendlimit-worker audit".
 func Audit(p cli.Program) *cobra.Command {
 	var r client.ListAuditEntriesQuery
 	var from, until, tz string
 	var lines int
 	cmd := &cobra.Command{
-		Use: "audit", Short: "List the changes that operators made, the newest first.",
-		Long: "List the changes that operators made, the newest first: by a key with the scope\n" +
-			"admin, on the dashboard, or by a command. What accounts submit, move and cancel has\n" +
-			"its history and its events instead.",
-		Example: "  worker audit\n" +
-			"  worker audit --object default --action 'apply policy'\n" +
-			"  worker audit --user alice --from \"$(date -d yesterday +%FT00:00:00Z)\" --json",
+		Use: "audit", Short: "List the changes that operators made, newest first.",
+		Long: "List the changes that operators made, newest first: with a key with the scope\n" +
+			"admin, on the dashboard, or by a command. For submits, moves and cancels of\n" +
+			"accounts, see the history and the events of messages.",
+		Example: "  sendlimit-worker audit\n" +
+			"  sendlimit-worker audit --object default --action 'apply policy'\n" +
+			"  sendlimit-worker audit --user alice --from \"$(date -d yesterday +%FT00:00:00Z)\" --json",
 	}
 	g := operations.NewView(p, cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		zone, err := cli.ParseZone(tz)
 		if err == nil && lines < 1 {
-			err = cli.Usage(cmd, "lines", "--lines has to be at least 1")
+			err = cli.Usage(cmd, "lines", "--lines must be at least 1")
 		}
 		if err == nil {
 			err = cli.ParseEnds(tz, time.Now(), cli.End{Field: "from", Text: from, Into: &r.From}, cli.End{Field: "until", Text: until, Into: &r.Until})
@@ -53,22 +53,22 @@ func Audit(p cli.Program) *cobra.Command {
 					}
 				}
 			}
-			return operations.AnswerEach(g, first, func(e client.AuditEntry) string { return auditLine(e, zone, g.Palette()) }, "No change is like this.\n")
+			return operations.AnswerEach(g, first, func(e client.AuditEntry) string { return auditLine(e, zone, g.Palette()) }, "No changes match.\n")
 		})
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&r.Account, "of", "", "only those by the account of this `name`, and with what is its")
-	flags.StringVar(&r.User, "user", "", "only those about the user with this `name`")
+	flags.StringVar(&r.Account, "of", "", "only by or about the account of this `name`")
+	flags.StringVar(&r.User, "user", "", "only about the user with this `name`")
 	flags.StringVar(&r.Action, "action", "", "only this `action`, such as 'apply policy'")
-	flags.StringVar(&r.Object, "object", "", "only those about what has this `name`, such as a policy")
+	flags.StringVar(&r.Object, "object", "", "only about the object with this `name`, such as a policy")
 	flags.StringVar(&from, "from", "", "first `time`")
-	flags.StringVar(&until, "until", "", "`time` to stop before")
-	flags.StringVar(&tz, "tz", "", "IANA time `zone` of local times, and of those shown (default UTC)")
-	flags.IntVar(&lines, "lines", defaultLines, "most `entries` to show")
+	flags.StringVar(&until, "until", "", "end `time`, exclusive")
+	flags.StringVar(&tz, "tz", "", "IANA time `zone` of local times, for reading and showing (default UTC)")
+	flags.IntVar(&lines, "lines", defaultLines, "maximum `number` of entries")
 	return cmd
 }
 
-// auditLine returns an entry for a person.
+// auditLine describes an entry for a person.
 func auditLine(e client.AuditEntry, zone *time.Location, palette cli.Palette) string {
 	who := cmp.Or(e.Account, e.By, "without a key")
 	switch {
@@ -78,7 +78,7 @@ func auditLine(e client.AuditEntry, zone *time.Location, palette cli.Palette) st
 		who += " (key " + e.Key + ")"
 	}
 	about := strings.TrimSpace(strings.Join([]string{e.User, e.Message, e.Object}, " "))
-	outcome := palette.Yellow("under way, or its end is not known")
+	outcome := palette.Yellow("running, or its end is unknown")
 	switch e.Outcome {
 	case "":
 	case "done":

@@ -1,8 +1,8 @@
-// Package groups has the commands of the worker that show and change what is on a store: account,
-// tier, user, event-limit, pace, stats and audit. Each asks the operations of the API.
+// Package groups has the commands of the worker that show and change the store: account, tier,
+// user, event-limit, pace, stats and audit. Each uses the operations of the API.
 //
-// A new key goes to standard output and nothing else does, so that a script can read it. What a
-// person should know about the key goes to standard error.
+// A new key is the only thing on standard output, so that a script can read it. Notes for a person
+// go to standard error.
 package groups
 
 // pageSize is how many entries one request reads or retries.

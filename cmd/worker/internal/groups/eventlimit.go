@@ -20,7 +20,7 @@ const eventsCounted = "  submit   requests that submit: a message, a dry run, or
 	"  read     requests that read (GET)\n" +
 	"  change   all other requests, such as moves and cancels\n"
 
-// EventLimit returns the group "worker event-limit".
+// EventLimit returns the group "sendlimit-worker event-limit".
 func EventLimit(p cli.Program) *cobra.Command {
 	group := &cobra.Command{
 		Use: "event-limit", Short: "Show or change how often an event may happen for each key.",
@@ -29,26 +29,26 @@ func EventLimit(p cli.Program) *cobra.Command {
 			"in every program. An event without limits may happen any number of times.\n\n" +
 			"The API counts the requests of each account as these events, beside the limits of\n" +
 			"its tier:\n\n" + eventsCounted +
-			"\nOther events are for programs of your own that count them, with package counters.\n\n" +
+			"\nOther events are for your own programs, which count them with package counters.\n\n" +
 			"An event can have alerts: a mail or a webhook for each key that reaches a percent of\n" +
 			"the limit of the longest period, which is the day if it has a limit.",
-		Example: "  worker event-limit set submit --per-minute 60 --per-hour 100 --per-day 500\n" +
-			"  worker event-limit set submit --per-day 500 --alert-at 80,100 --alert-to ops@example.com\n" +
-			"  worker event-limit list",
+		Example: "  sendlimit-worker event-limit set submit --per-minute 60 --per-hour 100 --per-day 500\n" +
+			"  sendlimit-worker event-limit set submit --per-day 500 --alert-at 80,100 --alert-to ops@example.com\n" +
+			"  sendlimit-worker event-limit list",
 	}
 	g := operations.NewGroup(p, group)
 	group.AddCommand(setEventLimit(g), &cobra.Command{
-		Use: "list", Short: "List the events that have limits.", Example: "  worker event-limit list --json",
+		Use: "list", Short: "List the events that have limits.", Example: "  sendlimit-worker event-limit list --json",
 		RunE: g.Run(func(ctx context.Context, c *client.Client, _ []string) error {
 			return operations.AnswerEach(g, c.ListEventLimits(ctx, client.ListEventLimitsQuery{}), eventLine,
-				"No event has limits: worker event-limit set NAME gives it some.\n")
+				"No event has limits: see sendlimit-worker event-limit set.\n")
 		}),
 	}, &cobra.Command{
-		Use: "show NAME", Short: "Show the limits of an event.", Example: "  worker event-limit show submit",
+		Use: "show NAME", Short: "Show the limits of an event.", Example: "  sendlimit-worker event-limit show submit",
 		Long: "Show the limits of an event. The exit status is 4 if it has none.",
 		RunE: operations.One(g, (*client.Client).EventLimits, eventLine),
 	}, &cobra.Command{
-		Use: "remove NAME", Short: "Remove the limits of an event.", Example: "  worker event-limit remove submit",
+		Use: "remove NAME", Short: "Remove the limits of an event.", Example: "  sendlimit-worker event-limit remove submit",
 		Long: "Remove the limits of an event. The exit status is 4 if it has none.",
 		RunE: g.Run(func(ctx context.Context, c *client.Client, args []string) error {
 			former, err := c.EventLimits(ctx, args[0])
@@ -57,7 +57,7 @@ func EventLimit(p cli.Program) *cobra.Command {
 			}
 			removed, err := c.RemoveEventLimits(ctx, args[0])
 			return operations.Answer(g, removed, err, func(client.EventLimitsRemoval) string {
-				return fmt.Sprintf("%s: %s → no limit\nIt applies from the next call on.\n", former.Event, limitWords(former))
+				return fmt.Sprintf("%s: %s → no limit\nIt takes effect immediately.\n", former.Event, limitWords(former))
 			})
 		}),
 	})
@@ -66,21 +66,20 @@ func EventLimit(p cli.Program) *cobra.Command {
 
 func setEventLimit(g *operations.Group) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "set NAME", Short: "Set the limits and alerts of an event, and remove those not given.",
+		Use: "set NAME", Short: "Set the limits and alerts of an event, and remove all others.",
 		Long: "Set the limits of an event per natural minute, hour and day, and its alerts. Remove\n" +
-			"those not given. They take effect immediately. What was counted before stays counted.\n\n" +
+			"all others. They take effect immediately, and counts are kept.\n\n" +
 			"--alert-at and --alert-to raise an alert when a key reaches a percent of the limit of\n" +
 			"the longest period: of --per-day if it is given, else of --per-hour, else of\n" +
 			"--per-minute. Each percent alerts once for each key and period. If a call reaches\n" +
-			"several, only the highest alerts. A limit that is lowered below what is used alerts\n" +
-			"with the key's next call, and the percents of a raised limit alert anew. An alert goes\n" +
-			"to the --alert-to that is set when it is sent; an alert of an event that has none by\n" +
-			"then is dropped.\n\n" +
+			"several, only the highest alerts. A limit lowered below the present count alerts\n" +
+			"with the key's next call, and the percents of a raised limit alert again. An alert\n" +
+			"goes to the --alert-to of the time when it is sent, and is dropped if there is none.\n\n" +
 			"The API counts these events; another name needs --custom:\n\n" + eventsCounted,
-		Example: "  worker event-limit set submit --per-minute 60 --per-hour 100 --per-day 500\n" +
-			"  worker event-limit set read --per-hour 1000 --time-zone Europe/Berlin\n" +
-			"  worker event-limit set submit --per-day 500 --alert-at 80,100 --alert-to ops@example.com\n" +
-			"  worker event-limit set signup --per-hour 5 --custom",
+		Example: "  sendlimit-worker event-limit set submit --per-minute 60 --per-hour 100 --per-day 500\n" +
+			"  sendlimit-worker event-limit set read --per-hour 1000 --time-zone Europe/Berlin\n" +
+			"  sendlimit-worker event-limit set submit --per-day 500 --alert-at 80,100 --alert-to ops@example.com\n" +
+			"  sendlimit-worker event-limit set signup --per-hour 5 --custom",
 	}
 	flags := cmd.Flags()
 	flags.Int64("per-minute", 0, "`number` of times in a natural minute")
@@ -88,7 +87,7 @@ func setEventLimit(g *operations.Group) *cobra.Command {
 	flags.Int64("per-day", 0, "`number` of times in a natural day")
 	flags.String("alert-at", "", "`percents` of the limit of the longest period at which --alert-to is alerted, such as 80,100")
 	flags.String("alert-to", "", "`contact` for the alerts: an e-mail address, or an https: URL that receives a POST")
-	flags.Bool("custom", false, "accept an event that the API does not count, for a program of your own")
+	flags.Bool("custom", false, "accept an event that the API does not count, for your own program")
 	flags.String("time-zone", "", "IANA `zone` of the hours and days, such as Europe/Berlin (default UTC)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		limited := false
@@ -102,7 +101,7 @@ func setEventLimit(g *operations.Group) *cobra.Command {
 		}
 		if !limited {
 			return cli.Usage(cmd, "per_minute",
-				"at least one of --per-minute, --per-hour and --per-day is needed (worker event-limit remove takes all limits away)")
+				"at least one of --per-minute, --per-hour and --per-day is required (sendlimit-worker event-limit remove removes all limits)")
 		}
 		var limits client.EventLimitsDraft
 		if _, err := operations.Fill(flags, &limits); err != nil {
@@ -118,7 +117,7 @@ func setEventLimit(g *operations.Group) *cobra.Command {
 			}
 			now, err := c.SetEventLimits(ctx, args[0], limits)
 			return operations.Answer(g, now, err, func(now client.EventLimits) string {
-				return fmt.Sprintf("%s: %s → %s\nIt applies from the next call on; what is counted stays counted.\n", args[0], before, limitWords(now))
+				return fmt.Sprintf("%s: %s → %s\nIt takes effect immediately; counts are kept.\n", args[0], before, limitWords(now))
 			})
 		})
 	}

@@ -13,15 +13,15 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 )
 
-// Stats returns the command "worker stats".
+// Stats returns the command "sendlimit-worker stats".
 func Stats(p cli.Program) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "stats", Short: "Show how many messages wait, and how the queue and the store are doing.",
-		Long: "Show how many messages have not ended, what is in the queue, how many were given\n" +
-			"up, how late the schedule is, and how much memory the store uses. The metrics of a\n" +
-			"worker say more. The last line names the worker that was asked, if --api and\n" +
-			"--redis-url name none.",
-		Example: "  worker stats --json",
+		Use: "stats", Short: "Show the number of pending messages, and the state of queue and store.",
+		Long: "Show how many messages are pending, the tasks in the queue, how many messages were\n" +
+			"given up, how late the schedule is, and how much memory the store uses. The metrics\n" +
+			"of a worker show more. Without --api and --redis-url, the last line names the worker\n" +
+			"that answered.",
+		Example: "  sendlimit-worker stats --json",
 	}
 	g := operations.NewView(p, cmd)
 	cmd.RunE = g.Run(func(ctx context.Context, c *client.Client, _ []string) error {
@@ -31,10 +31,10 @@ func Stats(p cli.Program) *cobra.Command {
 	return cmd
 }
 
-// statsText returns the stats for a person.
+// statsText describes the stats for a person.
 func statsText(s client.Stats) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s to come\n", cli.FormatCount(s.Pending, "message", "messages"))
+	fmt.Fprintf(&text, "%s\n", cli.FormatCount(s.Pending, "pending message", "pending messages"))
 	var states []string
 	for _, state := range []string{"scheduled", "pending", "active", "retry", "archived"} {
 		if n := s.Queue[state]; n > 0 {

@@ -18,24 +18,24 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// user is what the subcommands of user share.
+// user is shared by the subcommands of user.
 type user struct{ *operations.Group }
 
-// User returns the group "worker user".
+// User returns the group "sendlimit-worker user".
 func User(p cli.Program) *cobra.Command {
 	group := &cobra.Command{
 		Use: "user", Short: "List users with settings; change a user's settings; export or erase everything stored about a user.",
-		Example: "  worker user set alice --contact ada@example.org\n" +
-			"  worker user export alice > alice.ndjson",
+		Example: "  sendlimit-worker user set alice --contact ada@example.org\n" +
+			"  sendlimit-worker user export alice > alice.ndjson",
 	}
 	c := user{operations.NewGroup(p, group)}
 	group.AddCommand(c.setCommand(), c.listCommand(), c.eraseCommand(), &cobra.Command{
-		Use: "show USER", Short: "Show a user's settings, and the rules that apply to the user.",
-		Example: "  worker user show alice\n  worker user show alice --json",
+		Use: "show USER", Short: "Show a user's settings and rules.",
+		Example: "  sendlimit-worker user show alice\n  sendlimit-worker user show alice --json",
 		RunE:    operations.One(c.Group, (*client.Client).UserSettings, c.text),
 	}, &cobra.Command{
-		Use: "clear USER", Short: "Remove all settings of a user.", Example: "  worker user clear alice",
-		Long: "Remove all settings of a user. The user's messages stay as they are.",
+		Use: "clear USER", Short: "Remove all settings of a user.", Example: "  sendlimit-worker user clear alice",
+		Long: "Remove all settings of a user. The user's messages do not change.",
 		RunE: c.Run(func(ctx context.Context, api *client.Client, args []string) error {
 			settings, err := api.ClearUserSettings(ctx, args[0])
 			return operations.Answer(c.Group, settings, err, c.text)
@@ -43,12 +43,12 @@ func User(p cli.Program) *cobra.Command {
 	}, &cobra.Command{
 		Use: "export USER", Short: "Print everything stored about a user, one JSON object a line.",
 		Long: "Print everything stored about a user, one JSON object a line: the timeline, the\n" +
-			"messages, also those that ended, with their content if it is still kept, the\n" +
+			"messages, including ended ones, with their content if it is still stored, the\n" +
 			"settings, flags of alerts, dead letters, entries of the watch list, tasks in the\n" +
-			"queue, and what dry runs have left. Each line says in list what it is an entry of,\n" +
-			"and the last line how many there were. Times are in UTC.\n\n" +
+			"queue, and traces of dry runs. The field list of each line names its list, and the\n" +
+			"last line has the counts. Times are in UTC.\n\n" +
 			"The exit status is 4 if nothing is stored.",
-		Example: "  worker user export alice > alice.ndjson",
+		Example: "  sendlimit-worker user export alice > alice.ndjson",
 		RunE: c.Run(func(ctx context.Context, api *client.Client, args []string) error {
 			bar := cli.Steps{Out: c.Stderr, What: "keys looked at"}
 			defer bar.End()
@@ -79,16 +79,16 @@ func (c user) listCommand() *cobra.Command {
 	var r client.ListUsersQuery
 	list := &cobra.Command{
 		Use: "list", Short: "List the users with settings.",
-		Long: "List the users with settings, in the order of the store: not by name, and the same\n" +
+		Long: "List the users with settings, in the order of the store: not by name, but the same\n" +
 			"each time. --json prints an object a line.",
-		Example: "  worker user list --blocked\n  worker user list --policy vip --json",
+		Example: "  sendlimit-worker user list --blocked\n  sendlimit-worker user list --policy vip --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("policy") && r.Policy == "" {
-				return cli.Usage(cmd, "policy", "--policy needs the name of a policy")
+				return cli.Usage(cmd, "policy", "--policy requires the name of a policy")
 			}
 			none := "There are no users with settings.\n"
 			if r.Blocked || r.Policy != "" {
-				none = "There are no such users.\n"
+				none = "No users match.\n"
 			}
 			r.Limit = pageSize
 			return operations.List(c.Group, (*client.Client).ListUsers, r, operations.Table[client.ListedUser]{
@@ -125,13 +125,13 @@ func (c user) eraseCommand() *cobra.Command {
 		Use: "erase USER --yes", Short: "Cancel a user's messages, and remove everything stored about the user.",
 		Long: "Cancel a user's messages, and remove everything that user export shows. This can't\n" +
 			"be undone, so confirm it with --yes. Running it again is safe.\n\n" +
-			"Stop submitting for the user first: a message that is accepted meanwhile may stay.\n" +
-			"The command waits for a message that is being delivered. If that takes longer\n" +
+			"Stop submitting for the user first: a message accepted meanwhile may stay.\n" +
+			"The command waits for messages being delivered. If that takes longer\n" +
 			"than --wait, the exit status is 3 and the queue still has the user's name.\n\n" +
-			"Backups keep what is in them, and so do the files that Redis writes until it\n" +
+			"Backups keep their data, and so do the files of Redis until it\n" +
 			"rewrites them (BGREWRITEAOF, BGSAVE).",
-		Example: "  worker user export alice > alice.ndjson\n" +
-			"  worker user erase alice --yes",
+		Example: "  sendlimit-worker user export alice > alice.ndjson\n" +
+			"  sendlimit-worker user erase alice --yes",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			wait, err := f.check(args[0])
 			if err != nil {
@@ -141,7 +141,7 @@ func (c user) eraseCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "confirm that the user is erased")
-	cmd.Flags().StringVar(&f.wait, "wait", "1m", "how `long` to wait for messages that are being delivered")
+	cmd.Flags().StringVar(&f.wait, "wait", "1m", "`duration` to wait for messages being delivered")
 	return cmd
 }
 
@@ -149,11 +149,11 @@ func (c user) eraseCommand() *cobra.Command {
 func (f eraseFlags) check(user string) (time.Duration, error) {
 	if !f.yes {
 		return 0, &cli.UsageError{Detail: fmt.Sprintf(
-			"erasing can't be undone: look with worker user export, and confirm with worker user erase %q --yes", user)}
+			"erasing can't be undone: see sendlimit-worker user export, and confirm with sendlimit-worker user erase %q --yes", user)}
 	}
 	wait, err := calendar.ParseDuration(f.wait)
 	if err != nil || wait < 0 {
-		return 0, &fault.InvalidError{Field: "wait", Value: f.wait, Want: "a length of time such as 90s or 5m, 0s not to wait"}
+		return 0, &fault.InvalidError{Field: "wait", Value: f.wait, Want: "a duration such as 90s or 5m, 0s not to wait"}
 	}
 	return wait, nil
 }
@@ -174,7 +174,7 @@ func (c user) erase(ctx context.Context, user string, api *client.Client, wait t
 	}
 	bar.End()
 	err := operations.Answer(c.Group, *erased, nil, func(e client.UserErasure) string {
-		return fmt.Sprintf("erased %s: %s, %d of them still to come, %s and %s of the store, %s of the queue\n",
+		return fmt.Sprintf("erased %s: %s, %d of them pending, %s and %s of the store, %s of the queue\n",
 			user, cli.FormatCount(e.Messages, "message", "messages"), e.Cancelled, cli.FormatCount(e.Keys, "key", "keys"),
 			cli.FormatCount(e.Entries, "entry", "entries"), cli.FormatCount(e.Tasks, "task", "tasks"))
 	})
@@ -189,7 +189,7 @@ type runningError struct{ tasks int }
 
 // Error says what to do.
 func (e *runningError) Error() string {
-	return fmt.Sprintf("the queue still has the user's name in %s that a worker has in hand, or had when it died:"+
+	return fmt.Sprintf("the queue still has the user's name in %s of a worker that is delivering or has died:"+
 		" run it again in a few minutes", cli.FormatCount(e.tasks, "task", "tasks"))
 }
 

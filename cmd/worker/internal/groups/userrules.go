@@ -12,18 +12,18 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// settingsText returns the settings of a user, and the rules that apply, for a person.
+// settingsText describes a user's settings and rules for a person.
 func settingsText(d client.UserSettings, palette cli.Palette) string {
 	var s strings.Builder
 	if d.Blocked {
-		fmt.Fprintf(&s, "%s is %s: nothing more is accepted\n", palette.Bold(d.User), palette.Red("blocked"))
+		fmt.Fprintf(&s, "%s is %s: no message is accepted\n", palette.Bold(d.User), palette.Red("blocked"))
 	}
 	fmt.Fprintf(&s, "set for %s: %s\n", palette.Bold(d.User), cmp.Or(strings.Join(settingsOf(d), ", "), "nothing"))
 	if d.Effective == nil {
 		missing := "the store has no rules yet: start a worker on it"
 		if d.Policy != "" {
-			missing = fmt.Sprintf("the store has no policy %s that this program can read: nothing is accepted"+
-				" until worker policy apply gives it one, or worker user set another", d.Policy)
+			missing = fmt.Sprintf("policy %s is missing or needs a newer program: no message is accepted"+
+				" until sendlimit-worker policy apply adds it, or sendlimit-worker user set names another", d.Policy)
 		}
 		return s.String() + missing + "\n"
 	}
@@ -79,7 +79,7 @@ func describeRules(s *strings.Builder, h *message.EffectiveRules, user string) {
 		s.WriteString("\n")
 	}
 	if calendar {
-		fmt.Fprintf(s, "  calendar periods are those of %s\n", h.TimeZone)
+		fmt.Fprintf(s, "  calendar periods in %s\n", h.TimeZone)
 	}
 	for _, category := range h.Exempt {
 		counts := "counts for the others"
@@ -98,6 +98,6 @@ func describeRules(s *strings.Builder, h *message.EffectiveRules, user string) {
 		fmt.Fprintf(s, "  %s\n", change)
 	}
 	for _, category := range h.OptOut {
-		fmt.Fprintf(s, "  category %s is refused: %s does not want it\n", category, user)
+		fmt.Fprintf(s, "  category %s is refused: %s has opted out\n", category, user)
 	}
 }

@@ -19,8 +19,8 @@ import (
 
 func (c user) setCommand() *cobra.Command {
 	set := &cobra.Command{
-		Use: "set USER", Short: "Change a user's settings as the flags say, and show them.",
-		Long: "Change a user's settings as the flags say, and show them. The change takes effect\n" +
+		Use: "set USER", Short: "Change a user's settings, and show them.",
+		Long: "Change a user's settings, and show them. The change takes effect\n" +
 			"immediately. '' removes a policy, time zone or contact; --no-limits removes the\n" +
 			"limits, --no-quiet-hours the quiet hours, --no-category-limits the limits of\n" +
 			"categories.\n\n" +
@@ -30,17 +30,17 @@ func (c user) setCommand() *cobra.Command {
 			"with that window, the limit applies beside its rules.\n\n" +
 			"--quiet-hours apply beside those of the policy. Messages of a category that the user\n" +
 			"has opted out of are refused; scheduled ones are dropped at their send time.\n\n" +
-			"No more messages are accepted for a blocked user. What was accepted before is sent,\n" +
-			"unless it is cancelled.\n\n" +
+			"A blocked user gets no new messages. Messages accepted before are still sent,\n" +
+			"unless they are cancelled.\n\n" +
 			"The contact is an e-mail address, or an https: URL that receives a POST. It is\n" +
 			"alerted when a daily rule is 80 % and 100 % full, once a day each. Other percents\n" +
-			"are set with alert_at, see worker policy apply --help.",
-		Example: "  worker user set alice --policy vip --time-zone Europe/Berlin\n" +
-			"  worker user set alice --limit 20/calendar_day --limit 3/minute\n" +
-			"  worker user set alice --no-limits --contact ''\n" +
-			"  worker user set alice --quiet-hours 21:00-09:00 --quiet-hours 'sat,sun 00:00-24:00'\n" +
-			"  worker user set alice --category-limit marketing=1/calendar_week --opt-out news\n" +
-			"  worker user set alice --block",
+			"are set with alert_at, see sendlimit-worker policy apply --help.",
+		Example: "  sendlimit-worker user set alice --policy vip --time-zone Europe/Berlin\n" +
+			"  sendlimit-worker user set alice --limit 20/calendar_day --limit 3/minute\n" +
+			"  sendlimit-worker user set alice --no-limits --contact ''\n" +
+			"  sendlimit-worker user set alice --quiet-hours 21:00-09:00 --quiet-hours 'sat,sun 00:00-24:00'\n" +
+			"  sendlimit-worker user set alice --category-limit marketing=1/calendar_week --opt-out news\n" +
+			"  sendlimit-worker user set alice --block",
 	}
 	var f userFlags
 	f.register(set.Flags())
@@ -56,7 +56,7 @@ func (c user) setCommand() *cobra.Command {
 	return set
 }
 
-// apply changes the settings of a user. It begins anew where somebody else changes them meanwhile.
+// apply changes the settings of a user. It starts again if another program changes them meanwhile.
 func (f *userFlags) apply(ctx context.Context, flags *pflag.FlagSet, api *client.Client, user string) (client.UserSettings, error) {
 	for {
 		before, err := api.UserSettings(ctx, user)
@@ -88,22 +88,22 @@ type userFlags struct {
 
 func (f *userFlags) register(flags *pflag.FlagSet) {
 	flags.String("policy", "", "`name` of the policy for the user, instead of default")
-	flags.StringSliceVar(&f.limits, "limit", nil, "`rule` that replaces the policy's rule with the same window, such as 20/calendar_day; may be repeated")
+	flags.StringSliceVar(&f.limits, "limit", nil, "`rule` that replaces the policy's rule with the same window, such as 20/calendar_day; repeatable")
 	flags.BoolVar(&f.noLimits, "no-limits", false, "remove the user's limits, except those given with --limit")
 	flags.StringSliceVar(&f.categories, "category-limit", nil,
-		"`category=rule` that replaces the rule of the category with the same window, or applies beside its rules; may be repeated")
+		"`category=rule` that replaces the rule of the category with the same window, or applies beside its rules; repeatable")
 	flags.BoolVar(&f.noCategories, "no-category-limits", false, "remove the user's limits of categories, except those given with --category-limit")
-	flags.StringArrayVar(&f.quiet, "quiet-hours", nil, "`hours` at which nothing is sent to the user, such as 21:00-09:00; replaces the user's quiet hours; may be repeated")
+	flags.StringArrayVar(&f.quiet, "quiet-hours", nil, "`hours` at which nothing is sent to the user, such as 21:00-09:00; replaces the user's quiet hours; repeatable")
 	flags.BoolVar(&f.noQuiet, "no-quiet-hours", false, "remove the user's quiet hours")
-	flags.StringSliceVar(&f.optOut, "opt-out", nil, "`category` that the user does not want; may be repeated")
-	flags.StringSliceVar(&f.optIn, "opt-in", nil, "`category` that the user wants again; may be repeated")
+	flags.StringSliceVar(&f.optOut, "opt-out", nil, "`category` that the user opts out of; repeatable")
+	flags.StringSliceVar(&f.optIn, "opt-in", nil, "`category` that the user opts in to again; repeatable")
 	flags.String("time-zone", "", "IANA `zone` of the user, for quiet hours")
 	flags.String("contact", "", "e-mail `address` or https: URL for quota alerts")
 	flags.BoolVar(&f.block, "block", false, "accept no more messages for the user")
 	flags.BoolVar(&f.unblock, "unblock", false, "accept messages for the user again")
 }
 
-// check looks for flags that do not go together, and for none.
+// check refuses flags that exclude each other, and a command without flags.
 func (f *userFlags) check(cmd *cobra.Command) error {
 	given := false
 	for _, name := range []string{"policy", "limit", "no-limits", "category-limit", "no-category-limits", "quiet-hours", "no-quiet-hours", "opt-out", "opt-in", "time-zone", "contact", "block", "unblock"} {
@@ -114,15 +114,15 @@ func (f *userFlags) check(cmd *cobra.Command) error {
 	both := slices.IndexFunc(f.optOut, func(category string) bool { return slices.Contains(f.optIn, category) })
 	switch {
 	case f.block && f.unblock:
-		return cli.Usage(cmd, "unblock", "--block and --unblock can't be given together")
+		return cli.Usage(cmd, "unblock", "--block and --unblock exclude each other")
 	case cmd.Flags().Changed("limit") && len(f.limits) == 0:
-		return fault.Wrong("limit", "--limit needs a rule such as 20/calendar_day; --no-limits removes all limits")
+		return fault.Wrong("limit", "--limit requires a rule such as 20/calendar_day; --no-limits removes all limits")
 	case both >= 0:
 		return cli.Usage(cmd, "opt-in", "--opt-out and --opt-in both name "+f.optOut[both])
 	case f.noQuiet && len(f.quiet) > 0:
-		return cli.Usage(cmd, "no-quiet-hours", "--quiet-hours and --no-quiet-hours can't be given together")
+		return cli.Usage(cmd, "no-quiet-hours", "--quiet-hours and --no-quiet-hours exclude each other")
 	case !given:
-		return cli.Usage(cmd, "", "say what to change, for example --policy, --limit, --time-zone, --quiet-hours, --opt-out, --contact or --block")
+		return cli.Usage(cmd, "", "a flag is required, for example --policy, --limit, --time-zone, --quiet-hours, --opt-out, --contact or --block")
 	}
 	for _, rule := range f.limits {
 		if invalid, wrong := errors.AsType[*fault.InvalidError](parsed(rule)); wrong {
@@ -145,7 +145,7 @@ func parsed(rule string) error {
 	return err
 }
 
-// change returns what the flags change of settings.
+// change returns the changes of the flags.
 func (f *userFlags) change(flags *pflag.FlagSet, before client.UserSettings) (c client.SettingsPatch, err error) {
 	if _, err := operations.Fill(flags, &c); err != nil {
 		return c, err
@@ -177,8 +177,8 @@ func (f *userFlags) change(flags *pflag.FlagSet, before client.UserSettings) (c 
 	return c, nil
 }
 
-// changedLimits returns a user's limits with others in place of those with the same windows,
-// or alone.
+// changedLimits returns a user's limits, or none, with others in place of those with the same
+// windows.
 func changedLimits(limits, add []string, alone bool) ([]string, error) {
 	given, err := policy.ParseRules(add, "limit")
 	if err != nil {

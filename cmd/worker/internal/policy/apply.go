@@ -28,15 +28,15 @@ func (c *commands) applyCommand() *cobra.Command {
 	apply := &cobra.Command{
 		Use: "apply FILE", Short: "Replace a policy by a YAML or JSON file, - for standard input.",
 		Long: "Replace a policy by a YAML or JSON file, - for standard input:\n\n" +
-			"  name: default             # or another one, for worker user set --policy\n" +
+			"  name: default             # or another, for \"user set --policy\"\n" +
 			"  time_zone: Europe/Berlin  # of calendar rules and quiet hours (default UTC)\n" +
 			"  user_time_zone: true      # calendar rules use the user's own zone, if set\n" +
 			"  rules: [1/minute, 5/hour, 10/calendar_day]\n" +
-			"  quiet_hours:              # nothing is sent then, in the user's time zone\n" +
+			"  quiet_hours:              # no deliveries, in the user's time zone\n" +
 			"    - 22:00-08:00           # ends on the next day\n" +
 			"    - sat,sun 00:00-24:00\n" +
-			"  blackouts: [12-25, holidays.ics] # dates, and those of a file\n" +
-			"  reach: 30d                # how far ahead a send time may lie\n" +
+			"  blackouts: [12-25, holidays.ics] # dates, and dates of a file\n" +
+			"  reach: 30d                # how far ahead a send time may be\n" +
 			"  on_conflict: shift        # for messages without their own; default refuse\n" +
 			"  late: 15m                 # send now what is up to so late; default refuse\n" +
 			"  account_share: 50%        # of each rule, for one account among several\n" +
@@ -46,17 +46,17 @@ func (c *commands) applyCommand() *cobra.Command {
 			"    marketing: {rules: [2/calendar_day]}\n" +
 			"    offers: {throttle: 500/minute} # of all users together, by send times\n" +
 			"    codes: {exempt: true, counts: false, accounts: [shop]} # others may not\n\n" +
-			"Only rules are required. With version: N, which policy show prints, the file is\n" +
-			"applied only in place of that version: remove it to replace any. A field that is left out gets its default, not its old\n" +
-			"value. If anything in the file is wrong, nothing is applied. The policy takes\n" +
-			"effect within two seconds in every program.\n\n" +
-			"Messages that are already scheduled keep their places, and are sent as promised.\n" +
-			"--preview applies nothing and lists those that would break the policy. --then\n" +
-			"says what to do with them.",
-		Example: "  worker policy apply rules.yaml\n" +
-			"  worker policy apply rules.yaml --preview\n" +
-			"  worker policy apply rules.yaml --then shift\n" +
-			"  echo '{\"rules\": [\"5/minute\", \"100/calendar_day\"]}' | worker policy apply - --name vip",
+			"Only rules are required. With version: N, as policy show prints it, the file\n" +
+			"replaces only that version: remove the line to replace any. A missing field gets\n" +
+			"its default, not its old value. An error in the file applies nothing. The policy\n" +
+			"takes effect within two seconds in every program.\n\n" +
+			"Scheduled messages keep their places, and are sent as promised. --preview is a dry\n" +
+			"run: it lists the scheduled messages that would break the policy. --then moves or\n" +
+			"cancels them.",
+		Example: "  sendlimit-worker policy apply rules.yaml\n" +
+			"  sendlimit-worker policy apply rules.yaml --preview\n" +
+			"  sendlimit-worker policy apply rules.yaml --then shift\n" +
+			"  echo '{\"rules\": [\"5/minute\", \"100/calendar_day\"]}' | sendlimit-worker policy apply - --name vip",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.apply(cmd, args, refit)
 		},
@@ -90,7 +90,7 @@ func (c *commands) apply(cmd *cobra.Command, args []string, refit *refitOptions)
 }
 
 // applied prints a change of a policy, and then applies the action to the scheduled messages that
-// do not fit.
+// break it.
 func (c *commands) applied(ctx context.Context, api *client.Client, change client.PolicyChange, err error, action message.RefitAction) error {
 	if err := operations.Answer(c.Group, change, err, func(change client.PolicyChange) string {
 		return describeChange(change, action, c.Palette())
@@ -100,7 +100,7 @@ func (c *commands) applied(ctx context.Context, api *client.Client, change clien
 	return c.watch(api.RefitPolicy(ctx, change.New.Name, client.RefitPolicyQuery{Then: string(action)}))
 }
 
-// readPolicy reads the policy of a file. Its name is in the file or in a flag.
+// readPolicy reads the policy of a file. The file or a flag names it.
 func (c *commands) readPolicy(flags *pflag.FlagSet, file string) (policy.Policy, error) {
 	name, err := flags.GetString(nameFlag)
 	if err != nil {
@@ -114,13 +114,12 @@ func (c *commands) readPolicy(flags *pflag.FlagSet, file string) (policy.Policy,
 		return policy.Policy{}, err
 	}
 	if flags.Changed(nameFlag) && p.Name != name {
-		return policy.Policy{}, fault.Wrong(nameFlag, "--name is %q, and the file names the policy %q: leave one of them out", fault.Clip(name), p.Name)
+		return policy.Policy{}, fault.Wrong(nameFlag, "--name is %q, and the file has the name %q: remove one of them", fault.Clip(name), p.Name)
 	}
 	return p, nil
 }
 
-// checkPolicyName checks that the flag is a name that a policy may have. The error is a
-// *fault.InvalidError.
+// checkPolicyName checks the flag with a policy's name. The error is a *fault.InvalidError.
 func checkPolicyName(name string) error {
 	named := policy.Default()
 	named.Name = name
@@ -130,8 +129,7 @@ func checkPolicyName(name string) error {
 	return nil
 }
 
-// describeChange says for a person what was replaced, and what becomes of scheduled
-// messages.
+// describeChange describes for a person what was replaced, and the effect on scheduled messages.
 func describeChange(change client.PolicyChange, then message.RefitAction, palette cli.Palette) string {
 	name := palette.Bold(change.New.Name)
 	if !change.Changed {
@@ -155,18 +153,18 @@ func describeChange(change client.PolicyChange, then message.RefitAction, palett
 			fmt.Fprintf(&s, "  %-*s  %s → %s\n", width, d.Name, palette.Dim(d.Old), palette.Green(d.New))
 		}
 	}
-	s.WriteString("It applies within 2 seconds in every program")
+	s.WriteString("It takes effect within 2 seconds in every program")
 	if then == message.RefitKeep {
 		s.WriteString("; scheduled messages keep their places")
 	}
 	s.WriteString(".\n")
 	if !change.ExactFrom.IsZero() {
-		fmt.Fprintf(&s, "No policy looked back as far before: it counts everything for sends from %s on.\n", change.ExactFrom.UTC().Format(time.RFC3339))
+		fmt.Fprintf(&s, "It looks back further than any policy before, and counts completely for send times from %s.\n", change.ExactFrom.UTC().Format(time.RFC3339))
 	}
 	return s.String()
 }
 
-// differences returns what a change changes; nothing if only a newer program can read the policies.
+// differences returns the changed fields; none if only a newer program can read the policies.
 func differences(change client.PolicyChange) []policyview.Difference {
 	now, err := policy.Document(change.New).Policy()
 	if err != nil || change.Old == nil {

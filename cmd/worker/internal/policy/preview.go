@@ -19,8 +19,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// misfitsShown is how many misfits a terminal shows one by one. A file or another
-// program receives all of them.
+// misfitsShown is how many misfits a terminal shows. A file or another program receives all.
 const misfitsShown = 50
 
 // refitView shows the misfits, the progress and the result of a refit.
@@ -41,8 +40,8 @@ func newRefitView(p cli.Program, asJSON bool) *refitView {
 	}
 }
 
-// unlisted returns how many misfits were not shown. JSON is for a program, so it has all
-// of them even on a terminal.
+// unlisted returns how many misfits were not shown. JSON is for a program, so it lists all of them
+// even on a terminal.
 func (v *refitView) unlisted() int {
 	if !v.watched || v.json {
 		return 0
@@ -67,8 +66,8 @@ func (v *refitView) misfit(m message.Misfit) error {
 	return to.Print(v.line(m) + "\n")
 }
 
-// line describes a misfit for a person: its time, the rule it breaks, its user, its id,
-// and what was done with it.
+// line describes a misfit for a person: its time, the broken rule, its user, its id, and the
+// action.
 func (v *refitView) line(m message.Misfit) string {
 	at, became := m.SendAt, ""
 	switch m.Outcome {
@@ -95,18 +94,17 @@ func keptBecause(code fault.Code) string {
 	case code == fault.CodeBlocked:
 		return "the user is blocked"
 	case code == fault.CodeOptedOut:
-		return "the user does not want its category"
+		return "the user has opted out of its category"
 	default:
 		return string(code)
 	}
 }
 
-// end prints the summary, also of a refit that stopped early, and returns the error to
-// end with.
+// end prints the summary, even of a refit that stopped early, and returns the error to end with.
 func (v *refitView) end(s message.RefitSummary, err error) error {
 	v.bar.End()
 	switch {
-	case err != nil && v.bar.Progress == nil: // nothing was looked at
+	case err != nil && v.bar.Progress == nil: // it did not start
 		return err
 	case v.json:
 		return errors.Join(err, v.PrintJSON(s))
@@ -117,30 +115,30 @@ func (v *refitView) end(s message.RefitSummary, err error) error {
 	}
 }
 
-// stoppedEarly says how far a refit came.
+// stoppedEarly describes how far a refit came.
 func stoppedEarly(s message.RefitSummary) string {
 	text := fmt.Sprintf("stopped after %d of %d parts of the store", s.Next, keyspace.Partitions)
 	if s.Outcome == message.Previewed {
-		return text + fmt.Sprintf(": %s did not fit in them\n", cli.FormatCount(s.Misfits, "message", "messages"))
+		return text + fmt.Sprintf(": %s did not fit\n", cli.FormatCount(s.Misfits, "message", "messages"))
 	}
-	return text + fmt.Sprintf(": %s by then; the same command goes on there\n", refitted(s))
+	return text + fmt.Sprintf(": %s so far; run the command again to continue\n", refitted(s))
 }
 
 // sumUp returns the summary for a person.
 func (v *refitView) sumUp(s message.RefitSummary) string {
 	var text strings.Builder
 	if more := v.unlisted(); more > 0 {
-		fmt.Fprintf(&text, "… and %d more, which a file or another program would get, too\n", more)
+		fmt.Fprintf(&text, "… and %d more: redirect the output to see all\n", more)
 	}
 	if s.First > 0 {
-		fmt.Fprintf(&text, "This run went on after part %d of %d of the store. With the earlier ones:\n", s.First, keyspace.Partitions)
+		fmt.Fprintf(&text, "This run continued after part %d of %d of the store. With the earlier runs:\n", s.First, keyspace.Partitions)
 	}
 	do := "do"
 	if s.Misfits == 1 {
 		do = "does"
 	}
-	fmt.Fprintf(&text, "%s of %s to come %s not fit, of %d of %s.\n",
-		v.palette.Bold(strconv.Itoa(s.Misfits)), cli.FormatCount(s.Reservations, "message", "messages"), do,
+	fmt.Fprintf(&text, "%s of %s %s not fit, of %d of %s.\n",
+		v.palette.Bold(strconv.Itoa(s.Misfits)), cli.FormatCount(s.Reservations, "pending message", "pending messages"), do,
 		s.MisfitUsers, cli.FormatCount(s.Users, "user", "users"))
 	names := slices.SortedFunc(maps.Keys(s.MisfitsByRule), func(a, b string) int {
 		if n := s.MisfitsByRule[b] - s.MisfitsByRule[a]; n != 0 {
@@ -155,11 +153,11 @@ func (v *refitView) sumUp(s message.RefitSummary) string {
 		fmt.Fprintf(&text, "Now, under version %d, %s%s.\n", b.Version, cli.FormatCount(b.Misfits, "message does not fit", "messages do not fit"), byRule(b))
 	}
 	if s.LimitUsers > 0 {
-		fmt.Fprintf(&text, "%s a limit that replaces no rule of the policy: it applies beside its rules.\n",
+		fmt.Fprintf(&text, "%s a limit without a matching rule in the policy: it applies beside the rules.\n",
 			cli.FormatCount(s.LimitUsers, "user has", "users have"))
 	}
 	if s.UnclearUsers > 0 {
-		fmt.Fprintf(&text, "%s passed over, whose settings name a policy that is not there or can't be read.\n",
+		fmt.Fprintf(&text, "%s skipped: the policy in their settings is missing or unreadable.\n",
 			cli.FormatCount(s.UnclearUsers, "user was", "users were"))
 	}
 	if s.Outcome == message.Previewed {
@@ -182,7 +180,7 @@ func byRule(b *message.RefitBaseline) string {
 	return ": " + strings.Join(parts, ", ")
 }
 
-// refitted lists what was done.
+// refitted lists the actions.
 func refitted(s message.RefitSummary) string {
 	parts := []string{}
 	for _, p := range []struct {
@@ -192,19 +190,19 @@ func refitted(s message.RefitSummary) string {
 		{s.Moved, "moved"},
 		{s.Cancelled, "cancelled"},
 		{s.Kept, "kept"},
-		{s.Gone, "sent, moved or cancelled by somebody else meanwhile"},
+		{s.Gone, "sent, moved or cancelled meanwhile"},
 	} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
 		}
 	}
 	if len(parts) == 0 {
-		return "nothing was to be done"
+		return "nothing to do"
 	}
 	return strings.Join(parts, ", ")
 }
 
-// refitOptions say what to do with scheduled messages that do not fit the policy.
+// refitOptions select the action for scheduled messages that do not fit the policy.
 type refitOptions struct {
 	preview bool
 	then    string
@@ -212,8 +210,8 @@ type refitOptions struct {
 
 func refitFlags(flags *pflag.FlagSet) *refitOptions {
 	o := &refitOptions{}
-	flags.BoolVar(&o.preview, "preview", false, "apply nothing, and list the scheduled messages that would not fit")
-	flags.StringVar(&o.then, "then", "", "`action` for those messages: keep them where they are (default), shift each to"+
+	flags.BoolVar(&o.preview, "preview", false, "dry run: apply nothing, and list the scheduled messages that would not fit")
+	flags.StringVar(&o.then, "then", "", "`action` for those messages: keep them (default), shift each to"+
 		" its next free time, or cancel them")
 	cli.Words(flags, "then", string(message.RefitKeep), string(message.RefitShift), string(message.RefitCancel))
 	return o
@@ -225,7 +223,7 @@ func (o *refitOptions) check() (message.RefitAction, error) {
 	case o.then == "":
 		return message.RefitKeep, nil
 	case o.preview:
-		return "", &cli.UsageError{Field: "then", Detail: "--preview changes nothing, and so goes without --then"}
+		return "", &cli.UsageError{Field: "then", Detail: "--preview and --then exclude each other"}
 	}
 	action, err := message.ParseRefitAction(o.then)
 	if err != nil {
@@ -234,7 +232,7 @@ func (o *refitOptions) check() (message.RefitAction, error) {
 	return action, nil
 }
 
-// watch shows a preview or a refit.
+// watch shows a dry run or a refit.
 func (c *commands) watch(events iter.Seq2[client.RefitEvent, error]) error {
 	view := newRefitView(c.Program, c.JSON)
 	var summary message.RefitSummary

@@ -27,7 +27,7 @@ func TestRefitOptions(t *testing.T) {
 		{options: refitOptions{then: "shift"}, want: message.RefitShift},
 		{options: refitOptions{then: "cancel"}, want: message.RefitCancel},
 		{options: refitOptions{then: "drop"}, wrong: `then "drop" is not allowed: it takes keep, shift or cancel`},
-		{options: refitOptions{preview: true, then: "shift"}, wrong: "--preview changes nothing, and so goes without --then"},
+		{options: refitOptions{preview: true, then: "shift"}, wrong: "--preview and --then exclude each other"},
 	} {
 		action, err := c.options.check()
 		if c.wrong != "" {
@@ -80,13 +80,13 @@ func TestRefitViewListsMisfits(t *testing.T) {
 2026-11-22 11:11:11 UTC  2/calendar_day  alice  order-17  sent, moved or cancelled meanwhile
 2026-11-22 11:11:11 UTC  2/calendar_day  alice  order-17  kept: no other time is free before it expires
 2026-11-22 11:11:11 UTC  2/calendar_day  alice  order-17  kept: the user is blocked
-This run went on after part 10 of 1024 of the store. With the earlier ones:
-7 of 40 messages to come do not fit, of 3 of 20 users.
+This run continued after part 10 of 1024 of the store. With the earlier runs:
+7 of 40 pending messages do not fit, of 3 of 20 users.
          5  2/calendar_day
          1  marketing 1/hour
          1  quiet_hours
-1 user was passed over, whose settings name a policy that is not there or can't be read.
-Of these: 4 moved, 2 kept, 1 sent, moved or cancelled by somebody else meanwhile.
+1 user was skipped: the policy in their settings is missing or unreadable.
+Of these: 4 moved, 2 kept, 1 sent, moved or cancelled meanwhile.
 `, "\n"), stdout.String())
 }
 
@@ -100,7 +100,7 @@ func TestRefitViewOnATerminal(t *testing.T) {
 	}
 	require.Equal(t, misfitsShown, strings.Count(stdout.String(), "order-17"))
 	require.NoError(t, v.end(message.RefitSummary{Outcome: message.Previewed}, nil))
-	require.Contains(t, stdout.String(), "… and 7 more, which a file or another program would get, too\n")
+	require.Contains(t, stdout.String(), "… and 7 more: redirect the output to see all\n")
 	require.Contains(t, stdout.String(), "Nothing was changed.\n")
 
 	v, stdout, _ = view(true)
@@ -118,7 +118,7 @@ func TestRefitViewThatEndsEarly(t *testing.T) {
 	v.bar.Show(0, keyspace.Partitions)
 	require.ErrorIs(t, v.end(message.RefitSummary{Outcome: message.Refitted, Moved: 3, Next: 512}, enough), enough)
 	require.Empty(t, stdout.String())
-	require.Equal(t, "stopped after 512 of 1024 parts of the store: 3 moved by then; the same command goes on there\n", stderr.String())
+	require.Equal(t, "stopped after 512 of 1024 parts of the store: 3 moved so far; run the command again to continue\n", stderr.String())
 
 	v, stdout, _ = view(true)
 	require.ErrorIs(t, v.end(message.RefitSummary{}, enough), enough)

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -51,10 +52,10 @@ func (c *commands) rollbackCommand() *cobra.Command {
 	rollback := &cobra.Command{
 		Use: "rollback NAME --to VERSION", Short: "Store an earlier version of a policy again.",
 		Long: "Store an earlier version of a policy again, under a new version. A deleted policy\n" +
-			"comes back. --preview and --then are those of policy apply.",
-		Example: "  worker policy versions default\n" +
-			"  worker policy rollback default --to 7 --preview\n" +
-			"  worker policy rollback default --to 7 --then shift",
+			"comes back. --preview and --then are as in policy apply.",
+		Example: "  sendlimit-worker policy versions default\n" +
+			"  sendlimit-worker policy rollback default --to 7 --preview\n" +
+			"  sendlimit-worker policy rollback default --to 7 --then shift",
 		RunE: func(cmd *cobra.Command, args []string) error { return c.rollback(cmd, args, f) },
 	}
 	rollback.Flags().Int64Var(&f.to, "to", 0, "`version` to store again, as policy versions lists it")
@@ -65,7 +66,7 @@ func (c *commands) rollbackCommand() *cobra.Command {
 func (c *commands) rollback(cmd *cobra.Command, args []string, f rollbackFlags) error {
 	action, err := f.refit.check()
 	if err == nil && f.to < 1 {
-		err = cli.Usage(cmd, "to", "--to is missing: worker policy versions lists the versions")
+		err = cli.Usage(cmd, "to", "--to is missing: sendlimit-worker policy versions lists the versions")
 	}
 	if err != nil {
 		return err
@@ -83,9 +84,9 @@ func (c *commands) rollback(cmd *cobra.Command, args []string, f rollbackFlags) 
 		at := slices.IndexFunc(versions, func(v client.PolicyVersion) bool { return v.Version == f.to })
 		switch {
 		case at < 0:
-			return &fault.NoSuchError{What: "version of policy " + args[0], Name: strconv.FormatInt(f.to, 10)}
+			return &fault.NoSuchError{What: fmt.Sprintf("version %d of policy", f.to), Name: args[0]}
 		case versions[at].Policy == nil:
-			return fault.Wrong("version", "version %d of policy %s is its deletion, or can't be read here: choose another one", f.to, args[0])
+			return fault.Wrong("version", "version %d of policy %s is a deletion, or needs a newer program: choose another version", f.to, args[0])
 		}
 		return c.watch(api.PreviewPolicy(ctx, args[0], *versions[at].Policy))
 	})

@@ -1,3 +1,3 @@
-// Package policyview shows policies to people: as YAML, and as the list of fields in
-// which two policies differ. It hides what is secret in a contact.
+// Package policyview shows policies to people: as YAML, and as the list of fields in which two
+// policies differ. It hides secrets in contacts.
 package policyview

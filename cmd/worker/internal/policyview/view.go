@@ -13,13 +13,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// YAML returns a policy as "worker policy apply" reads it, with its version: so it is
-// applied only in place of that version.
+// YAML returns a policy in the format of "sendlimit-worker policy apply", with its version: so it
+// replaces only that version.
 func YAML(d policy.Document) (string, error) {
 	inOneLine := yaml.CustomMarshaler(func(percents []int) ([]byte, error) { return []byte("[" + joinPercents(percents) + "]"), nil })
 	text, err := yaml.MarshalWithOptions(d, yaml.IndentSequence(true), inOneLine)
 	if err != nil {
-		return "", fmt.Errorf("spelling the policy: %w", err)
+		return "", fmt.Errorf("formatting the policy: %w", err)
 	}
 	return string(text), nil
 }
@@ -27,8 +27,8 @@ func YAML(d policy.Document) (string, error) {
 // Difference is a field in which two policies differ. An empty field is None.
 type Difference struct{ Name, Old, New string }
 
-// Differences returns the fields in which a policy differs from the one that it replaces,
-// in display order. A nil old means no policy.
+// Differences returns the changed fields between a policy and its predecessor, in display order. A
+// nil old means no policy.
 func Differences(old *policy.Policy, now policy.Policy) []Difference {
 	var before []field
 	if old != nil {
@@ -49,8 +49,8 @@ func Differences(old *policy.Policy, now policy.Policy) []Difference {
 	return all
 }
 
-// redact hides what is secret in a difference of contacts. Two URLs of one host look
-// the same then, so it marks the new one as changed.
+// redact hides secrets in a difference of contacts. If two URLs of one host then look the same, it
+// marks the new one as changed.
 func (d Difference) redact() Difference {
 	d.Old, d.New = policy.RedactContact(d.Old), policy.RedactContact(d.New)
 	if d.Old == d.New {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 
 	"github.com/redis/go-redis/v9"
 
@@ -14,9 +15,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// openAccounts returns the accounts of the store, and adds missing ones from the settings.
-// It returns an error if nobody has a key while other machines reach the API, or it is the only
-// way to the store.
+// openAccounts returns the accounts of the store, and adds missing ones from the settings. It
+// returns an error if nobody has a key although other machines reach the API, or it is the only way
+// to the store.
 func openAccounts(
 	ctx context.Context, client redis.UniversalClient, c config.Config, logger *slog.Logger,
 ) (*accounts.Accounts, error) {
@@ -25,8 +26,8 @@ func openAccounts(
 		return nil, fmt.Errorf("opening the accounts: %w", err)
 	}
 	if c.AdminExposed() {
-		logger.WarnContext(ctx, "the probes and the metrics are served without a key on an address that other machines may reach:"+
-			" let only those that watch it reach it", "admin_listen", c.AdminListen)
+		logger.WarnContext(ctx, "other machines may read the probes and the metrics without a key:"+
+			" restrict access to this address", "admin_listen", c.AdminListen)
 	}
 	if err := seedAccounts(ctx, accounts, c.Seeds, logger); err != nil {
 		return nil, err
@@ -39,13 +40,16 @@ func openAccounts(
 	case err != nil:
 		return nil, fmt.Errorf("looking for API keys: %w", err)
 	case !usable && c.Exposed() && c.RedisURL != "":
-		return nil, fault.Wrong("listen", "other machines may reach %s, and no account has an API key that works:"+
-			" make one with worker account create NAME --scopes submit,read, or listen at a loopback address", c.Listen)
+		return nil, fault.Wrong("listen", "other machines may reach %s, and no account has a valid API key:"+
+			" create one with sendlimit-worker account create NAME --scopes submit,read, or listen at a loopback address", c.Listen)
+	case !usable && c.Exposed():
+		_, port, _ := net.SplitHostPort(c.Listen)
+		return nil, fault.Wrong("listen", "other machines may reach %s, so the API needs an API key, and the embedded store has none:"+
+			" listen at a loopback address such as 127.0.0.1:%s, or "+firstKey, c.Listen, port)
 	case !usable && c.RedisURL == "":
-		return nil, fault.Wrong("require_keys", "the API asks for keys, no account in the settings has one that works, and nothing else could give"+
-			" the embedded store its first one: name an account with the key_sha256 of a key under accounts in the file of --config, or set redis_url")
+		return nil, fault.Wrong("require_keys", "the API needs an API key (require_keys), and the embedded store has none: "+firstKey)
 	case !usable:
-		logger.WarnContext(ctx, "the API asks for keys, and no account has one that works: worker account create NAME makes one")
+		logger.WarnContext(ctx, "the API requires keys, and no account has a valid one: create one with sendlimit-worker account create NAME")
 	}
 	if c.Exposed() && c.TLSCert == "" {
 		logger.WarnContext(ctx, "the API is served without TLS on an address that other machines may reach: unless a proxy"+
@@ -54,16 +58,20 @@ func openAccounts(
 	return accounts, nil
 }
 
-// seedAccounts adds the tiers and accounts that the store lacks. It does not change stored
-// ones, and logs differences.
+// firstKey says how an embedded store gets its first key. No command reaches it without one.
+const firstKey = "name an account with the key_sha256 of a key under accounts in the file of --config," +
+	" or set redis_url and run sendlimit-worker account create NAME"
+
+// seedAccounts adds the tiers and accounts that the store lacks. It does not change stored ones,
+// and logs differences.
 func seedAccounts(ctx context.Context, accounts *accounts.Accounts, seeds config.Seeds, logger *slog.Logger) error {
 	for _, tier := range seeds.Tiers {
 		created, err := accounts.SeedTier(ctx, tier)
 		if err != nil {
-			return fmt.Errorf("giving the store the tier %q: %w", tier.Name, err)
+			return fmt.Errorf("adding the tier %q to the store: %w", tier.Name, err)
 		}
 		if created {
-			logger.InfoContext(ctx, "made a tier of the settings", "tier", tier.Name)
+			logger.InfoContext(ctx, "added a tier from the settings", "tier", tier.Name)
 			continue
 		}
 		stored, ok, err := accounts.GetTier(ctx, tier.Name)
@@ -71,17 +79,17 @@ func seedAccounts(ctx context.Context, accounts *accounts.Accounts, seeds config
 			return fmt.Errorf("looking at the tier %q: %w", tier.Name, err)
 		}
 		if ok && limitsOf(stored) != limitsOf(tier) {
-			logger.WarnContext(ctx, "a tier in the settings is not that of the store, which holds: worker tier set changes it",
+			logger.WarnContext(ctx, "a tier in the settings differs from the store's, which applies: sendlimit-worker tier set changes it",
 				"tier", tier.Name, "settings", limitsOf(tier), "store", limitsOf(stored))
 		}
 	}
 	for _, seed := range seeds.Accounts {
 		created, err := accounts.Seed(ctx, seed)
 		if err != nil {
-			return fmt.Errorf("giving the store the account %q: %w", seed.Name, err)
+			return fmt.Errorf("adding the account %q to the store: %w", seed.Name, err)
 		}
 		if created {
-			logger.InfoContext(ctx, "made an account of the settings", "account", seed.Name, "keys", len(seed.Keys))
+			logger.InfoContext(ctx, "added an account from the settings", "account", seed.Name, "keys", len(seed.Keys))
 			continue
 		}
 		stored, ok, err := accounts.Get(ctx, seed.Name)
@@ -89,7 +97,7 @@ func seedAccounts(ctx context.Context, accounts *accounts.Accounts, seeds config
 			return fmt.Errorf("looking at the account %q: %w", seed.Name, err)
 		}
 		if differs := differences(stored, seed.Account); ok && len(differs) > 0 {
-			logger.WarnContext(ctx, "an account in the settings is not that of the store, which holds: worker account set changes it",
+			logger.WarnContext(ctx, "an account in the settings differs from the store's, which applies: sendlimit-worker account set changes it",
 				"account", seed.Name, "differs_in", differs)
 		}
 	}

@@ -13,11 +13,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// metricsPath is where the metrics are.
+// metricsPath is the path of the metrics.
 const metricsPath = "/metrics"
 
-// adminHandler answers the probes by path, and the metrics, without a key: at an address that
-// only operators reach.
+// adminHandler answers the probes by path, and the metrics, without a key: only operators should
+// reach its address.
 func adminHandler(probes map[string]http.Handler, metrics http.Handler) http.Handler {
 	answers := maps.Clone(probes)
 	answers[metricsPath] = metrics
@@ -29,7 +29,7 @@ func adminHandler(probes map[string]http.Handler, metrics http.Handler) http.Han
 		case !found:
 			api.WriteProblem(w, message.Outcome{
 				Outcome: message.Invalid, Code: fault.CodeNotFound,
-				Detail: "there is nothing at this path: here are " + known + ", and the API has another address",
+				Detail: "unknown path: here are " + known + ", and the API has another address",
 			})
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			w.Header().Set("Allow", "GET, HEAD")
@@ -40,7 +40,7 @@ func adminHandler(probes map[string]http.Handler, metrics http.Handler) http.Han
 	})
 }
 
-// announceAdmin logs where adminHandler answers.
+// announceAdmin logs the address of adminHandler.
 func announceAdmin(ctx context.Context, base string, logger *slog.Logger) {
 	logger.InfoContext(ctx, "health endpoint", "url", base+healthPath)
 	logger.InfoContext(ctx, "metrics endpoint", "url", base+metricsPath)

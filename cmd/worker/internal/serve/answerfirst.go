@@ -17,14 +17,14 @@ const (
 	restWithin  = 50 * time.Millisecond
 )
 
-// answerFirst sends the answer of a handler that has not read the whole request. The
-// server would read the rest before it sends the answer, which takes as long as the client
-// likes: a stream that is refused would hear nothing.
+// answerFirst sends the answer of a handler that has not read the whole request. The server would
+// read the rest first, which takes as long as the client likes: a refused stream would get no
+// answer.
 //
-// The rest is read afterwards, within bounds: to close a connection with unread data may
-// lose the answer. The connection is closed then, so that the rest is not taken for the
-// next request. The connection is kept if a body has come whole, as most have. Streams of
-// HTTP/2 end without all this.
+// The rest is read afterwards, within bounds, because closing a connection with unread data may
+// lose the answer. The connection is closed then, so that the rest is not taken for the next
+// request. It stays open if the body has arrived completely, as most bodies have. Streams of HTTP/2
+// end without all this.
 func answerFirst(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor > 1 || r.Body == http.NoBody {
@@ -39,14 +39,14 @@ func answerFirst(next http.Handler) http.Handler {
 	})
 }
 
-// comesLater reports whether a client sends the rest of a body only after it hears
-// something: the lines of a batch, or a body of which it asks first whether to send it.
+// comesLater reports whether a client sends the rest of a body only after it gets an answer: the
+// lines of a batch, or a body with Expect.
 func comesLater(r *http.Request) bool {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // "" is no batch
 	return kind == "application/x-ndjson" || kind == "application/jsonl" || r.Header.Get("Expect") != ""
 }
 
-// watchedBody is a body that knows whether it was read to its end.
+// watchedBody is a body that knows whether it was read completely.
 type watchedBody struct {
 	io.ReadCloser
 
@@ -75,10 +75,10 @@ type earlyAnswer struct {
 	rest    chan struct{} // closed once readRest reads no more; nil if it was not called
 }
 
-// WriteHeader ends the connection after this answer if the request is not read. That also
-// has the server send the answer without reading.
+// WriteHeader ends the connection after this answer if the request is not read completely. Then the
+// server sends the answer without reading.
 func (a *earlyAnswer) WriteHeader(status int) {
-	if !a.written && status >= http.StatusOK { // what comes before is only informational
+	if !a.written && status >= http.StatusOK { // lower ones are only informational
 		a.written = true
 		if !a.body.whole.Load() && !a.readRest() {
 			a.Header().Set("Connection", "close")
@@ -87,8 +87,8 @@ func (a *earlyAnswer) WriteHeader(status int) {
 	a.ResponseWriter.WriteHeader(status)
 }
 
-// readRest reads the rest of an ordinary body that was sent, and reports whether that was
-// all of it. Few clients wait between the parts of a small body.
+// readRest reads the rest of an ordinary body, and reports whether it was complete. Few clients
+// wait between the parts of a small body.
 func (a *earlyAnswer) readRest() bool {
 	if a.later || a.body.broken.Load() {
 		return false
@@ -124,7 +124,7 @@ func (a *earlyAnswer) finish() {
 	if !a.written {
 		a.WriteHeader(http.StatusOK)
 	}
-	// Every connection of a server can do these, unless it is gone.
+	// Every connection of a server supports these, unless it is closed.
 	control, now := http.NewResponseController(a.ResponseWriter), time.Now()
 	_ = control.Flush()
 	_ = control.SetReadDeadline(now.Add(drainWithin))
@@ -132,9 +132,9 @@ func (a *earlyAnswer) finish() {
 		<-a.rest
 	}
 	if !a.body.broken.Load() {
-		// At the limit this reader has the server close the connection gently.
+		// At the limit, this reader makes the server close the connection gently.
 		_, _ = io.Copy(io.Discard, http.MaxBytesReader(a.ResponseWriter, a.body, drainBytes))
 	}
-	// The server closes the body, and would read on.
+	// The server closes the body, and would continue to read.
 	_ = control.SetReadDeadline(now)
 }

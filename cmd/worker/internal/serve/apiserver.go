@@ -70,7 +70,7 @@ func newAPIServer(
 	return s, nil
 }
 
-// namingStore says in each answer that the store is the embedded one.
+// namingStore marks each answer if the store is the embedded one.
 func namingStore(next http.Handler, c config.Config) http.Handler {
 	if c.RedisURL != "" {
 		return next
@@ -93,7 +93,7 @@ func (s *apiServer) unlessStopping(next http.Handler) http.Handler {
 			w.Header().Set("Connection", "close")
 			api.WriteProblem(w, message.Outcome{
 				Outcome: message.Errored, Code: fault.CodeUnavailable,
-				Detail: "this server stops: ask another, or this one again in a moment",
+				Detail: "this server is stopping: try another one, or this one in a moment",
 			})
 		default:
 			next.ServeHTTP(w, r)
@@ -104,6 +104,6 @@ func (s *apiServer) unlessStopping(next http.Handler) http.Handler {
 // stop refuses new operations and ends the batches. Call it once.
 func (s *apiServer) stop() { close(s.stopping) }
 
-// close writes the remaining confirmations of accepted and retried messages. Requests that
-// are answered later may miss theirs, and lose nothing.
+// close writes the remaining confirmations of accepted and retried messages. Requests that are
+// answered later may miss theirs, without a loss.
 func (s *apiServer) close() error { return s.end() }

@@ -13,11 +13,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// certificateEvery is how often handshakes look whether the files of the certificate changed.
+// certificateEvery is how often handshakes check the files of the certificate for changes.
 const certificateEvery = 5 * time.Second
 
-// certificate is the certificate of the API. It follows its files: a handshake that finds them
-// changed reads them again, so that a renewed certificate needs no restart.
+// certificate is the certificate of the API. A handshake that finds changed files reads them again,
+// so a renewed certificate needs no restart.
 type certificate struct {
 	certFile, keyFile string
 	now               func() time.Time
@@ -25,7 +25,7 @@ type certificate struct {
 
 	mu      sync.Mutex
 	current *tls.Certificate
-	content []byte // of both files, as last seen
+	content []byte // of both files, as last read
 	lookAt  time.Time
 }
 
@@ -38,7 +38,7 @@ func tlsOf(certFile, keyFile string, logger *slog.Logger) (*tls.Config, error) {
 	c := &certificate{certFile: certFile, keyFile: keyFile, now: time.Now, logger: logger}
 	if _, err := c.read(); err != nil {
 		return nil, &fault.InvalidError{
-			Field: "tls_cert", Value: certFile, Want: fmt.Sprintf("a certificate whose key tls_key has, both in PEM (%v)", err),
+			Field: "tls_cert", Value: certFile, Want: fmt.Sprintf("a certificate that fits the key in tls_key, both in PEM (%v)", err),
 		}
 	}
 	return &tls.Config{GetCertificate: c.get, MinVersion: tls.VersionTLS12}, nil
@@ -55,20 +55,20 @@ func (c *certificate) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) 
 	return c.current, nil
 }
 
-// follow reads the files, and logs what came of a change. The former certificate stays if the
-// files can't be used: they may be half written.
+// follow reads the files, and logs the result of a change. The former certificate stays in use if
+// the files are unusable: they may be half written.
 func (c *certificate) follow(ctx context.Context) {
 	changed, err := c.read()
 	switch {
 	case err != nil && changed:
-		c.logger.ErrorContext(ctx, "the changed TLS certificate can't be used, the former one stays: see tls_cert and tls_key", "error", err)
+		c.logger.ErrorContext(ctx, "the new TLS certificate is unusable, the former one stays in use: see tls_cert and tls_key", "error", err)
 	case changed:
-		c.logger.InfoContext(ctx, "the TLS certificate was read again", "until", c.current.Leaf.NotAfter)
+		c.logger.InfoContext(ctx, "loaded the new TLS certificate", "until", c.current.Leaf.NotAfter)
 	}
 }
 
-// read makes what the files have the current certificate, and reports whether they changed. After
-// an error they count as changed once.
+// read loads the certificate from the files, and reports whether they changed. A failure is
+// reported once.
 func (c *certificate) read() (changed bool, err error) {
 	certPEM, err := reload.Read(c.certFile)
 	if err != nil {
@@ -89,7 +89,7 @@ func (c *certificate) read() (changed bool, err error) {
 	return true, nil
 }
 
-// seen keeps a content, and reports whether it is another than before.
+// seen stores a content, and reports whether it has changed.
 func (c *certificate) seen(content []byte) bool {
 	if bytes.Equal(content, c.content) {
 		return false

@@ -59,7 +59,7 @@ func TestTheCertificateFollowsItsFiles(t *testing.T) {
 
 	issue(t, certFile, keyFile, 2)
 	require.EqualValues(t, 2, later())
-	require.Contains(t, log.String(), "the TLS certificate was read again")
+	require.Contains(t, log.String(), "loaded the new TLS certificate")
 
 	log.Reset()
 	renewed, err := os.ReadFile(certFile)
@@ -70,7 +70,7 @@ func TestTheCertificateFollowsItsFiles(t *testing.T) {
 	require.NoError(t, os.Remove(keyFile))
 	require.EqualValues(t, 2, later())
 	require.EqualValues(t, 2, later())
-	require.Equal(t, 2, strings.Count(log.String(), "can't be used, the former one stays"), log.String())
+	require.Equal(t, 2, strings.Count(log.String(), "is unusable, the former one stays in use"), log.String())
 
 	issue(t, certFile, keyFile, 3)
 	require.EqualValues(t, 3, later())

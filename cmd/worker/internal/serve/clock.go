@@ -26,7 +26,7 @@ func checkClock(ctx context.Context, client redis.UniversalClient, logger *slog.
 	offset, err := furthestOffset(ctx, client)
 	switch {
 	case redis.IsPermissionError(err):
-		logger.WarnContext(ctx, "the store does not let this user see its clock: it is not compared with this machine's")
+		logger.WarnContext(ctx, "the store does not allow this user to read its clock: it is not compared with this machine's")
 		return nil
 	case err != nil:
 		return fmt.Errorf("comparing clocks: %w", err)

@@ -11,8 +11,8 @@ import (
 	"github.com/sendlimit/sendlimiter/dashboard"
 )
 
-// withDashboard returns a handler that serves the dashboard, and others at all other addresses.
-// The dashboard asks the API of this process.
+// withDashboard returns a handler that serves the dashboard at its addresses, and others elsewhere.
+// The dashboard uses the API of this process.
 func (s *apiServer) withDashboard(others, served http.Handler, parts api.Parts, c config.Config, logger *slog.Logger) (http.Handler, error) {
 	pages, err := dashboard.New(dashboard.Options{
 		API: served, Sessions: parts.Sessions, Overview: parts.Overview, Audit: parts.Audit, Timeline: s.submitter.Timeline, Now: time.Now, Logger: logger,

@@ -13,19 +13,18 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// dueSoon is how far sendlimit_due_messages looks ahead: far enough to start workers before
-// what is due then is due.
+// dueSoon is how far sendlimit_due_messages looks ahead: far enough to start workers in time.
 const (
 	dueSoon     = 5 * time.Minute
 	dueSoonName = "5m"
 
-	dueHelp     = "Messages that are due soon, estimated from the last count of what is due when; without the overdue ones."
-	overdueHelp = "Messages whose send time had passed and that had not ended, at the last count of what is due when."
-	ageHelp     = "How long ago it was last counted what is due when."
+	dueHelp     = "Messages due soon, estimated from the last forecast; without overdue messages."
+	overdueHelp = "Pending messages whose send time had passed, at the last forecast."
+	ageHelp     = "Age of the last forecast."
 )
 
-// addForecast adds what the last forecast says. If that is old, and no process on the store
-// counts, it is counted. Otherwise this costs the store three commands.
+// addForecast adds the figures of the last forecast. If that is old, and no process on the store
+// makes one, it makes one. Otherwise this costs the store three commands.
 func (c *storeCollector) addForecast(client redis.UniversalClient, prefix string) error {
 	forecasts, err := forecast.New(client, sendlimit.Options{Prefix: prefix})
 	if err != nil {
@@ -55,9 +54,9 @@ func (c *storeCollector) addForecast(client redis.UniversalClient, prefix string
 	return nil
 }
 
-// dueWithin returns how many messages of a forecast are due within a time from now on. The
-// forecast may be minutes old, and counts by minute: what is due in a minute counts as
-// evenly spread. It reports false if the forecast is too old to say.
+// dueWithin returns how many messages of a forecast are due within a time from now on. The forecast
+// may be minutes old, and counts by minute: messages within a minute count as evenly spread. It
+// reports false if the forecast is too old.
 func dueWithin(f forecast.Forecast, now time.Time, within time.Duration) (due float64, ok bool) {
 	end := now.Add(within)
 	first := f.At.Truncate(time.Minute)
@@ -68,7 +67,7 @@ func dueWithin(f forecast.Forecast, now time.Time, within time.Duration) (due fl
 		begin := first.Add(time.Duration(i) * time.Minute)
 		until := begin.Add(time.Minute)
 		if i == 0 {
-			begin = f.At // it counts what was left of its minute
+			begin = f.At // it counts the rest of its minute
 		}
 		if span := slices.MinFunc([]time.Time{end, until}, time.Time.Compare).Sub(slices.MaxFunc([]time.Time{now, begin}, time.Time.Compare)); span > 0 {
 			due += float64(count) * span.Seconds() / until.Sub(begin).Seconds()

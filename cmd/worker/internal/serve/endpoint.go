@@ -25,7 +25,7 @@ const (
 	maxHeaderBytes = 16 << 10
 )
 
-// endpoint is an address where the worker answers HTTP. The zero value serves nothing.
+// endpoint is an address that answers HTTP. The zero value serves nothing.
 type endpoint struct {
 	listener    net.Listener
 	server      *http.Server
@@ -33,12 +33,12 @@ type endpoint struct {
 	announce    announcement
 }
 
-// announcement logs what an endpoint serves under its URL, which has no path.
+// announcement logs what an endpoint serves below its URL, which has no path.
 type announcement func(ctx context.Context, base string, logger *slog.Logger)
 
-// newEndpoint listens at the address of a setting, where serve answers; "" means none. It is
-// called early, so that a worker without its address touches nothing. secured makes it serve
-// TLS, unless it is nil. The error is a *fault.InvalidError.
+// newEndpoint listens at the address of a setting; "" means none. It is called early, so that a
+// worker without its address touches nothing. secured makes it serve TLS, unless it is nil. The
+// error is a *fault.InvalidError.
 func newEndpoint(ctx context.Context, setting, address string, secured *tls.Config, announce announcement) (*endpoint, error) {
 	if address == "" {
 		return &endpoint{}, nil
@@ -105,11 +105,11 @@ func (e *endpoint) shutdown(ctx context.Context, logger *slog.Logger) error {
 	}
 	err := e.server.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		logger.WarnContext(ctx, "requests that took too long to end were broken off")
+		logger.WarnContext(ctx, "requests that took too long were aborted")
 		err = e.server.Close()
 	}
 	if err != nil {
-		return fmt.Errorf("ending what is served at %s: %w", e.listener.Addr(), err)
+		return fmt.Errorf("closing the server at %s: %w", e.listener.Addr(), err)
 	}
 	return nil
 }

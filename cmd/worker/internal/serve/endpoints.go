@@ -10,10 +10,10 @@ import (
 	"github.com/sendlimit/sendlimiter/config"
 )
 
-// endpoints are the addresses where a worker answers.
+// endpoints are the addresses that a worker listens at.
 type endpoints struct {
 	api   *endpoint
-	admin *endpoint // health and metrics alone; serves nothing without admin_listen
+	admin *endpoint // health and metrics; serves nothing without admin_listen
 }
 
 // listen listens at the addresses of the settings. The error is a *fault.InvalidError.
@@ -34,7 +34,7 @@ func listen(ctx context.Context, c config.Config, logger *slog.Logger) (endpoint
 	return endpoints{api: api, admin: admin}, nil
 }
 
-// announceAPI logs where the API is, and what is beside it.
+// announceAPI logs the address of the API and the services beside it.
 func announceAPI(c config.Config) announcement {
 	return func(ctx context.Context, base string, logger *slog.Logger) {
 		if c.AdminListen == "" {

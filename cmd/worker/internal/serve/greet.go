@@ -10,20 +10,20 @@ import (
 	"github.com/sendlimit/sendlimiter/config"
 )
 
-// greet says what the embedded store is and what to do next: in sentences for a person,
-// otherwise as one line of the log. The API is at base.
+// greet describes the embedded store and the next steps: in sentences for a person, otherwise as
+// one line of the log. The API is at base.
 func greet(ctx context.Context, p cli.Program, base string, c config.Config, logger *slog.Logger) error {
 	try := tryNext(p.Names, base, asksForKeys(c))
 	if !logsText(p.Stderr, c) {
-		logger.WarnContext(ctx, "started the embedded store, which keeps nothing when this worker ends",
+		logger.WarnContext(ctx, "started the embedded store, whose data is lost when this worker ends",
 			"meant_for_pending", store.EmbeddedCapacity, "try", try)
 		return nil
 	}
 	_, err := fmt.Fprintf(p.Stderr, `
-Started the embedded store. It keeps nothing when this worker ends,
-and is meant for up to 10,000 pending messages.
+Started the embedded store. Its data is lost when this worker ends,
+and it is meant for up to 10,000 pending messages.
 
-Try next, in another terminal: a delivery, and a time too close to it.
+Try next, in another terminal: a delivery, and a refusal.
 
   %s
   %s
@@ -35,9 +35,9 @@ Try next, in another terminal: a delivery, and a time too close to it.
 	return nil
 }
 
-// tryNext returns a submit that is accepted, and one that the default rules then refuse.
+// tryNext returns a submit that is accepted, and one that the default rules refuse after it.
 func tryNext(names cli.Names, base string, withKey bool) [2]string {
-	command := names.Of("enqueue") + " push --user alice"
+	command := names.Spell("sendlimit push --user alice")
 	if withKey {
 		command = "SENDLIMIT_API_KEY=sk_… " + command
 	}

@@ -11,7 +11,7 @@ import (
 // At its usual address programs find the worker without a URL.
 func TestTryNextAtTheUsualAddress(t *testing.T) {
 	t.Parallel()
-	names := cli.NamesOf("/tmp/go-build1/b001/exe/worker", "worker")
+	names := cli.NamesOf("/tmp/go-build1/b001/exe/worker")
 	require.Equal(t, [2]string{
 		`go run ./cmd/enqueue push --user alice --at +10s --title "Hello"`,
 		`go run ./cmd/enqueue push --user alice --at +30s --title "Too soon"`,

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// handshakes logs what an http.Server says. Failed TLS handshakes, which anybody can cause, are
-// told at most once a minute, with how many there were before.
+// handshakes logs what an http.Server logs. Anybody can cause failed TLS handshakes, so they are
+// logged at most once a minute, with their number.
 type handshakes struct {
 	slog.Handler
 

@@ -16,8 +16,8 @@ import (
 // pingTimeout is how long the store may take before the worker counts as unhealthy.
 const pingTimeout = time.Second
 
-// probes returns what the API answers without a key, for the system that starts and stops
-// workers. Once stopping is closed it is not ready, nor if the worker is held back.
+// probes returns the answers of the API without a key, for the system that starts and stops
+// workers. The worker is not ready once stopping is closed, or if it is held back.
 func probes(
 	b *backend.Backend, c config.Config, held *heldBack, stopping <-chan struct{}, logger *slog.Logger,
 ) map[string]http.Handler {
@@ -30,16 +30,16 @@ func probes(
 	}
 }
 
-// livePath is where answerAlive answers.
+// livePath is the path of answerAlive.
 const livePath = "/livez"
 
-// answerAlive answers that the process works, whatever the store does: a new process would
-// not mend a store that is away, and would have to find its messages again.
+// answerAlive answers that the process works, whatever the state of the store: a restart would not
+// repair the store.
 func answerAlive(w http.ResponseWriter, _ *http.Request) {
 	api.WriteJSON(w, http.StatusOK, map[string]string{"status": "alive"})
 }
 
-// healthPath is where healthHandler answers.
+// healthPath is the path of healthHandler.
 const healthPath = "/healthz"
 
 // healthHandler answers whether the store answers.
@@ -49,7 +49,7 @@ func healthHandler(client redis.Cmdable, logger *slog.Logger) http.HandlerFunc {
 		defer cancel()
 		status, word := http.StatusOK, "ok"
 		if err := client.Ping(ctx).Err(); err != nil {
-			logger.DebugContext(ctx, "the store does not answer", "error", err) // an outage is warned of once
+			logger.DebugContext(ctx, "the store does not answer", "error", err) // an outage is logged once
 			status, word = http.StatusServiceUnavailable, "unavailable"
 		}
 		api.WriteJSON(w, status, map[string]string{"status": word})

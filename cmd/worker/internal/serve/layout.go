@@ -13,9 +13,9 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
-// raiseLayout raises the layout of a store that a former version has left to the one needed. While a worker
-// of that version runs it returns a *fault.UnavailableError, as that worker would misread
-// what this one writes. A worker that starts later refuses the store.
+// raiseLayout raises the layout of a store from a former version to the present one. While a worker
+// of that version runs it returns a *fault.UnavailableError, as that worker would misread what this
+// one writes. Such a worker that starts later refuses the store.
 func raiseLayout(ctx context.Context, client redis.UniversalClient, prefix string, needed redisstore.Layout, logger *slog.Logger) error {
 	layout, err := needed.Read(ctx, client, prefix)
 	if err != nil {
@@ -36,7 +36,7 @@ func raiseLayout(ctx context.Context, client redis.UniversalClient, prefix strin
 	if err := needed.Raise(ctx, client, prefix); err != nil {
 		return fmt.Errorf("raising the layout of the store: %w", err)
 	}
-	logger.InfoContext(ctx, "raised the layout of the store: programs of former versions refuse it from now on",
+	logger.InfoContext(ctx, "raised the layout of the store: older programs refuse it from now on",
 		"from", layout, "to", needed)
 	return nil
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 )
 
-// loadingPause is how long a worker waits between two looks at a Redis that is loading its data.
+// loadingPause is how long a worker waits before it checks a loading Redis again.
 const loadingPause = 500 * time.Millisecond
 
-// inspect looks at the store, once it has loaded its data: after a restart of the machine, worker
-// and Redis start together.
+// inspect checks the store once it has loaded its data: after a restart of the machine, worker and
+// Redis start together.
 func inspect(ctx context.Context, client redis.UniversalClient, logger *slog.Logger) (store.Report, error) {
 	pause := time.NewTicker(loadingPause)
 	defer pause.Stop()

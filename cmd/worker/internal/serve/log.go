@@ -15,8 +15,8 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// newLogger writes to w in the format and from the level of the settings: in columns and
-// with the colours of the palette on a terminal. Hints call the programs by the names.
+// newLogger writes to w in the format and from the level of the settings: in columns and with the
+// palette's colours on a terminal. Hints use names.
 func newLogger(w io.Writer, palette cli.Palette, names cli.Names, c config.Config) *slog.Logger {
 	if logsText(w, c) && cli.IsTerminal(w) {
 		return newTerminalLogger(w, palette, names, c)
@@ -34,8 +34,8 @@ func newTerminalLogger(w io.Writer, palette cli.Palette, names cli.Names, c conf
 	}))
 }
 
-// spell returns a function that formats durations in JSON as in text, "30s", where slog would
-// write nanoseconds, and calls the programs in texts by the names.
+// spell returns a function that formats durations in JSON as in text, "30s" instead of nanoseconds,
+// and spells the programs' names in texts.
 func spell(names cli.Names) func([]string, slog.Attr) slog.Attr {
 	return func(_ []string, a slog.Attr) slog.Attr {
 		switch a.Value.Kind() { //nolint:exhaustive // the others stay
@@ -53,7 +53,7 @@ func logsText(w io.Writer, c config.Config) bool {
 	return c.LogFormat == config.LogText || c.LogFormat == config.LogAuto && cli.IsTerminal(w)
 }
 
-// logConnected logs which servers the store has, with what says how safe messages are there.
+// logConnected logs the servers of the store, and how safe messages are there.
 func logConnected(ctx context.Context, report store.Report, logger *slog.Logger) {
 	for _, n := range report.Nodes {
 		attributes := []any{"server", n.Address}
@@ -73,7 +73,7 @@ func logConnected(ctx context.Context, report store.Report, logger *slog.Logger)
 	}
 }
 
-// logStart logs what starts: with the store and the push target, without their secrets.
+// logStart logs the start, with the store and the push target, without their secrets.
 func logStart(ctx context.Context, c config.Config, logger *slog.Logger) {
 	url, target := "embedded", c.PushTarget()
 	if c.RedisURL != "" {

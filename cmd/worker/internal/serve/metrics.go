@@ -24,7 +24,7 @@ type serviceMetrics struct {
 	// refusedLogins counts requests with a wrong key.
 	refusedLogins prometheus.Counter
 	requests      *prometheus.HistogramVec // to the API
-	close         func()                   // ends what scrapes began
+	close         func()                   // ends scrapes that are running
 }
 
 // newMetrics measures the use of a client from now on. Call it before any other use.
@@ -41,11 +41,11 @@ func newMetrics(client redis.UniversalClient, prefix string) (*serviceMetrics, e
 	}
 	refusedLogins := prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "sendlimit_refused_logins_total",
-		Help: "Requests to the API whose key is unknown, expired or of a disabled account, or came too often to be looked at.",
+		Help: "API requests with an unknown or expired key, a key of a disabled account, or too many attempts.",
 	})
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "sendlimit_build_info",
-		Help: "Always 1; the labels say which version runs, its commit, and the Go that built it.",
+		Help: "Always 1; the labels are the version, its commit, and the version of Go that built it.",
 		ConstLabels: prometheus.Labels{
 			"version": cli.Version(), "revision": cli.Revision(), "goversion": runtime.Version(),
 		},
@@ -66,15 +66,15 @@ func newMetrics(client redis.UniversalClient, prefix string) (*serviceMetrics, e
 	return &serviceMetrics{registry: registry, tasks: measured, refusedLogins: refusedLogins, requests: requests, close: store.close}, nil
 }
 
-// watch measures what the worker knows of itself once it is open: the steps of the store's clock, and
-// whether something keeps it from delivering.
+// watch adds metrics of the open worker: the steps of the store's clock, and whether the worker is
+// held back.
 func (m *serviceMetrics) watch(b *backend.Backend, held bool) error {
 	err := errors.Join(m.registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "sendlimit_store_clock_step_seconds",
-		Help: "By how much the clock of the store has stepped forward, while nothing is accepted or delivered because of it; else 0.",
+		Help: "How far the store's clock has stepped forward, while this stops submits and deliveries; else 0.",
 	}, func() float64 { return b.Policies.Clock.Stepped().Ahead.Seconds() })), m.registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "sendlimit_held_back",
-		Help: "1 while this process delivers nothing, since its store was last delivered under another address; else 0.",
+		Help: "1 while this process does not deliver because its store was last delivered under another address; else 0.",
 	}, func() float64 {
 		if held {
 			return 1
@@ -90,7 +90,7 @@ func (m *serviceMetrics) watch(b *backend.Backend, held bool) error {
 // handler answers with all metrics, in the format of Prometheus.
 func (m *serviceMetrics) handler(logger *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
-		// What can't be gathered is left out.
+		// Metrics that can't be gathered are omitted.
 		ErrorHandling: promhttp.ContinueOnError,
 		ErrorLog:      slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	})

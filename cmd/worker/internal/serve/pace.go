@@ -12,8 +12,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 )
 
-// seedPace gives a store without a pace that of the settings. It does not change a stored
-// one, and logs a difference.
+// seedPace stores the pace of the settings if the store has none. It does not change a stored one,
+// and logs a difference.
 func seedPace(ctx context.Context, client redis.Cmdable, c config.Config, logger *slog.Logger) error {
 	if c.Pace == (rate.Pace{}) || !c.Deliver {
 		return nil
@@ -24,10 +24,10 @@ func seedPace(ctx context.Context, client redis.Cmdable, c config.Config, logger
 	}
 	stored, err := paces.Seed(ctx, c.Pace)
 	if err != nil {
-		return fmt.Errorf("giving the store its pace: %w", err)
+		return fmt.Errorf("adding the pace to the store: %w", err)
 	}
 	if stored != c.Pace {
-		logger.WarnContext(ctx, "the pace in the settings is not that of the store, which holds: worker pace set replaces it",
+		logger.WarnContext(ctx, "the pace in the settings differs from the store's, which applies: sendlimit-worker pace set replaces it",
 			"settings", c.Pace.String(), "store", stored.String())
 	}
 	return nil

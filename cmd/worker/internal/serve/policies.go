@@ -14,8 +14,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// seedPolicies adds the policies of the settings that the store lacks. It does not change
-// stored ones, and logs differences.
+// seedPolicies adds the policies of the settings that the store lacks. It does not change stored
+// policies, and logs differences.
 func seedPolicies(ctx context.Context, client redis.Cmdable, c config.Config, logger *slog.Logger) error {
 	policies, err := settings.NewPolicies(client, c.Prefix)
 	if err != nil {
@@ -32,12 +32,12 @@ func seedPolicies(ctx context.Context, client redis.Cmdable, c config.Config, lo
 	return nil
 }
 
-// seedPolicy adds a policy if the store has none of its name. It logs a difference only if
-// the policy was given, and is not the default.
+// seedPolicy adds a policy if the store has none of its name. It logs a difference only if the
+// policy was given, and is not the default.
 func seedPolicy(ctx context.Context, policies *settings.Policies, policy policy.Policy, given bool, logger *slog.Logger) error {
 	stored, err := policies.By("worker").Seed(ctx, policy)
 	if err != nil {
-		return fmt.Errorf("giving the store the policy %q: %w", policy.Name, err)
+		return fmt.Errorf("adding the policy %q to the store: %w", policy.Name, err)
 	}
 	logger.InfoContext(ctx, "rules", "policy", stored.Name, "version", stored.Version, "rules", stored)
 	if !given || stored.Equal(policy) {
@@ -47,8 +47,8 @@ func seedPolicy(ctx context.Context, policies *settings.Policies, policy policy.
 	for _, d := range policyview.Differences(&stored, policy) {
 		differs = append(differs, d.Name)
 	}
-	logger.WarnContext(ctx, "the rules in the settings are not those of the store, which hold:"+
-		" worker policy apply FILE replaces them", "policy", policy.Name,
+	logger.WarnContext(ctx, "the rules in the settings differ from the store's, which apply:"+
+		" sendlimit-worker policy apply FILE replaces them", "policy", policy.Name,
 		"settings", policy, "store", stored, "differs_in", strings.Join(differs, ", "))
 	return nil
 }

@@ -23,13 +23,13 @@ import (
 )
 
 const (
-	// readyWithin bounds a look at the store for /readyz; readyFresh is how long its
-	// answer is reused.
+	// readyWithin bounds the checks of the store for /readyz; readyFresh is how long their answer
+	// is reused.
 	readyWithin = 2 * time.Second
 	readyFresh  = time.Second
 )
 
-// readiness is what /readyz answers.
+// readiness is the answer of /readyz.
 type readiness struct {
 	Status string  `json:"status"` // ready, unready, or stopping
 	Checks []check `json:"checks"`
@@ -46,7 +46,7 @@ type check struct {
 const (
 	ready    = "ready"
 	unready  = "unready"
-	stopping = "stopping" // without a look at the store
+	stopping = "stopping" // without a check of the store
 
 	checkOK      = "ok"
 	checkFailed  = "failed"
@@ -59,20 +59,20 @@ const (
 	checkLayout    = "layout"
 	checkStepped   = "clock"
 	checkPolicies  = "policies"
-	// checkAddress is only there if it failed: the worker is held back.
+	// checkAddress is present only if it failed: the worker is held back.
 	checkAddress = "address"
-	// The others are only there as warnings: a worker can deliver or accept without them.
+	// The others are present only as warnings: a worker can deliver or accept without them.
 	checkDurability = "durability"
 	checkReplicas   = "replicas"
 	checkHandOver   = "hand_over"
 	checkQueue      = "queue"
 	checkZones      = "time_zones"
-	checkChannel    = "channel_" // and the name of a channel that is unwell
+	checkChannel    = "channel_" // and the name of a channel with a problem
 )
 
-// readyHandler answers whether the store is fit for deliveries, with each check. The
-// details of failures reveal facts about the store: they are in the answer if open is set,
-// otherwise only in the log.
+// readyHandler answers whether the store is fit for deliveries, with each check. Details of
+// failures reveal facts about the store: they are in the answer if open is set, otherwise only in
+// the log.
 func readyHandler(look func(context.Context) readiness, open bool, logger *slog.Logger) http.HandlerFunc {
 	answer := newShared(readyWithin, readyFresh, func(ctx context.Context) readiness {
 		found := look(ctx)
@@ -90,7 +90,7 @@ func readyHandler(look func(context.Context) readiness, open bool, logger *slog.
 	}
 }
 
-// readyPath is where readyHandler answers.
+// readyPath is the path of readyHandler.
 const readyPath = "/readyz"
 
 // unreadyAfter answers that the worker is stopping once that channel is closed.
@@ -105,9 +105,9 @@ func unreadyAfter(stopped <-chan struct{}, answers http.Handler) http.Handler {
 	})
 }
 
-// readinessOf returns what looks whether a backend is fit for deliveries. A worker that is held
-// back is not ready: it does not do what its settings say, and a rolling start ends with it, while
-// workers that deliver are left.
+// readinessOf returns a function that checks whether a backend is fit for deliveries. A worker that
+// is held back is not ready, since it does not deliver as its settings say. So a rolling start
+// stops at it while other workers deliver.
 func readinessOf(b *backend.Backend, prefix string, held *heldBack) func(context.Context) readiness {
 	return func(ctx context.Context) readiness {
 		r := lookReady(ctx, b.Client, prefix, b.Policies.ClockError)
@@ -126,8 +126,8 @@ func readinessOf(b *backend.Backend, prefix string, held *heldBack) func(context
 		}
 		if behind, err := overview.OldestOverdue(ctx, b.Client, b.Watch); err == nil && behind > b.Watch.Horizon().Seconds()/2 {
 			r.Checks = append(r.Checks, check{Check: checkHandOver, Status: checkWarning, Detail: fmt.Sprintf(
-				"messages go to the queue %s later than they should, and may be sent late: start more workers,"+
-					" or find out what slows the store down", time.Duration(behind*float64(time.Second)).Round(time.Second))})
+				"messages reach the queue %s late, and may be sent late: start more workers,"+
+					" or find out why the store is slow", time.Duration(behind*float64(time.Second)).Round(time.Second))})
 		}
 		if paused, err := queue.Paused(ctx, b.Client, prefix); err == nil && len(paused) > 0 {
 			r.Checks = append(r.Checks, check{Check: checkQueue, Status: checkWarning, Detail: fmt.Sprintf(
@@ -139,8 +139,8 @@ func readinessOf(b *backend.Backend, prefix string, held *heldBack) func(context
 	}
 }
 
-// unwellChannels returns a warning for each channel that is stopped, or whose provider calls many
-// devices gone. The others deliver.
+// unwellChannels returns a warning for each channel that is stopped, or whose provider reports many
+// devices as gone. The others deliver.
 func unwellChannels(ctx context.Context, client redis.UniversalClient, prefix string) []check {
 	kept, err := channels.NewStore(client, prefix)
 	if err != nil {
@@ -154,14 +154,14 @@ func unwellChannels(ctx context.Context, client redis.UniversalClient, prefix st
 	for _, s := range all {
 		if s.Wave != nil && time.Since(s.Wave.At) < channels.WaveLasts {
 			unwell = append(unwell, check{Check: checkChannel + s.Name, Status: checkWarning, Detail: fmt.Sprintf(
-				"its provider called %d devices of the last %d gone: they are kept as suspects; see worker channel list", s.Wave.Gone, s.Wave.Of)})
+				"its provider reported %d of the last %d devices as gone, which are kept as suspects; see sendlimit-worker channel list", s.Wave.Gone, s.Wave.Of)})
 		}
 		if !s.Stopped {
 			continue
 		}
-		next := "workers probe it once a minute and resume it: see worker channel check"
+		next := "workers probe it once a minute and resume it: see sendlimit-worker channel check"
 		if s.Reason == channels.Brake {
-			next = "its provider calls all devices gone: check project, key and environment, then worker channel resume " + s.Name
+			next = "its provider reports all devices as gone: check project, key and environment, then sendlimit-worker channel resume " + s.Name
 		}
 		unwell = append(unwell, check{Check: checkChannel + s.Name, Status: checkWarning, Detail: fmt.Sprintf(
 			"stopped since %s, %s: its messages wait; %s", s.Since.Format(time.RFC3339), s.Reason, next)})
@@ -169,7 +169,7 @@ func unwellChannels(ctx context.Context, client redis.UniversalClient, prefix st
 	return unwell
 }
 
-// lookReady looks at the store. clock returns what is wrong with its clock.
+// lookReady checks the store. clock returns the fault of its clock.
 func lookReady(ctx context.Context, client redis.UniversalClient, prefix string, clock func() error) readiness {
 	r := readiness{Status: ready}
 	if !r.check(checkReachable, redisstore.Explain(client.Ping(ctx).Err(), "asking the store")) {
@@ -203,12 +203,12 @@ func knownLayout(ctx context.Context, client redis.Cmdable, prefix string) error
 	version, err := redisstore.PresentLayout.Read(ctx, client, prefix)
 	if err == nil && version == 0 {
 		return &fault.UnavailableError{
-			Detail: "the store has been emptied since this worker started: start a worker on it anew, which gives it its layout and rules",
+			Detail: "the store has been emptied since this worker started: restart a worker, which adds its layout and rules",
 		}
 	}
 	if err == nil && version < redisstore.PresentLayout {
 		return &fault.UnavailableError{Detail: fmt.Sprintf(
-			"the store has layout %d of a former version, as after a restore from a backup: start a worker on it anew, which raises it", version)}
+			"the store has layout %d of a former version, as after a restore from a backup: restart a worker, which raises it", version)}
 	}
 	return err
 }
@@ -221,7 +221,7 @@ func (r *readiness) check(name string, err error) bool {
 	}
 	detail := err.Error()
 	if away, ok := errors.AsType[*fault.UnavailableError](err); ok {
-		// The check changed nothing that may be done.
+		// The check changed nothing, so nothing may be done.
 		detail, _, _ = strings.Cut(away.Detail, redisstore.MayBeDone)
 	}
 	r.Status = unready
@@ -233,7 +233,7 @@ func (r *readiness) check(name string, err error) bool {
 func (r *readiness) withhold(ctx context.Context, logger *slog.Logger) {
 	for i := range r.Checks {
 		c := &r.Checks[i]
-		if c.Status == checkFailed && c.Check != checkReachable { // an outage is warned of once
+		if c.Status == checkFailed && c.Check != checkReachable { // an outage is logged once
 			logger.WarnContext(ctx, "not ready", "check", c.Check, "error", &fault.UnavailableError{Detail: c.Detail})
 		}
 		c.Detail = ""

@@ -15,25 +15,24 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// dropFlag and movedFlag are not settings, since they belong to one start after a restore or a
-// move.
+// dropFlag and movedFlag are not settings, since they are for one start after a restore or a move.
 const (
 	dropFlag  = "drop-due-before"
 	movedFlag = "store-moved"
 )
 
-// startOptions are what a worker is told for one start.
+// startOptions are the options of one start.
 type startOptions struct {
-	dropDueBefore time.Time // drops messages that were due before; zero drops none
+	dropDueBefore time.Time // drops messages due before; zero drops none
 	storeMoved    bool
 }
 
-// takesOver reports whether the worker delivers also if the store was last delivered under
-// another address.
+// takesOver reports whether the worker delivers even if the store was last delivered under another
+// address.
 func (o startOptions) takesOver() bool { return o.storeMoved || !o.dropDueBefore.IsZero() }
 
-// given returns the name of a flag that only a worker that delivers has a use for; "" if none
-// is given.
+// given returns the name of a flag that makes sense only for a worker that delivers; "" if none is
+// given.
 func (o startOptions) given() string {
 	switch {
 	case !o.dropDueBefore.IsZero():
@@ -45,33 +44,33 @@ func (o startOptions) given() string {
 	}
 }
 
-// Command returns "worker run", which does the same as worker without a command.
+// Command returns "sendlimit-worker run", which does the same as no command.
 func Command(p cli.Program) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "run", Short: "Deliver messages: the same as worker without a command.",
+		Use: "run", Short: "Deliver messages: the same as without a command.",
 		Long: "Deliver scheduled messages at their time, until a SIGTERM. This is the same as\n" +
-			"worker without a command, with the same flags.\n\n" +
-			"After a restore from a backup, the store still has messages as scheduled that\n" +
-			"went out after the backup. --drop-due-before drops what was due before a time\n" +
-			"instead of sending it twice. A dropped message keeps its place and its id, since\n" +
+			"sendlimit-worker without a command, and has the same flags.\n\n" +
+			"After a restore from a backup, the store has messages as scheduled that were sent\n" +
+			"after the backup. --drop-due-before drops messages that were due before a time\n" +
+			"instead of sending them twice. A dropped message keeps its place and its id, since\n" +
 			"it may have been sent, and becomes a dead letter with the reason restored. Give\n" +
 			"the flag to every worker until the next ordinary start.\n\n" +
 			"The store remembers the address under which it was last delivered. A worker that\n" +
-			"reaches it under another one does not deliver: the store may be a copy, whose\n" +
-			"original is delivered too. If it has moved, or its address has another name now,\n" +
+			"uses another address does not deliver: the store may be a copy, whose\n" +
+			"original is delivered too. If the store has moved, or its address has a new name,\n" +
 			"start one worker with --store-moved, then the others as usual. --drop-due-before\n" +
 			"takes the store over too.",
-		Example: "  worker run --drop-due-before 2026-11-22T11:11:11Z\n" +
-			"  worker run --drop-due-before now      # drops all that was due while it was down\n" +
-			"  worker run --drop-due-before -2h\n" +
-			"  worker run --redis-url redis://new.example.com:6379 --store-moved",
+		Example: "  sendlimit-worker run --drop-due-before 2026-11-22T11:11:11Z\n" +
+			"  sendlimit-worker run --drop-due-before now      # drops all messages due while it was down\n" +
+			"  sendlimit-worker run --drop-due-before -2h\n" +
+			"  sendlimit-worker run --redis-url redis://new.example.com:6379 --store-moved",
 	}
 	Setup(p, cmd)
 	return cmd
 }
 
-// Setup makes a command one that runs the worker. It leaves the arguments to cobra, which
-// names the nearest command.
+// Setup makes a command run the worker. It leaves the arguments to cobra, which names the nearest
+// command.
 func Setup(p cli.Program, cmd *cobra.Command) {
 	var before string
 	var o startOptions
@@ -79,7 +78,7 @@ func Setup(p cli.Program, cmd *cobra.Command) {
 	cmd.Flags().StringVar(&before, dropFlag, "", "drop messages due before this `time` instead of sending them,"+
 		" after a restore from a backup: RFC 3339, now, or -2h")
 	cmd.Flags().BoolVar(&o.storeMoved, movedFlag, false, "deliver although the store was last delivered under another address:"+
-		" it has moved, and no worker delivers the former one")
+		" it has moved, and no worker delivers at the old one")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if before == "" && cmd.Flags().Changed(dropFlag) {
 			return &fault.InvalidError{Field: dropFlag, Value: before, Want: timeOfDrop}
@@ -96,7 +95,7 @@ func Setup(p cli.Program, cmd *cobra.Command) {
 	}
 }
 
-// timeOfDrop says what dropFlag accepts.
+// timeOfDrop names the values of dropFlag.
 const timeOfDrop = "an RFC 3339 time such as 2026-11-22T11:11:11Z, now, or a time before now such as -2h"
 
 // pastTime reads the time of dropFlag. "" is the zero time. The error is a
@@ -111,7 +110,7 @@ func pastTime(text string, now time.Time) (time.Time, error) {
 	if ago, relative := strings.CutPrefix(text, "-"); relative {
 		d, err := calendar.ParseDuration(ago)
 		if err != nil || d < 0 || strings.HasPrefix(ago, "+") {
-			return time.Time{}, invalid("a length of time after the -, such as -90s, -90m, -36h or -7d")
+			return time.Time{}, invalid("a duration after the -, such as -90s, -90m, -36h or -7d")
 		}
 		return now.Add(-d).UTC().Truncate(time.Millisecond), nil
 	}
@@ -122,15 +121,15 @@ func pastTime(text string, now time.Time) (time.Time, error) {
 	case when.Now:
 		return now.UTC().Truncate(time.Millisecond), nil
 	case when.At.After(now):
-		return time.Time{}, invalid("a time that has passed: what is due later is not of the time before the restore")
+		return time.Time{}, invalid("a time in the past: later messages were not sent before the restore")
 	}
 	return when.At, nil
 }
 
-// warnOfDropping logs at the start what will not be sent. A zero time drops nothing.
+// warnOfDropping logs at the start which messages are not sent. A zero time drops none.
 func warnOfDropping(ctx context.Context, before time.Time, logger *slog.Logger) {
 	if before.IsZero() {
 		return
 	}
-	logger.WarnContext(ctx, "messages that were due before this time are dropped instead of sent", "drop_due_before", before)
+	logger.WarnContext(ctx, "messages due before this time are dropped instead of sent", "drop_due_before", before)
 }

@@ -11,8 +11,8 @@ func TestPastTime(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 11, 11, 11, 123456789, time.UTC)
 	const form = "an RFC 3339 time such as 2026-11-22T11:11:11Z, now, or a time before now such as -2h"
-	const passed = "a time that has passed: what is due later is not of the time before the restore"
-	const ago = "a length of time after the -, such as -90s, -90m, -36h or -7d"
+	const passed = "a time in the past: later messages were not sent before the restore"
+	const ago = "a duration after the -, such as -90s, -90m, -36h or -7d"
 	for _, row := range []struct{ text, want string }{
 		{"now", "2026-11-22T11:11:11.123Z"},
 		{"-2h", "2026-11-22T09:11:11.123Z"},

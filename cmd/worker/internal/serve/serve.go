@@ -19,8 +19,8 @@ import (
 	messagetracing "github.com/sendlimit/sendlimiter/tasks/tracing"
 )
 
-// flushWithin bounds how long a worker that has stopped sends its last spans. A collector that
-// is away must not hold it up.
+// flushWithin bounds how long a stopped worker sends its last spans. A collector that is away must
+// not delay it.
 const flushWithin = 5 * time.Second
 
 // serve delivers and serves the API until ctx ends. It checks the settings before it touches
@@ -34,7 +34,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, o startOpti
 		return err
 	}
 	if flag := o.given(); flag != "" && !settings.Deliver {
-		return fault.Wrong(flag, "--%s needs a worker that delivers: deliver is false", flag)
+		return fault.Wrong(flag, "--%s requires deliver: true", flag)
 	}
 	logger := newLogger(p.Stderr, cli.NewPalette(p.Stderr, p.Getenv), p.Names, settings)
 	logStart(ctx, settings, logger)
@@ -55,7 +55,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, o startOpti
 	}
 	defer func() {
 		if errors.Is(err, tasks.ErrUnfinished) {
-			logger.WarnContext(ctx, "stopped without waiting any longer for the store", "error", err)
+			logger.WarnContext(ctx, "stopped without waiting longer for the store", "error", err)
 			err = nil
 			return // goroutines use the store until the process ends
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// lastAnswersWithin is the least time that requests have to end after the last delivery.
+// lastAnswersWithin is the least time for requests to end after the last delivery.
 const lastAnswersWithin = 5 * time.Second
 
 // service is a worker that is ready to run.
@@ -19,9 +19,9 @@ type service struct {
 	logger    *slog.Logger
 }
 
-// run works and serves until ctx ends. Then the API begins no more operations, and the
-// endpoints answer until the last delivery is done and the last request is answered. If
-// working or serving fails, both end.
+// run delivers and serves until ctx ends. Then the API starts no more operations, and the endpoints
+// answer until the last delivery is done and the last request is answered. If either fails, both
+// end.
 func (s service) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// shared caches an answer of the store for a while, so that frequent requests cost the
-// store little.
+// shared caches an answer of the store for a short time, so that frequent requests cost the store
+// little.
 type shared[T any] struct {
 	look   func(context.Context) T
-	within time.Duration // bounds a look
+	within time.Duration // bounds a read
 	fresh  time.Duration // how long an answer is reused
 
-	turn   chan struct{} // held during a look, for whose answer others wait
+	turn   chan struct{} // held during a read, for whose answer others wait
 	answer T
 	looked time.Time
 }
@@ -21,8 +21,8 @@ func newShared[T any](within, fresh time.Duration, look func(context.Context) T)
 	return &shared[T]{look: look, within: within, fresh: fresh, turn: make(chan struct{}, 1)}
 }
 
-// get returns a fresh answer, or the zero value if ctx ends while it waits for another
-// look. Its own look does not end with ctx, since others may wait for it.
+// get returns a fresh answer, or the zero value if ctx ends while it waits for another caller's
+// read. Its own read does not end with ctx, since others may wait for it.
 func (s *shared[T]) get(ctx context.Context) T {
 	select {
 	case s.turn <- struct{}{}:

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// statsWithin bounds a look at the store for the API's stats; statsFresh is how
-	// long its answer is reused.
+	// statsWithin bounds reading the store for the API's stats; statsFresh is how long its answer
+	// is reused.
 	statsWithin = 5 * time.Second
 	statsFresh  = time.Second
 )
 
-// newStats returns a function that reads the API's stats, and shares what it read for a moment.
+// newStats returns a function that reads the API's stats and caches them for a moment.
 func newStats(read func(context.Context) (message.Stats, error)) func(context.Context) (message.Stats, error) {
 	type found struct {
 		stats message.Stats

@@ -17,13 +17,13 @@ import (
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// storage is the store that the settings name.
+// storage is the store of the settings.
 type storage struct {
 	client   redis.UniversalClient
 	embedded *store.Embedded // nil if the store is elsewhere
 }
 
-// openStorage opens the store. If the settings name none, it starts the embedded one.
+// openStorage opens the store, or starts the embedded one if the settings name none.
 func openStorage(c config.Config, logger *slog.Logger) (storage, error) {
 	if c.RedisURL == "" {
 		embedded := store.StartEmbedded(logger)
@@ -50,9 +50,9 @@ func (s storage) warnOfLoss(ctx context.Context, prefix string, logger *slog.Log
 	defer cancel()
 	pending, err := countPending(ctx, s.client, prefix)
 	if err != nil {
-		logger.WarnContext(ctx, "could not count what is lost with the embedded store", "error", err)
+		logger.WarnContext(ctx, "could not count the messages lost with the embedded store", "error", err)
 	} else if pending > 0 {
-		logger.WarnContext(ctx, "the embedded store ends, and with it messages that were still to be sent", "lost", pending)
+		logger.WarnContext(ctx, "pending messages are lost with the embedded store", "lost", pending)
 	}
 }
 
@@ -84,17 +84,17 @@ func (s storage) watchSize(ctx context.Context, prefix string, logger *slog.Logg
 }
 
 func (s storage) warnIfLarge(ctx context.Context, prefix string, warnings *sizeWarnings, now time.Time, logger *slog.Logger) {
-	// A failure is no news: what uses the store meets it too.
+	// A failure is no news: every user of the store meets it too.
 	if pending, err := countPending(ctx, s.client, prefix); err == nil && warnings.due(pending, now) {
-		logger.WarnContext(ctx, "the embedded store has more pending messages than it is meant for, and gets slow:"+
-			" run a Redis and give its address as redis_url", "pending", pending, "meant_for", store.EmbeddedCapacity)
+		logger.WarnContext(ctx, "the embedded store is slow with so many pending messages:"+
+			" run a Redis and set redis_url", "pending", pending, "meant_for", store.EmbeddedCapacity)
 	}
 }
 
-// sizeWarnings decides when to warn of the size of the embedded store: at first, when the
-// size has doubled since, and after an hour.
+// sizeWarnings decides when to warn about the size of the embedded store: first, when the size has
+// doubled since, and after an hour.
 type sizeWarnings struct {
-	pending int // at the last warning; zero if the store has been small since
+	pending int // at the last warning; zero once the store is small again
 	at      time.Time
 }
 
@@ -117,7 +117,7 @@ const (
 	countWithin = 2 * time.Second
 )
 
-// countPending counts the messages that have not ended.
+// countPending counts the pending messages.
 func countPending(ctx context.Context, client redis.UniversalClient, prefix string) (int, error) {
 	watch, err := messages.NewWatchList(client, sendlimit.Options{Prefix: prefix, Records: true})
 	if err != nil {
@@ -126,8 +126,8 @@ func countPending(ctx context.Context, client redis.UniversalClient, prefix stri
 	return watch.Pending(ctx)
 }
 
-// prepare waits until the store has loaded its data, checks that it is fit for deliveries, and
-// gives it the policies and the pace that it lacks.
+// prepare waits until the store has loaded its data, checks that it is fit for deliveries, and adds
+// the policies and the pace that it lacks.
 func prepare(ctx context.Context, client redis.UniversalClient, c config.Config, logger *slog.Logger) error {
 	report, err := inspect(ctx, client, logger)
 	if err != nil {
@@ -137,7 +137,7 @@ func prepare(ctx context.Context, client redis.UniversalClient, c config.Config,
 		return err
 	}
 	for _, warning := range report.Warnings {
-		logger.WarnContext(ctx, "the store could not be looked at in full", "detail", warning)
+		logger.WarnContext(ctx, "some checks of the store were not possible", "detail", warning)
 	}
 	for _, sentence := range report.LosesAll() {
 		logger.WarnContext(ctx, "the store keeps nothing", "detail", sentence)
@@ -158,7 +158,7 @@ func prepare(ctx context.Context, client redis.UniversalClient, c config.Config,
 		return fmt.Errorf("noting the time zones: %w", err)
 	}
 	if newest != calendar.ZoneDataVersion {
-		logger.WarnContext(ctx, "a program with newer time zones uses the store: the same time may be judged differently; run one version everywhere",
+		logger.WarnContext(ctx, "a program with newer time zones uses the store: it may judge the same time differently; run one version everywhere",
 			"own", calendar.ZoneDataVersion, "newer", newest)
 	}
 	if err := seedPolicies(ctx, client, c, logger); err != nil {
@@ -170,22 +170,22 @@ func prepare(ctx context.Context, client redis.UniversalClient, c config.Config,
 	return checkClock(ctx, client, logger)
 }
 
-// warnOfSubmits logs what keeps programs with these settings from submitting, although the
-// worker can deliver.
+// warnOfSubmits logs why programs with these settings can't submit, although the worker can
+// deliver.
 func warnOfSubmits(
 	ctx context.Context, client redis.UniversalClient, report store.Report, c config.Config, logger *slog.Logger,
 ) {
 	for _, node := range report.LacksReplicas(c.WaitReplicas) {
-		logger.WarnContext(ctx, "a server of the store has fewer replicas than wait_replicas: no submit is answered without an error",
+		logger.WarnContext(ctx, "a server of the store has fewer replicas than wait_replicas: every submit fails",
 			"server", node.Address, "replicas", node.Replicas, "wait_replicas", c.WaitReplicas)
 	}
 	servers, err := redisstore.ReadMemory(ctx, client)
 	if err != nil {
-		logger.WarnContext(ctx, "the store does not say how full it is", "error", err)
+		logger.WarnContext(ctx, "the store does not tell how full it is", "error", err)
 	}
 	for _, m := range servers {
 		if m.FullAt(c.StoreFullAt) {
-			logger.WarnContext(ctx, "the store is nearly full: nothing more is accepted until messages are delivered or its maxmemory is raised",
+			logger.WarnContext(ctx, "the store is nearly full: new messages are refused until others are delivered or maxmemory is raised",
 				"server", m.Address, "used_bytes", m.Used, "max_bytes", m.Max, "store_full_at_percent", c.StoreFullAt)
 		}
 	}

@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	// gatherWithin bounds a look at the store for /metrics; gatherFresh is how long its
-	// result is reused.
+	// gatherWithin bounds reading the store for /metrics; gatherFresh is how long its result is
+	// reused.
 	gatherWithin = time.Second
 	gatherFresh  = 5 * time.Second
 )
 
-// storeCollector gathers metrics of the store, the same in every worker. It leaves out and
-// counts what can't be gathered.
+// storeCollector gathers metrics of the store, the same in every worker. It omits and counts
+// metrics that it can't read.
 type storeCollector struct {
 	descriptions []*prometheus.Desc
 	sources      []*shared[[]prometheus.Metric]
 	failures     *prometheus.CounterVec
-	close        func() // ends what looks began
+	close        func() // ends reads that are running
 }
 
 func newStoreCollector(client redis.UniversalClient, prefix string) (*storeCollector, error) {
@@ -49,7 +49,7 @@ func newStoreCollector(client redis.UniversalClient, prefix string) (*storeColle
 		}
 		return found, err
 	})
-	paused := c.describe("sendlimit_queue_paused", "1 for each queue that was paused from outside, as in asynqmon, and whose messages wait; there is no series for the others.", "queue")
+	paused := c.describe("sendlimit_queue_paused", "1 for each queue that was paused from outside, as in asynqmon, so that its messages wait; absent for other queues.", "queue")
 	c.add("queue_paused", func(ctx context.Context) ([]prometheus.Metric, error) {
 		names, err := queue.Paused(ctx, client, prefix)
 		var found []prometheus.Metric
@@ -62,15 +62,15 @@ func newStoreCollector(client redis.UniversalClient, prefix string) (*storeColle
 	if err != nil {
 		return nil, err
 	}
-	c.count("pending", "sendlimit_pending_messages", "Messages that have not ended, in the schedule and in the queue.", watch.Pending)
-	c.count("dead_letters", "sendlimit_dead_letters", "Messages that were given up, and that can be sent after all.", letters.Count)
+	c.count("pending", "sendlimit_pending_messages", "Pending messages, in the schedule and in the queue.", watch.Pending)
+	c.count("dead_letters", "sendlimit_dead_letters", "Messages that were given up, and can be retried.", letters.Count)
 	notices, err := notices.New(client, notices.Options{Prefix: prefix})
 	if err != nil {
 		return nil, err
 	}
-	c.count("dead_notices", "sendlimit_dead_notices", "Alerts and reports that were given up, and that can be delivered after all.", notices.CountDead)
-	used := c.describe("sendlimit_store_memory_used_bytes", "Memory that a server of the store uses, as it counts towards its limit.", "server")
-	most := c.describe("sendlimit_store_memory_max_bytes", "Memory that a server of the store may use; absent where it has no limit.", "server")
+	c.count("dead_notices", "sendlimit_dead_notices", "Alerts and reports that were given up, and can be retried.", notices.CountDead)
+	used := c.describe("sendlimit_store_memory_used_bytes", "Memory used by a server of the store, as its limit counts it.", "server")
+	most := c.describe("sendlimit_store_memory_max_bytes", "Memory limit of a server of the store; absent without a limit.", "server")
 	c.add("memory", func(ctx context.Context) ([]prometheus.Metric, error) {
 		servers, err := store.ReadMemory(ctx, client)
 		var found []prometheus.Metric
@@ -89,7 +89,7 @@ func newStoreCollector(client redis.UniversalClient, prefix string) (*storeColle
 func newCollector() *storeCollector {
 	return &storeCollector{failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "sendlimit_collect_failures_total",
-		Help: "Looks at the store in vain, by what was looked for; its series are left out meanwhile.",
+		Help: "Failed reads of the store, by metric; the metric is absent meanwhile.",
 	}, []string{"source"})}
 }
 
@@ -99,7 +99,7 @@ func (c *storeCollector) describe(name, help string, labels ...string) *promethe
 	return d
 }
 
-// add adds a source of metrics, all left out when it fails.
+// add adds a source of metrics, which are all omitted when it fails.
 func (c *storeCollector) add(name string, gather func(context.Context) ([]prometheus.Metric, error)) {
 	failures := c.failures.WithLabelValues(name)
 	c.sources = append(c.sources, newShared(gatherWithin, gatherFresh, func(ctx context.Context) []prometheus.Metric {
@@ -144,5 +144,5 @@ func (c *storeCollector) Collect(into chan<- prometheus.Metric) {
 		})
 	}
 	looking.Wait()
-	c.failures.Collect(into) // after the looks that it counts
+	c.failures.Collect(into) // after the reads that it counts
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/sendlimit/sendlimiter/records/activity"
 )
 
-// summarize logs at the end of each minute what this process did in it, if it did anything,
-// until the returned function is called, which logs the rest.
+// summarize logs at the end of each minute what this process did in it, if anything, until the
+// returned function is called, which logs the rest.
 func summarize(ctx context.Context, counted *activity.Log, logger *slog.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
@@ -34,7 +34,7 @@ func summarize(ctx context.Context, counted *activity.Log, logger *slog.Logger) 
 	}
 }
 
-// logSummary logs what is not zero. It names no user and no message.
+// logSummary logs the figures that are not zero. It names no user and no message.
 func logSummary(ctx context.Context, c activity.Counts, logger *slog.Logger) {
 	var attributes []any
 	add := func(name string, n int64) {

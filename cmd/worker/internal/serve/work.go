@@ -18,15 +18,15 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/retry"
 )
 
-// work is what a worker does beside the API.
+// work is the part of a worker beside the API.
 type work struct {
 	run     func(context.Context) error // until its context ends
 	release func() error                // after that
-	held    *heldBack                   // nil unless it only waits, although it is set up to deliver
+	held    *heldBack                   // nil unless the settings say deliver and the worker must not
 }
 
-// openWork opens what the settings have a worker do. One that is held back opens nothing, since
-// some channels log in when they are opened.
+// openWork opens the work of the settings. A worker that is held back opens nothing, since some
+// channels log in when they are opened.
 func openWork(
 	ctx context.Context, log io.Writer, b *backend.Backend, c config.Config, o startOptions, logger *slog.Logger,
 ) (work, error) {
@@ -49,9 +49,9 @@ func openWork(
 		return work{run: relay.Run, release: nothing}, nil
 	}
 	return work{release: nothing, run: func(ctx context.Context) error {
-		logger.InfoContext(ctx, "serving the API alone: what is accepted is delivered by other workers on the store")
+		logger.InfoContext(ctx, "serving only the API: other workers on the store deliver the messages")
 		if c.RedisURL == "" {
-			logger.WarnContext(ctx, "the embedded store begins empty, and nothing is delivered from it before a worker"+
+			logger.WarnContext(ctx, "the embedded store is empty, and its messages are delivered only once a worker"+
 				" that delivers has its address as redis_url")
 		}
 		return waitForStop(ctx, b, c, logger)
@@ -88,7 +88,7 @@ func openDeliveries(
 func waitForStop(ctx context.Context, b *backend.Backend, c config.Config, logger *slog.Logger) error {
 	defer b.Follow(ctx)()
 	<-ctx.Done()
-	logger.InfoContext(ctx, "stopping: finishing what runs", "within", c.ShutdownTimeout)
+	logger.InfoContext(ctx, "stopping: finishing running deliveries", "within", c.ShutdownTimeout)
 	return nil
 }
 
