@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
@@ -48,21 +49,13 @@ func NewOutageWatch(client redis.Cmdable, logger *slog.Logger) *OutageWatch {
 // Follow notices the end of outages until the returned function is called. Without Follow
 // the next warning notices it.
 func (w *OutageWatch) Follow(ctx context.Context) (stop func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var following sync.WaitGroup
-	following.Go(func() {
-		for storeclock.Sleep(ctx, nil, AskEvery) {
-			w.asking <- struct{}{}
-			if !w.since.IsZero() {
-				w.ask(ctx)
-			}
-			<-w.asking
+	return job.Repeat(ctx, AskEvery, func(ctx context.Context) {
+		w.asking <- struct{}{}
+		if !w.since.IsZero() {
+			w.ask(ctx)
 		}
+		<-w.asking
 	})
-	return func() {
-		cancel()
-		following.Wait()
-	}
 }
 
 // away reports whether there is an outage. If that is not known, it asks the store.

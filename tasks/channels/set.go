@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/records/devices"
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -78,33 +78,25 @@ func (s *Set) Follow(ctx context.Context, wake func(context.Context) error) (sto
 	if _, err := s.look(ctx); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var following sync.WaitGroup
-	following.Go(func() {
-		waking := false
-		for storeclock.Sleep(ctx, nil, lookEvery) {
-			s.probe(ctx)
-			resumed, err := s.look(ctx)
-			if err != nil {
-				if ctx.Err() == nil {
-					s.logger.DebugContext(ctx, "could not look at the channels", "error", err)
-				}
-				continue
+	waking := false
+	return job.Repeat(ctx, lookEvery, func(ctx context.Context) {
+		s.probe(ctx)
+		resumed, err := s.look(ctx)
+		if err != nil {
+			if ctx.Err() == nil {
+				s.logger.DebugContext(ctx, "could not look at the channels", "error", err)
 			}
-			if waking = waking || resumed; !waking {
-				continue
-			}
-			if err := wake(ctx); err != nil {
-				s.logger.DebugContext(ctx, "could not wake what waits for a channel: trying again", "error", err)
-				continue
-			}
-			waking = false
+			return
 		}
-	})
-	return func() {
-		cancel()
-		following.Wait()
-	}, nil
+		if waking = waking || resumed; !waking {
+			return
+		}
+		if err := wake(ctx); err != nil {
+			s.logger.DebugContext(ctx, "could not wake the tasks that wait for a channel: trying again", "error", err)
+			return
+		}
+		waking = false
+	}), nil
 }
 
 // look loads the states, and reports whether a channel was resumed.

@@ -2,11 +2,10 @@ package deliver
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
-	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 )
 
 // wakeLooks is at how many looks in a row tasks are woken after a change: another worker
@@ -22,32 +21,24 @@ func (p *Pacer) Follow(ctx context.Context, wake func(context.Context) error) (s
 		return nil, err
 	}
 	seen, left := (<-chan struct{})(nil), 0
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var following sync.WaitGroup
-	following.Go(func() {
-		for storeclock.Sleep(ctx, nil, lookAtPace) {
-			if err := p.look(ctx); err != nil && ctx.Err() == nil {
-				// The known pace stays: without the store nothing is delivered anyway.
-				p.logger.DebugContext(ctx, "could not look at the pace", "error", err)
-				continue
-			}
-			if now := p.changed(); now != seen {
-				seen, left = now, wakeLooks
-			}
-			if left == 0 {
-				continue
-			}
-			left--
-			if err := wake(ctx); err != nil && ctx.Err() == nil {
-				left = wakeLooks
-				p.logger.DebugContext(ctx, "could not wake what waits for the pace: trying again", "error", err)
-			}
+	return job.Repeat(ctx, lookAtPace, func(ctx context.Context) {
+		if err := p.look(ctx); err != nil && ctx.Err() == nil {
+			// The known pace stays: without the store nothing is delivered anyway.
+			p.logger.DebugContext(ctx, "could not look at the pace", "error", err)
+			return
 		}
-	})
-	return func() {
-		cancel()
-		following.Wait()
-	}, nil
+		if now := p.changed(); now != seen {
+			seen, left = now, wakeLooks
+		}
+		if left == 0 {
+			return
+		}
+		left--
+		if err := wake(ctx); err != nil && ctx.Err() == nil {
+			left = wakeLooks
+			p.logger.DebugContext(ctx, "could not wake the tasks that wait for the pace: trying again", "error", err)
+		}
+	}), nil
 }
 
 // look loads the pace from the store.

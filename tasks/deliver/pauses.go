@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
@@ -51,19 +52,11 @@ func (p *Pauses) Follow(ctx context.Context) (stop func(), err error) {
 	if err := p.look(ctx); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var following sync.WaitGroup
-	following.Go(func() {
-		for storeclock.Sleep(ctx, nil, lookAtPauses) {
-			if err := p.look(ctx); err != nil && ctx.Err() == nil {
-				p.logger.DebugContext(ctx, "could not look for paused campaigns", "error", err)
-			}
+	return job.Repeat(ctx, lookAtPauses, func(ctx context.Context) {
+		if err := p.look(ctx); err != nil && ctx.Err() == nil {
+			p.logger.DebugContext(ctx, "could not look for paused campaigns", "error", err)
 		}
-	})
-	return func() {
-		cancel()
-		following.Wait()
-	}, nil
+	}), nil
 }
 
 // look loads the paused campaigns.

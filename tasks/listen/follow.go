@@ -4,14 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/records/events"
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 )
 
 const (
@@ -55,23 +54,11 @@ func (f *Follower) Load(ctx context.Context) error {
 // Follow asks once a second until the returned function is called. While the store does not
 // answer, those known stay.
 func (f *Follower) Follow(ctx context.Context) (stop func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var following sync.WaitGroup
-	following.Go(func() {
-		for storeclock.Sleep(ctx, nil, followEvery) {
-			if err := f.look(ctx); err != nil && ctx.Err() == nil {
-				f.logger.DebugContext(ctx, "could not ask who listens to events: going on with those known", "error", err)
-			}
+	return job.Repeat(ctx, followEvery, func(ctx context.Context) {
+		asking, done := context.WithTimeout(ctx, followWithin)
+		defer done()
+		if err := f.Load(asking); err != nil && ctx.Err() == nil {
+			f.logger.DebugContext(ctx, "could not ask who listens to events: going on with the known listeners", "error", err)
 		}
 	})
-	return func() {
-		cancel()
-		following.Wait()
-	}
-}
-
-func (f *Follower) look(ctx context.Context) error {
-	ctx, done := context.WithTimeout(ctx, followWithin)
-	defer done()
-	return f.Load(ctx)
 }

@@ -3,7 +3,6 @@ package listen
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/records/events"
@@ -34,10 +33,8 @@ type Gathering struct {
 // `every` those of all partitions, until the returned function is called. That function
 // gathers a last time what this process wrote.
 func (g *Gathering) Start(ctx context.Context, every time.Duration) (stop func()) {
-	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var left []int // partitions that were not gathered to their end
-	var following sync.WaitGroup
-	following.Go(func() {
+	stopOwn := job.Background(ctx, func(own context.Context) {
 		for {
 			if len(left) == 0 {
 				select {
@@ -58,8 +55,7 @@ func (g *Gathering) Start(ctx context.Context, every time.Duration) (stop func()
 	})
 	return func() {
 		stopRounds()
-		cancel()
-		following.Wait()
+		stopOwn()
 		last, done := context.WithTimeout(context.WithoutCancel(ctx), lastWithin)
 		defer done()
 		for left = g.gatherOwn(last, left); len(left) > 0 && last.Err() == nil; {

@@ -21,6 +21,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
@@ -291,10 +292,8 @@ func (p *Policies) use(set *policySet) {
 // Follow loads the policies once every policiesEvery until the returned function is
 // called. A running Worker needs it: there it may be that no caller asks for the policies.
 func (p *Policies) Follow(ctx context.Context) func() {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p.following.Store(true)
-	var done sync.WaitGroup
-	done.Go(func() {
+	stop := job.Background(ctx, func(ctx context.Context) {
 		tick := time.NewTicker(policiesEvery)
 		defer tick.Stop()
 		for {
@@ -309,8 +308,7 @@ func (p *Policies) Follow(ctx context.Context) func() {
 		}
 	})
 	return func() {
-		cancel()
-		done.Wait()
+		stop()
 		p.following.Store(false)
 	}
 }
