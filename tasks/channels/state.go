@@ -19,9 +19,6 @@ const (
 	Brake        Reason = message.ChannelBrake // its provider calls all devices gone
 )
 
-// Reasons returns every Reason, in the order above.
-func Reasons() []Reason { return []Reason{Unauthorized, Misaddressed, Brake} }
-
 // Stop says why a channel is to be stopped.
 type Stop struct {
 	Reason Reason `json:"reason"`

@@ -18,7 +18,7 @@ func (q *Queue) EnqueueNotice(ctx context.Context, id string, due time.Time) err
 		return err
 	}
 	err = q.enqueue(ctx, name, TypeAlert, keyspace.NewToken(), AlertPayload{Version: alertVersion, Notice: id}, due)
-	return store.Explain(err, "handing a notice to the queue")
+	return store.Explain(err, "handing an alert to the queue")
 }
 
 // ofNotice returns the queue of a notice: that of the partition that has it.
@@ -32,7 +32,7 @@ func (q *Queue) ofNotice(ctx context.Context, id string) (string, error) {
 func (q *Queue) EnqueueNotices(ctx context.Context, ids []string, logger *slog.Logger) {
 	for _, id := range ids {
 		if err := q.EnqueueNotice(ctx, id, time.Time{}); err != nil {
-			logger.WarnContext(ctx, "the queue did not take a notice: the outbox has it", "error", err)
+			logger.WarnContext(ctx, "the queue did not accept an alert: the outbox has it", "error", err)
 			return
 		}
 	}

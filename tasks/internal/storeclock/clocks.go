@@ -86,6 +86,17 @@ func (c *Clocks) Stepped() Step {
 	return Step{}
 }
 
+// UnlessStepped returns a job that skips run while a step is waited out: by a wrong clock, nothing is
+// due or over.
+func (c *Clocks) UnlessStepped(run func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if c.Stepped() != (Step{}) {
+			return nil
+		}
+		return run(ctx)
+	}
+}
+
 // Ask asks all masters for their times, learns their clocks, and which master has which
 // partition. It returns the time of the main one, or its error. What is known of another one that
 // does not answer at once stays.
