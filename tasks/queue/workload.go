@@ -68,7 +68,7 @@ func (q *Queue) workOf(name string) *work {
 	}
 	w := &work{
 		idle: len(waiting) == 0, running: make(map[string]bool, len(active)),
-		batches: once(func() (batched, error) { return q.batched(name) }),
+		batches: Once(func() (batched, error) { return q.batched(name) }),
 	}
 	for _, task := range active {
 		if !task.IsOrphaned {
@@ -94,9 +94,9 @@ const (
 	maxListed = 20 * batchPage
 )
 
-// once is sync.OnceValues for a function that asks the store. Who waits for its result waits for a
-// channel: a virtual clock knows such a wait, and not that for a mutex.
-func once[T any](ask func() (T, error)) func() (T, error) {
+// Once is sync.OnceValues for a function that asks the store. Its callers wait for each other at a
+// channel: while one waits for a mutex, the virtual clock of a test stands still.
+func Once[T any](ask func() (T, error)) func() (T, error) {
 	var result T
 	var failed error
 	var begun atomic.Bool
