@@ -107,7 +107,7 @@ func TestRetriesThatAreRefused(t *testing.T) {
 		refused("none", fault.CodeNotFound, `no dead letter "none" of user "alice": list shows the dead letters`)
 		s.until(2 * time.Minute)
 		refused("expires", fault.CodeExpired,
-			"message expires to alice expired at 2000-01-01T00:02:00.000Z: submit it anew with a later expires_at")
+			"message expires to alice expired at 2000-01-01T00:02:00.000Z: submit it again with a later expires_at")
 		require.Contains(s, s.listed(dead), "expires")
 
 		o, err := dead.Retry(s.Context(), "", "a")

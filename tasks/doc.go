@@ -15,8 +15,8 @@
 //
 //	watch list ─► relay: what the queue has lost ─► queue, under a new generation
 //
-// A message.Draft is what a caller wrote, a message.Message is what it means, and a
-// message.Outcome is the answer on every surface.
+// A message.Draft is a caller's text, a message.Message its meaning, and a
+// message.Outcome the answer on every surface.
 //
 // # The states of a message
 //
@@ -38,16 +38,16 @@
 //
 // # What always holds
 //
-//   - Accepted means stored. Later steps may fail, the queue included, and the message
-//     is not lost: the watch list names every message that has not ended, and when to
+//   - Accepted means stored. If a later step fails, the message
+//     is not lost: the watch list has every message that has not ended, and when to
 //     look after it. The relay gives an overdue message a new generation and a new
 //     task, unless the queue has its task and is only behind.
-//   - The watch list is the schedule. The queue has only what is due within the horizon,
-//     2 minutes by default: its size is that of the next minutes, and a cancel or a move
+//   - The watch list is the schedule. The queue has only messages that are due within the horizon,
+//     2 minutes by default: a cancel or a move
 //     of a later message leaves nothing in it. Any number of workers hand over: a script
-//     moves an entry on before the queue gets the message, so another worker passes over
-//     it, and if the worker ends in between, the entry is due again 10 s later. The task
-//     has the generation as its id: to hand over twice is to hand over once.
+//     moves an entry on before the queue gets the message, so other workers skip
+//     it, and if the worker dies in between, the entry is due again 10 s later. The task
+//     has the generation as its id: handing over twice makes one task.
 //   - The record is the truth, a task is only a timer. Only the task of the present
 //     generation may deliver, and no generation is used twice. So a stale task does no
 //     harm, whenever and however often it fires. A retry is a new generation at a
@@ -55,9 +55,8 @@
 //   - Nothing is sent before its millisecond on the store's clock. The queue hands out
 //     tasks by whole seconds, so a payload has `due`, and the handler waits for the
 //     rest without asking the store. The gate checks it against the record.
-//   - A late message never breaks the rules or quiet hours: it is judged anew, see
-//     package sendlimit. A message on time is sent as promised, whatever the rules are
-//     by then.
+//   - A late message never breaks the rules or quiet hours: it is judged again, see
+//     package sendlimit. A message on time is sent as promised, even if the rules have changed.
 //   - A message's task returns to the queue only if another worker sends the message,
 //     this worker stops, the message has to wait for its pace or its rules, a newer
 //     program wrote the task, or the store answers with an error. This uses up no retry

@@ -211,7 +211,7 @@ func TestSentencesAtTheReach(t *testing.T) {
 		s.accepted(to("c", "11:35:00"), to("d", "11:20:00"), to("e", "11:05:00"))
 		o = s.submit(to("f", "11:10:00"))
 		require.Equal(s, "alice already has 2 messages around then (11:05:00 to 11:20:00), and 1 in any 15 minutes is the limit;"+
-			" no time is free as far ahead as messages are taken", o.Detail)
+			" no time is free as far ahead as messages are accepted", o.Detail)
 		require.Zero(s, o.NextFreeAt)
 		require.Zero(s, o.PreviousFreeAt)
 	}, "1/15m")

@@ -18,10 +18,10 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/relay"
 )
 
-// RelayOptions say how often a relay looks. They are as in WorkerOptions.
+// RelayOptions are the intervals of a relay, see WorkerOptions.
 type RelayOptions struct {
 	Every       time.Duration // zero means 5 s
-	SweepEvery  time.Duration // whether Redis has to rewrite its log; zero means six times Every
+	SweepEvery  time.Duration // for the log of Redis; zero means six times Every
 	PlacesEvery time.Duration // zero means 1 hour
 }
 
@@ -51,8 +51,7 @@ type relaying struct {
 	options   RelayOptions // complete
 }
 
-// newRelaying returns the relay of a process, with the queue and the timers that the process
-// has.
+// newRelaying returns the relay of a process with its queue and timers.
 func newRelaying(b *backend.Backend, q *queue.Queue, timers *queue.Timers, o RelayOptions) (*relaying, error) {
 	charges, err := quota.New(b.Client, quota.Options{Prefix: b.Timeline.Prefix, LookAfter: b.Timeline.LookAfter, Ahead: b.Timeline.Ahead})
 	if err != nil {
@@ -87,7 +86,7 @@ func newRelaying(b *backend.Backend, q *queue.Queue, timers *queue.Timers, o Rel
 	}, nil
 }
 
-// start relays until the returned functions are called. They wait for running passes. A nil
+// start relays until the returned functions are called, which wait for running passes. A nil
 // *relaying does nothing.
 func (r *relaying) start(ctx context.Context) (stopRelay, stopGathering func()) {
 	if r == nil {
@@ -124,7 +123,7 @@ func NewRelay(b *backend.Backend, o RelayOptions) (*Relay, error) {
 // Run relays until ctx ends, and returns nil then. It runs once.
 func (r *Relay) Run(ctx context.Context) error {
 	b := r.backend
-	if err := b.Policies.Refresh(ctx); err != nil { // which learns whether the store's clock has stepped
+	if err := b.Policies.Refresh(ctx); err != nil { // it notices a step of the store's clock
 		return unlessStopped(ctx, err)
 	}
 	if err := b.Listen.Load(ctx); err != nil {

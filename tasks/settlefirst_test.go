@@ -50,8 +50,8 @@ func (l *states) WithAttrs([]slog.Attr) slog.Handler { return l }
 // Handle looks before it logs, as a log that nobody reads holds up who writes it.
 func (l *states) Handle(_ context.Context, r slog.Record) error {
 	switch r.Message {
-	case "delivered", "a delivery failed", "a notice could not be delivered: it is tried again",
-		"gave up a notice: it is among the dead letters":
+	case "delivered", "a delivery failed", "could not deliver an alert: trying again later",
+		"gave up an alert: it is among the dead letters":
 		l.see(r.Message)
 	}
 	return nil
@@ -101,7 +101,7 @@ func TestAResultIsStoredBeforeAnythingElse(t *testing.T) {
 func TestAResultOfANoticeIsStoredBeforeAnythingElse(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	const failed = "a notice could not be delivered: it is tried again"
+	const failed = "could not deliver an alert: trying again later"
 	for _, row := range []struct {
 		result notifier.Result
 		want   []string
@@ -109,7 +109,7 @@ func TestAResultOfANoticeIsStoredBeforeAnythingElse(t *testing.T) {
 		{notifier.Result{Status: notifier.Delivered}, []string{"cleanup: d"}},
 		{
 			notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonGone},
-			[]string{"gave up a notice: it is among the dead letters: f", "cleanup: f"},
+			[]string{"gave up an alert: it is among the dead letters: f", "cleanup: f"},
 		},
 		{
 			notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonUnavailable, RetryAfter: time.Hour},

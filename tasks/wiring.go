@@ -98,9 +98,8 @@ func (w *Worker) addAnnouncements(o WorkerOptions) error {
 		Metrics: b.Metrics, Logger: b.Logger,
 	}
 	w.noticeJobs = &announce.NoticeJobs{
-		Notices: notices, Queue: w.queue, Clock: clock, Deliver: o.Announcer != nil,
-		Kept: notices.Kept(), Forget: w.announcements.Forget, Logger: b.Logger,
-		Reports: &announce.Reports{Accounts: contacts.Accounts, Activity: b.Activity, Notices: notices, Done: make(map[string]int64)},
+		Announcements: w.announcements,
+		Reports:       &announce.Reports{Accounts: contacts.Accounts, Activity: b.Activity, Notices: notices, Done: make(map[string]int64)},
 	}
 	return nil
 }

@@ -21,16 +21,16 @@ import (
 
 // WorkerOptions configure a Worker. Only the channels have no default.
 type WorkerOptions struct {
-	// Channels are what the worker delivers through, each with a name of its own. All workers
-	// of a store are to have the same ones.
+	// Channels are the channels of the worker, each with its own name. All workers
+	// of a store must have the same ones.
 	Channels []channels.Setup
-	// Notifier stands for Channels with one target, which is called as the webhook is.
+	// Notifier is short for Channels with one target, with the name of the webhook.
 	Notifier        notifier.Notifier
 	PushTimeout     time.Duration // for one delivery; zero means 10 s
 	Deliveries      int           // messages at a time; zero means 64
 	Retries         retry.Policy
 	ShutdownTimeout time.Duration // zero means 30 s; above PushTimeout
-	// Tolerance is how late a message may be sent without being judged anew; zero
+	// Tolerance is how late a message may be sent without being judged again; zero
 	// means sendlimit.DefaultTolerance.
 	Tolerance time.Duration
 	// OnUncertain decides about a message that may or may not have arrived; "" means
@@ -42,33 +42,26 @@ type WorkerOptions struct {
 	// SettleMargin is how much longer than PushTimeout the lease of a message lasts,
 	// after which other workers take it over; zero means 10 s.
 	SettleMargin time.Duration
-	// WithoutRelay leaves it to others on the store to hand messages over to the queue, and to
-	// find what it lost: workers with a relay, or a Relay. While none of them runs, only what
-	// is due within the horizon when it is submitted is delivered.
+	// WithoutRelay leaves the relay to other workers, or to a Relay. While none of them runs, only
+	// messages that are due within the horizon when they are submitted are delivered.
 	WithoutRelay bool
 	// RelayEvery is about how often the worker looks for messages that the queue may
-	// not have, for charges that were left open, and for events that other programs wrote; zero means 5 s.
+	// not have, for open charges, and for events of other programs; zero means 5 s.
 	RelayEvery time.Duration
-	// SweepEvery is the same for notices and for the log of Redis, which only a crash or an outage
-	// of the store leaves behind; zero means six times RelayEvery.
+	// SweepEvery is the same for notices and the log of Redis, after a crash or an outage
+	// of the store; zero means six times RelayEvery.
 	SweepEvery time.Duration
-	// PlacesEvery is about how often one of the workers looks for places whose messages
-	// have no record, and frees them, and for stale entries of the index of messages; zero
-	// means 1 hour. It looks at all keys of the store, and at the whole index.
+	// PlacesEvery is about how often one of the workers frees places whose messages
+	// have no record, and removes stale entries of the index of messages; zero
+	// means 1 hour. It reads all keys of the store, and the whole index.
 	PlacesEvery time.Duration
-	// Announcer sends alerts and reports to contacts. If nil, they wait until some
-	// worker has one. A notice has the same lease as a message, and a try renews it:
-	// e-mail may take minutes. Once the worker stops, a try is cut off after
-	// PushTimeout.
-	Announcer notifier.Announcer
-	// AlertRetries says when and for how long a notice is tried again.
+	// Announcer sends alerts and reports to contacts. If nil, they wait for a
+	// worker that has one. Once the worker stops, a try is cut off after PushTimeout.
+	Announcer    notifier.Announcer
 	AlertRetries retry.Span
-	// Callbacks posts events to the callbacks of accounts; nil posts none. EventsGiveUp is how
-	// long an event is tried; zero means 1 day. EventsRate is the most requests a second to
-	// the callback of an account; zero means 10.
-	Callbacks    callbacks.Poster
-	EventsGiveUp time.Duration
-	EventsRate   int
+	Callbacks    callbacks.Poster // posts events to the callbacks of accounts; nil posts none
+	EventsGiveUp time.Duration    // how long an event is tried; zero means 1 day
+	EventsRate   int              // requests a second to the callback of an account; zero means 10
 	// AnnounceTimeout bounds one try to send a notice. An Announcer has shorter
 	// timeouts of its own. Zero means 1 hour.
 	AnnounceTimeout time.Duration
@@ -87,7 +80,7 @@ type Worker struct {
 	callbacks     *callbacks.Sender // nil for none
 	shutdown      time.Duration
 	sweepEvery    time.Duration // between two looks at notices
-	stopping      chan struct{} // closed when no new work is to begin
+	stopping      chan struct{} // closed when no new work may begin
 	ended         chan struct{} // closed when Run no longer waits for work
 }
 
@@ -137,7 +130,7 @@ func (o WorkerOptions) relaying() RelayOptions {
 	return RelayOptions{Every: o.RelayEvery, SweepEvery: o.SweepEvery, PlacesEvery: o.PlacesEvery}.withDefaults()
 }
 
-// settleWithin returns for how long a delivery may settle after its lease.
+// settleWithin returns how long a delivery may settle after its lease.
 func (o WorkerOptions) settleWithin() time.Duration {
 	return min(deliver.SettleWithin, o.SettleMargin/2)
 }
@@ -256,9 +249,9 @@ func unlessStopped(ctx context.Context, err error) error {
 	}
 }
 
-// ErrUnfinished says that a worker could not end within its shutdown timeout and a
-// little more, as the store does not answer. Nothing is lost: the relay finds tasks that
-// were not given back. Do not close the client: goroutines use it until the process ends.
+// ErrUnfinished says that a worker could not end in time, because the store does not answer. Nothing
+// is lost: the relay finds its tasks. Do not close the client: goroutines use it until the process
+// ends.
 var ErrUnfinished = errors.New("the worker could not end in time: the store does not answer")
 
 // stopMargin is how much longer than its shutdown timeout a worker may take to give back

@@ -15,8 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 )
 
-// Contacts knows whom a notice is for. It looks the contact up at delivery, so later
-// changes of the contact count.
+// Contacts finds the contact of a notice, at its delivery: a changed contact takes effect at once.
 type Contacts struct {
 	users    *settings.Users
 	Accounts *accounts.Accounts
@@ -46,15 +45,14 @@ func NewContacts(client redis.UniversalClient, prefix string) (*Contacts, error)
 	return &Contacts{users: users, Accounts: accounts, policies: policies, events: events}, nil
 }
 
-// announcement is a notice in the words of a channel, and its contact. If to is empty,
-// nobody receives it.
+// announcement is a notice in the words of a channel, and its contact: "" for nobody.
 type announcement struct {
 	to         string
 	notice     notifier.Notice
 	unreadable bool // its details can't be read
 }
 
-// announcementOf returns whom to tell about a notice, and what.
+// announcementOf returns the announcement of a notice.
 func (c *Contacts) announcementOf(ctx context.Context, n notices.Notice) (announcement, error) {
 	details, err := n.ParseDetails()
 	if err != nil {
@@ -91,9 +89,9 @@ func (c *Contacts) announcementOf(ctx context.Context, n notices.Notice) (announ
 	return announcement{to: to, notice: said}, nil
 }
 
-// contactOf returns whom a notice is for and the time zone of its days. For a digest that
-// is the policy's zone, as its users have days of their own.
-func (c *Contacts) contactOf(ctx context.Context, n notices.Notice, zone string) (to, of string, err error) {
+// contactOf returns the contact of a notice and the time zone of its days. The users of a digest
+// may have several zones: it has the policy's.
+func (c *Contacts) contactOf(ctx context.Context, n notices.Notice, zone string) (to, inZone string, err error) {
 	switch n.Kind {
 	case notices.UserQuota:
 		settings, err := c.users.Get(ctx, n.Subject)
@@ -116,13 +114,11 @@ func (c *Contacts) contactOf(ctx context.Context, n notices.Notice, zone string)
 	}
 }
 
-// dayOf returns the date of an instant in a zone, as notices spell it.
 func dayOf(at time.Time, zone string) string { return at.In(locationOf(zone)).Format(time.DateOnly) }
 
-// momentOf returns an instant in a zone, as notices spell it.
 func momentOf(at time.Time, zone string) string { return at.In(locationOf(zone)).Format(time.RFC3339) }
 
-// locationOf returns a zone; "" is UTC, and so is a zone that this program does not know.
+// locationOf returns a zone. It returns UTC for "" and for a zone that this program does not know.
 func locationOf(zone string) *time.Location {
 	location, err := calendar.ParseTimeZone(zone)
 	if err != nil {

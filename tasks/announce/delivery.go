@@ -22,11 +22,9 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/retry"
 )
 
-// Announcements handles the tasks of notices: it claims a notice, finds its contact, tells
-// the contact and settles the result.
-//
-// A notice that no channel is set up for waits in the outbox. So does a notice that
-// another worker has, which is looked after when that worker's lease is over.
+// Announcements handles the tasks of notices: it claims a notice, finds its contact, sends the
+// notice and settles the result. A notice without a channel waits in the outbox. A notice that
+// another worker has claimed waits there until that worker's lease ends.
 type Announcements struct {
 	Notices   *notices.Outbox
 	Contacts  *Contacts
@@ -34,55 +32,54 @@ type Announcements struct {
 	Queue     *queue.Queue
 	Clock     *storeclock.Clocks
 	Retries   retry.Span
-	Kept      time.Duration // how long a notice waits if nothing is set up for it
+	Kept      time.Duration // how long a notice waits for a channel
 	Timeout   time.Duration // of one try; channels have shorter timeouts of their own
 	Lease     time.Duration // of a try, which renews it
 	Grace     time.Duration // how long a try may last once the worker stops
-	Slots     chan struct{} // one per notice that is handled
+	Slots     chan struct{} // one for each running task
 	Stopping  <-chan struct{}
 	Ended     <-chan struct{}
-	told      atomic.Bool // it has logged that nothing is set up for some contact
+	told      atomic.Bool // a missing channel was logged
 	Metrics   *metrics.Metrics
 	Logger    *slog.Logger
 }
 
 const (
-	// Together is how many notices are delivered at a time. Their slots are separate
-	// from those of messages, so that a slow mail server does not hold up messages.
+	// Together is how many notices are delivered at a time. Messages have other slots: a slow
+	// mail server must not hold them up.
 	Together = 32
-	// crowdedPause is about after how long a task comes again that got no slot.
+	// crowdedPause is about the delay of a task that got no slot.
 	crowdedPause = time.Second
 	// earlyWait is how long a task waits for the time of its notice. An earlier task goes
 	// back to the queue.
 	earlyWait = 2 * time.Second
 	// renewals is how often a lease is renewed before it would end.
 	renewals = 4
-	// steppedPause is after how long a task comes again while a step of the store's clock is
-	// waited out: by that clock a notice that waits may have expired.
+	// steppedPause is the delay of a task during a step of the store's clock. By that clock
+	// a waiting notice may have expired.
 	steppedPause = 5 * time.Second
-	// channelPause is after how long a notice is tried again that nothing is set up for.
+	// channelPause is the delay before the next try of a notice without a channel.
 	channelPause = 10 * time.Minute
 )
 
-var errEarly = errors.New("the notice's time has not come")
-
-var errStepped = errors.New("the clock of the store has stepped forward")
-
-var errCrowded = errors.New("many notices are in hand already")
-
-// errAway is in the chain of the error of a claim that was not sent.
-var errAway = errors.New("the node of the store that has the notice is away")
+var (
+	errEarly   = errors.New("the alert's time has not come")
+	errStepped = errors.New("the clock of the store has stepped forward")
+	errCrowded = errors.New("too many alerts are being delivered")
+	// errAway is in the chain of the error of a claim that was not sent.
+	errAway = errors.New("the node of the store that has the alert is away")
+)
 
 // Why a notice ends undelivered.
 const (
-	reasonNoContact  = "no_contact" // it has no contact, or no longer
-	reasonNoChannel  = "no_channel" // nothing is set up for contacts of this kind
+	reasonNoContact  = "no_contact"
+	reasonNoChannel  = "no_channel" // for contacts of this kind
 	reasonUnreadable = "unreadable" // its details can't be read
 )
 
 // Handle handles the task of a notice to its end. It returns an error only if the task
-// has to come again or names no notice. The queue ends ctx when it loses track of the
-// task, which stops nothing here.
+// has to come again or names no notice. The end of ctx stops nothing: the queue ends it when it
+// loses track of the task.
 func (a *Announcements) Handle(ctx context.Context, notice string) error {
 	if a.Announcer == nil {
 		return nil // it waits in the outbox
@@ -98,8 +95,8 @@ func (a *Announcements) Handle(ctx context.Context, notice string) error {
 }
 
 // handle claims a notice, and delivers it if the claim allows. While the store is away it
-// tries again under the same nonce: a claim whose answer got lost gets the same answer. If
-// only the node that has the notice is away, the task goes back to the queue.
+// repeats the claim with the same nonce: if a reply got lost, it gets the same one. If
+// only the node of the notice is away, the task goes back to the queue.
 func (a *Announcements) handle(ctx context.Context, id string, leave func()) error {
 	nonce := keyspace.NewToken()
 	for first := true; ; first = false {
@@ -111,7 +108,7 @@ func (a *Announcements) handle(ctx context.Context, id string, leave func()) err
 		case first && errors.Is(err, errAway) && a.Queue.Answers(ctx):
 			return &queue.AgainError{After: crowdedPause + rand.N(crowdedPause), Cause: errAway}
 		case persist.Unavailable(err):
-			a.Logger.DebugContext(ctx, "a notice waits for the store", "error", err)
+			a.Logger.DebugContext(ctx, "an alert waits for the store", "error", err)
 			if !storeclock.Sleep(ctx, a.Stopping, persist.Pause) {
 				return &queue.AgainError{Cause: queue.ErrStopping}
 			}
@@ -138,13 +135,12 @@ func (a *Announcements) handle(ctx context.Context, id string, leave func()) err
 		case claim.Verdict == notices.Dropped:
 			a.endedUntold(ctx, id, claim.Reason, claim.Failed, nil)
 		}
-		return nil // it ended, or comes again when the lease of another delivery ends
+		return nil // it ended, or comes again when another worker's lease ends
 	}
 }
 
-// claim claims a notice and returns its announcement. If looking up the contact took so
-// much of the lease that another worker might get the notice first, it claims again with
-// the same nonce.
+// claim claims a notice and returns its announcement. If looking up the contact took over half
+// of the lease, it claims again with the same nonce.
 func (a *Announcements) claim(ctx context.Context, id, nonce string) (notices.Claim, announcement, error) {
 	for {
 		began := a.Clock.Local()
@@ -162,8 +158,7 @@ func (a *Announcements) claim(ctx context.Context, id, nonce string) (notices.Cl
 	}
 }
 
-// Forget ends a notice that has waited too long. It gives back a notice that can still
-// wait.
+// Forget ends a notice that has waited too long, and gives back one that may wait.
 func (a *Announcements) Forget(ctx context.Context, id string) error {
 	nonce := keyspace.NewToken()
 	claim, err := a.Notices.Claim(ctx, id, nonce, a.Lease, time.Time{})
@@ -180,12 +175,12 @@ func (a *Announcements) Forget(ctx context.Context, id string) error {
 	return err
 }
 
-// send delivers a claimed notice to its contact and settles the result, before anything else
-// that may wait. It calls leave if the store does not take the result at once.
+// send delivers a claimed notice and settles the result at once. It calls leave if the store does
+// not accept the result at the first try.
 func (a *Announcements) send(ctx context.Context, claim notices.Claim, nonce string, told announcement, leave func()) error {
 	kind := string(claim.Notice.Kind)
 	if claim.TakenOver {
-		a.Logger.WarnContext(ctx, "a notice was left in the middle of a delivery: it is sent again", "kind", kind)
+		a.Logger.WarnContext(ctx, "an alert's delivery was not finished: it is sent again", "kind", kind)
 	}
 	settlement, result := notices.Settlement{Outcome: notices.Discarded, Reason: reasonNoContact}, notifier.Result{}
 	switch {
@@ -202,7 +197,7 @@ func (a *Announcements) send(ctx context.Context, claim notices.Claim, nonce str
 		return err
 	}
 	if !held {
-		a.Logger.WarnContext(ctx, "the delivery of a notice was not recorded: its lease had run out and another worker"+
+		a.Logger.WarnContext(ctx, "the delivery of an alert was not recorded: its lease had run out and another worker"+
 			" took it over, or it was erased meanwhile", "kind", kind)
 		return nil
 	}
@@ -214,15 +209,15 @@ func (a *Announcements) send(ctx context.Context, claim notices.Claim, nonce str
 	case notices.Retried:
 		a.failed(ctx, claim, settlement, result)
 		if err := a.Queue.EnqueueNotice(ctx, claim.Notice.ID, settlement.RetryAt); err != nil {
-			a.Logger.WarnContext(ctx, "the queue did not take a notice: the outbox has it", "error", err)
+			a.Logger.WarnContext(ctx, "the queue did not accept an alert: the outbox has it", "error", err)
 		}
 	}
 	return nil
 }
 
-// announce tells the contact of a notice, and renews the lease meanwhile: a mail server may
-// take minutes. It also returns what to call once the result is stored. A renewal that the
-// store has not answered by then changes nothing.
+// announce sends a notice to its contact, and renews the lease meanwhile: a mail server may
+// take minutes. Call end once the result is stored. A renewal that is under way by then changes
+// nothing.
 func (a *Announcements) announce(
 	ctx context.Context, id, nonce string, told announcement,
 ) (result notifier.Result, end func()) {
@@ -244,9 +239,8 @@ func (a *Announcements) announce(
 	}
 }
 
-// keep renews the lease of a notice until ctx ends. It returns false, and earlier, if the try
-// has to be cut off: another worker has the notice, or this one stops and the try took too
-// long.
+// keep renews the lease of an alert until ctx ends. It returns false before that if the try
+// must be cut off: another worker has the notice, or the Grace of a stopping worker is over.
 func (a *Announcements) keep(ctx context.Context, id, nonce string) bool {
 	renewal := time.NewTicker(max(a.Lease/renewals, time.Millisecond))
 	defer renewal.Stop()
@@ -266,7 +260,7 @@ func (a *Announcements) keep(ctx context.Context, id, nonce string) bool {
 			held, err := a.Notices.Renew(try, id, nonce, a.Lease, time.Time{})
 			done()
 			if err != nil && ctx.Err() == nil {
-				a.Logger.DebugContext(ctx, "could not renew the lease of a notice: trying again", "error", err)
+				a.Logger.DebugContext(ctx, "could not renew the lease of an alert: trying again", "error", err)
 			} else if err == nil && !held {
 				return ctx.Err() != nil // the result may be stored already
 			}
@@ -274,8 +268,7 @@ func (a *Announcements) keep(ctx context.Context, id, nonce string) bool {
 	}
 }
 
-// failed counts and logs a try that is made again. It logs only once that nothing is set
-// up for a contact.
+// failed counts and logs a try that will be repeated. A missing channel is logged once.
 func (a *Announcements) failed(
 	ctx context.Context, claim notices.Claim, settlement notices.Settlement, result notifier.Result,
 ) {
@@ -284,12 +277,12 @@ func (a *Announcements) failed(
 	}
 	kind := string(claim.Notice.Kind)
 	a.Metrics.AnnounceFailed(kind, settlement.Reason, false)
-	a.Logger.WarnContext(ctx, "a notice could not be delivered: it is tried again", "kind", kind,
+	a.Logger.WarnContext(ctx, "could not deliver an alert: trying again later", "kind", kind,
 		"reason", settlement.Reason, "attempt", claim.Attempt, "error", result.Err)
 }
 
 // endedUntold counts and logs a notice that ended undelivered. The cause is the error of
-// its last try, nil if it is not known.
+// its last try, nil if unknown.
 func (a *Announcements) endedUntold(ctx context.Context, id, reason string, failed bool, cause error) {
 	notice, _ := notices.ParseID(id)
 	if failed {
@@ -298,14 +291,14 @@ func (a *Announcements) endedUntold(ctx context.Context, id, reason string, fail
 		if cause != nil {
 			logger = logger.With("error", cause)
 		}
-		logger.WarnContext(ctx, "gave up a notice: it is among the dead letters", "kind", notice.Kind, "reason", reason)
+		logger.WarnContext(ctx, "gave up an alert: it is among the dead letters", "kind", notice.Kind, "reason", reason)
 		return
 	}
 	a.Metrics.AnnounceDropped(string(notice.Kind), reason)
-	a.Logger.InfoContext(ctx, "dropped a notice", "kind", notice.Kind, "reason", reason)
+	a.Logger.InfoContext(ctx, "dropped an alert", "kind", notice.Kind, "reason", reason)
 }
 
-// settlementOf returns what to record of a try. A notice that may or may not have arrived
+// settlementOf returns the settlement of a try. A notice that may or may not have arrived
 // is tried again too, with the same id.
 func (a *Announcements) settlementOf(claim notices.Claim, result notifier.Result) notices.Settlement {
 	switch {
@@ -328,12 +321,12 @@ func (a *Announcements) settlementOf(claim notices.Claim, result notifier.Result
 	return notices.Settlement{Outcome: notices.Failed, Reason: string(result.Reason)}
 }
 
-// settle records the result of a delivery and tries until it is stored, as the notice
-// would be sent again otherwise. It calls leave after a first try in vain.
+// settle stores the result of a delivery, and repeats that until it succeeds: the notice would be
+// sent again otherwise. It calls leave after the first failure.
 func (a *Announcements) settle(ctx context.Context, id, nonce string, s notices.Settlement, leave func()) (bool, error) {
 	failed := func(ctx context.Context, err error) {
 		leave()
-		a.Logger.WarnContext(ctx, "could not settle a notice: trying until it is stored", "error", err)
+		a.Logger.WarnContext(ctx, "could not settle an alert: trying until it is stored", "error", err)
 	}
 	return persist.Settle(ctx, a.Ended, failed, func(ctx context.Context) (bool, error) {
 		return a.Notices.Settle(ctx, id, nonce, s, time.Time{})

@@ -3,37 +3,26 @@ package announce
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/records/notices"
 	"github.com/sendlimit/sendlimiter/tasks/internal/job"
-	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
-	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
 // NoticeJobs are the jobs for notices that every worker repeats: enqueue the notices that
 // the queue may not have, make the hourly digests, and put the daily reports. Any number
 // of workers may run them at once.
 type NoticeJobs struct {
-	Notices    *notices.Outbox
+	*Announcements
+
 	Reports    *Reports
-	Queue      *queue.Queue
-	Clock      *storeclock.Clocks
-	Deliver    bool // the worker has an announcer
-	warned     bool // it has logged that it has none
-	unreadable int  // notices, at the last pass
-	// gathered is the hour before which all gathered alerts are in a digest.
-	gathered time.Time
-	// Kept is how long a notice waits for an announcer. Forget ends one that has waited
-	// longer.
-	Kept   time.Duration
-	Forget func(ctx context.Context, id string) error
-	Logger *slog.Logger
+	warned     bool      // a missing announcer was logged
+	unreadable int       // notices, at the last pass
+	gathered   time.Time // the hour before which all gathered alerts are in a digest
 }
 
-// noticeEvery is about how often to look for digests and reports. A shorter lookEvery of
-// Start makes it shorter too.
+// noticeEvery is about how often to look for digests and reports, at most twice the lookEvery of
+// Start.
 const noticeEvery = time.Minute
 
 // perPartition is how many due notices of a partition are read at a time.
@@ -42,36 +31,24 @@ const perPartition = 100
 // Start runs the jobs, and looks for due notices every lookEvery, until the returned
 // function is called. That function waits for the jobs to end.
 func (j *NoticeJobs) Start(ctx context.Context, lookEvery time.Duration) func() {
-	const failed = "could not look after every notice: the next pass does"
+	const failed = "could not look after every alert: the next pass does"
 	return job.Start(ctx, j.Logger,
-		job.Periodic{Every: lookEvery, Run: j.unlessStepped(j.relay), Failed: failed},
-		job.Periodic{Every: min(noticeEvery, 2*lookEvery), Run: j.unlessStepped(j.gather), Failed: failed},
-		job.Periodic{Every: min(noticeEvery, 2*lookEvery), Run: j.unlessStepped(j.report), Failed: failed})
+		job.Periodic{Every: lookEvery, Run: j.Clock.UnlessStepped(j.relay), Failed: failed},
+		job.Periodic{Every: min(noticeEvery, 2*lookEvery), Run: j.Clock.UnlessStepped(j.gather), Failed: failed},
+		job.Periodic{Every: min(noticeEvery, 2*lookEvery), Run: j.Clock.UnlessStepped(j.report), Failed: failed})
 }
 
-// unlessStepped returns a job that does nothing while a step of the store's clock is waited
-// out: what is due, or over, by that clock may not be.
-func (j *NoticeJobs) unlessStepped(run func(context.Context) error) func(context.Context) error {
-	return func(ctx context.Context) error {
-		if j.Clock.Stepped() != (storeclock.Step{}) {
-			return nil
-		}
-		return run(ctx)
-	}
-}
-
-// relay enqueues every due notice. A second task of a notice does no harm: the claim lets
-// one deliver it.
+// relay enqueues every due notice. A second task of a notice does no harm: only one can claim it.
 func (j *NoticeJobs) relay(ctx context.Context) error {
-	if !j.Deliver {
+	if j.Announcer == nil {
 		return j.endForgotten(ctx)
 	}
 	for {
 		now := j.Clock.Now()
 		due, unreadable, unread := j.Notices.Due(ctx, now, perPartition)
 		if unreadable > j.unreadable {
-			j.Logger.WarnContext(ctx, "the outbox has notices that this program can't read: it passes them over;"+
-				" a newer worker looks after what it wrote", "notices", unreadable)
+			j.Logger.WarnContext(ctx, "the outbox has alerts that this program can't read: it skips them,"+
+				" and the newer worker that wrote them handles them", "alerts", unreadable)
 		}
 		j.unreadable = unreadable
 		if len(due) == 0 {
@@ -87,7 +64,7 @@ func (j *NoticeJobs) relay(ctx context.Context) error {
 		}
 		err := errors.Join(failed, j.Notices.Confirm(ctx, queued...))
 		if len(queued) > 0 {
-			j.Logger.DebugContext(ctx, "put notices into the queue", "notices", len(queued))
+			j.Logger.DebugContext(ctx, "put alerts into the queue", "alerts", len(queued))
 		}
 		if err != nil {
 			return errors.Join(unread, err)
@@ -95,8 +72,8 @@ func (j *NoticeJobs) relay(ctx context.Context) error {
 	}
 }
 
-// endForgotten ends notices that have waited longer than Kept, and logs once that notices
-// wait.
+// endForgotten ends the notices that have waited longer than Kept for an announcer. It logs once
+// that notices wait.
 func (j *NoticeJobs) endForgotten(ctx context.Context) error {
 	now := j.Clock.Now()
 	waiting, _, err := j.Notices.Due(ctx, now, 1)
@@ -105,7 +82,7 @@ func (j *NoticeJobs) endForgotten(ctx context.Context) error {
 	}
 	if !j.warned {
 		j.warned = true
-		j.Logger.WarnContext(ctx, "notices wait for something to announce them by: set up a mail server, see email_url",
+		j.Logger.WarnContext(ctx, "alerts wait, and nothing can deliver them: set up a mail server, see email_url",
 			"oldest", waiting[0].Since)
 	}
 	forgotten, _, err := j.Notices.Due(ctx, now.Add(-j.Kept), perPartition)
@@ -125,7 +102,7 @@ func (j *NoticeJobs) gather(ctx context.Context) error {
 	if err == nil {
 		j.gathered = until
 	}
-	if j.Deliver {
+	if j.Announcer != nil {
 		j.Queue.EnqueueNotices(ctx, put, j.Logger)
 	}
 	return err
@@ -133,7 +110,7 @@ func (j *NoticeJobs) gather(ctx context.Context) error {
 
 // report puts the due daily reports.
 func (j *NoticeJobs) report(ctx context.Context) error {
-	if !j.Deliver {
+	if j.Announcer == nil {
 		return nil
 	}
 	put, err := j.Reports.Put(ctx, j.Clock.Now())

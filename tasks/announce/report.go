@@ -13,8 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
-// Reports puts the daily reports of accounts that want one, at a local time that they set,
-// about the local day before. It is for one caller at a time.
+// Reports puts the daily reports of accounts into the outbox, at the local time that an account has
+// set, about the local day before. It is for one caller at a time.
 type Reports struct {
 	Accounts *accounts.Accounts
 	Activity *activity.Log
@@ -25,13 +25,11 @@ type Reports struct {
 const (
 	// reportWithin is how late a report may be, for instance after workers were down.
 	reportWithin = 24 * time.Hour
-	// reportMargin is how long after its time a report is made: by then every worker
-	// has written its counts.
+	// reportMargin is the delay of a report: by then every worker has written its counts.
 	reportMargin = 10 * time.Second
 )
 
-// Put puts the due reports, each once however many workers do so, and returns the ids of
-// those that it put.
+// Put puts the due reports and returns their ids. Each is put once, by one of all workers.
 func (r *Reports) Put(ctx context.Context, now time.Time) ([]string, error) {
 	accounts, err := r.Accounts.List(ctx)
 	if err != nil {
@@ -57,7 +55,7 @@ func (r *Reports) Put(ctx context.Context, now time.Time) ([]string, error) {
 	return ids, failed
 }
 
-// putOne puts one report and returns its id, "" if it was put before.
+// putOne returns the id of the report, "" if it was put before.
 func (r *Reports) putOne(ctx context.Context, account accounts.Account, day time.Time) (string, error) {
 	days, err := r.Activity.Days(ctx, account.Name, day)
 	if err != nil {
@@ -75,9 +73,9 @@ func (r *Reports) putOne(ctx context.Context, account accounts.Account, day time
 	return id, nil
 }
 
-// reportDay returns the start of the local day of an account's report, and whether that
-// report is due. A report time that a clock change skips moves an hour earlier or later
-// on the same day. A time that comes twice counts once.
+// reportDay returns the start of the local day of an account's report, and whether the
+// report is due. If a clock change skips the report time, it moves by an hour
+// on the same day. If the time comes twice, it counts once.
 func reportDay(account accounts.Account, now time.Time) (day time.Time, due bool) {
 	zone, err := account.Location()
 	if err != nil || account.ReportAt == "" || account.Contact == "" || account.Disabled {
@@ -91,7 +89,7 @@ func reportDay(account accounts.Account, now time.Time) (day time.Time, due bool
 	for _, date := range []int{today, today - 1} {
 		begins := calendar.DayStart(time.Date(year, month, date, 12, 0, 0, 0, zone), zone)
 		at := time.Date(year, month, date, clock.Hour(), clock.Minute(), 0, 0, zone)
-		if at.Before(begins) { // midnight is skipped, and time.Date chose the evening before
+		if at.Before(begins) { // midnight is skipped: time.Date chose the evening before
 			at = begins
 		}
 		if at.After(now) {
@@ -100,7 +98,7 @@ func reportDay(account accounts.Account, now time.Time) (day time.Time, due bool
 		if now.Sub(at) >= reportWithin {
 			return time.Time{}, false
 		}
-		// The days before an account was created get no report.
+		// There is no report about a day before the account was created.
 		return calendar.DayStart(begins.Add(-time.Second), zone), account.CreatedAt.Before(begins)
 	}
 	return time.Time{}, false

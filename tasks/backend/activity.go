@@ -9,11 +9,11 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/batch"
 )
 
-// flushWithin bounds a write of what became of messages.
+// flushWithin bounds a write of the counts.
 const flushWithin = 2 * time.Second
 
-// zone returns the time zone of an account, and UTC if what is stored of the account can't be
-// read. An error means that the store does not answer.
+// zone returns the time zone of an account, and UTC for an unreadable account. An error means that
+// the store does not answer.
 func (b *Backend) zone(ctx context.Context, account string) (*time.Location, error) {
 	payer, err := b.Payers.Charged(ctx, account)
 	if err == nil {
@@ -22,16 +22,16 @@ func (b *Backend) zone(ctx context.Context, account string) (*time.Location, err
 	if _, away := errors.AsType[*fault.UnavailableError](err); away || ctx.Err() != nil {
 		return nil, err
 	}
-	return time.UTC, nil // asking again would say the same
+	return time.UTC, nil // another try would find the same
 }
 
-// StartFlushing writes once a second what became of messages, and once more when the returned
-// function is called. A failure is only logged. Programs that do not Follow, and run for more than
-// some seconds, need it.
+// StartFlushing writes the counts of Activity once a second, and when the returned
+// function is called. Failures are only logged. Programs that run for more than
+// some seconds need it, unless they Follow.
 func (b *Backend) StartFlushing() (stop func()) {
 	flush := func(ctx context.Context, _ []struct{}) bool {
 		if err := b.Activity.Flush(ctx); err != nil {
-			b.Logger.WarnContext(ctx, "could not write what became of messages: it is kept for the next time", "error", err)
+			b.Logger.WarnContext(ctx, "could not write the counts of messages: trying again", "error", err)
 			return false
 		}
 		return true
@@ -41,7 +41,6 @@ func (b *Backend) StartFlushing() (stop func()) {
 	return flushing.Close
 }
 
-// FlushActivity writes what became of messages since the last write. A failure is only logged.
-// It is for the end of a program, whose context it does not need: Submitter.Close, DeadLetters.Close
-// and Users.Erase call it.
+// FlushActivity writes the counts of Activity at the end of a program. A failure is only logged.
+// Submitter.Close, DeadLetters.Close and Users.Erase call it.
 func (b *Backend) FlushActivity() { b.StartFlushing()() }

@@ -21,7 +21,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/tracing"
 )
 
-// Options are what the parts of a program have to agree about. All programs on one
+// Options are the common options of the parts of a program. All programs on one
 // store should have the same. The zero value is the default policy under the default
 // prefix.
 type Options struct {
@@ -31,7 +31,7 @@ type Options struct {
 	// PlacesPerDay is how many places a user may have in a day; zero means
 	// policy.DefaultPlacesPerDay.
 	PlacesPerDay int
-	// AccountPlaces is how many percent of them one account may have where several are active;
+	// AccountPlaces is the percentage of them that one account may have while several are active;
 	// zero means policy.DefaultAccountPlaces.
 	AccountPlaces  int
 	KeepRecords    time.Duration // how long a record outlives its message; zero means sendlimit.DefaultKeepRecords
@@ -54,8 +54,8 @@ type Options struct {
 	TracerProvider trace.TracerProvider
 }
 
-// Backend is a store with its queue, opened for the parts of a program. It needs no
-// closing. The client has to stay open for as long as the parts.
+// Backend is an open store with its queue, for the parts of a program. It need not be
+// closed. The client has to stay open as long as the parts.
 type Backend struct {
 	Client   redis.UniversalClient
 	Timeline sendlimit.Options // of every Timeline, Gate and the like; with records
@@ -67,9 +67,9 @@ type Backend struct {
 	Events        events.Options   // complete, of every events.Log and the like
 	Listen        *listen.Follower // of the subscribers in Timeline
 	Payers        *Payers          // the accounts that are charged
-	// Activity counts what becomes of messages. Follow, StartFlushing and FlushActivity flush it.
+	// Activity counts the results of messages. Follow, StartFlushing and FlushActivity flush it.
 	Activity  *activity.Log
-	Forecasts *forecast.Forecasts // close it if it was asked
+	Forecasts *forecast.Forecasts // close it after use
 	Metrics   *metrics.Metrics    // nil for none
 	Tracer    tracing.Tracer
 	Logger    *slog.Logger // warns once of an outage of the store
@@ -129,9 +129,8 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 	return b, nil
 }
 
-// Follow follows the policies and who listens to events, logs the end of outages, and writes
-// once a second what became of messages, until the returned function is called. Programs that
-// run for long need it.
+// Follow follows the policies and the listeners of events, logs the end of outages, and writes the
+// counts of Activity, until the returned function is called. Programs that run for long need it.
 func (b *Backend) Follow(ctx context.Context) (stop func()) {
 	stopFlushing := b.StartFlushing()
 	stopPolicies, stopOutages, stopListening := b.Policies.Follow(ctx), b.outages.Follow(ctx), b.Listen.Follow(ctx)

@@ -5,11 +5,7 @@
 //	submitter, err := submit.New(b, submit.Options{})
 //	worker, err := tasks.NewWorker(b, tasks.WorkerOptions{Notifier: channel})
 //
-// A program opens one Backend for each store. Its parts then follow the policies
-// together, and can't disagree about the prefix, the reach or how long records are kept.
-// Open makes no call to the store. Each part estimates the store's clock itself: a slow
-// submit must not change when a worker delivers.
-//
-// The constructors of package sendlimit and its folders take a client and options of
-// their own instead: who uses a single limiter there needs no queue.
+// A program opens one Backend for each store. Its parts share the policies, the prefix, the reach and
+// how long records are kept. Open makes no call to the store. Each part estimates the store's clock
+// itself: a slow submit must not change when a worker delivers.
 package backend

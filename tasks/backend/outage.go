@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
@@ -16,21 +17,21 @@ const (
 	AskEvery = 2 * time.Second
 	// askWithin is how long the store may take to answer that.
 	askWithin = 2 * time.Second
-	// RepeatAfter is how long a warning of a store that answers is not repeated.
+	// RepeatAfter is the least time between equal warnings about a store that answers.
 	RepeatAfter = time.Minute
 	maxWarnings = 100
 )
 
-// OutageWatch keeps a log short while the store is away: it warns once when the store stops answering, and
-// says once when it is back. It notices the outages of a store by the warnings of those that use it. It asks the
-// store nothing while there are no warnings. It is safe for concurrent use.
+// OutageWatch keeps a log short while the store is away: it logs once that the store stopped
+// answering, and once that it is back. It notices outages by the warnings about the store, and makes no
+// calls without them. It is safe for concurrent use.
 type OutageWatch struct {
 	client redis.Cmdable
 	logger *slog.Logger
 	local  func() time.Time
 
 	asking chan struct{} // held by the caller that asks the store
-	since  time.Time     // when the outage was noticed; zero if there is none
+	since  time.Time     // when the outage was noticed; zero for none
 	asked  time.Time     // when the store was last asked
 
 	mu     sync.Mutex
@@ -48,24 +49,16 @@ func NewOutageWatch(client redis.Cmdable, logger *slog.Logger) *OutageWatch {
 // Follow notices the end of outages until the returned function is called. Without Follow
 // the next warning notices it.
 func (w *OutageWatch) Follow(ctx context.Context) (stop func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var following sync.WaitGroup
-	following.Go(func() {
-		for storeclock.Sleep(ctx, nil, AskEvery) {
-			w.asking <- struct{}{}
-			if !w.since.IsZero() {
-				w.ask(ctx)
-			}
-			<-w.asking
+	return job.Repeat(ctx, AskEvery, func(ctx context.Context) {
+		w.asking <- struct{}{}
+		if !w.since.IsZero() {
+			w.ask(ctx)
 		}
+		<-w.asking
 	})
-	return func() {
-		cancel()
-		following.Wait()
-	}
 }
 
-// away reports whether there is an outage. If that is not known, it asks the store.
+// away reports whether there is an outage. If necessary it asks the store.
 func (w *OutageWatch) away(ctx context.Context) bool {
 	w.asking <- struct{}{}
 	defer func() { <-w.asking }()
@@ -75,7 +68,7 @@ func (w *OutageWatch) away(ctx context.Context) bool {
 	return !w.since.IsZero()
 }
 
-// ask asks the store whether it answers, and logs what has changed.
+// ask asks the store whether it answers, and logs changes.
 func (w *OutageWatch) ask(ctx context.Context) {
 	within, done := context.WithTimeout(ctx, askWithin)
 	defer done()
@@ -95,7 +88,7 @@ func (w *OutageWatch) ask(ctx context.Context) {
 }
 
 // due reports whether to log a warning although the store answers: a store that refuses
-// writes, for instance, has a warning for each.
+// writes, for instance, causes one for each write.
 func (w *OutageWatch) due(warning string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

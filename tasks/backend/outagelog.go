@@ -8,15 +8,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// errorKey is the key of the error of a warning, by which an OutageWatch finds those about the
-// store: their error is a *fault.UnavailableError.
+// errorKey is the key of a warning's error: a *fault.UnavailableError in warnings about the store.
 const errorKey = "error"
 
-// sameBytes is how much of an error two equal warnings have in common: addresses and ids
-// follow.
+// sameBytes is how much of their errors equal warnings have in common, before addresses and ids.
 const sameBytes = 40
 
-// Logger returns a logger for those that use the store. It logs a warning about the store
+// Logger returns a logger for the parts of a program. It logs a warning about the store
 // at debug level during an outage, and otherwise at most once in RepeatAfter.
 func (w *OutageWatch) Logger() *slog.Logger { return slog.New(handler{w.logger.Handler(), w}) }
 
@@ -47,7 +45,7 @@ func (h handler) WithGroup(name string) slog.Handler {
 	return handler{h.Handler.WithGroup(name), h.watch}
 }
 
-// ofStore returns what a warning says if it is one about the store.
+// ofStore returns the text of a warning about the store.
 func ofStore(r slog.Record) (warning string, ok bool) {
 	if r.Level < slog.LevelWarn {
 		return "", false

@@ -13,8 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// payerFor is how old a process's copy of an account may get: submits save a round trip,
-// and a change still takes effect soon.
+// payerFor is the greatest age of a cached account.
 const payerFor = time.Second
 
 // Payer is an account that is charged for messages, with its tier.
@@ -30,14 +29,12 @@ type Payers struct {
 	accounts *accounts.Accounts
 	local    func() time.Time
 
-	mu    sync.Mutex
-	known map[string]Payer
-	// several is whether more than one account was active at the time severalAt.
-	several   bool
+	mu        sync.Mutex
+	known     map[string]Payer
+	several   bool // more than one account was active at severalAt
 	severalAt time.Time
 }
 
-// newPayers returns Payers that look accounts up in the store. local reads the local clock.
 func newPayers(accounts *accounts.Accounts, local func() time.Time) *Payers {
 	return &Payers{accounts: accounts, local: local, known: make(map[string]Payer)}
 }
@@ -67,7 +64,7 @@ func (p *Payers) Charged(ctx context.Context, name string) (Payer, error) {
 	return found, err
 }
 
-// severalFor is how old a process's knowledge may get of whether several accounts are active.
+// severalFor is the greatest age of Payers.several.
 const severalFor = 10 * time.Second
 
 // Several reports whether more than one account is active, see accounts.SeveralActive.
@@ -117,8 +114,8 @@ func (p *Payers) get(ctx context.Context, name string) (Payer, error) {
 	return fresh, nil
 }
 
-// Quota completes the outcome of a message whose quota is used up, in the words
-// and the time zone of its account. Another charge changes nothing.
+// Quota completes the outcome of a message whose quota is used up, in the time zone of its account.
+// It ignores other charges.
 func (p Payer) Quota(o *message.Outcome, c quota.Charge) {
 	if c.Code != fault.CodeQuotaExceeded {
 		return
@@ -126,7 +123,7 @@ func (p Payer) Quota(o *message.Outcome, c quota.Charge) {
 	const layout = "2006-01-02 15:04"
 	used, zone := c.UsedUp, p.Zone
 	if its, err := p.Account.LocationAt(c.At); err == nil {
-		zone = its // of the period: it may be the one before or after a change
+		zone = its // the zone may change before or after the period
 	}
 	period := "the day " + used.From.In(zone).Format("2006-01-02")
 	if used.Counter.Period == calendar.Hour {

@@ -6,16 +6,14 @@ import (
 )
 
 // chains gives lines to workers: each user's lines one at a time and in order. Of the
-// lines that could be next it chooses the one with the least time to spare.
-//
-// The lines of one user take longest, since they are judged one after the other. While
-// one of them is judged, w workers judge w lines. So a chain of n lines has to start n*w
+// possible next lines it chooses the one with the least time to spare: while one line of a user is
+// judged, w workers judge w lines. So a chain of n lines has to start n*w
 // lines before its place in the file.
 type chains struct {
 	mu     sync.Mutex
 	ready  sync.Cond // a line can be taken, or no more lines come
 	users  map[string]*chain
-	idle   chainHeap // chains that no worker has
+	idle   chainHeap // chains without a worker
 	closed bool
 }
 
@@ -33,7 +31,6 @@ func newChains(workers int) *chains {
 	return c
 }
 
-// add appends a line to the chain of its user.
 func (c *chains) add(j *job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,8 +49,8 @@ func (c *chains) add(j *job) {
 	}
 }
 
-// take waits for lines to judge, and returns at most so many of a chain, which the caller gives
-// back. Of several, all are valid. ok is false when there are no more lines.
+// take waits for lines to judge, and returns at most a number of lines of a chain, which the caller
+// gives back. Several lines are all valid. ok is false when there are no more.
 func (c *chains) take(most int) (of *chain, jobs []*job, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,7 +81,7 @@ func (c *chains) giveBack(of *chain) {
 	c.ready.Signal()
 }
 
-// close says that no more lines come.
+// close ends the chains after their last lines.
 func (c *chains) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,8 +8,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// fanOut is the number of groups that lines are split into at a time. As many files are
-// open at once.
+// fanOut is how many groups a split makes, and so how many files are open at once.
 const fanOut = 64
 
 // group has all the lines of some users, in order, in a file.
@@ -35,14 +34,14 @@ func (g *group) add(line *Line) error {
 	return g.lines.add(line)
 }
 
-// groupOf returns the group of a user in the first split. It goes by partition, so that a
+// groupOf returns the group of a user in the first split, by partition: so a
 // group's traces are in few partitions of the store.
 func groupOf(user string) int { return keyspace.Partition(user) * fanOut / keyspace.Partitions }
 
 // split splits the lines of a group by users, and empties it.
 func (g *group) split() ([]*group, error) {
 	parts := newGroups(g.lines.folder)
-	seed := maphash.MakeSeed() // a new one each time, or the same users would stay together
+	seed := maphash.MakeSeed() // with an old one the same users would stay together
 	for {
 		line, err := g.lines.next()
 		if errors.Is(err, io.EOF) {

@@ -16,34 +16,33 @@ type Phase int
 
 // The phases, in order.
 const (
-	Reading Phase = iota // lines are read and set aside
-	Judging
-	HandingOn // outcomes are handed on
+	Reading   Phase = iota // lines are written to temporary files
+	Judging                // lines are judged
+	HandingOn              // the sink gets the outcomes
 )
 
-// GroupOptions configures RunInGroups. The zero value is for a program that does nothing
-// else.
+// GroupOptions configures RunInGroups.
 type GroupOptions struct {
 	Options
 
 	// Group is the largest number of lines that are judged before their traces are
-	// forgotten; zero means 16,384. The lines of one user are never split.
+	// removed; zero means 16,384. The lines of one user are never split.
 	Group int
-	// Folder is where temporary files are written; "" means the system's folder.
+	// Folder has the temporary files; "" means the system's folder.
 	Folder string
 	// Phase, if set, is called when a phase begins, with its number of lines: 0 for
-	// Reading, where it is not known; for Judging, the lines that are judged.
+	// Reading, since it is not known; for Judging, the valid lines.
 	Phase func(p Phase, lines int)
 }
 
-// UnfinishedError is returned when a line has no outcome. No outcome was handed on.
+// UnfinishedError is returned when a line has no outcome. The sink got none.
 type UnfinishedError struct {
-	Lines  int // that were read
-	Judged int // that had an outcome
+	Lines  int // read lines
+	Judged int // lines with an outcome
 	Err    error
 }
 
-// Error says how far it was, and the cause.
+// Error has the progress and the cause.
 func (e *UnfinishedError) Error() string {
 	return fmt.Sprintf("stopped after %d of %s: %v", e.Judged, message.Count(e.Lines, "line"), e.Err)
 }
@@ -54,13 +53,12 @@ func (e *UnfinishedError) Unwrap() error { return e.Err }
 // RunInGroups judges lines as Run does, with the same outcomes. It is for a judge that
 // keeps a trace of each line, such as a dry run. It writes the lines to temporary files
 // by users, and judges one group of users after another. After each group it calls
-// forget, while nothing is judged; no later line belongs to a user of that group. So
+// forget: no later line belongs to a user of that group. So
 // neither memory nor the traces grow with the number of lines.
 //
-// It hands the outcomes on at the end, when each line has one. If next fails, it still
-// hands on those of the lines before, and returns a *StoppedError. If the sink fails, it
-// returns a *StoppedError too. If the judge or forget fails or ctx ends, it hands nothing
-// on, and returns an *UnfinishedError.
+// The sink gets the outcomes at the end. If next fails, it gets those of the lines before, and the
+// error is a *StoppedError, also if the sink fails. If the judge or forget fails or ctx ends, the sink
+// gets nothing, and the error is an *UnfinishedError.
 //
 // When ctx ends, a call of next may still run; it is not called again. The temporary
 // files are always removed.
@@ -134,8 +132,8 @@ func (r *groupRun) read(ctx context.Context, next func() (Line, error), groups [
 	}
 }
 
-// judgeAll judges groups, one batch after another, and empties them. Close the results,
-// also after an error.
+// judgeAll judges groups, one batch after another, and empties them. Close the results even
+// after an error.
 func (r *groupRun) judgeAll(ctx context.Context, groups []*group) (results []*spool[message.Outcome], err error) {
 	for _, batch := range batches(groups, r.options.Group) {
 		result := &spool[message.Outcome]{folder: r.options.Folder}
@@ -197,7 +195,6 @@ func (r *groupRun) judgeBatch(ctx context.Context, batch []*group, into *spool[m
 	return errors.Join(err, closeGroups(batch))
 }
 
-// handOn writes the outcomes to the sink.
 func (r *groupRun) handOn(ctx context.Context, outcomes *merged[message.Outcome], sink Sink) error {
 	for line := 0; ; {
 		o, err := outcomes.next()
@@ -220,7 +217,7 @@ func (r *groupRun) handOn(ctx context.Context, outcomes *merged[message.Outcome]
 	return nil
 }
 
-// whole restores what a spool does not keep: it reads an empty list as nil.
+// whole restores empty lists, which a spool reads as nil.
 func whole(o message.Outcome) message.Outcome {
 	for i := range o.Violations {
 		if o.Violations[i].Conflicts == nil {
@@ -230,8 +227,8 @@ func whole(o message.Outcome) message.Outcome {
 	return o
 }
 
-// groupReader reads the lines of groups until it is ended. A Run that stops early may
-// still be reading when its files are closed.
+// groupReader reads the lines of groups until it is ended: a Run that stops early may
+// still read when its files are closed.
 type groupReader struct {
 	mu    sync.Mutex
 	lines *merged[Line]

@@ -274,7 +274,7 @@ func TestGroupsWithoutAFolderForTheirFiles(t *testing.T) {
 	folder := t.TempDir() + "/absent"
 	err := bulk.RunInGroups(t.Context(), fileOf(5, 5).next, accept, newTraces(t).clear, new(outcomes), bulk.GroupOptions{Folder: folder})
 	require.ErrorIs(t, err, os.ErrNotExist)
-	require.ErrorContains(t, err, "stopped after 0 of 0 lines: making a temporary file for lines: ")
+	require.ErrorContains(t, err, "stopped after 0 of 0 lines: creating a temporary file for lines: ")
 }
 
 // Whatever the users and the bound are.

@@ -10,8 +10,8 @@ import (
 type Line struct {
 	Number  int // from 1
 	Message message.Message
-	// Invalid says what is wrong with the line, nil if nothing is. Otherwise Message has what
-	// could be read; only its ID and User are used.
+	// Invalid says what is wrong with the line, nil if it is valid. Of an invalid line only the
+	// message's ID and User are used.
 	Invalid fault.InvalidErrors
 }
 

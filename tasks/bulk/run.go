@@ -13,12 +13,11 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
-// Judge submits a message, or only returns what the answer would be. An error means that
-// there is no answer.
+// Judge submits a message, or makes a dry run of that. An error means that there is no outcome.
 type Judge func(ctx context.Context, m message.Message) (message.Outcome, error)
 
-// JudgeMany judges messages of one user in their order. An error is that of the first one without an
-// outcome.
+// JudgeMany judges messages of one user in their order. An error is that of the first message without
+// an outcome.
 type JudgeMany func(ctx context.Context, ms []message.Message) ([]message.Outcome, error)
 
 // Sink receives the outcomes in the order of the lines, one at a time. Flush is called
@@ -30,11 +29,9 @@ type Sink interface {
 
 // StoppedError is returned when not every line was judged.
 type StoppedError struct {
-	// Line is the first line that was not judged; later ones may have been.
-	Line int
-	// Failed is the number of lines for which the judge had no answer.
-	Failed int
-	Err    error // why
+	Line   int // the first line that was not judged; later ones may have been
+	Failed int // how many lines the judge failed on
+	Err    error
 }
 
 // Error names the line and the cause.
@@ -43,20 +40,20 @@ func (e *StoppedError) Error() string { return fmt.Sprintf("stopped at line %d: 
 // Unwrap returns the cause.
 func (e *StoppedError) Unwrap() error { return e.Err }
 
-// Options configures Run. The zero value is for a program that does nothing else.
+// Options configures Run.
 type Options struct {
-	// Lanes is the largest number of lines that are judged at a time; zero means 64.
+	// Lanes is how many lines are judged at a time; zero means 64.
 	Lanes int
-	// Window is the largest number of lines that are read and not yet handed on; zero
+	// Window is the most lines between next and the sink; zero
 	// means 32,768. It lets other lanes continue while one has a user with many lines.
 	Window int
-	// Many judges up to Together waiting lines of a user at a time, in place of the judge. Nil for none.
+	// Many, if set, judges up to Together waiting lines of a user at a time, in place of the judge.
 	Many     JudgeMany
 	Together int
 }
 
-// Run judges lines until next returns io.EOF, and hands their outcomes to the sink. If
-// next, the judge or the sink fails or ctx ends, it finishes what is being judged and
+// Run judges lines until next returns io.EOF, and passes their outcomes to the sink. If
+// next, the judge or the sink fails or ctx ends, it finishes the lines that are being judged and
 // returns a *StoppedError.
 //
 // When ctx ends, a call of next may still run; it is not called again.
@@ -107,10 +104,10 @@ type run struct {
 	failing sync.Once
 	failure error        // the first one; of dispatch, work and collect
 	halted  atomic.Bool  // no more lines are judged
-	failed  atomic.Int64 // lines that got no answer
+	failed  atomic.Int64 // lines that the judge failed on
 
 	whole bool // the file was read to its end
-	last  int  // the line that was dispatched last
+	last  int  // the last dispatched line
 	next  int  // the line to continue with
 }
 
@@ -120,7 +117,7 @@ type job struct {
 	line  Line
 }
 
-// answer is the outcome of a job, or says that there is none.
+// answer is the outcome of a job, if it was judged.
 type answer struct {
 	place, line int
 	outcome     message.Outcome
@@ -176,8 +173,8 @@ func (r *run) dispatch(ctx context.Context, lines <-chan scanned) {
 	}
 }
 
-// work judges lines one after another, or some of a user together. It stops when a line has no answer:
-// later lines of that user could depend on it.
+// work judges lines one after another, or some of a user together. It stops after a line without an
+// outcome: later lines of that user could depend on it.
 func (r *run) work(ctx context.Context) {
 	for {
 		of, jobs, ok := r.chains.take(r.together)
@@ -191,8 +188,7 @@ func (r *run) work(ctx context.Context) {
 		switch {
 		case r.halted.Load() || ctx.Err() != nil:
 		case len(jobs) > 1:
-			// Finish these lines when ctx ends: it does not take long, and their outcomes would be
-			// unknown otherwise.
+			// Finish these lines even if ctx ends: their outcomes would be unknown otherwise.
 			r.judgeTogether(context.WithoutCancel(ctx), jobs, answers)
 		default:
 			r.judgeOne(context.WithoutCancel(ctx), jobs[0].line, &answers[0])
@@ -205,7 +201,6 @@ func (r *run) work(ctx context.Context) {
 	}
 }
 
-// judgeOne judges a line.
 func (r *run) judgeOne(ctx context.Context, line Line, a *answer) {
 	o, err := message.Outcome{}, error(line.Invalid)
 	if line.Invalid == nil {
@@ -214,7 +209,7 @@ func (r *run) judgeOne(ctx context.Context, line Line, a *answer) {
 	r.answered(line, o, err, a)
 }
 
-// answered notes the outcome of a line, or what its judge failed with.
+// answered sets the outcome of a line, or halts after an error of the judge.
 func (r *run) answered(line Line, o message.Outcome, err error, a *answer) {
 	switch {
 	case line.Invalid != nil || rules.UnknownRules(err): // only this user's lines have this error
@@ -228,7 +223,7 @@ func (r *run) answered(line Line, o message.Outcome, err error, a *answer) {
 	}
 }
 
-// judgeTogether judges valid lines of a user, up to the first one that has no answer.
+// judgeTogether judges valid lines of a user, up to the first one without an outcome.
 func (r *run) judgeTogether(ctx context.Context, jobs []*job, answers []answer) {
 	for at := 0; at < len(jobs); {
 		ms := make([]message.Message, len(jobs)-at)
@@ -251,7 +246,7 @@ func (r *run) judgeTogether(ctx context.Context, jobs []*job, answers []answer) 
 	}
 }
 
-// collect hands the answers on in the order of the lines, up to the first line without
+// collect passes the outcomes to the sink in the order of the lines, up to the first line without
 // one. It reports whether every line had one.
 func (r *run) collect() bool {
 	window := cap(r.tokens)

@@ -9,8 +9,8 @@ import (
 	"os"
 )
 
-// spool is a temporary file of values. All are written before the first is read. The file
-// has no name if the system allows that, so that nothing is left if the program is killed.
+// spool is a temporary file of values. All are written before the first is read. If possible the file
+// has no name, so that nothing is left if the program is killed.
 // Only the program's user can read it.
 type spool[T any] struct {
 	folder string
@@ -35,7 +35,7 @@ func (s *spool[T]) add(value *T) error {
 		}
 	}
 	if err := s.encoder.Encode(value); err != nil {
-		return fmt.Errorf("setting lines aside in a temporary file: %w", err)
+		return fmt.Errorf("writing lines to a temporary file: %w", err)
 	}
 	s.count++
 	return nil
@@ -44,7 +44,7 @@ func (s *spool[T]) add(value *T) error {
 func (s *spool[T]) create() error {
 	file, err := os.CreateTemp(s.folder, "bulk-*.lines")
 	if err != nil {
-		return fmt.Errorf("making a temporary file for lines: %w", err)
+		return fmt.Errorf("creating a temporary file for lines: %w", err)
 	}
 	s.file, s.named = file, os.Remove(file.Name()) != nil
 	s.out = bufio.NewWriterSize(file, spoolBuffer)
@@ -75,7 +75,7 @@ func (s *spool[T]) rewind() error {
 		_, err = s.file.Seek(0, io.SeekStart)
 	}
 	if err != nil {
-		return fmt.Errorf("setting lines aside in a temporary file: %w", err)
+		return fmt.Errorf("writing lines to a temporary file: %w", err)
 	}
 	s.out, s.encoder = nil, nil
 	s.in = gob.NewDecoder(bufio.NewReaderSize(s.file, spoolBuffer))
@@ -98,13 +98,12 @@ func (s *spool[T]) close() error {
 	return nil
 }
 
-// merged reads several spools as one, in the order of line numbers; each spool is
-// sorted.
+// merged reads several sorted spools as one, in the order of line numbers.
 type merged[T any] struct {
 	spools []*spool[T]
 	line   func(*T) int
 	heads  []T   // the next value of each spool
-	have   []int // the spools that have one
+	have   []int // the spools with a head
 	begun  bool
 }
 
@@ -137,7 +136,7 @@ func (m *merged[T]) next() (T, error) {
 	return value, m.advance(first)
 }
 
-// advance reads the next value of a spool whose last value was used.
+// advance reads the next head of a spool.
 func (m *merged[T]) advance(i int) error {
 	at := m.have[i]
 	value, err := m.spools[at].next()

@@ -13,7 +13,7 @@ import (
 // Log returns the log of the store.
 func (r *Registry) Log() *events.Log { return r.log }
 
-// Check checks a callback URL that is to be set. The error is a *fault.InvalidError.
+// Check checks a callback URL. The error is a *fault.InvalidError.
 func (r *Registry) Check(url string) error { return r.rule.Check(url) }
 
 // Listen makes the programs write the events of an account, or of keyspace.Everyone, for as

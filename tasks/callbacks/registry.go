@@ -31,8 +31,8 @@ type Registry struct {
 	rule      contact.Callbacks
 }
 
-// NewRegistry returns the callbacks of a store. The rule says which URLs may be set. The error
-// is a *fault.InvalidError.
+// NewRegistry returns the callbacks of a store, with a rule for their URLs. The error is a
+// *fault.InvalidError.
 func NewRegistry(client redis.UniversalClient, o events.Options, rule contact.Callbacks) (*Registry, error) {
 	r := &Registry{client: client, rule: rule}
 	var err error
@@ -55,10 +55,10 @@ func NewRegistry(client redis.UniversalClient, o events.Options, rule contact.Ca
 }
 
 // Set sets the callback URL of an account, see accounts.SetEvents. The callback gets the
-// events from now on; if there was one before, it goes on where that was. The answer has the
-// secret only if it was made. The error is a *fault.NoSuchError or a *fault.InvalidError.
+// events from now on, or from the position of the former callback. The answer has the
+// secret only if it was generated. The error is a *fault.NoSuchError or a *fault.InvalidError.
 //
-// The contact of the account is told of a change: see tell.
+// The contact of the account gets an alert about a change.
 func (r *Registry) Set(ctx context.Context, account, address, secret string) (message.Callback, error) {
 	if err := r.rule.Check(address); err != nil {
 		return message.Callback{}, err
@@ -75,8 +75,8 @@ func (r *Registry) Set(ctx context.Context, account, address, secret string) (me
 	if err != nil {
 		return message.Callback{}, err
 	}
-	// First, so that no event between is missed. What follows may fail: it is repeated by the
-	// caller, and the senders listen for every callback there is.
+	// First, so that no event is missed. If the rest fails, the caller repeats it, and the senders
+	// listen for every callback.
 	begin := func() error { return r.callbacks.Begin(ctx, account, false) }
 	if found.EventsURL == "" {
 		begin = func() error { return r.callbacks.Replace(ctx, account) }
@@ -101,8 +101,8 @@ func (r *Registry) Set(ctx context.Context, account, address, secret string) (me
 	return status, err
 }
 
-// Remove removes the callback of an account; dead events stay. It does nothing if there is
-// none. The error is a *fault.NoSuchError.
+// Remove removes the callback of an account, if there is one; dead events stay. The error is a
+// *fault.NoSuchError.
 func (r *Registry) Remove(ctx context.Context, account string) error {
 	found, _, err := r.accounts.Get(ctx, account)
 	if err == nil && found.EventsURL != "" {
@@ -117,8 +117,8 @@ func (r *Registry) Remove(ctx context.Context, account string) error {
 	return r.callbacks.Forget(ctx, account)
 }
 
-// Rotate gives a callback a new secret, which the answer has, see
-// accounts.RotateEventsSecret.
+// Rotate replaces the secret of a callback, see accounts.RotateEventsSecret. The answer has the new
+// one.
 func (r *Registry) Rotate(ctx context.Context, account string, overlap time.Duration) (message.Callback, error) {
 	found, _, err := r.accounts.Get(ctx, account)
 	if err == nil && found.EventsURL != "" {
@@ -136,8 +136,8 @@ func (r *Registry) Rotate(ctx context.Context, account string, overlap time.Dura
 	return status, err
 }
 
-// tell puts a notice into the outbox that an account's callback is changed, before the change is
-// made: what can't be told is not done. A change that then fails was told, and is made again.
+// tell puts an alert about a change of an account's callback into the outbox, before the change: there
+// is no change without an alert.
 func (r *Registry) tell(ctx context.Context, account accounts.Account, change, address string) error {
 	now, err := r.client.Time(ctx).Result()
 	if err != nil {
@@ -145,7 +145,7 @@ func (r *Registry) tell(ctx context.Context, account accounts.Account, change, a
 	}
 	details, err := json.Marshal(notices.Details{Change: change, Host: Host(address), TimeZone: account.TimeZone})
 	if err != nil {
-		return fmt.Errorf("telling an account of its callback: %w", err)
+		return fmt.Errorf("alerting an account about its callback: %w", err)
 	}
 	_, err = r.notices.Put(ctx, notices.Notice{ID: notices.FormatID(notices.CallbackChanged, now, 0, account.Name), Details: details}, time.Time{})
 	return err
@@ -160,7 +160,7 @@ func Host(address string) string {
 	return parsed.Host
 }
 
-// Status says how far the callback of an account is. The error is a *fault.NoSuchError if
+// Status returns the progress of an account's callback. The error is a *fault.NoSuchError if
 // there is no such account, or no callback.
 func (r *Registry) Status(ctx context.Context, account string) (message.Callback, error) {
 	found, ok, err := r.accounts.Get(ctx, account)

@@ -13,21 +13,20 @@ import (
 )
 
 const (
-	// maxPosted is how many events a request has at most.
+	// maxPosted is the most events of a request.
 	maxPosted = 100
-	// longestAsked is the longest Retry-After that is followed.
+	// longestAsked bounds a Retry-After.
 	longestAsked = time.Hour
 )
 
-// batchSize is how many events the next request has after some that failed: the callback may
-// not manage as many.
+// batchSize returns the most events of the next request after failures: fewer may succeed.
 func batchSize(failures int) int { return max(maxPosted>>min(failures, 10), 1) }
 
-// send posts the next events of a turn and settles it. It returns when to look again.
+// send posts the next events of a turn and settles it. It returns the wait before the next look.
 func (s *Sender) send(ctx context.Context, turn events.Turn, ended <-chan struct{}) time.Duration {
 	if turn.Lost > 0 {
 		s.Metrics.EventsLost(turn.Lost)
-		s.Logger.WarnContext(ctx, "events were removed before the callback got them: too many waited, or they were too old",
+		s.Logger.WarnContext(ctx, "events were removed before the callback got them: there were too many, or they were too old",
 			"account", turn.Account, "events", turn.Lost)
 	}
 	callback, ok, err := s.Accounts.Callback(ctx, turn.Account)
@@ -89,16 +88,15 @@ func (s *Sender) post(ctx context.Context, b webhook.Batch) notifier.Result {
 func (s *Sender) failedOnce(ctx context.Context, turn events.Turn, result notifier.Result) {
 	s.Metrics.CallbackFailed(string(result.Reason))
 	if turn.Attempts == 0 {
-		s.Logger.WarnContext(ctx, "a callback does not take events: it is tried again", "account", turn.Account,
+		s.Logger.WarnContext(ctx, "a callback does not accept events: trying again", "account", turn.Account,
 			"reason", result.Reason, "error", result.Err)
 	}
 }
 
-// givenUp returns the last event after the cursor that was tried for long enough, and how many
-// there are up to it. An event is tried since it came, or since the callback fails if that is
-// later.
+// givenUp returns the last event after the cursor that was tried for GiveUp, and how many
+// there are up to it. The time begins with the event or with the first failure, whichever is later.
 func (s *Sender) givenUp(ctx context.Context, turn events.Turn) (last string, count int) {
-	stepped := s.Clock.Stepped() != (storeclock.Step{}) // by that clock all may seem old
+	stepped := s.Clock.Stepped() != (storeclock.Step{}) // by a wrong clock all may seem old
 	if stepped || turn.Attempts == 0 || turn.Now.Sub(turn.Failing) < s.GiveUp {
 		return "", 0
 	}
@@ -116,7 +114,7 @@ func (s *Sender) givenUp(ctx context.Context, turn events.Turn) (last string, co
 	return last, count
 }
 
-// settle ends a turn, and tries until that is stored. It returns how many events are dead now.
+// settle ends a turn, and repeats that until it is stored. It returns how many events became dead.
 func (s *Sender) settle(ctx context.Context, turn events.Turn, o events.Outcome, ended <-chan struct{}) (dead int) {
 	failed := func(ctx context.Context, err error) {
 		s.Logger.DebugContext(ctx, "could not settle a request to a callback: trying until it is stored", "error", err)

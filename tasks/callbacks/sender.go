@@ -43,7 +43,7 @@ type Sender struct {
 	Logger          *slog.Logger
 
 	accounts map[string]*attention // of the loop
-	looked   time.Time             // when it last asked which accounts have a callback
+	looked   time.Time             // when it last listed the accounts with a callback
 	failed   bool                  // that failed
 	slots    chan struct{}
 }
@@ -53,23 +53,22 @@ type attention struct {
 	mu       sync.Mutex
 	busy     bool
 	next     time.Time     // by the local clock
-	idle     time.Duration // how long it last waited for events
-	listened time.Time     // when it last listened
-	seen     time.Time     // when it last was among the accounts with a callback
+	idle     time.Duration // the last wait for events
+	listened time.Time     // the last call of Listen
+	seen     time.Time     // when the account last had a callback
 }
 
 const (
 	// together is how many accounts a worker posts to at a time.
 	together = 64
-	// tick is how often the loop looks which accounts are due.
+	// tick is how often the loop begins the due accounts.
 	tick = 100 * time.Millisecond
-	// lookEvery is how often it asks which accounts have a callback.
+	// lookEvery is how often it lists the accounts with a callback.
 	lookEvery = time.Second
 	// shortestIdle and longestIdle bound the wait for events: it doubles while there are none.
 	shortestIdle = 200 * time.Millisecond
 	longestIdle  = 2 * time.Second
-	// longestWait is how long it waits at most before it asks again who has the turn: the
-	// state may have been changed.
+	// longestWait bounds the wait for a turn: the state may change.
 	longestWait = 5 * time.Second
 )
 
@@ -79,8 +78,8 @@ func DefaultRetries() retry.Policy {
 }
 
 // Start posts until stopping is closed: then it takes no new turns. Once ended is closed, it
-// no longer waits for a store that is away. The returned function waits for the requests that
-// are under way. Call it after both are closed.
+// no longer waits for the store. The returned function waits for running requests: call it after
+// both are closed.
 func (s *Sender) Start(ctx context.Context, stopping, ended <-chan struct{}) (wait func()) {
 	ctx = context.WithoutCancel(ctx)
 	s.accounts, s.slots = make(map[string]*attention), make(chan struct{}, together)
@@ -93,7 +92,7 @@ func (s *Sender) Start(ctx context.Context, stopping, ended <-chan struct{}) (wa
 	return running.Wait
 }
 
-// pass begins what is due.
+// pass begins the due accounts.
 func (s *Sender) pass(ctx context.Context, running *sync.WaitGroup, ended <-chan struct{}) {
 	now := s.Clock.Local()
 	if now.Sub(s.looked) >= lookEvery {
@@ -118,12 +117,12 @@ func (s *Sender) pass(ctx context.Context, running *sync.WaitGroup, ended <-chan
 	}
 }
 
-// find learns which accounts have a callback.
+// find lists the accounts with a callback.
 func (s *Sender) find(ctx context.Context, now time.Time) {
 	names, err := s.Accounts.WithCallback(ctx)
 	if err != nil {
 		if !s.failed {
-			s.Logger.DebugContext(ctx, "could not ask which accounts have a callback: trying again", "error", err)
+			s.Logger.DebugContext(ctx, "could not list the accounts with a callback: trying again", "error", err)
 		}
 		s.failed = true
 		return
@@ -159,8 +158,8 @@ func (a *attention) ends(next time.Time) {
 	a.busy, a.next = false, next
 }
 
-// look posts the next events of an account if it is this worker's turn. It returns when to
-// look again. Only one look at an account runs at a time.
+// look posts the next events of an account if it is this worker's turn. It returns the wait before
+// the next look. Only one look at an account runs at a time.
 func (s *Sender) look(ctx context.Context, account string, a *attention, ended <-chan struct{}) time.Duration {
 	s.listen(ctx, account, a)
 	turn, next, ok, err := s.Callbacks.Take(ctx, account, keyspace.NewToken(), s.Timeout+s.Margin)
@@ -188,7 +187,7 @@ func (s *Sender) look(ctx context.Context, account string, a *attention, ended <
 	return longestIdle
 }
 
-// listen makes the programs write events of the account.
+// listen makes programs write events of the account.
 func (s *Sender) listen(ctx context.Context, account string, a *attention) {
 	now := s.Clock.Local()
 	if !a.listened.IsZero() && now.Sub(a.listened) < s.Callbacks.ListenEvery() {

@@ -3,6 +3,7 @@ package campaign
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -18,7 +19,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// Campaign names a campaign of an account, "" without accounts.
+// Campaign is the name of a campaign and its account, "" without accounts.
 type Campaign = messages.Campaign
 
 // Campaigns works on the messages of campaigns. It is safe for concurrent use.
@@ -56,9 +57,8 @@ func New(b *backend.Backend) (*Campaigns, error) {
 type Watcher struct {
 	// Refused is called for each message that keeps its place. Its error ends the run.
 	Refused func(message.Outcome) error
-	// Progress is called with how many messages were looked at, those of an earlier run
-	// included: after each page of messages that are counted first, while total grows, and
-	// after each page that is worked on.
+	// Progress is called with how many messages are done, including those of an earlier run: after
+	// each page of the count at the start, while total grows, and after each page of work.
 	Progress func(done, total int)
 }
 
@@ -75,7 +75,7 @@ func (w Watcher) progress(done, total int) {
 	}
 }
 
-// onPage is how many messages are read, and worked on, at a time.
+// onPage is how many messages are read and handled at a time.
 const onPage = 50
 
 // each calls do with the messages of a campaign, page by page, and rests after each page for
@@ -85,7 +85,7 @@ func (c *Campaigns) each(ctx context.Context, of Campaign, size int, do func(fou
 	return err
 }
 
-// pages is each from a cursor of the index on. It ends when do returns false, and returns the
+// pages is each from a cursor on. It ends when do returns false, and returns the
 // cursor of the next page, "" at the end.
 func (c *Campaigns) pages(
 	ctx context.Context, of Campaign, cursor string, size int, do func(found []messages.Info) (goOn bool, err error),
@@ -107,19 +107,13 @@ func (c *Campaigns) pages(
 	}
 }
 
-// ofAccount leaves out messages of other accounts, which a filter without an account has.
+// ofAccount leaves out messages of other accounts: a filter without an account finds them too.
 func ofAccount(found []messages.Info, of Campaign) []messages.Info {
-	own := found[:0:0]
-	for _, s := range found {
-		if s.Account == of.Account {
-			own = append(own, s)
-		}
-	}
-	return own
+	return slices.DeleteFunc(found, func(s messages.Info) bool { return s.Account != of.Account })
 }
 
-// List calls do with the status of each message of a campaign, in no order that means
-// anything. An error of do ends it.
+// List calls do with the status of each message of a campaign, in no defined order. An error of do
+// ends it.
 func (c *Campaigns) List(ctx context.Context, of Campaign, do func(message.Status) error) error {
 	return c.each(ctx, of, find.MaxPage, func(found []messages.Info) error {
 		for _, s := range found {
@@ -133,7 +127,7 @@ func (c *Campaigns) List(ctx context.Context, of Campaign, do func(message.Statu
 
 // Pause pauses a campaign, and counts its messages. It takes effect within messages.PauseLag.
 // Messages that are being sent are not stopped. The error is a *fault.NoSuchError for a campaign
-// without messages that is not paused yet: its pause would only take the place of another.
+// without messages, unless it is paused already: the number of pauses is limited.
 func (c *Campaigns) Pause(ctx context.Context, of Campaign, how Counting) (message.CampaignStatus, error) {
 	since, err := c.pauses.Since(ctx, of)
 	if err != nil {
@@ -163,9 +157,9 @@ func (c *Campaigns) checkNotEmpty(ctx context.Context, of Campaign) error {
 	return err
 }
 
-// Resume ends the pause of a campaign, and lets its messages that wait be sent, as late ones
-// are. It begins with them after messages.PauseLag. It can be called again at any time. Of a run
-// that was stopped, each message is sent after an hour at the latest.
+// Resume ends the pause of a campaign. After messages.PauseLag, it begins to release the waiting
+// messages, which are sent as late ones. It can be called again at any time. If it is stopped, the
+// remaining messages are sent within an hour.
 func (c *Campaigns) Resume(ctx context.Context, of Campaign, w Watcher) (message.CampaignSummary, error) {
 	r := c.newRun(message.CampaignResumed, of, w)
 	if _, err := c.pauses.Resume(ctx, of); err != nil {
@@ -175,7 +169,7 @@ func (c *Campaigns) Resume(ctx context.Context, of Campaign, w Watcher) (message
 		return r.summary, err
 	}
 	if !storeclock.Sleep(ctx, nil, messages.PauseLag) {
-		return r.summary, fmt.Errorf("waiting until every worker has seen it: %w", ctx.Err())
+		return r.summary, fmt.Errorf("waiting until every worker knows it: %w", ctx.Err())
 	}
 	return r.all(ctx, func(s messages.Info) error {
 		if s.State != messages.StatePending || s.Reason != messages.ReasonPaused {
@@ -189,7 +183,7 @@ func (c *Campaigns) Resume(ctx context.Context, of Campaign, w Watcher) (message
 	})
 }
 
-// Cancel cancels the messages of a campaign that are not sent yet. It can be stopped, and
+// Cancel cancels the pending messages of a campaign. It can be stopped, and
 // called again.
 func (c *Campaigns) Cancel(ctx context.Context, by *submit.Submitter, of Campaign, w Watcher) (message.CampaignSummary, error) {
 	r := c.newRun(message.CampaignCancelled, of, w)
@@ -208,7 +202,7 @@ func (c *Campaigns) Cancel(ctx context.Context, by *submit.Submitter, of Campaig
 	})
 }
 
-// Preview says what Move would do, message by message: each is judged as if it alone were
+// Preview is a dry run of Move: it judges each message as if only that one were
 // moved. It writes nothing.
 func (c *Campaigns) Preview(
 	ctx context.Context, s *submit.Submitter, of Campaign, by time.Duration, w Watcher,

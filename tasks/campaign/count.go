@@ -17,28 +17,27 @@ import (
 
 // Counting says how to count. Its zero value counts all messages.
 type Counting struct {
-	// More is the CampaignStatus.More of a count that stopped, which goes on; "" begins anew.
+	// More is the CampaignStatus.More of a stopped count to continue; "" starts a new count.
 	More string
-	// Within is after how long to stop at the end of a page; zero means never, a negative one
+	// Within is the time after which to stop at the end of a page; zero means never, a negative one
 	// after each page.
 	Within time.Duration
-	// Progress is called after each page with how many messages were counted; it may be nil.
+	// Progress is called after each page; it may be nil.
 	Progress func(counted int)
 }
 
-// counted is what CampaignStatus.More has: what was counted, and the cursor of the index
-// behind it.
+// counted is the content of CampaignStatus.More: the counts, and the cursor of the next page.
 type counted struct {
 	Cursor   string         `json:"c"`
 	Statuses map[string]int `json:"s"`
 }
 
-// maxCounted bounds each number in what a caller says was counted.
+// maxCounted bounds each number in a caller's counted.
 const maxCounted = 1 << 40
 
 // Count counts the messages of a campaign by their statuses. If it stops early, the status has
-// what was counted so far, with More to go on. A message whose status changes meanwhile counts
-// once, with the old one or the new one.
+// the counts so far, and More to continue. A message whose status changes meanwhile counts
+// once, with the old or the new one.
 func (c *Campaigns) Count(ctx context.Context, of Campaign, how Counting) (message.CampaignStatus, error) {
 	status := message.CampaignStatus{Campaign: of.Name, Account: of.Account, Statuses: map[string]int{}}
 	so, err := countedBefore(how.More)
@@ -77,13 +76,12 @@ func (c *Campaigns) Count(ctx context.Context, of Campaign, how Counting) (messa
 	return status, nil
 }
 
-// text encodes what was counted. Callers need not know how.
 func (c counted) text() string {
 	text, _ := json.Marshal(c) // can't fail for these types
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// countedBefore decodes what was counted. The error is a *fault.InvalidError.
+// countedBefore decodes More. The error is a *fault.InvalidError.
 func countedBefore(text string) (c counted, err error) {
 	if text == "" {
 		return counted{}, nil

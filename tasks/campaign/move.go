@@ -16,17 +16,17 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// notes are what a move leaves in the store for whoever goes on with it.
+// notes are stored for the run that continues a move.
 type notes struct {
 	Summary message.CampaignSummary `json:"summary"`           // before Plan
-	Cursor  string                  `json:"cursor,omitempty"`  // of the page behind Plan
+	Cursor  string                  `json:"cursor,omitempty"`  // of the page after Plan
 	Looked  int                     `json:"looked"`            // messages of the page of Plan
-	Plan    []planned               `json:"plan,omitempty"`    // what is about to be moved, in order
-	Ended   bool                    `json:"ended,omitempty"`   // there is no page behind Plan
+	Plan    []planned               `json:"plan,omitempty"`    // in the order of their moves
+	Ended   bool                    `json:"ended,omitempty"`   // there is no page after Plan
 	Planned bool                    `json:"planned,omitempty"` // there is a Plan, perhaps empty
 }
 
-// planned is a message that is about to be moved.
+// planned is a message to be moved.
 type planned struct {
 	User string `json:"u"`
 	ID   string `json:"i"`
@@ -46,9 +46,9 @@ type move struct {
 	goesOn    bool // with the plan of an earlier run
 }
 
-// Move moves the messages of a campaign that are not sent yet by a length of time. Those that
-// are refused keep their places. It can be stopped or killed at any time: another call with
-// the same length, by any program, goes on where it was, and moves no message twice. The error
+// Move moves the pending messages of a campaign by a length of time. Refused ones keep their places.
+// It can be stopped or killed at any time: another call with
+// the same length, by any program, continues it, and moves no message twice. The error
 // is a *RunningError if another program moves the campaign.
 func (c *Campaigns) Move(
 	ctx context.Context, s *submit.Submitter, of Campaign, by time.Duration, w Watcher,
@@ -75,7 +75,7 @@ func (c *Campaigns) Move(
 	return m.summary, m.job.Done(ctx)
 }
 
-// begin takes the turn, and goes on where the last run ended.
+// begin takes the turn, and continues the last run.
 func (m *move) begin(ctx context.Context) error {
 	key := m.keys.Turn(keyspace.CampaignWork(m.of.String()))
 	run, text, err := job.Begin(ctx, turn.NewJob(m.client, key, "move "+m.by.String()), &RunningError{Campaign: m.of.Name})
@@ -94,7 +94,7 @@ func (m *move) begin(ctx context.Context) error {
 	return nil
 }
 
-// page moves what is planned, or else plans a page first.
+// page moves the messages of the plan. Without one it plans a page first.
 func (m *move) page(ctx context.Context) error {
 	began := m.clock.Local()
 	if !m.notes.Planned {
@@ -121,7 +121,7 @@ func (m *move) page(ctx context.Context) error {
 	return job.Rest(ctx, m.clock.Local().Sub(began))
 }
 
-// plan reads the next page, and notes in the store what is to be moved of it.
+// plan reads the next page, and stores the plan for it.
 func (m *move) plan(ctx context.Context) error {
 	found, err := m.index.Page(ctx, find.Filter{Account: m.of.Account, Campaign: m.of.Name}, m.notes.Cursor, onPage)
 	if err != nil {
@@ -134,14 +134,14 @@ func (m *move) plan(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if len(all) > 0 && all[0].ID == s.ID { // else they were, or will be, moved with the first
+		if len(all) > 0 && all[0].ID == s.ID { // else they are moved with the first
 			m.notes.Plan = append(m.notes.Plan, m.inOrder(all)...)
 		}
 	}
 	return m.job.Keep(ctx, m.text())
 }
 
-// snapshot returns the summary for the notes, which the run does not change.
+// snapshot returns a copy of the summary for the notes.
 func (m *move) snapshot() message.CampaignSummary {
 	s := m.summary
 	s.RefusedBy = maps.Clone(m.summary.RefusedBy)
@@ -163,7 +163,7 @@ func (m *move) ofUser(ctx context.Context, user string) (all []messages.Info, er
 	}
 }
 
-// inOrder returns the messages that can be moved so that none is in the way of the next.
+// inOrder returns the pending messages in an order in which none conflicts with the next.
 func (m *move) inOrder(all []messages.Info) []planned {
 	all = slices.DeleteFunc(all, func(s messages.Info) bool { return s.State != messages.StatePending })
 	slices.SortFunc(all, func(a, b messages.Info) int {

@@ -26,20 +26,19 @@ func (c *Campaigns) newRun(outcome string, of Campaign, w Watcher) *run {
 	}}
 }
 
-// count counts the messages, and tells how many there are so far. It also finds a campaign that can't exist.
+// count counts the messages for the progress. It also returns the error of an invalid name.
 func (r *run) count(ctx context.Context) error {
 	if _, err := r.pauses.Since(ctx, r.of); err != nil {
 		return err
 	}
-	err := r.each(ctx, r.of, find.MaxPage, func(found []messages.Info) error {
+	return r.each(ctx, r.of, find.MaxPage, func(found []messages.Info) error {
 		r.total += len(found)
 		r.watcher.progress(r.summary.Messages, r.total)
 		return nil
 	})
-	return err
 }
 
-// all calls do with each message. Messages that were accepted meanwhile count in the total.
+// all calls do with each message. Messages that were accepted meanwhile add to the total.
 func (r *run) all(ctx context.Context, do func(messages.Info) error) (message.CampaignSummary, error) {
 	err := r.each(ctx, r.of, onPage, func(found []messages.Info) error {
 		for _, s := range found {
@@ -56,7 +55,7 @@ func (r *run) all(ctx context.Context, do func(messages.Info) error) (message.Ca
 	return r.summary, err
 }
 
-// tell counts what became of a message, and tells the watcher of a refusal.
+// tell counts the outcome of a message, and calls the watcher with a refusal.
 func (r *run) tell(o message.Outcome) error {
 	switch {
 	case o.OK():

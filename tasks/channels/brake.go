@@ -6,23 +6,23 @@ import (
 )
 
 const (
-	// ringSize is how many answers the brake remembers, and judgesFrom how many it needs.
+	// ringSize is how many answers the brake remembers, judgesFrom how many it needs.
 	ringSize, judgesFrom = 100, 50
 	// maxGone is how many percent of the answers may call a device gone.
 	maxGone = 20
-	// maxOfUser is how many devices of one user it remembers as gone.
+	// maxOfUser is how many gone devices of one user it counts.
 	maxOfUser = 5
 )
 
-// Judgement is what is to become of a device that its provider calls gone.
+// Judgement says what to do with a device that its provider calls gone.
 type Judgement uint8
 
 // The judgements.
 const (
-	Remove Judgement = iota + 1 // it is gone
-	Keep                        // too many are: the message is not for it, and the device stays
-	Hold                        // nobody knows yet whether the provider is right: the message waits
-	Trip                        // all are gone: the channel is to be stopped, and the message waits
+	Remove Judgement = iota + 1 // remove it
+	Keep                        // too many are gone: the device stays, without the message
+	Hold                        // the provider may be wrong: the message waits
+	Trip                        // all are gone: stop the channel, and the message waits
 )
 
 // brake judges whether to believe a provider that calls devices gone. A wrong project, key or
@@ -32,19 +32,19 @@ type brake struct {
 	ring    [ringSize]answered
 	next    int
 	count   int
-	success bool      // one of the answers since the start was a success
-	kept    time.Time // when a device was kept last
+	success bool      // any success since the start
+	kept    time.Time // when a device was last kept
 }
 
 // answered is one answer of the ring.
 type answered struct {
-	device uint64 // its hash
+	device uint64 // hash
 	gone   bool
 	of     Sent // the message, if gone
 }
 
-// note notes an answer that does not call the device gone. One that would have been given to
-// any device, such as an error of the provider, is not to be noted.
+// note adds an answer that does not call the device gone. Do not add answers that any device would
+// get, such as an error of the provider.
 func (b *brake) note(device uint64, success bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -52,10 +52,9 @@ func (b *brake) note(device uint64, success bool) {
 	b.add(answered{device: device})
 }
 
-// gone notes that the provider calls a device gone, and judges it. proved reports that the
-// channel has delivered with the present credentials. A device counts once, however often its
-// message comes again, and a user maxOfUser times: otherwise a single one would be taken for
-// all.
+// gone adds that the provider calls a device gone, and judges it. proved reports that the
+// channel has delivered with the present credentials. A device counts once, and a user at most
+// maxOfUser times.
 func (b *brake) gone(device uint64, of Sent, proved bool, now time.Time) Judgement {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -89,7 +88,7 @@ func (b *brake) gone(device uint64, of Sent, proved bool, now time.Time) Judgeme
 	}
 }
 
-// wave returns what is to be told of devices that were kept a moment ago; nil if none was.
+// wave describes the devices that were kept lately; nil for none.
 func (b *brake) wave(now time.Time) *Wave {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -107,7 +106,6 @@ func (b *brake) wave(now time.Time) *Wave {
 	return w
 }
 
-// reset forgets all answers.
 func (b *brake) reset() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

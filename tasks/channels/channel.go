@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// stoppedSoonest and stoppedLatest bound for how long a message of a stopped channel
+	// stoppedSoonest and stoppedLatest bound how long a message of a stopped channel
 	// waits: the longer the channel is stopped, the longer.
 	stoppedSoonest, stoppedLatest = 5 * time.Second, 10 * time.Minute
-	// heldFor is for how long a message waits whose device may be gone.
+	// heldFor is how long a message waits whose device may be gone.
 	heldFor = time.Minute
-	// maxPaused is how many paused devices are remembered. Another one's provider has to
+	// maxPaused is how many paused devices are remembered. For others the provider has to
 	// ask again.
 	maxPaused = 10_000
-	// maxSuspects is how many suspect devices are remembered. The mark of another one is
-	// removed when it accepts a message.
+	// maxSuspects is how many suspect devices are remembered. The mark of others is
+	// removed when they accept a message.
 	maxSuspects = 10_000
 )
 
@@ -33,18 +33,18 @@ type Channel struct {
 	brake    brake
 	refusals *refusals
 	seed     maphash.Seed
-	paused   *lru.Cache[uint64, time.Time] // until when a device waits, by its hash
+	paused   *lru.Cache[uint64, time.Time] // the end of a device's pause, by its hash
 
 	mu       sync.Mutex
 	known    string // the identity of the credentials, as last seen
 	state    State
-	changes  int  // counts what was learned here, which a look that began before does not know
+	changes  int  // counts changes made here, which a running look does not know
 	untold   bool // the channel was stopped here, and the store may not know it yet
 	probed   probed
 	suspects map[Suspect]struct{}
 }
 
-// probed says for which stop of other credentials these were tried.
+// probed says which credentials were tried after which stop of other ones.
 type probed struct {
 	identity string
 	since    time.Time
@@ -68,8 +68,8 @@ func newChannel(s Setup) (*Channel, error) {
 	}, nil
 }
 
-// identity returns that of the present credentials. They may be read again while the worker
-// runs: what was learned with others says nothing about these.
+// identity returns the identity of the present credentials. If they have changed since the last call,
+// it resets what was learned with the old ones.
 func (c *Channel) identity() string {
 	identity := identityOf(c.Setup)
 	c.mu.Lock()
@@ -83,15 +83,15 @@ func (c *Channel) identity() string {
 	return identity
 }
 
-// State returns what is known of the stored state.
+// State returns the last known state.
 func (c *Channel) State() State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state
 }
 
-// Stopped reports whether the channel is stopped, and for how long a message is to wait then. A
-// stop concerns the credentials that were refused: with others the channel runs.
+// Stopped reports whether the channel is stopped, and how long a message waits then. A stop
+// applies only to the refused credentials.
 func (c *Channel) Stopped(now time.Time) (wait time.Duration, stopped bool) {
 	state := c.State()
 	if !c.stops(state) {
@@ -106,14 +106,14 @@ func (c *Channel) stops(state State) bool {
 	return state.Stopped && (state.Identity == "" || state.Identity == c.identity())
 }
 
-// probes reports whether the channel finds out by itself whether its credentials are accepted.
+// probes reports whether the channel has a Prober.
 func (c *Channel) probes() bool {
 	_, ok := c.Notifier.(notifier.Prober)
 	return ok
 }
 
 // ProbeDue reports whether a message may be the next probe of a stopped channel: after the brake,
-// or if the channel has no other.
+// or if the channel has no Prober.
 func (c *Channel) ProbeDue(now time.Time) bool {
 	state := c.State()
 	return c.stops(state) && c.messageProbes(state) && probeDue(state, now)
@@ -123,23 +123,23 @@ func (c *Channel) messageProbes(state State) bool {
 	return state.Reason == Brake || !c.probes()
 }
 
-// messageMayProbe reports whether a message may be the next probe of a stopped channel. One that
-// was refused before is the last choice.
+// messageMayProbe is ProbeDue for one message. A message that was refused before probes only after
+// refusedProbes.
 func (c *Channel) messageMayProbe(m Sent, now time.Time) bool {
 	return c.ProbeDue(now) && (!c.refusals.has(m) || now.Sub(c.State().Since) >= refusedProbes)
 }
 
-// spares reports whether a channel was stopped by the messages of other accounts only, as far as
+// spares reports whether only messages of other accounts stopped the channel, as far as
 // this worker knows.
 func (c *Channel) spares(m Sent) bool {
 	state := c.State()
 	return c.stops(state) && state.Reason != Brake && c.refusals.spares(m.Account)
 }
 
-// beginsProbe reports whether the Prober of a stopped channel is to ask now. It notes that
-// credentials which were not refused have been tried.
+// beginsProbe reports whether the Prober of a stopped channel is to ask now. New credentials are
+// tried once at once.
 func (c *Channel) beginsProbe(state State, now time.Time) bool {
-	if state.Reason == Brake { // a probe would pass, and says nothing
+	if state.Reason == Brake { // a probe would succeed, and proves nothing
 		return false
 	}
 	if c.stops(state) {
@@ -153,7 +153,7 @@ func (c *Channel) beginsProbe(state State, now time.Time) bool {
 	return fresh
 }
 
-// probeDue reports whether the next probe of a stopped channel may be made.
+// probeDue reports whether it is time for the next probe of a stopped channel.
 func probeDue(state State, now time.Time) bool {
 	at := state.Since.Add(probeFirst)
 	if state.ProbeAt.After(at) {
@@ -162,20 +162,17 @@ func probeDue(state State, now time.Time) bool {
 	return !now.Before(at) || at.After(now.Add(probeEvery)) // set while the clock was ahead
 }
 
-// PauseDevice lets all messages to a device wait.
+// PauseDevice makes all messages to a device wait.
 func (c *Channel) PauseDevice(address string, until time.Time) {
 	c.paused.Add(c.hash(address), until)
 }
 
-// DevicePaused returns for how long messages to a device have to wait.
+// DevicePaused returns how long messages to a device have to wait.
 func (c *Channel) DevicePaused(address string, now time.Time) time.Duration {
 	if c.paused.Len() == 0 {
 		return 0
 	}
-	until, ok := c.paused.Get(c.hash(address))
-	if !ok {
-		return 0
-	}
+	until, _ := c.paused.Get(c.hash(address))
 	return max(0, until.Sub(now))
 }
 
@@ -183,7 +180,7 @@ func (c *Channel) DevicePaused(address string, now time.Time) time.Duration {
 func (c *Channel) Sends(m Sent, now time.Time) { c.refusals.sends(m.Account, now) }
 
 // Accepted notes that the provider accepted a message, for a device or "". It reports whether
-// that is the first success with the present credentials, which Set.Prove is to store.
+// this is the first success with the present credentials: then call Set.Prove.
 func (c *Channel) Accepted(address string, now time.Time) (first bool) {
 	identity := c.identity()
 	first = c.refusals.accept(now)
@@ -196,16 +193,15 @@ func (c *Channel) Accepted(address string, now time.Time) (first bool) {
 // Rejected notes that the provider knows a device and refuses a message.
 func (c *Channel) Rejected(address string) { c.brake.note(c.hash(address), false) }
 
-// Refused notes that the provider refused a message as it refuses us, and judges what that means:
-// see Refusal. If the channel is to be stopped, Set.Stop does it.
+// Refused notes that the provider refused us with a message, and judges what that means. If the
+// channel is to be stopped, call Set.Stop.
 func (c *Channel) Refused(m Sent, now time.Time) Refusal {
 	c.identity()
 	return c.refusals.refuse(m, now)
 }
 
-// Gone notes that the provider calls a device of a message's user gone, and judges what is to
-// become of it. wait is for how long its message is to wait then. If the channel is to be stopped,
-// Set.Stop does it.
+// Gone notes that the provider calls a device gone, and judges what to do with it. wait is how long
+// its message waits then. If the channel is to be stopped, call Set.Stop.
 func (c *Channel) Gone(m Sent, device, address string, now time.Time) (what Judgement, wait time.Duration) {
 	state := c.State()
 	if state.Reason == Brake && c.stops(state) {
@@ -225,7 +221,7 @@ func (c *Channel) Gone(m Sent, device, address string, now time.Time) (what Judg
 	return what, heldFor
 }
 
-// stop notes that the channel is stopped. It reports whether it was not.
+// stop notes that the channel is stopped. It reports false if it was stopped before.
 func (c *Channel) stop(why Stop, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -238,16 +234,16 @@ func (c *Channel) stop(why Stop, now time.Time) bool {
 	return true
 }
 
-// told notes that the store knows that the channel is stopped, or could not be told.
+// told notes that the stop was stored, or could not be stored.
 func (c *Channel) told() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.changes++ // a look may have read the store before this
+	c.changes++ // a running look may have missed it
 	c.untold = false
 }
 
-// learn takes over a state from the store, unless something else was learned meanwhile. It
-// returns the state before, and the devices that are not suspect any more, as an operator
+// learn sets the state that a look has read, unless it changed here meanwhile. It
+// returns the former state, and the devices that are no longer suspect because an operator
 // has resumed the channel.
 func (c *Channel) learn(state State, changes int) (before State, cleared []Suspect) {
 	c.mu.Lock()
@@ -273,7 +269,6 @@ func (c *Channel) learn(state State, changes int) (before State, cleared []Suspe
 	return before, cleared
 }
 
-// seen returns how much was learned here.
 func (c *Channel) seen() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,26 +10,25 @@ import (
 )
 
 const (
-	// stopUsers is of how many users messages have to be refused, without a success between,
-	// before a channel is stopped.
+	// stopUsers is how many users' messages have to be refused, without a success between,
+	// to stop a channel.
 	stopUsers = 3
-	// stopAccounts is of how many accounts they have to be, if so many have sent within
+	// stopAccounts is how many accounts' messages have to be refused, if as many have sent within
 	// sentWithin.
 	stopAccounts = 2
 	sentWithin   = 5 * time.Minute
-	// stopAfter is for how long nothing may have succeeded since the first of these refusals.
+	// stopAfter is the least time from the first of these refusals to the stop.
 	// By then a success of another worker is known here.
 	stopAfter = 2 * lookEvery
-	// maxAccounts is how many accounts are remembered whose messages were refused.
+	// maxAccounts is how many accounts with refused messages are remembered.
 	maxAccounts = 100
-	// maxRefused is how many refused messages are remembered. One that is forgotten counts as
+	// maxRefused is how many refused messages are remembered. A forgotten one counts as
 	// refused for the first time.
 	maxRefused = 10_000
 )
 
-// refusals judges whether a provider that refuses us means the credentials or one message. A
-// success tells: with the same credentials it comes only if the refusals before were meant for
-// their messages. It is safe for concurrent use.
+// refusals judges whether a provider that refuses us means the credentials or one message: after a
+// success with the same credentials, it meant the message. It is safe for concurrent use.
 type refusals struct {
 	seed maphash.Seed
 
@@ -37,24 +36,24 @@ type refusals struct {
 	accepted time.Time                   // the last success with these credentials, of any worker
 	messages *lru.Cache[uint64, refused] // by a message's hash
 	first    time.Time                   // the first refusal since the last success
-	users    map[uint64]struct{}         // whose messages were refused since, at most stopUsers
-	accounts map[string]struct{}         // the same of accounts, at most maxAccounts
+	users    map[uint64]struct{}         // with refused messages since then, at most stopUsers
+	accounts map[string]struct{}         // the same, at most maxAccounts
 	senders  [stopAccounts]sender        // the accounts that sent last, the latest first
 }
 
-// refused is what is known of a message that was refused.
+// refused is a refused message.
 type refused struct {
 	at    time.Time // the last time
-	times int       // how often, but for those that were its own failure
+	times int       // without its own failures
 }
 
-// sender is when an account sent last.
+// sender is when an account last sent.
 type sender struct {
 	account string
 	at      time.Time
 }
 
-// Sent is a message that a provider was asked to take.
+// Sent is a message that was sent to a provider.
 type Sent struct{ Account, Campaign, User, ID string }
 
 func newRefusals() (*refusals, error) {
@@ -67,7 +66,6 @@ func newRefusals() (*refusals, error) {
 	return r, nil
 }
 
-// sends notes that a message of an account is sent.
 func (r *refusals) sends(account string, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,29 +89,25 @@ func (r *refusals) accept(at time.Time) (first bool) {
 	return first
 }
 
-// last returns when the last success with the present credentials was.
+// last returns the time of the last success with the present credentials.
 func (r *refusals) last() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.accepted
 }
 
-// Refusal is what a refusal means.
+// Refusal is the meaning of a refusal.
 type Refusal struct {
-	// Own reports that the message is at fault: since it was refused before, the provider has
-	// taken another one with the same credentials.
-	Own bool
-	// Times is how often it was refused without being known to be at fault.
-	Times int
-	// Stop reports that the credentials are at fault: the channel is to be stopped.
-	Stop bool
+	Own   bool // the message is at fault: another one succeeded since it was first refused
+	Times int  // how often it was refused while that was not known
+	Stop  bool // the credentials are at fault: stop the channel
 }
 
 // refuse notes that the provider refused a message, and judges what that means.
 func (r *refusals) refuse(m Sent, now time.Time) Refusal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.accepted.After(now.Add(sentWithin)) { // it was noted while the clock was ahead
+	if r.accepted.After(now.Add(sentWithin)) { // noted while the clock was ahead
 		r.accepted = time.Time{}
 	}
 	key := r.message(m)
@@ -141,11 +135,11 @@ func (r *refusals) refuse(m Sent, now time.Time) Refusal {
 	}
 }
 
-// has reports whether a message was refused.
+// has reports whether a message was refused before.
 func (r *refusals) has(m Sent) bool { return r.messages.Contains(r.message(m)) }
 
-// spares reports whether no message of an account was refused since the last success, though
-// others' were. Its next message tells whether the credentials are at fault.
+// spares reports whether only messages of other accounts were refused since the last success. The
+// account's next message shows whether the credentials are at fault.
 func (r *refusals) spares(account string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -153,14 +147,14 @@ func (r *refusals) spares(account string) bool {
 	return !refused && len(r.accounts) > 0 && len(r.accounts) < maxAccounts
 }
 
-// resume forgets what stopped the channel.
+// resume forgets the refusals that stopped the channel.
 func (r *refusals) resume() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.forget()
 }
 
-// reset forgets what was learned with other credentials.
+// reset forgets everything about former credentials.
 func (r *refusals) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

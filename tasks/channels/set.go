@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/records/devices"
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -19,17 +19,17 @@ import (
 const (
 	// lookEvery is how often a worker looks at the states of the channels.
 	lookEvery = time.Second
-	// probeFirst is how long after its stop a channel is probed, and probeEvery how often from
-	// then on, by all workers together.
+	// probeFirst is the time from a stop to the first probe, and probeEvery the time between two
+	// probes of all workers.
 	probeFirst, probeEvery = 5 * time.Second, time.Minute
-	// refusedProbes is how long after its stop a channel without a probe of its own is also probed
-	// with messages that were refused before: no other may come.
+	// refusedProbes is the time from a stop until messages that were refused before may also be
+	// probes: there may be no others.
 	refusedProbes = 5 * probeEvery
-	// waveEvery is how often a wave of devices that are called gone is told of.
+	// waveEvery is how often a Wave is logged and stored.
 	waveEvery = time.Minute
 )
 
-// Set is the channels of a worker. It follows their states in the store, and changes them.
+// Set has the channels of a worker. It follows and changes their states in the store.
 type Set struct {
 	channels []*Channel
 	store    *Store
@@ -78,33 +78,25 @@ func (s *Set) Follow(ctx context.Context, wake func(context.Context) error) (sto
 	if _, err := s.look(ctx); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var following sync.WaitGroup
-	following.Go(func() {
-		waking := false
-		for storeclock.Sleep(ctx, nil, lookEvery) {
-			s.probe(ctx)
-			resumed, err := s.look(ctx)
-			if err != nil {
-				if ctx.Err() == nil {
-					s.logger.DebugContext(ctx, "could not look at the channels", "error", err)
-				}
-				continue
+	waking := false
+	return job.Repeat(ctx, lookEvery, func(ctx context.Context) {
+		s.probe(ctx)
+		resumed, err := s.look(ctx)
+		if err != nil {
+			if ctx.Err() == nil {
+				s.logger.DebugContext(ctx, "could not look at the channels", "error", err)
 			}
-			if waking = waking || resumed; !waking {
-				continue
-			}
-			if err := wake(ctx); err != nil {
-				s.logger.DebugContext(ctx, "could not wake what waits for a channel: trying again", "error", err)
-				continue
-			}
-			waking = false
+			return
 		}
-	})
-	return func() {
-		cancel()
-		following.Wait()
-	}, nil
+		if waking = waking || resumed; !waking {
+			return
+		}
+		if err := wake(ctx); err != nil {
+			s.logger.DebugContext(ctx, "could not wake the tasks that wait for a channel: trying again", "error", err)
+			return
+		}
+		waking = false
+	}), nil
 }
 
 // look loads the states, and reports whether a channel was resumed.
@@ -139,7 +131,7 @@ func (s *Set) look(ctx context.Context) (resumed bool, err error) {
 	return resumed, nil
 }
 
-// stoppedFor returns why a channel is stopped; "" if it runs.
+// stoppedFor returns why a channel is stopped, "" if it runs.
 func stoppedFor(state State) string {
 	if !state.Stopped {
 		return ""
@@ -147,7 +139,7 @@ func stoppedFor(state State) string {
 	return string(state.Reason)
 }
 
-// clear removes the marks of devices that are not suspect any more.
+// clear removes the marks of devices that are no longer suspect.
 func (s *Set) clear(ctx context.Context, suspects []Suspect) {
 	for _, d := range suspects {
 		if _, err := s.devices.ClearSuspect(ctx, d.User, []string{d.Device}); err != nil {
@@ -156,8 +148,8 @@ func (s *Set) clear(ctx context.Context, suspects []Suspect) {
 	}
 }
 
-// probe probes the stopped channels that can be probed and whose time has come. Credentials that
-// were not refused yet are tried at once.
+// probe probes the stopped channels that have a Prober and are due. New credentials are tried at
+// once.
 func (s *Set) probe(ctx context.Context) {
 	for _, c := range s.channels {
 		state := c.State()
@@ -176,9 +168,9 @@ func (s *Set) probe(ctx context.Context) {
 	}
 }
 
-// MayProbe reports whether a message is to be sent though its channel is stopped: it has taken the
-// turn of the next probe. The first message of an account whose messages were not refused needs no
-// turn: what others' messages earned must not hold it up.
+// MayProbe reports whether to send a message although its channel is stopped: it takes the
+// turn of the next probe. A message of an account without refused messages needs no
+// turn: other accounts must not hold it up.
 func (s *Set) MayProbe(ctx context.Context, c *Channel, m Sent) bool {
 	return c.spares(m) || c.messageMayProbe(m, s.clock.Now()) && s.TakeProbe(ctx, c)
 }
@@ -198,7 +190,7 @@ func (s *Set) TakeProbe(ctx context.Context, c *Channel) bool {
 	return taken
 }
 
-// Passed resumes a channel whose probe has passed in a state.
+// Passed resumes a channel after a successful probe in a state.
 func (s *Set) Passed(ctx context.Context, c *Channel, state State) {
 	ctx, done := context.WithTimeout(ctx, persist.TryWithin)
 	defer done()
@@ -220,31 +212,31 @@ func (s *Set) Stop(c *Channel, why Stop) (tell func(context.Context)) {
 		first, err := s.store.Stop(ctx, c.Name, why)
 		c.told()
 		if err != nil {
-			s.logger.WarnContext(ctx, "could not stop a channel of other workers", "channel", c.Name, "error", err)
+			s.logger.WarnContext(ctx, "could not stop a channel for other workers", "channel", c.Name, "error", err)
 		} else if first {
-			s.logger.ErrorContext(ctx, "a channel is stopped: its messages wait, and nothing is dropped",
+			s.logger.ErrorContext(ctx, "a channel is stopped: its messages wait",
 				"channel", c.Name, "reason", why.Reason, "detail", why.Detail)
 		}
 	}
 }
 
-// tell tells the other workers of successes and of a wave, if the store knows neither.
+// tell stores successes and a wave for the other workers.
 func (s *Set) tell(ctx context.Context, c *Channel, known State) {
 	identity := c.identity()
 	last := c.refusals.last()
 	if at, ok := known.Accepted(identity); !last.IsZero() && (!ok || last.Sub(at) >= lookEvery) {
 		if err := s.store.Accept(ctx, c.Name, identity, last); err != nil {
-			s.logger.DebugContext(ctx, "a success of a channel is not noted", "channel", c.Name, "error", err)
+			s.logger.DebugContext(ctx, "could not store a success of a channel", "channel", c.Name, "error", err)
 		}
 	}
 	wave := c.brake.wave(s.clock.Now())
 	if wave == nil || known.Wave != nil && wave.At.Sub(known.Wave.At) < waveEvery {
 		return
 	}
-	s.logger.WarnContext(ctx, "a provider calls many devices gone: they are kept as suspects, and the channel goes on", "channel", c.Name,
+	s.logger.WarnContext(ctx, "a provider calls many devices gone: they are kept as suspects, and the channel continues", "channel", c.Name,
 		"gone", wave.Gone, "of", wave.Of, "accounts", wave.Accounts, "campaigns", wave.Campaigns)
 	if err := s.store.NoteWave(ctx, c.Name, *wave); err != nil {
-		s.logger.DebugContext(ctx, "a wave of devices that are called gone is not noted", "channel", c.Name, "error", err)
+		s.logger.DebugContext(ctx, "could not store a wave of gone devices", "channel", c.Name, "error", err)
 	}
 }
 
@@ -253,7 +245,7 @@ func (s *Set) Prove(ctx context.Context, c *Channel) {
 	ctx, done := context.WithTimeout(ctx, persist.TryWithin)
 	defer done()
 	if err := s.store.Accept(ctx, c.Name, c.identity(), c.refusals.last()); err != nil {
-		s.logger.DebugContext(ctx, "the first delivery of a channel is not noted", "channel", c.Name, "error", err)
+		s.logger.DebugContext(ctx, "could not store the first delivery of a channel", "channel", c.Name, "error", err)
 		return
 	}
 	if _, err := s.look(ctx); err != nil {

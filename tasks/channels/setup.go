@@ -10,22 +10,22 @@ import (
 
 // Setup is a channel that a worker delivers through.
 type Setup struct {
-	// Name is what devices, messages, metrics and the store call it: "fcm". It is one of the
-	// names in package notifier.
+	// Name is its name in devices, messages, metrics and the store, such as "fcm", see package
+	// notifier.
 	Name     string
 	Notifier notifier.Notifier
 	// HasDevices reports that it delivers to devices of users. A channel without devices is a
-	// target: it gets every message that is not meant for something else.
+	// target: it gets every message that names no other channel.
 	HasDevices bool
-	// Ramp is how long it takes from nothing to the full pace, where a pace is set; zero
-	// means DefaultRamp, and a negative one none.
+	// Ramp is the time from nothing to the full pace, if a pace is set; zero
+	// means DefaultRamp, a negative one no ramp.
 	Ramp time.Duration
 }
 
-// DefaultRamp is what providers ask for.
+// DefaultRamp is the ramp that providers ask for.
 const DefaultRamp = time.Minute
 
-// identityOf returns that of a channel's credentials; "" if the channel does not tell.
+// identityOf returns the identity of a channel's credentials, "" if unknown.
 func identityOf(s Setup) string {
 	if of, ok := s.Notifier.(notifier.Identifier); ok {
 		return of.Identity()
@@ -53,6 +53,5 @@ func Validate(setups []Setup) error {
 	return nil
 }
 
-// longestName is how long a name may be, as its pace has it with PaceTarget and a dash in
-// front.
+// longestName is the longest name: the name of its pace has PaceTarget and a dash before it.
 const longestName = 59

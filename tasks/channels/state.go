@@ -2,6 +2,7 @@ package channels
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,25 +15,19 @@ type Reason string
 
 // The reasons. They are labels of metrics.
 const (
-	Unauthorized Reason = "unauthorized"       // its provider refuses the credentials
-	Misaddressed Reason = "misaddressed"       // its provider does not know the project or the path
-	Brake        Reason = message.ChannelBrake // its provider calls all devices gone
+	Unauthorized Reason = "unauthorized"       // the provider refuses the credentials
+	Misaddressed Reason = "misaddressed"       // the provider does not know the project or the path
+	Brake        Reason = message.ChannelBrake // the provider calls all devices gone
 )
 
-// Reasons returns every Reason, in the order above.
-func Reasons() []Reason { return []Reason{Unauthorized, Misaddressed, Brake} }
-
-// Stop says why a channel is to be stopped.
+// Stop says why a channel is stopped.
 type Stop struct {
-	Reason Reason `json:"reason"`
-	// Detail is what the provider said, for an operator: no secret, and no more than
-	// MaxDetail bytes, to which Store.Stop cuts it.
-	Detail string `json:"detail,omitempty"`
-	// Identity is that of the credentials, see notifier.Identifier; "" if it is not known.
-	Identity string `json:"identity,omitempty"`
+	Reason   Reason `json:"reason"`
+	Detail   string `json:"detail,omitempty"`   // the provider's words, without secrets; Store.Stop cuts it to MaxDetail
+	Identity string `json:"identity,omitempty"` // of the credentials, see notifier.Identifier; "" if unknown
 }
 
-// MaxDetail is how long the detail of a Stop is at most, bytes.
+// MaxDetail is the most bytes of the detail of a Stop.
 const MaxDetail = 500
 
 // State is the state of a channel. The zero State is that of a channel that runs, and has
@@ -40,29 +35,26 @@ const MaxDetail = 500
 type State struct {
 	Name    string
 	Stopped bool
-	// Stop and Since say why and since when, by the server's clock.
 	Stop
-	Since time.Time
-	// ProbeAt is when the next probe may be made at the soonest; zero if none was made yet.
-	ProbeAt time.Time
-	// Wave tells of devices that were kept though their provider calls them gone; nil for none.
-	Wave *Wave
+	Since   time.Time // of the stop, by the server's clock
+	ProbeAt time.Time // the earliest time of the next probe; zero before the first one
+	Wave    *Wave     // nil for none
 
-	proved   string    // the identity that was proved
-	accepted time.Time // when it was used last with success
+	proved   string    // the last identity that succeeded
+	accepted time.Time // its last success
 }
 
-// Wave tells of many devices that a provider calls gone, beside others that it knows.
+// Wave describes the devices that were kept although their provider calls them gone.
 type Wave struct {
-	At   time.Time `json:"at"`   // when it was looked at last
-	Gone int       `json:"gone"` // how many of the last Of answers of one worker
+	At   time.Time `json:"at"`
+	Gone int       `json:"gone"` // of the last Of answers of one worker
 	Of   int       `json:"of"`
-	// Accounts and Campaigns say whose messages they were; "" for those without.
+	// Accounts and Campaigns count the messages by their origin, "" for none.
 	Accounts  map[string]int `json:"accounts"`
 	Campaigns map[string]int `json:"campaigns"`
 }
 
-// WaveLasts is for how long a Wave is shown.
+// WaveLasts is how long a Wave is shown.
 const WaveLasts = 5 * time.Minute
 
 // Proved reports whether the channel has delivered with the credentials of an identity.
@@ -71,26 +63,26 @@ func (s State) Proved(identity string) bool {
 	return ok
 }
 
-// Accepted returns when the channel has delivered last with the credentials of an identity, to a
-// few seconds, and whether it has.
+// Accepted returns when the channel last delivered with the credentials of an identity, to a
+// few seconds, and whether it did.
 func (s State) Accepted(identity string) (at time.Time, ok bool) {
 	return s.accepted, !s.accepted.IsZero() && s.proved == identity
 }
 
-// DeliveredAt returns when the channel has delivered last with any credentials, to a few seconds;
-// zero if it has not.
+// DeliveredAt returns when the channel last delivered with any credentials, to a few seconds;
+// zero for never.
 func (s State) DeliveredAt() time.Time { return s.accepted }
 
 // The ends of the fields of a channel.
 const (
 	fieldStopped  = " stopped"  // "<since, Unix ms> <Stop as JSON>"
-	fieldProbe    = " probe"    // when the next probe may be made at the soonest, Unix ms
+	fieldProbe    = " probe"    // earliest time of the next probe, Unix ms
 	fieldAccepted = " accepted" // "<Unix ms> <identity>" of the last success
 	fieldWave     = " wave"     // a Wave as JSON
 )
 
-// decodeStates reads the fields of all channels. It passes over paused campaigns, and over what it
-// can't read, except that a channel is stopped: it is not to deliver then, whatever the reason.
+// decodeStates reads the fields of all channels. It skips paused campaigns and unreadable values. A
+// channel with an unreadable stop is stopped.
 func decodeStates(fields map[string]string) []State {
 	known := map[string]State{}
 	for field, value := range fields {
@@ -119,10 +111,5 @@ func decodeStates(fields map[string]string) []State {
 		}
 		known[name] = s
 	}
-	states := make([]State, 0, len(known))
-	for _, s := range known {
-		states = append(states, s)
-	}
-	slices.SortFunc(states, func(a, b State) int { return strings.Compare(a.Name, b.Name) })
-	return states
+	return slices.SortedFunc(maps.Values(known), func(a, b State) int { return strings.Compare(a.Name, b.Name) })
 }

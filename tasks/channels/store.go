@@ -23,7 +23,7 @@ import (
 type Store struct {
 	client redis.Cmdable
 	keys   keyspace.Keys
-	at     time.Time // the time instead of the server's; zero but in tests
+	at     time.Time // replaces the server's time in tests
 }
 
 // NewStore returns the store under a prefix, "" for DefaultPrefix. The error is an *InvalidError.
@@ -44,8 +44,8 @@ func (s *Store) Load(ctx context.Context) ([]State, error) {
 	return decodeStates(fields), nil
 }
 
-// Stop stops a channel of all workers, within a second or two. It reports whether this call
-// did: a channel that is stopped already keeps its reason.
+// Stop stops a channel for all workers, within a second or two. It reports false if the channel was
+// stopped before: then it keeps its reason.
 func (s *Store) Stop(ctx context.Context, name string, why Stop) (stopped bool, err error) {
 	const doing = "stopping a channel"
 	if err := check(name); err != nil {
@@ -69,13 +69,12 @@ func (s *Store) Stop(ctx context.Context, name string, why Stop) (stopped bool, 
 	return stopped, in.Err
 }
 
-// Resume makes a channel deliver again, whatever it was stopped for. It reports whether it was
-// stopped.
+// Resume makes a stopped channel deliver again. It reports whether it was stopped.
 func (s *Store) Resume(ctx context.Context, name string) (was bool, err error) {
 	return s.resume(ctx, name, "")
 }
 
-// ResumeProbed is Resume for who has probed a channel in a State: a stop that came later stays.
+// ResumeProbed is Resume after a probe of a channel in a State: a later stop stays.
 func (s *Store) ResumeProbed(ctx context.Context, of State) (was bool, err error) {
 	return s.resume(ctx, of.Name, strconv.FormatInt(of.Since.UnixMilli(), 10))
 }
@@ -92,9 +91,9 @@ func (s *Store) resume(ctx context.Context, name, since string) (bool, error) {
 	return script.Yes(script.Read(answer, doing))
 }
 
-// TakeProbe takes the turn to probe a stopped channel: one worker has it at a time, and the
-// next turn comes after every. The first comes at a time after the stop. It reports false if
-// another worker has it, or the channel is not stopped.
+// TakeProbe takes the turn to probe a stopped channel: one worker has it at a time. The first turn
+// comes at the time first after the stop, the others every so often. It reports false if
+// another worker has the turn, or the channel is not stopped.
 func (s *Store) TakeProbe(ctx context.Context, name string, first, every time.Duration) (taken bool, err error) {
 	const doing = "taking the turn to probe a channel"
 	if err := check(name); err != nil {
@@ -111,17 +110,17 @@ func (s *Store) TakeProbe(ctx context.Context, name string, first, every time.Du
 	return taken, in.Err
 }
 
-// Accept notes that a channel has delivered at a time with the credentials of an identity, "" if
-// it is not known.
+// Accept stores that a channel delivered at a time with the credentials of an identity, "" if
+// unknown.
 func (s *Store) Accept(ctx context.Context, name, identity string, at time.Time) error {
 	return s.note(ctx, name, fieldAccepted, strconv.FormatInt(at.UnixMilli(), 10)+" "+identity)
 }
 
-// NoteWave notes a wave of devices that a provider calls gone.
+// NoteWave stores a wave.
 func (s *Store) NoteWave(ctx context.Context, name string, w Wave) error {
 	text, err := json.Marshal(w)
 	if err != nil {
-		return fmt.Errorf("noting a wave: %w", err)
+		return fmt.Errorf("storing a wave: %w", err)
 	}
 	return s.note(ctx, name, fieldWave, string(text))
 }
@@ -130,7 +129,7 @@ func (s *Store) note(ctx context.Context, name, field, value string) error {
 	if err := check(name); err != nil {
 		return err
 	}
-	return store.Explain(s.client.HSet(ctx, s.keys.Stopped(), name+field, value).Err(), "noting what a channel did")
+	return store.Explain(s.client.HSet(ctx, s.keys.Stopped(), name+field, value).Err(), "storing the state of a channel")
 }
 
 func check(name string) error {

@@ -1,7 +1,7 @@
-// Package contact says which contacts of users, accounts and policies may be set. All that
-// set one ask it: the API, the commands and the settings.
+// Package contact checks contacts of users, accounts and policies for the API, the commands and the
+// settings.
 //
-// The users of a service name contacts, and could have it call internal servers. So a URL
-// whose host is an internal address is refused when it is set. A name whose address is
-// internal is found only when a notice is delivered: the notifier refuses to connect to it.
+// The users of a service set contacts, and could make it call internal servers. So a URL
+// with an internal address is refused when it is set. A name with an
+// internal address is found only at delivery: the notifier refuses to connect to it.
 package contact

@@ -22,9 +22,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// DeadLetters are the messages that were given up: they failed for good, or they may or may
-// not have arrived. They can be read, retried and purged. DeadLetters is safe for concurrent
-// use.
+// DeadLetters are the messages that failed for good, or may or may
+// not have arrived. It is safe for concurrent use.
 type DeadLetters struct {
 	policies *rules.Policies // refreshed before a Retry
 	kept     *messages.DeadLetters
@@ -56,14 +55,14 @@ func New(b *backend.Backend) (*DeadLetters, error) {
 	return d, nil
 }
 
-// Close waits for confirmations of retried messages that are being written, and writes that
-// they were retried to the backend's activity. The client stays open.
+// Close waits for confirmations of retried messages, and writes the counts of the backend's activity.
+// The client stays open.
 func (d *DeadLetters) Close() {
 	d.timers.Close()
 	d.flush()
 }
 
-// ListRequest asks for dead letters, ascending by when they ended. The zero value asks for
+// ListRequest asks for dead letters, by the time when they ended. The zero value asks for
 // the first of all.
 type ListRequest struct {
 	User   string         // "" for all users
@@ -78,7 +77,7 @@ func (d *DeadLetters) Now(ctx context.Context) (time.Time, error) {
 	return now.UTC().Truncate(time.Millisecond), store.Explain(err, "asking the store for the time")
 }
 
-// Count counts the dead letters. It may include a few that no longer are.
+// Count counts the dead letters, perhaps with a few former ones.
 func (d *DeadLetters) Count(ctx context.Context) (int, error) {
 	return d.kept.Count(ctx)
 }
@@ -145,7 +144,7 @@ func (d *DeadLetters) Retry(ctx context.Context, user, id string) (message.Outco
 func noRetry(d sendlimit.Decision, user, id string) string {
 	switch {
 	case d.Code == fault.CodeExpired:
-		return fmt.Sprintf("message %s to %s expired at %s: submit it anew with a later expires_at",
+		return fmt.Sprintf("message %s to %s expired at %s: submit it again with a later expires_at",
 			id, user, d.ExpiresAt.Format(message.TimeLayout))
 	case d.Code == fault.CodeBlocked:
 		return submit.BlockedSentence(user)
@@ -155,7 +154,7 @@ func noRetry(d sendlimit.Decision, user, id string) string {
 		return fmt.Sprintf("no time is free for %s before message %s expires at %s",
 			user, id, d.ExpiresAt.Format(message.TimeLayout))
 	case d.Code == fault.CodeSendLimit:
-		return fmt.Sprintf("no time is free for %s as far ahead as messages are taken", user)
+		return fmt.Sprintf("no time is free for %s as far ahead as messages are accepted", user)
 	default:
 		return NoDeadLetter(user, id).Detail
 	}

@@ -30,8 +30,8 @@ func deadNoticeOf(d notices.Dead) Notice {
 // MaxNotices is the largest limit of Notices and PurgeNoticesBefore.
 const MaxNotices = notices.MaxDead
 
-// Notices returns failed notices after one, ascending by when they ended; the zero value
-// begins with the first. It returns at most limit, 1 to MaxNotices; zero means that.
+// Notices returns failed notices after one, by the time when they ended; the zero value
+// begins with the first. It returns at most limit, 1 to MaxNotices; zero means MaxNotices.
 // Fewer means that there are no more.
 func (d *DeadLetters) Notices(ctx context.Context, after Notice, limit int) ([]Notice, error) {
 	list, err := d.notices.ListDead(ctx, notices.Dead{
@@ -72,7 +72,7 @@ func (d *DeadLetters) RetryNotice(ctx context.Context, alert string) (AlertOutco
 	return AlertOutcome{Outcome: message.Retried, Alert: alert}, nil
 }
 
-// PurgeNotice forgets the content of a failed notice, which is not raised again.
+// PurgeNotice removes the content of a failed notice, which is not raised again.
 func (d *DeadLetters) PurgeNotice(ctx context.Context, alert string) (AlertOutcome, error) {
 	purged, err := d.notices.PurgeDead(ctx, alert, time.Time{})
 	if err != nil {
@@ -122,7 +122,7 @@ func invalidAlertOr(err error, alert string) (AlertOutcome, error) {
 	return AlertOutcome{Outcome: o.Outcome, Code: o.Code, Field: o.Field, Alert: alert, Detail: o.Detail}, err
 }
 
-// asAlert makes an error about a notice's id name an alert, as callers do.
+// asAlert renames the field of an error about a notice's id to alert.
 func asAlert(err error, alert string) error {
 	if _, invalid := errors.AsType[*fault.InvalidError](err); !invalid {
 		return err

@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,22 +11,22 @@ import (
 	"github.com/sendlimit/sendlimiter/records/messages"
 )
 
-// attempt is one attempt to deliver a claimed message to all that it still has to go to.
+// attempt is one attempt to deliver a claimed message to its remaining recipients.
 type attempt struct {
 	h       *Handler
 	d       messages.Delivery
 	claim   messages.Claim
 	content message.Content
-	began   time.Time     // by the local clock, with the claim at hand
+	began   time.Time     // after the claim, by the local clock
 	late    time.Duration // how late it was then
 	mu      sync.Mutex
-	permit  permit // of the pace of all messages, which the calls share while it is in time
+	permit  permit // of the pace of all messages; the calls share it while it is in time
 	answers []answer
-	after   []func(context.Context) // what to do once the result is recorded
-	ends    []func()                // the same, at last
+	after   []func(context.Context) // called once the result is stored
+	ends    []func()                // called after these
 }
 
-// answer is what became of one recipient.
+// answer is the result of one recipient.
 type answer struct {
 	recipient
 	sent   bool // the provider was asked
@@ -35,7 +36,7 @@ type answer struct {
 	// wait is how long the recipient has to wait; counted reports that the attempt counts.
 	wait    time.Duration
 	counted bool
-	late    bool // the message is too late to be sent without being judged anew
+	late    bool // the message has to be judged again
 }
 
 // run asks the providers of all recipients at once.
@@ -44,68 +45,55 @@ func (a *attempt) run(ctx context.Context, to []recipient) {
 	for i, r := range to {
 		a.answers[i].recipient = r
 	}
-	ends := make([]func(), len(to))
-	if len(to) == 1 {
-		a.runChannel(ctx, a.answers, ends)
-	} else {
-		// Recipients of one channel follow each other: those without devices come first, and
-		// one slot of the channel is for all devices of the message.
-		var running sync.WaitGroup
-		for _, l := range a.h.PacedChannels {
-			running.Go(func() { a.runChannel(ctx, a.answers, ends, l) })
+	var calls []func()
+	for _, l := range a.h.PacedChannels {
+		var mine []*answer
+		for i := range a.answers {
+			if a.answers[i].channel == l {
+				mine = append(mine, &a.answers[i])
+			}
 		}
-		running.Wait()
-	}
-	for _, end := range ends {
-		if end != nil {
-			a.ends = append(a.ends, end)
+		if len(mine) > 0 {
+			calls = append(calls, func() { a.runChannel(ctx, l, mine) })
 		}
 	}
+	sideBySide(calls)
 }
 
-// runChannel asks the provider of one channel, for all recipients of only; without one for the
-// single recipient.
-func (a *attempt) runChannel(ctx context.Context, answers []answer, ends []func(), only ...*PacedChannel) {
-	var mine []int
-	for i := range answers {
-		if len(only) == 0 || answers[i].channel == only[0] {
-			mine = append(mine, i)
-		}
-	}
-	if len(mine) == 0 {
-		return
-	}
-	l := answers[mine[0]].channel
-	if wait, reason := a.closed(ctx, l, suspects(answers, mine)); wait > 0 {
-		for _, i := range mine {
-			answers[i].wait, answers[i].reason = wait, reason
-		}
-		return
-	}
-	defer l.leaveSlot(a.d.Origin)
-	if len(mine) == 1 {
-		ends[mine[0]] = a.ask(ctx, &answers[mine[0]])
+// sideBySide makes calls at the same time. A single one gets no goroutine of its own, so that its
+// panic is that of the task.
+func sideBySide(calls []func()) {
+	if len(calls) == 1 {
+		calls[0]()
 		return
 	}
 	var running sync.WaitGroup
-	for _, i := range mine {
-		running.Go(func() { ends[i] = a.ask(ctx, &answers[i]) })
+	for _, call := range calls {
+		running.Go(call)
 	}
 	running.Wait()
 }
 
-// suspects reports whether all of some recipients are devices that were called gone before.
-func suspects(answers []answer, of []int) bool {
-	for _, i := range of {
-		if d := answers[i].device; d == nil || !d.Suspect {
-			return false
+// runChannel asks the provider of one channel for its recipients. All devices of the message use
+// one slot of the channel.
+func (a *attempt) runChannel(ctx context.Context, l *PacedChannel, mine []*answer) {
+	suspects := !slices.ContainsFunc(mine, func(to *answer) bool { return to.device == nil || !to.device.Suspect })
+	if wait, reason := a.closed(ctx, l, suspects); wait > 0 {
+		for _, to := range mine {
+			to.wait, to.reason = wait, reason
 		}
+		return
 	}
-	return true
+	defer l.leaveSlot(a.d.Origin)
+	calls := make([]func(), len(mine))
+	for i, to := range mine {
+		calls[i] = func() { a.ask(ctx, to) }
+	}
+	sideBySide(calls)
 }
 
-// closed returns for how long a message has to wait, as a channel is stopped or has no free
-// slot. If it has not to wait, it has a slot. A message to suspects is no probe.
+// closed returns how long a message has to wait because a channel is stopped or has no free
+// slot. If it returns zero, the message has a slot. A message to suspects is no probe.
 func (a *attempt) closed(ctx context.Context, l *PacedChannel, suspects bool) (wait time.Duration, reason string) {
 	now := a.h.Clock.Now()
 	if wait, stopped := l.Stopped(now); stopped {
@@ -120,37 +108,39 @@ func (a *attempt) closed(ctx context.Context, l *PacedChannel, suspects bool) (w
 	return 0, ""
 }
 
-// Why a message is put back that no provider was asked for.
+// Why a message is put back before a provider was asked.
 const (
 	reasonBusy  = "channel_busy"
 	reasonPaced = "paced"
 )
 
-// ask asks the provider of one recipient. It returns what to call once the result is stored.
-func (a *attempt) ask(ctx context.Context, to *answer) (end func()) {
+// ask asks the provider of one recipient.
+func (a *attempt) ask(ctx context.Context, to *answer) {
 	h, l := a.h, to.channel
 	if to.device != nil {
 		if wait := l.DevicePaused(to.device.Address, h.Clock.Local()); wait > 0 {
 			to.wait, to.reason = wait, reasonPaced
-			return nil
+			return
 		}
 	}
 	began, wait := a.begin(ctx, to)
 	if !to.sent {
 		to.wait, to.reason = wait, reasonPaced
-		return nil
+		return
 	}
 	l.Sends(a.of(), h.Clock.Now())
 	ctx, cancel := context.WithTimeout(ctx, h.PushTimeout)
 	ctx, clean := notifier.WithCleanup(ctx)
 	to.result = a.notify(ctx, to.recipient, began)
-	return func() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ends = append(a.ends, func() {
 		defer cancel()
 		clean()
-	}
+	})
 }
 
-// notification returns what a channel is told.
+// notification returns the message for one recipient.
 func (a *attempt) notification(to recipient) notifier.Notification {
 	c := a.content
 	n := notifier.Notification{

@@ -11,36 +11,32 @@ import (
 )
 
 const (
-	// awayFor is how long nothing is claimed of a partition whose node is away. Then the
-	// next task tries.
+	// awayFor is how long nothing is claimed of a partition whose node is away.
 	awayFor = time.Second
-	// soonestBack and latestBack bound for how long a task of such a partition goes back
-	// to the queue: the later the message is, the longer.
+	// soonestBack and latestBack bound how long a task of such a partition goes back
+	// to the queue: the later the message, the longer.
 	soonestBack, latestBack = 2 * time.Second, 10 * time.Second
 )
 
-// errAway is the cause with which a task goes back to the queue until its node is back, and
-// in the chain of the error of a claim that was not sent.
+// errAway is the cause with which a task goes back to the queue while its node is away. It is also
+// in the error of a claim that was not sent.
 var errAway = errors.New("the node of the store that has the message is away")
 
-// awayPartitions notes the partitions whose node is away, and until when that holds.
-// Without it each of their tasks would take a delivery slot and a permit to find it out.
+// awayPartitions has the partitions whose node is away, with the time of the next try. Otherwise
+// each of their tasks would take a delivery slot and a permit to find out.
 type awayPartitions [keyspace.Partitions]atomic.Pointer[time.Time]
 
-// note notes that the node of a user is away.
 func (a *awayPartitions) note(user string, now time.Time) {
 	until := now.Add(awayFor)
 	a[keyspace.Partition(user)].Store(&until)
 }
 
-// has reports whether the node of a user is away.
 func (a *awayPartitions) has(user string, now time.Time) bool {
 	until := a[keyspace.Partition(user)].Load()
 	return until != nil && now.Before(*until)
 }
 
-// awayAgain sends a task back to the queue. There it holds up nobody, however many wait for
-// the same node.
+// awayAgain sends a task back to the queue, where it holds up no other.
 func (h *Handler) awayAgain(late time.Duration) error {
 	after := min(max(late/2, soonestBack), latestBack)
 	after += rand.N(after / 2)

@@ -6,12 +6,11 @@ import (
 )
 
 // begin begins the call to a recipient once both paces allow it: that of all messages and that of
-// its channel. It sets sent, and returns when the call began. Otherwise it returns for how long
-// the recipient is put back; late is set if the message has to be judged anew.
+// its channel. It sets sent, and returns when the call began. Otherwise it returns how long
+// the recipient is put back; late is set if the message has to be judged again.
 //
-// Both permits are looked at right before the call: to wait for the slot, the pace or the store
-// takes long enough to make one of them too old. What holds up the machine after that makes the
-// call arrive later, as the way to the provider does.
+// It checks both permits right before the call: one may have become too old during a wait for the
+// slot, the pace or the store.
 func (a *attempt) begin(ctx context.Context, to *answer) (began time.Time, wait time.Duration) {
 	h, l := a.h, to.channel
 	waiting := !l.Pacer.free() || !h.Pacer.free()
@@ -41,8 +40,8 @@ func (a *attempt) begin(ctx context.Context, to *answer) (began time.Time, wait 
 	return time.Time{}, h.putBackPaced(l, err)
 }
 
-// renew renews the permit of all messages if it is no longer in time. A call that has begun with
-// it keeps it: one that comes so much later needs its own.
+// renew renews the permit of all messages if it is no longer in time. Calls that have begun keep
+// the old one.
 func (a *attempt) renew(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -55,8 +54,7 @@ func (a *attempt) renew(ctx context.Context) error {
 	return nil
 }
 
-// spend spends the permit of all messages and that of a channel if both are in time, and returns
-// when that was.
+// spend spends both permits if they are in time, and returns when.
 func (a *attempt) spend(ofChannel permit) (began time.Time, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

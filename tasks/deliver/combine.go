@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/notifier"
@@ -9,24 +10,19 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// settlement returns what to record of the attempt, and what to enqueue if the message is
-// tried again, else nil.
+// settlement returns the settlement of the attempt, and the next timer if the message is tried
+// again, else nil.
 func (a *attempt) settlement() (messages.Settlement, *sendlimit.Timer) {
 	progress, s := a.progress(), messages.Settlement{}
 	if len(progress) > 1 || len(a.claim.Progress) > 0 || len(progress) == 1 && !isTarget(progress[0].Device) ||
 		len(a.answers) > 1 {
 		s.Progress = progress
 	}
-	if pending := a.pending(); pending != nil {
+	if pending := a.pending(); len(pending) > 0 {
 		return a.again(s, pending)
 	}
 	reached := func(state messages.DeviceState) bool {
-		for _, done := range progress {
-			if done.State == state {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(progress, func(done messages.DeviceDone) bool { return done.State == state })
 	}
 	switch {
 	case progress.Delivered():
@@ -44,7 +40,7 @@ func (a *attempt) settlement() (messages.Settlement, *sendlimit.Timer) {
 	return s, nil
 }
 
-// progress returns the recipients that the message is done with.
+// progress returns the recipients that have a result.
 func (a *attempt) progress() messages.Progress {
 	progress := append(messages.Progress(nil), a.claim.Progress...)
 	for _, to := range a.answers {
@@ -57,19 +53,13 @@ func (a *attempt) progress() messages.Progress {
 
 func isTarget(id string) bool { return id[0] == '@' }
 
-// pending returns the answers of the recipients that the message still has to go to.
+// pending returns the answers of the recipients that have no result yet.
 func (a *attempt) pending() []answer {
-	var pending []answer
-	for _, to := range a.answers {
-		if to.state == 0 {
-			pending = append(pending, to)
-		}
-	}
-	return pending
+	return slices.DeleteFunc(slices.Clone(a.answers), func(to answer) bool { return to.state != 0 })
 }
 
-// again returns the settlement of a message that is tried again for pending recipients, as
-// soon as the first of them may get it.
+// again returns the settlement of a message that is tried again for its pending recipients, at the
+// earliest time of one of them.
 func (a *attempt) again(s messages.Settlement, pending []answer) (messages.Settlement, *sendlimit.Timer) {
 	first, retry := pending[0], messages.Retry{Uncounted: true}
 	unsent := !a.sent() && len(a.claim.Progress) == 0
@@ -87,26 +77,18 @@ func (a *attempt) again(s messages.Settlement, pending []answer) (messages.Settl
 		return settlement, &queued
 	}
 	s.Reason = first.reason
-	for _, to := range pending {
-		if to.sent { // what a provider said tells more than that others wait
-			s.Reason = to.reason
-			break
-		}
+	if i := slices.IndexFunc(pending, isSent); i >= 0 { // a provider's reason says more than a wait
+		s.Reason = pending[i].reason
 	}
 	return a.tryAgain(s, first.wait, retry)
 }
 
-// sent reports whether a provider was asked.
-func (a *attempt) sent() bool {
-	for _, to := range a.answers {
-		if to.sent {
-			return true
-		}
-	}
-	return false
-}
+func isSent(to answer) bool { return to.sent }
 
-// providerID returns the provider's name for the message, of the first device it reached.
+// sent reports whether a provider was asked.
+func (a *attempt) sent() bool { return slices.ContainsFunc(a.answers, isSent) }
+
+// providerID returns the provider's id of the message at the first device that it reached.
 func (a *attempt) providerID() string {
 	for _, to := range a.answers {
 		if to.state == messages.DeviceDelivered && to.result.ProviderID != "" {
@@ -116,19 +98,18 @@ func (a *attempt) providerID() string {
 	return ""
 }
 
-// reasonOf returns why the first recipient in a state did not get the message, and what its provider
-// said.
+// reasonOf returns the reason of the first recipient in a state, and its provider's words.
 func (a *attempt) reasonOf(state messages.DeviceState) (reason, words string) {
 	for _, to := range a.answers {
 		if to.state == state {
 			return to.reason, detail(to.result)
 		}
 	}
-	return string(notifier.ReasonRejected), "" // of an earlier attempt, whose reason is not kept
+	return string(notifier.ReasonRejected), "" // the reasons of earlier attempts are not kept
 }
 
-// tryAgain completes the settlement of a delivery that is tried again after wait, at the latest when
-// the message expires and is to be dropped. It returns what to enqueue.
+// tryAgain completes the settlement of a delivery that is tried again after wait, or when the
+// message expires and is to be dropped. It returns the timer.
 func (a *attempt) tryAgain(s messages.Settlement, wait time.Duration, again messages.Retry) (messages.Settlement, *sendlimit.Timer) {
 	due := a.h.Clock.OfUser(a.d.User).Now().Add(wait).Truncate(time.Millisecond)
 	if due.After(a.claim.ExpiresAt) {

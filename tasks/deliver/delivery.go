@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -11,8 +12,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 )
 
-// giveBack gives a claimed message back to be judged again: it was claimed in time, but
-// the answer took so long, or was lost so often, that the message is now late.
+// giveBack gives a claimed message back to be judged again: the reply to its claim took so long that
+// the message is late now.
 func (h *Handler) giveBack(ctx context.Context, d messages.Delivery, leave func()) error {
 	again, settlement := h.unsent(d)
 	held, err := h.settle(ctx, d, settlement, leave)
@@ -23,9 +24,9 @@ func (h *Handler) giveBack(ctx context.Context, d messages.Delivery, leave func(
 	return nil
 }
 
-// send delivers a claimed message, which is late by so much, and settles the result. Nothing
-// that may wait comes between the answers and the settlement: a worker that dies there makes
-// the message arrive twice. It calls leave if the store does not take the result at once.
+// send delivers a claimed message, which is late by a duration, and settles the result. Nothing
+// waits between the answers and the settlement: if the worker died there, the message would arrive
+// twice. It calls leave if the store does not accept the result at the first try.
 func (h *Handler) send(
 	ctx context.Context, d messages.Delivery, claim messages.Claim, permit permit, late time.Duration, leave func(),
 ) error {
@@ -52,7 +53,7 @@ func (h *Handler) send(
 	return nil
 }
 
-// deliver asks the providers, and returns what to record and what to enqueue.
+// deliver asks the providers, and returns the settlement and the next timer.
 func (a *attempt) deliver(ctx context.Context) (messages.Settlement, *sendlimit.Timer) {
 	var err error
 	if a.content, err = message.DecodeContent(a.claim.Content); err != nil {
@@ -69,7 +70,7 @@ func (a *attempt) deliver(ctx context.Context) (messages.Settlement, *sendlimit.
 	return a.settlement()
 }
 
-// log logs the answers that were no success.
+// log logs the failures.
 func (a *attempt) log(ctx context.Context, s messages.Settlement, retry *sendlimit.Timer) {
 	if s.Outcome == messages.NoDevice {
 		a.h.Logger.InfoContext(ctx, "dropped a message: its user has no device for it", "id", a.d.ID)
@@ -107,29 +108,22 @@ func (a *attempt) tally(ctx context.Context, s messages.Settlement, final bool, 
 	}
 }
 
-// promised returns the time that was promised for a claimed message, the same at every
-// attempt.
-func promised(claim messages.Claim) time.Time {
-	if claim.Promised.IsZero() {
-		return claim.SendAt
-	}
-	return claim.Promised
-}
+// promised returns the promised time of a claimed message, the same at every attempt.
+func promised(claim messages.Claim) time.Time { return cmp.Or(claim.Promised, claim.SendAt) }
 
-// refusedWait is the least time that a message waits that its provider refused together with
-// all others.
+// refusedWait is the shortest wait of a message after its channel was stopped.
 const refusedWait = time.Minute
 
-// pausesAll reports whether a result asks to leave the target alone.
+// pausesAll reports whether a result pauses the whole target.
 func pausesAll(result notifier.Result) bool {
 	return result.Status == notifier.Retry && result.Reason == notifier.ReasonRateLimited && result.RetryAfter > 0 ||
 		result.Status == notifier.SlowDown && result.Pause == notifier.PauseChannel
 }
 
-// settle records the result of a delivery and tries until it is stored, as the message
+// settle stores the result of a delivery, and repeats that until it succeeds: the message
 // would be sent again otherwise. It reports false if the lease ran out meanwhile: the
-// worker that took the message over settles it. It calls leave after a first try in vain:
-// then the delivery is over, and only its result is kept.
+// worker that took the message over settles it. It calls leave after the first failure: from then
+// on only the result is kept.
 func (h *Handler) settle(ctx context.Context, d messages.Delivery, s messages.Settlement, leave func()) (bool, error) {
 	ctx, span := h.Tracer.Settle(ctx)
 	defer span.End()
@@ -143,10 +137,10 @@ func (h *Handler) settle(ctx context.Context, d messages.Delivery, s messages.Se
 }
 
 // OnUncertain decides about a message that may or may not have arrived: the worker died
-// in the middle of the delivery, or the provider gave no answer.
+// during the delivery, or the provider gave no answer.
 type OnUncertain string
 
-// The answers to an uncertain delivery.
+// What to do with such a message.
 const (
 	ResendUncertain OnUncertain = "resend" // it may arrive twice
 	SkipUncertain   OnUncertain = "skip"   // it may be lost

@@ -44,46 +44,45 @@ type Handler struct {
 	OnUncertain   OnUncertain
 	PushTimeout   time.Duration
 	ExpireAfter   time.Duration // of a message that has no expiry of its own
-	Tolerance     time.Duration // how late a message may be sent without being judged anew
+	Tolerance     time.Duration // how late a message may be sent without being judged again
 	Margin        time.Duration // how much longer than PushTimeout a lease lasts
-	Slots         *Slots        // one per running delivery
+	Slots         *Slots        // one for each running delivery
 	Activity      *activity.Log
 	Stopping      chan struct{} // closed when no new work may begin
 	Ended         chan struct{} // closed when the worker no longer waits for running work
 	Metrics       *metrics.Metrics
 	Tracer        tracing.Tracer
 	Logger        *slog.Logger
-	toldUnknown   atomic.Pointer[time.Time] // when tellUnknown logged
-	toldMissing   onceAMinute
-	looked        atomic.Int64 // when stoppedAll let a message through, Unix ms by the local clock
+	toldUnknown   atMostEvery
+	toldMissing   atMostEvery
+	looked        atomic.Int64 // when stoppedAll last permitted a claim, Unix ms by the local clock
 	away          awayPartitions
 }
 
 // heldEarly is how much earlier than the queue's lead a task may come and wait here. An
-// earlier one, of a program whose clock is ahead, goes back to the queue.
+// earlier task, of a program whose clock is ahead, goes back to the queue.
 const heldEarly = 5 * time.Second
 
-// SettleWithin is for how long a delivery whose lease ended while the store was away may
-// still settle. It is longer than one try to settle and the pause before it.
+// SettleWithin is how long after its lease a delivery may still settle, if the store was away. It is
+// longer than one try to settle and the pause before it.
 const SettleWithin = 4 * time.Second
 
 var errEarly = errors.New("the message's time has not come")
 
-var errBusy = errors.New("another delivery goes first: of the same message, or of an older one that is late")
+var errBusy = errors.New("another delivery is first: of the same message, or of an older late one")
 
 // ErrPaced is the cause with which a task goes back to the queue to wait for its pace.
 var ErrPaced = errors.New("the pace of the target, or a pause")
 
-// rulesAfter is after how long a late message comes again if this program does not know
-// its user's rules. Another worker may know them, or an operator has to act.
+// rulesAfter is the delay of a late message whose user's rules this program does not know. Another
+// worker may know them, or an operator has to act.
 const rulesAfter = 30 * time.Second
 
 // Handle handles a task to its end. It returns an error if the task has to come again:
 // another delivery runs, the message waits for its pace or its rules, the worker stops,
-// the store answers with an error, or the node of a cluster that has the message is away.
-// A task that names no message is an error too. The queue ends ctx when it loses track of
-// the task: that stops only the waiting. Handle calls claimed when it has claimed the
-// message and delivers it.
+// the store answers with an error, or the message's node of a cluster is away. It also returns an
+// error for a task that names no message. The end of ctx stops only the waiting: the queue ends it
+// when it loses track of the task. Handle calls claimed when it has claimed the message.
 func (h *Handler) Handle(ctx context.Context, m sendlimit.Timer, claimed func()) error {
 	d := messages.Delivery{User: m.User, ID: m.ID, Generation: m.Generation, Origin: m.Origin}
 	var nonceFrom time.Time
@@ -105,7 +104,7 @@ func (h *Handler) Handle(ctx context.Context, m sendlimit.Timer, claimed func())
 		}
 		wake = nil
 		// A claim whose reply got lost is repeated with its nonce, and gets the same
-		// answer. This ends well before its lease may run out.
+		// reply, until well before its lease may run out.
 		if h.Clock.Local().Sub(nonceFrom) > h.Margin/2 {
 			given, err := h.giveUpNonce(context.WithoutCancel(ctx), d)
 			if given {
@@ -139,7 +138,7 @@ func (h *Handler) Handle(ctx context.Context, m sendlimit.Timer, claimed func())
 			}
 			claim, err = h.deliver(context.WithoutCancel(ctx), d, permit, claimed)
 			if first && errors.Is(err, errAway) {
-				d.Nonce = "" // nobody has seen it
+				d.Nonce = "" // it was not sent
 				h.away.note(d.User, h.Clock.Local())
 				ctx, wait = context.WithoutCancel(ctx), 0
 				if !h.Queue.Answers(ctx) {
@@ -149,18 +148,19 @@ func (h *Handler) Handle(ctx context.Context, m sendlimit.Timer, claimed func())
 			}
 		}
 		if wrong, garbage := errors.AsType[*fault.InvalidError](err); garbage {
-			// The value may name a user, so it is left out.
+			// Without the value, which may name a user.
 			return &queue.NotOursError{Cause: fmt.Errorf("payload of a task: it has no valid %s", wrong.Field)}
 		}
 		if rules.UnknownRules(err) {
-			h.tellUnknown(ctx, err)
+			if h.toldUnknown.again(h.Clock.Local(), rulesAfter) {
+				h.Logger.WarnContext(ctx, "late messages wait until the rules of their users are known", "error", err)
+			}
 			return &queue.AgainError{After: rulesAfter, Cause: err}
 		}
 		if persist.Unavailable(err) {
-			// The task stays here. Either the queue could not take it back, and would find
-			// it again minutes later. Or the message may be claimed, under a nonce that
-			// only this task knows: at most Slots come so far before a node is known to be
-			// away.
+			// Keep the task. The queue may not take it back either, and would find it only minutes
+			// later. Or the message may be claimed, with a nonce that only this task knows. At most
+			// Slots tasks come here before the node is known to be away.
 			h.Logger.DebugContext(ctx, "a task waits for the store", "error", err)
 			ctx, wait = context.WithoutCancel(ctx), persist.Pause
 			continue
@@ -168,25 +168,13 @@ func (h *Handler) Handle(ctx context.Context, m sendlimit.Timer, claimed func())
 		if err != nil || claim.Verdict != messages.Early && !claim.InGrace {
 			return err
 		}
-		// The store's own clock says how long is left.
-		due, wait = claim.Until, claim.Until.Sub(claim.Now)
-		d.Nonce = "" // the claim holds nothing
+		due, wait = claim.Until, claim.Until.Sub(claim.Now) // by the store's clock
+		d.Nonce = ""                                        // the claim holds nothing
 	}
 }
 
-// tellUnknown logs why messages wait, at most once in rulesAfter for all of them.
-func (h *Handler) tellUnknown(ctx context.Context, err error) {
-	now := h.Clock.Local()
-	last := h.toldUnknown.Load()
-	if last != nil && now.Sub(*last) < rulesAfter || !h.toldUnknown.CompareAndSwap(last, &now) {
-		return
-	}
-	h.Logger.WarnContext(ctx, "late messages wait until the rules of their users are known", "error", err)
-}
-
-// giveUpNonce gives back a message that this delivery may have claimed without a reply.
-// If it had, giveUpNonce sets a new timer and reports true. If it reports true or an
-// error, it has also given back the delivery slot.
+// giveUpNonce gives back a message whose claim got no reply. If the message was claimed, it sets a
+// new timer and reports true. If it reports true or an error, it has given back the delivery slot.
 func (h *Handler) giveUpNonce(ctx context.Context, d messages.Delivery) (given bool, err error) {
 	if d.Nonce == "" {
 		return false, nil
@@ -205,8 +193,7 @@ func (h *Handler) giveUpNonce(ctx context.Context, d messages.Delivery) (given b
 	return given, err
 }
 
-// unsent returns what to enqueue and what to record for a message that was claimed and
-// not sent.
+// unsent returns the timer and the settlement of a message that was claimed and not sent.
 func (h *Handler) unsent(d messages.Delivery) (sendlimit.Timer, messages.Settlement) {
 	again := sendlimit.Timer{
 		User: d.User, ID: d.ID, Generation: keyspace.NewToken(), Due: h.Clock.OfUser(d.User).Now().Truncate(time.Millisecond),
@@ -219,8 +206,8 @@ func (h *Handler) unsent(d messages.Delivery) (sendlimit.Timer, messages.Settlem
 	}
 }
 
-// pass waits for a permit of the target. The caller has a delivery slot, which pass gives
-// back if it returns an error. The error is a *pacedError if the wait would be long.
+// pass waits for a permit of the target. If it returns an error, it gives back the caller's delivery
+// slot. The error is a *pacedError if the wait would be long.
 func (h *Handler) pass(ctx context.Context, o sendlimit.Origin) (permit, error) {
 	if wait, stopped := h.stoppedAll(); stopped {
 		h.Slots.Leave(o)
@@ -233,9 +220,9 @@ func (h *Handler) pass(ctx context.Context, o sendlimit.Origin) (permit, error) 
 	return passed, err
 }
 
-// passExpired lets a message pass that expired while it waits for its pace, so that its claim
-// drops it. Another one gets a *queue.AgainError: it comes again after that time, or when it expires.
-// An error of the store is returned as it is.
+// passExpired returns a permit for a message that expired while it waits for its pace, so that its
+// claim drops it. Otherwise the error is a *queue.AgainError: the message comes again after a time,
+// or when it expires. It returns errors of the store unchanged.
 func (h *Handler) passExpired(ctx context.Context, d messages.Delivery, after time.Duration) (permit, error) {
 	expires, err := h.Records.Expiry(ctx, d.User, d.ID, h.ExpireAfter)
 	if err != nil {
@@ -259,8 +246,8 @@ func (h *Handler) stopped(ctx context.Context, wait time.Duration) error {
 }
 
 // deliver claims a message, sends it if the gate allows, and settles the result. It gives
-// back the delivery slot, and the permit unless a call begins with it. It gives back the slot
-// earlier if the store does not take the result.
+// back the delivery slot, as early as the first failure to store the result, and the permit unless a
+// call begins with it.
 func (h *Handler) deliver(
 	ctx context.Context, d messages.Delivery, permit permit, claimed func(),
 ) (messages.Claim, error) {
@@ -291,7 +278,7 @@ func (h *Handler) deliver(
 	if claim.Verdict == messages.Send {
 		d.Origin = sendlimit.Origin{Account: claim.Account, Campaign: claim.Campaign}
 	}
-	// The delivery and the placing of other late messages do not wait for each other.
+	// Other late messages are placed during the delivery.
 	var placing sync.WaitGroup
 	placing.Go(func() { h.place(ctx, claim) })
 	defer placing.Wait()
@@ -315,7 +302,7 @@ func (h *Handler) deliver(
 		return claim, h.send(traced, d, claim, permit, claim.Now.Sub(claim.SendAt)+took, leave)
 	case messages.Busy:
 		if claim.InGrace {
-			return claim, nil // the queue would not bring it back as soon
+			return claim, nil // wait here: the queue would take longer
 		}
 		return claim, &queue.AgainError{After: claim.Until.Sub(claim.Now), Cause: errBusy}
 	case messages.Stale:
@@ -323,15 +310,14 @@ func (h *Handler) deliver(
 	case messages.Dropped:
 		h.countDrop(ctx, claim.Account, claim.Reason, claim.Now, claim.SendAt)
 	case messages.Reached:
-		h.Activity.Delivered(claim.Account, claim.Now, 0, false) // at an earlier attempt, whose lateness is not known
-		h.Logger.WarnContext(ctx, "a message reached some devices and is not tried on the others", "id", d.ID, "reason", claim.Reason)
+		h.Activity.Delivered(claim.Account, claim.Now, 0, false) // the lateness of that attempt is not known
+		h.Logger.WarnContext(ctx, "a message reached some devices, and the others are given up", "id", d.ID, "reason", claim.Reason)
 	case messages.Early, messages.Postponed, messages.Paused:
 	}
 	return claim, nil
 }
 
-// place sets the timers of a user's late messages that a claim gave other times, and
-// counts those that it dropped.
+// place sets the timers of the late messages that a claim postponed, and counts the dropped ones.
 func (h *Handler) place(ctx context.Context, claim messages.Claim) {
 	h.Queue.EnqueueNotices(ctx, claim.Notices, h.Logger)
 	for _, p := range claim.Placed {
@@ -350,7 +336,7 @@ func (h *Handler) countDrop(ctx context.Context, account, reason string, now, se
 	if reason == messages.ReasonUncertain {
 		h.Metrics.Uncertain()
 		h.Activity.Failed(account, now, reason)
-		h.Logger.WarnContext(ctx, "gave up a message of which nobody knows whether it arrived", "late", late)
+		h.Logger.WarnContext(ctx, "gave up a message that may or may not have arrived", "late", late)
 		return
 	}
 	h.Metrics.Dropped(reason)

@@ -20,8 +20,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
-// PaceTarget names the pace of all messages, whatever their channels, for rate.Paces. With one
-// channel it also is what waits when the target asks for a pause.
+// PaceTarget names the pace of all messages of all channels, for rate.Paces. With one
+// channel, a pause of the target pauses it.
 const PaceTarget = "push"
 
 // ChannelPace names the pace of the calls to the provider of a channel, for rate.Paces.
@@ -36,20 +36,19 @@ const (
 	lookAtPace = time.Second
 	// patience is how long a message with a delivery slot waits for its permit.
 	patience = time.Second
-	// paceLag is how long after its permit a call may come: the claim lies between.
+	// paceLag is how long after its permit a call may come: the claim is in between.
 	paceLag = 50 * time.Millisecond
-	// usualTrips is how many times the Latency may pass between a permit and its call,
+	// usualTrips times the Latency may pass between a permit and its call,
 	// beyond paceLag: half a round trip for the permit, one for the claim, and another one
 	// as a reserve.
 	usualTrips = 5
-	// renewals is how often a permit is renewed for a call that comes too late, each time
-	// for one that may come twice as late. After that the message is given back.
+	// renewals is how often a permit is renewed for a late call, each time with twice the
+	// lag. After that the message is given back.
 	renewals = 6
-	// longestPause bounds a pause that the target asks for. If that is too early, the
-	// target answers the next call with another pause.
+	// longestPause bounds a pause that the target asks for.
 	longestPause = time.Hour
-	// heldFor is how long a task may wait here. With a longer wait it goes back to the
-	// queue, for at most backFor. A changed pace wakes it there too, but the worker that
+	// heldFor is how long a task may wait here. For a longer wait it goes back to the
+	// queue, at most for backFor: a changed pace wakes it there, but the worker that
 	// saw the change may die.
 	heldFor, backFor = 5 * time.Second, time.Minute
 )
@@ -64,19 +63,19 @@ type Pacer struct {
 	client  redis.UniversalClient
 	prefix  string
 	clock   *storeclock.Clocks
-	key     string // on the server by whose clock permits are given
+	key     string // of the permits: they go by the clock of its server
 	metrics *metrics.Metrics
 	logger  *slog.Logger
 
-	turn *Slots // one, of the goroutine that asks the store
+	turn *Slots // one slot, of the goroutine that asks the store
 
 	mu     sync.Mutex
 	pace   rate.Pace
 	bucket *rate.TokenBucket // nil if the pace has no bursts of its own
 	paused time.Time         // until when, by the main clock
-	pauses int               // changes with each pause, which an earlier look does not know
-	next   time.Time         // when there may be a permit again, by the local clock
-	wake   chan struct{}     // closed when calls may come sooner than a wait was told
+	pauses int               // counts changes of the pause that a running look does not know
+	next   time.Time         // of the next possible permit, by the local clock
+	wake   chan struct{}     // closed when calls may come earlier than expected
 	ramp   ramp
 }
 
@@ -85,22 +84,22 @@ type permit struct {
 	token  string
 	clock  *storeclock.Clock // of the server that gave it
 	taken  time.Time         // by that clock
-	useBy  time.Time         // until when the call may begin, by that clock
+	useBy  time.Time         // the latest begin of the call, by that clock
 	bucket *rate.TokenBucket
 	spent  bool // a call has begun with it, or it was given back
-	// onlyExpired says that it allows no call: only a message that has expired may be claimed.
+	// onlyExpired says that it allows no call: only an expired message may be claimed.
 	onlyExpired bool
 }
 
 // pacedError says that a message has to wait without a delivery slot: for a time, or until
-// wake is closed as the pace has changed.
+// wake is closed because the pace has changed.
 type pacedError struct {
 	after time.Duration
-	most  time.Duration // for how long a task goes back to the queue at most
+	most  time.Duration // the longest time that a task goes back to the queue
 	wake  <-chan struct{}
 }
 
-// apart returns how far apart calls are at the full pace; zero without a pace.
+// apart returns the time between two calls at the full pace; zero without a pace.
 func (p *Pacer) apart() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -144,14 +143,13 @@ func NewPacer(
 	}, nil
 }
 
-// pass returns when a call may be made. The error is a *pacedError if it would have to
-// wait longer than patience, and queue.ErrStopping when ctx or stop ends.
+// pass returns when a call may be made. The error is a *pacedError if the wait would be
+// longer than patience, and queue.ErrStopping when ctx or stop ends.
 func (p *Pacer) pass(ctx context.Context, stop <-chan struct{}, o sendlimit.Origin) (permit, error) {
 	return p.passLate(ctx, stop, o, min(usualTrips*p.clock.Latency(), patience))
 }
 
-// passLate is pass for a call that may begin later than paceLag after its permit by a
-// delay.
+// passLate is pass for a call that may begin later than paceLag, by a delay.
 func (p *Pacer) passLate(ctx context.Context, stop <-chan struct{}, o sendlimit.Origin, delay time.Duration) (permit, error) {
 	if p.free() {
 		return permit{}, nil
@@ -210,8 +208,8 @@ func (p *Pacer) wait(
 	}
 }
 
-// takeTurn waits for the turn to ask the store. Only one goroutine of a worker asks at a
-// time, as the others would ask in vain.
+// takeTurn waits for the turn to ask the store. Only one goroutine of a worker asks at a time: the
+// others would get no permit.
 func (p *Pacer) takeTurn(ctx context.Context, stop <-chan struct{}, o sendlimit.Origin) error {
 	if p.turn.Try(o) {
 		return nil
@@ -227,7 +225,7 @@ func (p *Pacer) takeTurn(ctx context.Context, stop <-chan struct{}, o sendlimit.
 	return queue.ErrStopping
 }
 
-// untilNext returns for how long there is certainly no permit.
+// untilNext returns how long there is certainly no permit.
 func (p *Pacer) untilNext() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -247,14 +245,14 @@ func (p *Pacer) expected(o sendlimit.Origin) time.Duration {
 	return before + rate.Interval*time.Duration(waiting)/time.Duration(rate.Count)
 }
 
-// ask asks the store for a permit, and returns the refusal if it gives none. It asks the
-// bucket first: usually that is empty, and then nothing has to be given back.
+// ask asks the store for a permit, and returns the refusal if there is none. It asks the
+// bucket first: usually that is the empty one, and nothing has to be given back.
 func (p *Pacer) ask(ctx context.Context, delay time.Duration) (permit, *rate.Grant, error) {
 	p.mu.Lock()
 	pace, asked := p.pace.Rate, permit{bucket: p.bucket}
 	p.mu.Unlock()
 	if pace.Count == 0 {
-		return permit{}, nil, nil // it was a pause that is over
+		return permit{}, nil, nil // there was only a pause, and it is over
 	}
 	if asked.bucket != nil {
 		d, err := asked.bucket.Take(ctx, rate.TokenRequest{Key: p.bucketKey()})
@@ -279,28 +277,26 @@ func (p *Pacer) ask(ctx context.Context, delay time.Duration) (permit, *rate.Gra
 	return asked, nil, nil
 }
 
-// ahead returns how far the clock by which permits are given is ahead of the main one.
+// ahead returns how far the clock of the permits is ahead of the main one.
 func (p *Pacer) ahead(ctx context.Context) time.Duration {
 	return p.clock.Of(ctx, p.key).Ahead(p.clock.Clock)
 }
 
-// inTime reports whether a call may begin now with a permit. If not, the permits of the next
-// interval may be in use.
+// inTime reports whether a call may begin now. If not, permits of the next interval may be in use.
 func (held permit) inTime() bool { return held.token == "" || !held.latest().After(held.useBy) }
 
-// latest returns what time it may be at the server that gave the permit: its clock is known as
-// accurately as a reply was fast, and replies tell whole milliseconds.
+// latest returns the latest time that it may be at the server of the permit: the clock is as
+// accurate as replies are fast, and replies have whole milliseconds.
 func (held permit) latest() time.Time {
 	return held.clock.Now().Add(held.clock.Latency() + time.Millisecond)
 }
 
-// renew returns the permit for a call that begins now: the held one, or another if that is no
-// longer in time. The store keeps each one taken for longer than the last, until it covers how
-// slow the store or this machine is. So the pace holds, however slow they are: only fewer calls
-// are made.
+// renew returns the permit for a call that begins now: the held one, or a new one if that is no
+// longer in time. Each new one is valid for longer, until that covers the slowness of the store and
+// this machine. So the pace is kept, with fewer calls.
 //
-// The error is that of pass, or a *pacedError if all renewals came too late. Nothing is
-// held then.
+// The error is that of pass, or a *pacedError if all renewals came too late. Then nothing is
+// held.
 func (p *Pacer) renew(ctx context.Context, stop <-chan struct{}, held permit, o sendlimit.Origin) (permit, error) {
 	for range renewals {
 		if held.inTime() {
@@ -317,10 +313,9 @@ func (p *Pacer) renew(ctx context.Context, stop <-chan struct{}, held permit, o 
 	return permit{}, &pacedError{after: time.Millisecond, most: backFor}
 }
 
-// bucketKey returns the key of the bucket of bursts.
 func (p *Pacer) bucketKey() string { return "pace/" + p.target }
 
-// refused notes when to ask again, and returns the refusal.
+// refused sets when to ask again, and returns the refusal.
 func (p *Pacer) refused(g rate.Grant) *rate.Grant {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -328,8 +323,7 @@ func (p *Pacer) refused(g rate.Grant) *rate.Grant {
 	return &g
 }
 
-// giveBack gives back a permit unless it is spent. If the store does not take it, it comes back
-// by itself.
+// giveBack gives back a permit unless it is spent. If that fails, the permit expires.
 func (p *Pacer) giveBack(ctx context.Context, unused permit) {
 	if unused.spent || unused.token == "" && unused.bucket == nil {
 		return
@@ -345,7 +339,7 @@ func (p *Pacer) giveBack(ctx context.Context, unused permit) {
 		failed = errors.Join(failed, err)
 	}
 	if failed != nil {
-		p.logger.DebugContext(ctx, "a permit was not given back, and comes back by itself", "error", failed)
+		p.logger.DebugContext(ctx, "could not give back a permit: it expires", "error", failed)
 		return
 	}
 	p.mu.Lock()

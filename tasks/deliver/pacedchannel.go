@@ -13,34 +13,33 @@ import (
 
 const (
 	// slotWithin is how long a message waits for a slot of a channel before it is put back.
-	// After a wait in vain others do not wait at all for fullFor: they have delivery slots
-	// that messages of other channels need.
+	// After that, the others do not wait for the time fullFor: messages of other channels need
+	// their delivery slots.
 	slotWithin, fullFor = 100 * time.Millisecond, time.Second
-	// backSoonest and backLatest bound for how long a message is put back that waits for a
-	// slot or the pace of a channel.
+	// backSoonest and backLatest bound how long a message is put back for a slot or the pace of a
+	// channel.
 	backSoonest, backLatest = 250 * time.Millisecond, 10 * time.Minute
-	// lookApart is how long after one message of stopped channels another one is claimed, ms.
+	// lookApart is the time between two claims while all channels are stopped, ms.
 	lookApart = 50
-	// maxOfSlots is the share of the delivery slots that one of several channels may have, and
-	// that one of several active accounts may have, in quarters. Of the slots of a channel an
-	// account may have maxOfChannel, in eighths.
+	// maxOfSlots is the largest share of the delivery slots that one of several channels, or of
+	// several active accounts, may have, in quarters. maxOfChannel is the largest share of a
+	// channel's slots that an account may have, in eighths.
 	maxOfSlots, maxOfChannel = 3, 7
 )
 
-// PacedChannel is a channel, with what bounds the calls to it.
+// PacedChannel is a channel with the bounds of its calls.
 type PacedChannel struct {
 	*channels.Channel
 
 	Pacer *Pacer // of its ChannelPace
-	slots *Slots // one per message that uses the channel; nil if it is the only one
+	slots *Slots // one for each message that uses the channel; nil if it is the only channel
 
 	mu   sync.Mutex
-	next time.Time // when the message that is put back next may come, by the local clock
-	full time.Time // when a wait for a slot was in vain, by the local clock
+	next time.Time // for the next message that is put back, by the local clock
+	full time.Time // when a wait for a slot failed, by the local clock
 }
 
-// NewChannels returns the paced channels of a worker's channels, which make a number of deliveries at a
-// time.
+// NewChannels returns the paced channels of a worker with a number of concurrent deliveries.
 func NewChannels(
 	all []*channels.Channel, deliveries int, local func() time.Time, pacer func(*channels.Channel) (*Pacer, error),
 ) ([]*PacedChannel, error) {
@@ -59,7 +58,7 @@ func NewChannels(
 	return paced, nil
 }
 
-// takeSlot takes a slot of the channel, if one becomes free at once or within a time.
+// takeSlot takes a slot of the channel, if one is free or becomes free within a time.
 func (l *PacedChannel) takeSlot(ctx context.Context, o sendlimit.Origin, local func() time.Time, within time.Duration) bool {
 	if l.slots == nil || l.slots.Try(o) {
 		return true
@@ -78,7 +77,7 @@ func (l *PacedChannel) takeSlot(ctx context.Context, o sendlimit.Origin, local f
 	return false
 }
 
-// isFull reports whether a wait for a slot was in vain a moment ago.
+// isFull reports whether a wait for a slot has just failed.
 func (l *PacedChannel) isFull(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,9 +90,9 @@ func (l *PacedChannel) leaveSlot(o sendlimit.Origin) {
 	}
 }
 
-// putBack returns for how long a message is put back that could go in a while at the soonest.
-// Those that are put back together come again one after another, as far apart as the channel
-// takes them, so that each is put back about once.
+// putBack returns how long a message is put back, at least soonest. Messages that are put back
+// together come again apart, as fast as the channel accepts them, so that each is put back about
+// once.
 func (l *PacedChannel) putBack(now time.Time, soonest, apart time.Duration) time.Duration {
 	if soonest >= backLatest {
 		return soonest + rand.N(soonest/10)
@@ -111,9 +110,8 @@ func (l *PacedChannel) putBack(now time.Time, soonest, apart time.Duration) time
 	return at.Sub(now)
 }
 
-// stoppedAll reports whether no message can be delivered, as each channel is stopped, and for how
-// long a task is to wait then. It lets a few through: only a claim tells whose message it is, see
-// channels.Set.MayProbe.
+// stoppedAll reports whether all channels are stopped, and how long a task then waits. It permits a
+// claim every lookApart, since only a claim shows the message's account, see channels.Set.MayProbe.
 func (h *Handler) stoppedAll() (wait time.Duration, stopped bool) {
 	now := h.Clock.Now()
 	for _, l := range h.PacedChannels {
@@ -132,9 +130,8 @@ func (h *Handler) stoppedAll() (wait time.Duration, stopped bool) {
 	return wait, true
 }
 
-// Follow follows the pace of all messages, those of the channels, and whether a channel is
-// stopped, until the returned function is called. It returns an error if one of them can't be
-// loaded.
+// Follow follows the paces and the states of the channels until the returned function is called. It
+// returns an error if one of them can't be loaded.
 func (h *Handler) Follow(ctx context.Context) (stop func(), err error) {
 	var stops []func()
 	stop = func() {
@@ -148,7 +145,7 @@ func (h *Handler) Follow(ctx context.Context) (stop func(), err error) {
 		follow = append(follow, l.Pacer.Follow)
 	}
 	for i, begin := range follow {
-		if i > 1 { // tasks in the queue wait for the pace of no channel
+		if i > 1 { // no task in the queue waits for the pace of a channel
 			wake = func(context.Context) error { return nil }
 		}
 		end, err := begin(ctx, wake)
@@ -161,8 +158,7 @@ func (h *Handler) Follow(ctx context.Context) (stop func(), err error) {
 	return stop, nil
 }
 
-// putBackPaced returns for how long a message is put back that the pace of a channel, a pause or
-// the end of the worker keeps from being sent.
+// putBackPaced returns how long a message is put back for a pace, a pause or the worker's end.
 func (h *Handler) putBackPaced(l *PacedChannel, err error) time.Duration {
 	soonest := time.Duration(0)
 	if paced, ok := errors.AsType[*pacedError](err); ok {

@@ -2,52 +2,43 @@ package deliver
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
-	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
+	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 )
 
-// wakeLooks is at how many looks in a row tasks are woken after a change: another worker
+// wakeLooks is how many looks in a row wake tasks after a change: another worker
 // may have sent one back to the queue just before it saw the change.
 const wakeLooks = 2
 
 // Follow loads the pace now, and then once a second until the returned function is
-// called. After a change it calls wake, which has to wake the tasks that wait in the queue
-// with the cause ErrPaced. It also does so after the start, as nobody may have seen the last
-// change. It returns an error if the first load fails.
+// called. After the start and each change it calls wake, which has to wake the tasks that wait in
+// the queue with the cause ErrPaced. It returns an error if the first load fails.
 func (p *Pacer) Follow(ctx context.Context, wake func(context.Context) error) (stop func(), err error) {
 	if err := p.look(ctx); err != nil {
 		return nil, err
 	}
 	seen, left := (<-chan struct{})(nil), 0
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var following sync.WaitGroup
-	following.Go(func() {
-		for storeclock.Sleep(ctx, nil, lookAtPace) {
-			if err := p.look(ctx); err != nil && ctx.Err() == nil {
-				// The known pace stays: without the store nothing is delivered anyway.
-				p.logger.DebugContext(ctx, "could not look at the pace", "error", err)
-				continue
-			}
-			if now := p.changed(); now != seen {
-				seen, left = now, wakeLooks
-			}
-			if left == 0 {
-				continue
-			}
-			left--
-			if err := wake(ctx); err != nil && ctx.Err() == nil {
-				left = wakeLooks
-				p.logger.DebugContext(ctx, "could not wake what waits for the pace: trying again", "error", err)
-			}
+	return job.Repeat(ctx, lookAtPace, func(ctx context.Context) {
+		if err := p.look(ctx); err != nil && ctx.Err() == nil {
+			// Without the store nothing is delivered anyway.
+			p.logger.DebugContext(ctx, "could not look at the pace", "error", err)
+			return
 		}
-	})
-	return func() {
-		cancel()
-		following.Wait()
-	}, nil
+		if now := p.changed(); now != seen {
+			seen, left = now, wakeLooks
+		}
+		if left == 0 {
+			return
+		}
+		left--
+		if err := wake(ctx); err != nil && ctx.Err() == nil {
+			left = wakeLooks
+			p.logger.DebugContext(ctx, "could not wake the tasks that wait for the pace: trying again", "error", err)
+		}
+	}), nil
 }
 
 // look loads the pace from the store.
@@ -93,4 +84,32 @@ func (p *Pacer) bucketOf(pace rate.Pace) (*rate.TokenBucket, error) {
 	return rate.NewTokenBucket(p.client, rate.TokenBucketOptions{
 		Prefix: p.prefix, Rate: pace.Rate, Capacity: pace.Burst,
 	})
+}
+
+// pause stops the calls of this worker for the time that the target asked for, and returns a
+// function that tells the other workers.
+func (p *Pacer) pause(asked time.Duration) (tell func(context.Context)) {
+	asked = min(asked, longestPause)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pauses++
+	if until := p.clock.Now().Add(asked); until.After(p.paused) {
+		p.paused = until
+	}
+	if p.target == PaceTarget {
+		p.metrics.Paused()
+	}
+	return func(ctx context.Context) {
+		ctx, done := context.WithTimeout(ctx, persist.TryWithin)
+		defer done()
+		until, err := p.store.Pause(ctx, max(asked, time.Millisecond))
+		if err != nil {
+			p.logger.WarnContext(ctx, "could not store a pause that the target asked for: other workers go on", "target", p.target, "error", err)
+			return
+		}
+		p.logger.WarnContext(ctx, "the target asked for a pause: deliveries wait", "target", p.target, "for", asked, "until", until)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.pauses++ // a running look may have missed it
+	}
 }

@@ -6,22 +6,20 @@ import (
 	"time"
 )
 
-// party is one of those that share Slots: an account, one of its campaigns, or the root that
-// has the accounts as members.
+// party shares Slots: an account, a campaign of it, or the root, whose members are the accounts.
 type party struct {
 	name    string
 	of      *party // nil for the root
-	held    int    // slots that its callers have
-	queued  int    // callers that wait
-	granted uint64 // number of the last slot that it got
+	held    int    // slots
+	queued  int    // waiting callers
+	granted uint64 // number of its last slot
 	used    time.Time
 	members map[string]*party
-	waiting parties   // the members with callers that wait
+	waiting parties   // the members with waiting callers
 	at      int       // its index in of.waiting, while queued is not zero
-	line    list.List // of a campaign: a channel for each caller that waits, to be closed
+	line    list.List // of a campaign: a channel for each waiting caller, to be closed
 }
 
-// add adds a member.
 func (p *party) add(name string, granted uint64) *party {
 	m := &party{name: name, of: p, granted: granted}
 	if p.members == nil {
@@ -31,8 +29,8 @@ func (p *party) add(name string, granted uint64) *party {
 	return m
 }
 
-// before returns how many callers of the members get a slot before one of a member before which own
-// are of its own: these, and as many and one more of each other member.
+// before returns how many callers get a slot before a caller of a member that has own callers of the
+// same member before it: these, and up to own+1 of each other member.
 func (p *party) before(member string, own int) int {
 	before := own
 	for _, other := range p.waiting {
@@ -43,10 +41,9 @@ func (p *party) before(member string, own int) int {
 	return before
 }
 
-// idle reports whether no caller has a slot or waits.
 func (p *party) idle() bool { return p.held == 0 && p.queued == 0 }
 
-// change changes how many slots a campaign has and how many of its callers wait.
+// change adds to the slots and the waiting callers of a campaign.
 func (p *party) change(held, queued int) {
 	for ; p != nil; p = p.of {
 		was := p.queued
@@ -67,7 +64,7 @@ func (p *party) change(held, queued int) {
 	}
 }
 
-// parties is a heap. Its first one gets the next slot.
+// parties is a heap. The first party gets the next slot.
 type parties []*party
 
 func (w parties) Len() int { return len(w) }

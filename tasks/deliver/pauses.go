@@ -9,14 +9,15 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
 const (
 	// lookAtPauses is how often a worker looks for paused campaigns.
 	lookAtPauses = time.Second
-	// pausesHold is how old the paused campaigns may be that a claim gets, with its own time
-	// less than messages.PauseLag. It also is after how long a look in vain is repeated.
+	// pausesHold is the greatest age of the paused campaigns that a claim uses. Together with the
+	// claim it is less than messages.PauseLag. It is also the pause after a failed look.
 	pausesHold = 3 * time.Second
 	// pausesWithin is how long a claim waits for a look.
 	pausesWithin = 500 * time.Millisecond
@@ -32,7 +33,7 @@ type Pauses struct {
 
 	mu   sync.Mutex
 	set  messages.PausedCampaigns
-	seen time.Time // when the last look began, or the last one in vain ended, by the local clock
+	seen time.Time // when the last look began, or the last failed one ended, by the local clock
 }
 
 // NewPauses returns the pauses in the store under a prefix. The error is a
@@ -51,22 +52,13 @@ func (p *Pauses) Follow(ctx context.Context) (stop func(), err error) {
 	if err := p.look(ctx); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var following sync.WaitGroup
-	following.Go(func() {
-		for storeclock.Sleep(ctx, nil, lookAtPauses) {
-			if err := p.look(ctx); err != nil && ctx.Err() == nil {
-				p.logger.DebugContext(ctx, "could not look for paused campaigns", "error", err)
-			}
+	return job.Repeat(ctx, lookAtPauses, func(ctx context.Context) {
+		if err := p.look(ctx); err != nil && ctx.Err() == nil {
+			p.logger.DebugContext(ctx, "could not look for paused campaigns", "error", err)
 		}
-	})
-	return func() {
-		cancel()
-		following.Wait()
-	}, nil
+	}), nil
 }
 
-// look loads the paused campaigns.
 func (p *Pauses) look(ctx context.Context) error {
 	began := p.clock.Local()
 	set, err := p.store.Load(ctx)
@@ -81,16 +73,16 @@ func (p *Pauses) look(ctx context.Context) error {
 	return nil
 }
 
-// known returns the paused campaigns, and whether they are young.
+// known returns the paused campaigns, and whether they are young enough.
 func (p *Pauses) known() (messages.PausedCampaigns, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.set, p.clock.Local().Sub(p.seen) < pausesHold
 }
 
-// current returns the paused campaigns. If nobody has looked for a while, as the process stood
-// still, it looks. If the store does not answer, it returns the last known ones: while the
-// node is away that has them, nobody pauses another.
+// current returns the paused campaigns. It loads them if they are old, because the process stood
+// still. If the store does not answer, it returns the last known ones: while their node is away,
+// nobody can pause another campaign.
 func (p *Pauses) current(ctx context.Context) messages.PausedCampaigns {
 	set, young := p.known()
 	if young {
@@ -113,8 +105,8 @@ func (p *Pauses) current(ctx context.Context) messages.PausedCampaigns {
 	return set
 }
 
-// paused returns the paused campaigns for the claim of a message. Where there are many, it looks
-// whose message it is, so that one account's pauses don't cost another's claims.
+// paused returns the paused campaigns for the claim of a message. If there are many, only those of
+// the message's account: one account's pauses must not slow down another's claims.
 func (h *Handler) paused(ctx context.Context, d messages.Delivery) (messages.PausedCampaigns, error) {
 	set := h.Pauses.current(ctx)
 	if !set.Large() {

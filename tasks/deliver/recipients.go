@@ -10,7 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/messages"
 )
 
-// recipient is where one message goes in one attempt: a device, or a channel without devices.
+// recipient is a device, or a channel without devices.
 type recipient struct {
 	channel *PacedChannel
 	device  *devices.Device // nil for a channel without devices
@@ -19,12 +19,12 @@ type recipient struct {
 // id returns what Progress calls the recipient.
 func (r recipient) id() string {
 	if r.device == nil {
-		return "@" + r.channel.Name // no id of a device begins so
+		return "@" + r.channel.Name // no device's id begins with @
 	}
 	return r.device.ID
 }
 
-// recipients returns where a claimed message still has to go.
+// recipients returns the remaining recipients of a claimed message.
 func (h *Handler) recipients(ctx context.Context, claim messages.Claim, to *message.Target) ([]recipient, error) {
 	var all []recipient
 	add := func(r recipient) {
@@ -48,8 +48,8 @@ func (h *Handler) recipients(ctx context.Context, claim messages.Claim, to *mess
 		}
 		if l := h.channelOf(d.Channel); l != nil {
 			add(recipient{channel: l, device: d})
-		} else if h.toldMissing.again(h.Clock.Local()) {
-			h.Logger.WarnContext(ctx, "users have devices of a channel that this worker does not have: nothing is sent to them",
+		} else if h.toldMissing.again(h.Clock.Local(), time.Minute) {
+			h.Logger.WarnContext(ctx, "users have devices of a channel that is not set up here: nothing is sent to them",
 				"channel", d.Channel)
 		}
 	}
@@ -62,7 +62,7 @@ func isFor(to message.Target, d *devices.Device) bool {
 		(to.Device == "" || to.Device == d.ID)
 }
 
-// channelOf returns the channel with devices of a name; nil if there is none.
+// channelOf returns a channel with devices, nil for an unknown name.
 func (h *Handler) channelOf(channel string) *PacedChannel {
 	for _, l := range h.PacedChannels {
 		if l.HasDevices && l.Name == channel {
@@ -72,10 +72,10 @@ func (h *Handler) channelOf(channel string) *PacedChannel {
 	return nil
 }
 
-// onceAMinute lets something be logged at most once a minute. The zero value is ready.
-type onceAMinute struct{ last atomic.Pointer[time.Time] }
+// atMostEvery limits how often something is logged. The zero value is ready.
+type atMostEvery struct{ last atomic.Pointer[time.Time] }
 
-func (o *onceAMinute) again(now time.Time) bool {
+func (o *atMostEvery) again(now time.Time, every time.Duration) bool {
 	last := o.last.Load()
-	return (last == nil || now.Sub(*last) >= time.Minute) && o.last.CompareAndSwap(last, &now)
+	return (last == nil || now.Sub(*last) >= every) && o.last.CompareAndSwap(last, &now)
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
-// Slots bounds how much runs at a time, and shares that among accounts. A free slot goes to
-// the account that has the fewest, and of its campaigns to the one that has the fewest: max-min
-// fairness, as in Bertsekas and Gallager, Data Networks, 6.5. Of equals it goes to the one that
-// got its last slot first. Within a campaign, who waits longest is first.
+// Slots bounds how many callers run at a time, and shares the slots among accounts. A free slot goes
+// to the account with the fewest, and within it to the campaign with the fewest: max-min
+// fairness, as in Bertsekas and Gallager, Data Networks, 6.5. Among equals, the one whose
+// last slot is oldest is first. Within a campaign, the longest waiting caller is first.
 //
-// While several accounts are active, none has more than its most. So an account with few
-// messages finds a free slot, also where another one has calls that take long.
+// While several accounts are active, none has more than most slots. So an account with few
+// messages finds a free slot even if another one has slow calls.
 type Slots struct {
 	local func() time.Time
 	all   int
@@ -26,16 +26,16 @@ type Slots struct {
 	swept    time.Time
 }
 
-// activeFor is for how long an account counts as active after it had a slot.
+// activeFor is how long an account counts as active after it had a slot.
 const activeFor = 10 * time.Second
 
-// NewSlots returns n slots. Most is how many of them one account may have while others are
+// NewSlots returns n slots, of which one account may have most while others are
 // active, at least one. Local is the local clock.
 func NewSlots(n, most int, local func() time.Time) *Slots {
 	return &Slots{local: local, all: n, most: max(1, most)}
 }
 
-// NewDeliverySlots returns the slots of a worker that makes a number of deliveries at a time.
+// NewDeliverySlots returns the slots of a worker with a number of concurrent deliveries.
 func NewDeliverySlots(deliveries int, local func() time.Time) *Slots {
 	return NewSlots(deliveries, deliveries*maxOfSlots/4, local)
 }
@@ -55,8 +55,8 @@ func (s *Slots) try(account *party, o sendlimit.Origin) bool {
 	return true
 }
 
-// Take waits for a slot, which Leave gives back. It reports false if ctx ends, or stop is closed,
-// before that.
+// Take waits for a slot, which Leave gives back. It reports false if ctx ends or stop is closed
+// first.
 func (s *Slots) Take(ctx context.Context, stop <-chan struct{}, o sendlimit.Origin) bool {
 	select {
 	case <-stop:
@@ -99,9 +99,9 @@ func (s *Slots) Leave(o sendlimit.Origin) {
 	s.leave(s.member(s.member(&s.accounts, o.Account), o.Campaign))
 }
 
-// Before returns about how many others are before a new caller: those that have a slot, those of
-// its campaign that wait, and as many and one more of each other campaign of its account, and then
-// of each other account.
+// Before returns about how many callers are before a new one: those with a slot, the waiting ones of
+// its campaign, up to one more of each other campaign of its account, and likewise of each other
+// account.
 func (s *Slots) Before(o sendlimit.Origin) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,8 +115,8 @@ func (s *Slots) Before(o sendlimit.Origin) int {
 	return s.accounts.held + s.accounts.before(o.Account, own)
 }
 
-// member returns a member of a party, which it makes if there is none. Who is new comes after who
-// got a slot before.
+// member returns a member of a party, and adds it if it is new. A new one comes after those that got
+// a slot before.
 func (s *Slots) member(of *party, name string) *party {
 	m := of.members[name]
 	if m == nil {
@@ -126,12 +126,12 @@ func (s *Slots) member(of *party, name string) *party {
 	return m
 }
 
-// mayHave reports whether there is a slot that an account may have.
+// mayHave reports whether an account may have another slot now.
 func (s *Slots) mayHave(account *party) bool {
 	return s.accounts.held < s.all && (account.held < s.most || len(s.accounts.members) == 1)
 }
 
-// grant gives a campaign a slot, for one that has waited or not.
+// grant gives a campaign a slot. waited is 1 for a caller that has waited, and else 0.
 func (s *Slots) grant(campaign *party, waited int) {
 	s.granted++
 	campaign.granted, campaign.of.granted = s.granted, s.granted

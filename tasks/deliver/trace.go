@@ -12,7 +12,19 @@ import (
 // givenBack is the outcome of a claimed message that was too late to be sent as claimed.
 const givenBack = "given_back"
 
-// claimed describes a claim whose answer came just now, and took so long, for its span.
+// claim claims a message. It also returns how long the reply took, and so how old it may be.
+func (h *Handler) claim(ctx context.Context, d messages.Delivery) (messages.Claim, time.Duration, error) {
+	sent := h.Clock.Local()
+	claim, err := h.Gate.Claim(ctx, d, h.PushTimeout+h.Margin, time.Time{})
+	received := h.Clock.Local()
+	if err != nil {
+		return claim, 0, err
+	}
+	h.Clock.OfUser(d.User).Learn(sent, received, claim.Now)
+	return claim, received.Sub(sent), nil
+}
+
+// claimed describes a claim for its span. Its reply has just come.
 func (h *Handler) claimed(d messages.Delivery, c messages.Claim, took time.Duration) tracing.Claimed {
 	answered := h.Clock.Local()
 	return tracing.Claimed{
@@ -21,7 +33,7 @@ func (h *Handler) claimed(d messages.Delivery, c messages.Claim, took time.Durat
 	}
 }
 
-// traceUnsent writes the span of a claim that ended a message, or gave it another time.
+// traceUnsent writes the span of a claim that ended or postponed a message.
 func (h *Handler) traceUnsent(ctx context.Context, d messages.Delivery, c messages.Claim, took time.Duration) {
 	switch c.Verdict {
 	case messages.Dropped, messages.Postponed, messages.Reached:
@@ -45,7 +57,7 @@ func (a *attempt) traceResult(ctx context.Context, s messages.Settlement, held b
 	span.Result(s.Outcome.String(), s.Reason, failed)
 }
 
-// notify asks the provider of one recipient, with a call that has begun.
+// notify calls the notifier for one recipient.
 func (a *attempt) notify(ctx context.Context, to recipient, began time.Time) notifier.Result {
 	ctx, span := tracing.Push(ctx, to.channel.Name, began)
 	defer span.End()

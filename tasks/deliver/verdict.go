@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 )
 
-// judge decides what the answers mean for the message, its devices and their channels.
+// judge applies the answers to the message, its devices and their channels.
 func (a *attempt) judge() {
 	now := a.h.Clock.Now()
 	var gone []devices.Gone
@@ -33,7 +33,7 @@ func (a *attempt) judge() {
 		case notifier.SlowDown:
 			to.wait = max(to.result.RetryAfter, time.Millisecond)
 		case notifier.Gone:
-			if to.device == nil { // it has none: the message is at fault
+			if to.device == nil { // the message is at fault
 				to.state = messages.DeviceFailed
 			} else if a.gone(to, now) {
 				gone = append(gone, devices.Gone{ID: to.device.ID, Address: to.device.Address, Since: to.result.GoneSince})
@@ -54,10 +54,9 @@ func (a *attempt) judge() {
 	}
 }
 
-// later does something with the store once the result is recorded.
+// later calls f once the result is stored.
 func (a *attempt) later(f func(context.Context)) { a.after = append(a.after, f) }
 
-// count counts an answer by its channel.
 func (a *attempt) count(to *answer) {
 	if to.result.Status == notifier.Delivered {
 		a.h.Metrics.ChannelDelivered(to.channel.Name)
@@ -66,7 +65,6 @@ func (a *attempt) count(to *answer) {
 	a.h.Metrics.ChannelFailed(to.channel.Name, string(to.result.Reason))
 }
 
-// accepted notes a success of a device and its channel.
 func (a *attempt) accepted(to *answer, now time.Time) {
 	l, address := to.channel, ""
 	if to.device != nil {
@@ -91,12 +89,12 @@ func (a *attempt) accepted(to *answer, now time.Time) {
 			_, err = a.h.Devices.ClearSuspect(ctx, a.d.User, id)
 		}
 		if err != nil {
-			a.h.Logger.DebugContext(ctx, "the success of a device is not noted", "error", err)
+			a.h.Logger.DebugContext(ctx, "could not store the success of a device", "error", err)
 		}
 	})
 }
 
-// retried judges an answer that asks for another attempt, or does not come.
+// retried handles an answer that asks for another attempt, or a missing answer.
 func (a *attempt) retried(to *answer) {
 	if to.result.Uncertain() && (a.h.OnUncertain == SkipUncertain || a.last()) {
 		to.state = messages.DeviceUncertain
@@ -105,10 +103,9 @@ func (a *attempt) retried(to *answer) {
 	a.failed(to)
 }
 
-// last reports whether the message is not tried again after this attempt.
+// last reports whether this is the last attempt.
 func (a *attempt) last() bool { return a.claim.Attempt >= a.h.Retries.Attempts }
 
-// failed counts an attempt that failed.
 func (a *attempt) failed(to *answer) {
 	if a.last() {
 		to.state = messages.DeviceFailed
@@ -117,7 +114,8 @@ func (a *attempt) failed(to *answer) {
 	to.wait, to.counted = a.h.Retries.Wait(a.claim.Attempt, to.result.RetryAfter), true
 }
 
-// refused judges an answer that refuses us. It counts only if the message is known to be at fault.
+// refused handles an answer that refuses us. It counts as an attempt only if the message is known to
+// be at fault.
 func (a *attempt) refused(to *answer, now time.Time) {
 	refusal := to.channel.Refused(a.of(), now)
 	switch {
@@ -130,12 +128,11 @@ func (a *attempt) refused(to *answer, now time.Time) {
 	}
 }
 
-// of names the message for its channels.
 func (a *attempt) of() channels.Sent {
 	return channels.Sent{Account: a.claim.Account, Campaign: a.claim.Campaign, User: a.d.User, ID: a.d.ID}
 }
 
-// gone judges a device that its provider calls gone, and reports whether it is to be removed.
+// gone handles a device that its provider calls gone, and reports whether to remove it.
 func (a *attempt) gone(to *answer, now time.Time) bool {
 	id := to.device.ID
 	what, wait := to.channel.Gone(a.of(), id, to.device.Address, now)
@@ -155,21 +152,21 @@ func (a *attempt) gone(to *answer, now time.Time) bool {
 	if !to.device.Suspect {
 		a.later(func(ctx context.Context) {
 			if _, err := a.h.Devices.MarkSuspect(ctx, a.d.User, []string{id}); err != nil {
-				a.h.Logger.DebugContext(ctx, "a device is not marked as suspect", "error", err)
+				a.h.Logger.DebugContext(ctx, "could not mark a device as suspect", "error", err)
 			}
 		})
 	}
 	return false
 }
 
-// stop stops a channel, and returns for how long the message waits.
+// stop stops a channel, and returns how long the message waits.
 func (a *attempt) stop(l *PacedChannel, why channels.Stop) time.Duration {
 	a.later(a.h.Channels.Stop(l.Channel, why))
 	wait, _ := l.Stopped(a.h.Clock.Now())
 	return max(wait, refusedWait)
 }
 
-// pause lets wait what an answer asks to.
+// pause pauses the target, the channel or the device, as an answer asks.
 func (a *attempt) pause(to *answer) {
 	if to.result.Status == notifier.SlowDown {
 		a.h.Metrics.ChannelPaused(to.channel.Name, to.result.Pause.String())
@@ -184,21 +181,20 @@ func (a *attempt) pause(to *answer) {
 	}
 }
 
-// removeGone removes devices that their providers know no more.
 func (h *Handler) removeGone(ctx context.Context, user string, gone []devices.Gone, paced []*PacedChannel) {
 	removed, err := h.Devices.RemoveGone(ctx, user, gone)
 	if err != nil {
-		h.Logger.DebugContext(ctx, "devices that are gone stay until the next message, or in their account's count", "error", err)
+		h.Logger.DebugContext(ctx, "could not remove gone devices: they stay until the next message, or in their account's count", "error", err)
 	}
 	for i, g := range gone {
 		if slices.Contains(removed, g.ID) {
 			h.Metrics.DevicesRemoved(paced[i].Name, string(notifier.ReasonGone), 1)
-			h.Logger.InfoContext(ctx, "removed a device that its provider knows no more", "channel", paced[i].Name, "device", g.ID)
+			h.Logger.InfoContext(ctx, "removed a device: its provider no longer knows it", "channel", paced[i].Name, "device", g.ID)
 		}
 	}
 }
 
-// finish does what follows the record of the result.
+// finish makes the calls that follow the stored result.
 func (a *attempt) finish(ctx context.Context) {
 	for _, f := range a.after {
 		trying, done := context.WithTimeout(ctx, persist.TryWithin)

@@ -1,15 +1,11 @@
-// Package listen follows who listens to the events of messages, and gathers the events.
+// Package listen follows the listeners of events, and gathers the events.
 //
-// Every program that changes messages has a Follower: it asks the store once a second who
-// listens, so that scripts write events of these accounts, and only of them. A program that
-// ends soon asks once, at its start. Somebody who begins to listen gets every change from two
-// seconds later on.
+// Every program that changes messages has a Follower: it loads the listening accounts once a second,
+// so that scripts write events only of them. A short program loads them once, at its start. A new
+// listener gets every change from two seconds later on.
 //
 // Every worker has a Gathering. It moves events from the partitions, where scripts write
-// them, to the logs that listeners read: within about 200 ms of a change that its own process
-// made. About every 5 seconds one of the workers goes round all partitions, for the changes
-// of programs that gather nothing and of workers that died. If nobody listens, a Gathering
-// does nothing.
-//
-// The package knows no messages and no listener. Package records/events has the log.
+// them, to the logs that listeners read: within about 200 ms of a change of its own process.
+// About every 5 seconds one of the workers gathers from all partitions the events
+// of other programs and of workers that died.
 package listen

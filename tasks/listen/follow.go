@@ -4,32 +4,31 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/records/events"
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 )
 
 const (
-	// followEvery is how often a Follower asks who listens.
+	// followEvery is how often a Follower loads the listeners.
 	followEvery = time.Second
 	// followWithin is how long the store may take to answer.
 	followWithin = time.Second
 )
 
-// Follower tells the scripts of a program who listens. It is safe for concurrent use.
+// Follower tells the scripts of a program which accounts listen. It is safe for concurrent use.
 type Follower struct {
-	Subscribers *sendlimit.Subscribers // of everything that changes messages in the program
+	Subscribers *sendlimit.Subscribers // for all that changes messages in the program
 
 	listeners *events.Listeners
 	logger    *slog.Logger
 }
 
-// NewFollower returns a follower that knows of nobody yet. The options are those of the
+// NewFollower returns a follower that knows no listeners yet. The options are those of the
 // events.Log. The error is an *InvalidError.
 func NewFollower(client redis.Cmdable, o events.Options, logger *slog.Logger) (*Follower, error) {
 	if err := o.WithDefaults().Validate(); err != nil {
@@ -42,36 +41,24 @@ func NewFollower(client redis.Cmdable, o events.Options, logger *slog.Logger) (*
 	return &Follower{Subscribers: sendlimit.NewSubscribers(o.WithDefaults().Keep), listeners: listeners, logger: logger}, nil
 }
 
-// Load asks who listens now.
+// Load loads the listeners.
 func (f *Follower) Load(ctx context.Context) error {
 	listening, err := f.listeners.Load(ctx)
 	if err != nil {
-		return fmt.Errorf("following who listens to events: %w", err)
+		return fmt.Errorf("loading the listeners of events: %w", err)
 	}
 	f.Subscribers.Set(listening.Accounts())
 	return nil
 }
 
-// Follow asks once a second until the returned function is called. While the store does not
-// answer, those known stay.
+// Follow loads the listeners once a second until the returned function is called. If that fails, the
+// known ones stay.
 func (f *Follower) Follow(ctx context.Context) (stop func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var following sync.WaitGroup
-	following.Go(func() {
-		for storeclock.Sleep(ctx, nil, followEvery) {
-			if err := f.look(ctx); err != nil && ctx.Err() == nil {
-				f.logger.DebugContext(ctx, "could not ask who listens to events: going on with those known", "error", err)
-			}
+	return job.Repeat(ctx, followEvery, func(ctx context.Context) {
+		asking, done := context.WithTimeout(ctx, followWithin)
+		defer done()
+		if err := f.Load(asking); err != nil && ctx.Err() == nil {
+			f.logger.DebugContext(ctx, "could not load the listeners of events: keeping the known ones", "error", err)
 		}
 	})
-	return func() {
-		cancel()
-		following.Wait()
-	}
-}
-
-func (f *Follower) look(ctx context.Context) error {
-	ctx, done := context.WithTimeout(ctx, followWithin)
-	defer done()
-	return f.Load(ctx)
 }

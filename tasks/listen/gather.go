@@ -3,7 +3,6 @@ package listen
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/records/events"
@@ -15,8 +14,8 @@ import (
 )
 
 const (
-	// gatherAfter is how long after a change of this process its events are gathered: those
-	// of other changes meanwhile come along.
+	// gatherAfter is the time from a change of this process until its events are gathered,
+	// together with those of further changes.
 	gatherAfter = 200 * time.Millisecond
 	// lastWithin bounds the last gathering of a worker that stops.
 	lastWithin = time.Second
@@ -30,14 +29,12 @@ type Gathering struct {
 	Logger      *slog.Logger
 }
 
-// Start gathers the events of this process soon after they were written, and about every
-// `every` those of all partitions, until the returned function is called. That function
-// gathers a last time what this process wrote.
+// Start gathers the events of this process soon after they were written, and those of all partitions
+// about so often, until the returned function is called. That function
+// gathers the last events of this process.
 func (g *Gathering) Start(ctx context.Context, every time.Duration) (stop func()) {
-	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var left []int // partitions that were not gathered to their end
-	var following sync.WaitGroup
-	following.Go(func() {
+	stopOwn := job.Background(ctx, func(own context.Context) {
 		for {
 			if len(left) == 0 {
 				select {
@@ -58,8 +55,7 @@ func (g *Gathering) Start(ctx context.Context, every time.Duration) (stop func()
 	})
 	return func() {
 		stopRounds()
-		cancel()
-		following.Wait()
+		stopOwn()
 		last, done := context.WithTimeout(context.WithoutCancel(ctx), lastWithin)
 		defer done()
 		for left = g.gatherOwn(last, left); len(left) > 0 && last.Err() == nil; {
@@ -69,7 +65,7 @@ func (g *Gathering) Start(ctx context.Context, every time.Duration) (stop func()
 }
 
 // gatherOwn gathers once from the partitions that this process changed, and from others. It
-// returns those that it has to gather from again.
+// returns the unfinished ones.
 func (g *Gathering) gatherOwn(ctx context.Context, others []int) (left []int) {
 	partitions := append(g.Subscribers.Take(), others...)
 	if len(partitions) == 0 {
@@ -86,14 +82,14 @@ func (g *Gathering) gatherOwn(ctx context.Context, others []int) (left []int) {
 	return found.More
 }
 
-// round gathers from all partitions, if somebody listens and no other worker did so lately.
+// round gathers from all partitions, if an account listens and no other worker did so lately.
 func (g *Gathering) round(ctx context.Context, every time.Duration) error {
 	if g.Subscribers.Argument() == "" {
 		g.Metrics.EventsWaited(0)
 		return nil
 	}
-	// A turn is shorter than the least time between two runs. Where the turns are kept may be
-	// away, while others answer.
+	// A turn is shorter than the least time between two runs. The node of the turns may be
+	// away while others answer.
 	if mine, err := g.Gatherer.Turn(ctx, max(every*2/5, time.Millisecond)); err == nil && !mine {
 		return nil
 	}
@@ -114,7 +110,7 @@ func (g *Gathering) round(ctx context.Context, every time.Duration) error {
 	return nil
 }
 
-// tell counts what was gathered.
+// tell counts gathered events.
 func (g *Gathering) tell(ctx context.Context, found events.Gathered) {
 	g.Metrics.EventsGathered(found.Appended)
 	if found.Unreadable > 0 {

@@ -3,102 +3,98 @@ package metrics
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
-	"time"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/sendlimit/sendlimiter/message"
-	"github.com/sendlimit/sendlimiter/records/quota"
 )
 
-// Metrics counts and measures what submitters and workers do. No label holds a user, an id
-// or content. A nil *Metrics is valid and counts nothing.
-type Metrics struct {
-	submits   *prometheus.CounterVec
-	lateness  prometheus.Histogram
-	duration  prometheus.Histogram
-	failures  *prometheus.CounterVec
-	postpones prometheus.Counter
-	drops     *prometheus.CounterVec
-	doubts    prometheus.Counter
-	oldest    prometheus.Gauge
-	unread    prometheus.Gauge
-	handed    prometheus.Counter
-	relays    prometheus.Counter
-	lost      prometheus.Counter
-	charges   *prometheus.CounterVec
-	notices   noticeMetrics
-	callbacks callbackMetrics
-	events    eventMetrics
-	channels  channelMetrics
-	scripts   *prometheus.HistogramVec
-	paces     prometheus.Histogram
-	pauses    prometheus.Counter
+// Metrics counts and measures what submitters and workers do. No label holds a user, an account,
+// an id or content. A nil *Metrics is valid and counts nothing.
+type Metrics struct { // each by its name without the prefix
+	counters   map[string]*prometheus.CounterVec
+	gauges     map[string]*prometheus.GaugeVec
+	histograms map[string]*prometheus.HistogramVec
 }
 
-// outcomeReplayed replaces accepted in the count of submits for a repeated answer, so that
-// the accepted ones add up to the number of messages.
-const outcomeReplayed = "replayed"
+// metric describes a metric: a counter if its name ends with _total, a histogram if it has
+// buckets, otherwise a gauge.
+type metric struct {
+	name, help string
+	labels     []string
+	buckets    []float64
+}
+
+func table() []metric {
+	return []metric{
+		{name: "submits_total", help: "Submits by outcome, code and the first rule that would break.", labels: []string{"outcome", "code", "rule"}},
+		{
+			name: "delivery_lateness_seconds", help: "How long after the time it was promised for the delivery of a message began.",
+			// Up to the expiry of a message; the tolerance is 2 s.
+			buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2, 5, 15, 60, 300, 900, 3600, 14400, 86400},
+		},
+		{
+			name: "delivery_duration_seconds", help: "How long the provider took to take or refuse a message.",
+			buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
+		},
+		{name: "delivery_failures_total", help: "Attempts to deliver that failed, by reason; final ones are not tried again.", labels: []string{"reason", "final"}},
+		{name: "postponed_total", help: "Late messages that got a later time, since the rules left none at once."},
+		{name: "dropped_total", help: "Messages that ended unsent, by reason.", labels: []string{"reason"}},
+		{name: "uncertain_total", help: "Deliveries whose outcome is unknown: the provider may or may not have the message."},
+		{name: "watch_oldest_overdue_seconds", help: "How long the oldest entry of the watch list has been due, at the last pass of the relay; 0 for none."},
+		{name: "watch_unreadable", help: "Due entries of the watch list that this program can't read, at the last pass of the relay."},
+		{name: "lost_places_total", help: "Places that were freed since their messages had no record."},
+		{name: "handed_over_total", help: "Messages that were due soon, and that the queue got from the watch list."},
+		{name: "relayed_total", help: "Messages that the queue did not have, and that the relay put back."},
+		{name: "charges_looked_after_total", help: "Charges of accounts that were left open, and that the relay settled, by how.", labels: []string{"end"}},
+		{
+			name: "script_duration_seconds", help: "Time from the call of a script to its answer; of one in a pipeline, to the end of the pipeline.",
+			labels: []string{"script"}, buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		},
+		{
+			name: "pace_wait_seconds", help: "How long deliveries under a pace, or during a pause, waited at a time.",
+			buckets: []float64{.001, .005, .01, .05, .1, .25, .5, 1, 2, 5, 15, 60, 300, 900, 3600},
+		},
+		{name: "pauses_total", help: "Times that the push target asked for a pause, with 429 and Retry-After."},
+
+		{name: "notices_delivered_total", help: "Alerts and reports that were delivered, by kind.", labels: []string{"kind"}},
+		{
+			name: "notice_failures_total", help: "Tries to deliver an alert or a report that failed, by kind and reason; final ones are dead letters.",
+			labels: []string{"kind", "reason", "final"},
+		},
+		{name: "notices_dropped_total", help: "Alerts and reports that were not to be delivered any more, by kind and reason.", labels: []string{"kind", "reason"}},
+
+		{name: "callback_events_total", help: "Events that callbacks of accounts have accepted."},
+		{name: "callback_failures_total", help: "Requests to callbacks of accounts that failed, by reason; they are tried again.", labels: []string{"reason"}},
+		{name: "callback_dead_events_total", help: "Events that were given up, and are dead events now."},
+		{name: "callback_lost_events_total", help: "Events that were removed before their callback got them."},
+		{name: "events_gathered_total", help: "Events of messages that the logs of accounts got."},
+		{name: "events_waited_seconds", help: "How long the oldest event had waited to be gathered, at the last round over all partitions; 0 for none."},
+
+		{name: "channel_deliveries_total", help: "Messages that the provider of a channel accepted: one for each device.", labels: []string{"channel"}},
+		{
+			name: "channel_failures_total", help: "Messages that the provider of a channel did not accept, by reason: one for each device and attempt.",
+			labels: []string{"channel", "reason"},
+		},
+		{name: "devices_removed_total", help: "Devices that were removed, as their provider knows them no more.", labels: []string{"channel", "reason"}},
+		{name: "devices_kept_total", help: "Times that a device was kept though its provider called it gone, since too many were called so.", labels: []string{"channel"}},
+		{
+			name: "channel_stopped", help: "1 while a channel is stopped and its messages wait, by reason; there is no series while it runs.",
+			labels: []string{"channel", "reason"},
+		},
+		{name: "channel_pauses_total", help: "Times that the provider of a channel asked to wait, by what waits.", labels: []string{"channel", "pause"}},
+	}
+}
 
 // New returns metrics that r gathers. It returns an error if r has one of these names
 // already.
 func New(r prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
-		submits: counters("submits_total", "Submits by outcome, code and the first rule that would break.",
-			"outcome", "code", "rule"),
-		lateness: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "sendlimit_delivery_lateness_seconds",
-			Help: "How long after the time it was promised for the delivery of a message began.",
-			// Up to the expiry of a message; the tolerance is 2 s.
-			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2, 5, 15, 60, 300, 900, 3600, 14400, 86400},
-		}),
-		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "sendlimit_delivery_duration_seconds",
-			Help:    "How long the provider took to take or refuse a message.",
-			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
-		}),
-		failures: counters("delivery_failures_total",
-			"Attempts to deliver that failed, by reason; final ones are not tried again.", "reason", "final"),
-		postpones: counter("postponed_total", "Late messages that got a later time, since the rules left none at once."),
-		drops:     counters("dropped_total", "Messages that ended unsent, by reason.", "reason"),
-		doubts:    counter("uncertain_total", "Deliveries whose outcome is unknown: the provider may or may not have the message."),
-		oldest: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "sendlimit_watch_oldest_overdue_seconds",
-			Help: "How long the oldest entry of the watch list has been due, at the last pass of the relay; 0 for none.",
-		}),
-		unread: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "sendlimit_watch_unreadable",
-			Help: "Due entries of the watch list that this program can't read, at the last pass of the relay.",
-		}),
-		lost:   counter("lost_places_total", "Places that were freed since their messages had no record."),
-		handed: counter("handed_over_total", "Messages that were due soon, and that the queue got from the watch list."),
-		relays: counter("relayed_total", "Messages that the queue did not have, and that the relay put back."),
-		charges: counters("charges_looked_after_total",
-			"Charges of accounts that were left open, and that the relay settled, by how.", "end"),
-		notices:   newNoticeMetrics(),
-		callbacks: newCallbackMetrics(),
-		events:    newEventMetrics(),
-		channels:  newChannelMetrics(),
-		scripts: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "sendlimit_script_duration_seconds",
-			Help:    "Time from the call of a script to its answer; of one in a pipeline, to the end of the pipeline.",
-			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
-		}, []string{"script"}),
-		paces: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "sendlimit_pace_wait_seconds",
-			Help:    "How long deliveries under a pace, or during a pause, waited at a time.",
-			Buckets: []float64{.001, .005, .01, .05, .1, .25, .5, 1, 2, 5, 15, 60, 300, 900, 3600},
-		}),
-		pauses: counter("pauses_total", "Times that the push target asked for a pause, with 429 and Retry-After."),
+		counters: make(map[string]*prometheus.CounterVec), gauges: make(map[string]*prometheus.GaugeVec),
+		histograms: make(map[string]*prometheus.HistogramVec),
 	}
 	var failed []error
-	for _, c := range append(slices.Concat(m.notices.collectors(), m.callbacks.collectors(), m.events.collectors(), m.channels.collectors()),
-		m.submits, m.lateness, m.duration, m.failures, m.postpones, m.drops, m.doubts, m.oldest, m.unread, m.lost, m.handed, m.relays, m.charges, m.scripts,
-		m.paces, m.pauses,
-	) {
-		failed = append(failed, r.Register(c))
+	for _, d := range table() {
+		failed = append(failed, r.Register(m.add(d)))
 	}
 	if err := errors.Join(failed...); err != nil {
 		return nil, fmt.Errorf("registering metrics: %w", err)
@@ -106,127 +102,27 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
-func counter(name, help string) prometheus.Counter {
-	return prometheus.NewCounter(prometheus.CounterOpts{Name: "sendlimit_" + name, Help: help})
-}
-
-func counters(name, help string, labels ...string) *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sendlimit_" + name, Help: help}, labels)
-}
-
-// Submitted counts the answer to a submit; rule is its rules.Policies.Label.
-func (m *Metrics) Submitted(o message.Outcome, rule string) {
-	if m == nil {
-		return
+// add adds a metric. One without labels is exported from the start.
+func (m *Metrics) add(d metric) prometheus.Collector {
+	o := prometheus.Opts{Name: "sendlimit_" + d.name, Help: d.help}
+	switch {
+	case strings.HasSuffix(d.name, "_total"):
+		c := prometheus.NewCounterVec(prometheus.CounterOpts(o), d.labels)
+		if m.counters[d.name] = c; len(d.labels) == 0 {
+			c.WithLabelValues()
+		}
+		return c
+	case d.buckets != nil:
+		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: o.Name, Help: o.Help, Buckets: d.buckets}, d.labels)
+		if m.histograms[d.name] = h; len(d.labels) == 0 {
+			h.WithLabelValues()
+		}
+		return h
+	default:
+		g := prometheus.NewGaugeVec(prometheus.GaugeOpts(o), d.labels)
+		if m.gauges[d.name] = g; len(d.labels) == 0 {
+			g.WithLabelValues()
+		}
+		return g
 	}
-	outcome := o.Outcome
-	if o.Replayed && o.Outcome == message.Accepted {
-		outcome = outcomeReplayed
-	}
-	m.submits.WithLabelValues(outcome, string(o.Code), rule).Inc()
-}
-
-// Delivered measures a successful delivery: how late it began and how long it took.
-func (m *Metrics) Delivered(late, took time.Duration) {
-	if m == nil {
-		return
-	}
-	m.lateness.Observe(late.Seconds())
-	m.duration.Observe(took.Seconds())
-}
-
-// AttemptFailed counts a failed attempt to deliver, with a reason of package notifier.
-func (m *Metrics) AttemptFailed(reason string, final bool) {
-	if m == nil {
-		return
-	}
-	m.failures.WithLabelValues(reason, strconv.FormatBool(final)).Inc()
-}
-
-// Postponed counts a late message that got another time.
-func (m *Metrics) Postponed() {
-	if m == nil {
-		return
-	}
-	m.postpones.Inc()
-}
-
-// Dropped counts a message that ended unsent, with a reason of package messages.
-func (m *Metrics) Dropped(reason string) {
-	if m == nil {
-		return
-	}
-	m.drops.WithLabelValues(reason).Inc()
-}
-
-// Uncertain counts a delivery that may or may not have arrived.
-func (m *Metrics) Uncertain() {
-	if m == nil {
-		return
-	}
-	m.doubts.Inc()
-}
-
-// Overdue sets how long the oldest entry of the watch list has been due, 0 for none.
-func (m *Metrics) Overdue(oldest time.Duration) {
-	if m == nil {
-		return
-	}
-	m.oldest.Set(oldest.Seconds())
-}
-
-// Unreadable sets how many due entries of the watch list can't be read.
-func (m *Metrics) Unreadable(entries int) {
-	if m == nil {
-		return
-	}
-	m.unread.Set(float64(entries))
-}
-
-// LostPlaces counts places that were freed since their messages had no record.
-func (m *Metrics) LostPlaces(n int) {
-	if m == nil {
-		return
-	}
-	m.lost.Add(float64(n))
-}
-
-// HandedOver counts messages that the queue got from the watch list.
-func (m *Metrics) HandedOver(n int) {
-	if m == nil {
-		return
-	}
-	m.handed.Add(float64(n))
-}
-
-// Relayed counts messages that the relay put back into the queue.
-func (m *Metrics) Relayed(n int) {
-	if m == nil {
-		return
-	}
-	m.relays.Add(float64(n))
-}
-
-// HeldUp measures how long a delivery waited for the pace of the target.
-func (m *Metrics) HeldUp(wait time.Duration) {
-	if m == nil {
-		return
-	}
-	m.paces.Observe(wait.Seconds())
-}
-
-// Paused counts a pause that the target asked for.
-func (m *Metrics) Paused() {
-	if m == nil {
-		return
-	}
-	m.pauses.Inc()
-}
-
-// ChargeSettled counts a charge that the relay settled.
-func (m *Metrics) ChargeSettled(end quota.HoldEnd) {
-	if m == nil {
-		return
-	}
-	m.charges.WithLabelValues(end.String()).Inc()
 }

@@ -17,7 +17,7 @@ func (m *Metrics) MeasureScripts(client redis.UniversalClient) {
 	if m == nil {
 		return
 	}
-	hook := scriptHook{names: lua.NamesByHash(), took: m.scripts, local: storeclock.New().Local}
+	hook := scriptHook{names: lua.NamesByHash(), took: m.histograms["script_duration_seconds"], local: storeclock.New().Local}
 	if cluster, ok := client.(*redis.ClusterClient); ok {
 		// Hooks on the nodes also see connections that are taken from them.
 		cluster.OnNewNode(func(node *redis.Client) { node.AddHook(hook) })

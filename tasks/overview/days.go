@@ -17,8 +17,8 @@ import (
 // daysShown is how many days of an account are kept.
 const daysShown = 7
 
-// Days returns what became of the messages of an account on its last days, the present one
-// first. Their starts are in the account's zone.
+// Days returns the counts of an account's last days, the present one first. Their starts are in the
+// account's zone.
 func (r *Reader) Days(ctx context.Context, of accounts.Account, now time.Time) ([]activity.Span, error) {
 	zone, err := of.LocationAt(now)
 	if err != nil {
@@ -32,7 +32,7 @@ func (r *Reader) Days(ctx context.Context, of accounts.Account, now time.Time) (
 	return r.activity.Days(ctx, of.Name, starts...)
 }
 
-// Alerted returns the highest threshold of an account's quota that was alerted on the day that
+// Alerted returns the highest threshold of an account's quota with an alert on the day that
 // begins at a time, percent; 0 for none.
 func (r *Reader) Alerted(ctx context.Context, account string, day time.Time) (int, error) {
 	percent, err := r.client.Get(ctx, r.keys.Alert(keyspace.AlertOfAccount, account, day.UnixMilli())).Int()
@@ -40,7 +40,7 @@ func (r *Reader) Alerted(ctx context.Context, account string, day time.Time) (in
 		return 0, nil
 	}
 	if err != nil {
-		return 0, store.Explain(err, "reading what was alerted about an account")
+		return 0, store.Explain(err, "reading the alerts of an account")
 	}
 	return percent, nil
 }
@@ -48,10 +48,10 @@ func (r *Reader) Alerted(ctx context.Context, account string, day time.Time) (in
 // daysOfHistory is how many days History has.
 const daysOfHistory = 7
 
-// historyFor is how long a history is not read again.
+// historyFor is how long a history is kept.
 const historyFor = time.Minute
 
-// History returns what became of messages in each hour of the last seven days, the present one
+// History returns the counts of each hour of the last seven days, the present one
 // last. It is at most a minute old. now is the local clock.
 func (r *Reader) History(ctx context.Context, now time.Time) ([]activity.Span, error) {
 	r.mu.Lock()

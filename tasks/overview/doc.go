@@ -1,12 +1,12 @@
-// Package overview has what an operator's dashboard shows of the whole system: what becomes of
-// messages, what is due when, who delivers, and what holds it up.
+// Package overview reads the state of the whole system for an operator's dashboard.
 //
-//	counted as it happens     records/activity   by minute and hour, and by day of an account
-//	counted for who looks     records/forecast   what is due when
-//	looked up here            dead letters, hand-over, workers, channels, memory
+//	records/activity   counts of ended messages, by minute and hour, and by day of an account
+//	records/forecast   counts of due messages, while a dashboard is open
+//	read here          dead letters, hand-over, workers, channels, memory
 //
-// A Reader is asked once for a process, however many dashboards are open there. It looks at each
-// part as often as it changes and costs: at the counts of the present minute each second, at
-// lists of all partitions every 15 seconds. All together this takes the store less than 0.1 % of
-// its time, and the forecast at most 0.5 % more. What can't be read stays as it was, and Overview.Failed says so.
+// A process has one Reader for all dashboards. It reads each
+// part as often as it changes and costs: the counts of the present minute each second,
+// lists of all partitions every 15 seconds. Together this takes less than 0.1 % of the store's
+// time, and the forecast at most 0.5 % more. A part that can't be read stays as it was, with
+// Overview.Failed.
 package overview

@@ -9,7 +9,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
-// Overview is the state of the whole system. Do not change it: many may have the same.
+// Overview is the state of the whole system. Do not change it: callers share it.
 type Overview struct {
 	At time.Time // by the store's clock
 
@@ -17,12 +17,11 @@ type Overview struct {
 	Minutes  []activity.Span
 	LastHour activity.Counts
 
-	// Forecast says what is due when. It is zero until it is counted: the first one
-	// who looks has that done.
+	// Forecast counts due messages. It is zero until the first count has ended.
 	Forecast forecast.Forecast
 
-	// Behind is how long the oldest entry of the schedule has been due: how far hand-over to
-	// the queue, or the delivery, is behind. Zero for not at all.
+	// Behind is how long the oldest entry of the schedule has been due: the lag of hand-over to
+	// the queue, or of delivery. Zero for none.
 	Behind  time.Duration
 	Horizon time.Duration // how long before their time messages go to the queue
 
@@ -35,23 +34,23 @@ type Overview struct {
 	Pace     Pace // of all messages
 	Channels []Channel
 
-	// Failed says what could not be read: the parts that it concerns are as they were.
+	// Failed says which parts could not be read: they are as they were.
 	Failed error
 }
 
-// Channel is the state of a channel that has delivered something, or is stopped.
+// Channel is the state of a channel that has delivered, or is stopped.
 type Channel struct {
 	Name    string
 	Stopped bool
 	Reason  string // why it is stopped
-	Detail  string // what its provider said
+	Detail  string // its provider's words
 	Since   time.Time
 	Pace    Pace
 }
 
-// Pace is how fast all workers together deliver.
+// Pace is a pace of all workers together.
 type Pace struct {
-	Rate        string // "" for as fast as they can
+	Rate        string // "" for none
 	Burst       int64
 	PausedUntil time.Time // zero if the target has not asked for a pause
 }

@@ -22,10 +22,10 @@ import (
 
 // How often the parts are read at most.
 const (
-	freshFor  = time.Second      // the counts of the present minute, and the overview as a whole
-	stateFor  = 3 * time.Second  // workers, channels, paces, the queue
-	forecasts = 4 * time.Second  // what is due when
-	listsFor  = 15 * time.Second // what has a list in each partition
+	freshFor  = time.Second     // the counts of the present minute, and the overview as a whole
+	stateFor  = 3 * time.Second // workers, channels, paces, the queue
+	forecasts = 4 * time.Second
+	listsFor  = 15 * time.Second // dead letters and the watch list, in each partition
 )
 
 // Reader reads the overview. It is safe for concurrent use.
@@ -51,10 +51,10 @@ type Reader struct {
 	dues    part
 }
 
-// part is when a part was read last, by the local clock.
+// part is when a part was last read, by the local clock.
 type part struct{ at time.Time }
 
-// due reports whether it is time to read the part again. If so, the part counts as read.
+// due reports whether to read the part again. If so, the part counts as read.
 func (p *part) due(now time.Time, every time.Duration) bool {
 	if age := now.Sub(p.at); age >= 0 && age < every {
 		return false
@@ -83,7 +83,7 @@ func New(b *backend.Backend) (*Reader, error) {
 // Read returns the overview, at most a second old. now is the local clock. The error is a
 // *fault.UnavailableError if nothing could be read yet.
 func (r *Reader) Read(ctx context.Context, now time.Time) (*Overview, error) {
-	r.mu.Lock() // who comes meanwhile has the same answer
+	r.mu.Lock() // callers that wait get the same overview
 	defer r.mu.Unlock()
 	if age := now.Sub(r.lastAt); r.last != nil && age >= 0 && age < freshFor {
 		return r.last, nil
@@ -123,7 +123,7 @@ const minutesShown = 60
 // them within a second or two.
 const settled = 90 * time.Second
 
-// readMinutes reads the counts of the last hour. Those of minutes that are long over stay.
+// readMinutes reads the counts of the last hour, without those that no longer change.
 func (r *Reader) readMinutes(ctx context.Context, o *Overview) error {
 	first := o.At.Truncate(time.Minute).Add(-(minutesShown - 1) * time.Minute)
 	for len(r.closed) > 0 && r.closed[0].Start.Before(first) {
@@ -151,25 +151,21 @@ func (r *Reader) readMinutes(ctx context.Context, o *Overview) error {
 	return nil
 }
 
-// readStates reads what has a key of its own.
-func (r *Reader) readStates(ctx context.Context, o *Overview) error {
-	var failed error
-	workers, err := queue.Servers(r.client, r.prefix)
-	if failed = errors.Join(failed, err); err == nil {
-		o.Workers = workers
+// set returns a function that sets a value, or joins its error to failed.
+func set[T any](to *T, failed *error) func(T, error) {
+	return func(value T, err error) {
+		if *failed = errors.Join(*failed, err); err == nil {
+			*to = value
+		}
 	}
-	sizes, err := queue.Sizes(ctx, r.client, r.prefix)
-	if failed = errors.Join(failed, err); err == nil {
-		o.Queue = sizes
-	}
-	memory, err := storeMemory(ctx, r.client)
-	if failed = errors.Join(failed, err); err == nil {
-		o.Memory = memory
-	}
-	pace, err := r.pace(ctx, deliver.PaceTarget)
-	if failed = errors.Join(failed, err); err == nil {
-		o.Pace = pace
-	}
+}
+
+// readStates reads the states that have a key of their own.
+func (r *Reader) readStates(ctx context.Context, o *Overview) (failed error) {
+	set(&o.Workers, &failed)(queue.Servers(r.client, r.prefix))
+	set(&o.Queue, &failed)(queue.Sizes(ctx, r.client, r.prefix))
+	set(&o.Memory, &failed)(storeMemory(ctx, r.client))
+	set(&o.Pace, &failed)(r.pace(ctx, deliver.PaceTarget))
 	states, err := r.channels.Load(ctx)
 	if failed = errors.Join(failed, err); err != nil {
 		return failed
@@ -204,17 +200,10 @@ func (r *Reader) pace(ctx context.Context, target string) (Pace, error) {
 	return p, nil
 }
 
-// readLists reads what has a list in each partition.
-func (r *Reader) readLists(ctx context.Context, o *Overview) error {
-	letters, err := r.stats.letters.Count(ctx)
-	failed := err
-	if err == nil {
-		o.DeadLetters = letters
-	}
-	dead, err := r.stats.notices.CountDead(ctx)
-	if failed = errors.Join(failed, err); err == nil {
-		o.FailedAlerts = dead
-	}
+// readLists reads the lists of all partitions.
+func (r *Reader) readLists(ctx context.Context, o *Overview) (failed error) {
+	set(&o.DeadLetters, &failed)(r.stats.letters.Count(ctx))
+	set(&o.FailedAlerts, &failed)(r.stats.notices.CountDead(ctx))
 	behind, err := OldestOverdue(ctx, r.client, r.watch)
 	if failed = errors.Join(failed, err); err == nil {
 		o.Behind = time.Duration(behind * float64(time.Second))
@@ -222,7 +211,7 @@ func (r *Reader) readLists(ctx context.Context, o *Overview) error {
 	return failed
 }
 
-// Renew has the next Read look at everything anew. Call it after a change.
+// Renew makes the next Read read everything. Call it after a change.
 func (r *Reader) Renew() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// answersFor is for how long an answer of the queue is remembered.
+	// answersFor is how long a result is remembered.
 	answersFor = time.Second
-	// answersWithin is how long the queue may take for it.
+	// answersWithin is how long the queue may take to answer.
 	answersWithin = 500 * time.Millisecond
 )
 
@@ -26,7 +26,7 @@ type answering struct {
 
 // answer remembers whether one queue answers.
 type answer struct {
-	turn chan struct{} // held by the one that asks: while others wait for it, a virtual clock goes on
+	turn chan struct{} // held by the caller that asks; a virtual clock goes on while others wait for it
 
 	asked   time.Time
 	answers bool
@@ -45,9 +45,8 @@ func (a *answering) queue(name string) *answer {
 	return a.of[name]
 }
 
-// Answers reports whether the queue answers from which the task of ctx is, so that it takes
-// the task back. In a cluster it may, while another node is away. It asks the queue at most
-// once a second for all callers.
+// Answers reports whether the queue of the task of ctx answers, and so takes the task back: in a
+// cluster, another node may be away. It asks the queue at most once a second.
 func (q *Queue) Answers(ctx context.Context) bool {
 	name, ok := asynq.GetQueueName(ctx)
 	if !ok {

@@ -12,8 +12,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// A batch is a task for several messages that are due together. For each message the queue
-// then does a small part of the work.
+// A batch is a task for several messages that are due together. It costs the queue about as much as
+// one message.
 const (
 	maxTogether = 32
 	batchSpan   = 100 * time.Millisecond // between the first and the last message of a batch
@@ -39,8 +39,7 @@ func (q *Queue) together(queued []sendlimit.Timer) iter.Seq[[]sendlimit.Timer] {
 }
 
 // enqueueBatch puts messages into their queues, to be handed out at a time; zero means now.
-// Those of a queue share a task. A message may be in several tasks: the claim lets one
-// deliver it.
+// The messages of a queue share a task. A message may be in several tasks: only one can claim it.
 func (q *Queue) enqueueBatch(ctx context.Context, batch []sendlimit.Timer, at time.Time) error {
 	chosen, err := q.spread.shares(ctx)
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
-// outcome is how a message of a batch was claimed, or ended before: with an error if it has
-// to come again.
+// outcome says that a message of a batch was claimed or ended, or with an error that it has to come
+// again.
 type outcome struct {
 	message sendlimit.Timer
 	err     error
 }
 
 // deliverBatch handles the timers of several messages side by side. It returns once each
-// message is claimed or has ended: a delivery may go on, and holds up no other message.
+// message is claimed or has ended: deliveries that go on hold up no other message.
 func (s *Server) deliverBatch(ctx context.Context, batch []sendlimit.Timer) error {
 	outcomes := make(chan outcome, len(batch))
 	for _, m := range batch {
@@ -32,7 +32,7 @@ func (s *Server) deliverBatch(ctx context.Context, batch []sendlimit.Timer) erro
 			}
 			err := s.deliverOne(ctx, m, claimed)
 			if told && err != nil {
-				s.options.Logger.WarnContext(ctx, "a delivery was not ended: it is looked after once its lease has ended", "error", err)
+				s.options.Logger.WarnContext(ctx, "a delivery failed: the relay handles it after its lease", "error", err)
 			}
 			if !told {
 				outcomes <- outcome{m, err}
@@ -49,8 +49,7 @@ func (s *Server) deliverBatch(ctx context.Context, batch []sendlimit.Timer) erro
 	return s.comeAgain(ctx, len(batch), again)
 }
 
-// deliverOne handles the timer of one message. A panic is an error, as asynq has it for a
-// task.
+// deliverOne handles the timer of one message. As in a task of asynq, a panic is an error.
 func (s *Server) deliverOne(ctx context.Context, m sendlimit.Timer, claimed func()) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -60,8 +59,8 @@ func (s *Server) deliverOne(ctx context.Context, m sendlimit.Timer, claimed func
 	return s.drop(ctx, s.options.Deliver(ctx, m, claimed))
 }
 
-// comeAgain puts messages of a batch back into the queue. Those that wait for the same share
-// a task. If that is the whole batch, its own task comes again.
+// comeAgain puts messages of a batch back into the queue. Those with the same cause share
+// a task. If the whole batch has it, its own task comes again.
 func (s *Server) comeAgain(ctx context.Context, size int, again map[string][]outcome) error {
 	for _, same := range again {
 		if len(same) == size {
@@ -71,9 +70,9 @@ func (s *Server) comeAgain(ctx context.Context, size int, again map[string][]out
 		for i, o := range same {
 			together[i] = o.message
 		}
-		// It comes at once, and then waits in the queue as any other task.
+		// The task comes at once, and then waits in the queue like any other.
 		if err := s.queue.enqueueBatch(context.WithoutCancel(ctx), together, time.Time{}); err != nil {
-			return err // the whole batch comes again: what is claimed is stale in it
+			return err // the whole batch comes again: claimed messages are stale in it
 		}
 	}
 	return nil
@@ -87,7 +86,7 @@ func causeOf(err error) error {
 	return err
 }
 
-// soonest returns the error of messages that wait for the same: the first time counts.
+// soonest returns the error with the earliest time, of messages with the same cause.
 func soonest(same []outcome) error {
 	first := same[0].err
 	for _, o := range same[1:] {

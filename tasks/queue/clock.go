@@ -11,25 +11,23 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
-// byStoreClock is the client of a store for asynq, which goes by the store's clock through it. asynq
-// compares the times of its tasks and leases with the clock of the machine, and has no option for
-// its clock. A worker whose clock is behind would hand out its tasks late, one whose clock is ahead
-// would hand them out early, and each would take running tasks away from the other. So the times
+// byStoreClock is a client for asynq that replaces times of the machine's clock by those of the store's:
+// asynq has no option for its clock. A worker whose clock is behind would hand out its tasks late, one
+// whose clock is ahead too early, and each would take running tasks away from the other. The times
 // are replaced in the calls that compare or store one:
 //
 //   - forward, which moves due tasks to the waiting ones;
 //   - the leases of running tasks: taken, extended, and found expired.
 //
-// These calls are known by their keys, and all others pass as they are. The times of tasks
-// themselves are the store's already: those of scheduled tasks are given as such, and to the
-// delay of a task that comes again the queue adds the Skew of the clock.
+// These calls are recognized by their keys; all others are unchanged. The times of tasks
+// themselves are the store's already. To the delay of a task that comes again, the queue adds the Skew
+// of the clock.
 type byStoreClock struct {
 	redis.UniversalClient
 
 	clock *storeclock.Clock
 }
 
-// newByStoreClock returns a client that reads the store's time from clock.
 func newByStoreClock(client redis.UniversalClient, clock *storeclock.Clock) *byStoreClock {
 	return &byStoreClock{UniversalClient: client, clock: clock}
 }
@@ -44,7 +42,7 @@ func (c *byStoreClock) Eval(ctx context.Context, source string, keys []string, a
 	return c.UniversalClient.Eval(ctx, source, keys, c.byStore(keys, args)...)
 }
 
-// ZAddXX changes scores of entries that exist. Those of leases become the store's times.
+// ZAddXX is that of the client, with the store's times for leases.
 func (c *byStoreClock) ZAddXX(ctx context.Context, key string, members ...redis.Z) *redis.IntCmd {
 	if kind(key) == "lease" {
 		skew := c.skewSeconds()
@@ -56,8 +54,7 @@ func (c *byStoreClock) ZAddXX(ctx context.Context, key string, members ...redis.
 	return c.UniversalClient.ZAddXX(ctx, key, members...)
 }
 
-// byStore returns the arguments of a script of asynq with the store's times. The caller's
-// are as they were.
+// byStore returns the arguments of a script of asynq with the store's times.
 func (c *byStoreClock) byStore(keys []string, args []any) []any {
 	kinds := make([]string, len(keys))
 	for i, key := range keys {
@@ -73,8 +70,7 @@ func (c *byStoreClock) byStore(keys []string, args []any) []any {
 		now := c.clock.Now()
 		args[0], args[2] = now.Unix(), now.UnixNano()
 	case "pending paused active lease", "lease":
-		// Dequeue has when the lease ends, the list of expired leases until when, both in
-		// seconds.
+		// Dequeue has the end of the lease, and the list of expired leases the latest end, in seconds.
 		if len(args) == 0 || !areTimes(args[0]) {
 			return args
 		}
@@ -91,7 +87,7 @@ func areTimes(args ...any) bool {
 	})
 }
 
-// kind returns what asynq keeps in a key, which is "asynq:{queue}:kind"; "" for any other.
+// kind returns the kind of a key of asynq, "asynq:{queue}:kind"; "" for any other key.
 func kind(key string) string {
 	_, kind, ok := strings.Cut(key, "}:")
 	if !ok || !strings.HasPrefix(key, "asynq:{") {

@@ -9,8 +9,7 @@ import (
 // ErrStopping is the cause of an AgainError if the worker stops.
 var ErrStopping = errors.New("this worker stops")
 
-// AgainError sends a task back to the queue, to come again later. It is no
-// failure and uses up no retry.
+// AgainError sends a task back to the queue, to come again later. It uses up no retry.
 type AgainError struct {
 	After time.Duration
 	Cause error
@@ -32,15 +31,13 @@ func (e *NotOursError) Error() string { return e.Cause.Error() }
 // Unwrap returns the cause.
 func (e *NotOursError) Unwrap() error { return e.Cause }
 
-// errNewer sends back the task of a newer program. It comes again soon, perhaps to that
-// program.
+// errNewer sends back the task of a newer program, which may get it next.
 var errNewer = &AgainError{After: 5 * time.Second, Cause: errors.New("a newer program wrote the task")}
 
-// errorPause is after how long a task comes again after any other error, such as a script
-// that fails.
+// errorPause is the delay of a task after any other error, such as a failed script.
 const errorPause = 2 * time.Second
 
-// comeAgain returns after how long a task comes again after an error.
+// comeAgain returns the delay of a task after an error.
 func comeAgain(err error) time.Duration {
 	if again, ok := errors.AsType[*AgainError](err); ok {
 		return again.After

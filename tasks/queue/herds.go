@@ -12,35 +12,33 @@ import (
 
 const (
 	// ordinary is how many messages of an account that are due in the same second a program
-	// puts into the queues that all accounts share. The others go into lanes.
+	// puts into the shared queues. The others go into lanes.
 	ordinary = 64
-	// herdSeconds is how many seconds herds counts at a time. With a longer horizon some share
-	// their counters in turn, and fewer messages get lanes.
+	// herdSeconds is how many seconds herds counts at a time. With a longer horizon seconds take
+	// turns with a counter, and fewer messages get lanes.
 	herdSeconds = 512
-	// herdCounters is how many counters a second has: so many that what a worker can do in a
-	// second fills few of them. Two accounts with the same one get their lanes earlier.
+	// herdCounters is how many counters a second has: a second's work fills few of them. Two
+	// accounts with the same counter get their lanes earlier.
 	herdCounters = 4096
-	// maxLanes is into how many lanes a program puts tasks at a time. With more herds the others
-	// are in the shared queues.
+	// maxLanes is the most lanes that a program uses at a time. The messages of further herds
+	// go into the shared queues.
 	maxLanes = 256
-	// listedFor is for how long a lane counts as listed. It is well below serveOtherFor, after
-	// which it may be removed.
+	// listedFor is how long a lane counts as listed. It is well below serveOtherFor, after
+	// which a lane may be removed.
 	listedFor = 10 * time.Second
 )
 
-// herds finds out which messages of an account are so many at a time that they get a lane. It
-// counts what this program puts into the queue; memory is bounded, however many accounts there
-// are.
+// herds finds the messages that get a lane, because their account has many at the same time. It
+// counts what this program puts into the queue, in bounded memory.
 type herds struct {
 	mu      sync.Mutex
 	seed    maphash.Seed
 	seconds [herdSeconds]*herdSecond
-	listed  map[string]time.Time // lanes, by name: when this program listed them, local
+	listed  map[string]time.Time // when this program listed a lane, by name, local
 	forgot  time.Time            // when mayUse last forgot lanes, local
 	fresh   chan struct{}        // has an element once a lane was listed
 }
 
-// newHerds returns herds that has counted nothing.
 func newHerds() herds { return herds{seed: maphash.MakeSeed(), fresh: make(chan struct{}, 1)} }
 
 // herdSecond counts the messages that are due in one second, by account.
@@ -49,8 +47,8 @@ type herdSecond struct {
 	counts [herdCounters]uint8
 }
 
-// add counts a message of an account, and reports whether the message belongs to a herd. What is
-// overdue belongs to the present second.
+// add counts a message of an account, and reports whether it belongs to a herd. An
+// overdue message belongs to the present second.
 func (h *herds) add(account string, due, now time.Time) bool {
 	second := max(due.Unix(), now.Unix())
 	h.mu.Lock()
@@ -70,7 +68,7 @@ func (h *herds) add(account string, due, now time.Time) bool {
 	return false
 }
 
-// mayUse reports whether a program may put a task into a lane, beside those that it uses.
+// mayUse reports whether the program may use a lane.
 func (h *herds) mayUse(lane string, now time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -84,14 +82,14 @@ func (h *herds) mayUse(lane string, now time.Time) bool {
 	return len(h.listed) < maxLanes
 }
 
-// forget drops the lanes that may have been removed since they were listed.
+// forget drops the lanes that may have been removed.
 func (h *herds) forget(now time.Time) {
 	maps.DeleteFunc(h.listed, func(_ string, at time.Time) bool { return now.Sub(at) >= serveOtherFor })
 }
 
-// list adds a lane that has just got a task to asynq's list of queues, unless that was done a
-// moment ago. Asynq adds a queue only once, and a lane is removed when it was empty for a while.
-// While that list can't be written, a lane counts as listed for as long as it is not removed.
+// list adds a lane that has just got a task to asynq's list of queues, unless that was done
+// lately. Asynq adds a queue only once, but a lane may have been removed since.
+// While the list can't be written, a lane counts as listed until it may be removed.
 func (h *herds) list(ctx context.Context, client redis.UniversalClient, lane string, now time.Time) error {
 	h.mu.Lock()
 	last, known := h.listed[lane]

@@ -15,18 +15,17 @@ import (
 )
 
 const (
-	// laneMark is between the first name of a prefix and what tells a lane from others.
+	// laneMark is between the first name of a prefix and the digits of a lane.
 	laneMark = ":lane:"
-	// laneDigits is the length of that, in hexadecimal digits.
+	// laneDigits is how many hexadecimal digits follow.
 	laneDigits = 16
 	// campaignLanes is how many lanes the campaigns of an account share.
 	campaignLanes = 7
 )
 
-// laneOf returns the lane for messages of an origin beside the i-th of n queues. Messages
-// without a campaign have a lane of their own, and campaigns share a few, so that an account
-// can't make lanes without end. A lane lies in the same share of the slots as its queue. Its name
-// does not show the account.
+// laneOf returns the lane for messages of an origin beside the i-th of n queues. An account has a
+// lane for messages without a campaign, and campaignLanes others.
+// A lane is in the same share of the slots as its queue. Its name does not show the account.
 func laneOf(first string, o sendlimit.Origin, i, n int) string {
 	campaigns := uint64(0)
 	if o.Campaign != "" {
@@ -43,7 +42,7 @@ func laneOf(first string, o sendlimit.Origin, i, n int) string {
 	}
 }
 
-// isLane reports whether a name is that of a lane under the prefix whose first queue is first.
+// isLane reports whether a name is that of a lane of the prefix with this first queue.
 func isLane(first, name string) bool {
 	digits, is := strings.CutPrefix(name, first+laneMark)
 	if !is || len(digits) != laneDigits {
@@ -53,8 +52,7 @@ func isLane(first, name string) bool {
 	return err == nil && strings.ToLower(digits) == digits
 }
 
-// removeLane removes a lane that was empty for a while, if it still is. If that fails, an empty
-// lane stays until it is used again.
+// removeLane removes a lane if it is still empty. If that fails, it stays until it is used again.
 func (q *Queue) removeLane(ctx context.Context, name string) {
 	if err := q.inspector.DeleteQueue(name, false); err != nil {
 		return // it has tasks again, or another worker removed it
@@ -64,12 +62,11 @@ func (q *Queue) removeLane(ctx context.Context, name string) {
 		q.redis.SAdd(ctx, queuesKey, name)
 		return
 	}
-	q.redis.Del(ctx, key(name, "processed"), key(name, "failed")) // which asynq keeps for ever
+	q.redis.Del(ctx, key(name, "processed"), key(name, "failed")) // asynq keeps these
 }
 
-// moveCrowds moves messages from a queue that all share into lanes, if their account has more of
-// its tasks in hand than others while few more fit: they wait for a pace, a slot or a provider, and
-// would keep the handlers of the queue from others. It returns those that stay.
+// moveCrowds moves messages from a shared queue into lanes if their account crowds its handlers: they
+// wait for a pace, a slot or a provider, and would hold up others. It returns the messages that stay.
 func (s *Server) moveCrowds(ctx context.Context, batch []sendlimit.Timer) (stay []sendlimit.Timer, failed error) {
 	chosen, err := s.queue.spread.shares(ctx)
 	if err != nil {
@@ -87,14 +84,13 @@ func (s *Server) moveCrowds(ctx context.Context, batch []sendlimit.Timer) (stay 
 	}
 	for lane, part := range moved {
 		if err := s.queue.enqueueTogether(ctx, lane, part, time.Time{}); err != nil {
-			return nil, err // the task comes again: what was moved is stale in it
+			return nil, err // the task comes again: moved messages are stale in it
 		}
 	}
 	return stay, nil
 }
 
-// hands counts the tasks of the shared queues that a worker has in hand, by the account of their
-// first message.
+// hands counts a worker's running tasks of the shared queues, by the account of their first message.
 type hands struct {
 	mu    sync.Mutex
 	total int
@@ -110,11 +106,11 @@ func (h *hands) add(account string, n int) {
 	}
 }
 
-// fewInHand is how many tasks an account may always have in hand.
+// fewInHand is how many running tasks an account may always have.
 const fewInHand = 8
 
-// crowded reports whether an account has an equal share of the tasks in hand, or more, while
-// most handlers have one.
+// crowded reports whether an account has at least an equal share of the running tasks, while most
+// handlers are busy.
 func (h *hands) crowded(account string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

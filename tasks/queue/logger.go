@@ -9,9 +9,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// logger passes asynq's log to ours. asynq warns of failures of the store, several times a
-// second in an outage, and of panics. The error of a warning about the store is a
-// *fault.UnavailableError, by which the logger of a backend knows it.
+// logger passes asynq's log to ours. asynq warns of panics, and of failures of the store: in an
+// outage several times a second. Their error is a *fault.UnavailableError, by which a
+// backend.OutageWatch recognizes them.
 type logger struct{ logger *slog.Logger }
 
 // withoutCodes removes asynq's codes, which say nothing about a failure.

@@ -13,8 +13,8 @@ const MaxQueues = 64
 // slots is the number of slots of a Redis Cluster.
 const slots = 16_384
 
-// Name returns the name of the queue under a prefix, "" for keyspace.DefaultPrefix. It
-// contains the prefix, as the keys of asynq do not. Of several queues it is one.
+// Name returns the name of the queue under a prefix, "" for keyspace.DefaultPrefix, or of one of its
+// queues.
 func Name(prefix string) string {
 	if prefix == "" {
 		prefix = keyspace.DefaultPrefix
@@ -23,10 +23,9 @@ func Name(prefix string) string {
 }
 
 // Names returns the names of n queues under a prefix, one in each n-th of the slots of a
-// cluster, in the order of the slots. They depend on nothing else, so all programs find the
-// same. One of them is Name; the others have a number behind it: the first numbers that lie
-// in the middle half of a part, where a master has slots even if it has a few less than the
-// others.
+// cluster, in the order of the slots. All programs find the same names. One of them is Name; the
+// others have a number after it: the first number in the middle half of their part, where a
+// master has slots even if the masters' shares differ a little.
 func Names(prefix string, n int) []string {
 	first := Name(prefix)
 	names := make([]string, n)
@@ -42,17 +41,17 @@ func Names(prefix string, n int) []string {
 	return names
 }
 
-// share returns in which n-th of all slots a slot lies.
+// share returns the n-th of all slots that has a slot.
 func share(slot, n int) int { return slot * n / slots }
 
-// inMiddle reports whether a slot lies in the middle half of the i-th share of n.
+// inMiddle reports whether a slot is in the middle half of the i-th share of n.
 func inMiddle(slot, i, n int) bool {
 	behind := slot*n - i*slots // of slots, in n-ths
 	return behind >= slots/4 && behind < slots*3/4
 }
 
-// ours reports whether a name is that of a lane, or whether Names returns it for some number of
-// queues, under the prefix whose first queue is first.
+// ours reports whether a name is a lane, or in Names for some number of
+// queues, of the prefix with this first queue.
 func ours(first, name string) bool {
 	number, numbered := strings.CutPrefix(name, first+":")
 	if !numbered {

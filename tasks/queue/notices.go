@@ -10,29 +10,24 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// EnqueueNotice puts a notice into the queue, to be announced at due; a zero due
-// means at once. A notice may have several tasks: the claim lets one deliver it.
+// EnqueueNotice puts a notice into the queue, to be delivered at due; zero
+// means at once. A notice may have several tasks: only one can claim it.
 func (q *Queue) EnqueueNotice(ctx context.Context, id string, due time.Time) error {
-	name, err := q.ofNotice(ctx, id)
+	notice, _ := notices.ParseID(id) // any queue will do for an invalid id
+	name, err := q.ofUser(ctx, notice.Owner())
 	if err != nil {
 		return err
 	}
 	err = q.enqueue(ctx, name, TypeAlert, keyspace.NewToken(), AlertPayload{Version: alertVersion, Notice: id}, due)
-	return store.Explain(err, "handing a notice to the queue")
+	return store.Explain(err, "handing an alert to the queue")
 }
 
-// ofNotice returns the queue of a notice: that of the partition that has it.
-func (q *Queue) ofNotice(ctx context.Context, id string) (string, error) {
-	notice, _ := notices.ParseID(id) // any queue is right for what is no notice
-	return q.ofUser(ctx, notice.Owner())
-}
-
-// EnqueueNotices puts notices into the queue, to be announced at once. It logs a
-// failure and returns: the outbox has the notices, and the next look finds them.
+// EnqueueNotices puts notices into the queue, to be delivered at once. It logs the first
+// failure and returns: workers find the notices in the outbox.
 func (q *Queue) EnqueueNotices(ctx context.Context, ids []string, logger *slog.Logger) {
 	for _, id := range ids {
 		if err := q.EnqueueNotice(ctx, id, time.Time{}); err != nil {
-			logger.WarnContext(ctx, "the queue did not take a notice: the outbox has it", "error", err)
+			logger.WarnContext(ctx, "the queue did not accept an alert: the outbox has it", "error", err)
 			return
 		}
 	}

@@ -7,13 +7,13 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
@@ -139,9 +139,7 @@ type other struct {
 // startLooking serves other queues while they have tasks, until the returned function is
 // called. It looks at times, and at once when this program has put a task into a new lane.
 func (s *Server) startLooking(ctx context.Context) (stop func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var looking sync.WaitGroup
-	looking.Go(func() {
+	return job.Background(ctx, func(ctx context.Context) {
 		every, away := s.queue.polling.Forward, false
 		for again := true; again; again = storeclock.SleepOrWake(ctx, nil, s.queue.spread.herds.fresh, every/2+rand.N(every/2+1)) {
 			err := s.lookForOthers(ctx, s.queue.answering.local())
@@ -151,10 +149,6 @@ func (s *Server) startLooking(ctx context.Context) (stop func()) {
 			away = err != nil
 		}
 	})
-	return func() {
-		cancel()
-		looking.Wait()
-	}
 }
 
 // lookForOthers begins and ends the serving of queues as they have tasks. While nothing answers,

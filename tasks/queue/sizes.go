@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
@@ -13,8 +14,7 @@ import (
 
 // Sizes counts the tasks in the queues under a prefix by their state: "scheduled" for
 // later, "pending" for a worker, "active" in a worker, "retry" to come again, and
-// "archived" by another program. A queue that never had a task has none, and is not looked at. The error is a
-// *fault.UnavailableError if the store is at fault.
+// "archived" by another program. The error is a *fault.UnavailableError if the store is at fault.
 //
 // When ctx ends, Sizes returns; the client's own timeouts end its calls.
 func Sizes(ctx context.Context, client redis.UniversalClient, prefix string) (map[string]int, error) {
@@ -60,4 +60,35 @@ func queueSizes(client redis.UniversalClient, first string) (map[string]int, err
 		sizes["archived"] += info.Archived
 	}
 	return sizes, nil
+}
+
+// Paused returns the paused queues under a prefix, sorted: workers take no tasks from them.
+// Only tools of asynq pause a queue, such as asynqmon. The error is a *fault.UnavailableError if the
+// store is at fault.
+func Paused(ctx context.Context, client redis.UniversalClient, prefix string) (paused []string, failed error) {
+	const doing = "looking whether the queue is paused"
+	names, err := client.SMembers(ctx, queuesKey).Result()
+	if err != nil {
+		return nil, store.Explain(err, doing)
+	}
+	first := Name(prefix)
+	names = slices.DeleteFunc(names, func(name string) bool { return !ours(first, name) || name == first })
+	names = append(names, first) // also if it never had a task
+	found := make([]*redis.IntCmd, len(names))
+	_, err = client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i, name := range names {
+			found[i] = pipe.Exists(ctx, key(name, "paused"))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, store.Explain(err, doing)
+	}
+	for i, name := range names {
+		if found[i].Val() == 1 {
+			paused = append(paused, name)
+		}
+	}
+	slices.Sort(paused)
+	return paused, nil
 }

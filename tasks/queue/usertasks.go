@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -23,18 +24,18 @@ type UserTasks struct {
 // TasksOf returns the tasks of a user.
 func (q *Queue) TasksOf(user string) UserTasks { return UserTasks{queue: q, user: user} }
 
-// Task is a task in the queue, or the part of one that is about a message of the user.
+// Task is a task in the queue, or the part of one about a message of the user.
 type Task struct {
 	ID      string    // of a message: its generation; else of the task
 	Message string    // the message's id; "" for a notice
-	State   string    // as asynq calls it
+	State   string    // in asynq's words
 	Due     time.Time // zero for a notice
 
 	task    placed
 	payload []byte // of the task
 }
 
-// timersIn returns what a task of a queue is about the user.
+// timersIn returns the parts of a task about the user.
 func (t UserTasks) timersIn(name string, task *asynq.TaskInfo) (found []Task) {
 	for _, p := range timersOf(task.Payload) {
 		if p.User != t.user {
@@ -54,8 +55,27 @@ func (t UserTasks) timersIn(name string, task *asynq.TaskInfo) (found []Task) {
 // tasksAtOnce is how many tasks are read in one call.
 const tasksAtOnce = 1000
 
+// lister lists the tasks of a queue in one state.
+type lister = func(queue string, o ...asynq.ListOption) ([]*asynq.TaskInfo, error)
+
+// pages yields the pages of a list of a queue. It yields nothing for a queue without tasks, and ends
+// after an error.
+func pages(list lister, name string) iter.Seq2[[]*asynq.TaskInfo, error] {
+	return func(yield func([]*asynq.TaskInfo, error) bool) {
+		for page := 1; ; page++ {
+			tasks, err := list(name, asynq.PageSize(tasksAtOnce), asynq.Page(page))
+			if errors.Is(err, asynq.ErrQueueNotFound) {
+				return
+			}
+			if !yield(tasks, err) || err != nil || len(tasks) < tasksAtOnce {
+				return
+			}
+		}
+	}
+}
+
 // List returns the user's tasks in every state. It may miss a task that changes its state
-// or its position meanwhile: call it again.
+// or its position meanwhile.
 func (t UserTasks) List(ctx context.Context) ([]Task, error) {
 	names, err := t.queue.allNow(ctx)
 	if err != nil {
@@ -76,19 +96,12 @@ func (t UserTasks) List(ctx context.Context) ([]Task, error) {
 func (t UserTasks) listIn(ctx context.Context, name string) (found []Task, failed error) {
 	seen := make(map[string]bool)
 	inspector := t.queue.inspector
-	for _, list := range []func(string, ...asynq.ListOption) ([]*asynq.TaskInfo, error){
+	for _, list := range []lister{
 		// In the order in which a task passes through them.
 		inspector.ListScheduledTasks, inspector.ListPendingTasks, inspector.ListActiveTasks,
 		inspector.ListRetryTasks, inspector.ListArchivedTasks, inspector.ListCompletedTasks,
 	} {
-		for page := 1; ; page++ {
-			if err := ctx.Err(); err != nil {
-				return nil, fmt.Errorf("looking for a user's tasks: %w", err)
-			}
-			tasks, err := list(name, asynq.PageSize(tasksAtOnce), asynq.Page(page))
-			if errors.Is(err, asynq.ErrQueueNotFound) {
-				return nil, nil // nothing was ever enqueued
-			}
+		for tasks, err := range pages(list, name) {
 			if err != nil {
 				return nil, store.Explain(err, "looking for a user's tasks")
 			}
@@ -98,16 +111,16 @@ func (t UserTasks) listIn(ctx context.Context, name string) (found []Task, faile
 					seen[task.ID] = true
 				}
 			}
-			if len(tasks) < tasksAtOnce {
-				break
+			if err := ctx.Err(); err != nil {
+				return nil, fmt.Errorf("looking for a user's tasks: %w", err)
 			}
 		}
 	}
 	return found, nil
 }
 
-// Delete deletes the user's tasks and counts those that are running, which cannot
-// be deleted. It looks again until it finds none that it can delete.
+// Delete deletes the user's tasks, and counts the running ones, which can't be deleted. It repeats
+// that until it finds none to delete.
 func (t UserTasks) Delete(ctx context.Context) (deleted, running int, err error) {
 	for again := true; again; {
 		found, err := t.List(ctx)
@@ -131,7 +144,7 @@ func (t UserTasks) Delete(ctx context.Context) (deleted, running int, err error)
 	return deleted, max(running, reported), err
 }
 
-// delete deletes a task, and enqueues another one for the other users' messages in it. It
+// delete deletes a task, and enqueues another one for other users' messages in it. It
 // reports false if the task is running.
 func (t UserTasks) delete(ctx context.Context, task Task) (bool, error) {
 	var others []sendlimit.Timer
@@ -149,12 +162,12 @@ func (t UserTasks) delete(ctx context.Context, task Task) (bool, error) {
 	return t.queue.deleteTask(task.task)
 }
 
-// countReported counts the user's tasks in the reports of workers. Workers write these to
-// the store every few seconds, with the payloads.
+// countReported counts the user's tasks in the reports that workers write to the store every few
+// seconds, with the payloads.
 func (t UserTasks) countReported() (int, error) {
 	servers, err := t.queue.inspector.Servers()
 	if err != nil {
-		return 0, store.Explain(err, "looking at what workers do")
+		return 0, store.Explain(err, "looking at the tasks of workers")
 	}
 	count := 0
 	for _, server := range servers {

@@ -1,35 +1,30 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
 
-	"github.com/hibiken/asynq"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-const (
-	// wakePage is how many waiting tasks are read at a time.
-	wakePage = 1000
-	// wakeTogether is how many tasks are woken at once.
-	wakeTogether = 16
-)
+// wakeTogether is how many tasks are woken at once.
+const wakeTogether = 16
 
-// WakeWaiting makes the tasks that went back to the queue with an AgainError of a cause
-// come now. A worker recognizes the cause by its text. Each task is woken at most once in a
-// call, also if it goes back meanwhile. The error is a *fault.UnavailableError, or that of
-// ctx if it ends while the tasks are listed.
+// WakeWaiting wakes the tasks that went back to the queue with an AgainError of a cause, which it
+// recognizes by its text. It wakes a task at most once, even if it goes back meanwhile. The error is a
+// *fault.UnavailableError, or that of ctx if it ends while the tasks are listed.
 func (q *Queue) WakeWaiting(ctx context.Context, cause error) error {
 	names, err := q.allNow(ctx)
 	if err != nil {
 		return err
 	}
 	failed := error(nil)
-	for _, name := range names { // what one master keeps does not wait for another
+	for _, name := range names { // a master that is away holds up no other
 		if err := q.wakeIn(ctx, name, cause); failed == nil {
 			failed = err
 		}
@@ -55,34 +50,24 @@ func (q *Queue) wakeIn(ctx context.Context, name string, cause error) error {
 			if _, away := errors.AsType[*fault.UnavailableError](err); away {
 				return err
 			}
-			return nil // with any other error the task waits no longer
+			return nil // after any other error the task no longer waits
 		})
 	}
-	if err := wakers.Wait(); err != nil {
-		return err
-	}
-	return nil
+	return wakers.Wait()
 }
 
-// waitingFor lists the ids of the tasks of a queue that wait with an AgainError of a cause, those that
-// come first in front.
+// waitingFor lists the ids of the tasks of a queue that wait with an AgainError of a cause, the
+// earliest first.
 func (q *Queue) waitingFor(ctx context.Context, name string, cause error) ([]string, error) {
 	var ids []string
-	for page := 1; ctx.Err() == nil; page++ {
-		tasks, err := q.inspector.ListRetryTasks(name, asynq.PageSize(wakePage), asynq.Page(page))
-		if errors.Is(err, asynq.ErrQueueNotFound) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
+	for tasks, err := range pages(q.inspector.ListRetryTasks, name) {
+		if err != nil || ctx.Err() != nil {
+			return nil, cmp.Or(err, ctx.Err())
 		}
 		for _, task := range tasks {
 			if strings.HasSuffix(task.LastErr, cause.Error()) {
 				ids = append(ids, task.ID)
 			}
-		}
-		if len(tasks) < wakePage {
-			break
 		}
 	}
 	return ids, ctx.Err()

@@ -20,14 +20,13 @@ type ServerInfo struct {
 	Host    string
 	PID     int
 	Started time.Time // UTC
-	// Active is how many tasks it is working on. A task may be for several messages.
+	// Active is the number of running tasks. A task may be for several messages.
 	Active int
 	Status string // "active", or "stopped" while it ends
 }
 
-// Servers lists the workers of the queues under a prefix, by host and process. One that was
-// killed is listed for some seconds more. A process that only serves the API is not listed.
-// Each queue that a worker serves has an entry in asynq's list.
+// Servers lists the workers of the queues under a prefix, by host and process. A killed one
+// is listed for some seconds more. A process that only serves the API is not listed.
 // The error is a *fault.UnavailableError.
 func Servers(client redis.UniversalClient, prefix string) ([]ServerInfo, error) {
 	found, err := asynq.NewInspectorFromRedisClient(client).Servers()
@@ -58,7 +57,7 @@ func serves(s *asynq.ServerInfo, first string) bool {
 	return false
 }
 
-// perProcess makes one of the sorted entries of each process.
+// perProcess joins the sorted entries of each process: asynq has one for each of its queues.
 func perProcess(servers []ServerInfo) (processes []ServerInfo) {
 	for _, s := range servers {
 		last := len(processes) - 1

@@ -11,23 +11,22 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Workload is what workers are doing at a moment.
+// Workload is the work of all workers at a moment.
 type Workload struct{ queues map[string]*work }
 
 // work is the Workload of one queue.
 type work struct {
-	failed  error           // what asking the queue failed with
+	failed  error           // the queue did not answer
 	idle    bool            // no task waits for a worker
 	running map[string]bool // ids of the tasks that run in live workers
 	batches func() (batched, error)
 }
 
-// maxRunning is the most running tasks that a Workload has of a queue: those of about 20
-// workers.
+// maxRunning is the most running tasks of a queue in a Workload: those of about 20 workers.
 const maxRunning = 10_000
 
-// Workload asks the queues what workers are doing. In a cluster some may not answer: then
-// Has fails for their messages. The error is a *fault.UnavailableError, if none does.
+// Workload asks the queues for the work of all workers. In a cluster some may not answer: then
+// Has fails for their messages. The error is a *fault.UnavailableError if none answers.
 func (q *Queue) Workload(ctx context.Context) (Workload, error) {
 	names, err := q.allNow(ctx)
 	if err != nil {
@@ -53,7 +52,6 @@ func (q *Queue) Workload(ctx context.Context) (Workload, error) {
 	return w, nil
 }
 
-// workOf asks one queue.
 func (q *Queue) workOf(name string) *work {
 	waiting, err := q.inspector.ListPendingTasks(name, asynq.PageSize(1))
 	if errors.Is(err, asynq.ErrQueueNotFound) {
@@ -68,7 +66,7 @@ func (q *Queue) workOf(name string) *work {
 	}
 	w := &work{
 		idle: len(waiting) == 0, running: make(map[string]bool, len(active)),
-		batches: once(func() (batched, error) { return q.batched(name) }),
+		batches: Once(func() (batched, error) { return q.batched(name) }),
 	}
 	for _, task := range active {
 		if !task.IsOrphaned {
@@ -78,7 +76,7 @@ func (q *Queue) workOf(name string) *work {
 	return w
 }
 
-const askingForWork = "asking the queue what it is working on"
+const askingForWork = "asking the queue for its tasks"
 
 // batched has the messages that are in batches.
 type batched struct {
@@ -86,17 +84,13 @@ type batched struct {
 	more        bool // there may be others
 }
 
-const (
-	batchPage = 1000 // tasks that are read at a time
-	// maxListed bounds how many tasks of each state are read for a Workload. If there are
-	// more, the queue has more than workers can do, and no batch counts as lost, but for those of
-	// a lane.
-	maxListed = 20 * batchPage
-)
+// maxListed bounds how many tasks of each state are read for a Workload. If a queue has
+// more, workers are behind, and none of its batches counts as lost, except in a lane.
+const maxListed = 20 * tasksAtOnce
 
-// once is sync.OnceValues for a function that asks the store. Who waits for its result waits for a
-// channel: a virtual clock knows such a wait, and not that for a mutex.
-func once[T any](ask func() (T, error)) func() (T, error) {
+// Once is sync.OnceValues for a function that asks the store. Its callers wait for each other at a
+// channel: while one waits for a mutex, the virtual clock of a test stands still.
+func Once[T any](ask func() (T, error)) func() (T, error) {
 	var result T
 	var failed error
 	var begun atomic.Bool
@@ -111,27 +105,24 @@ func once[T any](ask func() (T, error)) func() (T, error) {
 	}
 }
 
-// batched lists the messages in batches of a queue that will run, or that run in live workers.
+// batched lists the messages in the batches of a queue that will run, or run in live workers.
 func (q *Queue) batched(name string) (batched, error) {
 	found := batched{generations: make(map[string]bool)}
-	for _, list := range []func(string, ...asynq.ListOption) ([]*asynq.TaskInfo, error){
+	for _, list := range []lister{
 		// In the order in which a task passes through them.
 		q.inspector.ListScheduledTasks, q.inspector.ListRetryTasks, q.inspector.ListPendingTasks, q.inspector.ListActiveTasks,
 	} {
-		for page := 1; ; page++ {
-			if page > maxListed/batchPage {
-				found.more = !isLane(q.spread.first, name) // or one account's herd would hide what all others lost
-				break
-			}
-			tasks, err := list(name, asynq.PageSize(batchPage), asynq.Page(page))
+		read := 0
+		for tasks, err := range pages(list, name) {
 			if err != nil {
 				return batched{}, store.Explain(err, askingForWork)
 			}
+			if read += len(tasks); read > maxListed {
+				found.more = !isLane(q.spread.first, name) // one account's herd must not hide the losses of others
+				break
+			}
 			for _, task := range tasks {
 				found.add(task)
-			}
-			if len(tasks) < batchPage {
-				break
 			}
 		}
 	}
@@ -151,8 +142,8 @@ func (b *batched) add(task *asynq.TaskInfo) {
 }
 
 // Has reports whether a queue has a task of a generation of a user's message that will run,
-// or that runs in a live worker: the user's queue, or another one, into which a program with
-// another number of queues puts the user's tasks. A task that is marked as waiting does not
+// or runs in a live worker: the user's queue, or another one that a program with
+// another number of queues uses. A task that is marked as waiting does not
 // count if the list of waiting tasks is gone.
 func (q *Queue) Has(ctx context.Context, user, generation string, w Workload) (bool, error) {
 	own, err := q.ofUser(ctx, user)
@@ -162,7 +153,7 @@ func (q *Queue) Has(ctx context.Context, user, generation string, w Workload) (b
 	if has, err := q.hasIn(own, generation, w.queues[own]); has || err != nil {
 		return has, err
 	}
-	for name, work := range w.queues { // without a call each: there may be many lanes
+	for name, work := range w.queues { // first without calls: there may be many lanes
 		if work.failed == nil && name != own {
 			if batches, err := work.batches(); err == nil && (batches.generations[generation] || batches.more) {
 				return true, nil
@@ -173,7 +164,7 @@ func (q *Queue) Has(ctx context.Context, user, generation string, w Workload) (b
 		if name == own {
 			continue
 		}
-		// One that does not answer holds up nobody: a task that it has becomes stale.
+		// Ignore a queue that does not answer: a task that it has becomes stale.
 		if has, err := q.hasIn(name, generation, work); has && err == nil {
 			return true, nil
 		}

@@ -20,44 +20,42 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Finder finds the reservations still to be sent that do not fit a policy, which
+// Finder finds the pending reservations that do not fit a policy, which
 // may be one that is not applied. It changes nothing.
 //
-// It goes by time: a reservation stays if it breaks nothing together with those of
-// its user that stay, those of exempt categories and all that are due or were sent.
-// Otherwise it does not fit, and does not count against those after it. One that is
-// due by now, or waits to be tried again, is judged when it goes out, and a message
-// that was accepted without a place of its own has none that could not fit: neither
-// is looked at.
+// It judges by time: a reservation fits if it breaks no rule together with the earlier ones of
+// its user that fit, those of exempt categories and all that are due or were sent.
+// A misfit does not count against later ones. A message that is due or waits for its
+// retry is judged when it is sent, and a message without a place has none to judge: the Finder skips
+// both.
 //
-// It goes through the watch lists, one partition after the other, so that its memory
-// grows with the users of one partition and the misfits of a few users alone, and
-// each of its calls is short. Safe for concurrent use.
+// It goes through the watch lists, one partition after the other. Its memory
+// has only the users of one partition and the misfits of a few users, and
+// its calls are short. It is safe for concurrent use.
 type Finder struct {
 	client   redis.Cmdable
 	keys     keyspace.Keys
 	reach    time.Duration
 	book     *judge.Rulebook // with the policy in it
 	policy   policy.Policy
-	own      bool // the policy is for all users whose settings name no other
+	own      bool // the policy is that of users whose settings name none
 	now      time.Time
 	throttle func(ctx context.Context, batch func() error) error
 }
 
-// FinderOptions say what a Finder is to find.
+// FinderOptions configure a Finder.
 type FinderOptions struct {
-	// Policy is the one to fit. Users are judged by it whose settings name it, and
-	// where it is the first of FinderOptions.Rules, by its name, all whose settings name none.
+	// Policy is the one to fit, for users whose settings name it. If it is the first of the
+	// timeline's rules, by its name, it is also for users whose settings name none.
 	Policy policy.Policy
-	Now    time.Time // replaces the server's clock, for tests; zero means the server's
-	// Throttle runs a few calls to the store at a time, and may wait before it
-	// returns, so that others have the store meanwhile; nil runs them as they come.
+	Now    time.Time // replaces the server's clock in tests
+	// Throttle runs a few calls to the store, and may then wait, to leave time for other
+	// callers; nil runs them without a wait.
 	Throttle func(ctx context.Context, batch func() error) error
 }
 
 // NewFinder returns a Finder of a store whose timelines have the options. FinderOptions.Policy
-// stands in for the policy of its name in their rules, which stay as they are. The
-// error is an *InvalidError.
+// replaces the policy of its name, in a copy of their rules. The error is an *InvalidError.
 func NewFinder(client redis.Cmdable, o sendlimit.Options, r FinderOptions) (*Finder, error) {
 	o = o.WithDefaults()
 	keys, err := keyspace.NewKeys(o.Prefix)
@@ -87,21 +85,19 @@ type Misfit struct {
 	keyspace.Reservation
 
 	Category string
-	// ExpiresAt is when the message expires, as its caller set it: its send time has
-	// to be before. Zero where none was set, since the message then expires so long
-	// after its send time, whichever that is.
+	// ExpiresAt is the message's expiry, which a new send time has to be before. It is zero if its
+	// caller set none: then it depends on the send time.
 	ExpiresAt time.Time
 
-	// Rule is the first that it breaks together with those that stay, RuleCategory
-	// whose rule that is, "" for an overall one. Quiet is set instead where its time
-	// is quiet.
+	// Rule is the first broken rule, RuleCategory its category, "" for a rule of the policy. Quiet is
+	// set instead if its time is quiet.
 	Rule         policy.Rule
 	RuleCategory string
 	Quiet        *policy.QuietPeriod
 }
 
-// Breaks names what a misfit breaks: "2/calendar_day", of a category's rule
-// "marketing 2/calendar_day", or "quiet_hours".
+// Breaks names the broken rule: "2/calendar_day", "marketing 2/calendar_day" for a category, or
+// "quiet_hours".
 func (m Misfit) Breaks() string {
 	switch {
 	case m.Quiet != nil:
@@ -113,9 +109,8 @@ func (m Misfit) Breaks() string {
 	}
 }
 
-// Occupied says of each partition whether it has users to look at, in a few round
-// trips. Most partitions of a small store have none. The error is an
-// *UnavailableError.
+// Occupied reports which partitions have users, in a few round
+// trips. The error is an *UnavailableError.
 func (r *Finder) Occupied(ctx context.Context) ([]bool, error) {
 	occupied := make([]bool, keyspace.Partitions)
 	partitions, err := script.Occupied(ctx, r.client, messages.ReadingWatchList, r.keys.WatchLists)
@@ -125,10 +120,10 @@ func (r *Finder) Occupied(ctx context.Context) ([]bool, error) {
 	return occupied, err
 }
 
-// Partition looks at the users of one partition, from 0 to Partitions - 1, and
+// Partition judges the users of one partition, from 0 to Partitions - 1, and
 // calls do with the misfits of each user who has some, ascending by time, then id.
-// Misfits may be sent, moved or cancelled by others meanwhile. The totals are of
-// the whole partition, beside an error of what was looked at before it. The error
+// Others may send, move or cancel misfits meanwhile. The totals are those of
+// the partition, or those before an error. The error
 // is an *InvalidError, an *UnavailableError, ErrReply or that of do.
 func (r *Finder) Partition(
 	ctx context.Context, partition int, do func(ctx context.Context, misfits []Misfit) error,
@@ -174,10 +169,10 @@ func (r *Finder) Partition(
 	return totals, nil
 }
 
-// watchedAtOnce is how many entries of the watch list one call looks at, about.
+// watchedAtOnce is about how many entries of the watch list one call reads.
 const watchedAtOnce = 1000
 
-// users lists who has messages in a partition that have not ended.
+// users lists the users of a partition with messages that have not ended.
 func (r *Finder) users(ctx context.Context, partition int) ([]string, error) {
 	seen := make(map[string]struct{})
 	var users []string
@@ -185,7 +180,7 @@ func (r *Finder) users(ctx context.Context, partition int) ([]string, error) {
 		for i := 0; i < len(entries); i += 2 {
 			user, _, _, ok := keyspace.ParseWatchMember(entries[i])
 			if !ok {
-				continue // of a newer program, perhaps
+				continue // perhaps of a newer program
 			}
 			if _, known := seen[user]; !known {
 				seen[user] = struct{}{}
@@ -197,8 +192,8 @@ func (r *Finder) users(ctx context.Context, partition int) ([]string, error) {
 }
 
 // scanAll calls take with all entries of sorted sets, some of them more than once. It reads a
-// page of each in a round trip. Entries may move to the last set meanwhile: it is read from
-// the begin again until the others are read.
+// page of each in a round trip. Entries may move to the last set meanwhile: it is read
+// again until the others are read.
 func (r *Finder) scanAll(ctx context.Context, sets []string, take func(page []string)) error {
 	type reading struct {
 		cursor uint64
@@ -244,8 +239,8 @@ func (r *Finder) scanAll(ctx context.Context, sets []string, take func(page []st
 	return nil
 }
 
-// NextFree is the next time after a misfit's own that is free for it under the
-// policy, before Misfit.ExpiresAt where that is set; zero where there is none.
+// NextFree returns the next free time of a misfit under the
+// policy, before Misfit.ExpiresAt if that is set; zero for none.
 func (r *Finder) NextFree(ctx context.Context, m Misfit) (time.Time, error) {
 	if err := keyspace.CheckUser(m.User); err != nil {
 		return time.Time{}, err
@@ -260,7 +255,7 @@ func (r *Finder) NextFree(ctx context.Context, m Misfit) (time.Time, error) {
 	return times[0], nil
 }
 
-// isBeside reports whether a rule of a user is a limit that replaces no rule of the policy.
+// isBeside reports whether a user's limit replaces no rule of the policy.
 func (r *Finder) isBeside(rule policy.Rule) bool {
 	return !slices.ContainsFunc(r.policy.Rules, rule.SameWindow)
 }

@@ -16,38 +16,37 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// refitUsersAtOnce is how many users are looked at in one round trip: few, since
-// others wait for as long.
+// refitUsersAtOnce is how many users are judged in one round trip: few, since
+// other callers wait meanwhile.
 const refitUsersAtOnce = 16
 
-// refitLook is a look at the reservations of one user, in as many calls as it
-// takes.
+// refitLook judges the reservations of one user, in one or several calls.
 type refitLook struct {
 	user    string
-	by      judge.UserRules // of the call that is on its way
-	parts   []judge.Part    // of the rules without regard to a time: each takes calls of its own
+	by      judge.UserRules // of the current call
+	parts   []judge.Part    // of the rules: each takes calls of its own
 	answer  *redis.Cmd
 	changes int // how often the settings had changed
 
 	done    bool
-	passed  bool // the user is under another policy
-	unclear int  // 1 where nobody knows which
+	passed  bool // the user has another policy
+	unclear int  // 1 if that policy is unknown
 
-	progress refitProgress // under the settings that the last call was made with
+	progress refitProgress
 }
 
-// refitProgress is how far a look has come.
+// refitProgress is the progress of a look.
 type refitProgress struct {
-	version string    // of the settings that all of it goes by
-	till    time.Time // of the last that was judged
+	version string    // of the user's settings
+	till    time.Time // of the last judged reservation
 	after   string    // its id
-	counted string    // what the rules counted by then, as lua/refit/refit.lua wants it back
+	counted string    // the counts of the rules, for lua/refit/refit.lua
 	part    int       // the index in judge.Ruleset.Parts
 	judged  int
 	misfits []Misfit
 }
 
-// look looks at some users, who share a partition.
+// look judges users of one partition.
 func (r *Finder) look(ctx context.Context, users []string) ([]*refitLook, error) {
 	looks := make([]*refitLook, len(users))
 	for i, user := range users {
@@ -69,8 +68,8 @@ func (r *Finder) look(ctx context.Context, users []string) ([]*refitLook, error)
 	}
 }
 
-// readSettings reads what is set for users, of whom only some have the policy. Of
-// a policy that is for everybody else it would be wasted: the script looks anyway.
+// readSettings reads the settings of users, to skip those with another policy. For the policy of
+// most users the script reads them anyway.
 func (r *Finder) readSettings(ctx context.Context, looks []*refitLook) error {
 	found := make([]*redis.MapStringStringCmd, len(looks))
 	_, err := r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
@@ -88,10 +87,9 @@ func (r *Finder) readSettings(ctx context.Context, looks []*refitLook) error {
 	return nil
 }
 
-// learn takes in the user's settings.
 func (r *Finder) learn(l *refitLook, fields map[string]string) {
 	if r.book.Learn(l.user, fields) != nil {
-		l.pass(1) // they name a policy that is not there, or a newer program wrote them
+		l.pass(1) // they name an unknown policy, or a newer program wrote them
 	}
 }
 
@@ -103,7 +101,7 @@ func (r *Finder) call(ctx context.Context, looks []*refitLook) error {
 		for _, l := range looks {
 			l.by, l.answer = r.book.Of(l.user), nil
 			if l.progress.version != l.by.Version {
-				l.progress = refitProgress{version: l.by.Version} // what was judged by other rules is judged anew
+				l.progress = refitProgress{version: l.by.Version} // begin again under other rules
 			}
 			if l.by.Rules.Policy.Name != r.policy.Name {
 				l.pass(0)
@@ -124,7 +122,7 @@ func (r *Finder) call(ctx context.Context, looks []*refitLook) error {
 			continue
 		}
 		answer, err := l.answer.Slice()
-		if redis.HasErrorPrefix(err, "NOSCRIPT") { // the server has been started anew, or is another one
+		if redis.HasErrorPrefix(err, "NOSCRIPT") { // the server has restarted, or is another one
 			keys, args := r.arguments(l)
 			answer, err = lua.Refit.Run(ctx, r.client, keys, args...).Slice()
 		}
@@ -138,7 +136,7 @@ func (r *Finder) call(ctx context.Context, looks []*refitLook) error {
 	return nil
 }
 
-const refitting = "looking at the reservations of users"
+const refitting = "judging the reservations of users"
 
 func (r *Finder) arguments(l *refitLook) (keys []string, args []any) {
 	return []string{r.keys.Timeline(l.user), r.keys.Settings(l.user)},
@@ -146,7 +144,7 @@ func (r *Finder) arguments(l *refitLook) (keys []string, args []any) {
 			script.Milliseconds(l.progress.till), l.progress.counted, l.progress.after)
 }
 
-// read takes in the answer to the call of a look.
+// read reads the reply of a look.
 func (r *Finder) read(l *refitLook, in *script.ReplyReader) error {
 	if in.Int(0) == judge.StatusSettingsChanged {
 		l.changes++

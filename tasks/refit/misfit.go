@@ -19,7 +19,7 @@ func misfitOf(m Misfit) message.Misfit {
 	return found
 }
 
-// broken returns what a misfit breaks, for a sentence.
+// broken names the broken rule in a sentence.
 func broken(m message.Misfit) string {
 	if m.QuietHours != nil {
 		return fmt.Sprintf("the quiet hours %s (%s)", m.QuietHours.Hours, m.QuietHours.TimeZone)
@@ -27,8 +27,7 @@ func broken(m message.Misfit) string {
 	return m.Breaks
 }
 
-// refitTries bounds how often somebody else may take a free time between finding and
-// taking it.
+// refitTries bounds the tries to move a misfit: somebody else may take a free time first.
 const refitTries = 5
 
 // shift moves a misfit to its next free time, if there is one before its expiry.
@@ -63,7 +62,6 @@ func (r *refitRun) shift(ctx context.Context, m Misfit) (message.Misfit, error) 
 	return afterChange(done, refused), nil
 }
 
-// cancel cancels a misfit.
 func (r *refitRun) cancel(ctx context.Context, m Misfit) (message.Misfit, error) {
 	done := misfitOf(m)
 	o, err := r.submitter.CancelFrom(ctx, m.User, m.ID, m.At)

@@ -20,9 +20,8 @@ import (
 )
 
 // Refitter finds the reservations that do not fit a policy, and moves or cancels them.
-// Other messages are sent as promised. It uses at most about half of the store's time:
-// after each batch of calls it rests for as long as they took. It is safe for concurrent
-// use.
+// Other messages are sent as promised. After each batch of calls it rests for as long as they took,
+// and so uses at most about half of the store's time. It is safe for concurrent use.
 type Refitter struct {
 	client    redis.UniversalClient
 	submitter *submit.Submitter
@@ -38,8 +37,8 @@ type Refitter struct {
 type Options struct {
 	submit.Options
 
-	// Rest waits after calls to the store; took is how long they took. If nil, it waits
-	// that long, at most a second. It returns the error of a context that ended.
+	// Rest waits after calls to the store that took a time. If nil, it waits
+	// that long, at most a second. It returns the error of an ended context.
 	Rest func(ctx context.Context, took time.Duration) error
 }
 
@@ -71,10 +70,9 @@ func New(b *backend.Backend, o Options) (*Refitter, error) {
 // open.
 func (r *Refitter) Close() error { return r.submitter.Close() }
 
-// noTotals returns the totals of nobody, whose JSON has an object for the rules.
+// noTotals returns empty totals, with an object for the rules in JSON.
 func noTotals() message.RefitTotals { return message.RefitTotals{MisfitsByRule: map[string]int{}} }
 
-// countOutcome counts what became of one misfit.
 func countOutcome(s *message.RefitSummary, outcome string) {
 	switch outcome {
 	case message.Moved:
@@ -90,8 +88,7 @@ func countOutcome(s *message.RefitSummary, outcome string) {
 
 // Watcher receives the progress. Either function may be nil.
 type Watcher struct {
-	// Misfit is called for each misfit after its change. Its error ends the run, which
-	// can be continued later.
+	// Misfit is called for each misfit after its change. Its error ends the run.
 	Misfit func(message.Misfit) error
 	// Progress is called with how many of keyspace.Partitions are done: first with those
 	// of an earlier run, then after each.
@@ -113,9 +110,8 @@ func (w Watcher) progress(done int) {
 
 // Preview finds the reservations that would not fit a policy if it replaced the one of its
 // name in the store, and counts those that do not fit the stored policy. It changes nothing.
-// The summary counts what was looked at, also with
-// an error. The error is a *fault.InvalidError for an invalid policy, a
-// *fault.UnavailableError, or that of the watcher.
+// The summary is valid also with an error. The error is a *fault.InvalidError for an invalid policy,
+// a *fault.UnavailableError, or that of the watcher.
 func (r *Refitter) Preview(ctx context.Context, p policy.Policy, w Watcher) (message.RefitSummary, error) {
 	summary := message.RefitSummary{Outcome: message.Previewed, Policy: p.Name, RefitTotals: noTotals()}
 	look, err := r.finder(ctx, p, r.throttle)
@@ -151,7 +147,7 @@ func (r *Refitter) Preview(ctx context.Context, p policy.Policy, w Watcher) (mes
 	return summary, err
 }
 
-// baseline returns a finder of the misfits of the stored policy, for a preview of another
+// baseline returns a finder for the stored policy, for a preview of another
 // one; nil if there is none, or the same.
 func (r *Refitter) baseline(ctx context.Context, p policy.Policy, s *message.RefitSummary) (*Finder, error) {
 	stored, ok, err := r.store.Load(ctx, p.Name)
@@ -166,7 +162,7 @@ func (r *Refitter) baseline(ctx context.Context, p policy.Policy, s *message.Ref
 }
 
 // eachOccupied calls do for each partition from next on that has users, and reports the
-// progress. Messages that come to the others later were accepted under the policy.
+// progress. Later messages in other partitions are judged by the policy when they are submitted.
 func eachOccupied(ctx context.Context, finder *Finder, next *int, w Watcher, do func() error) error {
 	occupied, err := finder.Occupied(ctx)
 	if err != nil {
@@ -183,7 +179,7 @@ func eachOccupied(ctx context.Context, finder *Finder, next *int, w Watcher, do 
 	return nil
 }
 
-// finder returns a finder of the misfits of a policy, as if the store had that policy.
+// finder returns a finder for a policy, as if the store had it.
 func (r *Refitter) finder(
 	ctx context.Context, p policy.Policy, throttle func(context.Context, func() error) error,
 ) (*Finder, error) {
@@ -192,7 +188,7 @@ func (r *Refitter) finder(
 		return nil, err
 	}
 	own := policy.Default()
-	own.Name = r.own // if the store has none of this name, nobody is under it yet
+	own.Name = r.own // without a policy of this name in the store, no user has it yet
 	for _, stored := range policies {
 		if stored.Name == r.own {
 			own = stored

@@ -15,13 +15,12 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
-// RunningError is returned if another run for the same policy is active, or has taken
-// over.
+// RunningError is returned if another run for the same policy has the turn.
 type RunningError struct{ Policy string }
 
 // Error names the policy.
 func (e *RunningError) Error() string {
-	return fmt.Sprintf("somebody else is going through what does not fit policy %q right now:"+
+	return fmt.Sprintf("another program is refitting policy %q right now:"+
 		" wait for that to end, or stop it and try again", e.Policy)
 }
 
@@ -31,7 +30,7 @@ func (e *RunningError) Code() fault.Code { return fault.CodeRefitRunning }
 // PolicyReplacedError is returned if the policy was replaced before or during the run.
 type PolicyReplacedError struct {
 	Policy        string
-	Version, Then int64 // what it was, and what it is now
+	Version, Then int64 // the old one, and the present one
 }
 
 // Error names the policy and its versions.
@@ -55,15 +54,14 @@ type refitRun struct {
 	tally   tally
 }
 
-// Run applies an action to the reservations that do not fit a policy. The policy is one of
-// the store, as returned when it was applied or loaded. Run waits until every process
-// follows it, so that it also sees what was accepted under the old rules until then. It
-// leaves messages alone that somebody sends, moves or cancels meanwhile.
+// Run applies an action to the reservations that do not fit a policy of the store. First it waits
+// until every process follows the policy, so that it also finds messages that were accepted under
+// the old rules until then. It ignores messages that others send, move or cancel meanwhile.
 //
 // It can be stopped or killed at any time. Another call for the same version of the policy
-// and the same action, by any program, continues with the partition where it was. The
-// summary counts what was done, also by the runs that it continues, and also with an error.
-// Of a killed run, the last message may not be counted. The error is a *RunningError, a
+// and the same action, by any program, continues with the same partition. The
+// summary includes the earlier runs, and is valid also with an error.
+// It may lack the last message of a killed run. The error is a *RunningError, a
 // *PolicyReplacedError, a *fault.InvalidError, a *fault.UnavailableError, or that of the
 // watcher.
 func (r *Refitter) Run(ctx context.Context, policy policy.Policy, action message.RefitAction, w Watcher) (message.RefitSummary, error) {
@@ -84,7 +82,7 @@ func (r *Refitter) Run(ctx context.Context, policy policy.Policy, action message
 	return run.summary, err
 }
 
-// unchanged returns an error unless the store had the policy a moment ago.
+// unchanged returns an error unless the store has had the policy lately.
 func (r *refitRun) unchanged(ctx context.Context) error {
 	p, ok, err := r.submitter.Policies.Find(ctx, r.policy.Name)
 	if err != nil {
@@ -111,8 +109,7 @@ func (r *refitRun) current(ctx context.Context) error {
 	}
 }
 
-// all takes the turn, reports where it starts, waits until every process follows the
-// policy, and works through the remaining partitions.
+// all takes the turn and works through the remaining partitions.
 func (r *refitRun) all(ctx context.Context) error {
 	work := fmt.Sprintf("%d %s", r.policy.Version, r.action)
 	key := r.keys.Turn(keyspace.RefitWork(r.policy.Name))
@@ -130,7 +127,8 @@ func (r *refitRun) all(ctx context.Context) error {
 	return r.job.Done(ctx)
 }
 
-// remaining works through the partitions that no earlier run has finished.
+// remaining waits until every process follows the policy, and works through the partitions that no
+// earlier run has finished.
 func (r *refitRun) remaining(ctx context.Context) (err error) {
 	if !storeclock.Sleep(ctx, nil, rules.PoliciesWithin) {
 		return fmt.Errorf("waiting until every process follows the policy: %w", ctx.Err())
@@ -145,7 +143,6 @@ func (r *refitRun) remaining(ctx context.Context) (err error) {
 	return r.current(ctx)
 }
 
-// partition works through one partition.
 func (r *refitRun) partition(ctx context.Context) error {
 	if err := r.unchanged(ctx); err != nil {
 		return err
@@ -167,7 +164,7 @@ func (r *refitRun) partition(ctx context.Context) error {
 	return r.job.Keep(ctx, r.notes(r.summary.Next+1))
 }
 
-// one applies the action to a misfit, if it still is one.
+// one applies the action to a misfit, unless it has changed.
 func (r *refitRun) one(ctx context.Context, m Misfit) error {
 	if err := r.unchanged(ctx); err != nil {
 		return err

@@ -7,13 +7,13 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// tally counts for the run that continues this one. That run looks at a partition that is
-// not finished again, and finds everything in it but what was moved, cancelled or gone: the
-// tally has the partitions that are finished, and of the next one only that.
+// tally counts for the run that continues this one. That run repeats an unfinished partition, and
+// finds again all its misfits that were not moved, cancelled or gone. So the
+// tally has the finished partitions, and only those three of the next one.
 type tally struct {
 	finished message.RefitSummary
 	part     message.RefitSummary
-	last     bool // the misfit that is worked on is the last one of its user
+	last     bool // the current misfit is the last one of its user
 }
 
 func newTally(finished message.RefitSummary) tally {
@@ -21,8 +21,8 @@ func newTally(finished message.RefitSummary) tally {
 	return tally{finished: finished}
 }
 
-// add counts what became of a misfit. A user counts with the last one: the next run finds the
-// others of a user again.
+// add counts the outcome of a misfit. A user counts with the last one: the next run finds the
+// user's others again.
 func (t *tally) add(m message.Misfit) {
 	switch m.Outcome {
 	case message.Moved, message.Cancelled, message.MisfitGone:
@@ -35,7 +35,6 @@ func (t *tally) add(m message.Misfit) {
 	}
 }
 
-// sum returns the counts of both.
 func (t *tally) sum() message.RefitSummary {
 	s := t.finished
 	s.MisfitsByRule = maps.Clone(s.MisfitsByRule)
@@ -43,7 +42,6 @@ func (t *tally) sum() message.RefitSummary {
 	return s
 }
 
-// addCounts adds the counts of a summary.
 func addCounts(s *message.RefitSummary, more message.RefitSummary) {
 	s.Add(more.RefitTotals)
 	s.Moved += more.Moved
@@ -52,7 +50,7 @@ func addCounts(s *message.RefitSummary, more message.RefitSummary) {
 	s.Gone += more.Gone
 }
 
-// notes returns how far the run has come, for the next one.
+// notes returns the progress for the next run.
 func (r *refitRun) notes(next int) string {
 	sum := r.tally.sum()
 	sum.Next = next
@@ -60,7 +58,7 @@ func (r *refitRun) notes(next int) string {
 	return string(text)
 }
 
-// continueFrom goes on where an earlier run ended. Without its notes it begins anew.
+// continueFrom continues an earlier run by its notes, "" for none.
 func (r *refitRun) continueFrom(notes string) {
 	var earlier message.RefitSummary
 	if notes != "" && json.Unmarshal([]byte(notes), &earlier) == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/quota"
 )
 
-// settleCharges settles charges that were left open: their program died, or the store was
+// settleCharges settles open charges: their program died, or the store was
 // away. Any number of relays may do so at once: only one settles a charge.
 func (r *Relay) settleCharges(ctx context.Context) error {
 	var settled atomic.Int64
@@ -34,7 +34,7 @@ func (r *Relay) settleCharges(ctx context.Context) error {
 		return nil, nil
 	}, func() error { return nil })
 	if settled.Load() > 0 {
-		r.Logger.InfoContext(ctx, "settled charges that were left open", "charges", settled.Load())
+		r.Logger.InfoContext(ctx, "settled open charges", "charges", settled.Load())
 	}
 	return err
 }

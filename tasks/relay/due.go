@@ -19,12 +19,11 @@ const (
 	maxLeft = 10_000
 )
 
-// each reads due entries and settles them, until no other is due. Split makes the parts of
-// them that are settled together; settle returns the entries that it leaves. What it leaves,
-// and what is not settled when it fails, is left for the next pass: each goes on with what
-// is behind that, as on another node of a cluster. Finish ends a round of what was read; if
-// it fails, so does each. It ends early if the store is away and nothing is settled. It
-// returns the first error.
+// each reads due entries and settles them, until no other is due. Split makes parts that are
+// settled together. Settle returns the entries that it could not settle: they are left for the next
+// pass, and each goes on with the entries behind them, which may be on another node of a cluster.
+// Finish ends a round; if it fails, so does each. Each ends early if the store is away and nothing is
+// settled. It returns the first error.
 func each[T comparable](
 	ctx context.Context, read func(perPartition int) ([]T, error), split func([]T) iter.Seq[[]T],
 	settle func([]T) (left []T, err error), finish func() error,
@@ -55,8 +54,8 @@ func each[T comparable](
 	return failed
 }
 
-// settleAll settles parts, several at a time, and adds the entries that it leaves to left.
-// It returns the first error; that the store is away goes before others.
+// settleAll settles parts, several at a time, and adds the entries that are not settled to left.
+// It returns the first error, preferably that the store is away.
 func settleAll[T comparable](
 	ctx context.Context, parts iter.Seq[[]T], settle func([]T) ([]T, error), left map[T]bool,
 ) (failed error) {

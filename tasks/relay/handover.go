@@ -14,8 +14,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// collected has the messages of a round, from several goroutines. They go to the queue
-// together, as those that are due together share a task.
+// collected has the messages of a round, from several goroutines: those that are due together share
+// a task.
 type collected struct {
 	mu       sync.Mutex
 	messages []sendlimit.Timer
@@ -35,15 +35,15 @@ func (c *collected) take() []sendlimit.Timer {
 	return taken
 }
 
-// A pass hands over only what the store has room for: a task needs memory, and in a full
-// store nothing can be delivered, which is what makes room.
+// A pass hands over only as many messages as the store has room for: in a full store nothing can be
+// delivered, and only deliveries make room.
 const (
 	fillTo     = 92   // percent of the store's maxmemory, more than submits fill
 	taskBytes  = 2000 // at most, with a long user and id
 	leastAPass = 10   // however full the store is
 )
 
-// share takes room for entries, and returns those that have it and the others.
+// share takes room for entries. It returns those that got room, and the others.
 func share(part []sendlimit.Timer, room *atomic.Int64) (fits, left []sendlimit.Timer) {
 	n := int64(len(part))
 	n = max(0, min(n, room.Add(-n)+n))
@@ -52,7 +52,7 @@ func share(part []sendlimit.Timer, room *atomic.Int64) (fits, left []sendlimit.T
 
 // room returns how many messages a pass may hand over.
 func (r *Relay) room(ctx context.Context) *atomic.Int64 {
-	servers, _ := r.Memory(ctx) // of one that does not answer nothing is known
+	servers, _ := r.Memory(ctx) // without those that do not answer
 	room := int64(math.MaxInt32)
 	for _, m := range servers {
 		if m.Max > 0 {
@@ -64,12 +64,12 @@ func (r *Relay) room(ctx context.Context) *atomic.Int64 {
 	return left
 }
 
-// byPartition splits due entries into parts that HandOver takes. A part has entries of one
-// partition, the oldest first.
+// byPartition splits due entries into parts for HandOver: entries of one partition, the oldest
+// first.
 func byPartition(due []sendlimit.Timer) iter.Seq[[]sendlimit.Timer] {
 	return func(yield func([]sendlimit.Timer) bool) {
 		parts := make(map[int][]sendlimit.Timer)
-		for _, entry := range due { // a part that is full goes at once, as it is the oldest
+		for _, entry := range due { // a full part has the oldest entries, and goes first
 			partition := keyspace.Partition(entry.User)
 			parts[partition] = append(parts[partition], entry)
 			if len(parts[partition]) == messages.MaxHandedOver {

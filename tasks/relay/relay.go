@@ -25,9 +25,8 @@ import (
 )
 
 // Relay hands the messages of the watch list over to the queue when they are due soon. It
-// also looks after those that the queue lost, or that a worker left in the middle of a
-// delivery: it gives them a new generation and enqueues that. Any number of relays may run
-// at once: only one takes a message.
+// gives a new generation to messages that the queue lost, or whose worker died during the
+// delivery, and enqueues that. Any number of relays may run at once: only one takes a message.
 type Relay struct {
 	Watch   *messages.WatchList
 	Charges *quota.Charges
@@ -44,16 +43,15 @@ type Relay struct {
 	Tracer  tracing.Tracer
 	Logger  *slog.Logger
 
-	farLeft    bool // whether the last look at the far lists failed
-	unreadable int  // entries of the watch list, at the last pass
-	behind     bool // whether hand-over was behind at the last pass
-
-	mayNotRewrite bool // whether Redis refuses to rewrite its log
+	farLeft       bool // the last look at the far lists failed
+	unreadable    int  // entries of the watch list, at the last pass
+	behind        bool // hand-over was behind at the last pass
+	mayNotRewrite bool // Redis refuses to rewrite its log, and that was logged
 }
 
-// Start looks at the watch list and the charges, at the log of Redis, and at the places with the
-// index of messages at these intervals, until the returned function is called. That function waits for running
-// passes to end.
+// Start runs the passes at these intervals until the returned function is called, which waits for
+// running ones: over the watch list and the charges; over the log of Redis; over the places and the
+// index of messages.
 func (r *Relay) Start(ctx context.Context, watchEvery, logEvery, placesEvery time.Duration) func() {
 	turn := max(watchEvery*2/5, time.Millisecond)
 	return job.Start(ctx, r.Logger, job.Periodic{
@@ -61,10 +59,10 @@ func (r *Relay) Start(ctx context.Context, watchEvery, logEvery, placesEvery tim
 		Run: func(ctx context.Context) error {
 			r.Learn(ctx)
 			if r.Clock.Stepped() != (storeclock.Step{}) {
-				return nil // what is due by its clock may not be
+				return nil // by a wrong clock nothing is due
 			}
-			// A turn is shorter than the least time between two runs. Where the turns are
-			// kept may be away, while others answer.
+			// A turn is shorter than the least time between two runs. The node of the turns may
+			// be away while others answer.
 			if mine, err := r.Watch.Turn(ctx, turn); err == nil && !mine {
 				return nil
 			}
@@ -72,41 +70,34 @@ func (r *Relay) Start(ctx context.Context, watchEvery, logEvery, placesEvery tim
 		},
 	}, job.Periodic{
 		Every: watchEvery, Failed: "could not look after every charge: the next pass does",
-		Run: func(ctx context.Context) error {
-			if r.Clock.Stepped() != (storeclock.Step{}) {
-				return nil
-			}
+		Run: r.Clock.UnlessStepped(func(ctx context.Context) error {
 			if mine, err := r.Charges.Turn(ctx, turn); err == nil && !mine {
 				return nil
 			}
 			return r.settleCharges(ctx)
-		},
+		}),
 	}, job.Periodic{
-		Every: logEvery, Soon: true, Failed: "could not have the append-only file of Redis rewritten: what a power cut has torn stays in it",
+		Every: logEvery, Soon: true, Failed: "could not make Redis rewrite its append-only file: it may still end within a transaction",
 		Run: r.rewriteLog,
 	}, job.Periodic{
 		Every: placesEvery, Failed: "could not look for the places of lost messages: a later pass does",
-		Run: func(ctx context.Context) error {
-			if r.Clock.Stepped() != (storeclock.Step{}) {
-				return nil
-			}
-			return r.freeLostPlaces(ctx, placesEvery/2)
-		},
+		Run: r.Clock.UnlessStepped(func(ctx context.Context) error { return r.freeLostPlaces(ctx, placesEvery/2) }),
 	}, job.Periodic{
-		Every: placesEvery, Failed: "could not look for stale entries of the index of messages, and count devices anew: a later pass does",
+		Every: placesEvery, Failed: "could not sweep the index of messages and count devices: a later pass does",
 		Run: func(ctx context.Context) error { return r.sweepIndex(ctx, placesEvery/2) },
 	})
 }
 
-// pass hands over what is due soon, and looks after the rest of what is due.
+// pass hands over the messages that are due soon, and looks after the overdue ones.
 func (r *Relay) pass(ctx context.Context) error {
 	var handed, renewed atomic.Int64
 	var soon collected
 	first, most := true, 0
 	far := r.bringNear(ctx)
 	var room *atomic.Int64 // nil until something is due
-	work := r.askForWork(ctx)
-	working, span := ctx, tracing.Span{} // of what is due, if anything is
+	ask := func() (queue.Workload, error) { return r.Queue.Workload(ctx) }
+	work := queue.Once(ask)
+	working, span := ctx, tracing.Span{} // once something is due
 	err := each(ctx, func(perPartition int) ([]sendlimit.Timer, error) {
 		if room != nil && room.Load() <= 0 {
 			return nil, nil // the next pass goes on
@@ -127,20 +118,20 @@ func (r *Relay) pass(ctx context.Context) error {
 			room = r.room(ctx)
 			working, span = r.Tracer.HandOver(ctx)
 		}
-		work = r.askForWork(ctx)
+		work = queue.Once(ask)
 		return due, failed
 	}, byPartition, func(part []sendlimit.Timer) ([]sendlimit.Timer, error) {
 		part, left := share(part, room)
 		found, err := r.Watch.HandOver(working, part, time.Time{})
 		if err != nil && !persist.Unavailable(err) {
-			found.LookAfter = part // one of them is broken: the others are looked after
+			found.LookAfter = part // one of them is broken: look after the others
 		} else if err != nil {
 			return append(part, left...), err
 		}
 		soon.add(found.Soon)
 		room.Add(int64(len(part) - len(found.Soon)))
 		stays, err := r.lookAfterAll(working, found.LookAfter, work, &renewed)
-		return slices.Concat(stays, found.NotDue, left), err // what is not due has another worker, or our clock is ahead
+		return slices.Concat(stays, found.NotDue, left), err // NotDue: another worker was first, or our clock is ahead
 	}, func() error {
 		set, err := r.Timers.TrySetAll(working, soon.take())
 		handed.Add(int64(set))
@@ -159,13 +150,8 @@ func (r *Relay) pass(ctx context.Context) error {
 	return errors.Join(far, err)
 }
 
-// askForWork returns a function that asks the queue once what it is working on.
-func (r *Relay) askForWork(ctx context.Context) func() (queue.Workload, error) {
-	return askOnce(func() (queue.Workload, error) { return r.Queue.Workload(ctx) })
-}
-
-// bringNear moves what is due within minutes to where Due finds it, unless a relay did so in
-// the last minute.
+// bringNear moves the messages that are due within minutes to where Due finds them, unless a relay
+// did so in the last minute.
 func (r *Relay) bringNear(ctx context.Context) error {
 	if !r.farLeft {
 		if mine, err := r.Watch.FarTurn(ctx); err == nil && !mine {
@@ -177,19 +163,19 @@ func (r *Relay) bringNear(ctx context.Context) error {
 	return err
 }
 
-// tellUnreadable says how many due entries this program can't read, and warns if there are
-// more of them than before.
+// tellUnreadable reports how many due entries this program can't read, and warns if they have
+// become more.
 func (r *Relay) tellUnreadable(ctx context.Context, entries int) {
 	r.Metrics.Unreadable(entries)
 	if entries > r.unreadable {
-		r.Logger.WarnContext(ctx, "the watch list has entries that this program can't read: it passes them over;"+
-			" a newer worker looks after what it wrote", "entries", entries)
+		r.Logger.WarnContext(ctx, "the watch list has entries that this program can't read: it skips them,"+
+			" and the newer worker that wrote them handles them", "entries", entries)
 	}
 	r.unreadable = entries
 }
 
-// lookAfterAll looks after messages, and returns those that it leaves, and the first error.
-// It ends early if the store is away.
+// lookAfterAll looks after messages, and returns those that it could not handle, and the first
+// error. It ends early if the store is away.
 func (r *Relay) lookAfterAll(
 	ctx context.Context, entries []sendlimit.Timer, ask func() (queue.Workload, error), renewed *atomic.Int64,
 ) (left []sendlimit.Timer, failed error) {
@@ -219,7 +205,6 @@ func (r *Relay) lookAfterAll(
 	return left, failed
 }
 
-// lookAfter looks after one message.
 func (r *Relay) lookAfter(ctx context.Context, entry sendlimit.Timer, work queue.Workload) (messages.Renewal, error) {
 	queued, err := r.Queue.Has(ctx, entry.User, entry.Generation, work)
 	if err != nil {

@@ -6,11 +6,11 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// Span decides when an alert that could not be delivered is tried again. Unlike a Policy it
-// ends after a time, as mail systems do: a mail server may be away for a day. The zero value
+// Span decides when a failed alert is tried again. Unlike a Policy it
+// ends after a time, as in mail systems: a mail server may be away for a day. The zero value
 // is the default: for 3 days, 5 seconds to 1 hour apart.
 type Span struct {
-	Min, Max time.Duration // the first wait, and the longest that we choose
+	Min, Max time.Duration // the first wait, and the longest one
 	For      time.Duration // from the first failure to the last attempt
 }
 
@@ -36,8 +36,7 @@ func (s Span) Validate() error {
 }
 
 // Next returns when to try again after the attempt-th delivery failed at now. The waits are
-// those of Policy.Wait; the last attempt is For after the first failure. It returns false
-// after that attempt.
+// those of Policy.Wait; the last attempt is For after the first failure. After that it returns false.
 func (s Span) Next(attempt int, asked time.Duration, firstFailed, now time.Time) (time.Time, bool) {
 	if firstFailed.IsZero() {
 		firstFailed = now

@@ -10,9 +10,9 @@ import (
 )
 
 // ClockError returns a *fault.UnavailableError with the cause fault.ErrClockStepped while a
-// step of a clock of the store is waited out, else nil. With it no younger rules come, and no
-// script judges by older ones than PoliciesWithin by the store's clock: so nothing is accepted,
-// sent early, dropped as expired or forgotten.
+// step of a clock of the store is waited out, else nil. Meanwhile no rules are loaded, and
+// scripts refuse rules older than PoliciesWithin by the store's clock: so nothing is accepted,
+// sent early or dropped as expired.
 func (p *Policies) ClockError() error {
 	step := p.Clock.Stepped()
 	if step == (storeclock.Step{}) {
@@ -25,8 +25,8 @@ func (p *Policies) ClockError() error {
 	}
 }
 
-// orStepped returns the ClockError in place of another error: with that one, the last known rules
-// would go on to judge by a clock that can't be trusted.
+// orStepped returns the ClockError in place of another error, after which the last known rules would
+// judge by a wrong clock.
 func (p *Policies) orStepped(err error) error {
 	if stepped := p.ClockError(); stepped != nil {
 		return stepped
@@ -40,10 +40,10 @@ func (p *Policies) tellStep(ctx context.Context, step storeclock.Step) {
 	defer p.taking.Unlock()
 	switch {
 	case !step.Since.IsZero() && p.toldStep.IsZero():
-		p.logger.WarnContext(ctx, "the clock of Redis has stepped forward: nothing is accepted or delivered until it is back, or has stood",
+		p.logger.WarnContext(ctx, "the clock of Redis has stepped forward: nothing is accepted or delivered until it is set back, or has stayed so for a while",
 			"ahead", step.Ahead.Round(time.Second), "for", storeclock.StepWait)
 	case step.Since.IsZero() && !p.toldStep.IsZero():
-		p.logger.WarnContext(ctx, "the clock of Redis is trusted again: going on", "after", p.Clock.Local().Sub(p.toldStep).Round(time.Second))
+		p.logger.WarnContext(ctx, "the clock of Redis is trusted again", "after", p.Clock.Local().Sub(p.toldStep).Round(time.Second))
 	}
 	p.toldStep = step.Since
 }

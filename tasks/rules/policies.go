@@ -21,6 +21,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
@@ -30,9 +31,8 @@ const (
 	// policiesLate is how old they may get before a caller loads them in a process that
 	// runs Follow.
 	policiesLate = policiesEvery * 3 / 2
-	// policiesWhole is how often all policies are loaded, also those that nobody says have
-	// changed: another program may write them without saying so, or the store lose what
-	// was said.
+	// policiesWhole is how often all policies are loaded: another program may write them without
+	// noting the change, or the store may lose the note.
 	policiesWhole = time.Minute
 	// PoliciesWithin is the longest time until every process follows a change: no script
 	// judges by older policies. It also bounds a load of Follow.
@@ -52,7 +52,7 @@ type Policies struct {
 	following atomic.Bool
 	loading   chan struct{} // held by the caller that asks the store
 	taking    sync.Mutex
-	toldStep  time.Time // when the step of the store's clock that was logged last began; zero if it is over
+	toldStep  time.Time // the begin of the last logged step of the store's clock; zero once it is over
 	current   atomic.Pointer[snapshot]
 	usable    atomic.Bool // rules are from the store
 }
@@ -61,7 +61,7 @@ type Policies struct {
 type snapshot struct {
 	set   *policySet
 	asked time.Time
-	whole time.Time // when all policies were loaded last
+	whole time.Time // when all policies were last loaded
 	last  int64     // the number of the last change in the set, see settings.Changes
 }
 
@@ -132,14 +132,14 @@ func (p *Policies) Find(ctx context.Context, name string) (found policy.Policy, 
 	return found, ok, nil
 }
 
-// UnknownRules reports whether nothing was done for a user because this program does not
-// know the user's rules: the settings name a policy that does not exist or that a newer
-// program wrote, or the settings can't be read. Other users are not affected.
+// UnknownRules reports whether an error says that this program does not
+// know a user's rules: the settings name an unknown policy, or one that a newer
+// program wrote, or can't be read. Other users are not affected.
 func UnknownRules(err error) bool {
 	return errors.Is(err, sendlimit.ErrUnknownPolicy) || errors.Is(err, policy.ErrUnreadableSettings)
 }
 
-// Label returns the rule that refused an outcome, for counters that live for ever: a rule
+// Label returns the rule that refused an outcome, for a bounded number of counters: a rule
 // of a policy, or "own/" and the window for a user's own limit. It is "" for no rule.
 func (p *Policies) Label(o message.Outcome) string {
 	name := o.RefusedBy()
@@ -153,8 +153,8 @@ func (p *Policies) Label(o message.Outcome) string {
 
 // present returns policies that are at most policiesEvery old, or policiesLate if Follow
 // runs. The first caller that finds them older loads them, and only that caller gets the
-// error of the load. Others meanwhile use the known ones. If nothing was loaded yet, or
-// the store has no rules, every caller loads, so that none waits for another's attempt.
+// error of the load. Others use the known ones meanwhile. If nothing is loaded yet, or
+// the store has no rules, every caller loads, without waiting for others.
 func (p *Policies) present(ctx context.Context) (*policySet, error) {
 	known := p.current.Load()
 	if known == nil || known.set.missing != nil {
@@ -176,9 +176,8 @@ func (p *Policies) present(ctx context.Context) (*policySet, error) {
 	}
 }
 
-// Reload loads the policies, unless a load began after the call did: callers that wait for
-// a running load share the next one. A process that changes a policy calls it to follow the
-// change at once.
+// Reload loads the policies: callers that wait for a running load share the next one. A process that
+// changes a policy calls it to follow the change at once.
 func (p *Policies) Reload(ctx context.Context) error {
 	began := p.Clock.Local()
 	select {
@@ -194,7 +193,6 @@ func (p *Policies) Reload(ctx context.Context) error {
 	return err
 }
 
-// load loads the policies from the store.
 func (p *Policies) load(ctx context.Context) (*policySet, error) {
 	asked := p.Clock.Local()
 	now, err := p.Clock.Ask(ctx)
@@ -213,14 +211,13 @@ func (p *Policies) load(ctx context.Context) (*policySet, error) {
 }
 
 // read returns the policies of the store. It loads only those that have changed since
-// known, and the own one. It loads all of them where nothing is known, and after
-// policiesWhole.
+// known, and the own one. Without known ones, and after policiesWhole, it loads all.
 func (p *Policies) read(ctx context.Context, known *snapshot, asked, now time.Time) (*snapshot, error) {
 	usable, since := known != nil && known.set.missing == nil, int64(0)
 	if usable {
 		since = known.last
 	}
-	changes, err := p.store.Changed(ctx, since) // before the policies: what changes meanwhile is read again
+	changes, err := p.store.Changed(ctx, since) // before the policies: changes meanwhile are read again
 	if err != nil {
 		return nil, err
 	}
@@ -252,9 +249,8 @@ func (p *Policies) read(ctx context.Context, known *snapshot, asked, now time.Ti
 	return &snapshot{set: set, asked: asked, whole: known.whole, last: changes.Last}, nil
 }
 
-// take stores what the store answered and logs what changed. It ignores an answer if one
-// to a later question came first. The store was asked at now by its main clock, or a little
-// later.
+// take uses loaded policies and logs changes. It ignores them if a later load ended first. The load
+// began at now by the store's main clock, or a little later.
 func (p *Policies) take(ctx context.Context, next *snapshot, now time.Time) *policySet {
 	p.taking.Lock()
 	defer p.taking.Unlock()
@@ -288,13 +284,11 @@ func (p *Policies) use(set *policySet) {
 	}
 }
 
-// Follow loads the policies once every policiesEvery until the returned function is
-// called. A running Worker needs it: there it may be that no caller asks for the policies.
+// Follow loads the policies every policiesEvery until the returned function is
+// called. A running Worker needs it, since it may have no callers.
 func (p *Policies) Follow(ctx context.Context) func() {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p.following.Store(true)
-	var done sync.WaitGroup
-	done.Go(func() {
+	stop := job.Background(ctx, func(ctx context.Context) {
 		tick := time.NewTicker(policiesEvery)
 		defer tick.Stop()
 		for {
@@ -304,13 +298,12 @@ func (p *Policies) Follow(ctx context.Context) func() {
 			case <-tick.C:
 			}
 			if err := p.look(ctx); err != nil && ctx.Err() == nil {
-				p.logger.WarnContext(ctx, "could not look for changes of policies: going on with those known", "error", err)
+				p.logger.WarnContext(ctx, "could not load changes of policies: keeping the known ones", "error", err)
 			}
 		}
 	})
 	return func() {
-		cancel()
-		done.Wait()
+		stop()
 		p.following.Store(false)
 	}
 }

@@ -26,7 +26,7 @@ type policySet struct {
 	labels func() map[string]bool // the rules by Violation.Name
 }
 
-// err returns why no message can be judged by the set, nil if messages can.
+// err returns why the set can't judge messages, nil if it can.
 func (s *policySet) err() error {
 	if s.missing != nil {
 		return s.missing
@@ -34,7 +34,7 @@ func (s *policySet) err() error {
 	return s.unusable
 }
 
-// tell logs what has changed.
+// tell logs changes.
 func (p *Policies) tell(ctx context.Context, before, now *policySet) {
 	for _, policy := range now.all() {
 		old, _ := before.find(policy.Name)
@@ -83,9 +83,8 @@ func (p *Policies) setOf(policies []policy.Policy, unreadable []string) *policyS
 	return set
 }
 
-// changed returns the set after a change of the policies with some names: those of them
-// that there are now, and those that a newer program wrote. It returns the same set if
-// nothing is different.
+// changed returns the set after a change of the policies with some names: now has the present ones,
+// and unreadable those that a newer program wrote. It returns the same set if nothing is different.
 func (p *Policies) changed(s *policySet, names []string, now []policy.Policy, unreadable []string) *policySet {
 	wereUnreadable := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(s.unreadable, name) })
 	different := !slices.Equal(wereUnreadable, unreadable)

@@ -10,13 +10,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// WhatIf replaces rules of the store in a rehearsal. The zero value changes nothing.
+// WhatIf replaces rules of the store in a dry run. The zero value changes nothing.
 type WhatIf struct {
 	// Policy replaces the policy of its name, which the store must have; nil replaces
 	// none.
 	Policy *policy.Policy
 	// Rules replace the rules of that policy with the same window, or are added, at
-	// most one of each window. Without a Policy they change the policy of the users
+	// most one for each window. Without a Policy they change the policy of users
 	// whose settings name none.
 	Rules []policy.Rule
 }

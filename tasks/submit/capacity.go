@@ -28,8 +28,8 @@ const followEvery = 2 * time.Second
 // store does not answer, the script that follows reports that.
 const lookWithin = 500 * time.Millisecond
 
-// messageOverhead is about how many bytes a message takes in the store beside its content.
-// It is rather too large, as it decides when to look again.
+// messageOverhead is the size of a message in the store without its content: rather too large, since it
+// decides when to look again.
 const messageOverhead = 2 << 10
 
 // capacity follows how full the store is. Its answer is at most followEvery old, and
@@ -120,8 +120,7 @@ func (c *capacity) look(ctx context.Context, known *fullness) error {
 	return fresh.refusal
 }
 
-// fullestOf returns the server that is nearest to its limit, the zero value if none has
-// one.
+// fullestOf returns the server that is nearest to its limit, the zero value without a limit.
 func fullestOf(servers []store.Memory) store.Memory {
 	var fullest store.Memory
 	share := func(m store.Memory) float64 { return float64(m.Used) / float64(max(m.Max, 1)) }

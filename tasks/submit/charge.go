@@ -1,6 +1,7 @@
 package submit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
@@ -104,4 +106,27 @@ func badAccount(err error, m message.Message) (message.Outcome, error) {
 		return message.InvalidOutcome(wrong, m), nil
 	}
 	return message.Outcome{}, err
+}
+
+// share returns how many of a user's places of a day an account may have, "" for none: all, if no
+// other account is active.
+func (c *charger) share(ctx context.Context, account string) (sendlimit.Share, error) {
+	if account == "" {
+		return sendlimit.Share{}, nil
+	}
+	share := sendlimit.Share{Account: account}
+	several, err := c.payers.Several(ctx)
+	if several {
+		share.Places = max(1, c.placesPerDay*c.accountPlaces/percent)
+	}
+	return share, err
+}
+
+const percent = 100
+
+// limitPlaces sets how many places a user may have in a day, and how many percent of them one
+// account; zero means the defaults.
+func (c *charger) limitPlaces(perDay, accountPlaces int) {
+	c.placesPerDay = cmp.Or(perDay, policy.DefaultPlacesPerDay)
+	c.accountPlaces = cmp.Or(accountPlaces, policy.DefaultAccountPlaces)
 }

@@ -14,8 +14,8 @@
 // not get.
 //
 // The quota comes before the throttle, and both come before the user's own rules: a charge
-// is held before the timeline judges. What needs no charge to be answered comes first: a
-// replay, a time that is past or quiet, a blocked user, an unknown category.
+// is held before the timeline judges. Answers that need no charge come first: a
+// replay, a past or quiet time, a blocked user, an unknown category.
 //
 // One search finds free times, see freeTimes: it goes from the next period of the quota and the
 // throttle with messages left to the user's next free time from there on, and so on until one
@@ -29,11 +29,9 @@
 // share of the user's places of that day, see sendlimit.Share. Whether there are several is known
 // for ten seconds.
 //
-// What a message says for one channel alone, and its size for that channel, is checked for the
-// channels that it names; a large message is checked for those of its user's devices, too, which
-// costs a read. Options.CheckChannel does it, since the package knows no channel. A device that
-// is registered later may have another channel: its channel finds then that the message is too
-// large.
+// Options.CheckChannel checks a message's content for the channels that it names; it checks a large
+// message for the channels of its user's devices, too, which costs a read. A device that
+// is registered later may have another channel, which refuses a message that is too large.
 //
 // A change of a charged message is tried again if its hold did not cover it. The relay
 // settles a hold whose outcome is unknown.

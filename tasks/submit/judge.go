@@ -118,11 +118,11 @@ func (s *Submitter) asNow(m message.Message, r sendlimit.Request) sendlimit.Requ
 
 // wasLate reports whether a message was accepted after its send time had passed.
 func wasLate(m message.Message, d sendlimit.Decision) bool {
-	judged := d.At
-	if d.Shifted {
-		judged = d.RequestedAt
+	judged := d.RequestedAt // that of a message which was shifted or moved
+	if judged.IsZero() {
+		judged = d.At
 	}
-	return d.Allowed && !m.Now && d.MovedFrom.IsZero() && judged.Sub(m.SendAt) > policy.Grace
+	return d.Allowed && !m.Now && judged.Sub(m.SendAt) > policy.Grace
 }
 
 // hasExpired reports whether a message would have to be sent before now.

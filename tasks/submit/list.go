@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/records/find"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -88,4 +89,24 @@ func merged(placed []message.Status, ended []messages.Info, limit int) []message
 		}
 	}
 	return all
+}
+
+// Find returns a page of the messages of all users that match a filter, without their
+// contents; see find.Index.Page. A Submitter for an account finds only its messages.
+func (s *Submitter) Find(ctx context.Context, f find.Filter, cursor string, limit int) (found []message.Status, next string, err error) {
+	if s.account != "" {
+		if f.Account != "" && f.Account != s.account {
+			return nil, "", f.Check()
+		}
+		f.Account = s.account
+	}
+	page, err := s.index.Page(ctx, f, cursor, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	found = make([]message.Status, len(page.Messages))
+	for i, m := range page.Messages {
+		found[i] = StatusOf(m)
+	}
+	return found, page.Next, nil
 }

@@ -107,7 +107,7 @@ func otherTimes(d sendlimit.Decision) string {
 	case !d.PreviousFree.IsZero():
 		return "no later time is free, the last free one is " + timeOfDay(d.PreviousFree, d.At)
 	default:
-		return "no time is free as far ahead as messages are taken"
+		return "no time is free as far ahead as messages are accepted"
 	}
 }
 

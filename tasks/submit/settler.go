@@ -10,8 +10,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/batch"
 )
 
-// settler settles the charges of accepted messages, many in one round trip: a charge waits for
-// others, so that all holds of a call are mostly settled together. Nobody waits for it. The relay settles the charges that the settler misses.
+// settler settles the charges of accepted messages in the background, many in one round trip. The relay
+// settles the charges that the settler misses.
 type settler struct {
 	charges *quota.Charges
 	raised  func(ctx context.Context, notices []string) // receives the raised notices

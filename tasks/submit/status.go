@@ -34,7 +34,6 @@ func StatusOf(s messages.Info) message.Status {
 	return status
 }
 
-// historyEntryOf returns a change of a message for callers. The words are the same.
 func historyEntryOf(c messages.Change) message.HistoryEntry {
 	return message.HistoryEntry{
 		At: message.Time{Time: c.At}, Change: c.What, SendAt: message.Time{Time: c.SendAt},

@@ -21,8 +21,8 @@ type Claimed struct {
 	Answered  time.Time // when its answer came
 }
 
-// Deliver starts the span of a delivery, as of its claim, in a trace of its own. It links to
-// the submit. A sampler sees that link. The claim is a child that has ended.
+// Deliver starts the span of a delivery at the time of its claim, in a trace of its own, with a link
+// to the submit, which a sampler sees. The claim is a child that has ended.
 func (t Tracer) Deliver(ctx context.Context, c Claimed) (context.Context, Span) {
 	if t.tracer == nil {
 		return ctx, Span{}
@@ -40,19 +40,15 @@ func (t Tracer) Deliver(ctx context.Context, c Claimed) (context.Context, Span) 
 	s.Set(operation("deliver", t.destination, process)...)
 	s.Set(semconv.MessagingMessageID(c.ID), attribute.Int("sendlimit.attempt", c.Attempt),
 		attribute.Int64("sendlimit.late_ms", c.Late.Milliseconds()))
-	if c.Category != "" {
-		s.Set(attribute.String(category, c.Category))
-	}
-	if c.TakenOver {
-		s.Set(attribute.Bool("sendlimit.taken_over", true))
-	}
+	s.setIf(c.Category != "", attribute.String(category, c.Category))
+	s.setIf(c.TakenOver, attribute.Bool("sendlimit.taken_over", true))
 	_, claim := t.tracer.Start(ctx, named("claim", t.destination), trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithTimestamp(c.Asked), trace.WithAttributes(operation("claim", t.destination, receive)...))
 	claim.End(trace.WithTimestamp(c.Answered))
 	return ctx, s
 }
 
-// Unsent writes the span of a claim after which nothing is sent, and why.
+// Unsent writes the span of a claim without a delivery, and why.
 func (t Tracer) Unsent(ctx context.Context, c Claimed, verdict, why string) {
 	if t.tracer == nil {
 		return
@@ -64,14 +60,11 @@ func (t Tracer) Unsent(ctx context.Context, c Claimed, verdict, why string) {
 	}
 	s.Set(operation("claim", t.destination, receive)...)
 	s.Set(semconv.MessagingMessageID(c.ID), attribute.String(outcome, verdict))
-	if why != "" {
-		s.Set(attribute.String(reason, why))
-	}
+	s.setIf(why != "", attribute.String(reason, why))
 	s.span.End(trace.WithTimestamp(c.Answered))
 }
 
-// Push starts the span of a request to the provider of a channel, below a delivery. It began when
-// its pace was found to allow it.
+// Push starts the span of a request to the provider of a channel, below a delivery.
 func Push(ctx context.Context, channel string, began time.Time) (context.Context, Span) {
 	if !trace.SpanFromContext(ctx).IsRecording() {
 		return ctx, Span{} // costs no options
@@ -83,7 +76,7 @@ func Push(ctx context.Context, channel string, began time.Time) (context.Context
 	return ctx, s
 }
 
-// Settle starts the span of the record of a result, below a delivery.
+// Settle starts the span of storing a result, below a delivery.
 func (t Tracer) Settle(ctx context.Context) (context.Context, Span) {
 	ctx, s := child(ctx, "settle", t.destination, trace.SpanKindClient)
 	if s.Recording() {
@@ -92,16 +85,13 @@ func (t Tracer) Settle(ctx context.Context) (context.Context, Span) {
 	return ctx, s
 }
 
-// Result says what became of a delivery, or of a push. failed marks it as failed; why is one
-// of a few reasons, "" for none.
+// Result sets the result of a delivery or a push. why is one of a few reasons, "" for none.
 func (s Span) Result(what, why string, failed bool) {
 	if s.span == nil {
 		return
 	}
 	s.Set(attribute.String(outcome, what))
-	if why != "" {
-		s.Set(attribute.String(reason, why))
-	}
+	s.setIf(why != "", attribute.String(reason, why))
 	if failed {
 		s.Fail(orOther(why))
 	}

@@ -10,11 +10,10 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// SpansOfBatch is how many messages of a batch have a span each. The delivery of a later one
-// links to the span of the batch, so that a trace stays small however long the batch is.
+// SpansOfBatch is how many messages of a batch have a span each. The deliveries of later ones
+// link to the span of the batch: so the trace of a long batch stays small.
 const SpansOfBatch = 128
 
-// batch is a batch that is recorded, or one that is not.
 type batch struct {
 	span     Span
 	messages atomic.Int64
@@ -22,8 +21,8 @@ type batch struct {
 
 type batchKey struct{}
 
-// Batch starts the span of a stream of submits with the returned context. Call end when it is
-// over. Submits of a batch that is not sampled are not sampled.
+// Batch starts the span of a stream of submits with the returned context. Call end after the last
+// one. If the batch is not sampled, its submits are not either.
 func (t Tracer) Batch(ctx context.Context) (_ context.Context, end func()) {
 	if t.tracer == nil {
 		return ctx, func() {}
@@ -61,7 +60,7 @@ func (t Tracer) Submit(ctx context.Context) (context.Context, Span) {
 	return ctx, s
 }
 
-// Submitted is what became of a submit.
+// Submitted is the result of a submit.
 type Submitted struct {
 	ID       string
 	Outcome  string
@@ -72,30 +71,18 @@ type Submitted struct {
 	Shifted  bool
 }
 
-// EndSubmit ends the span of a submit that got an answer.
+// EndSubmit ends the span of a submit with its result.
 func (s Span) EndSubmit(what Submitted) {
 	if s.span == nil {
 		return
 	}
 	s.Set(attribute.String(outcome, what.Outcome))
-	if what.ID != "" {
-		s.Set(semconv.MessagingMessageID(what.ID))
-	}
-	if what.Code != "" {
-		s.Set(attribute.String("sendlimit.code", what.Code))
-	}
-	if what.Category != "" {
-		s.Set(attribute.String(category, what.Category))
-	}
-	if !what.SendAt.IsZero() {
-		s.Set(attribute.String("sendlimit.send_at", what.SendAt.UTC().Format(time.RFC3339Nano)))
-	}
-	if what.Replayed {
-		s.Set(attribute.Bool("sendlimit.replayed", true))
-	}
-	if what.Shifted {
-		s.Set(attribute.Bool("sendlimit.shifted", true))
-	}
+	s.setIf(what.ID != "", semconv.MessagingMessageID(what.ID))
+	s.setIf(what.Code != "", attribute.String("sendlimit.code", what.Code))
+	s.setIf(what.Category != "", attribute.String(category, what.Category))
+	s.setIf(!what.SendAt.IsZero(), attribute.String("sendlimit.send_at", what.SendAt.UTC().Format(time.RFC3339Nano)))
+	s.setIf(what.Replayed, attribute.Bool("sendlimit.replayed", true))
+	s.setIf(what.Shifted, attribute.Bool("sendlimit.shifted", true))
 	s.End()
 }
 

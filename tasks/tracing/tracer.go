@@ -15,13 +15,11 @@ const scope = "github.com/sendlimit/sendlimiter"
 // system is the messaging.system of all spans.
 const system = "sendlimit"
 
-// Tracer starts the spans that begin something. The zero value starts none. It is safe for
-// concurrent use.
+// Tracer starts root spans. The zero value starts none. It is safe for concurrent use.
 type Tracer struct {
 	tracer      trace.Tracer // nil for none
 	destination string
-	// What is the same for each span that begins something, so that it costs little where
-	// that is not sampled.
+	// Constant parts of the spans, so that spans that are not sampled cost little.
 	submit, batch, deliver, handOver string // names
 	submitOptions, requestOptions    []trace.SpanStartOption
 	deliverOptions                   []trace.SpanStartOption
@@ -43,7 +41,7 @@ func New(provider trace.TracerProvider, destination string) Tracer {
 	}
 }
 
-// named returns the name of a span, as the semantic conventions for messaging make it.
+// named returns the name of a span by the semantic conventions for messaging.
 func named(operation, of string) string {
 	if of == "" {
 		return operation
@@ -56,7 +54,7 @@ type Span struct {
 	span trace.Span // nil unless it is recorded
 }
 
-// Recording reports whether anybody will see the span.
+// Recording reports whether the span is recorded.
 func (s Span) Recording() bool { return s.span != nil }
 
 // Set sets attributes. Compute them only for a span that is Recording.
@@ -66,7 +64,14 @@ func (s Span) Set(attributes ...attribute.KeyValue) {
 	}
 }
 
-// Fail marks the span as failed, for a reason of a few.
+// setIf sets an attribute under a condition.
+func (s Span) setIf(condition bool, a attribute.KeyValue) {
+	if condition {
+		s.Set(a)
+	}
+}
+
+// Fail marks the span as failed, for one of a few reasons.
 func (s Span) Fail(reason string) {
 	if s.span != nil {
 		s.span.SetStatus(codes.Error, "")
@@ -81,7 +86,7 @@ func (s Span) End() {
 	}
 }
 
-// started returns a span that has started, none if it is not recorded.
+// started returns a started span, none if it is not recorded.
 func started(span trace.Span) Span {
 	if !span.IsRecording() {
 		return Span{}
@@ -104,7 +109,7 @@ func child(
 	return ctx, started(span)
 }
 
-// operation describes what a span of a destination does. An empty kind is left out.
+// operation returns the attributes of an operation on a destination. An empty kind is left out.
 func operation(name, destination, kind string) []attribute.KeyValue {
 	attributes := []attribute.KeyValue{
 		semconv.MessagingSystemKey.String(system), semconv.MessagingOperationName(name),

@@ -16,7 +16,7 @@ type Document struct {
 	Settings  map[string]string  `json:"settings,omitempty"`
 	Devices   []message.Device   `json:"devices,omitempty"` // with their addresses, in the order in which they were added
 	Alerted   []AlertedDay       `json:"alerted,omitempty"`
-	LateMark  message.Time       `json:"late_mark,omitzero"` // what is before it in the timeline has ended
+	LateMark  message.Time       `json:"late_mark,omitzero"` // earlier places in the timeline have ended
 	Ended     []message.Conflict `json:"ended,omitempty"`    // messages that gave their place back; by time, then id
 	Dead      []DeadEntry        `json:"dead_letters,omitempty"`
 	WatchList []WatchEntry       `json:"watch_list,omitempty"`
@@ -25,9 +25,9 @@ type Document struct {
 	Alerts   []Alert         `json:"alerts,omitempty"`
 	Gathered []GatheredAlert `json:"gathered,omitempty"`
 
-	// Events are what became of the messages while somebody listened, as long as they are kept.
+	// Events are the events of the messages that were written and are still kept.
 	Events []Event `json:"events,omitempty"`
-	// Changes are what operators changed about the user, the oldest first. They do not have
+	// Changes are the changes of operators about the user, the oldest first, without
 	// the operators' keys and addresses.
 	Changes []Change `json:"changes,omitempty"`
 
@@ -39,7 +39,7 @@ func newDocument(user, run string) *Document {
 	return &Document{User: user, DryRun: run, Timeline: []message.Conflict{}, Messages: []message.Status{}}
 }
 
-// AlertedDay is a day for which the user's quota has alerted.
+// AlertedDay is a day with an alert about the user's quota.
 type AlertedDay struct {
 	Since     message.Time `json:"since"`
 	Threshold int          `json:"threshold"` // the highest one, percent
@@ -63,7 +63,7 @@ type WatchEntry struct {
 type TaskEntry struct {
 	ID         string       `json:"id,omitempty"`
 	Generation string       `json:"generation"`
-	State      string       `json:"state"` // as the queue calls it
+	State      string       `json:"state"` // in asynq's words
 	Due        message.Time `json:"due,omitzero"`
 }
 
@@ -82,7 +82,7 @@ type Alert struct {
 	EndedAt    message.Time `json:"ended_at,omitzero"`
 }
 
-// GatheredAlert is an alert about the user that goes to somebody else in an hourly digest.
+// GatheredAlert is an alert about the user that is sent to somebody else in an hourly digest.
 type GatheredAlert struct {
 	Policy     string       `json:"policy"`
 	Since      message.Time `json:"since"` // the start of the day
@@ -107,7 +107,7 @@ type Event struct {
 	Metadata     map[string]string `json:"metadata,omitempty"`
 }
 
-// Change is what an operator changed about the user, see audit.Entry.
+// Change is a change of an operator about the user, see audit.Entry.
 type Change struct {
 	At      message.Time `json:"at"`
 	Account string       `json:"account,omitempty"`
@@ -124,9 +124,8 @@ type Change struct {
 // Empty reports whether there is no data of the user.
 func (d Document) Empty() bool { return len(d.lists()) == 0 && len(d.DryRuns) == 0 }
 
-// Conceal removes contents and metadata of messages, and addresses of devices, of the accounts
-// that the caller does not see into. It returns of how many messages, events and devices some
-// are left.
+// Conceal removes contents and metadata of messages, and addresses of devices, of accounts
+// that the caller may not see. It returns how many messages, events and devices still have some.
 func (d *Document) Conceal(sees func(account string) bool) (shown int) {
 	for i := range d.Messages {
 		m := &d.Messages[i]

@@ -12,9 +12,9 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// Entries yields the entries of a document, each of one list, in the order of the lists'
-// names; then those of its dry runs. What is no list is one entry, and a time has the
-// member at. Only one entry at a time is written as JSON. An error is the last that it yields.
+// Entries yields the entries of a document's lists, in the order of the lists'
+// names; then those of its dry runs. A member that is not a list is one entry, and a time has the
+// member at. Only one entry at a time is encoded. It ends after an error.
 func (d Document) Entries() iter.Seq2[message.UserEntry, error] {
 	return func(yield func(message.UserEntry, error) bool) { d.each(yield) }
 }
@@ -43,8 +43,8 @@ type list struct {
 	values []reflect.Value
 }
 
-// lists returns the members of a document that have values, by their names. Those that say
-// whose document it is, and the dry runs, are not among them.
+// lists returns the members of a document that have values, by their names, without the user and the
+// dry runs.
 func (d Document) lists() []list {
 	var all []list
 	of := reflect.ValueOf(d)

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -21,13 +19,13 @@ import (
 type Erasure struct {
 	User      string `json:"user"`
 	Messages  int    `json:"messages"`  // with a record
-	Cancelled int    `json:"cancelled"` // of these, not sent yet
+	Cancelled int    `json:"cancelled"` // of these, cancelled before they were sent
 	Tasks     int    `json:"tasks"`     // in the queue
 	Keys      int    `json:"keys"`      // in the store, including those of messages and dry runs
-	// Entries is how many there were in lists of the store that are shared with other users.
+	// Entries is how many there were in shared lists of the store.
 	// Those in the log of changes stay, without the user; see audit.Log.EraseUser.
 	Entries int `json:"entries"`
-	// Running is how many tasks are still running, which can't be removed: the queue
+	// Running is how many running tasks could not be removed: the queue
 	// has the user's name until they end.
 	Running int `json:"running"`
 }
@@ -36,8 +34,8 @@ type Erasure struct {
 const erasePause = 250 * time.Millisecond
 
 // Erase removes all data of a user. It cancels pending messages first, so that nothing
-// more is sent. It waits at most wait for deliveries and running tasks, which can't be removed.
-// Erasure.Running counts those that still run then; a second Erase finds them. What is
+// more is sent. It waits at most wait for deliveries and running tasks, which can't be removed:
+// Erasure.Running counts those that are left, and a second Erase finds them. Messages that are
 // submitted meanwhile may stay. Erasing twice is harmless.
 func (u *Users) Erase(ctx context.Context, user string, wait time.Duration, progress Progress) (Erasure, error) {
 	e := Erasure{User: user}
@@ -49,7 +47,7 @@ func (u *Users) Erase(ctx context.Context, user string, wait time.Duration, prog
 	waiting, done := context.WithTimeout(ctx, wait)
 	defer done()
 	for sending := messagesAmong(keys); ; {
-		// Cancel these each time: a delivery that fails leaves its message pending again.
+		// Cancel them each time: after a failed delivery a message is pending again.
 		sending, err = u.cancel(ctx, sending, &e)
 		if err != nil {
 			return e, err
@@ -57,7 +55,7 @@ func (u *Users) Erase(ctx context.Context, user string, wait time.Duration, prog
 		if err := u.drop(ctx, &e); err != nil {
 			return e, err
 		}
-		// A task for several messages ends before their deliveries do.
+		// The task of a batch ends before its deliveries do.
 		if e.Running == 0 && len(sending) == 0 || !storeclock.Sleep(waiting, nil, erasePause) {
 			break
 		}
@@ -95,8 +93,8 @@ func (u *Users) cancel(ctx context.Context, ids []string, e *Erasure) (sending [
 	return sending, nil
 }
 
-// cancelMessage releases a message that is still to come, and counts it. One that is being
-// sent is left alone, as one that has ended. The account that was charged stays charged.
+// cancelMessage releases a pending message, and counts it. It ignores messages that are being
+// sent or have ended. The account stays charged.
 func (u *Users) cancelMessage(ctx context.Context, id string, e *Erasure) (sending bool, err error) {
 	const tries = 5
 	account := ""
@@ -125,7 +123,7 @@ func (u *Users) cancelMessage(ctx context.Context, id string, e *Erasure) (sendi
 			return m.State == messages.StateSending, nil
 		}
 		account = m.Account
-		// Nothing is held under this attempt, so that nothing is given back.
+		// No charge has this attempt, so none is given back.
 		r.Hold, r.From = nil, m.SendAt
 		if m.Hold != "" {
 			r.Hold = &sendlimit.Hold{Account: account, Attempt: keyspace.NewToken(), NotAfter: d.Now.Add(time.Minute), Former: m.Hold}
@@ -142,7 +140,7 @@ func (u *Users) drop(ctx context.Context, e *Erasure) error {
 	return err
 }
 
-// half returns the progress of the first or second of two equal parts.
+// half returns the progress of the first or second half.
 func half(progress Progress, part int64) Progress {
 	if progress == nil {
 		return nil
@@ -150,7 +148,7 @@ func half(progress Progress, part int64) Progress {
 	return func(done, total int64) { progress(part*total+done, 2*total) }
 }
 
-// eraseStored removes everything that the store has of a user, except from the digests.
+// eraseStored removes all data of a user from the store, except from the digests.
 func (u *Users) eraseStored(ctx context.Context, e *Erasure, progress Progress) error {
 	keys, err := u.find(ctx, e.User, progress)
 	if err != nil {
@@ -215,20 +213,11 @@ const together = 500
 // unlink removes keys of one partition, and returns how many there were.
 func (u *Users) unlink(ctx context.Context, keys []string) (removed int, err error) {
 	for some := range slices.Chunk(keys, together) {
-		commands, err := u.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-			for _, key := range some {
-				pipe.Unlink(ctx, key)
-			}
-			return nil
-		})
+		unlinked, err := u.client.Unlink(ctx, some...).Result()
 		if err != nil {
 			return removed, store.Explain(err, "removing a user's keys")
 		}
-		for _, command := range commands {
-			if unlinked, ok := command.(*redis.IntCmd); ok {
-				removed += int(unlinked.Val())
-			}
-		}
+		removed += int(unlinked)
 	}
 	return removed, nil
 }

@@ -16,11 +16,11 @@ import (
 )
 
 // Events of a user's messages are in the stream of the partition, until they are gathered, and
-// in the logs of accounts. Those of an account that nobody listens to any more are found by
-// the records of the user's messages; without such a record they expire.
+// in the logs of accounts. If nobody listens to an account any more, the records of the user's
+// messages name it; without such a record its events expire.
 
 // eventStreams lists the streams that may have events of a user whose messages have these
-// records. What moves meanwhile from the first to another is found there.
+// records. An event that moves meanwhile from the first to another is found there.
 func (u *Users) eventStreams(ctx context.Context, user string, records []string) ([]string, error) {
 	const doing = "looking for the events of a user"
 	names := map[string]bool{keyspace.Everyone: true}
@@ -101,8 +101,8 @@ func (u *Users) eraseEvents(ctx context.Context, user string, records []string) 
 	return removed, nil
 }
 
-// exportEvents reads the events of a user's messages, by time. One that is in several streams
-// is there once.
+// exportEvents reads the events of a user's messages, by time. It returns an event of several streams
+// once.
 func (u *Users) exportEvents(ctx context.Context, user string, records []string) ([]Event, error) {
 	streams, err := u.eventStreams(ctx, user, records)
 	if err != nil {
@@ -130,7 +130,6 @@ func (u *Users) exportEvents(ctx context.Context, user string, records []string)
 	return found, nil
 }
 
-// eventOf returns an event as a document has it. Its metadata may be anything.
 func eventOf(e events.Event) Event {
 	return Event{
 		Type: string(e.Type), ID: e.MessageID, Account: e.Account, At: message.Time{Time: e.At},

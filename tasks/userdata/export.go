@@ -25,8 +25,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// Export reads all data of a user. What changes meanwhile may be in it as it was before or
-// after.
+// Export reads all data of a user. Data that changes meanwhile may be old or new.
 func (u *Users) Export(ctx context.Context, user string, progress Progress) (Document, error) {
 	keys, err := u.find(ctx, user, progress)
 	if err != nil {
@@ -44,7 +43,7 @@ func (u *Users) Export(ctx context.Context, user string, progress Progress) (Doc
 				continue
 			}
 			if err := u.read(ctx, k, runs[k.run]); err != nil {
-				return Document{}, store.Explain(err, "reading what there is of a user")
+				return Document{}, store.Explain(err, "reading the data of a user")
 			}
 		}
 	}
@@ -69,7 +68,7 @@ func (u *Users) Export(ctx context.Context, user string, progress Progress) (Doc
 	return *whole, err
 }
 
-// read adds what a key holds of the user. A key may have expired since it was found.
+// read adds the user's data of a key, which may have expired since it was found.
 func (u *Users) read(ctx context.Context, k userKey, into *Document) (err error) {
 	switch k.kind {
 	case timelineKey:
@@ -99,13 +98,13 @@ func (u *Users) read(ctx context.Context, k userKey, into *Document) (err error)
 			into.add(k.kind, member, message.Time{Time: time.UnixMilli(at).UTC()})
 		}
 		return err
-	case categoryKey, waitingKey: // what they have is in the timeline and the records too
-	case copiesKey, indexKey, idsKey, campaignsKey: // say only what else there is
+	case categoryKey, waitingKey: // the timeline and the records have the same
+	case copiesKey, indexKey, idsKey, campaignsKey: // they only name other data
 	}
 	return err
 }
 
-// readText adds what a key holds as a text.
+// readText adds the text of a key.
 func readText(k userKey, text string, into *Document) (err error) {
 	switch k.kind { //nolint:exhaustive // the others hold no text
 	case devicesKey:
@@ -127,7 +126,7 @@ func readText(k userKey, text string, into *Document) (err error) {
 	return err
 }
 
-// add adds a member of a sorted set that users share. A watch entry that moves to another list
+// add adds a member of a shared sorted set. A watch entry that moves to another list
 // meanwhile may be added twice, see Document.sort.
 func (d *Document) add(kind keyKind, member string, at message.Time) { // the members are known to be valid
 	switch kind { //nolint:exhaustive // the others have no members that are exported
@@ -181,8 +180,8 @@ func (u *Users) readMessage(ctx context.Context, k userKey, into *Document) erro
 	return err
 }
 
-// alert returns the alert with an id. It is added if it is not there: it may have a record, an
-// entry in a list, or both. An alert without a record has no status but that of a list.
+// alert returns the alert with an id, which it adds if needed: an alert may have a record, an
+// entry in a list, or both. An alert without a record has the status of the list.
 func (d *Document) alert(id string) *Alert {
 	i := slices.IndexFunc(d.Alerts, func(a Alert) bool { return a.Alert == id })
 	if i < 0 {
@@ -192,7 +191,7 @@ func (d *Document) alert(id string) *Alert {
 	return &d.Alerts[i]
 }
 
-// readAlert adds what the record of an alert says.
+// readAlert adds the record of an alert.
 func (u *Users) readAlert(ctx context.Context, k userKey, into *Document) error {
 	fields := []string{
 		keyspace.NoticeKind, keyspace.NoticeState, keyspace.NoticeAttempts, keyspace.NoticeReason, keyspace.NoticeProviderID,
@@ -229,7 +228,7 @@ func noticeStatus(state string) string {
 	}
 }
 
-// changes reads what operators changed about a user, the oldest first.
+// changes reads the changes of operators about a user, the oldest first.
 func (u *Users) changes(ctx context.Context, user string) ([]Change, error) {
 	found, err := u.audit.OfUser(ctx, user)
 	var all []Change
@@ -242,7 +241,7 @@ func (u *Users) changes(ctx context.Context, user string) ([]Change, error) {
 	return all, err
 }
 
-// sort brings what was found in no order into the order that is documented, when all was read.
+// sort sorts the lists into their documented order.
 func (d *Document) sort() {
 	slices.SortFunc(d.Messages, func(a, b message.Status) int { return strings.Compare(a.ID, b.ID) })
 	slices.SortFunc(d.WatchList, func(a, b WatchEntry) int {

@@ -18,19 +18,20 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// userKey is a key that has something of a user.
+// userKey is a key that has data of a user.
 type userKey struct {
 	key  string
-	run  string // the token of the dry run whose copy it is; "" for what is real
+	run  string // the token of the dry run, of a copy; else ""
 	kind keyKind
-	name string // what follows the user: the id of a record's message
+	name string // follows the user in the key: the id of a record's message
 }
 
-// keyKind is what a key holds, as Keys spells it.
+// keyKind is the kind of a key, as Keys spells it.
 type keyKind string
 
-// The keys of a user end with the user, or with a name behind it that has no
-// colon; before the user there may be a category, which has none either; the keys of a partition hold something of each of its users.
+// The keys of a user end with the user, or with the user and a name without colon. Before the user
+// there may be a category, which has no colon either. The keys of a partition have data of all its
+// users.
 const (
 	timelineKey  keyKind = "u"
 	uncountedKey keyKind = "x"
@@ -58,8 +59,8 @@ const (
 	indexKey       keyKind = "users"
 )
 
-// sharedKeys are the keys that are the partition's: other users are in them, too. Of those that
-// are sorted sets, they tell which members are a user's.
+// sharedKeys are the keys of a partition, which have data of other users too. The functions report
+// whether a member of a sorted set is a user's.
 var sharedKeys = map[keyKind]func(member, user string) bool{ //nolint:globals // a constant table
 	watchKey: isWatched, farKey: isWatched,
 	idsKey: isIndexed, campaignsKey: isIndexed,
@@ -83,13 +84,13 @@ func isIndexed(member, user string) bool {
 	return of == user
 }
 
-// shared reports whether other users are in the key, too.
+// shared reports whether the key has data of other users too.
 func (k keyKind) shared() bool {
 	_, is := sharedKeys[k]
 	return is
 }
 
-// userKeys knows the keys of one user from all others.
+// userKeys recognizes the keys of one user.
 type userKeys struct {
 	prefix, user string
 	tag          string // ":{p0042}:"
@@ -99,13 +100,11 @@ func keysOfUser(k keyspace.Keys, user string) userKeys {
 	return userKeys{prefix: k.Prefix(), user: user, tag: fmt.Sprintf(":{p%04d}:", keyspace.Partition(user))}
 }
 
-// pattern is what SCAN matches the keys of the user's partition by, those of
-// dry runs included. There is no user in it: what a name has that a pattern
-// reads as its own does not matter.
+// pattern matches the keys of the user's partition in SCAN, including those of
+// dry runs. It does not contain the user, whose name may have special characters.
 func (u userKeys) pattern() string { return u.prefix + "*" + u.tag + "*" }
 
-// parse takes a key apart; ok is false where it has nothing of the user for
-// certain, because it is another user's or another store's.
+// parse parses a key. It returns ok false for a key of another user or another store.
 func (u userKeys) parse(key string) (found userKey, ok bool) {
 	head, rest, ok := strings.Cut(key, u.tag)
 	if !ok {
@@ -145,11 +144,9 @@ func (u userKeys) parse(key string) (found userKey, ok bool) {
 	}
 }
 
-// named completes a key with what follows the user in it; ok is whether it is the
-// user's at all.
+// named completes a key with the name after the user. It returns false if the key is not the user's.
 func (k userKey) named(owner, user string, ok bool) (userKey, bool) {
-	// What follows the last colon is the name: with another colon in it, the key
-	// is that of a user whose name goes on.
+	// A name has no colon: with one, the key belongs to a longer user.
 	name, owned := strings.CutPrefix(owner, user+":")
 	k.name = name
 	return k, ok && owned && !strings.Contains(name, ":")
@@ -179,15 +176,13 @@ func messagesAmong(keys []userKey) (ids []string) {
 	return ids
 }
 
-// scanCount is about how many keys or members one call looks at.
+// scanCount is about how many keys or members one call reads.
 const scanCount = 1000
 
-// Progress is told how far a long look through a store is: how many keys were
-// looked at, of about how many. It may be nil.
+// Progress is called with how many keys were read, of about how many. It may be nil.
 type Progress func(done, total int64)
 
-// find lists the keys of a user, which it checks, by looking at all keys of the server that has
-// the user's partition.
+// find lists the keys of a user. It checks the user, and scans all keys of the partition's server.
 func (u *Users) find(ctx context.Context, user string, progress Progress) ([]userKey, error) {
 	const doing = "looking for a user's keys"
 	if err := keyspace.CheckUser(user); err != nil {
@@ -231,8 +226,7 @@ func (u *Users) find(ctx context.Context, user string, progress Progress) ([]use
 	}
 }
 
-// serverOf is the server that has a user's partition: of a cluster, one of its
-// masters.
+// serverOf returns the server of a user's partition.
 func (u *Users) serverOf(ctx context.Context, user string) (redis.Cmdable, error) {
 	switch client := u.client.(type) {
 	case *redis.Client:
@@ -244,51 +238,33 @@ func (u *Users) serverOf(ctx context.Context, user string) (redis.Cmdable, error
 	}
 }
 
-// members lists what a sorted set of a partition has of the user, with the scores.
+// members returns the user's members of a sorted set of a partition, with their scores.
 func (u *Users) members(ctx context.Context, k userKey, user string) (map[string]int64, error) {
+	const doing = "looking through a partition"
 	found := make(map[string]int64)
-	var cursor uint64
-	for {
-		var page []string // member and score in turn
-		var err error
-		page, cursor, err = u.client.ZScan(ctx, k.key, cursor, "", scanCount).Result()
+	entries := u.client.ZScan(ctx, k.key, 0, "", scanCount).Iterator()
+	for entries.Next(ctx) { // member and score in turn
+		member := entries.Val()
+		if !entries.Next(ctx) || !sharedKeys[k.kind](member, user) {
+			continue
+		}
+		score, err := strconv.ParseFloat(entries.Val(), 64) // Unix milliseconds
 		if err != nil {
-			return nil, store.Explain(err, "looking through a partition")
+			return nil, script.ReplyError(doing, fmt.Sprintf("%q is no score", fault.Clip(entries.Val())))
 		}
-		for i := 0; i+1 < len(page); i += 2 {
-			if !sharedKeys[k.kind](page[i], user) {
-				continue
-			}
-			score, err := strconv.ParseFloat(page[i+1], 64) // Unix milliseconds
-			if err != nil {
-				return nil, script.ReplyError("looking through a partition", fmt.Sprintf("%q is no score", fault.Clip(page[i+1])))
-			}
-			found[page[i]] = int64(score)
-		}
-		if cursor == 0 {
-			return found, nil
-		}
+		found[member] = int64(score)
 	}
+	return found, store.Explain(entries.Err(), doing)
 }
 
-// copiesOf lists the user's keys among the copies that a dry run has made.
-func (u *Users) copiesOf(ctx context.Context, key string, own userKeys) ([]string, error) {
-	var found []string
-	var cursor uint64
-	for {
-		var page []string // field and value in turn
-		var err error
-		page, cursor, err = u.client.HScan(ctx, key, cursor, "", scanCount).Result()
-		if err != nil {
-			return nil, store.Explain(err, "looking through the copies of a dry run")
+// copiesOf lists the user's keys among the copies of a dry run.
+func (u *Users) copiesOf(ctx context.Context, key string, own userKeys) (found []string, err error) {
+	fields := u.client.HScan(ctx, key, 0, "", scanCount).Iterator()
+	for fields.Next(ctx) { // field and value in turn
+		if k, ok := own.parse(fields.Val()); ok && !k.kind.shared() {
+			found = append(found, fields.Val())
 		}
-		for i := 0; i < len(page); i += 2 {
-			if k, ok := own.parse(page[i]); ok && !k.kind.shared() {
-				found = append(found, page[i])
-			}
-		}
-		if cursor == 0 {
-			return found, nil
-		}
+		fields.Next(ctx)
 	}
+	return found, store.Explain(fields.Err(), "looking through the copies of a dry run")
 }

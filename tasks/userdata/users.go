@@ -13,8 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
-// Users exports and erases all data of a user in the store and the queue. It looks at every
-// key of the server that has the user's partition, so each call takes the longer the more
+// Users exports and erases all data of a user in the store and the queue. It scans all
+// keys of the partition's server, so a call takes longer the more
 // messages there are in the store. It is safe for concurrent use.
 type Users struct {
 	client   redis.UniversalClient
@@ -42,7 +42,6 @@ func New(b *backend.Backend) (*Users, error) {
 	if u.records, err = messages.NewRecords(b.Client, prefix); err != nil {
 		return nil, err
 	}
-	// How long the log keeps entries does not matter here.
 	if u.audit, err = audit.New(b.Client, audit.Options{Prefix: prefix}); err != nil {
 		return nil, err
 	}

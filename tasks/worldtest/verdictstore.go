@@ -283,7 +283,7 @@ func (v *verdict) judgeStore(tb testing.TB) {
 func lasts(key string) bool {
 	_, after, _ := strings.Cut(key, "}:")
 	kind, _, _ := strings.Cut(after, ":")
-	return slices.Contains([]string{"ids", "camps", "users", "o", "d", "devices", "accounts", "keys", "tiers", "rate", "stored", "versions", "changes", "windows"}, kind)
+	return slices.Contains([]string{"ids", "camps", "users", "o", "d", "devices", "owners", "accounts", "keys", "tiers", "rate", "stored", "versions", "changes", "windows"}, kind)
 }
 
 // judgeDevices requires that an account is counted the devices that it has, and has no more than it

@@ -33,6 +33,7 @@ func raced() map[string]string {
 		"tasks/deliver":             "in tasks",
 		"tasks/internal/batch":      ".",
 		"tasks/internal/gather":     ".",
+		"tasks/internal/job":        ".",
 		"tasks/internal/storeclock": ".",
 		"tasks/listen":              "in tasks",
 		"tasks/queue":               "in tasks",

@@ -199,7 +199,7 @@ func TestADryRunThatIsStoppedLeavesNothing(t *testing.T) {
 	f.temp += "/absent"
 	got = f.run(t, "bulk", "-", "--dry-run")
 	require.NotZero(t, got.status)
-	require.Contains(t, got.stderr, "error: the dry run stopped after reading 0 lines: making a temporary file for lines: ")
+	require.Contains(t, got.stderr, "error: the dry run stopped after reading 0 lines: creating a temporary file for lines: ")
 	require.Contains(t, got.stderr, "; nothing was changed; temporary files are in the folder of TMPDIR\n", "running it again would not help")
 }
 

@@ -189,9 +189,9 @@ func TestAllDeadLettersAreRetried(t *testing.T) {
 	status, stdout, stderr = g.runs("retry --all --yes")
 	require.Zero(t, status)
 	require.Equal(t, "retried 2 dead letters; refused: 1 dead letter\n", stdout)
-	require.Equal(t, "refused: message late to bob expired at 2026-11-22T11:11:10.000Z: submit it anew with a later expires_at\n", stderr)
+	require.Equal(t, "refused: message late to bob expired at 2026-11-22T11:11:10.000Z: submit it again with a later expires_at\n", stderr)
 	require.JSONEq(t, `{"outcome":"refused","code":"expired","id":"late","user":"bob",
-		"detail":"message late to bob expired at 2026-11-22T11:11:10.000Z: submit it anew with a later expires_at"}`,
+		"detail":"message late to bob expired at 2026-11-22T11:11:10.000Z: submit it again with a later expires_at"}`,
 		g.prints("retry --all --yes --json"))
 	keys := keyspace.KeysUnder("sl")
 	places, err := g.client.ZRange(t.Context(), keys.Timeline("alice"), 0, -1).Result()

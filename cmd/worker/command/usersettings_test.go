@@ -148,7 +148,7 @@ func TestAnAlertThatIsGivenUpSaysWhy(t *testing.T) {
 	prints(t, append(environ, "SENDLIMIT_ALLOW_INTERNAL_WEBHOOKS=true"), "", "user", "set", "alice", "--contact", "https://127.0.0.1:9/alerts/s3cret")
 	worker := start(t, environ, "--policy-rules", "1/calendar_day").started(t)
 	submitMessage(t, "redis://"+m.Addr(), "alice", time.Hour)
-	line := worker.logged(t, "gave up a notice")
+	line := worker.logged(t, "gave up an alert")
 	require.Equal(t, "user_quota", line["kind"])
 	require.Contains(t, line["error"], "its address is internal, which is not allowed")
 	require.NotRegexp(t, "alice|s3cret", worker.stderr.String())

@@ -1,21 +1,18 @@
-// Package gather does the calls of concurrent callers in groups, so that they share round
-// trips. A call is done at once while fewer groups run than may: a single caller is no
-// slower. What comes meanwhile makes the next groups.
+// Package gather makes the calls of concurrent callers in groups, which share round
+// trips. A call is made at once while fewer groups run than may: a single caller is no
+// slower. Calls that come meanwhile make the next groups.
 //
-// A group that takes long makes room for another one, which uses another connection; where
-// all take long, no more are begun. A caller waits for as long as its own context, and a
-// group runs for as long as one of its callers waits. A Gatherer does not know what the calls are.
+// A slow group makes room for another one, which uses another connection, but not if
+// all are slow. A caller waits as long as its own context, and a
+// group runs as long as one of its callers waits.
 //
-// A Client sends the scripts of concurrent callers to Redis so, in shared pipelines: each master
-// of a cluster has pipelines of its own, and one that does not answer holds up only its own
-// callers.
+// A Client sends the scripts of concurrent callers to Redis in shared pipelines. Each master
+// of a cluster has its own pipelines: one that does not answer holds up only its own callers.
 //
-// Each command of a pipeline has an error of its own, as if it was sent alone. If the
-// connection fails in the middle, the commands with an answer keep it, and the others may
-// have been run. The client library repeats a pipeline that failed at its connection, also
-// what was run before. So scripts must be safe to repeat, as they must be without pipelines.
-// A script that is sent alone, or after its caller's context, behaves as in the client.
+// Each command of a pipeline has its own error. If the
+// connection fails, the commands with a reply keep it, and the others may
+// have run. The client library repeats a pipeline whose connection failed, including commands
+// that have run. So scripts must be safe to repeat, as they must be without pipelines.
 //
-// Commands other than EVAL and EVALSHA are sent as they are. The package does not know any
-// script.
+// Commands other than EVAL and EVALSHA are not gathered.
 package gather

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// slowAfter is after how long a group makes room for another one, and maxSlow how many
-	// do so at a time. Where all are slow, more of them would make each slower.
+	// slowAfter is the time after which a group makes room for another one, and maxSlow how many
+	// do so at a time.
 	slowAfter = 250 * time.Millisecond
 	maxSlow   = 1
 	// within bounds a group with a call that has no deadline. It is longer than the
@@ -22,7 +22,7 @@ type Options struct {
 	AtOnce   int // how many groups run at a time
 	Together int // the largest group
 	Backlog  int // the most calls that wait
-	// Full returns the error of a call where as many wait as may.
+	// Full returns the error of a call beyond the backlog.
 	Full func() error
 }
 
@@ -51,9 +51,9 @@ func New[T any](o Options, running *sync.WaitGroup, do func(ctx context.Context,
 	return &Gatherer[T]{options: o, running: running, do: do}
 }
 
-// Do does an item in the next group, and waits for the answer or the end of ctx. The item
-// belongs to the group until it has its answer: after an error it must not be read. An item
-// whose caller gives up before its group begins is not done.
+// Do does an item in the next group, and waits for the answer or the end of ctx. After an error the
+// item must not be read: the group may still use it. If ctx ends before the group begins, the item
+// is not done.
 func (g *Gatherer[T]) Do(ctx context.Context, item T) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -79,7 +79,6 @@ func (g *Gatherer[T]) Waiting() int {
 	return len(g.waiting)
 }
 
-// add adds a call to those that wait.
 func (g *Gatherer[T]) add(c *call[T]) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -159,8 +158,8 @@ func (g *Gatherer[T]) take() []*call[T] {
 	return calls
 }
 
-// sendTogether does calls in one group, and tells their callers. It ends when no caller
-// waits any more. A single call without a deadline ends with the client's own timeouts.
+// sendTogether does calls in one group, until no caller waits any more. A single call without a
+// deadline ends with the client's own timeouts.
 func (g *Gatherer[T]) sendTogether(calls []*call[T]) {
 	ctx, latest, bounded := context.Background(), time.Time{}, true //nolint:names // it is for several callers
 	items := make([]T, len(calls))

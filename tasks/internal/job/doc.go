@@ -1,7 +1,8 @@
 // Package job runs work in the background of a program.
 //
-//	Start  repeats short work in a worker, such as a look at the watch list
-//	Begin  begins work that takes long, such as a refit or a move of a campaign
+//	Start   repeats short work in a worker at times of its own, such as a look at the watch list
+//	Repeat  repeats short work after a fixed pause, such as a look at the policies
+//	Begin   begins work that takes long, such as a refit or a move of a campaign
 //
 // One program at a time has the turn of long work, and keeps the turn while it works. It can be
 // stopped or killed at any time: the next one continues with its notes. Rest leaves half of the

@@ -4,9 +4,12 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/robfig/cron/v3"
+
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
 // Periodic is work that is repeated.
@@ -37,6 +40,27 @@ func Start(ctx context.Context, logger *slog.Logger, jobs ...Periodic) (stop fun
 		cancel()
 		<-runner.Stop().Done()
 	}
+}
+
+// Background runs work until the returned function is called. That function ends the context of
+// the work and waits for it.
+func Background(ctx context.Context, work func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	running.Go(func() { work(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// Repeat is Background for work that is done again and again.
+func Repeat(ctx context.Context, pause time.Duration, work func(context.Context)) (stop func()) {
+	return Background(ctx, func(ctx context.Context) {
+		for storeclock.Sleep(ctx, nil, pause) {
+			work(ctx)
+		}
+	})
 }
 
 // jittered runs a job after half to all of its interval, so that workers do not all run

@@ -77,3 +77,17 @@ func TestAJobThatFails(t *testing.T) {
 		require.Equal(t, runs, strings.Count(log.String(), `msg="could not look" error="the store is away"`))
 	})
 }
+
+// Work in the background ends with the call that stops it, not with its caller's context.
+func TestWorkIsRepeatedUntilItIsStopped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		runs := 0
+		stop := job.Repeat(ctx, time.Second, func(context.Context) { runs++ })
+		cancel()
+		time.Sleep(3500 * time.Millisecond)
+		stop()
+		require.Equal(t, 3, runs)
+	})
+}

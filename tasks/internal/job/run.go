@@ -9,8 +9,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
-// How long a turn lasts unless it is kept, and how often to keep it. After a run was killed, the
-// next one waits for lasts before it continues.
+// lasts is how long a turn lasts unless it is kept, often how often to keep it. After a killed run, the
+// next one waits for lasts.
 const (
 	lasts = 10 * time.Second
 	often = 3 * time.Second
@@ -25,8 +25,8 @@ type Run struct {
 }
 
 // Begin takes the turn, and returns the notes of the run that it continues, "" for none. It waits
-// once for a held turn to end: a killed run does not keep its turn, a running one does. The error is
-// other then.
+// once for the end of another turn, which a killed run does not keep. The error is
+// other if a running program keeps it.
 func Begin(ctx context.Context, t *turn.Job, other error) (r *Run, notes string, err error) {
 	r = &Run{turn: t, clock: storeclock.New(), other: other}
 	for waited := false; ; waited = true {
@@ -74,10 +74,10 @@ func (r *Run) KeepOften(ctx context.Context, notes func() string) error {
 func (r *Run) Stop(ctx context.Context, notes string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	_, _ = r.turn.Keep(ctx, notes, 0) // it ends by itself
+	_, _ = r.turn.Keep(ctx, notes, 0) // otherwise the turn ends after a while
 }
 
-// Done ends the job: the next one begins anew.
+// Done ends the job, and removes its notes.
 func (r *Run) Done(ctx context.Context) error { return r.turn.Done(ctx) }
 
 // longestRest bounds a rest: calls that took longer were held up by something else.

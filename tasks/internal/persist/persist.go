@@ -16,8 +16,8 @@ const (
 	Pause = 500 * time.Millisecond
 )
 
-// Settle calls settle until the store answers, or until ended is closed, as the worker no
-// longer waits. It calls failed with the first failure, and returns the last result.
+// Settle calls settle until the store answers, or until ended is closed. It calls failed with the
+// first failure, and returns the last result.
 func Settle(
 	ctx context.Context, ended <-chan struct{}, failed func(context.Context, error), settle func(context.Context) (held bool, err error),
 ) (bool, error) {
@@ -37,8 +37,7 @@ func Settle(
 	}
 }
 
-// Unavailable reports whether an error says that the store did not answer, so that another
-// try may succeed.
+// Unavailable reports whether the store did not answer: another try may succeed.
 func Unavailable(err error) bool {
 	_, away := errors.AsType[*fault.UnavailableError](err)
 	return away

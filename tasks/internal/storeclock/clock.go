@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Clock estimates the store's clock: the local clock plus an offset learned from replies of
-// the store. It is only for waiting; the scripts judge by the store's own clock.
+// Clock estimates the store's clock: the local clock plus an offset learned from the store's
+// replies. It is only for waiting; the scripts judge by the store's own clock.
 type Clock struct {
 	Local func() time.Time
-	// Wall returns the time of the machine, which jumps when somebody sets it.
+	// Wall returns the time of the machine, which jumps when it is set.
 	Wall func() time.Time
 
 	mu       sync.Mutex
@@ -30,7 +30,7 @@ type Step struct {
 const (
 	// StepAbove is how far the store's clock may jump forward at most without a Step.
 	StepAbove = time.Minute
-	// StepWait is how long a Step is waited out. The clock that has stood for that long is
+	// StepWait is how long a Step is waited out. A clock that stays ahead for that long is
 	// right.
 	StepWait = 5 * time.Minute
 )
@@ -49,7 +49,7 @@ func New() *Clock {
 	}
 }
 
-// Another returns the Clock of another server of the same store. It goes as c until it learns.
+// Another returns the Clock of another server of the same store. It is like c until it learns.
 func (c *Clock) Another() *Clock {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,8 +61,7 @@ func (c *Clock) Another() *Clock {
 	return other
 }
 
-// Moved says that another server is asked from now on: its first reply says more than all that
-// was learned before.
+// Moved says that the clock is that of another server from now on: its first reply counts.
 func (c *Clock) Moved() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -119,8 +118,7 @@ func (c *Clock) Learn(sent, received, store time.Time) {
 	c.offset, c.accuracy, c.learned = offset, accuracy, received
 }
 
-// See notes whether a time of the store's shows a step. It learns nothing else: nobody knows how
-// old the time is.
+// See notes whether a time of the store shows a step. It learns nothing else: the time may be old.
 func (c *Clock) See(store time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,8 +128,7 @@ func (c *Clock) See(store time.Time) {
 }
 
 // steps notes whether the store's clock has stepped forward, by the least offset that a
-// reply shows. It reports whether the reply is not to be learned: the clock is to go on as
-// before while a Step is waited out.
+// reply shows. It reports whether to ignore the reply, because a Step is waited out.
 func (c *Clock) steps(least time.Duration, received time.Time) bool {
 	ahead := least - c.offset
 	if c.learned.IsZero() || ahead <= StepAbove {
@@ -143,15 +140,15 @@ func (c *Clock) steps(least time.Duration, received time.Time) bool {
 		since = received
 	}
 	if received.Sub(since) >= StepWait {
-		c.step, c.learned = Step{}, time.Time{} // what was learned before says nothing any more
+		c.step, c.learned = Step{}, time.Time{} // forget the old offset
 		return false
 	}
 	c.step = Step{Ahead: ahead, Since: since}
 	return true
 }
 
-// Stepped returns the Step that is waited out; the zero Step if there is none. Until Learn
-// has seen the clock back, or StepWait has passed, Now goes on as before the Step.
+// Stepped returns the Step that is waited out; the zero Step for none. Until the clock steps
+// back, or StepWait has passed, Now continues as before the Step.
 func (c *Clock) Stepped() Step {
 	c.mu.Lock()
 	defer c.mu.Unlock()

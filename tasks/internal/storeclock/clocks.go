@@ -12,12 +12,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// askWithin is how long a master may take to tell its time, unless it is the main one.
+// askWithin is how long the other masters may take to return their time.
 const askWithin = 500 * time.Millisecond
 
 // Clocks are the clocks of a store's masters. It is safe for concurrent use.
 type Clocks struct {
-	// Clock is that of the main master: the one that has the key main, or the only one.
+	// Clock is that of the main master: the one with the key main, or the only one.
 	*Clock
 
 	client  redis.UniversalClient
@@ -31,7 +31,7 @@ type Clocks struct {
 	mainAt    string
 }
 
-// NewClocks returns the clocks of the store behind client. Ask learns them.
+// NewClocks returns the clocks of the store behind client. Call Ask to learn them.
 func NewClocks(client redis.UniversalClient, main string) *Clocks {
 	c := &Clocks{Clock: New(), client: client, main: main, byAddress: make(map[string]*Clock)}
 	c.cluster, _ = client.(*redis.ClusterClient)
@@ -41,8 +41,7 @@ func NewClocks(client redis.UniversalClient, main string) *Clocks {
 	return c
 }
 
-// OfUser returns the clock of the master that has a user, an account or another name that a
-// partition is found by.
+// OfUser returns the clock of the master of a user, an account or another name with a partition.
 func (c *Clocks) OfUser(name string) *Clock {
 	return c.OfPartition(keyspace.Partition(name))
 }
@@ -70,8 +69,7 @@ func (c *Clocks) Of(ctx context.Context, key string) *Clock {
 // Ahead is a keyspace.Ahead, whose common clock is the main one.
 func (c *Clocks) Ahead(partition int) time.Duration { return c.OfPartition(partition).Ahead(c.Clock) }
 
-// Stepped returns the step of a master's clock that is waited out, the main one's first; the
-// zero Step if there is none.
+// Stepped returns a Step that is waited out, preferably the main master's; the zero Step for none.
 func (c *Clocks) Stepped() Step {
 	if step := c.Clock.Stepped(); step != (Step{}) {
 		return step
@@ -86,9 +84,19 @@ func (c *Clocks) Stepped() Step {
 	return Step{}
 }
 
-// Ask asks all masters for their times, learns their clocks, and which master has which
-// partition. It returns the time of the main one, or its error. What is known of another one that
-// does not answer at once stays.
+// UnlessStepped returns a job that skips run while a step is waited out: by a wrong clock, nothing is
+// due or over.
+func (c *Clocks) UnlessStepped(run func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if c.Stepped() != (Step{}) {
+			return nil
+		}
+		return run(ctx)
+	}
+}
+
+// Ask asks all masters for their times, and learns their clocks and partitions. It returns the time
+// of the main one, or its error. The others keep their clocks if they do not answer at once.
 func (c *Clocks) Ask(ctx context.Context) (time.Time, error) {
 	if c.cluster == nil {
 		return ask(ctx, c.client, c.Clock)
@@ -106,7 +114,7 @@ func (c *Clocks) Ask(ctx context.Context) (time.Time, error) {
 	return now, nil
 }
 
-// moveMain notes which master is the main one.
+// moveMain sets the address of the main master.
 func (c *Clocks) moveMain(address string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,7 +144,7 @@ func (c *Clocks) askOthers(ctx context.Context, main *redis.Client) {
 	var asking sync.WaitGroup
 	for master, clock := range masters {
 		if clock != c.Clock {
-			asking.Go(func() { _, _ = ask(ctx, master, clock) }) // its callers find out that it is away
+			asking.Go(func() { _, _ = ask(ctx, master, clock) }) // callers notice that it is away
 		}
 	}
 	asking.Wait()
@@ -146,8 +154,7 @@ func (c *Clocks) askOthers(ctx context.Context, main *redis.Client) {
 	}
 }
 
-// at returns the clock of the master at an address. One that is not known yet goes as the main
-// one until it is asked.
+// at returns the clock of the master at an address. A new one is like the main one until it learns.
 func (c *Clocks) at(address string) *Clock {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -157,7 +164,7 @@ func (c *Clocks) at(address string) *Clock {
 	return c.byAddress[address]
 }
 
-// keep forgets the clocks of servers that are no masters any more.
+// keep forgets the clocks of servers that are no longer masters.
 func (c *Clocks) keep(masters map[*redis.Client]*Clock) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,7 +174,6 @@ func (c *Clocks) keep(masters map[*redis.Client]*Clock) {
 	}
 }
 
-// ask learns the clock of a server.
 func ask(ctx context.Context, server redis.Cmdable, clock *Clock) (time.Time, error) {
 	sent := clock.Local()
 	now, err := server.Time(ctx).Result()
