@@ -130,7 +130,7 @@ func TestABodyThatBreaksOff(t *testing.T) {
 	require.Equal(t, message.Accepted, outcomes[1].Outcome)
 	require.Equal(t, message.Outcome{
 		Outcome: message.Errored, Line: 3, Code: fault.CodeInvalidField, Field: "body",
-		Detail: `body "" is not allowed: it takes to come whole (unexpected EOF): go on with line 3`,
+		Detail: `the body ended too early (unexpected EOF): go on with line 3`,
 	}, outcomes[2])
 
 	none := b.connect()

@@ -58,7 +58,7 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 		{11, message.Accepted, "", "a"},
 	}, got)
 	require.Equal(t, "i", outcomes[2].ID)
-	require.Equal(t, `user "`+long[:80]+`…" is not allowed: it takes 1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends`,
+	require.Equal(t, `user "`+long[:80]+`…" is not allowed: use 1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends`,
 		outcomes[6].Detail)
 }
 

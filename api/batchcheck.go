@@ -167,7 +167,7 @@ func (l *lines) unread(err error) *web.Error {
 			Outcome: message.Errored, Code: fault.CodeUnavailable, Detail: l.late(),
 		}}
 	}
-	return web.BadRequest(http.StatusBadRequest, "body", "", "to come whole ("+web.Cause(err)+")")
+	return web.Incomplete(err, "")
 }
 
 // policyOfLine reads a policy. The error is a *fault.InvalidError, or several.

@@ -138,8 +138,8 @@ func TestPaceOverTheAPI(t *testing.T) {
 
 	put := func(body string) reply { return r.send(request{method: http.MethodPut, target: pacePath, body: body}) }
 	for body, says := range map[string]string{
-		`{}`:                            `rate "" is not allowed: it takes a rate such as 100/second`,
-		`{"rate":"5/second","burst":6}`: `burst "6" is not allowed: it takes 1 to 5`,
+		`{}`:                            `rate "" is not allowed: use a rate such as 100/second`,
+		`{"rate":"5/second","burst":6}`: `burst "6" is not allowed: use 1 to 5`,
 		`{"rate":"5/second","brust":5}`: `unknown field "brust"`,
 	} {
 		require.Contains(t, r.problem(http.StatusUnprocessableEntity, put(body)).Detail, says)

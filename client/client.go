@@ -62,11 +62,11 @@ func New(baseURL string, o Options) (*Client, error) {
 	case !o.Key.sendable():
 		return nil, invalid("key", "takes visible ASCII characters without spaces")
 	case o.Attempts < 1 || o.Attempts > MaxAttempts:
-		return nil, invalid("attempts", strconv.Itoa(o.Attempts)+" is not allowed: it takes 1 to "+strconv.Itoa(MaxAttempts))
+		return nil, invalid("attempts", strconv.Itoa(o.Attempts)+" is not allowed: use 1 to "+strconv.Itoa(MaxAttempts))
 	case o.Timeout < 0:
-		return nil, invalid("timeout", o.Timeout.String()+" is not allowed: it takes a time above zero")
+		return nil, invalid("timeout", o.Timeout.String()+" is not allowed: use a time above zero")
 	case o.MaxRetryAfter < 0:
-		return nil, invalid("max_retry_after", o.MaxRetryAfter.String()+" is not allowed: it takes a time above zero")
+		return nil, invalid("max_retry_after", o.MaxRetryAfter.String()+" is not allowed: use a time above zero")
 	}
 	c := &Client{
 		base: strings.TrimRight(baseURL, "/"), http: httpClient(o.HTTPClient), authorize: func(http.Header) {},

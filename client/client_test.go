@@ -35,8 +35,8 @@ func TestOptionsAreChecked(t *testing.T) {
 		{"http://s3cret:s3 cret@api.test", client.Options{}, "base_url takes an http or https URL"},
 		{"http://api.test", client.Options{Key: "s3cret\n"}, "key takes visible ASCII"},
 		{"http://api.test", client.Options{Key: "s3cret s3cret"}, "key takes visible ASCII"},
-		{"http://api.test", client.Options{Attempts: -1}, "attempts -1 is not allowed: it takes 1 to 100"},
-		{"http://api.test", client.Options{Attempts: 101}, "attempts 101 is not allowed: it takes 1 to 100"},
+		{"http://api.test", client.Options{Attempts: -1}, "attempts -1 is not allowed: use 1 to 100"},
+		{"http://api.test", client.Options{Attempts: 101}, "attempts 101 is not allowed: use 1 to 100"},
 		{"http://api.test", client.Options{Timeout: -time.Second}, "timeout -1s is not allowed"},
 		{"http://api.test", client.Options{MaxRetryAfter: -time.Second}, "max_retry_after -1s is not allowed"},
 	} {

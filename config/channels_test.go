@@ -12,10 +12,10 @@ import (
 func TestWrongSettingsOfChannels(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{
-		"SENDLIMIT_FCM_ENDPOINT=http://fcm.example.com":        `fcm.endpoint "http://fcm.example.com" is not allowed: it takes an https URL of a host, such as https://push.example.com; on loopback http is allowed (given by SENDLIMIT_FCM_ENDPOINT)`,
-		"SENDLIMIT_APNS_ENDPOINT=https://u:s3cret@example.com": `apns.endpoint "https://example.com/…" is not allowed: it takes an https URL of a host, such as https://push.example.com; on loopback http is allowed (given by SENDLIMIT_APNS_ENDPOINT)`,
-		"SENDLIMIT_APNS_TOPICS=driver":                         `apns.topics "driver" is not allowed: it takes a list of APP=BUNDLE such as driver=com.example.driver (given by SENDLIMIT_APNS_TOPICS)`,
-		"SENDLIMIT_APNS_CONNECTIONS=0":                         `apns.connections "0" is not allowed: it takes a whole number from 1 to 100 (given by SENDLIMIT_APNS_CONNECTIONS)`,
+		"SENDLIMIT_FCM_ENDPOINT=http://fcm.example.com":        `fcm.endpoint "http://fcm.example.com" is not allowed: use an https URL of a host, such as https://push.example.com; on loopback http is allowed (given by SENDLIMIT_FCM_ENDPOINT)`,
+		"SENDLIMIT_APNS_ENDPOINT=https://u:s3cret@example.com": `apns.endpoint "https://example.com/…" is not allowed: use an https URL of a host, such as https://push.example.com; on loopback http is allowed (given by SENDLIMIT_APNS_ENDPOINT)`,
+		"SENDLIMIT_APNS_TOPICS=driver":                         `apns.topics "driver" is not allowed: use a list of APP=BUNDLE such as driver=com.example.driver (given by SENDLIMIT_APNS_TOPICS)`,
+		"SENDLIMIT_APNS_CONNECTIONS=0":                         `apns.connections "0" is not allowed: use a whole number from 1 to 100 (given by SENDLIMIT_APNS_CONNECTIONS)`,
 	} {
 		require.EqualError(t, rejected(t, []string{given}, ""), want)
 	}

@@ -12,8 +12,8 @@ func TestPaceIsRejected(t *testing.T) {
 	t.Parallel()
 	const rate = "a rate such as 100/second, 6000/minute or 20/500ms: 1 to 100000, in 1ms to 31 days"
 	for want, environ := range map[string][]string{
-		`pace.rate "fast" is not allowed: it takes ` + rate + ` (given by SENDLIMIT_PACE_RATE)`: {"SENDLIMIT_PACE_RATE=fast"},
-		`pace.burst "0" is not allowed: it takes a whole number from 1 to 100000 (given by SENDLIMIT_PACE_BURST)`: {
+		`pace.rate "fast" is not allowed: use ` + rate + ` (given by SENDLIMIT_PACE_RATE)`: {"SENDLIMIT_PACE_RATE=fast"},
+		`pace.burst "0" is not allowed: use a whole number from 1 to 100000 (given by SENDLIMIT_PACE_BURST)`: {
 			"SENDLIMIT_PACE_BURST=0",
 		},
 		"pace.burst needs a pace.rate": {"SENDLIMIT_PACE_BURST=6"},

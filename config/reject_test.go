@@ -140,7 +140,7 @@ func refusal(field, value, want string) string {
 	if whole, ok := strings.CutPrefix(want, "!"); ok {
 		return whole
 	}
-	return fmt.Sprintf("%s %q is not allowed: it takes %s", field, value, want)
+	return fmt.Sprintf("%s %q is not allowed: use %s", field, value, want)
 }
 
 func TestEverythingRejectedIsReportedAtOnce(t *testing.T) {
@@ -153,10 +153,10 @@ func TestEverythingRejectedIsReportedAtOnce(t *testing.T) {
 		`unknown setting "push_uri": there are ` + strings.Join(keys, ", ") + ", policy.calendars, policy.categories, policies, tiers, accounts (" + name + ", line 1)",
 		`unknown setting "policy.rule": there are ` + policyKeys + ` (` + name + ", line 3)",
 		`unknown variable SENDLIMIT_REDIS_URL: this one setting is named REDIS_URL`,
-		`prefix "UP" is not allowed: it takes 1 to 32 of a-z 0-9 _ - (given by ` + name + ", line 2)",
+		`prefix "UP" is not allowed: use 1 to 32 of a-z 0-9 _ - (given by ` + name + ", line 2)",
 		`a policy needs at least one rule, such as 5/hour (given by ` + name + ", line 3)",
-		`reach "2y" is not allowed: it takes a length of time such as 30s, 15m, 2h or 7d, from 1m to 366d (given by SENDLIMIT_REACH)`,
-		`deliveries "many" is not allowed: it takes a whole number from 1 to 512 (given by --deliveries)`,
+		`reach "2y" is not allowed: use a length of time such as 30s, 15m, 2h or 7d, from 1m to 366d (given by SENDLIMIT_REACH)`,
+		`deliveries "many" is not allowed: use a whole number from 1 to 512 (given by --deliveries)`,
 	}, "\n  "))
 
 	// Each can be picked out, and any of them makes the whole an invalid input.
@@ -304,13 +304,13 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		{"prefix: a\n---\nreach: 1d\n", `FILE has several documents: one is allowed`},
 		{"prefix: \xff\n", `FILE can't be read: it is not UTF-8 text`},
 		{strings.Repeat("#", 1<<20+1), `FILE can't be read: it has more than 1048576 bytes`},
-		{"prefix: [a]", `prefix "a list" is not allowed: it takes ` + plain},
-		{"prefix: {a: b}", `prefix "a mapping" is not allowed: it takes ` + plain},
-		{"prefix: !!str a", `prefix "a tagged value" is not allowed: it takes ` + plain},
-		{"prefix: *a", `prefix "an alias or anchor" is not allowed: it takes ` + plain},
-		{"policy: strict", `policy "a plain value" is not allowed: it takes a mapping of ` + policyKeys + ` (FILE, line 1)`},
-		{"policy: {rules: {a: b}}", `policy.rules "a mapping" is not allowed: it takes a list of plain values (FILE, line 1)`},
-		{"policy: {rules: [[1/minute]]}", `policy.rules "a list" is not allowed: it takes a list of plain values (FILE, line 1)`},
+		{"prefix: [a]", `prefix "a list" is not allowed: use ` + plain},
+		{"prefix: {a: b}", `prefix "a mapping" is not allowed: use ` + plain},
+		{"prefix: !!str a", `prefix "a tagged value" is not allowed: use ` + plain},
+		{"prefix: *a", `prefix "an alias or anchor" is not allowed: use ` + plain},
+		{"policy: strict", `policy "a plain value" is not allowed: use a mapping of ` + policyKeys + ` (FILE, line 1)`},
+		{"policy: {rules: {a: b}}", `policy.rules "a mapping" is not allowed: use a list of plain values (FILE, line 1)`},
+		{"policy: {rules: [[1/minute]]}", `policy.rules "a list" is not allowed: use a list of plain values (FILE, line 1)`},
 	} {
 		name := file(t, row.content)
 		problem := rejected(t, nil, name)

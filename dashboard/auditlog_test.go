@@ -149,7 +149,7 @@ func TestTheAuditLogIsFiltered(t *testing.T) {
 	}
 	got := b.get("/audit?from=yesterday&action=set+tier")
 	require.Equal(t, invalid, got.status)
-	require.Contains(t, got.page().plain(), `"yesterday" is not allowed: it takes an RFC 3339 time such as`)
+	require.Contains(t, got.page().plain(), `"yesterday" is not allowed: use an RFC 3339 time such as`)
 	require.Equal(t, "set tier", got.page().value("action"))
 	require.Equal(t, "yesterday", got.page().value("from"))
 }

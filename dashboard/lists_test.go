@@ -100,7 +100,7 @@ func TestAddressesOfATimeline(t *testing.T) {
 	t.Parallel()
 	b := keyless(t).browser()
 	b.submits("m", "+1h")
-	require.Contains(t, b.shows("/user?name=alice&zone=Mars").plain(), `time_zone "Mars" is not allowed: it takes an IANA time zone`)
+	require.Contains(t, b.shows("/user?name=alice&zone=Mars").plain(), `time_zone "Mars" is not allowed: use an IANA time zone`)
 	require.Contains(t, b.shows("/user?name=alice&zone=Local").plain(), `time_zone "Local" is not allowed`)
 	require.Contains(t, b.shows("/user?name=alice&at=soon").plain(), "The time soon is invalid")
 	require.Contains(t, b.shows("/user?name=alice&at=0001-01-01").plain(), "is invalid")

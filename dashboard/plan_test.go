@@ -119,7 +119,7 @@ func TestTheZoneOfAFile(t *testing.T) {
 		"e,Hi,2027-03-28 02:30,\nf,Hi,2026-11-22T11:11:11Z,2026-11-23 00:00\n"
 	const noZone = "2040-06-22T11:11:11+01:00, or choose the time zone of the file"
 	for query, want := range map[string][]any{
-		"":                   {noZone, noZone, "2026-11-22T11:11:11+01:00", "now", noZone, `expires_at "2026-11-23 00:00" is not allowed: it takes a time with its zone`},
+		"":                   {noZone, noZone, "2026-11-22T11:11:11+01:00", "now", noZone, `expires_at "2026-11-23 00:00" is not allowed: use a time with its zone`},
 		"zone=Europe/Berlin": {"2026-11-22T10:11:11.000Z", "2026-11-22T10:11:00.000Z", "2026-11-22T11:11:11+01:00", "now", "does not exist in Europe/Berlin", "2026-11-22T11:11:11Z"},
 	} {
 		for i, line := range b.plan("/plan/read?"+query, file).lines() {

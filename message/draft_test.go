@@ -89,10 +89,10 @@ func TestDraftThatIsNoMessage(t *testing.T) {
 		{`{"User":"alice"}`, `unknown field "User": there are ` + fields},
 		{`{"zeal":1,"at":2}`, `unknown field "at": there are ` + fields},
 		{`{}`, `send_at is required: an RFC 3339 time such as 2040-06-22T11:11:11Z, or now`},
-		{`{"send_at":"now","title":"a"}`, `user "" is not allowed: it takes 1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends`},
+		{`{"send_at":"now","title":"a"}`, `user "" is not allowed: use 1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends`},
 		{
 			`{"user":"a\u0000","send_at":"now","title":"a"}`,
-			`user "a\x00" is not allowed: it takes 1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends`,
+			`user "a\x00" is not allowed: use 1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends`,
 		},
 	} {
 		_, err := decoded(row.text)
@@ -105,10 +105,10 @@ func TestDraftThatIsNoMessage(t *testing.T) {
 func TestADraftNamesAllThatIsWrong(t *testing.T) {
 	t.Parallel()
 	const (
-		rfc3339 = " is not allowed: it takes an RFC 3339 time such as 2040-06-22T11:11:11Z"
+		rfc3339 = " is not allowed: use an RFC 3339 time such as 2040-06-22T11:11:11Z"
 		noText  = "title or body is required: a message has at least one of them"
-		noUser  = `user "" is not allowed: it takes 1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends`
-		noID    = `id "" is not allowed: it takes 1 to 128 of A-Z a-z 0-9 . _ : -`
+		noUser  = `user "" is not allowed: use 1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends`
+		noID    = `id "" is not allowed: use 1 to 128 of A-Z a-z 0-9 . _ : -`
 		noTime  = "send_at is required: an RFC 3339 time such as 2040-06-22T11:11:11Z, or now"
 	)
 	unknown := func(field string) string {
@@ -118,7 +118,7 @@ func TestADraftNamesAllThatIsWrong(t *testing.T) {
 		`{}`: {noTime, noUser, noText},
 		`{"zeal":1,"user":7,"at":2,"send_at":"tomorrow","id":"a b"}`: {
 			unknown("at"), "user is a JSON number: it has to be a text", unknown("zeal"), `send_at "tomorrow"` + rfc3339,
-			`id "a b" is not allowed: it takes 1 to 128 of A-Z a-z 0-9 . _ : -`, noText,
+			`id "a b" is not allowed: use 1 to 128 of A-Z a-z 0-9 . _ : -`, noText,
 		},
 		`{"id":"","user":"a","send_at":[],"body":1,"data":{"k":null,"l":2,"m":"n"}}`: {
 			"body is a JSON number: it has to be a text", "data.k is null: it has to be a text", "data.l is a JSON number: it has to be a text",
@@ -126,7 +126,7 @@ func TestADraftNamesAllThatIsWrong(t *testing.T) {
 		},
 		`{"User":"a","send_at":"2026-11-22T11:11:11Z","title":"a","expires_at":"x","shift_until":"now","on_conflict":"drop","category":"A"}`: {
 			unknown("User"), `expires_at "x"` + rfc3339, `shift_until "now"` + rfc3339, noUser,
-			`category "A" is not allowed: it takes 1 to 64 of a-z 0-9 _ -`, `on_conflict "drop" is not allowed: it takes refuse or shift`,
+			`category "A" is not allowed: use 1 to 64 of a-z 0-9 _ -`, `on_conflict "drop" is not allowed: use refuse or shift`,
 		},
 		`{"user":"a","send_at":"2026-11-22T11:11:11Z","title":"a","expires_at":"2026-11-22T11:11:11Z","shift_until":"2026-11-22T11:11:10Z"}`: {
 			"shift_until, 2026-11-22T11:11:10Z, is before send_at", "expires_at, 2026-11-22T11:11:11Z, is not after send_at",
@@ -212,13 +212,13 @@ func TestAnExpiryThatCannotBeWritten(t *testing.T) {
 // Every field that holds a time says in its own name what is wrong with it.
 func TestDraftWithUnreadableTimes(t *testing.T) {
 	t.Parallel()
-	const such = ` is not allowed: it takes an RFC 3339 time such as 2040-06-22T11:11:11Z`
+	const such = ` is not allowed: use an RFC 3339 time such as 2040-06-22T11:11:11Z`
 	for _, row := range []struct{ text, sentence string }{
 		{`{"send_at":"tomorrow"}`, `send_at "tomorrow"` + such},
 		{`{"send_at":"now","expires_at":"later"}`, `expires_at "later"` + such},
 		{`{"send_at":"now","expires_at":"now"}`, `expires_at "now"` + such},
 		{`{"send_at":"now","shift_until":"now"}`, `shift_until "now"` + such},
-		{`{"send_at":"now","shift_until":"2026-11-22T11:11:11"}`, `shift_until "2026-11-22T11:11:11" is not allowed: it takes ` + calendar.WantZone},
+		{`{"send_at":"now","shift_until":"2026-11-22T11:11:11"}`, `shift_until "2026-11-22T11:11:11" is not allowed: use ` + calendar.WantZone},
 	} {
 		_, err := decoded(row.text)
 		refusesFirst(t, err, row.sentence)
@@ -228,11 +228,11 @@ func TestDraftWithUnreadableTimes(t *testing.T) {
 	_, err := message.Draft{SendAt: "2026-03-29 02:30"}.Message(func(string) (time.Time, bool, error) {
 		return time.Time{}, false, &fault.InvalidError{Field: "tz", Want: "02:00 or 03:00"}
 	})
-	refusesFirst(t, err, `send_at "2026-03-29 02:30" is not allowed: it takes 02:00 or 03:00`)
+	refusesFirst(t, err, `send_at "2026-03-29 02:30" is not allowed: use 02:00 or 03:00`)
 	_, err = message.Draft{SendAt: "soon"}.Message(func(string) (time.Time, bool, error) {
 		return time.Time{}, false, errors.New("a time of day")
 	})
-	refusesFirst(t, err, `send_at "soon" is not allowed: it takes a time of day`)
+	refusesFirst(t, err, `send_at "soon" is not allowed: use a time of day`)
 }
 
 func FuzzDecodeDraft(f *testing.F) {

@@ -97,30 +97,30 @@ func TestMessageOutOfBounds(t *testing.T) {
 	}{
 		{
 			func(m *message.Message) { m.ID = strings.Repeat("a", 129) },
-			`id "` + strings.Repeat("a", 80) + `…" is not allowed: it takes ` + ids,
+			`id "` + strings.Repeat("a", 80) + `…" is not allowed: use ` + ids,
 		},
-		{func(m *message.Message) { m.ID = "a b" }, `id "a b" is not allowed: it takes ` + ids},
-		{func(m *message.Message) { m.ID = "a/b" }, `id "a/b" is not allowed: it takes ` + ids},
-		{func(m *message.Message) { m.ID = "ä" }, `id "ä" is not allowed: it takes ` + ids},
-		{func(m *message.Message) { m.ID = "a\n" }, `id "a\n" is not allowed: it takes ` + ids},
-		{func(m *message.Message) { m.User = "" }, `user "" is not allowed: it takes ` + users},
+		{func(m *message.Message) { m.ID = "a b" }, `id "a b" is not allowed: use ` + ids},
+		{func(m *message.Message) { m.ID = "a/b" }, `id "a/b" is not allowed: use ` + ids},
+		{func(m *message.Message) { m.ID = "ä" }, `id "ä" is not allowed: use ` + ids},
+		{func(m *message.Message) { m.ID = "a\n" }, `id "a\n" is not allowed: use ` + ids},
+		{func(m *message.Message) { m.User = "" }, `user "" is not allowed: use ` + users},
 		{
 			func(m *message.Message) { m.User = strings.Repeat("ü", 128) + "a" }, // 257 bytes
-			`user "` + strings.Repeat("ü", 40) + `…" is not allowed: it takes ` + users,
+			`user "` + strings.Repeat("ü", 40) + `…" is not allowed: use ` + users,
 		},
-		{func(m *message.Message) { m.User = "a\x00b" }, `user "a\x00b" is not allowed: it takes ` + users},
-		{func(m *message.Message) { m.User = "a\u0085" }, `user "a\u0085" is not allowed: it takes ` + users + "; it has U+0085"},
-		{func(m *message.Message) { m.User = "a\xff" }, `user "a\xff" is not allowed: it takes ` + users},
+		{func(m *message.Message) { m.User = "a\x00b" }, `user "a\x00b" is not allowed: use ` + users},
+		{func(m *message.Message) { m.User = "a\u0085" }, `user "a\u0085" is not allowed: use ` + users + "; it has U+0085"},
+		{func(m *message.Message) { m.User = "a\xff" }, `user "a\xff" is not allowed: use ` + users},
 		{
 			func(m *message.Message) { m.SendAt = time.Time{} },
 			`send_at is required: an RFC 3339 time such as 2040-06-22T11:11:11Z, or now`,
 		},
 		{
 			func(m *message.Message) { m.Category = strings.Repeat("a", 65) },
-			`category "` + strings.Repeat("a", 65) + `" is not allowed: it takes ` + categories,
+			`category "` + strings.Repeat("a", 65) + `" is not allowed: use ` + categories,
 		},
-		{func(m *message.Message) { m.Category = "News" }, `category "News" is not allowed: it takes ` + categories},
-		{func(m *message.Message) { m.Category = "a.b" }, `category "a.b" is not allowed: it takes ` + categories},
+		{func(m *message.Message) { m.Category = "News" }, `category "News" is not allowed: use ` + categories},
+		{func(m *message.Message) { m.Category = "a.b" }, `category "a.b" is not allowed: use ` + categories},
 		{
 			func(m *message.Message) { m.Title = "" },
 			`title or body is required: a message has at least one of them`,
@@ -149,11 +149,11 @@ func TestMessageOutOfBounds(t *testing.T) {
 		},
 		{
 			func(m *message.Message) { m.Campaign = strings.Repeat("a", 65) },
-			`campaign "` + strings.Repeat("a", 65) + `" is not allowed: it takes 1 to 64 of a-z A-Z 0-9 . _ -`,
+			`campaign "` + strings.Repeat("a", 65) + `" is not allowed: use 1 to 64 of a-z A-Z 0-9 . _ -`,
 		},
 		{
 			func(m *message.Message) { m.Campaign = "a/b" },
-			`campaign "a/b" is not allowed: it takes 1 to 64 of a-z A-Z 0-9 . _ -`,
+			`campaign "a/b" is not allowed: use 1 to 64 of a-z A-Z 0-9 . _ -`,
 		},
 		{
 			func(m *message.Message) {
@@ -182,7 +182,7 @@ func TestMessageOutOfBounds(t *testing.T) {
 		{func(m *message.Message) { m.Metadata = map[string]string{"key": "a\xff"} }, `metadata "key" is not valid UTF-8`},
 		{
 			func(m *message.Message) { m.OnConflict = "Shift" },
-			`on_conflict "Shift" is not allowed: it takes refuse or shift`,
+			`on_conflict "Shift" is not allowed: use refuse or shift`,
 		},
 		{
 			func(m *message.Message) { m.OnConflict, m.ShiftUntil = "refuse", noon().Add(time.Hour) },
@@ -224,7 +224,7 @@ func TestCheckCategory(t *testing.T) {
 		require.NoError(t, message.CheckCategory(name), name)
 	}
 	for _, name := range []string{"News", "a.b", "a b", " a", "ä", "a\xff", strings.Repeat("a", 65)} {
-		refuses(t, message.CheckCategory(name), fmt.Sprintf("category %q is not allowed: it takes 1 to 64 of a-z 0-9 _ -", name))
+		refuses(t, message.CheckCategory(name), fmt.Sprintf("category %q is not allowed: use 1 to 64 of a-z 0-9 _ -", name))
 		err := valid(func(m *message.Message) { m.Category = name }).Validate()
 		require.Equal(t, message.CheckCategory(name), err)
 	}

@@ -117,8 +117,8 @@ func TestAMoveNamesAllThatIsWrong(t *testing.T) {
 	require.EqualError(t, err, "shift_until is a JSON number: it has to be a text; "+
 		`unknown field "text": there are send_at, on_conflict, shift_until, title, body, data, image, click_url, badge, sound, priority, collapse_key, channels, to, metadata, expires_at; `+
 		`title is a JSON number: it has to be a text; `+
-		`send_at "tomorrow" is not allowed: it takes an RFC 3339 time such as 2040-06-22T11:11:11Z; `+
-		`on_conflict "drop" is not allowed: it takes refuse or shift`)
+		`send_at "tomorrow" is not allowed: use an RFC 3339 time such as 2040-06-22T11:11:11Z; `+
+		`on_conflict "drop" is not allowed: use refuse or shift`)
 }
 
 func TestMovesThatAreNotAllowed(t *testing.T) {

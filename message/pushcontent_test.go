@@ -18,12 +18,12 @@ func said(member string) string {
 func TestPushContentThatIsNotAllowed(t *testing.T) {
 	t.Parallel()
 	const (
-		image    = ` is not allowed: it takes an https URL of at most 2048 bytes`
-		click    = ` is not allowed: it takes an absolute URL of at most 2048 bytes, such as https://example.com/ or myapp://orders/17, and not javascript:, data: or file:`
-		badge    = ` is not allowed: it takes a whole number from 0 to 2147483647`
-		collapse = ` is not allowed: it takes 1 to 64 printable ASCII characters`
-		channels = ` is not allowed: it takes a JSON object`
-		id       = ` is not allowed: it takes 1 to 64 of A-Z a-z 0-9 . _ -`
+		image    = ` is not allowed: use an https URL of at most 2048 bytes`
+		click    = ` is not allowed: use an absolute URL of at most 2048 bytes, such as https://example.com/ or myapp://orders/17, and not javascript:, data: or file:`
+		badge    = ` is not allowed: use a whole number from 0 to 2147483647`
+		collapse = ` is not allowed: use 1 to 64 printable ASCII characters`
+		channels = ` is not allowed: use a JSON object`
+		id       = ` is not allowed: use 1 to 64 of A-Z a-z 0-9 . _ -`
 	)
 	long := strings.Repeat("a", 2049-len("https://a/"))
 	for _, row := range []struct{ member, sentence string }{
@@ -48,9 +48,9 @@ func TestPushContentThatIsNotAllowed(t *testing.T) {
 		{`"badge":2147483648`, `badge "2147483648"` + badge},
 		{`"badge":1.5`, `badge is a JSON number 1.5: it has to be a whole number`},
 		{`"badge":"3"`, `badge is a JSON string: it has to be a whole number`},
-		{`"sound":"` + strings.Repeat("ü", 65) + `"`, `sound "` + strings.Repeat("ü", 40) + `…" is not allowed: it takes 1 to 64 characters without control characters`},
-		{`"sound":"a\u0000"`, `sound "a\x00" is not allowed: it takes 1 to 64 characters without control characters`},
-		{`"priority":"urgent"`, `priority "urgent" is not allowed: it takes high or normal`},
+		{`"sound":"` + strings.Repeat("ü", 65) + `"`, `sound "` + strings.Repeat("ü", 40) + `…" is not allowed: use 1 to 64 characters without control characters`},
+		{`"sound":"a\u0000"`, `sound "a\x00" is not allowed: use 1 to 64 characters without control characters`},
+		{`"priority":"urgent"`, `priority "urgent" is not allowed: use high or normal`},
 		{`"collapse_key":"` + strings.Repeat("k", 65) + `"`, `collapse_key "` + strings.Repeat("k", 65) + `"` + collapse},
 		{`"collapse_key":"ü"`, `collapse_key "ü"` + collapse},
 		{`"collapse_key":"a\tb"`, `collapse_key "a\tb"` + collapse},
@@ -67,7 +67,7 @@ func TestPushContentThatIsNotAllowed(t *testing.T) {
 		{`"to":"fcm"`, `to is a JSON string: it has to be a JSON object`},
 		{`"to":{"user":"bob"}`, `unknown field "to.user": there are channel, app, device`},
 		{`"to":{"channel":1}`, `to.channel is a JSON number: it has to be a text`},
-		{`"to":{"channel":"sms"}`, `to.channel "sms" is not allowed: it takes fcm, apns, webpush, webhook, log, service`},
+		{`"to":{"channel":"sms"}`, `to.channel "sms" is not allowed: use fcm, apns, webpush, webhook, log, service`},
 		{`"to":{"app":"a b"}`, `to.app "a b"` + id},
 		{`"to":{"device":"@webhook"}`, `to.device "@webhook"` + id},
 		{`"to":{"device":"` + strings.Repeat("d", 65) + `"}`, `to.device "` + strings.Repeat("d", 65) + `"` + id},
@@ -173,11 +173,11 @@ func TestEditsOfPushContentThatAreNotAllowed(t *testing.T) {
 		{`{"to":{"user":"bob"}}`, `unknown field "to.user": there are channel, app, device`},
 		{`{"to":{"app":1}}`, `to.app is a JSON number: it has to be a text`},
 		{`{"badge":"1"}`, `badge is a JSON string: it has to be a whole number`},
-		{`{"badge":-1}`, `badge "-1" is not allowed: it takes a whole number from 0 to 2147483647`},
-		{`{"channels":{"fcm":1}}`, `channels.fcm "1" is not allowed: it takes a JSON object`},
+		{`{"badge":-1}`, `badge "-1" is not allowed: use a whole number from 0 to 2147483647`},
+		{`{"channels":{"fcm":1}}`, `channels.fcm "1" is not allowed: use a JSON object`},
 		{`{"channels":{"sms":{}}}`, `unknown field "channels.sms": there are fcm, apns, webpush`},
 		{`{"channels":{"sms":null}}`, `unknown field "channels.sms": there are fcm, apns, webpush`},
-		{`{"click_url":"data:,"}`, `click_url "data:," is not allowed: it takes an absolute URL of at most 2048 bytes, such as https://example.com/` +
+		{`{"click_url":"data:,"}`, `click_url "data:," is not allowed: use an absolute URL of at most 2048 bytes, such as https://example.com/` +
 			` or myapp://orders/17, and not javascript:, data: or file:`},
 		{`{"channels":{"fcm":{"b":"` + strings.Repeat("a", 4080) + `"}}}`, `channels.fcm is 4104 bytes: the limit is 4096`},
 	} {

@@ -10,12 +10,12 @@ import (
 type InvalidError struct {
 	Field string // its name: "push_url"
 	Value string // its value, without secrets
-	Want  string // what is allowed; it follows "it takes"
+	Want  string // what is allowed; it follows "use"
 }
 
 // Error names the field, the value and what is allowed.
 func (e *InvalidError) Error() string {
-	return fmt.Sprintf("%s %q is not allowed: it takes %s", e.Field, e.Value, e.Want)
+	return fmt.Sprintf("%s %q is not allowed: use %s", e.Field, e.Value, e.Want)
 }
 
 // RedactURL returns the scheme and host of a channel's target. Providers put secrets into user,

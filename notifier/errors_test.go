@@ -46,5 +46,5 @@ func TestRedactURL(t *testing.T) {
 func TestInvalidError(t *testing.T) {
 	t.Parallel()
 	err := &notifier.InvalidError{Field: "push_timeout", Value: "-1s", Want: "a time above zero and up to 5m0s"}
-	require.EqualError(t, err, `push_timeout "-1s" is not allowed: it takes a time above zero and up to 5m0s`)
+	require.EqualError(t, err, `push_timeout "-1s" is not allowed: use a time above zero and up to 5m0s`)
 }

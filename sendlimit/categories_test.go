@@ -115,7 +115,7 @@ func TestCategoriesOfARequest(t *testing.T) {
 		require.Equal(u, []string{"marketing 1/hour"}, brokenOf(u.ask(r)))
 		r.Category = "news"
 		_, err = u.timeline.Reserve(u.Context(), r)
-		require.EqualError(u, err, `category "news" is not allowed: it takes the same as the record's, which is "marketing"`)
+		require.EqualError(u, err, `category "news" is not allowed: use the same as the record's, which is "marketing"`)
 	})
 }
 
@@ -124,7 +124,7 @@ func TestCategoriesNeedRecords(t *testing.T) {
 	o := categoryOptions(t, "1/minute")
 	o.Records = false
 	_, err := sendlimit.NewTimeline(nil, o)
-	require.EqualError(t, err, `categories "test" is not allowed: it takes none without records: only records have a category`)
+	require.EqualError(t, err, `categories "test" is not allowed: use none without records: only records have a category`)
 	s := story.New(t, "1/minute")
 	require.NoError(t, s.Options.Rules.Replace(categoryPolicy(t, "1/minute")))
 	_, err = s.Timeline.Usage(t.Context(), sendlimit.UsageRequest{User: "alice"})

@@ -257,7 +257,7 @@ func TestOptionsAreChecked(t *testing.T) {
 func TestLongValuesAreClipped(t *testing.T) {
 	t.Parallel()
 	err := &fault.InvalidError{Field: "user", Value: strings.Repeat("界", 100), Want: "less"}
-	require.EqualError(t, err, `user "`+strings.Repeat("界", 26)+`…" is not allowed: it takes less`)
+	require.EqualError(t, err, `user "`+strings.Repeat("界", 26)+`…" is not allowed: use less`)
 	err.Value = strings.Repeat("x", 80)
 	require.NotContains(t, err.Error(), "…")
 }

@@ -292,7 +292,7 @@ func TestStoreFullAtIsASetting(t *testing.T) {
 		s.full(err)
 		for _, percent := range []int{-1, 49, 101} {
 			_, err := submit.New(taskstest.Open(s, s.client, s.shared), submit.Options{StoreFullAt: percent})
-			refuses(s.T, err, fmt.Sprintf(`store_full_at "%d%%" is not allowed: it takes 50%% to 100%%`, percent))
+			refuses(s.T, err, fmt.Sprintf(`store_full_at "%d%%" is not allowed: use 50%% to 100%%`, percent))
 		}
 	})
 }

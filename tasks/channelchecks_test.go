@@ -97,7 +97,7 @@ func TestALargeMessageIsCheckedForTheChannelsOfDevices(t *testing.T) {
 		require.NoError(s, err)
 		require.Equal(s, message.Outcome{
 			Outcome: message.Invalid, Code: fault.CodeInvalidField, ID: "second", User: "alice", Field: "message",
-			Detail: `message "3001 bytes" is not allowed: it takes at most 3000 bytes in fcm`,
+			Detail: `message "3001 bytes" is not allowed: use at most 3000 bytes in fcm`,
 		}, o)
 		require.Equal(s, []string{"fcm"}, *checked)
 

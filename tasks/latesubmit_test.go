@@ -30,7 +30,7 @@ func TestMessagesThatComeLate(t *testing.T) {
 			require.Equal(s, []any{message.Invalid, fault.CodeInPast, "send_at"}, []any{o.Outcome, o.Code, o.Field}, m.ID)
 		}
 		wrong := s.submit(late("wrong", "10:59:00", "soon"))
-		require.Equal(s, `late "soon" is not allowed: it takes refuse, now, or how late a message may be, 1s to 7d in whole seconds, such as 15m`, wrong.Detail)
+		require.Equal(s, `late "soon" is not allowed: use refuse, now, or how late a message may be, 1s to 7d in whole seconds, such as 15m`, wrong.Detail)
 
 		yesterday := late("yesterday", "11:00:00", "now")
 		yesterday.SendAt = yesterday.SendAt.Add(-24 * time.Hour)

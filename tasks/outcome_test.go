@@ -95,7 +95,7 @@ func TestOutcomeOfErrors(t *testing.T) {
 	o := message.OutcomeOf(fmt.Errorf("line 7: %w", err))
 	o.Line = 7
 	requireJSON(t, `{"outcome":"invalid","line":7,"code":"invalid_field","field":"send_at","detail":"send_at \"tomorrow\"`+
-		` is not allowed: it takes an RFC 3339 time such as 2040-06-22T11:11:11Z"}`, o)
+		` is not allowed: use an RFC 3339 time such as 2040-06-22T11:11:11Z"}`, o)
 	require.False(t, o.OK())
 
 	o = message.OutcomeOf(fmt.Errorf("reserving a place: %w", &fault.UnavailableError{Detail: "no Redis", Err: errors.New("x")}))
@@ -104,7 +104,7 @@ func TestOutcomeOfErrors(t *testing.T) {
 
 	several := fault.InvalidErrors{{Field: "a", Value: "1", Want: "2"}, {Field: "b", Want: "3"}}
 	requireJSON(t, `{"outcome":"invalid","code":"invalid_field","field":"a",`+
-		`"detail":"a \"1\" is not allowed: it takes 2; b \"\" is not allowed: it takes 3"}`, message.OutcomeOf(fmt.Errorf("reading: %w", several)))
+		`"detail":"a \"1\" is not allowed: use 2; b \"\" is not allowed: use 3"}`, message.OutcomeOf(fmt.Errorf("reading: %w", several)))
 
 	requireJSON(t, `{"outcome":"error","detail":"something else"}`, message.OutcomeOf(errors.New("something else")))
 }

@@ -188,7 +188,7 @@ func TestWhatIf(t *testing.T) {
 			`there is no policy "vipp": there are default, vip`: {
 				Policy: &policy.Policy{Name: "vipp", Rules: rulesOf(s, "1/hour")},
 			},
-			`policy "No" is not allowed: it takes a name of 1 to 64 of a-z 0-9 _ -`: {Policy: &policy.Policy{Name: "No", Rules: rulesOf(s, "1/hour")}},
+			`policy "No" is not allowed: use a name of 1 to 64 of a-z 0-9 _ -`: {Policy: &policy.Policy{Name: "No", Rules: rulesOf(s, "1/hour")}},
 		} {
 			_, err := s.RehearseWhatIf(s.Context(), w)
 			refuses(s.T, err, sentence)

@@ -166,10 +166,10 @@ func TestReplicasCannotBeWaitedFor(t *testing.T) {
 		require.Contains(s, message.OutcomeOf(err).Detail, "Redis does not let this user run WAIT")
 
 		for sentence, o := range map[string]submit.Options{
-			`wait_replicas "-1" is not allowed: it takes 0 to 10`:                {WaitReplicas: -1},
-			`wait_replicas "11" is not allowed: it takes 0 to 10`:                {WaitReplicas: 11},
-			`wait_replicas_timeout "1ns" is not allowed: it takes at least 1 ms`: {WaitReplicasTimeout: 1},
-			`wait_replicas_timeout "-1s" is not allowed: it takes at least 1 ms`: {WaitReplicasTimeout: -time.Second},
+			`wait_replicas "-1" is not allowed: use 0 to 10`:                {WaitReplicas: -1},
+			`wait_replicas "11" is not allowed: use 0 to 10`:                {WaitReplicas: 11},
+			`wait_replicas_timeout "1ns" is not allowed: use at least 1 ms`: {WaitReplicasTimeout: 1},
+			`wait_replicas_timeout "-1s" is not allowed: use at least 1 ms`: {WaitReplicasTimeout: -time.Second},
 		} {
 			_, err := submit.New(taskstest.Open(s, s.client, s.shared), o)
 			refuses(s.T, err, sentence)
@@ -177,7 +177,7 @@ func TestReplicasCannotBeWaitedFor(t *testing.T) {
 		ring := redis.NewRing(&redis.RingOptions{})
 		defer ring.Close()
 		_, err = submit.New(taskstest.Open(t, ring, backend.Options{}), submit.Options{WaitReplicas: 1})
-		refuses(s.T, err, `wait_replicas "1" is not allowed: it takes 0 with a *redis.Ring, which lends out no connection`)
+		refuses(s.T, err, `wait_replicas "1" is not allowed: use 0 with a *redis.Ring, which lends out no connection`)
 	})
 }
 

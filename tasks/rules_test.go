@@ -151,24 +151,24 @@ func TestRulesAreFirstLoadedByMany(t *testing.T) {
 func TestOptionsOutOfBounds(t *testing.T) {
 	tell(t, func(s *story) {
 		for sentence, o := range map[string]backend.Options{
-			`prefix "A" is not allowed: it takes 1 to 32 of a-z 0-9 _ -`: {Prefix: "A"},
-			`reach "1ms" is not allowed: it takes 1 s to 366 days`:       {Reach: time.Millisecond},
-			`keep_records "1s" is not allowed: it takes at least 1 minute`: {
+			`prefix "A" is not allowed: use 1 to 32 of a-z 0-9 _ -`: {Prefix: "A"},
+			`reach "1ms" is not allowed: use 1 s to 366 days`:       {Reach: time.Millisecond},
+			`keep_records "1s" is not allowed: use at least 1 minute`: {
 				KeepRecords: time.Second,
 			},
-			`expire_after "1ms" is not allowed: it takes at least 1 s`:  {ExpireAfter: time.Millisecond},
-			`forward_every "-1s" is not allowed: it takes 1 ms to 1m0s`: {Polling: queue.Polling{Forward: -time.Second}},
-			`fetch_every "1m1s" is not allowed: it takes 1 ms to 1m0s`:  {Polling: queue.Polling{Fetch: 61 * time.Second}},
+			`expire_after "1ms" is not allowed: use at least 1 s`:  {ExpireAfter: time.Millisecond},
+			`forward_every "-1s" is not allowed: use 1 ms to 1m0s`: {Polling: queue.Polling{Forward: -time.Second}},
+			`fetch_every "1m1s" is not allowed: use 1 ms to 1m0s`:  {Polling: queue.Polling{Fetch: 61 * time.Second}},
 		} {
 			_, err := backend.Open(s.client, o)
 			refuses(s.T, err, sentence)
 		}
 		for sentence, o := range map[string]tasks.WorkerOptions{
-			`push_url "" is not allowed: it takes a push target`:        {},
-			`push_timeout "1ns" is not allowed: it takes at least 1 ms`: {Notifier: s.recorder, PushTimeout: 1},
-			`deliveries "-1" is not allowed: it takes at least 1`:       {Notifier: s.recorder, Deliveries: -1},
-			`retry_min "0s" is not allowed: it takes at least 1 ms`:     {Notifier: s.recorder, Retries: retry.Policy{Attempts: 1}},
-			`shutdown_timeout "10s" is not allowed: it takes more than push_timeout, 10s: ` +
+			`push_url "" is not allowed: use a push target`:        {},
+			`push_timeout "1ns" is not allowed: use at least 1 ms`: {Notifier: s.recorder, PushTimeout: 1},
+			`deliveries "-1" is not allowed: use at least 1`:       {Notifier: s.recorder, Deliveries: -1},
+			`retry_min "0s" is not allowed: use at least 1 ms`:     {Notifier: s.recorder, Retries: retry.Policy{Attempts: 1}},
+			`shutdown_timeout "10s" is not allowed: use more than push_timeout, 10s: ` +
 				`a delivery that is cut off is delivered again`: {Notifier: s.recorder, ShutdownTimeout: 10 * time.Second},
 		} {
 			_, err := tasks.NewWorker(taskstest.Open(s, s.client, s.shared), o)

@@ -61,7 +61,7 @@ func TestTheLatestExpiry(t *testing.T) {
 		m.ExpiresAt = s.at(61*24*time.Hour + time.Second)
 		past := s.sent("past", -time.Hour)
 		past.ExpiresAt = m.ExpiresAt
-		want := `expires_at "2000-03-02T00:00:01Z" is not allowed: it takes a time until 2000-03-02T00:00:00.000Z,` +
+		want := `expires_at "2000-03-02T00:00:01Z" is not allowed: use a time until 2000-03-02T00:00:00.000Z,` +
 			` which is 31 days after the latest send time`
 		for _, ask := range []func() (message.Outcome, error){
 			func() (message.Outcome, error) { return s.Submit(s.Context(), m) },

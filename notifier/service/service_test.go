@@ -153,7 +153,7 @@ func TestSettings(t *testing.T) {
 		require.NotContains(t, err.Error(), "hunter2")
 	}
 	_, err := service.New(service.Config{URL: "telegrm://hunter2@telegram"})
-	require.ErrorContains(t, err, `push_url "telegrm://…" is not allowed: it takes a URL with one of these schemes: bark, `)
+	require.ErrorContains(t, err, `push_url "telegrm://…" is not allowed: use a URL with one of these schemes: bark, `)
 	require.ErrorContains(t, err, ", telegram, ")
 	require.NotContains(t, err.Error(), "logger")
 }

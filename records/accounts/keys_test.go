@@ -135,7 +135,7 @@ func TestParseOverlap(t *testing.T) {
 		_, err := accounts.ParseOverlap(text)
 		var wrong *fault.InvalidError
 		require.ErrorAs(t, err, &wrong, text)
-		require.Equal(t, `overlap "`+text+`" is not allowed: it takes a length of time such as 1h or 7d, 0 for none, at most 366d`, wrong.Error())
+		require.Equal(t, `overlap "`+text+`" is not allowed: use a length of time such as 1h or 7d, 0 for none, at most 366d`, wrong.Error())
 	}
 }
 

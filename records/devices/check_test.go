@@ -149,7 +149,7 @@ func TestAddressesOfOtherKinds(t *testing.T) {
 		strings.ToUpper(apnsToken):                  "a token of Apple's: use the channel apns",
 	} {
 		_, err := devices.Complete(devices.Device{Channel: devices.FCM, Address: address})
-		require.EqualError(t, err, `address "(not shown)" is not allowed: it takes a registration token, 1 to 4,096 printable characters without spaces: this is `+says)
+		require.EqualError(t, err, `address "(not shown)" is not allowed: use a registration token, 1 to 4,096 printable characters without spaces: this is `+says)
 	}
 	for _, address := range []string{"fGci:APA91bH", "nullable", apnsToken[1:], "none-1"} {
 		_, err := devices.Complete(devices.Device{Channel: devices.FCM, Address: address})

@@ -111,13 +111,13 @@ func TestMoreThanALimitIsInvalid(t *testing.T) {
 	c := newCounting(t)
 	call := counters.Request{Key: "alice", N: 4, At: story.At("2050-11-22T11:11:11Z"), Counters: naturalCounters(9, 3)}
 	_, err := c.counters.Count(t.Context(), call)
-	require.EqualError(t, err, `n "4" is not allowed: it takes at most 3: counter h allows 3 per hour`)
+	require.EqualError(t, err, `n "4" is not allowed: use at most 3: counter h allows 3 per hour`)
 	call.N = 3
 	require.Equal(t, []int64{3, 3}, c.used(c.accepted(call)), "nothing was charged before")
 
 	require.NoError(t, c.events.Set(t.Context(), counters.EventLimits{Name: "submit", PerDay: 2}))
 	_, err = c.counters.Count(t.Context(), counters.Request{Event: "submit", Key: "alice", N: 3})
-	require.EqualError(t, err, `n "3" is not allowed: it takes at most 2: counter day allows 2 per day`)
+	require.EqualError(t, err, `n "3" is not allowed: use at most 2: counter day allows 2 per day`)
 }
 
 func TestCountersInDaysOf23And25Hours(t *testing.T) {
@@ -264,50 +264,50 @@ func TestCountRequestsThatAreInvalid(t *testing.T) {
 		request counters.Request
 		want    string
 	}{
-		{counters.Request{Counters: one}, `key "" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`},
-		{counters.Request{Key: "a\nb", Counters: one}, `key "a\nb" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`},
-		{counters.Request{Key: "a", N: -1, Counters: one}, `n "-1" is not allowed: it takes at least 1`},
-		{counters.Request{Key: "a", At: time.Unix(-9, 0), Counters: one}, `at "1969-12-31T23:59:51Z" is not allowed: it takes a time of the years 1970 to 9999`},
-		{counters.Request{Key: "a"}, `counters "[]" is not allowed: it takes at least one counter, or an event`},
-		{counters.Request{Key: "a", Counters: make([]counters.Counter, 17)}, `counters "17" is not allowed: it takes at most 16 counters`},
-		{counters.Request{Key: "a", Event: "A"}, `event "A" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`},
-		{counters.Request{Key: "a", Event: "e", TimeZone: "UTC"}, `time_zone "UTC" is not allowed: it takes none with an event: its own time zone is used`},
-		{counters.Request{Key: "a", TimeZone: "Mars/Olympus", Counters: one}, `time_zone "Mars/Olympus" is not allowed: it takes an IANA time zone such as Europe/Berlin`},
-		{counters.Request{Key: "a", Counters: append(one, one...)}, `counter "m" is not allowed: it takes a name that no other counter of the call has; minute, hour and day are the event's`},
+		{counters.Request{Counters: one}, `key "" is not allowed: use 1 to 256 bytes of UTF-8 without control characters`},
+		{counters.Request{Key: "a\nb", Counters: one}, `key "a\nb" is not allowed: use 1 to 256 bytes of UTF-8 without control characters`},
+		{counters.Request{Key: "a", N: -1, Counters: one}, `n "-1" is not allowed: use at least 1`},
+		{counters.Request{Key: "a", At: time.Unix(-9, 0), Counters: one}, `at "1969-12-31T23:59:51Z" is not allowed: use a time of the years 1970 to 9999`},
+		{counters.Request{Key: "a"}, `counters "[]" is not allowed: use at least one counter, or an event`},
+		{counters.Request{Key: "a", Counters: make([]counters.Counter, 17)}, `counters "17" is not allowed: use at most 16 counters`},
+		{counters.Request{Key: "a", Event: "A"}, `event "A" is not allowed: use a name, 1 to 64 of a-z 0-9 _ -`},
+		{counters.Request{Key: "a", Event: "e", TimeZone: "UTC"}, `time_zone "UTC" is not allowed: use none with an event: its own time zone is used`},
+		{counters.Request{Key: "a", TimeZone: "Mars/Olympus", Counters: one}, `time_zone "Mars/Olympus" is not allowed: use an IANA time zone such as Europe/Berlin`},
+		{counters.Request{Key: "a", Counters: append(one, one...)}, `counter "m" is not allowed: use a name that no other counter of the call has; minute, hour and day are the event's`},
 		{
 			counters.Request{Key: "a", Event: "e", Counters: []counters.Counter{{Name: "day", Limit: 1, Period: calendar.Day}}},
-			`counter "day" is not allowed: it takes a name that no other counter of the call has; minute, hour and day are the event's`,
+			`counter "day" is not allowed: use a name that no other counter of the call has; minute, hour and day are the event's`,
 		},
-		{counters.Request{Key: "a", Counters: []counters.Counter{{Limit: 1, Period: calendar.Day}}}, `counter "" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`},
-		{counters.Request{Key: "a", Counters: []counters.Counter{{Name: "c", Period: calendar.Day}}}, `counter "c" is not allowed: it takes a limit of 1 to 1000000000000, not 0`},
-		{counters.Request{Key: "a", Counters: []counters.Counter{{Name: "c", Limit: 1}}}, `counter "c" is not allowed: it takes either a natural period or a window`},
+		{counters.Request{Key: "a", Counters: []counters.Counter{{Limit: 1, Period: calendar.Day}}}, `counter "" is not allowed: use a name, 1 to 64 of a-z 0-9 _ -`},
+		{counters.Request{Key: "a", Counters: []counters.Counter{{Name: "c", Period: calendar.Day}}}, `counter "c" is not allowed: use a limit of 1 to 1000000000000, not 0`},
+		{counters.Request{Key: "a", Counters: []counters.Counter{{Name: "c", Limit: 1}}}, `counter "c" is not allowed: use either a natural period or a window`},
 		{
 			counters.Request{Key: "a", Counters: []counters.Counter{{Name: "c", Limit: 1, Period: calendar.Day, Window: time.Second}}},
-			`counter "c" is not allowed: it takes either a natural period or a window`,
+			`counter "c" is not allowed: use either a natural period or a window`,
 		},
 		{
 			counters.Request{Key: "a", Counters: []counters.Counter{{Name: "c", Limit: 1, Window: time.Microsecond}}},
-			`counter "c" is not allowed: it takes a window of whole milliseconds, up to 366 days, not 1µs`,
+			`counter "c" is not allowed: use a window of whole milliseconds, up to 366 days, not 1µs`,
 		},
 		{
 			counters.Request{Key: "a", Event: "e", Counters: one, Alert: &counters.Alert{Counter: "m"}},
-			`alert "m" is not allowed: it takes a call without an event: an event has its own alert_at and alert_to`,
+			`alert "m" is not allowed: use a call without an event: an event has its own alert_at and alert_to`,
 		},
 		{
 			counters.Request{Key: "a", Counters: one, Alert: &counters.Alert{Counter: "x"}},
-			`alert.counter "x" is not allowed: it takes the name of one of the call's own counters`,
+			`alert.counter "x" is not allowed: use the name of one of the call's own counters`,
 		},
 		{
 			counters.Request{Key: "a", Counters: one, Alert: &counters.Alert{Counter: "m"}},
-			`alert.kind "" is not allowed: it takes 1 to 64 of a-z 0-9 _ -`,
+			`alert.kind "" is not allowed: use 1 to 64 of a-z 0-9 _ -`,
 		},
 		{
 			counters.Request{Key: "a", Counters: one, Alert: &counters.Alert{Counter: "m", Kind: "k"}},
-			`alert.at "[]" is not allowed: it takes percents, such as 80, 100`,
+			`alert.at "[]" is not allowed: use percents, such as 80, 100`,
 		},
 		{
 			counters.Request{Key: "a", Counters: one, Alert: &counters.Alert{Counter: "m", Kind: "k", At: []int{80, 80}}},
-			`alert.at "80" is not allowed: it takes percents of 1 to 100, ascending`,
+			`alert.at "80" is not allowed: use percents of 1 to 100, ascending`,
 		},
 	} {
 		_, err := c.counters.Count(t.Context(), row.request)

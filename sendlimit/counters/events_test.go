@@ -124,20 +124,20 @@ func TestEventsThatAreInvalid(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
 	for want, e := range map[string]counters.EventLimits{
-		`event "" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`:                          {PerDay: 1},
-		`event "a}b" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`:                       {Name: "a}b", PerDay: 1},
-		`event e has no limit: give at least one, per minute, per hour or per day`:                  {Name: "e"},
-		`per_hour "-1" is not allowed: it takes 1 to 1000000000000, or 0 for no limit`:              {Name: "e", PerHour: -1},
-		`per_day "1000000000001" is not allowed: it takes 1 to 1000000000000, or 0 for no limit`:    {Name: "e", PerDay: 1_000_000_000_001},
-		`time_zone "Mars/Olympus" is not allowed: it takes an IANA time zone such as Europe/Berlin`: {Name: "e", PerDay: 1, TimeZone: "Mars/Olympus"},
-		`time_zone "Local" is not allowed: it takes an IANA time zone such as Europe/Berlin`:        {Name: "e", PerDay: 1, TimeZone: "Local"},
-		`alert_at "0 80" is not allowed: it takes percents of 1 to 100, ascending, such as 80 and 100`: {
+		`event "" is not allowed: use a name, 1 to 64 of a-z 0-9 _ -`:                          {PerDay: 1},
+		`event "a}b" is not allowed: use a name, 1 to 64 of a-z 0-9 _ -`:                       {Name: "a}b", PerDay: 1},
+		`event e has no limit: give at least one, per minute, per hour or per day`:             {Name: "e"},
+		`per_hour "-1" is not allowed: use 1 to 1000000000000, or 0 for no limit`:              {Name: "e", PerHour: -1},
+		`per_day "1000000000001" is not allowed: use 1 to 1000000000000, or 0 for no limit`:    {Name: "e", PerDay: 1_000_000_000_001},
+		`time_zone "Mars/Olympus" is not allowed: use an IANA time zone such as Europe/Berlin`: {Name: "e", PerDay: 1, TimeZone: "Mars/Olympus"},
+		`time_zone "Local" is not allowed: use an IANA time zone such as Europe/Berlin`:        {Name: "e", PerDay: 1, TimeZone: "Local"},
+		`alert_at "0 80" is not allowed: use percents of 1 to 100, ascending, such as 80 and 100`: {
 			Name: "e", PerDay: 1, AlertAt: []int{0, 80}, AlertTo: "ops@example.com",
 		},
-		`alert_at "80 80" is not allowed: it takes percents of 1 to 100, ascending, such as 80 and 100`: {
+		`alert_at "80 80" is not allowed: use percents of 1 to 100, ascending, such as 80 and 100`: {
 			Name: "e", PerDay: 1, AlertAt: []int{80, 80}, AlertTo: "ops@example.com",
 		},
-		`alert_at "101" is not allowed: it takes percents of 1 to 100, ascending, such as 80 and 100`: {
+		`alert_at "101" is not allowed: use percents of 1 to 100, ascending, such as 80 and 100`: {
 			Name: "e", PerDay: 1, AlertAt: []int{101}, AlertTo: "ops@example.com",
 		},
 		`alert_at is required with alert_to: give percents of 1 to 100, such as 80 and 100`: {
@@ -146,10 +146,10 @@ func TestEventsThatAreInvalid(t *testing.T) {
 		`alert_to is required with alert_at: give an e-mail address or an https: URL`: {
 			Name: "e", PerDay: 1, AlertAt: []int{80},
 		},
-		`alert_to "ops" is not allowed: it takes one e-mail address such as ops@example.com, or an https: URL such as https://example.com/alerts`: {
+		`alert_to "ops" is not allowed: use one e-mail address such as ops@example.com, or an https: URL such as https://example.com/alerts`: {
 			Name: "e", PerDay: 1, AlertAt: []int{80}, AlertTo: "ops",
 		},
-		`event "` + "e\x00" + `" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`: {Name: "e\x00", PerDay: 1},
+		`event "` + "e\x00" + `" is not allowed: use a name, 1 to 64 of a-z 0-9 _ -`: {Name: "e\x00", PerDay: 1},
 	} {
 		err := c.events.Set(t.Context(), e)
 		require.ErrorAs(t, err, new(*fault.InvalidError), want)

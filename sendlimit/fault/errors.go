@@ -75,7 +75,7 @@ const CodeInvalidField Code = "invalid_field"
 type InvalidError struct {
 	Field string // in the contract's spelling: "send_at", "rule"
 	Value string // the value that was given
-	Want  string // what is allowed, to stand after "it takes"
+	Want  string // what is allowed, to follow "use"
 	// Says replaces the usual sentence of field, Value and Want; "" for the usual one.
 	Says string
 }
@@ -90,7 +90,7 @@ func (e *InvalidError) Error() string {
 	if e.Says != "" {
 		return e.Says
 	}
-	return fmt.Sprintf("%s %q is not allowed: it takes %s", e.Field, Clip(e.Value), e.Want)
+	return fmt.Sprintf("%s %q is not allowed: use %s", e.Field, Clip(e.Value), e.Want)
 }
 
 // Noting returns the error with a note at its end.

@@ -68,7 +68,7 @@ func TestBlackoutsOfAPolicy(t *testing.T) {
 			d.Categories = map[string]policy.CategoryDocument{"news": {Blackouts: []string{"feasts"}}}
 		}},
 		{`calendars "2holidays" is not allowed`, func(d *policy.Document) { d.Calendars["2holidays"] = nil }},
-		{`calendars.closed "holidays" is not allowed: it takes dates only`, func(d *policy.Document) { d.Calendars["closed"] = []string{"holidays"} }},
+		{`calendars.closed "holidays" is not allowed: use dates only`, func(d *policy.Document) { d.Calendars["closed"] = []string{"holidays"} }},
 		{"leaves no day of the year", func(d *policy.Document) {
 			d.Calendars["closed"] = []string{"01-01..06-30"}
 			d.Blackouts = []string{"closed", "07-01..12-31"}

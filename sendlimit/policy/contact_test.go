@@ -69,7 +69,7 @@ func TestValidContact(t *testing.T) {
 		require.Equal(t, refused, invalid.Value)
 	}
 	require.EqualError(t, policy.ValidContact("ops"), `contact "ops" is not allowed:`+
-		` it takes one e-mail address such as ops@example.com, or an https: URL such as https://example.com/alerts`)
+		` use one e-mail address such as ops@example.com, or an https: URL such as https://example.com/alerts`)
 }
 
 // The path of a URL may be secret.

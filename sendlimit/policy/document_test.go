@@ -71,7 +71,7 @@ func TestAWrongRuleOfADocument(t *testing.T) {
 		},
 	} {
 		_, err := d.Policy()
-		require.EqualError(t, err, field+` "0/minute" is not allowed: it takes a limit of 1 to 1000`)
+		require.EqualError(t, err, field+` "0/minute" is not allowed: use a limit of 1 to 1000`)
 	}
 }
 
@@ -183,19 +183,19 @@ func TestDatedChangesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	rules := []string{"1/hour"}
 	for says, changes := range map[string][]policy.ChangeDocument{
-		`changes.1.from "soon" is not allowed: it takes a date such as 2027-01-01, or a time`: {{From: "soon"}},
-		"changes.1 needs from, until or both":                                                 {{Rules: rules}},
-		`changes.1.until "2027-01-01T23:00:00Z" is not allowed: it takes a time after from`:   {{From: "2027-01-02", Until: "2027-01-02"}},
-		"changes.1 and changes.2 apply at the same time":                                      {{From: "2027-01-02"}, {From: "2027-03-01", Until: "2027-04-01"}},
-		`changes.2.rules "x" is not allowed`:                                                  {{From: "2027-01-02", Until: "2027-01-03"}, {From: "2027-03-01", Rules: []string{"x"}}},
-		"in changes.1: a policy needs at least one rule":                                      {{From: "2027-01-02", Rules: []string{}}},
-		"in changes.1: rules has 1/hour and 2/hour, which":                                    {{From: "2027-01-02", Rules: []string{"1/hour", "2/60m"}}},
-		"in changes.1: only 22:00-07:00 is entirely within the quiet hours 22:00-08:00":       {{From: "2027-01-02", Only: []string{"22:00-07:00"}}},
-		"in changes.1: categories.a needs at least one rule":                                  {{From: "2027-01-02", Categories: map[string]policy.CategoryDocument{"a": {}}}},
-		"changes.1.categories.a has a throttle: only the policy's own":                        {{From: "2027-01-02", Categories: map[string]policy.CategoryDocument{"a": {Throttle: "5/minute"}}}},
-		"changes.1.categories.a has accounts: only the policy's own":                          {{From: "2027-01-02", Categories: map[string]policy.CategoryDocument{"a": {Exempt: true, Accounts: []string{"acme"}}}}},
-		"there are 21 changes: a policy has at most 20":                                       make([]policy.ChangeDocument, 21),
-		`changes.1.quiet_hours "late" is not allowed: it takes hours such as 22:00-08:00`:     {{From: "2027-01-02", QuietHours: []string{"late"}}},
+		`changes.1.from "soon" is not allowed: use a date such as 2027-01-01, or a time`: {{From: "soon"}},
+		"changes.1 needs from, until or both":                                            {{Rules: rules}},
+		`changes.1.until "2027-01-01T23:00:00Z" is not allowed: use a time after from`:   {{From: "2027-01-02", Until: "2027-01-02"}},
+		"changes.1 and changes.2 apply at the same time":                                 {{From: "2027-01-02"}, {From: "2027-03-01", Until: "2027-04-01"}},
+		`changes.2.rules "x" is not allowed`:                                             {{From: "2027-01-02", Until: "2027-01-03"}, {From: "2027-03-01", Rules: []string{"x"}}},
+		"in changes.1: a policy needs at least one rule":                                 {{From: "2027-01-02", Rules: []string{}}},
+		"in changes.1: rules has 1/hour and 2/hour, which":                               {{From: "2027-01-02", Rules: []string{"1/hour", "2/60m"}}},
+		"in changes.1: only 22:00-07:00 is entirely within the quiet hours 22:00-08:00":  {{From: "2027-01-02", Only: []string{"22:00-07:00"}}},
+		"in changes.1: categories.a needs at least one rule":                             {{From: "2027-01-02", Categories: map[string]policy.CategoryDocument{"a": {}}}},
+		"changes.1.categories.a has a throttle: only the policy's own":                   {{From: "2027-01-02", Categories: map[string]policy.CategoryDocument{"a": {Throttle: "5/minute"}}}},
+		"changes.1.categories.a has accounts: only the policy's own":                     {{From: "2027-01-02", Categories: map[string]policy.CategoryDocument{"a": {Exempt: true, Accounts: []string{"acme"}}}}},
+		"there are 21 changes: a policy has at most 20":                                  make([]policy.ChangeDocument, 21),
+		`changes.1.quiet_hours "late" is not allowed: use hours such as 22:00-08:00`:     {{From: "2027-01-02", QuietHours: []string{"late"}}},
 	} {
 		_, err := datedDocument(changes...).Policy()
 		require.ErrorContains(t, err, says)

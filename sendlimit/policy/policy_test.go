@@ -148,7 +148,7 @@ func TestEverythingThatIsWrongWithAPolicy(t *testing.T) {
 	require.Equal(t, "often", first.Value)
 
 	err = fault.InvalidErrors{{Field: "a", Value: "1", Want: "2"}, {Field: "b", Want: "3"}}
-	require.EqualError(t, err, `a "1" is not allowed: it takes 2; b "" is not allowed: it takes 3`)
+	require.EqualError(t, err, `a "1" is not allowed: use 2; b "" is not allowed: use 3`)
 }
 
 func wrongFields(t *testing.T, err error) []string {

@@ -78,7 +78,7 @@ func TestParseRuleRefuses(t *testing.T) {
 		require.Equal(t, "a window of whole seconds, 1 s to 366 days", story.Invalid(t, err, "rule", shown))
 	}
 	_, err := policy.ParseRule("soon")
-	require.EqualError(t, err, `rule "soon" is not allowed: it takes a rule such as 5/hour, 3/90s or 10/calendar_day`+
+	require.EqualError(t, err, `rule "soon" is not allowed: use a rule such as 5/hour, 3/90s or 10/calendar_day`+
 		` (sliding: minute, hour, day, week or a length of time; natural: calendar_minute, _hour, _day, _week, _month)`)
 }
 

@@ -29,7 +29,7 @@ func TestThrottlesAreReadAsTheyAreSpelled(t *testing.T) {
 	} {
 		_, err := policy.ParseThrottle(text)
 		require.EqualError(t, err,
-			`throttle "`+text+`" is not allowed: it takes 1 to 1000000 a minute or an hour, such as 500/minute or 10000/hour`)
+			`throttle "`+text+`" is not allowed: use 1 to 1000000 a minute or an hour, such as 500/minute or 10000/hour`)
 	}
 }
 
@@ -91,11 +91,11 @@ func TestThrottlesThatAreRefused(t *testing.T) {
 		require.EqualError(t, err, want)
 	}
 	refused(policy.CategoryDocument{Throttle: "500/day"},
-		`categories.ads.throttle "500/day" is not allowed: it takes 1 to 1000000 a minute or an hour, such as 500/minute or 10000/hour`)
+		`categories.ads.throttle "500/day" is not allowed: use 1 to 1000000 a minute or an hour, such as 500/minute or 10000/hour`)
 	refused(policy.CategoryDocument{Exempt: true, Throttle: "500/minute"},
 		"categories.ads has a throttle and exempt: true: an exempt message is sent at any time, so give one of the two")
 	p := story.PolicyOf(t, "1/minute")
 	p.Categories = map[string]policy.CategoryRules{"ads": {Throttle: policy.Throttle{Limit: 5, Period: calendar.Day}}}
 	require.EqualError(t, p.Validate(),
-		`categories.ads.throttle "5/day" is not allowed: it takes 1 to 1000000 a minute or an hour, such as 500/minute or 10000/hour`)
+		`categories.ads.throttle "5/day" is not allowed: use 1 to 1000000 a minute or an hour, such as 500/minute or 10000/hour`)
 }

@@ -167,11 +167,11 @@ func TestMoreTokensThanTheCapacityAreInvalid(t *testing.T) {
 	t.Parallel()
 	s := newBucket(t, "1/second", 3)
 	_, err := s.bucket.Take(t.Context(), rate.TokenRequest{Key: "alice", Tokens: 4})
-	require.EqualError(t, err, `tokens "4" is not allowed: it takes 1 to the capacity of the bucket, which is 3`)
+	require.EqualError(t, err, `tokens "4" is not allowed: use 1 to the capacity of the bucket, which is 3`)
 	_, err = s.bucket.Take(t.Context(), rate.TokenRequest{Key: "alice", Tokens: -1})
 	require.Error(t, err)
 	_, err = s.bucket.Take(t.Context(), rate.TokenRequest{})
-	require.EqualError(t, err, `key "" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`)
+	require.EqualError(t, err, `key "" is not allowed: use 1 to 256 bytes of UTF-8 without control characters`)
 }
 
 // A full bucket has no key.
@@ -195,10 +195,10 @@ func TestTokenBucketsThatAreNone(t *testing.T) {
 	t.Parallel()
 	second := rate.Rate{Count: 1, Interval: time.Second}
 	for want, o := range map[string]rate.TokenBucketOptions{
-		`prefix "A" is not allowed: it takes 1 to 32 of a-z 0-9 _ -`:                                                              {Prefix: "A", Rate: second},
-		`rate "none" is not allowed: it takes a rate such as 100/second, 6000/minute or 20/500ms: 1 to 100000, in 1ms to 31 days`: {},
-		`capacity "-1" is not allowed: it takes 1 to 100000`:                                                                      {Rate: second, Capacity: -1},
-		`capacity "100001" is not allowed: it takes 1 to 100000`:                                                                  {Rate: second, Capacity: 100_001},
+		`prefix "A" is not allowed: use 1 to 32 of a-z 0-9 _ -`:                                                              {Prefix: "A", Rate: second},
+		`rate "none" is not allowed: use a rate such as 100/second, 6000/minute or 20/500ms: 1 to 100000, in 1ms to 31 days`: {},
+		`capacity "-1" is not allowed: use 1 to 100000`:                                                                      {Rate: second, Capacity: -1},
+		`capacity "100001" is not allowed: use 1 to 100000`:                                                                  {Rate: second, Capacity: 100_001},
 	} {
 		_, err := rate.NewTokenBucket(nil, o)
 		require.EqualError(t, err, want)

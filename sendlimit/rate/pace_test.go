@@ -35,7 +35,7 @@ func TestParseRate(t *testing.T) {
 		"5/week", "5/calendar_day", "5/0s", "5/-1s", "5/745h", "5/100us", "5/1500us", "5/second ", "5/s",
 	} {
 		_, err := rate.Parse(text)
-		require.EqualError(t, err, `rate "`+text+`" is not allowed: it takes a rate such as 100/second, 6000/minute or 20/500ms:`+
+		require.EqualError(t, err, `rate "`+text+`" is not allowed: use a rate such as 100/second, 6000/minute or 20/500ms:`+
 			" 1 to 100000, in 1ms to 31 days")
 	}
 }
@@ -114,9 +114,9 @@ func TestPacesThatAreNone(t *testing.T) {
 	require.NoError(t, err)
 	second := rate.Rate{Count: 10, Interval: time.Second}
 	for want, pace := range map[string]rate.Pace{
-		`burst "11" is not allowed: it takes 1 to 10, which is all that the rate allows in 1s`: {Rate: second, Burst: 11},
-		`burst "-1" is not allowed: it takes 1 to 10, which is all that the rate allows in 1s`: {Rate: second, Burst: -1},
-		`rate "none" is not allowed: it takes a rate such as 100/second, 6000/minute or 20/500ms: 1 to 100000, in 1ms to 31 days`: {
+		`burst "11" is not allowed: use 1 to 10, which is all that the rate allows in 1s`: {Rate: second, Burst: 11},
+		`burst "-1" is not allowed: use 1 to 10, which is all that the rate allows in 1s`: {Rate: second, Burst: -1},
+		`rate "none" is not allowed: use a rate such as 100/second, 6000/minute or 20/500ms: 1 to 100000, in 1ms to 31 days`: {
 			Burst: 5,
 		},
 	} {
@@ -125,11 +125,11 @@ func TestPacesThatAreNone(t *testing.T) {
 		require.EqualError(t, err, want)
 	}
 	_, err = paces.Pause(t.Context(), 0)
-	require.EqualError(t, err, `pause "0s" is not allowed: it takes 1ms to 24h0m0s`)
+	require.EqualError(t, err, `pause "0s" is not allowed: use 1ms to 24h0m0s`)
 	_, err = paces.Pause(t.Context(), rate.MaxPause+1)
-	require.EqualError(t, err, `pause "24h0m0.000000001s" is not allowed: it takes 1ms to 24h0m0s`)
+	require.EqualError(t, err, `pause "24h0m0.000000001s" is not allowed: use 1ms to 24h0m0s`)
 	_, err = rate.NewPaces(client, "", "{}")
-	require.EqualError(t, err, `target "{}" is not allowed: it takes 1 to 64 of a-z 0-9 _ -`)
+	require.EqualError(t, err, `target "{}" is not allowed: use 1 to 64 of a-z 0-9 _ -`)
 	_, err = rate.NewPaces(client, "A", "push")
 	require.Error(t, err)
 

@@ -166,7 +166,7 @@ func TestMorePermitsThanTheRateAreInvalid(t *testing.T) {
 	t.Parallel()
 	s := newPermits(t, "5/second")
 	_, err := s.Acquire(t.Context(), rate.PermitRequest{Token: "t", Permits: 6, Now: s.now})
-	require.EqualError(t, err, `permits "6" is not allowed: it takes at most the rate of "push", which is 5/second`)
+	require.EqualError(t, err, `permits "6" is not allowed: use at most the rate of "push", which is 5/second`)
 	s.requireAcquired(5)
 }
 
@@ -250,7 +250,7 @@ func TestPermitsOfLargeCallsAreFewEntries(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(1_000), given, "the rest")
 	_, err = s.GiveBackPart(t.Context(), "t1", 0)
-	require.EqualError(t, err, `permits "0" is not allowed: it takes at least 1`)
+	require.EqualError(t, err, `permits "0" is not allowed: use at least 1`)
 }
 
 func TestPermitsPeek(t *testing.T) {
@@ -292,7 +292,7 @@ func TestPermitsWithADelay(t *testing.T) {
 	require.Equal(t, s.now.Add(300*time.Millisecond), d.UseBy)
 	s.requireRefused(1, 1300*time.Millisecond)
 	_, err = s.Acquire(t.Context(), rate.PermitRequest{Token: "slow", Delay: time.Hour})
-	require.EqualError(t, err, `delay "1h0m0s" is not allowed: it takes whole milliseconds, up to 1m`)
+	require.EqualError(t, err, `delay "1h0m0s" is not allowed: use whole milliseconds, up to 1m`)
 }
 
 // A refusal that names no wait is no pass, and no reason to ask again at once.
@@ -397,18 +397,18 @@ func TestPermitsThatAreNone(t *testing.T) {
 	t.Parallel()
 	s := newPermits(t, "5/second")
 	for want, o := range map[string]rate.PermitsOptions{
-		`prefix "A" is not allowed: it takes 1 to 32 of a-z 0-9 _ -`:                              {Prefix: "A", Name: "n"},
-		`name "" is not allowed: it takes 1 to 64 of a-z 0-9 _ -`:                                 {},
-		`client "\n" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`: {Name: "n", Client: "\n"},
-		`lag "1.5ms" is not allowed: it takes whole milliseconds, up to 1m`:                       {Name: "n", Lag: 1500 * time.Microsecond},
-		`lag "-1s" is not allowed: it takes whole milliseconds, up to 1m`:                         {Name: "n", Lag: -time.Second},
+		`prefix "A" is not allowed: use 1 to 32 of a-z 0-9 _ -`:                              {Prefix: "A", Name: "n"},
+		`name "" is not allowed: use 1 to 64 of a-z 0-9 _ -`:                                 {},
+		`client "\n" is not allowed: use 1 to 256 bytes of UTF-8 without control characters`: {Name: "n", Client: "\n"},
+		`lag "1.5ms" is not allowed: use whole milliseconds, up to 1m`:                       {Name: "n", Lag: 1500 * time.Microsecond},
+		`lag "-1s" is not allowed: use whole milliseconds, up to 1m`:                         {Name: "n", Lag: -time.Second},
 	} {
 		_, err := rate.NewPermits(s.client, o)
 		require.EqualError(t, err, want)
 	}
 	for want, r := range map[string]rate.PermitRequest{
-		`token "" is not allowed: it takes 1 to 64 of A-Z a-z 0-9 _ -, see keyspace.NewToken`: {},
-		`permits "-1" is not allowed: it takes at least 1`:                                    {Token: "t", Permits: -1},
+		`token "" is not allowed: use 1 to 64 of A-Z a-z 0-9 _ -, see keyspace.NewToken`: {},
+		`permits "-1" is not allowed: use at least 1`:                                    {Token: "t", Permits: -1},
 	} {
 		_, err := s.Acquire(t.Context(), r)
 		require.EqualError(t, err, want)

@@ -137,7 +137,7 @@ func TestARateThatNobodyUsesExpires(t *testing.T) {
 	require.ErrorAs(t, err, new(*rate.NoRateError))
 	want.KeepAlive = -time.Second
 	require.EqualError(t, permits.SetRate(t.Context(), want),
-		`keep_alive "-1s" is not allowed: it takes whole milliseconds, up to 366 days, or 0 for ever`)
+		`keep_alive "-1s" is not allowed: use whole milliseconds, up to 366 days, or 0 for ever`)
 }
 
 func TestGuardOverPermitsAndTokens(t *testing.T) {

@@ -140,7 +140,7 @@ func TestAnInvalidLineIsAnOutcome(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, message.Outcome{
 		Outcome: message.Invalid, Line: 2, Code: fault.CodeInvalidField, Field: "send_at", ID: "i", User: "u",
-		Detail: `send_at "x" is not allowed: it takes a time`,
+		Detail: `send_at "x" is not allowed: use a time`,
 	}, got.last)
 }
 

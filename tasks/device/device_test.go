@@ -62,8 +62,8 @@ func TestDraftsThatAreRefused(t *testing.T) {
 		draft       message.DeviceDraft
 		field, says string
 	}{
-		{message.DeviceDraft{}, "channel", `channel "" is not allowed: it takes fcm, apns or webpush`},
-		{message.DeviceDraft{Channel: "sms", Token: "canary"}, "channel", `channel "sms" is not allowed: it takes fcm, apns or webpush`},
+		{message.DeviceDraft{}, "channel", `channel "" is not allowed: use fcm, apns or webpush`},
+		{message.DeviceDraft{Channel: "sms", Token: "canary"}, "channel", `channel "sms" is not allowed: use fcm, apns or webpush`},
 		{message.DeviceDraft{Channel: "fcm"}, "token", "token is required with the channel fcm"},
 		{message.DeviceDraft{Channel: "webpush"}, "subscription", "subscription is required with the channel webpush"},
 		{message.DeviceDraft{Channel: "webpush", Token: "canary"}, "token", "a device of webpush has no token: give its subscription"},
@@ -71,8 +71,8 @@ func TestDraftsThatAreRefused(t *testing.T) {
 		{message.DeviceDraft{Channel: "webpush", Subscription: many}, "subscription", "subscription has 17 members: it has at most 16"},
 		{message.DeviceDraft{Channel: "apns", Token: "canary"}, "token", "token is not valid: it must be a device token, 64 to 200 hexadecimal digits"},
 		{message.DeviceDraft{Channel: "webpush", Subscription: some}, "subscription", "subscription is not valid: it must be " + endpoint},
-		{message.DeviceDraft{Channel: "fcm", Token: "canary", ID: "@a"}, "id", `id "@a" is not allowed: it takes 1 to 64 of A-Z a-z 0-9 . _ -`},
-		{message.DeviceDraft{Channel: "fcm", Token: "canary", App: "@"}, "app", `app "@" is not allowed: it takes up to 64 of A-Z a-z 0-9 . _ -`},
+		{message.DeviceDraft{Channel: "fcm", Token: "canary", ID: "@a"}, "id", `id "@a" is not allowed: use 1 to 64 of A-Z a-z 0-9 . _ -`},
+		{message.DeviceDraft{Channel: "fcm", Token: "canary", App: "@"}, "app", `app "@" is not allowed: use up to 64 of A-Z a-z 0-9 . _ -`},
 	} {
 		_, err := device.Parse(row.draft, "", nil)
 		var invalid *fault.InvalidError

@@ -151,14 +151,14 @@ func TestPushContentOfCSV(t *testing.T) {
 	}, all[0].PushContent)
 	require.Zero(t, all[1].PushContent)
 	require.Equal(t, message.PushContent{To: &message.Target{App: "shop"}}, all[2].PushContent)
-	const badge = " is not allowed: it takes a whole number from 0 to 2147483647"
+	const badge = " is not allowed: use a whole number from 0 to 2147483647"
 	require.Equal(t, []string{
 		`badge "many"` + badge,
 		`badge "-1"` + badge,
-		`channels "[]" is not allowed: it takes a JSON object`,
+		`channels "[]" is not allowed: use a JSON object`,
 		`invalid JSON at byte 7: the text ends too early`,
 		`fcm is given twice, the second time at byte 11`,
-		`badge "many"` + badge + `; invalid JSON at byte 2: the text ends too early; image "http://a" is not allowed: it takes an https URL` +
-			` of at most 2048 bytes; to.channel "sms" is not allowed: it takes fcm, apns, webpush, webhook, log, service`,
+		`badge "many"` + badge + `; invalid JSON at byte 2: the text ends too early; image "http://a" is not allowed: use an https URL` +
+			` of at most 2048 bytes; to.channel "sms" is not allowed: use fcm, apns, webpush, webhook, log, service`,
 	}, wrong)
 }

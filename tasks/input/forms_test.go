@@ -94,13 +94,13 @@ func TestOtherColumns(t *testing.T) {
 	_, err = input.NewRows(strings.NewReader("a,c\n"), input.Options{Flags: true}, []string{"a", "b"}, []string{"a"})
 	require.ErrorContains(t, err, "; --column FIELD=COLUMN reads a column as a field, and --other-columns ignore skips the others")
 	_, err = input.NewRows(strings.NewReader("a,c\n"), input.Options{Others: input.KeepAsMetadata}, []string{"a", "b"}, []string{"a"})
-	require.ErrorContains(t, err, `other_columns "metadata" is not allowed: it takes refuse or ignore`)
+	require.ErrorContains(t, err, `other_columns "metadata" is not allowed: use refuse or ignore`)
 	for _, entry := range [][]string{{"user"}, {"=x"}, {"user="}, {"user=a", "user=b"}} {
 		_, err := input.ParseColumns(entry)
 		require.ErrorContains(t, err, "FIELD=COLUMN")
 	}
 	_, err = input.ParseOtherColumns("drop")
-	require.EqualError(t, err, `other_columns "drop" is not allowed: it takes refuse, ignore or metadata`)
+	require.EqualError(t, err, `other_columns "drop" is not allowed: use refuse, ignore or metadata`)
 }
 
 // What is no file of messages is named.

@@ -148,7 +148,7 @@ func TestTheFormat(t *testing.T) {
 		require.Empty(t, read(t, strings.NewReader(""), f))
 	}
 	_, err = input.ParseFormat("xml")
-	require.EqualError(t, err, `format "xml" is not allowed: it takes auto, ndjson or csv`)
+	require.EqualError(t, err, `format "xml" is not allowed: use auto, ndjson or csv`)
 	// Where the format is given, the content is not asked.
 	require.Len(t, read(t, strings.NewReader("user,send_at,title\n"), input.NDJSON), 1)
 	_, err = input.NewReader(strings.NewReader(object("a", "x")), input.Options{Format: input.CSV})

@@ -108,6 +108,6 @@ func TestNumbersOfQueues(t *testing.T) {
 	}
 	for _, n := range []int{-1, 65} {
 		_, err := newSpread(client, "", n)
-		require.ErrorContains(t, err, "it takes 0 to 64", n)
+		require.ErrorContains(t, err, "use 0 to 64", n)
 	}
 }

@@ -75,15 +75,15 @@ func TestRetryPolicyOutOfBounds(t *testing.T) {
 		policy   Policy
 		sentence string
 	}{
-		{Policy{Attempts: 3}, `retry_min "0s" is not allowed: it takes at least 1 ms`},
-		{Policy{Min: -1, Max: 1, Attempts: 3}, `retry_min "-1ns" is not allowed: it takes at least 1 ms`},
+		{Policy{Attempts: 3}, `retry_min "0s" is not allowed: use at least 1 ms`},
+		{Policy{Min: -1, Max: 1, Attempts: 3}, `retry_min "-1ns" is not allowed: use at least 1 ms`},
 		{
 			Policy{Min: 2 * time.Second, Max: time.Second, Attempts: 3},
-			`retry_max "1s" is not allowed: it takes at least retry_min, 2s`,
+			`retry_max "1s" is not allowed: use at least retry_min, 2s`,
 		},
 		{
 			Policy{Min: time.Second, Max: time.Second, Attempts: -3},
-			`max_attempts "-3" is not allowed: it takes at least 1`,
+			`max_attempts "-3" is not allowed: use at least 1`,
 		},
 	} {
 		err := row.policy.Validate()

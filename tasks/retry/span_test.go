@@ -43,9 +43,9 @@ func TestASpanLastsThreeDays(t *testing.T) {
 func TestSpanOutOfBounds(t *testing.T) {
 	t.Parallel()
 	for sentence, span := range map[string]retry.Span{
-		`alert_retry_min "0s" is not allowed: it takes at least 1 ms`:                      {For: time.Hour},
-		`alert_retry_max "1s" is not allowed: it takes at least alert_retry_min, 2s`:       {Min: 2 * time.Second, Max: time.Second, For: 1},
-		`alert_retry_for "1m0s" is not allowed: it takes at least alert_retry_max, 1h0m0s`: {Min: 1e9, Max: time.Hour, For: time.Minute},
+		`alert_retry_min "0s" is not allowed: use at least 1 ms`:                      {For: time.Hour},
+		`alert_retry_max "1s" is not allowed: use at least alert_retry_min, 2s`:       {Min: 2 * time.Second, Max: time.Second, For: 1},
+		`alert_retry_for "1m0s" is not allowed: use at least alert_retry_max, 1h0m0s`: {Min: 1e9, Max: time.Hour, For: time.Minute},
 	} {
 		err := span.Validate()
 		require.EqualError(t, err, sentence)

@@ -60,3 +60,10 @@ func BadRequest(status int, field, value, want string) *Error {
 	wrong := &fault.InvalidError{Field: field, Value: value, Want: want}
 	return &Error{Status: status, Outcome: message.OutcomeOf(wrong)}
 }
+
+// Incomplete returns an Error about a body whose end is missing, with what to do next: "" or ": send
+// it again".
+func Incomplete(err error, next string) *Error {
+	wrong := fault.Wrong("body", "the body ended too early (%s)%s", Cause(err), next)
+	return &Error{Status: http.StatusBadRequest, Outcome: message.OutcomeOf(wrong)}
+}

@@ -65,7 +65,7 @@ func (l BodyLimits) ReadText(r *http.Request) ([]byte, error) {
 			Detail: fmt.Sprintf("the request was incomplete after %s: send it again", l.Time),
 		}}
 	case err != nil:
-		return nil, BadRequest(http.StatusBadRequest, "body", "", "to come whole ("+Cause(err)+")")
+		return nil, Incomplete(err, ": send it again")
 	}
 	return bytes.TrimPrefix(text, []byte("\ufeff")), nil
 }

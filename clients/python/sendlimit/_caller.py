@@ -101,10 +101,10 @@ class Caller:
         if not re.fullmatch(r"[!-~]*", key or ""):
             raise InvalidRequest("key takes visible ASCII characters without spaces", "key")
         if not 1 <= attempts <= 100:
-            raise InvalidRequest(f"attempts {attempts} is not allowed: it takes 1 to 100", "attempts")
+            raise InvalidRequest(f"attempts {attempts} is not allowed: use 1 to 100", "attempts")
         for name, seconds in (("timeout", timeout), ("max_retry_after", max_retry_after)):
             if not 0 < seconds < 1e6:
-                raise InvalidRequest(f"{name} {seconds} is not allowed: it takes seconds above zero", name)
+                raise InvalidRequest(f"{name} {seconds} is not allowed: use seconds above zero", name)
         self._transport = Transport(base_url, ssl_context)
         # A function, so that a printed client shows no key.
         self._authorize: Callable[[], dict[str, str]] = lambda: {"Authorization": f"Bearer {key}"} if key else {}

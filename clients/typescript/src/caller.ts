@@ -38,10 +38,10 @@ export abstract class Caller {
     const { key, attempts = 4, timeoutMs = 30_000, maxRetryAfterMs = 30_000 } = options;
     if (!/^[!-~]*$/.test(key ?? "")) throw new InvalidRequest("key takes visible ASCII characters without spaces", "key");
     if (!Number.isInteger(attempts) || attempts < 1 || attempts > 100) {
-      throw new InvalidRequest(`attempts ${attempts} is not allowed: it takes 1 to 100`, "attempts");
+      throw new InvalidRequest(`attempts ${attempts} is not allowed: use 1 to 100`, "attempts");
     }
     for (const [name, ms] of Object.entries({ timeoutMs, maxRetryAfterMs })) {
-      if (!(ms > 0 && ms < 2 ** 31)) throw new InvalidRequest(`${name} ${ms} is not allowed: it takes 1 to ${2 ** 31 - 1}`, name);
+      if (!(ms > 0 && ms < 2 ** 31)) throw new InvalidRequest(`${name} ${ms} is not allowed: use 1 to ${2 ** 31 - 1}`, name);
     }
     this.#settings = { attempts, timeoutMs, maxRetryAfterMs };
     this.#headers = () => new Headers(key ? { Authorization: `Bearer ${key}` } : {});

@@ -63,7 +63,7 @@ func TestAnUnknownAccountIsOneClearError(t *testing.T) {
 	for name, wanted := range map[string]string{
 		"acme": `there is no account "acme"`,
 		"gone": `account "gone" is disabled`,
-		"A B":  `account "A B" is not allowed: it takes a name of 1 to 64 of a-z 0-9 _ -`,
+		"A B":  `account "A B" is not allowed: use a name of 1 to 64 of a-z 0-9 _ -`,
 	} {
 		for _, command := range []string{"list", "push", "status", "cancel", "move"} {
 			args := map[string][]string{

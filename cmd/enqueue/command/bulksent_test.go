@@ -82,7 +82,7 @@ func TestBulkRecordSentChecksTheExpiry(t *testing.T) {
 		`{"user":"alice","send_at":"2093-11-21T08:00:00Z","expires_at":"2093-12-21T08:00:00Z"}`,
 		`{"user":"alice","send_at":"2093-11-21T09:00:00Z","expires_at":"9999-12-31T00:00:00Z"}`))
 	require.Equal(t, 2, got.status)
-	require.Contains(t, got.stderr, `line 2: expires_at "9999-12-31T00:00:00Z" is not allowed: it takes a time until 2094-12-`)
+	require.Contains(t, got.stderr, `line 2: expires_at "9999-12-31T00:00:00Z" is not allowed: use a time until 2094-12-`)
 	require.Contains(t, got.stdout, "recorded  1\n")
 }
 

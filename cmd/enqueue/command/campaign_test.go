@@ -46,7 +46,7 @@ func TestCampaign(t *testing.T) {
 	require.Contains(t, f.prints(t, "status", "--user", "alice", "other"), "scheduled: ")
 
 	for _, row := range []struct{ args, sentence string }{
-		{"0s", `by "0s" is not allowed: it takes a length of time such as 1h or -30m`},
+		{"0s", `by "0s" is not allowed: use a length of time such as 1h or -30m`},
 		{"soon", `--by "soon" is no duration: write 1h, 90m or -30m`},
 	} {
 		got := f.run(t, "campaign", "move", "spring", "--by", row.args)
@@ -55,5 +55,5 @@ func TestCampaign(t *testing.T) {
 	}
 	got := f.run(t, "campaign", "count", "a b")
 	require.Equal(t, 2, got.status)
-	require.Contains(t, got.stderr, `campaign "a b" is not allowed: it takes 1 to 64 of a-z A-Z 0-9 . _ -`)
+	require.Contains(t, got.stderr, `campaign "a b" is not allowed: use 1 to 64 of a-z A-Z 0-9 . _ -`)
 }

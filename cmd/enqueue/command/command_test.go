@@ -30,7 +30,7 @@ func TestUsageErrors(t *testing.T) {
 		"cancel --user alice":             "ID is missing; see sendlimit cancel --help",
 		"cancel --user alice a b":         `unexpected argument "b": give one ID; see sendlimit cancel --help`,
 		"bulk":                            "FILE is missing; see sendlimit bulk --help",
-		"next-free --user a --count x":    `count "x" is not allowed: it takes a whole number`,
+		"next-free --user a --count x":    `count "x" is not allowed: use a whole number`,
 	} {
 		got := f.run(t, strings.Fields(args)...)
 		require.Equal(t, 2, got.status, args)

@@ -73,7 +73,7 @@ func TestDevicesThatAreRefused(t *testing.T) {
 		says string
 	}{
 		{[]string{"--channel", "fcm"}, "error: token is required with the channel fcm\n"},
-		{[]string{"--channel", "sms", "--token", "canary"}, "error: channel \"sms\" is not allowed: it takes fcm, apns or webpush\n"},
+		{[]string{"--channel", "sms", "--token", "canary"}, "error: channel \"sms\" is not allowed: use fcm, apns or webpush\n"},
 		{[]string{"--channel", "apns", "--token", "canary"}, "error: token is not valid: it must be a device token, 64 to 200 hexadecimal digits\n"},
 		{[]string{"--channel", "webpush", "--subscription", "-"}, "error: - is not a JSON object\n"},
 		{[]string{"--channel", "webpush", "--subscription", "-", "--token", "-"}, "error: --token and --subscription can't both be standard input\n"},

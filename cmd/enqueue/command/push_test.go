@@ -183,7 +183,7 @@ func TestPushJSON(t *testing.T) {
 		push("--id", "a", "--at", on22("11:11:11")))
 	require.Contains(t, push("--id", "c", "--at", on22("11:11:10.5")), `{"outcome":"refused","code":"send_limit","id":"c","user":"alice",`)
 	require.JSONEq(t, `{"outcome":"invalid","code":"invalid_field","field":"at",
-		"detail":"at \"tomorrow\" is not allowed: it takes an RFC 3339 time such as 2040-06-22T11:11:11Z, now, +90m or with --tz a local time such as \"2040-06-22 11:11\""}`,
+		"detail":"at \"tomorrow\" is not allowed: use an RFC 3339 time such as 2040-06-22T11:11:11Z, now, +90m or with --tz a local time such as \"2040-06-22 11:11\""}`,
 		push("--at", "tomorrow"))
 }
 
@@ -208,11 +208,11 @@ func TestPushRefusesBadInput(t *testing.T) {
 	long := strings.Repeat("x", 5000)
 	base := map[string]string{"user": "alice", "at": on22("11:11:11"), "title": "Hi"}
 	for _, row := range []struct{ flag, value, want string }{
-		{"at", "2093-11-22T11:11:11", "at \"2093-11-22T11:11:11\" is not allowed: it takes a time with its zone"},
+		{"at", "2093-11-22T11:11:11", "at \"2093-11-22T11:11:11\" is not allowed: use a time with its zone"},
 		{"at", "2093-11-21T09:59:54Z", "is in the past"},
 		{"at", "+367d", "too far ahead: the latest send time is "},
-		{"tz", "Mars/Olympus", `tz "Mars/Olympus" is not allowed: it takes an IANA time zone`},
-		{"id", "a b", `id "a b" is not allowed: it takes 1 to 128 of`},
+		{"tz", "Mars/Olympus", `tz "Mars/Olympus" is not allowed: use an IANA time zone`},
+		{"id", "a b", `id "a b" is not allowed: use 1 to 128 of`},
 		{"user", "a\xffb", "user"},
 		{"title", "", "title"},
 		{"title", long, "5000 bytes"},

@@ -49,9 +49,9 @@ func TestPushContentOfFlagsThatIsNotAllowed(t *testing.T) {
 	f.prints(t, append(push, "--badge", "1")...)
 	before := f.everything()
 	for sentence, args := range map[string][]string{
-		`badge "many" is not allowed: it takes a whole number from 0 to 2147483647`: {"--badge", "many"},
-		`channels "[]" is not allowed: it takes a JSON object`:                      {"--channels", "[]"},
-		`invalid JSON at byte 2: the text ends too early`:                           {"--channels", "{"},
+		`badge "many" is not allowed: use a whole number from 0 to 2147483647`: {"--badge", "many"},
+		`channels "[]" is not allowed: use a JSON object`:                      {"--channels", "[]"},
+		`invalid JSON at byte 2: the text ends too early`:                      {"--channels", "{"},
 	} {
 		for _, command := range [][]string{push, append(push, "--dry-run"), {"change", "--user", "alice", "a"}} {
 			got := f.run(t, append(command, args...)...)

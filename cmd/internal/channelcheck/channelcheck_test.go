@@ -30,7 +30,7 @@ func TestCheck(t *testing.T) {
 			name: "a wrong override", channel: "webpush", edit: func(m *message.Message) {
 				m.Channels = map[string]json.RawMessage{"webpush": []byte(`{"urgency":"soon"}`)}
 			},
-			field: "channels.webpush.urgency", error: `channels.webpush.urgency "soon" is not allowed: it takes very-low, low, normal or high`,
+			field: "channels.webpush.urgency", error: `channels.webpush.urgency "soon" is not allowed: use very-low, low, normal or high`,
 		},
 		{name: "another channel's override", channel: "webpush", edit: func(m *message.Message) {
 			m.Channels = map[string]json.RawMessage{"fcm": []byte(`{"urgency":"soon"}`)}
@@ -42,14 +42,14 @@ func TestCheck(t *testing.T) {
 			name: "another topic", channel: "apns", edit: func(m *message.Message) {
 				m.Channels = map[string]json.RawMessage{"apns": []byte(`{"topic":"com.example.other"}`)}
 			},
-			field: "channels.apns.topic", error: `channels.apns.topic "com.example.other" is not allowed: it takes a bundle id that the channel is set up with`,
+			field: "channels.apns.topic", error: `channels.apns.topic "com.example.other" is not allowed: use a bundle id that the channel is set up with`,
 		},
 		{
 			name: "too large", channel: "webpush", edit: func(m *message.Message) {
 				m.Now, m.SendAt = true, time.Time{}
 				m.Body = strings.Repeat("b", 4000)
 			},
-			field: "message", error: `message "4116 bytes" is not allowed: it takes at most 3993 bytes as JSON in web push, with title, body, data, URLs and channels.webpush`,
+			field: "message", error: `message "4116 bytes" is not allowed: use at most 3993 bytes as JSON in web push, with title, body, data, URLs and channels.webpush`,
 		},
 		{name: "an unknown channel", channel: "log", edit: func(m *message.Message) { m.Body = strings.Repeat("b", 4000) }},
 	} {

@@ -64,21 +64,21 @@ func TestReport(t *testing.T) {
 		},
 		{
 			fmt.Errorf("submitting: %w", user), // a terminal sees no control character
-			`error: user "a\x1b[2J" is not allowed: it takes no <control> characters` + "\n",
-			`{"outcome":"invalid","code":"invalid_field","field":"user","detail":"user \"a\\x1b[2J\" is not allowed: it takes no <control> characters"}` + "\n", 2,
+			`error: user "a\x1b[2J" is not allowed: use no <control> characters` + "\n",
+			`{"outcome":"invalid","code":"invalid_field","field":"user","detail":"user \"a\\x1b[2J\" is not allowed: use no <control> characters"}` + "\n", 2,
 		},
 		{
 			&config.Error{Rejected: []*fault.InvalidError{at, user}},
-			"error: send_at \"\" is not allowed: it takes a time\n" +
-				`error: user "a\x1b[2J" is not allowed: it takes no <control> characters` + "\n",
-			`{"outcome":"invalid","code":"invalid_field","field":"send_at","detail":"send_at \"\" is not allowed: it takes a time"}` + "\n" +
-				`{"outcome":"invalid","code":"invalid_field","field":"user","detail":"user \"a\\x1b[2J\" is not allowed: it takes no <control> characters"}` + "\n", 2,
+			"error: send_at \"\" is not allowed: use a time\n" +
+				`error: user "a\x1b[2J" is not allowed: use no <control> characters` + "\n",
+			`{"outcome":"invalid","code":"invalid_field","field":"send_at","detail":"send_at \"\" is not allowed: use a time"}` + "\n" +
+				`{"outcome":"invalid","code":"invalid_field","field":"user","detail":"user \"a\\x1b[2J\" is not allowed: use no <control> characters"}` + "\n", 2,
 		},
 		{
 			fmt.Errorf("replacing the policy: %w", fault.InvalidErrors{at, {Field: "user"}}),
-			"error: send_at \"\" is not allowed: it takes a time\nerror: user \"\" is not allowed: it takes \n",
-			`{"outcome":"invalid","code":"invalid_field","field":"send_at","detail":"send_at \"\" is not allowed: it takes a time"}` + "\n" +
-				`{"outcome":"invalid","code":"invalid_field","field":"user","detail":"user \"\" is not allowed: it takes "}` + "\n", 2,
+			"error: send_at \"\" is not allowed: use a time\nerror: user \"\" is not allowed: use \n",
+			`{"outcome":"invalid","code":"invalid_field","field":"send_at","detail":"send_at \"\" is not allowed: use a time"}` + "\n" +
+				`{"outcome":"invalid","code":"invalid_field","field":"user","detail":"user \"\" is not allowed: use "}` + "\n", 2,
 		},
 		{
 			fmt.Errorf("submitting: %w", &fault.UnavailableError{Detail: "no Redis; start one", Err: errors.New("refused")}),

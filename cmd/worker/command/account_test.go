@@ -118,7 +118,7 @@ func TestAccountsOnTheCommandLineRefuse(t *testing.T) {
 		"account create Acme":                    {cli.StatusInvalid, "a name of 1 to 64 of a-z 0-9 _ -"},
 		"account set acme":                       {cli.StatusInvalid, "a flag is required"},
 		"account rotate-key acme id --overlap x": {cli.StatusInvalid, "a length of time"},
-		"account rotate-key acme --overlap 367d": {cli.StatusInvalid, `overlap "367d" is not allowed: it takes a length of time such as 1h or 7d, 0 for none, at most 366d`},
+		"account rotate-key acme --overlap 367d": {cli.StatusInvalid, `overlap "367d" is not allowed: use a length of time such as 1h or 7d, 0 for none, at most 366d`},
 		"account remove-key acme":                {cli.StatusInvalid, "KEY-ID is missing"},
 		"account end-session 3fa91c02":           {cli.StatusNotFound, `no session "3fa91c02"`},
 		"tier set free --alert-at x":             {cli.StatusInvalid, "percents such as 80,100, or never"},

@@ -91,7 +91,7 @@ func TestCheckOfAService(t *testing.T) {
 
 	for _, name := range []string{"check", "run"} { // a token of the wrong form, and no chats
 		_, err := command(t, []string{environ[0], "SENDLIMIT_PUSH_URL=telegram://hunter2@telegram"}, "", name)
-		require.ErrorContains(t, err, `push_url "telegram://…" is not allowed: it takes a URL as the documentation of shoutrrr has it for telegram`)
+		require.ErrorContains(t, err, `push_url "telegram://…" is not allowed: use a URL as the documentation of shoutrrr has it for telegram`)
 		require.NotContains(t, err.Error(), "hunter2")
 	}
 }

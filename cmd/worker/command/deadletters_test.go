@@ -225,7 +225,7 @@ func TestDeadLetterCommandLinesThatMakeNoSense(t *testing.T) {
 		"list a":                          `unexpected argument "a": list has only flags; see sendlimit-worker dead-letters list --help`,
 		"show a":                          "--user is missing; see sendlimit-worker dead-letters show --help",
 		"show --user alice":               "ID is missing",
-		"show --user a b --content=maybe": `content "maybe" is not allowed: it takes true or false`,
+		"show --user a b --content=maybe": `content "maybe" is not allowed: use true or false`,
 		"retry":                           "ID is missing: give --user and an ID, or --all; see sendlimit-worker dead-letters retry --help",
 		"retry a":                         "--user is missing",
 		"retry --user alice":              "ID is missing",
@@ -234,9 +234,9 @@ func TestDeadLetterCommandLinesThatMakeNoSense(t *testing.T) {
 		"retry --user alice --all":        "--user and --all exclude each other",
 		"retry --user alice a b":          `unexpected argument "b": give one ID`,
 		"purge":                           "ID is missing: give --user and an ID, or --older-than or --all",
-		"purge --older-than=":             `older_than "" is not allowed: it takes a duration such as 90m, 36h or 7d`,
+		"purge --older-than=":             `older_than "" is not allowed: use a duration such as 90m, 36h or 7d`,
 		"purge --older-than 1d --all":     "--older-than and --all exclude each other; see sendlimit-worker dead-letters purge --help",
-		"purge --older-than soon":         `older_than "soon" is not allowed: it takes a duration such as 90m, 36h or 7d`,
+		"purge --older-than soon":         `older_than "soon" is not allowed: use a duration such as 90m, 36h or 7d`,
 		"purge --older-than -1h":          `older_than "-1h" is not allowed`,
 		"list --tz Mars/Olympus":          `tz "Mars/Olympus" is not allowed`,
 		"list --redis-url http://x":       `redis_url "http://x" is not allowed`,
@@ -255,7 +255,7 @@ func TestDeadLetterCommandLinesThatMakeNoSenseInJSON(t *testing.T) {
 	for line, want := range map[string]string{
 		"show a --json":                      `{"outcome":"invalid","code":"invalid_field","field":"user","detail":"--user is missing; see sendlimit-worker dead-letters show --help"}`,
 		"--json retry":                       `{"outcome":"invalid","code":"invalid_field","field":"id","detail":"ID is missing: give --user and an ID, or --all; see sendlimit-worker dead-letters retry --help"}`,
-		"show --user a b --content=x --json": `{"outcome":"invalid","code":"invalid_field","field":"content","detail":"content \"x\" is not allowed: it takes true or false"}`,
+		"show --user a b --content=x --json": `{"outcome":"invalid","code":"invalid_field","field":"content","detail":"content \"x\" is not allowed: use true or false"}`,
 	} {
 		status, stdout, stderr := g.runs(line)
 		require.Equal(t, []any{cli.StatusInvalid, ""}, []any{status, stderr}, line)

@@ -112,6 +112,6 @@ func TestAlertsAreNamedByTheirIDAlone(t *testing.T) {
 	for _, command := range []string{"show", "retry", "purge"} {
 		status, stdout, stderr := g.runs(command + " --alert x")
 		require.Equal(t, cli.StatusInvalid, status, command)
-		require.Contains(t, stdout+stderr, `alert "x" is not allowed: it takes the id of an alert, as the list of dead letters shows it`)
+		require.Contains(t, stdout+stderr, `alert "x" is not allowed: use the id of an alert, as the list of dead letters shows it`)
 	}
 }

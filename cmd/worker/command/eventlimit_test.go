@@ -101,11 +101,11 @@ func TestEventsThatAreRefused(t *testing.T) {
 	for want, args := range map[string][]string{
 		`at least one of --per-minute, --per-hour and --per-day is required` +
 			` (sendlimit-worker event-limit remove removes all limits); see sendlimit-worker event-limit set --help`: {"set", "e"},
-		`per-day "many" is not allowed: it takes a whole number`:                             {"set", "e", "--per-day", "many"},
-		`per_day "0" is not allowed: it takes 1 to 1000000000000; leave it out for no limit`: {"set", "e", "--per-day", "0"},
+		`per-day "many" is not allowed: use a whole number`:                             {"set", "e", "--per-day", "many"},
+		`per_day "0" is not allowed: use 1 to 1000000000000; leave it out for no limit`: {"set", "e", "--per-day", "0"},
 		`nothing here counts the event "login", so its limits would have no effect: the events are submit, read, change;` +
 			` set custom for an event that your own program counts`: {"set", "login", "--per-hour", "5"},
-		`alert_at "80,x" is not allowed: it takes percents such as 80,100, or never`:           {"set", "e", "--per-day", "1", "--alert-at", "80,x"},
+		`alert_at "80,x" is not allowed: use percents such as 80,100, or never`:                {"set", "e", "--per-day", "1", "--alert-at", "80,x"},
 		`NAME is missing; see sendlimit-worker event-limit set --help`:                         {"set"},
 		`unexpected argument "b": give one NAME; see sendlimit-worker event-limit show --help`: {"show", "a", "b"},
 	} {

@@ -51,15 +51,15 @@ func TestPaceOfAChannel(t *testing.T) {
 	require.Equal(t, "no pace: deliveries are as fast as possible\n", out)
 
 	_, err = command(t, environ, "", "pace", "show", "--channel", "sms")
-	require.EqualError(t, err, `channel "sms" is not allowed: it takes log, webhook, fcm, apns, webpush, service`)
+	require.EqualError(t, err, `channel "sms" is not allowed: use log, webhook, fcm, apns, webpush, service`)
 }
 
 func TestPaceThatIsRefused(t *testing.T) {
 	t.Parallel()
 	_, _, environ := elsewhere(t)
 	for want, args := range map[string][]string{
-		`error: rate "fast" is not allowed: it takes a rate such as 100/second`: {"--rate", "fast"},
-		`error: burst "6" is not allowed: it takes 1 to 5, which is all that the rate allows in 1s` + "\n": {
+		`error: rate "fast" is not allowed: use a rate such as 100/second`: {"--rate", "fast"},
+		`error: burst "6" is not allowed: use 1 to 5, which is all that the rate allows in 1s` + "\n": {
 			"--rate", "5/second", "--burst", "6",
 		},
 		`error: --burst must be at least 1; without it the burst is the rate` + "\n": {

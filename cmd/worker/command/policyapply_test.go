@@ -53,7 +53,7 @@ func TestPolicyApplySaysWhatChanges(t *testing.T) {
 func TestPoliciesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	m, _, environ := elsewhere(t)
-	fails(t, cli.StatusInvalid, `error: reach "0s" is not allowed: it takes 1s to 366d in whole seconds, such as 30d, 36h or 90m (standard input, line 2)`+"\n",
+	fails(t, cli.StatusInvalid, `error: reach "0s" is not allowed: use 1s to 366d in whole seconds, such as 30d, 36h or 90m (standard input, line 2)`+"\n",
 		environ, "rules: [1/day]\nreach: 0s", "policy", "apply", "-")
 	// Everything that is wrong is said at once, for programs too.
 	out, err := command(t, environ, "rules: [a, b]\nzone: UTC\nquiet_hours: [9-5]", "policy", "apply", "-", "--json")
@@ -73,7 +73,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 	} {
 		fails(t, cli.StatusInvalid, row.want, environ, "name: vip\nrules: [1/day]", append([]string{"policy", "apply", "-"}, row.args...)...)
 	}
-	said := fails(t, cli.StatusInvalid, `name "VIP" is not allowed: it takes a name of 1 to 64 of a-z 0-9 _ -`,
+	said := fails(t, cli.StatusInvalid, `name "VIP" is not allowed: use a name of 1 to 64 of a-z 0-9 _ -`,
 		environ, "rules: [1/day]", "policy", "apply", "-", "--name", "VIP")
 	require.NotContains(t, said, "standard input", "it is the flag that is wrong, not the file")
 	require.Empty(t, m.Keys(), "a policy that is refused touches nothing")

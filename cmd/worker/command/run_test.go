@@ -43,6 +43,6 @@ func TestDropDueBeforeTheFuture(t *testing.T) {
 	for _, call := range [][]string{{}, {"run"}} {
 		status, said := refuses(t, nil, append(call, "--drop-due-before", "+1h")...)
 		require.Equal(t, cli.StatusInvalid, status)
-		require.Contains(t, said, `error: drop-due-before "+1h" is not allowed: it takes a time in the past`)
+		require.Contains(t, said, `error: drop-due-before "+1h" is not allowed: use a time in the past`)
 	}
 }

@@ -100,9 +100,9 @@ func TestUserEraseHasToBeConfirmed(t *testing.T) {
 	}{
 		{[]string{"alice"}, "error: erasing can't be undone: see sendlimit-worker user export," +
 			" and confirm with sendlimit-worker user erase \"alice\" --yes\n"},
-		{[]string{"alice", "--yes", "--wait", "-1s"}, "error: wait \"-1s\" is not allowed: it takes a duration such as 90s or 5m, 0s not to wait\n"},
-		{[]string{"alice", "--yes", "--wait", "x"}, "error: wait \"x\" is not allowed: it takes a duration such as 90s or 5m, 0s not to wait\n"},
-		{[]string{"a\nb", "--yes"}, "error: user \"a\\nb\" is not allowed: it takes 1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends\n"},
+		{[]string{"alice", "--yes", "--wait", "-1s"}, "error: wait \"-1s\" is not allowed: use a duration such as 90s or 5m, 0s not to wait\n"},
+		{[]string{"alice", "--yes", "--wait", "x"}, "error: wait \"x\" is not allowed: use a duration such as 90s or 5m, 0s not to wait\n"},
+		{[]string{"a\nb", "--yes"}, "error: user \"a\\nb\" is not allowed: use 1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends\n"},
 		{[]string{"--yes"}, "error: USER is missing; see sendlimit-worker user erase --help\n"},
 		{[]string{"a", "b"}, "error: unexpected argument \"b\": give one USER; see sendlimit-worker user erase --help\n"},
 	} {

@@ -131,7 +131,7 @@ func TestInvalidTarget(t *testing.T) {
 		}
 	}
 	_, err := channels.OpenTarget(config.Config{PushURL: "telegrm://TOKEN@telegram"}, time.Now, new(bytes.Buffer))
-	require.EqualError(t, err, `push_url "telegrm://…" is not allowed: it takes "log:", an http or https URL such as `+
+	require.EqualError(t, err, `push_url "telegrm://…" is not allowed: use "log:", an http or https URL such as `+
 		`https://push.example.com/deliver, or the URL of a service with one of these schemes: `+strings.Join(notifier.ServiceSchemes(), ", "))
 }
 

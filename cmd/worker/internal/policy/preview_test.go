@@ -26,7 +26,7 @@ func TestRefitOptions(t *testing.T) {
 		{options: refitOptions{preview: true}, want: message.RefitKeep},
 		{options: refitOptions{then: "shift"}, want: message.RefitShift},
 		{options: refitOptions{then: "cancel"}, want: message.RefitCancel},
-		{options: refitOptions{then: "drop"}, wrong: `then "drop" is not allowed: it takes keep, shift or cancel`},
+		{options: refitOptions{then: "drop"}, wrong: `then "drop" is not allowed: use keep, shift or cancel`},
 		{options: refitOptions{preview: true, then: "shift"}, wrong: "--preview and --then exclude each other"},
 	} {
 		action, err := c.options.check()

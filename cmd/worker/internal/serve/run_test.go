@@ -34,7 +34,7 @@ func TestPastTime(t *testing.T) {
 	} {
 		at, err := pastTime(row.text, now)
 		if err != nil {
-			require.EqualError(t, err, `drop-due-before "`+row.text+`" is not allowed: it takes `+row.want)
+			require.EqualError(t, err, `drop-due-before "`+row.text+`" is not allowed: use `+row.want)
 			continue
 		}
 		require.Equal(t, row.want, at.Format(time.RFC3339Nano), row.text)
