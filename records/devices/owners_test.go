@@ -115,10 +115,13 @@ type ownersStory struct {
 	log     strings.Builder
 }
 
-var phone = devices.Device{ID: "phone", Channel: devices.FCM, Address: "token", Account: "acme"}
+// phone is the device that the programs register.
+func phone() devices.Device {
+	return devices.Device{ID: "phone", Channel: devices.FCM, Address: "token", Account: "acme"}
+}
 
 func (s *ownersStory) adds(all *devices.Store, user string) {
-	_, err := all.Add(s.Context(), user, phone, 0)
+	_, err := all.Add(s.Context(), user, phone(), 0)
 	require.NoError(s, err, s.log.String())
 }
 
@@ -136,12 +139,12 @@ func (s *ownersStory) run(programs int) (stays, exact bool) {
 		store, err := devices.New(own, devices.Options{})
 		require.NoError(s, err)
 		user, what := []string{"u", "v"}[s.random.IntN(2)], s.random.IntN(5)
-		do := func() (err error) { _, err = store.Add(s.Context(), user, phone, 0); return err }
+		do := func() (err error) { _, err = store.Add(s.Context(), user, phone(), 0); return err }
 		switch what {
 		case 0:
-			do = func() (err error) { _, err = store.Remove(s.Context(), user, phone.ID); return err }
+			do = func() (err error) { _, err = store.Remove(s.Context(), user, phone().ID); return err }
 		case 1:
-			gone := []devices.Gone{{ID: phone.ID, Address: phone.Address}}
+			gone := []devices.Gone{{ID: phone().ID, Address: phone().Address}}
 			do = func() (err error) { _, err = store.RemoveGone(s.Context(), user, gone); return err }
 		}
 		if what < 2 {
@@ -195,7 +198,7 @@ func (s *ownersStory) owners(all *devices.Store) (owners []string) {
 
 // known returns the users who have the phone, as the index of addresses says.
 func (s *ownersStory) known() (owners []string) {
-	claims, err := s.client.HVals(s.Context(), s.keys.DeviceOwners(keyspace.Partition(ownersField(phone)))).Result()
+	claims, err := s.client.HVals(s.Context(), s.keys.DeviceOwners(keyspace.Partition(ownersField(phone())))).Result()
 	require.NoError(s, err)
 	for _, lines := range claims {
 		for line := range strings.SplitSeq(lines, "\n") {
