@@ -115,20 +115,25 @@ func (b *browser) showsWhatAWorkerSends(t *testing.T, p programs, keys webpush.K
 		require.NotContains(t, done.stdout+done.stderr, "/push/", "endpoints are secrets")
 		return done.stdout
 	}
-	for _, user := range []string{"alice", "bob", "carol"} { // each may get a message at once
+	// One person after another logs in: each may get a message at once.
+	logsIn := func(user string) {
+		t.Helper()
 		enqueue("device", "add", "--user", user, "--channel", "webpush", "--subscription", subscription, "--id", "laptop")
 	}
+	logsIn("alice")
 	enqueue("push", "--user", "alice", "--id", "1", "--at", "now", "--title", "Hallo ✓", "--body", "vom Worker", "--data", "order=17")
 	got := b.shows(t)
 	require.Equal(t, "Hallo ✓", got.Title)
 	require.Equal(t, "vom Worker", got.Body)
 	require.Equal(t, map[string]string{"order": "17"}, got.Data)
 
+	logsIn("bob")
+	require.NotContains(t, enqueue("device", "list", "--user", "alice"), "laptop")
 	enqueue("push", "--user", "bob", "--id", "2", "--at", "now", "--title", "Goodbye", "--data", "leave=yes")
 	require.Equal(t, "Goodbye", b.shows(t).Title)
 	require.Eventually(t, func() bool { return b.socket.subscriptions() == 0 }, browserPatience, 20*time.Millisecond)
 
-	require.Contains(t, enqueue("device", "list", "--user", "carol"), "laptop")
+	logsIn("carol")
 	enqueue("push", "--user", "carol", "--id", "3", "--at", "now", "--title", "Nobody is there")
 	require.Eventually(t, func() bool {
 		return !strings.Contains(p.enqueue(t, environ, "device", "list", "--user", "carol").stdout, "laptop")

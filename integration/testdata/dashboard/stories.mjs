@@ -311,7 +311,7 @@ export const stories = {
       return all;
     };
     const button = page.getByRole("button", { name: "Submit" });
-    await page.getByText("takes a time with its zone").first().waitFor();
+    await page.getByText("use a time with its zone").first().waitFor();
     await page.getByLabel("Time zone").fill("UTC");
     await page.getByText("5 would be accepted, 36 would not. Times without a zone are in UTC.").waitFor();
     await page.getByLabel("Campaign").fill("spring"); // after the file
