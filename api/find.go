@@ -14,10 +14,10 @@ import (
 	"github.com/sendlimit/sendlimiter/records/messages"
 )
 
-// ofWhom documents whose messages are found.
+// ofWhom documents which messages a key finds.
 const ofWhom = "A key without the scope admin finds only the messages of its account. "
 
-// ofWhatIndex documents what the index has.
+// ofWhatIndex documents the index.
 const ofWhatIndex = "Two pages are read at a time, one of an account; others wait for at most 5 seconds. With the setting index: false the answer is index_off. Messages that were accepted while it was false are not found."
 
 func (s *server) findRoutes() []route {
@@ -42,7 +42,7 @@ func (s *server) findRoutes() []route {
 	}
 }
 
-// ofID are the messages with an id, a page of them with their contents.
+// ofID selects the messages with an id. They have their contents.
 type ofID struct {
 	ID     string     `path:"id"`
 	Limit  int        `query:"limit" usual:"10" most:"100" doc:"Messages a page."`

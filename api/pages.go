@@ -14,9 +14,9 @@ import (
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 )
 
-// pages returns the routes of the documentation: the OpenAPI document, and a page made from
-// it with its style and script. They are compressed for clients that accept it. The document
-// is made by the first request, since most processes never get one.
+// pages returns the routes of the documentation: the OpenAPI document, and a page generated from it
+// with its style and script. They are compressed for clients that accept it. The first request
+// generates the document, since most processes never get one.
 func (s *server) pages(version string, routes []route) []route {
 	made := sync.OnceValue(func() document { return s.document(version, routes) })
 	page := func(path, contentType string, write func() ([]byte, error)) route {
