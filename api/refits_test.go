@@ -57,7 +57,7 @@ func (r *rig) lines(got reply) []refitLine {
 	return lines
 }
 
-// A preview changes nothing, and a refit does what the preview has said.
+// A preview changes nothing, and a refit makes the changes of the preview.
 func TestPreviewAndRefit(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
@@ -88,15 +88,14 @@ func TestPreviewAndRefit(t *testing.T) {
 	}
 }
 
-// steps are the calls to the store that a Refitter has made, each of which waits
-// until it is let go on.
+// steps are the store calls of a Refitter. Each waits until it is released.
 type steps struct {
 	next  chan struct{}
 	ended chan error   // how the wait of the last one ended early
 	waits atomic.Int64 // how many have waited or wait
 }
 
-// newStepped starts an API whose Refitter waits after each call.
+// newStepped starts an API with a Refitter that waits after each call.
 func newStepped(t *testing.T, options ...func(*api.Options)) (*rig, *steps) {
 	t.Helper()
 	s := &steps{next: make(chan struct{}), ended: make(chan error, 1)}
@@ -119,7 +118,7 @@ func newStepped(t *testing.T, options ...func(*api.Options)) (*rig, *steps) {
 	return r, s
 }
 
-// preview is one that has begun.
+// preview is a running preview.
 type preview struct {
 	*rig
 
@@ -163,8 +162,8 @@ func users(t *testing.T) (early, later string) {
 	return early, later
 }
 
-// What does not fit is told while it is still looked for, one preview is at a time,
-// and who goes away ends it.
+// A preview reports messages that do not fit while it runs. One preview runs at a time, and ends
+// when its client leaves.
 func TestAPreviewIsToldAsItGoes(t *testing.T) {
 	t.Parallel()
 	r, s := newStepped(t)
@@ -190,7 +189,7 @@ func TestAPreviewIsToldAsItGoes(t *testing.T) {
 	require.NotEmpty(t, busy.header.Get("Retry-After"))
 	require.Equal(t, http.StatusTooManyRequests, r.post(defaultPath+"/refit?then=shift", "").status)
 
-	// The end of a caller that leaves during a call is not told to what waits after it.
+	// A caller may leave during a call. The next preview can run then.
 	require.Eventually(t, func() bool { return s.waits.Load() == 5 }, time.Minute, time.Millisecond)
 	p.leave()
 	require.ErrorIs(t, <-s.ended, context.Canceled)

@@ -91,7 +91,7 @@ func (r *rig) stats(ctx context.Context) (message.Stats, error) {
 	}, err
 }
 
-// fails has a message to alice given up, whose time is now.
+// fails gives up a message to alice that is due now.
 func (r *rig) fails(id string) {
 	r.Helper()
 	r.failsDraft(id, `{"user":"alice","id":"`+id+`","send_at":"now","title":"secret","data":{"k":"v"}}`)
@@ -103,7 +103,7 @@ func (r *rig) failsDraft(id, draft string) {
 	r.settles(id, messages.Settlement{Outcome: messages.Failed, Reason: "gone"})
 }
 
-// settles has a worker send a message to alice, whose time is now.
+// settles has a worker send a message to alice that is due now.
 func (r *rig) settles(id string, s messages.Settlement) {
 	r.Helper()
 	gate, d := r.claim(id)
@@ -112,7 +112,7 @@ func (r *rig) settles(id string, s messages.Settlement) {
 	require.True(r, settled)
 }
 
-// claims has a worker begin to send a message to alice, whose time is now.
+// claims has a worker begin to send a message to alice that is due now.
 func (r *rig) claims(id string) {
 	r.Helper()
 	r.accepted(`{"user":"alice","id":"` + id + `","send_at":"now","title":"Hi"}`)

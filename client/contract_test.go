@@ -223,8 +223,7 @@ func (e *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// said is all that a caller can tell of a call: what it returned, and what it asked
-// for.
+// said is everything that a caller can see of a call: its results and its request.
 func (e *exchange) said(t *testing.T, call func(context.Context, *client.Client) []any) []any {
 	t.Helper()
 	c, err := client.New("http://api.test", client.Options{HTTPClient: &http.Client{Transport: e}, Attempts: 1})
@@ -279,7 +278,7 @@ func unheard() map[string]string {
 	}
 }
 
-// What an operation takes can be sent, and is sent as the operation takes it.
+// All inputs of an operation can be sent, and are sent in the form that it accepts.
 func TestWhatTheAPITakesCanBeSent(t *testing.T) {
 	t.Parallel()
 	c, operations := readContract(t)
