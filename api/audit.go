@@ -234,7 +234,6 @@ func inWords(member string, value any) string {
 	return strings.Join(all, ", ")
 }
 
-// endEntry logs the outcome of a change.
 func (s *server) endEntry(ctx context.Context, rt route, e audit.Entry, private bool) {
 	outcome, code, answer := audit.Done, "", ""
 	if failed := exchangeOf(ctx).failed; failed != nil {

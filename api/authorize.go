@@ -70,7 +70,7 @@ func Events() []Event {
 	}
 }
 
-// event returns the event that requests of a route count as.
+// event returns the event that counts the requests of a route.
 func (rt route) event() string {
 	switch {
 	case rt.submits:

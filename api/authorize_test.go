@@ -21,7 +21,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
-// locked has the API ask for keys.
+// locked makes the API require keys.
 func locked(o *api.Options) { o.RequireKeys = true }
 
 // Every operation has a rule of access.

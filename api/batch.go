@@ -80,7 +80,6 @@ func (messageLines) read(_ *server, r *http.Request) (none message.Faults, err e
 	return none, web.CheckMediaType(r, ndjson, jsonl)
 }
 
-// lines documents a body of lines.
 func (in *inputs) lines(line *huma.Schema) {
 	in.body = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{ndjson: {Schema: line}, jsonl: {Schema: line}}}
 	in.problems = append(in.problems, http.StatusRequestTimeout, http.StatusUnsupportedMediaType)
@@ -121,7 +120,6 @@ func (s *server) submitBatch(w http.ResponseWriter, r *http.Request, in newBatch
 	s.openBatch(w, r).answer(traced, judge, many)
 }
 
-// batch is a batch that is being answered.
 type batch struct {
 	server  *server
 	w       http.ResponseWriter

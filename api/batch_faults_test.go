@@ -72,7 +72,7 @@ func TestAServerThatStopsDoesNotWaitForAReader(t *testing.T) {
 	require.Eventually(t, func() bool { return b.refusal() == "this server stops: go on with line 1" }, 2*waitFor, 50*time.Millisecond)
 }
 
-// refusal is why a batch is not begun.
+// refusal returns the reason for refusing a batch.
 func (b *batches) refusal() string {
 	b.Helper()
 	reply := b.post(strings.NewReader("{}\n"))

@@ -71,7 +71,6 @@ type batchReply struct {
 	body   io.Reader
 }
 
-// post sends a batch.
 func (b *batches) post(body io.Reader) batchReply {
 	b.Helper()
 	return b.postTo(batchPath, body)
@@ -177,7 +176,6 @@ func (t *talk) say(line string) {
 	require.NoError(t, err)
 }
 
-// hear returns the next answer.
 func (t *talk) hear() message.Outcome {
 	t.Helper()
 	var o message.Outcome

@@ -187,7 +187,6 @@ func policyOfLine(text []byte) (*policy.Policy, error) {
 	return &p, faults.With(err)
 }
 
-// messageRef names a message.
 type messageRef struct{ user, id string }
 
 // rehearsed has the messages that a dry run has accepted. They are not in the store.

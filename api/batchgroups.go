@@ -32,7 +32,6 @@ func newGroups(l *lines, most int, forget func(context.Context) error) *groups {
 	return &groups{lines: l, most: most, forget: forget, seed: maphash.MakeSeed(), gone: make(map[uint64]bool), idle: make(chan struct{}, 1)}
 }
 
-// next returns the next line.
 func (g *groups) next(ctx context.Context) (bulk.Line, error) {
 	line, err := g.lines.next(ctx)
 	if err != nil {

@@ -142,7 +142,7 @@ func (s *server) cancelCampaign(w http.ResponseWriter, r *http.Request, in ofCam
 	})
 }
 
-// campaignMove is by how long a campaign moves.
+// campaignMove is the distance by which a campaign moves.
 type campaignMove struct {
 	ofCampaign
 

@@ -180,7 +180,7 @@ func TestWhoMayGiveTheScopeContent(t *testing.T) {
 	into[message.NewAPIKey](t, http.StatusCreated, r.with(by.admin, rotation("own", by.own, `{}`)))
 }
 
-// recordReads notes which reads of records ask for contents.
+// recordReads records which reads of messages include contents.
 type recordReads struct {
 	mu   sync.Mutex
 	asks []bool

@@ -75,7 +75,6 @@ type ofDeadLetters struct {
 	Cursor web.UsersCursor `query:"cursor"`
 }
 
-// request returns the request for a page of them.
 func (in *ofDeadLetters) request(limit int) deadletters.ListRequest {
 	request := deadletters.ListRequest{User: in.User, Limit: limit}
 	if after := in.Cursor; after != (web.UsersCursor{}) {

@@ -20,7 +20,6 @@ type feeds struct {
 	byLog map[string]*feed
 }
 
-// feed is the feed of one log.
 type feed struct {
 	streams int
 	end     context.CancelFunc

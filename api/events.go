@@ -138,7 +138,6 @@ func (s *server) followEvents(w http.ResponseWriter, r *http.Request, f followin
 	s.stream(w, r, f.log, at, feed)
 }
 
-// answerEvents answers with a page.
 func (s *server) answerEvents(w http.ResponseWriter, r *http.Request, f following) {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Limits.Timeout)
 	defer cancel()
@@ -161,7 +160,7 @@ func (s *server) answerEvents(w http.ResponseWriter, r *http.Request, f followin
 	web.Done(page).WriteUnlessKnown(w, r)
 }
 
-// position is how far a stream is.
+// position is where a stream continues.
 type position struct {
 	id    string // of the last event written, or the one to go on behind
 	check bool   // events behind it may be missing

@@ -67,7 +67,6 @@ type checked interface {
 	check(ctx context.Context, s *server) error
 }
 
-// inputsOf returns the inputs of a type.
 func inputsOf[In any]() *inputs {
 	in := &inputs{}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[In]()) {
@@ -205,7 +204,6 @@ func countsOf(f reflect.StructField) (usual, most int) {
 	return usual, most
 }
 
-// queryParameter documents a parameter.
 func queryParameter(name string, f reflect.StructField) *huma.Param {
 	p := &huma.Param{Name: name, In: "query", Description: f.Tag.Get("doc"), Required: f.Tag.Get("required") != ""}
 	if example, some := f.Tag.Lookup("example"); some {
@@ -236,7 +234,6 @@ func queryParameter(name string, f reflect.StructField) *huma.Param {
 	return p
 }
 
-// pathParameter documents a name in the path.
 func pathParameter(name string) *huma.Param {
 	p := &huma.Param{Name: name, In: "path", Required: true, Description: "The " + name + "'s name: 1 to 64 of a-z 0-9 _ -"}
 	switch name {

@@ -63,7 +63,7 @@ const (
 	openYAMLPath = "/openapi.yaml"
 )
 
-// content is what a page consists of.
+// content is the content of a page.
 type content struct {
 	text []byte
 	tag  string // weak, since it is the same for the compressed text
@@ -89,7 +89,6 @@ func (d document) yaml() ([]byte, error) {
 	return text, nil
 }
 
-// html renders the document as a page.
 func (s *server) html(d document) ([]byte, error) {
 	problems := make([]docs.Problem, 0, len(web.Kinds()))
 	for _, k := range web.Kinds() {

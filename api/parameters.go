@@ -38,7 +38,6 @@ type (
 	}
 )
 
-// pageByName is a page of a list by name.
 type pageByName struct {
 	Limit  int            `query:"limit" usual:"100" most:"1000" doc:"Entries a page."`
 	Cursor web.NameCursor `query:"cursor"`

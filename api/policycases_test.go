@@ -19,7 +19,6 @@ const (
 	aliceSettings = "/v1/users/alice/settings"
 )
 
-// applies stores a policy.
 func (r *rig) applies(d policy.Document) {
 	r.Helper()
 	p, err := d.Policy()

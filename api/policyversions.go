@@ -77,7 +77,6 @@ func (s *server) policyVersions(ctx context.Context, in ofPolicy) (message.Polic
 	return list, err
 }
 
-// policyRollback is a version of a policy to store again.
 type policyRollback struct {
 	ofPolicy
 

@@ -70,7 +70,6 @@ type policyRefit struct {
 	Then refitAction `query:"then" required:"true" example:"shift" doc:"shift moves each message to its next free time before it expires. cancel cancels it."`
 }
 
-// refitAction is the parameter then.
 type refitAction message.RefitAction
 
 func (*refitAction) schema() *huma.Schema {

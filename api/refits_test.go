@@ -39,7 +39,7 @@ type refitLine struct {
 	Next    int        `json:"next_partition"`
 }
 
-// lines are those of an answer, but for how far it is.
+// lines returns the lines of an answer without progress lines.
 func (r *rig) lines(got reply) []refitLine {
 	r.Helper()
 	require.Equal(r, http.StatusOK, got.status, string(got.body))
@@ -118,7 +118,6 @@ func newStepped(t *testing.T, options ...func(*api.Options)) (*rig, *steps) {
 	return r, s
 }
 
-// preview is a running preview.
 type preview struct {
 	*rig
 
@@ -139,7 +138,6 @@ func (r *rig) preview(body string) preview {
 	return preview{rig: r, lines: bufio.NewScanner(got.Body), leave: leave}
 }
 
-// next reads a line.
 func (p preview) next() refitLine {
 	p.Helper()
 	require.True(p, p.lines.Scan(), "%v", p.lines.Err())

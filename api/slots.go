@@ -13,7 +13,6 @@ type holder struct {
 	operator bool // a key with admin, or no key where none is required
 }
 
-// holder returns the holder of a caller's slots.
 func (c caller) holder() holder { return holder{account: c.account(), operator: !c.confined()} }
 
 // slots bounds how many requests of a kind are answered at a time, and shares them among accounts.
@@ -39,7 +38,6 @@ type slots struct {
 	next             []holder // those with waiting requests; who just got a slot is the last
 }
 
-// waiter is a request that waits for a slot.
 type waiter struct{ free chan struct{} }
 
 // reserveOf returns how many of most slots are always available to operators.

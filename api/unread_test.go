@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
-// unreadBody notes whether somebody reads it.
+// unreadBody records whether it is read.
 type unreadBody struct {
 	*strings.Reader
 

@@ -89,7 +89,6 @@ type erasure struct {
 	Wait sendsWait `query:"wait" example:"90s" doc:"How long to wait for messages being delivered, at most 10m. By default 1m."`
 }
 
-// sendsWait is the parameter wait.
 type sendsWait struct {
 	length time.Duration
 	given  bool
@@ -167,7 +166,6 @@ func (a *answers) all(lines scanned) error {
 	return nil
 }
 
-// scanProgress is the progress of a scan.
 type scanProgress struct{ done, total atomic.Int64 }
 
 func (p *scanProgress) note(done, total int64) {

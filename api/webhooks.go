@@ -14,7 +14,6 @@ import (
 const toVerify = "To verify it, take the HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, with a full stop between them, under the key " +
 	"that is the base64 after `whsec_`, and compare it, in base64, with what follows `v1,` in `webhook-signature`"
 
-// webhook is a request that workers post.
 type webhook struct {
 	id, tag, summary, about string
 	same                    string // what has the same webhook-id

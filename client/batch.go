@@ -47,7 +47,6 @@ func (c *Client) SubmitBatch(ctx context.Context, messages iter.Seq[Message], op
 	}
 }
 
-// start runs a batch to its end.
 func (b *batch) start(ctx context.Context, messages iter.Seq[Message], options []BatchOption, yield func(Result, error) bool) {
 	for _, option := range options {
 		option(b)

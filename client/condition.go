@@ -25,7 +25,6 @@ func IfVersion[V int64 | string](version V) Condition {
 	return Condition{"If-Match", strconv.QuoteToASCII(fmt.Sprint(version))}
 }
 
-// headerOf returns conditions as headers.
 func headerOf(conditions []Condition) http.Header {
 	h := http.Header{}
 	for _, c := range conditions {

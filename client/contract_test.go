@@ -23,7 +23,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
-// contract is the OpenAPI document of the API.
 type contract struct {
 	Paths      map[string]map[string]*operation `json:"paths"`
 	Components struct {
@@ -68,7 +67,6 @@ type schema struct {
 	Pattern              string             `json:"pattern"`
 }
 
-// values is the schema of the values of a map.
 func (s *schema) values() *schema {
 	text, _ := json.Marshal(s.AdditionalProperties)
 	values := new(schema)
@@ -126,7 +124,7 @@ func (c *contract) requireValid(t *testing.T, at, text string, parameter bool) {
 	require.NoError(t, schema.Validate(value), "%s: %s", at, text)
 }
 
-// sampler makes answers that have every member there is.
+// sampler creates answers with every member.
 type sampler struct {
 	schemas map[string]*schema
 	words   map[string]any  // what members have that the client goes by
@@ -172,7 +170,6 @@ func (s *sampler) sample(of *schema, member string) any {
 	}
 }
 
-// answer is the body of a success.
 func (s *sampler) answer(of content, mediaType string) string {
 	parts := []*schema{of.Schema}
 	if mediaType == ndjson && len(of.Schema.AnyOf) > 0 {

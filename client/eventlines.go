@@ -87,7 +87,6 @@ func (r *eventLines[E, P]) read(ctx context.Context, response *http.Response, pa
 	return r.client.ended(ctx, response, lines, r.whole, "it ended before the summary")
 }
 
-// event decodes the n-th line.
 func (r *eventLines[E, P]) event(response *http.Response, n int, line []byte) (E, *failure) {
 	var kind struct {
 		Outcome string `json:"outcome"`
@@ -118,7 +117,6 @@ func (r *eventLines[E, P]) event(response *http.Response, n int, line []byte) (E
 	return event, nil
 }
 
-// linesOf returns the lines of an answer.
 func linesOf(response *http.Response) *bufio.Scanner {
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(make([]byte, 0, 4<<10), maxProblem)

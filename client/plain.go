@@ -12,7 +12,6 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// value makes a call, and returns its answer.
 func value[T any](ctx context.Context, c *Client, what call) (T, error) {
 	var answer, none T
 	header, err := c.do(ctx, what, &answer)

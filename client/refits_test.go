@@ -20,7 +20,7 @@ const (
 	summaryLine  = `{"outcome":"previewed","policy":"vip","users":2,"reservations":3,"misfit_users":1,"misfits":1,"misfits_by_rule":{"1/day":1},"next_partition":1024}` + "\n"
 )
 
-// onlyError is the error that is all there is.
+// onlyError returns the error of a sequence without events.
 func onlyError(t *testing.T, events func(func(client.RefitEvent, error) bool)) error {
 	t.Helper()
 	told, err := until(events)

@@ -18,7 +18,6 @@ const (
 	longestRetryAfter = 365 * 24 * time.Hour
 )
 
-// failure is a try that failed.
 type failure struct {
 	err   error
 	again bool          // another try may succeed

@@ -17,7 +17,6 @@ type document struct {
 	} `json:"components"`
 }
 
-// described is an operation of the document.
 type described struct {
 	ID          string      `json:"operationId"`
 	Summary     string      `json:"summary"`
@@ -93,7 +92,6 @@ func (s *schema) types() []string {
 	return slices.DeleteFunc(all, func(name string) bool { return name == "null" })
 }
 
-// nullable reports whether null is a value.
 func (s *schema) nullable() bool {
 	all, _ := s.Type.([]any)
 	return slices.Contains(all, any("null"))

@@ -102,7 +102,6 @@ type ( //nolint:comments // package message says what each is
 	return text, nil
 }
 
-// golang writes the Go client.
 type golang struct {
 	document document
 	text     strings.Builder
@@ -290,7 +289,6 @@ func (g *golang) need(s *schema) {
 	}
 }
 
-// goName returns the name of a field.
 func goName(name string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(name, "_") {
@@ -303,7 +301,6 @@ func goName(name string) string {
 	return b.String()
 }
 
-// goComment returns a text as a comment.
 func goComment(text, indent string) string {
 	var b strings.Builder
 	if text == "" {

@@ -166,7 +166,6 @@ func (o *operation) answered(d document, from described) error {
 	return nil
 }
 
-// doc is the summary and the description.
 func (o operation) doc() string {
 	return strings.TrimSpace(strings.TrimSuffix(o.summary, ".") + ".\n\n" + o.description)
 }

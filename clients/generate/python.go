@@ -39,7 +39,6 @@ class Operations(Caller):
 	return b.String(), nil
 }
 
-// python writes the operation's method.
 func (o operation) python(b *strings.Builder) error {
 	signature := []string{"self"}
 	path := o.path
@@ -118,7 +117,6 @@ func pythonPath(path string) string {
 	return `"` + path + `"`
 }
 
-// snake returns a name in Python's style.
 func snake(name string) string {
 	var b strings.Builder
 	for _, r := range name {

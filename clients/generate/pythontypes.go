@@ -44,7 +44,6 @@ from typing import Literal, NotRequired, TypedDict
 	return b.String(), nil
 }
 
-// writeType writes a schema with a name.
 func writeType(b *strings.Builder, name string, s *schema) error {
 	if len(s.Words) > 0 {
 		fmt.Fprintf(b, "class %s(StrEnum):\n%s\n", name, docstring(s.Description, "    "))
@@ -99,7 +98,6 @@ func writeType(b *strings.Builder, name string, s *schema) error {
 	return nil
 }
 
-// memberType returns the type of a member of an object.
 func memberType(s *schema, member string) (string, error) {
 	written, err := pythonType(s.Properties[member], "")
 	if err != nil {

@@ -151,7 +151,6 @@ func (s *Shop) heard(what string, event client.Event) {
 	}
 }
 
-// text is the body of a reminder.
 func text(pickUpAt time.Time) string { return "Pick it up at " + pickUpAt.Format("15:04") }
 
 // ended reports whether a status is final.

@@ -11,7 +11,6 @@ type block struct {
 	Items [][]span // of a paragraph there is one
 }
 
-// span is a part of a text.
 type span struct {
 	Text string
 	Code bool

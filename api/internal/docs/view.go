@@ -72,7 +72,6 @@ type schema struct {
 	Fields      []field
 }
 
-// field is a parameter, or a member of a schema.
 type field struct {
 	Name, In, Type, Schema, About string
 	Required, Null                bool
