@@ -51,7 +51,7 @@ func mayGive(ctx context.Context, scopes []accounts.Scope) error {
 }
 
 // scopesOf reads the scopes of a key. Without the field, a key gets the default scopes. An empty
-// list means none.
+// list is an error.
 func scopesOf(d message.APIKeyDraft) ([]accounts.Scope, error) {
 	if d.Scopes != nil && len(d.Scopes) == 0 {
 		return nil, fault.Wrong("scopes", "scopes is empty: a key needs at least one of submit, read and admin")

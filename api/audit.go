@@ -136,9 +136,9 @@ func queryDetails(rt route, r *http.Request) []string {
 	return details
 }
 
-// bodyOf returns the members of a body, and leaves the body to be read again. It returns none if
-// the body is not a JSON object or too long; the operation reports that. whole is false if the body
-// has not arrived completely.
+// bodyOf returns the members of a body, and leaves the body to be read by the operation. It returns
+// none if the body is not a JSON object or too long; the operation reports that. whole is false if
+// reading the body failed.
 func bodyOf(rt route, r *http.Request) (given map[string]any, whole bool) {
 	ahead, may := r.Body.(*body)
 	if !may || !rt.in.json {

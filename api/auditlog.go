@@ -105,8 +105,8 @@ func (s *server) rest(ctx context.Context, took time.Duration) {
 	}
 }
 
-// toldTo returns an entry as the caller may see it. Of an operator's changes to its data, an
-// account sees only the action and the time.
+// toldTo returns an entry as the caller may see it. An account does not see who made an operator's
+// change to its data.
 func toldTo(who caller, e audit.Entry) message.AuditEntry {
 	told := message.AuditEntry{
 		ID: e.ID, At: message.Time{Time: e.At}, EndedAt: message.Time{Time: e.EndedAt}, Account: e.Account, Key: e.Key, By: e.By, Address: e.Address,

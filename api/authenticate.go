@@ -94,7 +94,7 @@ func (l *logins) add(key [sha256.Size]byte, identity accounts.Identity, now time
 	l.known[key] = login{identity: identity, at: now}
 }
 
-// forget removes old logins, or all logins if none are old. A removed key is looked up again.
+// forget removes old logins, and all logins if too many remain. A removed key is looked up again.
 func (l *logins) forget(now time.Time) {
 	for key, login := range l.known {
 		if !login.valid(now, loginKnown) {
@@ -149,7 +149,8 @@ func (s *server) authenticate(r *http.Request, outlasts bool) (caller, error) {
 }
 
 // renew looks up a key that was valid before. Concurrent requests share one lookup. With an error
-// of the store it also returns the key's identity, since an operator may read more of the error.
+// of the store it also returns the key's known identity, since an operator may read more of the
+// error.
 func (s *server) renew(
 	ctx context.Context, r *http.Request, secret string, key [sha256.Size]byte, seen login, outlasts bool,
 ) (caller, error) {

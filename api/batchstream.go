@@ -153,8 +153,7 @@ func ofBody(err error) error {
 	return err
 }
 
-// small shortens a line that will be refused to the parts that its outcome shows. Such a line can
-// be long.
+// small shortens an invalid line, which can be long, to the parts that its outcome shows.
 func (l *lines) small(line bulk.Line) bulk.Line {
 	if line.Invalid == nil {
 		err := l.check(line.Message)

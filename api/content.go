@@ -23,8 +23,7 @@ func (c caller) owns(owner string) bool { return c.account() != "" && c.account(
 // may read. owner is the account that was charged for the message.
 func (c caller) sees(owner string) bool { return c.owns(owner) || c.may(accounts.ScopeContent) }
 
-// shown returns a message as the caller may see it. It logs that it shows another account's
-// content.
+// shown returns a message as the caller may see it, and logs if it shows another account's content.
 func (s *server) shown(ctx context.Context, m message.Status) message.Status {
 	if !callerOf(ctx).sees(m.Account) {
 		m.Content, m.Metadata = message.Content{}, nil

@@ -15,7 +15,7 @@ const NoVersion = "0"
 // anyVersion matches every version of something that exists. No version has this name.
 const anyVersion = "*"
 
-// Precondition lists the versions that a request accepts. Nil accepts every version.
+// Precondition lists the versions that a request accepts. An empty list accepts every version.
 type Precondition []string
 
 // Accepts reports whether the request accepts a version.
