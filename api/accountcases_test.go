@@ -70,7 +70,7 @@ func scopeOf(o operation) accounts.Scope {
 	return "" // a new operation, of which nobody has said who may do it
 }
 
-// lacking are the scopes that are not enough for what wants one.
+// lacking returns the scopes submit and read without the given one.
 func lacking(scope accounts.Scope) []accounts.Scope {
 	both := []accounts.Scope{accounts.ScopeSubmit, accounts.ScopeRead}
 	return slices.DeleteFunc(both, func(s accounts.Scope) bool { return s == scope })

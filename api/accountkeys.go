@@ -41,8 +41,8 @@ func (s *server) accountKeyRoutes() []route {
 	}
 }
 
-// mayGive returns the error of a caller who may not make a key with these scopes: who does
-// not see contents can't help themselves to a key that does.
+// mayGive returns an error if the caller may not create a key with these scopes. A caller without
+// the scope content can't create a key that has it.
 func mayGive(ctx context.Context, scopes []accounts.Scope) error {
 	if slices.Contains(scopes, accounts.ScopeContent) && !callerOf(ctx).may(accounts.ScopeContent) {
 		return forbidden(accounts.ScopeContent)
@@ -50,8 +50,8 @@ func mayGive(ctx context.Context, scopes []accounts.Scope) error {
 	return nil
 }
 
-// scopesOf reads the scopes of a key. Without the field a key gets the usual ones. An empty
-// list asks for none.
+// scopesOf reads the scopes of a key. Without the field, a key gets the default scopes. An empty
+// list is an error.
 func scopesOf(d message.APIKeyDraft) ([]accounts.Scope, error) {
 	if d.Scopes != nil && len(d.Scopes) == 0 {
 		return nil, fault.Wrong("scopes", "scopes is empty: a key needs at least one of submit, read and admin")
@@ -68,7 +68,6 @@ func expiryOf(d message.APIKeyDraft) (time.Time, error) {
 	return at, fault.InField(err, "expires_at")
 }
 
-// newKey is a key to add.
 type newKey struct {
 	ofAccount
 
@@ -95,14 +94,12 @@ func (s *server) addKey(ctx context.Context, in newKey) (message.NewAPIKey, erro
 	return message.NewAPIKey{APIKey: KeyOf(key), Secret: secret}, err
 }
 
-// ofKey is a key of an account.
 type ofKey struct {
 	ofAccount
 
 	Key string `path:"key"`
 }
 
-// keyRotation is the rotation of a key.
 type keyRotation struct {
 	ofKey
 

@@ -15,7 +15,7 @@ const (
 	accountPattern = accountsPath + "/{account}"
 )
 
-// AccountOf returns an account in the form of answers.
+// AccountOf returns an account as answers show it.
 func AccountOf(a accounts.Account) message.Account {
 	account := message.Account{
 		Name: a.Name, Tier: a.Tier, Contact: a.Contact, TimeZone: a.TimeZone, ReportAt: a.ReportAt,
@@ -33,7 +33,7 @@ func AccountOf(a accounts.Account) message.Account {
 	return account
 }
 
-// KeyOf returns an API key in the form of answers.
+// KeyOf returns an API key as answers show it.
 func KeyOf(k accounts.APIKey) message.APIKey {
 	scopes := make([]message.Scope, len(k.Scopes))
 	for i, scope := range k.Scopes {
@@ -76,7 +76,6 @@ func (s *server) listAccounts(ctx context.Context, p pageByName) (message.Accoun
 	return message.Accounts{Accounts: all, NextCursor: next}, err
 }
 
-// newAccount is an account to create.
 type newAccount struct {
 	Body    object[message.AccountDraft]
 	account accounts.Account
@@ -111,7 +110,6 @@ func (s *server) showAccount(ctx context.Context, in ofAccount) (message.Account
 	return AccountOf(account), err
 }
 
-// accountChange is a change of an account.
 type accountChange struct {
 	ofAccount
 

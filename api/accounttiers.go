@@ -14,7 +14,7 @@ const (
 	tierPattern = tiersPath + "/{tier}"
 )
 
-// TierOf returns a tier in the form of answers.
+// TierOf returns a tier as answers show it.
 func TierOf(t accounts.Tier) message.Tier {
 	return message.Tier{Name: t.Name, TierLimits: message.TierLimits{
 		RequestsPerMinute: t.RequestsPerMinute, RequestsPerDay: t.RequestsPerDay, LinesPerMinute: t.LinesPerMinute,
@@ -71,7 +71,6 @@ func (s *server) removeTier(ctx context.Context, in ofTier) (message.TierRemoval
 	return message.TierRemoval{Outcome: message.TierRemoved, Tier: in.Tier}, s.Accounts.RemoveTier(ctx, in.Tier)
 }
 
-// newTier is a tier to set.
 type newTier struct {
 	ofTier
 

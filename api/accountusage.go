@@ -61,8 +61,8 @@ func (s *server) usageOf(ctx context.Context, name string) (usage message.Accoun
 	return usage, err
 }
 
-// RequestsOf returns how many requests of the present day an account has made, nil if its
-// tier has no limit for them.
+// RequestsOf returns how many requests an account has made today, nil if its tier does not limit
+// them.
 func RequestsOf(ctx context.Context, c *counters.Counters, account string, t accounts.Tier) (*message.RequestsUsage, error) {
 	if t.RequestsPerDay == 0 {
 		return nil, nil

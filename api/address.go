@@ -17,9 +17,9 @@ func (s *server) address(r *http.Request) string {
 	return netip.PrefixFrom(from, 64).Masked().String()
 }
 
-// ClientOf returns the address of the client; the zero Addr if there is none. If a trusted proxy
-// sent the request, that is the last address in X-Forwarded-For that is no trusted proxy. Anybody
-// can have written those before it.
+// ClientOf returns the address of the client, or the zero Addr if there is none. If a trusted proxy
+// sent the request, it is the last address in X-Forwarded-For that is not a trusted proxy. A client
+// can forge the ones before it.
 func ClientOf(r *http.Request, proxies []netip.Prefix) netip.Addr {
 	trusted := func(address netip.Addr) bool {
 		return address.IsValid() && slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(address) })
@@ -39,8 +39,8 @@ func ClientOf(r *http.Request, proxies []netip.Prefix) netip.Addr {
 	return from
 }
 
-// parseAddress reads an address with or without a port, and drops its zone. The zero Addr
-// means that there is none.
+// parseAddress reads an address with or without a port, and drops its zone. It returns the zero
+// Addr if there is none.
 func parseAddress(text string) netip.Addr {
 	if with, err := netip.ParseAddrPort(text); err == nil {
 		return with.Addr().Unmap().WithZone("")

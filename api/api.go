@@ -35,7 +35,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
-// Parts are what the API is made of, see PartsOf.
+// Parts are the parts that the API works with, see PartsOf.
 type Parts struct {
 	Submitter   *submit.Submitter
 	Campaigns   *campaign.Campaigns // works on all messages of a campaign
@@ -55,8 +55,8 @@ type Parts struct {
 	Sessions    *session.Sessions   // are those of the dashboard
 	Channels    *channels.Store     // has the states of the channels that deliver
 	Overview    *overview.Reader    // of the whole system
-	// Stats returns the state of the queue and the store. An error is answered like an
-	// error of the store.
+	// Stats returns the state of the queue and the store. Its errors are answered like errors of
+	// the store.
 	Stats func(context.Context) (message.Stats, error)
 }
 
@@ -74,29 +74,28 @@ type Options struct {
 	Tracer  tracing.Tracer // of requests under /v1/; the Submitter has one for messages
 	Limits  Limits
 	Version string // of the program, for the OpenAPI document and the stats
-	// RequireKeys refuses requests without an API key. If it is false, such requests have
-	// all rights, which is for addresses that only the operator reaches. A key that is
-	// sent is checked in any case.
+	// RequireKeys refuses requests without an API key. If false, such requests have all rights: use
+	// that only at an address that only the operator can reach. A key in a request is always
+	// checked.
 	RequireKeys bool
 	// TrustedProxies are the proxies whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
-	// Metrics answers GET /metrics for keys with the scope admin. Nil serves no metrics. It
-	// does not count towards Limits.InFlight. While the store is away it accepts a key
-	// that was valid within the last hour.
+	// Metrics answers GET /metrics for keys with the scope admin. Nil serves no metrics. It does
+	// not count towards Limits.InFlight. While the store is away, it accepts a key that was valid
+	// within the last hour.
 	Metrics http.Handler
 	// Probes answer GET requests by path, such as "/healthz", for everybody and without a
 	// limit. They are not in the OpenAPI document.
 	Probes map[string]http.Handler
-	// LoginRefused is called for each request with a wrong key, and for each that is
-	// refused after too many of them. It may be nil.
+	// LoginRefused is called for each request with a wrong key, and for each request that is
+	// refused after too many wrong keys. It may be nil.
 	LoginRefused func()
 	// Before wraps the handler of all requests under /v1/. It answers with WriteProblem,
 	// or calls the handler. It may be nil.
 	Before func(http.Handler) http.Handler
 	// Contacts says which contacts may be set.
 	Contacts contact.Rule
-	// Stopping is closed when the server is about to end, which ends streams. Nil means
-	// never.
+	// Stopping is closed when the server is about to stop, which ends streams. Nil means never.
 	Stopping <-chan struct{}
 }
 
@@ -109,13 +108,13 @@ type server struct {
 	failures failures
 	screen   keyScreen
 	renewals singleflight.Group // of logins
-	// reads are among the requests, coming are those whose body is being read, and pageReads
-	// need no key: an address holds those.
+	// reads count as requests, too. coming are requests whose body is being read. pageReads need no
+	// key: an address holds those slots.
 	requests, reads, coming, streams, followers, pageReads *slots
-	// Of kinds of requests that are expensive.
+	// Expensive requests.
 	refits, rehearsals, scans, campaignRuns, campaignCounts, finds, auditReads *slots
 
-	feeds   feeds         // of those who follow events
+	feeds   feeds         // of followed logs
 	schemas huma.Registry // of the OpenAPI document
 }
 
@@ -147,9 +146,9 @@ func New(o Options) (http.Handler, error) {
 		refits: newTurns(1, "a preview or a refit is being answered, and one is at a time: try again when it has ended", "preview or refit under way"),
 		campaignRuns: newTurns(2, "two requests work on campaigns, and no more do at a time: try again when one has ended",
 			"running request for a campaign"),
-		// An export or erasure looks at every key of a server.
+		// An export or erasure reads every key of a server.
 		scans: newTurns(1, "a user is being exported or erased, and one is at a time: try again when that has ended", "export or erasure under way"),
-		// A dry run copies what the store has of its users.
+		// A dry run copies the data of its users in the store.
 		rehearsals: newTurns(4, "4 dry runs of batches are under way, and no more are allowed at a time: try again when one has ended",
 			"running dry runs of batches"),
 		// The others read many records.

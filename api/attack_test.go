@@ -46,8 +46,7 @@ type attacker struct {
 	ctx context.Context //nolint:fields // ends all that it holds
 }
 
-// asks sends a request and returns its status and Retry-After. What is answered with 200
-// stays open.
+// asks sends a request and returns its status and Retry-After. It leaves an answer with 200 open.
 func (a attacker) asks(method, target, contentType string, body io.Reader) (status int, retryAfter string) {
 	a.Helper()
 	sent, err := http.NewRequestWithContext(a.ctx, method, a.url+target, body)
@@ -189,7 +188,7 @@ func TestWrongKeysShareCallsOfTheStore(t *testing.T) {
 	require.Less(t, r.store.CommandCount()-before, wrong/2)
 	require.Equal(t, fault.CodeRateLimited, r.problem(http.StatusTooManyRequests, r.with(guess(wrong), stats())).Code)
 
-	// One that may be short enough to be guessed is not even looked up.
+	// A key that may be short enough to guess is not even looked up.
 	before = r.store.CommandCount()
 	r.problem(http.StatusTooManyRequests, r.with("password", stats()))
 	require.Equal(t, before, r.store.CommandCount())

@@ -20,13 +20,13 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 )
 
-// endWithin bounds how long the end of a change may take to be logged.
+// endWithin bounds the time to log the end of a change.
 const endWithin = 5 * time.Second
 
-// audited returns a handler that logs the changes of operators: who, what, and what came of it.
-// A change that can't be logged is not done. An operator's are those of a route for operators,
-// and all that a Hand makes. What accounts and commands submit, move and cancel has its history
-// and its events instead.
+// audited returns a handler that logs the changes of operators: the caller, the change and its
+// outcome. A change that can't be logged is not made. Changes through routes for operators are
+// logged, and all changes of a Hand. The submits, moves and cancels of accounts and commands are in
+// the history and events of their messages instead.
 func (s *server) audited(next http.HandlerFunc, rt route) http.HandlerFunc {
 	if rt.Method == http.MethodGet || rt.looks {
 		return next
@@ -48,14 +48,14 @@ func (s *server) audited(next http.HandlerFunc, rt route) http.HandlerFunc {
 			s.writeError(w, r, err)
 			return
 		}
-		// A change that panics stays under way: nobody knows whether it was made.
+		// A change that panics stays under way in the log: it may or may not have been made.
 		next(w, r)
 		s.endEntry(ctx, rt, e, private)
 	}
 }
 
-// leavesEntry reports whether a change of the caller is in the log. A command, which may register
-// a million devices, leaves one entry for all that is not for operators alone: the first.
+// leavesEntry reports whether a change of the caller is logged. A command may register a million
+// devices, so of its changes that are not only for operators, only the first is logged.
 func (c caller) leavesEntry(rt route) bool {
 	switch {
 	case rt.scope == accounts.ScopeAdmin:
@@ -67,7 +67,7 @@ func (c caller) leavesEntry(rt route) bool {
 	}
 }
 
-// entry returns the entry of the audit log for a change. It says nothing of a user who is erased.
+// entry returns the entry of the audit log for a change. It does not name a user who is erased.
 func (s *server) entry(rt route, r *http.Request, given map[string]any) audit.Entry {
 	who := callerOf(r.Context())
 	e := audit.Entry{
@@ -112,7 +112,7 @@ func (s *server) entry(rt route, r *http.Request, given map[string]any) audit.En
 	return e
 }
 
-// actionOf returns the words of an operation: "apply policy" of applyPolicy.
+// actionOf returns the name of an operation in words: "apply policy" for applyPolicy.
 func actionOf(operation string) string {
 	var words strings.Builder
 	for _, c := range operation {
@@ -136,8 +136,9 @@ func queryDetails(rt route, r *http.Request) []string {
 	return details
 }
 
-// bodyOf returns the members of a body, without reading it for others. There are none if it is no
-// JSON object or too long, of which the operation tells. whole is false if it has not come.
+// bodyOf returns the members of a body, and leaves the body to be read by the operation. It returns
+// none if the body is not a JSON object or too long; the operation reports that. whole is false if
+// reading the body failed.
 func bodyOf(rt route, r *http.Request) (given map[string]any, whole bool) {
 	ahead, may := r.Body.(*body)
 	if !may || !rt.in.json {
@@ -162,8 +163,8 @@ func hasPrivate(given map[string]any) bool {
 	return false
 }
 
-// bodyDetails returns what a change says. Of a contact it says only that there is one, and of
-// secrets and contents nothing. Where a body changes only what it has, it also tells what is empty.
+// bodyDetails returns the details of a change. It shows that a contact is given, but not which, and
+// nothing of secrets and contents. For a patch it also lists empty members.
 func bodyDetails(given map[string]any, patches bool) []string {
 	var details []string
 	for _, member := range loggedMembers() {
@@ -202,7 +203,7 @@ func detailName(member string) string {
 	return strings.ReplaceAll(member, "_", " ")
 }
 
-// inWords returns a value of a body: of a URL its host. "" is for none.
+// inWords returns a value of a body as text, only the host for a URL, and "" if there is none.
 func inWords(member string, value any) string {
 	var all []string
 	switch v := value.(type) {
@@ -233,7 +234,6 @@ func inWords(member string, value any) string {
 	return strings.Join(all, ", ")
 }
 
-// endEntry logs what came of a change.
 func (s *server) endEntry(ctx context.Context, rt route, e audit.Entry, private bool) {
 	outcome, code, answer := audit.Done, "", ""
 	if failed := exchangeOf(ctx).failed; failed != nil {

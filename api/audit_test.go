@@ -26,7 +26,7 @@ func (r *rig) logged() []audit.Entry {
 	return list
 }
 
-// byHand sends a request of somebody who needs no key.
+// byHand sends a request of a Hand, which needs no key.
 func (r *rig) byHand(who api.Hand, q request) reply {
 	r.Helper()
 	process := api.NewInProcess(r.handler, who)
@@ -49,8 +49,8 @@ func (o operation) looks() bool {
 	return o.method == http.MethodGet || strings.HasSuffix(o.path, "/dry-run") || strings.HasSuffix(o.path, "/preview")
 }
 
-// Each change that is an operator's leaves one entry, whatever came of it, and so does each that
-// is made by hand. What accounts do with their keys leaves none.
+// Each change of an operator or a Hand leaves one entry, whatever its outcome. Accounts' changes of
+// their keys leave none.
 func TestEveryChangeOfAnOperatorIsLogged(t *testing.T) {
 	t.Parallel()
 	for _, o := range operations() {
@@ -89,7 +89,7 @@ func TestEveryChangeOfAnOperatorIsLogged(t *testing.T) {
 	}
 }
 
-// A command that makes many changes which are not for operators alone leaves one entry for them.
+// A command that makes many changes leaves one entry for those that are not only for operators.
 func TestACommandOfManyChangesIsOneEntry(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -107,7 +107,7 @@ func TestACommandOfManyChangesIsOneEntry(t *testing.T) {
 	require.Len(t, r.logged(), 1)
 }
 
-// ended requires that the log has so many entries, and that the last says what was answered.
+// ended requires that the log has this many entries, and that the last one has the outcome of got.
 func (r *rig) ended(entries int, got reply) audit.Entry {
 	r.Helper()
 	all := r.logged()
@@ -151,7 +151,7 @@ func TestTheAuditLogHasNoSecrets(t *testing.T) {
 	}
 }
 
-// Who is erased is not named by the entry that says so.
+// The entry about an erasure does not name the user.
 func TestAnErasureNamesNobody(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -165,7 +165,7 @@ func TestAnErasureNamesNobody(t *testing.T) {
 	}
 }
 
-// The log says in words what was done.
+// The log describes changes in words.
 func TestWhatTheAuditLogSays(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -208,8 +208,8 @@ func changed(r *rig) {
 	r.byHand(api.Hand{Identity: who}, request{method: http.MethodDelete, target: aliceA})
 }
 
-// The log is filtered and comes in pages. An account sees its own entries, and what operators did
-// with what is its, but not who.
+// The log is filtered and paged. An account sees its own entries, and operators' changes to its
+// data without their names.
 func TestTheAuditLogIsListed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

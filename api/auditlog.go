@@ -25,7 +25,6 @@ func (s *server) auditRoutes() []route {
 	}, s.listAudit)}
 }
 
-// auditPage is a page of the audit log.
 type auditPage struct {
 	Account auditName   `query:"account" example:"acme" doc:"Only changes by this account or of its data."`
 	User    auditName   `query:"user" example:"alice" doc:"Only changes about this user."`
@@ -37,7 +36,7 @@ type auditPage struct {
 	Cursor  auditCursor `query:"cursor"`
 }
 
-// auditName is a name that entries have; "" for any.
+// auditName filters entries by a name; "" matches any.
 type auditName string
 
 func (*auditName) schema() *huma.Schema {
@@ -92,11 +91,11 @@ func (s *server) listAudit(ctx context.Context, in auditPage) (page message.Audi
 	return page, nil
 }
 
-// longestRest bounds the rest after a page: one that took long was held up by something else.
+// longestRest bounds the rest after a page: something else delayed a page that took longer.
 const longestRest = 100 * time.Millisecond
 
-// rest keeps a turn for three times as long as a page took: those who read long lists, however
-// many, leave the store to others.
+// rest keeps a turn for three times as long as the page took, so that any number of readers of long
+// lists leaves the store enough time for other requests.
 func (s *server) rest(ctx context.Context, took time.Duration) {
 	timer := time.NewTimer(min(3*took, longestRest))
 	defer timer.Stop()
@@ -106,8 +105,8 @@ func (s *server) rest(ctx context.Context, took time.Duration) {
 	}
 }
 
-// toldTo returns an entry as the caller may see it. Of what an operator did with what an account
-// owns, the account learns what and when.
+// toldTo returns an entry as the caller may see it. An account does not see who made an operator's
+// change to its data.
 func toldTo(who caller, e audit.Entry) message.AuditEntry {
 	told := message.AuditEntry{
 		ID: e.ID, At: message.Time{Time: e.At}, EndedAt: message.Time{Time: e.EndedAt}, Account: e.Account, Key: e.Key, By: e.By, Address: e.Address,

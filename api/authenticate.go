@@ -24,19 +24,19 @@ type caller struct {
 	identity accounts.Identity
 	// keyless is set if there is no key and the server requires none.
 	keyless bool
-	// hand is set for a Hand. by and note are its.
+	// hand is set for a Hand, with its By and Note.
 	hand     bool
 	by, note string
 	first    *atomic.Bool // of a command: whether it has made a change; nil for others
 }
 
-// may reports whether the caller has a scope. A key without an account has none: it could
-// not be confined to an account.
+// may reports whether the caller has a scope. A key without an account has none, since it can't be
+// confined to an account.
 func (c caller) may(scope accounts.Scope) bool {
 	return c.keyless || c.account() != "" && c.identity.May(scope)
 }
 
-// account returns the account that is charged for what the caller submits, or "".
+// account returns the account that is charged for the caller's messages, or "".
 func (c caller) account() string { return c.identity.Account.Name }
 
 // confined reports whether the caller reaches only the messages of its own account.
@@ -50,10 +50,10 @@ func callerOf(ctx context.Context) caller { return exchangeOf(ctx).caller }
 const (
 	// loginFresh is how long a valid key is not looked up again.
 	loginFresh = time.Second
-	// loginKnown is how long a valid key is looked up at once, before others are asked
-	// whether they exist.
+	// loginKnown is how long a key that was valid is looked up directly. Other keys go through the
+	// keyScreen first.
 	loginKnown = 24 * time.Hour
-	// loginOutlasts is how long a valid key may read metrics while the store is away.
+	// loginOutlasts is how long a key that was valid may read metrics while the store is away.
 	loginOutlasts = time.Hour
 	// maxLogins is the largest number of valid keys to remember.
 	maxLogins = 10_000
@@ -94,8 +94,7 @@ func (l *logins) add(key [sha256.Size]byte, identity accounts.Identity, now time
 	l.known[key] = login{identity: identity, at: now}
 }
 
-// forget makes room. It removes old logins, or all if there are none. A removed key is
-// looked up again.
+// forget removes old logins, and all logins if too many remain. A removed key is looked up again.
 func (l *logins) forget(now time.Time) {
 	for key, login := range l.known {
 		if !login.valid(now, loginKnown) {
@@ -113,9 +112,8 @@ func (l *logins) remove(key [sha256.Size]byte) {
 	delete(l.known, key)
 }
 
-// authenticate returns the caller of a request. It checks a key that is sent even if none is
-// required. With outlasts it accepts, while the store is away, a key that was valid within
-// loginOutlasts.
+// authenticate returns the caller of a request. It also checks a key that is not required. With
+// outlasts, it accepts a key that was valid within loginOutlasts while the store is away.
 func (s *server) authenticate(r *http.Request, outlasts bool) (caller, error) {
 	given := r.Header.Values("Authorization")
 	if who, known := r.Context().Value(callerKey{}).(caller); known && len(given) == 0 {
@@ -150,12 +148,13 @@ func (s *server) authenticate(r *http.Request, outlasts bool) (caller, error) {
 	return s.firstLogin(ctx, r, secret, key)
 }
 
-// renew looks up a key that was valid before. All who send it at a time share one look. With
-// an error of the store it returns whose key it was, who may read more of the error.
+// renew looks up a key that was valid before. Concurrent requests share one lookup. With an error
+// of the store it also returns the key's known identity, since an operator may read more of the
+// error.
 func (s *server) renew(
 	ctx context.Context, r *http.Request, secret string, key [sha256.Size]byte, seen login, outlasts bool,
 ) (caller, error) {
-	// What is shared ends by a time of its own: the caller that began it may have less.
+	// The shared lookup has its own deadline: the caller that began it may have less time left.
 	shared := context.WithoutCancel(ctx)
 	found, err, _ := s.renewals.Do(string(key[:]), func() (any, error) {
 		ctx, cancel := context.WithTimeout(shared, s.Limits.Timeout)
@@ -184,9 +183,9 @@ func (s *server) renew(
 	return caller{}, s.failedLogin(ctx, r, s.failures.blocked(s.address(r), now))
 }
 
-// firstLogin looks up a key of which nothing is known. It lets a valid key in although its
-// address has failed logins: only failures are throttled. A key that was not made here may
-// be short enough to be guessed, so its address waits.
+// firstLogin looks up an unknown key. A valid key is accepted even if its address has failed
+// logins: only failures are throttled. A key that was not generated here may be short enough to
+// guess, so its address waits.
 func (s *server) firstLogin(ctx context.Context, r *http.Request, secret string, key [sha256.Size]byte) (caller, error) {
 	wait := s.failures.blocked(s.address(r), s.Now())
 	if wait > 0 && !accounts.MadeKey(secret) {
@@ -207,8 +206,8 @@ func (s *server) firstLogin(ctx context.Context, r *http.Request, secret string,
 	return caller{identity: identity}, nil
 }
 
-// failedLogin returns the error for a wrong key. wait is how long the address is blocked;
-// zero for an address that is not, whose failure is counted.
+// failedLogin returns the error for a wrong key. wait is how long the address is blocked. If it is
+// zero, the failure is counted.
 func (s *server) failedLogin(ctx context.Context, r *http.Request, wait time.Duration) error {
 	s.LoginRefused()
 	if wait == 0 {
@@ -226,7 +225,7 @@ func (s *server) failedLogin(ctx context.Context, r *http.Request, wait time.Dur
 	return unauthorized("the key is unknown, has expired, or its account is disabled", "invalid_token")
 }
 
-// tellBlocked logs an address that has just been blocked, unless another one was within a minute.
+// tellBlocked logs an address that has just been blocked, at most one a minute.
 func (s *server) tellBlocked(ctx context.Context, address string, wait time.Duration) {
 	if others, ok := s.failures.tell(s.Now()); ok {
 		s.Logger.WarnContext(ctx, "wrong keys come from an address, which now waits", "address", address, "wait", wait,

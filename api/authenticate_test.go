@@ -34,7 +34,7 @@ func (c *clock) now() time.Time {
 
 func (c *clock) passes(d time.Duration) { c.ahead.Add(int64(d)) }
 
-// stats asks for what wants the scope admin.
+// stats requests something that needs the scope admin.
 func stats() request { return request{method: http.MethodGet, target: "/v1/stats"} }
 
 func TestHeadersThatAreNoKey(t *testing.T) {
@@ -114,7 +114,7 @@ func TestFailedLoginsAreThrottled(t *testing.T) {
 	require.Contains(t, r.log.String(), " account=own key="+valid[3:11]+"\n", "who asked is in the log at the level debug")
 }
 
-// blocked returns what the log says of addresses from which wrong keys came.
+// blocked returns the log's lines about addresses that sent wrong keys.
 func (r *rig) blocked() (lines []string) {
 	for line := range strings.Lines(r.log.String()) {
 		if _, after, found := strings.Cut(line, `level=WARN msg="wrong keys come from an address, which now waits" `); found {
@@ -140,7 +140,7 @@ func TestBlockedAddressesAreToldOnceAMinute(t *testing.T) {
 	require.Equal(t, []string{"address=192.0.2.1 wait=1m0s others_before=0", "address=192.0.2.4 wait=1m0s others_before=2"}, r.blocked())
 }
 
-// What stands in X-Forwarded-For before the last proxy anybody can have written.
+// A client can forge the addresses in X-Forwarded-For before the last proxy.
 func TestForwardedAddressesAreNotBelieved(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {

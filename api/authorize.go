@@ -36,7 +36,7 @@ func (s *server) authorized(rt route) http.HandlerFunc {
 	}
 }
 
-// allowed returns a handler that checks what the caller may do to what the address names.
+// allowed returns a handler that checks whether the caller may do this to the resource in the path.
 func (s *server) allowed(next http.HandlerFunc, rt route) http.HandlerFunc {
 	if rt.allows == nil {
 		return next
@@ -50,8 +50,8 @@ func (s *server) allowed(next http.HandlerFunc, rt route) http.HandlerFunc {
 	}
 }
 
-// The events that requests count as. Each has a counter of its own: who waits for a status
-// uses up nothing of what it may submit.
+// The events that requests count as. Each has its own counter, so a caller that polls a status can
+// still submit.
 const (
 	submitEvent = "submit" // submits and dry runs; a batch is one
 	readEvent   = "read"   // GET and HEAD
@@ -70,7 +70,7 @@ func Events() []Event {
 	}
 }
 
-// event returns the event that requests of a route count as.
+// event returns the event that counts the requests of a route.
 func (rt route) event() string {
 	switch {
 	case rt.submits:
@@ -130,15 +130,13 @@ func forbidden(scope accounts.Scope) error {
 	}
 }
 
-// charging returns the submitter for what the caller submits. It charges the caller's
-// account.
+// charging returns the submitter for new messages. It charges the caller's account.
 func (s *server) charging(ctx context.Context) *submit.Submitter {
 	return s.actingFor(callerOf(ctx).account())
 }
 
-// reaching returns the submitter for what the caller reads and changes. For a confined
-// caller, messages of other accounts do not exist. The owner of a message is checked
-// together with the change itself.
+// reaching returns the submitter for reads and changes. For a confined caller, messages of other
+// accounts do not exist. A change checks the owner in the same step.
 func (s *server) reaching(ctx context.Context) *submit.Submitter {
 	who := callerOf(ctx)
 	if !who.confined() {
@@ -154,8 +152,8 @@ func (s *server) actingFor(account string) *submit.Submitter {
 	return s.Submitter.For(account)
 }
 
-// concealed returns an outcome without the ids of other accounts' messages. It says whether they
-// are in the way.
+// concealed returns an outcome without the ids of other accounts' messages. It still shows whether
+// they conflict.
 func (s *server) concealed(ctx context.Context, o message.Outcome) (message.Outcome, error) {
 	err := s.concealIn(ctx, o)
 	o.NoteOthers()
@@ -174,9 +172,8 @@ func (s *server) concealIn(ctx context.Context, o message.Outcome) error {
 	return s.conceal(ctx, o.User, lists...)
 }
 
-// conceal removes the ids of other accounts' messages from lists of a user's messages. It
-// looks them up once for all lists. A message that is not found belongs to another
-// account.
+// conceal removes the ids of other accounts' messages from lists of a user's messages, with one
+// lookup for all lists. A message that is not found belongs to another account.
 func (s *server) conceal(ctx context.Context, user string, lists ...[]message.Conflict) error {
 	if !callerOf(ctx).confined() {
 		return nil

@@ -21,10 +21,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
-// locked has the API ask for keys.
+// locked makes the API require keys.
 func locked(o *api.Options) { o.RequireKeys = true }
 
-// Every operation there is has a rule of who may use it.
+// Every operation has a rule of access.
 func TestEveryOperationHasAScope(t *testing.T) {
 	t.Parallel()
 	tried := make(map[string]bool)
@@ -96,8 +96,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 			require.Equal(t, "forbidden", string(r.problem(http.StatusForbidden, got).Code), "%s with %s", what, scope)
 			require.Contains(t, got.header.Get("WWW-Authenticate"), `scope="`+string(scopeOf(o))+`"`)
 		}
-		// Where no key is asked for, who has none is the operator, and who has a
-		// wrong one is nobody.
+		// Where keys are optional, a request without a key is the operator's, and a wrong key is
+		// refused.
 		require.NotContains(t, refused, open.send(o.request()).status, what)
 	}
 	require.NotContains(t, r.log.String(), "sk_", "no key is logged")
@@ -184,7 +184,7 @@ func TestOthersMessagesAreNotFound(t *testing.T) {
 	}
 }
 
-// What is in the way is told by its time, and only to its account by its id.
+// A conflict shows its time, and its id only to its account.
 func TestOthersConflictsHaveNoID(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, locked)

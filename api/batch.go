@@ -22,17 +22,17 @@ import (
 // ndjson is the media type of JSON lines, in a batch and in its answer.
 const ndjson = "application/x-ndjson"
 
-// jsonl is another name of ndjson, which a batch may have.
+// jsonl is another media type that a batch may have.
 const jsonl = "application/jsonl"
 
-// What a batch processes at a time: about 10 MB.
+// Limits of what a batch processes at a time: about 10 MB.
 const (
 	batchLanes  = 16
 	batchWindow = 1024
 )
 
-// lingerWithin is how long the server still reads after the last line of an answer that
-// came early. Closing a connection with unread data may lose what the client has not read.
+// lingerWithin is how long the server keeps reading after an answer that ended early. If it closed
+// the connection with unread data, the client could lose the end of the answer.
 const lingerWithin = time.Second
 
 var errStopping = errors.New("this server stops")
@@ -66,13 +66,12 @@ func (s *server) batchAnswers(ending string) func() map[string]*huma.Response {
 	return s.linesOf("The outcome of each line in order, one JSON object a line; `line` is its number from 1. "+ending, schemaOf[message.Outcome])
 }
 
-// newBatch is a batch of messages.
 type newBatch struct {
 	WithoutFreeTimes bool `query:"without_free_times" doc:"true omits next_free_at and previous_free_at from refusals, which makes a batch with many refusals faster. Refusals of messages with on_conflict shift still have them."`
 	Lines            messageLines
 }
 
-// messageLines is a body of lines of messages, which is read while it is answered.
+// messageLines is a body of lines of messages, read while it is answered.
 type messageLines struct{}
 
 func (messageLines) document(s *server, in *inputs) { in.lines(schemaOf[message.Draft](s)) }
@@ -81,19 +80,17 @@ func (messageLines) read(_ *server, r *http.Request) (none message.Faults, err e
 	return none, web.CheckMediaType(r, ndjson, jsonl)
 }
 
-// lines documents a body of lines.
 func (in *inputs) lines(line *huma.Schema) {
 	in.body = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{ndjson: {Schema: line}, jsonl: {Schema: line}}}
 	in.problems = append(in.problems, http.StatusRequestTimeout, http.StatusUnsupportedMediaType)
 }
 
-// submitBatch submits the messages of a request, one a line, and answers with a line for
-// each in order while it still reads the request. It reads no more while the client does
-// not read its answers.
+// submitBatch submits the messages of a request, one a line. It answers each line in order while it
+// still reads the request, and stops reading while the client does not read its answers.
 //
-// It does not stop when the request's context ends: a client that has sent everything may
-// close its half of the connection, which ends the context. A client that is gone can be
-// neither read from nor written to, and that ends the batch.
+// It ignores the end of the request's context: a client that has sent everything may close its half
+// of the connection, which ends the context. When a client is gone, reads and writes fail, which
+// ends the batch.
 func (s *server) submitBatch(w http.ResponseWriter, r *http.Request, in newBatch) {
 	without := in.WithoutFreeTimes
 	submitter := s.charging(r.Context())
@@ -123,7 +120,6 @@ func (s *server) submitBatch(w http.ResponseWriter, r *http.Request, in newBatch
 	s.openBatch(w, r).answer(traced, judge, many)
 }
 
-// batch is a batch that is being answered.
 type batch struct {
 	server  *server
 	w       http.ResponseWriter
@@ -151,8 +147,8 @@ func (s *server) openBatch(w http.ResponseWriter, r *http.Request) *batch {
 	}
 }
 
-// answer answers each line with what judge says of its message, or many of some of a user; nil for
-// none.
+// answer answers each line with the outcome of judge, or of many for several messages of a user.
+// many may be nil.
 func (b *batch) answer(ctx context.Context, judge bulk.Judge, many bulk.JudgeMany) {
 	s := b.server
 	asked := context.WithoutCancel(ctx)
@@ -173,7 +169,7 @@ func (b *batch) answer(ctx context.Context, judge bulk.Judge, many bulk.JudgeMan
 	b.pace.end(asked) // no line is being read any more
 }
 
-// refuse answers a batch of which no line is judged.
+// refuse answers a batch without judging a line.
 func (b *batch) refuse(err error) {
 	b.server.writeError(b.w, b.r, err)
 	_ = http.NewResponseController(b.w).Flush()
@@ -195,8 +191,8 @@ func recovering[Asked, Answer any](
 	}
 }
 
-// endBatch ends the answer. If not every line was judged it says why: in a last line, or in
-// the status if no line was answered yet.
+// endBatch ends the answer. If not every line was judged, it reports why: in a last line, or in the
+// status if no line was answered yet.
 func (s *server) endBatch(w http.ResponseWriter, r *http.Request, lines *lines, answers *answers, err error) {
 	stopped, early := errors.AsType[*bulk.StoppedError](err)
 	_, gone := errors.AsType[*answerError](err)

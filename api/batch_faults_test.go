@@ -72,7 +72,7 @@ func TestAServerThatStopsDoesNotWaitForAReader(t *testing.T) {
 	require.Eventually(t, func() bool { return b.refusal() == "this server stops: go on with line 1" }, 2*waitFor, 50*time.Millisecond)
 }
 
-// refusal is why a batch is not begun.
+// refusal returns the reason for refusing a batch.
 func (b *batches) refusal() string {
 	b.Helper()
 	reply := b.post(strings.NewReader("{}\n"))
@@ -104,7 +104,7 @@ func TestAClientThatGoesAway(t *testing.T) {
 	}
 }
 
-// Who has sent everything may close that half of the connection.
+// A client that has sent everything may close that half of the connection.
 func TestAHalfClosedConnectionIsAnswered(t *testing.T) {
 	t.Parallel()
 	b := newBatches(t, oneBatch(time.Minute))
@@ -187,8 +187,7 @@ func trickle(w io.Writer) (stop func()) {
 	}
 }
 
-// What a client pipelines behind a batch that ended early is not taken for its
-// next request.
+// Data that a client pipelines after a batch that ended early is not its next request.
 func TestTheRestOfABatchIsNoRequest(t *testing.T) {
 	t.Parallel()
 	b := newBatches(t, oneBatch(time.Minute))

@@ -63,7 +63,7 @@ func (b *batches) line(user string, n int) string {
 	return fmt.Sprintf(`{"id":"%s-%d","user":%[1]q,"send_at":%[3]q,"title":"t"}`+"\n", user, n, at)
 }
 
-// batchReply is an answer whose body may still be coming.
+// batchReply is an answer with a body that may still be coming.
 type batchReply struct {
 	status int
 	proto  string
@@ -71,7 +71,6 @@ type batchReply struct {
 	body   io.Reader
 }
 
-// post sends a batch.
 func (b *batches) post(body io.Reader) batchReply {
 	b.Helper()
 	return b.postTo(batchPath, body)
@@ -114,7 +113,7 @@ func (b *batches) outcomes(reply batchReply) []message.Outcome {
 	return all
 }
 
-// accepts requires that a message alone is accepted while batches are open.
+// accepts requires that a single message is accepted while batches are open.
 func (b *batches) accepts(user string) {
 	b.Helper()
 	request, err := http.NewRequestWithContext(b.Context(), http.MethodPost, b.server.URL+"/v1/messages",
@@ -177,7 +176,6 @@ func (t *talk) say(line string) {
 	require.NoError(t, err)
 }
 
-// hear returns the next answer.
 func (t *talk) hear() message.Outcome {
 	t.Helper()
 	var o message.Outcome
@@ -195,7 +193,7 @@ func (t *talk) ends() {
 	require.Empty(t, rest)
 }
 
-// connect opens a connection, for what no client of HTTP does.
+// connect opens a connection for requests that no HTTP client sends.
 func (b *batches) connect() *net.TCPConn {
 	b.Helper()
 	address, err := net.ResolveTCPAddr("tcp", b.server.Listener.Addr().String())

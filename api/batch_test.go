@@ -162,9 +162,8 @@ func TestAServerThatStopsEndsItsBatches(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, none.status)
 }
 
-// Neither the lines that were read nor the outcomes that were written are kept. What is kept
-// of each line grows from each third of the batch to the next; what else the process takes
-// once does not.
+// Neither the lines nor the outcomes are kept. Memory kept for each line would grow with each third
+// of the batch; one-time allocations do not.
 func TestTheMemoryOfABatchDoesNotGrow(t *testing.T) {
 	sendlimittest.Long(t)
 	const lines, looks = 600_000, 12

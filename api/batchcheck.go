@@ -36,7 +36,7 @@ const (
 	// maxTogether is the largest number of lines of a dry run that can forget its copies, see
 	// groups.
 	maxTogether = 250_000
-	// endRehearsalWithin bounds how long it may take to remove the copies of a dry run.
+	// endRehearsalWithin bounds the time to remove the copies of a dry run.
 	endRehearsalWithin = 30 * time.Second
 )
 
@@ -53,7 +53,6 @@ func (s *server) batchCheckRoutes() []route {
 	}, s.batchAnswers("An outcome `error` is the last. Its line and those after it were not judged."), s.checkBatch)}
 }
 
-// rehearsedBatch is a batch of messages to judge.
 type rehearsedBatch struct {
 	WithoutFreeTimes bool       `query:"without_free_times" doc:"As in submitBatch."`
 	Rules            otherRules `query:"what_if" example:"2/calendar_day,1/hour" doc:"Rules separated by commas, at most one of each window. Each replaces the rule of the policy with the same window, or is added to the others."`
@@ -61,14 +60,14 @@ type rehearsedBatch struct {
 	Lines            rehearsedLines
 }
 
-// rehearsedLines is a body of lines of messages, before which a policy may stand.
+// rehearsedLines is a body of lines of messages. The first line may be a policy.
 type rehearsedLines struct{ messageLines }
 
 func (rehearsedLines) document(s *server, in *inputs) {
 	in.lines(&huma.Schema{AnyOf: []*huma.Schema{schemaOf[message.Draft](s), schemaOf[policy.Document](s)}})
 }
 
-// otherRules are rules that a dry run judges by in place of the stored ones.
+// otherRules replace the stored rules in a dry run.
 type otherRules struct{ all []policy.Rule }
 
 // UnmarshalText reads the parameter.
@@ -84,7 +83,7 @@ func (in *rehearsedBatch) check(ctx context.Context, _ *server) error {
 	return nil
 }
 
-// checkBatch answers the lines of a request as submitBatch does, and takes nothing.
+// checkBatch answers the lines of a request as submitBatch does, but stores nothing.
 func (s *server) checkBatch(w http.ResponseWriter, r *http.Request, in rehearsedBatch) {
 	without, withPolicy := in.WithoutFreeTimes, in.WithPolicy
 	whatIf := rules.WhatIf{Rules: in.Rules.all}
@@ -125,7 +124,7 @@ func (s *server) checkBatch(w http.ResponseWriter, r *http.Request, in rehearsed
 	}), nil)
 }
 
-// endRehearsal removes the copies of a dry run. Those that stay expire.
+// endRehearsal removes the copies of a dry run. Copies that remain expire.
 func (s *server) endRehearsal(ctx context.Context, rehearsal *submit.Rehearsal) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endRehearsalWithin)
 	defer cancel()
@@ -134,7 +133,7 @@ func (s *server) endRehearsal(ctx context.Context, rehearsal *submit.Rehearsal) 
 	}
 }
 
-// inParameter returns an error about rules that replace others as one about the parameter.
+// inParameter returns an error about the replacing rules as one about the parameter.
 func inParameter(err error, withPolicy bool) error {
 	if wrong, ok := errors.AsType[*fault.InvalidError](err); ok && (wrong.Field == "what-if" || wrong.Field == "rules" && !withPolicy) {
 		return fault.InField(wrong, whatIfRules)
@@ -142,7 +141,7 @@ func inParameter(err error, withPolicy bool) error {
 	return err
 }
 
-// policy reads the first line, which is a policy. Call it before next.
+// policy reads the first line, a policy. Call it before next.
 func (l *lines) policy() (*policy.Policy, error) {
 	_ = l.control.SetReadDeadline(l.now().Add(l.idle))
 	buffered := bufio.NewReaderSize(l.body, DefaultBody)
@@ -160,7 +159,7 @@ func (l *lines) policy() (*policy.Policy, error) {
 	return p, err
 }
 
-// unread returns the answer to a body that did not come whole.
+// unread returns the answer to an incomplete body.
 func (l *lines) unread(err error) *web.Error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return &web.Error{Status: http.StatusRequestTimeout, Outcome: message.Outcome{
@@ -188,17 +187,16 @@ func policyOfLine(text []byte) (*policy.Policy, error) {
 	return &p, faults.With(err)
 }
 
-// messageRef names a message.
 type messageRef struct{ user, id string }
 
-// rehearsed knows the messages that a dry run has accepted. The store does not.
+// rehearsed has the messages that a dry run has accepted. They are not in the store.
 type rehearsed struct {
 	mu       sync.Mutex
 	accepted map[messageRef]bool
 }
 
-// concealed returns an outcome without the ids of other accounts' messages. The ids of
-// earlier lines stay.
+// concealed returns an outcome without the ids of other accounts' messages. It keeps the ids of
+// earlier lines.
 func (own *rehearsed) concealed(ctx context.Context, s *server, o message.Outcome) (message.Outcome, error) {
 	if o.Outcome == message.Accepted {
 		own.add(messageRef{o.User, o.ID})

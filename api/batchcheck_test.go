@@ -42,7 +42,7 @@ func ndjsonOf(target string, lines ...string) request {
 	return request{http.MethodPost, target, strings.Join(lines, "\n"), http.Header{"Content-Type": {"application/x-ndjson"}}}
 }
 
-// planned are lines of two users, some of which are in the way of others.
+// planned returns lines of two users, some of which conflict.
 func planned() []string {
 	line := func(user, id, clock, more string) string {
 		return fmt.Sprintf(`{"user":%q,"id":%q,"send_at":%q,"title":"Hi"%s}`, user, id, on22(clock), more)
@@ -60,7 +60,7 @@ func planned() []string {
 	}
 }
 
-// A dry run answers what the batch then does, line by line, and changes nothing.
+// A dry run has the same outcomes as the batch, line by line, and changes nothing.
 func TestADryRunOfABatchIsTheBatch(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -89,7 +89,7 @@ func kinds(outcomes []message.Outcome) []string {
 	return all
 }
 
-// A dry run can ask what other rules would do, which change nothing of the stored ones.
+// A dry run can judge by other rules, and leaves the stored ones unchanged.
 func TestADryRunByOtherRules(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -146,7 +146,7 @@ func TestOtherRulesThatAreRefused(t *testing.T) {
 		require.Equal(t, wrong.field, p.Field, wrong.query)
 		require.Contains(t, p.Detail, wrong.says, wrong.query)
 	}
-	// Who may not change the rules is told nothing of them.
+	// A caller who may not change the rules learns nothing about them.
 	for _, query := range []string{"?what_if=9/hour", "?what_if_policy=true"} {
 		p := r.problem(http.StatusForbidden, r.with(sender, ndjsonOf(checkBatchPath+query, `{"rules":["1/hour"]}`, planned()[1])))
 		require.Contains(t, p.Detail, "admin")
@@ -192,8 +192,8 @@ func TestADryRunHasABoundedNumberOfLines(t *testing.T) {
 	require.Equal(t, "a dry run has at most 10000 lines: run the rest as another one, which does not count these", last.Detail)
 }
 
-// A longer dry run has the same outcomes if the lines of each user stand together: also those
-// of what all users share, such as a quota.
+// A longer dry run has the same outcomes if each user's lines are together, also for limits that
+// users share, such as a quota.
 func TestADryRunOfManyUsers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, locked, func(o *api.Options) { o.Limits.Rehearsed = 10 })
@@ -218,8 +218,8 @@ func TestADryRunOfManyUsers(t *testing.T) {
 	require.Contains(t, last.Detail, "has the lines of each user together")
 }
 
-// Dry runs are answered as they are judged, at most four at a time, and what they copied is
-// removed also if the client goes.
+// Dry runs are answered as they are judged, at most four at a time, and their copies are removed
+// also if the client leaves.
 func TestDryRunsThatStayOpen(t *testing.T) {
 	t.Parallel()
 	b := newBatches(t, api.Limits{StreamsPerAccount: 32})

@@ -11,9 +11,9 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 )
 
-// groups forgets the users of a dry run after some lines, which bounds the copies of
-// longer ones. The outcomes are the same if the lines of each user stand together. A line that
-// does not ends the dry run.
+// groups forgets the users of a dry run after some lines, which bounds the copies in the store. The
+// outcomes are the same if each user's lines are together. A line of a forgotten user ends the dry
+// run.
 type groups struct {
 	lines  *lines
 	most   int                         // lines of a group
@@ -32,7 +32,6 @@ func newGroups(l *lines, most int, forget func(context.Context) error) *groups {
 	return &groups{lines: l, most: most, forget: forget, seed: maphash.MakeSeed(), gone: make(map[uint64]bool), idle: make(chan struct{}, 1)}
 }
 
-// next returns the next line.
 func (g *groups) next(ctx context.Context) (bulk.Line, error) {
 	line, err := g.lines.next(ctx)
 	if err != nil {
@@ -77,7 +76,7 @@ func (g *groups) begin(ctx context.Context) error {
 	return g.forget(ctx)
 }
 
-// judged returns a judge that says when nothing is judged.
+// judged returns a judge that reports when no line is being judged.
 func (g *groups) judged(judge bulk.Judge) bulk.Judge {
 	return func(ctx context.Context, m message.Message) (message.Outcome, error) {
 		defer func() {

@@ -56,16 +56,16 @@ type lines struct {
 	junk    int           // lines in a row that are no JSON objects
 }
 
-// maxJunk is the largest number of lines in a row that are no JSON objects. A client that
-// sends more has no messages in another form either.
+// maxJunk is the largest number of lines in a row that are not JSON objects. A client that sends
+// more uses another format.
 const maxJunk = 100
 
 func newLines(body io.Reader, control *http.ResponseController, now func() time.Time, idle time.Duration, pace *linePace) *lines {
 	return &lines{body: body, control: control, now: now, idle: idle, left: idle, pace: pace, check: message.Message.Validate}
 }
 
-// Read reads the body. After an error it always returns that error: the server has no more
-// of a body that broke off, which would look like its end.
+// Read reads the body. After an error it always returns that error: otherwise a body that broke off
+// would look complete.
 func (l *lines) Read(b []byte) (int, error) {
 	if l.broken != nil {
 		return 0, l.broken
@@ -153,8 +153,7 @@ func ofBody(err error) error {
 	return err
 }
 
-// small shortens a line that will be refused to what its outcome says. Such a line can be
-// long.
+// small shortens an invalid line, which can be long, to the parts that its outcome shows.
 func (l *lines) small(line bulk.Line) bulk.Line {
 	if line.Invalid == nil {
 		err := l.check(line.Message)
@@ -214,7 +213,7 @@ type answers struct {
 // answersBuffer is how many bytes of outcomes are collected before they are written.
 const answersBuffer = 16 << 10
 
-// newAnswers returns an answer with a media type, which has not begun.
+// newAnswers returns an answer of a media type. Nothing is written yet.
 func (s *server) newAnswers(w http.ResponseWriter, kind string) *answers {
 	a := &answers{w: w, control: http.NewResponseController(w), kind: kind, now: s.Now, timeout: s.Limits.Timeout}
 	a.buffer = bufio.NewWriterSize(a, answersBuffer)
@@ -223,7 +222,7 @@ func (s *server) newAnswers(w http.ResponseWriter, kind string) *answers {
 	return a
 }
 
-// hurry gives a client less time to read its answers.
+// hurry shortens the time in which a client must read its answers.
 func (a *answers) hurry() {
 	a.hurried.Store(true)
 	a.allow(lastAnswerWithin)
@@ -231,7 +230,7 @@ func (a *answers) hurry() {
 
 func (a *answers) allow(within time.Duration) { _ = a.control.SetWriteDeadline(a.now().Add(within)) }
 
-// beginWrite gives the connection the time of one write.
+// beginWrite sets the deadline of one write.
 func (a *answers) beginWrite() {
 	a.allow(a.timeout)
 	if a.hurried.Load() { // checked after the deadline is set, or hurry's deadline could be lost
@@ -283,7 +282,7 @@ func (a *answers) Flush() error {
 	return nil
 }
 
-// begun reports whether the status is sent.
+// begun reports whether the status was sent.
 func (a *answers) begun() bool { return a.written }
 
 func (a *answers) begin() {
@@ -297,7 +296,7 @@ func (a *answers) begin() {
 	a.w.WriteHeader(http.StatusOK)
 }
 
-// end ends the answer to a batch of which every line was judged.
+// end ends the answer to a batch after every line was judged.
 func (a *answers) end() {
 	a.begin() // a batch may have no lines
 	_ = a.Flush()

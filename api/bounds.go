@@ -44,8 +44,8 @@ const (
 	clockPattern    = `([01][0-9]|2[0-3]):[0-5][0-9]`
 )
 
-// bounds has what the server checks of members of requests, by their names, without those of which
-// it is only the type. A pattern is for the whole text, and has no anchors.
+// bounds has the server's checks of members of requests, by name. It leaves out members that are
+// only checked for their type. A pattern has no anchors, and must match the whole text.
 var bounds = sync.OnceValue(func() map[string]*huma.Schema { //nolint:globals // a constant table
 	text := func(pattern string, most int) *huma.Schema {
 		if most == 0 {
@@ -91,7 +91,7 @@ var bounds = sync.OnceValue(func() map[string]*huma.Schema { //nolint:globals //
 		{"throttle", text(throttlePattern, 0)},
 		{whatIfRules, text("("+rulePattern+")(,("+rulePattern+"))*", 0)},
 		{"rate", text(ratePattern, 0)},
-		// Of a device.
+		// Devices.
 		{"device app", text(devicePattern, 0)},
 		{"channel", oneOf(devices.FCM, devices.APNs, devices.WebPush)},
 		{"subscription", &huma.Schema{MaxProperties: new(message.MaxSubscription)}},
@@ -133,9 +133,9 @@ var bounds = sync.OnceValue(func() map[string]*huma.Schema { //nolint:globals //
 	return all
 })
 
-// bind adds to a member of a request what the server checks. A member that is not required
-// may be null, which is as if it were absent. An empty text is so too, but for an id: a
-// caller who sends one means it.
+// bind adds the server's checks to a member of a request. A member that is not required may be null
+// or an empty text, which is the same as absent. An empty id is an error, since a caller sends it
+// on purpose.
 func bind(schema *huma.Schema, member string, required bool) {
 	if b := bounds()[member]; b != nil {
 		empty := !required && member != "id"
@@ -168,8 +168,7 @@ func bind(schema *huma.Schema, member string, required bool) {
 // whole returns a pattern that matches only whole texts.
 func whole(pattern string) string { return "^(" + pattern + ")$" }
 
-// parameterSchema returns the schema of a parameter with the bounds of a member, which it
-// has too.
+// parameterSchema returns the schema of a parameter with the bounds of a member.
 func parameterSchema(member string) *huma.Schema {
 	schema := &huma.Schema{Type: huma.TypeString}
 	bind(schema, member, true)

@@ -146,9 +146,9 @@ func TestBoundsAreTheServers(t *testing.T) {
 	require.GreaterOrEqual(t, len(tried), 9)
 }
 
-// tryEach tries values. try says of each whether the server accepts it, and how the schema
-// refuses it; the schema must not refuse what the server accepts. It returns the values that
-// the server accepts, and those that both refuse.
+// tryEach tries values. try returns whether the server accepts a value, and how the schema refuses
+// it; the schema must accept all that the server accepts. tryEach returns the values that the
+// server accepts, and those that both refuse.
 func tryEach(t *testing.T, values []any, try func(value any) (what string, accepts bool, refusal error)) (accepted, refused []any) {
 	t.Helper()
 	for _, value := range values {

@@ -60,7 +60,6 @@ func seesAccount(r *http.Request) error {
 	return nil
 }
 
-// newCallback is a callback to set.
 type newCallback struct {
 	ofAccount
 
@@ -80,7 +79,6 @@ func (s *server) setCallback(ctx context.Context, in newCallback) (message.Callb
 	return s.Callbacks.Set(ctx, in.Account, in.Body.value.URL, in.Body.value.Secret)
 }
 
-// secretRotation is the rotation of a callback's secret.
 type secretRotation struct {
 	ofAccount
 

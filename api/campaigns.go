@@ -68,7 +68,6 @@ func (s *server) campaignRoutes() []route {
 // counting bounds how long one answer counts.
 func (s *server) counting() campaign.Counting { return campaign.Counting{Within: s.Limits.Count} }
 
-// ofCampaign is a campaign.
 type ofCampaign struct {
 	Campaign string `path:"campaign"`
 	Account  meant  `query:"account" example:"acme" doc:"The account of the campaign; by default the key's own. Another account requires the scope admin."`
@@ -85,14 +84,14 @@ func (in *ofCampaign) check(ctx context.Context, _ *server) (err error) {
 	return err
 }
 
-// campaignCount is a count that begins, or goes on.
+// campaignCount begins or continues a count.
 type campaignCount struct {
 	ofCampaign
 
 	More moreCursor `query:"more" doc:"Continues a count: the unchanged value of more in the answer before."`
 }
 
-// moreCursor is where a count stopped; "" begins one.
+// moreCursor is where a count stopped; "" begins a new count.
 type moreCursor string
 
 func (*moreCursor) schema() *huma.Schema {
@@ -143,7 +142,7 @@ func (s *server) cancelCampaign(w http.ResponseWriter, r *http.Request, in ofCam
 	})
 }
 
-// campaignMove is by how long a campaign moves.
+// campaignMove is the distance by which a campaign moves.
 type campaignMove struct {
 	ofCampaign
 

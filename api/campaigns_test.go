@@ -131,8 +131,7 @@ func TestCampaigns(t *testing.T) {
 	require.Equal(t, map[string]int{"cancelled": 2}, count(own, "").Statuses)
 }
 
-// A campaign of very many messages is counted in several answers. Each has what was counted so
-// far.
+// A large campaign is counted in several answers, each with the counts so far.
 func TestACountOfManyMessages(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()

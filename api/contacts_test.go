@@ -36,7 +36,7 @@ func TestInternalContactsAreRefused(t *testing.T) {
 		got := r.send(request{method: w.method, target: w.path, body: w.body})
 		require.Less(t, got.status, 300, "%s %s: %s", w.method, w.path, got.body)
 	}
-	// What was set before stays, and does not hinder another change.
+	// An existing contact stays, and does not prevent another change.
 	r.serves(func(o *api.Options) { o.Contacts.AllowInternal = false })
 	got := r.send(request{method: http.MethodPatch, target: "/v1/users/alice/settings", body: `{"blocked":true}`})
 	require.Equal(t, http.StatusOK, got.status, "%s", got.body)

@@ -23,7 +23,7 @@ func (c caller) owns(owner string) bool { return c.account() != "" && c.account(
 // may read. owner is the account that was charged for the message.
 func (c caller) sees(owner string) bool { return c.owns(owner) || c.may(accounts.ScopeContent) }
 
-// shown returns a message as the caller may see it, and logs a look at another account's.
+// shown returns a message as the caller may see it, and logs if it shows another account's content.
 func (s *server) shown(ctx context.Context, m message.Status) message.Status {
 	if !callerOf(ctx).sees(m.Account) {
 		m.Content, m.Metadata = message.Content{}, nil
@@ -45,9 +45,8 @@ func (s *server) shownEvent(ctx context.Context, e message.EventData) message.Ev
 	return e
 }
 
-// look returns what became of a message, with its content if the caller may see that. It
-// returns known false for a message that the caller can't read. Other contents are not
-// read from the store.
+// look returns the status of a message, with its content if the caller may see that. Other content
+// is not read from the store. known is false if the caller can't read the message.
 func (s *server) look(ctx context.Context, user, id string) (status message.Status, known bool, err error) {
 	who := callerOf(ctx)
 	if who.confined() || who.may(accounts.ScopeContent) {
@@ -67,8 +66,8 @@ func (s *server) look(ctx context.Context, user, id string) (status message.Stat
 	return status, status.Status != "", nil
 }
 
-// logLook logs that the caller is shown the content of a message that its account did not
-// send. Callers without a key, who can't be told apart, are not logged.
+// logLook logs that the caller sees the content of another account's message. Callers without a key
+// can't be told apart, and are not logged.
 func (s *server) logLook(ctx context.Context, user, id, owner string) {
 	who := callerOf(ctx)
 	if who.keyless || who.owns(owner) {
@@ -78,9 +77,9 @@ func (s *server) logLook(ctx context.Context, user, id, owner string) {
 		"user", user, "id", id, "owner", owner, "request_id", requestID(ctx))
 }
 
-// changing returns the submitter for a change of a message. An operator without the scope
-// content changes what a message says only if its account sent it: the answer to a change
-// tells of the rest.
+// changing returns the submitter for a change of a message. An operator without the scope content
+// may change only the content of its own account's messages, since the answer shows the rest of the
+// content.
 func (s *server) changing(ctx context.Context, user, id string, patch message.Patch) (*submit.Submitter, error) {
 	who := callerOf(ctx)
 	if who.confined() || who.may(accounts.ScopeContent) || !patch.Edit.Says() {

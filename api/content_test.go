@@ -38,8 +38,8 @@ func canaryDraft(id, at string) string {
 		`"collapse_key":"canary-collapse","channels":{"fcm":{"k":"canary-fcm"}},"to":{"channel":"log","app":"canary-app","device":"canary-device"},"metadata":{"k":"canary-metadata"}}`
 }
 
-// looks returns the log's lines of operators who were shown contents, and requires that
-// the log has none of these.
+// looks returns the log's lines about operators who saw contents, and requires that the log has no
+// contents.
 func (r *rig) looks() []string {
 	r.Helper()
 	require.NotContains(r, r.log.String(), "canary")
@@ -48,7 +48,7 @@ func (r *rig) looks() []string {
 	})
 }
 
-// readers are the callers of a test, by what they may see.
+// readers are the callers of a test, by their access.
 type readers struct {
 	own, other      string // accounts
 	admin, operator string // operators without and with the scope content
@@ -120,7 +120,7 @@ func TestWhoSeesTheContentOfAMessage(t *testing.T) {
 	require.Len(t, r.looks(), 3)
 }
 
-// A dead letter keeps its content, for those who may see it.
+// A dead letter keeps its content, for callers who may see it.
 func TestWhoSeesTheContentOfADeadLetter(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, locked)
@@ -148,7 +148,7 @@ func TestWhoSeesTheContentOfADeadLetter(t *testing.T) {
 	require.Len(t, r.looks(), 3)
 }
 
-// Who needs no key sees everything. Nobody could be named in the log.
+// A caller without a key sees everything. The log could name nobody.
 func TestWithoutKeysContentIsShown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -158,14 +158,14 @@ func TestWithoutKeysContentIsShown(t *testing.T) {
 	require.Equal(t, canaries(), into[message.Status](t, http.StatusOK, r.get(aliceADead+"?content=true")).Content)
 	require.Empty(t, r.looks())
 
-	// What nobody's account sent is not an operator's own.
+	// A message without an account is not an operator's own.
 	by := r.readers()
 	require.Zero(t, r.content(by.admin, aliceA))
 	require.Equal(t, canaries(), r.content(by.operator, aliceA))
 	require.Len(t, r.looks(), 1)
 }
 
-// An operator who does not see contents can't get a key that does.
+// An operator who can't see contents can't get a key that can.
 func TestWhoMayGiveTheScopeContent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, locked)
@@ -180,7 +180,7 @@ func TestWhoMayGiveTheScopeContent(t *testing.T) {
 	into[message.NewAPIKey](t, http.StatusCreated, r.with(by.admin, rotation("own", by.own, `{}`)))
 }
 
-// recordReads notes which reads of records ask for contents.
+// recordReads records which reads of messages include contents.
 type recordReads struct {
 	mu   sync.Mutex
 	asks []bool
@@ -203,7 +203,7 @@ func (h *recordReads) note(cmd redis.Cmder) {
 	h.asks = append(h.asks, slices.Contains(args, any(keyspace.RecordContent)))
 }
 
-// taken returns what was noted since the last call.
+// taken returns the reads since the last call.
 func (h *recordReads) taken() []bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

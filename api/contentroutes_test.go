@@ -106,7 +106,7 @@ func TestWhatOperationsShow(t *testing.T) {
 	}
 }
 
-// shows requires that an operation shows canaries only to those who may see them, and returns
+// shows requires that an operation shows canaries only to callers who may see them, and returns
 // whether it shows any.
 func (o operation) shows(t *testing.T, r *rig, by readers) bool {
 	t.Helper()
@@ -158,8 +158,8 @@ func TestWhatAStreamShows(t *testing.T) {
 	}
 }
 
-// An operator without the scope content changes what a message of another account says
-// neither blindly, nor to learn from the answer what it says. It may move the message.
+// An operator without the scope content can't change the content of another account's message,
+// neither blindly nor to read it in the answer. It may move the message.
 func TestWhoChangesWhatAMessageSays(t *testing.T) {
 	t.Parallel()
 	r, by := withCanaries(t, false)

@@ -150,7 +150,7 @@ func standardHeaders() []string {
 	}
 }
 
-// documentedAs is the name of a header in the document, by the one that Go has for it.
+// documentedAs returns the document's name of a header from Go's.
 func documentedAs(name string) string {
 	for _, as := range []string{"ETag", "RateLimit", "RateLimit-Policy", "WWW-Authenticate"} {
 		if strings.EqualFold(as, name) {
@@ -190,7 +190,7 @@ func pointer(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(name)
 }
 
-// The document is one that tools take.
+// Tools accept the document.
 func TestTheDocumentIsOpenAPI(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
@@ -247,8 +247,8 @@ func TestEveryOperationAnswersAsDocumented(t *testing.T) {
 	require.Contains(t, string(out), "1 answers, 1 wrong")
 }
 
-// What a request may be is what the code takes: a documented example is valid
-// by the schema, and what the schema refuses the code does too.
+// The schemas of requests agree with the code: documented examples are valid by the schema, and the
+// code refuses everything that the schema refuses.
 func TestRequestsAreDocumentedAsTheyAreTaken(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -304,7 +304,7 @@ func TestRequestsTakeNoUnknownMembers(t *testing.T) {
 	}
 }
 
-// Who reads the document learns what every member and parameter is.
+// The document describes every member and parameter.
 func TestEverythingIsDescribed(t *testing.T) {
 	t.Parallel()
 	var document struct {

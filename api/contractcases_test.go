@@ -296,7 +296,7 @@ func tooMany(q request) func(t *testing.T) reply {
 	}
 }
 
-// onCount is on, by an account whose requests are counted.
+// onCount is on, but by an account with counted requests.
 func onCount(before func(*rig), q request) func(t *testing.T) reply {
 	return func(t *testing.T) reply {
 		t.Helper()
@@ -354,8 +354,8 @@ func booked(r *rig) {
 	r.accepted(`{"user":"alice","id":"b","send_at":"` + on22("12:11:11") + `","title":"Hi"}`)
 }
 
-// noted waits until it is noted of what is booked that the queue has it, which no
-// answer waits for.
+// noted waits until the store has recorded that the scheduled messages are queued. No answer waits
+// for that.
 func noted(r *rig) {
 	r.Helper()
 	first, err := time.Parse(time.RFC3339, on22("00:00:00"))
@@ -375,7 +375,7 @@ func noted(r *rig) {
 
 func failed(r *rig) { r.fails("a") }
 
-// expired has a dead letter to alice whose own expiry is over.
+// expired has a dead letter to alice with a past expiry.
 func expired(r *rig) {
 	// From its answer the store's time is known, which the expiry is judged by.
 	r.accepted(`{"user":"bob","send_at":"now","title":"Hi"}`)

@@ -7,11 +7,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// A page that is not the last ends with a cursor, and a count that goes on with `more`. Both name
-// the last message that was looked at, which may be another account's. So every one that leaves
-// is sealed here, and opened here when it comes back.
+// A cursor and `more` name the last message that was looked at, which may be another account's. So
+// they are sealed before they are sent, and opened when they come back.
 
-// openCursors replaces the cursors of a query by what they say.
+// openCursors replaces the sealed cursors of a query by their contents.
 func (s *server) openCursors(ctx context.Context, q web.Query) error {
 	for name, want := range map[string]string{
 		"cursor": "the unchanged next_cursor of a page of the same list",
@@ -34,8 +33,8 @@ func (s *server) openCursors(ctx context.Context, q web.Query) error {
 	return nil
 }
 
-// sealed returns a cursor as the caller gets it; "" stays "". If the store has not answered, the
-// request fails, see answered.
+// sealed returns a cursor for the caller; "" stays "". If the store does not answer, the request
+// fails, see answered.
 func (s *server) sealed(ctx context.Context, cursor string) string {
 	if cursor == "" {
 		return ""

@@ -51,12 +51,10 @@ func (s *server) deadAlertRoutes() []route {
 	}
 }
 
-// ofAlert is a dead alert.
 type ofAlert struct {
 	Alert string `path:"alert"`
 }
 
-// alertPage is a page of dead alerts.
 type alertPage struct {
 	Limit  int             `query:"limit" usual:"100" most:"1000" doc:"Dead alerts a page."`
 	Cursor web.AlertCursor `query:"cursor"`
@@ -88,7 +86,7 @@ func (s *server) purgeDeadAlert(ctx context.Context, in ofAlert) (message.AlertD
 	return alertDone(s.DeadLetters.PurgeNotice(ctx, in.Alert))
 }
 
-// alertDone returns what was done with an alert, or the error that stands for it.
+// alertDone returns the outcome of a change of an alert, or its error.
 func alertDone(o message.AlertOutcome, err error) (message.AlertDone, error) {
 	if err == nil && o.Code != "" {
 		refused := message.Outcome{Outcome: o.Outcome, Code: o.Code, Field: o.Field, Detail: o.Detail}

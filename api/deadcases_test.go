@@ -106,8 +106,8 @@ func TestOldDeadLettersArePurged(t *testing.T) {
 	require.Equal(t, "c", left[0].ID)
 }
 
-// What could not be delivered to a contact is listed page by page, shown, delivered after all
-// and removed, as on the command line.
+// Dead alerts are listed page by page, shown, delivered after all and removed, as on the command
+// line.
 func TestDeadAlerts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -39,12 +39,12 @@ func (s *server) deadEventRoutes() []route {
 	}
 }
 
-// ofDeadEvents are the dead events of an account, which only one has.
+// ofDeadEvents selects the dead events of one account.
 type ofDeadEvents struct {
 	Account meant `query:"account" example:"acme" doc:"The account; by default the key's own. Another account requires the scope admin."`
 }
 
-// by returns the account that a caller means.
+// by returns the account that the request is about.
 func (in ofDeadEvents) by(ctx context.Context) (string, error) {
 	account, err := in.Account.by(ctx)
 	if err == nil && account == "" {
@@ -53,14 +53,14 @@ func (in ofDeadEvents) by(ctx context.Context) (string, error) {
 	return account, err
 }
 
-// deadEventID is the parameter id of the only dead event that is meant; "" for all.
+// deadEventID is the parameter id, which selects one dead event; "" selects all.
 type deadEventID string
 
 func (*deadEventID) schema() *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Pattern: whole(eventIDPattern)}
 }
 
-// UnmarshalText reads the parameter. An empty one is refused: it would mean all.
+// UnmarshalText reads the parameter. It refuses an empty one, which would select all.
 func (id *deadEventID) UnmarshalText(text []byte) error {
 	*id = deadEventID(text)
 	if _, _, ok := events.ParseID(string(text)); !ok {
@@ -69,7 +69,6 @@ func (id *deadEventID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// deadEventPage is a page of dead events.
 type deadEventPage struct {
 	ofDeadEvents
 
@@ -91,7 +90,6 @@ func (s *server) listDeadEvents(ctx context.Context, in deadEventPage) (page mes
 	return page, err
 }
 
-// deadEventRetries are dead events to post again.
 type deadEventRetries struct {
 	ofDeadEvents
 
@@ -107,7 +105,6 @@ func (s *server) retryDeadEvents(ctx context.Context, in deadEventRetries) (mess
 	return s.Callbacks.RetryDead(ctx, account, string(in.ID), in.Limit)
 }
 
-// deadEventPurge are dead events to remove.
 type deadEventPurge struct {
 	ofDeadEvents
 

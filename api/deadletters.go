@@ -56,7 +56,7 @@ func (s *server) deadLetterRoutes() []route {
 	}
 }
 
-// afterLetters returns the cursor of the page after these, "" if there is none.
+// afterLetters returns the cursor of the next page, "" if there is none.
 func (s *server) afterLetters(ctx context.Context, letters []message.Status, of deadletters.ListRequest) string {
 	if len(letters) < of.Limit {
 		return ""
@@ -69,13 +69,12 @@ func (s *server) afterLetters(ctx context.Context, letters []message.Status, of 
 	return s.sealed(ctx, next.String())
 }
 
-// ofDeadLetters are dead letters of a list.
+// ofDeadLetters selects dead letters of a list.
 type ofDeadLetters struct {
 	User   string          `query:"user" doc:"Only dead letters to this user."`
 	Cursor web.UsersCursor `query:"cursor"`
 }
 
-// request returns the request for a page of them.
 func (in *ofDeadLetters) request(limit int) deadletters.ListRequest {
 	request := deadletters.ListRequest{User: in.User, Limit: limit}
 	if after := in.Cursor; after != (web.UsersCursor{}) {
@@ -84,7 +83,6 @@ func (in *ofDeadLetters) request(limit int) deadletters.ListRequest {
 	return request
 }
 
-// deadLetterPage is a page of dead letters.
 type deadLetterPage struct {
 	ofDeadLetters
 
@@ -101,7 +99,6 @@ func (s *server) listDeadLetters(ctx context.Context, in deadLetterPage) (page m
 	return page, err
 }
 
-// ofDeadLetter is a dead letter to look at.
 type ofDeadLetter struct {
 	ofMessage
 
@@ -131,7 +128,6 @@ func (s *server) retryDeadLetter(ctx context.Context, in ofMessage) (message.Out
 	return s.DeadLetters.Retry(ctx, in.User, in.ID)
 }
 
-// deadLetterRetries are dead letters to send again.
 type deadLetterRetries struct {
 	ofDeadLetters
 

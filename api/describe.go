@@ -10,8 +10,8 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// describe adds to the schemas what their types can't say. A request has bounds, which the
-// server checks. Objects in answers may get more members, and nothing in them is null.
+// describe adds to the schemas what their types can't express, such as the bounds of requests.
+// Objects in answers may get more members, and contain no null.
 func describe(schemas huma.Registry) {
 	separateCategories(schemas.Map())
 	describeChannels(schemas.Map())
@@ -39,7 +39,7 @@ func describe(schemas huma.Registry) {
 	draft["to"] = orNull(draft["to"])
 }
 
-// boundsName returns the name by which bounds has those of a member of a request.
+// boundsName returns the name in bounds for a member of a request.
 func boundsName(schema, member string) string {
 	switch {
 	case schema == "DeviceDraft" && member == "id":
@@ -50,13 +50,13 @@ func boundsName(schema, member string) string {
 	return member
 }
 
-// clearable reports whether a member of a request takes null, which removes what it names.
+// clearable reports whether a member of a request accepts null, which removes its value.
 func clearable(schema, member string) bool {
 	return schema == "MoveDraft" && slices.Contains(message.EditFields(), member)
 }
 
-// addWords adds the words that a member can have. Clients must expect more words in
-// answers, so there they are examples, unless the set is closed.
+// addWords adds the possible words of a member. Clients must expect more words in answers, so there
+// they are examples, unless the set is closed.
 func addWords(property *huma.Schema, schema, member string, request bool) {
 	key := schema + "." + member
 	words, own := knownWords()[key]
@@ -84,8 +84,7 @@ func closedWords() []string {
 	}
 }
 
-// requestSchemas reports whether a schema is that of a request, in which an unknown member
-// is an error.
+// requestSchemas reports whether a schema is that of a request, which refuses unknown members.
 func requestSchemas(name string) bool {
 	switch name {
 	case "Draft", "MoveDraft", targetDraftSchema, "AccountDraft", "AccountPatch", "KeyDraft", "KeyRotation", "CallbackDraft", "SecretRotation", "TierLimits",

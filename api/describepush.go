@@ -4,7 +4,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// The schemas of where a message goes.
+// The schemas of a message's target.
 const (
 	targetDraftSchema = "Target"        // in a request
 	targetSchema      = "MessageTarget" // in an answer
@@ -19,8 +19,8 @@ func anys(all []string) []any {
 	return words
 }
 
-// describeChannels says of what is for single channels that it is an object each, whose members
-// are the provider's, and gives where a message goes a schema of its own in answers.
+// describeChannels describes the settings of each channel as an object with the provider's members.
+// In answers, it gives a message's target a separate schema.
 func describeChannels(schemas map[string]*huma.Schema) {
 	for _, schema := range schemas {
 		if channels, some := schema.Properties["channels"]; some {
@@ -35,7 +35,7 @@ func describeChannels(schemas map[string]*huma.Schema) {
 	}
 }
 
-// orNull returns a schema that also takes null.
+// orNull returns a schema that also accepts null.
 func orNull(property *huma.Schema) *huma.Schema {
 	return &huma.Schema{AnyOf: []*huma.Schema{{Ref: property.Ref}, {Type: "null"}}, Description: property.Description}
 }

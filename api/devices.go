@@ -43,7 +43,7 @@ func (s *server) deviceRoutes() []route {
 	}
 }
 
-// logDevices logs that the caller is shown addresses. Callers without a key are not logged.
+// logDevices logs that the caller sees addresses. Callers without a key are not logged.
 func (s *server) logDevices(ctx context.Context, user string, shown int) {
 	if who := callerOf(ctx); !who.keyless {
 		s.Logger.InfoContext(ctx, "addresses of devices shown", "account", who.account(), "key", who.identity.Key.ID,
@@ -66,7 +66,6 @@ func (s *server) listDevices(ctx context.Context, in ofUser) (message.Devices, e
 	return answer, err
 }
 
-// newDevice is a device to register.
 type newDevice struct {
 	ofUser
 
@@ -95,7 +94,6 @@ func (s *server) addDevice(ctx context.Context, in newDevice) (message.DeviceCha
 	return message.DeviceChange{Outcome: string(r.Change), User: in.User, Device: device.Shown(r.Device, false), MovedFrom: r.Moved}, err
 }
 
-// ofDevice is a device of a user.
 type ofDevice struct {
 	ofUser
 

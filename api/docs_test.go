@@ -70,7 +70,8 @@ func TestTheDocumentationIsAPage(t *testing.T) {
 	require.NotContains(t, prose, "`", "what is between backticks is code")
 }
 
-// What a value may be is shown: all words of a closed set, the default, and the bounds.
+// The page shows the constraints of a value: all words of a closed set, the default, and the
+// bounds.
 func TestTheDocumentationShowsWhatAValueMayBe(t *testing.T) {
 	t.Parallel()
 	text := string(newRig(t).get("/docs").body)
@@ -184,8 +185,8 @@ func TestTheExamplesOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// inOrder returns the ids of the entries so that what makes something comes first, and what
-// removes it comes last.
+// inOrder returns the ids of the entries. Operations that create something come first, and those
+// that remove it last.
 func inOrder(tb testing.TB, entries map[string]string) []string {
 	tb.Helper()
 	order := []string{http.MethodPut, http.MethodPost, http.MethodPatch, http.MethodGet, http.MethodDelete}
@@ -219,7 +220,7 @@ func TestTheKeyOfTheExamples(t *testing.T) {
 	}
 }
 
-// try sends a request, and reads what comes of the answer in a second: some have no end.
+// try sends a request, and reads the answer for a second, since some have no end.
 func (r *rig) try(q request) reply {
 	r.Helper()
 	if !strings.HasPrefix(q.target, "/v1/events") {

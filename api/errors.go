@@ -20,13 +20,13 @@ type Problem = web.Problem
 // its code. For 408, 429 and 503 it sets Retry-After to one second if it is not set.
 func WriteProblem(w http.ResponseWriter, o message.Outcome) { web.WriteProblem(w, o) }
 
-// WriteJSON answers with a status and a value, which can be encoded.
+// WriteJSON answers with a status and a value that can be encoded.
 func WriteJSON(w http.ResponseWriter, status int, value any) {
 	web.WriteJSON(w, "application/json", status, value)
 }
 
-// writeError answers with an error. An error without a code goes to the log, and the
-// caller learns no details.
+// writeError answers with an error. An error without a code is logged, and the caller gets no
+// details.
 func (s *server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	e := exchangeOf(r.Context())
 	if p, ok := errors.AsType[*web.Error](err); ok {
@@ -50,9 +50,9 @@ func (s *server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 // longestWait is the longest Retry-After for a quota.
 const longestWait = time.Hour
 
-// writeQuotaExceeded answers that the quota of an hour or a day is used up. Waiting helps
-// only once that has ended. If this is soon, the answer is 429 with Retry-After. Otherwise
-// it is 409 like other refusals of a send time: a client that waits would wait for months.
+// writeQuotaExceeded answers that the quota of an hour or a day is used up. If that period ends
+// soon, the answer is 429 with Retry-After. Otherwise it is 409, like other refusals of a send
+// time: a client that waits could wait for months.
 func (s *server) writeQuotaExceeded(w http.ResponseWriter, o message.Outcome) {
 	wait := cmp.Or(time.Duration(o.RetryAfterSeconds)*time.Second, o.ResetsAt.Sub(s.Now()))
 	if wait > longestWait {
@@ -63,8 +63,8 @@ func (s *server) writeQuotaExceeded(w http.ResponseWriter, o message.Outcome) {
 	web.WriteProblem(w, o)
 }
 
-// outcomeOf returns the outcome that stands for an error. It always has a code. Only
-// operators read the address of a store that is away.
+// outcomeOf returns the outcome of an error, which always has a code. Only operators see the
+// address of a store that is away.
 func (s *server) outcomeOf(ctx context.Context, err error) message.Outcome {
 	if refused, ok := errors.AsType[*refusal](err); ok {
 		return refused.outcome

@@ -8,11 +8,11 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 )
 
-// feedEvery is how often a log that is followed is asked for new events.
+// feedEvery is how often a followed log is polled for new events.
 const feedEvery = 250 * time.Millisecond
 
-// feeds tell streams that there are new events. Each log that is followed has one, whatever
-// the number of its streams; without streams nothing is asked.
+// feeds tell streams about new events. All streams of a log share a feed. Without streams nothing
+// is polled.
 type feeds struct {
 	callbacks *callbacks.Registry
 
@@ -20,7 +20,6 @@ type feeds struct {
 	byLog map[string]*feed
 }
 
-// feed is that of one log.
 type feed struct {
 	streams int
 	end     context.CancelFunc
@@ -64,7 +63,7 @@ func (f *feed) changes() <-chan struct{} {
 	return f.changed
 }
 
-// watch asks for the last event of a log until ctx ends.
+// watch polls the last event of a log until ctx ends.
 func (f *feed) watch(ctx context.Context, registry *callbacks.Registry, log string) {
 	ticker := time.NewTicker(feedEvery)
 	defer ticker.Stop()

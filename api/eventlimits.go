@@ -65,7 +65,7 @@ func (s *server) eventLimitRoutes() []route {
 	}
 }
 
-// eventsCounted names the events that this server counts.
+// eventsCounted lists the events that this server counts.
 func eventsCounted() string {
 	words := make([]string, 0, len(Events()))
 	for _, e := range Events() {
@@ -74,7 +74,7 @@ func eventsCounted() string {
 	return strings.Join(words, "; ")
 }
 
-// checkCounted returns an error about an event that this server does not count.
+// checkCounted returns an error for an event that this server does not count.
 func checkCounted(name string) error {
 	names := make([]string, 0, len(Events()))
 	for _, e := range Events() {
@@ -100,7 +100,6 @@ func (s *server) showEventLimits(ctx context.Context, in ofEvent) (message.Event
 	return eventLimitsOf(event), err
 }
 
-// newEventLimits are limits of an event to set.
 type newEventLimits struct {
 	ofEvent
 

@@ -62,7 +62,7 @@ func (s *server) eventAnswers() map[string]*huma.Response {
 	return map[string]*huma.Response{strconv.Itoa(http.StatusOK): events}
 }
 
-// following is what a request for events asks for.
+// following selects the events of a request.
 type following struct {
 	Account meant      `query:"account" example:"acme" doc:"The account; by default the key's own, and all for a key with admin. Another account requires the scope admin."`
 	After   afterEvent `query:"after" example:"1795305600000-0" doc:"The id of the event to continue after; 0 for all stored events. By default a stream starts now, and a page with the oldest stored event."`
@@ -74,7 +74,7 @@ type following struct {
 	after string // the id to go on behind; "" for the default
 }
 
-// afterEvent is the id of an event to go on behind; "" for the default.
+// afterEvent is the id of the event to continue after; "" for the default.
 type afterEvent string
 
 func (*afterEvent) schema() *huma.Schema {
@@ -94,7 +94,7 @@ func knownEvent(field, id string) error {
 	return nil
 }
 
-// resumed is the header with which a client goes on with a stream.
+// resumed is the header with which a client resumes a stream.
 type resumed string
 
 func (resumed) document(*server, *inputs) {} // it is of server-sent events
@@ -138,7 +138,6 @@ func (s *server) followEvents(w http.ResponseWriter, r *http.Request, f followin
 	s.stream(w, r, f.log, at, feed)
 }
 
-// answerEvents answers with a page.
 func (s *server) answerEvents(w http.ResponseWriter, r *http.Request, f following) {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Limits.Timeout)
 	defer cancel()
@@ -161,7 +160,7 @@ func (s *server) answerEvents(w http.ResponseWriter, r *http.Request, f followin
 	web.Done(page).WriteUnlessKnown(w, r)
 }
 
-// position is how far a stream is.
+// position is where a stream continues.
 type position struct {
 	id    string // of the last event written, or the one to go on behind
 	check bool   // events behind it may be missing
@@ -179,9 +178,9 @@ func (s *server) startOf(ctx context.Context, f following) (position, error) {
 	return position{id: f.after, check: true}, nil
 }
 
-// stream writes events until the client leaves, its key works no longer or the server stops. A
-// client whose key works no longer learns so when it asks again. One that reads too slowly is cut
-// off, and resumes.
+// stream writes events until the client leaves, its key stops working or the server stops. A client
+// with an ended key gets the error when it reconnects. A client that reads too slowly is cut off,
+// and can resume.
 func (s *server) stream(w http.ResponseWriter, r *http.Request, log string, at position, feed *feed) {
 	ctx, stop := context.WithCancelCause(r.Context())
 	defer s.endEarly(ctx, stop, func() {})()
@@ -193,8 +192,8 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request, log string, at p
 	defer reread.Stop()
 	_ = out.control.SetReadDeadline(time.Time{}) // only a client that leaves ends the request
 	w.Header().Set("X-Accel-Buffering", "no")    // for proxies that collect answers
-	// The id to resume from, which a client notes although it comes without an event. If this fails,
-	// the next write does too.
+	// The id to resume from. A client notes it although it comes without an event. If this write
+	// fails, the next one does too.
 	_ = out.send([]byte("retry: 1000\nid: " + cmp.Or(at.id, events.Oldest) + "\n\n"))
 	for {
 		changed := feed.changes()
@@ -244,7 +243,7 @@ func (s *server) writeNext(ctx context.Context, out *answers, log string, at *po
 		text.WriteString("\n\n")
 		at.id = e.ID
 	}
-	// A reader that keeps up misses nothing. One that is behind may be overtaken.
+	// Only a reader that is behind can miss events.
 	at.check = len(list) == eventsAtOnce
 	if text.Len() == 0 {
 		return false, nil

@@ -6,8 +6,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// addExample gives the body of an operation its example. A body of lines has the first line
-// of its examples.
+// addExample adds the example of an operation's body, for a body of lines the first line.
 func addExample(o *huma.Operation) {
 	if o.RequestBody == nil {
 		return
@@ -23,8 +22,8 @@ func addExample(o *huma.Operation) {
 	}
 }
 
-// bodyExamples returns the example of each JSON body by its operation. A test sends them all
-// to a server. They have no time of their own, which would pass.
+// bodyExamples returns the example of each JSON body by operation. A test sends them all to a
+// server. They contain no fixed times, which would pass.
 func bodyExamples() map[string]json.RawMessage {
 	text := func(example string) json.RawMessage { return json.RawMessage(example) }
 	message := text(`{"id":"order-17","user":"alice","send_at":"now","title":"Your order has shipped","body":"It arrives on Friday.","on_conflict":"shift"}`)
@@ -68,8 +67,8 @@ func lineExamples() map[string][]json.RawMessage {
 	}
 }
 
-// optionalExamples returns optional parameters that the examples of operations have. Without
-// a key, the account of dead events is required.
+// optionalExamples returns the optional parameters in the examples of operations. Without a key,
+// the account of dead events is required.
 func optionalExamples() map[string][]string {
 	return map[string][]string{
 		"listDeadEvents":  {"account"},

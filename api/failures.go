@@ -27,7 +27,7 @@ type failures struct {
 	untold int                  // addresses since then
 }
 
-// blocked returns how long an address has to wait. Zero means not at all.
+// blocked returns how long an address must wait. Zero means that it is not blocked.
 func (f *failures) blocked(address string, now time.Time) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -38,7 +38,7 @@ func (f *failures) blocked(address string, now time.Time) time.Duration {
 	return max(until.Sub(now), 0)
 }
 
-// count counts a failure, and returns how long the address then has to wait.
+// count counts a failure, and returns how long the address must wait now.
 func (f *failures) count(ctx context.Context, address string, now time.Time) (time.Duration, error) {
 	d, err := f.counters.Count(ctx, counters.Request{
 		Key: "address " + address, Counters: []counters.Counter{failedLogins()},
@@ -55,8 +55,8 @@ func (f *failures) count(ctx context.Context, address string, now time.Time) (ti
 	return d.RetryAfter, nil
 }
 
-// tell reports whether to log an address that has just been blocked, and how many were not
-// logged before it. Anybody can have an address blocked, so one a minute is logged.
+// tell reports whether to log an address that has just been blocked, and how many were not logged
+// before it. Anybody can get addresses blocked, so only one a minute is logged.
 func (f *failures) tell(now time.Time) (others int, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

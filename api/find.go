@@ -14,10 +14,9 @@ import (
 	"github.com/sendlimit/sendlimiter/records/messages"
 )
 
-// ofWhom documents whose messages are found.
+// ofWhom documents which messages a key finds.
 const ofWhom = "A key without the scope admin finds only the messages of its account. "
 
-// ofWhatIndex documents what the index has.
 const ofWhatIndex = "Two pages are read at a time, one of an account; others wait for at most 5 seconds. With the setting index: false the answer is index_off. Messages that were accepted while it was false are not found."
 
 func (s *server) findRoutes() []route {
@@ -42,7 +41,7 @@ func (s *server) findRoutes() []route {
 	}
 }
 
-// ofID are the messages with an id, a page of them with their contents.
+// ofID selects the messages with an id. They have their contents.
 type ofID struct {
 	ID     string     `path:"id"`
 	Limit  int        `query:"limit" usual:"10" most:"100" doc:"Messages a page."`
@@ -81,7 +80,6 @@ func (s *server) find(ctx context.Context, in ofID) (page message.Found, err err
 	return page, nil
 }
 
-// foundPage is a page of messages of all users.
 type foundPage struct {
 	Campaign   string     `query:"campaign" doc:"Only messages of this campaign."`
 	Category   string     `query:"category" example:"marketing" doc:"Only messages of this category."`
@@ -96,7 +94,7 @@ type foundPage struct {
 	wanted     find.Filter
 }
 
-// statusWord is a status of messages; "" for any.
+// statusWord filters messages by status; "" matches any.
 type statusWord string
 
 func (*statusWord) schema() *huma.Schema {

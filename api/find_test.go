@@ -31,8 +31,8 @@ func unindexed(r *rig) {
 	r.serves(func(o *api.Options) { o.Submitter = submitter })
 }
 
-// Any id that a message may have is found, also one that is a word of another address. The
-// others are invalid, and lead nowhere else.
+// Every valid id is found, also one that is a word of another address. Invalid ones lead nowhere
+// else.
 func TestMessagesAreFoundByAnyID(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

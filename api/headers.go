@@ -19,8 +19,7 @@ func headers(names ...string) map[string]*huma.Param {
 	return all
 }
 
-// addHeader documents one more header of an answer. It is required if every such answer
-// has it.
+// addHeader documents one more header of an answer. It is required if all such answers have it.
 func addHeader(response *huma.Response, name string, required bool) {
 	response.Headers[name] = header(name)
 	response.Headers[name].Required = required
@@ -60,8 +59,8 @@ const (
 	rateLimitPolicyHeader = "RateLimit-Policy"
 )
 
-// countRequests documents the headers of an operation whose requests are counted. A request
-// with a wrong key is not.
+// countRequests documents the headers of an operation that counts its requests. Requests with a
+// wrong key are not counted.
 func countRequests(all map[string]*huma.Response) {
 	for status, response := range all {
 		if status != strconv.Itoa(http.StatusUnauthorized) {

@@ -12,9 +12,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// checkHost refuses a request whose Host is a name of the DNS, where no key is required. The
-// owner of another site can make its name point to this server; a browser then treats this server
-// as part of that site. Only the name gives it away.
+// checkHost refuses a request with a DNS name as Host, if no key is required. Another site can
+// point its own name to this server; a browser then treats this server as part of that site. Only
+// the name shows this.
 func checkHost(host string) error {
 	if LocalHost(host) {
 		return nil
@@ -26,8 +26,8 @@ func checkHost(host string) error {
 	}}
 }
 
-// checkDirect refuses a request without a key that came through a proxy: it may be from anybody,
-// although it comes from this machine and names it.
+// checkDirect refuses a request without a key that came through a proxy. Anybody may have sent it,
+// although the proxy runs on this machine.
 func checkDirect(h http.Header) error {
 	proof := Proxied(h)
 	if proof == "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 )
 
-// A page of another site whose name was made to lead here is of this site to a
-// browser, which sends no key.
+// To a browser, a page of a site whose name was pointed to this server belongs to this server. It
+// sends no key.
 func TestAnotherSitesNameLeadsHere(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -44,7 +44,7 @@ func TestAnotherSitesNameLeadsHere(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, ask("api.example.com", ""))
 }
 
-// Without a key, what comes through a proxy is not the operator's, whatever its Host says.
+// A request without a key that came through a proxy is not the operator's, whatever its Host.
 func TestAProxyIsNoOperator(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

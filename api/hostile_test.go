@@ -43,7 +43,7 @@ func hostileBodies() []string {
 	}
 }
 
-// hostileAccounts are bodies for what makes and changes accounts, keys and tiers.
+// hostileAccounts are bodies for requests that create and change accounts, keys and tiers.
 func hostileAccounts() []string {
 	bodies := []string{
 		`{"name":null}`, `{"name":"a","name":"b"}`, `{"disabled":"yes"}`, `{"disabled":null}`, `{"scopes":null}`, `{"scopes":[]}`, `{"scopes":[1]}`,
@@ -71,8 +71,7 @@ func hostileAccounts() []string {
 	return bodies
 }
 
-// harmless requires that an answer is one that a caller can be given by a
-// server that is well.
+// harmless requires that an answer is one that a healthy server may give.
 func harmless(tb testing.TB, got *httptest.ResponseRecorder, asked string) {
 	tb.Helper()
 	if got.Code != http.StatusNotImplemented { // of an unknown method

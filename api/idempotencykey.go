@@ -49,8 +49,8 @@ func takeIdempotencyKey(d *message.Draft, h http.Header) error {
 	return nil
 }
 
-// refuseIdempotencyKey returns an error if the header is given. It is for operations that
-// would do a repeated request twice, whose callers must not rely on the key.
+// refuseIdempotencyKey returns an error if the header is given, for operations that would do a
+// repeated request twice.
 func refuseIdempotencyKey(h http.Header) error {
 	if given := h.Values(idempotencyKeyHeader); len(given) > 0 {
 		return &fault.InvalidError{
@@ -61,8 +61,8 @@ func refuseIdempotencyKey(h http.Header) error {
 	return nil
 }
 
-// unquoted returns a key without the quotes that the header's specification asks for, and
-// which most clients leave out. It reports false if they are not in pairs.
+// unquoted returns a key without the quotes that the header's specification requires, and that most
+// clients leave out. It reports false if they are not in pairs.
 func unquoted(text string) (string, bool) {
 	inside, begins := strings.CutPrefix(text, `"`)
 	if !begins {
@@ -77,8 +77,8 @@ func validIdempotencyKey(key string) bool {
 	return key != "" && len(key) <= maxIdempotencyKey && !strings.ContainsFunc(key, unprintable)
 }
 
-// idOfKey returns the id that a key stands for. It never changes, so that a repeated
-// request finds its message after an upgrade.
+// idOfKey returns the id for a key. The derivation must never change, so that a repeated request
+// finds its message after an upgrade.
 func idOfKey(key string) string {
 	if keyspace.ValidID(key) {
 		return key

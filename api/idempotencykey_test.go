@@ -14,8 +14,8 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 )
 
-// Keys of other services are longer than ids, and have other characters. Each stands for
-// the same id for ever: a repeated request must find its message after an upgrade.
+// Keys of other services are longer than ids, and have other characters. Each maps to the same id
+// for ever: a repeated request must find its message after an upgrade.
 func TestIdempotencyKeysThatAreNoIDs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -43,7 +43,7 @@ func TestIdempotencyKeysThatAreNoIDs(t *testing.T) {
 	}
 }
 
-// What would be done twice, or has no single id, takes no key.
+// Requests that would be done twice, or have no single id, accept no key.
 func TestIdempotencyKeysThatWouldBeIgnored(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -13,29 +13,28 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 )
 
-// Hand is somebody who asks within this process, by hand, and needs no key. Each change that a
-// Hand makes is in the audit log.
+// Hand is a person who sends requests within this process, and needs no key. All changes of a Hand
+// are in the audit log.
 type Hand struct {
-	// Identity is who has logged in; the zero value for an operator.
+	// Identity is the login; the zero value for an operator.
 	Identity accounts.Identity
-	// Operator has all scopes, and no limit of requests: who can reach the store, or the
-	// dashboard of a server that requires no keys.
+	// Operator has all scopes, and no limit of requests. It is for people who can reach the store,
+	// or the dashboard of a server that requires no keys.
 	Operator bool
-	// By is what the audit log and the versions of policies name of an operator.
+	// By is an operator's name in the audit log and in versions of policies.
 	By string
-	// Account is charged for what an operator submits, and then only its messages are reached; ""
-	// for no account.
+	// Account is charged for an operator's submits. If it is set, only its messages can be reached.
 	Account string
-	// Address is where somebody asks from, for the audit log and for counts of failed logins; ""
-	// for this machine.
+	// Address is the client's address, for the audit log and for counts of failed logins; "" for
+	// this machine.
 	Address string
-	// Note is for the audit log, where the request does not say what is done.
+	// Note is for the audit log, if the request does not say what is done.
 	Note string
 
 	first *atomic.Bool // of a command, see caller
 }
 
-// As returns a context whose requests are those of a hand.
+// As returns a context for requests of a Hand.
 func As(ctx context.Context, who Hand) context.Context {
 	c := caller{identity: who.Identity, keyless: who.Operator, hand: true, by: who.By, note: who.Note, first: who.first}
 	if who.Operator {
@@ -46,14 +45,14 @@ func As(ctx context.Context, who Hand) context.Context {
 
 type callerKey struct{}
 
-// InProcess is a transport for requests to an API in this process: they need no connection.
-// Answers are streamed as over one. Its zero value is not usable.
+// InProcess is a transport for requests to an API in this process, without a connection. It streams
+// answers. Its zero value is not usable.
 type InProcess struct {
 	api http.Handler
 	who Hand
 }
 
-// NewInProcess returns a transport for the API, whose requests are those of a hand.
+// NewInProcess returns a transport that sends the requests of a Hand to the API.
 func NewInProcess(api http.Handler, who Hand) *InProcess {
 	if who.By != "" {
 		who.first = new(atomic.Bool)
@@ -61,8 +60,8 @@ func NewInProcess(api http.Handler, who Hand) *InProcess {
 	return &InProcess{api: api, who: who}
 }
 
-// RoundTrip has the API answer a request. It returns when the answer has begun. Close the body of
-// the answer: that ends the request, and waits for its end.
+// RoundTrip sends a request to the API, and returns when the answer has begun. Closing the answer's
+// body ends the request, and waits for its end.
 func (p *InProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(As(r.Context(), p.who))
 	reading, writing := io.Pipe()
@@ -101,7 +100,7 @@ func (p *InProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 // errCutOff is the end of an answer that broke off.
 var errCutOff = fmt.Errorf("the answer was cut off: %w", io.ErrUnexpectedEOF)
 
-// serve answers a request. The error is about an answer that broke off.
+// serve answers a request. It returns an error if the answer broke off.
 func serve(api http.Handler, w http.ResponseWriter, r *http.Request) (broken error) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -115,7 +114,7 @@ func serve(api http.Handler, w http.ResponseWriter, r *http.Request) (broken err
 	return nil
 }
 
-// answerBody is the body of an answer. Who closes it ends the request.
+// answerBody is the body of an answer. Closing it ends the request.
 type answerBody struct {
 	*io.PipeReader
 
@@ -128,7 +127,7 @@ func (b *answerBody) Close() error {
 	return b.PipeReader.Close()
 }
 
-// pipedAnswer hands an answer over while it is written. It is an http.ResponseWriter.
+// pipedAnswer passes an answer on while it is written. It is an http.ResponseWriter.
 type pipedAnswer struct {
 	header, sent http.Header
 	status       int
@@ -147,14 +146,14 @@ func (a *pipedAnswer) WriteHeader(status int) {
 	}
 }
 
-// Write hands a part of the body over.
+// Write passes on a part of the body.
 func (a *pipedAnswer) Write(b []byte) (int, error) {
 	a.WriteHeader(http.StatusOK)
 	return a.body.Write(b)
 }
 
-// Flush, SetReadDeadline, SetWriteDeadline and EnableFullDuplex are what answers of many lines
-// need of a connection. There is none here: each part is handed over at once.
+// Flush, SetReadDeadline, SetWriteDeadline and EnableFullDuplex are for streamed answers. There is
+// no connection: each part is passed on at once.
 func (a *pipedAnswer) Flush() { a.WriteHeader(http.StatusOK) }
 
 // SetReadDeadline does nothing.

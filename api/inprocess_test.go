@@ -52,7 +52,7 @@ func TestABatchInProcessIsStreamedBothWays(t *testing.T) {
 	require.NoError(t, got.Body.Close())
 }
 
-// What is cut off is no whole answer.
+// An answer that is cut off is an error.
 func TestAnAnswerInProcessThatIsCutOff(t *testing.T) {
 	t.Parallel()
 	process, asked := asks(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -67,7 +67,7 @@ func TestAnAnswerInProcessThatIsCutOff(t *testing.T) {
 	require.NoError(t, got.Body.Close())
 }
 
-// Who closes the answer early ends the request, and waits for its end.
+// Closing the answer early ends the request, and waits for its end.
 func TestClosingAnAnswerInProcessEndsTheRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestClosingAnAnswerInProcessEndsTheRequest(t *testing.T) {
 	})
 }
 
-// A caller who gives up before there is an answer gets none.
+// A caller who gives up early gets no answer.
 func TestARequestInProcessThatEndsBeforeItsAnswer(t *testing.T) {
 	t.Parallel()
 	ctx, giveUp := context.WithCancel(t.Context())

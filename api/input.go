@@ -18,27 +18,27 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// inputs are how the In of an operation is read from a request, and documented. They follow from
-// the type, a struct whose fields are:
+// inputs read the In of an operation from a request, and document it. They are derived from the
+// type, a struct with these fields:
 //
 //	`path:"user"`       string: a name in the path
 //	`query:"from"`      string, bool, int, time.Time or an encoding.TextUnmarshaler: a parameter
-//	a part              what reads and documents itself, such as a body
+//	a part              reads and documents itself, such as a body
 //
-// A parameter that is not given leaves its field as it is. Further tags say of a parameter:
+// A parameter that is absent leaves its field unchanged. Further tags of a parameter:
 //
-//	doc, example        its words in the documentation
-//	usual, most         of an int, the default and the largest
-//	required            it has to be given
-//	now                 of a time, "zero" if the store says when now is
-//	like                the member of requests that has its bounds, if not the one of its name
+//	doc, example        its documentation
+//	usual, most         the default and the maximum of an int
+//	required            it must be given
+//	now                 of a time: "zero" if the store's clock decides when now is
+//	like                the member of requests with the same bounds, if not the one of the same name
 //
-// An In that has a check is asked what else is wrong, together with what is wrong in its body.
+// An In with a method check can report further errors, together with those of its body.
 type inputs struct {
 	fields []field
 	json   bool // it has a JSON body
 
-	// These are set for the documentation only, by document.
+	// Only set by document.
 	parameters []*huma.Param
 	body       *huma.RequestBody // nil for none
 	problems   []int             // that follow from its parts
@@ -52,21 +52,21 @@ type field struct {
 	read        func(s *server, r *http.Request, q web.Query, into reflect.Value) (message.Faults, error)
 }
 
-// part is a field of an In, by its pointer, that is no single parameter. One that is a JSON body has
+// part is a field of an In, by its pointer, that is not a single parameter. A JSON body also has
 // isJSON.
 type part interface {
-	// read reads it from a request. Faults are those of single members, to which a check may add.
+	// read reads the part from a request. Faults are errors of single members; a check may add
+	// more.
 	read(s *server, r *http.Request) (message.Faults, error)
-	// document adds it to the documentation of an operation.
+	// document adds the part to the documentation of an operation.
 	document(s *server, in *inputs)
 }
 
-// checked is an In, by its pointer, that can be wrong in more than its single fields.
+// checked is an In, by its pointer, with checks beyond its single fields.
 type checked interface {
 	check(ctx context.Context, s *server) error
 }
 
-// inputsOf returns how the type is read.
 func inputsOf[In any]() *inputs {
 	in := &inputs{}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[In]()) {
@@ -107,7 +107,6 @@ func inputsOf[In any]() *inputs {
 	return in
 }
 
-// document documents what is read.
 func (in *inputs) document(s *server) {
 	in.parameters, in.body, in.problems = nil, nil, nil
 	for _, f := range in.fields {
@@ -134,7 +133,7 @@ func (in *inputs) into(s *server, given any, r *http.Request, q web.Query) (err 
 	return faults.With(err)
 }
 
-// parameterReader returns how a parameter is read into a field.
+// parameterReader returns a function that reads a parameter into a field.
 func parameterReader(name string, f reflect.StructField) func(s *server, q web.Query, into reflect.Value) error {
 	if reflect.PointerTo(f.Type).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) && f.Type != reflect.TypeFor[time.Time]() {
 		return func(_ *server, q web.Query, into reflect.Value) error {
@@ -183,8 +182,8 @@ func parameterReader(name string, f reflect.StructField) func(s *server, q web.Q
 	}
 }
 
-// checkText returns an error about the text of a parameter. An empty one would be as if it were not
-// given, which may mean all.
+// checkText returns an error about the text of a parameter. An empty one would look absent, which
+// may mean all.
 func checkText(name, text string) error {
 	switch {
 	case name == "user":
@@ -205,7 +204,6 @@ func countsOf(f reflect.StructField) (usual, most int) {
 	return usual, most
 }
 
-// queryParameter documents a parameter.
 func queryParameter(name string, f reflect.StructField) *huma.Param {
 	p := &huma.Param{Name: name, In: "query", Description: f.Tag.Get("doc"), Required: f.Tag.Get("required") != ""}
 	if example, some := f.Tag.Lookup("example"); some {
@@ -236,7 +234,6 @@ func queryParameter(name string, f reflect.StructField) *huma.Param {
 	return p
 }
 
-// pathParameter documents a name in the path.
 func pathParameter(name string) *huma.Param {
 	p := &huma.Param{Name: name, In: "path", Required: true, Description: "The " + name + "'s name: 1 to 64 of a-z 0-9 _ -"}
 	switch name {
@@ -268,7 +265,7 @@ func pathParameter(name string) *huma.Param {
 	return p
 }
 
-// object is the body of a request: an object with the members of T and no others.
+// object is the body of a request: an object with only the members of T.
 type object[T any] struct {
 	value T
 	given map[string]json.RawMessage // the members that it has and that can be read
@@ -286,7 +283,7 @@ func (o *object[T]) document(s *server, in *inputs) {
 	in.problems = append(in.problems, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 }
 
-// condition is what a request expects of the version of what it changes.
+// condition is the version that a request expects to change.
 type condition struct{ web.Precondition }
 
 func (c *condition) read(_ *server, r *http.Request) (faults message.Faults, err error) {

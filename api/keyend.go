@@ -8,12 +8,12 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 )
 
-// DefaultLookAgain is how often the key of a long answer is looked at again.
+// DefaultLookAgain is how often the key of a long answer is checked again.
 const DefaultLookAgain = 3 * time.Second
 
-// keyEnded returns a 401 if the key of a request that is being answered does not work any more:
-// it was removed, has expired or has lost the scope, or its account is disabled. While the store
-// is away it still works.
+// keyEnded returns a 401 if the key of a running request has stopped working: it was removed, has
+// expired or lost the scope, or its account is disabled. While the store is away, the key still
+// works.
 func (s *server) keyEnded(ctx context.Context) error {
 	e := exchangeOf(ctx)
 	who := e.caller
@@ -36,9 +36,9 @@ func (s *server) keyEnded(ctx context.Context) error {
 	return unauthorized("the key was removed or has expired, or its account is disabled: this answer ends here", "invalid_token")
 }
 
-// endEarly ends a stream when the server is about to end, or its key works no longer, and hurries
-// its answer. A stream that begins while the server stops ends before endEarly returns. Call the
-// returned function after ctx has ended: it waits for the goroutine that watches.
+// endEarly ends a stream, and hurries its answer, when the server is about to stop or the key stops
+// working. If the server is already stopping, the stream ends before endEarly returns. Call the
+// returned function after ctx has ended: it waits for the watching goroutine.
 func (s *server) endEarly(ctx context.Context, stop context.CancelCauseFunc, hurry func()) (wait func()) {
 	select {
 	case <-s.Stopping:

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// maxScreened is how many keys one call of the store looks up, and maxUnscreened how
-	// many wait for theirs.
+	// maxScreened is how many keys one call of the store looks up, and maxUnscreened how many may
+	// wait.
 	maxScreened   = 1000
 	maxUnscreened = 4096
 )
 
-// keyScreen finds out which keys exist before anything else is done about them. All keys
-// that came during one call of the store share the next one, so however many wrong keys
-// come, and whatever addresses they come from, the store gets one cheap call at a time. That
-// is why a key need not wait because others were wrong.
+// keyScreen checks whether keys exist before anything else is done about them. All keys that arrive
+// during one call of the store share the next call. So any number of wrong keys, from any
+// addresses, costs the store one cheap call at a time, and a valid key does not wait because others
+// were wrong.
 type keyScreen struct {
 	accounts *accounts.Accounts
 	within   time.Duration // of one call
@@ -30,7 +30,7 @@ type keyScreen struct {
 	running bool
 }
 
-// screened is a key that waits for its answer.
+// screened is a key that waits for its result.
 type screened struct {
 	hash     string
 	exists   bool
@@ -38,8 +38,7 @@ type screened struct {
 	answered chan struct{} // closed
 }
 
-// exists reports whether a key is there, by its hash. Whether it is still valid is not
-// known.
+// exists reports whether a key exists, by its hash. The key may have expired.
 func (k *keyScreen) exists(ctx context.Context, hash string) (bool, error) {
 	one := &screened{hash: hash, answered: make(chan struct{})}
 	k.mu.Lock()
@@ -61,7 +60,7 @@ func (k *keyScreen) exists(ctx context.Context, hash string) (bool, error) {
 	}
 }
 
-// run answers until nobody waits.
+// run looks up keys until none wait.
 func (k *keyScreen) run(ctx context.Context) {
 	for {
 		k.mu.Lock()

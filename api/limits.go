@@ -11,15 +11,14 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Limits bound what callers can use. Zero means the default.
+// Limits bound the resources of callers. Zero means the default.
 type Limits struct {
 	Body    int64         // bytes of a request's body, except a batch's
 	Timeout time.Duration // to read a request and to answer it, except streams
 
-	// InFlight is how many requests are answered at a time, except streams. An account may
-	// have at most InFlightPerAccount of them (zero means half), and ReadsPerAccount reads
-	// (zero means half of those). Operators, who have a key with admin or need none, have no
-	// such share.
+	// InFlight is how many requests are answered at a time, except streams. An account may have at
+	// most InFlightPerAccount of them (zero means half), and ReadsPerAccount reads (zero means half
+	// of those). Operators, with the scope admin or without the need for a key, have no such share.
 	InFlight, InFlightPerAccount, ReadsPerAccount int
 
 	// Streams is how many streams run at a time: batches and their dry runs, previews, refits,
@@ -28,8 +27,8 @@ type Limits struct {
 	// StreamsPerAccount is how many of them an account may have. All callers without a
 	// key are one account. Zero means a quarter of Streams, at least one.
 	StreamsPerAccount int
-	// Followers is how many streams of events there may be at a time, and FollowersPerAccount
-	// how many of one account. Zero means 16, but at most half of Followers.
+	// Followers is how many streams of events may run at a time, and FollowersPerAccount how many
+	// of one account. Zero means 16, but at most half of Followers.
 	Followers, FollowersPerAccount int
 	// Rehearsed is how many lines of a dry run have copies at a time, see groups.
 	Rehearsed int
@@ -37,7 +36,7 @@ type Limits struct {
 	// Count is how long one answer counts the messages of a campaign. Zero means a third of
 	// Timeout.
 	Count time.Duration
-	// LookAgain is how often the key of a stream is looked at again. Zero means DefaultLookAgain.
+	// LookAgain is how often the key of a stream is checked again. Zero means DefaultLookAgain.
 	LookAgain time.Duration
 }
 
@@ -110,8 +109,8 @@ func (s *server) bodies() web.BodyLimits {
 	return web.BodyLimits{Bytes: s.Limits.Body, Time: s.Limits.Timeout}
 }
 
-// bounded returns a handler that limits for how long a route answers, and, for a page that
-// needs no key, how many requests at a time.
+// bounded returns a handler that limits the time of a route's answer, and for a page that needs no
+// key, the number of requests at a time.
 func (s *server) bounded(rt route) http.HandlerFunc {
 	pattern := rt.Method + " " + rt.Path
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -126,8 +125,8 @@ func (s *server) bounded(rt route) http.HandlerFunc {
 		}
 		ctx := r.Context()
 		if !rt.attended {
-			// A client may close its half of the connection after its request. That would
-			// end the context, but the client still waits for its answer.
+			// A client that closes its half of the connection, which would end the context, still
+			// waits for its answer.
 			ctx = context.WithoutCancel(ctx)
 		}
 		if !rt.streams {
@@ -143,8 +142,8 @@ func (s *server) bounded(rt route) http.HandlerFunc {
 		}
 		r = r.WithContext(ctx)
 		if !rt.streams || rt.attended {
-			// The lines of a batch are answered while they come. One byte more than a body
-			// may have shows that it is too long.
+			// The lines of a batch are answered while they arrive. One byte more than the limit
+			// shows that a body is too long.
 			r.Body = &body{
 				ReadCloser: r.Body, ctx: ctx, slot: &e.slot, coming: s.coming, most: s.Limits.Body + 1, size: r.ContentLength,
 			}

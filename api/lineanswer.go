@@ -45,7 +45,7 @@ type lineAnswer struct {
 	told time.Time               // when progress was last told
 }
 
-// progress writes how far the work is, and the lines before it, at most once a second.
+// progress writes the added lines and the progress, at most once a second.
 func (a *lineAnswer) progress(line any) error {
 	now := a.now()
 	if now.Sub(a.told) < progressEvery {
@@ -55,17 +55,16 @@ func (a *lineAnswer) progress(line any) error {
 	return errors.Join(a.line(line), a.Flush())
 }
 
-// send writes the lines that were added. If adding them failed with err, or writing them
-// fails, it ends the work: the client is gone.
+// send writes the lines that were added. If adding them failed with err, or writing fails, it ends
+// the work, since the client is gone.
 func (a *lineAnswer) send(err error) {
 	if err = errors.Join(err, a.Flush()); err != nil {
 		a.stop(err)
 	}
 }
 
-// answerLines answers with the lines of some work while it runs, if it gets a turn. Work
-// returns the last line, nil for none. If it stops early, that line is followed by the
-// outcome of its error.
+// answerLines answers with the lines of some work while it runs, if it gets a turn. Work returns
+// the last line, nil for none. If it stops early, the outcome of its error follows that line.
 func (s *server) answerLines(
 	w http.ResponseWriter, r *http.Request, kind *slots, work func(context.Context, *lineAnswer) (last any, err error),
 ) {
@@ -77,8 +76,7 @@ func (s *server) answerLines(
 	defer kind.leave(who)
 	ctx, stop := context.WithCancelCause(r.Context())
 	out := &lineAnswer{answers: s.newAnswers(w, ndjson), stop: stop}
-	// The request is read. A read deadline that passes would look like the end of the
-	// connection.
+	// The request was read. A read deadline that passes would look like the end of the connection.
 	_ = out.control.SetReadDeadline(time.Time{})
 	watched := s.endEarly(ctx, stop, out.hurry)
 	last, err := work(ctx, out)
@@ -90,8 +88,8 @@ func (s *server) answerLines(
 	s.endLines(w, r, out.answers, last, err)
 }
 
-// endLines ends an answer with the last line, nil for none. If the work stopped early, it
-// also says why: in one more line, or in the status if there is no line yet.
+// endLines ends an answer with the last line, nil for none. If the work stopped early, it also
+// reports why: in one more line, or in the status if there is no line yet.
 func (s *server) endLines(w http.ResponseWriter, r *http.Request, out *answers, last any, err error) {
 	if _, gone := errors.AsType[*answerError](err); gone || r.Context().Err() != nil {
 		exchangeOf(r.Context()).failed = &message.Outcome{Outcome: message.Errored, Code: fault.CodeUnavailable, Detail: "the client disconnected before the end"}

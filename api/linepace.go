@@ -10,18 +10,17 @@ import (
 )
 
 const (
-	// longestLineWait is how long a batch waits for one line of its account's
-	// lines_per_minute. Clients give a stream up that answers nothing for longer.
+	// longestLineWait is how long a batch waits for one line of its account's lines_per_minute.
+	// Clients close a stream without answers for longer.
 	longestLineWait = 20 * time.Second
-	// longestPaced is how long a batch waits for its lines in all. Then it leaves its
-	// place to others.
+	// longestPaced is how long a batch waits for its lines in total. Then it frees its slot.
 	longestPaced = 10 * time.Minute
 	// maxLinesAtOnce is the largest number of lines that are taken in one round trip.
 	maxLinesAtOnce = 100
 )
 
-// linePace slows a batch down to the lines_per_minute of its account's tier. A caller
-// without an account has none.
+// linePace slows a batch down to the lines_per_minute of its account's tier. A caller without an
+// account is not slowed down.
 type linePace struct {
 	server  *server
 	account string
@@ -37,7 +36,7 @@ func (s *server) newLinePace(ctx context.Context) *linePace {
 	return &linePace{server: s, account: who.account(), perMinute: who.identity.Tier.LinesPerMinute, looked: s.Now()}
 }
 
-// next waits until a line may be judged. A *refusal says that it should come later.
+// next waits until a line may be judged. A *refusal means that the line should come later.
 func (p *linePace) next(ctx context.Context) error {
 	if p.account == "" {
 		return nil
@@ -52,7 +51,7 @@ func (p *linePace) next(ctx context.Context) error {
 	if p.perMinute == 0 {
 		return nil
 	}
-	// A tenth of a second's lines, so that little is to be given back.
+	// Take a tenth of a second's lines, so that few must be given back.
 	n := min(max(p.perMinute/600, 1), maxLinesAtOnce)
 	for {
 		g, err := p.server.Charges.TakeLines(ctx, p.account, p.perMinute, n)
@@ -79,8 +78,8 @@ func (p *linePace) next(ctx context.Context) error {
 	}
 }
 
-// look reads the tier once a second: a batch can last for hours. A batch of an account
-// that was disabled ends.
+// look reads the tier once a second, since a batch can last for hours. It ends the batch of an
+// account that was disabled.
 func (p *linePace) look(ctx context.Context) error {
 	now := p.server.Now()
 	if now.Sub(p.looked) < loginFresh {
@@ -108,8 +107,7 @@ func (p *linePace) tooFast(wait time.Duration) error {
 	}}
 }
 
-// end gives back the lines that did not come. If the store is away they are lost, and come
-// back with time.
+// end gives back unused lines. If the store is away, they are lost until the counter refills.
 func (p *linePace) end(ctx context.Context) {
 	if p.left == 0 || p.perMinute == 0 {
 		return

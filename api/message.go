@@ -57,7 +57,7 @@ type messageMove struct {
 	Patch patchBody
 }
 
-// patchBody is a body that says what to change of a message.
+// patchBody is a body with the changes of a message.
 type patchBody struct{ value message.Patch }
 
 func (*patchBody) isJSON() {}

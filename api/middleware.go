@@ -17,7 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 )
 
-// exchange holds what is known about a request while it is answered.
+// exchange holds the state of a request while it is answered.
 type exchange struct {
 	http.ResponseWriter
 
@@ -46,7 +46,7 @@ func exchangeOf(ctx context.Context) *exchange {
 // requestID returns the id of the request to which ctx belongs.
 func requestID(ctx context.Context) string { return exchangeOf(ctx).id }
 
-// WriteHeader notes the status.
+// WriteHeader records the status.
 func (e *exchange) WriteHeader(status int) {
 	if e.status == 0 && status >= http.StatusOK { // what comes before is only informational
 		e.status = status
@@ -54,7 +54,7 @@ func (e *exchange) WriteHeader(status int) {
 	e.ResponseWriter.WriteHeader(status)
 }
 
-// Write writes a part of the body. It notes the status 200 if there was none.
+// Write writes a part of the body. It records the status 200 if there was none.
 func (e *exchange) Write(b []byte) (int, error) {
 	if e.status == 0 {
 		e.status = http.StatusOK
@@ -65,8 +65,8 @@ func (e *exchange) Write(b []byte) (int, error) {
 // Unwrap returns the writer for http.ResponseController.
 func (e *exchange) Unwrap() http.ResponseWriter { return e.ResponseWriter }
 
-// observe gives each request an id, and logs how it was answered. The log has no path,
-// since paths contain users' names.
+// observe gives each request an id, and logs its answer. It does not log paths, since they contain
+// users' names.
 func (s *server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := s.Now()
@@ -92,9 +92,9 @@ func (s *server) observe(next http.Handler) http.Handler {
 	})
 }
 
-// setHeaders sets what every answer has. An answer of an operation is for programs: a browser
-// that asks for one saves it, and neither shows it nor lets another page show it. The pages of
-// the documentation have a Content-Security-Policy of their own.
+// setHeaders sets the headers of every answer. Answers of operations are for programs: a browser
+// saves them, and neither shows them nor lets another page show them. The pages of the
+// documentation have a different Content-Security-Policy.
 func setHeaders(h http.Header, r *http.Request) {
 	values := [...]string{ // in one piece of memory
 		"nosniff", "no-referrer", "default-src 'none'; frame-ancestors 'none'", `attachment; filename="answer.json"`,
@@ -108,8 +108,8 @@ func setHeaders(h http.Header, r *http.Request) {
 	}
 }
 
-// newRequestID returns the id of a request without one, a UUIDv7. Anybody may know it: it only has to
-// be another one than those of other requests.
+// newRequestID returns a UUIDv7 for a request without an id. It is no secret, and must only be
+// unique.
 func newRequestID(now time.Time) string {
 	var id uuid.UUID
 	binary.BigEndian.PutUint64(id[:8], uint64(now.UnixMilli())<<16|0x7000|rand.Uint64()&0x0fff)
@@ -117,8 +117,7 @@ func newRequestID(now time.Time) string {
 	return id.String()
 }
 
-// validRequestID reports whether a caller's id is short and harmless enough for headers and
-// logs.
+// validRequestID reports whether a caller's id is short and safe for headers and logs.
 func validRequestID(id string) bool {
 	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-"
 	return id != "" && len(id) <= 128 && strings.Trim(id, allowed) == ""
@@ -150,8 +149,8 @@ func (s *server) answerPanic(w http.ResponseWriter, r *http.Request, reason any)
 	web.WriteProblem(w, internalError())
 }
 
-// sameOrigin refuses requests of another site's page, unless they only read. A browser that
-// reaches this address may show any page.
+// sameOrigin refuses requests of another site's page, unless they only read. A browser that can
+// reach this address may show any page.
 func sameOrigin(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

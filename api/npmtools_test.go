@@ -16,8 +16,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
-// toolsFolder has what others read the OpenAPI document with: linters, a generator of
-// clients and a validator, with their versions.
+// toolsFolder has tools that read the OpenAPI document: linters, a generator of clients and a
+// validator, with their versions.
 const toolsFolder = "../integration/testdata/openapi"
 
 // installed installs the tools once. They stay, and are installed again if a version
@@ -124,8 +124,8 @@ func TestAGeneratedClientHasTypes(t *testing.T) {
 	require.Empty(t, runs(t, "tsc", "--project", config))
 }
 
-// The versions of the tools, and of what builds the TypeScript client, come from the public
-// registry, whatever machine has noted them.
+// The tools, and those that build the TypeScript client, come from the public registry, on whatever
+// machine their versions were recorded.
 func TestToolsComeFromTheRegistry(t *testing.T) {
 	t.Parallel()
 	for _, folder := range []string{toolsFolder, "../clients/typescript", "../integration/testdata/dashboard"} {

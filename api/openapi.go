@@ -20,16 +20,14 @@ import (
 // schemasPath is where the document has the schemas.
 const schemasPath = "#/components/schemas/"
 
-// newSchemas returns the registry of schemas, which are made from the types of requests and
-// answers.
+// newSchemas returns the registry of schemas, generated from the types of requests and answers.
 func newSchemas() huma.Registry {
 	schemas := huma.NewMapRegistry(schemasPath, schemaName)
 	schemas.RegisterTypeAlias(reflect.TypeFor[message.Time](), reflect.TypeFor[time.Time]())
 	return schemas
 }
 
-// schemaName returns the name of the type, or a longer one if that says too little without
-// its package.
+// schemaName returns the name of the type, or a longer one if it is unclear without its package.
 func schemaName(t reflect.Type, hint string) string {
 	switch t {
 	case reflect.TypeFor[policy.Document]():
@@ -220,8 +218,8 @@ const (
 	changeSchema      = "Change"         // in an answer
 )
 
-// separateCategories gives the categories and changes of a policy in an answer schemas of
-// their own. They have the types of those in a request, but no bounds.
+// separateCategories gives the categories and changes of a policy in an answer separate schemas,
+// which have no bounds.
 func separateCategories(schemas map[string]*huma.Schema) {
 	schemas[categorySchema], schemas[changeSchema] = copied(schemas[categoryDraftSchema]), copied(schemas[changeDraftSchema])
 	category := &huma.Schema{Ref: schemasPath + categorySchema}

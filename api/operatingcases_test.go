@@ -37,8 +37,8 @@ func paced(r *rig) {
 	require.NoError(r, err)
 }
 
-// stopped has a channel whose provider refuses the credentials, beside one that delivers, whose
-// provider calls many devices gone, and one whose provider has asked for a pause.
+// stopped has three channels: the provider of one refuses the credentials, that of another delivers
+// but reports many devices gone, and that of the third has asked for a pause.
 func stopped(r *rig) {
 	store, err := channels.NewStore(r.client, "")
 	require.NoError(r, err)

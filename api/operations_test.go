@@ -143,7 +143,7 @@ func TestAListGoesOnByItsCursor(t *testing.T) {
 	for i := range 25 {
 		id := fmt.Sprintf("m%02d", i)
 		want = append(want, id)
-		// Several at one time, whose order is that of their ids.
+		// Messages at the same time are in the order of their ids.
 		r.accepted(fmt.Sprintf(`{"user":"alice","id":%q,"send_at":%q,"title":"Hi"}`, id, on22(fmt.Sprintf("11:11:%02d", i/4))))
 	}
 	for _, limit := range []int{1, 3, 5, 24, 25, 26, 1000} {
@@ -307,7 +307,7 @@ func TestUsageAndNextFree(t *testing.T) {
 	require.Equal(t, on22("11:13:11.000"), free.Times[1].FreeAt.Format(message.TimeLayout))
 }
 
-// What fails while dead letters are sent again, page by page, is not sent again by them.
+// A retry of all dead letters, page by page, does not retry a message that fails meanwhile.
 func TestDeadLettersAreRetriedOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -366,8 +366,7 @@ func TestDeadLetters(t *testing.T) {
 	require.Equal(t, 1, into[message.Stats](t, http.StatusOK, r.get("/v1/stats")).DeadLetters)
 }
 
-// What a caller sends in a body is read as on every surface, and bodies that
-// are none at all are named.
+// Bodies are read as on every surface, and invalid ones are named.
 func TestBodiesThatAreNotAllowed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

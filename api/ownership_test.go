@@ -18,8 +18,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
-// An id that one account gives up and another takes, while the first still
-// cancels and moves: whose a message is, is judged with what is done to it.
+// One account gives up an id and another takes it, while the first still cancels and moves. The
+// owner is checked in the same step as the change.
 func TestAnIDThatGoesFromOneAccountToAnother(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
@@ -57,7 +57,7 @@ func TestAnIDThatGoesFromOneAccountToAnother(t *testing.T) {
 	require.NotZero(t, taken, "nothing was tried")
 }
 
-// A change of a message that has ended says what became of it.
+// A change of a message that has ended returns its status.
 func TestAnAccountMovesWhatItCancelled(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, locked)
@@ -70,7 +70,7 @@ func TestAnAccountMovesWhatItCancelled(t *testing.T) {
 	require.Contains(t, string(moved.body), "message a to alice was cancelled at ")
 }
 
-// What an account does twice is no error, as without accounts.
+// A change that an account repeats is no error, as without accounts.
 func TestAnAccountCancelsTwice(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, locked)
@@ -142,7 +142,7 @@ func TestAnothersIDIsTaken(t *testing.T) {
 	}
 }
 
-// What a cursor says is sealed: it may be another account's message.
+// Cursors are sealed, since they may name another account's message.
 func TestCursorsAreSealed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, locked)

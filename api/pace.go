@@ -80,7 +80,6 @@ func (s *server) showPace(ctx context.Context, in ofPace) (message.Pace, error) 
 	return s.setPaceTo(ctx, in, nil)
 }
 
-// newPace is a pace to set.
 type newPace struct {
 	ofPace
 
@@ -107,7 +106,7 @@ func (s *server) clearPace(ctx context.Context, in ofPace) (message.Pace, error)
 	})
 }
 
-// setPaceTo makes a change, nil for none, and returns the pace of the store.
+// setPaceTo makes a change, which may be nil, and returns the pace of the store.
 func (s *server) setPaceTo(ctx context.Context, in ofPace, change func(*rate.Paces) error) (now message.Pace, err error) {
 	paces, err := s.pacesOf(in)
 	if err == nil && change != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 )
 
-// pages returns the routes of the documentation: the OpenAPI document, and a page made from
-// it with its style and script. They are compressed for clients that accept it. The document
-// is made by the first request, since most processes never get one.
+// pages returns the routes of the documentation: the OpenAPI document, and a page generated from it
+// with its style and script. They are compressed for clients that accept it. The first request
+// generates the document, since most processes never get one.
 func (s *server) pages(version string, routes []route) []route {
 	made := sync.OnceValue(func() document { return s.document(version, routes) })
 	page := func(path, contentType string, write func() ([]byte, error)) route {
@@ -63,7 +63,7 @@ const (
 	openYAMLPath = "/openapi.yaml"
 )
 
-// content is what a page consists of.
+// content is the content of a page.
 type content struct {
 	text []byte
 	tag  string // weak, since it is the same for the compressed text
@@ -89,7 +89,6 @@ func (d document) yaml() ([]byte, error) {
 	return text, nil
 }
 
-// html renders the document as a page.
 func (s *server) html(d document) ([]byte, error) {
 	problems := make([]docs.Problem, 0, len(web.Kinds()))
 	for _, k := range web.Kinds() {

@@ -43,7 +43,7 @@ func TestParameterBoundsAreTheServers(t *testing.T) {
 	}
 }
 
-// texts are the values that a parameter can have, whose place is the path or the query.
+// texts are the possible values of a parameter in the path or the query.
 func texts(in string) []any {
 	return slices.DeleteFunc(values(), func(value any) bool {
 		text, isText := value.(string)
@@ -52,7 +52,7 @@ func texts(in string) []any {
 	})
 }
 
-// parameterValue is the value that a text stands for.
+// parameterValue returns the value of a text.
 func parameterValue(schema *jsonschema.Schema, text string) any {
 	if schema.Types.ToStrings()[0] == "string" {
 		return text

@@ -14,7 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// What several operations take, see inputs.
+// Parts that several operations accept, see inputs.
 type (
 	nothing struct{}
 	ofUser  struct {
@@ -38,15 +38,14 @@ type (
 	}
 )
 
-// pageByName is a page of a list by name.
 type pageByName struct {
 	Limit  int            `query:"limit" usual:"100" most:"1000" doc:"Entries a page."`
 	Cursor web.NameCursor `query:"cursor"`
 }
 
-// readPage returns a page of a list by name, each entry as it is described, and the cursor of the
-// next page. read gets the name after which it begins, "" for the first page, and how many entries
-// it has at most; it returns the name of the last of them.
+// readPage returns a page of a list by name, with each entry described, and the cursor of the next
+// page. read gets the name after which the page begins, "" for the first page, and the maximum
+// number of entries. It returns the name of the last one.
 func readPage[E, D any](
 	ctx context.Context, s *server, p pageByName, read func(ctx context.Context, after string, limit int) ([]E, string, error), describe func(E) D,
 ) (page []D, next string, err error) {
@@ -61,14 +60,14 @@ func readPage[E, D any](
 	return page, s.sealed(ctx, web.NameCursor(last).String()), nil
 }
 
-// byAge is what is removed by its age. The age is required: without one, a mistake would remove
+// byAge selects entries to remove by age. The age is required: without one, a mistake would remove
 // everything.
 type byAge struct {
 	OlderThan age `query:"older_than" required:"true" example:"7d" doc:"Removes entries that ended longer ago than this, such as 7d or 36h by the store's clock. 0s removes all."`
 	Limit     int `query:"limit" usual:"1000" most:"1000" doc:"Maximum number to remove."`
 }
 
-// age is how long ago something ended.
+// age is the time since something ended.
 type age time.Duration
 
 // UnmarshalText reads the parameter older_than.
@@ -96,8 +95,8 @@ func (s *server) purgeOlder(purge func(ctx context.Context, before time.Time, li
 	}
 }
 
-// meant is the parameter account: whose messages or events a request is about. It is the caller's
-// own by default, which may be "". A confined caller reaches only its own.
+// meant is the parameter account: the account whose messages or events a request is about. The
+// default is the caller's account, which may be "". A confined caller reaches only its own.
 type meant struct {
 	name  string
 	given bool
@@ -111,7 +110,7 @@ func (m *meant) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// by returns the account that a caller means.
+// by returns the account that the request is about.
 func (m meant) by(ctx context.Context) (string, error) {
 	own := callerOf(ctx).account()
 	switch {
@@ -125,7 +124,7 @@ func (m meant) by(ctx context.Context) (string, error) {
 	return m.name, nil
 }
 
-// overlapOf reads for how long what is replaced still works.
+// overlapOf reads how long the replaced key or secret still works.
 func overlapOf(text string) (time.Duration, error) {
 	if text == "" {
 		return accounts.DefaultOverlap, nil

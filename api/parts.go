@@ -30,12 +30,12 @@ type PartOptions struct {
 	Submits   submit.Options
 	Refits    refit.Options
 	Callbacks contact.Callbacks // says which callbacks may be set
-	// SharedDevices lets several users have one address of a device.
+	// SharedDevices lets several users share a device's address.
 	SharedDevices bool
 }
 
-// PartsOf returns options with the parts on a backend. Call end
-// once no request is answered. The error is a *fault.InvalidError.
+// PartsOf returns options with the parts on a backend. Call end when no request is being answered.
+// The error is a *fault.InvalidError.
 func PartsOf(b *backend.Backend, c PartOptions) (o Options, end func() error, err error) {
 	var failed [16]error
 	prefix := b.Timeline.Prefix
@@ -69,7 +69,7 @@ func PartsOf(b *backend.Backend, c PartOptions) (o Options, end func() error, er
 	if o.DeadLetters, err = deadletters.New(b); err != nil {
 		return o, nil, errors.Join(err, o.Submitter.Close(), o.Refitter.Close())
 	}
-	// What is answered later may miss its confirmation, and loses nothing.
+	// A later answer may miss its confirmation, and loses nothing.
 	return o, func() error {
 		err := errors.Join(o.Submitter.Close(), o.Refitter.Close())
 		o.DeadLetters.Close()

@@ -46,8 +46,7 @@ func (s *server) policyRoutes() []route {
 	}
 }
 
-// versionProblem returns the answer to a *settings.VersionError, and other errors as they
-// are.
+// versionProblem returns the answer to a *settings.VersionError, and other errors unchanged.
 func versionProblem(err error) error {
 	if outdated, ok := errors.AsType[*settings.VersionError](err); ok {
 		return web.OtherVersion(strconv.FormatInt(outdated.Present, 10), outdated.Error())
@@ -55,9 +54,9 @@ func versionProblem(err error) error {
 	return err
 }
 
-// expectedVersion returns the version of a policy that a request wants to find,
-// settings.AnyVersion for any. Of several it is the present one. If none is, it is any of
-// them: the store finds that it is another one.
+// expectedVersion returns the version of a policy that a request expects, settings.AnyVersion for
+// any. If it lists several, the result is the present one, or else any of them: then the store
+// reports the mismatch.
 func (s *server) expectedVersion(ctx context.Context, name string, p web.Precondition) (int64, error) {
 	expected := settings.AnyVersion
 	if p.Existing() {
@@ -100,7 +99,6 @@ func (s *server) showPolicy(ctx context.Context, in ofPolicy) (tagged[message.Po
 	return tagged[message.Policy]{message.PolicyOf(p), strconv.FormatInt(p.Version, 10)}, err
 }
 
-// storedPolicy returns the stored policy that the address names.
 func (s *server) storedPolicy(ctx context.Context, in ofPolicy) (policy.Policy, error) {
 	p, ok, err := s.Policies.Load(ctx, in.Policy)
 	if err == nil && !ok {
@@ -109,8 +107,8 @@ func (s *server) storedPolicy(ctx context.Context, in ofPolicy) (policy.Policy, 
 	return p, err
 }
 
-// proposedPolicy is a policy in a request. It has the name that the address says. Its version is
-// ignored: it is only what the caller has read.
+// proposedPolicy is a policy in a request. Its name is the one in the path. Its version is ignored,
+// since the caller only read it.
 type proposedPolicy struct {
 	ofPolicy
 
@@ -132,7 +130,6 @@ func (in *proposedPolicy) check(context.Context, *server) error {
 	return wrong.Err()
 }
 
-// newPolicy is a policy to apply.
 type newPolicy struct {
 	proposedPolicy
 
@@ -152,7 +149,7 @@ func (s *server) applyPolicy(ctx context.Context, in newPolicy) (tagged[message.
 	})
 }
 
-// changePolicy changes a policy if it has the version that a request expects.
+// changePolicy changes a policy if it has the expected version.
 func (s *server) changePolicy(
 	ctx context.Context, name string, c condition, change func(by *settings.Policies, expected int64) (settings.PolicyChange, error),
 ) (done tagged[message.PolicyChange], err error) {
@@ -176,8 +173,8 @@ func (s *server) changePolicy(
 	return done, nil
 }
 
-// follow has this process follow a change at once.
+// follow applies a change in this process at once.
 func (s *server) follow(ctx context.Context) {
-	// If the store is away by now, this process follows like the others.
+	// If the store is away now, this process follows like the others.
 	_ = s.Submitter.Policies.Reload(ctx)
 }

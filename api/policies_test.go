@@ -165,8 +165,8 @@ func TestUsageAndFreeTimesOfACategory(t *testing.T) {
 	require.Equal(t, http.StatusConflict, r.post(messagesPath+"/dry-run", draft("bob", "11:30:00", "")).status)
 }
 
-// One answer tells all that is wrong with a body: unknown fields, members of another type,
-// and what the others may not be.
+// One answer lists all errors of a body: unknown fields, members of another type, and values that
+// are not allowed.
 func TestAllFaultsOfABodyAreTold(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

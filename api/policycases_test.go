@@ -19,7 +19,6 @@ const (
 	aliceSettings = "/v1/users/alice/settings"
 )
 
-// applies stores a policy.
 func (r *rig) applies(d policy.Document) {
 	r.Helper()
 	p, err := d.Policy()
@@ -58,7 +57,7 @@ func strict(r *rig) {
 	r.applies(policy.Document{Name: "default", Rules: []string{"1/calendar_day"}})
 }
 
-// sets sets what is a user's own.
+// sets changes a user's own settings.
 func (r *rig) sets(user string, s policy.UserSettings) {
 	r.Helper()
 	require.NoError(r, r.options.Users.Set(r.Context(), user, s))
@@ -66,7 +65,7 @@ func (r *rig) sets(user string, s policy.UserSettings) {
 
 func blocked(r *rig) { r.sets("alice", policy.UserSettings{Blocked: true}) }
 
-// refitting has somebody else go through what does not fit the default policy.
+// refitting has another caller refit the messages that do not fit the default policy.
 func refitting(r *rig) {
 	strict(r)
 	p, _, err := r.options.Policies.Load(r.Context(), "default")

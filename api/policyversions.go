@@ -35,7 +35,7 @@ func (s *server) policyVersionRoutes() []route {
 	}
 }
 
-// policiesBy returns the policies, with the caller as who makes the changes.
+// policiesBy returns the policies, with the caller as the author of changes.
 func (s *server) policiesBy(ctx context.Context) *settings.Policies {
 	switch who := callerOf(ctx); {
 	case who.by != "":
@@ -46,7 +46,6 @@ func (s *server) policiesBy(ctx context.Context) *settings.Policies {
 	return s.Policies.By("API without a key")
 }
 
-// policyDeletion is a policy to delete.
 type policyDeletion struct {
 	ofPolicy
 
@@ -78,7 +77,6 @@ func (s *server) policyVersions(ctx context.Context, in ofPolicy) (message.Polic
 	return list, err
 }
 
-// policyRollback is a version of a policy to store again.
 type policyRollback struct {
 	ofPolicy
 

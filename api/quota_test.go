@@ -83,8 +83,8 @@ func TestHowLongAQuotaIsUsedUp(t *testing.T) {
 	}
 }
 
-// Of a batch each line is charged, and one beyond the quota is refused by itself;
-// as a request it counts once.
+// Each line of a batch is charged, and only lines beyond the quota are refused. As a request, the
+// batch counts once.
 func TestABatchIsChargedByTheLine(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, locked, atNow)

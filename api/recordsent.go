@@ -22,12 +22,11 @@ func (s *server) recordSentRoutes() []route {
 	}
 }
 
-// recordSent records the lines of a request, and answers them as submitBatch does.
+// recordSent records the lines of a request, and answers as submitBatch does.
 func (s *server) recordSent(w http.ResponseWriter, r *http.Request, _ sentBatch) {
 	batch := s.openBatch(w, r)
 	batch.lines.check = message.Message.ValidateSent
 	batch.answer(r.Context(), s.Submitter.RecordSent, nil)
 }
 
-// sentBatch is a batch of messages that were sent.
 type sentBatch struct{ Lines messageLines }

@@ -11,7 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// sentLines are lines of what another system has sent at the end of the 20th, or has not.
+// sentLines are lines of messages that another system sent at the end of the 20th, or did not send.
 func sentLines() []string {
 	return []string{
 		`{"id":"s1","user":"alice","send_at":"2026-11-20T23:00:00Z"}`,
@@ -26,8 +26,8 @@ func sentLines() []string {
 	}
 }
 
-// What another system has sent counts, without being judged, and nothing is delivered. Sent
-// again, the lines change nothing.
+// Messages that another system sent count, but are not judged or delivered. Sent again, the lines
+// change nothing.
 func TestSendsOfAnotherSystemAreRecorded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

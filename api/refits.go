@@ -34,12 +34,12 @@ func (s *server) refitRoutes() []route {
 	}
 }
 
-// aboutRefits describes the lines of both.
+// aboutRefits describes the lines of previews and refits.
 const aboutRefits = "A `progress` line comes first and then every second. The summary is the last line: `previewed` or `refitted`. " +
 	"If the request stops early, the summary covers the checked part, and the last line is a problem's outcome. " +
 	"The request ends with the connection. It uses at most half of the store's time. Only one runs at a time; others get 429."
 
-// answerRefit runs a preview or a refit, and answers with its lines as they come.
+// answerRefit runs a preview or a refit, and streams its lines.
 func (s *server) answerRefit(
 	w http.ResponseWriter, r *http.Request, run func(context.Context, refit.Watcher) (message.RefitSummary, error),
 ) {
@@ -63,14 +63,13 @@ func (s *server) previewPolicy(w http.ResponseWriter, r *http.Request, in propos
 	})
 }
 
-// policyRefit is what to do with messages that do not fit a policy.
+// policyRefit says how to handle messages that do not fit a policy.
 type policyRefit struct {
 	ofPolicy
 
 	Then refitAction `query:"then" required:"true" example:"shift" doc:"shift moves each message to its next free time before it expires. cancel cancels it."`
 }
 
-// refitAction is the parameter then.
 type refitAction message.RefitAction
 
 func (*refitAction) schema() *huma.Schema {

@@ -39,7 +39,7 @@ type refitLine struct {
 	Next    int        `json:"next_partition"`
 }
 
-// lines are those of an answer, but for how far it is.
+// lines returns the lines of an answer without progress lines.
 func (r *rig) lines(got reply) []refitLine {
 	r.Helper()
 	require.Equal(r, http.StatusOK, got.status, string(got.body))
@@ -57,7 +57,7 @@ func (r *rig) lines(got reply) []refitLine {
 	return lines
 }
 
-// A preview changes nothing, and a refit does what the preview has said.
+// A preview changes nothing, and a refit makes the changes of the preview.
 func TestPreviewAndRefit(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
@@ -88,15 +88,14 @@ func TestPreviewAndRefit(t *testing.T) {
 	}
 }
 
-// steps are the calls to the store that a Refitter has made, each of which waits
-// until it is let go on.
+// steps are the store calls of a Refitter. Each waits until it is released.
 type steps struct {
 	next  chan struct{}
 	ended chan error   // how the wait of the last one ended early
 	waits atomic.Int64 // how many have waited or wait
 }
 
-// newStepped starts an API whose Refitter waits after each call.
+// newStepped starts an API with a Refitter that waits after each call.
 func newStepped(t *testing.T, options ...func(*api.Options)) (*rig, *steps) {
 	t.Helper()
 	s := &steps{next: make(chan struct{}), ended: make(chan error, 1)}
@@ -119,7 +118,6 @@ func newStepped(t *testing.T, options ...func(*api.Options)) (*rig, *steps) {
 	return r, s
 }
 
-// preview is one that has begun.
 type preview struct {
 	*rig
 
@@ -140,7 +138,6 @@ func (r *rig) preview(body string) preview {
 	return preview{rig: r, lines: bufio.NewScanner(got.Body), leave: leave}
 }
 
-// next reads a line.
 func (p preview) next() refitLine {
 	p.Helper()
 	require.True(p, p.lines.Scan(), "%v", p.lines.Err())
@@ -163,8 +160,8 @@ func users(t *testing.T) (early, later string) {
 	return early, later
 }
 
-// What does not fit is told while it is still looked for, one preview is at a time,
-// and who goes away ends it.
+// A preview reports messages that do not fit while it runs. One preview runs at a time, and ends
+// when its client leaves.
 func TestAPreviewIsToldAsItGoes(t *testing.T) {
 	t.Parallel()
 	r, s := newStepped(t)
@@ -190,7 +187,7 @@ func TestAPreviewIsToldAsItGoes(t *testing.T) {
 	require.NotEmpty(t, busy.header.Get("Retry-After"))
 	require.Equal(t, http.StatusTooManyRequests, r.post(defaultPath+"/refit?then=shift", "").status)
 
-	// The end of a caller that leaves during a call is not told to what waits after it.
+	// A caller may leave during a call. The next preview can run then.
 	require.Eventually(t, func() bool { return s.waits.Load() == 5 }, time.Minute, time.Millisecond)
 	p.leave()
 	require.ErrorIs(t, <-s.ended, context.Canceled)

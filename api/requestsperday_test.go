@@ -11,8 +11,8 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 )
 
-// A tier's requests per day are counted like those per minute: each kind by itself, and
-// told in every answer, in the refusal and by usage.
+// A tier's requests per day are counted like those per minute: each kind separately, and shown in
+// every answer, in the refusal and by usage.
 func TestRequestsPerDay(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, locked, atNow)

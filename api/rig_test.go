@@ -36,7 +36,7 @@ func now() time.Time { return time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC) }
 // on22 is a time of the 22nd.
 func on22(clock string) string { return "2026-11-22T" + clock + "Z" }
 
-// rig is an API on a store of its own, behind a server.
+// rig is an API on its own store, behind a server.
 type rig struct {
 	testing.TB
 
@@ -91,7 +91,7 @@ func (r *rig) stats(ctx context.Context) (message.Stats, error) {
 	}, err
 }
 
-// fails has a message to alice given up, whose time is now.
+// fails gives up a message to alice that is due now.
 func (r *rig) fails(id string) {
 	r.Helper()
 	r.failsDraft(id, `{"user":"alice","id":"`+id+`","send_at":"now","title":"secret","data":{"k":"v"}}`)
@@ -103,7 +103,7 @@ func (r *rig) failsDraft(id, draft string) {
 	r.settles(id, messages.Settlement{Outcome: messages.Failed, Reason: "gone"})
 }
 
-// settles has a worker send a message to alice, whose time is now.
+// settles has a worker send a message to alice that is due now.
 func (r *rig) settles(id string, s messages.Settlement) {
 	r.Helper()
 	gate, d := r.claim(id)
@@ -112,7 +112,7 @@ func (r *rig) settles(id string, s messages.Settlement) {
 	require.True(r, settled)
 }
 
-// claims has a worker begin to send a message to alice, whose time is now.
+// claims has a worker begin to send a message to alice that is due now.
 func (r *rig) claims(id string) {
 	r.Helper()
 	r.accepted(`{"user":"alice","id":"` + id + `","send_at":"now","title":"Hi"}`)
@@ -144,7 +144,6 @@ type request struct {
 	header         http.Header
 }
 
-// reply is the answer to one.
 type reply struct {
 	status int
 	header http.Header
@@ -194,7 +193,7 @@ func (r *rig) post(target, body string) reply {
 	return r.send(request{method: http.MethodPost, target: target, body: body})
 }
 
-// accepted submits a message that has to be.
+// accepted submits a message that must be accepted.
 func (r *rig) accepted(draft string) {
 	r.Helper()
 	into[message.Outcome](r, http.StatusCreated, r.post("/v1/messages", draft))

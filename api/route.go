@@ -14,29 +14,27 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 )
 
-// route is an operation of the API, written once: its address, who may call it, its words in the
-// documentation, and its handler. The rest of the documentation follows from the types that the
-// handler takes and returns. Each route for operators is in the audit log, unless it only looks.
+// route is an operation of the API: its address, scope, documentation and handler. The rest of the
+// documentation is derived from the handler's types. Each route for operators is in the audit log,
+// unless it only reads.
 type route struct {
 	huma.Operation
 
 	// scope is the scope that a key needs. "" is a page for everybody.
 	scope accounts.Scope
-	// says is what a success answers, in the documentation.
+	// says describes a success in the documentation.
 	says string
-	// refuses are the statuses of its refusals, beside those that every operation has, and those
-	// that follow from what it takes.
+	// refuses lists the statuses of refusals, beside the common ones and those of its inputs.
 	refuses []int
-	// makes is set if a success is answered with 201.
+	// makes is set if the status of a success is 201.
 	makes bool
-	// allows says whether a caller with the scope may do this to what the address names; nil if
-	// each may.
+	// allows checks whether a caller with the scope may do this to the resource in the path. It may
+	// be nil.
 	allows func(*http.Request) error
-	// once is set if the same request, sent again, is done again. It refuses an Idempotency-Key, on
+	// once is set if a repeated request is done again. Such a route refuses an Idempotency-Key, on
 	// which its caller must not rely.
 	once bool
-	// submits counts requests towards how often an account may submit. The others count
-	// towards how often it may read, or change something.
+	// submits counts requests as submits of an account. Other requests count as reads or changes.
 	submits bool
 	// streams is set for a request that lasts as long as the client wants. It counts
 	// towards Limits.Streams and sets its own deadlines.
@@ -44,17 +42,17 @@ type route struct {
 	// attended is set for a stream that is useful only to its caller. It ends when the
 	// client closes the connection or its half of it.
 	attended bool
-	// follows is set for a stream of events. It counts towards Limits.Followers in place of
+	// follows is set for a stream of events. It counts towards Limits.Followers instead of
 	// Limits.Streams.
 	follows bool
-	// looks is set for a request that changes nothing, although it is no GET.
+	// looks is set for a request that changes nothing, although it is not a GET.
 	looks bool
-	// told is set for a change of a message, which its history and its events tell.
+	// told is set for a change of a message, which is in the message's history and events.
 	told bool
-	// erases is set for a request after which nothing may name the user.
+	// erases is set for a request after which no record may name the user.
 	erases bool
-	// monitors is set for a request that monitors this process. It counts towards no
-	// limit, and is answered while the store is away.
+	// monitors is set for a request that monitors this process. No limit counts it, and it is
+	// answered while the store is away.
 	monitors bool
 
 	in      *inputs // nil for a page
@@ -62,13 +60,13 @@ type route struct {
 	answers func() map[string]*huma.Response // documents its answers
 }
 
-// named has the address of an operation and what the documentation says of it.
+// named returns the address and documentation of an operation.
 func named(id, method, path, tag, summary, description string) huma.Operation {
 	return huma.Operation{OperationID: id, Method: method, Path: path, Tags: []string{tag}, Summary: summary, Description: description}
 }
 
-// operation returns a route whose handler knows no HTTP. ctx has the caller, see callerOf. See
-// inputs for In; Out is the answer, or an answering.
+// operation returns a route with a handler that does not know HTTP. ctx has the caller, see
+// callerOf. See inputs for In; Out is the answer, or an answering.
 func operation[In, Out any](s *server, rt route, do func(ctx context.Context, in In) (Out, error)) route {
 	rt.answers = func() map[string]*huma.Response {
 		if a, is := any(new(Out)).(answering); is {
@@ -103,7 +101,7 @@ func operation[In, Out any](s *server, rt route, do func(ctx context.Context, in
 	})
 }
 
-// stream returns a route that writes its answer itself, while it works. answers documents it.
+// stream returns a route that streams its answer while it works. answers documents the answer.
 func stream[In any](
 	s *server, rt route, answers func() map[string]*huma.Response, do func(w http.ResponseWriter, r *http.Request, in In),
 ) route {
@@ -122,7 +120,7 @@ func stream[In any](
 	})
 }
 
-// documented returns the operation with what follows from what it takes and answers.
+// documented returns the operation with the documentation of its inputs and answers.
 func (rt route) documented(s *server) huma.Operation {
 	rt.in.document(s)
 	rt.Parameters, rt.RequestBody = rt.in.parameters, rt.in.body
@@ -131,8 +129,8 @@ func (rt route) documented(s *server) huma.Operation {
 	return rt.Operation
 }
 
-// handled returns the route with its handler. An error becomes a problem. Only documented
-// parameters are accepted.
+// handled returns the route with its handler. An error becomes a problem. Undocumented parameters
+// are refused.
 func (rt route) handled(s *server, in *inputs, do func(http.ResponseWriter, *http.Request, web.Query) error) route {
 	rt.in = in
 	parameters := in.parameterNames()
@@ -161,13 +159,13 @@ func (rt route) success() int {
 	return http.StatusOK
 }
 
-// answering is an Out, by its pointer, with headers, or a status, of its own.
+// answering is an Out, by its pointer, with its own headers or status.
 type answering interface {
 	answer() web.Answer
 	document(s *server, rt route) map[string]*huma.Response
 }
 
-// tagged is an answer with its version, which is in the header ETag.
+// tagged is an answer with its version in the header ETag.
 type tagged[T any] struct {
 	value   T
 	version string

@@ -48,7 +48,7 @@ func (s *server) routes() []route {
 	)
 }
 
-// scoped returns an error if a route has no scope, and so would be open to everybody.
+// scoped returns an error if a route has no scope, which would open it to everybody.
 func scoped(routes []route) error {
 	for _, r := range routes {
 		if _, err := accounts.ParseScopes(string(r.scope)); err != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 )
 
-// A route of which nobody has said who may use it, or in no word that keys have,
-// is not served.
+// A route without a scope, or with one that keys can't have, is not served.
 func TestARouteWithoutAScope(t *testing.T) {
 	t.Parallel()
 	for scope, served := range map[accounts.Scope]bool{"submit": true, "read": true, "admin": true, "": false, "everybody": false} {

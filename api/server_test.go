@@ -50,7 +50,7 @@ func TestARequestHasAnID(t *testing.T) {
 	}
 }
 
-// Who sends and receives is nobody's business in a log.
+// The log names neither senders nor receivers.
 func TestTheLogNamesNobody(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -94,7 +94,7 @@ func TestAddressesThatAreNone(t *testing.T) {
 	require.Empty(t, head.body)
 }
 
-// The type of a problem leads to what the documentation says of it.
+// The type of a problem leads to its documentation.
 func TestAProblemIsExplained(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -105,8 +105,8 @@ func TestAProblemIsExplained(t *testing.T) {
 	require.Contains(t, string(r.get(page).body), `id="`+anchor+`"`)
 }
 
-// The pages are large. They are sent compressed where that is accepted, and not again to
-// who has them.
+// The pages are large. They are compressed for clients that accept it, and not sent again to
+// clients that have them.
 func TestTheDocumentationIsCompressed(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
@@ -220,7 +220,7 @@ func TestAnUnexpectedErrorStaysHere(t *testing.T) {
 	require.Contains(t, r.log.String(), "password is hunter2")
 }
 
-// What the program puts before the operations is not before the documentation.
+// Options.Before does not apply to the documentation.
 func TestBeforeTheOperations(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()

@@ -56,21 +56,20 @@ func (s *server) showSettings(ctx context.Context, in ofUser) (answer tagged[mes
 	return settingsAnswer(in.User, settings, policies), err
 }
 
-// settingsOfUser are the settings of a user to change.
 type settingsOfUser struct {
 	ofUser
 
 	Condition condition
 }
 
-// newSettings are settings that replace all.
+// newSettings replace all settings.
 type newSettings struct {
 	settingsOfUser
 
 	Body object[message.SettingsDraft]
 }
 
-// check checks what needs no look at the store.
+// check checks the settings without the store.
 func (in *newSettings) check(context.Context, *server) error {
 	_, err := settingsOf(in.Body.value)
 	return err
@@ -80,7 +79,7 @@ func (s *server) putSettings(ctx context.Context, in newSettings) (tagged[messag
 	return s.setSettings(ctx, in.settingsOfUser, checkAll, func(message.SettingsDraft) (message.SettingsDraft, error) { return in.Body.value, nil })
 }
 
-// settingsChange are settings that replace only those that it has.
+// settingsChange replaces only the given settings.
 type settingsChange struct {
 	settingsOfUser
 
@@ -123,7 +122,6 @@ func (s *server) clearSettings(ctx context.Context, in settingsOfUser) (answer t
 	return settingsAnswer(in.User, policy.UserSettings{}, policies), err
 }
 
-// settingsCheck says which settings must fit the stored policies.
 type settingsCheck int
 
 const (
@@ -132,7 +130,7 @@ const (
 	checkAll
 )
 
-// setSettings changes a user's settings if they have the version that the request expects.
+// setSettings changes a user's settings if they have the expected version.
 func (s *server) setSettings(
 	ctx context.Context, of settingsOfUser, check settingsCheck, change func(message.SettingsDraft) (message.SettingsDraft, error),
 ) (answer tagged[message.UserSettings], err error) {
@@ -172,7 +170,7 @@ func (s *server) setSettings(
 	return settingsAnswer(of.User, settings, policies), err
 }
 
-// newIn returns settings without the limits that were there before.
+// newIn returns settings with only the limits that before does not have.
 func newIn(settings, before policy.UserSettings) policy.UserSettings {
 	fresh := func(now, old []policy.Rule) []policy.Rule {
 		return slices.DeleteFunc(slices.Clone(now), func(r policy.Rule) bool { return slices.Contains(old, r) })
@@ -188,7 +186,7 @@ func newIn(settings, before policy.UserSettings) policy.UserSettings {
 	return found
 }
 
-// versionOf returns the version of settings; that of none if nothing is set.
+// versionOf returns the version of settings, web.NoVersion if nothing is set.
 func versionOf(s policy.UserSettings) string {
 	if s.Equal(policy.UserSettings{}) {
 		return web.NoVersion
@@ -196,8 +194,7 @@ func versionOf(s policy.UserSettings) string {
 	return s.Version
 }
 
-// checkVersion returns an error unless settings are at the version that a request
-// wants to find.
+// checkVersion returns an error unless settings have the expected version.
 func checkVersion(p web.Precondition, s policy.UserSettings) error {
 	present := versionOf(s)
 	switch {
@@ -275,7 +272,7 @@ func merged(d message.SettingsDraft, given map[string]json.RawMessage) (message.
 	if err != nil {
 		return changed, fmt.Errorf("changing settings: %w", err)
 	}
-	// Into a draft where nothing is set, so null sets nothing.
+	// The draft starts empty, so null sets nothing.
 	if err := json.Unmarshal(text, &changed); err != nil {
 		return changed, fmt.Errorf("changing settings: %w", err)
 	}

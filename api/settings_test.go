@@ -46,7 +46,7 @@ func TestSettingsAreSetChangedAndCleared(t *testing.T) {
 	require.Equal(t, `"0"`, r.get(aliceSettings).header.Get("ETag"))
 }
 
-// The answer says what holds for the user, and where it comes from.
+// The answer has the user's effective rules, and their sources.
 func TestEffectiveRules(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -132,7 +132,7 @@ func TestSettingsThatAreNotAllowed(t *testing.T) {
 	require.Equal(t, "user", r.problem(http.StatusUnprocessableEntity, r.get("/v1/users/%00/settings")).Field)
 	require.Equal(t, apitest.WithoutLog(before), apitest.WithoutLog(r.store.Dump()))
 
-	// Who was set limits that the policy has lost is not kept from being blocked.
+	// A user with limits that the policy no longer has can still be blocked.
 	r.applies(policy.Document{Name: "vip", Rules: []string{"1/hour"}})
 	r.sets("alice", policy.UserSettings{Policy: "vip", Limits: []policy.Rule{{Limit: 5, Period: calendar.Day}}})
 	got := into[message.UserSettings](t, http.StatusOK, r.send(conditional(http.MethodPatch, aliceSettings, `{"blocked":true}`, "")))

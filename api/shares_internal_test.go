@@ -15,7 +15,7 @@ var (
 	errShare = errors.New("the account holds as many as it may")
 )
 
-// shared returns slots of which a holder gets at most a number.
+// shared returns slots with a maximum for each holder.
 func shared(most, perAccount int) *slots {
 	return &slots{
 		most: most, perAccount: perAccount, perOperator: most, reserve: reserveOf(most),
@@ -33,8 +33,8 @@ func (p *slots) takesAll(of holder) (n int, err error) {
 	}
 }
 
-// However many accounts take what they get, one more gets something, and each gets less than
-// those before it.
+// However many accounts take all they can get, one more gets a slot, and each gets less than those
+// before it.
 func TestEveryAccountFindsAPlace(t *testing.T) {
 	t.Parallel()
 	p := shared(256, 256/2)
@@ -43,7 +43,7 @@ func TestEveryAccountFindsAPlace(t *testing.T) {
 		require.Equal(t, want, got, i)
 		require.ErrorIs(t, err, errShare)
 	}
-	// Accounts that give back what is above their share come to equal shares.
+	// If accounts give back slots above their share, the shares become equal.
 	q := shared(256, 256/2)
 	for range 1000 {
 		for i := range 3 {
@@ -91,8 +91,8 @@ func TestOperatorsFindAPlace(t *testing.T) {
 	require.Equal(t, 16, got, "no share, and no more than there are")
 }
 
-// A slot that is given back goes to those who wait, one account after the other, before
-// anybody who comes later.
+// Waiting requests get a slot that is given back, in rotation among accounts, before any newer
+// request.
 func TestWaitingRequestsTakeTurns(t *testing.T) {
 	t.Parallel()
 	p := shared(1, 1)
@@ -129,7 +129,7 @@ func TestWaitingRequestsTakeTurns(t *testing.T) {
 	require.Empty(t, p.next)
 }
 
-// A request whose time is over waits no longer, and keeps no slot.
+// A request that times out stops waiting, and keeps no slot.
 func TestAWaitEnds(t *testing.T) {
 	t.Parallel()
 	p := shared(1, 1)

@@ -15,7 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// The answer has every member that was given, as it was given, and is what is shown later.
+// The answer has every given member unchanged, and equals the later reads.
 func TestWhatIsSetIsShown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -57,7 +57,7 @@ func TestWhatIsSetIsShown(t *testing.T) {
 	require.Equal(t, []message.APIKey{key}, into[message.Account](t, http.StatusOK, r.get("/v1/accounts/acme")).Keys)
 }
 
-// The versions of a policy say who stored each. One is stored again, as whoever asks for it.
+// The versions of a policy name their authors. The author of a rollback is its caller.
 func TestVersionsOfAPolicy(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -105,8 +105,8 @@ func TestUsersAreListed(t *testing.T) {
 	}
 }
 
-// Who has the events of another account posted elsewhere gets the metadata of its messages. That
-// takes the scope content, and is logged.
+// A caller who sets another account's callback gets the metadata of its messages. That needs the
+// scope content, and is logged.
 func TestACallbackShowsMetadata(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, locked)

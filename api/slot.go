@@ -7,15 +7,14 @@ import (
 	"io"
 )
 
-// slot is the slot of a request among those that are being answered. The zero slot is
-// none.
+// slot is the slot of a request that is being answered. The zero value is none.
 type slot struct {
 	among *slots
 	of    holder
 	held  bool
 }
 
-// take takes a slot of a holder if there is one.
+// take takes a free slot for a holder.
 func (p *slot) take(among *slots, of holder) error {
 	if err := among.take(of); err != nil {
 		return err
@@ -24,8 +23,8 @@ func (p *slot) take(among *slots, of holder) error {
 	return nil
 }
 
-// takeAgain waits for a slot like the former until ctx ends. If one is free, it takes that
-// even after the end.
+// takeAgain waits for a slot like the former until ctx ends. It takes a free slot even after the
+// end.
 func (p *slot) takeAgain(ctx context.Context) error {
 	if p.among == nil {
 		return nil
@@ -43,9 +42,9 @@ func (p *slot) leave() {
 	}
 }
 
-// body is the body of a request that has a slot. The first read reads ahead, at most most
-// bytes, and leaves the slot meanwhile: a client that sends its body slowly, or only half
-// of it, keeps nobody else from an answer. It takes one of the slots for bodies instead.
+// body is the body of a request that has a slot. The first read reads ahead, at most most bytes,
+// and gives up the slot meanwhile, so that slow or incomplete bodies do not block other requests.
+// It holds a slot for bodies instead.
 type body struct {
 	io.ReadCloser
 
@@ -60,11 +59,11 @@ type body struct {
 	err   error // after what was read ahead
 }
 
-// maxAtOnce bounds the memory for a body that has not come yet.
+// maxAtOnce bounds the memory for a body that has not arrived yet.
 const maxAtOnce = 4 << 10
 
-// Ahead returns what was read ahead and not read since, and whether that is the whole rest. The text
-// belongs to the body.
+// Ahead returns the text that was read ahead and not read since, and whether it is the whole rest.
+// The text belongs to the body.
 func (b *body) Ahead() (text []byte, whole bool) {
 	if !b.begun {
 		b.begun = true
@@ -86,7 +85,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 }
 
-// readAhead reads what has room in memory. The error comes after what it has read.
+// readAhead reads as much as fits in memory. An error comes after the text that was read.
 func (b *body) readAhead() error {
 	var sending slot
 	if err := sending.take(b.coming, b.slot.of); err != nil {

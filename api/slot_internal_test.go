@@ -60,8 +60,7 @@ func TestABodyIsReadWithoutAPlace(t *testing.T) {
 	}
 }
 
-// A request whose slot is taken while its body comes waits for another, as long as it may
-// take.
+// If a request's slot is taken while its body arrives, it waits for another until its deadline.
 func TestABodyWithoutAPlaceLeft(t *testing.T) {
 	t.Parallel()
 	slots, coming := oneSlot(), oneSlot()

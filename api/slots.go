@@ -6,29 +6,28 @@ import (
 	"sync"
 )
 
-// holder is whose requests are counted together. All operators' keys of an account are one
-// holder, its other keys another, and all requests without a key a third.
+// holder groups requests that are counted together: those of all operators' keys of an account,
+// those of its other keys, or all requests without a key.
 type holder struct {
 	account  string
 	operator bool // a key with admin, or no key where none is required
 }
 
-// holder returns the holder of a caller's slots.
 func (c caller) holder() holder { return holder{account: c.account(), operator: !c.confined()} }
 
-// slots bounds how many requests of a kind are answered at a time, and shares them out
-// among accounts. Each process counts its own.
+// slots bounds how many requests of a kind are answered at a time, and shares them among accounts.
+// Each process counts separately.
 //
-// An account holds at most perAccount slots, and never more than are left free. So one
-// account alone gets half of them, two get a third each, and however many are greedy, a
-// slot is left for the next. Where perAccount is all slots there are no shares.
+// An account holds at most perAccount slots, and at most as many as remain free. So one account
+// gets half of them, two get a third each, and a slot always remains for the next account. If
+// perAccount is all slots, there are no shares.
 //
-// Operators hold at most perOperator. The first reserve of them get a slot even if others
-// hold all, so more than most can be held.
+// Operators hold at most perOperator. The first reserve of them get a slot even if others hold
+// all, so more than most can be held.
 type slots struct {
 	most, perAccount, perOperator, reserve int
-	// full returns the error if all slots are held, share that of an account which holds
-	// as many as it may.
+	// full returns the error if all slots are held, share the error for an account that holds its
+	// maximum.
 	full  func() error
 	share func(of holder, held int) error
 
@@ -39,13 +38,12 @@ type slots struct {
 	next             []holder // those with waiting requests; who just got a slot is the last
 }
 
-// waiter is a request that waits for a slot.
 type waiter struct{ free chan struct{} }
 
-// reserveOf returns how many slots are always there for operators, of most for everybody.
+// reserveOf returns how many of most slots are always available to operators.
 func reserveOf(most int) int { return max(most/8, 1) }
 
-// refuse returns an error if a holder gets no slot now. The caller holds the lock.
+// refuse returns an error if a holder can't get a slot now. The caller holds the lock.
 func (p *slots) refuse(of holder) error {
 	held := p.held[of]
 	most := p.perAccount
@@ -73,7 +71,7 @@ func (p *slots) hold(of holder) {
 	}
 }
 
-// take takes a slot, or returns why there is none.
+// take takes a slot, or returns an error if it can't.
 func (p *slots) take(of holder) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,8 +82,7 @@ func (p *slots) take(of holder) error {
 	return nil
 }
 
-// await takes a slot, and waits for it until ctx ends. A slot that is free is taken even
-// after the end.
+// await waits for a slot until ctx ends. It takes a free slot even after the end.
 func (p *slots) await(ctx context.Context, of holder) error {
 	p.mu.Lock()
 	refused := p.refuse(of)
@@ -128,7 +125,7 @@ func (p *slots) dequeue(of holder, at int) {
 	}
 }
 
-// leave gives a slot back. Requests that wait come first, those of each account in turn.
+// leave gives a slot back. Waiting requests get it first, in rotation among accounts.
 func (p *slots) leave(of holder) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// slotted returns a handler that gives a request its slot before next runs. The caller is
-// known by then, so who has no valid key takes no slot.
+// slotted returns a handler that gives a request its slot before next runs. The caller is known by
+// then, so requests without a valid key take no slot.
 func (s *server) slotted(next http.Handler, rt route) http.Handler {
 	reads := rt.Method == http.MethodGet && !rt.streams
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -38,13 +38,12 @@ func (s *server) slotted(next http.Handler, rt route) http.Handler {
 }
 
 const (
-	// retryStreamAfter is the Retry-After, in seconds, of a stream that has no share.
+	// retryStreamAfter is the Retry-After, in seconds, of a stream above its share.
 	retryStreamAfter = 5
-	// retryRequestAfter is that of a request, which takes less time.
+	// retryRequestAfter is that of other requests, which take less time.
 	retryRequestAfter = 1
 )
 
-// newSlots fills the server's slots.
 func (s *server) newSlots() {
 	l := s.Limits
 	s.requests = &slots{
@@ -83,11 +82,11 @@ func (s *server) newSlots() {
 	}
 }
 
-// bodiesPerPlace is how many bodies may come at a time for each request that may be answered:
-// they need little memory, and slow clients many.
+// bodiesPerPlace is how many bodies may arrive at a time for each slot: they need little memory,
+// and slow clients send many.
 const bodiesPerPlace = 4
 
-// allHeld returns the error where all slots are held.
+// allHeld returns the error if all slots are held.
 func allHeld(most int, what string) func() error {
 	return func() error {
 		return &fault.UnavailableError{
@@ -96,8 +95,8 @@ func allHeld(most int, what string) func() error {
 	}
 }
 
-// shareHeld returns the error of a holder that has as many as it may, in the words for one
-// and for several. setting bounds them; "" for none.
+// shareHeld returns the error of a holder with its maximum of slots, in the words for one and for
+// several. setting is the option that bounds them; "" for none.
 func shareHeld(one, several, how, setting string, seconds int64) func(holder, int) error {
 	if setting != "" {
 		setting = " (" + setting + ")"
@@ -111,7 +110,7 @@ func shareHeld(one, several, how, setting string, seconds int64) func(holder, in
 	}
 }
 
-// has begins a sentence about what a holder has.
+// has begins a sentence about the slots of a holder.
 func (h holder) has(held int) string {
 	if h.account == "" {
 		return fmt.Sprintf("requests without a key have %d ", held)

@@ -78,7 +78,7 @@ func TestOneAccountCanNotTakeAllStreams(t *testing.T) {
 	}
 }
 
-// A removed key ends what was begun with it. Another key of the account goes on.
+// Removing a key ends its streams. Streams of the account's other keys continue.
 func TestARemovedKeyEndsWhatIsOpen(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(o *api.Options) { o.Limits.LookAgain = time.Millisecond })

@@ -63,7 +63,7 @@ func (s *server) dryRun(ctx context.Context, in newMessage) (message.Outcome, er
 	return s.judge(ctx, in, s.Submitter.Check)
 }
 
-// judge passes a message to put, which submits or checks it. The caller's account is charged.
+// judge passes a message to put, which submits or checks it. It charges the caller's account.
 func (s *server) judge(ctx context.Context, in newMessage, put func(context.Context, message.Message) (message.Outcome, error)) (message.Outcome, error) {
 	m := in.Message.value
 	m.Account = cmp.Or(callerOf(ctx).account(), m.Account)
@@ -78,10 +78,9 @@ func (s *server) judge(ctx context.Context, in newMessage, put func(context.Cont
 	return unlessRefused(s.concealed(ctx, o))
 }
 
-// newMessage is a message to submit.
 type newMessage struct{ Message messageBody }
 
-// messageBody is the message of a request, with the id that its header gives.
+// messageBody is the message of a request, with the id from its header.
 type messageBody struct{ value message.Message }
 
 func (*messageBody) isJSON() {}
@@ -117,7 +116,6 @@ func (b *messageBody) read(s *server, r *http.Request) (none message.Faults, err
 	return none, wrong.Err()
 }
 
-// messagePath returns the path of a message.
 func messagePath(user, id string) string {
 	return "/v1/users/" + message.PathSegment(user) + "/messages/" + message.PathSegment(id)
 }

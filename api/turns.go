@@ -9,9 +9,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// newTurns returns the slots of requests of an expensive kind. busy is the answer if as many
-// are under way as may be: what is under way, how many run at a time, and what to do. whose
-// is what an account has under way, after its number. One turn has no shares.
+// newTurns returns the slots for an expensive kind of request. busy is the answer if all are taken:
+// what is running, how many may run at a time, and what to do. whose describes an account's running
+// requests, after their number. One turn has no shares.
 func newTurns(most int, busy, whose string) *slots {
 	return &slots{
 		most: most, perAccount: max(most/2, 1), perOperator: most, reserve: min(most-1, 1),
@@ -25,27 +25,26 @@ func newTurns(most int, busy, whose string) *slots {
 // turnWithin is how long a short request waits for its turn.
 const turnWithin = 5 * time.Second
 
-// awaitTurn is await for at most turnWithin. Accounts that wait get their turns by rotation, so
-// that how much one of them asks for makes no other one wait for more than a turn of each.
+// awaitTurn is await for at most turnWithin. Waiting accounts get turns in rotation, so another
+// account waits for at most one turn of each.
 func (p *slots) awaitTurn(ctx context.Context, of holder) error {
 	ctx, done := context.WithTimeout(ctx, turnWithin)
 	defer done()
 	return p.await(ctx, of)
 }
 
-// tryLater returns the error of a request that is refused because of others that are under
-// way.
+// tryLater returns the error of a request that is refused because other requests are running.
 func tryLater(detail string, seconds int64) error {
 	return &refusal{message.Outcome{
 		Outcome: message.Refused, Code: fault.CodeRateLimited, RetryAfterSeconds: seconds, Detail: detail,
 	}}
 }
 
-// Turns are the slots of requests that another handler of this process answers, such as those
-// for which a browser sends a form. They are shared out among accounts like those of the API.
+// Turns are the slots for requests to another handler of this process, such as forms in a browser.
+// Accounts share them like those of the API.
 type Turns struct{ among *slots }
 
-// NewTurns returns turns, most at a time, of requests with these words for one and for several.
+// NewTurns returns at most most turns. Errors use the words for one request and for several.
 func NewTurns(most int, one, several string) *Turns {
 	return &Turns{&slots{
 		most: most, perAccount: max(most/2, 1), perOperator: most, reserve: reserveOf(most),
@@ -53,8 +52,8 @@ func NewTurns(most int, one, several string) *Turns {
 	}}
 }
 
-// Take takes a turn for an identity, or returns why there is none. The zero Identity is for
-// who needs no key. Call leave when the request is answered.
+// Take takes a turn for an identity, or returns an error if it can't. The zero Identity is for
+// callers that need no key. Call leave when the request is answered.
 func (t *Turns) Take(who accounts.Identity) (leave func(), err error) {
 	of := holderOf(who)
 	if err := t.among.take(of); err != nil {

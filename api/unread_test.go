@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
-// unreadBody notes whether somebody reads it.
+// unreadBody records whether it is read.
 type unreadBody struct {
 	*strings.Reader
 
@@ -27,7 +27,7 @@ func (b *unreadBody) Read(p []byte) (int, error) {
 
 func (b *unreadBody) Close() error { return nil }
 
-// A caller who may not do something can't make the server read a body.
+// A caller without access can't make the server read a body.
 func TestNoBodyIsReadBeforeTheCallerIsKnown(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
@@ -70,7 +70,7 @@ func TestNoBodyIsReadBeforeTheCallerIsKnown(t *testing.T) {
 	require.Greater(t, reads, 5, "the bodies of a caller who may are read")
 }
 
-// What is refused whatever its body says does not make the server read it.
+// The server does not read the body of a request that it refuses anyway.
 func TestNoBodyIsReadOfWhatIsRefusedAnyway(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

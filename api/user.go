@@ -41,7 +41,7 @@ func (s *server) userRoutes() []route {
 	}
 }
 
-// addTitles sets the titles of a user's messages whose content the caller may see.
+// addTitles sets the titles of a user's messages, if the caller may see their content.
 func (s *server) addTitles(ctx context.Context, user string, statuses []message.Status) error {
 	var ids []string
 	for _, m := range statuses {
@@ -66,10 +66,9 @@ func (s *server) addTitles(ctx context.Context, user string, statuses []message.
 	return nil
 }
 
-// present returns the local time with the precision of outcomes.
+// present returns the local time, in milliseconds.
 func (s *server) present() time.Time { return s.Now().UTC().Truncate(time.Millisecond) }
 
-// listPage is a page of a user's messages.
 type listPage struct {
 	ofUser
 
@@ -106,7 +105,6 @@ func (s *server) list(ctx context.Context, in listPage) (page message.Messages, 
 	return page, nil
 }
 
-// usageSpan is what to see of a user's usage.
 type usageSpan struct {
 	ofUser
 
@@ -146,7 +144,6 @@ func (s *server) usage(ctx context.Context, in usageSpan) (report message.Usage,
 	return report, s.conceal(ctx, in.User, report.Sends)
 }
 
-// freeTimes are free times of a user to look for.
 type freeTimes struct {
 	ofUser
 

@@ -19,16 +19,16 @@ import (
 
 const (
 	userPath = "/v1/users/{user}"
-	// scanProgressEvery is the time between two progress lines. A scan of a small store has
-	// none.
+	// scanProgressEvery is the time between two progress lines. A scan of a small store has no
+	// progress lines.
 	scanProgressEvery = 5 * time.Second
-	// usualWait and longestWaitForSends are how long an erasure waits for messages that are
-	// being delivered.
+	// usualWait and longestWaitForSends are how long an erasure waits for deliveries that are
+	// running.
 	usualWait           = time.Minute
 	longestWaitForSends = 10 * time.Minute
 )
 
-// aboutScans documents the lines of both.
+// aboutScans describes the lines of exports and erasures.
 const aboutScans = "It looks at every key of the user's server, so only one export or erasure runs at a time and others are answered with 429. " +
 	"A `progress` line comes from time to time. If it stops early, the last line is a problem's outcome."
 
@@ -83,14 +83,12 @@ func (s *server) exportUser(w http.ResponseWriter, r *http.Request, in ofUser) {
 	})
 }
 
-// erasure is a user to erase.
 type erasure struct {
 	ofUser
 
 	Wait sendsWait `query:"wait" example:"90s" doc:"How long to wait for messages being delivered, at most 10m. By default 1m."`
 }
 
-// sendsWait is the parameter wait.
 type sendsWait struct {
 	length time.Duration
 	given  bool
@@ -130,8 +128,8 @@ func erasureOf(e userdata.Erasure) message.UserErasure {
 	}
 }
 
-// scan answers with the lines that run returns, and with its progress until then. An
-// attended one ends when its client goes.
+// scan streams the lines of run, and its progress until then. An attended scan ends when its client
+// leaves.
 func (s *server) scan(
 	w http.ResponseWriter, r *http.Request, attended bool,
 	run func(ctx context.Context, progress func(done, total int64)) (scanned, error),
@@ -152,8 +150,7 @@ func (s *server) scan(
 	})
 }
 
-// scanned are the lines that a scan answers with, which are written while they are made. An
-// error is the last.
+// scanned are the lines of a scan, written as they come. An error is the last.
 type scanned = iter.Seq2[any, error]
 
 // all adds lines until one is an error or can't be written.
@@ -169,7 +166,6 @@ func (a *answers) all(lines scanned) error {
 	return nil
 }
 
-// scanProgress is how far a scan is.
 type scanProgress struct{ done, total atomic.Int64 }
 
 func (p *scanProgress) note(done, total int64) {
@@ -177,8 +173,7 @@ func (p *scanProgress) note(done, total int64) {
 	p.total.Store(total)
 }
 
-// every calls tell again and again, until the returned function is called, which waits for
-// the last call.
+// every calls tell repeatedly until the returned function is called, which waits for the last call.
 func (p *scanProgress) every(pause time.Duration, tell func(message.UserProgress)) (end func()) {
 	var telling sync.WaitGroup
 	ended := make(chan struct{})

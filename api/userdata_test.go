@@ -90,7 +90,7 @@ func TestWhoSeesContentsInAnExport(t *testing.T) {
 	}
 }
 
-// What was erased is gone, and nobody else loses anything.
+// The user's data is erased, and nobody else loses anything.
 func TestAUserIsErasedOverTheAPI(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, locked)

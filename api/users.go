@@ -21,7 +21,6 @@ func (s *server) userSettingsRoutes() []route {
 	}
 }
 
-// usersPage is a page of users with settings.
 type usersPage struct {
 	Blocked bool           `query:"blocked" doc:"Only blocked users."`
 	Policy  string         `query:"policy" example:"vip" doc:"Only users whose settings name this policy."`

@@ -10,11 +10,10 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/payload"
 )
 
-// toVerify documents how to verify what is signed as in Standard Webhooks.
+// toVerify documents how to verify a signature of Standard Webhooks.
 const toVerify = "To verify it, take the HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, with a full stop between them, under the key " +
 	"that is the base64 after `whsec_`, and compare it, in base64, with what follows `v1,` in `webhook-signature`"
 
-// webhook is what workers post to somebody.
 type webhook struct {
 	id, tag, summary, about string
 	same                    string // what has the same webhook-id
@@ -24,8 +23,8 @@ type webhook struct {
 	answers                 map[string]string // what an answer does, by its status
 }
 
-// webhooks documents what workers post: to push_url, to contacts that are https: URLs, and to the
-// callbacks of accounts.
+// webhooks documents the requests of workers: to push_url, to contacts that are https: URLs, and to
+// the callbacks of accounts.
 func (s *server) webhooks() map[string]*huma.PathItem {
 	most := &huma.Schema{Type: huma.TypeArray, Items: schemaOf[message.Event](s), MinItems: new(1), MaxItems: new(maxPosted)}
 	all := make(map[string]*huma.PathItem)
@@ -108,22 +107,22 @@ func (hook webhook) document() *huma.PathItem {
 	}}
 }
 
-// deliverySchema is the name of the schema of messages, as a webhook gets them.
+// deliverySchema is the name of the schema of messages in webhooks.
 const deliverySchema = "Delivery"
 
 // eventBatch is the media type of a batch of CloudEvents.
 const eventBatch = "application/cloudevents-batch+json"
 
-// maxPosted is how many events a request to a callback has at most.
+// maxPosted is the largest number of events in a request to a callback.
 const maxPosted = 100
 
-// The names of the schemas of notices.
+// The names of the schemas of alerts.
 const (
 	noticeSchema    = "Notice"
 	deadAlertSchema = "DeadAlert" // of one that could not be delivered
 )
 
-// noticeKinds returns the kinds of notices. More may be added.
+// noticeKinds returns the kinds of alerts. More may be added.
 func noticeKinds() []string {
 	var kinds []string
 	for _, kind := range notice.Kinds() {

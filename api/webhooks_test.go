@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
-// What is posted to contacts is as the document says, and nothing else is in it.
+// Alerts to contacts are as documented, and contain nothing else.
 func TestNoticesAreAsDocumented(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
@@ -28,7 +28,7 @@ func TestNoticesAreAsDocumented(t *testing.T) {
 	require.Error(t, c.posts(t, "notice", map[string]any{"id": "x", "kind": "y", "subject": "z", "stranger": "is not documented"}))
 }
 
-// posts returns what is wrong with what is posted, by the schema of a webhook.
+// posts returns the errors of a posted request by the schema of a webhook.
 func (c *contract) posts(t *testing.T, webhook string, posted any) error {
 	t.Helper()
 	schema, err := c.compiler.Compile(contractURL + "#/webhooks/" + webhook + "/post/requestBody/content/application~1json/schema")
@@ -38,7 +38,7 @@ func (c *contract) posts(t *testing.T, webhook string, posted any) error {
 	return c.valid(t, schema, string(text))
 }
 
-// What is posted to push_url is as the document says.
+// Requests to push_url are as documented.
 func TestDeliveriesAreAsDocumented(t *testing.T) {
 	t.Parallel()
 	c := readContract(newRig(t))

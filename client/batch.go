@@ -23,23 +23,23 @@ type Result struct {
 type BatchOption func(*batch)
 
 // WithoutFreeTimes leaves NextFreeAt and PreviousFreeAt zero in refusals. It makes a batch with
-// many of them faster. A message that shifts has them all the same.
+// many refusals faster. It does not affect a message that shifts.
 func WithoutFreeTimes() BatchOption {
 	return func(b *batch) { b.query.Set("without_free_times", "true") }
 }
 
-// SubmitBatch submits any number of messages in one stream. Up to 1,024 wait for their
-// answer at a time, so slow reading of the results slows the batch down. Results come in
-// the order of the messages, and each user's messages are judged in that order. A message
-// without an id gets a new one; a batch that may be run again needs ids from the caller.
+// SubmitBatch submits any number of messages in one stream. Up to 1,024 messages wait for their
+// answers at a time, so a slow reader of the results slows the batch down. Results come in the
+// order of the messages, and each user's messages are judged in that order. A message without an id
+// gets a new one. To run a batch again, set the ids.
 //
 // If the stream breaks, SubmitBatch opens a new one for the messages without an answer, up
 // to Options.Attempts times in a row without a result. If the batch ends before its last
 // message, the last error is a *BatchError with an empty Result.
 //
-// Another goroutine reads messages, ahead of the results. The loop over the results ends
-// only after that goroutine, so messages must not wait for anything after the loop. A
-// caller who leaves the loop early does not learn the outcome of messages under way.
+// Another goroutine reads messages, ahead of the results. The loop over the results ends only after
+// that goroutine, so messages must not wait for anything after the loop. A caller who leaves the
+// loop early does not learn the outcomes of messages under way.
 func (c *Client) SubmitBatch(ctx context.Context, messages iter.Seq[Message], options ...BatchOption) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
 		b := &batch{client: c, call: call{doing: "submit a batch", path: batchPath, query: url.Values{}, success: message.Accepted}}
@@ -47,7 +47,6 @@ func (c *Client) SubmitBatch(ctx context.Context, messages iter.Seq[Message], op
 	}
 }
 
-// start runs a batch to its end.
 func (b *batch) start(ctx context.Context, messages iter.Seq[Message], options []BatchOption, yield func(Result, error) bool) {
 	for _, option := range options {
 		option(b)
@@ -147,7 +146,7 @@ func (w *waiting) add(e entry) {
 	w.entries = append(w.entries, e)
 }
 
-// remove removes and returns the first.
+// remove removes and returns the first entry.
 func (w *waiting) remove() (entry, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 	"github.com/sendlimit/sendlimiter/client"
 )
 
-// numbered gives n messages, whose titles are their numbers from 0.
+// numbered yields n messages with the titles 0 to n-1.
 func numbered(n int) iter.Seq[client.Message] {
 	return func(yield func(client.Message) bool) {
 		for i := range n {
@@ -32,14 +32,14 @@ func numbered(n int) iter.Seq[client.Message] {
 	}
 }
 
-// line is what a batch's server reads.
+// line is a line that a batch's server reads.
 type line struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
 }
 
-// streaming answers a batch line by line while it is being read: what judge
-// returns for the n-th line, from 1; "" breaks the connection off.
+// streaming answers a batch line by line while it is read. judge returns the answer to the n-th
+// line, from 1; "" breaks the connection.
 func streaming(t *testing.T, w http.ResponseWriter, r *http.Request, judge func(n int, l line) string) {
 	t.Helper()
 	control := http.NewResponseController(w)
@@ -214,8 +214,8 @@ func TestABatchIsBounded(t *testing.T) {
 	require.EqualValues(t, 20_000, n)
 }
 
-// A stream that breaks is begun anew with what has no answer, under the same
-// ids, and no message is answered twice or not at all.
+// After a broken stream, a new one sends the unanswered messages with the same ids. Each message is
+// answered exactly once.
 func TestABatchGoesOnWhereItBroke(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func(n int) string{
@@ -300,7 +300,7 @@ func TestABatchThatEndsSaysWhatHasNoAnswer(t *testing.T) {
 	require.NotEmpty(t, ended.Unanswered)
 }
 
-// A batch whose account has used up its lines continues when the API says.
+// A batch that has used up its account's lines continues when the API says.
 func TestABatchThatIsTooFastContinues(t *testing.T) {
 	t.Parallel()
 	for seconds, continues := range map[int]bool{1: true, 31: false} {
@@ -335,7 +335,7 @@ func TestABatchThatIsTooFastContinues(t *testing.T) {
 	}
 }
 
-// What repeating would not mend ends a batch at once.
+// An error that a retry can't fix ends a batch at once.
 func TestABatchThatTheAPIDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(http.ResponseWriter, *http.Request){

@@ -11,23 +11,23 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// WhatIf names other rules for a dry run. The zero WhatIf changes nothing. Otherwise the
-// key needs the scope admin.
+// WhatIf replaces rules in a dry run. The zero WhatIf changes nothing. Any other needs a key with
+// the scope admin.
 type WhatIf struct {
-	// Rules each replace the rule of the policy with the same window, or are added to the
-	// others: "2/calendar_day". There is at most one of each window.
+	// Rules each replace the policy's rule with the same window, or are added: "2/calendar_day".
+	// Each window may appear once.
 	Rules []string
-	// Policy replaces the stored policy of its name, "default" if it has none, which must
-	// exist. Nil replaces none.
+	// Policy replaces the stored policy of its name, which must exist. The name is "default" if
+	// empty. Nil replaces none.
 	Policy *Policy
 }
 
-// DryRunBatch says what would become of the messages of a batch, as SubmitBatch would, and
-// takes nothing: earlier messages count. A dry run has at most 10,000 messages, or 250,000 if
-// those of each user stand together.
+// DryRunBatch returns the outcomes that SubmitBatch would return, and stores nothing. Earlier
+// messages of the batch count. A dry run has at most 10,000 messages, or 250,000 if each user's
+// messages are together.
 //
-// Results come as SubmitBatch yields them. A dry run whose stream breaks after its first
-// result is not retried: what it had judged is lost, so the last error is a *BatchError.
+// Results come as SubmitBatch yields them. If the stream breaks after the first result, the dry run
+// is not retried, since its state is lost: the last error is a *BatchError.
 func (c *Client) DryRunBatch(
 	ctx context.Context, messages iter.Seq[Message], rules WhatIf, options ...BatchOption,
 ) iter.Seq2[Result, error] {

@@ -10,7 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/client"
 )
 
-// A dry run that breaks off is not continued: the API has forgotten what it judged.
+// A dry run that breaks off is not continued, since the API has lost its state.
 func TestADryRunThatBreaksOffIsNotRetried(t *testing.T) {
 	t.Parallel()
 	first := client.Message{User: "alice", ID: "a", SendAt: at("2026-11-22T11:11:11Z"), Title: "Hi"}

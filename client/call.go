@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// maxAnswer is the largest size of an answer. A page of 1,000 messages, or a
-	// month of a user's sends, is much smaller.
+	// maxAnswer is the largest size of an answer. Real answers, such as a page of 1,000 messages,
+	// are much smaller.
 	maxAnswer = 16 << 20
 	// maxProblem is the largest size of a problem, and of a line of a stream.
 	maxProblem = 1 << 20
@@ -43,12 +43,12 @@ type call struct {
 	header   http.Header // beside that of every request
 	body     any         // nil for none
 	text     []byte      // the body as JSON
-	// once is set if a repeated request would be done twice.
+	// once is set if the API would do a repeated request twice.
 	once    bool
 	success string // the outcome that an Outcome must have
 }
 
-// do sends a call until there is an answer, and decodes a success into what into points
+// do sends a call until there is an answer, and decodes a success into the value that into points
 // to. It returns the headers of the answer.
 func (c *Client) do(ctx context.Context, what call, into any) (header http.Header, err error) {
 	if what, err = what.ready(); err != nil {
@@ -154,7 +154,7 @@ func bare(err error) error {
 	return err
 }
 
-// problem returns the failure that an answer other than a success means.
+// problem returns the failure for an answer other than a success.
 func (c *Client) problem(ctx context.Context, response *http.Response) *failure {
 	var o message.Outcome
 	if is(response, typeProblem) {
@@ -181,11 +181,11 @@ func (c *Client) problem(ctx context.Context, response *http.Response) *failure 
 		}
 		refused := refusalOf(o)
 		refused.RetryAfter, refused.RequestID = cmp.Or(after, refused.RetryAfter), id
-		// A quota of an hour or a day does not reset within the retries.
+		// A quota of an hour or a day does not reset during the retries.
 		return &failure{again: o.Code != CodeQuotaExceeded, after: after, err: refused}
 	}
-	// not_found without a user, an id and a field means that the API does not have the address:
-	// it is another API, which says nothing about a message.
+	// not_found without a user, an id and a field means that the API does not know the address. It
+	// is another API, so this says nothing about a message.
 	elsewhere := o.Code == CodeNotFound && o.User == "" && o.ID == "" && o.Field == ""
 	switch {
 	case o.Outcome == message.Refused && !elsewhere:
@@ -201,8 +201,8 @@ func (c *Client) problem(ctx context.Context, response *http.Response) *failure 
 	}
 }
 
-// undocumented returns the failure of a success that this API does not send. The error
-// does not repeat the body, which may come from any server.
+// undocumented returns the failure for a success that this API does not send. The error does not
+// repeat the body, which may come from any server.
 func undocumented(response *http.Response, why string, err error) *failure {
 	return &failure{err: &ResponseError{
 		Status: response.StatusCode, Detail: "the answer is none of this API: " + why, Err: err,

@@ -10,15 +10,15 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// MessageChange is what to change of a message. What is nil stays as it is.
+// MessageChange is a change of a message. Nil fields stay unchanged.
 type MessageChange struct {
 	SendAt     *time.Time // a zero time means now
 	OnConflict string     // OnConflictShift or OnConflictRefuse, the default; with SendAt
 	ShiftUntil time.Time  // zero means the API's default; with OnConflictShift
 
 	Title, Body *string // "" removes it; one of them must remain
-	// Data and Metadata have entries to set; one that is nil is removed. ClearData and
-	// ClearMetadata remove all, and then take no entries.
+	// Data and Metadata have entries to set, nil to remove an entry. ClearData and ClearMetadata
+	// remove all entries, and can't be combined with them.
 	Data, Metadata           map[string]*string
 	ClearData, ClearMetadata bool
 
@@ -26,19 +26,19 @@ type MessageChange struct {
 
 	Badge      *int
 	ClearBadge bool // takes no Badge
-	// Channels has for fcm, apns and webpush a JSON merge patch of what is for that channel
-	// alone; nil removes it. ClearChannels removes all, and then takes no entries.
+	// Channels has a JSON merge patch for fcm, apns and webpush each; nil removes a channel's
+	// settings. ClearChannels removes all, and can't be combined with Channels.
 	Channels      map[string]json.RawMessage
 	ClearChannels bool
-	// To has members of a Target to set; one that is nil is removed. ClearTo is for all of the
-	// user's devices, and then takes no entries.
+	// To has members of a Target to set, nil to remove one. ClearTo sends to all of the user's
+	// devices, and can't be combined with To.
 	To      map[string]*string
 	ClearTo bool
 
 	ExpiresAt *time.Time // a zero time means the default
 }
 
-// MarshalJSON writes the change as the API reads it: a JSON merge patch.
+// MarshalJSON writes the change as a JSON merge patch.
 func (c MessageChange) MarshalJSON() ([]byte, error) {
 	patch := make(map[string]any)
 	if c.SendAt != nil {
@@ -93,9 +93,9 @@ func orNull(text string) any {
 	return text
 }
 
-// Change moves a message, changes what it says and when it expires, or all at once, until it
-// is being sent. If the new time is refused, nothing is changed. Without SendAt the message
-// keeps its place, and MovedFrom is zero.
+// Change changes a message's send time, content and expiry until it is being sent. If the new time
+// is refused, nothing is changed. Without SendAt, the message keeps its place, and MovedFrom is
+// zero.
 func (c *Client) Change(ctx context.Context, user, id string, change MessageChange) (Outcome, error) {
 	what := call{
 		doing: "change a message", method: http.MethodPatch, path: "/v1/users/{user}/messages/{id}", segments: []string{user, id},

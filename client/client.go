@@ -24,10 +24,10 @@ type Options struct {
 	// HTTPClient sends the requests. Its Timeout and CheckRedirect are not used. Nil
 	// means a new one, which keeps up to 64 idle connections.
 	HTTPClient *http.Client
-	// Key is the account's API key, sent with every request; "" means none. Over
-	// http:// everybody on the network path can read it.
+	// Key is the account's API key, sent with every request; "" means none. Anybody on the network
+	// path can read it if the URL is http://.
 	Key Key
-	// Attempts is how often a request is sent at most, up to MaxAttempts. Zero means
+	// Attempts is the maximum number of tries of a request, up to MaxAttempts. Zero means
 	// DefaultAttempts; 1 means no retries.
 	Attempts int
 	// Timeout bounds one try, from dialing to the end of the answer. For a batch, a
@@ -94,8 +94,8 @@ func checkBase(baseURL string) error {
 	return nil
 }
 
-// httpClient returns the http.Client to send requests with. It follows no redirect:
-// that could turn a POST into a GET, or send the key to another server.
+// httpClient returns the http.Client for requests. It follows no redirects, which could turn a POST
+// into a GET, or send the key to another server.
 func httpClient(given *http.Client) http.Client {
 	var h http.Client
 	if given != nil {

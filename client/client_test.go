@@ -135,7 +135,7 @@ func TestARetryOfADeadLetter(t *testing.T) {
 	require.Equal(t, client.Outcome{Outcome: "retried", ID: "a", User: "alice", SendAt: wire(at("2026-11-22T12:00:00Z")), RequestedAt: wire(at("2026-11-22T11:11:11Z"))}, retried)
 }
 
-// JSON would replace what is not UTF-8, and something else would be sent.
+// JSON would replace text that is not UTF-8, so the API would get another text.
 func TestWhatIsNotUTF8IsRefused(t *testing.T) {
 	t.Parallel()
 	c := serve(t, once(), func(w http.ResponseWriter, _ *http.Request) { accept(w) })
@@ -198,7 +198,7 @@ func TestConnectionsThatBreak(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// What is not given stays as it is, or the API has a default for it, so it is not sent.
+// Absent values stay unchanged or get the API's default, so they are not sent.
 func TestWhatIsNotGivenIsNotSent(t *testing.T) {
 	t.Parallel()
 	none, yes := "", true

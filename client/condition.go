@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Condition is required for a change. If it is not met, nothing is changed and the error
-// is a *Refusal with CodeVersionMismatch. IfNone, IfExists and IfVersion return
-// one. Of several versions one must be the present one; IfNone and IfExists allow no other
-// condition beside them. The zero value is no condition.
+// Condition is required for a change. If it is not met, nothing is changed and the error is a
+// *Refusal with CodeVersionMismatch. Create it with IfNone, IfExists or IfVersion. If several
+// versions are given, one must be the present one. IfNone and IfExists can't be combined with
+// another condition. The zero value is no condition.
 type Condition struct{ name, value string }
 
 // IfNone requires that nothing is stored yet.
@@ -25,7 +25,6 @@ func IfVersion[V int64 | string](version V) Condition {
 	return Condition{"If-Match", strconv.QuoteToASCII(fmt.Sprint(version))}
 }
 
-// headerOf returns conditions as headers.
 func headerOf(conditions []Condition) http.Header {
 	h := http.Header{}
 	for _, c := range conditions {
@@ -36,8 +35,8 @@ func headerOf(conditions []Condition) http.Header {
 	return h
 }
 
-// versionOf returns the version of an answer, as IfVersion takes it. A proxy that
-// compresses an answer marks its version as weak; the mark is dropped.
+// versionOf returns the version of an answer for IfVersion. It drops the mark "weak" that a proxy
+// adds when it compresses an answer.
 func versionOf(h http.Header) string {
 	return strings.Trim(strings.TrimPrefix(h.Get("ETag"), "W/"), `"`)
 }

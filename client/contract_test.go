@@ -23,7 +23,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
-// contract is the OpenAPI document of the API.
 type contract struct {
 	Paths      map[string]map[string]*operation `json:"paths"`
 	Components struct {
@@ -68,7 +67,6 @@ type schema struct {
 	Pattern              string             `json:"pattern"`
 }
 
-// values is the schema of the values of a map.
 func (s *schema) values() *schema {
 	text, _ := json.Marshal(s.AdditionalProperties)
 	values := new(schema)
@@ -126,7 +124,7 @@ func (c *contract) requireValid(t *testing.T, at, text string, parameter bool) {
 	require.NoError(t, schema.Validate(value), "%s: %s", at, text)
 }
 
-// sampler makes answers that have every member there is.
+// sampler creates answers with every member.
 type sampler struct {
 	schemas map[string]*schema
 	words   map[string]any  // what members have that the client goes by
@@ -172,7 +170,6 @@ func (s *sampler) sample(of *schema, member string) any {
 	}
 }
 
-// answer is the body of a success.
 func (s *sampler) answer(of content, mediaType string) string {
 	parts := []*schema{of.Schema}
 	if mediaType == ndjson && len(of.Schema.AnyOf) > 0 {
@@ -223,8 +220,7 @@ func (e *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// said is all that a caller can tell of a call: what it returned, and what it asked
-// for.
+// said is everything that a caller can see of a call: its results and its request.
 func (e *exchange) said(t *testing.T, call func(context.Context, *client.Client) []any) []any {
 	t.Helper()
 	c, err := client.New("http://api.test", client.Options{HTTPClient: &http.Client{Transport: e}, Attempts: 1})
@@ -279,7 +275,7 @@ func unheard() map[string]string {
 	}
 }
 
-// What an operation takes can be sent, and is sent as the operation takes it.
+// All inputs of an operation can be sent, and are sent in the form that it accepts.
 func TestWhatTheAPITakesCanBeSent(t *testing.T) {
 	t.Parallel()
 	c, operations := readContract(t)

@@ -58,7 +58,7 @@ func byHand(p client.Policy) map[string]func(context.Context, *client.Client) []
 	}
 }
 
-// calls has a call of each operation, with everything set that can be, and what the caller is told.
+// calls has a call of each operation, with every input set, and its results.
 func (c *contract) calls(t *testing.T, operations map[string]*operation) map[string]func(context.Context, *client.Client) []any {
 	t.Helper()
 	var p client.Policy
@@ -128,7 +128,7 @@ func (c *contract) ask(t *testing.T, o *operation, query reflect.Value) {
 	}
 }
 
-// take sets what into points to, to a value that a schema takes.
+// take sets the value that into points to, to a value that the schema accepts.
 func (c *contract) take(t *testing.T, of *schema, into any) {
 	t.Helper()
 	text, err := json.Marshal(c.taken(of))
@@ -173,7 +173,7 @@ func (c *contract) taken(of *schema) any {
 
 func told[T any](answer T, err error) []any { return []any{answer, err} }
 
-// all is what a sequence gives.
+// all returns the values of a sequence.
 func all[T any](sequence iter.Seq2[T, error]) (said []any) {
 	for one, err := range sequence {
 		said = append(said, one, err)
@@ -181,7 +181,7 @@ func all[T any](sequence iter.Seq2[T, error]) (said []any) {
 	return said
 }
 
-// listed is what a sequence gives that has no error.
+// listed returns the values of a sequence without errors.
 func listed[T any](t *testing.T, sequence iter.Seq2[T, error]) []T {
 	t.Helper()
 	var list []T
@@ -192,7 +192,7 @@ func listed[T any](t *testing.T, sequence iter.Seq2[T, error]) []T {
 	return list
 }
 
-// words are what an answer says in members that the client goes by.
+// words are the members of an answer that the client depends on.
 func words(operation string, status int) map[string]any {
 	words := map[string]any{
 		"UserProgress.outcome": "progress", "UserEntry.outcome": "entry", "UserExport.outcome": "exported", "UserErasure.outcome": "erased",

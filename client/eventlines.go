@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// eventLines is an answer of lines under way, each of which is an event.
+// eventLines is a running answer whose lines are events.
 type eventLines[E any, P lineOf[E]] struct {
 	client *Client
 	yield  func(E, error) bool
@@ -21,16 +21,16 @@ type eventLines[E any, P lineOf[E]] struct {
 	whole  bool // the last event was yielded
 }
 
-// lineOf is an event that a line is decoded into.
+// lineOf is a pointer to an event that decodes its lines.
 type lineOf[E any] interface {
 	*E
-	// line returns what to decode a line with an outcome into, nil if it knows none, and whether
-	// it is the last line.
+	// line returns the value to decode a line with this outcome into, nil if the outcome is
+	// unknown, and whether it is the last line.
 	line(outcome string) (into any, last bool)
 }
 
-// lines makes a call, and yields the events of its answer. The last one is the summary, or else an
-// error. It is retried until the first event, unless it is to be sent once.
+// lines makes a call, and yields the events of its answer. The last one is the summary, or an
+// error. It retries only before the first event, and not if the call must be sent once.
 func lines[E any, P lineOf[E]](ctx context.Context, c *Client, what call) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
 		e := &eventLines[E, P]{client: c, yield: yield}
@@ -51,8 +51,8 @@ func lines[E any, P lineOf[E]](ctx context.Context, c *Client, what call) iter.S
 	}
 }
 
-// stream yields the lines of one answer. It returns nil at the end and when the caller
-// has left the loop.
+// stream yields the lines of one answer. It returns nil at the end, and when the caller has left
+// the loop.
 func (r *eventLines[E, P]) stream(ctx context.Context, what call) *failure {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -87,7 +87,6 @@ func (r *eventLines[E, P]) read(ctx context.Context, response *http.Response, pa
 	return r.client.ended(ctx, response, lines, r.whole, "it ended before the summary")
 }
 
-// event decodes the n-th line.
 func (r *eventLines[E, P]) event(response *http.Response, n int, line []byte) (E, *failure) {
 	var kind struct {
 		Outcome string `json:"outcome"`
@@ -118,14 +117,13 @@ func (r *eventLines[E, P]) event(response *http.Response, n int, line []byte) (E
 	return event, nil
 }
 
-// linesOf returns the lines of an answer.
 func linesOf(response *http.Response) *bufio.Scanner {
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(make([]byte, 0, 4<<10), maxProblem)
 	return lines
 }
 
-// ended returns the failure of an answer of lines that is not whole, or was cut off; otherwise nil.
+// ended returns the failure of an incomplete answer of lines, otherwise nil.
 func (c *Client) ended(ctx context.Context, response *http.Response, lines *bufio.Scanner, whole bool, otherwise string) *failure {
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
@@ -139,7 +137,7 @@ func (c *Client) ended(ctx context.Context, response *http.Response, lines *bufi
 	}
 }
 
-// endOf returns the failure of an answer of lines that ended with an error.
+// endOf returns the failure for the error at the end of an answer of lines.
 func endOf(o message.Outcome) *failure {
 	switch o.Code {
 	case CodeRefitRunning, CodeCampaignRunning, CodeVersionMismatch, CodeNotFound:

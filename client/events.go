@@ -15,30 +15,29 @@ import (
 
 // EventsRequest selects events.
 type EventsRequest struct {
-	// Account is the account; "" is that of the key, and for a key with admin all of them.
+	// Account selects an account. "" is the key's account, and all accounts for a key with admin.
 	Account string
-	// After is the id of the event to go on behind; "0" begins with the oldest one kept. ""
-	// is the same for Events; FollowEvents then begins with the events from now on.
+	// After is the id of the event to continue after; "0" begins with the oldest stored event. ""
+	// is the same for Events, but FollowEvents then begins with new events.
 	After    string
 	PageSize int // of Events: per request; zero means the API's default
 }
 
-// ErrEventsMissing is yielded by Events and FollowEvents, with a zero Event, where events may
-// be missing: those after the id to go on behind are not kept any more. The events after it
-// follow.
+// ErrEventsMissing is yielded by Events and FollowEvents, with a zero Event, where events may be
+// missing, since the event to continue after is not stored any more. The next stored events follow.
 var ErrEventsMissing = errors.New("events may be missing here: the one to go on behind is not kept any more")
 
 const (
 	eventsPath = "/v1/events"
 	// typeEvents is the media type of server-sent events.
 	typeEvents = "text/event-stream"
-	// heartbeat is more than the time between two comments of a stream: a connection without
-	// any for that long is dead.
+	// heartbeat is more than the time between two comments of a stream. A connection that is silent
+	// for longer is dead.
 	heartbeat = 40 * time.Second
 )
 
-// Events yields the events that are kept, the oldest first, and ends with the last one. Other
-// errors than ErrEventsMissing are the last thing that it yields.
+// Events yields the stored events, the oldest first. It ends after an error other than
+// ErrEventsMissing.
 func (c *Client) Events(ctx context.Context, r EventsRequest) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		what := call{
@@ -67,10 +66,10 @@ func (c *Client) Events(ctx context.Context, r EventsRequest) iter.Seq2[Event, e
 	}
 }
 
-// FollowEvents yields events as they happen, until ctx ends or the caller leaves the loop. It
-// goes on behind the last event after a connection broke, however often, and yields each event
-// at least once. Other errors than ErrEventsMissing are the last thing that it yields: it gives
-// up only what no other try would change, and when ctx ends.
+// FollowEvents yields events as they happen, until ctx ends or the caller leaves the loop. After a
+// broken connection it continues after the last event, any number of times. It yields each event at
+// least once. It ends with an error only if ctx ends or a retry is useless; ErrEventsMissing does
+// not end it.
 func (c *Client) FollowEvents(ctx context.Context, r EventsRequest) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		f := &follower{client: c, request: r, yield: yield}
@@ -106,7 +105,7 @@ type follower struct {
 	left    bool // the caller has left the loop
 }
 
-// stream reads one connection to its end. progressed reports whether the API answered.
+// stream reads one connection to its end. progressed is set if the API answered.
 func (f *follower) stream(ctx context.Context) (progressed bool, failed *failure) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -149,7 +148,7 @@ func (f *follower) stream(ctx context.Context) (progressed bool, failed *failure
 	return true, f.client.ended(ctx, response, lines, false, "unexpected EOF")
 }
 
-// dispatch yields an event, and notes where to go on.
+// dispatch yields an event, and records where to continue.
 func (f *follower) dispatch(response *http.Response, id, kind string, data []byte) *failure {
 	switch {
 	case len(data) == 0:

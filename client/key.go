@@ -5,8 +5,8 @@ import (
 	"log/slog"
 )
 
-// Key is an API key. It is hidden when it is printed, logged or encoded; string(k) is the
-// key itself.
+// Key is an API key. Printing, logging or encoding it shows a placeholder; string(k) is the key
+// itself.
 type Key string
 
 // String returns a placeholder; "" for an empty key.
@@ -17,7 +17,7 @@ func (k Key) String() string {
 	return "***"
 }
 
-// Format prints String, whatever the verb.
+// Format prints String for every verb.
 func (k Key) Format(f fmt.State, _ rune) { fmt.Fprint(f, k.String()) }
 
 // MarshalText returns String.

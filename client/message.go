@@ -30,17 +30,17 @@ type Message struct {
 	Badge    *int   // the number at the app's icon, from 0; nil leaves it as it is
 	Sound    string // at most 64 characters
 	Priority string // PriorityHigh or PriorityNormal; "" for the channel's own
-	// CollapseKey makes the message replace a former one with the same key on the device: at
-	// most 64 printable ASCII characters.
+	// CollapseKey makes the message replace an earlier one with the same key on the device. It has
+	// at most 64 printable ASCII characters.
 	CollapseKey string
-	// Channels has for fcm, apns and webpush what only that provider knows: a JSON object of at
-	// most 4 KiB each.
+	// Channels has settings of the providers of fcm, apns and webpush: a JSON object of at most 4
+	// KiB each.
 	Channels map[string]json.RawMessage
 	To       *Target // nil for all of the user's devices
 
 	Campaign string // 1 to 64 of a-z A-Z 0-9 . _ -, or ""
-	// Metadata is the caller's own: at most 8 entries with at most 512 bytes of keys and
-	// values. It goes to the provider, and stays with the status after the end.
+	// Metadata belongs to the caller: at most 8 entries with at most 512 bytes of keys and values.
+	// It is sent to the provider, and stays with the status after the end.
 	Metadata map[string]string
 
 	ExpiresAt  time.Time // the message is dropped after it; zero means the API's default
@@ -49,8 +49,8 @@ type Message struct {
 	ShiftUntil time.Time // the last time that a shift may choose; zero means the API's default
 }
 
-// encode returns the message as JSON. The error is an *InvalidError for text that is not
-// UTF-8, which JSON would replace.
+// encode returns the message as JSON. It returns an *InvalidError for text that is not UTF-8, which
+// JSON would replace.
 func (m Message) encode() ([]byte, error) {
 	for _, of := range [][]string{ // a field, and its texts
 		{"id", m.ID},
@@ -87,8 +87,8 @@ func (m Message) encode() ([]byte, error) {
 	return encoded, nil
 }
 
-// withID returns the message with an id, a new one if it has none. With an id it can be
-// submitted twice and is accepted once.
+// withID returns the message with an id, a new one if it has none. With an id, a message that is
+// submitted twice is accepted once.
 func (m Message) withID() (Message, error) {
 	if m.ID != "" {
 		return m, nil
@@ -108,7 +108,7 @@ func spellSendAt(at time.Time, now bool) string {
 	return spell(at)
 }
 
-// spell returns a time as the API reads it; "" for the zero time.
+// spell returns a time as text for the API; "" for the zero time.
 func spell(at time.Time) string {
 	if at.IsZero() {
 		return ""

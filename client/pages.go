@@ -12,9 +12,9 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// pages yields the entries of all pages of a list. It asks for the next page when one is used up.
-// An error is the last thing that it yields. entries returns those of a page, and the cursor of the
-// next one.
+// pages yields the entries of all pages of a list. It requests each page when the former is used
+// up, and ends after an error. entries returns the entries of a page, and the cursor of the next
+// one.
 func pages[A, T any](ctx context.Context, c *Client, what call, entries func(A) (page []T, next string)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		of := what
@@ -48,14 +48,13 @@ func pages[A, T any](ctx context.Context, c *Client, what call, entries func(A) 
 type ListedPolicy struct {
 	Policy
 
-	// Unreadable is set if only a newer API can read the policy. Then Name is all that is
-	// known.
+	// Unreadable is set if only a newer API can read the policy. Then only Name is set.
 	Unreadable bool `json:"unreadable,omitempty"`
 }
 
-// ListPoliciesQuery is the query of ListPolicies. What is zero is not given.
+// ListPoliciesQuery is the query of ListPolicies. Zero fields are not sent.
 type ListPoliciesQuery struct {
-	// Policies a page.
+	// Limit is the number of policies a page.
 	Limit int
 }
 
@@ -75,8 +74,8 @@ func (c *Client) ListPolicies(ctx context.Context, query ListPoliciesQuery) iter
 	})
 }
 
-// CampaignCounts is CountCampaign that goes on until all messages are counted. It yields each
-// answer: how many were counted so far, and in the end all, or an error.
+// CampaignCounts repeats CountCampaign until all messages are counted. It yields each answer with
+// the counts so far, and finally all counts or an error.
 func (c *Client) CampaignCounts(ctx context.Context, campaign string, query CountCampaignQuery) iter.Seq2[CampaignStatus, error] {
 	return func(yield func(CampaignStatus, error) bool) {
 		of := query

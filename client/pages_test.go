@@ -73,7 +73,7 @@ func TestAListThatFails(t *testing.T) {
 	require.Equal(t, []string{"a<nil>", "list a user's messages: no Redis"}, got)
 }
 
-// A policy that only a newer API can read stands among the others by its name.
+// A policy that only a newer API can read is listed among the others by name.
 func TestAPageOfPolicies(t *testing.T) {
 	t.Parallel()
 	c := serve(t, once(), func(w http.ResponseWriter, _ *http.Request) {

@@ -12,7 +12,6 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// value makes a call, and returns its answer.
 func value[T any](ctx context.Context, c *Client, what call) (T, error) {
 	var answer, none T
 	header, err := c.do(ctx, what, &answer)
@@ -35,7 +34,7 @@ func value[T any](ctx context.Context, c *Client, what call) (T, error) {
 // Scope names what an API key allows.
 type Scope = message.Scope
 
-// ready returns the call with the names in its path, and with its body as JSON.
+// ready returns the call with its path filled in, and with its body as JSON.
 func (what call) ready() (call, error) {
 	for _, of := range what.segments {
 		before, after, _ := strings.Cut(what.path, "{")
@@ -56,7 +55,7 @@ func (what call) ready() (call, error) {
 	return what, nil
 }
 
-// values returns a query of names and values in turn. It leaves out empty values.
+// values returns a query from pairs of names and values. It omits empty values.
 func values(pairs ...string) url.Values {
 	query := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {

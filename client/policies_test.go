@@ -9,7 +9,7 @@ import (
 	"github.com/sendlimit/sendlimiter/client"
 )
 
-// vip is a policy that has everything.
+// vip is a policy with every member.
 func vip() client.Policy {
 	return client.Policy{
 		Name: "vip", TimeZone: "Europe/Berlin", UserTimeZone: true, Rules: []string{"3/minute", "20/calendar_day"},

@@ -19,7 +19,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// realAPI is the API on the embedded store, whose clock stands at 11:00 on 2026-11-22.
+// realAPI is the API on the embedded store. Its clock is at 11:00 on 2026-11-22.
 type realAPI struct {
 	*client.Client
 
@@ -157,7 +157,7 @@ func TestUsersOfAnyNameOnTheRealAPI(t *testing.T) {
 	}
 }
 
-// A key comes with what is known of it, and is its account's.
+// A new key is shown with its properties, and belongs to its account.
 func TestKeysOfTheRealAPI(t *testing.T) {
 	t.Parallel()
 	a, ctx := realAPIOf(t), t.Context()

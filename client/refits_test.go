@@ -20,7 +20,7 @@ const (
 	summaryLine  = `{"outcome":"previewed","policy":"vip","users":2,"reservations":3,"misfit_users":1,"misfits":1,"misfits_by_rule":{"1/day":1},"next_partition":1024}` + "\n"
 )
 
-// onlyError is the error that is all there is.
+// onlyError returns the error of a sequence without events.
 func onlyError(t *testing.T, events func(func(client.RefitEvent, error) bool)) error {
 	t.Helper()
 	told, err := until(events)
@@ -29,7 +29,7 @@ func onlyError(t *testing.T, events func(func(client.RefitEvent, error) bool)) e
 	return err
 }
 
-// until is what was told until there was an error, if there was one.
+// until returns the events before the error, if any.
 func until(events func(func(client.RefitEvent, error) bool)) (told []client.RefitEvent, last error) {
 	for event, err := range events {
 		if err != nil {
@@ -41,8 +41,8 @@ func until(events func(func(client.RefitEvent, error) bool)) (told []client.Refi
 	return told, last
 }
 
-// What ends before its summary, or is none, is an error after what has come, and is
-// not asked for twice.
+// A refit that ends before its summary, or is not an answer of lines, yields an error after its
+// events, and is not retried.
 func TestARefitThatEndsEarly(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -179,7 +179,7 @@ func TestARefitIsLeft(t *testing.T) {
 	require.ErrorIs(t, <-gone, context.Canceled)
 }
 
-// An API that tells no more is left, but a caller who takes long is waited for.
+// A silent API is left, but a slow caller is waited for.
 func TestARefitThatStalls(t *testing.T) {
 	t.Parallel()
 	const timeout = 200 * time.Millisecond
@@ -209,7 +209,7 @@ func TestARefitThatStalls(t *testing.T) {
 	<-gone
 }
 
-// Nothing is read ahead or kept of what was told: an answer may be of any length.
+// Nothing is read ahead or kept, so an answer may have any length.
 func TestARefitIsBounded(t *testing.T) {
 	t.Parallel()
 	misfits := &endless{text: misfitLine}

@@ -14,18 +14,17 @@ import (
 const (
 	firstBackoff   = 100 * time.Millisecond
 	longestBackoff = 5 * time.Second
-	// longestRetryAfter replaces a longer Retry-After, which a Duration may not hold.
+	// longestRetryAfter replaces a longer Retry-After, which might overflow a Duration.
 	longestRetryAfter = 365 * 24 * time.Hour
 )
 
-// failure is a try that failed.
 type failure struct {
 	err   error
 	again bool          // another try may succeed
 	after time.Duration // the Retry-After; zero for none
 }
 
-// repeat calls try until it succeeds or a retry is of no use. A nil failure is a success.
+// repeat calls try until it succeeds or a retry is useless. A nil failure is a success.
 func (c *Client) repeat(ctx context.Context, what call, try func(context.Context) *failure) error {
 	for attempt := 1; ; attempt++ {
 		failed := try(ctx)
@@ -53,7 +52,7 @@ func (c *Client) pause(ctx context.Context, attempt int, failed *failure) error 
 	return nil
 }
 
-// sleep waits. It reports whether ctx has not ended before.
+// sleep waits. It returns false if ctx ends first.
 func sleep(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -65,9 +64,9 @@ func sleep(ctx context.Context, wait time.Duration) bool {
 	}
 }
 
-// backoff returns a wait that doubles with each attempt, up to the longest. Half of it is
-// random, so that callers who failed together do not retry together. It is added to
-// Retry-After for the same reason.
+// backoff returns a wait that doubles with each attempt, up to the longest. Half of it is random,
+// so that callers who failed together do not retry together. It is added to Retry-After for the
+// same reason.
 func backoff(attempt int) time.Duration {
 	whole := longestBackoff
 	if doublings := attempt - 1; firstBackoff <= longestBackoff>>doublings { // shifting up could overflow
@@ -76,7 +75,7 @@ func backoff(attempt int) time.Duration {
 	return whole/2 + rand.N(whole/2+1)
 }
 
-// givenUp returns the error of ctx with the last failure, if there was one.
+// givenUp returns the error of ctx with the last failure, if any.
 func givenUp(ctx context.Context, last error) error {
 	if away, ok := errors.AsType[*UnavailableError](last); ok && errors.Is(away.Err, context.Cause(ctx)) {
 		return fmt.Errorf("no answer yet: %w", ctx.Err())
@@ -84,9 +83,9 @@ func givenUp(ctx context.Context, last error) error {
 	return fmt.Errorf("%w, after: %w", ctx.Err(), last)
 }
 
-// retryAfter reads the Retry-After header: seconds or an HTTP date. It returns zero for
-// anything else and for a time in the past. A date is compared with the answer's own
-// Date, so that the two clocks need not agree; without a Date the result is zero.
+// retryAfter reads the Retry-After header: seconds or an HTTP date. It returns zero for anything
+// else and for a time in the past. It compares a date with the answer's Date, so the clocks need
+// not agree; without a Date it returns zero.
 func retryAfter(h http.Header) time.Duration {
 	value := h.Get("Retry-After")
 	if value == "" {

@@ -29,7 +29,7 @@ func answered(status int, contentType, body string, header ...string) *http.Resp
 	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body))}
 }
 
-// simulated is a client whose n-th request, from 1, is answered by answer.
+// simulated returns a client. answer answers its n-th request, from 1.
 func simulated(t *testing.T, o client.Options, answer func(n int, r *http.Request) (*http.Response, error)) *client.Client {
 	t.Helper()
 	n := 0
@@ -223,7 +223,7 @@ func TestTheContextEndsEverything(t *testing.T) {
 	})
 }
 
-// What would be done twice is sent once, and a quota is not waited for.
+// A request that would be done twice is sent once, and the client does not wait for a quota.
 func TestWhatIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	var asked counted

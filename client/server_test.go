@@ -76,7 +76,6 @@ func table() client.Message {
 	return client.Message{ID: "a", User: "alice", SendAt: at("2026-11-22T11:11:11Z"), Title: "Your table is ready"}
 }
 
-// counted counts requests.
 type counted struct{ atomic.Int32 }
 
 func (c *counted) next() int { return int(c.Add(1)) }

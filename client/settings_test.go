@@ -10,9 +10,8 @@ import (
 	"github.com/sendlimit/sendlimiter/client"
 )
 
-// The version is what a header says, also where something on the way has encoded
-// the answer anew; and of an answer that has none no condition comes that holds
-// always.
+// The version comes from the header, also if a proxy has encoded the answer again. An answer
+// without a version yields no condition that always holds.
 func TestTheVersionOfSettings(t *testing.T) {
 	t.Parallel()
 	for etag, version := range map[string]string{`"x-1"`: "x-1", `W/"x-1"`: "x-1", "": ""} {

@@ -15,8 +15,8 @@ type entry struct {
 	wrong   error // the message can't be encoded
 }
 
-// newEntry encodes a message, with an id. A message that can't be encoded is sent as an
-// empty object, which is refused, so that it keeps its place among the answers.
+// newEntry encodes a message with an id. If that fails, it sends an empty object, which the API
+// refuses, so that the message keeps its place among the answers.
 func newEntry(m Message) entry {
 	m, err := m.withID()
 	var line []byte
@@ -56,8 +56,8 @@ func startSource(messages iter.Seq[Message]) *source {
 	return s
 }
 
-// end stops reading, waits for that, and returns the messages that were read and not sent.
-// It may be called again.
+// end stops reading, waits until it has stopped, and returns the messages that were read and not
+// sent. It may be called repeatedly.
 func (s *source) end() []Message {
 	s.stop()
 	var unsent []Message

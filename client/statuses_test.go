@@ -12,8 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/client"
 )
 
-// Every status that the API documents becomes one kind of error, and so does
-// what comes from something else on the way.
+// Every documented status becomes one kind of error, and so does an answer from a proxy.
 func TestEveryStatusIsOneKindOfError(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -156,7 +155,7 @@ func TestNothingIsKnownOfAMessage(t *testing.T) {
 	require.ErrorIs(t, second(c.Tier(t.Context(), "gold")), client.ErrNotFound)
 }
 
-// What says that all is well and is not the API's must not count as accepted.
+// A success that is not the API's must not count as accepted.
 func TestASuccessThatIsNone(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ name, contentType, body string }{

@@ -30,9 +30,8 @@ type stream struct {
 	patience *time.Timer // ends the stream if no answer comes
 }
 
-// stream opens a stream. It sends the messages without an answer and those of the source,
-// and yields the results. It returns nil when everything is answered or the caller has
-// left.
+// stream opens a stream. It sends the messages without an answer and those of the source, and
+// yields the results. It returns nil when everything is answered or the caller has left.
 func (b *batch) stream(ctx context.Context) *failure {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &stream{batch: b, slots: make(chan struct{}, window)}
@@ -86,8 +85,7 @@ func (s *stream) isReading() bool {
 	return s.reading
 }
 
-// write sends the messages that an earlier stream left without an answer, then those of
-// the source.
+// write sends the messages that an earlier stream left unanswered, then those of the source.
 func (s *stream) write(ctx context.Context, to io.Writer, again []entry) error {
 	buffered := bufio.NewWriterSize(to, 32<<10)
 	if _, err := buffered.Write(s.first); err != nil {
@@ -104,7 +102,7 @@ func (s *stream) write(ctx context.Context, to io.Writer, again []entry) error {
 			return err
 		}
 		if !more {
-			// Set it before the request ends: then the answer may end.
+			// Set it before the request ends, since the answer may end then.
 			s.complete.Store(true)
 			return nil
 		}
@@ -115,8 +113,8 @@ func (s *stream) write(ctx context.Context, to io.Writer, again []entry) error {
 	}
 }
 
-// take returns the next message of the source when there is a slot for it. It flushes the
-// buffer before it waits, and at the end.
+// take returns the next message of the source when there is a slot for it. It flushes the buffer
+// before it waits, and at the end.
 func (s *stream) take(ctx context.Context, buffered *bufio.Writer) (e entry, more bool, err error) {
 	select {
 	case s.slots <- struct{}{}:
@@ -148,7 +146,7 @@ func (s *stream) take(ctx context.Context, buffered *bufio.Writer) (e entry, mor
 	}
 }
 
-// sent adds a message to those that wait for an answer.
+// sent adds a message to the unanswered ones.
 func (s *stream) sent(e entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,8 +186,8 @@ func (s *stream) scan(lines *bufio.Scanner) bool {
 	return lines.Scan()
 }
 
-// failureOf returns the failure of a line that is not the outcome of the next message;
-// nil if it is.
+// failureOf returns the failure for a line that is not the outcome of the next message, otherwise
+// nil.
 func (b *batch) failureOf(o message.Outcome, line int) *failure {
 	switch o.Outcome {
 	case b.success, message.Refused, message.Invalid:
@@ -199,7 +197,7 @@ func (b *batch) failureOf(o message.Outcome, line int) *failure {
 		return nil
 	}
 	if o.Code == CodeRateLimited {
-		// The account's lines of a minute are used up.
+		// The account has no lines left in this minute.
 		refused := refusalOf(o)
 		return &failure{again: true, after: refused.RetryAfter, err: refused}
 	}

@@ -7,12 +7,13 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// VerifyWebhook checks the signature of a delivery, a callback or a notice that a worker sent, in the
-// form of Standard Webhooks. The secret begins with "whsec_". One that is more than five minutes old
-// or early is refused, so that nobody sends it again later; keep the header webhook-id of those that
-// you handled. While a secret is rotated there are two signatures, and one has to fit.
+// VerifyWebhook checks the Standard Webhooks signature of a delivery, a callback or an alert from a
+// worker. The secret begins with "whsec_". A timestamp more than five minutes away is refused, so
+// that nobody can send the request again later. Within that time, store the webhook-id headers of
+// the requests that you handled. While a secret is rotated, there are two signatures, and one must
+// match.
 //
-// body is the body as it came: JSON that was read and written again has another signature.
+// body is the body as it arrived: JSON that was decoded and encoded again has another signature.
 func VerifyWebhook(secret string, header http.Header, body []byte) error {
 	webhook, err := standardwebhooks.NewWebhook(secret)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/client"
 )
 
-// What was not signed with the secret, as it is and a moment ago, is refused.
+// A request that was not signed with the secret, unchanged and recently, is refused.
 func TestVerifyWebhook(t *testing.T) {
 	t.Parallel()
 	const secret, other = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"

@@ -20,8 +20,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// Open opens the parts of an API on a store, and gives the store the default policy. The
-// options lack Now. Call end once no request is answered.
+// Open opens the parts of an API on a store, and stores the default policy. The returned options
+// have no Now. Call end when no request is being answered.
 func Open(
 	ctx context.Context, client redis.UniversalClient, submits submit.Options,
 ) (b *backend.Backend, o api.Options, end func() error, err error) {
@@ -42,7 +42,7 @@ func Open(
 	return b, o, end, nil
 }
 
-// WithoutLog returns what a dump of a store has beside the audit log and counts of requests.
+// WithoutLog returns a dump of a store without the audit log and the counts of requests.
 func WithoutLog(dump string) string {
 	var kept strings.Builder
 	skips := false

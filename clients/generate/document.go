@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// document is what the clients need of an OpenAPI document.
+// document has the parts of an OpenAPI document that the clients need.
 type document struct {
 	Paths      map[string]map[string]described `json:"paths"`
 	Components struct {
@@ -17,7 +17,6 @@ type document struct {
 	} `json:"components"`
 }
 
-// described is an operation of the document.
 type described struct {
 	ID          string      `json:"operationId"`
 	Summary     string      `json:"summary"`
@@ -63,7 +62,7 @@ type schema struct {
 	Examples []any  `json:"examples,omitempty"`
 	Pattern  string `json:"pattern,omitempty"`
 
-	// Words are values that a text has today. It may get more.
+	// Words are the present values of a text. More may be added.
 	Words []string `json:"x-words,omitempty"`
 	// Time marks a text that is a time, in a request.
 	Time bool `json:"x-time,omitempty"`
@@ -71,7 +70,7 @@ type schema struct {
 
 const schemasPath = "#/components/schemas/"
 
-// name is that of the schema that this one refers to, or "". A nil schema has none.
+// name returns the name of the referenced schema, or "". A nil schema has none.
 func (s *schema) name() string {
 	if s == nil {
 		return ""
@@ -79,7 +78,7 @@ func (s *schema) name() string {
 	return strings.TrimPrefix(s.Ref, schemasPath)
 }
 
-// types are the names of its types, without null.
+// types returns the names of its types, without null.
 func (s *schema) types() []string {
 	var all []string
 	switch t := s.Type.(type) {
@@ -93,13 +92,12 @@ func (s *schema) types() []string {
 	return slices.DeleteFunc(all, func(name string) bool { return name == "null" })
 }
 
-// nullable reports whether null is a value.
 func (s *schema) nullable() bool {
 	all, _ := s.Type.([]any)
 	return slices.Contains(all, any("null"))
 }
 
-// words are the words that it has for a text or for items, closed or not. A nil schema has none.
+// words returns the words of a text or of its items, closed or not. A nil schema has none.
 func (s *schema) words() []string {
 	if s == nil {
 		return nil
@@ -113,7 +111,7 @@ func (s *schema) words() []string {
 	return words
 }
 
-// values is the schema of the values of a map, or nil.
+// values returns the schema of the values of a map, or nil.
 func (s *schema) values() *schema {
 	var values schema
 	if len(s.Additional) == 0 || s.Additional[0] != '{' || json.Unmarshal(s.Additional, &values) != nil {
@@ -147,7 +145,7 @@ func read(text []byte) (document, []operation, error) {
 	return d, operations, err
 }
 
-// interpret sets Words and Time from examples and patterns, here and below.
+// interpret sets Words and Time from examples and patterns, also in nested schemas.
 func (s *schema) interpret() {
 	if s == nil {
 		return
@@ -170,12 +168,12 @@ func (s *schema) interpret() {
 		p.interpret()
 	}
 	if values := s.values(); values != nil {
-		// It has only fields that were just read, which can be written.
+		// The fields were just decoded, so they can be encoded.
 		s.Additional, _ = json.Marshal(values)
 	}
 }
 
-// codeSchema is the name of the codes, which the document has as a text with examples.
+// codeSchema is the name of the codes. The document has them as a text with examples.
 const codeSchema = "Code"
 
 // nameCodes makes the codes a schema.

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// Files returns the files that follow from an OpenAPI document, by their paths in the
-// folder of the clients.
+// Files returns the files that are generated from an OpenAPI document, by their paths in the folder
+// of the clients.
 func Files(openAPI []byte) (map[string][]byte, error) {
 	d, operations, err := read(openAPI)
 	if err != nil {
@@ -36,7 +36,7 @@ func Files(openAPI []byte) (map[string][]byte, error) {
 	}, nil
 }
 
-// Outdated returns which of these files differ from those in a folder.
+// Outdated returns the files that differ from those in a folder.
 func Outdated(folder string, files map[string][]byte) ([]string, error) {
 	var outdated []string
 	for _, path := range slices.Sorted(maps.Keys(files)) {

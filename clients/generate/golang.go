@@ -12,7 +12,7 @@ import (
 // goFile is the file of the Go client, as a path in the folder of the clients.
 const goFile = "../client/operations_generated.go"
 
-// writtenInGo are further operations that the Go client has its own code for, with the reason.
+// writtenInGo are further operations with hand-written code in the Go client, with the reason.
 func writtenInGo() map[string]string {
 	return map[string]string{
 		"submitMessage": "Submit gives the message its id",
@@ -22,7 +22,7 @@ func writtenInGo() map[string]string {
 	}
 }
 
-// goTypes are the names and types of schemas in Go, where they are not those of package message.
+// goTypes are the Go names and types of schemas that are not in package message.
 func goTypes() map[string][2]string {
 	category, change := [2]string{"PolicyCategory", "policy.CategoryDocument"}, [2]string{"PolicyPlan", "policy.ChangeDocument"}
 	return map[string][2]string{
@@ -33,7 +33,7 @@ func goTypes() map[string][2]string {
 	}
 }
 
-// goWords are the members whose words are constants in Go, by what the names of those begin with.
+// goWords are the members whose words are Go constants, by the prefix of the constants.
 func goWords() map[string][]string {
 	return map[string][]string{
 		"Change": {"HistoryEntry.change"}, "Device": {"DeviceStatus.state", "DeviceChange.outcome"}, "OnConflict": {"Policy.on_conflict"},
@@ -42,13 +42,13 @@ func goWords() map[string][]string {
 	}
 }
 
-// goOutcomes are the outcomes that a success has, of operations that answer with one of many.
+// goOutcomes are the outcomes of successes, for operations with one of several outcomes.
 func goOutcomes() map[string]string {
 	return map[string]string{"cancelMessage": "cancelled", "purgeDeadLetter": "purged", "retryDeadLetter": "retried"}
 }
 
-// goRefusals are the events some of which are refusals, and what those mean. Elsewhere a refusal ends
-// the answer.
+// goRefusals are the events that may be refusals, with the meaning of a refusal. For other events,
+// a refusal ends the answer.
 func goRefusals() map[string]string {
 	return map[string]string{"CampaignEvent": "a message that was refused, and keeps its place"}
 }
@@ -102,7 +102,6 @@ type ( //nolint:comments // package message says what each is
 	return text, nil
 }
 
-// golang writes the Go client.
 type golang struct {
 	document document
 	text     strings.Builder
@@ -170,7 +169,7 @@ func (g *golang) method(o operation) error {
 	return nil
 }
 
-// query writes the type of a query, and returns it as names and values.
+// query writes the type of a query, and returns it as pairs of names and values.
 func (g *golang) query(method string, all []parameter) (string, error) {
 	var pairs []string
 	fmt.Fprintf(&g.text, "\n// %sQuery is the query of %s. What is zero is not given.\ntype %sQuery struct {\n", method, method, method)
@@ -195,8 +194,7 @@ func (g *golang) query(method string, all []parameter) (string, error) {
 	return strings.Join(pairs, ", "), nil
 }
 
-// event writes the type of the events of an answer of lines. The last schema is that of the last
-// line.
+// event writes the type of the events of an answer of lines. The last schema is for the last line.
 func (g *golang) event(name string, schemas []string) error {
 	fmt.Fprintf(&g.text, "\n// %s is a line of an answer. One of its fields is set.\ntype %s struct {\n", name, name)
 	var cases strings.Builder
@@ -221,7 +219,7 @@ func (g *golang) event(name string, schemas []string) error {
 	return nil
 }
 
-// typeOf returns the Go type of a schema, and notes the schemas that it needs.
+// typeOf returns the Go type of a schema, and records the schemas that it needs.
 func (g *golang) typeOf(schema string) string {
 	of, other := goTypes()[schema]
 	if !other {
@@ -276,7 +274,7 @@ func constants(b *strings.Builder, about, prefix, of string, words []string) {
 	b.WriteString(")\n")
 }
 
-// need notes the schemas that a member needs.
+// need records the schemas that a member needs.
 func (g *golang) need(s *schema) {
 	if s == nil {
 		return
@@ -291,7 +289,6 @@ func (g *golang) need(s *schema) {
 	}
 }
 
-// goName returns the name of a field.
 func goName(name string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(name, "_") {
@@ -304,7 +301,6 @@ func goName(name string) string {
 	return b.String()
 }
 
-// goComment returns a text as a comment.
 func goComment(text, indent string) string {
 	var b strings.Builder
 	if text == "" {

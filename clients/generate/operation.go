@@ -21,7 +21,7 @@ const (
 	byHand             // with code of its own
 )
 
-// operation is an operation as the clients have it.
+// operation is an operation in the form that the clients need.
 type operation struct {
 	id, method, path     string
 	summary, description string
@@ -38,7 +38,7 @@ type operation struct {
 	lines                []string // the schemas of the lines
 }
 
-// written are the operations that each client has its own code for, with the reason.
+// written are the operations with hand-written code in each client, with the reason.
 func written() map[string]string {
 	return map[string]string{
 		"submitBatch":  "it sends the messages that the API did not answer again",
@@ -48,8 +48,8 @@ func written() map[string]string {
 	}
 }
 
-// repeatables are the operations with POST that are the same if done twice, with the
-// reason. Operations with other methods are, as HTTP defines them.
+// repeatables are the POST operations that may be repeated, with the reason. Other methods may be
+// repeated, as HTTP defines them.
 func repeatables() map[string]string {
 	return map[string]string{
 		"submitMessage":    "the message has its id before it is first sent",
@@ -68,7 +68,7 @@ func repeatables() map[string]string {
 	}
 }
 
-// onces are the operations with other methods that are not repeated, with the reason.
+// onces are the operations with other methods that must not be repeated, with the reason.
 func onces() map[string]string {
 	return map[string]string{"setCallback": "only the answer to the request that makes the secret has it"}
 }
@@ -121,7 +121,7 @@ func (d document) operation(path, method string, from described) (operation, err
 	return o, o.answered(d, from)
 }
 
-// answered sets what the operation answers with.
+// answered sets the answer of the operation.
 func (o *operation) answered(d document, from described) error {
 	for _, status := range slices.Sorted(maps.Keys(from.Responses)) {
 		r := from.Responses[status]
@@ -166,7 +166,6 @@ func (o *operation) answered(d document, from described) error {
 	return nil
 }
 
-// doc is the summary and the description.
 func (o operation) doc() string {
 	return strings.TrimSpace(strings.TrimSuffix(o.summary, ".") + ".\n\n" + o.description)
 }

@@ -39,7 +39,6 @@ class Operations(Caller):
 	return b.String(), nil
 }
 
-// python writes the operation's method.
 func (o operation) python(b *strings.Builder) error {
 	signature := []string{"self"}
 	path := o.path
@@ -95,8 +94,8 @@ func (o operation) python(b *strings.Builder) error {
 	return nil
 }
 
-// pythonAnswer returns the type of the method, the method of Caller that answers, and that
-// one's further arguments.
+// pythonAnswer returns the type of the method, the method of Caller that answers, and its further
+// arguments.
 func (o operation) pythonAnswer() (answer, call, arguments string) {
 	switch o.kind {
 	case pages:
@@ -118,7 +117,6 @@ func pythonPath(path string) string {
 	return `"` + path + `"`
 }
 
-// snake returns a name in Python's style.
 func snake(name string) string {
 	var b strings.Builder
 	for _, r := range name {
@@ -130,7 +128,7 @@ func snake(name string) string {
 	return b.String()
 }
 
-// pythonName returns the name of a parameter, which may be a word of the language.
+// pythonName returns the name of a parameter, which may be a Python keyword.
 func pythonName(name string) string {
 	if reserved(name) {
 		return name + "_"
@@ -146,7 +144,7 @@ func reserved(name string) bool {
 	}, name)
 }
 
-// docstring returns a text as the documentation of what is above it.
+// docstring returns a text as the docstring of the code above it.
 func docstring(text, indent string) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, `\`, `\\`), `"""`, `\"\"\"`)
 	all := wrapped(text, widest-len(indent)-3)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// pythonTypes returns the file with the types of requests and answers for Python, given their
-// schemas by name.
+// pythonTypes returns the Python file with the types of requests and answers. all has their schemas
+// by name.
 func pythonTypes(all map[string]*schema, operations []operation) (string, error) {
 	var b strings.Builder
 	b.WriteString(`# Written by "make clients" from the OpenAPI document. Do not edit it.
@@ -44,7 +44,6 @@ from typing import Literal, NotRequired, TypedDict
 	return b.String(), nil
 }
 
-// writeType writes a schema with a name.
 func writeType(b *strings.Builder, name string, s *schema) error {
 	if len(s.Words) > 0 {
 		fmt.Fprintf(b, "class %s(StrEnum):\n%s\n", name, docstring(s.Description, "    "))
@@ -99,7 +98,6 @@ func writeType(b *strings.Builder, name string, s *schema) error {
 	return nil
 }
 
-// memberType returns the type of a member of an object.
 func memberType(s *schema, member string) (string, error) {
 	written, err := pythonType(s.Properties[member], "")
 	if err != nil {
@@ -111,8 +109,7 @@ func memberType(s *schema, member string) (string, error) {
 	return written, nil
 }
 
-// pythonType returns the type of values that a schema allows. Names of schemas begin with
-// a prefix.
+// pythonType returns the type of a schema's values. Names of schemas get a prefix.
 func pythonType(s *schema, prefix string) (string, error) {
 	if s.Ref != "" {
 		if s.name() == codeSchema {

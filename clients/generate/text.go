@@ -29,5 +29,4 @@ func wrapped(text string, width int) []string {
 	return all
 }
 
-// upperFirst returns a name with a capital first letter.
 func upperFirst(name string) string { return strings.ToUpper(name[:1]) + name[1:] }

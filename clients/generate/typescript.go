@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Schemas returns a document with the schemas of requests and answers, for
-// openapi-typescript. Beside those of the API it has one for the query of each operation.
-// x-words has the values that a text has today, and x-time marks a time in a request.
+// Schemas returns a document with the schemas of requests and answers, for openapi-typescript. It
+// adds a schema for the query of each operation. x-words has the present values of a text, and
+// x-time marks a time in a request.
 func Schemas(openAPI []byte) ([]byte, error) {
 	d, operations, err := read(openAPI)
 	if err != nil {
@@ -42,7 +42,7 @@ func Schemas(openAPI []byte) ([]byte, error) {
 	return text, nil
 }
 
-// queryType is the name of the schema of the operation's query.
+// queryType returns the name of the schema of the operation's query.
 func (o operation) queryType() string { return upperFirst(o.id) + "Query" }
 
 // typeScriptMethods returns the file with the methods of the TypeScript client.

@@ -9,7 +9,7 @@ import (
 	"github.com/sendlimit/sendlimiter/client"
 )
 
-// maxBody is more than any request of an order has, in bytes.
+// maxBody is the largest size of a request, in bytes. No order is larger.
 const maxBody = 16 << 10
 
 // request is the body of POST and PATCH. PATCH needs no id and customer.
@@ -17,11 +17,11 @@ type request struct {
 	ID       string    `json:"id"`
 	Customer string    `json:"customer"`
 	PickUpAt time.Time `json:"pick_up_at"`
-	// Shift takes the next free time if the customer can't be reminded at the wanted one.
+	// Shift uses the next free time if the customer can't be reminded at the wanted one.
 	Shift bool `json:"shift"`
 }
 
-// problem is the body of an answer that says no.
+// problem is the body of a refusal or an error.
 type problem struct {
 	Error      string    `json:"error"`
 	NextFreeAt time.Time `json:"next_free_at,omitzero"`
@@ -29,9 +29,9 @@ type problem struct {
 
 // Handler serves the orders:
 //
-//	POST   /orders       make one
-//	GET    /orders/{id}  show it, and what became of its reminder
-//	PATCH  /orders/{id}  give it another time
+//	POST   /orders       create an order
+//	GET    /orders/{id}  show it, and the status of its reminder
+//	PATCH  /orders/{id}  change its time
 //	DELETE /orders/{id}  cancel it
 func (s *Shop) Handler() http.Handler {
 	mux := http.NewServeMux()
@@ -108,7 +108,7 @@ func (s *Shop) remove(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent) // to cancel twice is the same as once
 }
 
-// fail answers with what the API of sendlimit said. The client has tried several times.
+// fail answers with the error of sendlimit's API. The client has already retried.
 func fail(w http.ResponseWriter, err error) {
 	if refusal, ok := errors.AsType[*client.Refusal](err); ok {
 		answer(w, http.StatusConflict, problem{Error: refusal.Detail, NextFreeAt: refusal.NextFreeAt.Time})

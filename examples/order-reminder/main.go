@@ -1,5 +1,5 @@
-// Order-reminder is the service of a shop that has sendlimit remind customers of their orders.
-// It uses nothing but the standard library and package client. See README.md.
+// Order-reminder is the service of a shop that reminds customers of their orders through sendlimit.
+// It uses only the standard library and package client. See README.md.
 package main
 
 import (
@@ -36,7 +36,7 @@ func run(ctx context.Context) error {
 	if *before < time.Second {
 		return errors.New("-before takes 1s or more: a reminder expires with the pick-up")
 	}
-	// The key is a secret, so it is in the environment, where ps does not show it.
+	// The key is a secret, so it is in the environment, which ps does not show.
 	reminders, err := client.New(*api, client.Options{Key: client.Key(os.Getenv("API_KEY")), Timeout: 5 * time.Second})
 	if err != nil {
 		return fmt.Errorf("-api or API_KEY: %w", err)
@@ -54,7 +54,7 @@ func run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	running.Go(func() { shop.Follow(ctx) })
-	// Requests that are under way get their answers before the program ends.
+	// Running requests get their answers before the program ends.
 	down := make(chan error, 1)
 	go func() {
 		<-ctx.Done()

@@ -44,8 +44,8 @@ func NewShop(reminders *client.Client, before time.Duration) *Shop {
 	return &Shop{reminders: reminders, before: before, orders: make(map[string]Order)}
 }
 
-// Make takes an order, and schedules its reminder. An order whose reminder is refused is an
-// order all the same. With an error there is none: repeat the call with the same id.
+// Make stores an order, and schedules its reminder. If the reminder is refused, the order is stored
+// without it. If Make returns an error, nothing is stored: repeat the call with the same id.
 func (s *Shop) Make(ctx context.Context, o Order, shift bool) (Order, error) {
 	m := client.Message{
 		ID: o.ID, User: o.Customer, SendAt: o.PickUpAt.Add(-s.before), ExpiresAt: o.PickUpAt,
@@ -53,7 +53,7 @@ func (s *Shop) Make(ctx context.Context, o Order, shift bool) (Order, error) {
 		Data: map[string]string{"order": o.ID},
 	}
 	if shift {
-		// A reminder after the pick-up is of no use.
+		// A reminder after the pick-up is useless.
 		m.OnConflict, m.ShiftUntil = client.OnConflictShift, o.PickUpAt
 	}
 	accepted, err := s.reminders.Submit(ctx, m)
@@ -68,8 +68,8 @@ func (s *Shop) Make(ctx context.Context, o Order, shift bool) (Order, error) {
 	return o, nil
 }
 
-// Move gives an order another time, and its reminder too. If the reminder is refused, both keep
-// their times, and the error is a *client.Refusal with the next free time.
+// Move changes the time of an order and its reminder. If the reminder is refused, both keep their
+// times, and the error is a *client.Refusal with the next free time.
 func (s *Shop) Move(ctx context.Context, o Order, pickUpAt time.Time, shift bool) (Order, error) {
 	if o.Reminder.Status == refused { // there is nothing to move yet
 		o.PickUpAt = pickUpAt
@@ -90,8 +90,8 @@ func (s *Shop) Move(ctx context.Context, o Order, pickUpAt time.Time, shift bool
 	return o, nil
 }
 
-// Cancel removes an order and its reminder. A reminder that is being sent, or was sent, can't
-// be called back; the order is removed anyway.
+// Cancel removes an order and its reminder. A reminder that is being sent, or was sent, can't be
+// stopped; the order is removed anyway.
 func (s *Shop) Cancel(ctx context.Context, o Order) error {
 	_, err := s.reminders.CancelMessage(ctx, o.Customer, o.ID)
 	if _, gone := errors.AsType[*client.Refusal](err); err != nil && !gone {
@@ -117,9 +117,9 @@ func (s *Shop) Order(ctx context.Context, id string) (Order, bool, error) {
 	return o, true, nil
 }
 
-// Follow hears what becomes of the reminders, until ctx ends. It goes on by itself when the
-// connection or the API was away. Events are for what should happen at once; Order asks for the
-// status, so nothing depends on an event that was missed.
+// Follow receives the events of the reminders until ctx ends. It continues after an outage of the
+// connection or the API. Use events for immediate reactions only: Order reads the status, so a
+// missed event does no harm.
 func (s *Shop) Follow(ctx context.Context) {
 	for event, err := range s.reminders.FollowEvents(ctx, client.EventsRequest{}) {
 		switch {
@@ -135,8 +135,8 @@ func (s *Shop) Follow(ctx context.Context) {
 	}
 }
 
-// heard keeps how a reminder ended. Here a shop would tell the customer in another way of one
-// that was dropped or failed.
+// heard stores how a reminder ended. If it was dropped or failed, a real shop would tell the
+// customer in another way.
 func (s *Shop) heard(what string, event client.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,10 +151,9 @@ func (s *Shop) heard(what string, event client.Event) {
 	}
 }
 
-// text is the body of a reminder.
 func text(pickUpAt time.Time) string { return "Pick it up at " + pickUpAt.Format("15:04") }
 
-// ended reports whether a reminder with a status stays as it is.
+// ended reports whether a status is final.
 func ended(status string) bool {
 	switch status {
 	case client.StatusDelivered, client.StatusDropped, client.StatusFailed, client.StatusUncertain, client.StatusCancelled:

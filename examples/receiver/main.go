@@ -1,5 +1,5 @@
-// Receiver is a webhook's receiver, to start from: it verifies the signature, handles each
-// message once, and answers so that nothing is lost. Point push_url at it:
+// Receiver is an example of a webhook's receiver: it verifies the signature, handles each message
+// once, and answers so that nothing is lost. Point push_url at it:
 //
 //	WEBHOOK_SECRET=whsec_… go run ./examples/receiver -listen 127.0.0.1:9000 -journal messages.jsonl
 package main
@@ -41,7 +41,7 @@ func run(ctx context.Context) error {
 		return fmt.Errorf("listen: %w", err)
 	}
 	fmt.Println("listening on http://" + listener.Addr().String())
-	// Requests that are under way get their answers before the program ends.
+	// Running requests get their answers before the program ends.
 	down := make(chan error, 1)
 	go func() {
 		<-ctx.Done()

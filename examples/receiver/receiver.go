@@ -13,10 +13,10 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// maxBody is more than any message has, in bytes.
+// maxBody is the largest size of a request, in bytes. No message is larger.
 const maxBody = 64 << 10
 
-// Receiver handles each message once: it writes a line to a journal. Make one with Open.
+// Receiver handles each message once: it writes a line to a journal. Create one with Open.
 type Receiver struct {
 	verifier *standardwebhooks.Webhook
 
@@ -27,14 +27,13 @@ type Receiver struct {
 }
 
 // entry is a line of the journal. The id and the message are written together, so that a crash
-// leaves both or neither. With a database this is one transaction, and the id a unique key.
+// leaves both or neither. With a database, use one transaction and make the id a unique key.
 type entry struct {
 	ID      string          `json:"id"`
 	Message json.RawMessage `json:"message"`
 }
 
-// Open opens a journal, which may have lines of a former run. secret is the worker's
-// push_secret.
+// Open opens a journal, which may have lines of an earlier run. secret is the worker's push_secret.
 func Open(path, secret string) (*Receiver, error) {
 	if secret == "" {
 		return nil, errors.New("WEBHOOK_SECRET is required: the push_secret of the worker")
@@ -54,8 +53,8 @@ func Open(path, secret string) (*Receiver, error) {
 	return r, nil
 }
 
-// read remembers what the journal has. A last line that a crash cut off does not count: its
-// message was not answered, and comes again.
+// read loads the ids in the journal. It ignores a last line that a crash cut off: that message was
+// not answered, and comes again.
 func (r *Receiver) read() error {
 	in := bufio.NewReader(r.journal)
 	whole := int64(0)
@@ -78,7 +77,7 @@ func (r *Receiver) read() error {
 	return r.cut()
 }
 
-// cut removes what is behind the last whole line.
+// cut removes the data after the last whole line.
 func (r *Receiver) cut() error {
 	if err := r.journal.Truncate(r.size); err != nil {
 		return fmt.Errorf("cut the journal: %w", err)
@@ -92,8 +91,8 @@ func (r *Receiver) Close() error { return r.journal.Close() }
 // ServeHTTP answers a worker:
 //
 //	204  the message is handled, now or before
-//	400  the body is no message: the worker gives it up
-//	401  the signature is wrong: the worker keeps all messages until somebody mends it
+//	400  the body is not a message: the worker gives it up
+//	401  the signature is wrong: the worker keeps all messages until the secret is corrected
 //	500  it can't be handled now: the worker tries again
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if request.Method != http.MethodPost {
@@ -122,7 +121,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// handle writes a message to the journal, unless it is there already.
+// handle writes a message to the journal, unless it is already there.
 func (r *Receiver) handle(e entry) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -66,8 +66,8 @@ func kept(t *testing.T, journal, title string) int {
 	return bytes.Count(text, []byte(title))
 }
 
-// Both receivers handle each message of the real channel once, also after a restart, and
-// refuse what is not signed.
+// Both receivers handle each message of the real channel once, also after a restart, and refuse
+// unsigned requests.
 func TestReceivers(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]started{"Go": inGo, "Python": inPython} {

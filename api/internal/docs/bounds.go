@@ -9,10 +9,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// anything is the type of a value that may be any JSON.
+// anything is the type of a value of any JSON type.
 const anything = "anything"
 
-// typeOf returns the type of a schema in words, and the named schema that says more.
+// typeOf returns the type of a schema in words, and the named schema with the details.
 func typeOf(s *huma.Schema) (what, schema string) {
 	switch {
 	case s == nil:
@@ -39,14 +39,14 @@ func typeOf(s *huma.Schema) (what, schema string) {
 	return s.Type, ""
 }
 
-// fact is one thing that a value has to fulfil: text, and values as code after it.
+// fact is one constraint of a value: text, and values as code after it.
 type fact struct {
 	Text   string
 	Values []string
 	Codes  bool // the values are the problem codes, which have a list of their own
 }
 
-// facts says what a value may be, beside its type.
+// facts returns the constraints of a value, beside its type.
 func (s Source) facts(schema *huma.Schema) []fact {
 	if schema == nil {
 		return nil
@@ -98,8 +98,7 @@ func prefixed(prefix string, all []fact) []fact {
 	return all
 }
 
-// words returns the words that a value can have. Those of a closed set are all, the others
-// may become more.
+// words returns the possible words of a value. Only a closed set lists them all.
 func (s Source) words(schema *huma.Schema) []fact {
 	if words := wordsOf(schema.Enum); len(words) > 0 {
 		return []fact{{Text: "One of", Values: words}}
@@ -122,7 +121,7 @@ func (s Source) words(schema *huma.Schema) []fact {
 	return []fact{{Text: "Such as", Values: words}}
 }
 
-// areCodes reports whether the words are those of all problems.
+// areCodes reports whether the words are the codes of problems.
 func (s Source) areCodes(words []string) bool {
 	if len(words) != len(s.Problems) {
 		return false
@@ -171,7 +170,7 @@ func between(least, most *float64) string {
 	return ""
 }
 
-// many says how many of something there may be.
+// many describes the allowed number of items.
 func many(least, most *int, what string) string {
 	number := func(n int) string {
 		switch {

@@ -1,13 +1,13 @@
-// Package docs writes the reference of the API, a page that is made of the OpenAPI document.
+// Package docs writes the reference of the API, a page generated from the OpenAPI document.
 //
-// The page is our own, and not one of the known viewers of OpenAPI documents: they need
-// inline styles, which the page's Content-Security-Policy refuses, and megabytes of script.
-// This one has a few kilobytes of style and script, and shows everything without the script.
+// Common viewers of OpenAPI documents need inline styles, which the page's Content-Security-Policy
+// refuses, and megabytes of script. This page has a few kilobytes of style and script, and shows
+// everything without the script.
 //
-//   - Page renders docs.html. Style and Script are the files that it loads, each under an
-//     address that changes with its content.
-//   - view.go brings the document into the form that the page shows, bounds.go says what a
-//     value may be, and prose.go reads the little Markdown that descriptions use.
+//   - Page renders docs.html. Style and Script are the files that it loads. Their addresses change
+//     with their contents.
+//   - view.go converts the document to the form that the page shows, bounds.go describes the
+//     allowed values, and prose.go reads the Markdown subset that descriptions use.
 //   - example.go writes a curl command for each operation.
 //
 // Tests and links rely on the ids: an operation has its operationId, a webhook

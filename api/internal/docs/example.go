@@ -12,12 +12,12 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// command is a curl command. The address of the server is apart from the rest, since the
-// script of the page replaces it.
+// command is a curl command. The address of the server is separate, since the script of the page
+// replaces it.
 type command struct{ Before, Server, After string }
 
-// command returns a request of the operation as a command for a POSIX shell. It has the
-// required parameters with their examples, and the example of the body.
+// command returns a request of the operation as a command for a POSIX shell, with the examples of
+// the required parameters and of the body.
 func (s Source) command(o *huma.Operation) command {
 	before := "curl "
 	if _, streams := responseTypes(o)["text/event-stream"]; streams {
@@ -41,8 +41,8 @@ func (s Source) command(o *huma.Operation) command {
 	return command{Before: before + "'", Server: Server, After: strings.Join(lines, " \\\n  ")}
 }
 
-// authorization returns the header with the key, in double quotes. If keys are optional,
-// the header is there only if the variable is set.
+// authorization returns the header with the key, in double quotes. If keys are optional, the header
+// is only sent if the variable is set.
 func (s Source) authorization() string {
 	if s.KeysOptional {
 		return `"${SENDLIMIT_KEY:+Authorization: Bearer $SENDLIMIT_KEY}"`
@@ -50,8 +50,8 @@ func (s Source) authorization() string {
 	return `"Authorization: Bearer $SENDLIMIT_KEY"`
 }
 
-// example returns the path and query of the operation with the examples of its parameters,
-// and its headers. Of optional parameters it has only those that are named.
+// example returns the path and query of the operation with the examples of its parameters, and its
+// headers. It includes only the optional parameters in optional.
 func example(o *huma.Operation, optional []string) (target string, headers []string) {
 	target = o.Path
 	query := make(url.Values)
@@ -107,7 +107,7 @@ func responseTypes(o *huma.Operation) map[string]*huma.MediaType {
 	return nil
 }
 
-// quoted returns a text as one word of a shell.
+// quoted quotes a text as one word of a shell.
 func quoted(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

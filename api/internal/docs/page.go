@@ -41,20 +41,19 @@ func Style() []byte { return bytes.Clone(style) }
 // Script returns the script of the page.
 func Script() []byte { return bytes.Clone(script) }
 
-// Source is what the page is made of.
+// Source is the input of the page.
 type Source struct {
 	Document *huma.OpenAPI
-	// Scopes has the scope that an operation requires, by its id.
+	// Scopes has the required scope of each operation by its id.
 	Scopes map[string]string
-	// Lines has examples of bodies of lines, by the operation's id. The example of another
-	// body is in the document.
+	// Lines has examples of bodies of lines, by the operation's id. Examples of other bodies are in
+	// the document.
 	Lines map[string][]json.RawMessage
-	// Optional has parameters that an example has though they are not required, by the
-	// operation's id.
+	// Optional has the optional parameters that an example includes, by the operation's id.
 	Optional map[string][]string
 	// Problems are the codes of answers that are not a success.
 	Problems []Problem
-	// KeysOptional is set if requests without a key are answered too.
+	// KeysOptional is set if requests without a key are accepted.
 	KeysOptional bool
 }
 
@@ -84,7 +83,7 @@ func Page(s Source) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// version returns what the address of a file has in its query, different for each content.
+// version returns the query of a file's address, which changes with its content.
 func version(file []byte) string {
 	return fmt.Sprintf("%.6x", sha256.Sum256(file))
 }

@@ -11,21 +11,18 @@ type block struct {
 	Items [][]span // of a paragraph there is one
 }
 
-// span is a part of a text.
 type span struct {
 	Text string
 	Code bool
 	Link string // where it leads; "" for nowhere
 }
 
-// links are the anchors that words of a text lead to: operations by their ids, problems by
-// their codes.
+// links are the anchors of words in a text: operations by their ids, problems by their codes.
 type links map[string]string
 
-// prose reads the Markdown of descriptions: paragraphs, lists whose items begin with "- ",
-// code between backticks, and [links](https://example.com). A word with an underscore is a
-// name, and so code. Ids of operations and codes of problems become links to them. All else
-// is text.
+// prose reads the Markdown of descriptions: paragraphs, lists whose items begin with "- ", code
+// between backticks, and [links](https://example.com). A word with an underscore becomes code. Ids
+// of operations and codes of problems become links. Everything else is text.
 func (l links) prose(text string) []block {
 	var blocks []block
 	for part := range strings.SplitSeq(text, "\n\n") {
@@ -60,8 +57,8 @@ func (l links) prose(text string) []block {
 	return blocks
 }
 
-// marks matches what is more than text: code, a link, a word that may be an operation's id,
-// and a name. A backtick that is not closed stays.
+// marks matches code, a link, a word that may be an operation's id, and a name. An unclosed
+// backtick is text.
 var marks = regexp.MustCompile("`([^`]+)`" + `|\[([^\]]+)\]\(((?:https?://|#|/[^/\s)])[^\s)]*)\)|\b[a-z]+[A-Z][A-Za-z]*\b|\b[a-z0-9]+(?:_[a-z0-9]+)+\b`)
 
 func (l links) spans(text string) []span {

@@ -44,7 +44,7 @@ type operation struct {
 	Common                                  []string // statuses whose answers are those of every operation
 }
 
-// Statuses returns what the operation may answer with.
+// Statuses returns the possible statuses of the operation.
 func (o operation) Statuses() string {
 	all := make([]string, 0, len(o.Responses)+len(o.Common))
 	for _, r := range o.Responses {
@@ -55,7 +55,7 @@ func (o operation) Statuses() string {
 	return strings.Join(all, ", ")
 }
 
-// body is one of the types that a body can have.
+// body is one of the possible types of a body.
 type body struct {
 	Type    string
 	Schemas []string // one of them
@@ -72,14 +72,13 @@ type schema struct {
 	Fields      []field
 }
 
-// field is a parameter, or a member of a schema.
 type field struct {
 	Name, In, Type, Schema, About string
 	Required, Null                bool
 	Facts                         []fact
 }
 
-// anyProblem is the status of the answer to all problems that have no answer of their own.
+// anyProblem is the status for all problems without a separate answer.
 const anyProblem = "default"
 
 func (s Source) view() view {
@@ -122,7 +121,7 @@ func (s Source) view() view {
 	return v
 }
 
-// operations returns those of the document by their paths.
+// operations returns the operations of the document by path.
 func (s Source) operations() []*huma.Operation {
 	var all []*huma.Operation
 	for _, path := range slices.Sorted(maps.Keys(s.Document.Paths)) {
@@ -136,7 +135,7 @@ func operationsOf(item *huma.PathItem) []*huma.Operation {
 	return slices.DeleteFunc(all, func(o *huma.Operation) bool { return o == nil })
 }
 
-// commonResponses returns the problems that all operations have in the same words. The page
+// commonResponses returns the problems that all operations describe in the same words. The page
 // shows them once.
 func commonResponses(all []*huma.Operation) map[string]*huma.Response {
 	common := make(map[string]*huma.Response)
@@ -225,7 +224,7 @@ func (s Source) viewField(name string, of *huma.Schema, required bool) field {
 	}
 }
 
-// segments divides a path where a line may break.
+// segments divides a path at possible line breaks.
 func segments(path string) []string {
 	all := strings.Split(path, "/")
 	for i := range all[1:] {

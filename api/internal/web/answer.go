@@ -29,7 +29,7 @@ func (a Answer) Write(w http.ResponseWriter) {
 	WriteJSON(w, "application/json", a.Status, a.Body)
 }
 
-// WriteUnlessKnown sends the answer, or 304 if the caller has this version already.
+// WriteUnlessKnown sends the answer, or 304 if the caller already has this version.
 func (a Answer) WriteUnlessKnown(w http.ResponseWriter, r *http.Request) {
 	tag := a.Header.Get("ETag")
 	if tag == "" || !Known(r, tag) {
@@ -57,10 +57,10 @@ var encoders = sync.Pool{New: func() any {
 	return e
 }}
 
-// maxKept is the size of the largest buffer that is kept for other answers.
+// maxKept is the largest size of a buffer that is reused.
 const maxKept = 16 << 10
 
-// release keeps the encoder for other answers, unless its buffer has become large.
+// release makes the encoder available again, unless its buffer has become large.
 func (e *encoder) release() {
 	if e.text.Cap() <= maxKept {
 		e.text.Reset()
@@ -68,7 +68,7 @@ func (e *encoder) release() {
 	}
 }
 
-// WriteJSON answers with a body, which can be encoded, and the media type of it.
+// WriteJSON answers with a media type and a body that can be encoded.
 func WriteJSON(w http.ResponseWriter, contentType string, status int, body any) {
 	e, _ := encoders.Get().(*encoder)
 	defer e.release()
@@ -77,7 +77,7 @@ func WriteJSON(w http.ResponseWriter, contentType string, status int, body any) 
 	h := w.Header()
 	values := [...]string{contentType, "no-store", "nosniff", strconv.Itoa(text.Len())} // in one piece of memory
 	h["Content-Type"], h["Cache-Control"], h["X-Content-Type-Options"] = values[0:1:1], values[1:2:2], values[2:3:3]
-	// With its length a client need not wait for the end, which may be sent later.
+	// With its length, a client does not wait for the end, which may be sent later.
 	h["Content-Length"] = values[3:4:4]
 	w.WriteHeader(status)
 	_, _ = text.WriteTo(w) // a client that is gone needs no answer

@@ -9,24 +9,24 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// A cursor is where a page of a list ended. Its String is what the next request gives, which
-// UnmarshalText reads: callers need not know how. The zero value is the start of the list, or its
-// end, which has no cursor.
+// A cursor is where a page of a list ended. The next request sends its String, which UnmarshalText
+// reads. Its format is opaque to callers. The zero value is the start of the list; in an answer, it
+// means that the list has ended.
 type (
-	// Cursor is that of a list of a user's messages.
+	// Cursor is for a list of a user's messages.
 	Cursor struct {
 		Milliseconds int64  `json:"t"` // Unix
 		ID           string `json:"i"`
 		User         string `json:"u,omitempty"`
 		Before       int64  `json:"b,omitempty"` // Unix milliseconds: nothing that ended later belongs to the list
 	}
-	// UsersCursor is that of a list of messages of several users.
+	// UsersCursor is for a list of messages of several users.
 	UsersCursor struct{ Cursor }
-	// NameCursor is that of a list by name.
+	// NameCursor is for a list by name.
 	NameCursor string
-	// UserCursor is that of a list of users.
+	// UserCursor is for a list of users.
 	UserCursor string
-	// AlertCursor is that of a list of dead alerts: when the last one ended, and its id.
+	// AlertCursor is for a list of dead alerts: when the last one ended, and its id.
 	AlertCursor struct {
 		Milliseconds int64  `json:"t"` // Unix
 		Alert        string `json:"a"`
@@ -44,7 +44,7 @@ func (c AlertCursor) Time() time.Time {
 	return time.UnixMilli(c.Milliseconds).UTC()
 }
 
-// named and ofUser are how the cursors of names and users are written.
+// named and ofUser are the encoded forms of cursors of names and users.
 type (
 	named struct {
 		Name string `json:"n"`
@@ -104,7 +104,7 @@ func encoded(c any, none bool) string {
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// decoded decodes a text, and returns an error unless it is a cursor that a page can have.
+// decoded decodes a text, and returns an error unless it is a valid cursor.
 func decoded(text []byte, into any, valid func() bool) error {
 	plain, err := base64.RawURLEncoding.DecodeString(string(text))
 	if err != nil || json.Unmarshal(plain, into) != nil || !valid() {
@@ -113,7 +113,7 @@ func decoded(text []byte, into any, valid func() bool) error {
 	return nil
 }
 
-// UnknownCursor returns the error for a cursor that no page has.
+// UnknownCursor returns the error for an invalid cursor.
 func UnknownCursor(text string) error {
 	return &fault.InvalidError{Field: "cursor", Value: text, Want: "the next_cursor of a page of the same list, as it is"}
 }

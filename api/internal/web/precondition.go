@@ -12,18 +12,18 @@ import (
 // NoVersion is the version of something that does not exist.
 const NoVersion = "0"
 
-// anyVersion stands for every version of something that exists. No version has this name.
+// anyVersion matches every version of something that exists. No version has this name.
 const anyVersion = "*"
 
-// Precondition is the versions of which a request expects one. None accepts every version.
+// Precondition lists the versions that a request accepts. An empty list accepts every version.
 type Precondition []string
 
-// Accepts reports whether a version is one that the request expects.
+// Accepts reports whether the request accepts a version.
 func (p Precondition) Accepts(version string) bool {
 	return len(p) == 0 || slices.Contains(p, version) || p.Existing() && version != NoVersion
 }
 
-// Existing reports whether the request expects that there is something, at any version.
+// Existing reports whether the request accepts any existing version.
 func (p Precondition) Existing() bool { return slices.Contains(p, anyVersion) }
 
 // PreconditionOf reads If-Match, which must be * or a list of versions in quotes, and
@@ -55,9 +55,9 @@ func PreconditionOf(h http.Header) (Precondition, error) {
 	return versions, nil
 }
 
-// Known reports whether the caller has the version of an ETag already: the request is a GET
-// whose If-None-Match is *, or a list that has the ETag. Weak ones count too: the header
-// asks for the same content only.
+// Known reports whether the caller already has the version of an ETag: the request is a GET with an
+// If-None-Match that is *, or a list with the ETag. Weak ETags count too, since the header compares
+// contents only.
 func Known(r *http.Request, tag string) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
@@ -76,8 +76,7 @@ func HeaderError(name string, values []string, want string) error {
 	return &fault.InvalidError{Field: name, Value: Printable(strings.Join(values, ", ")), Want: want}
 }
 
-// OtherVersion returns the error for a request that expects another version than the
-// present one.
+// OtherVersion returns the error for a request that expects another version than the present one.
 func OtherVersion(present, detail string) error {
 	p := &Error{Status: http.StatusPreconditionFailed, Outcome: message.Outcome{
 		Outcome: message.Refused, Code: fault.CodeVersionMismatch, Detail: detail,
@@ -88,5 +87,5 @@ func OtherVersion(present, detail string) error {
 	return p
 }
 
-// ETag returns the header of an answer that has a version.
+// ETag returns the header of a versioned answer.
 func ETag(version string) http.Header { return http.Header{"Etag": {`"` + version + `"`}} }

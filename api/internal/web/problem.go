@@ -30,8 +30,7 @@ func WriteProblem(w http.ResponseWriter, o message.Outcome) {
 	WriteProblemStatus(w, KindOf(o.Code).Status, o)
 }
 
-// WriteProblemStatus is WriteProblem with another status than that of the outcome's
-// code.
+// WriteProblemStatus is WriteProblem with another status than that of the outcome's code.
 func WriteProblemStatus(w http.ResponseWriter, status int, o message.Outcome) {
 	h := w.Header()
 	again := []int{http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusServiceUnavailable}
@@ -44,8 +43,7 @@ func WriteProblemStatus(w http.ResponseWriter, status int, o message.Outcome) {
 	})
 }
 
-// Error is returned for a request that is wrong in a way for which HTTP has a status of
-// its own.
+// Error is returned for a wrong request for which HTTP has a special status.
 type Error struct {
 	Status  int
 	Header  http.Header
@@ -61,8 +59,8 @@ func BadRequest(status int, field, value, want string) *Error {
 	return &Error{Status: status, Outcome: message.OutcomeOf(wrong)}
 }
 
-// Incomplete returns an Error about a body whose end is missing, with what to do next: "" or ": send
-// it again".
+// Incomplete returns an Error about a body whose end is missing. next says what to do: "" or ":
+// send it again".
 func Incomplete(err error, next string) *Error {
 	wrong := fault.Wrong("body", "the body ended too early (%s)%s", Cause(err), next)
 	return &Error{Status: http.StatusBadRequest, Outcome: message.OutcomeOf(wrong)}

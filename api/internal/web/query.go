@@ -18,8 +18,8 @@ import (
 // Query holds the parameters of a request by name.
 type Query map[string]string
 
-// ParseQuery reads the parameters of a request. A parameter that is not known, or that is
-// given twice, is an error: a misspelled "from" must not list everything.
+// ParseQuery reads the parameters of a request. An unknown or repeated parameter is an error: a
+// misspelled "from" must not list everything.
 func ParseQuery(raw string, known []string) (Query, error) {
 	if raw == "" {
 		return nil, nil
@@ -49,11 +49,11 @@ func thereAre(known []string) string {
 	return "there are " + strings.Join(known, ", ")
 }
 
-// Printable returns bytes of a caller as a short valid text.
+// Printable returns bytes from a caller as a short valid text.
 func Printable(name string) string { return fault.Clip(strings.ToValidUTF8(name, "�")) }
 
-// Time returns a parameter that is a time, or the zero time if it is not given. The word
-// "now" stands for the time now.
+// Time returns a parameter that is a time, or the zero time if it is absent. The word "now" means
+// the present time.
 func (q Query) Time(name string, now time.Time) (time.Time, error) {
 	text, given := q[name]
 	if !given {
@@ -73,8 +73,7 @@ func (q Query) Time(name string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// Count returns a parameter that is a whole number from 1 to most, or usual if it is not
-// given.
+// Count returns a parameter that is a whole number from 1 to most, or usual if it is absent.
 func (q Query) Count(name string, usual, most int) (int, error) {
 	text, given := q[name]
 	if !given {
@@ -87,7 +86,7 @@ func (q Query) Count(name string, usual, most int) (int, error) {
 	return n, nil
 }
 
-// Flag returns a parameter that is true or false, or false if it is not given.
+// Flag returns a parameter that is true or false, or false if it is absent.
 func (q Query) Flag(name string) (bool, error) {
 	switch text, given := q[name]; {
 	case !given, text == "false":

@@ -21,8 +21,8 @@ import (
 // BodyLimits bound the body of a request.
 type BodyLimits struct {
 	Bytes int64
-	// Time is how long a request may take to come. It is only told: who serves the
-	// request sets the deadline.
+	// Time is how long a request may take to arrive, for error texts only. The server sets the
+	// deadline.
 	Time time.Duration
 }
 
@@ -35,8 +35,8 @@ func (l BodyLimits) ReadJSON(r *http.Request) ([]byte, error) {
 	return text, CheckJSON(text)
 }
 
-// CheckJSON checks the text of a body, which must be JSON of any shape. What is no JSON at
-// all is a bad request; what message.CheckJSON refuses besides is an invalid field.
+// CheckJSON checks the text of a body, which must be JSON of any shape. If it is not JSON, it is a
+// bad request; everything else that message.CheckJSON refuses is an invalid field.
 func CheckJSON(text []byte) error {
 	err := message.CheckJSON(text, "body")
 	if err == nil || json.Valid(text) {
@@ -45,8 +45,8 @@ func CheckJSON(text []byte) error {
 	return &Error{Status: http.StatusBadRequest, Outcome: message.OutcomeOf(err)}
 }
 
-// ReadText reads the body of a request that says it is JSON, without a byte order mark. Check the
-// text.
+// ReadText reads the body of a request with the media type JSON, without a byte order mark. It does
+// not check the text.
 func (l BodyLimits) ReadText(r *http.Request) ([]byte, error) {
 	if err := CheckMediaType(r, "application/json"); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (l BodyLimits) ReadText(r *http.Request) ([]byte, error) {
 	return bytes.TrimPrefix(text, []byte("\ufeff")), nil
 }
 
-// readAll reads a body of at most so many bytes. One that was read ahead to its end is not copied.
+// readAll reads a body of at most most bytes. A body that was read ahead to its end is not copied.
 func readAll(body io.ReadCloser, most int64) ([]byte, error) {
 	if ahead, may := body.(interface {
 		Ahead() (text []byte, whole bool)
@@ -84,7 +84,7 @@ func readAll(body io.ReadCloser, most int64) ([]byte, error) {
 	return io.ReadAll(http.MaxBytesReader(nil, body, most))
 }
 
-// Cause says why a body broke off, without the addresses of the connection.
+// Cause returns why a body broke off, without the addresses of the connection.
 func Cause(err error) string {
 	if network, ok := errors.AsType[*net.OpError](err); ok {
 		return network.Err.Error()
@@ -92,9 +92,8 @@ func Cause(err error) string {
 	return err.Error()
 }
 
-// ReadMembers reads the body of a request: an object with the members of T and no others. It also
-// returns the members that the body has, without those that are wrong, and what is wrong with
-// them: so one answer can tell of the rest too.
+// ReadMembers reads the body of a request: an object with only the members of T. It also returns
+// the valid members, and the faults of the others, so that one answer can report all errors.
 func ReadMembers[T any](l BodyLimits, r *http.Request) (value T, given map[string]json.RawMessage, faults message.Faults, err error) {
 	text, err := l.ReadJSON(r)
 	if err != nil {
@@ -110,9 +109,8 @@ func ReadMembers[T any](l BodyLimits, r *http.Request) (value T, given map[strin
 	return value, given, faults, nil
 }
 
-// CheckMediaType returns an error unless the body has one of the types and is not
-// compressed. It also refuses a request without a type: a page of another site could send
-// one.
+// CheckMediaType returns an error unless the body has one of the types and is not compressed. It
+// also refuses a request without a type, which a page of another site could send.
 func CheckMediaType(r *http.Request, want ...string) error {
 	given := r.Header.Get("Content-Type")
 	if !slices.Contains(want, given) { // with parameters, or wrong

@@ -12,17 +12,16 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Router finds the handler of a request. The zero value has no handlers. Of several paths
-// that match, the first that has the request's method answers: a message may have the id
-// "batch", and GET /v1/messages/batch finds it, though POST is the batch of messages.
+// Router finds the handler of a request. The zero value has no handlers. If several paths match,
+// the first with the request's method answers: a message may have the id "batch", so GET
+// /v1/messages/batch finds it, while POST submits a batch.
 //
-// http.ServeMux can't be used: it takes a segment that is only an escaped / for the end
-// of the path, though a user may have that name, and it redirects where a Router
-// answers with a problem.
+// http.ServeMux can't be used: it treats a segment that is only an escaped / as the end of the
+// path, though a user may have that name, and it redirects where a Router answers with a problem.
 type Router []*address
 
-// Handle has handler answer requests with the method at the path. A segment of the
-// path such as {user} stands for any name.
+// Handle registers the handler for requests with the method at the path. A segment such as {user}
+// matches any name.
 func (all *Router) Handle(method, path string, handler http.HandlerFunc) {
 	a := all.at(path)
 	a.methods[method] = handler
@@ -82,8 +81,8 @@ func (all Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	methodNotAllowed(w, r, matching)
 }
 
-// match reports whether the escaped segments of a request are the address. If so, it
-// returns the names in them: of "{user}" under "user".
+// match reports whether the escaped segments of a request match the address. If so, it returns the
+// values of names, such as "user" for "{user}".
 func (a *address) match(segments []string) (values map[string]string, matches bool) {
 	if len(segments) != len(a.segments) {
 		return nil, false
@@ -115,7 +114,7 @@ func methods() []string {
 	}
 }
 
-// methodNotAllowed answers a request for addresses that all have other methods.
+// methodNotAllowed answers a request for addresses without its method.
 func methodNotAllowed(w http.ResponseWriter, r *http.Request, addresses []*address) {
 	known := make(map[string]bool)
 	for _, a := range addresses {

@@ -6,22 +6,22 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// The codes of what goes wrong with HTTP itself.
+// The codes of errors of HTTP itself.
 const (
 	CodeMethodNotAllowed fault.Code = "method_not_allowed"
 	CodeCrossOrigin      fault.Code = "cross_origin"
 	CodeNotImplemented   fault.Code = "not_implemented"
 )
 
-// Kind is what HTTP knows about a code.
+// Kind is the HTTP status and title of a code.
 type Kind struct {
 	Code   fault.Code
 	Status int // the usual one
 	Title  string
 }
 
-// Statuses returns every status that an answer with the code can have, in order. Some
-// parts of a request have a status of their own, where others have that of the kind.
+// Statuses returns every possible status of answers with the code, in order. Some parts of a
+// request have a special status.
 func (k Kind) Statuses() []int {
 	switch k.Code {
 	case fault.CodeInvalidField:
