@@ -139,7 +139,8 @@ do -- the embedded store bounds the locals of a script
     local t, k, allow, all, in_the_way = from, 1, 0, #tried, nil
     while direction * t <= bound do
       if allow == all then return t, nil, in_the_way end
-      if q.spent > q.work and t ~= from then return nil, t, in_the_way end -- but never at its start, or it would not end
+      -- Never at its start, or it would not end.
+      if q.spent > q.work and t ~= from then return nil, t, in_the_way end
       local till = forbids(rules, tried[k], t, direction)
       if till then
         t, allow, in_the_way = till, 0, in_the_way or tried[k]
