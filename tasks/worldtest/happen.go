@@ -46,7 +46,7 @@ func (w *world) at(after time.Duration) time.Time {
 	return w.story.Began.Add(after).UTC()
 }
 
-// message is what an event submits.
+// message returns the message that an event submits.
 func (w *world) message(e Event) message.Message {
 	m := message.Message{
 		ID: e.ID, User: e.User, SendAt: w.at(e.SendAt), Now: e.Now, Title: FirstTitle, Category: e.Category, Campaign: e.Campaign, Account: e.Account,
@@ -61,7 +61,7 @@ func (w *world) message(e Event) message.Message {
 	return m
 }
 
-// submit submits a message, again where there is no answer, and once more at a free time that a
+// submit submits a message, again if there is no answer, and once more at a free time that a
 // refusal names.
 func (w *world) submit(e Event) {
 	m := w.message(e)
