@@ -10,9 +10,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// quiet is when nothing is sent to a user: all times at which a zone's clock shows a time
-// that one of the lines covers, or one that no line of allowed hours covers, or one of the
-// dates. The zero value covers no time.
+// quiet is the times at which no message is sent to a user: those that a line covers by the zone's
+// clock, those that no line of allowed hours covers, and the dates. The zero value covers no time.
 type quiet struct {
 	zone    *time.Location
 	lines   []quietLine

@@ -246,7 +246,8 @@ func (v *verdict) judgeRest(k *known, a Arrival) {
 	}
 }
 
-// loosest returns a model with the rules that never changed; nil if there is none.
+// loosest returns a model with the windows that all rules had, each with its highest limit; nil if
+// there is none.
 func (v *verdict) loosest(tb testing.TB) *sendlimittest.Model {
 	tb.Helper()
 	if len(v.Plan.Policies[0].Dated) > 0 {
