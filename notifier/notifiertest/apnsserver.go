@@ -233,7 +233,7 @@ func (s *APNsServer) accept() {
 	}
 }
 
-// next returns the answer to a push whose headers have come.
+// next returns the answer to a push after its headers.
 func (s *APNsServer) next() APNsAnswer {
 	s.mu.Lock()
 	if len(s.script) > 0 {

@@ -14,7 +14,7 @@ import (
 
 // HTTPSuite makes a channel that delivers over HTTP. All fields but Secrets are required.
 type HTTPSuite struct {
-	// New returns a channel whose provider is at baseURL, which has no path. One try
+	// New returns a channel with a provider at baseURL, which has no path. One try
 	// takes at most timeout. It cleans up with t.Cleanup.
 	New func(t *testing.T, baseURL string, timeout time.Duration) notifier.Notifier
 	// Statuses has the meanings of all statuses from 200 to 599. The first row with a status counts.

@@ -10,7 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// The channels whose receivers are devices.
+// The channels that deliver to devices.
 const (
 	FCM     = "fcm"
 	APNs    = "apns"

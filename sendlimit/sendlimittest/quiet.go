@@ -118,7 +118,7 @@ func (q quiet) reason(wall time.Time) string {
 	return ""
 }
 
-// covers reports whether the line covers what a clock shows.
+// covers reports whether the line covers a clock's time.
 func (l quietLine) covers(wall time.Time) bool {
 	today := wall.Weekday()
 	yesterday := (today + 6) % 7

@@ -100,7 +100,7 @@ func decodePayload(text []byte) (timers []sendlimit.Timer, newer bool, failed er
 	return timers, false, nil
 }
 
-// decodeAlert reads the payload of a notice's task. If a newer program wrote it, only the version is read.
+// decodeAlert reads the payload of a notice's task, or only the version if a newer program wrote it.
 func decodeAlert(text []byte) (p AlertPayload, err error) {
 	p.Version, err = decode(text, "payload of an alert", alertVersion, &p)
 	return p, err

@@ -11,7 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// refusalSentence explains a refusal to a person in one sentence, with what to do next.
+// refusalSentence explains a refusal to a person in one sentence, with the next step.
 func refusalSentence(d sendlimit.Decision, user, id string) string {
 	switch d.Code {
 	case fault.CodeSendLimit:

@@ -158,7 +158,7 @@ func (s *Submitter) Timeline(ctx context.Context) (*sendlimit.Timeline, error) {
 	return s.timeline, nil
 }
 
-// Counters returns counters whose calls share the pipelines of concurrent callers with submits.
+// Counters returns counters. Their calls share the pipelines of concurrent callers with submits.
 func (s *Submitter) Counters() (*counters.Counters, error) {
 	return counters.New(s.commands, s.options.Prefix)
 }

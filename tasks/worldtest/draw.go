@@ -115,7 +115,7 @@ func (d *drawer) people() {
 	}
 }
 
-// window spells a rule whose window is a multiple of the unit.
+// window spells a rule with a window that is a multiple of the unit.
 func (d *drawer) window(limit int, units float64) string {
 	return fmt.Sprintf("%d/%ds", limit, max(1, int(d.Unit.Seconds()*units)))
 }

@@ -196,7 +196,7 @@ func (v *verdict) judgeOrderAtTheEnd() {
 	}
 }
 
-// Spans lists what was away so far.
+// Spans lists the outages so far.
 func (s *Story) Spans() []Away {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -156,7 +156,7 @@ func (v *verdict) judgeOrder() {
 	}
 }
 
-// refused reports whether what is for a user is refused for a while.
+// refused reports whether a user's messages are refused for a while.
 func (v *verdict) refused(user string) bool {
 	return slices.ContainsFunc(v.Plan.Events, func(e Event) bool { return e.Do == RefuseUser && e.User == user })
 }

@@ -17,7 +17,7 @@ import (
 // Operation is something that a caller does.
 type Operation struct {
 	Name string
-	// Prepare, if any, writes what the operation needs. It is not measured.
+	// Prepare, if any, writes the data for the operation. It is not measured.
 	Prepare func(ctx context.Context, n int) error
 	// Do makes the calls. It may be repeated with other numbers.
 	Do func(ctx context.Context, n int) error

@@ -11,7 +11,7 @@ import (
 
 const exempt, counted = "otp", "news" // categories
 
-// Case is what messages are judged by.
+// Case has the rules that judge the messages.
 type Case struct {
 	Name         string
 	Policy       policy.Policy
