@@ -4,7 +4,7 @@
 //
 // Only scripts write a timeline or a record. Each makes all its reads and checks before its first
 // write, since Redis does not roll back. Every file opens with its purpose, its KEYS, its ARGV with
-// units, what it returns, and what it costs.
+// units, its replies, and its cost.
 //
 // While a Redis Cluster moves a slot, some of its keys are on one node and some on the other, and
 // Redis checks only KEYS. So each script that uses other keys, or removes a key and creates it

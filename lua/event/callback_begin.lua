@@ -5,7 +5,7 @@
 --
 -- KEYS[1]  state of the callback (HASH, see fragments/callback.lua)
 -- KEYS[2]  events of the account (STREAM, see fragments/event.lua)
--- KEYS[3]  what was gathered for it (HASH: n -> number of appended events)
+-- KEYS[3]  events gathered for it (HASH: n -> number of appended events)
 -- ARGV[1]  "new": with the events from now on; "kept": with all kept events; "anew": as new,
 --          and replaces a state
 -- ARGV[2]  how long the state is kept, ms

@@ -5,7 +5,7 @@
 --
 -- KEYS[1]  state of the callback (HASH, see fragments/callback.lua)
 -- KEYS[2]  events of the account (STREAM, see fragments/event.lua)
--- KEYS[3]  what was gathered for it (HASH: n -> number of appended events)
+-- KEYS[3]  events gathered for it (HASH: n -> number of appended events)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  nonce of this turn
 -- ARGV[3]  lease from now on, ms

@@ -3,7 +3,7 @@
 --
 -- KEYS[1]  dead events (STREAM: the fields of an event, x: why, z: when, Unix ms)
 -- KEYS[2]  events of the account (STREAM, see fragments/event.lua)
--- KEYS[3]  what was gathered for it (HASH: n -> number of appended events)
+-- KEYS[3]  events gathered for it (HASH: n -> number of appended events)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  id of the only event to retry; "" for the oldest ones
 -- ARGV[3]  how many at most

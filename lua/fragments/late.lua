@@ -220,8 +220,8 @@ do -- the embedded store bounds the locals of a script
 
   -- last_waiting returns the time of the last message of the class of m that was promised before m,
   -- was late before and waits for its time, or nil. A message that failed and waits for its retry
-  -- delays none. A class asks in the order of its late messages: what waits for one of them also
-  -- waits for the next, if nothing between them does.
+  -- delays none. It is called in the order of the class's late messages: a message that waits for
+  -- one of them also waits for the next, if no message between them does.
   local function last_waiting(m)
     some_wait = some_wait or call('EXISTS', KEYS[7])
     if some_wait == 0 then return nil end

@@ -1,4 +1,4 @@
--- rank_behind: where a reader continues in a sorted set after what it read last.
+-- rank_behind: where a reader continues in a sorted set after the last member that it read.
 --@include id_order
 
 -- rank_behind returns how many entries of a sorted set come before or at an id at a time. It does

@@ -1,10 +1,10 @@
 -- judge: which times the rules forbid, and the next time that they allow.
 --
--- A rule forbids stretches of time. A full natural period, a full day and quiet hours forbid
--- themselves. A time t breaks a sliding rule "limit per window" exactly if `limit` neighbours e_i
+-- A rule forbids intervals. A full natural period, a full day and quiet hours are forbidden
+-- intervals. A time t breaks a sliding rule "limit per window" exactly if `limit` neighbours e_i
 -- ... e_j, in order, with e_j - e_i < window satisfy e_j - window < t < e_i + window: each such
--- group forbids an open interval. The search jumps from the end of one forbidden stretch to the end
--- of the next, upwards or downwards, until nothing forbids the time.
+-- group forbids an open interval. The search jumps from the end of one forbidden interval to the
+-- end of the next, upwards or downwards, until it finds an allowed time.
 --@include judge/question
 --@include judge/rules
 --@include judge/category
@@ -13,10 +13,11 @@
 --@include judge/places
 local judging, in_period, full, next_free
 do -- the embedded store bounds the locals of a script
-  -- judging completes rules, see judge/rules.lua, with the question q and what they count: lists,
-  -- of each rule; periods, of a natural rule the last one and how many are in it; quiet, the quiet
-  -- times; tried, the numbers of what may forbid a time: 0 for quiet times, then the rules, then
-  -- count + 1 for the day. A list with fewer places than the limit breaks no rule.
+  -- judging completes rules, see judge/rules.lua, with the question q and these fields: lists, the
+  -- list of each rule; periods, for a natural rule the last period and its number of places; quiet,
+  -- the quiet times; tried, the numbers of the checks that may forbid a time: 0 for quiet times,
+  -- then the rules, then count + 1 for the day. A list with fewer places than the limit breaks no
+  -- rule.
   --
   -- If an account has a share of the rules, it first adds a rule for each of them, which counts
   -- only the account's places.
@@ -129,8 +130,8 @@ do -- the embedded store bounds the locals of a script
 
   -- next_free returns the first free time from a time on up to `last`, or down to it in direction
   -- -1; nil if there is none. Then where it stopped: nil, or a time if the work is used up or other
-  -- rules apply from there on. Then what first forbade an earlier time: the number of the rule, or
-  -- 0 for quiet hours.
+  -- rules apply from there on. Then the first check that forbade an earlier time: the number of the
+  -- rule, or 0 for quiet hours.
   function next_free(q, rules, from, direction, last)
     judging(q, rules)
     local beyond = direction > 0 and q.during_till or q.during_from - 1 -- where other rules apply

@@ -14,7 +14,7 @@
 --   times, ids      places that it has read, ascending, numbered from 1 to last. With taken
 --                   times, see judge/taken.lua, the ids are of other places
 --   from, till      it has read all places between these times, and maybe some at them
---   low, high       the ranks of what it has read: from low on, before high
+--   low, high       the ranks of the read places: from low on, before high
 --   at              the number of the last place not later than the last requested time
 --   chunk           how many it reads next
 --   card            how many places are under the key, if it is known
@@ -37,8 +37,7 @@ do -- the embedded store bounds the locals of a script
     return list
   end
 
-  -- begin_with starts a list with what was read of it: ids and times of its places from a time on,
-  -- at most `most`.
+  -- begin_with starts a list with read places: ids and times from a time on, at most `most`.
   function begin_with(list, from, read, most)
     local times, ids, n = {}, {}, #read / 2
     for k = 1, n do ids[k], times[k] = read[2 * k - 1], tonumber(read[2 * k]) end
@@ -46,8 +45,7 @@ do -- the embedded store bounds the locals of a script
     list.from, list.till, list.chunk, list.read = from - 1, n < most and math.huge or times[n], 16, n
   end
 
-  -- counted_in returns ids and times of what was read, without places that do not count, and their
-  -- number.
+  -- counted_in returns ids and times of the read places that count, and their number.
   local function counted_in(list, read)
     local times, ids, n, excluded = {}, {}, 0, list.q.excluded
     for k = 1, #read, 2 do
@@ -102,14 +100,14 @@ do -- the embedded store bounds the locals of a script
     list.chunk = math.min(2 * chunk, 512)
   end
 
-  -- come_to reads until what a list has read reaches t.
+  -- come_to reads places of a list until t.
   local function come_to(list, t)
     if list.times and t >= list.till and t - list.till < list.window then read_on(list, 1) end
     if list.times and t < list.from and list.from - t < list.window then read_on(list, -1) end
     if not list.times or t >= list.till or t < list.from then begin_at(list, t) end
   end
 
-  -- cover makes a list read what matters to t: on each side of t all places within its window, or
+  -- cover makes a list read the places that matter to t: on each side of t all within its window, or
   -- the nearest `most`. It returns the number of the last place that is not later than t.
   function cover(list, t)
     if not list.times or t >= list.till or t < list.from then come_to(list, t) end

@@ -1,4 +1,4 @@
--- put_place: updates what was read of a list while a script takes places.
+-- put_place: updates the read places of a list while a script takes places.
 --@include id_order
 
 -- put_place adds a newly taken place to a list.

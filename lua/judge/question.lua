@@ -7,7 +7,7 @@
 --   most_places, since        bound of places in a day of UTC, nil for none, and the time since which they count
 --   share_places, share_percent  the share of the message's account of them, and of each rule; nil for all
 --   excluded                  ids, as keys: their places do not count
---   lists                     what was read, by key, see judge/places.lua
+--   lists                     lists of read places, by key, see judge/places.lua
 --   conflicts                 how many conflicts of a rule a refusal shows
 --   spent, work               steps taken so far, about 0.25 us each, and the number after which a search stops
 --

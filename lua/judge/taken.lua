@@ -27,7 +27,7 @@ local function take(time, category)
   end
 end
 
--- put_taken adds the taken times from `from` to `till` to what a list has read.
+-- put_taken adds the taken times from `from` to `till` to the read places of a list.
 function q.put_taken(list, from, till)
   local times = taken_by(list)
   local k = first_from(times, 1, #times, from)

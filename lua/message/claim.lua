@@ -148,7 +148,7 @@ end
 
 local paused = is_paused(r[26], r[16])
 local unwanted = r[10] and r[2] == generation and opted_out(timeline, ARGV[9], r[10])
-local overdue -- what overdue_before returned
+local overdue -- the result of overdue_before
 if r[2] == generation then
   if state == PENDING then
     -- The common case: it does not depend on the user's other messages.

@@ -56,7 +56,7 @@ local list = list_at(q, timeline)
 list.card = call('ZCARD', timeline) + #records -- the maximum at the end
 local own_places
 
--- counts adds a newly taken place to what was read.
+-- counts adds a newly taken place to the read places.
 local function counts(id, at)
   put_place(list, id, at)
   if rules.category then put_place(list_at(q, own_places), id, at) end

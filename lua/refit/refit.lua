@@ -1,8 +1,8 @@
 -- refit/refit.lua: lists a user's reservations that do not fit the rules. Writes nothing.
 --
--- It judges the reservations that are not due yet, in order of time. Each is judged together with
--- all due or sent ones, those of exempt categories, and earlier ones that stay. It stays if it
--- breaks no rule among these. Otherwise it does not fit, and does not count against later ones.
+-- It judges the reservations that are not due yet, in order of time, each with all due or sent
+-- ones, those of exempt categories, and earlier ones that fit. A reservation that breaks a rule
+-- among these does not fit, and does not count against later ones.
 --
 -- A calendar rule needs the number of reservations in its period. A sliding rule needs the nearest
 -- ones on each side, as many as its limit. So a call reads and returns few, however many there are.

@@ -24,7 +24,7 @@ type AnnouncerSuite struct {
 	Secrets []string
 }
 
-// RunAnnouncer tests what package notifier promises about every Announcer.
+// RunAnnouncer tests the promises of package notifier about every Announcer.
 func RunAnnouncer(t *testing.T, s AnnouncerSuite) {
 	t.Helper()
 	t.Run("delivers every kind with any names", s.delivers)

@@ -105,7 +105,7 @@ func (c *apnsConn) Write(frame []byte) (int, error) {
 	return c.net.Write(frame)
 }
 
-// write calls what writes frames. An error is seen when reading.
+// write calls a function that writes frames. It ignores errors: reading shows them.
 func (c *apnsConn) write(frames func() error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,7 +164,7 @@ func (c *apnsConn) leave(reason string) {
 }
 
 // endIfIdle ends a connection that is leaving and has no streams. It reads on, since a TCP
-// connection that is closed with something unread loses what was written.
+// connection that is closed with unread data loses written data.
 func (c *apnsConn) endIfIdle() {
 	if c.leaving && len(c.streams) == 0 {
 		_ = c.net.CloseWrite()

@@ -46,11 +46,11 @@ type APNsAnswer struct {
 	Fault  APNsFault
 }
 
-// APNsFault is what goes wrong besides the answer.
+// APNsFault is a failure besides the answer.
 type APNsFault uint8
 
-// What goes wrong. The push of the first two is not processed, and the one of the next three is
-// processed as the answer says, which gets lost. The zero APNsFault is none.
+// The failures. With the first two, the push is not processed. With the next three, it is processed
+// as the answer says, but the answer is lost. The zero APNsFault is none.
 const (
 	APNsRefuse  APNsFault = iota + 1 // the stream is refused
 	APNsGoAway                       // a GOAWAY names a lower stream; those up to it are answered
@@ -60,9 +60,9 @@ const (
 	APNsGoodbye                      // a GOAWAY that names this stream comes with the answer
 )
 
-// APNsServer is an APNs server on a free loopback port, with HTTP/2 over TLS. It accepts what the
-// real one accepts: it verifies the provider token, its age and how often another one comes,
-// and the headers and their bounds. Make one with NewAPNsServer, and Close it.
+// APNsServer is an APNs server on a free loopback port, with HTTP/2 over TLS. It is as strict as the
+// real one: it verifies the provider token, its age and how often it changes, and the headers and
+// their bounds. Create one with NewAPNsServer, and Close it.
 type APNsServer struct {
 	listener net.Listener
 	tls      *tls.Config
@@ -145,7 +145,7 @@ func (s *APNsServer) Close() {
 // URL returns the server's address.
 func (s *APNsServer) URL() string { return "https://" + s.listener.Addr().String() }
 
-// Roots returns what trusts the server's certificate.
+// Roots returns a pool that trusts the server's certificate.
 func (s *APNsServer) Roots() *x509.CertPool {
 	roots := x509.NewCertPool()
 	roots.AddCert(s.root)
@@ -233,7 +233,7 @@ func (s *APNsServer) accept() {
 	}
 }
 
-// next returns the answer to a push whose headers have come.
+// next returns the answer to a push after its headers.
 func (s *APNsServer) next() APNsAnswer {
 	s.mu.Lock()
 	if len(s.script) > 0 {

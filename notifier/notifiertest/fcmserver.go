@@ -37,8 +37,8 @@ type FCMMessage struct {
 }
 
 // FCMServer is the API of Firebase Cloud Messaging with its token endpoint, on a free loopback
-// port, with HTTP/2 over TLS. It accepts what the real one accepts: it verifies the signed
-// request for a token, and the token of each message. Make one with NewFCMServer, and Close it.
+// port, with HTTP/2 over TLS. It is as strict as the real one: it verifies the signed request for a
+// token, and the token of each message. Create one with NewFCMServer, and Close it.
 type FCMServer struct {
 	server   *httptest.Server
 	now      func() time.Time
@@ -89,7 +89,7 @@ func (s *FCMServer) Close() {
 // URL returns the endpoint.
 func (s *FCMServer) URL() string { return s.server.URL }
 
-// Roots returns what trusts the server's certificate.
+// Roots returns a pool that trusts the server's certificate.
 func (s *FCMServer) Roots() *x509.CertPool {
 	roots := x509.NewCertPool()
 	roots.AddCert(s.server.Certificate())

@@ -14,21 +14,20 @@ import (
 
 // HTTPSuite makes a channel that delivers over HTTP. All fields but Secrets are required.
 type HTTPSuite struct {
-	// New returns a channel whose provider is at baseURL, which has no path. One try
+	// New returns a channel with a provider at baseURL, which has no path. One try
 	// takes at most timeout. It cleans up with t.Cleanup.
 	New func(t *testing.T, baseURL string, timeout time.Duration) notifier.Notifier
-	// Statuses is what every status of 200 to 599 means. The first row with a status
-	// counts.
+	// Statuses has the meanings of all statuses from 200 to 599. The first row with a status counts.
 	Statuses []StatusRow
 	// MaxRetryAfter is the longest wait that the channel accepts from a provider.
 	MaxRetryAfter time.Duration
-	// Spread has the channel wait up to a tenth longer than a provider asks for. DefaultPause
-	// is how long it waits after a SlowDown that says nothing; required if it has one.
+	// Spread reports that the channel waits up to a tenth longer than a provider asks for.
+	// DefaultPause is how long it waits after a SlowDown without a time; required if it has one.
 	Spread       bool
 	DefaultPause time.Duration
-	// Twice are the statuses after which the channel asks once more: with new credentials.
+	// Twice are the statuses after which the channel tries once more, with new credentials.
 	Twice []int
-	// Pauses is what differs from DefaultPause, by status.
+	// Pauses has the pauses other than DefaultPause, by status.
 	Pauses map[int]time.Duration
 	// Key finds the idempotency key in a request.
 	Key func(Request) string
@@ -43,7 +42,7 @@ type StatusRow struct {
 	Reason      notifier.Reason
 }
 
-// RunHTTP tests what Run tests, and what is promised about every channel over HTTP.
+// RunHTTP runs the tests of Run, and tests the promises about every channel over HTTP.
 func RunHTTP(t *testing.T, s HTTPSuite) {
 	t.Helper()
 	Run(t, Suite{
@@ -55,7 +54,7 @@ func RunHTTP(t *testing.T, s HTTPSuite) {
 			t.Helper()
 			provider := receiver(t)
 			provider.AnswerWith(func(r Request) Answer {
-				// A provider may repeat what it refuses.
+				// A provider may repeat the refused content.
 				return Answer{Status: http.StatusBadRequest, Body: string(r.Body)}
 			})
 			return s.New(t, provider.URL(), patience)

@@ -28,7 +28,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// Push is what a browser of a PushService got.
+// Push is a push that a browser of a PushService received.
 type Push struct {
 	Browser       string // its address, as Subscribe or Relay returned it
 	Payload       []byte // decrypted, without padding
@@ -40,8 +40,8 @@ type Push struct {
 }
 
 // PushService is a push service of browsers and the browsers too, on a free loopback port, with
-// HTTP/2 over TLS. It accepts what real ones accept: it verifies the VAPID token, the headers
-// and their bounds, and decrypts the body. Make one with NewPushService, and Close it.
+// HTTP/2 over TLS. It is as strict as real ones: it verifies the VAPID token, the headers and their
+// bounds, and decrypts the body. Create one with NewPushService, and Close it.
 type PushService struct {
 	server *httptest.Server
 	now    func() time.Time
@@ -73,7 +73,7 @@ func NewPushService(now func() time.Time) *PushService {
 // Close stops the server.
 func (s *PushService) Close() { s.server.Close() }
 
-// Roots returns what trusts the service's certificate.
+// Roots returns a pool that trusts the service's certificate.
 func (s *PushService) Roots() *x509.CertPool {
 	roots := x509.NewCertPool()
 	roots.AddCert(s.server.Certificate())
@@ -141,7 +141,7 @@ func (s *PushService) Unsubscribe(address string) {
 	maps.DeleteFunc(s.browsers, func(_ string, b *browser) bool { return b.address == address })
 }
 
-// Pushes returns what the browsers got so far, in the order it came.
+// Pushes returns the pushes that the browsers received so far, in their order.
 func (s *PushService) Pushes() []Push { return s.pushes.all() }
 
 // Wait returns the pushes so far once there are at least n. The error is ctx's, with the number
@@ -247,7 +247,7 @@ func (b *browser) read(r *http.Request, body []byte) (Push, error) {
 	return p, nil
 }
 
-// decrypt does what a browser does, as RFC 8291 and RFC 8188 say, for a body of one record.
+// decrypt decrypts a body of one record like a browser, see RFC 8291 and RFC 8188.
 func (b *browser) decrypt(body []byte) ([]byte, error) {
 	if len(body) < 86 || body[20] != 65 || int(binary.BigEndian.Uint32(body[16:])) < len(body)-86 {
 		return nil, errors.New("the header is malformed")

@@ -30,7 +30,7 @@ type Suite struct {
 	Secrets []string
 }
 
-// Run tests what package notifier promises about every channel.
+// Run tests the promises of package notifier about every channel.
 func Run(t *testing.T, s Suite) {
 	t.Helper()
 	t.Run("delivers any content", s.delivers)
@@ -139,8 +139,8 @@ func together(ctx context.Context, channel notifier.Notifier, count int) []notif
 	return results
 }
 
-// requireSound checks a result: a channel may return it, and neither its error nor what
-// that wraps shows a secret or part of the message.
+// requireSound checks that a channel may return a result, and that neither its error nor a wrapped
+// one shows a secret or part of the message.
 func requireSound(t *testing.T, result notifier.Result, secrets []string) {
 	t.Helper()
 	require.NoError(t, result.Validate())

@@ -13,8 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// canonical returns an address in the one spelling that equal addresses share. The error is an
-// *InvalidError, which does not show it.
+// canonical returns the canonical spelling of an address. The error is an *InvalidError, which
+// does not show the address.
 func canonical(channel, address string) (string, error) {
 	switch channel {
 	case FCM:
@@ -40,14 +40,14 @@ func canonical(channel, address string) (string, error) {
 
 const wantToken = "a registration token, 1 to 4,096 printable characters without spaces"
 
-// notTokens is what apps and exports write for a missing token, in small letters. The last ones are
-// errors of Google's libraries that apps took for tokens.
+// notTokens are the words that apps and exports write for a missing token, in small letters. The
+// last ones are errors of Google's libraries that apps mistook for tokens.
 var notTokens = []string{ //nolint:globals // a constant table
 	"null", "(null)", "undefined", "nan", "none", "nil", "n/a", "#n/a", "blacklisted", "service_not_available",
 	"missing_instanceid", "invalid_sender", "authentication_failed", "fis_auth_error",
 }
 
-// otherAddress says what an address is that is no registration token of FCM; "" if it may be one.
+// otherAddress describes an address that is no FCM registration token; "" if it may be one.
 func otherAddress(address string) string {
 	lower := strings.ToLower(address)
 	switch {
@@ -78,7 +78,7 @@ func printable(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
 }
 
-// subscription is what a browser's PushSubscription prints as JSON.
+// subscription is the JSON of a browser's PushSubscription.
 type subscription struct {
 	Endpoint string `json:"endpoint"`
 	Keys     struct {
@@ -87,8 +87,8 @@ type subscription struct {
 	} `json:"keys"`
 }
 
-// canonicalSubscription returns a subscription without spaces and without what a push does
-// not need. Whether its host is allowed is not checked: the channel does.
+// canonicalSubscription returns a subscription without spaces and with only the fields that a push
+// needs. It does not check whether the host is allowed: the channel does.
 func canonicalSubscription(address string) (string, error) {
 	var s subscription
 	if len(address) > MaxAddress || json.Unmarshal([]byte(address), &s) != nil {

@@ -9,16 +9,15 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Gone is a device that its provider knows no more.
+// Gone is a device that its provider no longer knows.
 type Gone struct {
 	ID      string
 	Address string    // that was sent to
 	Since   time.Time // since when it is gone, as the provider says; zero if it does not
 }
 
-// RemoveGone removes devices, unless they got another address meanwhile or were registered
-// after the time that their provider says. It returns the ids of those that it removed, also beside
-// an error.
+// RemoveGone removes devices, unless they got another address meanwhile or were registered after
+// Since. It returns the ids of the removed devices, even with an error.
 func (s *Store) RemoveGone(ctx context.Context, user string, gone []Gone) ([]string, error) {
 	if err := keyspace.CheckUser(user); err != nil || len(gone) == 0 {
 		return nil, err
@@ -41,15 +40,14 @@ func (s *Store) RemoveGone(ctx context.Context, user string, gone []Gone) ([]str
 	return ids, err
 }
 
-// NoteSuccess notes that devices accepted a push now. A success is kept to the hour, so at most
-// one call an hour writes. Devices that are not there are ignored, here and below. NoteSuccess
-// returns how many it noted.
+// NoteSuccess notes that devices accepted a push now, and returns how many it noted. A success is
+// stored to the hour, so at most one call an hour writes. Unknown devices are ignored, here and below.
 func (s *Store) NoteSuccess(ctx context.Context, user string, ids []string) (int, error) {
 	return s.each(ctx, lua.DeviceNoteSuccess, "noting successes of devices", user, script.Milliseconds(s.at), ids)
 }
 
-// MarkSuspect marks devices that their provider called gone when too many were. They stay. It
-// returns how many were not marked before.
+// MarkSuspect marks devices that their provider called gone while too many were gone, instead of
+// removing them. It returns how many were not marked before.
 func (s *Store) MarkSuspect(ctx context.Context, user string, ids []string) (int, error) {
 	return s.each(ctx, lua.DeviceSuspect, "marking devices", user, 1, ids)
 }

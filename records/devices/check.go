@@ -10,14 +10,14 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// The channels whose receivers are devices.
+// The channels that deliver to devices.
 const (
 	FCM     = "fcm"
 	APNs    = "apns"
 	WebPush = "webpush"
 )
 
-// Bounds of the fields of a Device, bytes, and Most devices of one user that an account registers.
+// Bounds of the fields of a Device, in bytes. An account may register Most devices of one user.
 const (
 	MaxID      = 64
 	MaxApp     = 64
@@ -26,7 +26,7 @@ const (
 	Most       = 100
 )
 
-// letters has what a line writes for each channel, in upper case for a suspect device.
+// letters has the letter of each channel in a line. It is upper case for a suspect device.
 var letters = map[string]string{FCM: "f", APNs: "a", WebPush: "w"} //nolint:globals // a constant table
 
 // channels has the channel of each letter.
@@ -42,9 +42,9 @@ func CheckID(id string) error {
 	return nil
 }
 
-// Complete returns a device as Add stores it: with its address in the one spelling that
-// equal addresses share, and an id made of account, channel and address if it has none. The
-// error is an *InvalidError, which does not show the address.
+// Complete returns a device as Add stores it: with the canonical spelling of its address, and an
+// id generated from account, channel and address if it has none. The error is an *InvalidError,
+// which does not show the address.
 func Complete(d Device) (Device, error) {
 	address, err := canonical(d.Channel, d.Address)
 	if err != nil {
@@ -57,7 +57,7 @@ func Complete(d Device) (Device, error) {
 	return d, check(d)
 }
 
-// idChars of a hash make an id: 60 bits, so that two devices of a user never share one.
+// idChars is the length of a generated id: 60 bits of a hash, so two devices of a user never share one.
 const idChars = 12
 
 func makeID(d Device) string {
@@ -92,8 +92,7 @@ func checkTime(d Device) error {
 	return nil
 }
 
-// languageTag returns a locale as a language tag: en_US.UTF-8 and en_US@euro, as systems write it,
-// are en-US.
+// languageTag returns a locale as a language tag: en_US.UTF-8 and en_US@euro become en-US.
 func languageTag(locale string) string {
 	if end := strings.IndexAny(locale, ".@"); end > 0 {
 		locale = locale[:end]

@@ -138,7 +138,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// What is no token of the channel is named, and not shown.
+// An error describes an invalid token, and does not show it.
 func TestAddressesOfOtherKinds(t *testing.T) {
 	t.Parallel()
 	for address, says := range map[string]string{

@@ -47,7 +47,7 @@ func (s *Store) Count(ctx context.Context, account string) (int64, error) {
 	return n, nil
 }
 
-// hold holds room for one more device of an account, and returns the token of the hold.
+// hold reserves room for one more device of an account, and returns the token of the hold.
 func (s *Store) hold(ctx context.Context, account string, most int64) (token string, err error) {
 	const doing = "holding room for a device"
 	token = keyspace.NewToken()
@@ -73,8 +73,8 @@ func (s *Store) release(ctx context.Context, account, hold string) error {
 	return nil
 }
 
-// note notes counts of a user's partition that changed, each with its account, and ends a hold of
-// one of the accounts, "" for none.
+// note notes the changed counts of a user's partition, and ends a hold of the account holder, if
+// that is not "".
 func (s *Store) note(ctx context.Context, user string, counts []count, holder, hold string) error {
 	if len(counts) == 0 && hold == "" {
 		return nil
@@ -96,8 +96,8 @@ func (s *Store) note(ctx context.Context, user string, counts []count, holder, h
 	return nil
 }
 
-// noteOne notes one count. Of several programs the last one may be slower than the others, and
-// have an older count: so each looks whether its count still holds, and notes that one.
+// noteOne notes one count. Another program may note an older count later, so each reads the count
+// again afterwards, and notes it if it changed.
 func (s *Store) noteOne(ctx context.Context, partition int, c count, hold string) error {
 	const doing = "counting the devices of an account"
 	for {
@@ -125,8 +125,7 @@ func (s *Store) keysOf(account string) []string {
 	return []string{s.keys.AccountDevices(account), s.keys.DeviceHolds(account)}
 }
 
-// Recount counts the devices of a user anew, after they were removed in another way than by a
-// Store.
+// Recount counts the devices of a user again, after something other than a Store removed some.
 func (s *Store) Recount(ctx context.Context, user string) error {
 	return s.eachCounted(ctx, keyspace.Partition(user), func(counted map[string][]string, _ []count) error {
 		if accounts := counted[user]; accounts != nil {
@@ -136,8 +135,8 @@ func (s *Store) Recount(ctx context.Context, user string) error {
 	})
 }
 
-// Sweep counts the devices of all users anew that are counted, and notes what each account has.
-// It makes its calls in throttle, which may rest.
+// Sweep counts again the devices of each user with a count, and notes the counts of each account.
+// It makes its calls within throttle, which may pause.
 func (s *Store) Sweep(ctx context.Context, throttle func(ctx context.Context, batch func() error) error) error {
 	partitions, err := script.Occupied(ctx, s.client, "looking for devices", script.One(s.keys.DeviceCounts))
 	for _, partition := range partitions {
@@ -170,14 +169,14 @@ func (s *Store) Sweep(ctx context.Context, throttle func(ctx context.Context, ba
 	return err
 }
 
-// together is how many users a Sweep counts without a rest, and about how many counts a call reads.
+// together is how many users a Sweep counts without a pause, and about how many counts a call reads.
 const (
 	together = 50
 	perScan  = 500
 )
 
-// eachCounted calls do with the counts of a partition, in parts: the accounts that have devices of
-// users, and the sums.
+// eachCounted calls do with the counts of a partition, page by page: the accounts of each user's
+// devices, and the sums.
 func (s *Store) eachCounted(ctx context.Context, partition int, do func(counted map[string][]string, sums []count) error) error {
 	const doing = "looking through the counts of devices"
 	for cursor, first := uint64(0), true; first || cursor != 0; first = false {

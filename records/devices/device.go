@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Device is where a user's messages go: an app on a phone, or a browser.
+// Device is an app on a phone or a browser that receives a user's messages.
 type Device struct {
 	ID      string // unique among the devices of its user
 	Channel string // the name of its channel, such as "fcm"
 	App     string // "" if the user has only one
-	// Account is the account that registered it. Messages of other accounts do not go to it.
-	// "" for none: then messages of every account do.
+	// Account is the account that registered it. Only that account's messages are sent to it.
+	// If it is "", the messages of every account are.
 	Account string
-	// Address is what the provider knows the device by: a token, or a subscription as JSON.
-	// It is a secret, and never comes into a log or an error.
+	// Address identifies the device at its provider: a token, or a subscription as JSON.
+	// It is a secret: no log and no error shows it.
 	Address      string
 	Locale       string    // "" for unknown
 	RegisteredAt time.Time // to the second
@@ -32,6 +32,5 @@ func (d Device) GoString() string { return d.String() }
 // LogValue returns what String returns.
 func (d Device) LogValue() slog.Value { return slog.StringValue(d.String()) }
 
-// For reports whether messages of an account go to the device. Without accounts, account
-// is "".
+// For reports whether messages of an account are sent to the device. Without accounts, account is "".
 func (d Device) For(account string) bool { return d.Account == "" || d.Account == account }

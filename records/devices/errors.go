@@ -6,8 +6,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// TooManyError is returned when an account has registered as many devices of a user as are
-// allowed. Nothing was done.
+// TooManyError is returned when an account has registered Most devices of a user. Nothing was done.
 type TooManyError struct {
 	User string
 }
@@ -20,8 +19,7 @@ func (*TooManyError) Error() string {
 // Code returns fault.CodeTooManyDevices.
 func (*TooManyError) Code() fault.Code { return fault.CodeTooManyDevices }
 
-// AccountFullError is returned when an account has as many devices as it may have. Nothing was
-// done.
+// AccountFullError is returned when an account has its maximum of devices. Nothing was done.
 type AccountFullError struct {
 	Account string
 	Most    int64

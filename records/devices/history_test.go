@@ -22,7 +22,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// model is what a Store does with the devices of users, on plain lists.
+// model is a Store of users' devices on plain lists.
 type model struct {
 	lists map[string][]devices.Device
 	now   time.Time

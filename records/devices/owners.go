@@ -27,11 +27,10 @@ type claim struct {
 // owner is an owner of an address, with the token of its claim. The user "" is nobody.
 type owner struct{ token, account, user string }
 
-// addressBytes of its hash spell an address in the store: 96 bits.
+// addressBytes is how many bytes of its hash identify an address in the store: 96 bits.
 const addressBytes = 12
 
-// claim claims the address of a device for a user, or, if takes is false, for nobody in place of
-// the user.
+// claim claims the address of a device for a user. If takes is false, it ends the user's ownership.
 func (s *Store) claim(ctx context.Context, user string, d Device, takes bool) (claim, error) {
 	const doing = "claiming the address of a device"
 	hash := sha256.Sum256([]byte(d.Channel + " " + d.Address))
@@ -55,8 +54,8 @@ func (s *Store) claim(ctx context.Context, user string, d Device, takes bool) (c
 	return c, in.Err
 }
 
-// settle ends a claim, after the address was taken from the owners before it. It reports false if
-// another claim came in between.
+// settle ends a claim, after its address was taken from the former owners. It reports false if
+// there is a newer claim.
 func (s *Store) settle(ctx context.Context, c claim) (bool, error) { return s.endClaim(ctx, c, 1) }
 
 // withdraw ends a claim as if it had not been made.
@@ -80,8 +79,8 @@ func (s *Store) endClaim(ctx context.Context, c claim, settles int) (bool, error
 	return script.Yes(script.Read(answer, doing))
 }
 
-// takeFrom removes the address of a device from the other users that a claim lists, and adds those
-// that had it to moved.
+// takeFrom removes the address of a device from the other users that a claim lists. It adds those
+// that had the address to moved.
 func (s *Store) takeFrom(ctx context.Context, c claim, user string, d Device, moved map[string]bool) error {
 	for _, o := range c.before {
 		if o.user == "" || o.user == user {
@@ -98,8 +97,8 @@ func (s *Store) takeFrom(ctx context.Context, c claim, user string, d Device, mo
 	return nil
 }
 
-// forget ends that a user owns the address of a device, which was removed. If the user has
-// registered it again, nothing is done.
+// forget ends a user's ownership of the address of a removed device, unless the user has
+// registered it again.
 func (s *Store) forget(ctx context.Context, user string, d Device) error {
 	c, err := s.claim(ctx, user, d, false)
 	if err != nil || c.token == "" {
@@ -142,8 +141,8 @@ func (s *Store) has(ctx context.Context, user string, d Device) (bool, error) {
 	return false, nil
 }
 
-// Forget ends that a user owns addresses. It comes before the user's devices are erased in another
-// way than by a Store.
+// Forget ends a user's ownership of all addresses. Call it before anything but a Store erases the
+// user's devices.
 func (s *Store) Forget(ctx context.Context, user string) error {
 	list, err := s.List(ctx, user)
 	if err != nil {
@@ -164,7 +163,7 @@ func (s *Store) Forget(ctx context.Context, user string) error {
 	return nil
 }
 
-// removal says which devices of a user are removed: those that have all that is given.
+// removal selects the devices of a user to remove: those that match all fields.
 type removal struct {
 	id      string
 	account string // anyAccount for each
@@ -174,8 +173,8 @@ type removal struct {
 
 const anyAccount = "*"
 
-// remove removes devices of a user, and returns them, also beside an error. It is followed by forget
-// for each, unless a claim lists the user.
+// remove removes devices of a user, and returns them, even with an error. Call forget for each
+// afterwards, unless a claim lists the user.
 func (s *Store) remove(ctx context.Context, user string, removals ...removal) ([]Device, error) {
 	const doing = "removing devices"
 	args := make([]any, 1, 1+4*len(removals))
@@ -218,8 +217,8 @@ func (c claim) freed(user, account string, most int64) (n int64) {
 	return n
 }
 
-// giveUp withdraws a claim for a device that was refused, unless the user has the address. It
-// returns the refusal. If the store did not answer, the device may be registered: the claim stays.
+// giveUp withdraws a claim for a refused device, unless the user has the address. It returns the
+// refusal. If the store did not answer, the device may be registered: the claim stays.
 func (s *Store) giveUp(ctx context.Context, user string, d Device, c claim, refusal error) error {
 	if _, away := errors.AsType[*fault.UnavailableError](refusal); away {
 		return refusal

@@ -68,12 +68,12 @@ const base = 36
 
 const secondsPerHour = 3600
 
-// latest is after every time that a store has, in seconds: 1 January 10000.
+// latest is an exclusive bound for all times, in Unix seconds: 1 January 10000.
 const latest = 253402300800
 
-// Decode reads the devices of a user, in the order in which they were registered first. ""
-// is no device. It does not check addresses for the shape that their channel wants: Add did.
-// The error does not show what it can't read, since that has addresses.
+// Decode reads the devices of a user, in the order in which they were first registered. "" has no
+// device. It does not check the form of addresses: Add did. The error does not show the text, as
+// it has addresses.
 func Decode(packed string) ([]Device, error) {
 	if packed == "" {
 		return nil, nil
@@ -132,7 +132,7 @@ func decodeLine(line string) (Device, error) {
 	return d, nil
 }
 
-// decodeTime reads a number of units of so many seconds. It accepts only what Encode writes.
+// decodeTime reads a number of units, each of unit seconds. It only accepts the form of Encode.
 func decodeTime(text string, unit int64) (time.Time, bool) {
 	n, err := strconv.ParseInt(text, base, 64)
 	if err != nil || n < 0 || n >= latest/unit || strconv.FormatInt(n, base) != text {

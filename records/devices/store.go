@@ -18,7 +18,7 @@ import (
 // Options are the options of a Store. The zero value has the keys of DefaultPrefix.
 type Options struct {
 	Prefix string
-	// Shared lets several users have one address. Else it moves to the one that registers it last.
+	// Shared allows several users to have one address. Else it moves to the last that registers it.
 	Shared bool
 }
 
@@ -48,8 +48,7 @@ type Change string
 const (
 	Added    Change = "added"
 	Replaced Change = "replaced" // it took the place of those with its id or its address
-	// Unchanged is a device that was there. It is registered at a later time now, and no
-	// longer suspect.
+	// Unchanged is a known device. Its registration time is updated, and it is no longer suspect.
 	Unchanged Change = "unchanged"
 )
 
@@ -60,15 +59,14 @@ type Registration struct {
 	Moved  int // how many other users had the address until now
 }
 
-// Add registers a device, or registers it again. It takes the place of the user's device with
-// the same id, and of one with the same address and account, whatever its id. Between a device
-// of an account and one of none, the address decides. Other users lose the address, see the
-// package. The time is the server's; what d says of times and of Suspect is ignored. The
-// error may also be an *ExistsError, if another account has a device with the id, or a
-// *TooManyError.
+// Add registers a device, or registers it again. It replaces the user's device with the same id,
+// and the one with the same address and account. A device without an account and one of an account
+// replace each other if they have the same address. Other users lose the address, see the package.
+// The time is the server's; the times and Suspect of d are ignored. The error may also be an
+// *ExistsError, if another account has a device with the id, or a *TooManyError.
 //
-// The account may have at most that many devices, of all users; 0 is no limit. If it has as many,
-// Add only registers what is registered, and returns an *AccountFullError for another one.
+// The account may have at most most devices, of all users; 0 is no limit. At the limit, Add only
+// registers known devices again, and returns an *AccountFullError for any other.
 func (s *Store) Add(ctx context.Context, user string, d Device, most int64) (Registration, error) {
 	if err := keyspace.CheckUser(user); err != nil {
 		return Registration{}, err
@@ -111,8 +109,8 @@ func (s *Store) Add(ctx context.Context, user string, d Device, most int64) (Reg
 	}
 }
 
-// register registers a complete device of a user, whatever other users have. It returns those of
-// other addresses that it replaced.
+// register registers a complete device of a user, regardless of other users. It returns the
+// replaced devices with other addresses.
 func (s *Store) register(ctx context.Context, user string, d Device, most int64) (Registration, []Device, error) {
 	bounded := most > 0 && d.Account != ""
 	a, err := s.add(ctx, user, d, !bounded)
@@ -145,7 +143,7 @@ func (s *Store) register(ctx context.Context, user string, d Device, most int64)
 	}
 }
 
-// addition is what lua/device/add.lua answers.
+// addition is the reply of lua/device/add.lua.
 type addition struct {
 	status   int64
 	device   Device // if it is registered
@@ -156,7 +154,7 @@ type addition struct {
 // needsRoom is the status of a device that needs a hold.
 const needsRoom = -3
 
-// add registers a complete device. With more, its account may have more devices than before.
+// add registers a complete device. If more is true, its account may get an additional device.
 func (s *Store) add(ctx context.Context, user string, d Device, more bool) (addition, error) {
 	const doing = "registering a device"
 	mayHaveMore := 0
@@ -188,7 +186,7 @@ func (s *Store) add(ctx context.Context, user string, d Device, more bool) (addi
 	return a, in.Err
 }
 
-// List returns the devices of a user, in the order in which they were added. There may be none.
+// List returns the devices of a user, in the order in which they were added.
 func (s *Store) List(ctx context.Context, user string) ([]Device, error) {
 	if err := keyspace.CheckUser(user); err != nil {
 		return nil, err
@@ -209,8 +207,7 @@ func (s *Store) Remove(ctx context.Context, user, id string) (bool, error) {
 	return s.removeOf(ctx, anyAccount, user, id)
 }
 
-// RemoveOf removes a device if an account registered it, "" for none, and reports whether it
-// did.
+// RemoveOf removes a device that an account, or "", registered, and reports whether it was there.
 func (s *Store) RemoveOf(ctx context.Context, account, user, id string) (bool, error) {
 	if account != "" && !keyspace.ValidName(account) {
 		return false, &fault.InvalidError{Field: "account", Value: account, Want: keyspace.WantName}

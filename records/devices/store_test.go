@@ -106,7 +106,7 @@ func TestDevicesOfAccounts(t *testing.T) {
 	umbrella := accepted(t, s, of("umbrella"), devices.Added)
 	require.NotEqual(t, acme.ID, umbrella.ID)
 
-	// One account does not learn what another one has, and does not replace it.
+	// An account neither learns of another's devices nor replaces them.
 	taken := of("umbrella")
 	taken.ID, taken.Address = acme.ID, "another"
 	_, err := s.Add(t.Context(), "alice", taken, 0)
@@ -132,7 +132,7 @@ func TestDevicesOfAccounts(t *testing.T) {
 	require.Empty(t, listed(t, s))
 }
 
-// What a provider says of a device counts only for what it was then.
+// A provider's answer about a device only counts for its address and registration at that time.
 func TestRemoveGone(t *testing.T) {
 	t.Parallel()
 	server, s := newStore(t)
@@ -228,7 +228,7 @@ func TestConcurrentRegistrations(t *testing.T) {
 	require.Len(t, listed(t, s), 40)
 }
 
-// What a newer program stored is kept, and said to be unreadable.
+// A newer program's devices are kept, and reported as unreadable.
 func TestDevicesOfANewerProgram(t *testing.T) {
 	t.Parallel()
 	server, s := newStore(t)

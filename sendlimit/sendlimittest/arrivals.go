@@ -13,10 +13,9 @@ type Arrival struct {
 	At           time.Time
 }
 
-// ArrivalFaults judges the real times at which a user received messages, without knowing
-// their places. Each may have come up to late after its place. It lists what breaks a rule
-// or quiet hours at whatever places within that time. Exempt messages are not judged, and
-// it ignores dated changes of a policy.
+// ArrivalFaults judges the real times at which a user received messages, without knowing their
+// places. Each may have arrived up to late after its place. It lists the arrivals that break a rule
+// or quiet hours for all possible places. It ignores exempt messages and dated changes of a policy.
 func (m *Model) ArrivalFaults(user string, late time.Duration, arrivals []Arrival) []string {
 	g := m.regime(user)
 	var faults []string
@@ -45,8 +44,8 @@ func (m *Model) ArrivalFaults(user string, late time.Duration, arrivals []Arriva
 	return faults
 }
 
-// arrivalFaults lists the arrivals of which more than the limit are in one window, even if
-// the first one came late and the last one on time.
+// arrivalFaults lists the arrivals that exceed the limit of a window, even if the first one was late
+// and the last one on time.
 func (r rule) arrivalFaults(user string, late int64, tl timeline) []string {
 	var faults []string
 	for i := range max(0, len(tl)-r.Limit) {

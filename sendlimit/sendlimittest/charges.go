@@ -19,9 +19,9 @@ import (
 
 // ChargeModel is a plain model of the charges of accounts and throttles. A message that was
 // accepted and not cancelled counts once in the hour and once in the day of its send time,
-// in its account's zone, and once in the period of the throttle that its record names. One that was
-// cancelled may count where its period gave back as many as it may, see package quota. Do not use
-// it for days on which the clocks change.
+// in its account's zone, and once in the period of the throttle that its record names. A cancelled
+// one still counts if its period has reached its limit of returned charges, see package quota. Do
+// not use it for days on which the clocks change.
 type ChargeModel struct {
 	// Tiers bound how many cancelled messages of an account a period gives back. Accounts that
 	// are not in it have no limits.
@@ -80,8 +80,8 @@ func (m *ChargeModel) Charged(keys keyspace.Keys) map[string]int {
 	return counts
 }
 
-// Wanted returns what Charged does, where some counters of the store are found, those of what was
-// given back included. A counter may be above the model if its period gave back all that it may.
+// Wanted returns the counts of Charged, adjusted to the counters found in the store. A counter may
+// be above the model if its period has reached its limit of returned charges.
 func (m *ChargeModel) Wanted(keys keyspace.Keys, found map[string]int) map[string]int {
 	want := m.Charged(keys)
 	for account, tier := range m.Tiers {

@@ -15,7 +15,7 @@ import (
 
 // The edits of CheckMessages: changes of content, metadata and expiry.
 
-// drawEdit draws an edit of a message whose send time is to be at, nil for an unknown one.
+// drawEdit draws an edit of a message with the send time at, nil for an unknown one.
 // It is mostly made for the message as it is.
 func (m *mailbox) drawEdit(t *rapid.T, known *message, at time.Time) sendlimit.Edit {
 	e := sendlimit.Edit{Of: sendlimit.Version{Generation: "none"}}

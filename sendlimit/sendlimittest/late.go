@@ -16,9 +16,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
-// Late messages: what a claim after the tolerance does to all late messages of the
-// user.
-
 // maxPlaced is the maximum of late messages that one call of the script places.
 const maxPlaced = 80
 
@@ -214,7 +211,7 @@ func (m *mailbox) candidates(claiming *message) []*message {
 	return late
 }
 
-// isJudged reports whether the rules of a late message say when it goes.
+// isJudged reports whether the rules decide when a late message is sent.
 func (m *mailbox) isJudged(known *message) bool {
 	g := m.regime()
 	unwanted := slices.Contains(g.optOut, known.category)

@@ -41,8 +41,8 @@ func (m *mailbox) sendingAhead(late, claiming *message) (until time.Time, ahead 
 	return until, ahead
 }
 
-// heldUp reports whether a late message waits for one that is being sent. It does no longer
-// once a younger one of its class has waited for that for too long.
+// heldUp reports whether a late message waits for one that is being sent. It stops waiting once a
+// younger one of its class has waited for too long.
 func (m *mailbox) heldUp(late, claiming *message) bool {
 	_, ahead := m.sendingAhead(late, claiming)
 	return ahead && !m.goesPast(late, claiming)

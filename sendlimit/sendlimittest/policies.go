@@ -15,8 +15,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// drawnPolicies draws the policies of one history. The first one has a rule with the longest
-// window of all. So none counts what was forgotten before it came.
+// drawnPolicies draws the policies of one history. The first one has the longest window of all, so
+// no later one counts places that were forgotten before.
 type drawnPolicies struct {
 	longest    int  // index in windows
 	begun      bool // the first one is drawn
@@ -195,8 +195,8 @@ func (d drawnPolicies) drawChanges(t *rapid.T, p policy.Policy) []policy.DatedCh
 	return changes
 }
 
-// drawAllowed mostly draws no allowed hours. What it draws leaves a time of the week beside
-// any quiet hours that are drawn.
+// drawAllowed mostly draws no allowed hours. Drawn ones leave some time of the week beside any drawn
+// quiet hours.
 func (d drawnPolicies) drawAllowed(t *rapid.T) policy.WeekHours {
 	if rapid.IntRange(0, 4).Draw(t, "only") > 0 {
 		return policy.WeekHours{}

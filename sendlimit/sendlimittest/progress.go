@@ -26,8 +26,8 @@ func (m *mailbox) storeDevices(t *rapid.T) {
 	}
 }
 
-// drawProgress draws what a settlement says of the devices: nothing, or what the message was
-// done with before and perhaps more.
+// drawProgress draws the devices of a settlement: none, or those that were done before and perhaps
+// more.
 func (m *mailbox) drawProgress(t *rapid.T, known *message) messages.Progress {
 	if rapid.IntRange(0, 2).Draw(t, "to devices") == 2 {
 		return nil

@@ -10,9 +10,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// quiet is when nothing is sent to a user: all times at which a zone's clock shows a time
-// that one of the lines covers, or one that no line of allowed hours covers, or one of the
-// dates. The zero value covers no time.
+// quiet is the times at which no message is sent to a user: those that a line covers by the zone's
+// clock, those that no line of allowed hours covers, and the dates. The zero value covers no time.
 type quiet struct {
 	zone    *time.Location
 	lines   []quietLine
@@ -119,7 +118,7 @@ func (q quiet) reason(wall time.Time) string {
 	return ""
 }
 
-// covers reports whether the line covers what a clock shows.
+// covers reports whether the line covers a clock's time.
 func (l quietLine) covers(wall time.Time) bool {
 	today := wall.Weekday()
 	yesterday := (today + 6) % 7

@@ -187,8 +187,8 @@ func newUndated(p policy.Policy, own policy.UserSettings, reach time.Duration, n
 	return g, nil
 }
 
-// quietOf returns the quiet times of a category. What it has of its own replaces what the
-// policy has; the user's quiet hours come on top.
+// quietOf returns the quiet times of a category. Its own settings replace those of the policy; the
+// user's quiet hours are added.
 func quietOf(p policy.Policy, c policy.CategoryRules, own policy.UserSettings, zone *time.Location) (quiet, error) {
 	hours, allowed, dates := p.QuietHours, p.Only, p.Blackouts
 	if c.QuietHours != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// What begins the name of a column that holds one entry of data or metadata.
+// Prefixes of the names of columns with one entry of data or metadata.
 const (
 	dataPrefix     = "data."
 	metadataPrefix = "metadata."
 )
 
-// columns resolves the columns of a header.
+// columns finds the fields of a header's columns.
 type columns struct {
 	known   []string // the fields, as they are spelled
 	entries bool     // there are fields data.KEY and metadata.KEY as well
@@ -84,7 +84,7 @@ func (c columns) isEntry(field string) bool {
 	return c.entries && key != "" && utf8.ValidString(key)
 }
 
-// unknown returns the error about a column that is no field.
+// unknown returns the error about a column without a field.
 func (c columns) unknown(name string) error {
 	valid := strings.ToValidUTF8(fault.Clip(name), "�")
 	hint := ""
@@ -105,7 +105,7 @@ func (c columns) list() string {
 	return strings.Join(c.known, ", ")
 }
 
-// fold returns the same text for names that mean the same column.
+// fold returns the same text for all names of a column.
 func fold(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == ' ' || r == '_' || r == '-' {

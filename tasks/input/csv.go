@@ -25,7 +25,7 @@ type table struct {
 	trimmed atomic.Int64
 }
 
-// separators are what may stand between fields. A header with most of one has that.
+// separators are the possible separators of fields. A file has the most frequent one of its header.
 const separators = ",;\t|"
 
 // named is the line in which Excel names the separator of a file.
@@ -80,9 +80,9 @@ func separatorOf(header []byte) rune {
 }
 
 // read reads the record that begins on a line, with the further lines that a quoted field spans. If
-// they are not a record, the lines after the first are read again, so that a quote that is never
-// closed does not swallow them. The fields are nil for a record that has none: an empty row of a
-// spreadsheet. last is the line on which the record ends.
+// they are no valid record, the lines after the first are read again, so that an unclosed quote
+// does not swallow them. The fields are nil for an empty row. last is the line on which the record
+// ends.
 func (t *table) read(first line) (fields []string, last line, invalid *fault.InvalidError, err error) {
 	last = first
 	text, after, err := t.whole(first)
@@ -129,8 +129,8 @@ func isText(field string) bool {
 	return field == "title" || field == "body" || strings.HasPrefix(field, dataPrefix) || strings.HasPrefix(field, metadataPrefix)
 }
 
-// whole returns the text of the record that begins on a line, and the further lines that
-// it spans. The text is nil if the record is too long or does not end.
+// whole returns the text of the record that begins on a line, and its further lines. The text is
+// nil if the record is too long or does not end.
 func (t *table) whole(first line) (text []byte, after []line, err error) {
 	quotes := countQuotes(first)
 	if quotes%2 == 0 {

@@ -107,7 +107,7 @@ func TestTheHeaderIsCheckedBeforeAnythingIsDone(t *testing.T) {
 	require.Equal(t, []string{`2 a ""`}, read(t, strings.NewReader("user,send_at\na,now"), input.Auto, "title"))
 }
 
-// messages reads a file, and returns each message or what is wrong with it.
+// messages reads a file, and returns each message or its error.
 func messages(t *testing.T, file string) (all []message.Message, wrong []string) {
 	t.Helper()
 	r, err := input.NewReader(strings.NewReader(file), input.Options{})

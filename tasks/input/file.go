@@ -24,8 +24,7 @@ type row struct {
 	invalid *fault.InvalidError
 }
 
-// open reads the beginning of a file. The error is a *fault.InvalidError if the file has another
-// form.
+// open reads the beginning of a file. The error is a *fault.InvalidError if the file has another form.
 func open(from io.Reader, c columns) (*file, error) {
 	plain, err := plainText(bufio.NewReader(from))
 	if err != nil {
@@ -53,8 +52,7 @@ func open(from io.Reader, c columns) (*file, error) {
 	return f, err
 }
 
-// checkFilled returns an error about a CSV file that has a header and nothing else, unless the options
-// allow one.
+// checkFilled returns an error about a CSV file with only a header, unless the options allow one.
 func (f *file) checkFilled(o Options) error {
 	first, err := f.lines.nextFilled()
 	if errors.Is(err, io.EOF) {
@@ -78,8 +76,7 @@ func noLines(o Options) error {
 	}
 }
 
-// trimmed returns how many values of CSV so far had white space at their ends. It may be called at any
-// time.
+// trimmed returns how many CSV values had white space at their ends so far. Call it at any time.
 func (f *file) trimmed() int {
 	if f.table == nil {
 		return 0
@@ -114,8 +111,8 @@ func (f *file) next() (row, error) {
 	}
 }
 
-// cutOff notes that the file may be cut off within a line that can't be read, which a
-// wrong download causes.
+// cutOff adds to the error of an invalid last line that the file may be cut off, as by a broken
+// download.
 func cutOff(wrong *fault.InvalidError, l line) *fault.InvalidError {
 	if wrong == nil || !l.open {
 		return wrong

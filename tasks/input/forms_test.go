@@ -103,7 +103,7 @@ func TestOtherColumns(t *testing.T) {
 	require.EqualError(t, err, `other_columns "drop" is not allowed: use refuse, ignore or metadata`)
 }
 
-// What is no file of messages is named.
+// The error names the form of a file without messages.
 func TestFormsThatAreNamed(t *testing.T) {
 	t.Parallel()
 	for text, says := range map[string]string{

@@ -19,7 +19,7 @@ type line struct {
 	open   bool   // the file ends within it
 }
 
-// blank reports whether there is nothing on the line.
+// blank reports whether the line is blank.
 func (l line) blank() bool { return !l.long && len(bytes.TrimSpace(l.text)) == 0 }
 
 // kept returns the line with a copy of its text.

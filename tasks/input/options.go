@@ -27,18 +27,18 @@ func ParseFormat(s string) (Format, error) {
 	}
 }
 
-// OtherColumns is what becomes of the columns of a CSV file that are no fields.
+// OtherColumns says how to treat the columns of a CSV file without a field.
 type OtherColumns string
 
-// What may become of them.
+// The treatments.
 const (
 	RefuseColumns  OtherColumns = "refuse"   // the file is refused
 	IgnoreColumns  OtherColumns = "ignore"   // they are not read
 	KeepAsMetadata OtherColumns = "metadata" // each is an entry of metadata
 )
 
-// ParseOtherColumns returns what a word means. The error is a *fault.InvalidError for the field
-// "other_columns".
+// ParseOtherColumns returns the treatment of a name. The error is a *fault.InvalidError for the
+// field "other_columns".
 func ParseOtherColumns(s string) (OtherColumns, error) {
 	switch o := OtherColumns(s); o {
 	case RefuseColumns, IgnoreColumns, KeepAsMetadata:
@@ -53,13 +53,13 @@ type Options struct {
 	Format Format // Auto if empty
 	// FilledIn are required columns that a CSV file may lack, since each line gets them.
 	FilledIn []string
-	// Columns has what a CSV file calls a field, by the name of the field.
+	// Columns has a CSV file's own names of columns, by field.
 	Columns map[string]string
 	Others  OtherColumns // RefuseColumns if empty
-	// Placeholders accepts users and ids that look like what an export writes for a missing value.
+	// Placeholders accepts users and ids that look like an export's placeholder for a missing value.
 	Placeholders bool
 	AllowEmpty   bool // accepts a file that has no lines
-	// Flags says that errors may name flags of the command line, which is told of the options so.
+	// Flags allows errors to name flags of the command line, which set these options.
 	Flags bool
 }
 

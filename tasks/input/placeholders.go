@@ -8,7 +8,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// missing is what exports write for a missing value, in small letters.
+// missing are the words that exports write for a missing value, in small letters.
 var missing = []string{ //nolint:globals // a constant table
 	"null", "(null)", "<null>", "undefined", "nan", "none", "nil", "n/a", "#n/a", "#ref!", "#value!", "#name?", "#null!", "#div/0!",
 	"[object object]",
@@ -17,15 +17,14 @@ var missing = []string{ //nolint:globals // a constant table
 // maxMissing is the length of the longest of them.
 const maxMissing = len("[object object]")
 
-// unfilled is a variable of a template that nothing was filled into: {{x}}, {%x%}, ${x}, <%x%>, *|x|*
-// or %%x%%.
+// unfilled is a variable of a template without its value: {{x}}, {%x%}, ${x}, <%x%>, *|x|* or %%x%%.
 var unfilled = regexp.MustCompile(`\{\{.*\}\}|\{%.*%\}|\$\{.*\}|<%.*%>|\*\|.*\|\*|%%.+%%`)
 
 // shortened is a long number as a spreadsheet shows it: its last digits are lost.
 var shortened = regexp.MustCompile(`^\d([.,]\d+)?[Ee]\+\d+$`)
 
-// checkFilled refuses a user or an id that looks like what an export writes for a missing value.
-// Such lines would be of one user, and share that user's limits.
+// checkFilled refuses a user or an id that looks like an export's placeholder for a missing value:
+// all such lines would share the limits of one user.
 func (o Options) checkFilled(field, text string) *fault.InvalidError {
 	says := ""
 	switch {

@@ -8,12 +8,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Record is a message of a file, or what is wrong with a line that should be one.
+// Record is a message of a file, or the error of an invalid line.
 type Record struct {
 	Line int // the number of its first line, from 1
-	// Draft is the message. Draft.Message names fields of it that are wrong.
+	// Draft is the message. Draft.Message reports its invalid fields.
 	Draft message.Draft
-	// Invalid says what is wrong if the line is no message. Draft is empty then.
+	// Invalid is the error if the line is no message. Draft is empty then.
 	Invalid *fault.InvalidError
 }
 
@@ -44,7 +44,7 @@ func NewReader(from io.Reader, o Options) (*Reader, error) {
 	return r, f.checkFilled(o)
 }
 
-// Trimmed returns how many values of CSV so far had white space at their ends, which was cut off.
+// Trimmed returns how many CSV values had white space at their ends so far, which was cut off.
 func (r *Reader) Trimmed() int { return r.file.trimmed() }
 
 // Next returns the next record. The error is io.EOF at the end. After any other error the

@@ -7,12 +7,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Row is a line of a file of other things than messages.
+// Row is a line of a file with other data than messages.
 type Row struct {
 	Line   int
 	JSON   []byte            // the object of NDJSON, valid until the next row
 	Fields map[string]string // of CSV, by column; without empty fields
-	// Invalid says what is wrong if the line has no fields. It does not show the line.
+	// Invalid is the error if the line has no fields. It does not show the line.
 	Invalid *fault.InvalidError
 }
 
@@ -22,8 +22,8 @@ type Rows struct {
 	options Options
 }
 
-// NewRows returns the rows of a file. A CSV file has columns that are among those given, and
-// all that are required. The error is a *fault.InvalidError if the file has another form.
+// NewRows returns the rows of a file. A CSV file must have all required columns, and others only
+// among the known ones. The error is a *fault.InvalidError if the file has another form.
 func NewRows(from io.Reader, o Options, known, required []string) (*Rows, error) {
 	if o.Others == KeepAsMetadata {
 		return nil, &fault.InvalidError{Field: "other_columns", Value: string(o.Others), Want: "refuse or ignore: what this file has knows no metadata"}
@@ -40,11 +40,11 @@ func NewRows(from io.Reader, o Options, known, required []string) (*Rows, error)
 	return &Rows{file: f, options: o}, f.checkFilled(o)
 }
 
-// Trimmed returns how many values of CSV so far had white space at their ends, which was cut off.
+// Trimmed returns how many CSV values had white space at their ends so far, which was cut off.
 func (r *Rows) Trimmed() int { return r.file.trimmed() }
 
-// CheckFilled refuses a user that looks like what an export writes for a missing value, unless the
-// options allow it.
+// CheckFilled refuses a user that looks like an export's placeholder for a missing value, unless
+// the options allow it.
 func (r *Rows) CheckFilled(user string) *fault.InvalidError {
 	return r.options.checkFilled("user", user)
 }

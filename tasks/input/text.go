@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// What files begin with that are no text. Those of two bytes are no beginning of any text.
+// The first bytes of files that are not plain text. No text begins with those of two bytes.
 const (
 	gzipped  = "\x1f\x8b"
 	zipped   = "PK\x03\x04"
@@ -21,9 +21,9 @@ const (
 	mark     = "\xef\xbb\xbf" // the byte order mark in UTF-8
 )
 
-// plainText returns the text of a file in UTF-8, without a byte order mark. UTF-16 is told by its
-// mark, or by a zero byte in its first character. The error is a *fault.InvalidError for a file that
-// is no text.
+// plainText returns the text of a file in UTF-8, without a byte order mark. It recognizes UTF-16 by
+// its mark, or by a zero byte in its first character. The error is a *fault.InvalidError for a file
+// that is no text.
 func plainText(file *bufio.Reader) (io.Reader, error) {
 	begins := func(with string) bool {
 		for n := 2; n <= len(with); n += 2 { // no more than two bytes are awaited where these differ
@@ -58,8 +58,8 @@ func plainText(file *bufio.Reader) (io.Reader, error) {
 	return file, nil
 }
 
-// tell returns the format of a file with this first line, which is not blank. The error is a
-// *fault.InvalidError for a form that neither is.
+// tell detects the format of a file from its first line, which is not blank. The error is a
+// *fault.InvalidError for any other format.
 func tell(first line) (Format, error) {
 	switch text := bytes.TrimSpace(first.text); {
 	case bytes.HasPrefix(text, []byte("{")):
@@ -74,7 +74,7 @@ func tell(first line) (Format, error) {
 	}
 }
 
-// notLines returns an error for the first line of JSON that does not have an object a line.
+// notLines returns an error for the first line of JSON that is not one object a line.
 func notLines(first line) error {
 	inside, object := strings.CutPrefix(strings.TrimSpace(string(first.text[:min(len(first.text), 64)])), "{")
 	inside = strings.TrimSpace(inside)

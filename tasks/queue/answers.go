@@ -45,8 +45,8 @@ func (a *answering) queue(name string) *answer {
 	return a.of[name]
 }
 
-// Answers reports whether the queue of the task of ctx answers, and so takes the task back: in a
-// cluster, another node may be away. It asks the queue at most once a second.
+// Answers reports whether the queue of ctx's task answers, and so can take the task back: in a
+// cluster, its node may be down. It asks the queue at most once a second.
 func (q *Queue) Answers(ctx context.Context) bool {
 	name, ok := asynq.GetQueueName(ctx)
 	if !ok {

@@ -13,8 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// These tests are of asynq alone: of what package queue relies on and asynq does not
-// promise. If one fails after an upgrade, see what it means for that package.
+// These tests only test asynq: behaviour that package queue relies on and asynq does not promise. If
+// one fails after an upgrade, check the package for it.
 
 const pinned = "pinned"
 

@@ -38,8 +38,8 @@ func (q *Queue) together(queued []sendlimit.Timer) iter.Seq[[]sendlimit.Timer] {
 	}
 }
 
-// enqueueBatch puts messages into their queues, to be handed out at a time; zero means now.
-// The messages of a queue share a task. A message may be in several tasks: only one can claim it.
+// enqueueBatch puts messages into their queues, to be delivered at a time; zero means now. The
+// messages of a queue share a task. A message may be in several tasks: only one can claim it.
 func (q *Queue) enqueueBatch(ctx context.Context, batch []sendlimit.Timer, at time.Time) error {
 	chosen, err := q.spread.shares(ctx)
 	if err != nil {

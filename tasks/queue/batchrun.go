@@ -10,15 +10,15 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
-// outcome says that a message of a batch was claimed or ended, or with an error that it has to come
-// again.
+// outcome is the end of a batch's work on a message: without an error, it was claimed or ended;
+// with one, it must be retried.
 type outcome struct {
 	message sendlimit.Timer
 	err     error
 }
 
-// deliverBatch handles the timers of several messages side by side. It returns once each
-// message is claimed or has ended: deliveries that go on hold up no other message.
+// deliverBatch handles the timers of several messages concurrently. It returns once each message
+// is claimed or has ended, so a slow delivery delays no other message.
 func (s *Server) deliverBatch(ctx context.Context, batch []sendlimit.Timer) error {
 	outcomes := make(chan outcome, len(batch))
 	for _, m := range batch {
@@ -59,8 +59,8 @@ func (s *Server) deliverOne(ctx context.Context, m sendlimit.Timer, claimed func
 	return s.drop(ctx, s.options.Deliver(ctx, m, claimed))
 }
 
-// comeAgain puts messages of a batch back into the queue. Those with the same cause share
-// a task. If the whole batch has it, its own task comes again.
+// comeAgain puts messages of a batch back into the queue. Those with the same cause share a task.
+// If all have the same cause, the batch's own task is retried.
 func (s *Server) comeAgain(ctx context.Context, size int, again map[string][]outcome) error {
 	for _, same := range again {
 		if len(same) == size {
@@ -70,7 +70,7 @@ func (s *Server) comeAgain(ctx context.Context, size int, again map[string][]out
 		for i, o := range same {
 			together[i] = o.message
 		}
-		// The task comes at once, and then waits in the queue like any other.
+		// The task is delivered at once, and then waits in the queue like any other.
 		if err := s.queue.enqueueBatch(context.WithoutCancel(ctx), together, time.Time{}); err != nil {
 			return err // the whole batch comes again: claimed messages are stale in it
 		}
@@ -78,7 +78,7 @@ func (s *Server) comeAgain(ctx context.Context, size int, again map[string][]out
 	return nil
 }
 
-// causeOf returns why a task comes again.
+// causeOf returns why a task is retried.
 func causeOf(err error) error {
 	if again, ok := errors.AsType[*AgainError](err); ok {
 		return again.Cause
@@ -86,7 +86,7 @@ func causeOf(err error) error {
 	return err
 }
 
-// soonest returns the error with the earliest time, of messages with the same cause.
+// soonest returns the error with the shortest delay, of messages with the same cause.
 func soonest(same []outcome) error {
 	first := same[0].err
 	for _, o := range same[1:] {

@@ -11,17 +11,15 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
-// byStoreClock is a client for asynq that replaces times of the machine's clock by those of the store's:
-// asynq has no option for its clock. A worker whose clock is behind would hand out its tasks late, one
-// whose clock is ahead too early, and each would take running tasks away from the other. The times
-// are replaced in the calls that compare or store one:
+// byStoreClock is a client for asynq that replaces the machine's time by the store's: asynq has no
+// option for its clock. A worker with a slow clock would start tasks late, one with a fast clock
+// too early, and each would take running tasks from the other. The calls with replaced times:
 //
 //   - forward, which moves due tasks to the waiting ones;
 //   - the leases of running tasks: taken, extended, and found expired.
 //
-// These calls are recognized by their keys; all others are unchanged. The times of tasks
-// themselves are the store's already. To the delay of a task that comes again, the queue adds the Skew
-// of the clock.
+// These calls are recognized by their keys; all others are unchanged. The times of tasks are the
+// store's already. The queue adds the Skew of the clock to the delay of a retried task.
 type byStoreClock struct {
 	redis.UniversalClient
 
@@ -42,7 +40,7 @@ func (c *byStoreClock) Eval(ctx context.Context, source string, keys []string, a
 	return c.UniversalClient.Eval(ctx, source, keys, c.byStore(keys, args)...)
 }
 
-// ZAddXX is that of the client, with the store's times for leases.
+// ZAddXX calls the client's ZAddXX, with the store's times for leases.
 func (c *byStoreClock) ZAddXX(ctx context.Context, key string, members ...redis.Z) *redis.IntCmd {
 	if kind(key) == "lease" {
 		skew := c.skewSeconds()
@@ -96,7 +94,7 @@ func kind(key string) string {
 	return kind
 }
 
-// skewSeconds is the skew in whole seconds: leases last for many.
+// skewSeconds is the skew in whole seconds: leases need no finer one.
 func (c *byStoreClock) skewSeconds() int64 {
 	return int64(c.clock.Skew().Round(time.Second) / time.Second)
 }

@@ -9,20 +9,19 @@ import (
 // ErrStopping is the cause of an AgainError if the worker stops.
 var ErrStopping = errors.New("this worker stops")
 
-// AgainError sends a task back to the queue, to come again later. It uses up no retry.
+// AgainError sends a task back to the queue, to be retried later. It uses up none of asynq's retries.
 type AgainError struct {
 	After time.Duration
 	Cause error
 }
 
-// Error says when the task comes again, and why.
+// Error says when the task is retried, and why.
 func (e *AgainError) Error() string { return fmt.Sprintf("again in %s: %v", e.After, e.Cause) }
 
 // Unwrap returns the cause.
 func (e *AgainError) Unwrap() error { return e.Cause }
 
-// NotOursError makes the server log and drop a task with an invalid payload. Another try
-// would find the same.
+// NotOursError makes the server log and drop a task with an invalid payload. A retry would fail too.
 type NotOursError struct{ Cause error }
 
 // Error says what is wrong with the payload.

@@ -14,22 +14,22 @@ const (
 	// ordinary is how many messages of an account that are due in the same second a program
 	// puts into the shared queues. The others go into lanes.
 	ordinary = 64
-	// herdSeconds is how many seconds herds counts at a time. With a longer horizon seconds take
-	// turns with a counter, and fewer messages get lanes.
+	// herdSeconds is how many seconds herds counts at a time. With a longer horizon, several
+	// seconds share counters in turn, and fewer messages get lanes.
 	herdSeconds = 512
 	// herdCounters is how many counters a second has: a second's work fills few of them. Two
 	// accounts with the same counter get their lanes earlier.
 	herdCounters = 4096
-	// maxLanes is the most lanes that a program uses at a time. The messages of further herds
-	// go into the shared queues.
+	// maxLanes is the most lanes that a program uses at a time. Messages of further herds go into
+	// the shared queues.
 	maxLanes = 256
 	// listedFor is how long a lane counts as listed. It is well below serveOtherFor, after
 	// which a lane may be removed.
 	listedFor = 10 * time.Second
 )
 
-// herds finds the messages that get a lane, because their account has many at the same time. It
-// counts what this program puts into the queue, in bounded memory.
+// herds finds the messages that go into a lane, because their account has many at the same time.
+// It counts the messages that this program puts into the queue, in bounded memory.
 type herds struct {
 	mu      sync.Mutex
 	seed    maphash.Seed
@@ -87,9 +87,9 @@ func (h *herds) forget(now time.Time) {
 	maps.DeleteFunc(h.listed, func(_ string, at time.Time) bool { return now.Sub(at) >= serveOtherFor })
 }
 
-// list adds a lane that has just got a task to asynq's list of queues, unless that was done
-// lately. Asynq adds a queue only once, but a lane may have been removed since.
-// While the list can't be written, a lane counts as listed until it may be removed.
+// list adds a lane with a new task to asynq's list of queues, unless it did so recently. Asynq
+// adds a queue only once, but a lane may have been removed since. While the list can't be
+// written, a lane counts as listed until it may be removed.
 func (h *herds) list(ctx context.Context, client redis.UniversalClient, lane string, now time.Time) error {
 	h.mu.Lock()
 	last, known := h.listed[lane]

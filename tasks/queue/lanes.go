@@ -23,9 +23,9 @@ const (
 	campaignLanes = 7
 )
 
-// laneOf returns the lane for messages of an origin beside the i-th of n queues. An account has a
-// lane for messages without a campaign, and campaignLanes others.
-// A lane is in the same share of the slots as its queue. Its name does not show the account.
+// laneOf returns the lane of the i-th of n queues for messages of an origin. An account has a
+// lane for messages without a campaign, and campaignLanes others. A lane is in the same share of
+// the slots as its queue. Its name does not show the account.
 func laneOf(first string, o sendlimit.Origin, i, n int) string {
 	campaigns := uint64(0)
 	if o.Campaign != "" {
@@ -42,7 +42,7 @@ func laneOf(first string, o sendlimit.Origin, i, n int) string {
 	}
 }
 
-// isLane reports whether a name is that of a lane of the prefix with this first queue.
+// isLane reports whether a name is a lane of the prefix with this first queue.
 func isLane(first, name string) bool {
 	digits, is := strings.CutPrefix(name, first+laneMark)
 	if !is || len(digits) != laneDigits {
@@ -65,8 +65,8 @@ func (q *Queue) removeLane(ctx context.Context, name string) {
 	q.redis.Del(ctx, key(name, "processed"), key(name, "failed")) // asynq keeps these
 }
 
-// moveCrowds moves messages from a shared queue into lanes if their account crowds its handlers: they
-// wait for a pace, a slot or a provider, and would hold up others. It returns the messages that stay.
+// moveCrowds moves messages from a shared queue into lanes if their account crowds its handlers:
+// they wait for a pace, a slot or a provider, and delay others. It returns the other messages.
 func (s *Server) moveCrowds(ctx context.Context, batch []sendlimit.Timer) (stay []sendlimit.Timer, failed error) {
 	chosen, err := s.queue.spread.shares(ctx)
 	if err != nil {

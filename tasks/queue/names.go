@@ -22,10 +22,10 @@ func Name(prefix string) string {
 	return prefix + ":push"
 }
 
-// Names returns the names of n queues under a prefix, one in each n-th of the slots of a
-// cluster, in the order of the slots. All programs find the same names. One of them is Name; the
-// others have a number after it: the first number in the middle half of their part, where a
-// master has slots even if the masters' shares differ a little.
+// Names returns the names of n queues under a prefix, one in each n-th of a cluster's slots, in the
+// order of the slots. All programs find the same names. One is Name. The others append to it the
+// first number that hashes into the middle half of their part: there, a queue is on the right
+// master even if the masters' shares differ a little.
 func Names(prefix string, n int) []string {
 	first := Name(prefix)
 	names := make([]string, n)
@@ -50,8 +50,8 @@ func inMiddle(slot, i, n int) bool {
 	return behind >= slots/4 && behind < slots*3/4
 }
 
-// ours reports whether a name is a lane, or in Names for some number of
-// queues, of the prefix with this first queue.
+// ours reports whether a name is a lane of the prefix with this first queue, or in its Names for
+// some number of queues.
 func ours(first, name string) bool {
 	number, numbered := strings.CutPrefix(name, first+":")
 	if !numbered {

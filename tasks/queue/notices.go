@@ -10,8 +10,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// EnqueueNotice puts a notice into the queue, to be delivered at due; zero
-// means at once. A notice may have several tasks: only one can claim it.
+// EnqueueNotice puts a notice into the queue, to be delivered at due; zero means at once. A notice
+// may have several tasks: only one can claim it.
 func (q *Queue) EnqueueNotice(ctx context.Context, id string, due time.Time) error {
 	notice, _ := notices.ParseID(id) // any queue will do for an invalid id
 	name, err := q.ofUser(ctx, notice.Owner())

@@ -17,19 +17,19 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
-// leastSoon is how long before a queue has a task to hand out it counts as having one, at least.
+// leastSoon is how long before a task is due its queue counts as having work, at least.
 const leastSoon = 2 * time.Second
 
-// counted is what a queue has.
+// counted has the numbers of a queue's tasks.
 type counted struct {
 	all  int64 // tasks that are to run or are running
 	soon int64 // those of them that do so soon, or now
 	done int64 // tasks that it ever did
 }
 
-// look looks for lanes, and for queues of programs with another number of queues. Until the next
-// look, those that have tasks are part of all. It returns what each has. Beside an error, it returns
-// those that it found: of one that does not answer nothing is known, and the last look counts for all.
+// look finds lanes, and queues of programs with another number of queues. Those with tasks are
+// part of all until the next look. It returns the counts of each. With an error, it returns the
+// queues that answered, and all keeps the result of the last look.
 func (q *Queue) look(ctx context.Context) (found map[string]counted, failed error) {
 	chosen, err := q.spread.shares(ctx)
 	if err != nil {
@@ -124,8 +124,8 @@ const (
 	othersTurn = 10 * time.Second
 )
 
-// other is a lane, or a queue that another number of queues has. It is served for as long as
-// it has tasks, and known until it had none for a while.
+// other is a lane, or a queue of another number of queues. It is served while it has tasks, and
+// forgotten when it had none for a while.
 type other struct {
 	name     string
 	servers  []*asynq.Server // none while it is not served
@@ -136,8 +136,8 @@ type other struct {
 	done     int64           // as counted has it, at the last look
 }
 
-// startLooking serves other queues while they have tasks, until the returned function is
-// called. It looks at times, and at once when this program has put a task into a new lane.
+// startLooking serves other queues while they have tasks, until stop is called. It looks for them
+// periodically, and at once when this program has put a task into a new lane.
 func (s *Server) startLooking(ctx context.Context) (stop func()) {
 	return job.Background(ctx, func(ctx context.Context) {
 		every, away := s.queue.polling.Forward, false
@@ -151,8 +151,8 @@ func (s *Server) startLooking(ctx context.Context) (stop func()) {
 	})
 }
 
-// lookForOthers begins and ends the serving of queues as they have tasks. While nothing answers,
-// all goes on as it is.
+// lookForOthers starts to serve queues that have tasks, and stops for those that have none. While
+// no queue answers, it changes nothing.
 func (s *Server) lookForOthers(ctx context.Context, now time.Time) error {
 	found, failed := s.queue.look(ctx)
 	if found == nil {
@@ -201,8 +201,8 @@ func (s *Server) lookForOthers(ctx context.Context, now time.Time) error {
 	return failed
 }
 
-// widen gives a queue its share of the handlers, where so many queues are at work, if it has less
-// than half of it. The share of a lane is smaller the more there are: a worker's memory is bounded.
+// widen gives a queue its share of the handlers, with working queues at work, if it has less than
+// half of that. More lanes get smaller shares, to bound a worker's memory.
 func (s *Server) widen(o *other, working int) error {
 	share := handlers
 	if isLane(s.queue.spread.first, o.name) {
@@ -219,8 +219,8 @@ func (s *Server) widen(o *other, working int) error {
 	return nil
 }
 
-// leaveOthers forgets queues that were empty for a while, and stops to serve as many as are too
-// many. It returns how many are no longer served.
+// leaveOthers forgets queues that were empty for a while, and stops serving tooMany others. It
+// returns how many are no longer served.
 func (s *Server) leaveOthers(ctx context.Context, now time.Time, tooMany int) (left int) {
 	for name, o := range s.others {
 		empty := now.Sub(o.used)
@@ -247,7 +247,7 @@ func (s *Server) leaveOthers(ctx context.Context, now time.Time, tooMany int) (l
 // queuesKey is the key of asynq's list of queues (SET).
 const queuesKey = "asynq:queues"
 
-// key returns the key of what asynq keeps of a queue.
+// key returns the key of one kind of asynq's data about a queue.
 func key(name, what string) string { return "asynq:{" + name + "}:" + what }
 
 // all returns the queues of the prefix that may have tasks: those of this program, and the

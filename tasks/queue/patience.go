@@ -9,10 +9,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// patient is the client of a store for a server of asynq. asynq waits before it looks for a
-// task again if there was none, but not if the store did not answer. A master of a cluster
-// that is known to be away refuses at once: asynq would ask it again and again, as fast as
-// the processor allows.
+// patient is a client for an asynq server that pauses after failures. asynq pauses if there was no
+// task, but not if the store did not answer. Calls to a cluster's master that is known to be down
+// fail at once, so asynq would repeat them as fast as the processor allows.
 type patient struct {
 	redis.UniversalClient
 
@@ -33,8 +32,7 @@ func (p patient) EvalSha(ctx context.Context, hash string, keys []string, args .
 	return cmd
 }
 
-// takesTask reports whether a script with these keys is the one by which asynq takes a task
-// from a queue.
+// takesTask reports whether these are the keys of asynq's script that takes a task from a queue.
 func takesTask(keys []string) bool {
 	return len(keys) > 1 && strings.HasSuffix(keys[0], "}:pending") && strings.HasSuffix(keys[1], "}:paused")
 }

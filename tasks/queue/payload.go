@@ -23,8 +23,8 @@ const (
 	alertVersion   = 1
 )
 
-// Payload is the payload of the delivery task of one message: whose timer it is. The content
-// is in the record. The generation is also the id of the task.
+// Payload is the payload of the delivery task of one message. It identifies the message; the
+// content is in the record. The generation is also the id of the task.
 type Payload struct {
 	Version    int    `json:"v,omitempty"` // absent in a batch
 	User       string `json:"user"`
@@ -33,13 +33,12 @@ type Payload struct {
 	// Due is when the task is due, Unix ms. The handler waits until then, as the queue
 	// only knows whole seconds. The gate judges by the record.
 	Due int64 `json:"due"`
-	// Account and Campaign are where it comes from, "" for none.
+	// Account and Campaign are those of the message, "" for none.
 	Account  string `json:"account,omitempty"`
 	Campaign string `json:"campaign,omitempty"`
 }
 
-// batchPayload is the payload of the delivery task of several messages. The task has an id
-// of its own.
+// batchPayload is the payload of the delivery task of several messages. The task has its own id.
 type batchPayload struct {
 	Version  int       `json:"v"`
 	Messages []Payload `json:"messages"`
@@ -52,8 +51,7 @@ func (p Payload) queued() sendlimit.Timer {
 	}
 }
 
-// payloadFor returns the payload of a task for messages, of the oldest version that can hold
-// it.
+// payloadFor returns the payload of a task for messages, in the oldest version that can hold it.
 func payloadFor(batch []sendlimit.Timer) any {
 	timers := make([]Payload, len(batch))
 	for i, m := range batch {
@@ -75,8 +73,8 @@ type AlertPayload struct {
 	Notice  string `json:"notice"`
 }
 
-// decodePayload reads whose timers a delivery task is. If a newer program wrote it, newer is
-// true and nothing else is read.
+// decodePayload reads the timers of a delivery task. If a newer program wrote it, newer is true
+// and nothing else is read.
 func decodePayload(text []byte) (timers []sendlimit.Timer, newer bool, failed error) {
 	const what = "payload of a task"
 	var one Payload
@@ -102,15 +100,14 @@ func decodePayload(text []byte) (timers []sendlimit.Timer, newer bool, failed er
 	return timers, false, nil
 }
 
-// decodeAlert reads the payload of a notice's task. If a newer program wrote it,
-// only the version is read.
+// decodeAlert reads the payload of a notice's task, or only the version if a newer program wrote it.
 func decodeAlert(text []byte) (p AlertPayload, err error) {
 	p.Version, err = decode(text, "payload of an alert", alertVersion, &p)
 	return p, err
 }
 
-// decode reads a payload, unless its version is above newest. It returns the
-// version; what names the payload in errors.
+// decode reads a payload, unless its version is above newest, and returns the version. Errors name
+// the payload as what.
 func decode(text []byte, what string, newest int, payload any) (version int, err error) {
 	var head struct {
 		Version int `json:"v"`
@@ -130,8 +127,8 @@ func decode(text []byte, what string, newest int, payload any) (version int, err
 	return head.Version, nil
 }
 
-// timersOf reads whose timers a payload of any type and version is. A notice has no message,
-// and its user if it is about one. An invalid payload has none.
+// timersOf reads the timers of a payload of any type and version. That of a notice has no message,
+// and the user only if the notice is about one. An invalid payload has no timers.
 func timersOf(payload []byte) []Payload {
 	var p struct {
 		Payload

@@ -120,7 +120,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// What waits for the same comes again together, with the shortest wait.
+// Messages that wait for the same cause are retried together, after the shortest delay.
 func TestTheSoonestErrorCounts(t *testing.T) {
 	t.Parallel()
 	long, short := &AgainError{After: time.Minute, Cause: ErrStopping}, &AgainError{After: time.Second, Cause: ErrStopping}

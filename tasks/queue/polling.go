@@ -8,9 +8,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
-// Polling is how often a Server asks the queue for work. The zero value is the default.
-// Programs that set timers and programs that serve them should use the same Polling: tasks
-// are due earlier by the time that polling may take.
+// Polling is how often a Server asks the queue for work. The zero value is the default. Programs
+// that set timers and programs that serve them should use the same Polling, see Lead.
 type Polling struct {
 	Forward time.Duration // between two looks for due tasks; zero means 200 ms
 	Fetch   time.Duration // between two looks for work after none was found; zero means 100 ms
@@ -36,8 +35,8 @@ func (p Polling) Validate() error {
 	return nil
 }
 
-// Lead returns how long before its time a task is due in the queue, so that neither polling
-// nor the way to a handler makes it late. The handler waits for the rest.
+// Lead returns how long before its time a task is due in the queue, so that polling does not make
+// it late. The handler waits for the rest.
 func (q *Queue) Lead() time.Duration {
 	return q.polling.Forward + q.polling.Fetch + q.polling.Fetch/2 // asynq adds up to half of its wait
 }

@@ -16,8 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
-// Queue is the queue of one prefix, or its queues in a cluster. It is safe for concurrent
-// use.
+// Queue is the queue of one prefix, or its queues in a cluster. It is safe for concurrent use.
 type Queue struct {
 	redis     redis.UniversalClient
 	client    *asynq.Client
@@ -29,9 +28,9 @@ type Queue struct {
 	answering *answering
 }
 
-// New returns the queue in the store behind client, spread over n queues, at most MaxQueues;
-// 0 means one, or in a cluster as many as it has masters when the first task is put into
-// one. The error is a *fault.InvalidError.
+// New returns the queue in the store behind client, spread over n queues, at most MaxQueues. If n
+// is 0, it is one queue, or in a cluster one for each master there is when the first task is put
+// into the queue. The error is a *fault.InvalidError.
 func New(client redis.UniversalClient, prefix string, n int, p Polling) (*Queue, error) {
 	p = p.WithDefaults()
 	if err := p.Validate(); err != nil {
@@ -44,7 +43,7 @@ func New(client redis.UniversalClient, prefix string, n int, p Polling) (*Queue,
 	return (&Queue{spread: spread, polling: p}).Through(client), nil
 }
 
-// Through returns the same queue, used through another client of its store.
+// Through returns the same queue through another client of its store.
 func (q *Queue) Through(client redis.UniversalClient) *Queue {
 	return &Queue{
 		redis: client, client: asynq.NewClientFromRedisClient(client), inspector: asynq.NewInspectorFromRedisClient(client),
@@ -52,16 +51,15 @@ func (q *Queue) Through(client redis.UniversalClient) *Queue {
 	}
 }
 
-// ByClock returns the same queue, which goes by the store's clock and not by that of the
-// machine.
+// ByClock returns the same queue with the store's clock instead of the machine's.
 func (q *Queue) ByClock(clock *storeclock.Clock) *Queue {
 	byClock := q.Through(newByStoreClock(q.redis, clock))
 	byClock.clock = clock
 	return byClock
 }
 
-// WithAhead returns the same queue. Its clock is the common one of ahead: the times of messages
-// are of the clocks of their servers.
+// WithAhead returns the same queue with the common clock of ahead. The times of messages are by
+// the clocks of their servers.
 func (q *Queue) WithAhead(ahead keyspace.Ahead) *Queue {
 	other := q.Through(q.redis)
 	other.ahead = ahead
@@ -76,20 +74,20 @@ func (q *Queue) skew() time.Duration {
 	return q.clock.Skew()
 }
 
-// EnqueueWithin bounds how long a caller waits for the queue. If the queue takes no task,
+// EnqueueWithin bounds how long a caller waits for the queue. If the queue does not accept a task,
 // the watch list or the outbox has it.
 const EnqueueWithin = 250 * time.Millisecond
 
 const (
-	// maxStoreRetries means "for ever", as any number above zero: asynq counts only
-	// failures, and no error of ours counts as one.
+	// maxStoreRetries means no limit, like any number above zero: asynq counts only failures, and
+	// none of our errors is one.
 	maxStoreRetries = 25
 	// taskTimeout is longer than a handler takes: the wait for its time and for a
 	// delivery slot, and the delivery, which takes up to an hour by e-mail.
 	taskTimeout = 90 * time.Minute
 )
 
-// enqueue puts a task into a queue, to be handed out at a time; zero means now.
+// enqueue puts a task into a queue, to be delivered at a time; zero means now.
 func (q *Queue) enqueue(ctx context.Context, name, kind, id string, payload any, at time.Time) error {
 	text, err := json.Marshal(payload)
 	if err != nil {
@@ -112,8 +110,8 @@ func (q *Queue) enqueue(ctx context.Context, name, kind, id string, payload any,
 	return err
 }
 
-// enqueueOne puts the timer of one generation of a message into a queue, to be handed out at a
-// time; zero means now.
+// enqueueOne puts the timer of one generation of a message into a queue, to be delivered at a time;
+// zero means now.
 func (q *Queue) enqueueOne(ctx context.Context, name string, m sendlimit.Timer, at time.Time) error {
 	err := q.enqueue(ctx, name, TypeDeliver, m.Generation, payloadFor([]sendlimit.Timer{m}), at)
 	if errors.Is(err, asynq.ErrTaskIDConflict) {

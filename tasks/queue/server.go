@@ -18,16 +18,15 @@ const (
 	// handlers is how many tasks of a queue run at a time. Most of them wait for the rest of
 	// their second and cost almost nothing.
 	handlers = 512
-	// leastHandlers is how many of a lane do so at least, however many lanes there are.
+	// leastHandlers is how many tasks of a lane run at least, for any number of lanes.
 	leastHandlers = 8
 )
 
 // ServerOptions configures a Server. All fields are required.
 type ServerOptions struct {
-	// Deliver handles the timer of one message to its end. It calls claimed once the
-	// message is its own: then the lease and the watch list guard the message, and the
-	// queue need not. Announce handles the task of one notice to its end. The queue ends
-	// ctx when it loses track of the task.
+	// Deliver handles the timer of one message. It calls claimed once it has claimed the message:
+	// then the lease and the watch list guard it instead of the queue. Announce handles the task
+	// of one notice. The queue ends ctx when it loses track of the task.
 	Deliver         func(ctx context.Context, m sendlimit.Timer, claimed func()) error
 	Announce        func(ctx context.Context, notice string) error
 	ShutdownTimeout time.Duration // how long Finish waits for running tasks
@@ -65,8 +64,8 @@ func (q *Queue) Serve(ctx context.Context, o ServerOptions) (*Server, error) {
 	return s, nil
 }
 
-// start starts to serve a queue, with so many tasks at a time. Each has a server of its own, so
-// that none waits for a master that is away.
+// start starts to serve a queue, with at tasks at a time. Each queue has its own server, so that
+// none waits for a master that is down.
 func (s *Server) start(name string, at int) (*asynq.Server, error) {
 	q := s.queue
 	started := asynq.NewServerFromRedisClient(patient{q.redis, q.polling.Fetch}, asynq.Config{
@@ -75,8 +74,8 @@ func (s *Server) start(name string, at int) (*asynq.Server, error) {
 		DelayedTaskCheckInterval: q.polling.Forward,
 		TaskCheckInterval:        q.polling.Fetch,
 		ShutdownTimeout:          s.options.ShutdownTimeout,
-		// A task that comes again is no failure, and neither is a lease that ran
-		// out: a message's failures are counted in its record.
+		// A retried task is no failure, and neither is an expired lease: a message's
+		// failures are counted in its record.
 		IsFailure: func(error) bool { return false },
 		// asynq adds the delay to the machine's time.
 		RetryDelayFunc: func(_ int, err error, _ *asynq.Task) time.Duration { return comeAgain(err) + q.skew() },
@@ -100,7 +99,7 @@ func (s *Server) Stop() {
 	stopping.Wait()
 }
 
-// all returns what serves a queue. Call it after stopLook.
+// all returns the servers of all queues. Call it after stopLook.
 func (s *Server) all() []*asynq.Server {
 	servers := slices.Clone(s.chosen)
 	for _, o := range s.others {
@@ -119,9 +118,9 @@ func (s *Server) shutdown(servers []*asynq.Server) {
 	ending.Wait()
 }
 
-// Finish waits for running tasks, at most for the shutdown timeout, and gives those that
-// have not ended back to the queue. Until timeout fires, it then waits for tasks that the
-// queue no longer counts as running, as their lease ran out while the store was away.
+// Finish waits for running tasks, at most for the shutdown timeout, and gives those that have not
+// ended back to the queue. Then, until timeout fires, it waits for tasks that the queue no longer
+// counts as running, because their lease expired while the store was down.
 func (s *Server) Finish(timeout <-chan time.Time) {
 	s.shutdown(s.all())
 	ended := make(chan struct{})
@@ -142,8 +141,8 @@ func (s *Server) process(ctx context.Context, t *asynq.Task) error {
 	return s.drop(ctx, s.dispatch(ctx, t))
 }
 
-// drop returns the error of a task or of a message in one, unless the task is not ours: then
-// it is logged, and no task comes again.
+// drop returns the error of a task or of a message in one. If the task is not ours, it logs that
+// and returns nil, so there is no retry.
 func (s *Server) drop(ctx context.Context, err error) error {
 	if bad, ok := errors.AsType[*NotOursError](err); ok {
 		s.options.Logger.ErrorContext(ctx, "dropped a task that is not ours", "error", bad.Cause)

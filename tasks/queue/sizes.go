@@ -12,9 +12,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Sizes counts the tasks in the queues under a prefix by their state: "scheduled" for
-// later, "pending" for a worker, "active" in a worker, "retry" to come again, and
-// "archived" by another program. The error is a *fault.UnavailableError if the store is at fault.
+// Sizes counts the tasks in the queues under a prefix by their state: "scheduled" for later,
+// "pending" for a worker, "active" in a worker, "retry" to be retried, and "archived" by another
+// program. The error is a *fault.UnavailableError if the store is at fault.
 //
 // When ctx ends, Sizes returns; the client's own timeouts end its calls.
 func Sizes(ctx context.Context, client redis.UniversalClient, prefix string) (map[string]int, error) {

@@ -15,8 +15,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// spread knows over which queues the messages of a prefix are spread. All copies of a Queue
-// have the same one.
+// spread has the queues over which the messages of a prefix are spread. All copies of a Queue
+// share it.
 type spread struct {
 	first   string // Name of the prefix
 	prefix  string
@@ -26,13 +26,13 @@ type spread struct {
 	herds   herds
 }
 
-// shares says which queue each partition has.
+// shares has the queue of each partition.
 type shares struct {
 	names []string
 	of    [keyspace.Partitions]uint8 // by partition: index of names
 }
 
-// newSpread returns the spread over n queues; 0 for as many as a cluster has masters.
+// newSpread returns the spread over n queues; 0 means one for each master of a cluster.
 func newSpread(client redis.UniversalClient, prefix string, n int) (*spread, error) {
 	if n < 0 || n > MaxQueues {
 		return nil, message.NotAllowed("queues", strconv.Itoa(n), "0 to %d", MaxQueues)
@@ -48,8 +48,8 @@ func newSpread(client redis.UniversalClient, prefix string, n int) (*spread, err
 	return s, nil
 }
 
-// newShares gives each partition the queue in whose share of the slots it lies. Where the
-// masters of a cluster have even shares, a partition and its queue are on the same one.
+// newShares gives each partition the queue with its share of the slots. If the masters of a
+// cluster have equal shares, a partition and its queue are on the same master.
 func newShares(prefix string, n int) *shares {
 	s := &shares{names: Names(prefix, n)}
 	if n == 1 {
@@ -61,8 +61,8 @@ func newShares(prefix string, n int) *shares {
 	return s
 }
 
-// shares returns the spread. The error is a *fault.UnavailableError if nobody knows yet how
-// many masters there are.
+// shares returns the queue of each partition. The error is a *fault.UnavailableError if the
+// masters could not be counted yet.
 func (s *spread) shares(ctx context.Context) (*shares, error) {
 	if chosen := s.chosen.Load(); chosen != nil {
 		return chosen, nil
@@ -75,7 +75,7 @@ func (s *spread) shares(ctx context.Context) (*shares, error) {
 	if err != nil {
 		return nil, store.Explain(err, "counting the masters of the cluster")
 	}
-	// Others may have counted at the same time: all go by the first count.
+	// Other goroutines may have counted at the same time: all use the first count.
 	s.chosen.CompareAndSwap(nil, newShares(s.prefix, int(min(max(masters.Load(), 1), MaxQueues))))
 	return s.chosen.Load(), nil
 }
@@ -83,7 +83,7 @@ func (s *spread) shares(ctx context.Context) (*shares, error) {
 // queueOf returns the queue of a partition.
 func (s *shares) queueOf(partition int) string { return s.names[s.of[partition]] }
 
-// perQueue splits messages by the queue, or the lane of one, that they go into.
+// perQueue splits messages by their queue or lane.
 func (s *spread) perQueue(chosen *shares, queued []sendlimit.Timer, now time.Time) map[string][]sendlimit.Timer {
 	parts := make(map[string][]sendlimit.Timer)
 	for _, m := range queued {
@@ -113,7 +113,7 @@ func (q *Queue) ofUser(ctx context.Context, user string) (string, error) {
 	return s.queueOf(keyspace.Partition(user)), nil
 }
 
-// has reports whether a queue is one of them.
+// has reports whether a queue is one of the shares.
 func (s *shares) has(name string) bool { return slices.Contains(s.names, name) }
 
 // queueFor returns the queue, or the lane of one, that a message goes into.

@@ -15,14 +15,13 @@ import (
 )
 
 // Timers sets the timers of messages: it puts each into the queue, and then confirms it. A
-// confirmation notes in the watch list that the queue has the message. Many are written in
-// one round trip, and nobody waits for them. A lost one costs only a needless look at the
-// message.
+// confirmation notes in the watch list that the queue has the message. Many are written in one
+// round trip, and no caller waits for them. A lost one only costs a needless check of the message.
 //
-// A timer that could not be set is tried again, until the relay looks after the message.
+// A timer that could not be set is retried until the relay handles the message.
 //
-// Timers also delete the tasks of superseded generations, in the same way. A task that
-// stays does no harm: it ends at its time, and nothing is sent.
+// Timers also delete the tasks of superseded generations, in the same way. A task that stays does
+// no harm: it ends at its time, and nothing is sent.
 type Timers struct {
 	queue      *Queue
 	watch      *messages.WatchList
@@ -35,7 +34,7 @@ type Timers struct {
 // confirmWithin bounds a confirmation, and the deletion of superseded tasks.
 const confirmWithin = 5 * time.Second
 
-// unset is a message that the queue did not take.
+// unset is a message that the queue did not accept.
 type unset struct {
 	sendlimit.Timer
 
@@ -64,8 +63,8 @@ func (q *Queue) Timers(watch *messages.WatchList, logger *slog.Logger) *Timers {
 	return t
 }
 
-// setAgain sets timers that could not be set. If that fails, it keeps them all for the next
-// time, those excepted that the relay looks after by then: the queue takes a generation once.
+// setAgain retries timers that could not be set. If that fails, it keeps all of them for the next
+// time, as the queue accepts a generation only once. It drops those that the relay handles by then.
 func (t *Timers) setAgain(ctx context.Context, waiting []unset) bool {
 	if len(waiting) == 0 {
 		return true
@@ -110,9 +109,9 @@ func (t *Timers) Close() {
 	t.superseded.Close()
 }
 
-// Set sets the timer of one generation of a message, if it is due within the horizon of
-// now. The watch list has all messages: a later one is handed over from there. A failure is
-// only logged: the timer is tried again soon, and the relay looks after the message.
+// Set sets the timer of one generation of a message, if it is due within the horizon of now. Later
+// messages are handed over from the watch list. A failure is only logged: the timer is retried
+// soon, and the relay finds the message.
 func (t *Timers) Set(ctx context.Context, m sendlimit.Timer, now time.Time) {
 	if m.Due.Sub(now) > t.watch.Horizon() {
 		return
@@ -130,8 +129,7 @@ func (t *Timers) Set(ctx context.Context, m sendlimit.Timer, now time.Time) {
 	}
 }
 
-// TrySet sets a timer, however late the message is due, for a caller that handles the
-// failure.
+// TrySet sets a timer, whenever the message is due, for a caller that handles the failure.
 func (t *Timers) TrySet(ctx context.Context, m sendlimit.Timer) error {
 	name, err := t.queue.queueFor(ctx, m)
 	if err != nil {
@@ -152,14 +150,13 @@ func (t *Timers) set(ctx context.Context, name string, m sendlimit.Timer) error 
 const (
 	// setAtOnce is how many tasks TrySetAll puts into one queue at a time.
 	setAtOnce = 16
-	// queuesAtOnce is into how many queues it does so at a time.
+	// queuesAtOnce is how many queues TrySetAll puts tasks into at a time.
 	queuesAtOnce = 4
 )
 
-// TrySetAll sets the timers of messages for a caller that handles a failure. Messages that
-// are due together, in the same queue, share a task. It returns how many it set, and the
-// first error, after which it puts no more into the same queue. It confirms what it set
-// before it returns.
+// TrySetAll sets the timers of messages for a caller that handles a failure. Messages of a queue
+// that are due together share a task. It returns how many it set, and the first error. After an
+// error, it puts no more into the same queue. It confirms the set timers before it returns.
 func (t *Timers) TrySetAll(ctx context.Context, queued []sendlimit.Timer) (set int, failed error) {
 	chosen, err := t.queue.spread.shares(ctx)
 	if err != nil {
@@ -175,7 +172,7 @@ func (t *Timers) TrySetAll(ctx context.Context, queued []sendlimit.Timer) (set i
 	return int(done.Load()), failed
 }
 
-// setAll is TrySetAll for the messages of one queue. It adds to done what it set.
+// setAll is TrySetAll for the messages of one queue. It adds the number of set timers to done.
 func (t *Timers) setAll(ctx context.Context, name string, queued []sendlimit.Timer, done *atomic.Int64) error {
 	setters, running := errgroup.WithContext(ctx)
 	setters.SetLimit(setAtOnce)
@@ -197,10 +194,9 @@ func (t *Timers) setAll(ctx context.Context, name string, queued []sendlimit.Tim
 	return setters.Wait()
 }
 
-// Unset deletes the task of a superseded generation of a message soon, if it is still scheduled. A task
-// that is due by now leaves the queue by itself. One that is due later than the horizon is
-// not in the queue. One that shares a task, or that is in a lane, stays: the claim finds it
-// stale.
+// Unset deletes the task of a superseded generation of a message soon, if it is still scheduled. A
+// due task needs no deletion, and a message that is due after the horizon has no task. A timer in a
+// shared task or in a lane stays: the claim finds it stale.
 func (t *Timers) Unset(ctx context.Context, s sendlimit.Timer, now time.Time) {
 	// The queue keeps whole seconds, cut off.
 	if s.Generation != "" && s.Due.Sub(now) <= t.watch.Horizon() && s.Due.Add(-t.queue.Lead()).Truncate(time.Second).After(now) {

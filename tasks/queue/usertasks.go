@@ -35,7 +35,7 @@ type Task struct {
 	payload []byte // of the task
 }
 
-// timersIn returns the parts of a task about the user.
+// timersIn returns the parts of a task that are about the user.
 func (t UserTasks) timersIn(name string, task *asynq.TaskInfo) (found []Task) {
 	for _, p := range timersOf(task.Payload) {
 		if p.User != t.user {
@@ -74,8 +74,8 @@ func pages(list lister, name string) iter.Seq2[[]*asynq.TaskInfo, error] {
 	}
 }
 
-// List returns the user's tasks in every state. It may miss a task that changes its state
-// or its position meanwhile.
+// List returns the user's tasks in every state. It may miss a task that changes its state or its
+// position meanwhile.
 func (t UserTasks) List(ctx context.Context) ([]Task, error) {
 	names, err := t.queue.allNow(ctx)
 	if err != nil {
@@ -119,8 +119,8 @@ func (t UserTasks) listIn(ctx context.Context, name string) (found []Task, faile
 	return found, nil
 }
 
-// Delete deletes the user's tasks, and counts the running ones, which can't be deleted. It repeats
-// that until it finds none to delete.
+// Delete deletes the user's tasks until it finds no more, and counts the running ones, which can't
+// be deleted.
 func (t UserTasks) Delete(ctx context.Context) (deleted, running int, err error) {
 	for again := true; again; {
 		found, err := t.List(ctx)
@@ -144,8 +144,8 @@ func (t UserTasks) Delete(ctx context.Context) (deleted, running int, err error)
 	return deleted, max(running, reported), err
 }
 
-// delete deletes a task, and enqueues another one for other users' messages in it. It
-// reports false if the task is running.
+// delete deletes a task, and enqueues another one for the messages of other users in it. It reports
+// false if the task is running.
 func (t UserTasks) delete(ctx context.Context, task Task) (bool, error) {
 	var others []sendlimit.Timer
 	for _, p := range timersOf(task.payload) {

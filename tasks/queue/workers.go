@@ -47,7 +47,7 @@ func Servers(client redis.UniversalClient, prefix string) ([]ServerInfo, error) 
 	return perProcess(servers), nil
 }
 
-// serves reports whether a server has a queue of the prefix whose first queue is first.
+// serves reports whether a server has a queue of the prefix with this first queue.
 func serves(s *asynq.ServerInfo, first string) bool {
 	for name := range s.Queues {
 		if ours(first, name) {

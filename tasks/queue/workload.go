@@ -22,7 +22,7 @@ type work struct {
 	batches func() (batched, error)
 }
 
-// maxRunning is the most running tasks of a queue in a Workload: those of about 20 workers.
+// maxRunning is the most running tasks of a queue in a Workload: about 20 workers' tasks.
 const maxRunning = 10_000
 
 // Workload asks the queues for the work of all workers. In a cluster some may not answer: then
@@ -78,7 +78,7 @@ func (q *Queue) workOf(name string) *work {
 
 const askingForWork = "asking the queue for its tasks"
 
-// batched has the messages that are in batches.
+// batched has the messages in batches.
 type batched struct {
 	generations map[string]bool
 	more        bool // there may be others
@@ -141,10 +141,9 @@ func (b *batched) add(task *asynq.TaskInfo) {
 	}
 }
 
-// Has reports whether a queue has a task of a generation of a user's message that will run,
-// or runs in a live worker: the user's queue, or another one that a program with
-// another number of queues uses. A task that is marked as waiting does not
-// count if the list of waiting tasks is gone.
+// Has reports whether a queue has a task of a generation of a user's message that will run, or
+// runs in a live worker. It reads the user's queue, and those of programs with another number of
+// queues. A task that is marked as waiting does not count if the list of waiting tasks is gone.
 func (q *Queue) Has(ctx context.Context, user, generation string, w Workload) (bool, error) {
 	own, err := q.ofUser(ctx, user)
 	if err != nil {
@@ -164,7 +163,7 @@ func (q *Queue) Has(ctx context.Context, user, generation string, w Workload) (b
 		if name == own {
 			continue
 		}
-		// Ignore a queue that does not answer: a task that it has becomes stale.
+		// Ignore a queue that does not answer: its task becomes stale.
 		if has, err := q.hasIn(name, generation, work); has && err == nil {
 			return true, nil
 		}

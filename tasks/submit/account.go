@@ -8,9 +8,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// For returns the same submitter, acting for an account: its messages are charged to the
-// account, and it does not find the messages of other accounts. Closing one closes both.
-// For("") acts for everybody.
+// For returns the same submitter, acting for an account: its messages are charged to the account,
+// and it does not find the messages of other accounts. Closing one closes both. For("") acts for
+// all accounts.
 func (s *Submitter) For(account string) *Submitter {
 	own := *s
 	own.account = account
@@ -54,11 +54,11 @@ func (s *Submitter) ownStatuses(statuses []message.Status) []message.Status {
 	return statuses
 }
 
-// largestOwnPage bounds a page of everybody's messages that is searched for an account's.
+// largestOwnPage bounds a page of all accounts' messages that is searched for one account's.
 const largestOwnPage = 1000
 
-// listOwn lists an account's messages among a user's, in as many pages as it takes. Each
-// page is larger, as a few among many others' would take a round trip each otherwise.
+// listOwn lists an account's messages to a user, in as many pages as needed. Pages grow, so that
+// few messages among many of other accounts don't need a round trip each.
 func (s *Submitter) listOwn(ctx context.Context, r sendlimit.ListRequest, limit int) ([]message.Status, error) {
 	var own []message.Status
 	everybody := s.For("")

@@ -9,8 +9,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 )
 
-// AccountUsage returns how much of its quota an account has used in the present hour and
-// day.
+// AccountUsage returns how much of its quota an account has used in the present hour and day.
 func (s *Submitter) AccountUsage(ctx context.Context, a accounts.Account, t accounts.Tier) (message.AccountUsage, error) {
 	balance, err := s.charger.charges.Balance(ctx, a, t)
 	if err != nil {
@@ -23,8 +22,7 @@ func (s *Submitter) AccountUsage(ctx context.Context, a accounts.Account, t acco
 	return AccountUsageOf(a, t, balance, devices), nil
 }
 
-// AccountUsageOf returns how much of its quota an account has used, in the form of answers.
-// It has that many devices.
+// AccountUsageOf returns the usage of an account in the form of answers.
 func AccountUsageOf(a accounts.Account, t accounts.Tier, b quota.Balance, devices int64) message.AccountUsage {
 	usage := message.AccountUsage{
 		Account: a.Name, Tier: a.Tier, Now: message.Time{Time: b.Now}, Hour: quotaUsageOf(b.Hour), Day: quotaUsageOf(b.Day),

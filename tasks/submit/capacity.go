@@ -17,24 +17,23 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
-// DefaultStoreFullAt is how full the store may get, in percent of its maxmemory, before
-// nothing more is accepted. The rest is for deliveries: in a full store nothing moves.
+// DefaultStoreFullAt is the percentage of the store's maxmemory above which no message is accepted.
+// The rest is for deliveries, which need room too.
 const DefaultStoreFullAt = 85
 
 // followEvery is how old the last look at the store's fullness may get.
 const followEvery = 2 * time.Second
 
-// lookWithin bounds a look at how full the store is, as a caller waits for it. If the
-// store does not answer, the script that follows reports that.
+// lookWithin bounds the check of the store's memory, as a caller waits for it. If the store does
+// not answer, the script that follows reports that.
 const lookWithin = 500 * time.Millisecond
 
-// messageOverhead is the size of a message in the store without its content: rather too large, since it
-// decides when to look again.
+// messageOverhead is the size of a message in the store without its content, in bytes. It is an
+// upper estimate, so that a check comes too early rather than too late.
 const messageOverhead = 2 << 10
 
-// capacity follows how full the store is. Its answer is at most followEvery old, and
-// younger after many submits, so that a fast submitter does not fill a small store
-// between two looks.
+// capacity follows how full the store is. Its answer is at most followEvery old, and newer after
+// many submits, so that a fast submitter does not fill a small store between two checks.
 type capacity struct {
 	client  redis.UniversalClient
 	percent int
@@ -65,10 +64,9 @@ func newCapacity(client redis.UniversalClient, percent int) (*capacity, error) {
 // take counts an accepted message with content bytes of content.
 func (c *capacity) take(content int) { c.added.Add(int64(content) + messageOverhead) }
 
-// refusal returns a *fault.UnavailableError if the store is too full for another message,
-// otherwise nil. The first caller that finds the last look old looks again; others
-// meanwhile use the last one. Before the first look every caller looks, so that none
-// waits for another.
+// refusal returns a *fault.UnavailableError if the store is too full for another message, otherwise
+// nil. If the last check is old, the first caller repeats it, and the others use the old one.
+// Before the first check, every caller makes one, so that none waits for another.
 func (c *capacity) refusal(ctx context.Context) error {
 	known := c.current.Load()
 	if known == nil {
@@ -84,14 +82,14 @@ func (c *capacity) refusal(ctx context.Context) error {
 	return c.look(ctx, known)
 }
 
-// old reports whether to look again: after followEvery, or when this process has used a
-// quarter of the room. Other processes may have used as much.
+// old reports whether to check again: after followEvery, or when this process has used a quarter
+// of the room. Other processes may have used as much.
 func (c *capacity) old(known *fullness) bool {
 	return c.local().Sub(known.looked) >= followEvery || known.refusal == nil && c.added.Load() > known.room/4
 }
 
-// StoreFull returns a *fault.UnavailableError if the store is too full for anything new, and
-// otherwise nil. It is for what is kept beside messages, such as a device of size bytes.
+// StoreFull returns a *fault.UnavailableError if the store is too full for other new data, such as
+// a device of size bytes, and otherwise nil.
 func (s *Submitter) StoreFull(ctx context.Context, size int) error {
 	err := s.capacity.refusal(ctx)
 	if err == nil {

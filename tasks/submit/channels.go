@@ -12,13 +12,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// ChannelCheck checks what a message says for a channel with devices, such as webpush. The error
-// is a *fault.InvalidError if the channel could never deliver the message.
+// ChannelCheck checks the content of a message for a channel with devices, such as webpush. The
+// error is a *fault.InvalidError if the channel could never deliver the message.
 type ChannelCheck func(channel string, m message.Message) error
 
-// smallContent is the largest encoded content, in bytes, that surely fits every channel: the
-// smallest limit of a provider is about 4,000 bytes, and escapes of JSON and what else a channel
-// sends take less than the rest.
+// smallContent is the largest encoded content, in bytes, that always fits every channel. The
+// smallest limit of a provider is about 4,000 bytes; JSON escapes and a channel's other fields
+// need less than the rest.
 const smallContent = 2000
 
 // channelChecker checks messages for the channels that they go to.
@@ -32,7 +32,7 @@ func newChannelChecker(client redis.Cmdable, prefix string, check ChannelCheck) 
 	return channelChecker{check, store}, err
 }
 
-// checkNamed checks a valid message for the channels that it names itself. The error is a
+// checkNamed checks a valid message for the channels that it names. The error is a
 // *fault.InvalidError.
 func (c channelChecker) checkNamed(m message.Message) error {
 	if c.checkChannel == nil {
@@ -46,9 +46,8 @@ func (c channelChecker) checkNamed(m message.Message) error {
 	return nil
 }
 
-// checkDevices checks the message of a request for the channels of its user's devices, if it is
-// large. It returns why one of them could never deliver it, nil for none. The error is about the
-// store.
+// checkDevices checks a large message for the channels of its user's devices. unfit says why a
+// channel could never deliver it, nil if all can. The other error is about the store.
 func (c channelChecker) checkDevices(ctx context.Context, m message.Message, r sendlimit.Request) (unfit, err error) {
 	m.ID = r.ID
 	err = c.checkLarge(ctx, m, len(r.Record.Content))
@@ -91,7 +90,7 @@ func (c channelChecker) checkLarge(ctx context.Context, m message.Message, size 
 	return nil
 }
 
-// reaches reports whether a message goes to a device.
+// reaches reports whether a message is sent to a device.
 func reaches(m message.Message, d devices.Device) bool {
 	if !d.For(m.Account) {
 		return false

@@ -27,12 +27,12 @@ type charger struct {
 	settler *settler
 	clock   *storeclock.Clocks
 	logger  *slog.Logger
-	// placesPerDay is how many places a user may have in a day, accountPlaces how many percent
-	// of them one account may have if there are several.
+	// placesPerDay is how many places a user may have in a day. If there are several accounts, one
+	// may have accountPlaces percent of them.
 	placesPerDay, accountPlaces int
 }
 
-// newCharger returns a charger; raised receives the notices that charges raise. Close it.
+// newCharger returns a charger; raised receives the notices that charges cause. Close it.
 func newCharger(
 	client redis.UniversalClient, b *backend.Backend, raised func(context.Context, []string),
 ) (*charger, error) {
@@ -57,8 +57,8 @@ func (c *charger) close() {
 type holder interface {
 	Hold(ctx context.Context, r quota.Request) (quota.Charge, error)
 	opener
-	// settleLater ends the hold of a change that was made, giveBack the hold of one that
-	// will not be made. leave lets the relay find out which it is.
+	// settleLater ends the hold of a completed change, giveBack the hold of a change that will not
+	// be made. leave leaves an unknown result to the relay.
 	settleLater(h sendlimit.Hold)
 	giveBack(ctx context.Context, h sendlimit.Hold)
 	leave(h sendlimit.Hold)
@@ -80,7 +80,7 @@ func (c *charger) NextOpen(ctx context.Context, r quota.Request, until time.Time
 
 func (c *charger) settleLater(h sendlimit.Hold) { c.settler.add(h) }
 
-// giveBack gives a hold back before the caller has an answer. If it can't, the relay does.
+// giveBack gives a hold back before the caller gets an answer. If that fails, the relay does it.
 func (c *charger) giveBack(ctx context.Context, h sendlimit.Hold) { c.settle(ctx, h, false) }
 
 // leave does nothing: the relay settles the hold.
@@ -108,8 +108,8 @@ func badAccount(err error, m message.Message) (message.Outcome, error) {
 	return message.Outcome{}, err
 }
 
-// share returns how many of a user's places of a day an account may have, "" for none: all, if no
-// other account is active.
+// share returns how many of a user's places of a day an account may have: all, if no other account
+// is active.
 func (c *charger) share(ctx context.Context, account string) (sendlimit.Share, error) {
 	if account == "" {
 		return sendlimit.Share{}, nil
@@ -124,8 +124,8 @@ func (c *charger) share(ctx context.Context, account string) (sendlimit.Share, e
 
 const percent = 100
 
-// limitPlaces sets how many places a user may have in a day, and how many percent of them one
-// account; zero means the defaults.
+// limitPlaces sets how many places a user may have in a day, and the percentage for one account;
+// zero means the defaults.
 func (c *charger) limitPlaces(perDay, accountPlaces int) {
 	c.placesPerDay = cmp.Or(perDay, policy.DefaultPlacesPerDay)
 	c.accountPlaces = cmp.Or(accountPlaces, policy.DefaultAccountPlaces)

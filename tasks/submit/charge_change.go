@@ -14,8 +14,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
-// chargedChange moves or cancels one message and changes what its account and its throttle
-// are charged. For a message without both it is a plain change.
+// chargedChange moves or cancels one message, and changes the charges of its account and its
+// throttle, if it has any.
 type chargedChange struct {
 	*charger
 
@@ -29,8 +29,7 @@ type chargedChange struct {
 	payer    backend.Payer   // of a move: who is charged
 	charge   quota.Request   // of a move: who is charged for the message, as it stands
 	share    sendlimit.Share // of a move: that of who is charged
-	// open is the hold of a change that got no answer. The same change uses it when it
-	// is called again.
+	// open is the hold of a change that got no answer. A retry of the change uses it.
 	open    *openChange
 	charged string // whose charge the last change held, "" for nobody's
 	// refused is the charge that refused a move, if the quota or the throttle did.
@@ -42,19 +41,19 @@ type openChange struct {
 	from   time.Time
 }
 
-// change changes a message under a hold, nil for none. The message must still stand at
-// from; zero means anywhere.
+// change changes a message under a hold, nil for none. The send time of the message must still be
+// from; zero means any.
 type change func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error)
 
-// hold asks for the hold of a change of a message. If that is not allowed, or nothing has
-// to be held, it returns the decision instead.
+// hold makes the hold of a change of a message. If that is not allowed, or no hold is needed, it
+// returns the decision instead.
 type hold func(ctx context.Context, s messages.Info) (quota.Charge, *sendlimit.Decision, error)
 
 // notFound returns the answer about another account's message.
 func notFound() sendlimit.Decision { return sendlimit.Decision{Code: fault.CodeNotFound} }
 
-// run makes a change: without a hold if nobody may have been charged, otherwise with a hold
-// after a look at the message.
+// run makes a change. If an account or a throttle may have been charged, it reads the message and
+// makes a hold first.
 func (c *chargedChange) run(ctx context.Context, apply change, holdFor hold) (sendlimit.Decision, error) {
 	c.refused = quota.Charge{}
 	if c.account == "" && c.open == nil {
@@ -107,7 +106,7 @@ func (c *chargedChange) try(ctx context.Context, apply change, holdFor hold) (d 
 		return d, false, err
 	}
 	c.open = nil
-	// The caller's next message can use what this gives back.
+	// The caller's next message can use the charge that this gives back.
 	made := d.Allowed && !d.Replayed && (d.MovedFrom.IsZero() || !d.At.Equal(d.MovedFrom))
 	c.charged = held.Account
 	if made || !mayArrive(d, c.clock.Local().Sub(sent)) {
@@ -116,7 +115,7 @@ func (c *chargedChange) try(ctx context.Context, apply change, holdFor hold) (d 
 	return d, d.Code == fault.CodeChanged || d.Code == fault.CodeHoldOver || d.Code == fault.CodeOutsideHold, nil
 }
 
-// holdRelease holds the charge of a message that is to be given back.
+// holdRelease makes a hold that gives back the charge of a message.
 func (c *chargedChange) holdRelease(ctx context.Context, s messages.Info) (quota.Charge, *sendlimit.Decision, error) {
 	var payer backend.Payer
 	if s.Account != "" {
@@ -149,7 +148,7 @@ func (c *chargedChange) holdMove(to time.Time) hold {
 					c.refused = charge
 					return charge, &d, err
 				}
-				// The search has found that another policy is the user's.
+				// The search has found that the user has another policy.
 			case charge.Code == fault.CodeHoldOver:
 			case to.IsZero() || charge.Now.Sub(to) <= policy.Grace:
 				place = targetAt(to, charge.Now) // the store's clock is in another hour
@@ -165,7 +164,7 @@ func (c *chargedChange) holdMove(to time.Time) hold {
 	}
 }
 
-// CodeElsewhere says that a reservation no longer stands where it was found.
+// CodeElsewhere says that a reservation has moved since it was read.
 const CodeElsewhere fault.Code = "elsewhere"
 
 // elsewhere returns the decision with CodeElsewhere.
@@ -173,8 +172,8 @@ func elsewhere(at time.Time) sendlimit.Decision {
 	return sendlimit.Decision{Code: CodeElsewhere, At: at}
 }
 
-// runFrom makes a change only if the reservation still stands at from; zero means anywhere.
-// It looks at a charged one first, and the change fails if that has moved since.
+// runFrom makes a change only if the reservation's time is still from; zero means any. It reads a
+// charged reservation first, and the change fails if that has moved since.
 func (c *chargedChange) runFrom(ctx context.Context, from time.Time, apply change, holdFor hold) (sendlimit.Decision, error) {
 	if from.IsZero() {
 		return c.run(ctx, apply, holdFor)
@@ -197,7 +196,7 @@ func (c *chargedChange) runFrom(ctx context.Context, from time.Time, apply chang
 	})
 }
 
-// stands notes the message that is to be moved, and who is charged for it.
+// stands notes the message to move, and its account.
 func (c *chargedChange) stands(ctx context.Context, s messages.Info) error {
 	c.payer = backend.Payer{}
 	var err error
@@ -213,7 +212,7 @@ func (c *chargedChange) stands(ctx context.Context, s messages.Info) error {
 	return nil
 }
 
-// origin returns where the message comes from, if it has an account.
+// origin returns the origin of the message, if it has an account.
 func (c *chargedChange) origin() sendlimit.Origin {
 	if c.charge.Info == nil {
 		return sendlimit.Origin{}
@@ -221,8 +220,7 @@ func (c *chargedChange) origin() sendlimit.Origin {
 	return sendlimit.Origin{Account: c.charge.Info.Account, Campaign: c.charge.Info.Campaign}
 }
 
-// free returns the search for free times of the message. What it has already, its place and its
-// charge, does not count against them.
+// free returns the search for free times of the message. Its own place and charge don't count.
 func (c *chargedChange) free() freeTimes {
 	category := ""
 	if c.charge.Info != nil {

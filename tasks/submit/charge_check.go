@@ -10,22 +10,22 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 )
 
-// checked returns the reserve of a dry run: it decides as that of charged would, and charges and
-// writes nothing.
+// checked returns the reserve of a dry run: it decides like that of charged, but charges and writes
+// nothing.
 func (s *Submitter) checked(user string, p backend.Payer, t *sendlimit.Timeline) *chargedReserve {
 	c := s.charged(user, p)
 	c.holder, c.judge = heldInRehearsal{s.charger.charges.Rehearse()}, onlyChecks{t, c.rules}
 	return c
 }
 
-// onlyChecks answers a Reserve as the timeline would, and takes no place.
+// onlyChecks answers a Reserve like the timeline, but takes no place.
 type onlyChecks struct {
 	*sendlimit.Timeline
 
 	rules *sendlimit.Rules
 }
 
-// Reserve checks a request, and what its hold covers, which a check does not ask.
+// Reserve checks a request, and whether its hold covers it, which Timeline.Check does not.
 func (j onlyChecks) Reserve(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error) {
 	search := r
 	if !r.SearchFrom.IsZero() {

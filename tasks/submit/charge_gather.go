@@ -11,16 +11,16 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/gather"
 )
 
-// Limits of the holds of one account: how many calls of the store run at a time, how many
-// holds share one, and how many may wait for one. Few large calls cost Redis less.
+// Limits of the holds of one account: concurrent calls of the store, holds in a call, and waiting
+// holds. Few large calls cost Redis less.
 const (
 	holdsAtOnce   = 1
 	holdsTogether = 64
 	holdsWaiting  = 4096
 )
 
-// holds makes the holds of accounts. The submits of one account that come while calls for
-// it are under way share the next ones.
+// holds makes the holds of accounts. While calls for an account are running, its new submits share
+// the next ones.
 type holds struct {
 	charges *quota.Charges
 	running sync.WaitGroup
@@ -29,7 +29,7 @@ type holds struct {
 	byAccount map[string]*gather.Gatherer[*holdCall]
 }
 
-// holdCall is a hold that is asked for, with its answer.
+// holdCall is the request for a hold, with its answer.
 type holdCall struct {
 	request quota.Request
 	answer  quota.Answer
@@ -51,7 +51,7 @@ func (h *holds) hold(ctx context.Context, r quota.Request) (quota.Charge, error)
 	return call.answer.Charge, call.answer.Err
 }
 
-// of returns what gathers the holds of an account.
+// of returns the gatherer of an account's holds.
 func (h *holds) of(account string) *gather.Gatherer[*holdCall] {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -77,5 +77,5 @@ func (h *holds) holdEach(ctx context.Context, calls []*holdCall) {
 	}
 }
 
-// wait waits for calls that are under way. No hold may be asked for any more.
+// wait waits for running calls. Do not call hold afterwards.
 func (h *holds) wait() { h.running.Wait() }

@@ -15,7 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
-// chargeTries is how often a change is tried if its hold does not cover it: the hour ended
+// chargeTries is the maximum attempts for a change that its hold does not cover: the hour ended
 // meanwhile, the store was slow, or others changed the same message.
 const chargeTries = 8
 
@@ -26,12 +26,12 @@ func errContended(doing string) error {
 	})
 }
 
-// repeatedAfter is how long a change takes at least if the client library sent its command
-// twice. It does so after its own timeouts, which are all longer.
+// repeatedAfter is the minimum duration of a change if the client library sent its command twice.
+// The library does so after its own timeouts, which are all longer.
 const repeatedAfter = time.Second
 
-// mayArrive reports whether a refused change may still be made, by a command of the same
-// call that is on its way. It can't once its hold is over.
+// mayArrive reports whether a refused change may still be made by an earlier command of the same
+// call, until its hold expires.
 func mayArrive(d sendlimit.Decision, took time.Duration) bool {
 	return took >= repeatedAfter && !d.Allowed && d.Code != fault.CodeHoldOver
 }
@@ -52,18 +52,17 @@ type chargedReserve struct {
 	payer backend.Payer    // without a name if there is no account
 	clock *storeclock.Clock
 	asked policy.NamedThrottle // that the last hold asked for; zero for none
-	// open is the hold of a reserve that got no answer. The same reserve uses it when
-	// it is called again.
+	// open is the hold of a reserve that got no answer. A retry of the reserve uses it.
 	open *openHold
 	// refused is the charge that refused the message, if the quota or the throttle did.
 	refused quota.Charge
-	// charged is the charge of the last hold, and kept says whether its change was made.
+	// charged is the charge of the last hold. kept reports whether its change was made.
 	charged quota.Charge
 	kept    bool
 }
 
-// dayOf returns what is used of the day's quota after a message was charged; nil without
-// one. kept says whether the charge stays.
+// dayOf returns the usage of the day's quota after a message was charged; nil without a quota. kept
+// reports whether the charge stays.
 func dayOf(charge quota.Charge, kept bool) *message.DayQuota {
 	if charge.Day.Counter.Limit == 0 {
 		return nil
@@ -85,9 +84,9 @@ type openHold struct {
 	charge quota.Charge
 }
 
-// reserve charges the account for the hour and the day of the send time, and the throttle
-// for its period, and takes the place. The charge of a refused message is given back. A
-// shift tries one period after another until one has room and a free time.
+// reserve charges the account for the hour and the day of the send time, and the throttle for its
+// period, and takes the place. It gives back the charge of a refused message. A shift tries one
+// period after another until one has room and a free time.
 func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error) {
 	to := targetAt(r.At, c.clock.Now())
 	c.refused, c.charged, c.kept = quota.Charge{}, quota.Charge{}, false
@@ -156,7 +155,7 @@ func (c *chargedReserve) isBounded(r sendlimit.Request) bool {
 		!c.rules.Throttle(r.User, r.Category).IsZero())
 }
 
-// held returns the hold for a request, nil if nothing is charged.
+// held returns the hold for a request, nil if there is no charge.
 func (h *openHold) held() *sendlimit.Hold {
 	if h.Attempt == "" {
 		return nil // since the policy changed
@@ -183,8 +182,8 @@ func (c *chargedReserve) giveFirstBack(ctx context.Context) {
 	c.open = nil
 }
 
-// hold charges the account and the throttle for a place, or returns the open hold and its
-// place. Without both it returns the zero Hold.
+// hold charges the account and the throttle for a place, or returns the open hold and its place.
+// Without an account and a throttle, it returns the zero Hold.
 func (c *chargedReserve) hold(
 	ctx context.Context, r sendlimit.Request, to *target,
 ) (held sendlimit.Hold, refused quota.Charge, err error) {
@@ -207,10 +206,9 @@ func (c *chargedReserve) hold(
 	return charge.Hold, refused, err
 }
 
-// chargeRefused answers for a message whose quota or throttle has no messages left at a place:
-// with the next place of a shift, or with the decision. Some answers come before: the earlier
-// answer for its id, a time that is past or in quiet hours, or a blocked user. A rule that the
-// message would break, and a full day, come after.
+// chargeRefused handles a message when its quota or throttle has no messages left at a place. It
+// returns the next place of a shift, or the decision. Some decisions take precedence: the earlier
+// answer for the id, a past or quiet time, a blocked user. A broken rule and a full day do not.
 func (c *chargedReserve) chargeRefused(
 	ctx context.Context, r sendlimit.Request, to target, refused quota.Charge,
 ) (next target, d sendlimit.Decision, err error) {
@@ -235,7 +233,7 @@ func (c *chargedReserve) chargeRefused(
 	return next, d, err
 }
 
-// goOn returns the place to which a shift goes on after a refusal, or completes the refusal.
+// goOn returns the next place of a shift after a refusal, or completes the refusal.
 func (c *chargedReserve) goOn(ctx context.Context, r sendlimit.Request, d sendlimit.Decision) (target, sendlimit.Decision, error) {
 	var err error
 	free := c.free(r)
@@ -249,7 +247,7 @@ func (c *chargedReserve) goOn(ctx context.Context, r sendlimit.Request, d sendli
 	return target{}, d, err
 }
 
-// shifts reports whether a request takes another time than the one that it asks for.
+// shifts reports whether a request accepts another time than it asks for.
 func (c *chargedReserve) shifts(r sendlimit.Request) bool {
 	return r.Shift || r.ByPolicy && c.rules.Of(r.User).OnConflict == policy.Shift
 }

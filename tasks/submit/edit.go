@@ -15,12 +15,12 @@ import (
 // editTries bounds how often a message may change between reading it and changing it.
 const editTries = 5
 
-// Change moves a message, changes what it says and when it expires, or all at once, until it
-// is being sent. A change without a move costs nothing and is judged by no rule. If the move
-// is refused, nothing is changed. To change what is so already is no error.
+// Change changes the send time, the content or the expiry of a message, or all of them, until it is
+// being sent. A change without a move costs nothing and is judged by no rule. If the move is
+// refused, nothing is changed. A change that makes no difference is no error.
 //
-// A repeated submit with the message as it was first is still the same message, and is
-// answered as a replay. One with the message as it is now is another one.
+// A repeated submit of the original message is still answered as a replay. A submit of the changed
+// message is another message.
 func (s *Submitter) Change(ctx context.Context, user, id string, p message.Patch) (message.Outcome, error) {
 	if p.Move != nil && p.Edit.None() {
 		return s.MoveTo(ctx, user, id, *p.Move)
@@ -56,9 +56,9 @@ func (s *Submitter) Change(ctx context.Context, user, id string, p message.Patch
 	return message.Outcome{}, errContended("changing a message")
 }
 
-// editOf returns the edit that makes a message what a caller wants, and the message as it is
-// then; an edit that changes nothing if the message is so, or is not pending. The error is a *fault.InvalidError or
-// fault.InvalidErrors about what the caller wants.
+// editOf returns the edit from a message to the wanted one, and the edited message. The edit is
+// empty if they are equal, or if the message is not pending. The error is a *fault.InvalidError or
+// fault.InvalidErrors about wanted.
 func editOf(m messages.Stored, of sendlimit.Version, wanted message.Edit) (sendlimit.Edit, message.Message, error) {
 	edit := sendlimit.Edit{Of: of}
 	var edited message.Message
@@ -96,8 +96,8 @@ func editOf(m messages.Stored, of sendlimit.Version, wanted message.Edit) (sendl
 	return edit, edited, nil
 }
 
-// edit changes a message that keeps its place. moves reports whether the caller named that
-// place, as the time to move to.
+// edit changes a message that keeps its place. moves reports whether the caller asked for a move to
+// that same time.
 func (s *Submitter) edit(ctx context.Context, user, id string, edit sendlimit.Edit, moves bool) (message.Outcome, error) {
 	timeline, err := s.Timeline(ctx)
 	if err != nil {

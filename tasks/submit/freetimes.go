@@ -13,7 +13,7 @@ import (
 
 // freeTimes finds times at which every limit has room for a message: the rules, the quiet hours
 // and the full days of its user, the quota of its account, and the throttle of its category. It
-// goes from the one's nearest time to the other's until both agree, and changes nothing.
+// alternates between the nearest times of user and charge until both agree. It changes nothing.
 type freeTimes struct {
 	opens    opener
 	places   finder
@@ -28,13 +28,13 @@ type opener interface {
 	NextOpen(ctx context.Context, r quota.Request, until time.Time) (time.Time, error)
 }
 
-// finder knows what the rules of a user leave free.
+// finder knows the times that a user's rules leave free.
 type finder interface {
 	NextFree(ctx context.Context, r sendlimit.NextFreeRequest) ([]time.Time, error)
 }
 
-// next returns the next free time of a refusal, zero for none. That of the decision is free by
-// what its user's rules say.
+// next returns the next free time of a refusal, zero for none. The decision already has the next
+// time that the user's rules leave free.
 func (f freeTimes) next(ctx context.Context, d sendlimit.Decision) (time.Time, error) {
 	reach := cmp.Or(f.rules.Of(f.charged.User).Reach, policy.DefaultReach)
 	return f.nearest(ctx, d, d.NextFree, d.Now.Add(reach), false)
@@ -54,7 +54,7 @@ func (f freeTimes) complete(ctx context.Context, d sendlimit.Decision) (sendlimi
 	return d, err
 }
 
-// nearest searches from a time that the rules leave free up to a last one.
+// nearest searches from a time that the rules leave free to a last time.
 func (f freeTimes) nearest(
 	ctx context.Context, d sendlimit.Decision, at, last time.Time, earlier bool,
 ) (time.Time, error) {
@@ -86,14 +86,14 @@ func (f freeTimes) nearest(
 	}
 }
 
-// throttle returns the throttle of the message; the search may find that another policy is its
-// user's.
+// throttle returns the throttle of the message. The search may find that its user has another
+// policy.
 func (f freeTimes) throttle() policy.NamedThrottle {
 	return f.rules.Throttle(f.charged.User, f.category)
 }
 
-// chargeDecision returns the decision about a message whose quota or throttle is used up. Its time
-// is now if the one asked for has just passed, which this process may not have known.
+// chargeDecision returns the decision about a message when its quota or throttle is used up. Its
+// time is now if the asked time has just passed by the store's clock.
 func chargeDecision(asked time.Time, refused quota.Charge) sendlimit.Decision {
 	d := sendlimit.Decision{Code: refused.Code, At: refused.At, Now: refused.Now}
 	if d.At.Equal(asked) {

@@ -14,7 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// judgement is what judging a message returns beside its outcome.
+// judgement is a decision about a message, with its context.
 type judgement struct {
 	generation string
 	content    int // bytes
@@ -22,7 +22,7 @@ type judgement struct {
 	err        error
 }
 
-// judge makes the request of a message and judges it with reserve.
+// judge creates the request of a message and judges it with reserve.
 func (s *Submitter) judge(
 	ctx context.Context, m message.Message, t *sendlimit.Timeline,
 	reserve func(context.Context, sendlimit.Request) (sendlimit.Decision, error),
@@ -37,15 +37,14 @@ func (s *Submitter) judge(
 	return s.judgeRequest(ctx, m, request, t, time.Time{}, reserve)
 }
 
-// judgeRequest is judge for a given request, so that a repeated one is the same. It may have been sent
-// to the store already, at a time by the local clock; zero means that it was not.
+// judgeRequest is judge for a given request, so that a retry sends the same one. sent is when it
+// was sent to the store before, by the local clock; zero means that it was not.
 func (s *Submitter) judgeRequest(
 	ctx context.Context, m message.Message, request sendlimit.Request, t *sendlimit.Timeline, sent time.Time,
 	reserve func(context.Context, sendlimit.Request) (sendlimit.Decision, error),
 ) (message.Outcome, judgement) {
-	// A message that does not fit its devices' channels, or has expired, would never be sent, and
-	// a full store accepts nothing more.
-	// Check still finds an earlier answer for its id, which comes first.
+	// A message that has expired or does not fit its devices' channels would never be sent, and a
+	// full store accepts nothing. An earlier answer for its id takes precedence: Check finds it.
 	var unfit, full error
 	expired := false
 	if sent.IsZero() {
@@ -105,8 +104,8 @@ func (s *Submitter) late(m message.Message) time.Duration {
 	return late
 }
 
-// asNow returns the request of a message as if its send time were now. The record is the same, so a
-// repeated submit is known by it.
+// asNow returns the request of a message as if its send time were now. The record is the same, so
+// that a repeated submit is recognized.
 func (s *Submitter) asNow(m message.Message, r sendlimit.Request) sendlimit.Request {
 	m.Now = true
 	r.At, r.Shift, r.ByPolicy = time.Time{}, m.Shifts(), false
@@ -165,7 +164,7 @@ func (s *Submitter) request(m message.Message) (sendlimit.Request, error) {
 	}
 	r := sendlimit.Request{
 		User: m.User, ID: m.ID, At: m.SendAt, Category: m.Category,
-		// What a message says overrides its user's policy.
+		// The message's own setting overrides its user's policy.
 		Shift: m.Shifts(), ByPolicy: m.OnConflict == "" && !m.Now,
 		WithoutFreeTimes: m.WithoutFreeTimes,
 		Record: &sendlimit.Record{
@@ -186,8 +185,8 @@ func (s *Submitter) request(m message.Message) (sendlimit.Request, error) {
 	return r, nil
 }
 
-// shiftUntil returns the last send time a shift may take: what the caller set or the
-// default, and before the message expires.
+// shiftUntil returns the last send time for a shift: the caller's or the default, and before the
+// message expires.
 func (s *Submitter) shiftUntil(m message.Message) time.Time {
 	until := m.ShiftUntil
 	if until.IsZero() {

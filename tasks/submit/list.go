@@ -12,10 +12,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// List returns a user's messages, ascending by send time, then id: those that have a
-// place, as in Timeline.List, and those that were cancelled, dropped or failed, as long as
-// they are remembered. Fewer than the limit means that there are no more; to go on, set
-// r.After to the last one. The status of a place without a record is "".
+// List returns a user's messages, ascending by send time, then id: those with a place, as in
+// Timeline.List, and those that were cancelled, dropped or failed, until they are forgotten. Fewer
+// than the limit means that there are no more. For the next page, set r.After to the last one. The
+// status of a place without a record is "".
 func (s *Submitter) List(ctx context.Context, r sendlimit.ListRequest) ([]message.Status, error) {
 	if s.account != "" {
 		return s.listOwn(ctx, r, cmp.Or(r.Limit, sendlimit.MaxList))
@@ -23,7 +23,7 @@ func (s *Submitter) List(ctx context.Context, r sendlimit.ListRequest) ([]messag
 	return s.listAll(ctx, r)
 }
 
-// listAll lists everybody's messages to a user.
+// listAll lists the messages of all accounts to a user.
 func (s *Submitter) listAll(ctx context.Context, r sendlimit.ListRequest) ([]message.Status, error) {
 	t, err := s.Timeline(ctx)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Submitter) statusesOf(ctx context.Context, user string, places []keyspa
 	return statuses, nil
 }
 
-// merged merges two lists in order. A message in both, as it ended in between, comes once.
+// merged merges two ordered lists. A message in both, as it ended between the two reads, comes once.
 func merged(placed []message.Status, ended []messages.Info, limit int) []message.Status {
 	all := make([]message.Status, 0, min(limit, len(placed)+len(ended)))
 	for len(all) < limit && len(placed)+len(ended) > 0 {

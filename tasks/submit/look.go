@@ -7,9 +7,9 @@ import (
 	"github.com/sendlimit/sendlimiter/records/messages"
 )
 
-// Status returns what became of a message, with its history, and its content while that is kept. It returns
-// ok false if nothing is known of it: it was never accepted, or it ended so long ago that it
-// is forgotten. The error is a *fault.InvalidError or says that the store did not answer.
+// Status returns the status of a message, with its history, and its content while that is kept. ok
+// is false for an unknown message: it was never accepted, or it is forgotten, long after its end.
+// The error is a *fault.InvalidError or says that the store did not answer.
 func (s *Submitter) Status(ctx context.Context, user, id string) (status message.Status, ok bool, err error) {
 	statuses, err := s.Messages(ctx, user, id)
 	if err != nil {
@@ -18,8 +18,8 @@ func (s *Submitter) Status(ctx context.Context, user, id string) (status message
 	return statuses[0], statuses[0].Status != "", nil
 }
 
-// Statuses returns what became of a user's messages, without their contents, in the order of
-// the ids, in one round trip. The Status of an unknown message is empty.
+// Statuses returns the statuses of a user's messages, without their contents, in the order of the
+// ids, in one round trip. The Status of an unknown message is empty.
 func (s *Submitter) Statuses(ctx context.Context, user string, ids ...string) ([]message.Status, error) {
 	return look(ctx, s, s.records.Look, withoutContent, user, ids)
 }

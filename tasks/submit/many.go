@@ -14,10 +14,10 @@ import (
 // MaxMany is how many messages SubmitMany may judge in one call of the store.
 const MaxMany = sendlimit.MaxReserveMany
 
-// SubmitMany submits messages of one user in their order, and returns the outcomes that Submit would
-// return for one after the other. It judges as many in one call of the store as it can. An error is
-// that of the first message without an outcome, as of Submit. Those behind it were not submitted, or
-// may have been: the same messages can be submitted again.
+// SubmitMany submits messages of one user in their order, and returns the same outcomes as one
+// Submit after the other. It judges as many messages as it can in one call of the store. An error
+// is that of the first message without an outcome. Later messages may have been submitted or not:
+// the same messages can be submitted again.
 func (s *Submitter) SubmitMany(ctx context.Context, ms []message.Message) (outcomes []message.Outcome, err error) {
 	together := true // until a call has decided about none: the store may know all of them
 	for len(outcomes) < len(ms) {
@@ -41,8 +41,8 @@ func (s *Submitter) SubmitMany(ctx context.Context, ms []message.Message) (outco
 	return outcomes, nil
 }
 
-// completeMany adds the outcomes of messages to others. What the store has decided about is completed also
-// behind an error.
+// completeMany adds the outcomes of messages to others. After an error, it still completes the
+// messages that the store has decided about.
 func (s *Submitter) completeMany(group []*oneOfMany, outcomes []message.Outcome) (_ []message.Outcome, err error) {
 	for _, sub := range group {
 		if err != nil && sub.decided == nil {
@@ -67,11 +67,11 @@ type oneOfMany struct {
 	complete func() (message.Outcome, error) // its submit, within its span
 }
 
-// decideMany prepares the first of some messages, and has the store decide about them: those that need
-// no more than a place at their time. It reports whether it may be of use for the next ones.
+// decideMany prepares the first of some messages, those that only need a place at their time, and
+// has the store decide about them. useful reports whether to call it for the next ones.
 //
-// What a quota or a throttle bounds is held for one message at a time: many open holds, of which some
-// are given back, would refuse others what then is free.
+// Messages that a quota or a throttle limits are held one at a time: many open holds, some of which
+// are given back later, could refuse other messages without need.
 func (s *Submitter) decideMany(ctx context.Context, ms []message.Message) (group []*oneOfMany, useful bool) {
 	if s.replicas.wanted > 0 || s.capacity.refusal(ctx) != nil {
 		return nil, false
@@ -118,8 +118,8 @@ func (s *Submitter) isPlain(sub *submission) bool {
 	return !m.Now && !shifts && r.At.After(soon) && !s.hasExpired(m) && len(r.Record.Content) <= smallContent
 }
 
-// holdAll makes the holds of messages, all at a time, and returns how many of the first ones need no
-// more. The others are charged in their turn.
+// holdAll makes the holds of messages concurrently, and returns how many of the first ones need no
+// further hold. The others are charged in their turn.
 func holdAll(ctx context.Context, group []*oneOfMany) int {
 	refused := make([]bool, len(group))
 	var holding sync.WaitGroup

@@ -11,14 +11,14 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Move gives a message that is not being sent yet another send time; zero means now. If
-// the new time is refused, the message keeps the old one.
+// Move changes the send time of a message that is not being sent yet; zero means now. If the new
+// time is refused, the message keeps the old one.
 func (s *Submitter) Move(ctx context.Context, user, id string, at time.Time) (message.Outcome, error) {
 	return s.move(ctx, sendlimit.MoveRequest{User: user, ID: id, At: at})
 }
 
-// MoveFrom is Move for an operator's own change: it moves a message only if its send time is
-// still from, see runFrom, however often the message was moved before.
+// MoveFrom is Move for an operator's own change: it moves a message only if its send time is still
+// from, see runFrom, and without a limit of moves.
 func (s *Submitter) MoveFrom(ctx context.Context, user, id string, from, to time.Time) (message.Outcome, error) {
 	return s.move(ctx, sendlimit.MoveRequest{User: user, ID: id, At: to, From: from, Unlimited: true})
 }
@@ -71,8 +71,8 @@ func (s *Submitter) move(ctx context.Context, r sendlimit.MoveRequest) (message.
 	return o, s.explainEnded(ctx, &o)
 }
 
-// moveInFull answers a move while the store is too full for another task. A move or an edit
-// that would be made gets the error full. Others get the answer that they get otherwise.
+// moveInFull answers a move while the store is too full for another task. A move or an edit that
+// would be made gets the error full. Others get their usual answer.
 func (s *Submitter) moveInFull(ctx context.Context, t *sendlimit.Timeline, r sendlimit.MoveRequest, full error) (message.Outcome, error) {
 	d := notFound()
 	changed := s.change(r.User, r.ID)
@@ -98,13 +98,12 @@ func (s *Submitter) moveInFull(ctx context.Context, t *sendlimit.Timeline, r sen
 	return o, s.explainEnded(ctx, &o)
 }
 
-// shiftTries bounds how often somebody else may take a free time between finding and taking
-// it.
+// shiftTries bounds how often another message may take a free time between finding and taking it.
 const shiftTries = 5
 
-// MoveTo is Move with what to do on a conflict. A shift goes to the next free time after the
-// wanted one, where the message's own place counts as free. It takes a call for each time
-// that it tries. If it finds none, the message keeps its place.
+// MoveTo is Move with an action for conflicts. A shift goes to the next free time after the wanted
+// one, where the message's own place counts as free. Each attempt is a call of the store. If no time
+// is free, the message keeps its place.
 func (s *Submitter) MoveTo(ctx context.Context, user, id string, m message.Move) (message.Outcome, error) {
 	if err := m.Validate(); err != nil {
 		return message.InvalidOr(err, user, id)
@@ -112,7 +111,7 @@ func (s *Submitter) MoveTo(ctx context.Context, user, id string, m message.Move)
 	return s.moveTo(ctx, user, id, m, nil)
 }
 
-// moveTo is MoveTo of a valid move, with an edit that is made together with it, nil for none.
+// moveTo is MoveTo for a valid move, together with an edit, nil for none.
 func (s *Submitter) moveTo(ctx context.Context, user, id string, m message.Move, edit *sendlimit.Edit) (message.Outcome, error) {
 	move := func(at time.Time) (message.Outcome, error) {
 		return s.move(ctx, sendlimit.MoveRequest{User: user, ID: id, At: at, Edit: edit})
@@ -154,7 +153,7 @@ func (s *Submitter) moveTo(ctx context.Context, user, id string, m message.Move,
 	return refused, nil
 }
 
-// explainEnded tells what became of the message of a change that found none to change.
+// explainEnded adds the message's status to the outcome of a change that found no pending message.
 func (s *Submitter) explainEnded(ctx context.Context, o *message.Outcome) error {
 	if o.Code != fault.CodeNotFound {
 		return nil
@@ -179,7 +178,7 @@ func endedBy(s message.Status) string {
 	}
 }
 
-// CheckMove returns what Move would answer, without quotas and throttles. It writes nothing.
+// CheckMove returns the answer that Move would give, without quotas and throttles. It writes nothing.
 func (s *Submitter) CheckMove(ctx context.Context, user, id string, at time.Time) (message.Outcome, error) {
 	timeline, err := s.Timeline(ctx)
 	if err != nil {

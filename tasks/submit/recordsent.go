@@ -12,10 +12,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// RecordSent records a message that something else has sent, so that it counts for later
-// ones. It judges and delivers nothing. The message needs no title or body. The outcome is
-// Recorded. It is Forgotten if no rule looks back that far, and Replayed if the same was
-// recorded before.
+// RecordSent records a message that something else has sent, so that it counts for later ones. It
+// judges and delivers nothing. The message needs no title or body. The outcome is Recorded,
+// Forgotten if no rule looks back that far, or Replayed if the same message was recorded before.
 func (s *Submitter) RecordSent(ctx context.Context, m message.Message) (message.Outcome, error) {
 	if err := validateSent(m); err != nil {
 		return message.InvalidOutcome(err, m), nil

@@ -11,7 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// refusalSentence explains a refusal to a person in one sentence, with what to do next.
+// refusalSentence explains a refusal to a person in one sentence, with the next step.
 func refusalSentence(d sendlimit.Decision, user, id string) string {
 	switch d.Code {
 	case fault.CodeSendLimit:
@@ -111,7 +111,7 @@ func otherTimes(d sendlimit.Decision) string {
 	}
 }
 
-// quietSentence also says what the user's wall clock shows, as other times are in UTC.
+// quietSentence also shows the user's local time, as other times are in UTC.
 func quietSentence(d sendlimit.Decision, user string) string {
 	zone := d.Quiet.Location
 	if zone == time.UTC {
@@ -142,8 +142,8 @@ func kindOfMessage(category string) string {
 	return category + " message"
 }
 
-// spread returns from when to when conflicts reach. If not all are listed, the last is not
-// known.
+// spread returns the times of the first and last conflict. If not all are listed, the last is
+// unknown.
 func spread(v sendlimit.Violation, at time.Time) string {
 	first, last := v.Conflicts[0].At, v.Conflicts[len(v.Conflicts)-1].At
 	if v.ConflictsTotal > len(v.Conflicts) {

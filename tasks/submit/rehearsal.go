@@ -10,8 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
-// Rehearse begins a dry run of many messages. Messages that it accepts count for later
-// ones. Close it.
+// Rehearse begins a dry run of many messages. Accepted messages count for later ones. Close it.
 func (s *Submitter) Rehearse(ctx context.Context) (*Rehearsal, error) {
 	if err := s.Policies.Refresh(ctx); err != nil {
 		return nil, err
@@ -20,9 +19,9 @@ func (s *Submitter) Rehearse(ctx context.Context) (*Rehearsal, error) {
 	return s.rehearse(rules, rules.Policies()[0])
 }
 
-// RehearseWhatIf begins a dry run under other rules than the store's. With the zero WhatIf
-// it is Rehearse. The error is a *fault.InvalidError for invalid rules, or says that the
-// store did not answer.
+// RehearseWhatIf begins a dry run with other rules than the store's. With the zero WhatIf it is
+// Rehearse. The error is a *fault.InvalidError for invalid rules, or says that the store did not
+// answer.
 func (s *Submitter) RehearseWhatIf(ctx context.Context, w rules.WhatIf) (*Rehearsal, error) {
 	rules, changed, err := s.Policies.WhatIf(ctx, w)
 	if err != nil {
@@ -43,8 +42,8 @@ func (s *Submitter) rehearse(rules *sendlimit.Rules, policy policy.Policy) (*Reh
 	}, nil
 }
 
-// Rehearsal is a dry run of many messages. Its rules are those at its start. Its quotas
-// start with what is charged when it first asks for an account.
+// Rehearsal is a dry run of many messages, with the rules at its start. An account's quota starts
+// with its usage at its first message.
 type Rehearsal struct {
 	submitter *Submitter
 	timeline  *sendlimit.Timeline
@@ -54,12 +53,12 @@ type Rehearsal struct {
 	charges   heldInRehearsal
 }
 
-// Policy returns the policy that replaces one of the store, with its replaced rules. If
-// nothing is replaced, it is the policy of the users whose settings name none.
+// Policy returns the policy that replaces one of the store, with its replaced rules. If none is
+// replaced, it returns the policy of users without a named one.
 func (r *Rehearsal) Policy() policy.Policy { return r.policy }
 
-// Submit returns what Submitter.Submit would answer after the messages that this rehearsal
-// accepted before. Nothing is sent.
+// Submit returns the answer that Submitter.Submit would give after the messages that this dry run
+// has accepted. Nothing is sent.
 func (r *Rehearsal) Submit(ctx context.Context, m message.Message) (message.Outcome, error) {
 	m = r.submitter.message(m)
 	charged := &chargedReserve{holder: r.charges, clock: r.submitter.clock.OfUser(m.User), judge: r.rehearsal, rules: r.rules}
@@ -81,11 +80,11 @@ func (r *Rehearsal) Submit(ctx context.Context, m message.Message) (message.Outc
 	return o, request.err
 }
 
-// Clear removes the copies of the users judged so far. Their messages no longer count, but
-// what was charged does. Do not call Submit meanwhile.
+// Clear removes the copies of the users judged so far. Their messages no longer count, but their
+// charges do. Do not call Submit meanwhile.
 func (r *Rehearsal) Clear(ctx context.Context) error { return r.rehearsal.Clear(ctx) }
 
-// Close removes all traces of the rehearsal from the store.
+// Close removes all data of the dry run from the store.
 func (r *Rehearsal) Close(ctx context.Context) error { return r.rehearsal.Close(ctx) }
 
 // heldInRehearsal keeps the holds of a dry run.
@@ -95,5 +94,5 @@ func (heldInRehearsal) settleLater(sendlimit.Hold) {}
 
 func (h heldInRehearsal) giveBack(_ context.Context, held sendlimit.Hold) { h.GiveBack(held) }
 
-// leave gives back: no relay looks after a dry run.
+// leave gives the hold back, as no relay settles the holds of a dry run.
 func (h heldInRehearsal) leave(held sendlimit.Hold) { h.GiveBack(held) }

@@ -24,9 +24,8 @@ const DefaultWaitReplicasTimeout = time.Second
 // MaxWaitReplicas is the most replicas that an answer can wait for.
 const MaxWaitReplicas = 10
 
-// replicas delays an answer until enough replicas of the store have the change. A failover
-// may then lose less, but not nothing: a replica that has the change need not be the one
-// that takes over.
+// replicas delays an answer until enough replicas of the store have the change. A failover then
+// loses less, but may still lose changes: another replica may take over.
 type replicas struct {
 	client redis.UniversalClient
 	keys   keyspace.Keys
@@ -65,9 +64,8 @@ func newReplicas(client redis.UniversalClient, prefix string, wanted int, within
 // not retry on another connection if the connection is ours.
 const connectionTries = 3
 
-// secure makes a change in a user's timeline, and waits until the replicas have it. The
-// change reports whether it holds now, also if it was made before. There is no wait for a
-// refused change.
+// secure makes a change in a user's timeline, and waits until the replicas have it. The change
+// reports whether it was made now or before. There is no wait for a refused change.
 //
 // WAIT covers everything done in the store before the last write of its connection. It must
 // use the same connection: on another one, another server may have answered the command before.
@@ -93,8 +91,8 @@ func (r *replicas) secure(
 	}
 }
 
-// on makes a change and waits for the replicas on one connection, which it closes. It
-// reports whether the change got an answer.
+// on makes a change and waits for the replicas on one connection, which it closes. It reports
+// whether the change got an answer.
 func (r *replicas) on(
 	ctx context.Context, conn *redis.Conn, t *sendlimit.Timeline, user string, change func(*sendlimit.Timeline) (bool, error),
 ) (answered bool, err error) {
@@ -151,9 +149,9 @@ func broken(err error) bool {
 // markKept is how long the mark of await is kept.
 const markKept = time.Minute
 
-// await returns a *fault.UnavailableError unless enough replicas have what was done in the
-// store before. It writes a mark first: a change that was made by an earlier call wrote
-// nothing now, and WAIT would cover nothing (since Redis 8, and in Valkey).
+// await returns a *fault.UnavailableError unless enough replicas have all earlier changes of the
+// store. It writes a mark first: if an earlier call made the change, this one wrote nothing, and
+// WAIT would cover nothing (since Redis 8, and in Valkey).
 func (r *replicas) await(ctx context.Context, conn *redis.Conn, user string) error {
 	const doing = "waiting for replicas"
 	if err := conn.Set(ctx, r.keys.Mark(keyspace.Partition(user)), "", markKept).Err(); err != nil && !redis.IsOOMError(err) {

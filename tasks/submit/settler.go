@@ -10,8 +10,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/batch"
 )
 
-// settler settles the charges of accepted messages in the background, many in one round trip. The relay
-// settles the charges that the settler misses.
+// settler settles the charges of accepted messages in the background, many in one round trip. The
+// relay settles the charges that it misses.
 type settler struct {
 	charges *quota.Charges
 	raised  func(ctx context.Context, notices []string) // receives the raised notices
@@ -28,7 +28,7 @@ func newSettler(charges *quota.Charges, raised func(context.Context, []string), 
 	return s
 }
 
-// add settles the charge of a change that was made, soon.
+// add queues the charge of a completed change for settlement.
 func (s *settler) add(h sendlimit.Hold) {
 	s.settled.Add(settlementOf(h, true))
 }

@@ -17,13 +17,13 @@ type submission struct {
 	timeline *sendlimit.Timeline
 	request  sendlimit.Request
 	charged  *chargedReserve // nil without a charge
-	// decided is what the store has said of the request already, and sent when it was asked, by the
+	// decided is the store's decision about the request, and sent when the store was asked, by the
 	// local clock; nil if it was not.
 	decided *sendlimit.Decision
 	sent    time.Time
 }
 
-// prepare makes the request of a message. A message that gets none has an outcome, or an error.
+// prepare creates the request of a message, or returns an outcome or an error instead.
 func (s *Submitter) prepare(ctx context.Context, m message.Message) (*submission, message.Outcome, error) {
 	m = s.message(m)
 	timeline, err := s.Timeline(ctx)
@@ -52,7 +52,7 @@ func (s *Submitter) prepare(ctx context.Context, m message.Message) (*submission
 	return sub, message.Outcome{}, nil
 }
 
-// decidedOnce is a timeline whose first Reserve has been answered already.
+// decidedOnce is a timeline that already has the answer to its first Reserve.
 type decidedOnce struct {
 	*sendlimit.Timeline
 
@@ -68,7 +68,7 @@ func (t *decidedOnce) Reserve(ctx context.Context, r sendlimit.Request) (sendlim
 	return t.Timeline.Reserve(ctx, r)
 }
 
-// complete judges a prepared message, and does what follows from the decision.
+// complete judges a prepared message, and carries out the decision.
 func (s *Submitter) complete(ctx context.Context, sub *submission) (message.Outcome, error) {
 	m, charged := sub.message, sub.charged
 	var o message.Outcome

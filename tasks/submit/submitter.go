@@ -26,14 +26,12 @@ import (
 
 // Options configure a Submitter.
 type Options struct {
-	// StoreFullAt is how full the store may get, in percent of its maxmemory, before
-	// nothing more is accepted: 50 to 100, zero means DefaultStoreFullAt. A store that
-	// has no maxmemory, or does not tell it, has no limit.
+	// StoreFullAt is the percentage of the store's maxmemory above which no message is accepted:
+	// 50 to 100, zero means DefaultStoreFullAt. A store without a known maxmemory has no limit.
 	StoreFullAt int
-	// WaitReplicas is how many replicas must have a submit, a move or a cancel before
-	// the answer, at most MaxWaitReplicas. After WaitReplicasTimeout (zero means
-	// DefaultWaitReplicasTimeout) the answer is a *fault.UnavailableError, and the
-	// change may be made.
+	// WaitReplicas is how many replicas must have a submit, a move or a cancel before the answer,
+	// at most MaxWaitReplicas. After WaitReplicasTimeout (zero means DefaultWaitReplicasTimeout),
+	// the answer is a *fault.UnavailableError, and the change may have been made.
 	WaitReplicas        int
 	WaitReplicasTimeout time.Duration
 	// Batch sends the scripts of concurrent callers in shared pipelines, in a cluster those
@@ -41,18 +39,17 @@ type Options struct {
 	// waits only as long as its own context. With WaitReplicas each caller has its own
 	// connection, and only the scripts of the queue are batched.
 	Batch bool
-	// CheckChannel checks what a message says for a channel with devices, see ChannelCheck. nil
-	// checks nothing.
+	// CheckChannel checks the content of a message for a channel with devices. nil checks nothing.
 	CheckChannel ChannelCheck
 }
 
-// Submitter accepts, moves and cancels messages. It is safe for concurrent use. Its
-// answers are Outcomes, also for refusals and invalid messages. An error means that the
-// store did not answer (a *fault.UnavailableError) or that ctx ended. The same message
-// with the same id can then be submitted again.
+// Submitter accepts, moves and cancels messages. It is safe for concurrent use. Its answers are
+// Outcomes, even for refusals and invalid messages. An error means that the store did not answer
+// (a *fault.UnavailableError) or that ctx ended. The same message with the same id can then be
+// submitted again.
 //
-// The client should end commands with their context (ContextTimeoutEnabled). Otherwise a
-// slow queue holds up callers for as long as the client's own timeouts.
+// The client should end commands with their context (ContextTimeoutEnabled). Otherwise a slow queue
+// delays callers until the client's own timeouts.
 type Submitter struct {
 	Policies *rules.Policies
 	timeline *sendlimit.Timeline // under the rules of Policies, see Timeline
@@ -94,8 +91,8 @@ func New(b *backend.Backend, o Options) (*Submitter, error) {
 	return s, nil
 }
 
-// newSubmitter returns a Submitter that sends through commands, except what needs a
-// connection of its own, which uses the backend's client.
+// newSubmitter returns a Submitter that sends through commands. Calls that need their own
+// connection use the backend's client.
 func newSubmitter(b *backend.Backend, commands redis.UniversalClient, o Options) (*Submitter, error) {
 	room, err := newCapacity(b.Client, o.StoreFullAt)
 	if err != nil {
@@ -136,15 +133,13 @@ func newSubmitter(b *backend.Backend, commands redis.UniversalClient, o Options)
 	return s, nil
 }
 
-// Announce enqueues raised notices. If the queue does not take them, workers find them in
-// the outbox.
+// Announce enqueues notices. If the queue does not accept them, workers find them in the outbox.
 func (s *Submitter) Announce(ctx context.Context, notices []string) {
 	s.queue.EnqueueNotices(ctx, notices, s.logger)
 }
 
-// Close waits for confirmations and charges of accepted messages that are still being
-// written, and writes what became of messages to the backend's activity. The client stays
-// open.
+// Close waits until the confirmations and charges of accepted messages are written, and writes the
+// outcomes of messages to the backend's activity. The client stays open.
 func (s *Submitter) Close() error {
 	s.timers.Close()
 	s.charger.close()
@@ -163,7 +158,7 @@ func (s *Submitter) Timeline(ctx context.Context) (*sendlimit.Timeline, error) {
 	return s.timeline, nil
 }
 
-// Counters returns counters whose calls share the pipelines of concurrent callers with submits.
+// Counters returns counters. Their calls share the pipelines of concurrent callers with submits.
 func (s *Submitter) Counters() (*counters.Counters, error) {
 	return counters.New(s.commands, s.options.Prefix)
 }
@@ -176,7 +171,7 @@ func (s *Submitter) Submit(ctx context.Context, m message.Message) (message.Outc
 	return s.ended(span, m, o, err)
 }
 
-// ended tells of the end of a submit, and returns what the caller gets.
+// ended records the end of a submit, and returns the caller's result.
 func (s *Submitter) ended(span tracing.Span, m message.Message, o message.Outcome, err error) (message.Outcome, error) {
 	endSpan(span, m, o, err)
 	if err != nil {
@@ -234,10 +229,9 @@ func (s *Submitter) enqueue(ctx context.Context, m message.Message, o message.Ou
 	}
 }
 
-// enqueueAgain puts a message into the queue for a caller that asked for the same before. The
-// queue may lack it: the store may have gone away after the change, and before the caller
-// got an answer. The relay looks for such a message, but if it is due sooner, it would be
-// late.
+// enqueueAgain puts a message into the queue for a caller that repeats a change. The queue may lack
+// the message: the store may have failed after the change, before the caller got an answer. If the
+// message is due before the relay checks it, it would be late.
 func (s *Submitter) enqueueAgain(ctx context.Context, user, id string, dueIn time.Duration, now time.Time) {
 	if dueIn > s.lookAfter {
 		return
@@ -252,13 +246,13 @@ func (s *Submitter) enqueueAgain(ctx context.Context, user, id string, dueIn tim
 	}
 }
 
-// charged returns the reserve of a message to a user that is charged to an account, to a throttle or
-// to both; a payer without a name is no account.
+// charged returns the reserve of a message to a user that is charged to an account, a throttle or
+// both. A payer without a name is no account.
 func (s *Submitter) charged(user string, p backend.Payer) *chargedReserve {
 	return &chargedReserve{holder: s.charger, payer: p, clock: s.clock.OfUser(user), rules: s.Policies.Rules()}
 }
 
-// Check returns what Submit would answer, and writes nothing.
+// Check returns the answer that Submit would give, and writes nothing.
 func (s *Submitter) Check(ctx context.Context, m message.Message) (message.Outcome, error) {
 	m = s.message(m)
 	timeline, err := s.Timeline(ctx)

@@ -15,8 +15,8 @@ type target struct {
 	from    time.Time // where a shift begins to search; zero means the send time
 }
 
-// targetAt returns the wanted place for a requested time. Zero means now, and so does a time
-// that is past by at most policy.Grace.
+// targetAt returns the wanted place for a requested time. Zero means now, and so does a past time
+// within policy.Grace.
 func targetAt(asked, now time.Time) target {
 	if asked.IsZero() || asked.Before(now) && now.Sub(asked) <= policy.Grace {
 		return target{at: now, present: true}
@@ -32,8 +32,8 @@ func (a target) triesAfter(before target) int {
 	return 1
 }
 
-// again returns the place to try for a message that got none under a hold that did not cover
-// it, or whose time has become free. It returns again false if the time was refused.
+// again returns the next place to try for a message if its hold did not cover it, or if its time
+// has become free. again is false if the time was refused.
 func (a target) again(r sendlimit.Request, d sendlimit.Decision) (next target, again bool) {
 	switch {
 	case d.Code == fault.CodeHoldOver:

@@ -11,8 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 )
 
-// explainCharge completes the outcome of a message whose quota or throttle is used up. Another
-// charge changes nothing.
+// explainCharge completes the outcome of a message if its quota or throttle is used up.
 func explainCharge(o *message.Outcome, d sendlimit.Decision, category string, refused quota.Charge, p backend.Payer) {
 	p.Quota(o, refused)
 	if refused.Code != fault.CodeThrottled || o.Code != fault.CodeThrottled {

@@ -10,8 +10,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Usage returns how full the rules of a user are around a time, and which stretches are
-// free, see Timeline.Usage.
+// Usage returns how full the rules of a user are around a time, and which times are free, see
+// Timeline.Usage.
 func (s *Submitter) Usage(ctx context.Context, r sendlimit.UsageRequest) (sendlimit.Usage, error) {
 	t, err := s.Timeline(ctx)
 	if err != nil {

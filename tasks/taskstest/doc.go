@@ -1,2 +1,2 @@
-// Package taskstest has what tests share that run submitters and workers.
+// Package taskstest has code shared by tests that run submitters and workers.
 package taskstest

@@ -13,9 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/lua"
 )
 
-// Command starts the span of commands that go to the store together, below that of ctx. It
-// is named for the first one: its name, or that of its script. The span has none of the
-// keys and values.
+// Command starts the span of commands that are sent to the store together, below that of ctx. It
+// has the name of the first command, or of its script, and no keys or values.
 func Command(ctx context.Context, commands ...redis.Cmder) (context.Context, Span) {
 	if len(commands) == 0 || !trace.SpanFromContext(ctx).IsRecording() {
 		return ctx, Span{}
@@ -36,7 +35,7 @@ func Command(ctx context.Context, commands ...redis.Cmder) (context.Context, Spa
 	return ctx, s
 }
 
-// EndCommand ends the span of commands with their error. A value that is not there is none.
+// EndCommand ends the span of commands with their error. A missing value is no error.
 func (s Span) EndCommand(err error) {
 	if s.span == nil {
 		return
@@ -47,8 +46,8 @@ func (s Span) EndCommand(err error) {
 	s.End()
 }
 
-// kindOf returns the code of an error of the server, such as "NOSCRIPT", or what kept its
-// answer away. The text of an error can name keys.
+// kindOf returns the code of a server's error, such as "NOSCRIPT", or why there was no answer. It
+// does not return the text of an error, which can name keys.
 func kindOf(err error) string {
 	var answered redis.Error
 	var network net.Error
@@ -66,8 +65,8 @@ func kindOf(err error) string {
 	return orOther("")
 }
 
-// Hook returns a hook for a client of the store. It writes a span for each command, and for
-// each pipeline, that is sent below a span that is recorded.
+// Hook returns a hook for a client of the store. It writes a span for each command and each
+// pipeline below a recorded span.
 func Hook() redis.Hook { return hook{} }
 
 type hook struct{}

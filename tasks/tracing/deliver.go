@@ -21,8 +21,8 @@ type Claimed struct {
 	Answered  time.Time // when its answer came
 }
 
-// Deliver starts the span of a delivery at the time of its claim, in a trace of its own, with a link
-// to the submit, which a sampler sees. The claim is a child that has ended.
+// Deliver starts the span of a delivery at the time of its claim, in its own trace, with a link to
+// the submit, which a sampler sees. The claim is an ended child.
 func (t Tracer) Deliver(ctx context.Context, c Claimed) (context.Context, Span) {
 	if t.tracer == nil {
 		return ctx, Span{}
@@ -85,7 +85,7 @@ func (t Tracer) Settle(ctx context.Context) (context.Context, Span) {
 	return ctx, s
 }
 
-// Result sets the result of a delivery or a push. why is one of a few reasons, "" for none.
+// Result sets the result of a delivery or a push. why is one of a fixed set of reasons, "" for none.
 func (s Span) Result(what, why string, failed bool) {
 	if s.span == nil {
 		return
@@ -97,7 +97,7 @@ func (s Span) Result(what, why string, failed bool) {
 	}
 }
 
-// orOther is what the semantic conventions call an error that has no name.
+// orOther returns why, or the name of the semantic conventions for an unnamed error.
 func orOther(why string) string {
 	if why == "" {
 		return semconv.ErrorTypeOther.Value.AsString()

@@ -22,7 +22,7 @@ func (t Tracer) HandOver(ctx context.Context) (context.Context, Span) {
 	return ctx, s
 }
 
-// HandOverOne starts the span of a message that goes to a queue at once, below that of ctx.
+// HandOverOne starts the span of a message that is put into a queue at once, below that of ctx.
 func HandOverOne(ctx context.Context, destination string) (context.Context, Span) {
 	ctx, s := child(ctx, handOver, destination, trace.SpanKindInternal)
 	if s.Recording() {
@@ -31,7 +31,7 @@ func HandOverOne(ctx context.Context, destination string) (context.Context, Span
 	return ctx, s
 }
 
-// EndHandOver ends the span of a pass that handed over so many messages.
+// EndHandOver ends the span of a pass, with the number of messages that it handed over.
 func (s Span) EndHandOver(messages int) {
 	if s.span == nil {
 		return

@@ -9,8 +9,8 @@ import (
 // referenceLength is the length of a Reference.
 const referenceLength = len(trace.TraceID{}) + len(trace.SpanID{})
 
-// Reference returns what the record of a message keeps of the span of its submit: the trace
-// and the span of ctx, 24 bytes; nil unless they are sampled.
+// Reference returns the ids of the trace and the span of ctx, 24 bytes, for the record of a
+// message; nil unless they are sampled.
 func Reference(ctx context.Context) []byte {
 	now := trace.SpanContextFromContext(ctx)
 	if !now.IsSampled() || !now.IsValid() {
@@ -21,8 +21,8 @@ func Reference(ctx context.Context) []byte {
 	return append(append(kept, of[:]...), span[:]...)
 }
 
-// referred returns the span that a Reference names. It reports false for none, and for what a
-// newer program may have kept instead.
+// referred returns the span of a Reference. It reports false for none, and for an unknown form, as
+// of a newer program.
 func referred(kept []byte) (trace.SpanContext, bool) {
 	if len(kept) != referenceLength {
 		return trace.SpanContext{}, false

@@ -10,9 +10,8 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 )
 
-// Request starts the span of a request to a server. Its parent is that of the request's
-// traceparent, if it has one. The span has nothing of the path and of the caller: a path
-// contains the names of users.
+// Request starts the span of a request to a server, with the parent of the request's traceparent,
+// if it has one. The span does not show the path, which contains users, or the caller.
 func (t Tracer) Request(ctx context.Context, r *http.Request) (context.Context, Span) {
 	if t.tracer == nil {
 		return ctx, Span{}
@@ -46,8 +45,7 @@ func (s Span) EndRequest(verb, route string, status int) {
 	s.End()
 }
 
-// method returns a method of HTTP as the semantic conventions spell it: a caller may send
-// anything.
+// method returns an HTTP method as the semantic conventions spell it: a caller may send any text.
 func method(verb string) string {
 	switch verb {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,

@@ -10,8 +10,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// SpansOfBatch is how many messages of a batch have a span each. The deliveries of later ones
-// link to the span of the batch: so the trace of a long batch stays small.
+// SpansOfBatch is how many messages of a batch have their own span. The deliveries of later ones
+// link to the span of the batch, so that the trace of a long batch stays small.
 const SpansOfBatch = 128
 
 type batch struct {
@@ -40,7 +40,7 @@ func (t Tracer) Batch(ctx context.Context) (_ context.Context, end func()) {
 	}
 }
 
-// Submit starts the span of a submit. The returned context is what Reference keeps.
+// Submit starts the span of a submit. Pass the returned context to Reference.
 func (t Tracer) Submit(ctx context.Context) (context.Context, Span) {
 	if t.tracer == nil {
 		return ctx, Span{}

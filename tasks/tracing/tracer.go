@@ -25,8 +25,8 @@ type Tracer struct {
 	deliverOptions                   []trace.SpanStartOption
 }
 
-// New returns a Tracer for messages of a destination, which is the name of the queue. A nil
-// provider gives the zero Tracer.
+// New returns a Tracer for messages of a destination, the name of the queue. A nil provider gives
+// the zero Tracer.
 func New(provider trace.TracerProvider, destination string) Tracer {
 	if provider == nil {
 		return Tracer{}
@@ -71,7 +71,7 @@ func (s Span) setIf(condition bool, a attribute.KeyValue) {
 	}
 }
 
-// Fail marks the span as failed, for one of a few reasons.
+// Fail marks the span as failed, for one of a fixed set of reasons.
 func (s Span) Fail(reason string) {
 	if s.span != nil {
 		s.span.SetStatus(codes.Error, "")

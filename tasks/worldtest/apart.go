@@ -8,9 +8,8 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// The clocks of masters may be apart. A story has all times by the one clock of its world: a message
-// is due there when the clock of its user's master says so. Whoever asks a master, or reads what it
-// has, shifts the times.
+// The clocks of masters may differ. A story has all times by its world's clock, but a message is due
+// by the clock of its user's master. Requests to a master and reads of its data shift the times.
 
 // shift moves the times that are not zero.
 func shift(by time.Duration, times ...*time.Time) {

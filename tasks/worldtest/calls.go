@@ -15,7 +15,7 @@ type countdown struct {
 	after bool
 }
 
-// admits decides what becomes of a call.
+// admits decides the fate of a call.
 func (w *world) admits(c Call) fate {
 	if what := w.fate(c.Process); what != answered {
 		return what
@@ -55,7 +55,7 @@ func (w *world) fate(process string) fate {
 	return stopped
 }
 
-// observe notes what a call has changed in the timelines of users.
+// observe notes the changes of a call in the timelines of users.
 func (w *world) observe(c Call) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -65,7 +65,7 @@ func (w *world) observe(c Call) {
 	}
 }
 
-// users returns whose timelines a call may change.
+// users returns the users with timelines that a call may change.
 func (w *world) users(cmds []redis.Cmder) (users []string) {
 	for _, cmd := range cmds {
 		for _, arg := range cmd.Args() {

@@ -115,13 +115,13 @@ func (d *drawer) people() {
 	}
 }
 
-// window spells a rule whose window is a multiple of the unit.
+// window spells a rule with a window that is a multiple of the unit.
 func (d *drawer) window(limit int, units float64) string {
 	return fmt.Sprintf("%d/%ds", limit, max(1, int(d.Unit.Seconds()*units)))
 }
 
-// rules draws a policy. All policies of a world have the same longest window: what is older than
-// the longest that there ever was may be forgotten.
+// rules draws a policy. All policies of a world have the same longest window, as the store may
+// forget places that are older than the longest window so far.
 func (d *drawer) rules(name string) Rules {
 	r := Rules{Name: name, Zone: []string{"", "Asia/Kolkata"}[d.random.IntN(2)]}
 	r.Rules = []string{d.window(1, 0.3), d.window(3+d.random.IntN(2), 3), fmt.Sprintf("%d/calendar_hour", 12+d.random.IntN(30)), "60/calendar_day"}
@@ -186,7 +186,7 @@ func (d *drawer) title() string {
 	return fmt.Sprintf("title %d", d.ids)
 }
 
-// callers draws what is submitted, moved, edited and cancelled.
+// callers draws submits, moves, edits and cancels.
 func (d *drawer) callers() {
 	for range 30 + d.random.IntN(60) {
 		at := time.Duration(0)
@@ -263,7 +263,7 @@ func (d *drawer) callers() {
 	}
 }
 
-// operators draws changes of the rules, and what else operators do.
+// operators draws changes of the rules, and other actions of operators.
 func (d *drawer) operators() {
 	if d.Has(PolicyChanges) {
 		for range 1 + d.random.IntN(4) {

@@ -83,7 +83,7 @@ func (d *drawer) fullThrottles() {
 	}
 }
 
-// faults draws what fails.
+// faults draws the failures.
 func (d *drawer) faults() {
 	lasts := func() time.Duration {
 		return []time.Duration{d.Unit / 15, d.Unit / 2, 3 * d.Unit}[d.random.IntN(3)]
@@ -161,8 +161,8 @@ func (d *drawer) faults() {
 	}
 }
 
-// refusedUnanswered lets a channel take what is due for a moment without an answer, and refuse for
-// good what is tried again: that may have arrived.
+// refusedUnanswered makes a channel accept messages without an answer for a moment, and refuse their
+// retries for good: these messages may have arrived.
 func (d *drawer) refusedUnanswered() {
 	for _, e := range d.Events {
 		if e.Do == Submit && e.SendAt > d.Unit && e.SendAt < 2*d.Length && d.oneIn(20) {
@@ -173,7 +173,7 @@ func (d *drawer) refusedUnanswered() {
 	}
 }
 
-// settledInVain has the store away when the results of pushes are to be recorded.
+// settledInVain makes the store fail when the results of pushes are recorded.
 func (d *drawer) settledInVain() {
 	for _, e := range d.Events {
 		if e.Do == Submit && e.SendAt > d.Unit && e.SendAt < 2*d.Length && d.oneIn(20) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Feature is a part of the product, or a kind of fault, that a world may have. Each world has
-// some of them: what all worlds had would hide what only few do.
+// Feature is a part of the product, or a kind of fault, that a world may have. Each world has some
+// of them: features of all worlds would hide the others.
 type Feature string
 
 // The features.

@@ -67,7 +67,7 @@ func (w *world) submitFile(e Event) {
 
 var errNoAnswer = errors.New("the line was not judged")
 
-// outcomes keeps what the lines of a file were answered.
+// outcomes keeps the answers to the lines of a file.
 type outcomes struct {
 	mu  sync.Mutex
 	got map[int]lineOutcome // by the numbers of lines

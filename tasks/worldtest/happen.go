@@ -46,7 +46,7 @@ func (w *world) at(after time.Duration) time.Time {
 	return w.story.Began.Add(after).UTC()
 }
 
-// message is what an event submits.
+// message returns the message that an event submits.
 func (w *world) message(e Event) message.Message {
 	m := message.Message{
 		ID: e.ID, User: e.User, SendAt: w.at(e.SendAt), Now: e.Now, Title: FirstTitle, Category: e.Category, Campaign: e.Campaign, Account: e.Account,
@@ -61,7 +61,7 @@ func (w *world) message(e Event) message.Message {
 	return m
 }
 
-// submit submits a message, again where there is no answer, and once more at a free time that a
+// submit submits a message, again if there is no answer, and once more at a free time that a
 // refusal names.
 func (w *world) submit(e Event) {
 	m := w.message(e)
@@ -79,7 +79,7 @@ func (w *world) submit(e Event) {
 	w.requestAfter(e, m, a)
 }
 
-// latest is the last time that a world has a message at: it would not end for long.
+// latest bounds the send times of a world, so that it ends soon.
 func (w *world) latest(sendAt time.Time) time.Time {
 	if end := w.at(w.plan.Length + 30*w.plan.Unit); end.After(sendAt) {
 		return end
@@ -136,7 +136,7 @@ func (w *world) mark() mark {
 	return mark{n, n}
 }
 
-// alone reports whether nobody but a caller has changed anything since a moment.
+// alone reports whether only one caller has changed anything since a moment.
 func (w *world) alone(since mark, c *caller, user string) bool {
 	for i, call := range w.scheduler.since(since.calls) {
 		if call.Process == c.name && !call.Lost && since.calls+i >= since.own {
@@ -151,7 +151,7 @@ func (w *world) alone(since mark, c *caller, user string) bool {
 	return true
 }
 
-// changes reports whether a call may take away what requests want: to settle a hold only gives back.
+// changes reports whether a call may use up room that requests need. Settling a hold only frees room.
 func changes(name string) bool {
 	switch name {
 	case "place/reserve", "place/move", "place/release", "place/record_sent", "place/free_lost", "charge/hold",
@@ -163,10 +163,10 @@ func changes(name string) bool {
 	}
 }
 
-// patience is for how long a request is repeated.
+// patience is how long a request is repeated.
 const patience = 30 * time.Minute
 
-// ask makes a request, and again while the store can't be used.
+// ask makes a request, and repeats it while the store can't be used.
 func (w *world) ask(c *caller, a *Answer, since mark, do func(*caller, context.Context) (message.Outcome, error)) {
 	for {
 		o, err := ask(c, func(ctx context.Context) (message.Outcome, error) { return do(c, ctx) })

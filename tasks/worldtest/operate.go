@@ -20,7 +20,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
-// untilDone repeats what an operator does until it is done, with another program if one is stopped.
+// untilDone repeats an operator's action until it succeeds, with another program if one is stopped.
 func (w *world) untilDone(e Event, do func(ctx context.Context, c *caller) error) {
 	ran := false
 	for began := time.Now(); ; time.Sleep(time.Second) {
@@ -163,7 +163,7 @@ func (w *world) changeDevices(e Event) {
 	changing.Wait()
 }
 
-// operate does what operators do.
+// operate carries out an operator's action.
 func (w *world) operate(e Event) {
 	switch e.Do {
 	case Refit:

@@ -11,13 +11,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Plan is everything that is drawn of a world: who there is, what callers and operators do, and
-// what fails. All times are from the beginning of the world.
+// Plan is the drawn part of a world: its participants, the actions of callers and operators, and
+// the failures. All times are from the beginning of the world.
 type Plan struct {
 	Seed     uint64
 	Features []Feature
-	// Unit is the length of time to which windows, messages and outages are in proportion: a
-	// minute in virtual time, some seconds in real time.
+	// Unit scales windows, messages and outages: a minute in virtual time, some seconds in real
+	// time.
 	Unit    time.Duration
 	Length  time.Duration // of what is planned; the last messages end later
 	Workers int
@@ -93,8 +93,8 @@ type Account struct {
 	Zone            string
 }
 
-// share returns how many places of a user's day an account may have: three quarters of them, as
-// there are several accounts with keys; the zero value for all.
+// share returns how many places of a user's day an account may have: three quarters, as several
+// accounts have keys; the zero value for all.
 func (p Plan) share(account string) sendlimit.Share {
 	if account == "" {
 		return sendlimit.Share{}
@@ -201,10 +201,10 @@ func (r Rules) At(began time.Time) (policy.Policy, error) {
 	return p, nil
 }
 
-// Action is what an event is.
+// Action is the kind of an event.
 type Action string
 
-// The actions of callers, of operators, and what fails.
+// The actions of callers and operators, and the failures.
 const (
 	Submit         Action = "submit"
 	SubmitFile     Action = "submit a file" // of Together messages for all users in turn

@@ -42,7 +42,7 @@ func (p *process) stop() {
 	}
 }
 
-// stay is what a stopped process does.
+// stay blocks, as a stopped process does.
 func (p *process) stay(cmds []redis.Cmder) error {
 	<-p.end
 	time.Sleep(time.Second) // nobody repeats it at once

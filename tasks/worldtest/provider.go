@@ -9,7 +9,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// Behaviour is what a channel does with each message for a while.
+// Behaviour is how a channel treats messages for a while.
 type Behaviour string
 
 // The behaviours.
@@ -40,7 +40,7 @@ type Arrival struct {
 	Process            string
 }
 
-// Recipient names whom an arrival is for: a channel, or a device of its user.
+// Recipient names the recipient of an arrival: a channel, or a device of its user.
 func (a Arrival) Recipient() string {
 	if a.Device == "" {
 		return "@" + a.Channel
@@ -48,7 +48,7 @@ func (a Arrival) Recipient() string {
 	return a.Device
 }
 
-// provider is what the channels of all workers send to. It keeps what arrived.
+// provider receives the messages of all workers' channels, and keeps their arrivals.
 type provider struct {
 	now func() time.Time
 
@@ -74,14 +74,14 @@ func (p *provider) behave(channel string, what Behaviour, wait time.Duration) {
 	p.behaves[channel] = behaviour{what, wait}
 }
 
-// lose lets a device be gone from now on.
+// lose makes a device gone from now on.
 func (p *provider) lose(user, device string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.gone[user+"/"+device] = true
 }
 
-// refuse lets what is for a user be refused, or not any more.
+// refuse makes a user's messages be refused, or ends that.
 func (p *provider) refuse(user string, is bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -169,7 +169,7 @@ func (p *provider) take(ctx context.Context, c *channel, n notifier.Notification
 	return notifier.Result{Status: notifier.Delivered, ProviderID: "p"}
 }
 
-// mail is where the notices of quotas go.
+// mail receives the alerts about quotas.
 type mail struct {
 	now func() time.Time
 
@@ -178,7 +178,7 @@ type mail struct {
 	taken   []Mail
 }
 
-// Mail is a notice that a contact received.
+// Mail is an alert that a contact received.
 type Mail struct {
 	To   string
 	ID   string

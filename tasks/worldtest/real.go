@@ -15,8 +15,8 @@ import (
 // Machine is when the machine of a stage in real time stood still.
 const Machine Action = "the machine stands still"
 
-// Real says what holds of times on a stage in real time, which can't see how timelines change
-// call by call: there the places are those that the store has in the end.
+// Real has the bounds of times on a stage in real time. Such a stage can't see each change of a
+// timeline: its places are the store's final ones.
 type Real struct {
 	Tolerance time.Duration // of the workers
 	Way       time.Duration // that a message may take from its place to the provider
@@ -196,7 +196,7 @@ func (v *verdict) judgeOrderAtTheEnd() {
 	}
 }
 
-// Spans lists what was away so far.
+// Spans lists the outages so far.
 func (s *Story) Spans() []Away {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,8 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Call is a call of a process to the store, which other calls come before or after. A pipeline
-// is one call.
+// Call is a call of a process to the store. A pipeline is one call.
 type Call struct {
 	At      time.Time // when it was admitted
 	Process string
@@ -26,9 +25,9 @@ type Call struct {
 	Lost    bool     // nobody got the reply
 }
 
-// scheduler admits the calls of all processes to the store, one at a time, in an order that a
-// seed decides: it waits until everybody waits, and then chooses among the calls. So the
-// interleavings of a world are its seed's, but for what is random in the programs themselves.
+// scheduler admits the calls of all processes to the store, one at a time, in an order that a seed
+// decides: it waits until all processes wait, and then chooses a call. So the seed of a world
+// decides its interleavings, except for randomness in the programs.
 type scheduler struct {
 	random  *rand.Rand
 	names   map[string]string                 // of scripts, by hash
@@ -43,7 +42,7 @@ type scheduler struct {
 	trace   []Call
 }
 
-// fate is what becomes of a call.
+// fate is the result of a call.
 type fate int
 
 const (
@@ -111,16 +110,16 @@ func (s *scheduler) next() *waitingCall {
 	return chosen
 }
 
-// errAway is what a client says of a store that it can't reach.
+// errAway returns the client's error for a store that it can't reach.
 func errAway() error { return &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED} }
 
-// errLost is what a client says of a reply that did not come.
+// errLost returns the client's error for a lost reply.
 func errLost() error { return &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET} }
 
-// errStopped is what the calls of a process come to that was stopped, once the world ends.
+// errStopped is the error of a stopped process's calls when the world ends.
 var errStopped = errors.New("the process was stopped")
 
-// do lets a process make a call in its turn.
+// do makes a call of a process in its turn.
 func (s *scheduler) do(ctx context.Context, p *process, cmds []redis.Cmder, call func() error) error {
 	if p.isStopped() {
 		return p.stay(cmds)
@@ -170,7 +169,7 @@ func (s *scheduler) do(ctx context.Context, p *process, cmds []redis.Cmder, call
 	return err
 }
 
-// withdraw takes a call back that was not admitted, and reports whether it still could.
+// withdraw cancels a call, and reports false if it was admitted before.
 func (s *scheduler) withdraw(w *waitingCall) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,7 +211,7 @@ func (s *scheduler) namesOf(cmds []redis.Cmder) []string {
 	return names
 }
 
-// kindOf shortens a key to what it is for.
+// kindOf shortens a key to its purpose.
 func kindOf(key string) string {
 	words := strings.FieldsFunc(key, func(r rune) bool { return r == ':' })
 	for _, word := range words {

@@ -10,8 +10,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Story is what happened in a world: what each request was answered, what arrived, which places
-// were taken in which order, and what was away. It is the same on every stage.
+// Story has the events of a world: the answer to each request, the arrivals, the places in their
+// order, and the outages. It is the same on every stage.
 type Story struct {
 	Plan     Plan
 	Began    time.Time
@@ -44,9 +44,9 @@ type Answer struct {
 
 	Got message.Outcome // the answer
 
-	// Message is what was submitted, or the time that a move asked for.
+	// Message is the submitted message, or has the time of a move.
 	Message message.Message
-	// Dry is what a dry run answered right before; nil for none.
+	// Dry is the answer of a dry run right before; nil for none.
 	Dry *message.Outcome
 	// Free is set if the request asks for a free time that the answer before it named.
 	Free bool
@@ -81,7 +81,7 @@ type RuleChange struct {
 	Settings     policy.UserSettings
 }
 
-// Away is when something was away.
+// Away is an outage.
 type Away struct {
 	What        Action
 	Channel     string // "" for all
@@ -106,7 +106,7 @@ func (s *Story) changed(c RuleChange) {
 	s.changes = append(s.changes, c)
 }
 
-// noteAway notes that something was away from a time until now.
+// noteAway notes an outage from a time until now.
 func (s *Story) noteAway(what Action, channel string, from time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

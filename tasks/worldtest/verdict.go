@@ -21,7 +21,7 @@ type name struct{ user, id string }
 
 func (n name) String() string { return n.user + "/" + n.id }
 
-// known is what a story says of one message.
+// known has a story's facts about one message.
 type known struct {
 	name
 
@@ -79,7 +79,7 @@ func (v *verdict) fault(format string, args ...any) {
 	v.faults = append(v.faults, fmt.Sprintf(format, args...))
 }
 
-// gather puts together what is known of each message.
+// gather collects the facts about each message.
 func (v *verdict) gather(tb testing.TB) {
 	tb.Helper()
 	of := func(user, id string) *known {
@@ -100,7 +100,7 @@ func (v *verdict) gather(tb testing.TB) {
 		case a.Do == Submit || a.Do == Rehearse:
 			k.submitted = a
 			k.accepted = k.accepted || a.Err == nil && a.Got.Outcome == message.Accepted
-			// A repeated submit that comes too late is not valid, whatever became of the first.
+			// A repeated submit that comes too late is invalid, whatever the first one's outcome.
 			k.perhaps = k.perhaps || a.Err != nil || a.Unclear && a.Got.Outcome == message.Invalid
 		case a.Do == Cancel && a.Err == nil && a.Got.Outcome == message.Cancelled:
 			k.cancelled = true
@@ -130,7 +130,7 @@ func (v *verdict) sorted() []*known {
 	})
 }
 
-// judgeEnd judges how a message ended: what was accepted is delivered or told.
+// judgeEnd requires that an accepted message is delivered, or its failure reported.
 func (v *verdict) judgeEnd(k *known) {
 	s := k.standing
 	taken, told := 0, 0
@@ -189,18 +189,18 @@ func (v *verdict) sentBeforeCancel(k *known) bool {
 	return true
 }
 
-// submittedAgain reports whether a submit without an answer may have been repeated after the message
-// was cancelled. That has given its id back: the repetition is a message of its own.
+// submittedAgain reports whether a submit without an answer may have been repeated after a cancel of
+// the message. The cancel frees its id, so the repetition is another message.
 func (k *known) submittedAgain() bool {
 	return k.submitted.Unclear && slices.ContainsFunc(k.asked, func(a Answer) bool {
 		return a.Do == Cancel && a.Err == nil && a.Got.Outcome == message.Cancelled && a.Began.Before(k.submitted.Ended)
 	})
 }
 
-// toldWithin is how long after its expiry a message that can't be sent is said to be dropped.
+// toldWithin is how long after its expiry an unsent message must be reported as dropped.
 const toldWithin = 5 * time.Minute
 
-// judgeExpiry requires that a message that expired is told at its expiry, not later.
+// judgeExpiry requires that an expired message is reported at its expiry, not later.
 func (v *verdict) judgeExpiry(k *known) {
 	s := k.standing
 	expires := s.ExpiresAt
@@ -227,18 +227,18 @@ func (v *verdict) judgeExpiry(k *known) {
 	}
 }
 
-// away reports whether something was away at some time of a stretch, or shortly before.
+// away reports whether there was an outage during a span, or shortly before.
 func (v *verdict) away(from, until time.Time) bool {
 	return slices.ContainsFunc(v.spans, func(a Away) bool { return v.isFelt(a, from, until) })
 }
 
-// isFelt reports whether something away is felt at some time of a stretch.
+// isFelt reports whether an outage has an effect during a span.
 func (v *verdict) isFelt(a Away, from, until time.Time) bool {
 	return a.What != PauseCampaign && a.From.Before(until) && a.Until.Add(v.aftermath(a)).After(from)
 }
 
-// aftermath is for how long an outage is felt: leases end, retries come, the relay finds what was
-// lost.
+// aftermath is how long an outage has effects: leases expire, retries come, the relay finds lost
+// messages.
 func (v *verdict) aftermath(a Away) time.Duration {
 	if v.Real != nil {
 		return v.Real.aftermath(a)
@@ -249,8 +249,8 @@ func (v *verdict) aftermath(a Away) time.Duration {
 	return v.Lease + 2*time.Minute
 }
 
-// judgeArrivals judges how often each recipient got a message: once, and again only if nobody
-// could know of a former time.
+// judgeArrivals requires that each recipient gets a message once, and again only if no process
+// could know of an earlier arrival.
 func (v *verdict) judgeArrivals(k *known) {
 	taken, unknown := make(map[string]int), make(map[string]int)
 	for _, a := range k.arrivals {
@@ -285,7 +285,7 @@ func (v *verdict) lostDevice(user, device string) bool {
 	return slices.ContainsFunc(v.Plan.Events, func(e Event) bool { return e.Do == LoseDevice && e.User == user && e.Name == device })
 }
 
-// rejected reports whether a message was tried on a device, and not taken.
+// rejected reports whether a device's channel refused a message.
 func rejected(k *known, device string) bool {
 	return slices.ContainsFunc(k.arrivals, func(a Arrival) bool { return a.Device == device && !a.Taken })
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// judgeTitles requires that what arrives has the title of the last edit that was confirmed before,
-// or of one that nobody has an answer to yet, or whose answer was lost before it was repeated in vain.
+// judgeTitles requires that an arrival has the title of the last edit confirmed before, of an edit
+// without an answer yet, or of one with a lost answer and a failed retry.
 func (v *verdict) judgeTitles(k *known) {
 	edits := slices.DeleteFunc(slices.Clone(k.asked), func(a Answer) bool {
-		// While the store is away a client library repeats what it got no reply to.
+		// While the store is down, the client library repeats commands without a reply.
 		return a.Title == "" || a.Err == nil && !a.Unclear && !made(a) && !v.away(a.Began, a.Ended)
 	})
 	for _, arrival := range k.arrivals {
@@ -42,8 +42,7 @@ func (v *verdict) judgeTitles(k *known) {
 // made reports whether a change was made.
 func made(a Answer) bool { return a.Got.Outcome == message.Moved || a.Got.Outcome == message.Changed }
 
-// settingsOf returns the settings that a user had all through a stretch of time; false if they
-// changed in it, or shortly before.
+// settingsOf returns a user's settings during a span; false if they changed in it, or shortly before.
 func (v *verdict) settingsOf(user string, from, until time.Time) (policy.UserSettings, bool) {
 	var had policy.UserSettings
 	var since time.Time
@@ -59,8 +58,8 @@ func (v *verdict) settingsOf(user string, from, until time.Time) (policy.UserSet
 	return had, true
 }
 
-// judgeSettings requires that a blocked user, and one who does not want a category, is refused what
-// is new, and that nobody else is.
+// judgeSettings requires that new messages to blocked users and of unwanted categories are refused,
+// and no others for these reasons.
 func (v *verdict) judgeSettings() {
 	for _, a := range v.answers {
 		asks := a.Do == Submit || a.Do == Rehearse
@@ -82,8 +81,8 @@ func (v *verdict) judgeSettings() {
 	}
 }
 
-// judgeReserved requires that a category that all policies reserve for other accounts is refused, and
-// one that none reserves is not.
+// judgeReserved requires that a category is refused if all policies reserve it for other accounts,
+// and accepted if none does.
 func (v *verdict) judgeReserved() {
 	for _, a := range v.answers {
 		if a.Err != nil || a.Got.Replayed || a.Do != Submit && a.Do != Rehearse {
@@ -102,8 +101,8 @@ func (v *verdict) judgeReserved() {
 	}
 }
 
-// judgeOptOut requires that a category that its user does not want does not arrive, and that a
-// message is only dropped so if the user did not want it.
+// judgeOptOut requires that no message of an unwanted category arrives, and that messages are
+// dropped as unwanted only if they are.
 func (v *verdict) judgeOptOut(k *known) {
 	if v.categoryOf(k) == CategoryNews && len(k.arrivals) > 0 {
 		at := k.arrivals[0].At
@@ -118,7 +117,7 @@ func (v *verdict) judgeOptOut(k *known) {
 	}
 }
 
-// judgeAnswers holds answers against each other.
+// judgeAnswers compares answers with each other.
 func (v *verdict) judgeAnswers() {
 	for _, a := range v.answers {
 		if a.Err != nil || a.Do == Erase {

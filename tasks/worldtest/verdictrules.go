@@ -16,10 +16,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
-// rulesAge is how long a process may judge by rules that were replaced meanwhile.
+// rulesAge is how long a process may use rules after they were replaced.
 const rulesAge = 3 * time.Second
 
-// regimes are the models of the rules that were in force, one after the other.
+// regimes are the models of successive rules.
 type regimes struct {
 	changes []RuleChange
 	models  []*sendlimittest.Model
@@ -49,7 +49,7 @@ func (v *verdict) regimes(tb testing.TB) regimes {
 	return r
 }
 
-// at returns the models that a process may judge by at a time.
+// at returns the models that a process may use at a time.
 func (r regimes) at(at time.Time) []*sendlimittest.Model {
 	var list []*sendlimittest.Model
 	for i, m := range r.models {
@@ -62,9 +62,9 @@ func (r regimes) at(at time.Time) []*sendlimittest.Model {
 	return list
 }
 
-// judgePlaces replays the places that were taken, in the order of the calls, and requires that
-// each was free by the rules that were in force. Messages that were sent count, whatever the store
-// has forgotten. A late message that has not got its new place yet does not.
+// judgePlaces replays the places in the order of the calls, and requires that each was free by the
+// rules of its time. Sent messages count even if the store has forgotten them. A late message
+// without its new place does not.
 func (v *verdict) judgePlaces(tb testing.TB) {
 	tb.Helper()
 	all := v.regimes(tb)
@@ -104,8 +104,8 @@ func (v *verdict) judgePlaces(tb testing.TB) {
 	}
 }
 
-// mayBeExempt returns 1 for a place that may not be judged, else 0. Another one of the same call may
-// have been judged before it was taken.
+// mayBeExempt returns 1 for a place that may be exempt from the rules, else 0. Another place of the
+// same call may have been judged before it was taken.
 func (v *verdict) mayBeExempt(p Placement) int {
 	if v.categoryOf(v.known[name{p.User, p.ID}]) == CategoryCodes {
 		return 1
@@ -155,7 +155,7 @@ func (v *verdict) accountOf(k *known) string {
 	return cmp.Or(k.submitted.Message.Account, k.standing.Account)
 }
 
-// arrivedBy reports whether some recipient had taken a message by a time.
+// arrivedBy reports whether a recipient had received a message by a time.
 func arrivedBy(k *known, at time.Time) bool {
 	a, ok := k.first()
 	return ok && !a.At.After(at)
@@ -165,15 +165,14 @@ func (v *verdict) arrivedBefore(p Placement) bool {
 	return arrivedBy(v.known[name{p.User, p.ID}], p.At)
 }
 
-// inHand reports whether a message was tried, and nobody knows with what outcome.
+// inHand reports whether a message was tried with an unknown outcome.
 func (v *verdict) inHand(k *known, at time.Time) bool {
 	return k.standing.Uncertain && k.standing.State == messages.StateUncertain && len(k.arrivals) > 0 && !k.arrivals[0].At.After(at)
 }
 
-// judgeRealTimes requires of the real times at which each recipient got messages that they break
-// no rule and no quiet hours, less the tolerance. Where rules changed, a window counts by the
-// highest limit that it had, and one that not all rules had does not count. What came before the
-// user was erased does not count against what came after.
+// judgeRealTimes requires that the real times of each recipient's messages break no rule and no
+// quiet hours, within the tolerance. If rules changed, a window counts with its highest limit, and
+// only if all rules had it. Messages before an erasure of the user don't count for later ones.
 func (v *verdict) judgeRealTimes(tb testing.TB) {
 	tb.Helper()
 	got := make(map[string]map[string][]sendlimittest.Arrival) // by user and recipient
@@ -214,7 +213,7 @@ func (v *verdict) judgeRealTimes(tb testing.TB) {
 	}
 }
 
-// betweenErasures splits arrivals of a user in order where the user was erased.
+// betweenErasures splits the ordered arrivals of a user at each erasure of the user.
 func (v *verdict) betweenErasures(user string, arrivals []sendlimittest.Arrival) (parts [][]sendlimittest.Arrival) {
 	for _, erased := range v.erased[user] {
 		k := 0
@@ -227,8 +226,8 @@ func (v *verdict) betweenErasures(user string, arrivals []sendlimittest.Arrival)
 	return append(parts, arrivals)
 }
 
-// judgeRest requires that what comes to a recipient later than to others does not come after a
-// message that was sent meanwhile. Where nobody was told that it came to one, it is late for all.
+// judgeRest requires that a message which reaches a recipient later than others does not arrive
+// after a message sent meanwhile. If no process knew of its first arrival, it is late for all.
 func (v *verdict) judgeRest(k *known, a Arrival) {
 	first, _ := k.first()
 	if !first.Told || a.At.Sub(first.At) <= sendlimit.DefaultTolerance || a.Category == CategoryCodes || v.Plan.Has(Clock) {
@@ -247,7 +246,8 @@ func (v *verdict) judgeRest(k *known, a Arrival) {
 	}
 }
 
-// loosest returns a model with the rules that held all the time; nil if there is none.
+// loosest returns a model with the windows that all rules had, each with its highest limit; nil if
+// there is none.
 func (v *verdict) loosest(tb testing.TB) *sendlimittest.Model {
 	tb.Helper()
 	if len(v.Plan.Policies[0].Dated) > 0 {

@@ -24,8 +24,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
-// judgeCharges requires that accounts and throttles are charged for exactly the messages that
-// there are, and that no period has more than its limit.
+// judgeCharges requires that accounts and throttles are charged for exactly the existing messages,
+// and that no period exceeds its limit.
 func (v *verdict) judgeCharges(tb testing.TB) {
 	tb.Helper()
 	zones, tiers := make(map[string]*time.Location), make(map[string]accounts.Tier)
@@ -73,7 +73,7 @@ func (v *verdict) judgeCharges(tb testing.TB) {
 	}
 }
 
-// beforeRevival returns the place at which a dead letter was accepted that somebody sent after all;
+// beforeRevival returns the place at which a dead letter was accepted, if an operator sent it again;
 // false for any other message.
 func (k *known) beforeRevival() (place time.Time, ok bool) {
 	for _, p := range k.placements {
@@ -98,7 +98,7 @@ func (v *verdict) maxOffers() int {
 	return most
 }
 
-// judgeMails requires that a contact is told of each threshold once.
+// judgeMails requires that a contact gets one alert for each threshold.
 func (v *verdict) judgeMails(tb testing.TB) {
 	tb.Helper()
 	told := make(map[string]int)
@@ -134,9 +134,9 @@ func (v *verdict) judgeMails(tb testing.TB) {
 	}
 }
 
-// judgeEvents requires that the events of a message are its changes, in their order. If a master of
-// several loses what it wrote last, another one may have the event of it already. The change is
-// made again, and told again.
+// judgeEvents requires that the events of a message are its changes, in their order. If one of
+// several masters loses its last writes, another may already have the event of a lost change. The
+// change is made again, with a second event.
 func (v *verdict) judgeEvents(tb testing.TB) {
 	tb.Helper()
 	log, err := events.NewLog(v.Client, events.Options{})
@@ -174,8 +174,8 @@ func (v *verdict) judgeEvents(tb testing.TB) {
 	}
 }
 
-// areEvents reports whether events are those of a history. A late message that goes out at once has
-// no event that says that it was postponed, unless it was judged with an older one.
+// areEvents reports whether events are those of a history. A late message that is sent at once has
+// no event for its postponement, unless it was judged with an older one.
 func areEvents(got []string, history []messages.Change) bool {
 	if len(history) == 0 {
 		return len(got) == 0
@@ -214,7 +214,7 @@ func isEvent(change string) bool {
 	}
 }
 
-// judgeStore requires that the index has the messages that there are, and that nothing is left.
+// judgeStore requires that the index has exactly the existing messages, and that no data is left over.
 func (v *verdict) judgeStore(tb testing.TB) {
 	tb.Helper()
 	ctx := tb.Context()
@@ -278,16 +278,15 @@ func (v *verdict) judgeStore(tb testing.TB) {
 	}
 }
 
-// lasts reports whether a key may be there for ever: what somebody has set, and an index whose
-// entries are swept.
+// lasts reports whether a key may exist for ever: a setting, or an index with swept entries.
 func lasts(key string) bool {
 	_, after, _ := strings.Cut(key, "}:")
 	kind, _, _ := strings.Cut(after, ":")
 	return slices.Contains([]string{"ids", "camps", "users", "o", "d", "devices", "owners", "accounts", "keys", "tiers", "rate", "stored", "versions", "changes", "windows"}, kind)
 }
 
-// judgeDevices requires that an account is counted the devices that it has, and has no more than it
-// may. What a program without an answer did may be counted late, by the sweep.
+// judgeDevices requires that the device count of an account is right and within its limit. The
+// changes of a program without an answer may be counted late, by the sweep.
 func (v *verdict) judgeDevices(tb testing.TB) {
 	tb.Helper()
 	ctx := tb.Context()

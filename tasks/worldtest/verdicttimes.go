@@ -75,8 +75,8 @@ func (v *verdict) judgeTimes(k *known) {
 	}
 }
 
-// judgePromptness judges when a message arrived that became due before workers could know of it. The
-// record of one that was erased does not say any more what was in its way.
+// judgePromptness judges the arrival of a message that became due before workers could know of it.
+// The record of an erased message no longer has the cause of its delay.
 func (v *verdict) judgePromptness(k *known, a Arrival, since time.Time) {
 	s := k.standing
 	inTheWay := s.InTheWay != (policy.Rule{}) || s.InQuietHours
@@ -156,7 +156,7 @@ func (v *verdict) judgeOrder() {
 	}
 }
 
-// refused reports whether what is for a user is refused for a while.
+// refused reports whether a user's messages are refused for a while.
 func (v *verdict) refused(user string) bool {
 	return slices.ContainsFunc(v.Plan.Events, func(e Event) bool { return e.Do == RefuseUser && e.User == user })
 }

@@ -26,8 +26,7 @@ const (
 	settleMargin = 10 * time.Second
 )
 
-// polling is how often workers ask the queue. To ask as often as programs do would take most of a
-// world.
+// polling is how often workers ask the queue. The programs' default would take most of a world's time.
 func polling() queue.Polling { return queue.Polling{Forward: 4 * time.Second, Fetch: 2 * time.Second} }
 
 // world is the stage in one process, on the embedded store, in virtual time.
@@ -75,8 +74,8 @@ func (r *lockedRand) upTo(n int) int {
 	return r.IntN(n)
 }
 
-// Play plays a plan in virtual time, and has its story judged while the store is still there. The
-// test that judge gets is that of the bubble; judge must not end it.
+// Play plays a plan in virtual time, and calls judge with its story before the store is closed. judge
+// gets the test of the bubble, and must not end it.
 func Play(t *testing.T, p Plan, judge func(testing.TB, *Story)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -134,7 +133,7 @@ func (w *world) aheadOf(user string) time.Duration {
 	return time.Until(now).Round(time.Second)
 }
 
-// begin sets up who there is, and starts workers and callers.
+// begin creates users, accounts and policies, and starts workers and callers.
 func (w *world) begin() {
 	w.policies = SetUp(w, w.story)
 	for range 3 {
@@ -148,7 +147,7 @@ func (w *world) begin() {
 // stored reads the policies, the default one first.
 func (w *world) stored() []policy.Policy { return stored(w, w.story) }
 
-// tell lets the events happen at their times, and time pass until all has ended.
+// tell carries out the events at their times, and waits until all messages have ended.
 func (w *world) tell() {
 	var happening sync.WaitGroup
 	for _, e := range w.plan.Events {
@@ -177,8 +176,7 @@ func (w *world) tell() {
 	}
 }
 
-// forgets is how often the store forgets what it is to forget: what it got meanwhile lives up to
-// that shorter.
+// forgets is how often the store removes expired keys: a new key expires up to that much earlier.
 const forgets = 2 * time.Second
 
 // until lets time pass.
@@ -196,7 +194,7 @@ func (w *world) until(after time.Duration) {
 	}
 }
 
-// forgetAll has the store forget what it is to forget by now.
+// forgetAll removes the expired keys of the store.
 func (w *world) forgetAll() {
 	if time.Now().Truncate(time.Minute).Equal(time.Now().Truncate(forgets)) {
 		w.noteCharges()
@@ -206,7 +204,7 @@ func (w *world) forgetAll() {
 	}
 }
 
-// noteCharges notes what is charged, before the store forgets it.
+// noteCharges notes the charges, before the store forgets them.
 func (w *world) noteCharges() {
 	for _, key := range w.servers.Keys() {
 		if strings.HasPrefix(key, w.keys.Prefix()+":{p") && (strings.Contains(key, "}:q:") || strings.Contains(key, "}:back:")) {
@@ -223,7 +221,7 @@ func (w *world) noteCharges() {
 	}
 }
 
-// open reports whether some message has not ended, or some charge is not settled.
+// open reports whether a message has not ended, or a charge is not settled.
 func (w *world) open() bool {
 	for _, u := range w.plan.Users {
 		if key := w.keys.Near(u.Name); w.servers.With(key).Exists(key) {
@@ -238,7 +236,7 @@ func (w *world) open() bool {
 	return false
 }
 
-// finish stops everybody.
+// finish stops all callers and workers.
 func (w *world) finish() {
 	time.Sleep(10 * time.Second)
 	w.mu.Lock()

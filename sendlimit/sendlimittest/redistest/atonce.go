@@ -8,19 +8,18 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// AtOnce is a hook for clients that notes how many commands of a name run at once, alone or as
-// the first ones of a pipeline.
+// AtOnce is a hook for clients that notes how many commands of a name run at once, separately or as
+// the first of a pipeline.
 type AtOnce struct {
 	Name string
 
 	running, most atomic.Int32
 }
 
-// Most returns how many ran at once at most.
+// Most returns the highest number of concurrent commands.
 func (a *AtOnce) Most() int { return int(a.most.Load()) }
 
-// begins notes a command, and waits a little, so that others come that may. It returns what to
-// call at the end.
+// begins notes a command, and waits a little for concurrent ones. Call end at its end.
 func (a *AtOnce) begins(cmd redis.Cmder) (end func()) {
 	if cmd.Name() != a.Name {
 		return func() {}

@@ -22,7 +22,7 @@ type Authority struct {
 	key         *ecdsa.PrivateKey
 }
 
-// NewAuthority makes an authority, whose certificate is File.
+// NewAuthority creates an authority with the certificate File.
 func NewAuthority(folder string) (*Authority, error) {
 	a := &Authority{folder: folder}
 	template := &x509.Certificate{

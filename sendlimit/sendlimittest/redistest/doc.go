@@ -8,7 +8,7 @@
 //   - Shared is a database of a redis-server that the tests of a program share, and
 //     SharedCluster a cluster on which each has a Prefix. CloseShared ends both.
 //   - Start, StartCluster and StartSentinels do the same without a test. The caller closes
-//     what they return.
+//     the returned servers.
 //
 // Servers listen on free ports of 127.0.0.1 and write to temporary folders. On
 // Linux they end even if the test is killed.

@@ -12,12 +12,11 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// AnswerIdlePolls answers two scripts of asynq without Lua where they find nothing: the one
-// that takes a pending task and the one that looks for due tasks. A worker calls both some
-// fifteen times a second, nearly always in vain, and each call of a script costs the embedded
-// store a new Lua state: that was half of the processor time of the tests with workers.
-// SetError of the store ends it. The store must have begun to serve, and all its clients must
-// use database 0. Hooks of a test are asked before.
+// AnswerIdlePolls answers two scripts of asynq without Lua if they would find nothing: the script
+// that takes a pending task and the one that looks for due tasks. A worker calls both about fifteen
+// times a second, nearly always in vain, and each call costs the embedded store a new Lua state:
+// that was half of the processor time of the tests with workers. SetError of the store ends it. The
+// store must be serving, and all its clients must use database 0. Hooks of a test are called first.
 func AnswerIdlePolls(store *miniredis.Miniredis, hooks ...server.Hook) {
 	polls := &idlePolls{store: store, takes: make(map[string]bool), looks: make(map[string]bool)}
 	store.Server().SetPreHook(func(peer *server.Peer, command string, args ...string) bool {

@@ -12,8 +12,8 @@ import (
 	"github.com/sendlimit/sendlimiter/internal/pipe"
 )
 
-// pipeTo returns what dials a server by a pipe, until the server is closed. A call costs a
-// quarter less processor time than through a socket.
+// pipeTo returns a dialer that reaches a server by a pipe, until the server is closed. A call costs
+// a quarter less processor time than through a socket.
 func pipeTo(s *server.Server) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(context.Context, string, string) (net.Conn, error) {
 		if s.Addr() == nil {
@@ -25,8 +25,8 @@ func pipeTo(s *server.Server) func(ctx context.Context, network, address string)
 	}
 }
 
-// PipedOptions returns ClientOptions of an embedded server whose connections are pipes. Once
-// the server is closed they are sockets: nobody listens, or one that was started again.
+// PipedOptions returns ClientOptions of an embedded server with pipes as connections. Once the
+// server is closed, they are sockets, which reach a restarted server.
 func PipedOptions(server *miniredis.Miniredis) *redis.Options {
 	o := ClientOptions(server.Addr())
 	dial := pipeTo(server.Server())

@@ -26,9 +26,8 @@ var shared struct { //nolint:globals // starting a server for each test takes mo
 
 var prefixes atomic.Int64 //nolint:globals // counts the calls of Prefix
 
-// Database is a database of a redis-server that other tests use too. A test has it alone. It
-// does not kill, stop or configure the server, and makes it forget no scripts: Real is for
-// that.
+// Database is a test's own database of a redis-server that other tests use too. A test must not
+// kill, stop or configure the server, or flush its scripts: use Real for that.
 type Database struct {
 	server *Server
 	number int

@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/lua"
 )
 
-// Work is what a script call does. It is the same on every machine.
+// Work is the work of a script call. It is the same on every machine.
 type Work struct {
 	Commands int // that it gives to the store
 	Elements int // their arguments and what they answer
@@ -81,7 +81,7 @@ func (c *Counter) MaxOf(do func() error) (Work, error) {
 	return c.most, err
 }
 
-// count runs the script that counts, and notes what it counted.
+// count runs the counting script, and notes its counts.
 func (c *Counter) count(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
 	if cmd.Name() != "evalsha" {
 		return next(ctx, cmd)

@@ -1,4 +1,4 @@
-// Package heavy has the calls that cost the store most: users with very many places,
-// policies with as many rules as are allowed. A test counts the work of each, and a
-// benchmark measures its time.
+// Package heavy has the calls with the highest cost for the store: users with very many places,
+// policies with the maximum of rules. A test counts the work of each, and a benchmark measures its
+// time.
 package heavy

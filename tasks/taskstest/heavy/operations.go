@@ -17,7 +17,7 @@ import (
 // Operation is something that a caller does.
 type Operation struct {
 	Name string
-	// Prepare, if any, writes what the operation needs. It is not measured.
+	// Prepare, if any, writes the data for the operation. It is not measured.
 	Prepare func(ctx context.Context, n int) error
 	// Do makes the calls. It may be repeated with other numbers.
 	Do func(ctx context.Context, n int) error
@@ -31,8 +31,8 @@ const (
 
 func asked(day time.Time) time.Time { return day.Add(11 * time.Hour) }
 
-// Operations returns all that judges, lists or copies a user's places. client is the one
-// whose calls are measured, store any of the same server.
+// Operations returns all operations that judge, list or copy a user's places. The calls of client
+// are measured; store is any client of the same server.
 func (c Case) Operations(client, store *redis.Client, user string, day time.Time) ([]Operation, error) {
 	o, err := c.Options()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 const exempt, counted = "otp", "news" // categories
 
-// Case is what messages are judged by.
+// Case has the rules that judge the messages.
 type Case struct {
 	Name         string
 	Policy       policy.Policy
@@ -19,9 +19,9 @@ type Case struct {
 	Category     string // of the messages that are judged
 }
 
-// Cases returns what is judged by few rules with small limits, by rules with large ones,
-// and by as many rules as are allowed: of the policy, and of its category. Those have
-// quiet hours and a zone that changes its clocks.
+// Cases returns cases with few rules and small limits, with large limits, and with the maximum of
+// rules of the policy and of its category. The last ones have quiet hours and a zone with clock
+// changes.
 func Cases() ([]Case, error) {
 	var wrong error
 	rulesOf := func(name, zone string, rules ...string) policy.Policy {
