@@ -112,7 +112,7 @@ type server struct {
 	// key: an address holds those slots.
 	requests, reads, coming, streams, followers, pageReads *slots
 	// Expensive requests.
-	refits, rehearsals, scans, campaignRuns, campaignCounts, finds, auditReads *slots
+	refits, dryRuns, scans, campaignRuns, campaignCounts, finds, auditReads *slots
 
 	feeds   feeds         // of followed logs
 	schemas huma.Registry // of the OpenAPI document
@@ -149,7 +149,7 @@ func New(o Options) (http.Handler, error) {
 		// An export or erasure reads every key of a server.
 		scans: newTurns(1, "a user is being exported or erased, and one is at a time: try again when that has ended", "export or erasure under way"),
 		// A dry run copies the data of its users in the store.
-		rehearsals: newTurns(4, "4 dry runs of batches are under way, and no more are allowed at a time: try again when one has ended",
+		dryRuns: newTurns(4, "4 dry runs of batches are under way, and no more are allowed at a time: try again when one has ended",
 			"running dry runs of batches"),
 		// The others read many records.
 		campaignCounts: newTurns(2, "two campaigns are being counted, and no more are at a time: try again when one has ended", "count of a campaign under way"),

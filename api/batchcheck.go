@@ -36,8 +36,8 @@ const (
 	// maxTogether is the largest number of lines of a dry run that can forget its copies, see
 	// groups.
 	maxTogether = 250_000
-	// endRehearsalWithin bounds the time to remove the copies of a dry run.
-	endRehearsalWithin = 30 * time.Second
+	// endDryRunWithin bounds the time to remove the copies of a dry run.
+	endDryRunWithin = 30 * time.Second
 )
 
 func (s *server) batchCheckRoutes() []route {
@@ -45,7 +45,7 @@ func (s *server) batchCheckRoutes() []route {
 		Operation: named("checkBatch", http.MethodPost, "/v1/messages/batch/dry-run", "messages",
 			"Dry run of many messages",
 			"Answers each line with the outcome that it would have in submitBatch, and stores nothing. Earlier lines count. "+
-				fmt.Sprintf("A dry run has at most %d lines, or %d if the lines of each user stand together. ", s.Limits.Rehearsed, maxTogether)+
+				fmt.Sprintf("A dry run has at most %d lines, or %d if the lines of each user stand together. ", s.Limits.DryRunLines, maxTogether)+
 				"`what_if` and `what_if_policy` judge by other rules than the stored ones, and require a key with the scope admin. "+
 				"Settings of single users still apply. Lines, quotas and lines_per_minute are as in submitBatch, but a dry run that "+
 				"stopped can't be continued: run it again."),
@@ -53,17 +53,17 @@ func (s *server) batchCheckRoutes() []route {
 	}, s.batchAnswers("An outcome `error` is the last. Its line and those after it were not judged."), s.checkBatch)}
 }
 
-type rehearsedBatch struct {
+type dryRunBatch struct {
 	WithoutFreeTimes bool       `query:"without_free_times" doc:"As in submitBatch."`
 	Rules            otherRules `query:"what_if" example:"2/calendar_day,1/hour" doc:"Rules separated by commas, at most one of each window. Each replaces the rule of the policy with the same window, or is added to the others."`
 	WithPolicy       bool       `query:"what_if_policy" doc:"true judges by the policy in the first line of the body, in the form of applyPolicy. It replaces the stored policy of its name (default if it has none), which must exist."`
-	Lines            rehearsedLines
+	Lines            dryRunLines
 }
 
-// rehearsedLines is a body of lines of messages. The first line may be a policy.
-type rehearsedLines struct{ messageLines }
+// dryRunLines is a body of lines of messages. The first line may be a policy.
+type dryRunLines struct{ messageLines }
 
-func (rehearsedLines) document(s *server, in *inputs) {
+func (dryRunLines) document(s *server, in *inputs) {
 	in.lines(&huma.Schema{AnyOf: []*huma.Schema{schemaOf[message.Draft](s), schemaOf[policy.Document](s)}})
 }
 
@@ -76,7 +76,7 @@ func (o *otherRules) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-func (in *rehearsedBatch) check(ctx context.Context, _ *server) error {
+func (in *dryRunBatch) check(ctx context.Context, _ *server) error {
 	if (in.WithPolicy || len(in.Rules.all) > 0) && !callerOf(ctx).may(accounts.ScopeAdmin) {
 		return forbidden(accounts.ScopeAdmin)
 	}
@@ -84,39 +84,39 @@ func (in *rehearsedBatch) check(ctx context.Context, _ *server) error {
 }
 
 // checkBatch answers the lines of a request as submitBatch does, but stores nothing.
-func (s *server) checkBatch(w http.ResponseWriter, r *http.Request, in rehearsedBatch) {
+func (s *server) checkBatch(w http.ResponseWriter, r *http.Request, in dryRunBatch) {
 	without, withPolicy := in.WithoutFreeTimes, in.WithPolicy
 	whatIf := rules.WhatIf{Rules: in.Rules.all}
 	who := callerOf(r.Context()).holder()
-	err := s.rehearsals.take(who)
+	err := s.dryRuns.take(who)
 	if err != nil {
 		s.writeError(w, r, err)
 		return
 	}
-	defer s.rehearsals.leave(who)
+	defer s.dryRuns.leave(who)
 	batch := s.openBatch(w, r)
 	batch.lines.most = maxTogether
 	if withPolicy {
 		whatIf.Policy, err = batch.lines.policy()
 	}
-	var rehearsal *submit.Rehearsal
+	var dryRun *submit.DryRun
 	if err == nil {
-		rehearsal, err = s.charging(r.Context()).RehearseWhatIf(r.Context(), whatIf)
+		dryRun, err = s.charging(r.Context()).StartDryRunWhatIf(r.Context(), whatIf)
 	}
 	if err != nil {
 		batch.refuse(inParameter(err, withPolicy))
 		return
 	}
-	defer s.endRehearsal(r.Context(), rehearsal)
-	own := new(rehearsed)
-	groups := newGroups(batch.lines, s.Limits.Rehearsed, func(ctx context.Context) error {
+	defer s.endDryRun(r.Context(), dryRun)
+	own := new(dryRunMessages)
+	groups := newGroups(batch.lines, s.Limits.DryRunLines, func(ctx context.Context) error {
 		own.clear()
-		return rehearsal.Clear(ctx)
+		return dryRun.Clear(ctx)
 	})
 	batch.next = groups.next
 	batch.answer(r.Context(), groups.judged(func(ctx context.Context, m message.Message) (message.Outcome, error) {
 		m.WithoutFreeTimes = without
-		o, err := rehearsal.Submit(ctx, m)
+		o, err := dryRun.Submit(ctx, m)
 		if err != nil {
 			return message.Outcome{}, err
 		}
@@ -124,11 +124,11 @@ func (s *server) checkBatch(w http.ResponseWriter, r *http.Request, in rehearsed
 	}), nil)
 }
 
-// endRehearsal removes the copies of a dry run. Copies that remain expire.
-func (s *server) endRehearsal(ctx context.Context, rehearsal *submit.Rehearsal) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endRehearsalWithin)
+// endDryRun removes the copies of a dry run. Copies that remain expire.
+func (s *server) endDryRun(ctx context.Context, dryRun *submit.DryRun) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endDryRunWithin)
 	defer cancel()
-	if err := rehearsal.Close(ctx); err != nil {
+	if err := dryRun.Close(ctx); err != nil {
 		s.Logger.WarnContext(ctx, "the copies of a dry run stay until they expire", "error", err, "request_id", requestID(ctx))
 	}
 }
@@ -189,15 +189,15 @@ func policyOfLine(text []byte) (*policy.Policy, error) {
 
 type messageRef struct{ user, id string }
 
-// rehearsed has the messages that a dry run has accepted. They are not in the store.
-type rehearsed struct {
+// dryRunMessages has the messages that a dry run has accepted. They are not in the store.
+type dryRunMessages struct {
 	mu       sync.Mutex
 	accepted map[messageRef]bool
 }
 
 // concealed returns an outcome without the ids of other accounts' messages. It keeps the ids of
 // earlier lines.
-func (own *rehearsed) concealed(ctx context.Context, s *server, o message.Outcome) (message.Outcome, error) {
+func (own *dryRunMessages) concealed(ctx context.Context, s *server, o message.Outcome) (message.Outcome, error) {
 	if o.Outcome == message.Accepted {
 		own.add(messageRef{o.User, o.ID})
 		return o, nil
@@ -220,7 +220,7 @@ func (own *rehearsed) concealed(ctx context.Context, s *server, o message.Outcom
 	return o, err
 }
 
-func (own *rehearsed) add(ref messageRef) {
+func (own *dryRunMessages) add(ref messageRef) {
 	own.mu.Lock()
 	defer own.mu.Unlock()
 	if own.accepted == nil {
@@ -229,13 +229,13 @@ func (own *rehearsed) add(ref messageRef) {
 	own.accepted[ref] = true
 }
 
-func (own *rehearsed) clear() {
+func (own *dryRunMessages) clear() {
 	own.mu.Lock()
 	defer own.mu.Unlock()
 	clear(own.accepted)
 }
 
-func (own *rehearsed) has(ref messageRef) bool {
+func (own *dryRunMessages) has(ref messageRef) bool {
 	own.mu.Lock()
 	defer own.mu.Unlock()
 	return own.accepted[ref]

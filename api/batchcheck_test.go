@@ -196,7 +196,7 @@ func TestADryRunHasABoundedNumberOfLines(t *testing.T) {
 // users share, such as a quota.
 func TestADryRunOfManyUsers(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, locked, func(o *api.Options) { o.Limits.Rehearsed = 10 })
+	r := newRig(t, locked, func(o *api.Options) { o.Limits.DryRunLines = 10 })
 	const users, quota = 18, 17
 	key := r.submitter("own", accounts.Tier{Name: "day", MessagesPerDay: quota})
 	var all []string

@@ -30,9 +30,9 @@ type Limits struct {
 	// Followers is how many streams of events may run at a time, and FollowersPerAccount how many
 	// of one account. Zero means 16, but at most half of Followers.
 	Followers, FollowersPerAccount int
-	// Rehearsed is how many lines of a dry run have copies at a time, see groups.
-	Rehearsed int
-	Idle      time.Duration // how long a batch may take to send its next line; zero means Timeout
+	// DryRunLines is how many lines of a dry run have copies at a time, see groups.
+	DryRunLines int
+	Idle        time.Duration // how long a batch may take to send its next line; zero means Timeout
 	// Count is how long one answer counts the messages of a campaign. Zero means a third of
 	// Timeout.
 	Count time.Duration
@@ -46,8 +46,8 @@ const (
 	DefaultInFlight = 256
 	DefaultStreams  = 32
 	DefaultTimeout  = 30 * time.Second
-	// DefaultRehearsed is how many lines of a dry run have copies at a time.
-	DefaultRehearsed = 10_000
+	// DefaultDryRunLines is how many lines of a dry run have copies at a time.
+	DefaultDryRunLines = 10_000
 
 	DefaultFollowers           = 512
 	DefaultFollowersPerAccount = 16
@@ -66,7 +66,7 @@ func (l Limits) withDefaults() (Limits, error) {
 		{"streams_per_account", int64(l.StreamsPerAccount)},
 		{"followers", int64(l.Followers)},
 		{"followers_per_account", int64(l.FollowersPerAccount)},
-		{"rehearsed", int64(l.Rehearsed)},
+		{"dry_run_lines", int64(l.DryRunLines)},
 		{"idle", int64(l.Idle)},
 		{"count", int64(l.Count)},
 		{"look_again", int64(l.LookAgain)},
@@ -92,7 +92,7 @@ func (l Limits) withDefaults() (Limits, error) {
 	}
 	l.Followers = cmp.Or(l.Followers, DefaultFollowers)
 	l.FollowersPerAccount = cmp.Or(l.FollowersPerAccount, min(DefaultFollowersPerAccount, max(l.Followers/2, 1)))
-	l.Rehearsed = cmp.Or(l.Rehearsed, DefaultRehearsed)
+	l.DryRunLines = cmp.Or(l.DryRunLines, DefaultDryRunLines)
 	if l.Timeout == 0 {
 		l.Timeout = DefaultTimeout
 	}

@@ -45,7 +45,7 @@ const ndjson = "application/x-ndjson"
 // The limits of a dry run by the API, see planPage.
 const (
 	maxJudged    = 250_000
-	maxScattered = api.DefaultRehearsed
+	maxScattered = api.DefaultDryRunLines
 )
 
 func (d *Dashboard) showPlan(w http.ResponseWriter, r *http.Request) {

@@ -172,7 +172,7 @@ func TestDeliveredOnceNotEarlyAndNotLate(t *testing.T) {
 }
 
 // The same on a cluster, where a command on keys of two slots would fail, with a
-// cancel, a move and a rehearsal.
+// cancel, a move and a dry run.
 func TestDeliveredOnACluster(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
@@ -184,13 +184,13 @@ func TestDeliveredOnACluster(t *testing.T) {
 	d.work(cluster.Client())
 	d.crowd(60, 4*time.Second, 2*time.Second)
 
-	rehearsal, err := d.Rehearse(t.Context())
+	dryRun, err := d.StartDryRun(t.Context())
 	require.NoError(t, err)
 	again := message.Message{ID: "again", User: "user-0", SendAt: d.due["user-0"], Title: "again"}
-	o, err := rehearsal.Submit(t.Context(), again)
+	o, err := dryRun.Submit(t.Context(), again)
 	require.NoError(t, err)
 	require.Equal(t, "m", o.Violations[0].Conflicts[0].ID)
-	require.NoError(t, rehearsal.Close(t.Context()))
+	require.NoError(t, dryRun.Close(t.Context()))
 
 	o, err = d.Cancel(t.Context(), "user-0", "m")
 	require.NoError(t, err)

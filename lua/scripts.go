@@ -13,18 +13,18 @@ import (
 
 // Scripts of timelines.
 var (
-	Reserve     = script("place/reserve")      // takes the place of a message, or returns why not
-	ReserveMany = script("place/reserve_many") // takes the places of several new messages of one user, in order
-	Check       = script("place/check")        // returns what Reserve would answer; writes nothing
-	Move        = script("place/move")         // gives a reservation another place, or returns why not
-	Release     = script("place/release")      // gives a reservation back; with a record, it cancels the message
-	RecordSent  = script("place/record_sent")  // records a message that was sent in the past
-	NextFree    = script("place/next_free")    // finds the next free times, each with those before it taken; writes nothing
-	List        = script("place/list")         // lists a user's reservations, ascending by send time, then id
-	Times       = script("place/times")        // returns the send times of a user's places in a span; writes nothing
-	Rehearse    = script("place/rehearse")     // copies a user's timeline and a record for a dry run
-	FreeLost    = script("place/free_lost")    // frees places whose messages have no record, and corrects others
-	Refit       = script("refit/refit")        // lists a user's reservations that do not fit the rules; writes nothing
+	Reserve       = script("place/reserve")          // takes the place of a message, or returns why not
+	ReserveMany   = script("place/reserve_many")     // takes the places of several new messages of one user, in order
+	Check         = script("place/check")            // returns what Reserve would answer; writes nothing
+	Move          = script("place/move")             // gives a reservation another place, or returns why not
+	Release       = script("place/release")          // gives a reservation back; with a record, it cancels the message
+	RecordSent    = script("place/record_sent")      // records a message that was sent in the past
+	NextFree      = script("place/next_free")        // finds the next free times, each with those before it taken; writes nothing
+	List          = script("place/list")             // lists a user's reservations, ascending by send time, then id
+	Times         = script("place/times")            // returns the send times of a user's places in a span; writes nothing
+	CopyForDryRun = script("place/copy_for_dry_run") // copies a user's timeline and a record for a dry run
+	FreeLost      = script("place/free_lost")        // frees places whose messages have no record, and corrects others
+	Refit         = script("refit/refit")            // lists a user's reservations that do not fit the rules; writes nothing
 )
 
 // Scripts of messages and the watch list.

@@ -49,15 +49,15 @@ func brokenOf(d sendlimit.Decision) []string {
 
 // A dry run judges by categories too: by those of stored messages and of the
 // messages that it accepted itself.
-func TestARehearsalOfCategories(t *testing.T) {
+func TestADryRunOfCategories(t *testing.T) {
 	t.Parallel()
 	o := categoryOptions(t, "9/minute")
 	runOnEachStore(t, o, func(u *user) {
 		u.accepted("a", "10:00", "marketing")
 		u.setSettings(policy.UserSettings{Limits: []policy.Rule{{Limit: 3, Window: time.Minute}}})
-		rehearsal := u.timeline.Rehearse(u.client)
+		dryRun := u.timeline.StartDryRun(u.client)
 		try := func(id, when, category string) sendlimit.Decision {
-			d, err := rehearsal.Reserve(u.Context(), u.request(id, when, category))
+			d, err := dryRun.Reserve(u.Context(), u.request(id, when, category))
 			require.NoError(u, err)
 			return d
 		}
@@ -69,10 +69,10 @@ func TestARehearsalOfCategories(t *testing.T) {
 		require.True(u, try("e", "12:00", "probe").Allowed)
 		require.Equal(u, []string{"3/minute"}, brokenOf(try("f", "12:00", "")), "by her own settings")
 
-		require.NoError(u, rehearsal.Clear(u.Context()))
+		require.NoError(u, dryRun.Clear(u.Context()))
 		require.True(u, try("g", "12:00", "marketing").Allowed, "b is forgotten")
-		require.NoError(u, rehearsal.Close(u.Context()))
-		require.NoError(u, rehearsal.Close(u.Context()), "twice does no harm")
+		require.NoError(u, dryRun.Close(u.Context()))
+		require.NoError(u, dryRun.Close(u.Context()), "twice does no harm")
 		keys, err := u.client.Keys(u.Context(), "sl-dry-*").Result()
 		require.NoError(u, err)
 		require.Empty(u, keys)

@@ -87,11 +87,11 @@ func TestAFullStoreAcceptsNothingAndDelivers(t *testing.T) {
 			" or wait until messages are delivered and their records expire", away.Detail)
 		_, err = s.Check(s.Context(), s.message("d", 3*time.Hour))
 		s.full(err)
-		rehearsal, err := s.Rehearse(s.Context())
+		dryRun, err := s.StartDryRun(s.Context())
 		require.NoError(s, err)
-		_, err = rehearsal.Submit(s.Context(), s.message("d", 3*time.Hour))
+		_, err = dryRun.Submit(s.Context(), s.message("d", 3*time.Hour))
 		s.full(err)
-		require.NoError(s, rehearsal.Close(s.Context()))
+		require.NoError(s, dryRun.Close(s.Context()))
 		s.full(s.StoreFull(s.Context(), 1))
 
 		// What takes no room is answered.

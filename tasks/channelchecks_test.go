@@ -120,7 +120,7 @@ func TestALargeMessageIsCheckedForTheChannelsOfDevices(t *testing.T) {
 			require.Equal(s, []string{"fcm"}, *checked)
 		}
 
-		run, err := s.Rehearse(s.Context())
+		run, err := s.StartDryRun(s.Context())
 		require.NoError(s, err)
 		o, err = run.Submit(s.Context(), large("third", nil))
 		require.NoError(s, err)

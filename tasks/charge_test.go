@@ -321,20 +321,20 @@ func TestADryRunJudgesQuotasAndLeavesNothing(t *testing.T) {
 		}
 		single, err := s.Check(s.Context(), messages[0])
 		require.NoError(t, err)
-		rehearsal, err := s.Rehearse(s.Context())
+		dryRun, err := s.StartDryRun(s.Context())
 		require.NoError(t, err)
-		var rehearsed []message.Outcome
+		var dryRunMessages []message.Outcome
 		for _, m := range messages {
-			o, err := rehearsal.Submit(s.Context(), m)
+			o, err := dryRun.Submit(s.Context(), m)
 			require.NoError(t, err)
-			rehearsed = append(rehearsed, o)
+			dryRunMessages = append(dryRunMessages, o)
 		}
-		require.NoError(t, rehearsal.Close(s.Context()))
+		require.NoError(t, dryRun.Close(s.Context()))
 		require.Equal(t, before, s.server.Dump())
 		for i, m := range messages {
 			o := s.submit(m)
-			o.RetryAfterSeconds = rehearsed[i].RetryAfterSeconds // time goes on
-			require.Equal(t, o, rehearsed[i])
+			o.RetryAfterSeconds = dryRunMessages[i].RetryAfterSeconds // time goes on
+			require.Equal(t, o, dryRunMessages[i])
 			if i == 0 {
 				require.Equal(t, o, single)
 			}

@@ -137,24 +137,24 @@ func TestMetricsOfScriptsInACluster(t *testing.T) {
 	defer client.Close()
 	m, registry := newMetrics(t)
 	m.MeasureScripts(client)
-	require.NoError(t, lua.Rehearse.Run(t.Context(), client, rehearseKeys(), 1000).Err())
-	require.InDelta(t, 1, measured(t, registry)["script_duration_seconds place/rehearse"], 0)
+	require.NoError(t, lua.CopyForDryRun.Run(t.Context(), client, dryRunKeys(), 1000).Err())
+	require.InDelta(t, 1, measured(t, registry)["script_duration_seconds place/copy_for_dry_run"], 0)
 
 	node, err := client.MasterForKey(t.Context(), "{a}")
 	require.NoError(t, err)
 	conn := node.Conn()
 	defer conn.Close()
-	require.NoError(t, lua.Rehearse.Run(t.Context(), conn, rehearseKeys(), 1000).Err())
+	require.NoError(t, lua.CopyForDryRun.Run(t.Context(), conn, dryRunKeys(), 1000).Err())
 	pipe := client.Pipeline()
-	pipe.EvalSha(t.Context(), lua.Rehearse.Hash(), rehearseKeys(), 1000)
-	pipe.EvalSha(t.Context(), lua.Rehearse.Hash(), rehearseKeys(), 1000)
+	pipe.EvalSha(t.Context(), lua.CopyForDryRun.Hash(), dryRunKeys(), 1000)
+	pipe.EvalSha(t.Context(), lua.CopyForDryRun.Hash(), dryRunKeys(), 1000)
 	_, err = pipe.Exec(t.Context())
 	require.NoError(t, err)
-	require.InDelta(t, 4, measured(t, registry)["script_duration_seconds place/rehearse"], 0)
+	require.InDelta(t, 4, measured(t, registry)["script_duration_seconds place/copy_for_dry_run"], 0)
 }
 
-// rehearseKeys are seven keys of a slot, none of which there is.
-func rehearseKeys() []string {
+// dryRunKeys are seven keys of a slot, none of which there is.
+func dryRunKeys() []string {
 	keys := make([]string, 8)
 	for i := range keys {
 		keys[i] = "{a}" + string(rune('0'+i))

@@ -331,7 +331,7 @@ func TestWhatIfOfUsersWhoNameThePolicyOfAll(t *testing.T) {
 		lax.Rules = rulesOf(s, "1/hour")
 		first, second := s.message("a", time.Hour), s.message("b", 2*time.Hour-time.Second)
 		first.User, second.User = "bob", "bob"
-		require.Equal(s, []string{"", "1/hour"}, s.rehearses(rules.WhatIf{Policy: &lax}, first, second))
+		require.Equal(s, []string{"", "1/hour"}, s.dryRuns(rules.WhatIf{Policy: &lax}, first, second))
 	})
 }
 

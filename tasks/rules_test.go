@@ -82,7 +82,7 @@ func TestStoreWithoutRules(t *testing.T) {
 		refuse(err)
 		_, err = s.Move(s.Context(), "alice", "a", s.at(time.Hour))
 		refuse(err)
-		_, err = s.Rehearse(s.Context())
+		_, err = s.StartDryRun(s.Context())
 		refuse(err)
 		worker, err := tasks.NewWorker(taskstest.Open(s, s.client, s.shared), tasks.WorkerOptions{Notifier: s.recorder})
 		require.NoError(s, err)

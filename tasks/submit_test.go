@@ -55,7 +55,7 @@ func TestTheLatestExpiry(t *testing.T) {
 	tell(t, func(s *story) {
 		s.shared.Reach = 30 * 24 * time.Hour
 		s.Submitter = s.newSubmitter(submit.Options{})
-		rehearsal, err := s.Rehearse(s.Context())
+		dryRun, err := s.StartDryRun(s.Context())
 		require.NoError(s, err)
 		m := s.message("a", time.Hour)
 		m.ExpiresAt = s.at(61*24*time.Hour + time.Second)
@@ -66,14 +66,14 @@ func TestTheLatestExpiry(t *testing.T) {
 		for _, ask := range []func() (message.Outcome, error){
 			func() (message.Outcome, error) { return s.Submit(s.Context(), m) },
 			func() (message.Outcome, error) { return s.Check(s.Context(), m) },
-			func() (message.Outcome, error) { return rehearsal.Submit(s.Context(), m) },
+			func() (message.Outcome, error) { return dryRun.Submit(s.Context(), m) },
 			func() (message.Outcome, error) { return s.RecordSent(s.Context(), past) },
 		} {
 			o, err := ask()
 			require.NoError(s, err)
 			require.Equal(s, []any{message.Invalid, fault.CodeInvalidField, "expires_at", want}, []any{o.Outcome, o.Code, o.Field, o.Detail})
 		}
-		require.NoError(s, rehearsal.Close(s.Context()))
+		require.NoError(s, dryRun.Close(s.Context()))
 		m.ExpiresAt = s.at(61 * 24 * time.Hour)
 		s.accepted(m)
 	})
@@ -237,14 +237,14 @@ func TestShiftUntilBoundsAShiftByPolicy(t *testing.T) {
 					m.Account, m.ShiftUntil = account, s.at(row.until)
 					looked, err := s.Check(s.Context(), m)
 					require.NoError(s, err)
-					rehearsal, err := s.Rehearse(s.Context())
+					dryRun, err := s.StartDryRun(s.Context())
 					require.NoError(s, err)
-					rehearsed, err := rehearsal.Submit(s.Context(), m)
+					dryRunMessages, err := dryRun.Submit(s.Context(), m)
 					require.NoError(s, err)
-					require.NoError(s, rehearsal.Close(s.Context()))
+					require.NoError(s, dryRun.Close(s.Context()))
 					o := s.submit(m)
 					require.Equal(s, o, looked)
-					require.Equal(s, o, rehearsed)
+					require.Equal(s, o, dryRunMessages)
 					require.Equal(s, row.code, o.Code, "%+v", o)
 					if row.code != "" {
 						require.Equal(s, s.at(next), o.NextFreeAt.Time)
@@ -308,7 +308,7 @@ func TestSubmitOfWhatHasExpired(t *testing.T) {
 		graced.ExpiresAt = s.at(time.Minute - time.Second)
 		now.ID = "again"
 		before := s.server.Dump()
-		rehearsal, err := s.Rehearse(s.Context())
+		dryRun, err := s.StartDryRun(s.Context())
 		require.NoError(s, err)
 		for _, m := range []message.Message{now, graced} {
 			o := s.submit(m)
@@ -316,11 +316,11 @@ func TestSubmitOfWhatHasExpired(t *testing.T) {
 			require.Equal(s, "expires_at", o.Field)
 			require.Equal(s, m.ID, o.ID)
 			require.Contains(s, o.Detail, ", has passed")
-			rehearsed, err := rehearsal.Submit(s.Context(), m)
+			dryRunMessages, err := dryRun.Submit(s.Context(), m)
 			require.NoError(s, err)
-			require.Equal(s, o, rehearsed)
+			require.Equal(s, o, dryRunMessages)
 		}
-		require.NoError(s, rehearsal.Close(s.Context()))
+		require.NoError(s, dryRun.Close(s.Context()))
 		require.Equal(s, before, s.server.Dump())
 	})
 }

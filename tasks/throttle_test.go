@@ -327,16 +327,16 @@ func TestADryRunJudgesThrottles(t *testing.T) {
 			}
 			list = append(list, m)
 		}
-		rehearsal, err := s.Rehearse(s.Context())
+		dryRun, err := s.StartDryRun(s.Context())
 		require.NoError(s, err)
 		var told []message.Outcome
 		for _, m := range list {
-			o, err := rehearsal.Submit(s.Context(), m)
+			o, err := dryRun.Submit(s.Context(), m)
 			require.NoError(s, err)
 			o.Day = nil
 			told = append(told, o)
 		}
-		require.NoError(s, rehearsal.Close(s.Context()))
+		require.NoError(s, dryRun.Close(s.Context()))
 		s.requireThrottled(map[string]int{"12:00": 1})
 		for i, m := range list {
 			o := s.submit(m)

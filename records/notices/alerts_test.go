@@ -171,14 +171,14 @@ func TestGatheredForThePolicy(t *testing.T) {
 }
 
 // A dry run raises no alert and writes nothing.
-func TestARehearsalAlertsNobody(t *testing.T) {
+func TestADryRunAlertsNobody(t *testing.T) {
 	t.Parallel()
 	policy := story.PolicyOf(t, "2/calendar_day")
 	policy.AlertTo = "ops@example.com"
 	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, policy)})
 	setContact(s, "alice", "ada@example.org")
 	before := s.Server.Keys()
-	run := s.Timeline.Rehearse(s.Client)
+	run := s.Timeline.StartDryRun(s.Client)
 	for i, when := range []string{"12:00", "13:00"} {
 		d, err := run.Reserve(t.Context(), sendlimit.Request{
 			User: "alice", ID: strconv.Itoa(i), At: story.At(when), Record: story.RecordOf("g", "text"),

@@ -175,7 +175,7 @@ func TestRefusalsChargeNothingAndADryRunAgrees(t *testing.T) {
 	s := newChargeStory(t)
 	request := quota.Request{Account: s.account, Tier: s.tier, User: "u", ID: "i", At: story.At("10:00")}
 	for i := range 4 {
-		d, err := s.charges.Rehearse().Hold(t.Context(), request)
+		d, err := s.charges.StartDryRun().Hold(t.Context(), request)
 		require.NoError(t, err)
 		charge := s.hold(strconv.Itoa(i), story.At("10:00"))
 		require.Equal(t, charge.Allowed, d.Allowed)

@@ -51,7 +51,7 @@
 // LinesPerMinute.
 //
 // Usage returns the charges, NextOpen the next time at which account and throttle have messages
-// left, and Rehearsal the result of a dry run of one or many messages.
+// left, and DryRun the result of a dry run of one or many messages.
 //
 // The package knows neither queues nor deliveries nor HTTP. A refusal is a Charge, not an error.
 // Errors: *fault.InvalidError, *fault.UnavailableError, fault.ErrReply. If Redis is unavailable,

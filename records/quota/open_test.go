@@ -54,7 +54,7 @@ func TestNextOpenIsWhereAHoldIsGiven(t *testing.T) {
 				if dry.At = from.Add(time.Duration(i) * step); i > 0 {
 					dry.At = dry.At.Add(within)
 				}
-				charge, err := s.charges.Rehearse().Hold(t.Context(), dry)
+				charge, err := s.charges.StartDryRun().Hold(t.Context(), dry)
 				require.NoError(t, err)
 				if charge.Allowed {
 					want = dry.At

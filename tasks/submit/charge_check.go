@@ -14,7 +14,7 @@ import (
 // nothing.
 func (s *Submitter) checked(user string, p backend.Payer, t *sendlimit.Timeline) *chargedReserve {
 	c := s.charged(user, p)
-	c.holder, c.judge = heldInRehearsal{s.charger.charges.Rehearse()}, onlyChecks{t, c.rules}
+	c.holder, c.judge = heldInDryRun{s.charger.charges.StartDryRun()}, onlyChecks{t, c.rules}
 	return c
 }
 

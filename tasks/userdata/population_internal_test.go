@@ -26,13 +26,13 @@ import (
 type population struct {
 	*testing.T
 
-	client    redis.UniversalClient
-	now       time.Time
-	timeline  *sendlimit.Timeline
-	gate      *messages.Gate
-	rehearsal *sendlimit.Rehearsal // never closed: it died
-	users     *Users
-	keys      keyspace.Keys
+	client   redis.UniversalClient
+	now      time.Time
+	timeline *sendlimit.Timeline
+	gate     *messages.Gate
+	dryRun   *sendlimit.DryRun // never closed: it died
+	users    *Users
+	keys     keyspace.Keys
 }
 
 // usersOf returns the users of a store.
@@ -61,7 +61,7 @@ func newPopulation(t *testing.T, client redis.UniversalClient, now time.Time) *p
 	users := usersOf(t, client)
 	return &population{
 		T: t, client: client, now: now.UTC().Truncate(time.Millisecond),
-		timeline: timeline, gate: gate, rehearsal: timeline.Rehearse(client), users: users, keys: story.KeysOf(o),
+		timeline: timeline, gate: gate, dryRun: timeline.StartDryRun(client), users: users, keys: story.KeysOf(o),
 	}
 }
 
@@ -89,8 +89,8 @@ func (r *population) addUser(user string) {
 	// The worker is 9 minutes late, half a minute before another message.
 	r.claim(user, "postponed", 9*time.Hour+9*time.Minute+30*time.Second, messages.Postponed)
 
-	for _, id := range []string{"rehearsed", "scheduled"} {
-		_, err = r.rehearsal.Reserve(r.Context(), r.request(user, id, 70*time.Hour))
+	for _, id := range []string{"dry_run_lines", "scheduled"} {
+		_, err = r.dryRun.Reserve(r.Context(), r.request(user, id, 70*time.Hour))
 		require.NoError(r, err)
 	}
 	base := fmt.Sprintf("sl:{p%04d}:", keyspace.Partition(user))

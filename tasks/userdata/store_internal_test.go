@@ -239,7 +239,7 @@ func TestExportIsEverything(t *testing.T) {
 			require.Len(t, data.DryRuns, 1)
 			run := data.DryRuns[0]
 			require.NotEmpty(t, run.DryRun)
-			require.Equal(t, "rehearsed", run.Messages[0].ID)
+			require.Equal(t, "dry_run_lines", run.Messages[0].ID)
 			require.Equal(t, canaryOf(user), run.Messages[0].Body)
 			require.Len(t, run.Timeline, 9)
 			require.Len(t, run.WatchList, 1)

@@ -163,7 +163,7 @@ func (d *drawer) message(at time.Duration) Event {
 	}
 	e.Follow = !e.Shift
 	if d.oneIn(5) {
-		e.Do = Rehearse
+		e.Do = DryRun
 	}
 	if d.Has(Categories) {
 		e.Category = []string{CategoryNone, CategoryOther, CategoryNews, CategoryCodes, CategoryOffers}[d.random.IntN(5)]

@@ -15,7 +15,7 @@ import (
 // happen carries out an event, to its end.
 func (w *world) happen(e Event) {
 	switch e.Do {
-	case Submit, Rehearse:
+	case Submit, DryRun:
 		var submitting sync.WaitGroup
 		for n := range max(1, e.Together) {
 			one := e
@@ -65,7 +65,7 @@ func (w *world) message(e Event) message.Message {
 // refusal names.
 func (w *world) submit(e Event) {
 	m := w.message(e)
-	a := w.request(e, m, e.Do == Rehearse)
+	a := w.request(e, m, e.Do == DryRun)
 	next := a.Got.NextFreeAt.Time
 	if !a.Got.PreviousFreeAt.IsZero() && len(e.ID)%2 == 0 {
 		next = a.Got.PreviousFreeAt.Time

@@ -208,7 +208,7 @@ type Action string
 const (
 	Submit         Action = "submit"
 	SubmitFile     Action = "submit a file" // of Together messages for all users in turn
-	Rehearse       Action = "dry run, then submit"
+	DryRun         Action = "dry run, then submit"
 	Change         Action = "move" // with a new title, perhaps
 	Edit           Action = "edit"
 	Cancel         Action = "cancel"
@@ -272,7 +272,7 @@ type Event struct {
 
 func (e Event) String() string {
 	switch e.Do {
-	case Submit, SubmitFile, Rehearse, Change:
+	case Submit, SubmitFile, DryRun, Change:
 		s := fmt.Sprintf("%s %s/%s for +%s", e.Do, e.User, e.ID, e.SendAt)
 		for _, one := range []struct {
 			given bool

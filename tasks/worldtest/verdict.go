@@ -97,7 +97,7 @@ func (v *verdict) gather(tb testing.TB) {
 		k := of(a.User, a.Event.ID)
 		k.asked = append(k.asked, a)
 		switch {
-		case a.Do == Submit || a.Do == Rehearse:
+		case a.Do == Submit || a.Do == DryRun:
 			k.submitted = a
 			k.accepted = k.accepted || a.Err == nil && a.Got.Outcome == message.Accepted
 			// A repeated submit that comes too late is invalid, whatever the first one's outcome.

@@ -62,7 +62,7 @@ func (v *verdict) settingsOf(user string, from, until time.Time) (policy.UserSet
 // and no others for these reasons.
 func (v *verdict) judgeSettings() {
 	for _, a := range v.answers {
-		asks := a.Do == Submit || a.Do == Rehearse
+		asks := a.Do == Submit || a.Do == DryRun
 		settings, ok := v.settingsOf(a.User, a.Began, a.Ended)
 		if !asks || !ok || a.Err != nil || a.Got.Replayed || a.Got.Outcome == message.Invalid {
 			continue
@@ -85,7 +85,7 @@ func (v *verdict) judgeSettings() {
 // and accepted if none does.
 func (v *verdict) judgeReserved() {
 	for _, a := range v.answers {
-		if a.Err != nil || a.Got.Replayed || a.Do != Submit && a.Do != Rehearse {
+		if a.Err != nil || a.Got.Replayed || a.Do != Submit && a.Do != DryRun {
 			continue
 		}
 		admitted, reserved := false, false

@@ -144,7 +144,7 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", f.file, err)
 	}
-	judge := func(submit, rehearse func(*messagefile.Source, *collector) error) error {
+	judge := func(submit, dryRun func(*messagefile.Source, *collector) error) error {
 		results, err := p.openResults(f.results, file)
 		if err != nil {
 			return err
@@ -153,7 +153,7 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 		c := &collector{reporter: reporter{results: results}, summary: messagefile.Summary{Sent: f.sent}}
 		if f.dryRun {
 			c.progress, c.summary.Plan = p.startProgress(file, "reading"), &messagefile.Plan{Zone: zone}
-			err = rehearse(source, c)
+			err = dryRun(source, c)
 		} else {
 			c.progress = p.startProgress(file, "")
 			err = submit(source, c)
@@ -169,7 +169,7 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 			return judge(
 				func(source *messagefile.Source, c *collector) error { return p.submitOverAPI(ctx, api, source, c, f) },
 				func(source *messagefile.Source, c *collector) error {
-					return p.rehearseOverAPI(ctx, api, source, c, f, rules)
+					return p.dryRunOverAPI(ctx, api, source, c, f, rules)
 				},
 			)
 		})
@@ -180,7 +180,7 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 		}
 		return judge(
 			func(source *messagefile.Source, c *collector) error { return p.submitAll(ctx, s, source, c, f) },
-			func(source *messagefile.Source, c *collector) error { return p.rehearse(ctx, s, source, c, f, rules) },
+			func(source *messagefile.Source, c *collector) error { return p.dryRun(ctx, s, source, c, f, rules) },
 		)
 	})
 }

@@ -39,9 +39,9 @@ func (f bulkFlags) batchOptions() []client.BatchOption {
 	return []client.BatchOption{client.WithoutFreeTimes()}
 }
 
-// rehearseOverAPI is rehearse by an API. It accepts fewer lines at a time, so all are read before,
+// dryRunOverAPI is dryRun on an API. It accepts fewer lines at a time, so all are read before,
 // and each user's are kept together. Under other rules than the store's, the API judges them twice.
-func (p *program) rehearseOverAPI(
+func (p *program) dryRunOverAPI(
 	ctx context.Context, api *client.Client, source *messagefile.Source, c *collector, f bulkFlags, w rules.WhatIf,
 ) error {
 	started := p.now()

@@ -42,25 +42,25 @@ func (p *program) whatIf(f bulkFlags) (rules.WhatIf, error) {
 // removeWithin bounds how long it takes to remove a dry run's traces.
 const removeWithin = 30 * time.Second
 
-// rehearse judges the lines of the source in a dry run and prints the summary. With other rules
+// dryRun judges the lines of the source in a dry run and prints the summary. With other rules
 // than the store's, it judges them by the store's rules too, to compare.
-func (p *program) rehearse(
+func (p *program) dryRun(
 	ctx context.Context, s *session, source *messagefile.Source, c *collector, f bulkFlags, rules rules.WhatIf,
 ) error {
-	rehearsal, err := s.submitter.RehearseWhatIf(ctx, rules)
+	dryRun, err := s.submitter.StartDryRunWhatIf(ctx, rules)
 	if err != nil {
 		return errors.Join(s.diagnose(ctx, fmt.Errorf("beginning the dry run: %w", err)), c.close())
 	}
-	judge, forget, end := rehearsal.Submit, rehearsal.Clear, func() error { return p.endRehearsal(ctx, rehearsal) }
-	if c.summary.Plan.JudgedBy = judgedBy(rules, rehearsal.Policy()); c.summary.Plan.JudgedBy != "" {
-		now, err := s.submitter.Rehearse(ctx)
+	judge, forget, end := dryRun.Submit, dryRun.Clear, func() error { return p.endDryRun(ctx, dryRun) }
+	if c.summary.Plan.JudgedBy = judgedBy(rules, dryRun.Policy()); c.summary.Plan.JudgedBy != "" {
+		now, err := s.submitter.StartDryRun(ctx)
 		if err != nil {
 			return errors.Join(s.diagnose(ctx, fmt.Errorf("beginning the dry run: %w", err)), c.close(), end())
 		}
 		c.summary.Plan.Baseline = new(messagefile.Counter)
-		judge = besideBaseline(rehearsal, now, c.summary.Plan.Baseline)
-		forget = func(ctx context.Context) error { return errors.Join(rehearsal.Clear(ctx), now.Clear(ctx)) }
-		end = func() error { return errors.Join(p.endRehearsal(ctx, rehearsal), p.endRehearsal(ctx, now)) }
+		judge = besideBaseline(dryRun, now, c.summary.Plan.Baseline)
+		forget = func(ctx context.Context) error { return errors.Join(dryRun.Clear(ctx), now.Clear(ctx)) }
+		end = func() error { return errors.Join(p.endDryRun(ctx, dryRun), p.endDryRun(ctx, now)) }
 	}
 	started := p.now()
 	stopped := bulk.RunInGroups(ctx, c.progress.spooling(source.Next), c.progress.judging(f.asking(judge)), forget, c,
@@ -73,7 +73,7 @@ func (p *program) rehearse(
 // besideBaseline judges messages in one dry run, and counts what another answers by the present
 // rules.
 func besideBaseline(
-	whatIf, now *submit.Rehearsal, baseline *messagefile.Counter,
+	whatIf, now *submit.DryRun, baseline *messagefile.Counter,
 ) func(ctx context.Context, m message.Message) (message.Outcome, error) {
 	return func(ctx context.Context, m message.Message) (message.Outcome, error) {
 		o, err := now.Submit(ctx, m)
@@ -97,11 +97,11 @@ func judgedBy(w rules.WhatIf, p policy.Policy) string {
 	}
 }
 
-// endRehearsal removes a dry run's traces, also after an interruption.
-func (p *program) endRehearsal(ctx context.Context, rehearsal *submit.Rehearsal) error {
+// endDryRun removes a dry run's traces, also after an interruption.
+func (p *program) endDryRun(ctx context.Context, dryRun *submit.DryRun) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeWithin)
 	defer cancel()
-	if err := rehearsal.Close(ctx); err != nil {
+	if err := dryRun.Close(ctx); err != nil {
 		return fmt.Errorf("ending the dry run: %w", err)
 	}
 	return nil

@@ -115,14 +115,14 @@ func (c Case) Operations(client, store *redis.Client, user string, day time.Time
 			_, err := timeline.List(ctx, sendlimit.ListRequest{User: user, Now: now})
 			return err
 		}},
-		{Name: "rehearse", Do: func(ctx context.Context, n int) error {
-			rehearsal := timeline.Rehearse(client)
-			d, err := rehearsal.Check(ctx, request(n, exempt, false))
+		{Name: "dryRun", Do: func(ctx context.Context, n int) error {
+			dryRun := timeline.StartDryRun(client)
+			d, err := dryRun.Check(ctx, request(n, exempt, false))
 			direct, failed := timeline.Check(ctx, request(n, exempt, false))
 			if err = errors.Join(err, failed); err == nil && d.Code != direct.Code {
-				err = fmt.Errorf("the rehearsal answers %q, and the timeline %q", d.Code, direct.Code)
+				err = fmt.Errorf("the dry run answers %q, and the timeline %q", d.Code, direct.Code)
 			}
-			return errors.Join(err, rehearsal.Close(ctx))
+			return errors.Join(err, dryRun.Close(ctx))
 		}},
 		{Name: "record sent", Do: func(ctx context.Context, n int) error {
 			r := request(200+n, exempt, false)

@@ -152,7 +152,7 @@ func (s *Summary) Print(w io.Writer, palette cli.Palette) error {
 		names, counts, before = max(names, len(r.name)), max(counts, len(cli.Thousands(r.count))), max(before, len(r.before()))
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s in %s%s%s\n\n", Lines(s.Lines+s.Errors), s.took(), s.rate(), s.rehearsed())
+	fmt.Fprintf(&text, "%s in %s%s%s\n\n", Lines(s.Lines+s.Errors), s.took(), s.rate(), s.dryRunNote())
 	if s.Baseline != nil {
 		fmt.Fprintf(&text, "  %-*s  %*s  %*s\n", names, "", counts, whatIfColumn, before, nowColumn)
 	}
@@ -197,7 +197,7 @@ func (s *Summary) took() string {
 	return cli.FormatDuration(time.Duration(s.Seconds) * time.Second)
 }
 
-func (s *Summary) rehearsed() string {
+func (s *Summary) dryRunNote() string {
 	if s.Plan == nil {
 		return ""
 	}

@@ -1,4 +1,4 @@
--- place/rehearse.lua: copies a user's timeline and a record for a dry run.
+-- place/copy_for_dry_run.lua: copies a user's timeline and a record for a dry run.
 --
 -- The dry run judges on the copies: its own earlier messages count, and nothing real changes.
 --
@@ -23,7 +23,7 @@
 -- Cost     O(k) in the places that a call copies, about SLICE; O(1) once all are copied.
 
 if #KEYS ~= 8 and #KEYS ~= 10 or #ARGV ~= 1 then
-  return redis.error_reply('ERR place/rehearse.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR place/copy_for_dry_run.lua: wrong number of keys or arguments')
 end
 --@include moving
 

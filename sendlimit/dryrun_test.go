@@ -27,7 +27,7 @@ func afterEach(do func()) redis.Hook {
 }
 
 // A dry run may be killed after any command: its copies expire.
-func TestCopiesOfARehearsalExpireFromTheirFirstWriteOn(t *testing.T) {
+func TestCopiesOfADryRunExpireFromTheirFirstWriteOn(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
 	looks := redis.NewClient(&redis.Options{Addr: server.Addr(), DisableIdentity: true})
@@ -59,29 +59,29 @@ func TestCopiesOfARehearsalExpireFromTheirFirstWriteOn(t *testing.T) {
 			require.Positive(t, left, key)
 		}
 	}))
-	rehearsal := timeline.Rehearse(client)
+	dryRun := timeline.StartDryRun(client)
 	for i, r := range []sendlimit.Request{
 		request("a", 0, ""), request("b", 0, ""), request("a", 0, ""), request("real", time.Hour, ""),
 		request("c", time.Hour, ""), request("d", 2*time.Hour, ""),
 	} {
-		d, err := rehearsal.Reserve(t.Context(), r)
+		d, err := dryRun.Reserve(t.Context(), r)
 		require.NoError(t, err)
 		require.True(t, d.Allowed, i)
 	}
 	for category := range p.Categories {
-		d, err := rehearsal.Reserve(t.Context(), request("of-"+category, 3*time.Hour, category))
+		d, err := dryRun.Reserve(t.Context(), request("of-"+category, 3*time.Hour, category))
 		require.NoError(t, err)
 		require.True(t, d.Allowed)
 	}
 	require.GreaterOrEqual(t, len(seen), 9, "records, timelines, sets of categories, watch list and the list of copies")
 	require.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(seen)), func(key string) bool { return strings.Contains(key, ":c:") }))
-	require.NoError(t, rehearsal.Close(t.Context()))
+	require.NoError(t, dryRun.Close(t.Context()))
 	require.Empty(t, looks.Keys(t.Context(), "sl-dry-*").Val())
 }
 
 // A large timeline is copied in several calls, so that none takes long. All of it counts,
 // and what the dry run has accepted meanwhile stays.
-func TestARehearsalCopiesInSlices(t *testing.T) {
+func TestADryRunCopiesInSlices(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
 	timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"))})
@@ -99,9 +99,9 @@ func TestARehearsalCopiesInSlices(t *testing.T) {
 
 	calls := 0
 	client.AddHook(afterEach(func() { calls++ }))
-	rehearsal := timeline.Rehearse(client)
+	dryRun := timeline.StartDryRun(client)
 	for n, allowed := range map[int]bool{0: false, places - 1: false, places: true} {
-		d, err := rehearsal.Check(t.Context(), sendlimit.Request{User: "alice", ID: "new", At: at.Add(time.Duration(n) * time.Minute)})
+		d, err := dryRun.Check(t.Context(), sendlimit.Request{User: "alice", ID: "new", At: at.Add(time.Duration(n) * time.Minute)})
 		require.NoError(t, err)
 		require.Equal(t, allowed, d.Allowed, n)
 	}
@@ -110,6 +110,6 @@ func TestARehearsalCopiesInSlices(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, copied, 1)
 	require.Equal(t, int64(places), client.ZCard(t.Context(), copied[0]).Val())
-	require.NoError(t, rehearsal.Close(t.Context()))
+	require.NoError(t, dryRun.Close(t.Context()))
 	require.Empty(t, client.Keys(t.Context(), "sl-dry-*").Val())
 }

@@ -19,10 +19,10 @@ import (
 // them. The script that writes a copy sets this expiry in the same call.
 const copiesStay = time.Hour
 
-// Rehearsal is a dry run of many reserves. It judges each on a copy of the user's timeline, which
+// DryRun is a dry run of many reserves. It judges each on a copy of the user's timeline, which
 // it creates at the first use: earlier reserves of the dry run count, and nothing real changes.
 // Close removes the copies.
-type Rehearsal struct {
+type DryRun struct {
 	client redis.Cmdable
 	copied *Timeline
 
@@ -30,36 +30,36 @@ type Rehearsal struct {
 	touched map[int]struct{} // partitions that have copies
 }
 
-// Rehearse starts a dry run on the timeline's reservations.
-func (t *Timeline) Rehearse(client redis.Cmdable) *Rehearsal {
+// StartDryRun starts a dry run on the timeline's reservations.
+func (t *Timeline) StartDryRun(client redis.Cmdable) *DryRun {
 	copied := *t
 	copied.rules = t.rules.Frozen()
 	copied.copyOf, copied.copiesStay = &t.keys, copiesStay
 	copied.keys = keyspace.KeysUnder(t.keys.Prefix() + "-dry-" + keyspace.NewToken())
-	return &Rehearsal{client: client, copied: &copied, touched: make(map[int]struct{})}
+	return &DryRun{client: client, copied: &copied, touched: make(map[int]struct{})}
 }
 
 // Reserve returns what Timeline.Reserve would answer if everything that this dry run accepted
 // before were reserved.
-func (r *Rehearsal) Reserve(ctx context.Context, request Request) (Decision, error) {
-	return r.on(ctx, request, "rehearsing a reserve", r.copied.Reserve)
+func (r *DryRun) Reserve(ctx context.Context, request Request) (Decision, error) {
+	return r.on(ctx, request, "a dry run of a reserve", r.copied.Reserve)
 }
 
 // Check returns what Reserve would answer. It takes no place.
-func (r *Rehearsal) Check(ctx context.Context, request Request) (Decision, error) {
-	return r.on(ctx, request, "rehearsing a check", r.copied.Check)
+func (r *DryRun) Check(ctx context.Context, request Request) (Decision, error) {
+	return r.on(ctx, request, "a dry run of a check", r.copied.Check)
 }
 
 // NextFree returns what Timeline.NextFree would answer. It takes no place.
-func (r *Rehearsal) NextFree(ctx context.Context, request NextFreeRequest) ([]time.Time, error) {
-	if err := r.copy(ctx, Request{User: request.User, ID: request.ID, Category: request.Category}, "rehearsing a search"); err != nil {
+func (r *DryRun) NextFree(ctx context.Context, request NextFreeRequest) ([]time.Time, error) {
+	if err := r.copy(ctx, Request{User: request.User, ID: request.ID, Category: request.Category}, "a dry run of a search"); err != nil {
 		return nil, err
 	}
 	return r.copied.NextFree(ctx, request)
 }
 
 // on judges a request on the copies.
-func (r *Rehearsal) on(
+func (r *DryRun) on(
 	ctx context.Context, request Request, doing string, judge func(context.Context, Request) (Decision, error),
 ) (Decision, error) {
 	request, err := r.copied.checked(request)
@@ -73,7 +73,7 @@ func (r *Rehearsal) on(
 }
 
 // copy creates the copies that a request needs, unless they exist.
-func (r *Rehearsal) copy(ctx context.Context, request Request, doing string) error {
+func (r *DryRun) copy(ctx context.Context, request Request, doing string) error {
 	r.mu.Lock()
 	r.touched[keyspace.Partition(request.User)] = struct{}{}
 	r.mu.Unlock()
@@ -88,7 +88,7 @@ func (r *Rehearsal) copy(ctx context.Context, request Request, doing string) err
 		keys = append(keys, from.Category(request.User, request.Category), to.Category(request.User, request.Category))
 	}
 	for whole := false; !whole; {
-		answer, err := script.Run(ctx, r.client, lua.Rehearse, doing, keys, []any{copiesStay.Milliseconds()})
+		answer, err := script.Run(ctx, r.client, lua.CopyForDryRun, doing, keys, []any{copiesStay.Milliseconds()})
 		if err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func (r *Rehearsal) copy(ctx context.Context, request Request, doing string) err
 
 // Clear removes all copies: later requests are judged by the real reservations. No other call may
 // run at the same time. If it fails, the next Clear removes the rest.
-func (r *Rehearsal) Clear(ctx context.Context) error {
+func (r *DryRun) Clear(ctx context.Context) error {
 	const doing = "removing the copies of a dry run"
 	const together = 64 // partitions a round trip
 	r.mu.Lock()
@@ -137,4 +137,4 @@ func (r *Rehearsal) Clear(ctx context.Context) error {
 }
 
 // Close removes everything that the dry run left in the store.
-func (r *Rehearsal) Close(ctx context.Context) error { return r.Clear(ctx) }
+func (r *DryRun) Close(ctx context.Context) error { return r.Clear(ctx) }

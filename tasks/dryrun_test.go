@@ -49,9 +49,9 @@ func (s *story) randomMessages(random *rand.Rand, n int) []message.Message {
 	return messages
 }
 
-// A rehearsal answers word for word what the real run then does, over what is
+// A dry run answers word for word what the real run then does, over what is
 // already reserved, and leaves not a key behind.
-func TestRehearsalIsAsTheRealRun(t *testing.T) {
+func TestADryRunIsAsTheRealRun(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	for seed := range uint64(3) {
@@ -66,22 +66,22 @@ func TestRehearsalIsAsTheRealRun(t *testing.T) {
 				synctest.Wait()
 
 				before := s.server.Dump()
-				rehearsal, err := s.Rehearse(s.Context())
+				dryRun, err := s.StartDryRun(s.Context())
 				require.NoError(s, err)
-				rehearsed := make([]string, len(messages))
+				dryRunMessages := make([]string, len(messages))
 				for i, m := range messages {
-					o, err := rehearsal.Submit(s.Context(), m)
+					o, err := dryRun.Submit(s.Context(), m)
 					require.NoError(s, err)
-					rehearsed[i] = s.spelled(o)
+					dryRunMessages[i] = s.spelled(o)
 				}
 				require.NotEqual(s, before, s.server.Dump(), "it works on copies")
-				require.NoError(s, rehearsal.Close(s.Context()))
+				require.NoError(s, dryRun.Close(s.Context()))
 				require.Equal(s, before, s.server.Dump())
 
 				counts := map[string]int{}
 				for i, m := range messages {
 					o := s.submit(m)
-					require.Equal(s, s.spelled(o), rehearsed[i], "message %d: %+v", i, m)
+					require.Equal(s, s.spelled(o), dryRunMessages[i], "message %d: %+v", i, m)
 					counts[o.Outcome]++
 				}
 				for _, outcome := range []string{message.Accepted, message.Refused, message.Invalid} {
@@ -99,12 +99,12 @@ func (s *story) spelled(o message.Outcome) string {
 	return string(text)
 }
 
-// Two rehearsals and the real thing at the same time know nothing of each other.
-func TestRehearsalsAreApart(t *testing.T) {
+// Two dry runs and the real thing at the same time know nothing of each other.
+func TestDryRunsAreApart(t *testing.T) {
 	tell(t, func(s *story) {
-		first, err := s.Rehearse(s.Context())
+		first, err := s.StartDryRun(s.Context())
 		require.NoError(s, err)
-		second, err := s.Rehearse(s.Context())
+		second, err := s.StartDryRun(s.Context())
 		require.NoError(s, err)
 		for _, submit := range []func() (message.Outcome, error){
 			func() (message.Outcome, error) { return first.Submit(s.Context(), s.message("a", time.Hour)) },
@@ -121,27 +121,27 @@ func TestRehearsalsAreApart(t *testing.T) {
 		require.Equal(s, "b", o.Violations[0].Conflicts[0].ID)
 		require.NoError(s, second.Close(s.Context()))
 		require.Equal(s, []string{"c"}, s.places())
-		require.Equal(s, 1, s.queued(), "nothing rehearsed is queued")
+		require.Equal(s, 1, s.queued(), "nothing dryRunMessages is queued")
 	})
 }
 
-// rehearses is what a dry run under other rules answers to messages, by the rule
+// dryRuns is what a dry run under other rules answers to messages, by the rule
 // that refuses each, "" for none.
-func (s *story) rehearses(w rules.WhatIf, messages ...message.Message) []string {
+func (s *story) dryRuns(w rules.WhatIf, messages ...message.Message) []string {
 	s.Helper()
-	rehearsal, err := s.RehearseWhatIf(s.Context(), w)
+	dryRun, err := s.StartDryRunWhatIf(s.Context(), w)
 	require.NoError(s, err)
 	refused := make([]string, len(messages))
 	for i, m := range messages {
-		o, err := rehearsal.Submit(s.Context(), m)
+		o, err := dryRun.Submit(s.Context(), m)
 		require.NoError(s, err)
 		refused[i] = o.RefusedBy()
 		require.Equal(s, refused[i] == "", o.OK(), "%+v", o)
 	}
 	if w.Policy != nil {
-		require.Equal(s, w.Policy.Name, rehearsal.Policy().Name)
+		require.Equal(s, w.Policy.Name, dryRun.Policy().Name)
 	}
-	require.NoError(s, rehearsal.Close(s.Context()))
+	require.NoError(s, dryRun.Close(s.Context()))
 	return refused
 }
 
@@ -178,7 +178,7 @@ func TestWhatIf(t *testing.T) {
 			{"with a rule", rules.WhatIf{Policy: &lax, Rules: rulesOf(s, "2/hour")}, []string{"", "2/hour", "2/hour", "", ""}},
 			{"another policy for those of its name", rules.WhatIf{Policy: &vip}, []string{"1/minute", "1/minute", "", "", "1/hour"}},
 		} {
-			require.Equal(s, row.refuse, s.rehearses(row.what, messages...), row.why)
+			require.Equal(s, row.refuse, s.dryRuns(row.what, messages...), row.why)
 		}
 		require.Equal(s, before, s.server.Dump())
 
@@ -190,7 +190,7 @@ func TestWhatIf(t *testing.T) {
 			},
 			`policy "No" is not allowed: use a name of 1 to 64 of a-z 0-9 _ -`: {Policy: &policy.Policy{Name: "No", Rules: rulesOf(s, "1/hour")}},
 		} {
-			_, err := s.RehearseWhatIf(s.Context(), w)
+			_, err := s.StartDryRunWhatIf(s.Context(), w)
 			refuses(s.T, err, sentence)
 		}
 	})
@@ -204,33 +204,33 @@ func TestWhatIfOverTwoRulesOfAWindow(t *testing.T) {
 		for rule, want := range map[string]string{
 			"4/hour": "4/hour, 1/minute", "2/minute": "2/hour, 2/minute, 3/hour", "5/day": "2/hour, 1/minute, 3/hour, 5/day",
 		} {
-			rehearsal, err := s.RehearseWhatIf(s.Context(), rules.WhatIf{Rules: rulesOf(s, rule)})
+			dryRun, err := s.StartDryRunWhatIf(s.Context(), rules.WhatIf{Rules: rulesOf(s, rule)})
 			require.NoError(s, err)
-			require.Equal(s, want, rehearsal.Policy().String())
-			require.NoError(s, rehearsal.Close(s.Context()))
+			require.Equal(s, want, dryRun.Policy().String())
+			require.NoError(s, dryRun.Close(s.Context()))
 		}
 	})
 }
 
 // A dry run of very many users forgets those it is done with.
-func TestRehearsalIsCleared(t *testing.T) {
+func TestADryRunIsCleared(t *testing.T) {
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour))
 		s.until(time.Minute)
 		before := s.server.Dump()
-		rehearsal, err := s.Rehearse(s.Context())
+		dryRun, err := s.StartDryRun(s.Context())
 		require.NoError(s, err)
-		require.Equal(s, "1/minute, 5/hour, 10/calendar_day", rehearsal.Policy().String())
+		require.Equal(s, "1/minute, 5/hour, 10/calendar_day", dryRun.Policy().String())
 		for range 2 {
 			for i, refused := range []bool{false, true} {
-				o, err := rehearsal.Submit(s.Context(), s.message(strconv.Itoa(i), 2*time.Hour+time.Duration(i)*time.Second))
+				o, err := dryRun.Submit(s.Context(), s.message(strconv.Itoa(i), 2*time.Hour+time.Duration(i)*time.Second))
 				require.NoError(s, err)
 				require.Equal(s, refused, !o.OK(), "%+v", o)
 			}
 			require.NotEqual(s, before, s.server.Dump())
-			require.NoError(s, rehearsal.Clear(s.Context()))
+			require.NoError(s, dryRun.Clear(s.Context()))
 			require.Equal(s, before, s.server.Dump())
 		}
-		require.NoError(s, rehearsal.Close(s.Context()))
+		require.NoError(s, dryRun.Close(s.Context()))
 	})
 }

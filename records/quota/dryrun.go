@@ -12,24 +12,24 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Rehearsal is a dry run of many charges. It begins with the usage of each account and throttle
-// when it first needs it, counts on in memory, and writes nothing. Charges.Rehearse returns one;
+// DryRun is a dry run of many charges. It begins with the usage of each account and throttle
+// when it first needs it, counts on in memory, and writes nothing. Charges.StartDryRun returns one;
 // the zero value is not usable. It is safe for concurrent use.
-type Rehearsal struct {
+type DryRun struct {
 	charges *Charges
 
 	mu   sync.Mutex
 	used map[string]int64 // by the counter's key
 }
 
-// Rehearse begins a dry run.
-func (c *Charges) Rehearse() *Rehearsal {
-	return &Rehearsal{charges: c, used: make(map[string]int64)}
+// StartDryRun begins a dry run.
+func (c *Charges) StartDryRun() *DryRun {
+	return &DryRun{charges: c, used: make(map[string]int64)}
 }
 
 // Hold returns what Charges.Hold would return if all holds of this dry run had been charged. Its
-// hold is for a timeline's Rehearsal and does not expire.
-func (r *Rehearsal) Hold(ctx context.Context, request Request) (Charge, error) {
+// hold is for a timeline's DryRun and does not expire.
+func (r *DryRun) Hold(ctx context.Context, request Request) (Charge, error) {
 	if err := request.check(); err != nil {
 		return Charge{}, err
 	}
@@ -94,7 +94,7 @@ func (r *Rehearsal) Hold(ctx context.Context, request Request) (Charge, error) {
 
 // NextOpen returns what Charges.NextOpen would return if all holds of this dry run had been
 // charged.
-func (r *Rehearsal) NextOpen(ctx context.Context, request Request, until time.Time) (time.Time, error) {
+func (r *DryRun) NextOpen(ctx context.Context, request Request, until time.Time) (time.Time, error) {
 	return r.charges.nextOpen(ctx, request, until, func(key string, used int64) int64 {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -106,7 +106,7 @@ func (r *Rehearsal) NextOpen(ctx context.Context, request Request, until time.Ti
 }
 
 // GiveBack gives back a hold.
-func (r *Rehearsal) GiveBack(h sendlimit.Hold) {
+func (r *DryRun) GiveBack(h sendlimit.Hold) {
 	charges := chargedBy(h.Attempt)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,7 +123,7 @@ func (r *Rehearsal) GiveBack(h sendlimit.Hold) {
 
 // usage returns the periods of a request and the keys of their counters: the hour and the day of
 // its account, then that of its throttle. It reads unknown counters.
-func (r *Rehearsal) usage(ctx context.Context, request Request) (usage []counters.Usage, keys []string, err error) {
+func (r *DryRun) usage(ctx context.Context, request Request) (usage []counters.Usage, keys []string, err error) {
 	if request.Account.Name != "" {
 		if usage, err = r.charges.periods(request.Account, request.Tier, request.At); err != nil {
 			return nil, nil, err
@@ -144,7 +144,7 @@ func (r *Rehearsal) usage(ctx context.Context, request Request) (usage []counter
 }
 
 // learn reads unknown counters of one partition.
-func (r *Rehearsal) learn(ctx context.Context, keys []string) error {
+func (r *DryRun) learn(ctx context.Context, keys []string) error {
 	r.mu.Lock()
 	known := 0
 	for _, key := range keys {
@@ -170,6 +170,6 @@ func (r *Rehearsal) learn(ctx context.Context, keys []string) error {
 	return nil
 }
 
-func (r *Rehearsal) keys(account string, hour, day time.Time) []string {
+func (r *DryRun) keys(account string, hour, day time.Time) []string {
 	return []string{r.charges.keys.Charged(account, "h", hour), r.charges.keys.Charged(account, "d", day)}
 }

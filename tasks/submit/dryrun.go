@@ -10,58 +10,58 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
-// Rehearse begins a dry run of many messages. Accepted messages count for later ones. Close it.
-func (s *Submitter) Rehearse(ctx context.Context) (*Rehearsal, error) {
+// StartDryRun begins a dry run of many messages. Accepted messages count for later ones. Close it.
+func (s *Submitter) StartDryRun(ctx context.Context) (*DryRun, error) {
 	if err := s.Policies.Refresh(ctx); err != nil {
 		return nil, err
 	}
 	rules := s.Policies.Rules().Frozen()
-	return s.rehearse(rules, rules.Policies()[0])
+	return s.dryRun(rules, rules.Policies()[0])
 }
 
-// RehearseWhatIf begins a dry run with other rules than the store's. With the zero WhatIf it is
-// Rehearse. The error is a *fault.InvalidError for invalid rules, or says that the store did not
+// StartDryRunWhatIf begins a dry run with other rules than the store's. With the zero WhatIf it is
+// StartDryRun. The error is a *fault.InvalidError for invalid rules, or says that the store did not
 // answer.
-func (s *Submitter) RehearseWhatIf(ctx context.Context, w rules.WhatIf) (*Rehearsal, error) {
+func (s *Submitter) StartDryRunWhatIf(ctx context.Context, w rules.WhatIf) (*DryRun, error) {
 	rules, changed, err := s.Policies.WhatIf(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	return s.rehearse(rules, changed)
+	return s.dryRun(rules, changed)
 }
 
-func (s *Submitter) rehearse(rules *sendlimit.Rules, policy policy.Policy) (*Rehearsal, error) {
+func (s *Submitter) dryRun(rules *sendlimit.Rules, policy policy.Policy) (*DryRun, error) {
 	o := s.options
 	o.Rules = rules
 	t, err := sendlimit.NewTimeline(s.commands, o)
 	if err != nil {
 		return nil, err
 	}
-	return &Rehearsal{
-		submitter: s, timeline: t, rules: rules, policy: policy, rehearsal: t.Rehearse(s.client), charges: heldInRehearsal{s.charger.charges.Rehearse()},
+	return &DryRun{
+		submitter: s, timeline: t, rules: rules, policy: policy, dryRun: t.StartDryRun(s.client), charges: heldInDryRun{s.charger.charges.StartDryRun()},
 	}, nil
 }
 
-// Rehearsal is a dry run of many messages, with the rules at its start. An account's quota starts
+// DryRun is a dry run of many messages, with the rules at its start. An account's quota starts
 // with its usage at its first message.
-type Rehearsal struct {
+type DryRun struct {
 	submitter *Submitter
 	timeline  *sendlimit.Timeline
 	rules     *sendlimit.Rules
 	policy    policy.Policy
-	rehearsal *sendlimit.Rehearsal
-	charges   heldInRehearsal
+	dryRun    *sendlimit.DryRun
+	charges   heldInDryRun
 }
 
 // Policy returns the policy that replaces one of the store, with its replaced rules. If none is
 // replaced, it returns the policy of users without a named one.
-func (r *Rehearsal) Policy() policy.Policy { return r.policy }
+func (r *DryRun) Policy() policy.Policy { return r.policy }
 
 // Submit returns the answer that Submitter.Submit would give after the messages that this dry run
 // has accepted. Nothing is sent.
-func (r *Rehearsal) Submit(ctx context.Context, m message.Message) (message.Outcome, error) {
+func (r *DryRun) Submit(ctx context.Context, m message.Message) (message.Outcome, error) {
 	m = r.submitter.message(m)
-	charged := &chargedReserve{holder: r.charges, clock: r.submitter.clock.OfUser(m.User), judge: r.rehearsal, rules: r.rules}
+	charged := &chargedReserve{holder: r.charges, clock: r.submitter.clock.OfUser(m.User), judge: r.dryRun, rules: r.rules}
 	if m.Account != "" {
 		p, err := r.submitter.charger.payers.Active(ctx, m.Account)
 		if err != nil {
@@ -82,17 +82,17 @@ func (r *Rehearsal) Submit(ctx context.Context, m message.Message) (message.Outc
 
 // Clear removes the copies of the users judged so far. Their messages no longer count, but their
 // charges do. Do not call Submit meanwhile.
-func (r *Rehearsal) Clear(ctx context.Context) error { return r.rehearsal.Clear(ctx) }
+func (r *DryRun) Clear(ctx context.Context) error { return r.dryRun.Clear(ctx) }
 
 // Close removes all data of the dry run from the store.
-func (r *Rehearsal) Close(ctx context.Context) error { return r.rehearsal.Close(ctx) }
+func (r *DryRun) Close(ctx context.Context) error { return r.dryRun.Close(ctx) }
 
-// heldInRehearsal keeps the holds of a dry run.
-type heldInRehearsal struct{ *quota.Rehearsal }
+// heldInDryRun keeps the holds of a dry run.
+type heldInDryRun struct{ *quota.DryRun }
 
-func (heldInRehearsal) settleLater(sendlimit.Hold) {}
+func (heldInDryRun) settleLater(sendlimit.Hold) {}
 
-func (h heldInRehearsal) giveBack(_ context.Context, held sendlimit.Hold) { h.GiveBack(held) }
+func (h heldInDryRun) giveBack(_ context.Context, held sendlimit.Hold) { h.GiveBack(held) }
 
 // leave gives the hold back, as no relay settles the holds of a dry run.
-func (h heldInRehearsal) leave(held sendlimit.Hold) { h.GiveBack(held) }
+func (h heldInDryRun) leave(held sendlimit.Hold) { h.GiveBack(held) }
