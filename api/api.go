@@ -143,7 +143,7 @@ func New(o Options) (http.Handler, error) {
 	s := &server{
 		Options: o, counters: counted, failures: failures{counters: counted}, screen: keyScreen{accounts: o.Accounts, within: o.Limits.Timeout},
 		// A refit and work on a campaign use up to half of the store's time each.
-		refits: newTurns(1, "a preview or a refit is being answered, and one is at a time: try again when it has ended", "preview or refit under way"),
+		refits: newTurns(1, "a dry run of a policy or a refit is being answered, and one is at a time: try again when it has ended", "dry run or refit under way"),
 		campaignRuns: newTurns(2, "two requests work on campaigns, and no more do at a time: try again when one has ended",
 			"running request for a campaign"),
 		// An export or erasure reads every key of a server.

@@ -46,7 +46,7 @@ func (r *rig) byHand(who api.Hand, q request) reply {
 
 // looks reports whether an operation changes nothing.
 func (o operation) looks() bool {
-	return o.method == http.MethodGet || strings.HasSuffix(o.path, "/dry-run") || strings.HasSuffix(o.path, "/preview")
+	return o.method == http.MethodGet || strings.HasSuffix(o.path, "/dry-run")
 }
 
 // Each change of an operator or a Hand leaves one entry, whatever its outcome. Accounts' changes of

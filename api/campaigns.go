@@ -56,10 +56,10 @@ func (s *server) campaignRoutes() []route {
 		stream(s, route{
 			Operation: named("moveCampaign", http.MethodPost, campaignPath+"/move", "campaigns",
 				"Move the messages of a campaign by a duration",
-				"Moves all messages that are not sent yet. A message whose new time is refused keeps its place, and is a line. preview is a dry run, and changes nothing: "+
+				"Moves all messages that are not sent yet. A message whose new time is refused keeps its place, and is a line. dry_run changes nothing: "+
 					"each message is judged as if only this one were moved. After a request that stopped early, the same request continues, and moves no message twice. "+
 					"After a complete one, it moves the campaign again. While another request moves the campaign, the answer is campaign_running. "+
-					"The summary is `campaign_moved` or `campaign_previewed`. "+aboutCampaignWork),
+					"The summary is `campaign_moved` or `campaign_dry_run`. "+aboutCampaignWork),
 			scope: accounts.ScopeSubmit, attended: true, once: true, refuses: []int{http.StatusConflict},
 		}, lines, s.moveCampaign),
 	}
@@ -161,8 +161,8 @@ func (in *campaignMove) check(ctx context.Context, s *server) error {
 
 func (s *server) moveCampaign(w http.ResponseWriter, r *http.Request, in campaignMove) {
 	s.workOnCampaign(w, r, func(ctx context.Context, watcher campaign.Watcher) (message.CampaignSummary, error) {
-		if in.Body.value.Preview {
-			return s.Campaigns.Preview(ctx, s.actingFor(in.meant.Account), in.meant, in.by, watcher)
+		if in.Body.value.DryRun {
+			return s.Campaigns.DryRun(ctx, s.actingFor(in.meant.Account), in.meant, in.by, watcher)
 		}
 		return s.Campaigns.Move(ctx, s.actingFor(in.meant.Account), in.meant, in.by, watcher)
 	})

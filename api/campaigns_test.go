@@ -45,7 +45,7 @@ func campaignCases() []contractCase {
 		{"no messages", http.MethodPost, campaignPath + "/pause", http.StatusNotFound, on(nothing, post("/pause", ""))},
 		{"resumed", http.MethodPost, campaignPath + "/resume", http.StatusOK, on(inSpring, post("/resume", ""))},
 		{"cancelled", http.MethodPost, campaignPath + "/cancel", http.StatusOK, on(inSpring, post("/cancel", ""))},
-		{"previewed", http.MethodPost, campaignPath + "/move", http.StatusOK, on(inSpring, post("/move", `{"by":"1h","preview":true}`))},
+		{"dry_run", http.MethodPost, campaignPath + "/move", http.StatusOK, on(inSpring, post("/move", `{"by":"1h","dry_run":true}`))},
 		{"moved", http.MethodPost, campaignPath + "/move", http.StatusOK, on(inSpring, post("/move", `{"by":"1h"}`))},
 		{"too far", http.MethodPost, campaignPath + "/move", http.StatusUnprocessableEntity, on(inSpring, post("/move", `{"by":"8785h"}`))},
 		{"running", http.MethodPost, campaignPath + "/move", http.StatusConflict, on(movingSpring, post("/move", `{"by":"1h"}`))},
@@ -114,9 +114,9 @@ func TestCampaigns(t *testing.T) {
 	require.Equal(t, fault.CodeForbidden, r.problem(http.StatusForbidden, as(other, http.MethodPost, springPath+"/cancel?account=own", "")).Code)
 	require.Equal(t, "campaign", r.problem(http.StatusUnprocessableEntity, as(own, http.MethodGet, "/v1/campaigns/a%20b", "")).Field)
 
-	refused, summary := move(own, `{"by":"1h","preview":true}`)
+	refused, summary := move(own, `{"by":"1h","dry_run":true}`)
 	require.Equal(t, []string{"a"}, refused, "b is in its way")
-	require.Equal(t, message.CampaignPreviewed, summary.Outcome)
+	require.Equal(t, message.CampaignDryRun, summary.Outcome)
 	require.Equal(t, 1, summary.Done)
 	refused, summary = move(own, `{"by":"1h"}`)
 	require.Empty(t, refused)

@@ -50,7 +50,7 @@
 //   - Unknown fields and parameters are refused by name, and so are repeated ones.
 //   - Limits.Timeout bounds a request and its answer. A client that closes its half of the
 //     connection still gets its answer. Only work that is useful to nobody else ends then, such as
-//     a preview, an export or a stream of events (route.attended).
+//     a dry run, an export or a stream of events (route.attended).
 //   - At most Limits.InFlight requests run at a time, and in addition Limits.Streams streams: batches,
 //     refits and other work that answers with lines. Expensive kinds have a few turns (turns.go). Above
 //     that, requests get 503 at once. A request takes its slot once its caller is known. An account

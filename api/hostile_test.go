@@ -113,7 +113,7 @@ func FuzzOperations(f *testing.F) {
 			if strings.Contains(o.path, "{id}") || strings.Contains(o.path, "{key}") {
 				f.Add(i, "alice", text, "", "", o.body)
 			}
-			if o.body != "" && o.path != policyPath+"/preview" { // which goes through the whole store
+			if o.body != "" && o.path != policyPath+"/dry-run" { // which goes through the whole store
 				f.Add(i, "alice", "a", "", text, o.body)
 			}
 			f.Add(i, "alice", "a", text, "", o.body)

@@ -28,7 +28,7 @@ func TestAmbiguousJSONIsRefusedEverywhere(t *testing.T) {
 		{http.MethodPut, aliceSettings, `{"time_zone":"\ud800"}`, "time_zone"},
 		{http.MethodPatch, aliceSettings, `{"blocked":true,"blocked":false}`, "blocked"},
 		{http.MethodPut, "/v1/policies/default", `{"rules":["1/minute"],"rules":["9/minute"]}`, "rules"},
-		{http.MethodPost, "/v1/policies/default/preview", `{"rules":["1/minute"],"categories":{"a":{},"a":{}}}`, "categories.a"},
+		{http.MethodPost, "/v1/policies/default/dry-run", `{"rules":["1/minute"],"categories":{"a":{},"a":{}}}`, "categories.a"},
 		{http.MethodPost, "/v1/accounts", `{"name":"acme","name":"other"}`, "name"},
 		{http.MethodPut, "/v1/tiers/free", `{"messages_per_day":1,"messages_per_day":2}`, "messages_per_day"},
 	} {

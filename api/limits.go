@@ -21,7 +21,7 @@ type Limits struct {
 	// of those). Operators, with the scope admin or without the need for a key, have no such share.
 	InFlight, InFlightPerAccount, ReadsPerAccount int
 
-	// Streams is how many streams run at a time: batches and their dry runs, previews, refits,
+	// Streams is how many streams run at a time: batches, dry runs, refits,
 	// exports, erasures and work on campaigns.
 	Streams int
 	// StreamsPerAccount is how many of them an account may have. All callers without a

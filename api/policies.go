@@ -38,7 +38,7 @@ func (s *server) policyRoutes() []route {
 			Operation: named("applyPolicy", http.MethodPut, policyPattern, "policies",
 				"Create or replace a policy",
 				"Takes effect within two seconds in every program. An invalid policy is not stored. An absent field "+
-					"gets its default, not its old value. Scheduled messages keep their places and are sent as promised: previewPolicy "+
+					"gets its default, not its old value. Scheduled messages keep their places and are sent as promised: dryRunPolicy "+
 					"lists those that would not fit, and refitPolicy moves or cancels them. Applying the same policy again changes nothing, whatever "+
 					"version If-Match names."),
 			scope: accounts.ScopeAdmin, says: "The policy before and after the change.",

@@ -118,7 +118,7 @@ func TestPoliciesThatAreNotAllowed(t *testing.T) {
 		{`null`, "body", "a JSON object"},
 	} {
 		for _, q := range []request{
-			conditional(http.MethodPut, vipPath, wrong.body, ""), conditional(http.MethodPost, vipPath+"/preview", wrong.body, ""),
+			conditional(http.MethodPut, vipPath, wrong.body, ""), conditional(http.MethodPost, vipPath+"/dry-run", wrong.body, ""),
 		} {
 			p := r.problem(http.StatusUnprocessableEntity, r.send(q))
 			require.Equal(t, fault.CodeInvalidField, p.Code, wrong.body)

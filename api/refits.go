@@ -18,12 +18,12 @@ func (s *server) refitRoutes() []route {
 	lines := s.lines(schemaOf[message.RefitProgress], schemaOf[message.Misfit], schemaOf[message.RefitSummary])
 	return []route{
 		stream(s, route{
-			Operation: named("previewPolicy", http.MethodPost, policyPattern+"/preview", "policies",
+			Operation: named("dryRunPolicy", http.MethodPost, policyPattern+"/dry-run", "policies",
 				"Dry run of a policy",
 				"Changes nothing. Each message that would not fit is a line. Messages are checked by time: "+
 					"a message fits if it breaks no rule together with the earlier ones that fit. "+aboutRefits),
 			scope: accounts.ScopeAdmin, looks: true, attended: true,
-		}, lines, s.previewPolicy),
+		}, lines, s.dryRunPolicy),
 		stream(s, route{
 			Operation: named("refitPolicy", http.MethodPost, policyPattern+"/refit", "policies",
 				"Move or cancel scheduled messages that do not fit a policy",
@@ -34,12 +34,12 @@ func (s *server) refitRoutes() []route {
 	}
 }
 
-// aboutRefits describes the lines of previews and refits.
-const aboutRefits = "A `progress` line comes first and then every second. The summary is the last line: `previewed` or `refitted`. " +
+// aboutRefits describes the lines of dry runs of policies and of refits.
+const aboutRefits = "A `progress` line comes first and then every second. The summary is the last line: `dry_run` or `refitted`. " +
 	"If the request stops early, the summary covers the checked part, and the last line is a problem's outcome. " +
 	"The request ends with the connection. It uses at most half of the store's time. Only one runs at a time; others get 429."
 
-// answerRefit runs a preview or a refit, and streams its lines.
+// answerRefit runs a dry run of a policy or a refit, and streams its lines.
 func (s *server) answerRefit(
 	w http.ResponseWriter, r *http.Request, run func(context.Context, refit.Watcher) (message.RefitSummary, error),
 ) {
@@ -57,9 +57,9 @@ func (s *server) answerRefit(
 	})
 }
 
-func (s *server) previewPolicy(w http.ResponseWriter, r *http.Request, in proposedPolicy) {
+func (s *server) dryRunPolicy(w http.ResponseWriter, r *http.Request, in proposedPolicy) {
 	s.answerRefit(w, r, func(ctx context.Context, watcher refit.Watcher) (message.RefitSummary, error) {
-		return s.Refitter.Preview(ctx, in.read, watcher)
+		return s.Refitter.DryRun(ctx, in.read, watcher)
 	})
 }
 

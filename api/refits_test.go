@@ -26,7 +26,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
-// refitLine is any line of a preview or a refit.
+// refitLine is any line of a dry run of a policy or a refit.
 type refitLine struct {
 	Outcome string     `json:"outcome"`
 	Code    fault.Code `json:"code"`
@@ -57,7 +57,7 @@ func (r *rig) lines(got reply) []refitLine {
 	return lines
 }
 
-// A preview changes nothing, and a refit makes the changes of the preview.
+// A dry run changes nothing, and a refit makes the changes of the dry run.
 func TestPreviewAndRefit(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
@@ -66,10 +66,10 @@ func TestPreviewAndRefit(t *testing.T) {
 	noted(r)
 	before := r.store.Dump()
 	const strictly = `{"rules":["1/calendar_day"]}`
-	lines := r.lines(r.post(defaultPath+"/preview", strictly))
+	lines := r.lines(r.post(defaultPath+"/dry-run", strictly))
 	require.Equal(t, []refitLine{
 		{Outcome: message.MisfitFound, ID: "b", User: "alice", SendAt: on22("12:11:11.000"), Breaks: "1/calendar_day"},
-		{Outcome: message.Previewed, Misfits: 1, Next: keyspace.Partitions},
+		{Outcome: message.DryRun, Misfits: 1, Next: keyspace.Partitions},
 	}, lines)
 	require.Equal(t, before, r.store.Dump())
 
@@ -128,7 +128,7 @@ type preview struct {
 func (r *rig) preview(body string) preview {
 	r.Helper()
 	ctx, leave := context.WithCancel(r.Context())
-	q, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url+defaultPath+"/preview", strings.NewReader(body))
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url+defaultPath+"/dry-run", strings.NewReader(body))
 	require.NoError(r, err)
 	q.Header.Set("Content-Type", "application/json")
 	got, err := r.http.Do(q)
@@ -160,7 +160,7 @@ func users(t *testing.T) (early, later string) {
 	return early, later
 }
 
-// A preview reports messages that do not fit while it runs. One preview runs at a time, and ends
+// A dry run of a policy reports messages that do not fit while it runs. One runs at a time, and ends
 // when its client leaves.
 func TestAPreviewIsToldAsItGoes(t *testing.T) {
 	t.Parallel()
@@ -182,18 +182,18 @@ func TestAPreviewIsToldAsItGoes(t *testing.T) {
 	}
 	require.Equal(t, []string{message.MisfitFound, early}, []string{first.Outcome, first.User}, "while the other is not looked at yet")
 
-	busy := r.post(defaultPath+"/preview", `{"rules":["1/calendar_day"]}`)
+	busy := r.post(defaultPath+"/dry-run", `{"rules":["1/calendar_day"]}`)
 	require.Equal(t, fault.CodeRateLimited, r.problem(http.StatusTooManyRequests, busy).Code)
 	require.NotEmpty(t, busy.header.Get("Retry-After"))
 	require.Equal(t, http.StatusTooManyRequests, r.post(defaultPath+"/refit?then=shift", "").status)
 
-	// A caller may leave during a call. The next preview can run then.
+	// A caller may leave during a call. The next dry run can run then.
 	require.Eventually(t, func() bool { return s.waits.Load() == 5 }, time.Minute, time.Millisecond)
 	p.leave()
 	require.ErrorIs(t, <-s.ended, context.Canceled)
 	close(s.next)
 	require.Eventually(t, func() bool {
-		return r.post(defaultPath+"/preview", `{"rules":["1/calendar_day"]}`).status == http.StatusOK
+		return r.post(defaultPath+"/dry-run", `{"rules":["1/calendar_day"]}`).status == http.StatusOK
 	}, time.Minute, 10*time.Millisecond)
 }
 
@@ -219,7 +219,7 @@ func TestAPreviewEndsWhenTheServerStops(t *testing.T) {
 	for summary.Outcome == "progress" {
 		summary = p.next()
 	}
-	require.Equal(t, message.Previewed, summary.Outcome)
+	require.Equal(t, message.DryRun, summary.Outcome)
 	require.Equal(t, partitions[2], summary.Next)
 	last := p.next()
 	require.Equal(t, refitLine{Outcome: message.Errored, Code: fault.CodeUnavailable}, last)

@@ -26,7 +26,7 @@ const recordsPrefix = "sr"
 // a day.
 const previewRule = "1/calendar_day"
 
-// preview is the cost of `sendlimit-worker policy apply FILE --preview`.
+// preview is the cost of `sendlimit-worker policy apply FILE --dry-run`.
 type preview struct {
 	machine string
 	summary previewSummary
@@ -105,7 +105,7 @@ func (p *preview) run(ctx context.Context, s *store, program string) error {
 	if err != nil {
 		return err
 	}
-	command := exec.CommandContext(ctx, program, "policy", "apply", "-", "--preview", "--json")
+	command := exec.CommandContext(ctx, program, "policy", "apply", "-", "--dry-run", "--json")
 	command.Dir = filepath.Dir(program)
 	command.Env = []string{"REDIS_URL=" + s.server.URL(), "SENDLIMIT_PREFIX=" + recordsPrefix} // without the caller's settings
 	command.Stdin, command.Stderr = strings.NewReader("rules: ["+previewRule+"]\n"), os.Stderr

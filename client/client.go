@@ -31,7 +31,7 @@ type Options struct {
 	// DefaultAttempts; 1 means no retries.
 	Attempts int
 	// Timeout bounds one try, from dialing to the end of the answer. For a batch, a
-	// preview or a refit it bounds the wait for the next line. Zero means
+	// dry run of a policy or a refit it bounds the wait for the next line. Zero means
 	// DefaultTimeout.
 	Timeout time.Duration
 	// MaxRetryAfter is the longest Retry-After to wait for. A longer one ends the

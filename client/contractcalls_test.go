@@ -197,10 +197,10 @@ func words(operation string, status int) map[string]any {
 	words := map[string]any{
 		"UserProgress.outcome": "progress", "UserEntry.outcome": "entry", "UserExport.outcome": "exported", "UserErasure.outcome": "erased",
 		"CampaignProgress.outcome": "progress", "CampaignSummary.outcome": "campaign_moved",
-		"RefitProgress.outcome": "progress", "Misfit.outcome": client.OutcomeMisfit, "RefitSummary.outcome": "previewed",
+		"RefitProgress.outcome": "progress", "Misfit.outcome": client.OutcomeMisfit, "RefitSummary.outcome": "dry_run",
 		"Outcome.outcome": map[string]string{
 			"cancelMessage": "cancelled", "moveMessage": "moved", "retryDeadLetter": "retried", "purgeDeadLetter": "purged",
-			"submitBatch": "invalid", "recordSent": "recorded", "checkBatch": "invalid", "previewPolicy": "error", "exportUser": "error", "eraseUser": "error", "refitPolicy": "error",
+			"submitBatch": "invalid", "recordSent": "recorded", "checkBatch": "invalid", "dryRunPolicy": "error", "exportUser": "error", "eraseUser": "error", "refitPolicy": "error",
 			"resumeCampaign": "error", "cancelCampaign": "error", "moveCampaign": "error",
 		}[operation],
 		"AlertDone.outcome": map[string]string{"retryDeadAlert": "retried", "purgeDeadAlert": "purged"}[operation],

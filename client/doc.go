@@ -23,7 +23,7 @@
 // Most methods are generated from the OpenAPI document, and have its names without "get". Their
 // arguments are the names in the path, the body and the query, in this order. A list is an
 // iterator, which requests further pages as needed. An answer of lines, such as that of
-// PreviewPolicy, is an iterator too: its last event is the summary. After an error, an iterator
+// DryRunPolicy, is an iterator too: its last event is the summary. After an error, an iterator
 // ends. If something was removed or retried, ErrNotFound may mean that an earlier try did it and
 // its answer was lost.
 //
@@ -33,7 +33,7 @@
 // wait that doubles, or that Retry-After gives, for at most Options.Attempts tries and until the
 // context ends. This is safe: a message gets its id before it is first sent, so it is never
 // submitted twice, and a repeated cancel or move changes nothing. After an *UnavailableError a
-// message may have been accepted; submit it again with the same id. A preview or a refit is retried
+// message may have been accepted; submit it again with the same id. A dry run of a policy or a refit is retried
 // only before its first event. A request that the API would do twice, such as adding a key, is sent
 // once.
 //
@@ -47,7 +47,7 @@
 //
 // # Bounds
 //
-// One try takes at most Options.Timeout. In a batch, a preview or a refit this bounds the wait for
+// One try takes at most Options.Timeout. In a batch, a dry run of a policy or a refit this bounds the wait for
 // each line. The size of an answer is bounded, redirects are not followed, and no error contains
 // the key.
 package client

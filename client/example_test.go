@@ -122,7 +122,7 @@ func ExampleClient_ApplyPolicy() {
 		log.Fatal(err)
 	}
 	policy.QuietHours = []string{"22:00-08:00"}
-	for event, err := range c.PreviewPolicy(ctx, policy.Name, policy) {
+	for event, err := range c.DryRunPolicy(ctx, policy.Name, policy) {
 		switch {
 		case err != nil:
 			log.Fatal(err)

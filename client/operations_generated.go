@@ -471,15 +471,15 @@ type MoveCampaignQuery struct {
 // MoveCampaign: move the messages of a campaign by a duration.
 //
 // Moves all messages that are not sent yet. A message whose new time is refused keeps its
-// place, and is a line. preview is a dry run, and changes nothing: each message is judged as if
-// only this one were moved. After a request that stopped early, the same request continues, and
-// moves no message twice. After a complete one, it moves the campaign again. While another
-// request moves the campaign, the answer is campaign_running. The summary is `campaign_moved`
-// or `campaign_previewed`. A `progress` line comes at once, and then at most every second;
-// while the messages are counted first, `messages` grows. Each refused message is a line. The
-// summary is the last line. If the request stops early, the summary covers the completed part,
-// and the last line is a problem's outcome. The request ends with the connection. At most two
-// such requests run at a time; others get 429.
+// place, and is a line. dry_run changes nothing: each message is judged as if only this one
+// were moved. After a request that stopped early, the same request continues, and moves no
+// message twice. After a complete one, it moves the campaign again. While another request moves
+// the campaign, the answer is campaign_running. The summary is `campaign_moved` or
+// `campaign_dry_run`. A `progress` line comes at once, and then at most every second; while the
+// messages are counted first, `messages` grows. Each refused message is a line. The summary is
+// the last line. If the request stops early, the summary covers the completed part, and the
+// last line is a problem's outcome. The request ends with the connection. At most two such
+// requests run at a time; others get 429.
 //
 // Requires the scope submit.
 func (c *Client) MoveCampaign(ctx context.Context, campaign string, body CampaignMoveDraft, query MoveCampaignQuery) iter.Seq2[CampaignEvent, error] {
@@ -936,7 +936,7 @@ func (c *Client) Policy(ctx context.Context, policy string) (Policy, error) {
 //
 // Takes effect within two seconds in every program. An invalid policy is not stored. An absent
 // field gets its default, not its old value. Scheduled messages keep their places and are sent
-// as promised: previewPolicy lists those that would not fit, and refitPolicy moves or cancels
+// as promised: dryRunPolicy lists those that would not fit, and refitPolicy moves or cancels
 // them. Applying the same policy again changes nothing, whatever version If-Match names.
 //
 // Requires the scope admin.
@@ -944,18 +944,18 @@ func (c *Client) ApplyPolicy(ctx context.Context, policy string, body Policy, on
 	return value[PolicyChange](ctx, c, call{doing: "create or replace a policy", method: "PUT", path: "/v1/policies/{policy}", segments: []string{policy}, body: body, header: headerOf(only)})
 }
 
-// PreviewPolicy: dry run of a policy.
+// DryRunPolicy: dry run of a policy.
 //
 // Changes nothing. Each message that would not fit is a line. Messages are checked by time: a
 // message fits if it breaks no rule together with the earlier ones that fit. A `progress` line
-// comes first and then every second. The summary is the last line: `previewed` or `refitted`.
-// If the request stops early, the summary covers the checked part, and the last line is a
+// comes first and then every second. The summary is the last line: `dry_run` or `refitted`. If
+// the request stops early, the summary covers the checked part, and the last line is a
 // problem's outcome. The request ends with the connection. It uses at most half of the store's
 // time. Only one runs at a time; others get 429.
 //
 // Requires the scope admin.
-func (c *Client) PreviewPolicy(ctx context.Context, policy string, body Policy) iter.Seq2[RefitEvent, error] {
-	return lines[RefitEvent](ctx, c, call{doing: "dry run of a policy", method: "POST", path: "/v1/policies/{policy}/preview", segments: []string{policy}, body: body})
+func (c *Client) DryRunPolicy(ctx context.Context, policy string, body Policy) iter.Seq2[RefitEvent, error] {
+	return lines[RefitEvent](ctx, c, call{doing: "dry run of a policy", method: "POST", path: "/v1/policies/{policy}/dry-run", segments: []string{policy}, body: body})
 }
 
 // RefitPolicyQuery is the query of RefitPolicy. What is zero is not given.
@@ -969,10 +969,10 @@ type RefitPolicyQuery struct {
 // Uses the stored policy. It can be stopped at any time: the same request for the same version
 // continues where it stopped. It starts two seconds after the first line, when every program
 // follows the policy. Each message that does not fit is a line. A `progress` line comes first
-// and then every second. The summary is the last line: `previewed` or `refitted`. If the
-// request stops early, the summary covers the checked part, and the last line is a problem's
-// outcome. The request ends with the connection. It uses at most half of the store's time. Only
-// one runs at a time; others get 429.
+// and then every second. The summary is the last line: `dry_run` or `refitted`. If the request
+// stops early, the summary covers the checked part, and the last line is a problem's outcome.
+// The request ends with the connection. It uses at most half of the store's time. Only one runs
+// at a time; others get 429.
 //
 // Requires the scope admin.
 func (c *Client) RefitPolicy(ctx context.Context, policy string, query RefitPolicyQuery) iter.Seq2[RefitEvent, error] {
@@ -1351,7 +1351,7 @@ func (e *CampaignEvent) line(outcome string) (into any, last bool) {
 	case "progress":
 		e.Progress = new(CampaignProgress)
 		return e.Progress, false
-	case "campaign_cancelled", "campaign_moved", "campaign_previewed", "campaign_resumed":
+	case "campaign_cancelled", "campaign_moved", "campaign_dry_run", "campaign_resumed":
 		e.Summary = new(CampaignSummary)
 		return e.Summary, true
 	case "refused":
@@ -1376,7 +1376,7 @@ func (e *RefitEvent) line(outcome string) (into any, last bool) {
 	case "misfit", "moved", "cancelled", "kept", "gone":
 		e.Misfit = new(Misfit)
 		return e.Misfit, false
-	case "previewed", "refitted":
+	case "dry_run", "refitted":
 		e.Summary = new(RefitSummary)
 		return e.Summary, true
 	}

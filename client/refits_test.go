@@ -17,7 +17,7 @@ import (
 const (
 	progressLine = `{"outcome":"progress","partitions_done":3,"partitions":1024}` + "\n"
 	misfitLine   = `{"outcome":"misfit","id":"a","user":"alice","send_at":"2026-11-22T11:11:11.000Z","breaks":"1/day","detail":"d"}` + "\n"
-	summaryLine  = `{"outcome":"previewed","policy":"vip","users":2,"reservations":3,"misfit_users":1,"misfits":1,"misfits_by_rule":{"1/day":1},"next_partition":1024}` + "\n"
+	summaryLine  = `{"outcome":"dry_run","policy":"vip","users":2,"reservations":3,"misfit_users":1,"misfits":1,"misfits_by_rule":{"1/day":1},"next_partition":1024}` + "\n"
 )
 
 // onlyError returns the error of a sequence without events.
@@ -79,7 +79,7 @@ func TestARefitThatEndsEarly(t *testing.T) {
 					panic(http.ErrAbortHandler)
 				}
 			})
-			told, err := until(c.PreviewPolicy(t.Context(), "vip", vip()))
+			told, err := until(c.DryRunPolicy(t.Context(), "vip", vip()))
 			require.Len(t, told, row.told)
 			require.ErrorAs(t, err, row.want)
 			require.ErrorContains(t, err, "dry run of a policy: ")
@@ -152,13 +152,13 @@ func TestARefitIsLeft(t *testing.T) {
 		<-r.Context().Done()
 		gone <- context.Cause(r.Context())
 	})
-	for _, err := range c.PreviewPolicy(t.Context(), "vip", vip()) {
+	for _, err := range c.DryRunPolicy(t.Context(), "vip", vip()) {
 		require.NoError(t, err)
 		break
 	}
 	require.ErrorIs(t, <-gone, context.Canceled)
 	require.PanicsWithValue(t, "mine", func() {
-		for _, err := range c.PreviewPolicy(t.Context(), "vip", vip()) {
+		for _, err := range c.DryRunPolicy(t.Context(), "vip", vip()) {
 			require.NoError(t, err)
 			panic("mine")
 		}
@@ -167,7 +167,7 @@ func TestARefitIsLeft(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	n := 0
-	for event, err := range c.PreviewPolicy(ctx, "vip", vip()) {
+	for event, err := range c.DryRunPolicy(ctx, "vip", vip()) {
 		if n++; n == 1 {
 			require.NotNil(t, event.Misfit)
 			cancel()
@@ -193,7 +193,7 @@ func TestARefitThatStalls(t *testing.T) {
 		close(gone)
 	})
 	n := 0
-	for _, err := range c.PreviewPolicy(t.Context(), "vip", vip()) {
+	for _, err := range c.DryRunPolicy(t.Context(), "vip", vip()) {
 		if n++; n <= 2 {
 			require.NoError(t, err)
 			select {
@@ -216,7 +216,7 @@ func TestARefitIsBounded(t *testing.T) {
 	c, err := client.New("http://api.test", client.Options{HTTPClient: &http.Client{Transport: misfits}})
 	require.NoError(t, err)
 	n := 0
-	for event, err := range c.PreviewPolicy(t.Context(), "vip", vip()) {
+	for event, err := range c.DryRunPolicy(t.Context(), "vip", vip()) {
 		require.NoError(t, err)
 		require.Equal(t, at("2026-11-22T11:11:11Z"), event.Misfit.SendAt.Time)
 		n++

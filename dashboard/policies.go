@@ -112,8 +112,8 @@ func (d *Dashboard) checkPolicy(w http.ResponseWriter, r *http.Request) {
 	api.WriteJSON(w, http.StatusOK, map[string]any{"wrong": form.Wrong})
 }
 
-// previewPolicy answers with the scheduled messages that would not fit the policy of the form.
-func (d *Dashboard) previewPolicy(w http.ResponseWriter, r *http.Request) {
+// dryRunPolicy answers with the scheduled messages that would not fit the policy of the form.
+func (d *Dashboard) dryRunPolicy(w http.ResponseWriter, r *http.Request) {
 	form := readPolicyForm(r)
 	document, ok := form.check()
 	if !ok {
@@ -125,7 +125,7 @@ func (d *Dashboard) previewPolicy(w http.ResponseWriter, r *http.Request) {
 		d.showError(w, r, err)
 		return
 	}
-	d.forward(w, r, apiPath("policies", form.Name, "preview"), "application/json", bytes.NewReader(text))
+	d.forward(w, r, apiPath("policies", form.Name, "dry-run"), "application/json", bytes.NewReader(text))
 }
 
 // refitPolicy moves or cancels the messages that do not fit the stored policy, and answers with the

@@ -96,7 +96,7 @@ func TestEverythingThatIsWrongWithAPolicy(t *testing.T) {
 		require.True(t, isMap)
 		require.Len(t, wrong, 1)
 		require.Contains(t, wrong, field)
-		require.Equal(t, invalid, b.send("/policy/preview", fields, script()).status)
+		require.Equal(t, invalid, b.send("/policy/dry-run", fields, script()).status)
 	}
 	// Of several, all are said, and what is wrong with a category.
 	fields := form("name", "default", "rules", "1/eon\n2/hour\nx", "quiet_hours", "late", "category", "News!", "category_rules", "1/day",
@@ -163,7 +163,7 @@ func TestWhatWouldNotFit(t *testing.T) {
 	for i := range 3 {
 		b.submits(strconv.Itoa(i), "+"+strconv.Itoa(60+2*i)+"m")
 	}
-	preview := b.post("/policy/preview", "name", "default", "rules", "1/hour")
+	preview := b.post("/policy/dry-run", "name", "default", "rules", "1/hour")
 	require.Equal(t, ok, preview.status)
 	require.Equal(t, "application/x-ndjson", preview.header.Get("Content-Type"))
 	require.Contains(t, last(preview.body), `"misfits":2`, preview.body[max(0, len(preview.body)-400):])

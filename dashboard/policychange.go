@@ -127,7 +127,7 @@ func (d *Dashboard) misfits(r *http.Request, name string, of message.Policy) str
 	defer cancel()
 	of.Name, of.Version = "", 0
 	found := 0
-	for event, err := range d.api.PreviewPolicy(ctx, name, of) {
+	for event, err := range d.api.DryRunPolicy(ctx, name, of) {
 		switch s := event.Summary; {
 		case err != nil && found == 0 && ctx.Err() == nil:
 			return "Counting messages that would no longer fit failed: " + problemOf(err).Sentence()

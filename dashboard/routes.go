@@ -59,7 +59,7 @@ func (d *Dashboard) table() []route {
 		{method: http.MethodGet, path: "/policy", handle: d.showPolicy},
 		{method: http.MethodPost, path: "/policy/check", handle: d.checkPolicy, scope: admin, form: maxPolicy},
 		{method: http.MethodPost, path: "/policy/apply", handle: d.applyPolicy, scope: admin, form: maxPolicy},
-		{method: http.MethodPost, path: "/policy/preview", handle: d.previewPolicy, scope: admin, form: maxPolicy},
+		{method: http.MethodPost, path: "/policy/dry-run", handle: d.dryRunPolicy, scope: admin, form: maxPolicy},
 		{method: http.MethodPost, path: "/policy/refit", handle: d.refitPolicy, scope: admin},
 		{method: http.MethodPost, path: "/policy/rollback", handle: d.rollbackPolicy, scope: admin},
 		{method: http.MethodPost, path: "/policy/delete", handle: d.deletePolicy, scope: admin},

@@ -79,7 +79,7 @@ func requests() []asked {
 		{route: "GET /policy", query: "name=default", statuses: admins(ok)},
 		{route: "POST /policy/check", form: form("name", "p", "rules", "1/minute"), statuses: admins(ok)}, // says what is wrong, and reads nothing
 		{route: "POST /policy/apply", form: form("name", "p", "rules", "1/eon"), statuses: admins(invalid)},
-		{route: "POST /policy/preview", form: form("name", "default", "rules", "1/minute"), statuses: admins(ok)},
+		{route: "POST /policy/dry-run", form: form("name", "default", "rules", "1/minute"), statuses: admins(ok)},
 		{route: "POST /policy/refit", form: form("name", "default", "then", "shift"), statuses: admins(ok)},
 		{route: "POST /policy/rollback", form: yes("name", "default", "version", "99"), statuses: admins(notFound)},
 		{route: "POST /policy/delete", form: yes("name", "none"), statuses: admins(notFound)},

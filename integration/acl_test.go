@@ -197,7 +197,7 @@ const operatorLines = `
 	sendlimit push --user alice --at +3m --title Hello --id one
 	sendlimit push --user alice --at +2h --title Hello --id two --campaign spring
 	sendlimit push --user alice --at now --title Hello --id three
-	sendlimit-worker policy apply POLICY --preview
+	sendlimit-worker policy apply POLICY --dry-run
 	sendlimit-worker policy apply POLICY --then shift
 	sendlimit-worker policy versions default
 	sendlimit-worker policy rollback default --to 1

@@ -38,7 +38,7 @@ func pageStories(t *testing.T) map[string]commandsOf {
 				`{"outcome":"accepted","id":"table"`, `{"type":"/problems/send_limit"`, `{"id":"table","user":"alice","status":"scheduled"`,
 				`{"times":[{"user":"alice","free_at":"`, `T11:12:11.000Z"}`, `{"outcome":"moved"`, `{"outcome":"cancelled"`,
 				`{"outcome":"accepted","line":1`, `{"outcome":"refused","line":2`,
-				`{"outcome":"previewed"`, `{"old":`, `"version":2`, `{"outcome":"refitted"`, `"limits":["20/calendar_day"]`, `"time_zone":"Europe/Berlin"`,
+				`{"outcome":"dry_run"`, `{"old":`, `"version":2`, `{"outcome":"refitted"`, `"limits":["20/calendar_day"]`, `"time_zone":"Europe/Berlin"`,
 			},
 		},
 		"docs/webhook.md": {

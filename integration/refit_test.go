@@ -74,7 +74,7 @@ func testRefitGoesOnAfterAKill(t *testing.T, p programs, client redis.UniversalC
 	require.NoError(t, os.WriteFile(file, []byte("rules: [2/calendar_day]\n"), 0o600))
 	environ := []string{"REDIS_URL=" + url, "SENDLIMIT_PREFIX=" + prefix, "SENDLIMIT_EXPIRE_AFTER=720h"}
 
-	previewed := p.workerCommand(t, environ, "policy", "apply", file, "--preview")
+	previewed := p.workerCommand(t, environ, "policy", "apply", file, "--dry-run")
 	require.Zero(t, previewed.status, previewed.stderr)
 	require.Contains(t, previewed.stdout, "180 of 300 pending messages do not fit, of 60 of 60 users.\n")
 	require.Contains(t, previewed.stdout, "Nothing was changed.\n")
@@ -111,7 +111,7 @@ func testRefitGoesOnAfterAKill(t *testing.T, p programs, client redis.UniversalC
 			require.Equal(t, strconv.FormatInt(wanted.UnixMilli(), 10), record["t"], "%s of user %d", fmt.Sprint("m", k), u)
 		}
 	}
-	again := p.workerCommand(t, environ, "policy", "apply", file, "--preview")
+	again := p.workerCommand(t, environ, "policy", "apply", file, "--dry-run")
 	require.Contains(t, again.stdout, "0 of 300 pending messages do not fit")
 }
 

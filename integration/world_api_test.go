@@ -59,7 +59,7 @@ func (a worldAPI) carryOut(ctx context.Context, o worldOrder) (message.Outcome, 
 	switch o.Do {
 	case worldtest.Submit:
 		return a.ask(ctx, m.Account, http.MethodPost, "messages", fields)
-	case worldtest.StartDryRun:
+	case worldtest.DryRun:
 		return a.ask(ctx, m.Account, http.MethodPost, "messages/dry-run", fields)
 	case worldtest.Cancel:
 		return a.ask(ctx, m.Account, http.MethodDelete, path, nil)

@@ -235,7 +235,7 @@ func (o worldOrder) carryOut(ctx context.Context, s *submit.Submitter) (message.
 	switch o.Do {
 	case worldtest.Submit:
 		return s.Submit(ctx, m)
-	case worldtest.StartDryRun:
+	case worldtest.DryRun:
 		return s.Check(ctx, m)
 	case worldtest.Cancel:
 		return s.For(m.Account).Cancel(ctx, m.User, m.ID)

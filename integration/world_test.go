@@ -332,7 +332,7 @@ func (w *realWorld) tell() {
 func (w *realWorld) happen(e worldtest.Event) {
 	e.SendAt = min(e.SendAt, w.latest())
 	switch e.Do {
-	case worldtest.Submit, worldtest.StartDryRun:
+	case worldtest.Submit, worldtest.DryRun:
 		var submitting sync.WaitGroup
 		for n := range max(1, e.Together) {
 			one := e
@@ -383,7 +383,7 @@ func (w *realWorld) submit(e worldtest.Event) {
 // is not compared: others may come before the submit.
 func (w *realWorld) ask(e worldtest.Event, o worldOrder) worldtest.Answer {
 	a := worldtest.Answer{Event: e, Message: o.Message, Began: time.Now()}
-	if o.Do == worldtest.StartDryRun {
+	if o.Do == worldtest.DryRun {
 		_, _ = w.caller().ask(o) // it may end meanwhile
 		o.Do = worldtest.Submit
 	}
@@ -459,7 +459,7 @@ func (w *realWorld) stateFaults() (faults []string) {
 	w.Helper()
 	ids := make(map[string][]string)
 	for _, e := range w.plan.Events {
-		if e.Do == worldtest.Submit || e.Do == worldtest.StartDryRun {
+		if e.Do == worldtest.Submit || e.Do == worldtest.DryRun {
 			ids[e.User] = append(ids[e.User], e.ID, e.ID+"f")
 			for n := range e.Together {
 				one := fmt.Sprintf("%s-%d", e.ID, n)

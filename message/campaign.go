@@ -26,7 +26,7 @@ type CampaignProgress struct {
 const (
 	CampaignCancelled = "campaign_cancelled"
 	CampaignMoved     = "campaign_moved"
-	CampaignPreviewed = "campaign_previewed" // nothing was done
+	CampaignDryRun    = "campaign_dry_run" // nothing was done
 	CampaignResumed   = "campaign_resumed"
 )
 
@@ -48,8 +48,8 @@ type CampaignSummary struct {
 
 // CampaignMoveDraft is the request to move the messages of a campaign.
 type CampaignMoveDraft struct {
-	By      string `json:"by" doc:"By how long: 1h, 90m or -30m. A negative length moves to earlier times. At most 8784h, of whole milliseconds."`
-	Preview bool   `json:"preview,omitempty" doc:"A dry run: only report what the outcome would be."`
+	By     string `json:"by" doc:"By how long: 1h, 90m or -30m. A negative length moves to earlier times. At most 8784h, of whole milliseconds."`
+	DryRun bool   `json:"dry_run,omitempty" doc:"A dry run: only report what the outcome would be."`
 }
 
 // Length returns the length of the move. The error is a *fault.InvalidError.

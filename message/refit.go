@@ -57,14 +57,14 @@ type RefitProgress struct {
 
 // Values of RefitSummary.Outcome.
 const (
-	Previewed = "previewed" // a dry run
-	Refitted  = "refitted"
+	DryRun   = "dry_run" // a dry run
+	Refitted = "refitted"
 )
 
 // RefitSummary counts the misfits of a policy and their outcomes. A run that continues earlier ones
 // includes their figures.
 type RefitSummary struct {
-	Outcome string      `json:"outcome" doc:"previewed or refitted. The summary is the last line, or the line before an error."`
+	Outcome string      `json:"outcome" doc:"dry_run or refitted. The summary is the last line, or the line before an error."`
 	Policy  string      `json:"policy" doc:"The name of the policy."`
 	Version int64       `json:"version,omitempty" doc:"The version of the policy; absent in a dry run."`
 	Action  RefitAction `json:"then,omitempty" doc:"What was done: shift or cancel; absent in a dry run."`

@@ -19,7 +19,7 @@
 //	NextFree    returns the next free times
 //	List        returns a user's reservations
 //	Usage       returns how full the rules are, and free stretches
-//	StartDryRun    begins a dry run, judged on copies
+//	StartDryRun begins a dry run, judged on copies
 //
 // A refusal is a Decision, not an error. Errors are *fault.InvalidError, *fault.UnavailableError,
 // or fault.ErrReply for a reply that makes no sense. Time is the server's clock; in tests, a

@@ -85,7 +85,7 @@ func tellOfAMoveThatDies(s *story, dies killing) {
 	s.accepted(inTheWay)
 	of := campaign.Campaign{Name: "spring"}
 
-	preview, err := s.campaigns().Preview(s.Context(), s.Submitter, of, time.Minute, campaign.Watcher{})
+	preview, err := s.campaigns().DryRun(s.Context(), s.Submitter, of, time.Minute, campaign.Watcher{})
 	require.NoError(s, err)
 	require.Equal(s, 12, preview.Done+preview.Refused)
 

@@ -77,11 +77,11 @@ func TestPreviewChangesNothing(t *testing.T) {
 		time.Sleep(time.Second) // for what is noted once the queue has them
 		before := s.server.Dump()
 		var found noted
-		summary, err := s.refitter().Preview(s.Context(), s.policyOf("1/calendar_day"), found.watcher())
+		summary, err := s.refitter().DryRun(s.Context(), s.policyOf("1/calendar_day"), found.watcher())
 		require.NoError(s, err)
 		require.Equal(s, noted{"b 1/calendar_day misfit"}, found)
 		require.Equal(s, message.RefitSummary{
-			Outcome: message.Previewed, Policy: "default", RefitTotals: message.RefitTotals{
+			Outcome: message.DryRun, Policy: "default", RefitTotals: message.RefitTotals{
 				Users: 1, Reservations: 3, MisfitUsers: 1, Misfits: 1, MisfitsByRule: map[string]int{"1/calendar_day": 1},
 			},
 			Baseline: &message.RefitBaseline{Version: 1, MisfitsByRule: map[string]int{}},
@@ -463,7 +463,7 @@ func TestRefitRefuses(t *testing.T) {
 			require.ErrorAs(s, err, &replaced)
 			require.Equal(s, fault.CodeVersionMismatch, replaced.Code())
 		}
-		_, err := r.Preview(s.Context(), policy.Policy{}, refit.Watcher{})
+		_, err := r.DryRun(s.Context(), policy.Policy{}, refit.Watcher{})
 		var wrong *fault.InvalidError
 		require.ErrorAs(s, err, &wrong)
 	})

@@ -55,7 +55,7 @@ func repeatables() map[string]string {
 		"submitMessage":    "the message has its id before it is first sent",
 		"checkMessage":     "nothing is stored",
 		"rollbackPolicy":   "it stores the same policy again",
-		"previewPolicy":    "nothing is changed",
+		"dryRunPolicy":     "nothing is changed",
 		"refitPolicy":      "what was moved fits",
 		"retryDeadLetter":  "a message that was retried is no dead letter",
 		"retryDeadAlert":   "an alert that was retried is no dead one",

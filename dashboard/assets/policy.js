@@ -44,7 +44,7 @@
     $("misfits").className = "verdict" + (kind ? " " + kind : "");
   };
 
-  // follow reads the lines of a preview or a refit, and tells how far it is.
+  // follow reads the lines of a dry run of a policy or a refit, and tells how far it is.
   const follow = async (path, options, bar, tell) => {
     const users = new Set();
     const seen = { misfits: 0, moved: 0, cancelled: 0, kept: 0, gone: 0, users, summary: null };
@@ -55,7 +55,7 @@
           bar.value = line.partitions_done;
           tell(seen, false);
           return;
-        case "previewed":
+        case "dry_run":
         case "refitted":
           seen.summary = line;
           return;
@@ -80,7 +80,7 @@
     $("misfit-progress").removeAttribute("value");
     verdict("Counting …", "");
     try {
-      await follow("/policy/preview", Object.assign(fields(), { signal: mine.signal, headers: { Accept: "application/json" } }), $("misfit-progress"), (seen, done) => {
+      await follow("/policy/dry-run", Object.assign(fields(), { signal: mine.signal, headers: { Accept: "application/json" } }), $("misfit-progress"), (seen, done) => {
         if (counting !== mine) return;
         const n = done && seen.summary ? seen.summary.misfits : seen.misfits;
         const users = done && seen.summary ? seen.summary.misfit_users : seen.users.size;
@@ -143,7 +143,7 @@
     $("refit-count").disabled = false;
   };
   const stored = new URLSearchParams(new FormData(form));
-  $("refit-count").addEventListener("click", () => work("/policy/preview", { method: "POST", body: stored, headers: { Accept: "application/json" } }, (seen, done) => {
+  $("refit-count").addEventListener("click", () => work("/policy/dry-run", { method: "POST", body: stored, headers: { Accept: "application/json" } }, (seen, done) => {
     const n = done && seen.summary ? seen.summary.misfits : seen.misfits;
     const users = done && seen.summary ? seen.summary.misfit_users : seen.users.size;
     told((done ? "" : "So far ") + sendlimit.plural(n, "scheduled message") + " of " + sendlimit.plural(users, "user") + " do not fit the stored policy.", n ? "no" : "yes");

@@ -202,12 +202,12 @@ func (c *Campaigns) Cancel(ctx context.Context, by *submit.Submitter, of Campaig
 	})
 }
 
-// Preview is a dry run of Move: it judges each message as if only that one were
+// DryRun is a dry run of Move: it judges each message as if only that one were
 // moved. It writes nothing.
-func (c *Campaigns) Preview(
+func (c *Campaigns) DryRun(
 	ctx context.Context, s *submit.Submitter, of Campaign, by time.Duration, w Watcher,
 ) (message.CampaignSummary, error) {
-	r := c.newRun(message.CampaignPreviewed, of, w)
+	r := c.newRun(message.CampaignDryRun, of, w)
 	r.summary.By = by.String()
 	if err := message.CheckCampaignMove(by); err != nil {
 		return r.summary, err

@@ -108,12 +108,12 @@ func (w Watcher) progress(done int) {
 	}
 }
 
-// Preview finds the reservations that would not fit a policy if it replaced the one of its
+// DryRun finds the reservations that would not fit a policy if it replaced the one of its
 // name in the store, and counts those that do not fit the stored policy. It changes nothing.
 // The summary is valid also with an error. The error is a *fault.InvalidError for an invalid policy,
 // a *fault.UnavailableError, or that of the watcher.
-func (r *Refitter) Preview(ctx context.Context, p policy.Policy, w Watcher) (message.RefitSummary, error) {
-	summary := message.RefitSummary{Outcome: message.Previewed, Policy: p.Name, RefitTotals: noTotals()}
+func (r *Refitter) DryRun(ctx context.Context, p policy.Policy, w Watcher) (message.RefitSummary, error) {
+	summary := message.RefitSummary{Outcome: message.DryRun, Policy: p.Name, RefitTotals: noTotals()}
 	look, err := r.finder(ctx, p, r.throttle)
 	if err != nil {
 		return summary, err
@@ -147,7 +147,7 @@ func (r *Refitter) Preview(ctx context.Context, p policy.Policy, w Watcher) (mes
 	return summary, err
 }
 
-// baseline returns a finder for the stored policy, for a preview of another
+// baseline returns a finder for the stored policy, for a dry run of another
 // one; nil if there is none, or the same.
 func (r *Refitter) baseline(ctx context.Context, p policy.Policy, s *message.RefitSummary) (*Finder, error) {
 	stored, ok, err := r.store.Load(ctx, p.Name)

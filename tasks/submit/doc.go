@@ -6,7 +6,7 @@
 //	Cancel      cancels a message
 //	RecordSent  records a message that something else has sent
 //	Status, List, Usage, NextFree   read
-//	StartDryRun    begins a dry run of many messages
+//	StartDryRun begins a dry run of many messages
 //
 // A submit refreshes the policies, holds the charges of the account and of the category's throttle,
 // takes the place with Timeline.Reserve, waits for the replicas and puts the message into the

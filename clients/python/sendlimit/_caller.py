@@ -152,7 +152,7 @@ class Caller:
             try:
                 for line in self._stream(request, cancel):
                     begun = True
-                    last = "previewed|refitted|exported|erased|campaign_.*"
+                    last = "dry_run|refitted|exported|erased|campaign_.*"
                     whole = bool(re.fullmatch(last, line.get("outcome", "")))
                     yield line
                 if not whole:

@@ -247,7 +247,7 @@ class CampaignMoveDraft(TypedDict):
     """By how long: 1h, 90m or -30m. A negative length moves to earlier times. At most 8784h, of
     whole milliseconds.
     """
-    preview: NotRequired[bool | None]
+    dry_run: NotRequired[bool | None]
     """A dry run: only report what the outcome would be."""
 
 
@@ -294,7 +294,7 @@ class CampaignSummary(TypedDict):
     """Messages that somebody else sent, moved or cancelled meanwhile."""
     messages: int
     """Messages that were processed."""
-    outcome: Literal["campaign_cancelled", "campaign_moved", "campaign_previewed", "campaign_resumed"]
+    outcome: Literal["campaign_cancelled", "campaign_moved", "campaign_dry_run", "campaign_resumed"]
     """What was done. With refused, invalid and error nothing was done."""
     refused: int
     """Messages that were refused, and keep their places."""
@@ -1685,8 +1685,8 @@ class RefitSummary(TypedDict):
     """Messages that were moved."""
     next_partition: int
     """The next part of the store. When all are done, the number of parts."""
-    outcome: Literal["previewed", "refitted"]
-    """previewed or refitted. The summary is the last line, or the line before an error."""
+    outcome: Literal["dry_run", "refitted"]
+    """dry_run or refitted. The summary is the last line, or the line before an error."""
     policy: str
     """The name of the policy."""
     reservations: int

@@ -103,8 +103,8 @@ class RealTest(unittest.TestCase):
         api.clear_user_settings("dora", if_match=changed["etag"])
 
     def test_a_preview_yields_its_lines(self) -> None:
-        *_, last = self.operator.preview_policy("default", {"rules": ["1/calendar_day"]})
-        self.assertEqual(last["outcome"], "previewed")
+        *_, last = self.operator.dry_run_policy("default", {"rules": ["1/calendar_day"]})
+        self.assertEqual(last["outcome"], "dry_run")
 
     def test_sends_of_another_system_are_recorded(self) -> None:
         sent = datetime.now(timezone.utc) - timedelta(minutes=10)

@@ -124,12 +124,12 @@ class StreamsTest(ScriptedTest):
 
         client, server = self.scripted(begins)
         with self.assertRaisesRegex(Unavailable, "ended before its summary"):
-            list(client.preview_policy("vip", {"rules": ["1/day"]}))
+            list(client.dry_run_policy("vip", {"rules": ["1/day"]}))
         self.assertEqual(len(server.asked), 2)
 
-        client, _ = self.scripted(lambda answer, n: answer.lines([{"outcome": "progress"}, {"outcome": "previewed"}]))
-        found = [line["outcome"] for line in client.preview_policy("vip", {"rules": ["1/day"]})]
-        self.assertEqual(found, ["progress", "previewed"])
+        client, _ = self.scripted(lambda answer, n: answer.lines([{"outcome": "progress"}, {"outcome": "dry_run"}]))
+        found = [line["outcome"] for line in client.dry_run_policy("vip", {"rules": ["1/day"]})]
+        self.assertEqual(found, ["progress", "dry_run"])
 
         client, server = self.scripted(lambda answer, n: answer.lines([{"outcome": "error", "code": "refit_running"}]))
         with self.assertRaises(Refusal) as caught:

@@ -82,7 +82,7 @@ export abstract class Caller {
       try {
         for await (const line of this.stream(request, options)) {
           begun = true;
-          whole = /^(previewed|refitted|exported|erased|campaign_.*)$/.test(line.outcome);
+          whole = /^(dry_run|refitted|exported|erased|campaign_.*)$/.test(line.outcome);
           yield line as T;
         }
         if (!whole) throw new Unavailable("the answer ended before its summary");

@@ -195,15 +195,15 @@ export abstract class Operations extends Caller {
    * Move the messages of a campaign by a duration.
    *
    * Moves all messages that are not sent yet. A message whose new time is refused keeps its
-   * place, and is a line. preview is a dry run, and changes nothing: each message is judged as
-   * if only this one were moved. After a request that stopped early, the same request
-   * continues, and moves no message twice. After a complete one, it moves the campaign again.
-   * While another request moves the campaign, the answer is campaign_running. The summary is
-   * `campaign_moved` or `campaign_previewed`. A `progress` line comes at once, and then at most
-   * every second; while the messages are counted first, `messages` grows. Each refused message
-   * is a line. The summary is the last line. If the request stops early, the summary covers the
-   * completed part, and the last line is a problem's outcome. The request ends with the
-   * connection. At most two such requests run at a time; others get 429.
+   * place, and is a line. dry_run changes nothing: each message is judged as if only this one
+   * were moved. After a request that stopped early, the same request continues, and moves no
+   * message twice. After a complete one, it moves the campaign again. While another request
+   * moves the campaign, the answer is campaign_running. The summary is `campaign_moved` or
+   * `campaign_dry_run`. A `progress` line comes at once, and then at most every second; while
+   * the messages are counted first, `messages` grows. Each refused message is a line. The
+   * summary is the last line. If the request stops early, the summary covers the completed
+   * part, and the last line is a problem's outcome. The request ends with the connection. At
+   * most two such requests run at a time; others get 429.
    *
    * Requires the scope submit.
    */
@@ -609,8 +609,8 @@ export abstract class Operations extends Caller {
    *
    * Takes effect within two seconds in every program. An invalid policy is not stored. An
    * absent field gets its default, not its old value. Scheduled messages keep their places and
-   * are sent as promised: previewPolicy lists those that would not fit, and refitPolicy moves
-   * or cancels them. Applying the same policy again changes nothing, whatever version If-Match
+   * are sent as promised: dryRunPolicy lists those that would not fit, and refitPolicy moves or
+   * cancels them. Applying the same policy again changes nothing, whatever version If-Match
    * names.
    *
    * Requires the scope admin.
@@ -624,15 +624,15 @@ export abstract class Operations extends Caller {
    *
    * Changes nothing. Each message that would not fit is a line. Messages are checked by time: a
    * message fits if it breaks no rule together with the earlier ones that fit. A `progress`
-   * line comes first and then every second. The summary is the last line: `previewed` or
+   * line comes first and then every second. The summary is the last line: `dry_run` or
    * `refitted`. If the request stops early, the summary covers the checked part, and the last
    * line is a problem's outcome. The request ends with the connection. It uses at most half of
    * the store's time. Only one runs at a time; others get 429.
    *
    * Requires the scope admin.
    */
-  previewPolicy(policy: string, body: api.PolicyDocument, options: CallOptions = {}): AsyncGenerator<api.RefitProgress | api.Misfit | api.RefitSummary, void, undefined> {
-    return this.lines({ method: "POST", path: `/v1/policies/${segment("policy", policy)}/preview`, body }, options);
+  dryRunPolicy(policy: string, body: api.PolicyDocument, options: CallOptions = {}): AsyncGenerator<api.RefitProgress | api.Misfit | api.RefitSummary, void, undefined> {
+    return this.lines({ method: "POST", path: `/v1/policies/${segment("policy", policy)}/dry-run`, body }, options);
   }
 
   /**
@@ -641,7 +641,7 @@ export abstract class Operations extends Caller {
    * Uses the stored policy. It can be stopped at any time: the same request for the same
    * version continues where it stopped. It starts two seconds after the first line, when every
    * program follows the policy. Each message that does not fit is a line. A `progress` line
-   * comes first and then every second. The summary is the last line: `previewed` or `refitted`.
+   * comes first and then every second. The summary is the last line: `dry_run` or `refitted`.
    * If the request stops early, the summary covers the checked part, and the last line is a
    * problem's outcome. The request ends with the connection. It uses at most half of the
    * store's time. Only one runs at a time; others get 429.

@@ -314,7 +314,7 @@ export interface components {
             /** @description By how long: 1h, 90m or -30m. A negative length moves to earlier times. At most 8784h, of whole milliseconds. */
             by: string;
             /** @description A dry run: only report what the outcome would be. */
-            preview?: boolean | null;
+            dry_run?: boolean | null;
         };
         CampaignProgress: {
             /**
@@ -385,7 +385,7 @@ export interface components {
              * @description What was done. With refused, invalid and error nothing was done.
              * @enum {string}
              */
-            outcome: "campaign_cancelled" | "campaign_moved" | "campaign_previewed" | "campaign_resumed";
+            outcome: "campaign_cancelled" | "campaign_moved" | "campaign_dry_run" | "campaign_resumed";
             /**
              * Format: int64
              * @description Messages that were refused, and keep their places.
@@ -2065,10 +2065,10 @@ export interface components {
              */
             next_partition: number;
             /**
-             * @description previewed or refitted. The summary is the last line, or the line before an error.
+             * @description dry_run or refitted. The summary is the last line, or the line before an error.
              * @enum {string}
              */
-            outcome: "previewed" | "refitted";
+            outcome: "dry_run" | "refitted";
             /** @description The name of the policy. */
             policy: string;
             /**

@@ -118,9 +118,9 @@ test("a change can require a version", async () => {
   await operator.clearUserSettings("dora", { ifMatch: changed.etag });
 });
 
-test("a preview yields its lines", async () => {
-  const found = await all(operator.previewPolicy("default", { rules: ["1/calendar_day"] }));
-  assert.equal(found.at(-1)?.outcome, "previewed");
+test("a dry run of a policy yields its lines", async () => {
+  const found = await all(operator.dryRunPolicy("default", { rules: ["1/calendar_day"] }));
+  assert.equal(found.at(-1)?.outcome, "dry_run");
 });
 
 test("a key is sent, and a wrong one is an error", async () => {

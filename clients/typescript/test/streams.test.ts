@@ -106,17 +106,17 @@ test("a stalled stream is given up, and a slow reader is waited for", async (t) 
   assert.deepEqual(seen, ["progress"]);
 });
 
-test("a preview is sent again until its first line, and must end with a summary", async (t) => {
+test("a dry run of a policy is sent again until its first line, and must end with a summary", async (t) => {
   const begun = await scripted(t, (response, n) => {
     if (n === 0) reply(response, 503, unavailable);
     else lines(response, [{ outcome: "progress" }]).end();
   });
-  await assert.rejects(all(begun.client.previewPolicy("vip", { rules: ["1/day"] })), /ended before its summary/);
+  await assert.rejects(all(begun.client.dryRunPolicy("vip", { rules: ["1/day"] })), /ended before its summary/);
   assert.equal(begun.asked.length, 2);
 
-  const whole = await scripted(t, (response) => lines(response, [{ outcome: "progress" }, { outcome: "previewed" }]).end());
-  const found = await all(whole.client.previewPolicy("vip", { rules: ["1/day"] }));
-  assert.deepEqual(found.map((one) => one.outcome), ["progress", "previewed"]);
+  const whole = await scripted(t, (response) => lines(response, [{ outcome: "progress" }, { outcome: "dry_run" }]).end());
+  const found = await all(whole.client.dryRunPolicy("vip", { rules: ["1/day"] }));
+  assert.deepEqual(found.map((one) => one.outcome), ["progress", "dry_run"]);
 
   const running = await scripted(t, (response) => lines(response, [{ outcome: "error", code: "refit_running", detail: "wait" }]).end());
   await assert.rejects(all(running.client.refitPolicy("vip", { then: "cancel" })), (error) => error instanceof Refusal && error.code === "refit_running");

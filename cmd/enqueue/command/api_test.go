@@ -48,7 +48,7 @@ func TestCommandsOverTheAPI(t *testing.T) {
 		campaign count spring
 		campaign count spring --json
 		campaign list spring
-		campaign move spring --by 1m --preview
+		campaign move spring --by 1m --dry-run
 		campaign move spring --by 1m
 		campaign pause spring
 		campaign cancel spring --json

@@ -26,7 +26,7 @@ func (p *program) campaignCommand() *cobra.Command {
 submitted with its name. With accounts, --account names the campaign's account.`,
 		Example: `  sendlimit campaign count spring
   sendlimit campaign pause spring
-  sendlimit campaign move spring --by 1h --preview`,
+  sendlimit campaign move spring --by 1h --dry-run`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(p.campaignList(), p.campaignCancel(), p.campaignMove(),
@@ -138,16 +138,16 @@ run again.`, `  sendlimit campaign cancel spring`,
 func (p *program) campaignMove() *cobra.Command {
 	var by string
 	var length time.Duration
-	var preview bool
+	var dryRun bool
 	cmd := p.ofCampaign("move", "Move the messages of a campaign by a duration", `Move all messages of a campaign that are not sent yet by a duration. Messages
 whose new time is refused keep their places, and are listed.
 
 It can be stopped or killed: the same command continues, and moves no message
-twice. --preview is a dry run, which judges each message as if only this one
-were moved.`, `  sendlimit campaign move spring --by 1h --preview
+twice. --dry-run is a dry run, which judges each message as if only this one
+were moved.`, `  sendlimit campaign move spring --by 1h --dry-run
   sendlimit campaign move spring --by -30m`,
 		func(ctx context.Context, c *client.Client, name string) error {
-			draft := client.CampaignMoveDraft{By: length.String(), Preview: preview}
+			draft := client.CampaignMoveDraft{By: length.String(), DryRun: dryRun}
 			return p.campaignWork(c.MoveCampaign(ctx, name, draft, client.MoveCampaignQuery{}))
 		})
 	cmd.Flags().StringVar(&by, "by", "", "`duration` such as 1h, 90m or -30m; a negative one moves to earlier times")
@@ -159,7 +159,7 @@ were moved.`, `  sendlimit campaign move spring --by 1h --preview
 		}
 		return move(cmd, args)
 	}
-	cmd.Flags().BoolVar(&preview, "preview", false, "dry run: show the outcomes, and move nothing")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "dry run: show the outcomes, and move nothing")
 	changeFlags(cmd, "expire-after", "places-per-day", "reach")
 	return cmd
 }
@@ -203,7 +203,7 @@ func (p *program) printCampaignSummary(s client.CampaignSummary) error {
 		return p.PrintJSON(s)
 	}
 	did := map[string]string{
-		message.CampaignCancelled: "cancelled", message.CampaignMoved: "moved by " + s.By, message.CampaignPreviewed: "could be moved by " + s.By,
+		message.CampaignCancelled: "cancelled", message.CampaignMoved: "moved by " + s.By, message.CampaignDryRun: "could be moved by " + s.By,
 		message.CampaignResumed: "sent as late ones",
 	}[s.Outcome]
 	var text strings.Builder

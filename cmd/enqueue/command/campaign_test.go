@@ -24,7 +24,7 @@ func TestCampaign(t *testing.T) {
 		`{"id":"c","user":"alice","status":"scheduled","send_at":"2093-11-22T12:30:00.000Z","campaign":"spring"}`)
 
 	detail := "refused: message c to alice: "
-	for _, step := range []struct{ flag, did string }{{"--preview", "could be moved"}, {"--preview=false", "moved"}} {
+	for _, step := range []struct{ flag, did string }{{"--dry-run", "could be moved"}, {"--dry-run=false", "moved"}} {
 		got := f.prints(t, "campaign", "move", "spring", "--by", "1h", step.flag)
 		require.Contains(t, got, detail)
 		require.Contains(t, got, "of 3 messages, 1 "+step.did+" by 1h0m0s\n  1 refused: 1/minute\n")

@@ -79,7 +79,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 	require.Empty(t, m.Keys(), "a policy that is refused touches nothing")
 }
 
-// A preview applies nothing, and --then follows a policy that is applied, or that
+// A dry run applies nothing, and --then follows a policy that is applied, or that
 // was before.
 func TestPolicyPreviewAndThen(t *testing.T) {
 	sendlimittest.Long(t)
@@ -89,7 +89,7 @@ func TestPolicyPreviewAndThen(t *testing.T) {
 	submitMessage(t, "redis://"+m.Addr(), "alice", 49*time.Hour)
 	const quieter = "rules: [1/minute]\nreach: 1h\nquiet_hours: [mon-sat 00:00-24:00, sun 00:00-23:59]"
 
-	previewed := prints(t, environ, quieter, "policy", "apply", "-", "--preview")
+	previewed := prints(t, environ, quieter, "policy", "apply", "-", "--dry-run")
 	require.Contains(t, previewed, "alice")
 	kept := prints(t, environ, "", "policy", "show")
 	require.Equal(t, shown, kept)

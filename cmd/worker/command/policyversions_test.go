@@ -62,7 +62,7 @@ func TestPolicyVersionsAndRollback(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(run("", "versions", "vip", "--json")), &versions))
 	require.Equal(t, me.Username, versions.Versions[1].By)
 
-	require.Contains(t, run("", "rollback", "vip", "--to", "1", "--preview"), "Nothing was changed.")
+	require.Contains(t, run("", "rollback", "vip", "--to", "1", "--dry-run"), "Nothing was changed.")
 	require.Equal(t, "vip: version 2 → 3\n  rules  2/hour → 1/hour\n"+
 		"It takes effect within 2 seconds in every program; scheduled messages keep their places.\n", run("", "rollback", "vip", "--to", "1", "--by", "bob"))
 	require.Equal(t, "vip: deleted; sendlimit-worker policy rollback restores it within 30 days\n", run("", "delete", "vip", "--by", "carol"))

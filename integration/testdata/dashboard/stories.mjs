@@ -263,8 +263,8 @@ export const stories = {
     const told = await verdict.textContent();
     const found = /^([\d,]+) messages? of ([\d,]+) scheduled messages? of ([\d,]+) users?/.exec(told);
     assert.ok(found, told);
-    const summary = (await api("/v1/policies/default/preview", { method: "POST", body: JSON.stringify({ rules: ["1/minute", "5/hour", "2/calendar_day"] }) })).body;
-    assert.equal(summary.outcome, "previewed");
+    const summary = (await api("/v1/policies/default/dry-run", { method: "POST", body: JSON.stringify({ rules: ["1/minute", "5/hour", "2/calendar_day"] }) })).body;
+    assert.equal(summary.outcome, "dry_run");
     assert.equal(number(found[1]), summary.misfits);
     assert.equal(number(found[3]), summary.misfit_users);
     assert.ok(summary.misfits > 0);

@@ -50,11 +50,11 @@ func (c *commands) applyCommand() *cobra.Command {
 			"replaces only that version: remove the line to replace any. A missing field gets\n" +
 			"its default, not its old value. An error in the file applies nothing. The policy\n" +
 			"takes effect within two seconds in every program.\n\n" +
-			"Scheduled messages keep their places, and are sent as promised. --preview is a dry\n" +
+			"Scheduled messages keep their places, and are sent as promised. --dry-run is a dry\n" +
 			"run: it lists the scheduled messages that would break the policy. --then moves or\n" +
 			"cancels them.",
 		Example: "  sendlimit-worker policy apply rules.yaml\n" +
-			"  sendlimit-worker policy apply rules.yaml --preview\n" +
+			"  sendlimit-worker policy apply rules.yaml --dry-run\n" +
 			"  sendlimit-worker policy apply rules.yaml --then shift\n" +
 			"  echo '{\"rules\": [\"5/minute\", \"100/calendar_day\"]}' | sendlimit-worker policy apply - --name vip",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,8 +77,8 @@ func (c *commands) apply(cmd *cobra.Command, args []string, refit *refitOptions)
 	}
 	return c.With(cmd, func(ctx context.Context, api *client.Client) error {
 		proposed := message.PolicyOf(read)
-		if refit.preview {
-			return c.watch(api.PreviewPolicy(ctx, proposed.Name, proposed))
+		if refit.dryRun {
+			return c.watch(api.DryRunPolicy(ctx, proposed.Name, proposed))
 		}
 		var only []client.Condition
 		if proposed.Version > 0 {

@@ -33,7 +33,7 @@ func Command(p cli.Program) *cobra.Command {
 			"sendlimit-worker user set --policy.",
 		Example: "  sendlimit-worker policy list\n" +
 			"  sendlimit-worker policy show > rules.yaml\n" +
-			"  sendlimit-worker policy apply rules.yaml --preview\n" +
+			"  sendlimit-worker policy apply rules.yaml --dry-run\n" +
 			"  sendlimit-worker policy apply rules.yaml --then shift",
 	}
 	c := &commands{operations.NewGroup(p, group)}

@@ -118,7 +118,7 @@ func (v *refitView) end(s message.RefitSummary, err error) error {
 // stoppedEarly describes how far a refit came.
 func stoppedEarly(s message.RefitSummary) string {
 	text := fmt.Sprintf("stopped after %d of %d parts of the store", s.Next, keyspace.Partitions)
-	if s.Outcome == message.Previewed {
+	if s.Outcome == message.DryRun {
 		return text + fmt.Sprintf(": %s did not fit\n", cli.FormatCount(s.Misfits, "message", "messages"))
 	}
 	return text + fmt.Sprintf(": %s so far; run the command again to continue\n", refitted(s))
@@ -160,7 +160,7 @@ func (v *refitView) sumUp(s message.RefitSummary) string {
 		fmt.Fprintf(&text, "%s skipped: the policy in their settings is missing or unreadable.\n",
 			cli.FormatCount(s.UnclearUsers, "user was", "users were"))
 	}
-	if s.Outcome == message.Previewed {
+	if s.Outcome == message.DryRun {
 		text.WriteString("Nothing was changed.\n")
 	} else if s.Misfits > 0 {
 		fmt.Fprintf(&text, "Of these: %s.\n", refitted(s))
@@ -204,13 +204,13 @@ func refitted(s message.RefitSummary) string {
 
 // refitOptions select the action for scheduled messages that do not fit the policy.
 type refitOptions struct {
-	preview bool
-	then    string
+	dryRun bool
+	then   string
 }
 
 func refitFlags(flags *pflag.FlagSet) *refitOptions {
 	o := &refitOptions{}
-	flags.BoolVar(&o.preview, "preview", false, "dry run: apply nothing, and list the scheduled messages that would not fit")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "dry run: apply nothing, and list the scheduled messages that would not fit")
 	flags.StringVar(&o.then, "then", "", "`action` for those messages: keep them (default), shift each to"+
 		" its next free time, or cancel them")
 	cli.Words(flags, "then", string(message.RefitKeep), string(message.RefitShift), string(message.RefitCancel))
@@ -222,8 +222,8 @@ func (o *refitOptions) check() (message.RefitAction, error) {
 	switch {
 	case o.then == "":
 		return message.RefitKeep, nil
-	case o.preview:
-		return "", &cli.UsageError{Field: "then", Detail: "--preview and --then exclude each other"}
+	case o.dryRun:
+		return "", &cli.UsageError{Field: "then", Detail: "--dry-run and --then exclude each other"}
 	}
 	action, err := message.ParseRefitAction(o.then)
 	if err != nil {

@@ -23,11 +23,11 @@ func TestRefitOptions(t *testing.T) {
 		wrong   string
 	}{
 		{options: refitOptions{}, want: message.RefitKeep},
-		{options: refitOptions{preview: true}, want: message.RefitKeep},
+		{options: refitOptions{dryRun: true}, want: message.RefitKeep},
 		{options: refitOptions{then: "shift"}, want: message.RefitShift},
 		{options: refitOptions{then: "cancel"}, want: message.RefitCancel},
 		{options: refitOptions{then: "drop"}, wrong: `then "drop" is not allowed: use keep, shift or cancel`},
-		{options: refitOptions{preview: true, then: "shift"}, wrong: "--preview and --then exclude each other"},
+		{options: refitOptions{dryRun: true, then: "shift"}, wrong: "--dry-run and --then exclude each other"},
 	} {
 		action, err := c.options.check()
 		if c.wrong != "" {
@@ -99,7 +99,7 @@ func TestRefitViewOnATerminal(t *testing.T) {
 		require.NoError(t, v.misfit(misfit(message.MisfitFound, "")))
 	}
 	require.Equal(t, misfitsShown, strings.Count(stdout.String(), "order-17"))
-	require.NoError(t, v.end(message.RefitSummary{Outcome: message.Previewed}, nil))
+	require.NoError(t, v.end(message.RefitSummary{Outcome: message.DryRun}, nil))
 	require.Contains(t, stdout.String(), "… and 7 more: redirect the output to see all\n")
 	require.Contains(t, stdout.String(), "Nothing was changed.\n")
 

@@ -52,9 +52,9 @@ func (c *commands) rollbackCommand() *cobra.Command {
 	rollback := &cobra.Command{
 		Use: "rollback NAME --to VERSION", Short: "Store an earlier version of a policy again.",
 		Long: "Store an earlier version of a policy again, under a new version. A deleted policy\n" +
-			"comes back. --preview and --then are as in policy apply.",
+			"comes back. --dry-run and --then are as in policy apply.",
 		Example: "  sendlimit-worker policy versions default\n" +
-			"  sendlimit-worker policy rollback default --to 7 --preview\n" +
+			"  sendlimit-worker policy rollback default --to 7 --dry-run\n" +
 			"  sendlimit-worker policy rollback default --to 7 --then shift",
 		RunE: func(cmd *cobra.Command, args []string) error { return c.rollback(cmd, args, f) },
 	}
@@ -72,7 +72,7 @@ func (c *commands) rollback(cmd *cobra.Command, args []string, f rollbackFlags) 
 		return err
 	}
 	return c.With(cmd, func(ctx context.Context, api *client.Client) error {
-		if !f.refit.preview {
+		if !f.refit.dryRun {
 			change, err := api.RollbackPolicy(ctx, args[0], client.PolicyRollback{Version: f.to})
 			return c.applied(ctx, api, change, err, action)
 		}
@@ -88,6 +88,6 @@ func (c *commands) rollback(cmd *cobra.Command, args []string, f rollbackFlags) 
 		case versions[at].Policy == nil:
 			return fault.Wrong("version", "version %d of policy %s is a deletion, or needs a newer program: choose another version", f.to, args[0])
 		}
-		return c.watch(api.PreviewPolicy(ctx, args[0], *versions[at].Policy))
+		return c.watch(api.DryRunPolicy(ctx, args[0], *versions[at].Policy))
 	})
 }
