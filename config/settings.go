@@ -136,7 +136,7 @@ func settings(c *Config, p *policy.Document) []*setting {
 				"folder of templates that replace the built-in e-mail templates"),
 			row("alert_secret", "", signing(&c.AlertSecret), ""),
 			row("alert_secret_file", "", text("file", &c.AlertSecretFile),
-				"file with the secret that signs notices to https contacts, or with two, which is read again when it changes"),
+				"file with the secret that signs alerts to https contacts, or with two, which is read again when it changes"),
 			row("allow_internal_webhooks", "false", boolean(&c.AllowInternalWebhooks),
 				"allow contacts that are https URLs at loopback, private or other internal addresses"),
 			row("alert_retry_min", "5s", duration(&c.AlertRetryMin, 100*time.Millisecond, day),

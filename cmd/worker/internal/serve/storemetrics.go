@@ -68,7 +68,7 @@ func newStoreCollector(client redis.UniversalClient, prefix string) (*storeColle
 	if err != nil {
 		return nil, err
 	}
-	c.count("dead_notices", "sendlimit_dead_notices", "Alerts and reports that were given up, and can be retried.", notices.CountDead)
+	c.count("dead_alerts", "sendlimit_dead_alerts", "Alerts and reports that were given up, and can be retried.", notices.CountDead)
 	used := c.describe("sendlimit_store_memory_used_bytes", "Memory used by a server of the store, as its limit counts it.", "server")
 	most := c.describe("sendlimit_store_memory_max_bytes", "Memory limit of a server of the store; absent without a limit.", "server")
 	c.add("memory", func(ctx context.Context) ([]prometheus.Metric, error) {
