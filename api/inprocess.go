@@ -88,6 +88,8 @@ func (p *InProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	select {
 	case <-a.begun:
 	case <-r.Context().Done():
+	}
+	if r.Context().Err() != nil { // also if the answer has begun: it may be that of a request that was given up
 		_ = body.Close() // never fails
 		return nil, fmt.Errorf("asking the API of this process: %w", context.Cause(r.Context()))
 	}
