@@ -91,3 +91,19 @@ func TestLateMessagesAreCharged(t *testing.T) {
 		s.requireCharges(map[string]*time.Location{"acme": time.UTC}, map[string][]string{"user-1": {"1"}})
 	})
 }
+
+// A message that came in time is not late because it was moved since.
+func TestAMovedMessageIsNotLate(t *testing.T) {
+	tellAt11(t, func(s *story) {
+		m := to("a", "11:10:00")
+		s.accepted(m)
+		for _, clock := range []string{"11:20:00", "11:30:00"} {
+			moved, err := s.Move(s.Context(), "alice", "a", on(clock))
+			require.NoError(s, err)
+			require.Equal(s, message.Moved, moved.Outcome)
+			again := s.submit(m)
+			require.True(s, again.Replayed)
+			require.False(s, again.Late, clock)
+		}
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -128,23 +129,30 @@ func (s *Store) settleOrWithdraw(ctx context.Context, c claim) error {
 
 // has reports whether a user has a device with the channel, address and account of another one.
 func (s *Store) has(ctx context.Context, user string, d Device) (bool, error) {
+	list, err := s.readable(ctx, user)
+	return slices.ContainsFunc(list, func(own Device) bool {
+		return own.Channel == d.Channel && own.Address == d.Address && own.Account == d.Account
+	}), err
+}
+
+// readable returns a user's devices without those that only a newer program can read.
+func (s *Store) readable(ctx context.Context, user string) (list []Device, err error) {
 	packed, err := s.client.Get(ctx, s.keys.Devices(user)).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return false, store.Explain(err, "reading the devices of a user")
+		return nil, store.Explain(err, "reading the devices of a user")
 	}
 	for line := range strings.SplitSeq(packed, "\n") {
-		own, err := decodeLine(line)
-		if err == nil && own.Channel == d.Channel && own.Address == d.Address && own.Account == d.Account {
-			return true, nil
+		if d, err := decodeLine(line); err == nil {
+			list = append(list, d)
 		}
 	}
-	return false, nil
+	return list, nil
 }
 
 // Forget ends a user's ownership of all addresses. Call it before anything but a Store erases the
 // user's devices.
 func (s *Store) Forget(ctx context.Context, user string) error {
-	list, err := s.List(ctx, user)
+	list, err := s.readable(ctx, user)
 	if err != nil {
 		return err
 	}

@@ -213,3 +213,24 @@ func ownersField(d devices.Device) string {
 	hash := sha256.Sum256([]byte(d.Channel + " " + d.Address))
 	return base64.RawURLEncoding.EncodeToString(hash[:12])
 }
+
+// An account that has more devices than its lowered bound gets no moved one either, and is told its
+// bound. The former user keeps the device.
+func TestAMoveBeyondTheBound(t *testing.T) {
+	t.Parallel()
+	_, s := newStore(t)
+	for i := range 3 {
+		d := phone()
+		d.Address = fmt.Sprint("token", i)
+		_, err := s.Add(t.Context(), fmt.Sprint("user", i), d, 0)
+		require.NoError(t, err)
+	}
+	moves := phone()
+	moves.Address = "token0"
+	_, err := s.Add(t.Context(), "alice", moves, 1)
+	require.Equal(t, &devices.AccountFullError{Account: "acme", Most: 1}, err)
+	require.Empty(t, listed(t, s))
+	list, err := s.List(t.Context(), "user0")
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+}

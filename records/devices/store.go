@@ -89,6 +89,9 @@ func (s *Store) Add(ctx context.Context, user string, d Device, most int64) (Reg
 		}
 		r, replaced, err := s.register(ctx, user, d, most+c.freed(user, d.Account, most))
 		if err != nil {
+			if full, is := errors.AsType[*AccountFullError](err); is {
+				full.Most = most // and not with the room that the move would free
+			}
 			return Registration{}, s.giveUp(ctx, user, d, c, err)
 		}
 		if first == "" {
