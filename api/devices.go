@@ -31,7 +31,8 @@ func (s *server) deviceRoutes() []route {
 				"Call it whenever the app starts or gets another token: registering again is safe. The device belongs to the account "+
 					"of the key, and replaces a device of the account with the same id or the same address. An account registers at most 100 devices of a user, and "+
 					"at most as many of all users as its tier allows; a registered device can always be registered again. A phone has one user at a time: other users of "+
-					"the account lose the address, unless the server has shared_devices."),
+					"the account lose the address, and so do devices without an account. A caller without an account takes it from all "+
+					"accounts. With the server's setting shared_devices nobody loses it."),
 			scope: accounts.ScopeSubmit, says: "Registered.", refuses: []int{http.StatusConflict},
 		}, s.addDevice),
 		operation(s, route{

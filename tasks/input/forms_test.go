@@ -139,8 +139,8 @@ func TestPlaceholders(t *testing.T) {
 		"NaN": "is what an export writes", "#N/A": "is what an export writes", "#REF!": "is what an export writes",
 		"[object Object]": "is what an export writes", "None": "is what an export writes",
 		"{{user.id}}": "has a variable", "u-{{id}}": "has a variable", "${id}": "has a variable", "*|ID|*": "has a variable", "%%id%%": "has a variable",
-		"<%= id %>": "has a variable", "4.91701E+11": "looks like a number that a spreadsheet shortened", "4,9e+11": "looks like a number",
-		"nullable": "", "u{1}": "", "100%": "", "a|b": "", "4.9E11": "", "E+11": "", "12345": "", "nan-2": "",
+		"<%= id %>": "has a variable",
+		"nullable":  "", "u{1}": "", "100%": "", "a|b": "", "4.9E11": "", "E+11": "", "12345": "", "nan-2": "",
 	} {
 		for _, text := range []string{csvFile(`"` + user + `",` + at + `,x`), object(user, "x")} {
 			got := readText(t, text)
@@ -152,6 +152,8 @@ func TestPlaceholders(t *testing.T) {
 			}
 		}
 	}
+	require.Equal(t, []string{`1: user "4.91701E+11" looks like a number that a spreadsheet shortened: format the column as text before the export`},
+		readText(t, object("4.91701E+11", "x")))
 	r, err := input.NewReader(strings.NewReader(`{"id":"null","user":"a","send_at":"now","title":"t"}`+"\n"+object("null", "x")), input.Options{Flags: true})
 	require.NoError(t, err)
 	for _, field := range []string{"id", "user"} {
@@ -164,4 +166,24 @@ func TestPlaceholders(t *testing.T) {
 	record, err := r.Next()
 	require.NoError(t, err)
 	require.Equal(t, "null", record.Draft.User)
+}
+
+// A column of users with a number that a spreadsheet shortened is read no further.
+func TestAShortenedColumn(t *testing.T) {
+	t.Parallel()
+	text := csvFile("1,"+at+",x", `"4,9e+11",`+at+",x", "2,"+at+",x")
+	r, err := input.NewReader(strings.NewReader(text), input.Options{Flags: true})
+	require.NoError(t, err)
+	rows, err := input.NewRows(strings.NewReader(text), input.Options{Flags: true}, []string{"user", "send_at", "title"}, nil)
+	require.NoError(t, err)
+	_, err = r.Next()
+	require.NoError(t, err)
+	_, err = rows.Next()
+	require.NoError(t, err)
+	const says = `reading line 3: user "4,9e+11" looks like a number that a spreadsheet shortened: ` +
+		`format the column as text before the export; --allow-placeholders takes it as it is`
+	_, err = r.Next()
+	require.EqualError(t, err, says)
+	_, err = rows.Next()
+	require.EqualError(t, err, says)
 }

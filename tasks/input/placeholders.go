@@ -1,6 +1,7 @@
 package input
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,6 +24,8 @@ var unfilled = regexp.MustCompile(`\{\{.*\}\}|\{%.*%\}|\$\{.*\}|<%.*%>|\*\|.*\|\
 // shortened is a long number as a spreadsheet shows it: its last digits are lost.
 var shortened = regexp.MustCompile(`^\d([.,]\d+)?[Ee]\+\d+$`)
 
+const looksShortened = "looks like a number that a spreadsheet shortened: format the column as text before the export"
+
 // checkFilled refuses a user or an id that looks like an export's placeholder for a missing value:
 // all such lines would share the limits of one user.
 func (o Options) checkFilled(field, text string) *fault.InvalidError {
@@ -33,14 +36,27 @@ func (o Options) checkFilled(field, text string) *fault.InvalidError {
 	case len(text) <= maxMissing && slices.Contains(missing, strings.ToLower(text)):
 		says = "is what an export writes for a missing value"
 	case strings.Contains(text, "+") && shortened.MatchString(text):
-		says = "looks like a number that a spreadsheet shortened: format the column as text before the export"
+		says = looksShortened
 	case strings.ContainsAny(text, "{%|") && unfilled.MatchString(text):
 		says = "has a variable that nothing was filled into"
 	default:
 		return nil
 	}
+	return o.placeholder(field, text, says)
+}
+
+func (o Options) placeholder(field, text, says string) *fault.InvalidError {
 	if o.Flags {
 		says += "; --allow-placeholders takes it as it is"
 	}
 	return fault.Wrong(field, "%s %q %s", field, fault.Clip(text), says)
+}
+
+// checkColumn refuses a CSV file if a spreadsheet has shortened a user: no other user of the column
+// can be trusted.
+func (f *file) checkColumn(o Options, line int, user string) error {
+	if f.table == nil || o.Placeholders || !strings.Contains(user, "+") || !shortened.MatchString(user) {
+		return nil
+	}
+	return fmt.Errorf("reading line %d: %w", line, o.placeholder("user", user, looksShortened))
 }

@@ -62,6 +62,9 @@ func (r *Reader) Next() (Record, error) {
 		for i, text := range row.fields {
 			r.columns[i](&record.Draft, text)
 		}
+		if err := r.file.checkColumn(r.options, row.number, record.Draft.User); err != nil {
+			return Record{}, err
+		}
 	default:
 		if record.Draft, err = message.DecodeDraft(row.text); err != nil {
 			wrong, ok := errors.AsType[*fault.InvalidError](err)

@@ -66,5 +66,5 @@ func (r *Rows) Next() (Row, error) {
 			result.Fields[field] = value
 		}
 	}
-	return result, nil
+	return result, r.file.checkColumn(r.options, row.number, result.Fields["user"])
 }

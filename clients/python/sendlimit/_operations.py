@@ -1505,7 +1505,8 @@ class Operations(Caller):
         the same id or the same address. An account registers at most 100 devices of a user,
         and at most as many of all users as its tier allows; a registered device can always
         be registered again. A phone has one user at a time: other users of the account lose
-        the address, unless the server has shared_devices.
+        the address, and so do devices without an account. A caller without an account takes
+        it from all accounts. With the server's setting shared_devices nobody loses it.
 
         Requires the scope submit.
         """

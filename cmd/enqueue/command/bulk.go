@@ -59,7 +59,8 @@ line:
 Case, spaces and hyphens in these names do not matter, and fields may be
 separated by commas, semicolons or tabs. --column gives a field the column of
 another name. --other-columns is for the rest. A user such as null, #N/A or
-{{user.id}} is refused, since exports write these for a missing value.
+{{user.id}} is refused, since exports write these for a missing value. A user
+such as 4.9E+11, a number that a spreadsheet shortened, ends the reading.
 
 The file may be gzipped. A text of more than 200 times the file's size requires
 --force. A user's lines are judged in the order of the file. An invalid line is
