@@ -121,6 +121,25 @@ func TestASendTimeJustBeforeAShortDatedChange(t *testing.T) {
 	})
 }
 
+// A shift may find nothing until it ends behind the change, under rules that are the same as those of its
+// own time. They do not judge the times between.
+func TestAShiftThroughADatedChange(t *testing.T) {
+	t.Parallel()
+	runOnEachStore(t, documented(t, policy.Document{
+		Rules: []string{"1/hour"}, Changes: []policy.ChangeDocument{
+			{From: "2093-11-22T12:00:00Z", Until: "2093-11-22T13:00:00Z", Rules: []string{"1/3h"}},
+		},
+	}), func(u *user) {
+		u.accepted("a", "11:30", "")
+		u.accepted("b", "13:40", "")
+		r := u.request("c", "11:30", "")
+		r.Shift, r.ShiftUntil = true, story.Ahead("14:00")
+		d := u.ask(r)
+		require.Equal(u, []string{"1/hour"}, brokenOf(d))
+		require.Equal(u, []time.Time{story.Ahead("10:30"), story.Ahead("14:40")}, []time.Time{d.PreviousFree, d.NextFree})
+	})
+}
+
 // A category that any part of the policy names is known in all of them.
 func TestCategoriesOfDatedChanges(t *testing.T) {
 	t.Parallel()

@@ -71,7 +71,7 @@ func (t *Timeline) decide(
 				return Decision{}, &fault.UnavailableError{Detail: "others keep changing the same times: try again in a moment"}
 			}
 			continue
-		case refused && !explaining && by.Rules != by.Book.Of(r.User).At(in.Time(2)).Rules:
+		case refused && !explaining && !by.Judges(r.User, in.Time(2)):
 			// A time that is just past is judged by the present rules, which may have changed.
 			explaining = true
 			r.WithoutFreeTimes = r.WithoutFreeTimes && !r.shifts(by.Rules)

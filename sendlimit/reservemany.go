@@ -86,7 +86,7 @@ func (t *Timeline) alike(requests []Request, by judge.UserRules) []Request {
 	for i, r := range requests {
 		if r.User != first.User || r.Category != first.Category || r.Share != first.Share || r.Now != first.Now ||
 			r.WithoutFreeTimes != first.WithoutFreeTimes || r.At.IsZero() || r.shifts(by.Rules) || slices.Contains(ids, r.ID) ||
-			by.Book.Of(r.User).At(r.At).Rules != by.Rules {
+			!by.Judges(r.User, r.At) {
 			return requests[:i]
 		}
 		ids = append(ids, r.ID)

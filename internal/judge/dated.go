@@ -84,6 +84,13 @@ func (u UserRules) At(at time.Time) UserRules {
 	return u
 }
 
+// Judges reports whether the rules of At are those of another send time of a user. A dated change
+// may lie between two stretches with the same rules, which then do not judge each other's times.
+func (u UserRules) Judges(user string, at time.Time) bool {
+	then := u.Book.Of(user).At(at)
+	return then.Rules == u.Rules && then.bounds == u.bounds
+}
+
 // Parts returns the stretches of time with different rules, also after At.
 func (u UserRules) Parts() []Part {
 	if u.whole != nil {

@@ -180,7 +180,7 @@ func TestAShortenedColumn(t *testing.T) {
 	require.NoError(t, err)
 	_, err = rows.Next()
 	require.NoError(t, err)
-	const says = `reading line 3: user "4,9e+11" looks like a number that a spreadsheet shortened: ` +
+	const says = `user "4,9e+11" in line 3 looks like a number that a spreadsheet shortened: ` +
 		`format the column as text before the export; --allow-placeholders takes it as it is`
 	_, err = r.Next()
 	require.EqualError(t, err, says)

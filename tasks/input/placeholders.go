@@ -58,5 +58,5 @@ func (f *file) checkColumn(o Options, line int, user string) error {
 	if f.table == nil || o.Placeholders || !strings.Contains(user, "+") || !shortened.MatchString(user) {
 		return nil
 	}
-	return fmt.Errorf("reading line %d: %w", line, o.placeholder("user", user, looksShortened))
+	return o.placeholder("user", user, fmt.Sprintf("in line %d %s", line, looksShortened))
 }
