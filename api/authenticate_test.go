@@ -207,6 +207,10 @@ func TestARotatedKeyEnds(t *testing.T) {
 	r.problem(http.StatusUnauthorized, r.with(next.Secret, usage))
 	require.Equal(t, http.StatusOK, r.with(last.Secret, usage).status)
 	require.NotContains(t, r.log.String(), "sk_", "no key is logged")
+	require.Contains(t, r.log.String(), `level=INFO msg="a key was created" owner=acme owner_key=`+last.ID+` account="" key="" replaces=`+next.ID)
+	require.Equal(t, http.StatusOK, r.send(request{method: http.MethodDelete, target: "/v1/accounts/acme/keys/" + last.ID}).status)
+	require.Contains(t, r.log.String(), `level=INFO msg="a key was removed" owner=acme owner_key=`+last.ID)
+	require.NotContains(t, r.log.String(), last.Secret[11:])
 }
 
 // While a key is rotated, its client is never shut out.
