@@ -57,7 +57,7 @@ func Command(p cli.Program) *cobra.Command {
 }
 
 func check(ctx context.Context, p cli.Program, flags *pflag.FlagSet, asJSON bool) (err error) {
-	settings, err := p.Load(flags, config.NeedsPushTarget, store.ValidURL, channels.ValidPush, channels.ValidNotices, channels.ValidDevices)
+	settings, err := p.Load(flags, config.KnowsAll, config.NeedsPushTarget, store.ValidURL, channels.ValidPush, channels.ValidNotices, channels.ValidDevices)
 	if err != nil {
 		return err
 	}
