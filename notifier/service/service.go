@@ -224,7 +224,7 @@ func reasonOf(err error) notifier.Reason {
 	var name *net.DNSError
 	var timeout net.Error
 	switch {
-	case exchange.Exhausted(err), has("socket: "+syscall.EMFILE.Error()): // a service may answer with these words, too
+	case exchange.Exhausted(err), has("socket: " + syscall.EMFILE.Error()): // a service may answer with these words, too
 		return notifier.ReasonExhausted
 	case errors.As(err, &name), errors.As(err, &operation) && operation.Op == "dial", has("dial tcp", "no such host"):
 		return notifier.ReasonUnreachable

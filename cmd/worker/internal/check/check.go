@@ -66,7 +66,7 @@ func check(ctx context.Context, p cli.Program, flags *pflag.FlagSet, asJSON bool
 		return err
 	}
 	defer func() { err = errors.Join(err, channels.CloseAll(opened)) }()
-	looks := looksAt(settings, opened)
+	looks := append(looksAt(settings, opened), looksAtFiles(settings, fileLimit())...)
 	found := make([]checked, len(looks))
 	var all sync.WaitGroup
 	for i, l := range looks {
