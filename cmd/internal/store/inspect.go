@@ -98,23 +98,22 @@ func (r Report) RefuseEviction() error {
 
 // LosesAll returns a sentence about each server of the store that keeps nothing.
 func (r Report) LosesAll() []string {
-	var sentences []string
-	for _, n := range r.Nodes {
-		if n.KeepsNothing {
-			sentences = append(sentences, fmt.Sprintf("Redis at %s keeps nothing: a restart loses every scheduled message,"+
-				" since appendonly is no and save is empty: set appendonly to yes", n.Address))
-		}
-	}
-	return sentences
+	return r.about(func(n Node) bool { return n.KeepsNothing }, "keeps nothing: a restart loses every scheduled message,"+
+		" since appendonly is no and save is empty: set appendonly to yes")
 }
 
 // LosesLatest returns a sentence about each server of the store that keeps only snapshots.
 func (r Report) LosesLatest() []string {
+	return r.about(func(n Node) bool { return n.OnlySnapshots }, "keeps only snapshots: a crash loses every message that was accepted"+
+		" since the last one, since appendonly is no: set appendonly to yes")
+}
+
+// about returns a sentence about each server of a kind.
+func (r Report) about(are func(Node) bool, what string) []string {
 	var sentences []string
 	for _, n := range r.Nodes {
-		if n.OnlySnapshots {
-			sentences = append(sentences, fmt.Sprintf("Redis at %s keeps only snapshots: a crash loses every message that was accepted"+
-				" since the last one, since appendonly is no: set appendonly to yes", n.Address))
+		if are(n) {
+			sentences = append(sentences, fmt.Sprintf("Redis at %s %s", n.Address, what))
 		}
 	}
 	return sentences

@@ -64,7 +64,7 @@ func (l *Limiter) ended(all bool) []window {
 			case w.left == 0:
 				delete(kinds, kind)
 			default:
-				w.last.Time = time.Now()
+				w.last.Time = now
 				w.last.AddAttrs(slog.Int(repeatedKey, w.left))
 				ended = append(ended, *w)
 				*w = window{began: now}
