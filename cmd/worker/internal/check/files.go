@@ -37,7 +37,7 @@ func openFiles(c config.Config) int {
 // looksAtFiles returns the look at the limit of open files if it is lower than the settings need.
 func looksAtFiles(c config.Config, limit uint64) []look {
 	need := openFiles(c)
-	if uint64(need) <= limit { //nolint:gosec // it is positive
+	if uint64(need) <= limit {
 		return nil
 	}
 	return []look{{"files", fmt.Sprintf("limit %d", limit), cli.StatusUnexpected, func(context.Context) (string, error) {
