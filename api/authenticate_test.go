@@ -111,7 +111,7 @@ func TestFailedLoginsAreThrottled(t *testing.T) {
 	r.store.SetTime(now().Add(time.Minute))
 	require.Equal(t, http.StatusOK, r.with(valid, here).status)
 	r.problem(http.StatusUnauthorized, r.with("sk_x", here))
-	require.Contains(t, r.log.String(), " account=own key="+valid[3:11]+"\n", "who asked is in the log at the level debug")
+	require.Contains(t, r.log.String(), " account=own key="+valid[3:11]+" request_id=", "who asked is in the log at the level debug")
 }
 
 // blocked returns the log's lines about addresses that sent wrong keys.
