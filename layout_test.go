@@ -33,7 +33,7 @@ var floors = [][]string{ //nolint:globals // a constant table
 	},
 	{
 		"notifier/internal/exchange", "notifier/logline", "notifier/notifiertest",
-		"notifier/reload", "tasks/internal/gather", "tasks/internal/storeclock", "sendlimit/policy", "sendlimit/store",
+		"notifier/reload", "tasks/internal/gather", "tasks/internal/logs", "tasks/internal/storeclock", "sendlimit/policy", "sendlimit/store",
 	},
 	{
 		"cmd/worker/internal/policyview", "notifier/apns", "notifier/email", "notifier/fcm", "notifier/service", "notifier/webhook", "notifier/webpush",

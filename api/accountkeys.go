@@ -91,6 +91,7 @@ func (s *server) addKey(ctx context.Context, in newKey) (message.NewAPIKey, erro
 		return message.NewAPIKey{}, err
 	}
 	secret, key, err := s.Accounts.AddKey(ctx, in.Account, in.scopes, in.expires)
+	s.logKey(ctx, err, "a key was created", in.Account, key.ID)
 	return message.NewAPIKey{APIKey: KeyOf(key), Secret: secret}, err
 }
 
@@ -125,10 +126,22 @@ func (s *server) rotateKey(ctx context.Context, in keyRotation) (message.NewAPIK
 		}
 	}
 	secret, key, err := s.Accounts.RotateKey(ctx, in.Account, in.Key, in.overlap)
+	s.logKey(ctx, err, "a key was created", in.Account, key.ID, "replaces", in.Key)
 	return message.NewAPIKey{APIKey: KeyOf(key), Secret: secret}, err
 }
 
 func (s *server) removeKey(ctx context.Context, in ofKey) (message.Account, error) {
 	account, err := s.Accounts.RemoveKey(ctx, in.Account, in.Key)
+	s.logKey(ctx, err, "a key was removed", in.Account, in.Key)
 	return AccountOf(account), err
+}
+
+// logKey logs a change of the keys of an account, unless it failed, with the caller's account and key.
+func (s *server) logKey(ctx context.Context, err error, what, owner, id string, more ...any) {
+	if err != nil {
+		return
+	}
+	who := callerOf(ctx)
+	more = append([]any{"owner", owner, "owner_key", id, "account", who.account(), "key", who.identity.Key.ID}, more...)
+	s.Logger.InfoContext(ctx, what, more...) //nolint:sloglint // one of two sentences, fixed in the code
 }

@@ -229,7 +229,7 @@ func (s *server) failedLogin(ctx context.Context, r *http.Request, wait time.Dur
 func (s *server) tellBlocked(ctx context.Context, address string, wait time.Duration) {
 	if others, ok := s.failures.tell(s.Now()); ok {
 		s.Logger.WarnContext(ctx, "wrong keys come from an address, which now waits", "address", address, "wait", wait,
-			"others_before", others, "request_id", requestID(ctx))
+			"others_before", others)
 	}
 }
 
@@ -240,7 +240,7 @@ func (s *server) unchecked(ctx context.Context, err error) error {
 	if away, ok := errors.AsType[*fault.UnavailableError](err); ok && away.Err != nil {
 		level = slog.LevelDebug // others warn of an outage, once
 	}
-	s.Logger.Log(ctx, level, "could not check a key", "error", err, "request_id", requestID(ctx))
+	s.Logger.Log(ctx, level, "could not check a key", "error", err)
 	return &fault.UnavailableError{Detail: "keys can't be checked at the moment: send the request again"}
 }
 

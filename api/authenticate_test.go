@@ -111,7 +111,7 @@ func TestFailedLoginsAreThrottled(t *testing.T) {
 	r.store.SetTime(now().Add(time.Minute))
 	require.Equal(t, http.StatusOK, r.with(valid, here).status)
 	r.problem(http.StatusUnauthorized, r.with("sk_x", here))
-	require.Contains(t, r.log.String(), " account=own key="+valid[3:11]+"\n", "who asked is in the log at the level debug")
+	require.Contains(t, r.log.String(), " account=own key="+valid[3:11]+" request_id=", "who asked is in the log at the level debug")
 }
 
 // blocked returns the log's lines about addresses that sent wrong keys.
@@ -207,6 +207,10 @@ func TestARotatedKeyEnds(t *testing.T) {
 	r.problem(http.StatusUnauthorized, r.with(next.Secret, usage))
 	require.Equal(t, http.StatusOK, r.with(last.Secret, usage).status)
 	require.NotContains(t, r.log.String(), "sk_", "no key is logged")
+	require.Contains(t, r.log.String(), `level=INFO msg="a key was created" owner=acme owner_key=`+last.ID+` account="" key="" replaces=`+next.ID)
+	require.Equal(t, http.StatusOK, r.send(request{method: http.MethodDelete, target: "/v1/accounts/acme/keys/" + last.ID}).status)
+	require.Contains(t, r.log.String(), `level=INFO msg="a key was removed" owner=acme owner_key=`+last.ID)
+	require.NotContains(t, r.log.String(), last.Secret[11:])
 }
 
 // While a key is rotated, its client is never shut out.

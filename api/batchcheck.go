@@ -129,7 +129,7 @@ func (s *server) endDryRun(ctx context.Context, dryRun *submit.DryRun) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endDryRunWithin)
 	defer cancel()
 	if err := dryRun.Close(ctx); err != nil {
-		s.Logger.WarnContext(ctx, "the copies of a dry run stay until they expire", "error", err, "request_id", requestID(ctx))
+		s.Logger.WarnContext(ctx, "the copies of a dry run stay until they expire", "error", err)
 	}
 }
 

@@ -74,7 +74,7 @@ func (s *server) logLook(ctx context.Context, user, id, owner string) {
 		return
 	}
 	s.Logger.InfoContext(ctx, "content of a message shown", "account", who.account(), "key", who.identity.Key.ID,
-		"user", user, "id", id, "owner", owner, "request_id", requestID(ctx))
+		"user", user, "id", id, "owner", owner)
 }
 
 // changing returns the submitter for a change of a message. An operator without the scope content

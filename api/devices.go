@@ -48,7 +48,7 @@ func (s *server) deviceRoutes() []route {
 func (s *server) logDevices(ctx context.Context, user string, shown int) {
 	if who := callerOf(ctx); !who.keyless {
 		s.Logger.InfoContext(ctx, "addresses of devices shown", "account", who.account(), "key", who.identity.Key.ID,
-			"user", user, "devices", shown, "request_id", requestID(ctx))
+			"user", user, "devices", shown)
 	}
 }
 

@@ -75,7 +75,7 @@ func (s *server) outcomeOf(ctx context.Context, err error) message.Outcome {
 	o := message.OutcomeOf(err)
 	if away, ok := errors.AsType[*fault.UnavailableError](err); ok && callerOf(ctx).confined() {
 		if o.Detail = away.Public(); o.Detail != away.Detail {
-			s.Logger.DebugContext(ctx, "the store does not answer", "error", err, "request_id", requestID(ctx))
+			s.Logger.DebugContext(ctx, "the store does not answer", "error", err)
 		}
 	}
 	if o.Code != "" {
@@ -96,7 +96,7 @@ func (s *server) outcomeOf(ctx context.Context, err error) message.Outcome {
 	case callerOf(ctx).hand && callerOf(ctx).keyless: // who can reach the store, and has no log
 		return message.Outcome{Outcome: message.Errored, Code: fault.CodeInternal, Detail: err.Error()}
 	default:
-		s.Logger.ErrorContext(ctx, "a request failed unexpectedly", "error", err, "request_id", requestID(ctx))
+		s.Logger.ErrorContext(ctx, "a request failed unexpectedly", "error", err)
 		return internalError()
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/tasks/tracing"
 )
 
 // exchange holds the state of a request while it is answered.
@@ -42,9 +43,6 @@ func exchangeOf(ctx context.Context) *exchange {
 	}
 	return &exchange{}
 }
-
-// requestID returns the id of the request to which ctx belongs.
-func requestID(ctx context.Context) string { return exchangeOf(ctx).id }
 
 // WriteHeader records the status.
 func (e *exchange) WriteHeader(status int) {
@@ -76,11 +74,11 @@ func (s *server) observe(next http.Handler) http.Handler {
 		}
 		w.Header().Set(web.RequestIDHeader, e.id)
 		setHeaders(w.Header(), r)
-		ctx := context.WithValue(r.Context(), exchangeKey{}, e)
+		ctx := tracing.WithRequest(context.WithValue(r.Context(), exchangeKey{}, e), e.id)
 		defer func() {
 			if s.Logger.Enabled(ctx, slog.LevelDebug) {
 				s.Logger.DebugContext(ctx, "request answered", "route", e.route, "status", e.status,
-					"duration", s.Now().Sub(began), "request_id", e.id, "account", e.caller.account(), "key", e.caller.identity.Key.ID)
+					"duration", s.Now().Sub(began), "account", e.caller.account(), "key", e.caller.identity.Key.ID)
 			}
 		}()
 		if underV1(r) {
@@ -141,7 +139,7 @@ func (s *server) answerPanic(w http.ResponseWriter, r *http.Request, reason any)
 	}
 	e := exchangeOf(r.Context())
 	s.Logger.ErrorContext(r.Context(), "a request panicked", "reason", reason, "route", e.route,
-		"request_id", e.id, "stack", string(debug.Stack()))
+		"stack", string(debug.Stack()))
 	if e.status != 0 {
 		// An answer that has begun can only be aborted.
 		panic(http.ErrAbortHandler)

@@ -28,6 +28,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/tracing"
 )
 
 // now is the time on the store's clock and on this one.
@@ -61,7 +62,7 @@ func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
 	_, o, end, err := apitest.Open(tb.Context(), r.client, submit.Options{})
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, end()) })
-	o.Stats, o.Now, o.Logger = r.stats, time.Now, slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	o.Stats, o.Now, o.Logger = r.stats, time.Now, slog.New(tracing.Logged(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	r.options, r.accounts = o, o.Accounts
 	r.serves(options...)
 	return r

@@ -68,7 +68,7 @@ func (s *server) exportUser(w http.ResponseWriter, r *http.Request, in ofUser) {
 		shown := document.Conceal(who.sees)
 		if !who.keyless {
 			s.Logger.InfoContext(ctx, "data of a user exported", "account", who.account(), "key", who.identity.Key.ID,
-				"user", user, "messages", len(document.Messages), "contents", shown, "request_id", requestID(ctx))
+				"user", user, "messages", len(document.Messages), "contents", shown)
 		}
 		return func(yield func(any, error) bool) {
 			summary := message.UserExport{Outcome: message.UserExported, User: user, ExportedAt: message.Time{Time: at}}
@@ -115,7 +115,7 @@ func (s *server) eraseUser(w http.ResponseWriter, r *http.Request, in erasure) {
 		}
 		if who := callerOf(ctx); !who.keyless {
 			s.Logger.InfoContext(ctx, "user erased", "account", who.account(), "key", who.identity.Key.ID,
-				"messages", e.Messages, "running", e.Running, "request_id", requestID(ctx))
+				"messages", e.Messages, "running", e.Running)
 		}
 		return func(yield func(any, error) bool) { yield(erasureOf(e), nil) }, nil
 	})

@@ -164,6 +164,12 @@ type Config struct {
 
 	LogLevel  slog.Level
 	LogFormat LogFormat
+
+	// UnknownSettings is "reject" or "warn": what to do with a setting that this version does not know,
+	// unless it is similar to one that it knows.
+	UnknownSettings string
+	// Ignored has a sentence about each setting that UnknownSettings let pass.
+	Ignored []string
 }
 
 // LogFormat is the format of log lines.
@@ -222,6 +228,9 @@ func Load(flags *pflag.FlagSet, environ []string, file string, checks ...Check) 
 	unread := rejected.has(FileFlag)
 	rejected.add(readEnvironment(environ, rows)...)
 	readFlags(flags, rows)
+	if warnsOfUnknown(rows) {
+		rejected, c.Ignored = rejected.ignoring()
+	}
 
 	for _, row := range rows {
 		rejected.add(row.parse())

@@ -55,6 +55,7 @@ func defaults() config.Config {
 		ShutdownTimeout: 30 * time.Second,
 		LogLevel:        slog.LevelInfo,
 		LogFormat:       config.LogAuto,
+		UnknownSettings: "reject",
 
 		WaitReplicasTimeout: time.Second,
 	}
@@ -76,7 +77,7 @@ var keys = []string{ //nolint:globals // a constant table
 	"horizon", "moves_per_minute", "index",
 	"store_full_at", "wait_replicas", "wait_replicas_timeout", "queues",
 	"deliveries", "max_attempts", "on_uncertain", "tolerance", "retry_min", "retry_max", "shutdown_timeout",
-	"log_level", "log_format",
+	"log_level", "log_format", "unknown_settings",
 }
 
 func TestNothingGivenIsTheDefaults(t *testing.T) {
@@ -258,6 +259,7 @@ func other() map[string]struct {
 		"shutdown_timeout": {"10001ms", func(c config.Config) any { return c.ShutdownTimeout }, 10_001 * time.Millisecond},
 		"log_level":        {"warn", func(c config.Config) any { return c.LogLevel }, slog.LevelWarn},
 		"log_format":       {"json", func(c config.Config) any { return c.LogFormat }, config.LogJSON},
+		"unknown_settings": {"warn", func(c config.Config) any { return c.UnknownSettings }, "warn"},
 
 		"alert_retry_min": {"1s", func(c config.Config) any { return c.AlertRetryMin }, time.Second},
 		"alert_retry_max": {"10s", func(c config.Config) any { return c.AlertRetryMax }, 10 * time.Second},

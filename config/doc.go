@@ -17,6 +17,14 @@
 // setting, add a field of Config and a row, and describe it in sendlimit.example.yaml. A test
 // compares that file with the table.
 //
+// An unknown setting is rejected: a mistyped one would have no effect, and messages would be unsigned or
+// sent at the wrong time. But after a rollback an older version meets the settings of a newer one,
+// and must start. It can't tell the two apart for sure, so the operator says with unknown_settings: warn
+// that the settings may be of a newer version, as the manifests in deploy do. Even then a name that is
+// similar to a known one is a mistyped one, and so is a field of a policy, a tier or an account, since
+// without it users might get more messages than they should. KnowsAll rejects all, for a check of the
+// settings before the start.
+//
 // Libraries such as koanf and ff merge the sources, but lose the line of the file that a value came
 // from. The strict decoder of the YAML library stops at the first error, names Go types, and reads
 // the name 0123 as the number 83.

@@ -62,7 +62,8 @@ func (r *fileReader) mapping(prefix string, m *ast.MappingNode) {
 		}
 		inner := r.under(key + ".")
 		if len(inner) == 0 {
-			r.unknown(key, r.under(prefix), name)
+			known := r.under(prefix)
+			r.unread = append(r.unread, misplaced{unknownSetting(key, key, known, sentenceOfUnknown(key, known)), name})
 			continue
 		}
 		switch value := entry.Value.(type) {

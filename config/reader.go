@@ -186,9 +186,11 @@ func (r *reader) reject(field, value, want string, at *token.Token) {
 
 // unknown notes an unknown name.
 func (r *reader) unknown(key string, known []string, at *token.Token) {
-	r.unread = append(r.unread, misplaced{
-		fault.Wrong("setting", "unknown setting %q: there are %s", fault.Clip(key), strings.Join(known, ", ")), at,
-	})
+	r.unread = append(r.unread, misplaced{fault.Wrong("setting", "%s", sentenceOfUnknown(key, known)), at})
+}
+
+func sentenceOfUnknown(key string, known []string) string {
+	return fmt.Sprintf("unknown setting %q: there are %s", fault.Clip(key), strings.Join(known, ", "))
 }
 
 // judge notes the problems in an error. path is the prefix of its fields: "" or "policies.vip.". It

@@ -125,6 +125,7 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"shutdown_timeout", "61m", "61m", span + "1s to 1h"},
 		{"log_level", "INFO", "INFO", "debug, info, warn or error"},
 		{"log_format", "xml", "xml", "auto, text or json"},
+		{"unknown_settings", "ignore", "ignore", "reject or warn"},
 	} {
 		t.Run(row.key+"="+row.value, func(t *testing.T) {
 			t.Parallel()
@@ -167,11 +168,12 @@ func TestEverythingRejectedIsReportedAtOnce(t *testing.T) {
 // A typo in the name of the secret would leave webhooks unsigned.
 func TestUnknownVariables(t *testing.T) {
 	t.Parallel()
+	const newer = "; unknown_settings: warn ignores settings of a newer version"
 	for name, want := range map[string]string{
 		"SENDLIMIT_LISTENN":         "did you mean SENDLIMIT_LISTEN?",
 		"SENDLIMIT_PUSH_SECRETT":    "did you mean SENDLIMIT_PUSH_SECRET?",
-		"SENDLIMIT_WEBHOOK":         "the names are those of sendlimit.example.yaml in capitals",
-		"SENDLIMIT_PORT":            "the names are those of sendlimit.example.yaml in capitals",
+		"SENDLIMIT_WEBHOOK":         "the names are those of sendlimit.example.yaml in capitals" + newer,
+		"SENDLIMIT_PORT":            "the names are those of sendlimit.example.yaml in capitals" + newer,
 		"SENDLIMIT_POLICY_TIMEZONE": "did you mean SENDLIMIT_POLICY_TIME_ZONE?",
 	} {
 		problem := rejected(t, []string{name + "=hunter2"}, "")
@@ -185,6 +187,42 @@ func TestUnknownVariables(t *testing.T) {
 		"SENDLIMIT_TEST_SEED=7", "SENDLIMIT_TRAFFIC=/file", "SENDLIMIT_REQUIRE_REDIS=1", "SENDLIMIT_LISTENN=",
 	}, "")
 	require.NoError(t, err)
+}
+
+// An older version starts with the settings of a newer one, and a mistyped name is still rejected.
+func TestSettingsOfANewerVersion(t *testing.T) {
+	t.Parallel()
+	const settings = "drain_delay: 5s\nmqtt: {host: h, password: hunter2}\nfcm: {batching: true}\nprefix: x\n"
+	environ := []string{"SENDLIMIT_SHARDING=hunter2"}
+	problem := rejected(t, environ, file(t, settings))
+	require.Len(t, problem.Rejected, 4)
+	require.ErrorContains(t, problem, `unknown setting "drain_delay": there are `)
+	require.ErrorContains(t, problem, "; unknown_settings: warn ignores settings of a newer version (")
+
+	name := file(t, settings+"unknown_settings: warn\n")
+	c, err := config.Load(nil, environ, name)
+	require.NoError(t, err)
+	require.Equal(t, "x", c.Prefix)
+	require.Equal(t, []string{
+		`unknown setting "drain_delay" (` + name + ", line 1)", `unknown setting "mqtt" (` + name + ", line 2)",
+		`unknown setting "fcm.batching" (` + name + ", line 3)", `unknown setting "SENDLIMIT_SHARDING"`,
+	}, c.Ignored)
+	_, err = config.Load(nil, environ, name, config.KnowsAll)
+	require.EqualError(t, err, strings.Join(c.Ignored, "\n  "))
+
+	warn := []string{"SENDLIMIT_UNKNOWN_SETTINGS=warn"}
+	for mistyped, want := range map[string]string{
+		"push_secrett: s":                    `unknown setting "push_secrett"`,
+		"require_key: true":                  `unknown setting "require_key"`,
+		"policy: {rulse: [1/day]}":           `unknown setting "policy.rulse"`,
+		"tiers: {free: {per_day: 5}}":        `unknown setting "tiers.free.per_day"`,
+		"policies: {vip: {weight: 2}}":       `unknown setting "policies.vip.weight"`,
+		"accounts: {a: {region: eu}}":        `unknown setting "accounts.a.region"`,
+		"policy: {categories: {c: {of: 1}}}": `unknown setting "policy.categories.c.of"`,
+	} {
+		require.ErrorContains(t, rejected(t, warn, file(t, mistyped+"\n")), want)
+	}
+	require.ErrorContains(t, rejected(t, append(warn, "SENDLIMIT_LISTENN=x"), ""), "unknown variable SENDLIMIT_LISTENN")
 }
 
 func errorsIn(t *testing.T, err error) []error {

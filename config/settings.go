@@ -243,6 +243,8 @@ func settings(c *Config, p *policy.Document) []*setting {
 				"lowest level that is logged: debug, info, warn or error"),
 			row("log_format", "auto", oneOf("format", &c.LogFormat, "auto", "text", "json"),
 				"log format: text, json, or auto, which is text on a terminal and json elsewhere"),
+			row(ofNewerVersion, unknownReject, oneOf("answer", &c.UnknownSettings, unknownReject, unknownWarn),
+				"what to do with settings of a newer version: reject, or warn and ignore them; a name that is similar to a known one is always rejected"),
 		),
 	)
 }

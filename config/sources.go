@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -102,7 +103,7 @@ func unknownVariables(variables map[string]string, rows []*setting) []*fault.Inv
 		if nearest := Nearest(name, known); nearest != "" {
 			advice = "did you mean " + envPrefix + nearest + "?"
 		}
-		problems = append(problems, fault.Wrong("setting", "unknown variable %s in the environment: %s", variable, advice))
+		problems = append(problems, unknownSetting(name, variable, known, fmt.Sprintf("unknown variable %s in the environment: %s", variable, advice)))
 	}
 	return problems
 }

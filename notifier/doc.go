@@ -12,8 +12,8 @@
 //
 //	           ┌─ Delivered   the provider accepted the message
 //	           ├─ Retry       not now; RetryAfter is the wait that the provider asks for
-//	Notify ────┼─ SlowDown    too fast, or this worker's clock is wrong: Pause waits for
-//	           │              RetryAfter, and the attempt does not count
+//	Notify ────┼─ SlowDown    too fast, or this worker's clock is wrong or it has too many open
+//	           │              files: Pause waits for RetryAfter, and the attempt does not count
 //	           ├─ Permanent   never: the message fails, and its place is free again
 //	           ├─ Gone        the provider no longer knows this device
 //	           └─ Refused     the provider refuses our credentials or our project: no message

@@ -15,7 +15,7 @@ const (
 	Delivered Status = iota + 1 // the provider accepted the message
 	Retry                       // it may accept it later
 	Permanent                   // it will never accept this message
-	SlowDown                    // it asks for later, or the clock is wrong; not an attempt
+	SlowDown                    // it asks for later, or this worker is at fault; not an attempt
 	Gone                        // it no longer knows this device: the next message fails, too
 	Refused                     // it refuses us, not this message; not an attempt
 )
@@ -116,7 +116,7 @@ func reasonsOf(s Status) (allowed []Reason, known bool) {
 	case Retry, Permanent:
 		return nil, true
 	case SlowDown:
-		return []Reason{ReasonRateLimited, ReasonUnavailable}, true
+		return []Reason{ReasonRateLimited, ReasonUnavailable, ReasonExhausted}, true
 	case Gone:
 		return []Reason{ReasonGone, ReasonMismatched}, true
 	case Refused:
@@ -145,6 +145,7 @@ const (
 	ReasonMismatched   Reason = "mismatched"   // the device belongs to another project, app, key or environment
 	ReasonTooLarge     Reason = "too_large"    // the provider does not accept messages of this size
 	ReasonNoDevice     Reason = "no_device"    // there is no device to deliver to
+	ReasonExhausted    Reason = "exhausted"    // this worker has too many open files to connect: nothing was sent
 )
 
 // Reasons returns all reasons, in the order above.
@@ -152,7 +153,7 @@ func Reasons() []Reason {
 	return []Reason{
 		ReasonTimeout, ReasonNetwork, ReasonUnreachable, ReasonRateLimited, ReasonUnavailable,
 		ReasonRejected, ReasonUnauthorized, ReasonGone, ReasonRedirected, ReasonMisaddressed,
-		ReasonMismatched, ReasonTooLarge, ReasonNoDevice,
+		ReasonMismatched, ReasonTooLarge, ReasonNoDevice, ReasonExhausted,
 	}
 }
 

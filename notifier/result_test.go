@@ -82,7 +82,7 @@ func TestReasonsAreFrozen(t *testing.T) {
 	require.Equal(t, []notifier.Reason{
 		"timeout", "network", "unreachable", "rate_limited", "unavailable",
 		"rejected", "unauthorized", "gone", "redirected", "misaddressed",
-		"mismatched", "too_large", "no_device",
+		"mismatched", "too_large", "no_device", "exhausted",
 	}, notifier.Reasons())
 }
 

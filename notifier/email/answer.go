@@ -75,6 +75,8 @@ func judge(ctx context.Context, err error) notifier.Result {
 		Err:    &Error{Step: failed.step, detail: describe(cause), cause: leaf(cause)},
 	}
 	switch {
+	case exchange.Exhausted(cause):
+		result.Reason, result.RetryAfter = notifier.ReasonExhausted, exchange.ExhaustedPause
 	case failed.step == stepAccepted && timedOut(cause):
 		result.Reason = notifier.ReasonTimeout
 	case failed.step == stepAccepted:

@@ -28,8 +28,8 @@
 //	connection lost before last dot     retry, unreachable: nothing was accepted
 //	no answer to the last dot           retry, timeout or network: uncertain
 //
-// Each step has a timeout, see Timeouts. QUIT is sent in a notifier.Cleanup, without waiting for
-// its answer.
+// Each step has a timeout, see Timeouts. A session that still works ends with QUIT, also after a
+// refusal. It is sent in a notifier.Cleanup, without waiting for its answer.
 //
 // Only the code of an answer is used. Its text is not shown, since servers repeat the address in
 // it.

@@ -56,17 +56,11 @@ func (a *Announcer) Announce(ctx context.Context, to string, n notifier.Notice) 
 	if err != nil {
 		return judge(ctx, err)
 	}
-	accepted := false
-	defer notifier.Cleanup(ctx, func() {
-		if accepted {
-			s.quit()
-		}
-		s.hangUp()
-	})
-	if err := s.send(a.from.Address, to, message); err != nil {
+	err = s.send(a.from.Address, to, message)
+	notifier.Cleanup(ctx, func() { s.end(err) })
+	if err != nil {
 		return judge(ctx, err)
 	}
-	accepted = true
 	return notifier.Result{Status: notifier.Delivered}
 }
 
@@ -77,10 +71,10 @@ func (a *Announcer) Check(ctx context.Context) error {
 	if err != nil {
 		return judge(ctx, err).Err
 	}
-	defer s.hangUp()
-	if err := s.step("NOOP", s.timeouts.Command, s.client.Noop); err != nil {
+	err = s.step("NOOP", s.timeouts.Command, s.client.Noop)
+	s.end(err)
+	if err != nil {
 		return judge(ctx, err).Err
 	}
-	s.quit()
 	return nil
 }

@@ -3,8 +3,10 @@ package email
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
+	"net/textproto"
 	"strings"
 	"time"
 
@@ -47,7 +49,7 @@ func (a *Announcer) connect(ctx context.Context) (*session, error) {
 		conn: conn, timeouts: a.timeouts, stop: context.AfterFunc(ctx, func() { _ = conn.Close() }),
 	}
 	if err := s.open(ctx, a); err != nil {
-		s.hangUp()
+		s.end(err)
 		return nil, err
 	}
 	return s, nil
@@ -192,15 +194,26 @@ func (s *session) step(name string, timeout time.Duration, do func() error) erro
 	return nil
 }
 
-// quit sends QUIT without waiting for the answer, on which nothing depends. Postfix does not wait,
-// either.
-func (s *session) quit() {
-	if s.client.UpdateDeadline(quitTime) == nil {
+// end hangs up after the last step, which had this error. If the server waits for a command, it sends
+// QUIT first, without waiting for the answer, on which nothing depends. Postfix does not wait, either.
+func (s *session) end(last error) {
+	if s.client != nil && awaitsCommand(last) && s.client.UpdateDeadline(quitTime) == nil {
 		_ = s.client.Text.PrintfLine("QUIT")
 	}
-}
-
-func (s *session) hangUp() {
 	s.stop()
 	_ = s.conn.Close()
+}
+
+// awaitsCommand reports whether a server still waits for a command after a step: it has accepted or
+// refused the step, or was not asked.
+func awaitsCommand(last error) bool {
+	if last == nil {
+		return true
+	}
+	failed, _ := errors.AsType[*stepError](last)
+	if failed == nil {
+		return false
+	}
+	_, refused := errors.AsType[*textproto.Error](failed.cause)
+	return refused || errors.Is(failed.cause, errNoTLS) || errors.Is(failed.cause, errNoLogin)
 }

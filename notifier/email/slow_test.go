@@ -21,6 +21,7 @@ import (
 type slowServer struct {
 	listens net.Listener
 	before  func(step string) bool
+	refuses string // the step that it refuses
 
 	mu    sync.Mutex
 	steps []string
@@ -28,9 +29,14 @@ type slowServer struct {
 
 func serveSlowly(t *testing.T, before func(step string) bool) *slowServer {
 	t.Helper()
+	return serveRefusing(t, before, "")
+}
+
+func serveRefusing(t *testing.T, before func(step string) bool, refuses string) *slowServer {
+	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	s := &slowServer{listens: listener, before: before}
+	s := &slowServer{listens: listener, before: before, refuses: refuses}
 	var open sync.WaitGroup
 	open.Go(func() {
 		for {
@@ -55,6 +61,9 @@ func (s *slowServer) serve(conn net.Conn) {
 		s.mu.Lock()
 		s.steps = append(s.steps, step)
 		s.mu.Unlock()
+		if step == s.refuses {
+			line = "550 refused"
+		}
 		return (s.before == nil || s.before(step)) && text.PrintfLine("%s", line) == nil
 	}
 	for ok := answer("greeting", "220 slow"); ok; {
@@ -64,7 +73,7 @@ func (s *slowServer) serve(conn net.Conn) {
 		}
 		switch command, _, _ := strings.Cut(line, " "); command {
 		case "DATA":
-			if ok = answer(command, "354 go on"); !ok {
+			if ok = answer(command, "354 go on"); !ok || s.refuses == command {
 				break
 			}
 			if _, err := text.ReadDotBytes(); err != nil {
@@ -174,6 +183,36 @@ func TestNobodyWaitsForQuit(t *testing.T) {
 			close(over)
 		})
 	}
+}
+
+func TestASessionEndsWithQuitAfterARefusal(t *testing.T) {
+	t.Parallel()
+	for refused, want := range map[string]string{
+		"EHLO": "greeting EHLO HELO MAIL RCPT DATA end QUIT", // falls back
+		"MAIL": "greeting EHLO MAIL QUIT",
+		"RCPT": "greeting EHLO MAIL RCPT QUIT",
+		"DATA": "greeting EHLO MAIL RCPT DATA QUIT",
+		"end":  "greeting EHLO MAIL RCPT DATA end QUIT",
+	} {
+		t.Run(refused, func(t *testing.T) {
+			t.Parallel()
+			server := serveRefusing(t, nil, refused)
+			result := server.open(t, email.Timeouts{}).Announce(t.Context(), contact, notifiertest.Notices()["account"])
+			require.NoError(t, result.Validate())
+			require.Equal(t, refused == "EHLO", result.Status == notifier.Delivered, "%v", result.Err)
+			require.Eventually(t, func() bool { return server.seen() == want }, time.Minute, 5*time.Millisecond, server.seen)
+		})
+	}
+	t.Run("no TLS", func(t *testing.T) {
+		t.Parallel()
+		server := serveSlowly(t, nil)
+		announcer, err := email.Open(email.Options{
+			URL: "smtp://" + server.listens.Addr().String(), From: sender, TLS: email.TLSMandatory, Now: noon,
+		})
+		require.NoError(t, err)
+		require.ErrorContains(t, announcer.Check(t.Context()), "STARTTLS")
+		require.Eventually(t, func() bool { return server.seen() == "greeting EHLO QUIT" }, time.Minute, 5*time.Millisecond, server.seen)
+	})
 }
 
 // A server that dies leaves a doubt only after the end of the message.

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/nicholas-fedor/shoutrrr/pkg/router"
@@ -195,6 +196,10 @@ func (s *Notifier) judge(err error) notifier.Result {
 	switch reason := reasonOf(err); reason {
 	case "":
 		return notifier.Result{Status: notifier.Delivered}
+	case notifier.ReasonExhausted:
+		result := s.retry(reason, "this worker has too many open files")
+		result.Status, result.Pause, result.RetryAfter = notifier.SlowDown, notifier.PauseMessage, exchange.ExhaustedPause
+		return result
 	case notifier.ReasonUnreachable:
 		return s.retry(reason, "no connection was made")
 	case notifier.ReasonTimeout:
@@ -219,6 +224,8 @@ func reasonOf(err error) notifier.Reason {
 	var name *net.DNSError
 	var timeout net.Error
 	switch {
+	case exchange.Exhausted(err), has("socket: " + syscall.EMFILE.Error()): // a service may answer with these words, too
+		return notifier.ReasonExhausted
 	case errors.As(err, &name), errors.As(err, &operation) && operation.Op == "dial", has("dial tcp", "no such host"):
 		return notifier.ReasonUnreachable
 	case errors.As(err, &timeout) && timeout.Timeout(), has("i/o timeout", "Client.Timeout", "deadline exceeded"):

@@ -110,9 +110,13 @@ func (w *poster) postOnce(ctx context.Context, p posted) notifier.Result {
 	if err != nil {
 		return notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonRejected, Err: err}
 	}
-	return w.client.Send(ctx, request, func(a exchange.Answer) notifier.Result {
+	result := w.client.Send(ctx, request, func(a exchange.Answer) notifier.Result {
 		return judge(a.Status, a.Header, w.ours, w.now())
 	})
+	if !w.ours && result.Status == notifier.SlowDown { // an alert or an event has a time instead of attempts
+		result.Status, result.Pause = notifier.Retry, 0
+	}
+	return result
 }
 
 func (w *poster) request(ctx context.Context, p posted) (*http.Request, error) {

@@ -3,12 +3,12 @@ package backend
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/tasks/internal/job"
+	"github.com/sendlimit/sendlimiter/tasks/internal/logs"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
@@ -17,45 +17,45 @@ const (
 	AskEvery = 2 * time.Second
 	// askWithin is how long the store may take to answer that.
 	askWithin = 2 * time.Second
-	// RepeatAfter is the least time between equal warnings about a store that answers.
-	RepeatAfter = time.Minute
-	maxWarnings = 100
 )
 
 // OutageWatch keeps a log short while the store is away: it logs once that the store stopped
 // answering, and once that it is back. It notices outages by the warnings about the store, and makes no
-// calls without them. It is safe for concurrent use.
+// calls without them. Package logs limits all other warnings. It is safe for concurrent use.
 type OutageWatch struct {
-	client redis.Cmdable
-	logger *slog.Logger
-	local  func() time.Time
+	client  redis.Cmdable
+	logger  *slog.Logger
+	local   func() time.Time
+	limiter *logs.Limiter
 
 	asking chan struct{} // held by the caller that asks the store
 	since  time.Time     // when the outage was noticed; zero for none
 	asked  time.Time     // when the store was last asked
-
-	mu     sync.Mutex
-	warned map[string]time.Time
 }
 
 // NewOutageWatch returns a watch of the store behind client. It logs outages to logger.
 func NewOutageWatch(client redis.Cmdable, logger *slog.Logger) *OutageWatch {
+	local := storeclock.New().Local
 	return &OutageWatch{
-		client: client, logger: logger, local: storeclock.New().Local,
-		asking: make(chan struct{}, 1), warned: make(map[string]time.Time),
+		client: client, logger: logger, local: local, limiter: logs.NewLimiter(local), asking: make(chan struct{}, 1),
 	}
 }
 
-// Follow notices the end of outages until the returned function is called. Without Follow
-// the next warning notices it.
+// Follow notices the end of outages, and logs the number of lines that were left out, until the
+// returned function is called. Without Follow the next warning does.
 func (w *OutageWatch) Follow(ctx context.Context) (stop func()) {
-	return job.Repeat(ctx, AskEvery, func(ctx context.Context) {
+	stopAsking := job.Repeat(ctx, AskEvery, func(ctx context.Context) {
 		w.asking <- struct{}{}
 		if !w.since.IsZero() {
 			w.ask(ctx)
 		}
 		<-w.asking
+		w.limiter.Flush(ctx, false)
 	})
+	return func() {
+		stopAsking()
+		w.limiter.Flush(context.WithoutCancel(ctx), true)
+	}
 }
 
 // away reports whether there is an outage. If necessary it asks the store.
@@ -85,21 +85,4 @@ func (w *OutageWatch) ask(ctx context.Context) {
 		w.logger.InfoContext(ctx, "Redis is back", "after", w.asked.Sub(w.since).Round(time.Millisecond))
 		w.since = time.Time{}
 	}
-}
-
-// due reports whether to log a warning although the store answers: a store that refuses
-// writes, for instance, causes one for each write.
-func (w *OutageWatch) due(warning string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	now := w.local()
-	last, known := w.warned[warning]
-	if known && now.Sub(last) < RepeatAfter {
-		return false
-	}
-	if !known && len(w.warned) == maxWarnings { // some contain ids
-		clear(w.warned)
-	}
-	w.warned[warning] = now
-	return true
 }

@@ -75,7 +75,7 @@ func TestAnOutageIsLoggedOnceWithItsEnd(t *testing.T) {
 	})
 }
 
-// What the store has nothing to do with is logged as it is.
+// What the store has nothing to do with is limited only.
 func TestOtherWarningsAreLoggedInAnOutage(t *testing.T) {
 	t.Parallel()
 	store, watch, log := watched(slog.LevelInfo)
@@ -87,7 +87,7 @@ func TestOtherWarningsAreLoggedInAnOutage(t *testing.T) {
 		logger.InfoContext(t.Context(), "stopping", "error", errReading)
 	}
 	require.Zero(t, strings.Count(log.String(), "could not look"))
-	require.Equal(t, 3, strings.Count(log.String(), "a delivery failed"))
+	require.Equal(t, 1, strings.Count(log.String(), "a delivery failed"))
 	require.Equal(t, 3, strings.Count(log.String(), "stopping"))
 	require.EqualValues(t, 1, store.pings.Load())
 }

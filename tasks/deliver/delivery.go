@@ -43,7 +43,7 @@ func (h *Handler) send(
 	}
 	if !held {
 		h.Logger.WarnContext(ctx, "a delivery was not recorded: its lease had run out and another worker took the message over,"+
-			" or the message was erased meanwhile")
+			" or the message was erased meanwhile", "id", d.ID)
 		return nil
 	}
 	a.tally(ctx, settlement, retry == nil, took)
@@ -57,12 +57,12 @@ func (h *Handler) send(
 func (a *attempt) deliver(ctx context.Context) (messages.Settlement, *sendlimit.Timer) {
 	var err error
 	if a.content, err = message.DecodeContent(a.claim.Content); err != nil {
-		a.h.Logger.WarnContext(ctx, "a message can't be read", "error", err)
+		a.h.Logger.WarnContext(ctx, "a message can't be read", "id", a.d.ID, "error", err)
 		return messages.Settlement{Outcome: messages.Failed, Reason: string(notifier.ReasonRejected)}, nil
 	}
 	to, err := a.h.recipients(ctx, a.claim, a.content.To)
 	if err != nil {
-		a.h.Logger.WarnContext(ctx, "the devices of a user can't be read: a message waits", "error", err)
+		a.h.Logger.WarnContext(ctx, "the devices of a user can't be read: a message waits", "id", a.d.ID, "error", err)
 		return a.tryAgain(messages.Settlement{Reason: string(notifier.ReasonUnavailable)}, refusedWait, messages.Retry{Uncounted: true})
 	}
 	a.run(ctx, to)
@@ -73,12 +73,12 @@ func (a *attempt) deliver(ctx context.Context) (messages.Settlement, *sendlimit.
 // log logs the failures.
 func (a *attempt) log(ctx context.Context, s messages.Settlement, retry *sendlimit.Timer) {
 	if s.Outcome == messages.NoDevice {
-		a.h.Logger.InfoContext(ctx, "dropped a message: its user has no device for it", "id", a.d.ID)
+		a.h.Logger.InfoContext(ctx, "dropped a message: its user has no device for it", "reason", messages.ReasonNoDevice, "id", a.d.ID)
 	}
 	for _, to := range a.answers {
 		if to.sent && to.state != messages.DeviceDelivered {
 			a.h.Logger.WarnContext(ctx, "a delivery failed", "channel", to.channel.Name, "reason", to.result.Reason,
-				"attempt", a.claim.Attempt, "final", retry == nil, "error", to.result.Err)
+				"id", a.d.ID, "attempt", a.claim.Attempt, "final", retry == nil, "error", to.result.Err)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func (h *Handler) settle(ctx context.Context, d messages.Delivery, s messages.Se
 	defer span.End()
 	failed := func(ctx context.Context, err error) {
 		leave()
-		h.Logger.WarnContext(ctx, "could not settle a delivery: trying until it is stored", "error", err)
+		h.Logger.WarnContext(ctx, "could not settle a delivery: trying until it is stored", "id", d.ID, "error", err)
 	}
 	return persist.Settle(ctx, h.Ended, failed, func(ctx context.Context) (bool, error) {
 		return h.Gate.Settle(ctx, d, s, time.Time{})

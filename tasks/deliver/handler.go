@@ -53,8 +53,6 @@ type Handler struct {
 	Metrics       *metrics.Metrics
 	Tracer        tracing.Tracer
 	Logger        *slog.Logger
-	toldUnknown   atMostEvery
-	toldMissing   atMostEvery
 	looked        atomic.Int64 // when stoppedAll last permitted a claim, Unix ms by the local clock
 	away          awayPartitions
 }
@@ -152,9 +150,7 @@ func (h *Handler) Handle(ctx context.Context, m sendlimit.Timer, claimed func())
 			return &queue.NotOursError{Cause: fmt.Errorf("payload of a task: it has no valid %s", wrong.Field)}
 		}
 		if rules.UnknownRules(err) {
-			if h.toldUnknown.again(h.Clock.Local(), rulesAfter) {
-				h.Logger.WarnContext(ctx, "late messages wait until the rules of their users are known", "error", err)
-			}
+			h.Logger.WarnContext(ctx, "late messages wait until the rules of their users are known", "error", err)
 			return &queue.AgainError{After: rulesAfter, Cause: err}
 		}
 		if persist.Unavailable(err) {
@@ -308,7 +304,7 @@ func (h *Handler) deliver(
 	case messages.Stale:
 		h.Logger.DebugContext(ctx, "a task is stale", "id", d.ID)
 	case messages.Dropped:
-		h.countDrop(ctx, claim.Account, claim.Reason, claim.Now, claim.SendAt)
+		h.countDrop(ctx, d.ID, claim.Account, claim.Reason, claim.Now, claim.SendAt)
 	case messages.Reached:
 		h.Activity.Delivered(claim.Account, claim.Now, 0, false) // the lateness of that attempt is not known
 		h.Logger.WarnContext(ctx, "a message reached some devices, and the others are given up", "id", d.ID, "reason", claim.Reason)
@@ -327,19 +323,19 @@ func (h *Handler) place(ctx context.Context, claim messages.Claim) {
 		h.Timers.Set(ctx, p.Timer, claim.Now)
 	}
 	for _, dropped := range claim.Dropped {
-		h.countDrop(ctx, dropped.Account, dropped.Reason, claim.Now, dropped.SendAt)
+		h.countDrop(ctx, dropped.ID, dropped.Account, dropped.Reason, claim.Now, dropped.SendAt)
 	}
 }
 
-func (h *Handler) countDrop(ctx context.Context, account, reason string, now, sendAt time.Time) {
+func (h *Handler) countDrop(ctx context.Context, id, account, reason string, now, sendAt time.Time) {
 	late := now.Sub(sendAt)
 	if reason == messages.ReasonUncertain {
 		h.Metrics.Uncertain()
 		h.Activity.Failed(account, now, reason)
-		h.Logger.WarnContext(ctx, "gave up a message that may or may not have arrived", "late", late)
+		h.Logger.WarnContext(ctx, "gave up a message that may or may not have arrived", "id", id, "late", late)
 		return
 	}
 	h.Metrics.Dropped(reason)
 	h.Activity.Dropped(account, now, reason)
-	h.Logger.WarnContext(ctx, "dropped a message", "reason", reason, "late", late)
+	h.Logger.WarnContext(ctx, "dropped a message", "id", id, "reason", reason, "late", late)
 }

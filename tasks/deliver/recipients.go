@@ -2,8 +2,6 @@ package deliver
 
 import (
 	"context"
-	"sync/atomic"
-	"time"
 
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/devices"
@@ -48,7 +46,7 @@ func (h *Handler) recipients(ctx context.Context, claim messages.Claim, to *mess
 		}
 		if l := h.channelOf(d.Channel); l != nil {
 			add(recipient{channel: l, device: d})
-		} else if h.toldMissing.again(h.Clock.Local(), time.Minute) {
+		} else {
 			h.Logger.WarnContext(ctx, "users have devices of a channel that is not set up here: nothing is sent to them",
 				"channel", d.Channel)
 		}
@@ -70,12 +68,4 @@ func (h *Handler) channelOf(channel string) *PacedChannel {
 		}
 	}
 	return nil
-}
-
-// atMostEvery limits how often something is logged. The zero value is ready.
-type atMostEvery struct{ last atomic.Pointer[time.Time] }
-
-func (o *atMostEvery) again(now time.Time, every time.Duration) bool {
-	last := o.last.Load()
-	return (last == nil || now.Sub(*last) >= every) && o.last.CompareAndSwap(last, &now)
 }

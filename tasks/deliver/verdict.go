@@ -189,7 +189,7 @@ func (h *Handler) removeGone(ctx context.Context, user string, gone []devices.Go
 	for i, g := range gone {
 		if slices.Contains(removed, g.ID) {
 			h.Metrics.DevicesRemoved(paced[i].Name, string(notifier.ReasonGone), 1)
-			h.Logger.InfoContext(ctx, "removed a device: its provider no longer knows it", "channel", paced[i].Name, "device", g.ID)
+			h.Logger.InfoContext(ctx, "removed a device: its provider no longer knows it", "channel", paced[i].Name, "reason", notifier.ReasonGone, "device", g.ID)
 		}
 	}
 }

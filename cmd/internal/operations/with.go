@@ -46,6 +46,11 @@ func (g *Group) With(cmd *cobra.Command, do func(context.Context, *client.Client
 	if err != nil {
 		return err
 	}
+	for _, unknown := range c.Ignored {
+		if err := g.Tell("warning: %s\n", unknown); err != nil {
+			return err
+		}
+	}
 	if OnStore(c, flags) {
 		return store.Using(ctx, c, func(redis redis.UniversalClient) error { return onThis(ctx, g.Program, redis, c, flags, do) })
 	}

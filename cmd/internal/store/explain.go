@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -16,8 +17,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// explain is store.Explain for Inspect, with more hints.
-func explain(err error) error {
+// explain is store.Explain for Inspect, with more hints. address is the server's; "" if it is unknown.
+func explain(err error, address string) error {
 	if err == nil {
 		return nil
 	}
@@ -25,9 +26,9 @@ func explain(err error) error {
 		return unfit("the Sentinels know no master of this name: correct the end of the URL, /MASTER-NAME")
 	}
 	if notRedis.MatchString(err.Error()) {
-		return unfit("a server that is not Redis answers at this address: check host and port")
+		return notRedisAt(address)
 	}
-	if detail := explainTLS(err); detail != "" {
+	if detail := explainTLS(err, address); detail != "" {
 		err = &fault.UnavailableError{Detail: detail, Err: err}
 	}
 	dial, dialed := errors.AsType[*net.OpError](err)
@@ -41,9 +42,24 @@ func explain(err error) error {
 	return fmt.Errorf("looking at the store: %w", store.Explain(err, "asking Redis"))
 }
 
-// notRedis matches the client library's error for a reply that Redis would not send: it quotes the
-// reply, and the error has no type.
-var notRedis = regexp.MustCompile(`redis: (can't parse|invalid reply)[^"]*"[^-+:$*_,#=%~>(!|"]`)
+// notRedis matches the client library's error for a reply that Redis would not send. It has no type.
+var notRedis = regexp.MustCompile(`redis: (can't parse|invalid reply|the length of the array)`)
+
+// notRedisAt returns the error for another server at an address; "" if that is unknown.
+func notRedisAt(address string) error {
+	return unfit("the server%s is not Redis: check host and port", after(" at ", address))
+}
+
+// after returns a word in front of an address; "" if that is unknown.
+func after(word, address string) string {
+	if address == "" || address == theMaster {
+		return ""
+	}
+	return word + address
+}
+
+// unknownCommand reports whether a server does not know a command. It may be renamed.
+func unknownCommand(err error) bool { return redis.HasErrorPrefix(err, "unknown command") }
 
 // isLoopback reports whether an address is on this machine, where a person can start Redis.
 func isLoopback(address net.Addr) bool {
@@ -51,8 +67,9 @@ func isLoopback(address net.Addr) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-// explainTLS explains why this program and a server do not agree on TLS; "" if that is unknown.
-func explainTLS(err error) string {
+// explainTLS explains why this program and a server do not agree on TLS, or why a server does not
+// answer; "" if that is unknown.
+func explainTLS(err error, address string) string {
 	if name, ok := errors.AsType[x509.HostnameError](err); ok {
 		return fmt.Sprintf("the certificate of Redis is not for %q: %v; give the name in the certificate as redis_tls_server_name",
 			name.Host, name)
@@ -73,10 +90,18 @@ func explainTLS(err error) string {
 	}
 	// With TLS too: if the server closes early, its alert about the certificate may be lost.
 	if closed(err) {
-		return "Redis closed the connection: begin the URL with rediss:// (rediss-sentinel://, rediss-cluster://) if it expects TLS" +
+		return "the server" + after(" at ", address) + " closed the connection: check that it is Redis; begin the URL with rediss:// (rediss-sentinel://, rediss-cluster://) if it expects TLS" +
 			" at this port, give redis_tls_cert and redis_tls_key if it asks for a certificate, otherwise see its log"
 	}
+	if dial, dialed := errors.AsType[*net.OpError](err); timedOut(err) && (!dialed || dial.Op != "dial") {
+		return "the server" + after(" at ", address) + " accepts connections and does not answer: check that it is Redis, and see its log"
+	}
 	return ""
+}
+
+func timedOut(err error) bool {
+	slow, ok := errors.AsType[net.Error](err)
+	return errors.Is(err, context.DeadlineExceeded) || ok && slow.Timeout()
 }
 
 // closed reports whether the server closed the connection.

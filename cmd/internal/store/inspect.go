@@ -44,6 +44,9 @@ type Node struct {
 	// KeepsNothing is set if a restart of the server loses everything: it writes neither an
 	// append-only file nor snapshots. It is not set if that is unknown.
 	KeepsNothing bool
+	// OnlySnapshots is set if a crash of the server loses the latest changes: it writes no append-only
+	// file.
+	OnlySnapshots bool
 	// Cluster is set for a node of a cluster.
 	Cluster bool
 
@@ -74,7 +77,7 @@ func Inspect(ctx context.Context, client redis.UniversalClient) (Report, error) 
 	// this key, it stays hidden.
 	err = client.Del(ctx, probeKey).Err()
 	if err != nil && !redis.IsPermissionError(err) && (report.away == 0 || !silent(err)) {
-		return Report{}, explain(err)
+		return Report{}, explain(err, "")
 	}
 	slices.SortFunc(report.Nodes, func(a, b Node) int { return strings.Compare(a.Address, b.Address) })
 	slices.Sort(report.Warnings)
@@ -95,11 +98,22 @@ func (r Report) RefuseEviction() error {
 
 // LosesAll returns a sentence about each server of the store that keeps nothing.
 func (r Report) LosesAll() []string {
+	return r.about(func(n Node) bool { return n.KeepsNothing }, "keeps nothing: a restart loses every scheduled message,"+
+		" since appendonly is no and save is empty: set appendonly to yes")
+}
+
+// LosesLatest returns a sentence about each server of the store that keeps only snapshots.
+func (r Report) LosesLatest() []string {
+	return r.about(func(n Node) bool { return n.OnlySnapshots }, "keeps only snapshots: a crash loses every message that was accepted"+
+		" since the last one, since appendonly is no: set appendonly to yes")
+}
+
+// about returns a sentence about each server of a kind.
+func (r Report) about(are func(Node) bool, what string) []string {
 	var sentences []string
 	for _, n := range r.Nodes {
-		if n.KeepsNothing {
-			sentences = append(sentences, fmt.Sprintf("Redis at %s keeps nothing: a restart loses every scheduled message,"+
-				" since appendonly is no and save is empty: set appendonly to yes", n.Address))
+		if are(n) {
+			sentences = append(sentences, fmt.Sprintf("Redis at %s %s", n.Address, what))
 		}
 	}
 	return sentences
@@ -130,7 +144,7 @@ type collector struct {
 }
 
 func (c *collector) single(ctx context.Context, client redis.UniversalClient) error {
-	address := "the master"
+	address := theMaster
 	if one, ok := client.(*redis.Client); ok && one.Options().Addr != failoverAddress {
 		address = one.Options().Addr
 	}
@@ -165,24 +179,33 @@ func (c *collector) cluster(ctx context.Context, client *redis.ClusterClient) er
 	if err != nil && strings.Contains(err.Error(), "cluster support disabled") {
 		return unfit("Redis is not a cluster: give a URL that begins with redis://")
 	}
-	return explain(err)
+	address := ""
+	if seeds := client.Options().Addrs; len(seeds) == 1 {
+		address = seeds[0]
+	}
+	return explain(err, address)
 }
 
 // inspect looks at one server, and returns what its INFO says.
 func (c *collector) inspect(ctx context.Context, client redis.Cmdable, address string) (map[string]string, error) {
 	// A user may lack the right for INFO.
-	if err := client.Ping(ctx).Err(); err != nil {
-		return nil, explain(err)
+	err := client.Ping(ctx).Err()
+	if unknownCommand(err) {
+		return nil, unfit("the server at %s does not know the command PING: give the address of Redis, and not of a proxy"+
+			" that passes on only some commands", address)
+	}
+	if err != nil {
+		return nil, explain(err, address)
 	}
 	text, err := client.Info(ctx).Result()
-	if redis.IsPermissionError(err) {
+	if redis.IsPermissionError(err) || unknownCommand(err) {
 		c.add(Node{Address: address, Replicas: -1}, fmt.Sprintf(
-			"Redis at %s does not allow this user INFO: its version (%s or newer), its role (master) and"+
+			"Redis at %s does not allow INFO: its version (%s or newer), its role (master) and"+
 				" its maxmemory-policy (noeviction) are not checked", address, minVersion))
 		return nil, nil
 	}
 	if err != nil {
-		return nil, explain(err)
+		return nil, explain(err, address)
 	}
 	info := parseInfo(text)
 	node := Node{Address: address, Version: info["redis_version"], Eviction: info["maxmemory_policy"], Replicas: -1}
@@ -200,7 +223,10 @@ func (c *collector) inspect(ctx context.Context, client redis.Cmdable, address s
 			address, info["master_host"], info["master_port"])
 	}
 	node.Cluster, node.lagging = info["redis_mode"] == "cluster", laggingReplicas(info)
-	node.KeepsNothing = info["aof_enabled"] == "0" && savesNever(ctx, client)
+	if info["aof_enabled"] == "0" {
+		node.KeepsNothing = savesNever(ctx, client)
+		node.OnlySnapshots = !node.KeepsNothing
+	}
 	warning := ""
 	if node.Version != "" && node.Eviction == "" {
 		warning = fmt.Sprintf("Redis at %s does not tell its maxmemory-policy, which must be noeviction", address)
@@ -231,6 +257,9 @@ func silent(err error) bool {
 	away, unavailable := errors.AsType[*fault.UnavailableError](store.Explain(err, "asking Redis"))
 	return !reply && unavailable && away.Err != nil
 }
+
+// theMaster replaces the address of a master that Sentinels name.
+const theMaster = "the master"
 
 // failoverAddress is the client library's placeholder for an address from Sentinels.
 const failoverAddress = "FailoverClient"

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -91,18 +93,22 @@ func TestInspectSaysWhatIsWrong(t *testing.T) {
 
 func TestInspectGoesOnWhereItMayNotLook(t *testing.T) {
 	t.Parallel()
-	address := fake(t, "-NOPERM this user has no permissions to run the 'info' command", "PONG")
-	report, err := store.Inspect(t.Context(), open(t, "redis://"+address))
-	require.NoError(t, err)
-	require.Equal(t, store.Report{
-		Nodes: []store.Node{{Address: address, Replicas: -1}},
-		Warnings: []string{"Redis at " + address + " does not allow this user INFO: its version (7.0 or newer)," +
-			" its role (master) and its maxmemory-policy (noeviction) are not checked"},
-	}, report)
-	require.NoError(t, report.RefuseEviction())
+	for _, refusal := range []string{
+		"-NOPERM this user has no permissions to run the 'info' command", "-ERR unknown command 'info', with args beginning with: ",
+	} {
+		address := fake(t, refusal, "PONG")
+		report, err := store.Inspect(t.Context(), open(t, "redis://"+address))
+		require.NoError(t, err)
+		require.Equal(t, store.Report{
+			Nodes: []store.Node{{Address: address, Replicas: -1}},
+			Warnings: []string{"Redis at " + address + " does not allow INFO: its version (7.0 or newer)," +
+				" its role (master) and its maxmemory-policy (noeviction) are not checked"},
+		}, report)
+		require.NoError(t, report.RefuseEviction())
+	}
 
-	address = fake(t, "redis_version:7.0.0\r\nrole:master", "PONG")
-	report, err = store.Inspect(t.Context(), open(t, "redis://"+address))
+	address := fake(t, "redis_version:7.0.0\r\nrole:master", "PONG")
+	report, err := store.Inspect(t.Context(), open(t, "redis://"+address))
 	require.NoError(t, err)
 	require.Equal(t, []string{"Redis at " + address + " does not tell its maxmemory-policy, which must be noeviction"}, report.Warnings)
 }
@@ -157,10 +163,14 @@ func TestNothingThere(t *testing.T) {
 	require.Contains(t, unavailable(t, err), "redis.sock: no such file or directory; check that it runs")
 }
 
-// Behind the address is a web server, a mail server, or one that hears TLS or HTTP it does not speak.
+// Behind the address is a web server, a mail server, a database, one with one answer, an echo, or one
+// that hears TLS or HTTP it does not speak.
 func TestAServerThatIsNotRedis(t *testing.T) {
 	t.Parallel()
-	for _, greeting := range []string{"HTTP/1.1 400 Bad Request\r\n\r\n", "220 mail.example.com ESMTP\r\n", ""} {
+	for _, greeting := range []string{
+		"HTTP/1.1 400 Bad Request\r\n\r\n", "220 mail.example.com ESMTP\r\n", "\x4a\x00\x00\x00\x0a8.0.1\x00\n", "+OK\r\n", ":1\r\n",
+		"$99999999999\r\n", "*1\r\n$4\r\nPING\r\n", "",
+	} {
 		listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = listener.Close() })
@@ -177,11 +187,42 @@ func TestAServerThatIsNotRedis(t *testing.T) {
 		}()
 		_, err = store.Inspect(t.Context(), open(t, "redis://"+listener.Addr().String()))
 		if greeting == "" {
-			require.Contains(t, unavailable(t, err), "Redis closed the connection")
+			require.Contains(t, unavailable(t, err), "the server at "+listener.Addr().String()+" closed the connection: check that it is Redis")
 			continue
 		}
-		require.Equal(t, "a server that is not Redis answers at this address: check host and port", unavailable(t, err), greeting)
+		require.Equal(t, "the server at "+listener.Addr().String()+" is not Redis: check host and port", unavailable(t, err), greeting)
 	}
+}
+
+// A proxy may pass on only some commands.
+func TestAProxyWithoutPing(t *testing.T) {
+	t.Parallel()
+	address := fake(t, "", "-ERR unknown command")
+	_, err := store.Inspect(t.Context(), open(t, "redis://"+address))
+	require.Equal(t, "the server at "+address+" does not know the command PING: give the address of Redis,"+
+		" and not of a proxy that passes on only some commands", unavailable(t, err))
+}
+
+// A server of another kind may wait for more, or speak TLS to us without Redis behind it.
+func TestAServerThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	address := listener.Addr().String()
+	_, err = store.Inspect(t.Context(), open(t, "redis://"+address+"?read_timeout=100ms&max_retries=-1"))
+	require.Equal(t, "the server at "+address+" accepts connections and does not answer: check that it is Redis, and see its log",
+		unavailable(t, err))
+
+	web := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(web.Close)
+	address = web.Listener.Addr().String()
+	for _, scheme := range []string{"redis://", "rediss://", "redis-cluster://", "rediss-cluster://"} {
+		_, err = store.Inspect(t.Context(), open(t, scheme+address))
+		require.Equal(t, "the server at "+address+" is not Redis: check host and port", unavailable(t, err), scheme)
+	}
+	_, err = store.Inspect(t.Context(), open(t, "redis-sentinel://"+address+"/mymaster"))
+	require.Equal(t, "the server is not Redis: check host and port", unavailable(t, err))
 }
 
 func TestCanceledIsNotUnavailable(t *testing.T) {

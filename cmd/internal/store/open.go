@@ -17,9 +17,9 @@ import (
 
 // The client's settings unless the URL has others.
 const (
-	// poolSize has room for 64 concurrent callers and the queue's goroutines.
+	// PoolSize has room for 64 concurrent callers and the queue's goroutines.
 	// Connections are opened when they are needed.
-	poolSize = 128
+	PoolSize = 128
 	// poolTimeout is how long a caller waits when all connections are busy.
 	poolTimeout = 4 * time.Second
 	// dialTimeout bounds one attempt to connect. The client dials once in each of its
@@ -99,7 +99,7 @@ func Close(client redis.UniversalClient) error {
 }
 
 func tune(o *redis.Options) {
-	setDefault(&o.PoolSize, poolSize)
+	setDefault(&o.PoolSize, PoolSize)
 	setDefault(&o.PoolTimeout, poolTimeout)
 	setDefault(&o.DialTimeout, dialTimeout)
 	setDefault(&o.ReadTimeout, ioTimeout)
@@ -114,7 +114,7 @@ func tune(o *redis.Options) {
 }
 
 func tuneSentinel(o *redis.FailoverOptions) {
-	o.PoolSize, o.PoolTimeout = poolSize, poolTimeout
+	o.PoolSize, o.PoolTimeout = PoolSize, poolTimeout
 	o.DialTimeout, o.DialerRetries = dialTimeout, dialerRetries
 	o.ReadTimeout, o.WriteTimeout = ioTimeout, ioTimeout
 	o.MaxRetries, o.MaxRetryBackoff = maxRetries, maxRetryBackoff
@@ -123,7 +123,7 @@ func tuneSentinel(o *redis.FailoverOptions) {
 }
 
 func tuneCluster(o *redis.ClusterOptions) {
-	o.PoolSize, o.PoolTimeout = poolSize, poolTimeout
+	o.PoolSize, o.PoolTimeout = PoolSize, poolTimeout
 	o.DialTimeout, o.DialerRetries = dialTimeout, dialerRetries
 	o.ReadTimeout, o.WriteTimeout = ioTimeout, ioTimeout
 	o.MaxRetryBackoff = maxRetryBackoff // the cluster client counts redirects instead of retries

@@ -15,8 +15,8 @@ import (
 const probeTimeout = time.Second
 
 // protocolError returns the error of a client whose connection failed. It returns another one if
-// the server speaks TLS and the client does not, or the other way around. Behind Sentinels it
-// can't tell.
+// the server is not Redis, or if it speaks TLS and the client does not, or the other way around. Behind
+// Sentinels it can't tell.
 func protocolError(ctx context.Context, client redis.UniversalClient, err error) error {
 	address, scheme, secured := "", "redis://", false
 	switch c := client.(type) {
@@ -27,24 +27,30 @@ func protocolError(ctx context.Context, client redis.UniversalClient, err error)
 	case *redis.ClusterClient:
 		address, scheme, secured = c.Options().Addrs[0], clusterScheme, c.Options().TLSConfig != nil
 	}
+	if address == "" || ctx.Err() != nil || !silent(err) {
+		return err
+	}
+	const tlsAlert = 0x15
+	reply, answered := plainReply(ctx, address)
 	switch {
-	case address == "" || ctx.Err() != nil || !silent(err):
-	case secured && answersPlain(ctx, address):
+	case answered && reply != '+' && reply != '-' && reply != tlsAlert:
+		return notRedisAt(address)
+	case secured && answered && reply != tlsAlert:
 		return unfit("the Redis at %s does not speak TLS: use %s", address, scheme)
-	case !secured && closed(err) && answersTLS(ctx, address):
+	case !secured && !answered && answersTLS(ctx, address):
 		return unfit("the Redis at %s speaks only TLS: use %s", address, strings.Replace(scheme, "redis", "rediss", 1))
 	}
 	return err
 }
 
-// answersPlain reports whether a Redis answers without TLS. It may leave a TLS handshake
-// unanswered, since it waits for the end of a line.
-func answersPlain(ctx context.Context, address string) bool {
+// plainReply returns the first byte that a server answers to a PING without TLS, if it answers. A Redis
+// may leave a TLS handshake unanswered, since it waits for the end of a line.
+func plainReply(ctx context.Context, address string) (first byte, answered bool) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
-		return false
+		return 0, false
 	}
 	defer conn.Close()
 	reply := make([]byte, 1)
@@ -55,7 +61,7 @@ func answersPlain(ctx context.Context, address string) bool {
 	if err == nil {
 		_, err = conn.Read(reply)
 	}
-	return err == nil && (reply[0] == '+' || reply[0] == '-')
+	return reply[0], err == nil
 }
 
 // answersTLS reports whether a server speaks TLS, whatever its certificate is.

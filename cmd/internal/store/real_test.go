@@ -108,7 +108,7 @@ func TestRealRedisWithFewRights(t *testing.T) {
 	report, err = inspect(t, setUser("blind", "~*", "+@all", "-config", "-info"))
 	require.NoError(t, err)
 	require.Len(t, report.Warnings, 1)
-	require.Contains(t, report.Warnings[0], "does not allow this user INFO")
+	require.Contains(t, report.Warnings[0], "does not allow INFO")
 	require.NoError(t, report.RefuseEviction(), "what can't be seen is warned of")
 
 	_, err = inspect(t, setUser("fenced", "~sl:*", "+@all"))
@@ -163,28 +163,34 @@ func TestRealSentinel(t *testing.T) {
 		unavailable(t, err))
 }
 
-func TestRealRedisThatKeepsNothing(t *testing.T) {
+func TestRealRedisThatLosesMessages(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
-		args  []string
-		loses bool
+		args        []string
+		all, latest bool
 	}{
-		"nothing":             {[]string{"--appendonly", "no", "--save", ""}, true},
-		"snapshots":           {[]string{"--appendonly", "no", "--save", "60 1"}, false},
-		"append only":         {[]string{"--appendonly", "yes", "--save", ""}, false},
-		"not allowed to know": {[]string{"--appendonly", "no", "--save", "", "--rename-command", "CONFIG", ""}, false},
+		"nothing":             {[]string{"--appendonly", "no", "--save", ""}, true, false},
+		"snapshots":           {[]string{"--appendonly", "no", "--save", "60 1"}, false, true},
+		"append only":         {[]string{"--appendonly", "yes", "--save", ""}, false, false},
+		"both":                {[]string{"--appendonly", "yes", "--save", "60 1"}, false, false},
+		"not allowed to know": {[]string{"--appendonly", "no", "--save", "", "--rename-command", "CONFIG", ""}, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Real(t, row.args...)
 			report, err := inspect(t, server.URL())
 			require.NoError(t, err)
-			if !row.loses {
-				require.Empty(t, report.LosesAll())
-				return
+			var all, latest []string
+			if row.all {
+				all = []string{"Redis at " + server.Addr + " keeps nothing: a restart loses every scheduled message," +
+					" since appendonly is no and save is empty: set appendonly to yes"}
 			}
-			require.Equal(t, []string{"Redis at " + server.Addr + " keeps nothing: a restart loses every scheduled message," +
-				" since appendonly is no and save is empty: set appendonly to yes"}, report.LosesAll())
+			if row.latest {
+				latest = []string{"Redis at " + server.Addr + " keeps only snapshots: a crash loses every message that was accepted" +
+					" since the last one, since appendonly is no: set appendonly to yes"}
+			}
+			require.Equal(t, all, report.LosesAll())
+			require.Equal(t, latest, report.LosesLatest())
 		})
 	}
 }

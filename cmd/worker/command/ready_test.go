@@ -149,7 +149,7 @@ func TestReady(t *testing.T) {
 				m.HSet("sl:{policies}:stored", "default", policy)
 				informs(m, "-NOPERM this user has no permissions to run the 'info' command")
 			}, 200,
-			"eviction", "Redis at " + m.Addr() + " does not allow this user INFO: its version (7.0 or newer), its role (master)" +
+			"eviction", "Redis at " + m.Addr() + " does not allow INFO: its version (7.0 or newer), its role (master)" +
 				" and its maxmemory-policy (noeviction) are not checked", "ok ok unknown ok ok ok",
 		},
 		{

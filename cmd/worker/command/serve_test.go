@@ -151,7 +151,7 @@ func TestWhatItMayNotSeeIsAWarning(t *testing.T) {
 	m, _, environ := elsewhere(t)
 	informs(m, "-NOPERM this user has no permissions to run the 'info' command")
 	worker := start(t, environ).started(t)
-	require.Contains(t, worker.attribute(t, "some checks of the store were not possible", "detail"), "does not allow this user INFO")
+	require.Contains(t, worker.attribute(t, "some checks of the store were not possible", "detail"), "does not allow INFO")
 }
 
 // The worker's clock and the store's half a minute apart.

@@ -43,10 +43,18 @@ func TestItWarnsOfAStoreThatKeepsNothing(t *testing.T) {
 	require.Contains(t, ready.body, `{"check":"durability","status":"warning","detail":"`+want+`"}`)
 	require.Contains(t, looked(t, environ, cli.StatusDone)["store"].Detail, "; warning: "+want)
 
+	require.NoError(t, server.Client().ConfigSet(t.Context(), "save", "60 1").Err())
+	want = "Redis at " + server.Addr + " keeps only snapshots: a crash loses every message that was accepted" +
+		" since the last one, since appendonly is no: set appendonly to yes"
+	worker = start(t, environ).started(t)
+	require.Equal(t, want, worker.attribute(t, "a crash of the store would lose messages", "detail"))
+	require.Contains(t, looked(t, environ, cli.StatusDone)["store"].Detail, "; warning: "+want)
+
 	require.NoError(t, server.Client().ConfigSet(t.Context(), "appendonly", "yes").Err())
 	require.NotContains(t, looked(t, environ, cli.StatusDone)["store"].Detail, "warning")
 	worker = start(t, environ).started(t)
 	worker.notLogged(t, "keeps nothing")
+	worker.notLogged(t, "a crash of the store")
 	require.NotContains(t, get(t, worker.page(t, "readyz")).body, "durability")
 }
 

@@ -6,8 +6,11 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"net"
+	"strings"
 	"syscall"
+	"time"
 
 	"code.dny.dev/ssrf"
 
@@ -30,6 +33,9 @@ func (c Client) failed(ctx context.Context, err error, written bool) notifier.Re
 	switch {
 	case internal(err):
 		result.Status, result.Reason = notifier.Permanent, notifier.ReasonMisaddressed
+	case !written && Exhausted(err):
+		result.Status, result.Reason, result.Pause = notifier.SlowDown, notifier.ReasonExhausted, notifier.PauseMessage
+		result.RetryAfter = ExhaustedPause + rand.N(ExhaustedPause)
 	case !written:
 		result.Reason = notifier.ReasonUnreachable
 	case ctx.Err() != nil, errors.As(err, &timeout) && timeout.Timeout():
@@ -63,6 +69,8 @@ func Describe(err error) string {
 		refusal     *proxyError
 	)
 	switch cause := Leaf(err); {
+	case Exhausted(err):
+		return "this worker has too many open files: raise the limit (ulimit -n), see sendlimit-worker check"
 	case internal(err):
 		return "its address is internal, which is not allowed"
 	case errors.As(err, &refusal):
@@ -86,6 +94,17 @@ func Describe(err error) string {
 	default:
 		return ""
 	}
+}
+
+// ExhaustedPause is the least wait of a message if this worker has too many open files.
+const ExhaustedPause = 5 * time.Second
+
+// Exhausted reports whether this process or this machine has too many open files. The resolver of
+// names keeps only the text.
+func Exhausted(err error) bool {
+	name, resolving := errors.AsType[*net.DNSError](err)
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) ||
+		resolving && strings.Contains(name.Err, syscall.EMFILE.Error())
 }
 
 // internal reports whether err refuses a connection to an internal address.

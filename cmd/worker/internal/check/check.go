@@ -57,7 +57,7 @@ func Command(p cli.Program) *cobra.Command {
 }
 
 func check(ctx context.Context, p cli.Program, flags *pflag.FlagSet, asJSON bool) (err error) {
-	settings, err := p.Load(flags, config.NeedsPushTarget, store.ValidURL, channels.ValidPush, channels.ValidNotices, channels.ValidDevices)
+	settings, err := p.Load(flags, config.KnowsAll, config.NeedsPushTarget, store.ValidURL, channels.ValidPush, channels.ValidNotices, channels.ValidDevices)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func check(ctx context.Context, p cli.Program, flags *pflag.FlagSet, asJSON bool
 		return err
 	}
 	defer func() { err = errors.Join(err, channels.CloseAll(opened)) }()
-	looks := looksAt(settings, opened)
+	looks := append(looksAt(settings, opened), looksAtFiles(settings, fileLimit())...)
 	found := make([]checked, len(looks))
 	var all sync.WaitGroup
 	for i, l := range looks {

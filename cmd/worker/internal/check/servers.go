@@ -75,7 +75,7 @@ func checkStore(ctx context.Context, c config.Config) (string, error) {
 	}
 	var found []string
 	for _, node := range report.Nodes {
-		version, eviction := "embedded", ""
+		version, eviction := "a Redis of unknown version", ""
 		if node.Version != "" {
 			version = "Redis " + node.Version
 		}
@@ -97,10 +97,10 @@ func checkStore(ctx context.Context, c config.Config) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, sentence := range slices.Concat(report.LosesAll(), report.Lagging(), elsewhere) {
+	for _, sentence := range slices.Concat(report.Warnings, report.LosesAll(), report.LosesLatest(), report.Lagging(), elsewhere) {
 		found = append(found, "warning: "+sentence)
 	}
-	return strings.Join(append(found, report.Warnings...), "; "), nil
+	return strings.Join(found, "; "), nil
 }
 
 // deliveredElsewhere returns a sentence if a worker with these settings would not deliver, since

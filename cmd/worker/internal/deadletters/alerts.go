@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -112,21 +114,30 @@ func (d *commands) describeAlert(n client.DeadAlert) string {
 	return text.String()
 }
 
-// retryAlerts retries all present dead alerts and reports.
-func (d *commands) retryAlerts(ctx context.Context, c *client.Client, yes bool) error {
-	var all []string // before any is retried: it may fail again meanwhile
+// deadAlerts returns the ids of all dead alerts and reports.
+func deadAlerts(ctx context.Context, c *client.Client) (ids []string, err error) {
 	for n, err := range c.ListDeadAlerts(ctx, client.ListDeadAlertsQuery{Limit: pageSize}) {
 		if err != nil {
-			return err
+			return nil, err
 		}
-		all = append(all, n.Alert)
+		ids = append(ids, n.Alert)
+	}
+	return ids, nil
+}
+
+// retryAlerts retries all present dead alerts and reports. It tells a person how many failed again
+// soon: a contact that does not exist refuses at once.
+func (d *commands) retryAlerts(ctx context.Context, c *client.Client, yes bool) error {
+	all, err := deadAlerts(ctx, c) // before any is retried
+	if err != nil {
+		return err
 	}
 	if agreed, err := d.confirm(yes || len(all) == 0, fmt.Sprintf("Retry %s?", countedAlerts(len(all)))); !agreed {
 		return err
 	}
 	bar := cli.StartProgress(d.Stderr, "retried", len(all))
 	defer bar.End()
-	retried := 0
+	var retried []string
 	for _, id := range all {
 		done, err := c.RetryDeadAlert(ctx, id)
 		switch {
@@ -134,10 +145,10 @@ func (d *commands) retryAlerts(ctx context.Context, c *client.Client, yes bool) 
 			continue
 		case err != nil:
 			bar.End()
-			return errors.Join(err, d.summary("retried %s before the failure\n", countedAlerts(retried)))
+			return errors.Join(err, d.summary("retried %s before the failure\n", countedAlerts(len(retried))))
 		}
 		bar.Add(1)
-		retried++
+		retried = append(retried, id)
 		if d.JSON {
 			if err := d.PrintJSON(done); err != nil {
 				return err
@@ -145,8 +156,23 @@ func (d *commands) retryAlerts(ctx context.Context, c *client.Client, yes bool) 
 		}
 	}
 	bar.End()
-	return d.summary("retried %s\n", countedAlerts(retried))
+	if len(retried) == 0 || d.JSON {
+		return d.summary("retried %s\n", countedAlerts(len(retried)))
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(soon):
+	}
+	dead, err := deadAlerts(ctx, c)
+	if err != nil {
+		return errors.Join(err, d.summary("retried %s\n", countedAlerts(len(retried))))
+	}
+	again := len(slices.DeleteFunc(dead, func(id string) bool { return !slices.Contains(retried, id) }))
+	return d.summary("retried %s: %d failed again, %d sent or still to be sent\n", countedAlerts(len(retried)), again, len(retried)-again)
 }
+
+// soon is how long a command waits for the first results of retried alerts.
+const soon = time.Second
 
 // countedAlerts returns a number of alerts and reports in words.
 func countedAlerts(n int) string { return cli.FormatCount(n, "dead alert", "dead alerts") }
@@ -155,7 +181,7 @@ func countedAlerts(n int) string { return cli.FormatCount(n, "dead alert", "dead
 func (d *commands) answerAlert(done client.AlertDone, err error) error {
 	return operations.Answer(d.Group, done, err, func(done client.AlertDone) string {
 		if done.Outcome == message.Retried {
-			return fmt.Sprintf("%s alert %s is delivered again\n", d.palette.Green("retried:"), done.Alert)
+			return fmt.Sprintf("%s alert %s is tried again\n", d.palette.Green("retried:"), done.Alert)
 		}
 		return fmt.Sprintf("%s alert %s\n", d.palette.Green("purged:"), done.Alert)
 	})

@@ -88,13 +88,16 @@ func seedAccounts(ctx context.Context, accounts *accounts.Accounts, seeds config
 		if err != nil {
 			return fmt.Errorf("adding the account %q to the store: %w", seed.Name, err)
 		}
-		if created {
-			logger.InfoContext(ctx, "added an account from the settings", "account", seed.Name, "keys", len(seed.Keys))
-			continue
-		}
 		stored, ok, err := accounts.Get(ctx, seed.Name)
 		if err != nil {
 			return fmt.Errorf("looking at the account %q: %w", seed.Name, err)
+		}
+		if created {
+			logger.InfoContext(ctx, "added an account from the settings", "account", seed.Name, "keys", len(stored.Keys))
+			for _, key := range stored.Keys {
+				logger.InfoContext(ctx, "a key was created", "owner", seed.Name, "owner_key", key.ID)
+			}
+			continue
 		}
 		if differs := differences(stored, seed.Account); ok && len(differs) > 0 {
 			logger.WarnContext(ctx, "an account in the settings differs from the store's, which applies: sendlimit-worker account set changes it",

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// handshakes logs what an http.Server logs. Anybody can cause failed TLS handshakes, so they are
-// logged at most once a minute, with their number.
+// handshakes logs what an http.Server logs. Anybody can cause failed TLS handshakes, and connections
+// that can't be accepted since too many are open, so they are logged at most once a minute, with
+// their number.
 type handshakes struct {
 	slog.Handler
 
@@ -22,7 +23,7 @@ type handshakes struct {
 
 // Handle logs a record.
 func (h *handshakes) Handle(ctx context.Context, r slog.Record) error {
-	if !strings.HasPrefix(r.Message, "http: TLS handshake error") {
+	if !strings.HasPrefix(r.Message, "http: TLS handshake error") && !strings.HasPrefix(r.Message, "http: Accept error") {
 		return h.Handler.Handle(ctx, r)
 	}
 	h.mu.Lock()

@@ -38,6 +38,9 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, o startOpti
 	}
 	logger := newLogger(p.Stderr, cli.NewPalette(p.Stderr, p.Getenv), p.Names, settings)
 	logStart(ctx, settings, logger)
+	for _, unknown := range settings.Ignored {
+		logger.WarnContext(ctx, "a setting is ignored", "detail", unknown)
+	}
 	warnOfDropping(ctx, o.dropDueBefore, logger)
 	endpoints, err := listen(ctx, settings, logger)
 	if err != nil {

@@ -142,6 +142,9 @@ func prepare(ctx context.Context, client redis.UniversalClient, c config.Config,
 	for _, sentence := range report.LosesAll() {
 		logger.WarnContext(ctx, "the store keeps nothing", "detail", sentence)
 	}
+	for _, sentence := range report.LosesLatest() {
+		logger.WarnContext(ctx, "a crash of the store would lose messages", "detail", sentence)
+	}
 	for _, sentence := range report.Lagging() {
 		logger.WarnContext(ctx, "a failover of the store would lose messages", "detail", sentence)
 	}
