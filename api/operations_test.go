@@ -428,6 +428,24 @@ func TestStoreFull(t *testing.T) {
 	require.Empty(t, registered)
 }
 
+// A store that may delete what it accepts takes nothing.
+func TestStoreUnfit(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.store.Server().SetPreHook(func(peer *server.Peer, command string, _ ...string) bool {
+		if command != "INFO" {
+			return false
+		}
+		peer.WriteBulk("used_memory:1\r\nmaxmemory:0\r\nmaxmemory_policy:allkeys-lru\r\n")
+		return true
+	})
+	got := r.post("/v1/messages", `{"user":"alice","send_at":"`+on22("15:00:00")+`","title":"Hi"}`)
+	problem := r.problem(http.StatusServiceUnavailable, got)
+	require.Equal(t, fault.CodeStoreUnfit, problem.Code)
+	require.Contains(t, problem.Detail, "set it to noeviction", "an operator asks, without a key")
+	require.Equal(t, "1", got.header.Get("Retry-After"))
+}
+
 func TestAMoveThatShifts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

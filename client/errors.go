@@ -67,7 +67,7 @@ func invalid(field, takes string) *InvalidError {
 // UnavailableError is returned when the API or its store can't be used right now. The request may
 // have been done. It is safe to send it again.
 type UnavailableError struct {
-	Code       Code          // CodeUnavailable or CodeStoreFull
+	Code       Code          // CodeUnavailable, CodeStoreFull or CodeStoreUnfit
 	Detail     string        // a sentence for a person
 	RetryAfter time.Duration // what the API asked for; zero if it did not
 	RequestID  string        // "" if there was no answer

@@ -144,7 +144,7 @@ func endOf(o message.Outcome) *failure {
 		return &failure{err: refusalOf(o)}
 	case CodeInvalidField:
 		return &failure{err: invalidOf(o)}
-	case CodeUnavailable, CodeStoreFull:
+	case CodeUnavailable, CodeStoreFull, CodeStoreUnfit:
 		return &failure{again: true, err: &UnavailableError{Code: o.Code, Detail: o.Detail}}
 	default:
 		return &failure{err: &ResponseError{Code: o.Code, Detail: o.Detail}}

@@ -252,6 +252,7 @@ const (
 	CodeRefitRunning     Code = "refit_running"
 	CodeSendLimit        Code = "send_limit"
 	CodeStoreFull        Code = "store_full"
+	CodeStoreUnfit       Code = "store_unfit"
 	CodeThrottled        Code = "throttled"
 	CodeTooFarAhead      Code = "too_far_ahead"
 	CodeTooLate          Code = "too_late"

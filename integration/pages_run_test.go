@@ -33,6 +33,7 @@ type commandsOf struct {
 type serving struct {
 	prints string
 	beside bool
+	stops  bool // it stops the worker, and runs beside none
 }
 
 // redisOfPages is the Redis that pages use.
@@ -69,10 +70,15 @@ func (p programs) tell(t *testing.T, story commandsOf, blocks []block) {
 		require.NoError(t, err)
 		require.NoError(t, os.Symlink(from, filepath.Join(folder, there)))
 	}
-	script := strings.NewReplacer("127.0.0.1:8080", address, "127.0.0.1:9000", freeAddress(t), "127.0.0.1:9100", freeAddress(t)).
+	script := strings.NewReplacer("127.0.0.1:8080", address, "127.0.0.1:9000", freeAddress(t), "127.0.0.1:9100", freeAddress(t),
+		"6390", strings.TrimPrefix(freeAddress(t), "127.0.0.1:")).
 		Replace(scriptOf(t, story, blocks))
 	if strings.Contains(script, redisOfPages) {
 		script = strings.ReplaceAll(script, redisOfPages, redistest.Shared(t).URL())
+	}
+	if strings.Contains(script, "redis-server ") {
+		needProgram(t, "redis-server")
+		needProgram(t, "redis-cli")
 	}
 	shell := exec.CommandContext(t.Context(), "sh", "-eu")
 	shell.Stdin = strings.NewReader(script)
@@ -116,13 +122,16 @@ func scriptOf(t *testing.T, story commandsOf, blocks []block) string {
 		case story.shown[first] != "":
 		case serves:
 			require.Equal(t, first+"\n", b.text, "what serves is one line")
-			if works && !service.beside {
-				require.Regexp(t, `(?i)\bstop\b`, b.prose, "say that the worker before %q has to be stopped", first)
+			if works && (!service.beside || service.stops) {
+				if !service.stops {
+					require.Regexp(t, `(?i)\bstop\b`, b.prose, "say that the worker before %q has to be stopped", first)
+				}
 				lines = append(lines, "kill $worker; wait $worker || true")
+				works = false
 			}
 			lines = append(lines, "(exec env "+first+") >serving 2>&1 &",
 				await("grep -q '"+service.prints+"' serving")+" || { cat serving; exit 1; }", "mv serving served-$!")
-			if !service.beside {
+			if !service.beside && !service.stops {
 				works = true
 				lines = append(lines, "worker=$!")
 			}

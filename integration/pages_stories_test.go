@@ -88,6 +88,15 @@ func pageStories(t *testing.T) map[string]commandsOf {
 				"There are no dead letters.", "accepted", "Dinner?", "dora",
 			},
 		},
+		"docs/restore.md": {
+			serves: map[string]serving{
+				"redis-server ./redis.conf":                  {prints: "Ready to accept connections", beside: true},
+				"redis-server ./redis.conf --appendonly no":  {prints: "Ready to accept connections", stops: true},
+				"sendlimit-worker":                           {prints: delivering},
+				"sendlimit-worker run --drop-due-before -2h": {prints: delivering},
+			},
+			says: []string{"accepted", "\n1\n", "OK", "aof_last_bgrewrite_status:ok", "OK", "1\n", "scheduled"},
+		},
 		"docs/upgrading.md": {
 			serves: map[string]serving{"REDIS_URL=redis://127.0.0.1:6379 sendlimit-worker --push-url log:": {prints: delivering}},
 			says:   []string{"layout 1"},

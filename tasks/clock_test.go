@@ -316,3 +316,31 @@ func requireStepped(s *story, err error) {
 	require.ErrorIs(s, err, fault.ErrClockStepped)
 	require.Contains(s, err.Error(), "the clock of Redis has stepped forward by ")
 }
+
+// After a step back of the store's clock everything goes on by it, and so late. Setting it right is no
+// step that is waited out, even a great one.
+func TestAStepBackOfTheStoresClockIsReportedAndSetRight(t *testing.T) {
+	sendlimittest.Long(t)
+	tellSlowly(t, func(s *story) {
+		s.work(relaying)
+		s.accepted(s.message("before", 2*time.Minute))
+		s.accepted(s.message("later", 10*time.Minute))
+		require.Empty(s, s.Policies.ClockBehind())
+		s.until(time.Minute)
+		s.storeAhead(-time.Hour)
+		s.until(3 * time.Minute)
+		m := s.message("meanwhile", 20*time.Minute)
+		s.accepted(m)
+		require.Equal(s, "the clock of Redis has stepped back by 1h0m0s, so messages are sent late by as much: set it right",
+			s.Policies.ClockBehind())
+		require.Empty(s, s.recorder.Deliveries())
+
+		s.storeAhead(0)
+		s.until(3*time.Minute + 10*time.Second)
+		s.inOrder("before")
+		require.True(s, s.submit(m).Replayed, "nothing is waited out")
+		require.Empty(s, s.Policies.ClockBehind())
+		s.until(21 * time.Minute)
+		s.inOrder("before", "later", "meanwhile")
+	})
+}

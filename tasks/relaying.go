@@ -77,6 +77,12 @@ func newRelaying(b *backend.Backend, q *queue.Queue, timers *queue.Timers, o Rel
 		relay: &relay.Relay{
 			Watch: b.Watch, Charges: charges, Places: places, Index: index, Devices: known, Queue: q, Timers: timers,
 			Clock: b.Policies.Clock, Learn: func(ctx context.Context) { learnClock(ctx, b) },
+			NewEvictions: func(ctx context.Context, servers []store.Memory) ([]store.Memory, error) {
+				return store.NewEvictions(ctx, b.Client, b.Timeline.Prefix, servers)
+			},
+			NoteEvictions: func(ctx context.Context, servers []store.Memory) error {
+				return store.NoteEvictions(ctx, b.Client, b.Timeline.Prefix, servers)
+			},
 			Memory:  func(ctx context.Context) ([]store.Memory, error) { return store.ReadMemory(ctx, b.Client) },
 			Rewrite: func(ctx context.Context) (int, error) { return store.RewriteLogs(ctx, b.Client, b.Timeline.Prefix) },
 			Metrics: b.Metrics, Tracer: b.Tracer, Logger: b.Logger,

@@ -26,6 +26,8 @@ elif ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/nul
 fi
 # The alert rules are tested with promtool. No server starts, see below.
 command -v promtool >/dev/null || missing+=(prometheus)
+# A Redis whose clock steps runs under libfaketime.
+command -v faketime >/dev/null || missing+=(faketime)
 # The race detector needs a C compiler with its headers.
 if ! printf '#include <stdlib.h>\n' | $(go env CC) -E - >/dev/null 2>&1; then
   missing+=(gcc libc6-dev)

@@ -56,17 +56,25 @@ func (l *LostPlaces) GiveBack(ctx context.Context) error {
 func (l *LostPlaces) Free(
 	ctx context.Context, throttle func(ctx context.Context, batch func() error) error, now time.Time,
 ) (freed int, failed error) {
-	servers, err := l.servers(ctx)
-	if err != nil {
-		return 0, err
-	}
-	for _, server := range servers {
-		n, err := l.freeOf(ctx, server, throttle, now)
-		freed += n
-		if failed == nil {
-			failed = err
+	failed = l.eachKeys(ctx, l.keys.PlacesPattern(), throttle, func(keys []string) error {
+		open := make(map[string]int) // key -> places that were checked and left
+		for _, key := range keys {
+			if _, ok := l.keys.ParsePlaces(key); ok {
+				open[key] = 0
+			}
 		}
-	}
+		for len(open) > 0 {
+			err := throttle(ctx, func() error {
+				n, err := l.freeIn(ctx, open, now)
+				freed += n
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	return freed, failed
 }
 
@@ -95,39 +103,40 @@ func (l *LostPlaces) servers(ctx context.Context) ([]redis.Cmdable, error) {
 	return servers, nil
 }
 
-// freeOf frees the lost places of one server.
-func (l *LostPlaces) freeOf(
-	ctx context.Context, server redis.Cmdable, throttle func(context.Context, func() error) error, now time.Time,
-) (freed int, failed error) {
+// eachKeys calls do with the keys of the store that match a pattern, some at a time. If a server
+// fails it continues with the others, and returns the first error.
+func (l *LostPlaces) eachKeys(
+	ctx context.Context, pattern string, throttle func(context.Context, func() error) error, do func(keys []string) error,
+) (failed error) {
+	servers, err := l.servers(ctx)
+	if err != nil {
+		return err
+	}
+	for _, server := range servers {
+		if err := eachKeysOf(ctx, server, pattern, throttle, do); err != nil && failed == nil {
+			failed = err
+		}
+	}
+	return failed
+}
+
+// eachKeysOf is eachKeys of one server.
+func eachKeysOf(
+	ctx context.Context, server redis.Cmdable, pattern string,
+	throttle func(context.Context, func() error) error, do func(keys []string) error,
+) error {
 	const scanCount = 1000 // keys that a call reads
 	for cursor := uint64(0); ; {
 		var keys []string
 		err := throttle(ctx, func() (err error) {
-			keys, cursor, err = server.Scan(ctx, cursor, l.keys.PlacesPattern(), scanCount).Result()
+			keys, cursor, err = server.Scan(ctx, cursor, pattern, scanCount).Result()
 			return store.Explain(err, freeing)
 		})
-		if err != nil {
-			return freed, err
+		if err == nil && len(keys) > 0 {
+			err = do(keys)
 		}
-		open := make(map[string]int) // key -> places that were checked and left
-		for _, key := range keys {
-			if _, ok := l.keys.ParsePlaces(key); ok {
-				open[key] = 0
-			}
-		}
-		for len(open) > 0 {
-			n := 0
-			err := throttle(ctx, func() (err error) {
-				n, err = l.freeIn(ctx, open, now)
-				return err
-			})
-			freed += n
-			if err != nil {
-				return freed, err
-			}
-		}
-		if cursor == 0 {
-			return freed, nil
+		if err != nil || cursor == 0 {
+			return err
 		}
 	}
 }

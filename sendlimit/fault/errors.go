@@ -215,7 +215,8 @@ const CodeRefitRunning Code = "refit_running"
 // The codes of an UnavailableError.
 const (
 	CodeUnavailable Code = "unavailable"
-	CodeStoreFull   Code = "store_full" // no memory is left for more messages
+	CodeStoreFull   Code = "store_full"  // no memory is left for more messages
+	CodeStoreUnfit  Code = "store_unfit" // it may delete accepted messages, or lacks those of a backup
 )
 
 // UnavailableError is returned when the store cannot be used as it is: unreachable, not ready,
@@ -226,6 +227,9 @@ type UnavailableError struct {
 	Detail string
 	// Full says that the store has no memory left for the call, and that nothing was done.
 	Full bool
+	// Unfit says that the store would not keep what it accepts, until an operator changes that, and
+	// that nothing was done.
+	Unfit bool
 	// Internal says that Detail is for operators even without a cause: it names an address.
 	Internal bool
 	Err      error // the cause; nil if the store answered
@@ -245,6 +249,8 @@ func (e *UnavailableError) Public() string {
 		return e.Detail
 	case e.Full:
 		return "the store is full: send the same request again later, when messages have been delivered and their records have expired"
+	case e.Unfit:
+		return "the store would not keep new messages: send the same request again later, when an operator has changed its settings"
 	case strings.HasSuffix(e.Detail, MayBeDone):
 		return "the store did not answer" + MayBeDone
 	default:
@@ -255,12 +261,17 @@ func (e *UnavailableError) Public() string {
 // Unwrap returns the cause.
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// Code returns CodeStoreFull if the store is Full, otherwise CodeUnavailable.
+// Code returns CodeStoreFull if the store is Full, CodeStoreUnfit if it is Unfit, otherwise
+// CodeUnavailable.
 func (e *UnavailableError) Code() Code {
-	if e.Full {
+	switch {
+	case e.Full:
 		return CodeStoreFull
+	case e.Unfit:
+		return CodeStoreUnfit
+	default:
+		return CodeUnavailable
 	}
-	return CodeUnavailable
 }
 
 // ErrClockStepped is the cause of an UnavailableError while the store's clock is ahead of where it

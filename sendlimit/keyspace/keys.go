@@ -91,8 +91,9 @@ const DefaultPrefix = "sl"
 //	                           activity; h:<start> for an hour; d:<account>:<start> for a day of an account
 //	sl:{activity}:calls        STRING  the tokens of the last calls that added to these, see lua/count/add_once.lua
 //	sl:forecast                STRING  how many messages are due when, JSON, see package forecast; expires
-//	sl:meta                    HASH  the version of this layout, the address under which the store was last delivered, and
-//	                           what seals the cursors of the API, see package seal
+//	sl:meta                    HASH  the version of this layout, the address under which the store was last delivered, how
+//	                           many keys each server had evicted (evicted:<address>), and what seals the cursors of the
+//	                           API, see package seal
 //	sl:{p0042}:count:<key>:<name>:<start>      STRING  a counter in the natural period from start, Unix ms: its count;
 //	                           for a window <name>:w, HASH, see lua/fragments/counters.lua. Both expire with their period.
 //	                           ~<token> beside them, STRING, that a call was given back, for a minute

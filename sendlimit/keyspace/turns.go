@@ -10,6 +10,7 @@ const (
 	WorkCharges  Work = "charges"  // settles open charges
 	WorkEvents   Work = "events"   // gathers the events of all partitions
 	WorkPlaces   Work = "places"   // frees the places of lost messages
+	WorkLosses   Work = "losses"   // looks for what the store lost when it evicted keys
 	WorkIndex    Work = "index"    // removes stale entries of the index
 	WorkForecast Work = "forecast" // counts due messages by time
 )

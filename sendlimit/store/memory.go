@@ -17,6 +17,10 @@ type Memory struct {
 	// its append-only file.
 	Used int64
 	Max  int64 // maxmemory, bytes; zero means none is set
+	// Policy is its maxmemory-policy, "" if it does not tell. See RefuseEviction.
+	Policy string
+	// Evicted counts the keys that it has evicted since its start.
+	Evicted int64
 }
 
 // FullAt reports whether at least percent of the memory is used; false if there is no limit.
@@ -60,7 +64,7 @@ func ReadMemory(ctx context.Context, client redis.UniversalClient) ([]Memory, er
 
 // readMemory reads INFO of one server; ok is false if the server does not tell.
 func readMemory(ctx context.Context, client redis.Cmdable, address string) (m Memory, ok bool, err error) {
-	told, err := readInfo(ctx, client, "memory")
+	told, err := readInfo(ctx, client, "memory", "stats")
 	if err != nil {
 		return Memory{}, false, err
 	}
@@ -69,12 +73,15 @@ func readMemory(ctx context.Context, client redis.Cmdable, address string) (m Me
 		return n
 	}
 	used, apart := number("used_memory"), number("mem_not_counted_for_evict")
-	return Memory{Address: address, Used: used - apart, Max: number("maxmemory")}, used > 0, nil
+	return Memory{
+		Address: address, Used: used - apart, Max: number("maxmemory"),
+		Policy: told["maxmemory_policy"], Evicted: number("evicted_keys"),
+	}, used > 0, nil
 }
 
-// readInfo returns a section of INFO of one server; nil if INFO is forbidden, or has no such section.
-func readInfo(ctx context.Context, client redis.Cmdable, section string) (map[string]string, error) {
-	text, err := client.Info(ctx, section).Result()
+// readInfo returns sections of INFO of one server; nil if INFO is forbidden, or has no such sections.
+func readInfo(ctx context.Context, client redis.Cmdable, sections ...string) (map[string]string, error) {
+	text, err := client.Info(ctx, sections...).Result()
 	if isRefusal(err) {
 		return nil, nil
 	}

@@ -40,8 +40,8 @@ func TestReadMemory(t *testing.T) {
 	}{
 		{
 			"as Redis writes it",
-			[]string{"# Memory", "used_memory:1500", "used_memory_human:1.46K", "mem_not_counted_for_evict:500", "maxmemory:4000", "maxmemory_policy:noeviction"},
-			[]store.Memory{{Address: m.Addr(), Used: 1000, Max: 4000}},
+			[]string{"# Memory", "used_memory:1500", "used_memory_human:1.46K", "mem_not_counted_for_evict:500", "maxmemory:4000", "maxmemory_policy:noeviction", "evicted_keys:7"},
+			[]store.Memory{{Address: m.Addr(), Used: 1000, Max: 4000, Policy: "noeviction", Evicted: 7}},
 		},
 		{"no limit", []string{"used_memory:1500", "maxmemory:0"}, []store.Memory{{Address: m.Addr(), Used: 1500}}},
 		{"it does not say", []string{"# Memory"}, nil},
@@ -77,6 +77,7 @@ func TestReadMemoryOfRealServers(t *testing.T) {
 	require.EqualValues(t, 100<<20, got[0].Max)
 	require.Positive(t, got[0].Used)
 	require.Less(t, got[0].Used, got[0].Max)
+	require.Equal(t, "noeviction", got[0].Policy)
 
 	cluster := redistest.RealCluster(t)
 	got, err = store.ReadMemory(t.Context(), cluster.Client())

@@ -88,7 +88,7 @@ func (a *attempt) tally(ctx context.Context, s messages.Settlement, final bool, 
 	h, claim := a.h, a.claim
 	switch s.Outcome {
 	case messages.Delivered:
-		late := claim.Now.Sub(promised(claim))
+		late := h.lateness(a.d.User, claim)
 		h.Metrics.Delivered(late, took)
 		h.Logger.DebugContext(ctx, "delivered", "id", a.d.ID, "attempt", claim.Attempt, "late", late, "took", took)
 		h.Activity.Delivered(claim.Account, claim.Now, late, late > h.Tolerance)
@@ -110,6 +110,12 @@ func (a *attempt) tally(ctx context.Context, s messages.Settlement, final bool, 
 
 // promised returns the promised time of a claimed message, the same at every attempt.
 func promised(claim messages.Claim) time.Time { return cmp.Or(claim.Promised, claim.SendAt) }
+
+// lateness returns how late a message is that is claimed now. By the store's clock a message is on time
+// after a step back, so the step counts too.
+func (h *Handler) lateness(user string, claim messages.Claim) time.Duration {
+	return claim.Now.Sub(promised(claim)) + h.Clock.OfUser(user).FellBehind().By
+}
 
 // refusedWait is the shortest wait of a message after its channel was stopped.
 const refusedWait = time.Minute

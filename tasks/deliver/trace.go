@@ -28,7 +28,7 @@ func (h *Handler) claim(ctx context.Context, d messages.Delivery) (messages.Clai
 func (h *Handler) claimed(d messages.Delivery, c messages.Claim, took time.Duration) tracing.Claimed {
 	answered := h.Clock.Local()
 	return tracing.Claimed{
-		ID: d.ID, Reference: c.Trace, Category: c.Category, Attempt: c.Attempt, Late: c.Now.Sub(promised(c)),
+		ID: d.ID, Reference: c.Trace, Category: c.Category, Attempt: c.Attempt, Late: h.lateness(d.User, c),
 		TakenOver: c.TakenOver, Asked: answered.Add(-took), Answered: answered,
 	}
 }

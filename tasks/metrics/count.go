@@ -67,6 +67,9 @@ func (m *Metrics) Overdue(oldest time.Duration) {
 // Unreadable sets how many due entries of the watch list can't be read.
 func (m *Metrics) Unreadable(entries int) { m.set("watch_unreadable", float64(entries)) }
 
+// LostMessages counts accepted messages that the store lost when it evicted keys.
+func (m *Metrics) LostMessages(n int) { m.count("lost_messages_total", n) }
+
 // LostPlaces counts places that were freed because their messages had no record.
 func (m *Metrics) LostPlaces(n int) { m.count("lost_places_total", n) }
 

@@ -38,19 +38,24 @@ type Relay struct {
 	Clock   *storeclock.Clocks
 	Learn   func(context.Context) // learns the store's clock
 	Memory  func(context.Context) ([]store.Memory, error)
-	Rewrite func(context.Context) (int, error) // see store.RewriteLogs
-	Metrics *metrics.Metrics
-	Tracer  tracing.Tracer
-	Logger  *slog.Logger
+	// NewEvictions and NoteEvictions are those of package store.
+	NewEvictions  func(context.Context, []store.Memory) ([]store.Memory, error)
+	NoteEvictions func(context.Context, []store.Memory) error
+	Rewrite       func(context.Context) (int, error) // see store.RewriteLogs
+	Metrics       *metrics.Metrics
+	Tracer        tracing.Tracer
+	Logger        *slog.Logger
 
-	farLeft       bool // the last look at the far lists failed
-	unreadable    int  // entries of the watch list, at the last pass
-	behind        bool // hand-over was behind at the last pass
-	mayNotRewrite bool // Redis refuses to rewrite its log, and that was logged
+	farLeft       bool   // the last look at the far lists failed
+	unreadable    int    // entries of the watch list, at the last pass
+	behind        bool   // hand-over was behind at the last pass
+	mayNotRewrite bool   // Redis refuses to rewrite its log, and that was logged
+	evicts        string // why the store evicts keys, at the last look; "" if it does not
+	evicted       int64  // keys that its servers had evicted, when losses were last looked for
 }
 
 // Start runs the passes at these intervals until the returned function is called, which waits for
-// running ones: over the watch list and the charges; over the log of Redis; over the places and the
+// running ones: over the watch list and the charges; over the log of Redis and its evictions; over the places and the
 // index of messages.
 func (r *Relay) Start(ctx context.Context, watchEvery, logEvery, placesEvery time.Duration) func() {
 	turn := max(watchEvery*2/5, time.Millisecond)
@@ -79,6 +84,9 @@ func (r *Relay) Start(ctx context.Context, watchEvery, logEvery, placesEvery tim
 	}, job.Periodic{
 		Every: logEvery, Soon: true, Failed: "could not make Redis rewrite its append-only file: it may still end within a transaction",
 		Run: r.rewriteLog,
+	}, job.Periodic{
+		Every: logEvery, Soon: true, Failed: "could not look whether the store evicts keys: a later look does",
+		Run: func(ctx context.Context) error { return r.lookForEviction(ctx, logEvery/2) },
 	}, job.Periodic{
 		Every: placesEvery, Failed: "could not look for the places of lost messages: a later pass does",
 		Run: r.Clock.UnlessStepped(func(ctx context.Context) error { return r.freeLostPlaces(ctx, placesEvery/2) }),

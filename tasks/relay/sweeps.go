@@ -32,12 +32,17 @@ func inTurn(ctx context.Context, t turns, every time.Duration, work func() error
 func (r *Relay) freeLostPlaces(ctx context.Context, every time.Duration) error {
 	return inTurn(ctx, r.Places, every, func() error {
 		freed, err := r.Places.Free(ctx, r.throttle, time.Time{})
-		r.Metrics.LostPlaces(freed)
-		if freed > 0 {
-			r.Logger.WarnContext(ctx, "freed places whose messages are lost: the store had no records of them", "places", freed)
-		}
+		r.tellFreed(ctx, freed)
 		return err
 	})
+}
+
+// tellFreed reports how many places of lost messages were freed.
+func (r *Relay) tellFreed(ctx context.Context, freed int) {
+	r.Metrics.LostPlaces(freed)
+	if freed > 0 {
+		r.Logger.WarnContext(ctx, "freed places whose messages are lost: the store had no records of them", "places", freed)
+	}
 }
 
 // sweepIndex removes the entries of expired records from the index of messages, finds messages

@@ -34,6 +34,32 @@ func (p *Policies) orStepped(err error) error {
 	return err
 }
 
+// ClockBehind says in a sentence that a clock of the store has jumped back, and what follows; "" if none
+// has. Submits and deliveries go on by the store's clock.
+func (p *Policies) ClockBehind() string {
+	behind := p.Clock.FellBehind()
+	if behind == (storeclock.Behind{}) {
+		return ""
+	}
+	return fmt.Sprintf("the clock of Redis has stepped back by %s, so messages are sent late by as much: set it right",
+		behind.By.Round(time.Second))
+}
+
+// tellBehind logs when the store's clock has jumped back, and when that is over.
+func (p *Policies) tellBehind(ctx context.Context, behind storeclock.Behind) {
+	p.taking.Lock()
+	defer p.taking.Unlock()
+	switch {
+	case behind.By > 0 && p.toldBehind.IsZero():
+		p.logger.ErrorContext(ctx, "the clock of Redis has stepped back: messages are sent late by as much until it is set right",
+			"behind", behind.By.Round(time.Second))
+	case behind.By == 0 && !p.toldBehind.IsZero():
+		p.logger.WarnContext(ctx, "the clock of Redis is on its former course, or past the time before its step back",
+			"after", p.Clock.Local().Sub(p.toldBehind).Round(time.Second))
+	}
+	p.toldBehind = behind.Since
+}
+
 // tellStep logs when a step of the store's clock is noticed, and when it is over.
 func (p *Policies) tellStep(ctx context.Context, step storeclock.Step) {
 	p.taking.Lock()

@@ -52,9 +52,12 @@ type Policies struct {
 	following atomic.Bool
 	loading   chan struct{} // held by the caller that asks the store
 	taking    sync.Mutex
-	toldStep  time.Time // the begin of the last logged step of the store's clock; zero once it is over
-	current   atomic.Pointer[snapshot]
-	usable    atomic.Bool // rules are from the store
+	// toldStep is the begin of the last logged step of the store's clock, and toldBehind of a step
+	// back; zero once it is over.
+	toldStep, toldBehind time.Time
+
+	current atomic.Pointer[snapshot]
+	usable  atomic.Bool // rules are from the store
 }
 
 // snapshot is the policies of the store at a time.
@@ -200,6 +203,7 @@ func (p *Policies) load(ctx context.Context) (*policySet, error) {
 		return nil, p.orStepped(store.Explain(err, "asking the store for the time"))
 	}
 	p.tellStep(ctx, p.Clock.Stepped())
+	p.tellBehind(ctx, p.Clock.FellBehind())
 	if err := p.ClockError(); err != nil {
 		return nil, err
 	}

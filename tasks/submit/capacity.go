@@ -106,6 +106,8 @@ func (c *capacity) look(ctx context.Context, known *fullness) error {
 	servers, err := store.ReadMemory(ctx, c.client)
 	fullest := fullestOf(servers)
 	switch {
+	case evicting(servers) != nil:
+		fresh.refusal = evicting(servers)
 	case fullest.FullAt(c.percent):
 		fresh.refusal = c.storeFull(fullest)
 	case err != nil && known != nil:
@@ -116,6 +118,16 @@ func (c *capacity) look(ctx context.Context, known *fullness) error {
 	}
 	c.current.Store(fresh)
 	return fresh.refusal
+}
+
+// evicting returns the error of the first server that evicts keys, nil if none is known to.
+func evicting(servers []store.Memory) error {
+	for _, m := range servers {
+		if err := store.RefuseEviction(m.Address, m.Policy); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fullestOf returns the server that is nearest to its limit, the zero value without a limit.

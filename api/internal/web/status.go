@@ -61,6 +61,7 @@ func Kinds() []Kind {
 		{fault.CodeNotFound, http.StatusNotFound, "Not found"},
 		{fault.CodeUnavailable, http.StatusServiceUnavailable, "Not available at the moment"},
 		{fault.CodeStoreFull, http.StatusServiceUnavailable, "The store is full"},
+		{fault.CodeStoreUnfit, http.StatusServiceUnavailable, "The store would not keep messages"},
 		{CodeMethodNotAllowed, http.StatusMethodNotAllowed, "The address has no such method"},
 		{CodeNotImplemented, http.StatusNotImplemented, "There is no such method"},
 		{CodeCrossOrigin, http.StatusForbidden, "Another site's page must not do this"},

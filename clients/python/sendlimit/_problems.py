@@ -86,7 +86,7 @@ def error_of(line: dict[str, Any]) -> SendlimitError | None:
         return Refusal(cast(api.Outcome, line))
     if code == "invalid_field":
         return invalid_of(line)
-    if code in ("unavailable", "store_full"):
+    if code in ("unavailable", "store_full", "store_unfit"):
         return Unavailable(line.get("detail") or "the API is unavailable", code=code, retry_after=after)
     return ResponseError(line.get("detail") or "the API ended the stream with an error", code=code, retry_after=after)
 

@@ -484,6 +484,7 @@ class Code(StrEnum):
     REFIT_RUNNING = "refit_running"
     SEND_LIMIT = "send_limit"
     STORE_FULL = "store_full"
+    STORE_UNFIT = "store_unfit"
     THROTTLED = "throttled"
     TOO_FAR_AHEAD = "too_far_ahead"
     TOO_LATE = "too_late"

@@ -49,6 +49,7 @@ export function errorOf(line: Outcome): SendlimitError | undefined {
       return invalidOf(line);
     case "unavailable":
     case "store_full":
+    case "store_unfit":
       return new Unavailable(line.detail ?? "the API is unavailable", about);
     default:
       return new ResponseError(line.detail ?? "the API ended the stream with an error", about);

@@ -559,7 +559,7 @@ export interface components {
             channel?: "log" | "webhook" | "fcm" | "apns" | "webpush" | "service";
         };
         /** @description What is wrong. More may be added. */
-        Code: Open<"account_places" | "already_exists" | "blocked" | "campaign_running" | "category_reserved" | "cross_origin" | "expired" | "forbidden" | "id_reused" | "in_past" | "index_off" | "internal" | "invalid_field" | "method_not_allowed" | "not_found" | "not_implemented" | "opted_out" | "policy_in_use" | "quiet_hours" | "quota_exceeded" | "rate_limited" | "refit_running" | "send_limit" | "store_full" | "throttled" | "too_far_ahead" | "too_late" | "too_many_devices" | "too_many_places" | "unauthorized" | "unavailable" | "unknown_category" | "version_mismatch">;
+        Code: Open<"account_places" | "already_exists" | "blocked" | "campaign_running" | "category_reserved" | "cross_origin" | "expired" | "forbidden" | "id_reused" | "in_past" | "index_off" | "internal" | "invalid_field" | "method_not_allowed" | "not_found" | "not_implemented" | "opted_out" | "policy_in_use" | "quiet_hours" | "quota_exceeded" | "rate_limited" | "refit_running" | "send_limit" | "store_full" | "store_unfit" | "throttled" | "too_far_ahead" | "too_late" | "too_many_devices" | "too_many_places" | "unauthorized" | "unavailable" | "unknown_category" | "version_mismatch">;
         Conflict: {
             /** @description The message's id; absent if it belongs to another account. */
             id?: string;

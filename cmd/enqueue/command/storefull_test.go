@@ -71,7 +71,8 @@ func TestBulkToAFullStore(t *testing.T) {
 func TestWhyLinesHaveNoOutcome(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
-		"the store is full": &fault.UnavailableError{Full: true, Detail: "Redis is full"},
+		"the store is full":                                        &fault.UnavailableError{Full: true, Detail: "Redis is full"},
+		"the store would not keep them":                            &fault.UnavailableError{Unfit: true, Detail: "Redis evicts"},
 		"the store did not confirm them, but may have stored them": store.Explain(context.DeadlineExceeded, "reserving"),
 		"the store did not accept them":                            &fault.UnavailableError{Detail: "Redis wants a password"},
 	} {

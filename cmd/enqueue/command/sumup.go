@@ -57,6 +57,8 @@ func failureOf(err error) string {
 	switch {
 	case ok && away.Full:
 		return "the store is full"
+	case ok && away.Unfit:
+		return "the store would not keep them"
 	case ok && strings.HasSuffix(away.Detail, strings.TrimPrefix(store.MayBeDone, ": ")):
 		return "the store did not confirm them, but may have stored them"
 	default:

@@ -32,7 +32,7 @@ func StatusOf(code fault.Code) int {
 		return StatusRefused
 	case fault.CodeNotFound:
 		return StatusNotFound
-	case fault.CodeUnavailable, fault.CodeStoreFull:
+	case fault.CodeUnavailable, fault.CodeStoreFull, fault.CodeStoreUnfit:
 		return StatusUnavailable
 	default:
 		return StatusUnexpected

@@ -88,9 +88,8 @@ func Inspect(ctx context.Context, client redis.UniversalClient) (Report, error) 
 // full: scheduled messages and limits would be lost. It returns nil if that is unknown.
 func (r Report) RefuseEviction() error {
 	for _, n := range r.Nodes {
-		if n.Eviction != "" && n.Eviction != "noeviction" {
-			return unfit("Redis at %s has the maxmemory-policy %s, which deletes scheduled messages when memory is full:"+
-				" set it to noeviction", n.Address, n.Eviction)
+		if err := store.RefuseEviction(n.Address, n.Eviction); err != nil {
+			return err
 		}
 	}
 	return nil

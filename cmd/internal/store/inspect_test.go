@@ -22,9 +22,20 @@ import (
 // unavailable returns the sentence of an error that has to be of that kind.
 func unavailable(t *testing.T, err error) string {
 	t.Helper()
+	return detailOf(t, err, fault.CodeUnavailable)
+}
+
+// unfit is unavailable for a store that would not keep messages.
+func unfit(t *testing.T, err error) string {
+	t.Helper()
+	return detailOf(t, err, fault.CodeStoreUnfit)
+}
+
+func detailOf(t *testing.T, err error, code fault.Code) string {
+	t.Helper()
 	var problem *fault.UnavailableError
 	require.ErrorAs(t, err, &problem)
-	require.Equal(t, fault.CodeUnavailable, problem.Code())
+	require.Equal(t, code, problem.Code())
 	return problem.Detail
 }
 
@@ -143,7 +154,7 @@ func TestRefuseEviction(t *testing.T) {
 	}
 	require.NoError(t, nodes("noeviction", "").RefuseEviction())
 	require.Equal(t, "Redis at h:1 has the maxmemory-policy volatile-lru, which deletes scheduled messages when memory is full: set it to noeviction",
-		unavailable(t, nodes("noeviction", "volatile-lru").RefuseEviction()), "one master of several is enough")
+		unfit(t, nodes("noeviction", "volatile-lru").RefuseEviction()), "one master of several is enough")
 }
 
 func TestNothingThere(t *testing.T) {

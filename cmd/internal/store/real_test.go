@@ -133,7 +133,7 @@ func TestRealCluster(t *testing.T) {
 	require.NoError(t, cluster.Nodes[1].Client().ConfigSet(t.Context(), "maxmemory-policy", "allkeys-random").Err())
 	report, err = inspect(t, "redis-cluster://"+cluster.Addrs()[2])
 	require.NoError(t, err)
-	require.Contains(t, unavailable(t, report.RefuseEviction()), cluster.Addrs()[1])
+	require.Contains(t, unfit(t, report.RefuseEviction()), cluster.Addrs()[1])
 
 	alone := redistest.Real(t)
 	_, err = inspect(t, "redis-cluster://"+alone.Addr)

@@ -174,7 +174,15 @@ func TestReady(t *testing.T) {
 			return strings.Join(statuses, " ") == row.statuses && len(details) == 1 && strings.HasPrefix(details[0], row.check+": "+row.want)
 		}, time.Minute, 50*time.Millisecond, "%s: %+v", row.why, &got)
 	}
-	require.Regexp(t, `\nsendlimit_store_clock_step_seconds 89\d\d\d`, get(t, strings.TrimSuffix(url, "readyz")+"metrics").body)
+	metrics := strings.TrimSuffix(url, "readyz") + "metrics"
+	require.Regexp(t, `\nsendlimit_store_clock_step_seconds 89\d\d\d`, get(t, metrics).body)
+	m.SetTime(time.Now().Add(-10 * time.Minute))
+	require.Eventually(t, func() bool {
+		return strings.Contains(get(t, url).body, `{"check":"clock","status":"warning","detail":"the clock of Redis has stepped back by `)
+	}, time.Minute, 50*time.Millisecond)
+	require.Equal(t, http.StatusOK, get(t, url).status, "it delivers, late")
+	require.Regexp(t, `\nsendlimit_store_clock_step_seconds -(59|6\d)\d`, get(t, metrics).body)
+	require.Regexp(t, `\nsendlimit_store_clock_ahead_seconds -(59|6\d)\d`, get(t, metrics).body)
 }
 
 // A probe gets its answer in time, also of a store that gives none. What can't be gathered is

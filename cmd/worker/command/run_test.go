@@ -27,7 +27,15 @@ func TestRunIsTheBareCall(t *testing.T) {
 	require.Greater(t, flags, 10)
 	require.NotNil(t, run.Flags().Lookup("drop-due-before"))
 
-	r := start(t, nil, "run", "--drop-due-before", "-2h").started(t)
+	m, _, environ := elsewhere(t)
+	status, said := refuses(t, environ, "run", "--drop-due-before", "-2h")
+	require.Equal(t, cli.StatusUnavailable, status)
+	require.Equal(t, "error: the store has no data under the prefix sl, although --drop-due-before says that it was restored:"+
+		" a Redis with appendonly yes does not load an RDB file, so restore it as in docs/restore.md;"+
+		" to start with an empty store, leave out --drop-due-before\n", said)
+	require.Empty(t, m.Keys(), "it stays as it is")
+	require.NoError(t, start(t, environ).started(t).end(t))
+	r := start(t, environ, "run", "--drop-due-before", "-2h").started(t)
 	before, err := time.Parse(time.RFC3339, r.attribute(t, "due before this time are dropped", "drop_due_before"))
 	require.NoError(t, err)
 	require.WithinDuration(t, time.Now().Add(-2*time.Hour), before, time.Minute)

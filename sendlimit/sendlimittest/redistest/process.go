@@ -14,14 +14,15 @@ type process struct {
 	ended   chan struct{} // closed when it has ended
 }
 
-// startProcess starts a program whose output goes to a file. The program
+// startProcess starts a program with more environment, whose output goes to a file. The program
 // outlives ctx.
-func startProcess(ctx context.Context, output, program string, args ...string) (*process, error) {
+func startProcess(ctx context.Context, output string, environ []string, program string, args ...string) (*process, error) {
 	log, err := os.OpenFile(output, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the log of %s: %w", program, err)
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, args...)
+	cmd.Env = append(os.Environ(), environ...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = dieWithParent()
 

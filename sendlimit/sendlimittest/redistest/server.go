@@ -45,7 +45,8 @@ type Options struct {
 	// such as "sentinel monitor NAME HOST PORT QUORUM". Args and Password have no effect.
 	Sentinel []string
 
-	ofCluster bool // a node of a cluster, which has a port for the others, too
+	ofCluster bool     // a node of a cluster, which has a port for the others, too
+	environ   []string // added to that of the test
 }
 
 // Server is a redis-server process with its own folder. Its methods are not
@@ -192,7 +193,7 @@ func (s *Server) clientOptions() *redis.Options {
 // start starts the process and waits until it answers. After an error the
 // process does not run.
 func (s *Server) start(ctx context.Context) error {
-	process, err := startProcess(ctx, s.logFile(), program(), s.arguments()...)
+	process, err := startProcess(ctx, s.logFile(), s.options.environ, program(), s.arguments()...)
 	if err != nil {
 		return err
 	}

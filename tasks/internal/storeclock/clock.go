@@ -18,6 +18,8 @@ type Clock struct {
 	accuracy time.Duration // of the offset: half the round trip of its reply
 	learned  time.Time
 	step     Step
+	behind   Behind
+	moved    bool // the next reply is of another server
 }
 
 // Step is a jump of the store's clock forward, against the local clock. The store's clock may
@@ -27,7 +29,16 @@ type Step struct {
 	Since time.Time     // when it was noticed, by the local clock
 }
 
+// Behind is a jump of the store's clock back, against the local clock. The store's clock counts, so
+// messages are sent late by as much.
+type Behind struct {
+	By    time.Duration // by how much; zero for none
+	Since time.Time     // when it was noticed, by the local clock
+}
+
 const (
+	// BehindAbove is how far the store's clock may jump back at most without a Behind.
+	BehindAbove = 2 * time.Second
 	// StepAbove is how far the store's clock may jump forward at most without a Step.
 	StepAbove = time.Minute
 	// StepWait is how long a Step is waited out. A clock that stays ahead for that long is
@@ -66,7 +77,7 @@ func (c *Clock) Moved() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.learned.IsZero() {
-		c.learned = c.learned.Add(-trusted)
+		c.learned, c.moved = c.learned.Add(-trusted), true
 	}
 }
 
@@ -112,10 +123,33 @@ func (c *Clock) Learn(sent, received, store time.Time) {
 	if c.steps(offset-accuracy, received) {
 		return
 	}
-	if !c.learned.IsZero() && accuracy > c.accuracy && received.Sub(c.learned) < trusted {
+	fell := c.fall(offset, accuracy, received)
+	if !fell && !c.learned.IsZero() && accuracy > c.accuracy && received.Sub(c.learned) < trusted {
 		return
 	}
-	c.offset, c.accuracy, c.learned = offset, accuracy, received
+	c.offset, c.accuracy, c.learned, c.moved = offset, accuracy, received, false
+}
+
+// fall notes how far behind its former course the store's clock is, given the offset that a reply
+// shows, and reports whether it has jumped. A Behind ends when the clock is back on that course, or
+// once it shows a later time than before it jumped, but not before StepWait.
+func (c *Clock) fall(offset, accuracy time.Duration, received time.Time) bool {
+	above := BehindAbove
+	if c.moved {
+		above = StepAbove // the clocks of servers differ
+	}
+	back := c.offset - offset
+	jumped := !c.learned.IsZero() && back.Abs() > above+accuracy+c.accuracy && (back > 0 || c.behind.By > 0)
+	if jumped {
+		if c.behind.By == 0 {
+			c.behind.Since = received
+		}
+		c.behind.By += back
+	}
+	if c.behind.By <= BehindAbove || received.Sub(c.behind.Since) >= max(c.behind.By, StepWait) {
+		c.behind = Behind{}
+	}
+	return jumped
 }
 
 // See notes whether a time of the store shows a step. It learns nothing else: the time may be old.
@@ -131,7 +165,7 @@ func (c *Clock) See(store time.Time) {
 // reply shows. It reports whether to ignore the reply, because a Step is waited out.
 func (c *Clock) steps(least time.Duration, received time.Time) bool {
 	ahead := least - c.offset
-	if c.learned.IsZero() || ahead <= StepAbove {
+	if c.learned.IsZero() || ahead <= c.behind.By+StepAbove { // no further ahead than before it jumped back
 		c.step = Step{}
 		return false
 	}
@@ -140,7 +174,7 @@ func (c *Clock) steps(least time.Duration, received time.Time) bool {
 		since = received
 	}
 	if received.Sub(since) >= StepWait {
-		c.step, c.learned = Step{}, time.Time{} // forget the old offset
+		c.step, c.behind, c.learned = Step{}, Behind{}, time.Time{} // forget the old offset
 		return false
 	}
 	c.step = Step{Ahead: ahead, Since: since}
@@ -153,6 +187,14 @@ func (c *Clock) Stepped() Step {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.step
+}
+
+// FellBehind returns how far behind its former course the store's clock is; the zero Behind if it did
+// not jump back.
+func (c *Clock) FellBehind() Behind {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.behind
 }
 
 // Sleep returns after d, or earlier with false when ctx or stop ends.

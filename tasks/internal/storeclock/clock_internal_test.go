@@ -108,3 +108,42 @@ func TestSteps(t *testing.T) {
 		"within what a slow reply may excuse")
 	require.Zero(t, c.Stepped())
 }
+
+// A jump back is learned at once, and reported until the clock is back on its course, or shows a later
+// time than before. A jump forward to that course is no step.
+func TestAClockFallsBehind(t *testing.T) {
+	t.Parallel()
+	local := time.Date(2026, time.November, 22, 11, 0, 0, 0, time.UTC)
+	var c *Clock
+	learn := func(after, took, ahead time.Duration) time.Duration {
+		sent := local.Add(after)
+		local = sent.Add(took)
+		c.Learn(sent, local, sent.Add(took/2).Add(ahead))
+		require.Zero(t, c.Stepped())
+		require.Equal(t, ahead, c.Now().Sub(local))
+		return c.FellBehind().By
+	}
+	begin := func() {
+		c = &Clock{Local: func() time.Time { return local }}
+		require.Zero(t, learn(0, 0, time.Minute))
+	}
+	begin()
+	require.Zero(t, learn(time.Second, 0, 58*time.Second), "as much as clocks are corrected by")
+	require.Zero(t, learn(trusted, 2*time.Second, 55*time.Second), "a slow reply may excuse it")
+	require.Equal(t, 2*time.Minute, learn(time.Second, time.Second, -65*time.Second), "a slower reply shows it too")
+	require.Equal(t, 2*time.Minute, learn(StepWait-2*time.Second, time.Second, -65*time.Second))
+	require.Zero(t, learn(2*time.Second, time.Second, -65*time.Second), "it is later than before the jump")
+
+	begin()
+	require.Equal(t, time.Hour, learn(time.Second, 0, -59*time.Minute))
+	require.Equal(t, time.Hour, learn(10*time.Minute, 0, -59*time.Minute))
+	require.Equal(t, 30*time.Minute, learn(time.Second, 0, -29*time.Minute), "half of it is corrected")
+	require.Equal(t, 40*time.Minute, learn(time.Second, 0, -39*time.Minute), "it fell again")
+	require.Zero(t, learn(time.Second, 0, time.Minute), "it is on its course")
+
+	begin()
+	c.Moved()
+	require.Zero(t, learn(time.Second, 0, time.Second), "another server")
+	c.Moved()
+	require.Equal(t, 2*time.Minute, learn(time.Second, 0, -119*time.Second), "another, by more than servers may differ")
+}

@@ -84,6 +84,20 @@ func (c *Clocks) Stepped() Step {
 	return Step{}
 }
 
+// FellBehind returns the Behind of the clock that is furthest behind its former course; the zero Behind
+// for none.
+func (c *Clocks) FellBehind() Behind {
+	furthest := c.Clock.FellBehind()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, clock := range c.byAddress {
+		if behind := clock.FellBehind(); behind.By > furthest.By {
+			furthest = behind
+		}
+	}
+	return furthest
+}
+
 // UnlessStepped returns a job that skips run while a step is waited out: by a wrong clock, nothing is
 // due or over.
 func (c *Clocks) UnlessStepped(run func(context.Context) error) func(context.Context) error {

@@ -97,6 +97,9 @@ func checkStore(ctx context.Context, c config.Config) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if ahead, err := store.ReadClockAhead(ctx, client); err == nil && store.ClockAhead(ahead) != "" {
+		elsewhere = append(elsewhere, store.ClockAhead(ahead))
+	}
 	for _, sentence := range slices.Concat(report.Warnings, report.LosesAll(), report.LosesLatest(), report.Lagging(), elsewhere) {
 		found = append(found, "warning: "+sentence)
 	}

@@ -13,6 +13,21 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
+// refuseEmpty returns a *fault.UnavailableError if no worker has ever started on a store, which
+// therefore was not restored.
+func refuseEmpty(ctx context.Context, client redis.Cmdable, prefix string) error {
+	layout, err := redisstore.PresentLayout.Read(ctx, client, prefix)
+	if err != nil {
+		return fmt.Errorf("looking at the layout of the store: %w", err)
+	}
+	if layout != 0 {
+		return nil
+	}
+	return &fault.UnavailableError{Unfit: true, Detail: fmt.Sprintf(
+		"the store has no data under the prefix %s, although --%s says that it was restored: a Redis with appendonly yes does not load"+
+			" an RDB file, so restore it as in docs/restore.md; to start with an empty store, leave out --%s", prefix, dropFlag, dropFlag)}
+}
+
 // raiseLayout raises the layout of a store from a former version to the present one. While a worker
 // of that version runs it returns a *fault.UnavailableError, as that worker would misread what this
 // one writes. Such a worker that starts later refuses the store.

@@ -71,8 +71,16 @@ func newMetrics(client redis.UniversalClient, prefix string) (*serviceMetrics, e
 func (m *serviceMetrics) watch(b *backend.Backend, held bool) error {
 	err := errors.Join(m.registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "sendlimit_store_clock_step_seconds",
-		Help: "How far the store's clock has stepped forward, while this stops submits and deliveries; else 0.",
-	}, func() float64 { return b.Policies.Clock.Stepped().Ahead.Seconds() })), m.registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Help: "How far the store's clock has stepped forward, while this stops submits and deliveries; negative after a step back, while messages are sent late by as much; else 0.",
+	}, func() float64 {
+		if ahead := b.Policies.Clock.Stepped().Ahead; ahead > 0 {
+			return ahead.Seconds()
+		}
+		return (-b.Policies.Clock.FellBehind().By).Seconds() // no negative zero
+	})), m.registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "sendlimit_store_clock_ahead_seconds",
+		Help: "How far the store's clock is ahead of the clock of this process' machine; negative if it is behind. In a cluster, the clock of the main server.",
+	}, func() float64 { return b.Policies.Clock.Skew().Seconds() })), m.registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "sendlimit_held_back",
 		Help: "1 while this process does not deliver because its store was last delivered under another address; else 0.",
 	}, func() float64 {

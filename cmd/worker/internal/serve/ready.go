@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,6 +112,7 @@ func unreadyAfter(stopped <-chan struct{}, answers http.Handler) http.Handler {
 func readinessOf(b *backend.Backend, prefix string, held *heldBack) func(context.Context) readiness {
 	return func(ctx context.Context) readiness {
 		r := lookReady(ctx, b.Client, prefix, b.Policies.ClockError)
+		r.warn(checkStepped, cmp.Or(b.Policies.ClockBehind(), store.ClockAhead(b.Policies.Clock.Skew())))
 		if r.Status == ready {
 			r.check(checkPolicies, b.Policies.Refresh(ctx))
 		} else {
@@ -227,6 +229,15 @@ func (r *readiness) check(name string, err error) bool {
 	r.Status = unready
 	r.Checks = append(r.Checks, check{Check: name, Status: checkFailed, Detail: detail})
 	return false
+}
+
+// warn makes a check that is ok a warning; "" changes nothing.
+func (r *readiness) warn(name, detail string) {
+	for i, c := range r.Checks {
+		if c.Check == name && c.Status == checkOK && detail != "" {
+			r.Checks[i].Status, r.Checks[i].Detail = checkWarning, detail
+		}
+	}
 }
 
 // withhold removes the details, and logs those of failures.

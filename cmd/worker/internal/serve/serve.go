@@ -73,7 +73,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, o startOpti
 		return err
 	}
 	defer measured.close()
-	if err := prepare(ctx, storage.client, settings, logger); err != nil {
+	if err := prepare(ctx, storage.client, settings, !o.dropDueBefore.IsZero(), logger); err != nil {
 		return err
 	}
 	accounts, err := openAccounts(ctx, storage.client, settings, logger)

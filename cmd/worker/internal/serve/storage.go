@@ -127,14 +127,19 @@ func countPending(ctx context.Context, client redis.UniversalClient, prefix stri
 }
 
 // prepare waits until the store has loaded its data, checks that it is fit for deliveries, and adds
-// the policies and the pace that it lacks.
-func prepare(ctx context.Context, client redis.UniversalClient, c config.Config, logger *slog.Logger) error {
+// the policies and the pace that it lacks. A store that was restored must not be empty.
+func prepare(ctx context.Context, client redis.UniversalClient, c config.Config, restored bool, logger *slog.Logger) error {
 	report, err := inspect(ctx, client, logger)
 	if err != nil {
 		return err
 	}
 	if err := report.RefuseEviction(); err != nil {
 		return err
+	}
+	if restored {
+		if err := refuseEmpty(ctx, client, c.Prefix); err != nil {
+			return err
+		}
 	}
 	for _, warning := range report.Warnings {
 		logger.WarnContext(ctx, "some checks of the store were not possible", "detail", warning)

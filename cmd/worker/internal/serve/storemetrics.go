@@ -71,6 +71,8 @@ func newStoreCollector(client redis.UniversalClient, prefix string) (*storeColle
 	c.count("dead_alerts", "sendlimit_dead_alerts", "Alerts and reports that were given up, and can be retried.", notices.CountDead)
 	used := c.describe("sendlimit_store_memory_used_bytes", "Memory used by a server of the store, as its limit counts it.", "server")
 	most := c.describe("sendlimit_store_memory_max_bytes", "Memory limit of a server of the store; absent without a limit.", "server")
+	evicts := c.describe("sendlimit_store_evicts", "1 if a server of the store has a maxmemory-policy that deletes messages, so that submits are refused, 0 if not; absent if it does not tell.", "server")
+	evicted := c.describe("sendlimit_store_evicted_keys_total", "Keys that a server of the store has evicted since its start.", "server")
 	c.add("memory", func(ctx context.Context) ([]prometheus.Metric, error) {
 		servers, err := store.ReadMemory(ctx, client)
 		var found []prometheus.Metric
@@ -78,6 +80,14 @@ func newStoreCollector(client redis.UniversalClient, prefix string) (*storeColle
 			found = append(found, gauge(used, float64(m.Used), m.Address))
 			if m.Max > 0 {
 				found = append(found, gauge(most, float64(m.Max), m.Address))
+			}
+			if m.Policy != "" {
+				refused := 0.0
+				if store.RefuseEviction(m.Address, m.Policy) != nil {
+					refused = 1
+				}
+				found = append(found, gauge(evicts, refused, m.Address),
+					prometheus.MustNewConstMetric(evicted, prometheus.CounterValue, float64(m.Evicted), m.Address))
 			}
 		}
 		return found, err

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/alicebob/miniredis/v2/server"
@@ -14,12 +15,15 @@ import (
 func TestMetricsOfTheStoreAreWellFormed(t *testing.T) {
 	t.Parallel()
 	m, client := redistest.Embedded(t)
-	m.Server().SetPreHook(func(peer *server.Peer, command string, _ ...string) bool {
-		if command == "INFO" {
-			peer.WriteBulk("used_memory:1000\r\nmaxmemory:0\r\n")
-		}
-		return command == "INFO"
-	})
+	informs := func(answer string) {
+		m.Server().SetPreHook(func(peer *server.Peer, command string, _ ...string) bool {
+			if command == "INFO" {
+				peer.WriteBulk(answer)
+			}
+			return command == "INFO"
+		})
+	}
+	informs("used_memory:1000\r\nmaxmemory:0\r\n")
 	collector, err := newStoreCollector(client, "")
 	require.NoError(t, err)
 	registry := prometheus.NewPedanticRegistry()
@@ -29,6 +33,20 @@ func TestMetricsOfTheStoreAreWellFormed(t *testing.T) {
 	require.Empty(t, problems)
 	require.Zero(t, testutil.CollectAndCount(collector, "sendlimit_store_memory_max_bytes"), "no limit is not a limit of 0")
 	require.Equal(t, 1, testutil.CollectAndCount(collector, "sendlimit_store_memory_used_bytes"))
+	require.Zero(t, testutil.CollectAndCount(collector, "sendlimit_store_evicts"), "the server does not tell")
+
+	informs("used_memory:1000\r\nmaxmemory_policy:allkeys-lru\r\nevicted_keys:9\r\n")
+	evicting, err := newStoreCollector(client, "")
+	require.NoError(t, err)
+	of := `{server="` + m.Addr() + `"}`
+	require.NoError(t, testutil.CollectAndCompare(evicting, strings.NewReader(`
+# HELP sendlimit_store_evicted_keys_total Keys that a server of the store has evicted since its start.
+# TYPE sendlimit_store_evicted_keys_total counter
+sendlimit_store_evicted_keys_total`+of+` 9
+# HELP sendlimit_store_evicts 1 if a server of the store has a maxmemory-policy that deletes messages, so that submits are refused, 0 if not; absent if it does not tell.
+# TYPE sendlimit_store_evicts gauge
+sendlimit_store_evicts`+of+` 1
+`), "sendlimit_store_evicts", "sendlimit_store_evicted_keys_total"))
 	_, err = newStoreCollector(client, "A")
 	require.Error(t, err)
 }

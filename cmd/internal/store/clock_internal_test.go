@@ -1,4 +1,4 @@
-package serve
+package store
 
 import (
 	"testing"
@@ -26,4 +26,11 @@ func TestTheClockIsReadOnTheQuickestWay(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, time.Minute-410*time.Millisecond, offset)
 	require.Empty(t, steps)
+}
+
+func TestClockAheadIsToldAboveTwoSeconds(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, ClockAhead(ClocksDiffer))
+	require.Equal(t, "the clock of Redis is 2m0s behind that of this machine, and messages are sent by it: set the wrong one right", ClockAhead(-2*time.Minute))
+	require.Contains(t, ClockAhead(time.Hour), "1h0m0s ahead of that of this machine")
 }

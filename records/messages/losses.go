@@ -1,0 +1,167 @@
+package messages
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/internal/script"
+	"github.com/sendlimit/sendlimiter/internal/turn"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// Losses are what a store lost when it evicted keys, as far as the keys that are left show it.
+type Losses struct {
+	Messages   int // accepted and pending, without a record: they are not sent
+	Users      int // of these messages
+	Partitions []int
+	Some       []Message // the first of them, at most someLost
+	Unwatched  int       // messages that were missing in the watch list, and were added
+	Unplaced   int       // scheduled messages without a place: the rules no longer count them
+}
+
+// None reports whether nothing was lost.
+func (l Losses) None() bool { return l.Messages == 0 && l.Unwatched == 0 && l.Unplaced == 0 }
+
+// someLost is how many lost messages a report names.
+const someLost = 20
+
+const losing = "looking for lost messages"
+
+// LossesTurn reports whether it is time to call FindLosses: nobody did within every. One of several
+// callers gets the turn.
+func (l *LostPlaces) LossesTurn(ctx context.Context, every time.Duration) (bool, error) {
+	return turn.Take(ctx, l.client, l.keys.Turn(keyspace.WorkLosses), every)
+}
+
+// FindLosses compares the watch lists, the records and the places of all messages. It removes entries
+// of the watch lists whose messages have no record, so that nobody counts them as pending, and adds
+// missing entries. It reads all keys of the store. It makes its calls in throttle, which may wait. On
+// an error it returns what it found before. now is the store's time.
+func (l *LostPlaces) FindLosses(
+	ctx context.Context, watch *WatchList, throttle func(ctx context.Context, batch func() error) error, now time.Time,
+) (found Losses, failed error) {
+	partitions, failed := script.Occupied(ctx, l.client, losing, l.keys.WatchLists)
+	users := make(map[string]bool)
+	for _, partition := range partitions {
+		before := found.Messages
+		for _, list := range l.keys.WatchLists(partition) {
+			if err := l.removeLost(ctx, list, throttle, users, &found); err != nil && failed == nil {
+				failed = err
+			}
+		}
+		if found.Messages > before {
+			found.Partitions = append(found.Partitions, partition)
+		}
+	}
+	found.Users = len(users)
+	err := l.eachKeys(ctx, l.keys.RecordsPattern(), throttle, func(keys []string) error {
+		var all []Message
+		for _, key := range keys {
+			if user, id, ok := l.keys.ParseRecord(key); ok {
+				all = append(all, Message{User: user, ID: id})
+			}
+		}
+		return throttle(ctx, func() error {
+			mended, err := watch.Mend(ctx, all)
+			found.Unwatched += mended
+			if err != nil {
+				return err
+			}
+			unplaced, err := l.unplaced(ctx, all, now)
+			found.Unplaced += unplaced
+			return err
+		})
+	})
+	return found, errors.Join(failed, err)
+}
+
+// removeLost removes the entries of a list of the watch list whose messages have no record.
+func (l *LostPlaces) removeLost(
+	ctx context.Context, list string, throttle func(context.Context, func() error) error, users map[string]bool, found *Losses,
+) error {
+	const scanCount = 500
+	for cursor := uint64(0); ; {
+		err := throttle(ctx, func() error {
+			var entries []string // members and scores
+			var err error
+			if entries, cursor, err = l.client.ZScan(ctx, list, cursor, "", scanCount).Result(); err != nil {
+				return store.Explain(err, losing)
+			}
+			var members []string
+			var messages []Message
+			for i := 0; i < len(entries); i += 2 {
+				if user, id, _, ok := keyspace.ParseWatchMember(entries[i]); ok {
+					members, messages = append(members, entries[i]), append(messages, Message{User: user, ID: id})
+				}
+			}
+			return l.removeFrom(ctx, list, members, messages, users, found)
+		})
+		if err != nil || cursor == 0 {
+			return err
+		}
+	}
+}
+
+// removeFrom removes those of some members of a list whose messages have no record. A message with
+// the same id that is accepted meanwhile has another member.
+func (l *LostPlaces) removeFrom(
+	ctx context.Context, list string, members []string, messages []Message, users map[string]bool, found *Losses,
+) error {
+	records := make([]*redis.IntCmd, len(members))
+	_, err := l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i, m := range messages {
+			records[i] = pipe.Exists(ctx, l.keys.Record(m.User, m.ID))
+		}
+		return nil
+	})
+	if err != nil {
+		return store.Explain(err, losing)
+	}
+	for i, m := range messages {
+		if records[i].Val() > 0 {
+			continue
+		}
+		removed, err := l.client.ZRem(ctx, list, members[i]).Result()
+		if err != nil {
+			return store.Explain(err, losing)
+		}
+		if removed == 0 {
+			continue // it ended meanwhile
+		}
+		users[m.User] = true
+		if found.Messages++; len(found.Some) < someLost {
+			found.Some = append(found.Some, m)
+		}
+	}
+	return nil
+}
+
+// unplaced counts the messages that are pending for more than a minute and have no place. Earlier ones
+// may have been removed with their time.
+func (l *LostPlaces) unplaced(ctx context.Context, all []Message, now time.Time) (unplaced int, failed error) {
+	fields := []string{keyspace.RecordState, keyspace.RecordGeneration, keyspace.RecordSendAt}
+	records, places := make([]*redis.SliceCmd, len(all)), make([]*redis.FloatCmd, 2*len(all))
+	_, err := l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i, m := range all {
+			records[i] = pipe.HMGet(ctx, l.keys.Record(m.User, m.ID), fields...)
+			places[2*i] = pipe.ZScore(ctx, l.keys.Timeline(m.User), m.ID)
+			places[2*i+1] = pipe.ZScore(ctx, l.keys.Uncounted(m.User), m.ID)
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return 0, store.Explain(err, losing)
+	}
+	for i := range all {
+		record := script.ReadFields(fields, records[i].Val())
+		if stateOf(record) == StatePending && record.Time(keyspace.RecordSendAt).After(now.Add(time.Minute)) &&
+			errors.Is(places[2*i].Err(), redis.Nil) && errors.Is(places[2*i+1].Err(), redis.Nil) {
+			unplaced++
+		}
+	}
+	return unplaced, nil
+}

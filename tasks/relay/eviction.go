@@ -1,0 +1,103 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// lookForEviction reports whether the store deletes messages, and looks for what it has lost if its
+// servers have evicted keys since a relay looked last. The submitters of all programs look for
+// themselves, and refuse messages meanwhile.
+func (r *Relay) lookForEviction(ctx context.Context, every time.Duration) error {
+	servers, err := r.Memory(ctx)
+	if err != nil && len(servers) == 0 {
+		return err
+	}
+	r.tellEviction(ctx, servers)
+	evicted := int64(0)
+	for _, m := range servers {
+		evicted += m.Evicted
+	}
+	if evicted == r.evicted {
+		return err // also zero: the store has nothing to note
+	}
+	grown, err := r.NewEvictions(ctx, servers)
+	if err != nil {
+		return err
+	}
+	if len(grown) == 0 {
+		r.evicted = evicted
+		return nil
+	}
+	mine, err := r.Places.LossesTurn(ctx, every)
+	if err != nil || !mine {
+		return err // the next look asks again
+	}
+	if err := r.findLosses(ctx, grown); err != nil {
+		return err
+	}
+	if err := r.NoteEvictions(ctx, grown); err != nil {
+		return err
+	}
+	r.evicted = evicted
+	return nil
+}
+
+// tellEviction logs when the store begins to evict, and when it no longer does.
+func (r *Relay) tellEviction(ctx context.Context, servers []store.Memory) {
+	evicts := ""
+	for _, m := range servers {
+		if err := store.RefuseEviction(m.Address, m.Policy); err != nil {
+			evicts = err.Error()
+			break
+		}
+	}
+	switch {
+	case evicts != "" && evicts != r.evicts:
+		r.Logger.ErrorContext(ctx, "the store deletes keys when its memory is full, so nothing is accepted", "detail", evicts)
+	case evicts == "" && r.evicts != "" && len(servers) > 0:
+		r.Logger.InfoContext(ctx, "the store deletes no keys any more: messages are accepted again")
+	}
+	r.evicts = evicts
+}
+
+// findLosses looks for what is lost after servers have evicted keys, and reports it. The ids are
+// logged at level debug only.
+func (r *Relay) findLosses(ctx context.Context, servers []store.Memory) error {
+	found, err := r.Places.FindLosses(ctx, r.Watch, r.throttle, r.Clock.Now())
+	r.Metrics.LostMessages(found.Messages)
+	if !found.None() {
+		r.Logger.ErrorContext(ctx, "the store has evicted keys, and accepted messages are lost: submit them again, as from their files",
+			"servers", len(servers), "lost", found.Messages, "users", found.Users, "partitions", partitionNames(found.Partitions),
+			"missing_in_watch_list", found.Unwatched, "without_place", found.Unplaced)
+	} else if err == nil {
+		r.Logger.WarnContext(ctx, "the store has evicted keys, and no message is lost", "servers", len(servers))
+	}
+	for _, m := range found.Some {
+		r.Logger.DebugContext(ctx, "a message is lost", "user", m.User, "id", m.ID)
+	}
+	if err != nil {
+		return err
+	}
+	freed, err := r.Places.Free(ctx, r.throttle, time.Time{})
+	r.tellFreed(ctx, freed)
+	return err
+}
+
+// partitionNames names some partitions, and says how many others there are.
+func partitionNames(partitions []int) string {
+	const most = 20
+	names := make([]string, 0, most)
+	for _, partition := range partitions[:min(len(partitions), most)] {
+		names = append(names, fmt.Sprintf("p%04d", partition))
+	}
+	text := strings.Join(names, " ")
+	if more := len(partitions) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
