@@ -53,6 +53,7 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"listen", "127.0.0.1:http", "127.0.0.1:http", address},
 		{"listen", "127.0.0.1:65536", "127.0.0.1:65536", address},
 		{"require_keys", "yes", "yes", "true or false"},
+		{"drain_delay", "11m", "11m", span + "0s to 10m"},
 		{"trusted_proxies", "10.0.0.0/8, proxy", "proxy", "networks and addresses such as 10.0.0.0/8, 192.0.2.7"},
 		{"streams", "0", "0", "a whole number from 1 to 1000"},
 		{"streams_per_account", "0", "0", "a whole number from 1 to 1000"},

@@ -170,7 +170,11 @@ func TestSettingsArePossible(t *testing.T) {
 				require.True(t, strings.HasSuffix(want, ":"+strconv.Itoa(int(p.ContainerPort))))
 			}
 			grace := time.Duration(*pod.Spec.TerminationGracePeriodSeconds) * time.Second
-			require.Greater(t, grace, settings.ShutdownTimeout+2*time.Second, name)
+			require.Greater(t, grace, settings.DrainDelay+settings.ShutdownTimeout+2*time.Second, name)
+			if settings.Listen != "" {
+				unready := time.Duration(c.ReadinessProbe.PeriodSeconds) * time.Second
+				require.GreaterOrEqual(t, settings.DrainDelay, unready, "%s: load balancers that ask /readyz see it in time", name)
+			}
 			for path, probe := range map[string]*core.Probe{"/livez": c.LivenessProbe, "/readyz": c.ReadinessProbe} {
 				require.Equal(t, path, probe.HTTPGet.Path, "%s: a Redis that is away restarts nothing", name)
 				require.Equal(t, "admin", probe.HTTPGet.Port.StrVal, name)
