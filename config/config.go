@@ -49,6 +49,9 @@ type Config struct {
 	TLSCert, TLSKey string
 	// TrustedProxies are the proxies whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
+	// BasePath is the path below which a proxy serves the API and the dashboard, such as
+	// "/sendlimit"; empty for the whole host.
+	BasePath string
 	// DrainDelay is how long a stopping worker still serves after it says that it is not ready.
 	DrainDelay time.Duration
 	// Streams is the maximum number of streams of the API at a time, see api.Limits, and

@@ -64,7 +64,7 @@ func defaults() config.Config {
 // such as tiers.
 var keys = []string{ //nolint:globals // a constant table
 	"api", "api_key", "api_key_file",
-	"redis_url", "redis_tls_ca", "redis_tls_cert", "redis_tls_key", "redis_tls_server_name", "prefix", "account", "listen", "admin_listen", "require_keys", "tls_cert", "tls_key", "trusted_proxies", "drain_delay", "streams", "streams_per_account", "stream_idle", "requests", "requests_per_account", "reads_per_account", "event_streams", "event_streams_per_account", "deliver", "relay", "dashboard", "push_url", "push_secret", "push_secret_file", "push_timeout", "push_headers", "push_proxy", "shared_devices",
+	"redis_url", "redis_tls_ca", "redis_tls_cert", "redis_tls_key", "redis_tls_server_name", "prefix", "account", "listen", "admin_listen", "require_keys", "tls_cert", "tls_key", "trusted_proxies", "base_path", "drain_delay", "streams", "streams_per_account", "stream_idle", "requests", "requests_per_account", "reads_per_account", "event_streams", "event_streams_per_account", "deliver", "relay", "dashboard", "push_url", "push_secret", "push_secret_file", "push_timeout", "push_headers", "push_proxy", "shared_devices",
 	"fcm.credentials", "fcm.credentials_file", "fcm.endpoint", "apns.key", "apns.key_file", "apns.key_id", "apns.team_id", "apns.topic",
 	"apns.topics", "apns.sandbox", "apns.connections", "apns.endpoint", "webpush.private_key", "webpush.private_key_file", "webpush.subject",
 	"webpush.hosts", "webpush.allow_internal",
@@ -191,6 +191,7 @@ func other() map[string]struct {
 		"trusted_proxies": {"10.0.0.9/8, ::1", func(c config.Config) any { return c.TrustedProxies }, []netip.Prefix{
 			netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128"),
 		}},
+		"base_path":                 {"/push/v2.a", func(c config.Config) any { return c.BasePath }, "/push/v2.a"},
 		"drain_delay":               {"90s", func(c config.Config) any { return c.DrainDelay }, 90 * time.Second},
 		"streams":                   {"9", func(c config.Config) any { return c.Streams }, 9},
 		"streams_per_account":       {"3", func(c config.Config) any { return c.StreamsPerAccount }, 3},

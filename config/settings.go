@@ -52,6 +52,8 @@ func settings(c *Config, p *policy.Document) []*setting {
 				"file with the certificate's private key (PEM)"),
 			row("trusted_proxies", "", networks(&c.TrustedProxies),
 				"networks of proxies whose X-Forwarded-For is trusted, such as 10.0.0.0/8"),
+			row("base_path", "", basePath(&c.BasePath),
+				"path below which a proxy serves the API and the dashboard, such as /sendlimit; without one, they have the whole host"),
 			row("drain_delay", "", duration(&c.DrainDelay, 0, 10*time.Minute),
 				"how long a stopping worker still serves after /readyz says so, for load balancers to see it; by default 5s, and 0s on loopback"),
 			row("streams", "32", number(&c.Streams, 1, 1000),

@@ -26,6 +26,10 @@ elif ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/nul
 fi
 # The alert rules are tested with promtool. No server starts, see below.
 command -v promtool >/dev/null || missing+=(prometheus)
+# The settings in docs/reverse-proxies.md are tested with these.
+command -v nginx >/dev/null || missing+=(nginx-light)
+command -v caddy >/dev/null || missing+=(caddy)
+command -v haproxy >/dev/null || missing+=(haproxy)
 # The race detector needs a C compiler with its headers.
 if ! printf '#include <stdlib.h>\n' | $(go env CC) -E - >/dev/null 2>&1; then
   missing+=(gcc libc6-dev)

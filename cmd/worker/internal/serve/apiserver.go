@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/sendlimit/sendlimiter/api"
@@ -54,7 +55,7 @@ func newAPIServer(
 		checks, measured = nil, nil
 	}
 	o.Accounts, o.Logger, o.Tracer = accounts, logger, b.Tracer
-	o.RequireKeys, o.TrustedProxies, o.LoginRefused = asksForKeys(c), c.TrustedProxies, m.refusedLogins.Inc
+	o.RequireKeys, o.TrustedProxies, o.BasePath, o.LoginRefused = asksForKeys(c), c.TrustedProxies, c.BasePath, m.refusedLogins.Inc
 	o.Metrics, o.Probes, o.Stopping, o.Before = measured, checks, s.stopping, s.unlessStopping
 	o.Limits = api.Limits{
 		Streams: c.Streams, StreamsPerAccount: c.StreamsPerAccount, Idle: c.StreamIdle,
@@ -71,7 +72,7 @@ func newAPIServer(
 			return nil, err
 		}
 	}
-	s.Handler = s.unlessDraining(s.Handler)
+	s.Handler = s.unlessDraining(below(c.BasePath, s.Handler))
 	return s, nil
 }
 
@@ -83,6 +84,25 @@ func namingStore(next http.Handler, c config.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(operations.StoreHeader, operations.Embedded)
 		next.ServeHTTP(w, r)
+	})
+}
+
+// below removes the base path from the paths of requests that have it. A proxy may remove it
+// already.
+func below(basePath string, next http.Handler) http.Handler {
+	if basePath == "" {
+		return next
+	}
+	inside := http.StripPrefix(basePath, next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == basePath:
+			http.Redirect(w, r, basePath+"/", http.StatusPermanentRedirect)
+		case strings.HasPrefix(r.URL.EscapedPath(), basePath+"/"):
+			inside.ServeHTTP(w, r)
+		default:
+			next.ServeHTTP(w, r)
+		}
 	})
 }
 
