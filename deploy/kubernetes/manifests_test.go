@@ -122,6 +122,7 @@ func TestPodsAreConfined(t *testing.T) {
 			require.False(t, *pod.Spec.AutomountServiceAccountToken, name)
 			require.False(t, *pod.Spec.EnableServiceLinks, name)
 			for _, c := range pod.Spec.Containers {
+				require.Regexp(t, `:v?\d+\.\d+\.\d+`, c.Image, "%s: what runs does not change by itself", name)
 				require.True(t, *c.SecurityContext.ReadOnlyRootFilesystem, name)
 				require.False(t, *c.SecurityContext.AllowPrivilegeEscalation, name)
 				require.Equal(t, []core.Capability{"ALL"}, c.SecurityContext.Capabilities.Drop, name)
