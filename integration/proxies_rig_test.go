@@ -151,10 +151,7 @@ type proxy struct {
 func (p *proxied) behind(t *testing.T, name string, from net.IP) *proxy {
 	t.Helper()
 	kind := proxyKinds()[name]
-	program, err := exec.LookPath(kind.program)
-	if err != nil {
-		t.Skipf("no %s on the PATH", kind.program)
-	}
+	program := needProgram(t, kind.program)
 	x := &proxy{proxied: p, address: freeAddress(t), from: from}
 	page := kind.settings(fenced(t, proxiesPage, kind.heading, name), x.address)
 	for former, here := range map[string]string{
