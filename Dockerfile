@@ -11,7 +11,14 @@ RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache
     -o /out/ ./cmd/sendlimit-worker ./cmd/sendlimit
 
 # The image has the programs, the certificates of authorities, and no shell.
-FROM gcr.io/distroless/static-debian12:nonroot
+FROM scratch
+ARG VERSION=
+ARG REVISION=
+LABEL org.opencontainers.image.source=https://github.com/sendlimit/sendlimiter \
+      org.opencontainers.image.version=${VERSION} \
+      org.opencontainers.image.revision=${REVISION} \
+      org.opencontainers.image.licenses=MIT
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /out/ /usr/bin/
 USER 65532:65532
 ENTRYPOINT ["/usr/bin/sendlimit-worker"]

@@ -80,6 +80,9 @@ type Options struct {
 	RequireKeys bool
 	// TrustedProxies are the proxies whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
+	// BasePath is the path below which callers reach the API; "" for none. Requests come without it.
+	// Links begin with it.
+	BasePath string
 	// Metrics answers GET /metrics for keys with the scope admin. Nil serves no metrics. It does
 	// not count towards Limits.InFlight. While the store is away, it accepts a key that was valid
 	// within the last hour.

@@ -102,6 +102,7 @@ func (b *batches) outcomes(reply batchReply) []message.Outcome {
 	b.Helper()
 	require.Equal(b, http.StatusOK, reply.status)
 	require.Equal(b, "application/x-ndjson", reply.header.Get("Content-Type"))
+	require.Equal(b, "no", reply.header.Get("X-Accel-Buffering"), "proxies would collect the lines")
 	require.NotEmpty(b, reply.header.Get("X-Request-Id"))
 	var all []message.Outcome
 	decoder := json.NewDecoder(reply.body)

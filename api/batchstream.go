@@ -293,6 +293,7 @@ func (a *answers) begin() {
 	h := a.w.Header()
 	h.Set("Content-Type", a.kind)
 	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // for proxies that collect answers
 	a.w.WriteHeader(http.StatusOK)
 }
 

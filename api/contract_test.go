@@ -142,11 +142,11 @@ func (c *contract) matches(t *testing.T, path, method string, got reply) {
 	}
 }
 
-// standardHeaders are those that any server sends, and that clients need not know.
+// standardHeaders are those that any server sends, or that proxies read, and that clients need not know.
 func standardHeaders() []string {
 	return []string{
 		"Cache-Control", "Connection", "Content-Length", "Content-Type", "Date", "Transfer-Encoding", "Referrer-Policy", "Content-Disposition",
-		"Content-Security-Policy", "X-Content-Type-Options",
+		"Content-Security-Policy", "X-Content-Type-Options", "X-Accel-Buffering",
 	}
 }
 

@@ -191,7 +191,6 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request, log string, at p
 	defer listen.Stop()
 	defer reread.Stop()
 	_ = out.control.SetReadDeadline(time.Time{}) // only a client that leaves ends the request
-	w.Header().Set("X-Accel-Buffering", "no")    // for proxies that collect answers
 	// The id to resume from. A client notes it although it comes without an event. If this write
 	// fails, the next one does too.
 	_ = out.send([]byte("retry: 1000\nid: " + cmp.Or(at.id, events.Oldest) + "\n\n"))

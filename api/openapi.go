@@ -71,7 +71,7 @@ func (s *server) document(version string, routes []route) document {
 				"whose `code` names the problem.\n\nAnswers may get more members. In a request, a member that is not required may be null, " +
 				"which means the same as an absent member, unless its operation says otherwise.",
 		},
-		Servers: []*huma.Server{{URL: "/", Description: "The server that this document comes from."}},
+		Servers: []*huma.Server{{URL: cmp.Or(s.BasePath, "/"), Description: "The server that this document comes from."}},
 		Tags: []*huma.Tag{
 			{Name: "messages", Description: "Submit, move and cancel messages, and see their statuses."},
 			{Name: "campaigns", Description: "Count, pause, resume, cancel and move all messages of a campaign."},

@@ -54,7 +54,7 @@ func (s *server) pages(version string, routes []route) []route {
 		page(docs.PagePath, "text/html; charset=utf-8", func() ([]byte, error) { return s.html(made()) }),
 		page(docs.StylePath, "text/css; charset=utf-8", file(docs.Style)),
 		page(docs.ScriptPath, "text/javascript; charset=utf-8", file(docs.Script)),
-		{Operation: huma.Operation{Method: http.MethodGet, Path: "/problems/{code}"}, handle: explainProblem},
+		{Operation: huma.Operation{Method: http.MethodGet, Path: "/problems/{code}"}, handle: http.HandlerFunc(s.explainProblem)},
 	}
 }
 
@@ -105,11 +105,11 @@ func (s *server) html(d document) ([]byte, error) {
 }
 
 // explainProblem redirects from the type of a problem to its description on the page.
-func explainProblem(w http.ResponseWriter, r *http.Request) {
+func (s *server) explainProblem(w http.ResponseWriter, r *http.Request) {
 	code := r.PathValue("code")
 	for _, k := range web.Kinds() {
 		if code == string(k.Code) {
-			http.Redirect(w, r, docs.PagePath+"#problem-"+code, http.StatusSeeOther)
+			http.Redirect(w, r, s.BasePath+docs.PagePath+"#problem-"+code, http.StatusSeeOther)
 			return
 		}
 	}

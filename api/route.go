@@ -90,7 +90,9 @@ func operation[In, Out any](s *server, rt route, do func(ctx context.Context, in
 		a := web.Answer{Status: rt.success(), Body: &out}
 		switch o := a.Body.(type) {
 		case answering:
-			a = o.answer()
+			if a = o.answer(); a.Location != "" {
+				a.Location = s.BasePath + a.Location
+			}
 		case *message.Outcome:
 			if o.Code != "" {
 				return &refusal{*o}

@@ -105,6 +105,17 @@ func TestAProblemIsExplained(t *testing.T) {
 	require.Contains(t, string(r.get(page).body), `id="`+anchor+`"`)
 }
 
+// What leads to this server has the path below which a proxy serves it.
+func TestLinksBeginWithTheBasePath(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *api.Options) { o.BasePath = "/push" })
+	got := r.post("/v1/messages", `{"user":"alice","id":"a","send_at":"`+on22("11:11:11")+`","title":"Hi"}`)
+	require.Equal(t, "/push/v1/users/alice/messages/a", got.header.Get("Location"))
+	require.Equal(t, "/push/docs#problem-not_found", r.get("/problems/not_found").header.Get("Location"))
+	require.Contains(t, string(r.get("/openapi.json").body), `"url": "/push"`)
+	require.NotRegexp(t, `(?:href|src)="/`, string(r.get("/docs").body), "the page's links are relative")
+}
+
 // The pages are large. They are compressed for clients that accept it, and not sent again to
 // clients that have them.
 func TestTheDocumentationIsCompressed(t *testing.T) {

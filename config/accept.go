@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -125,6 +126,14 @@ func listen(into *string) accepts {
 		}
 		return s, nil
 	})
+}
+
+// basePath accepts a path of plain segments, which need no escaping in links, cookies and settings
+// of proxies.
+func basePath(into *string) accepts {
+	plain := regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$`)
+	return matching("path", into, func(s string) bool { return len(s) <= 64 && plain.MatchString(s) },
+		"a path such as /sendlimit, without a slash at its end: up to 64 of A-Z a-z 0-9 . _ ~ - in segments that begin with no dot")
 }
 
 func pushURL(into *string) accepts {

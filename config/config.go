@@ -49,6 +49,11 @@ type Config struct {
 	TLSCert, TLSKey string
 	// TrustedProxies are the proxies whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
+	// BasePath is the path below which a proxy serves the API and the dashboard, such as
+	// "/sendlimit"; empty for the whole host.
+	BasePath string
+	// DrainDelay is how long a stopping worker still serves after it says that it is not ready.
+	DrainDelay time.Duration
 	// Streams is the maximum number of streams of the API at a time, see api.Limits, and
 	// StreamsPerAccount the maximum for one account; zero means a quarter.
 	Streams, StreamsPerAccount int
@@ -214,12 +219,15 @@ func exposed(address string) bool {
 	return valid && !loopback(host)
 }
 
+// exposedDrain is the default of DrainDelay if the API is Exposed. Otherwise it is zero.
+const exposedDrain = 5 * time.Second
+
 // Load reads the settings from flags that RegisterFlags registered (nil for none), the environment
 // as os.Environ returns it, and a file ("" for none), and applies the checks. The error is an
 // *Error with every problem.
 func Load(flags *pflag.FlagSet, environ []string, file string, checks ...Check) (Config, error) {
 	var (
-		c        Config
+		c        = Config{DrainDelay: -1} // not given
 		rejected rejections
 	)
 	document := policy.Document{Name: policy.DefaultName}
@@ -237,6 +245,13 @@ func Load(flags *pflag.FlagSet, environ []string, file string, checks ...Check) 
 		if row.source != "" && strings.HasPrefix(row.key, "policy.") {
 			c.PolicyGiven = true
 		}
+	}
+	switch {
+	case c.DrainDelay >= 0:
+	case c.Exposed():
+		c.DrainDelay = exposedDrain
+	default:
+		c.DrainDelay = 0
 	}
 	var err error
 	c.Policy, err = document.Policy()

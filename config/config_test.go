@@ -65,7 +65,7 @@ func defaults() config.Config {
 // such as tiers.
 var keys = []string{ //nolint:globals // a constant table
 	"api", "api_key", "api_key_file",
-	"redis_url", "redis_tls_ca", "redis_tls_cert", "redis_tls_key", "redis_tls_server_name", "prefix", "account", "listen", "admin_listen", "require_keys", "tls_cert", "tls_key", "trusted_proxies", "streams", "streams_per_account", "stream_idle", "requests", "requests_per_account", "reads_per_account", "event_streams", "event_streams_per_account", "deliver", "relay", "dashboard", "push_url", "push_secret", "push_secret_file", "push_timeout", "push_headers", "push_proxy", "shared_devices",
+	"redis_url", "redis_tls_ca", "redis_tls_cert", "redis_tls_key", "redis_tls_server_name", "prefix", "account", "listen", "admin_listen", "require_keys", "tls_cert", "tls_key", "trusted_proxies", "base_path", "drain_delay", "streams", "streams_per_account", "stream_idle", "requests", "requests_per_account", "reads_per_account", "event_streams", "event_streams_per_account", "deliver", "relay", "dashboard", "push_url", "push_secret", "push_secret_file", "push_timeout", "push_headers", "push_proxy", "shared_devices",
 	"fcm.credentials", "fcm.credentials_file", "fcm.endpoint", "apns.key", "apns.key_file", "apns.key_id", "apns.team_id", "apns.topic",
 	"apns.topics", "apns.sandbox", "apns.connections", "apns.endpoint", "webpush.private_key", "webpush.private_key_file", "webpush.subject",
 	"webpush.hosts", "webpush.allow_internal",
@@ -85,6 +85,21 @@ func TestNothingGivenIsTheDefaults(t *testing.T) {
 	got, err := config.Load(nil, nil, "")
 	require.NoError(t, err)
 	require.Equal(t, defaults(), got)
+}
+
+// Only beyond loopback is there a load balancer that must see it.
+func TestTheDrainDelayDependsOnTheAddress(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]time.Duration{
+		"127.0.0.1:1": 0, "[::1]:1": 0, "off": 0, ":1": 5 * time.Second, "192.0.2.7:1": 5 * time.Second,
+	} {
+		c, err := config.Load(nil, []string{"SENDLIMIT_LISTEN=" + given}, "")
+		require.NoError(t, err)
+		require.Equal(t, want, c.DrainDelay, given)
+		c, err = config.Load(nil, []string{"SENDLIMIT_LISTEN=" + given, "SENDLIMIT_DRAIN_DELAY=0s"}, "")
+		require.NoError(t, err)
+		require.Zero(t, c.DrainDelay, given)
+	}
 }
 
 func TestTheExampleFileListsEverySettingWithItsDefault(t *testing.T) {
@@ -177,6 +192,8 @@ func other() map[string]struct {
 		"trusted_proxies": {"10.0.0.9/8, ::1", func(c config.Config) any { return c.TrustedProxies }, []netip.Prefix{
 			netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128"),
 		}},
+		"base_path":                 {"/push/v2.a", func(c config.Config) any { return c.BasePath }, "/push/v2.a"},
+		"drain_delay":               {"90s", func(c config.Config) any { return c.DrainDelay }, 90 * time.Second},
 		"streams":                   {"9", func(c config.Config) any { return c.Streams }, 9},
 		"streams_per_account":       {"3", func(c config.Config) any { return c.StreamsPerAccount }, 3},
 		"stream_idle":               {"2m", func(c config.Config) any { return c.StreamIdle }, 2 * time.Minute},

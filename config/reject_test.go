@@ -34,6 +34,7 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 	t.Parallel()
 	const span = "a length of time such as 30s, 15m, 2h or 7d, from "
 	const address = "an address and port such as 127.0.0.1:8080 or :8080, or off"
+	const path = "a path such as /sendlimit, without a slash at its end: up to 64 of A-Z a-z 0-9 . _ ~ - in segments that begin with no dot"
 	const push = "log:, an http or https URL with a host such as https://push.example.com/deliver, or the URL of a service" +
 		" with one of these schemes: bark, discord, generic, googlechat, gotify, hangouts, ifttt, join, lark, matrix, mattermost," +
 		" mqtt, mqtts, notifiarr, ntfy, opsgenie, pagerduty, pushbullet, pushover, rocketchat, signal, slack, smtp, teams, telegram," +
@@ -53,6 +54,14 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"listen", "127.0.0.1:http", "127.0.0.1:http", address},
 		{"listen", "127.0.0.1:65536", "127.0.0.1:65536", address},
 		{"require_keys", "yes", "yes", "true or false"},
+		{"base_path", "sendlimit", "sendlimit", path},
+		{"base_path", "/", "/", path},
+		{"base_path", "/a/", "/a/", path},
+		{"base_path", "//a", "//a", path},
+		{"base_path", "/a/../b", "/a/../b", path},
+		{"base_path", "/a b\"", "/a b\"", path},
+		{"base_path", "/" + strings.Repeat("a", 64), "/" + strings.Repeat("a", 64), path},
+		{"drain_delay", "11m", "11m", span + "0s to 10m"},
 		{"trusted_proxies", "10.0.0.0/8, proxy", "proxy", "networks and addresses such as 10.0.0.0/8, 192.0.2.7"},
 		{"streams", "0", "0", "a whole number from 1 to 1000"},
 		{"streams_per_account", "0", "0", "a whole number from 1 to 1000"},

@@ -90,6 +90,7 @@ func (d *Dashboard) forward(w http.ResponseWriter, r *http.Request, address, kin
 	h.Set("Content-Type", response.Header.Get("Content-Type"))
 	h.Set("X-Request-Id", response.Header.Get("X-Request-Id"))
 	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // for proxies that collect answers
 	control, part := http.NewResponseController(w), make([]byte, 32<<10)
 	for {
 		n, err := response.Body.Read(part)

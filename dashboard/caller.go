@@ -55,10 +55,12 @@ func of(r *http.Request, who caller) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), callerKey{}, who))
 }
 
-// The name of the cookie. Over TLS a prefix keeps other hosts of the domain from setting it.
+// The name of the cookie. Over TLS a prefix makes browsers accept it only from TLS: hostPrefix also
+// keeps other hosts of the domain from setting it, but requires the path "/".
 const (
 	cookieName   = "sendlimit_session"
-	securePrefix = "__Host-"
+	hostPrefix   = "__Host-"
+	securePrefix = "__Secure-"
 )
 
 // identified returns a handler for callers with a scope; "" for any caller. It answers others
@@ -108,7 +110,7 @@ func (d *Dashboard) find(r *http.Request) (caller, error) {
 
 // sessionCookie returns the cookie of a session. A cookie that only TLS can set takes precedence.
 func (d *Dashboard) sessionCookie(r *http.Request) string {
-	c, err := r.Cookie(securePrefix + cookieName)
+	c, err := r.Cookie(d.secureName())
 	if err != nil && !d.secure(r) {
 		c, err = r.Cookie(cookieName)
 	}
@@ -120,9 +122,16 @@ func (d *Dashboard) sessionCookie(r *http.Request) string {
 
 func (d *Dashboard) cookieName(r *http.Request) string {
 	if d.secure(r) {
-		return securePrefix + cookieName
+		return d.secureName()
 	}
 	return cookieName
+}
+
+func (d *Dashboard) secureName() string {
+	if d.o.BasePath != "" {
+		return securePrefix + cookieName
+	}
+	return hostPrefix + cookieName
 }
 
 // secure reports whether the browser used TLS, as far as this server can know. It trusts any proxy
@@ -150,7 +159,7 @@ func (d *Dashboard) askForLogin(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/" && r.URL.RawQuery == "" {
 		to = nil
 	}
-	http.Redirect(w, r, withQuery("/login", to), http.StatusSeeOther)
+	d.redirect(w, r, withQuery("/login", to))
 }
 
 // needs returns the problem of a caller without a scope.

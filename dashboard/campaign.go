@@ -29,7 +29,7 @@ type statusCount struct {
 func (d *Dashboard) findCampaign(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if name := strings.TrimSpace(q.Get("name")); name != "" {
-		http.Redirect(w, r, link("/campaign", "name", name, "account", q.Get("account")), http.StatusSeeOther)
+		d.redirect(w, r, link("/campaign", "name", name, "account", q.Get("account")))
 		return
 	}
 	d.render(w, r, http.StatusOK, "campaigns", &campaignPage{page: d.page(r, "Campaigns")})

@@ -47,11 +47,11 @@ func (d *Dashboard) audited(r *http.Request, e audit.Entry, look func() error) e
 // done answers a change that was made.
 func (d *Dashboard) done(w http.ResponseWriter, r *http.Request, text, to string) {
 	if wantsJSON(r) {
-		api.WriteJSON(w, http.StatusOK, map[string]string{"said": text, "to": to})
+		api.WriteJSON(w, http.StatusOK, map[string]string{"said": text, "to": d.o.BasePath + to})
 		return
 	}
 	d.say(w, r, said{Text: text})
-	http.Redirect(w, r, to, http.StatusSeeOther)
+	d.redirect(w, r, to)
 }
 
 // end answers a change: with a text, or with the reason for a refusal.
@@ -71,7 +71,12 @@ func (d *Dashboard) refused(w http.ResponseWriter, r *http.Request, err error, t
 		return
 	}
 	d.say(w, r, said{Failed: true, Text: p.Sentence()})
-	http.Redirect(w, r, to, http.StatusSeeOther)
+	d.redirect(w, r, to)
+}
+
+// redirect leads a browser to another page.
+func (d *Dashboard) redirect(w http.ResponseWriter, r *http.Request, to string) {
+	http.Redirect(w, r, d.o.BasePath+to, http.StatusSeeOther)
 }
 
 // answerProblem answers a script with a problem.

@@ -18,7 +18,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/overview"
 )
 
-// Options configure the dashboard. All are required except RequireKeys, TrustedProxies and
+// Options configure the dashboard. All are required except RequireKeys, TrustedProxies, BasePath and
 // Stopping.
 type Options struct {
 	// API answers the requests of pages. It is the API of this process.
@@ -40,6 +40,9 @@ type Options struct {
 	RequireKeys bool
 	// TrustedProxies are the proxies whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
+	// BasePath is the path below which browsers reach the dashboard; "" for none. Requests come
+	// without it. Links, cookies and redirects have it.
+	BasePath string
 	// Stopping is closed when the server is about to end, which ends live updates. Nil means never.
 	Stopping <-chan struct{}
 }
@@ -84,7 +87,7 @@ func New(o Options) (*Dashboard, error) {
 	if d.assets, err = readAssets(); err != nil {
 		return nil, err
 	}
-	if d.templates, err = parsePages(d.assets); err != nil {
+	if d.templates, err = parsePages(d.assets, o.BasePath); err != nil {
 		return nil, err
 	}
 	if d.api, err = d.newClient(""); err != nil {

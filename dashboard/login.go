@@ -56,7 +56,7 @@ func (d *Dashboard) login(w http.ResponseWriter, r *http.Request) {
 	d.o.Logger.InfoContext(r.Context(), "a session of the dashboard has begun",
 		"account", who.Account.Name, "key", who.Key.ID, "address", d.address(r))
 	d.setCookie(w, r, cookie, now.Add(session.Lasts))
-	http.Redirect(w, r, loginTo(r), http.StatusSeeOther)
+	d.redirect(w, r, loginTo(r))
 }
 
 // checkKey asks the API whether a key is valid. A key without the scope for the request is valid
@@ -93,13 +93,13 @@ func (d *Dashboard) logout(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	d.setCookie(w, r, "", time.Unix(0, 0))
-	http.Redirect(w, r, "/login", http.StatusSeeOther)
+	d.redirect(w, r, "/login")
 }
 
 // setCookie sets the cookie of a session until a time.
 func (d *Dashboard) setCookie(w http.ResponseWriter, r *http.Request, value string, until time.Time) {
 	c := &http.Cookie{
-		Name: d.cookieName(r), Value: value, Path: "/", HttpOnly: true, Secure: d.secure(r), SameSite: http.SameSiteLaxMode,
+		Name: d.cookieName(r), Value: value, Path: d.o.BasePath + "/", HttpOnly: true, Secure: d.secure(r), SameSite: http.SameSiteLaxMode,
 		Expires: until,
 	}
 	if value == "" {

@@ -81,11 +81,28 @@ func menu(who caller, at string) []navLink {
 	return links
 }
 
-// parsePages reads the templates of all pages, by name.
-func parsePages(a assets) (map[string]*template.Template, error) {
-	base, err := template.New("base.html").Funcs(functions(a)).ParseFS(pageFiles, "pages/base.html", "pages/parts.html")
+// parsePages reads the templates of all pages, by name. Links of the pages are made to begin with
+// the base path.
+func parsePages(a assets, basePath string) (map[string]*template.Template, error) {
+	below := strings.NewReplacer(`data-base=""`, `data-base="`+basePath+`"`,
+		`href="/`, `href="`+basePath+`/`, `href="{{`, `href="`+basePath+`{{`, `action="/`, `action="`+basePath+`/`,
+		`action="{{`, `action="`+basePath+`{{`, `src="{{`, `src="`+basePath+`{{`)
+	parse := func(frame *template.Template, file string) (*template.Template, error) {
+		text, err := pageFiles.ReadFile("pages/" + file)
+		if err != nil {
+			return nil, fmt.Errorf("reading the page %s: %w", file, err)
+		}
+		if frame, err = frame.Parse(below.Replace(string(text))); err != nil {
+			return nil, fmt.Errorf("parsing the page %s: %w", file, err)
+		}
+		return frame, nil
+	}
+	base, err := parse(template.New("base.html").Funcs(functions(a)), "base.html")
 	if err != nil {
-		return nil, fmt.Errorf("reading the frame of pages: %w", err)
+		return nil, err
+	}
+	if base, err = parse(base.New("parts.html"), "parts.html"); err != nil {
+		return nil, err
 	}
 	files, err := pageFiles.ReadDir("pages")
 	if err != nil {
@@ -101,8 +118,8 @@ func parsePages(a assets) (map[string]*template.Template, error) {
 		if err != nil {
 			return nil, fmt.Errorf("copying the frame of pages: %w", err)
 		}
-		if pages[name], err = frame.ParseFS(pageFiles, "pages/"+file.Name()); err != nil {
-			return nil, fmt.Errorf("reading the page %s: %w", name, err)
+		if pages[name], err = parse(frame.New(file.Name()), file.Name()); err != nil {
+			return nil, err
 		}
 	}
 	return pages, nil

@@ -113,6 +113,7 @@ func (d *Dashboard) readPlan(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", ndjson)
 	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no")
 	out := json.NewEncoder(w)
 	control := http.NewResponseController(w)
 	for {

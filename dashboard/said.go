@@ -24,7 +24,7 @@ func (d *Dashboard) say(w http.ResponseWriter, r *http.Request, s said) {
 	s.Text = clip(s.Text, maxSaid)
 	text, _ := json.Marshal(s) // two fields can always be encoded
 	http.SetCookie(w, &http.Cookie{
-		Name: saidCookie, Value: base64.RawURLEncoding.EncodeToString(text), Path: "/", HttpOnly: true,
+		Name: saidCookie, Value: base64.RawURLEncoding.EncodeToString(text), Path: d.o.BasePath + "/", HttpOnly: true,
 		Secure: d.secure(r), SameSite: http.SameSiteStrictMode, MaxAge: 60,
 	})
 }
@@ -35,7 +35,7 @@ func (d *Dashboard) takeSaid(w http.ResponseWriter, r *http.Request) *said {
 	if err != nil {
 		return nil
 	}
-	http.SetCookie(w, &http.Cookie{Name: saidCookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, MaxAge: -1})
+	http.SetCookie(w, &http.Cookie{Name: saidCookie, Path: d.o.BasePath + "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, MaxAge: -1})
 	text, err := base64.RawURLEncoding.DecodeString(c.Value)
 	var s said
 	if err != nil || json.Unmarshal(text, &s) != nil || s.Text == "" {

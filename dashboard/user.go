@@ -63,7 +63,7 @@ func (d *Dashboard) showUser(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	user := q.Get("name")
 	if user == "" {
-		http.Redirect(w, r, "/users", http.StatusSeeOther)
+		d.redirect(w, r, "/users")
 		return
 	}
 	p := &userPage{page: d.page(r, "User "+clip(user, 80)), User: user, Spans: spans(), Category: q.Get("category"), Rule: q.Get("rule")}

@@ -19,7 +19,7 @@ type usersPage struct {
 func (d *Dashboard) listUsers(w http.ResponseWriter, r *http.Request) {
 	p := &usersPage{page: d.page(r, "Users"), listing: listingOf(r, "blocked", "policy"), Listed: callerOf(r.Context()).Admin()}
 	if name := r.URL.Query().Get("name"); name != "" {
-		http.Redirect(w, r, link("/user", "name", name), http.StatusSeeOther)
+		d.redirect(w, r, link("/user", "name", name))
 		return
 	}
 	if !p.Listed {

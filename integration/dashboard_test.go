@@ -73,7 +73,7 @@ func TestTheDashboardInABrowser(t *testing.T) {
 		}
 	}))
 	t.Cleanup(broken.Close)
-	w := p.worker(t, environ, "--push-url", broken.URL, "--require-keys")
+	w := p.worker(t, environ, "--push-url", broken.URL, "--require-keys", "--base-path", []string{"", "/push"}[plan.Half])
 	w.delivers(t)
 	plan.URL = "http://" + w.apiAddress(t)
 

@@ -35,6 +35,8 @@ func TestPicturesOfPagesAreMade(t *testing.T) {
 			case "console", "go", "json":
 				there = append(there, page+", "+b.heading+", "+b.kind)
 			case "sh", "yaml", "csv":
+			case "nginx", "caddyfile", "haproxy": // TestReverseProxies runs them
+				require.Equal(t, proxiesPage, page)
 			case "redis": // TestLeastRightsOnRedis runs them
 				require.Equal(t, "docs/redis.md", page)
 			default:

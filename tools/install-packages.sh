@@ -28,6 +28,10 @@ fi
 command -v promtool >/dev/null || missing+=(prometheus)
 # A Redis whose clock steps runs under libfaketime.
 command -v faketime >/dev/null || missing+=(faketime)
+# The settings in docs/reverse-proxies.md are tested with these.
+command -v nginx >/dev/null || missing+=(nginx-light)
+command -v caddy >/dev/null || missing+=(caddy)
+command -v haproxy >/dev/null || missing+=(haproxy)
 # The race detector needs a C compiler with its headers.
 if ! printf '#include <stdlib.h>\n' | $(go env CC) -E - >/dev/null 2>&1; then
   missing+=(gcc libc6-dev)

@@ -1,6 +1,8 @@
 "use strict";
 // What the scripts of several pages use.
 var sendlimit = {
+  base: document.documentElement.dataset.base, // path below which the dashboard is
+
   // text sets the text of an element, if that changes it: a reader of the screen hears changes only.
   text(element, value) {
     if (element && element.textContent !== value) element.textContent = value;
@@ -24,7 +26,7 @@ var sendlimit = {
   // ask sends a request of the page, and returns its answer. A refusal is an error with the
   // sentence for a person.
   async ask(path, options) {
-    const answer = await fetch(path, Object.assign({ credentials: "same-origin", headers: { Accept: "application/json" } }, options));
+    const answer = await fetch(sendlimit.base + path, Object.assign({ credentials: "same-origin", headers: { Accept: "application/json" } }, options));
     let body = null;
     try { body = await answer.json(); } catch { body = null; }
     if (!answer.ok) {
@@ -45,7 +47,7 @@ var sendlimit = {
   // lines sends a request, calls each with every line of its answer as it comes, and returns the
   // answer's headers.
   async lines(path, options, each) {
-    const answer = await fetch(path, Object.assign({ credentials: "same-origin" }, options, { headers: Object.assign({ Accept: "application/x-ndjson, application/json" }, (options || {}).headers) }));
+    const answer = await fetch(sendlimit.base + path, Object.assign({ credentials: "same-origin" }, options, { headers: Object.assign({ Accept: "application/x-ndjson, application/json" }, (options || {}).headers) }));
     if (!answer.ok) {
       let body = null;
       try { body = await answer.json(); } catch { body = null; }

@@ -118,7 +118,7 @@
   const tell = () => say((paused ? "Paused, as of " : "Live, as of ") + sendlimit.time(Math.floor(latest.at / 1000) * 1000));
 
   const start = () => {
-    source = new EventSource("/live");
+    source = new EventSource(sendlimit.base + "/live");
     source.addEventListener("overview", (event) => {
       latest = JSON.parse(event.data);
       show();

@@ -122,6 +122,7 @@ func TestPodsAreConfined(t *testing.T) {
 			require.False(t, *pod.Spec.AutomountServiceAccountToken, name)
 			require.False(t, *pod.Spec.EnableServiceLinks, name)
 			for _, c := range pod.Spec.Containers {
+				require.Regexp(t, `:v?\d+\.\d+\.\d+`, c.Image, "%s: what runs does not change by itself", name)
 				require.True(t, *c.SecurityContext.ReadOnlyRootFilesystem, name)
 				require.False(t, *c.SecurityContext.AllowPrivilegeEscalation, name)
 				require.Equal(t, []core.Capability{"ALL"}, c.SecurityContext.Capabilities.Drop, name)
@@ -170,7 +171,11 @@ func TestSettingsArePossible(t *testing.T) {
 				require.True(t, strings.HasSuffix(want, ":"+strconv.Itoa(int(p.ContainerPort))))
 			}
 			grace := time.Duration(*pod.Spec.TerminationGracePeriodSeconds) * time.Second
-			require.Greater(t, grace, settings.ShutdownTimeout+2*time.Second, name)
+			require.Greater(t, grace, settings.DrainDelay+settings.ShutdownTimeout+2*time.Second, name)
+			if settings.Listen != "" {
+				unready := time.Duration(c.ReadinessProbe.PeriodSeconds) * time.Second
+				require.GreaterOrEqual(t, settings.DrainDelay, unready, "%s: load balancers that ask /readyz see it in time", name)
+			}
 			for path, probe := range map[string]*core.Probe{"/livez": c.LivenessProbe, "/readyz": c.ReadinessProbe} {
 				require.Equal(t, path, probe.HTTPGet.Path, "%s: a Redis that is away restarts nothing", name)
 				require.Equal(t, "admin", probe.HTTPGet.Port.StrVal, name)

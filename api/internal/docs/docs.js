@@ -87,7 +87,7 @@ async function copy(button) {
   }, 2000);
 }
 
-document.querySelectorAll('.server').forEach((server) => { server.textContent = location.origin; });
+document.querySelectorAll('.server').forEach((server) => { server.textContent = new URL('.', location.href).href.slice(0, -1); });
 document.querySelectorAll('.search, .all, .copy').forEach((part) => { part.hidden = false; });
 search.addEventListener('input', () => {
   filter();

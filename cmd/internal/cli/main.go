@@ -15,8 +15,9 @@ import (
 type Run func(ctx context.Context, p Program, args []string) error
 
 // Main runs a program and returns its exit status. The first SIGINT or SIGTERM cancels the context,
-// so that the program can end in order; the second ends the process at once. If the program returns
-// the context's error after a signal, the status is 128 plus the signal's number, as shells expect.
+// so that the program can end in order; the second ends the process at once, unless the program
+// waits for it (Program.Again). If the program returns the context's error after a signal, the
+// status is 128 plus the signal's number, as shells expect.
 //
 // Main prints an error that the program has not printed.
 func Main(name string, run Run) int {
@@ -24,16 +25,19 @@ func Main(name string, run Run) int {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 
+	again := make(chan struct{})
 	program := Program{
 		Name: name, Names: NamesOf(os.Args[0]), Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Again: again,
 	}
-	p := process{signals: signals, exit: os.Exit, stderr: os.Stderr, names: program.Names, getenv: os.Getenv}
+	p := process{signals: signals, again: again, exit: os.Exit, stderr: os.Stderr, names: program.Names, getenv: os.Getenv}
 	return p.run(func(ctx context.Context) error { return run(ctx, program, os.Args[1:]) })
 }
 
 // process is the part of the real process that Main uses.
 type process struct {
 	signals <-chan os.Signal
+	again   chan<- struct{} // see Program.Again
 	exit    func(status int)
 	stderr  io.Writer
 	names   Names
@@ -67,7 +71,7 @@ func (p *process) run(program func(context.Context) error) int {
 	return ExitCode(err)
 }
 
-// watch cancels at the first signal and exits at the second.
+// watch cancels at the first signal. It exits at the next one that the program does not wait for.
 func (p *process) watch(cancel context.CancelCauseFunc, ended <-chan struct{}) {
 	select {
 	case s := <-p.signals:
@@ -75,10 +79,17 @@ func (p *process) watch(cancel context.CancelCauseFunc, ended <-chan struct{}) {
 	case <-ended:
 		return
 	}
-	select {
-	case s := <-p.signals:
-		p.exit(signalStatus(s))
-	case <-ended:
+	for {
+		select {
+		case s := <-p.signals:
+			select {
+			case p.again <- struct{}{}:
+			default:
+				p.exit(signalStatus(s))
+			}
+		case <-ended:
+			return
+		}
 	}
 }
 

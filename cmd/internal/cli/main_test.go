@@ -54,6 +54,14 @@ func programs() map[string]cli.Run {
 		"unavailable": waiting(func(context.Context) error {
 			return store.Explain(context.DeadlineExceeded, "settling")
 		}),
+		"patient": func(ctx context.Context, p cli.Program, _ []string) error {
+			fmt.Fprintln(p.Stdout, "ready")
+			<-ctx.Done()
+			fmt.Fprintln(p.Stdout, "stopping")
+			<-p.Again
+			fmt.Fprintln(p.Stdout, "no longer waiting")
+			select {}
+		},
 		"stuck": waiting(func(context.Context) error { select {} }),
 	}
 }
@@ -154,4 +162,17 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 		require.NoError(t, program.Process.Signal(signal))
 		require.Equal(t, want, status(t, program))
 	}
+}
+
+// A program that waits for a signal after the first gets it, and the next one ends the process.
+func TestASignalThatTheProgramWaitsForDoesNotEndIt(t *testing.T) {
+	t.Parallel()
+	program, lines, _ := start(t, "patient")
+	for _, said := range []string{"stopping", "no longer waiting"} {
+		require.NoError(t, program.Process.Signal(syscall.SIGTERM))
+		require.True(t, lines.Scan())
+		require.Equal(t, said, lines.Text())
+	}
+	require.NoError(t, program.Process.Signal(syscall.SIGTERM))
+	require.Equal(t, 143, status(t, program))
 }

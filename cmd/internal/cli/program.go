@@ -21,6 +21,9 @@ type Program struct {
 	Stdin   io.Reader
 	Stdout  io.Writer // answers
 	Stderr  io.Writer // logs, progress and questions
+	// Again has a value for each signal after the first. While the program receives from it,
+	// such a signal does not end the process. Nil has none.
+	Again <-chan struct{}
 }
 
 // Getenv returns the value of a variable of the environment, "" if it is not set.

@@ -16,7 +16,7 @@ import (
 func TestWhatIsOpenWithoutAKey(t *testing.T) {
 	t.Parallel()
 	for name, flags := range map[string][]string{
-		"beyond loopback":       {"--listen", "0.0.0.0:0"},
+		"beyond loopback":       {"--listen", "0.0.0.0:0", "--drain-delay", "0s"},
 		"where it is set to be": {"--require-keys"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -73,4 +74,24 @@ func TestTheDashboardIsBesideTheAPI(t *testing.T) {
 	without := start(t, nil, "--dashboard=false").started(t)
 	require.Equal(t, http.StatusNotFound, get(t, "http://"+without.host(t)+"/").status)
 	require.NoError(t, without.end(t))
+}
+
+// A worker answers below its base path, and without it, for proxies that remove it and for probes.
+func TestABasePath(t *testing.T) {
+	t.Parallel()
+	worker := start(t, nil, "--base-path", "/push").started(t)
+	require.Equal(t, "http://"+worker.host(t)+"/push/v1/", worker.attribute(t, "API endpoint", "url"))
+	worker.submits(t, "alice", time.Hour)
+	for path, status := range map[string]int{
+		"/push/": http.StatusOK, "/": http.StatusOK, "/push/v1/users/a%2Fb/usage": http.StatusOK, "/push/v1/users/%61lice/messages/id-alice": http.StatusOK, "/v1/users/%61lice/messages/id-alice": http.StatusOK,
+		"/push/readyz": http.StatusOK, "/readyz": http.StatusOK, "/push": http.StatusPermanentRedirect,
+		"/pushv1/stats": http.StatusNotFound, "/push//v1/stats": http.StatusNotFound, "/push/push/v1/stats": http.StatusNotFound, "/%70ush/v1/stats": http.StatusNotFound,
+	} {
+		answered, header, _ := asked(t, worker.host(t), "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n")
+		require.Equal(t, status, answered, path)
+		if status == http.StatusNotFound {
+			require.Equal(t, "application/problem+json", header.Get("Content-Type"), path)
+		}
+	}
+	require.NoError(t, worker.end(t))
 }

@@ -23,9 +23,11 @@ export const walk = async (browser, key) => {
 
 // open returns a page of its own, logged in with a key. It notes what its console says.
 export const open = async (browser, key, options = {}) => {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, baseURL: plan.url, acceptDownloads: true, reducedMotion: "reduce", ...options });
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, acceptDownloads: true, reducedMotion: "reduce", ...options });
   context.setDefaultTimeout(30000);
   const page = await context.newPage();
+  const goto = page.goto.bind(page);
+  page.goto = (path) => goto(plan.url + path); // which may end with a path
   page.said = [];
   page.on("console", (message) => { if (message.type() === "error") page.said.push(message.text()); });
   page.on("pageerror", (error) => page.said.push(String(error)));

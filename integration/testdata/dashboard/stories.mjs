@@ -470,7 +470,7 @@ export const stories = {
     assert.equal(await page.locator("#submitMessage").isVisible(), false);
     await page.goto("/docs#submitMessage");
     await page.locator("#submitMessage .curl").first().waitFor();
-    await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin: plan.url });
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin: new URL(plan.url).origin });
     await page.locator("#submitMessage .copy").first().click();
     assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^curl /);
     quiet(page);

@@ -16,7 +16,7 @@ import (
 func (s *apiServer) withDashboard(others, served http.Handler, parts api.Parts, c config.Config, logger *slog.Logger) (http.Handler, error) {
 	pages, err := dashboard.New(dashboard.Options{
 		API: served, Sessions: parts.Sessions, Overview: parts.Overview, Audit: parts.Audit, Timeline: s.submitter.Timeline, Now: time.Now, Logger: logger,
-		Version: cli.Version(), RequireKeys: asksForKeys(c), TrustedProxies: c.TrustedProxies, Stopping: s.stopping,
+		Version: cli.Version(), RequireKeys: asksForKeys(c), TrustedProxies: c.TrustedProxies, BasePath: c.BasePath, Stopping: s.stopping,
 	})
 	if err != nil {
 		return nil, err

@@ -10,8 +10,9 @@
 //  5. Take the store's address. Open the channels, then deliver and answer requests until
 //     the context ends; only answer if the store was last delivered under another address.
 //
-// service ends a worker in order: the API accepts no more operations, deliveries finish, then the
-// last requests are answered.
+// A worker ends in order: it is unready and still does everything for the drain delay (drained).
+// Then the API accepts no more operations, deliveries finish, and the last requests are answered
+// (service).
 //
 // Beside the API the endpoint answers /healthz (the store answers), /readyz (the store
 // is fit for deliveries) and /metrics. For the last two, shared caches answers of the

@@ -40,6 +40,7 @@ func announceAPI(c config.Config) announcement {
 		if c.AdminListen == "" {
 			logger.InfoContext(ctx, "health endpoint", "url", base+healthPath)
 		}
+		base += c.BasePath
 		logger.InfoContext(ctx, "API endpoint", "url", base+"/v1/", "docs", base+"/docs")
 		if c.Dashboard {
 			logger.InfoContext(ctx, "dashboard", "url", base+"/")

@@ -17,16 +17,16 @@ import (
 const pingTimeout = time.Second
 
 // probes returns the answers of the API without a key, for the system that starts and stops
-// workers. The worker is not ready once stopping is closed, or if it is held back.
+// workers. The worker is not ready once draining is closed, or if it is held back.
 func probes(
-	b *backend.Backend, c config.Config, held *heldBack, stopping <-chan struct{}, logger *slog.Logger,
+	b *backend.Backend, c config.Config, held *heldBack, draining <-chan struct{}, logger *slog.Logger,
 ) map[string]http.Handler {
 	open := !asksForKeys(c) || c.AdminListen != ""
 	ready := readyHandler(readinessOf(b, c.Prefix, held), open, logger)
 	return map[string]http.Handler{
 		livePath:   http.HandlerFunc(answerAlive),
 		healthPath: healthHandler(b.Client, logger),
-		readyPath:  unreadyAfter(stopping, ready),
+		readyPath:  unreadyAfter(draining, ready),
 	}
 }
 

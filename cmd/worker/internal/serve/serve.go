@@ -120,6 +120,12 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, o startOpti
 			return err
 		}
 	}
+	delay := settings.DrainDelay
+	if settings.Listen == "" {
+		delay = 0 // nobody sends requests
+	}
+	ctx, stop := drained(ctx, delay, p.Again, served.drain, logger)
+	defer stop()
 	defer storage.watchSize(ctx, settings.Prefix, logger)()
 	defer b.Forecasts.Close()
 	defer summarize(ctx, b.Activity, logger)()

@@ -19,6 +19,34 @@ type service struct {
 	logger    *slog.Logger
 }
 
+// drained returns a context that ends a delay after ctx, or at a value of again. When ctx ends, it
+// calls begin first, which makes the worker unready. So load balancers have the delay to send
+// requests elsewhere, and meanwhile none fails.
+func drained(
+	ctx context.Context, delay time.Duration, again <-chan struct{}, begin func(), logger *slog.Logger,
+) (context.Context, context.CancelFunc) {
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	noLonger := context.AfterFunc(ctx, func() {
+		defer stop()
+		begin()
+		if delay == 0 {
+			return
+		}
+		logger.InfoContext(ctx, "not ready any more, and still serving: another signal ends the wait", "drain_delay", delay)
+		waited := time.NewTimer(delay)
+		defer waited.Stop()
+		select {
+		case <-waited.C:
+		case <-again:
+		case <-running.Done():
+		}
+	})
+	return running, func() {
+		noLonger()
+		stop()
+	}
+}
+
 // run delivers and serves until ctx ends. Then the API starts no more operations, and the endpoints
 // answer until the last delivery is done and the last request is answered. If either fails, both
 // end.
