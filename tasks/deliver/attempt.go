@@ -29,7 +29,8 @@ type attempt struct {
 // answer is the result of one recipient.
 type answer struct {
 	recipient
-	sent   bool // the provider was asked
+	sent   bool   // the provider was asked
+	permit permit // of its channel
 	result notifier.Result
 	state  messages.DeviceState // zero if the message still has to go there
 	reason string               // why it was not delivered

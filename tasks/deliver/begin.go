@@ -33,6 +33,7 @@ func (a *attempt) begin(ctx context.Context, to *answer) (began time.Time, wait 
 			}
 		}
 		if began, to.sent = a.spend(ofChannel); to.sent {
+			to.permit = ofChannel
 			return began, 0
 		}
 	}

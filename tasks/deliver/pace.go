@@ -67,7 +67,8 @@ type Pacer struct {
 	metrics *metrics.Metrics
 	logger  *slog.Logger
 
-	turn *Slots // one slot, of the goroutine that asks the store
+	turn     *Slots     // one slot, of the goroutine that asks the store
+	learning sync.Mutex // held by the goroutine that tells the store of a refusal
 
 	mu     sync.Mutex
 	pace   rate.Pace
@@ -77,6 +78,8 @@ type Pacer struct {
 	next   time.Time         // of the next possible permit, by the local clock
 	wake   chan struct{}     // closed when calls may come earlier than expected
 	ramp   ramp
+
+	learned learnedRate
 }
 
 // permit allows one call. The zero permit is for a target without a pace.
@@ -86,7 +89,9 @@ type permit struct {
 	taken  time.Time         // by that clock
 	useBy  time.Time         // the latest begin of the call, by that clock
 	bucket *rate.TokenBucket
-	spent  bool // a call has begun with it, or it was given back
+	// generation is that of the learned rate under which it was given; zero for none.
+	generation int64
+	spent      bool // a call has begun with it, or it was given back
 	// onlyExpired says that it allows no call: only an expired message may be claimed.
 	onlyExpired bool
 }
@@ -103,10 +108,11 @@ type pacedError struct {
 func (p *Pacer) apart() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.pace.Rate.Count == 0 {
-		return 0
+	apart := p.learned.apart()
+	if p.pace.Rate.Count > 0 {
+		apart = max(apart, p.pace.Rate.Interval/time.Duration(p.pace.Rate.Count))
 	}
-	return p.pace.Rate.Interval / time.Duration(p.pace.Rate.Count)
+	return apart
 }
 
 func (e *pacedError) Error() string { return fmt.Sprintf("the pace allows it in %s", e.after) }
@@ -152,6 +158,7 @@ func (p *Pacer) pass(ctx context.Context, stop <-chan struct{}, o sendlimit.Orig
 // passLate is pass for a call that may begin later than paceLag, by a delay.
 func (p *Pacer) passLate(ctx context.Context, stop <-chan struct{}, o sendlimit.Origin, delay time.Duration) (permit, error) {
 	if p.free() {
+		p.begins(p.clock.Local())
 		return permit{}, nil
 	}
 	began, wake := p.clock.Local(), p.changed()
@@ -160,16 +167,18 @@ func (p *Pacer) passLate(ctx context.Context, stop <-chan struct{}, o sendlimit.
 		paced.wake = wake
 		p.metrics.HeldUp(p.clock.Local().Sub(began) + paced.after)
 	} else if err == nil {
-		p.metrics.HeldUp(p.clock.Local().Sub(began))
+		now := p.clock.Local()
+		p.metrics.HeldUp(now.Sub(began))
+		p.begins(now)
 	}
 	return passed, err
 }
 
-// free reports whether there is neither a pace nor a pause.
+// free reports whether there is neither a pace nor a learned rate nor a pause.
 func (p *Pacer) free() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.pace.Rate.Count == 0 && p.paused.IsZero()
+	return p.pace.Rate.Count == 0 && p.learned.Generation == 0 && p.paused.IsZero()
 }
 
 // changed returns a channel that is closed when the pace changes or a pause ends early.
@@ -192,7 +201,7 @@ func (p *Pacer) wait(
 	for {
 		wait := p.untilNext()
 		if wait == 0 {
-			passed, refused, err := p.ask(context.WithoutCancel(ctx), delay)
+			passed, refused, err := p.askBoth(context.WithoutCancel(ctx), delay)
 			if err != nil || refused == nil {
 				return passed, err
 			}
@@ -235,14 +244,7 @@ func (p *Pacer) untilNext() time.Duration {
 
 // expected returns about how long one more call would have to wait.
 func (p *Pacer) expected(o sendlimit.Origin) time.Duration {
-	before, waiting := p.untilNext(), p.turn.Before(o)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	rate := p.pace.Rate
-	if rate.Count == 0 {
-		return before
-	}
-	return before + rate.Interval*time.Duration(waiting)/time.Duration(rate.Count)
+	return p.untilNext() + p.apart()*time.Duration(p.turn.Before(o))
 }
 
 // ask asks the store for a permit, and returns the refusal if there is none. It asks the
@@ -325,7 +327,11 @@ func (p *Pacer) refused(g rate.Grant) *rate.Grant {
 
 // giveBack gives back a permit unless it is spent. If that fails, the permit expires.
 func (p *Pacer) giveBack(ctx context.Context, unused permit) {
-	if unused.spent || unused.token == "" && unused.bucket == nil {
+	if unused.spent {
+		return
+	}
+	p.keepToken(unused)
+	if unused.token == "" && unused.bucket == nil {
 		return
 	}
 	ctx, done := context.WithTimeout(ctx, persist.TryWithin)

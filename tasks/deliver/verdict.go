@@ -24,6 +24,7 @@ func (a *attempt) judge() {
 		}
 		a.count(to)
 		to.reason = string(to.result.Reason)
+		to.result = slowedDown(to.result)
 		switch to.result.Status {
 		case notifier.Delivered:
 			to.state = messages.DeviceDelivered
@@ -172,10 +173,10 @@ func (a *attempt) pause(to *answer) {
 		a.h.Metrics.ChannelPaused(to.channel.Name, to.result.Pause.String())
 	}
 	switch {
-	case pausesAll(to.result) && to.channel.slots == nil:
-		a.later(a.h.Pacer.pause(to.result.RetryAfter))
-	case pausesAll(to.result):
-		a.later(to.channel.Pacer.pause(to.result.RetryAfter))
+	case to.result.Pause == notifier.PauseChannel && to.channel.slots == nil:
+		a.later(a.h.Pacer.slowDown(to.result, a.permit))
+	case to.result.Pause == notifier.PauseChannel:
+		a.later(to.channel.Pacer.slowDown(to.result, to.permit))
 	case to.result.Pause == notifier.PauseDevice && to.device != nil:
 		to.channel.PauseDevice(to.device.Address, a.h.Clock.Local().Add(min(to.result.RetryAfter, longestPause)))
 	}
