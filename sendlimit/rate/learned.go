@@ -3,7 +3,6 @@ package rate
 import (
 	"context"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/internal/script"
@@ -13,49 +12,44 @@ import (
 // Learned is how fast a target accepts calls, as its refusals show: "429 Too Many Requests" does not
 // say which rate is allowed. The zero Learned is that of a target which was never refused.
 //
-// The rate is that of CUBIC (RFC 9438), as in the adaptive retry mode of the AWS SDKs (botocore's
-// throttling.py). A refusal lowers it: to 90 %, and to half if that was too fast within two seconds.
-// Then it grows, fast at first and slowly near the refused rate, which it reaches after 20 seconds,
-// or after 20 times the pause that the target asks for: the probes must cost little. After that it
-// grows faster and faster, to find a raised limit.
+// The rate follows CUBIC (RFC 9438), as the adaptive retry mode of the AWS SDKs does (botocore's
+// throttling.py). A refusal lowers it to 90 %, or to 70 % if the rate was refused within two seconds. Then it
+// grows, fast at first and slowly near the refused rate, which it reaches after 20 seconds, or 20 times
+// the pause that the target asks for, so that refusals cost little. After 1.5 times that it doubles
+// every 5 seconds, to find a limit that was raised. The first rate is a guess, half the calls of the
+// last second: as in TCP's slow start it doubles each second until the next refusal, which halves it.
 //
-// Two things differ from botocore. All processes share the rate, so a refusal counts only if its
-// call began under the present Generation: one decision causes many refusals. And the rate grows
-// only with its use, see Used: an idle target proves nothing. An hour after the last refusal or use
-// it is forgotten.
+// Two things differ from botocore. All processes share the rate, and one decision causes many
+// refusals, so only the first one of a Generation counts. And the rate grows only with its use, see
+// Used: an idle target proves nothing. An hour after the last refusal or use it is forgotten.
 type Learned struct {
 	Generation int64   // counts the refusals that lowered the rate; zero if there is none
 	Rate       float64 // calls in a second
 	Refused    float64 // the rate that was refused last
 }
 
-// thousand converts a stored rate, which is for so many seconds.
+// thousand is for how many seconds a stored rate is.
 const thousand = 1000
 
-// parseLearned reads a stored rate as lua/rate/learn.lua does. An unreadable one is none: it is
-// learned again.
+// parseLearned reads a rate as lua/rate/learn.lua stores it. An unreadable one is none: it is learned
+// again.
 func parseLearned(text string) Learned {
-	var generation, at int64
-	var refused, from, used, span float64
-	if n, err := fmt.Sscan(text, &generation, &at, &refused, &from, &used, &span); n < 6 || err != nil || span <= 0 {
+	var generation, rate, refused int64
+	if _, err := fmt.Sscan(text, &generation, &rate, &refused); err != nil || rate <= 0 {
 		return Learned{}
 	}
-	now := refused - (refused-from)*math.Pow(1-used/span, 3)
-	return Learned{Generation: generation, Rate: min(max(now, slowest), fastest) / thousand, Refused: refused / thousand}
+	return Learned{Generation: generation, Rate: float64(rate) / thousand, Refused: float64(refused) / thousand}
 }
 
-// slowest and fastest bound a learned rate, calls in 1000 seconds.
-const slowest, fastest = 100, 100_000 * thousand
-
 // Bucket returns the bucket that keeps calls to the learned rate, without bursts: at most the
-// calls of 50 ms at once.
+// calls of 20 ms at once.
 func (l Learned) Bucket(s *Paces) *TokenBucket {
 	r := Rate{Interval: 10 * time.Second}
 	if l.Rate > MaxCount/10 {
 		r.Interval = time.Second
 	}
 	r.Count = min(max(int64(l.Rate*r.Interval.Seconds()), 1), MaxCount)
-	return &TokenBucket{client: s.client, keys: s.keys, rate: r, capacity: max(1, int64(l.Rate/20))}
+	return &TokenBucket{client: s.client, keys: s.keys, rate: r, capacity: max(1, int64(l.Rate/50))}
 }
 
 // Refusal is a call that the target refused because there were too many.
