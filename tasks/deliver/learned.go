@@ -143,6 +143,7 @@ func (p *Pacer) slowDown(r notifier.Result, refused permit) (tell func(context.C
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pauses++
+	p.slowed = p.clock.Local()
 	if until := p.clock.Now().Add(asked); until.After(p.paused) {
 		p.paused = until
 	}

@@ -79,7 +79,11 @@ type Pacer struct {
 	wake   chan struct{}     // closed when calls may come earlier than expected
 	ramp   ramp
 
+	slowed time.Time // when the target last asked for a pause, by the local clock
+
 	learned learnedRate
+	unclear unclear
+	backs   putBacks
 }
 
 // permit allows one call. The zero permit is for a target without a pace.
