@@ -59,6 +59,9 @@ func (l *PacedChannel) pausedHost(d *devices.Device) *Pacer {
 	if err != nil {
 		return nil // the name is valid, as is the prefix of the channel's Pacer
 	}
+	of.mu.Lock()
+	p.learned.recent = of.learned.recent // they are not counted for each host
+	of.mu.Unlock()
 	if l.paced.hosts == nil {
 		l.paced.hosts = make(map[string]*Pacer)
 	}

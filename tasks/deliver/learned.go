@@ -18,8 +18,23 @@ type learnedRate struct {
 	tokens int64 // taken from the bucket for the next calls
 	heldUp bool  // calls have waited for the bucket since the last look
 
-	second      time.Time // when the present second of calls began, by the local clock
-	calls, last int64     // in the present second, and in the one before
+	recent calls
+}
+
+// calls counts the calls of the last second.
+type calls struct {
+	since     time.Time // when the present second began, by the local clock
+	now, last int64     // in the present second, and in the one before
+}
+
+func (c *calls) add(now time.Time) {
+	if since := now.Sub(c.since); since >= time.Second {
+		if c.last = c.now; since >= 2*time.Second {
+			c.last = 0
+		}
+		c.now, c.since = 0, now
+	}
+	c.now++
 }
 
 // batches is how many takes of tokens a second has at least.
@@ -37,14 +52,7 @@ func (l *learnedRate) apart() time.Duration {
 func (p *Pacer) begins(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l := &p.learned
-	if since := now.Sub(l.second); since >= time.Second {
-		l.last, l.calls, l.second = l.calls, 0, now
-		if since >= 2*time.Second {
-			l.last = 0
-		}
-	}
-	l.calls++
+	p.learned.recent.add(now)
 }
 
 // askBoth asks for a token at the learned rate and a permit of the pace, and returns the refusal if
@@ -174,7 +182,7 @@ func (p *Pacer) learn(ctx context.Context, refused permit, pause time.Duration) 
 	p.learning.Lock()
 	defer p.learning.Unlock()
 	p.mu.Lock()
-	known, calls := p.learned.Generation, max(p.learned.calls, p.learned.last)
+	known, calls := p.learned.Generation, max(p.learned.recent.now, p.learned.recent.last)
 	p.mu.Unlock()
 	if refused.generation != known {
 		return

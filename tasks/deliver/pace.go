@@ -112,11 +112,23 @@ type pacedError struct {
 func (p *Pacer) apart() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	apart := p.learned.apart()
-	if p.pace.Rate.Count > 0 {
-		apart = max(apart, p.pace.Rate.Interval/time.Duration(p.pace.Rate.Count))
+	return max(p.paceApart(), p.learned.apart())
+}
+
+// backsApart is apart for messages that are put back. By their time a learned rate may have grown, and it
+// grows only if some have to wait.
+func (p *Pacer) backsApart() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return max(p.paceApart(), p.learned.apart()/2)
+}
+
+// paceApart is apart without a learned rate. The caller holds the lock.
+func (p *Pacer) paceApart() time.Duration {
+	if p.pace.Rate.Count == 0 {
+		return 0
 	}
-	return apart
+	return p.pace.Rate.Interval / time.Duration(p.pace.Rate.Count)
 }
 
 func (e *pacedError) Error() string { return fmt.Sprintf("the pace allows it in %s", e.after) }

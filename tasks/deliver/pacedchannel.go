@@ -179,5 +179,5 @@ func (h *Handler) putBackPaced(p *Pacer, err error) time.Duration {
 	if paced, ok := errors.AsType[*pacedError](err); ok {
 		soonest = paced.after
 	}
-	return p.backs.putBack(h.Clock.Local(), soonest, p.apart())
+	return p.backs.putBack(h.Clock.Local(), soonest, p.backsApart())
 }
