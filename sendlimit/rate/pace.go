@@ -167,7 +167,7 @@ func (s *Paces) Pause(ctx context.Context, d time.Duration) (time.Time, error) {
 	return until, f.Err
 }
 
-// Resume ends a pause early.
+// Resume ends a pause early, and forgets the learned rate.
 func (s *Paces) Resume(ctx context.Context) error {
-	return store.Explain(s.client.Del(ctx, s.keys.Pause(s.target)).Err(), "ending a pause")
+	return store.Explain(s.client.Del(ctx, s.keys.Pause(s.target), s.keys.Learned(s.target)).Err(), "ending a pause")
 }
