@@ -27,6 +27,7 @@ local SLOWEST, FASTEST = 100, 100000000 -- calls in 1000 seconds
 local SOON = 2000 -- ms: a rate that is refused within this time is much too fast
 local LONGEST_USE = 2000 -- ms: processes report a use about once a second
 local SHORTEST_SPAN, LONGEST_SPAN, PAUSES = 20000, 600000, 20 -- ms; pauses cost at most 1/PAUSES
+local NEAR = 0.98 -- of the refused rate: the limit is below that
 local FIRST_DOUBLES, DOUBLES = 1000, 5000 -- ms
 
 local known, numbers = redis.call('GET', KEYS[1]), {}
@@ -36,11 +37,11 @@ local generation, rate, refused, from, at, used, span = unpack(numbers)
 local function bounded(r) return math.floor(math.min(math.max(r, SLOWEST), FASTEST)) end
 
 -- grown returns the rate after its use: doubled each second until the second refusal; then as CUBIC,
--- fast at first and slow near the refused rate; and from 1.5 times the span on doubled again.
+-- fast at first and slow just below the refused rate; and from 1.5 times the span on doubled again.
 local function grown()
   if generation == 1 then return bounded(from * 2 ^ (used / FIRST_DOUBLES)) end
-  local x = math.min(used / span, 1.5)
-  return bounded((refused - (refused - from) * (1 - x) ^ 3) * 2 ^ (math.max(0, used - 1.5 * span) / DOUBLES))
+  local x, near = math.min(used / span, 1.5), refused * NEAR
+  return bounded((near - (near - from) * (1 - x) ^ 3) * 2 ^ (math.max(0, used - 1.5 * span) / DOUBLES))
 end
 
 if ARGV[2] == '' then

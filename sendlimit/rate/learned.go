@@ -14,7 +14,7 @@ import (
 //
 // The rate follows CUBIC (RFC 9438), as the adaptive retry mode of the AWS SDKs does (botocore's
 // throttling.py). A refusal lowers it to 90 %, or to 70 % if the rate was refused within two seconds. Then it
-// grows, fast at first and slowly near the refused rate, which it reaches after 20 seconds, or 20 times
+// grows, fast at first and slowly just below the refused rate, which it reaches after 20 seconds, or 20 times
 // the pause that the target asks for, so that refusals cost little. After 1.5 times that it doubles
 // every 5 seconds, to find a limit that was raised. The first rate is a guess, half the calls of the
 // last second: as in TCP's slow start it doubles each second until the next refusal, which halves it.
