@@ -18,7 +18,10 @@ import (
 
 	"github.com/sendlimit/sendlimiter/internal/pipe"
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
@@ -150,4 +153,31 @@ func TestALimitIsLearned(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Refusals that may concern one device lower the rate only if they are of several users, and of several
+// accounts if several send.
+func TestUnclearRefusalsOfOneAccountSlowDownNoOther(t *testing.T) {
+	t.Parallel()
+	hook := &permitAnswers{}
+	p := newPacers(t, rate.Rate{Count: 1000, Interval: time.Second}, hook)[0]
+	set, err := channels.NewSet(p.client, "", []channels.Setup{{Name: notifier.ChannelAPNs, Notifier: notifiertest.NewRecorder(time.Now), HasDevices: true}},
+		time.Second, p.clock, p.metrics, p.logger)
+	require.NoError(t, err)
+	channel := set.All()[0]
+	refused := func(account string, user int) bool {
+		m := channels.Sent{Account: account, User: fmt.Sprint(user)}
+		channel.Sends(m, p.clock.Now())
+		return p.refusedUnclearly(channel, m, permit{generation: p.learned.Generation}) != nil
+	}
+	for user := range 5 {
+		require.False(t, refused("acme", user), "the target limits no calls, as far as is known")
+	}
+	p.learned.Learned = rate.Learned{Generation: 1, Rate: 10, Refused: 20}
+	require.Equal(t, []bool{false, false, false, true}, []bool{refused("acme", 1), refused("acme", 2), refused("acme", 2), refused("acme", 3)})
+	channel.Sends(channels.Sent{Account: "other", User: "bob"}, p.clock.Now())
+	for user := range 9 {
+		require.False(t, refused("acme", user))
+	}
+	require.True(t, refused("other", 9))
 }

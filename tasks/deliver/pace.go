@@ -54,8 +54,8 @@ const (
 )
 
 // Pacer keeps the calls of all workers to a target within its pace: permits limit the
-// rate, a bucket of tokens limits bursts. Without a pace it only asks the store once a
-// second whether there is one.
+// rate, a bucket of tokens limits bursts. A target that refused calls has a learned rate, too. Without
+// all this it only asks the store once a second whether there is a pace.
 type Pacer struct {
 	target  string
 	store   *rate.Paces
@@ -84,20 +84,6 @@ type Pacer struct {
 	learned learnedRate
 	unclear unclear
 	backs   putBacks
-}
-
-// permit allows one call. The zero permit is for a target without a pace.
-type permit struct {
-	token  string
-	clock  *storeclock.Clock // of the server that gave it
-	taken  time.Time         // by that clock
-	useBy  time.Time         // the latest begin of the call, by that clock
-	bucket *rate.TokenBucket
-	// generation is that of the learned rate under which it was given; zero for none.
-	generation int64
-	spent      bool // a call has begun with it, or it was given back
-	// onlyExpired says that it allows no call: only an expired message may be claimed.
-	onlyExpired bool
 }
 
 // pacedError says that a message has to wait without a delivery slot: for a time, or until
@@ -298,15 +284,6 @@ func (p *Pacer) ask(ctx context.Context, delay time.Duration) (permit, *rate.Gra
 // ahead returns how far the clock of the permits is ahead of the main one.
 func (p *Pacer) ahead(ctx context.Context) time.Duration {
 	return p.clock.Of(ctx, p.key).Ahead(p.clock.Clock)
-}
-
-// inTime reports whether a call may begin now. If not, permits of the next interval may be in use.
-func (held permit) inTime() bool { return held.token == "" || !held.latest().After(held.useBy) }
-
-// latest returns the latest time that it may be at the server of the permit: the clock is as
-// accurate as replies are fast, and replies have whole milliseconds.
-func (held permit) latest() time.Time {
-	return held.clock.Now().Add(held.clock.Latency() + time.Millisecond)
 }
 
 // renew returns the permit for a call that begins now: the held one, or a new one if that is no
