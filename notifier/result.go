@@ -140,7 +140,7 @@ const (
 	ReasonTimeout      Reason = "timeout"      // no answer in time: uncertain, it may have arrived
 	ReasonNetwork      Reason = "network"      // the connection broke before an answer: uncertain
 	ReasonUnreachable  Reason = "unreachable"  // no connection was made: certain, nothing was sent
-	ReasonRateLimited  Reason = "rate_limited" // the provider limits requests
+	ReasonRateLimited  Reason = "rate_limited" // the provider limits requests; never an attempt
 	ReasonUnavailable  Reason = "unavailable"  // the provider fails or is not ready
 	ReasonRejected     Reason = "rejected"     // the provider refuses this message
 	ReasonUnauthorized Reason = "unauthorized" // the provider refuses our credentials
