@@ -53,11 +53,15 @@ func (s *server) listChannels(ctx context.Context, _ nothing) (list message.Chan
 		if err != nil {
 			return list, err
 		}
+		if len(states) == 1 { // its workers pause and learn the pace of all messages
+			paces = s.Paces
+		}
 		pace, err := paces.Load(ctx)
 		if err != nil {
 			return list, err
 		}
 		c := message.Channel{Channel: state.Name, State: message.ChannelRunning, DeliveredAt: message.Time{Time: state.DeliveredAt()}}
+		c.Learned = learnedPace(pace.Learned)
 		if pace.PausedUntil.After(s.Now()) {
 			c.State, c.PausedUntil = message.ChannelPaused, message.Time{Time: pace.PausedUntil}
 		}

@@ -149,6 +149,10 @@ func TestPaceOverTheAPI(t *testing.T) {
 	require.NotNil(t, set.PausedUntil, "another pace ends no pause")
 	set.PausedUntil = nil
 	require.Equal(t, message.Pace{Target: "push", Rate: "5/second"}, set)
+	_, err := r.options.Paces.Refused(t.Context(), rate.Refusal{Calls: 9})
+	require.NoError(t, err)
+	learned := into[message.Pace](t, http.StatusOK, r.get(pacePath)).Learned
+	require.Equal(t, &message.LearnedPace{PerSecond: 4.5, RefusedPerSecond: 9}, learned)
 	cleared := into[message.Pace](t, http.StatusOK, r.send(request{method: http.MethodDelete, target: pacePath}))
 	require.Equal(t, message.Pace{Target: "push"}, cleared)
 	state, err := r.options.Paces.Load(t.Context())

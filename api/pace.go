@@ -37,7 +37,7 @@ func (s *server) paceRoutes() []route {
 		operation(s, route{
 			Operation: named("clearPace", http.MethodDelete, pacePath, "operation",
 				"Remove the pace, and end a pause",
-				"Ends a pause that the target requested. A worker with a pace in its settings sets it again when it starts."),
+				"Ends a pause that the target requested, and forgets how fast it accepts calls. A worker with a pace in its settings sets it again when it starts."),
 			scope: accounts.ScopeAdmin, says: "The pace after the change.",
 		}, s.clearPace),
 	}
@@ -120,8 +120,17 @@ func (s *server) setPaceTo(ctx context.Context, in ofPace, change func(*rate.Pac
 	if state.Rate.Count > 0 {
 		now.Rate = state.Rate.String()
 	}
+	now.Learned = learnedPace(state.Learned)
 	if state.PausedUntil.After(s.Now()) {
 		now.PausedUntil = &message.Time{Time: state.PausedUntil}
 	}
 	return now, err
+}
+
+// learnedPace returns what is shown of a learned rate; nil for none.
+func learnedPace(l rate.Learned) *message.LearnedPace {
+	if l.Generation == 0 {
+		return nil
+	}
+	return &message.LearnedPace{PerSecond: l.Rate, RefusedPerSecond: l.Refused}
 }

@@ -61,6 +61,7 @@ type ( //nolint:comments // package message says what each is
 	FreeTimes          = message.FreeTimes
 	HistoryEntry       = message.HistoryEntry
 	HourCount          = message.HourCount
+	LearnedPace        = message.LearnedPace
 	ListedUser         = message.ListedUser
 	Misfit             = message.Misfit
 	NewAPIKey          = message.NewAPIKey
@@ -871,8 +872,8 @@ type ClearPaceQuery struct {
 
 // ClearPace: remove the pace, and end a pause.
 //
-// Ends a pause that the target requested. A worker with a pace in its settings sets it again
-// when it starts.
+// Ends a pause that the target requested, and forgets how fast it accepts calls. A worker with
+// a pace in its settings sets it again when it starts.
 //
 // Requires the scope admin.
 func (c *Client) ClearPace(ctx context.Context, query ClearPaceQuery) (Pace, error) {

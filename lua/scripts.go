@@ -87,6 +87,7 @@ var (
 	TokensGiveBack  = script("rate/tokens_give_back")  // puts tokens back into a bucket, up to its capacity
 	TokensLook      = script("rate/tokens_look")       // returns how many tokens are in a bucket; writes nothing
 	Pause           = script("rate/pause")             // pauses a target, unless it is paused for longer already
+	Learn           = script("rate/learn")             // learns how fast a target accepts calls
 )
 
 // Scripts of policies and users' settings.

@@ -282,6 +282,7 @@ func TestNoScriptRunsInASlotThatMoves(t *testing.T) {
 		"count/add_once":         "it has only its KEYS, and removes nothing",
 		"charge/hold_look":       "it has only one key",
 		"rate/pause":             "it has only one key, and writes once",
+		"rate/learn":             "it has only one key, and writes once",
 		"rate/tokens_look":       "it has only one key",
 		"rate/tokens_take":       "it has only one key, and removes it last",
 		"rate/tokens_give_back":  "it has only one key, and removes it last",

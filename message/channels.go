@@ -19,6 +19,7 @@ type Channel struct {
 	Since       Time         `json:"since,omitzero" doc:"Since when it is stopped."`
 	ProbeAt     Time         `json:"probe_at,omitzero" doc:"When workers probe it again; absent if they do not."`
 	PausedUntil Time         `json:"paused_until,omitzero" doc:"The end of the pause that its provider has asked for."`
+	Learned     *LearnedPace `json:"learned,omitempty" doc:"How fast its provider accepts calls, as its refusals show; absent if it has refused none for an hour."`
 	DeliveredAt Time         `json:"delivered_at,omitzero" doc:"When it last delivered, to a few seconds; absent if never."`
 	Wave        *ChannelWave `json:"wave,omitempty" doc:"Set if the provider recently called many devices gone."`
 }

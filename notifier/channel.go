@@ -38,3 +38,9 @@ type Identifier interface {
 	// no secret.
 	Identity() string
 }
+
+// Hoster is a Notifier whose devices are at several hosts, each with limits of its own.
+type Hoster interface {
+	// HostOf returns the host that gets the pushes to an address; "" for none.
+	HostOf(address string) string
+}

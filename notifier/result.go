@@ -59,6 +59,9 @@ type Result struct {
 	RetryAfter time.Duration
 	// Pause is what waits for RetryAfter. It is set only with SlowDown.
 	Pause Pause
+	// Unclear reports that the provider did not say whether its limit is the device's or everybody's.
+	// It is set only with PauseDevice.
+	Unclear bool
 	// GoneSince is the time since which the provider knows that the device is gone; zero if it is
 	// unknown. It is set only with Gone.
 	GoneSince time.Time
@@ -78,7 +81,7 @@ func (r Result) Uncertain() bool {
 // Validate checks that r is a result that a channel may return.
 func (r Result) Validate() error {
 	if r.Status == Delivered {
-		if r.Reason != "" || r.Err != nil || r.RetryAfter != 0 || r.Pause != 0 || !r.GoneSince.IsZero() {
+		if r.Reason != "" || r.Err != nil || r.RetryAfter != 0 || r.Pause != 0 || r.Unclear || !r.GoneSince.IsZero() {
 			return errors.New("a delivered result has a reason, an error, a time to retry, a pause or a time of its device's end")
 		}
 		return nil
@@ -101,6 +104,8 @@ func (r Result) Validate() error {
 		return fmt.Errorf("reason %q does not go with status %s: %q do", r.Reason, r.Status, allowed)
 	case r.Status == SlowDown && (r.RetryAfter == 0 || r.Pause < PauseMessage || r.Pause > PauseChannel):
 		return fmt.Errorf("a result slow_down has a pause %s and a time to retry %s", r.Pause, r.RetryAfter)
+	case r.Unclear && r.Pause != PauseDevice:
+		return fmt.Errorf("a result with a pause %s is unclear about its device", r.Pause)
 	case r.Status != SlowDown && r.Pause != 0:
 		return fmt.Errorf("a result %s has a pause", r.Status)
 	case r.Status != Gone && !r.GoneSince.IsZero():
@@ -135,7 +140,7 @@ const (
 	ReasonTimeout      Reason = "timeout"      // no answer in time: uncertain, it may have arrived
 	ReasonNetwork      Reason = "network"      // the connection broke before an answer: uncertain
 	ReasonUnreachable  Reason = "unreachable"  // no connection was made: certain, nothing was sent
-	ReasonRateLimited  Reason = "rate_limited" // the provider limits requests
+	ReasonRateLimited  Reason = "rate_limited" // the provider limits requests; never an attempt
 	ReasonUnavailable  Reason = "unavailable"  // the provider fails or is not ready
 	ReasonRejected     Reason = "rejected"     // the provider refuses this message
 	ReasonUnauthorized Reason = "unauthorized" // the provider refuses our credentials

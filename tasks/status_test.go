@@ -112,21 +112,21 @@ func TestStatusOfLateMessages(t *testing.T) {
 func TestStatusOfAMessageThatIsTriedAgain(t *testing.T) {
 	tell(t, func(s *story) {
 		s.recorder.Script(notifier.Result{
-			Status: notifier.Retry, Reason: notifier.ReasonRateLimited, RetryAfter: 20 * time.Second,
+			Status: notifier.Retry, Reason: notifier.ReasonUnavailable, RetryAfter: 20 * time.Second,
 		})
 		s.work(retrying(2))
 		s.accepted(s.message("a", 10*time.Second))
 		s.until(11 * time.Second)
 		status := s.status("a")
 		require.Equal(s, message.StatusScheduled, status.Status)
-		require.Equal(s, "rate_limited", status.Reason)
+		require.Equal(s, "unavailable", status.Reason)
 		require.Equal(s, 1, status.Attempts)
 		require.WithinDuration(s, s.at(30*time.Second), status.NextTryAt.Time, 5*time.Millisecond)
 		require.Equal(s, 1, status.Failures())
 		s.until(31 * time.Second)
 		status = s.status("a")
 		require.Equal(s, message.StatusDelivered, status.Status)
-		require.Equal(s, "rate_limited", status.Reason, "why it was late")
+		require.Equal(s, "unavailable", status.Reason, "why it was late")
 		require.Equal(s, []int{2, 1}, []int{status.Attempts, status.Failures()})
 	})
 }

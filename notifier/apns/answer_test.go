@@ -2,6 +2,7 @@ package apns_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -89,6 +90,34 @@ func TestAnswers(t *testing.T) {
 			}
 			require.Empty(t, s.Pushes())
 		})
+	}
+}
+
+// A limit may be that of a device, until three devices in a row meet it.
+func TestTooManyRequestsForThreeDevices(t *testing.T) {
+	t.Parallel()
+	a, s := openBoth(t)
+	refuse := func() notifiertest.APNsAnswer { return notifiertest.APNsAnswer{Status: 429, Reason: "TooManyRequests"} }
+	s.AnswerWith(refuse)
+	busy := func(n int) notifier.Result {
+		to := *device()
+		to.Address = fmt.Sprintf("%064x", n)
+		return send(t, a, order(&to))
+	}
+	for range 2 {
+		for _, n := range []int{1, 2, 1} {
+			r := busy(n)
+			require.Equal(t, notifier.PauseDevice, r.Pause)
+			require.True(t, r.Unclear)
+		}
+		s.AnswerWith(nil)
+		require.Equal(t, notifier.Delivered, busy(3).Status)
+		s.AnswerWith(refuse)
+	}
+	for n, want := range []notifier.Pause{notifier.PauseDevice, notifier.PauseDevice, notifier.PauseChannel, notifier.PauseChannel} {
+		r := busy(n + 1)
+		require.Equal(t, want, r.Pause)
+		require.Equal(t, want == notifier.PauseDevice, r.Unclear)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/notifier"
@@ -48,6 +49,9 @@ type Notifier struct {
 	waits    *backoff
 	pool     *pool
 	client   exchange.Client
+
+	mu   sync.Mutex
+	busy exchange.Crowd // devices with too many pushes
 }
 
 // New returns a Notifier. The error has a *notifier.InvalidError for each wrong setting, and does
@@ -160,7 +164,10 @@ func (a *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier
 	if p.topic == "" {
 		return exchange.NotSent(notifier.ReasonMisaddressed, errors.New("no topic is set for the device's app"))
 	}
-	return a.send(ctx, n, p)
+	result := a.send(ctx, n, p)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.busy.Note(result, n.Device.Address, notifier.PauseChannel)
 }
 
 // send sends a push, and again at once if Apple asks for another token or connection.

@@ -91,7 +91,8 @@
 //	                                                           it is still valid; then slow down,
 //	                                                           rate_limited: the message. No new token
 //	                                                           for 20 minutes
-//	TooManyRequests                                            slow down, rate_limited: the device
+//	TooManyRequests                                            slow down, rate_limited: the device, or
+//	                                                           the channel
 //	InternalServerError                                        retry, unavailable
 //	ServiceUnavailable                                         slow down, unavailable: the channel
 //	IdleTimeout, Shutdown                                      at once on another connection, three
@@ -100,6 +101,9 @@
 // With an unknown reason the status decides: 401 and 403 are refused, 413 is too large, 408 and 425
 // are retried, 429 slows the device down and 503 the channel, 3xx is redirected, other 4xx are
 // rejected, and everything else is retried. A status never means that a device is gone.
+//
+// A 429 is about one device, until three devices got one and Apple accepted nothing in between: then
+// it is about the channel.
 //
 // A SlowDown lasts as long as Retry-After says, at most an hour. Without one, a device or a message
 // waits a minute. The channel waits 10 seconds, and twice as long each time it is busy again, up to

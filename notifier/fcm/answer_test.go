@@ -144,7 +144,9 @@ func TestAQuotaOfNobodyKnowsWhom(t *testing.T) {
 		s.AnswerWith(func(notifiertest.FCMMessage) notifiertest.Answer {
 			return notifiertest.Answer{Status: 429, Body: said("RESOURCE_EXHAUSTED", "", fcmError("QUOTA_EXCEEDED"))}
 		})
-		return push(t, f, order(to)).Pause
+		r := push(t, f, order(to))
+		require.Equal(t, r.Pause == notifier.PauseDevice, r.Unclear)
+		return r.Pause
 	}
 	for range 2 {
 		for _, to := range []string{"one", "two", "one", "two"} {

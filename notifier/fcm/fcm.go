@@ -221,5 +221,6 @@ func (f *Notifier) judge(a exchange.Answer, device string) (notifier.Result, aga
 	case r.Status == notifier.Retry && asked == 0 && said.failed():
 		asked = firstOverload
 	}
+	r.Unclear = r.Pause == notifier.PauseDevice && r.Reason == notifier.ReasonRateLimited && len(said.quotas) == 0
 	return f.backoffs.settle(r, asked, who, first, now), more
 }

@@ -9,7 +9,7 @@ import (
 // Options configures a Channel.
 type Options = Of[notifier.Notifier]
 
-// Channel is a Notifier that follows its file. It is a Checker, a Prober and an Identifier, too. If
+// Channel is a Notifier that follows its file. It is a Checker, a Prober, an Identifier and a Hoster, too. If
 // the current channel is not, it finds nothing wrong.
 type Channel struct{ *follower[notifier.Notifier] }
 
@@ -48,6 +48,14 @@ func (c *Channel) Probe(ctx context.Context) notifier.Result {
 func (c *Channel) Identity() string {
 	if identifier, ok := (*c.current.Load()).(notifier.Identifier); ok {
 		return identifier.Identity()
+	}
+	return ""
+}
+
+// HostOf returns the host of an address, at the current channel.
+func (c *Channel) HostOf(address string) string {
+	if hoster, ok := (*c.current.Load()).(notifier.Hoster); ok {
+		return hoster.HostOf(address)
 	}
 	return ""
 }

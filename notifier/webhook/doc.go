@@ -17,7 +17,7 @@
 // # The answer
 //
 //	2xx                      delivered
-//	429                      retry, rate_limited
+//	429                      retry, rate_limited: no attempt, and the worker posts slower
 //	408, 425, 5xx            retry, unavailable
 //	3xx                      permanent, redirected; never followed
 //	401, 403, 407            refused, unauthorized: no message can be delivered

@@ -180,7 +180,9 @@ func TestTooManyPushes(t *testing.T) {
 	busy := func() notifiertest.Answer { return notifiertest.Answer{Status: http.StatusTooManyRequests} }
 	pause := func(to *notifier.Device, answer func() notifiertest.Answer) notifier.Pause {
 		service.AnswerWith(answer)
-		return channel.Notify(t.Context(), order(to)).Pause
+		r := channel.Notify(t.Context(), order(to))
+		require.Equal(t, r.Pause == notifier.PauseDevice, r.Unclear)
+		return r.Pause
 	}
 	for range 2 {
 		for _, to := range []*notifier.Device{first, second, first, second} {

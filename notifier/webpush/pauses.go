@@ -39,16 +39,10 @@ func (p *pauses) note(origin, address string, r notifier.Result, now time.Time) 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	kept, known := p.known.Get(origin)
-	switch {
-	case r.Status == notifier.Delivered && known:
-		kept.busy.Clear()
-	case r.Pause == notifier.PauseDevice:
-		if kept.busy.Add(address) {
-			r.Pause = notifier.PauseHost
-		}
-	case r.Pause != notifier.PauseHost:
+	if !known && r.Pause != notifier.PauseDevice && r.Pause != notifier.PauseHost {
 		return r
 	}
+	r = kept.busy.Note(r, address, notifier.PauseHost)
 	if r.Pause == notifier.PauseHost {
 		kept.until, kept.reason = now.Add(r.RetryAfter), r.Reason
 	}

@@ -85,6 +85,15 @@ func (w *Notifier) Probe(context.Context) notifier.Result {
 // Identity returns the public VAPID key: subscriptions work only with their key.
 func (w *Notifier) Identity() string { return w.PublicKey() }
 
+// HostOf returns the host of a subscription; "" if the address is none.
+func (w *Notifier) HostOf(address string) string {
+	s, err := ParseSubscription(address)
+	if err != nil {
+		return ""
+	}
+	return s.host()
+}
+
 // Close closes idle connections. It does not wait for deliveries.
 func (w *Notifier) Close() error {
 	w.client.Transport.CloseIdleConnections()

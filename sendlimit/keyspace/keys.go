@@ -112,6 +112,7 @@ const DefaultPrefix = "sl"
 //	sl:{pace:NAME}:rate        STRING  the rate of the permits of a name, see lua/fragments/permits.lua
 //	sl:{pace:NAME}:permits     ZSET  permits taken overall, and :permits:<client> by each client: token/1 … -> when, Unix ms
 //	sl:{pace:NAME}:pause       STRING  until when a target accepts no calls, Unix ms
+//	sl:{pace:NAME}:learned     STRING  how fast it accepts calls, see lua/rate/learn.lua; expires
 //	sl:{p0042}:tokens:<key>    HASH  a token bucket, see lua/fragments/tokens.lua
 //
 // Both a user and an id may contain colons. In a record's key a colon of the id is written as a

@@ -12,4 +12,7 @@ func (k Keys) PermitsOf(name, client string) string { return k.Permits(name) + "
 // Pause returns the key of the end of a target's pause.
 func (k Keys) Pause(name string) string { return k.pace(name) + "pause" }
 
+// Learned returns the key of the rate that a target's refusals have taught.
+func (k Keys) Learned(name string) string { return k.pace(name) + "learned" }
+
 func (k Keys) pace(name string) string { return k.prefix + ":{pace:" + name + "}:" }

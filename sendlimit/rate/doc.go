@@ -6,7 +6,7 @@
 // Grant, not an error, and always has the time to wait. Wait waits for it: callers of one process
 // wait in a queue. Peek returns a Level and takes nothing. Guard limits the calls of a function or
 // an http.Handler and refuses them before they run. Paces keeps the rate, the bursts and a pause of
-// a target in the store.
+// a target in the store, and the rate that its refusals have taught: see Learned.
 //
 // All times come from the server's clock, unless a request sets its own for tests.
 //

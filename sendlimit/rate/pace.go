@@ -52,6 +52,7 @@ type PaceState struct {
 	Pace
 
 	PausedUntil time.Time // by the server's clock; zero if it is not paused
+	Learned     Learned   // zero if it has refused no call for an hour
 }
 
 // Paces keeps the pace of a target in the store. Its rate is that of the Permits with the target's
@@ -98,13 +99,13 @@ func (s *Paces) Target() string { return s.target }
 // Load returns the pace; the zero Pace if there is none. The error is an *UnavailableError.
 func (s *Paces) Load(ctx context.Context) (PaceState, error) {
 	const doing = "looking at the pace"
-	values, err := s.client.MGet(ctx, s.keys.PermitRate(s.target), s.keys.Pause(s.target)).Result()
+	values, err := s.client.MGet(ctx, s.keys.PermitRate(s.target), s.keys.Pause(s.target), s.keys.Learned(s.target)).Result()
 	if err != nil {
 		return PaceState{}, store.Explain(err, doing)
 	}
-	const rateOf, pausedUntil = "rate", "paused until"
-	f := script.ReadFields([]string{rateOf, pausedUntil}, values)
-	state := PaceState{PausedUntil: f.Time(pausedUntil)}
+	const rateOf, pausedUntil, learned = "rate", "paused until", "learned rate"
+	f := script.ReadFields([]string{rateOf, pausedUntil, learned}, values)
+	state := PaceState{PausedUntil: f.Time(pausedUntil), Learned: parseLearned(f.Text(learned))}
 	if text := f.Text(rateOf); text != "" {
 		rate, err := parsePermitRate(text)
 		if err != nil {
@@ -166,7 +167,7 @@ func (s *Paces) Pause(ctx context.Context, d time.Duration) (time.Time, error) {
 	return until, f.Err
 }
 
-// Resume ends a pause early.
+// Resume ends a pause early, and forgets the learned rate.
 func (s *Paces) Resume(ctx context.Context) error {
-	return store.Explain(s.client.Del(ctx, s.keys.Pause(s.target)).Err(), "ending a pause")
+	return store.Explain(s.client.Del(ctx, s.keys.Pause(s.target), s.keys.Learned(s.target)).Err(), "ending a pause")
 }

@@ -176,6 +176,14 @@ func (c *Channel) DevicePaused(address string, now time.Time) time.Duration {
 	return max(0, until.Sub(now))
 }
 
+// ConcernsAll reports whether refusals of so many users' and accounts' messages concern all messages:
+// those of three users do, and if two accounts have sent lately, those of two accounts.
+func (c *Channel) ConcernsAll(users, accounts int, now time.Time) bool {
+	c.refusals.mu.Lock()
+	defer c.refusals.mu.Unlock()
+	return c.refusals.concernsAll(users, accounts, now)
+}
+
 // Sends notes that a message is sent.
 func (c *Channel) Sends(m Sent, now time.Time) { c.refusals.sends(m.Account, now) }
 

@@ -127,12 +127,17 @@ func (r *refusals) refuse(m Sent, now time.Time) Refusal {
 	if len(r.accounts) < maxAccounts {
 		r.accounts[m.Account] = struct{}{}
 	}
-	oldest := r.senders[stopAccounts-1]
-	alone := oldest.at.IsZero() || now.Sub(oldest.at) >= sentWithin
 	return Refusal{
 		Own: own, Times: known.times,
-		Stop: len(r.users) >= stopUsers && (alone || len(r.accounts) >= stopAccounts) && now.Sub(r.first) >= stopAfter,
+		Stop: r.concernsAll(len(r.users), len(r.accounts), now) && now.Sub(r.first) >= stopAfter,
 	}
+}
+
+// concernsAll reports whether refusals of so many users' and accounts' messages concern all messages.
+func (r *refusals) concernsAll(users, accounts int, now time.Time) bool {
+	oldest := r.senders[stopAccounts-1]
+	alone := oldest.at.IsZero() || now.Sub(oldest.at) >= sentWithin
+	return users >= stopUsers && (alone || accounts >= stopAccounts)
 }
 
 // has reports whether a message was refused before.

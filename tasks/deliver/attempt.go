@@ -29,7 +29,9 @@ type attempt struct {
 // answer is the result of one recipient.
 type answer struct {
 	recipient
-	sent   bool // the provider was asked
+	sent   bool   // the provider was asked
+	permit permit // of its channel
+	ofHost permit // of its host
 	result notifier.Result
 	state  messages.DeviceState // zero if the message still has to go there
 	reason string               // why it was not delivered
@@ -103,7 +105,7 @@ func (a *attempt) closed(ctx context.Context, l *PacedChannel, suspects bool) (w
 	}
 	if !l.takeSlot(ctx, a.d.Origin, a.h.Clock.Local, min(slotWithin, a.h.Margin/4)) {
 		apart := a.h.PushTimeout / time.Duration(l.slots.all)
-		return l.putBack(a.h.Clock.Local(), 0, min(apart, slotWithin)), reasonBusy
+		return l.backs.putBack(a.h.Clock.Local(), 0, min(apart, slotWithin)), reasonBusy
 	}
 	return 0, ""
 }

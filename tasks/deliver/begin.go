@@ -13,14 +13,26 @@ import (
 // slot, the pace or the store.
 func (a *attempt) begin(ctx context.Context, to *answer) (began time.Time, wait time.Duration) {
 	h, l := a.h, to.channel
-	waiting := !l.Pacer.free() || !h.Pacer.free()
+	var err error
+	host := l.host(to.device)
+	waiting := host != nil || !l.Pacer.free() || !h.Pacer.free()
+	if host != nil {
+		if to.ofHost, err = host.pass(ctx, h.Stopping, a.d.Origin); err != nil {
+			return time.Time{}, h.putBackPaced(host, err)
+		}
+		defer func() {
+			if !to.sent {
+				host.keepToken(to.ofHost)
+			}
+		}()
+	}
 	ofChannel, err := l.Pacer.pass(ctx, h.Stopping, a.d.Origin)
 	for range renewals {
 		if err == nil {
 			ofChannel, err = l.Pacer.renew(ctx, h.Stopping, ofChannel, a.d.Origin)
 		}
 		if err != nil {
-			return time.Time{}, h.putBackPaced(l, err)
+			return time.Time{}, h.putBackPaced(l.Pacer, err)
 		}
 		if err = a.renew(ctx); err != nil {
 			break
@@ -33,11 +45,12 @@ func (a *attempt) begin(ctx context.Context, to *answer) (began time.Time, wait 
 			}
 		}
 		if began, to.sent = a.spend(ofChannel); to.sent {
+			to.permit = ofChannel
 			return began, 0
 		}
 	}
 	l.Pacer.giveBack(ctx, ofChannel)
-	return time.Time{}, h.putBackPaced(l, err)
+	return time.Time{}, h.putBackPaced(l.Pacer, err)
 }
 
 // renew renews the permit of all messages if it is no longer in time. Calls that have begun keep

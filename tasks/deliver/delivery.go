@@ -120,10 +120,14 @@ func (h *Handler) lateness(user string, claim messages.Claim) time.Duration {
 // refusedWait is the shortest wait of a message after its channel was stopped.
 const refusedWait = time.Minute
 
-// pausesAll reports whether a result pauses the whole target.
-func pausesAll(result notifier.Result) bool {
-	return result.Status == notifier.Retry && result.Reason == notifier.ReasonRateLimited && result.RetryAfter > 0 ||
-		result.Status == notifier.SlowDown && result.Pause == notifier.PauseChannel
+// slowedDown returns a result, as a SlowDown of its channel if the target refused the call because there
+// were too many. It pauses for a second if it does not say for how long: the learned rate does the
+// rest.
+func slowedDown(r notifier.Result) notifier.Result {
+	if r.Status == notifier.Retry && r.Reason == notifier.ReasonRateLimited {
+		r.Status, r.Pause, r.RetryAfter = notifier.SlowDown, notifier.PauseChannel, cmp.Or(r.RetryAfter, time.Second)
+	}
+	return r
 }
 
 // settle stores the result of a delivery, and repeats that until it succeeds: the message

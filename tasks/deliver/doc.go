@@ -59,4 +59,18 @@
 // A call and its span begin when both permits are in time, right before the notifier
 // is called. The calls of one message share the permit of all messages while it
 // is in time. If none begins, it is given back.
+//
+// # Targets that refuse calls
+//
+// A target that answers "too many requests" is paused for as long as it asks. A pause is not enough: all
+// workers would begin together at its end, and most calls would be refused again. So the workers
+// learn a rate for the target, see rate.Learned, which holds beside its pace: the lower of both
+// counts. The target is the one that is paused: all messages if the worker has one channel, because
+// these wait before the claim; else the channel, or a host of it. A token bucket keeps to the rate,
+// since it changes each second and need not be exact. The store is told when the rate was used up,
+// once a second, and of the first refusal under each rate. A target that was never refused makes no
+// call for all this: its learned rate is read with its pace.
+//
+// A refusal of too many calls is no attempt. If a provider does not say whether it limits one device or all
+// calls, see type unclear.
 package deliver

@@ -54,8 +54,8 @@ const (
 )
 
 // Pacer keeps the calls of all workers to a target within its pace: permits limit the
-// rate, a bucket of tokens limits bursts. Without a pace it only asks the store once a
-// second whether there is one.
+// rate, a bucket of tokens limits bursts. A target that refused calls has a learned rate, too. Without
+// all this it only asks the store once a second whether there is a pace.
 type Pacer struct {
 	target  string
 	store   *rate.Paces
@@ -67,7 +67,8 @@ type Pacer struct {
 	metrics *metrics.Metrics
 	logger  *slog.Logger
 
-	turn *Slots // one slot, of the goroutine that asks the store
+	turn     *Slots     // one slot, of the goroutine that asks the store
+	learning sync.Mutex // held by the goroutine that tells the store of a refusal
 
 	mu     sync.Mutex
 	pace   rate.Pace
@@ -77,18 +78,12 @@ type Pacer struct {
 	next   time.Time         // of the next possible permit, by the local clock
 	wake   chan struct{}     // closed when calls may come earlier than expected
 	ramp   ramp
-}
 
-// permit allows one call. The zero permit is for a target without a pace.
-type permit struct {
-	token  string
-	clock  *storeclock.Clock // of the server that gave it
-	taken  time.Time         // by that clock
-	useBy  time.Time         // the latest begin of the call, by that clock
-	bucket *rate.TokenBucket
-	spent  bool // a call has begun with it, or it was given back
-	// onlyExpired says that it allows no call: only an expired message may be claimed.
-	onlyExpired bool
+	slowed time.Time // when the target last asked for a pause, by the local clock
+
+	learned learnedRate
+	unclear unclear
+	backs   putBacks
 }
 
 // pacedError says that a message has to wait without a delivery slot: for a time, or until
@@ -103,6 +98,19 @@ type pacedError struct {
 func (p *Pacer) apart() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return max(p.paceApart(), p.learned.apart())
+}
+
+// backsApart is apart for messages that are put back. By their time a learned rate may have grown, and it
+// grows only if some have to wait.
+func (p *Pacer) backsApart() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return max(p.paceApart(), p.learned.apart()/2)
+}
+
+// paceApart is apart without a learned rate. The caller holds the lock.
+func (p *Pacer) paceApart() time.Duration {
 	if p.pace.Rate.Count == 0 {
 		return 0
 	}
@@ -152,6 +160,7 @@ func (p *Pacer) pass(ctx context.Context, stop <-chan struct{}, o sendlimit.Orig
 // passLate is pass for a call that may begin later than paceLag, by a delay.
 func (p *Pacer) passLate(ctx context.Context, stop <-chan struct{}, o sendlimit.Origin, delay time.Duration) (permit, error) {
 	if p.free() {
+		p.begins(p.clock.Local())
 		return permit{}, nil
 	}
 	began, wake := p.clock.Local(), p.changed()
@@ -160,16 +169,18 @@ func (p *Pacer) passLate(ctx context.Context, stop <-chan struct{}, o sendlimit.
 		paced.wake = wake
 		p.metrics.HeldUp(p.clock.Local().Sub(began) + paced.after)
 	} else if err == nil {
-		p.metrics.HeldUp(p.clock.Local().Sub(began))
+		now := p.clock.Local()
+		p.metrics.HeldUp(now.Sub(began))
+		p.begins(now)
 	}
 	return passed, err
 }
 
-// free reports whether there is neither a pace nor a pause.
+// free reports whether there is neither a pace nor a learned rate nor a pause.
 func (p *Pacer) free() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.pace.Rate.Count == 0 && p.paused.IsZero()
+	return p.pace.Rate.Count == 0 && p.learned.Generation == 0 && p.paused.IsZero()
 }
 
 // changed returns a channel that is closed when the pace changes or a pause ends early.
@@ -192,7 +203,7 @@ func (p *Pacer) wait(
 	for {
 		wait := p.untilNext()
 		if wait == 0 {
-			passed, refused, err := p.ask(context.WithoutCancel(ctx), delay)
+			passed, refused, err := p.askBoth(context.WithoutCancel(ctx), delay)
 			if err != nil || refused == nil {
 				return passed, err
 			}
@@ -235,14 +246,7 @@ func (p *Pacer) untilNext() time.Duration {
 
 // expected returns about how long one more call would have to wait.
 func (p *Pacer) expected(o sendlimit.Origin) time.Duration {
-	before, waiting := p.untilNext(), p.turn.Before(o)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	rate := p.pace.Rate
-	if rate.Count == 0 {
-		return before
-	}
-	return before + rate.Interval*time.Duration(waiting)/time.Duration(rate.Count)
+	return p.untilNext() + p.apart()*time.Duration(p.turn.Before(o))
 }
 
 // ask asks the store for a permit, and returns the refusal if there is none. It asks the
@@ -282,15 +286,6 @@ func (p *Pacer) ahead(ctx context.Context) time.Duration {
 	return p.clock.Of(ctx, p.key).Ahead(p.clock.Clock)
 }
 
-// inTime reports whether a call may begin now. If not, permits of the next interval may be in use.
-func (held permit) inTime() bool { return held.token == "" || !held.latest().After(held.useBy) }
-
-// latest returns the latest time that it may be at the server of the permit: the clock is as
-// accurate as replies are fast, and replies have whole milliseconds.
-func (held permit) latest() time.Time {
-	return held.clock.Now().Add(held.clock.Latency() + time.Millisecond)
-}
-
 // renew returns the permit for a call that begins now: the held one, or a new one if that is no
 // longer in time. Each new one is valid for longer, until that covers the slowness of the store and
 // this machine. So the pace is kept, with fewer calls.
@@ -325,7 +320,11 @@ func (p *Pacer) refused(g rate.Grant) *rate.Grant {
 
 // giveBack gives back a permit unless it is spent. If that fails, the permit expires.
 func (p *Pacer) giveBack(ctx context.Context, unused permit) {
-	if unused.spent || unused.token == "" && unused.bucket == nil {
+	if unused.spent {
+		return
+	}
+	p.keepToken(unused)
+	if unused.token == "" && unused.bucket == nil {
 		return
 	}
 	ctx, done := context.WithTimeout(ctx, persist.TryWithin)

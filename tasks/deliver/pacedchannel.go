@@ -7,8 +7,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 )
 
 const (
@@ -34,9 +36,17 @@ type PacedChannel struct {
 	Pacer *Pacer // of its ChannelPace
 	slots *Slots // one for each message that uses the channel; nil if it is the only channel
 
+	backs putBacks
+	paced pacedHosts
+
 	mu   sync.Mutex
-	next time.Time // for the next message that is put back, by the local clock
 	full time.Time // when a wait for a slot failed, by the local clock
+}
+
+// putBacks spreads the messages that are put back.
+type putBacks struct {
+	mu   sync.Mutex
+	next time.Time // for the next message, by the local clock
 }
 
 // NewChannels returns the paced channels of a worker with a number of concurrent deliveries.
@@ -93,7 +103,7 @@ func (l *PacedChannel) leaveSlot(o sendlimit.Origin) {
 // putBack returns how long a message is put back, at least soonest. Messages that are put back
 // together come again apart, as fast as the channel accepts them, so that each is put back about
 // once.
-func (l *PacedChannel) putBack(now time.Time, soonest, apart time.Duration) time.Duration {
+func (l *putBacks) putBack(now time.Time, soonest, apart time.Duration) time.Duration {
 	if soonest >= backLatest {
 		return soonest + rand.N(soonest/10)
 	}
@@ -155,14 +165,19 @@ func (h *Handler) Follow(ctx context.Context) (stop func(), err error) {
 		}
 		stops = append(stops, end)
 	}
+	for _, l := range h.PacedChannels {
+		if _, ok := l.Notifier.(notifier.Hoster); ok {
+			stops = append(stops, job.Repeat(ctx, lookAtPace, l.lookAtHosts))
+		}
+	}
 	return stop, nil
 }
 
 // putBackPaced returns how long a message is put back for a pace, a pause or the worker's end.
-func (h *Handler) putBackPaced(l *PacedChannel, err error) time.Duration {
+func (h *Handler) putBackPaced(p *Pacer, err error) time.Duration {
 	soonest := time.Duration(0)
 	if paced, ok := errors.AsType[*pacedError](err); ok {
 		soonest = paced.after
 	}
-	return l.putBack(h.Clock.Local(), soonest, l.Pacer.apart())
+	return p.backs.putBack(h.Clock.Local(), soonest, p.backsApart())
 }

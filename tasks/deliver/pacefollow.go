@@ -6,7 +6,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/tasks/internal/job"
-	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 )
 
 // wakeLooks is how many looks in a row wake tasks after a change: another worker
@@ -50,6 +49,9 @@ func (p *Pacer) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if state.Learned, err = p.grow(ctx, state.Learned); err != nil {
+		return err
+	}
 	if !state.PausedUntil.IsZero() {
 		state.PausedUntil = state.PausedUntil.Add(-p.ahead(ctx))
 	}
@@ -63,6 +65,7 @@ func (p *Pacer) look(ctx context.Context) error {
 		p.logger.InfoContext(ctx, "pace of deliveries", "target", p.target, "pace", state.String())
 		p.pace, p.next, sooner = state.Pace, time.Time{}, true
 	}
+	sooner = p.follows(ctx, state.Learned) || sooner
 	if p.pauses == pauses {
 		sooner = sooner || state.PausedUntil.Before(p.paused) && p.paused.After(p.clock.Now())
 		p.paused = state.PausedUntil
@@ -84,32 +87,4 @@ func (p *Pacer) bucketOf(pace rate.Pace) (*rate.TokenBucket, error) {
 	return rate.NewTokenBucket(p.client, rate.TokenBucketOptions{
 		Prefix: p.prefix, Rate: pace.Rate, Capacity: pace.Burst,
 	})
-}
-
-// pause stops the calls of this worker for the time that the target asked for, and returns a
-// function that tells the other workers.
-func (p *Pacer) pause(asked time.Duration) (tell func(context.Context)) {
-	asked = min(asked, longestPause)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.pauses++
-	if until := p.clock.Now().Add(asked); until.After(p.paused) {
-		p.paused = until
-	}
-	if p.target == PaceTarget {
-		p.metrics.Paused()
-	}
-	return func(ctx context.Context) {
-		ctx, done := context.WithTimeout(ctx, persist.TryWithin)
-		defer done()
-		until, err := p.store.Pause(ctx, max(asked, time.Millisecond))
-		if err != nil {
-			p.logger.WarnContext(ctx, "could not store a pause that the target asked for: other workers go on", "target", p.target, "error", err)
-			return
-		}
-		p.logger.WarnContext(ctx, "the target asked for a pause: deliveries wait", "target", p.target, "for", asked, "until", until)
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.pauses++ // a running look may have missed it
-	}
 }

@@ -60,13 +60,13 @@ func TestPutBackOneAfterAnother(t *testing.T) {
 	t.Parallel()
 	l, now := &PacedChannel{}, time.Date(2051, time.July, 12, 11, 11, 11, 0, time.UTC)
 	for i := range 100 {
-		require.Equal(t, 2*time.Second+time.Duration(i)*time.Second/10, l.putBack(now, 2*time.Second, time.Second/10))
+		require.Equal(t, 2*time.Second+time.Duration(i)*time.Second/10, l.backs.putBack(now, 2*time.Second, time.Second/10))
 	}
 	require.Equal(t, backLatest, func() (last time.Duration) {
 		for range 100 {
-			last = l.putBack(now, 0, time.Minute)
+			last = l.backs.putBack(now, 0, time.Minute)
 		}
 		return last
 	}())
-	require.GreaterOrEqual(t, l.putBack(now, time.Hour, 0), time.Hour)
+	require.GreaterOrEqual(t, l.backs.putBack(now, time.Hour, 0), time.Hour)
 }

@@ -115,6 +115,13 @@ func (s *Slots) Before(o sendlimit.Origin) int {
 	return s.accounts.held + s.accounts.before(o.Account, own)
 }
 
+// Waiting returns how many callers wait.
+func (s *Slots) Waiting() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.accounts.queued
+}
+
 // member returns a member of a party, and adds it if it is new. A new one comes after those that got
 // a slot before.
 func (s *Slots) member(of *party, name string) *party {

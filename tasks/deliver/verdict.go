@@ -24,6 +24,7 @@ func (a *attempt) judge() {
 		}
 		a.count(to)
 		to.reason = string(to.result.Reason)
+		to.result = slowedDown(to.result)
 		switch to.result.Status {
 		case notifier.Delivered:
 			to.state = messages.DeviceDelivered
@@ -171,14 +172,38 @@ func (a *attempt) pause(to *answer) {
 	if to.result.Status == notifier.SlowDown {
 		a.h.Metrics.ChannelPaused(to.channel.Name, to.result.Pause.String())
 	}
-	switch {
-	case pausesAll(to.result) && to.channel.slots == nil:
-		a.later(a.h.Pacer.pause(to.result.RetryAfter))
-	case pausesAll(to.result):
-		a.later(to.channel.Pacer.pause(to.result.RetryAfter))
-	case to.result.Pause == notifier.PauseDevice && to.device != nil:
-		to.channel.PauseDevice(to.device.Address, a.h.Clock.Local().Add(min(to.result.RetryAfter, longestPause)))
+	switch to.result.Pause {
+	case notifier.PauseChannel:
+		target, passed := a.target(to)
+		a.later(target.slowDown(to.result, passed))
+	case notifier.PauseHost:
+		if host := to.channel.pausedHost(to.device); host != nil {
+			a.later(host.slowDown(to.result, to.ofHost))
+		}
+	case notifier.PauseDevice:
+		if to.device != nil {
+			to.channel.PauseDevice(to.device.Address, a.h.Clock.Local().Add(min(to.result.RetryAfter, longestPause)))
+		}
+		target, passed := a.target(to)
+		if host := to.channel.host(to.device); host != nil {
+			target, passed = host, to.ofHost
+		}
+		if to.result.Unclear {
+			if learn := target.refusedUnclearly(to.channel.Channel, a.of(), passed); learn != nil {
+				a.later(learn)
+			}
+		}
+	case notifier.PauseMessage:
 	}
+}
+
+// target returns the Pacer of all calls to a channel, and the permit that it gave. A worker with one
+// channel waits for it before the claim.
+func (a *attempt) target(to *answer) (*Pacer, permit) {
+	if to.channel.slots == nil {
+		return a.h.Pacer, a.permit
+	}
+	return to.channel.Pacer, to.permit
 }
 
 func (h *Handler) removeGone(ctx context.Context, user string, gone []devices.Gone, paced []*PacedChannel) {

@@ -143,6 +143,19 @@ func (m *Metrics) ChannelPaused(channel, pause string) {
 	m.count("channel_pauses_total", 1, channel, pause)
 }
 
+// Learned sets the learned rate of a target, calls in a second; zero if there is none.
+func (m *Metrics) Learned(target string, rate float64) {
+	if m == nil {
+		return
+	}
+	learned := m.gauges["pace_learned_rate"]
+	if rate == 0 {
+		learned.DeleteLabelValues(target)
+		return
+	}
+	learned.WithLabelValues(target).Set(rate)
+}
+
 // ChannelStopped sets why a channel is stopped, in place of the reason before; "" for a channel
 // that runs.
 func (m *Metrics) ChannelStopped(channel, before, reason string) {

@@ -55,6 +55,10 @@ func table() []metric {
 			name: "pace_wait_seconds", help: "How long deliveries under a pace, or during a pause, waited at a time.",
 			buckets: []float64{.001, .005, .01, .05, .1, .25, .5, 1, 2, 5, 15, 60, 300, 900, 3600},
 		},
+		{
+			name: "pace_learned_rate", help: "Calls in a second of all workers together that a target accepts, as its refusals have shown; there is no series for one that refused none for an hour.",
+			labels: []string{"target"},
+		},
 		{name: "pauses_total", help: "Times that the push target asked for a pause, with 429 and Retry-After."},
 
 		{name: "notices_delivered_total", help: "Alerts and reports that were delivered, by kind.", labels: []string{"kind"}},

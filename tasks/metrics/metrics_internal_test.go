@@ -175,7 +175,7 @@ func TestEveryMethodHasItsMetric(t *testing.T) {
 		for k := range args {
 			args[k] = reflect.New(method.Type.In(k + 1)).Elem()
 			switch args[k].Kind() { //nolint:exhaustive // the others stay zero
-			case reflect.Int, reflect.Int64, reflect.Uint8:
+			case reflect.Int, reflect.Int64, reflect.Uint8, reflect.Float64:
 				args[k].Set(reflect.ValueOf(1).Convert(args[k].Type()))
 			case reflect.String:
 				args[k].SetString(strconv.Itoa(k))

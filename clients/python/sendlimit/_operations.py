@@ -953,8 +953,8 @@ class Operations(Caller):
     ) -> api.Pace:
         """Remove the pace, and end a pause.
 
-        Ends a pause that the target requested. A worker with a pace in its settings sets it
-        again when it starts.
+        Ends a pause that the target requested, and forgets how fast it accepts calls. A
+        worker with a pace in its settings sets it again when it starts.
 
         Requires the scope admin.
         """

@@ -411,6 +411,10 @@ class Channel(TypedDict):
     """When it last delivered, to a few seconds; absent if never."""
     detail: NotRequired[str]
     """The provider's answer."""
+    learned: NotRequired[LearnedPace]
+    """How fast its provider accepts calls, as its refusals show; absent if it has refused none
+    for an hour.
+    """
     paused_until: NotRequired[str]
     """The end of the pause that its provider has asked for."""
     probe_at: NotRequired[str]
@@ -1075,6 +1079,13 @@ class KeyRotation(TypedDict):
     """
 
 
+class LearnedPace(TypedDict):
+    per_second: float
+    """Calls of all workers together in a second, at present. The lower of it and of rate holds."""
+    refused_per_second: float
+    """Calls in a second when the target last refused some."""
+
+
 class ListedUser(TypedDict):
     blocked: NotRequired[bool]
     """Whether no more messages are accepted for the user."""
@@ -1351,6 +1362,10 @@ class Overview(TypedDict):
 class Pace(TypedDict):
     burst: NotRequired[int]
     """Deliveries that may start at once; absent if it is as many as the rate allows."""
+    learned: NotRequired[LearnedPace]
+    """How fast the target accepts calls, as its refusals show; absent if it has refused none
+    for an hour.
+    """
     paused_until: NotRequired[str]
     """The end of the pause that the target asked for; absent if there is none."""
     rate: NotRequired[str]

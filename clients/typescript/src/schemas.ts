@@ -489,6 +489,8 @@ export interface components {
             delivered_at?: string;
             /** @description The provider's answer. */
             detail?: string;
+            /** @description How fast its provider accepts calls, as its refusals show; absent if it has refused none for an hour. */
+            learned?: components["schemas"]["LearnedPace"];
             /**
              * Format: date-time
              * @description The end of the pause that its provider has asked for.
@@ -1251,6 +1253,18 @@ export interface components {
             /** @description How long the old key still works, such as 1h or 7d: by default 1d, at most 366d. 0 ends it at once. */
             overlap?: string | null;
         };
+        LearnedPace: {
+            /**
+             * Format: double
+             * @description Calls of all workers together in a second, at present. The lower of it and of rate holds.
+             */
+            per_second: number;
+            /**
+             * Format: double
+             * @description Calls in a second when the target last refused some.
+             */
+            refused_per_second: number;
+        };
         /** @description The query of listAccounts. */
         ListAccountsQuery: {
             /** @description The next_cursor of the page before. */
@@ -1641,6 +1655,8 @@ export interface components {
              * @description Deliveries that may start at once; absent if it is as many as the rate allows.
              */
             burst?: number;
+            /** @description How fast the target accepts calls, as its refusals show; absent if it has refused none for an hour. */
+            learned?: components["schemas"]["LearnedPace"];
             /**
              * Format: date-time
              * @description The end of the pause that the target asked for; absent if there is none.
@@ -2907,6 +2923,7 @@ export type HourCount = components['schemas']['HourCount'];
 export type Key = components['schemas']['Key'];
 export type KeyDraft = components['schemas']['KeyDraft'];
 export type KeyRotation = components['schemas']['KeyRotation'];
+export type LearnedPace = components['schemas']['LearnedPace'];
 export type ListAccountsQuery = components['schemas']['ListAccountsQuery'];
 export type ListAuditEntriesQuery = components['schemas']['ListAuditEntriesQuery'];
 export type ListDeadAlertsQuery = components['schemas']['ListDeadAlertsQuery'];

@@ -32,6 +32,10 @@ func TestPaceShowSetAndClear(t *testing.T) {
 	require.NoError(t, err)
 	out := prints(t, environ, "", "pace", "show")
 	require.Regexp(t, `^6000/minute over all workers\npaused until \S+ \S+ UTC by the target\n$`, out)
+	require.NoError(t, paces.Resume(t.Context()))
+	_, err = paces.Refused(t.Context(), rate.Refusal{Calls: 500})
+	require.NoError(t, err)
+	says("6000/minute over all workers\nlearned: 250 calls in a second, since the target refused some at 500 in a second\n", "show")
 	says(`{"target":"push"}`+"\n", "clear", "--json")
 	says("no pace: deliveries are as fast as possible\n", "show")
 }

@@ -1,6 +1,10 @@
 package exchange
 
-import "crypto/sha256"
+import (
+	"crypto/sha256"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+)
 
 // crowd is the number of devices that concern all.
 const crowd = 3
@@ -26,6 +30,21 @@ func (c *Crowd) Add(address string) bool {
 		c.size++
 	}
 	return c.size == crowd
+}
+
+// Note notes the result of a device, and returns it: all is paused if it concerns all, and otherwise a
+// limit of the device is unclear.
+func (c *Crowd) Note(r notifier.Result, address string, all notifier.Pause) notifier.Result {
+	switch {
+	case r.Status == notifier.Delivered:
+		c.Clear()
+	case r.Pause != notifier.PauseDevice:
+	case c.Add(address):
+		r.Pause = all
+	default:
+		r.Unclear = true
+	}
+	return r
 }
 
 // Clear empties the crowd, since the provider accepted a message.

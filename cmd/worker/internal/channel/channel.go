@@ -90,6 +90,9 @@ func describe(c client.Channel) string {
 	} else if c.DeliveredAt.IsZero() {
 		s.WriteString(", has not delivered yet")
 	}
+	if l := c.Learned; l != nil {
+		s.WriteString(below + l.String())
+	}
 	if !c.PausedUntil.IsZero() {
 		s.WriteString(below + "paused by its provider until " + cli.FormatTime(c.PausedUntil.Time, time.UTC))
 	}

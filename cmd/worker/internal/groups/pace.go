@@ -57,15 +57,15 @@ func Pace(p cli.Program) *cobra.Command {
 	set.Flags().StringVar(&pace.Rate, "rate", "", "`rate` of deliveries: 100/second, 6000/minute, 20/500ms")
 	set.Flags().Int64Var(&pace.Burst, "burst", 0, "`number` of deliveries that may start at once, at most the number of the rate")
 	group.AddCommand(set, &cobra.Command{
-		Use: "show", Short: "Show the pace, and any pause that the target requested.", Example: "  sendlimit-worker pace show --json",
+		Use: "show", Short: "Show the pace, how fast the target accepts calls, and any pause that it requested.", Example: "  sendlimit-worker pace show --json",
 		RunE: g.Run(func(ctx context.Context, c *client.Client, _ []string) error {
 			now, err := c.Pace(ctx, client.PaceQuery{Channel: channel})
 			return operations.Answer(g, now, err, paceText)
 		}),
 	}, &cobra.Command{
 		Use: "clear", Short: "Remove the pace, and end a pause.", Example: "  sendlimit-worker pace clear",
-		Long: "Remove the pace, and end a pause that the target requested. A worker with a pace\n" +
-			"in its settings sets it again when it starts.",
+		Long: "Remove the pace, end a pause that the target requested, and forget how fast it\n" +
+			"accepts calls. A worker with a pace in its settings sets it again when it starts.",
 		RunE: g.Run(func(ctx context.Context, c *client.Client, _ []string) error {
 			now, err := c.ClearPace(ctx, client.ClearPaceQuery{Channel: channel})
 			return operations.Answer(g, now, err, paceText)
@@ -84,6 +84,9 @@ func paceText(p client.Pace) string {
 		fmt.Fprintf(&s, "%s over all workers\n", p.Rate)
 	default:
 		fmt.Fprintf(&s, "%s over all workers, at most %d at once\n", p.Rate, p.Burst)
+	}
+	if l := p.Learned; l != nil {
+		s.WriteString(l.String() + "\n")
 	}
 	if p.PausedUntil != nil {
 		fmt.Fprintf(&s, "paused until %s by the target\n", cli.FormatTime(p.PausedUntil.Time, time.UTC))
