@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/message"
@@ -15,18 +14,69 @@ import (
 const (
 	fewWorkers  = 2
 	manyWorkers = 8
+	// startTime is how long worker processes have to start.
+	startTime = 5 * time.Second
 	// manyAhead is how long after its submit a message of a steady load is due.
 	manyAhead = 4 * time.Second
 )
 
+// measureIdle measures the share of a processor that Redis takes for idle worker processes, and
+// that the processes take.
+func measureIdle(ctx context.Context, size sizes) (rows []row, err error) {
+	program, err := buildProgram(ctx, "worker")
+	if err != nil {
+		return nil, err
+	}
+	s, err := openStore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	if err := s.seedPolicy(ctx, ""); err != nil {
+		return nil, err
+	}
+	alone, err := s.shareOfRedis(ctx, size.idleFor)
+	if err != nil {
+		return nil, err
+	}
+	for range manyWorkers {
+		process, failed := s.startProcess(ctx, program, "http://127.0.0.1:9/")
+		if failed != nil {
+			return nil, failed
+		}
+		defer func() { err = errors.Join(err, process.stop()) }()
+	}
+	pause(ctx, 2*startTime)
+	idle, err := s.shareOfRedis(ctx, size.idleFor)
+	if err != nil {
+		return nil, err
+	}
+	return []row{{
+		Name: "idle", What: fmt.Sprintf("processor time of Redis with %d idle worker processes", manyWorkers), Goal: "≤ 0.5 %",
+		Measured: fmt.Sprintf("%.2f %%", 100*idle), Verdict: judge(idle <= 0.005),
+		Figures: []string{fmt.Sprintf("without a worker %.2f %%", 100*alone)},
+	}}, nil
+}
+
+// shareOfRedis returns the share of a processor that Redis takes over a time.
+func (s *store) shareOfRedis(ctx context.Context, span time.Duration) (float64, error) {
+	before, err := s.mainThread(ctx)
+	if err != nil {
+		return 0, err
+	}
+	pause(ctx, span)
+	after, err := s.mainThread(ctx)
+	return (after - before).Seconds() / span.Seconds(), err
+}
+
 // measureMany measures how late messages of a steady load are with few and with many worker
-// processes on this machine, which has processors for a few. The rounds of both alternate.
+// processes, on a machine whose processors suffice for a few. The rounds of both alternate.
 func measureMany(ctx context.Context, size sizes) ([]row, error) {
 	program, err := buildProgram(ctx, "worker")
 	if err != nil {
 		return nil, err
 	}
-	late := map[int][]float64{}
+	late := make(map[int][]float64)
 	var figures []string
 	for range size.manyRounds {
 		for _, workers := range []int{fewWorkers, manyWorkers} {
@@ -61,18 +111,15 @@ func latenessOfMany(ctx context.Context, program string, workers int, size sizes
 		if failed != nil {
 			return nil, failed
 		}
-		defer func() {
-			err = errors.Join(err, process.stop())
-			fmt.Fprintln(os.Stderr, "worker cpu", process.ProcessState.UserTime()+process.ProcessState.SystemTime())
-		}()
+		defer func() { err = errors.Join(err, process.stop()) }()
 	}
-	pause(ctx, 3*time.Second) // they start
+	pause(ctx, startTime)
 	submitter, err := s.openSubmitter("", submit.Options{Batch: true})
 	if err != nil {
 		return nil, fmt.Errorf("submitter: %w", err)
 	}
-	began := time.Now()
 	size.dueMessages, size.dueWithin = int(float64(size.manyAMinute)*size.manyFor.Minutes()), size.manyFor
+	began := time.Now()
 	_, err = drive(ctx, size.dueMessages, func(ctx context.Context, i int) error {
 		at := began.Add(time.Duration(i) * size.manyFor / time.Duration(size.dueMessages))
 		pause(ctx, time.Until(at))
@@ -81,12 +128,5 @@ func latenessOfMany(ctx context.Context, program string, workers int, size sizes
 	if err := errors.Join(err, submitter.Close()); err != nil {
 		return nil, err
 	}
-	late, err = arrivals(ctx, receiver, size)
-	info, _ := s.info(ctx, "cpu")
-	fmt.Fprintln(os.Stderr, "redis cpu", info["used_cpu_user"], info["used_cpu_sys"], time.Since(began))
-	cs, _ := s.info(ctx, "commandstats")
-	for k, v := range cs {
-		fmt.Fprintln(os.Stderr, workers, k, v)
-	}
-	return late, err
+	return arrivals(ctx, receiver, size)
 }

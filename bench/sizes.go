@@ -1,6 +1,6 @@
 package main
 
-import ("time"; "os"; "strconv")
+import "time"
 
 // sizes are how much is measured. Ratios need the full sizes: small runs measure
 // warm-up and an almost empty Redis.
@@ -49,9 +49,11 @@ type sizes struct {
 	slowPushes      int   // of each of them, to a slow provider
 	restartMessages int   // due while workers are restarted
 	restartWithin   time.Duration
-	manyAMinute     int // messages of a steady load, for few workers and for many
-	manyFor         time.Duration
-	manyRounds      int // of each
+
+	idleFor     time.Duration // worker processes have nothing to do
+	manyAMinute int           // messages of a steady load, for few worker processes and for many
+	manyFor     time.Duration
+	manyRounds  int // of each
 }
 
 func fullSizes() sizes {
@@ -65,7 +67,7 @@ func fullSizes() sizes {
 		distant: 2_000, herd: 100_000, herdWithin: 90 * time.Second, quiet: 1_000, quietWithin: 20 * time.Second,
 		dueMessages: 2_000, dueWithin: 10 * time.Second, pending: 1_000_000, follow: 20 * time.Second,
 		workers: []int{1, 2, 4, 8}, slowPushes: 2_500, restartMessages: 6_000, restartWithin: 30 * time.Second,
-		manyAMinute: func() int { n, _ := strconv.Atoi(os.Getenv("RATE")); return n }(), manyFor: 20 * time.Second, manyRounds: 1,
+		idleFor: time.Minute, manyAMinute: 50_000, manyFor: 30 * time.Second, manyRounds: 3,
 	}
 }
 
@@ -80,6 +82,6 @@ func quickSizes() sizes {
 		distant: 500, herd: 2_000, herdWithin: 6 * time.Second, quiet: 100, quietWithin: 2 * time.Second,
 		dueMessages: 500, dueWithin: 3 * time.Second, pending: 10_000, follow: 5 * time.Second,
 		workers: []int{1, 2}, slowPushes: 600, restartMessages: 1_000, restartWithin: 6 * time.Second,
-		manyAMinute: 12_000, manyFor: 4 * time.Second, manyRounds: 1,
+		idleFor: 10 * time.Second, manyAMinute: 12_000, manyFor: 4 * time.Second, manyRounds: 1,
 	}
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
-// waitsFor is how often an idle worker looks at its queues while it waits for one arrival.
-const waitsFor = 5
+// waitFor is how many times Polling.idle a worker waits for one arrival, and then again.
+const waitFor = 5
 
 // arrivals tell idle workers that a program has put a task into a queue: it adds an entry to a
 // stream, which they read with a blocking call. All copies of a Queue share it. An entry that is
-// lost delays a task by at most Polling.idle.
+// lost delays a task by at most Polling.lookEvery.
 type arrivals struct {
 	key   string
 	idle  time.Duration // Polling.idle
@@ -78,7 +78,7 @@ func (a *arrivals) wait(ctx context.Context, client redis.UniversalClient) error
 	if a.waiting = a.local(); a.since.IsZero() {
 		a.since = a.waiting
 	}
-	args := &redis.XReadArgs{Streams: []string{a.key, a.last}, Count: 1, Block: waitsFor * a.idle}
+	args := &redis.XReadArgs{Streams: []string{a.key, a.last}, Count: 1, Block: waitFor * a.idle}
 	a.mu.Unlock()
 	read := make(chan error, 1)
 	go func() { // a blocking read does not end with its context
@@ -110,7 +110,7 @@ func (a *arrivals) wait(ctx context.Context, client redis.UniversalClient) error
 func (a *arrivals) noneSince(since time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	waits := !a.since.IsZero() && a.since.Before(since) && a.local().Sub(a.waiting) <= (waitsFor+1)*a.idle
+	waits := !a.since.IsZero() && a.since.Before(since) && a.local().Sub(a.waiting) <= (waitFor+1)*a.idle
 	return waits && a.seen.Before(since)
 }
 

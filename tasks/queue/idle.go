@@ -10,10 +10,10 @@ import (
 )
 
 // resting is a client for an asynq server that does not ask the store for work while it knows that
-// there is none. asynq asks some fifteen times a second: it has no call that waits for a task. A
-// worker that had no work for Polling.idle looks at its queues that often, and otherwise answers
-// asynq itself: until a task is due, or a program tells of a new one, see arrivals. While it can't
-// be told, it asks the store each time.
+// there is none. asynq asks some twenty times a second: it has no call that waits for a task. Once a
+// queue had no work for Polling.idle, the client looks at it every Polling.lookEvery, and otherwise
+// answers asynq itself: until a task is due, or a program tells of a new one, see arrivals. While it
+// can't be told, it asks the store each time.
 type resting struct {
 	redis.UniversalClient
 
@@ -30,7 +30,9 @@ type rest struct {
 	looking bool
 }
 
-func newResting(q *Queue) *resting { return &resting{UniversalClient: q.redis, queue: q, of: make(map[string]*rest)} }
+func newResting(q *Queue) *resting {
+	return &resting{UniversalClient: q.redis, queue: q, of: make(map[string]*rest)}
+}
 
 // EvalSha runs a script, unless it would find no work.
 func (r *resting) EvalSha(ctx context.Context, hash string, keys []string, args ...any) *redis.Cmd {
@@ -116,7 +118,7 @@ func (r *resting) rests(ctx context.Context, name string) bool {
 		q.worked = now
 		return false
 	}
-	q.until = now.Add(min(wait, idle))
+	q.until = now.Add(wait)
 	return true
 }
 
@@ -133,7 +135,7 @@ func (r *resting) look(ctx context.Context, name string) (wait time.Duration, er
 	}); err != nil || waiting.Val() > 0 {
 		return 0, err
 	}
-	wait = r.queue.polling.idle()
+	wait = r.queue.polling.lookEvery()
 	for _, tasks := range first {
 		for _, task := range tasks.Val() {
 			wait = min(wait, time.Unix(int64(task.Score), 0).Sub(r.queue.clock.Now()))

@@ -67,7 +67,7 @@ func (q *Queue) countTasks(ctx context.Context, names []string) (found map[strin
 		now = q.clock.Now()
 	}
 	// A look may be late, and then a poll.
-	soon := max(leastSoon, 2*q.polling.Forward+q.polling.Fetch, q.polling.idle()+q.polling.Forward)
+	soon := max(leastSoon, 2*q.polling.Forward+q.polling.Fetch, q.polling.lookEvery()+q.polling.Forward)
 	until := strconv.FormatInt(now.Add(soon).Unix(), 10)
 	type asked struct {
 		both, total, timely []*redis.IntCmd
@@ -145,7 +145,7 @@ func (s *Server) startLooking(ctx context.Context) (stop func()) {
 		for again := true; again; again = storeclock.SleepOrWake(ctx, nil, s.queue.spread.herds.fresh, every/2+rand.N(every/2+1)) {
 			err := s.lookForOthers(ctx, s.queue.answering.local())
 			if every = s.queue.polling.Forward; s.idle() {
-				every = s.queue.polling.idle()
+				every = s.queue.polling.lookEvery()
 			}
 			if err != nil && !away && ctx.Err() == nil {
 				s.options.Logger.WarnContext(ctx, "could not look for lanes, and queues that other programs use: later looks do", "error", err)

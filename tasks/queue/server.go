@@ -40,7 +40,7 @@ type Server struct {
 	options  ServerOptions
 	chosen   []*asynq.Server   // one for each queue
 	others   map[string]*other // by queue, see lookForOthers
-	stopLook func() // and stop to wait for arrivals
+	stopLook func()            // and stop to wait for arrivals
 	resting  *resting
 	inHand   hands
 	running  sync.WaitGroup // what runs, including what the queue has given up on
