@@ -141,7 +141,8 @@ type other struct {
 // periodically, and at once when this program has put a task into a new lane.
 func (s *Server) startLooking(ctx context.Context) (stop func()) {
 	return job.Background(ctx, func(ctx context.Context) {
-		every, away := s.queue.polling.Forward, false
+		var every time.Duration
+		away := false
 		for again := true; again; again = storeclock.SleepOrWake(ctx, nil, s.queue.spread.herds.fresh, every/2+rand.N(every/2+1)) {
 			err := s.lookForOthers(ctx, s.queue.answering.local())
 			if every = s.queue.polling.Forward; s.idle() {
