@@ -24,6 +24,7 @@ func tinySizes() sizes {
 		distant: 100, herd: 100, herdWithin: 4 * time.Second,
 		dueMessages: 50, dueWithin: time.Second, pending: 100, follow: time.Second, quiet: 5, quietWithin: time.Second,
 		workers: []int{1, 2}, slowPushes: 100, restartMessages: 50, restartWithin: 2 * time.Second,
+		idleFor: time.Second, manyAMinute: 3_000, manyFor: 2 * time.Second, manyRounds: 1,
 	}
 }
 

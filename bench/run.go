@@ -36,6 +36,8 @@ func measurements() []measurement {
 		{[]string{"tracing-submit", "tracing-delivery"}, measureTracing},
 		{[]string{"push-fcm", "push-apns", "push-webpush", "push-webhook", "worker-fcm", "worker-apns", "worker-webpush", "worker-webhook"}, measureChannels},
 		{[]string{"workers", "workers-restart"}, measureWorkers},
+		{[]string{"idle"}, measureIdle},
+		{[]string{"workers-many"}, measureMany},
 		{[]string{"early", "lateness", "lateness-pending"}, measureLateness},
 		{[]string{"memory-pending"}, measurePending},
 		{[]string{"memory-index", "memory-campaign", "redis-index"}, measureIndex},

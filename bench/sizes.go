@@ -49,6 +49,11 @@ type sizes struct {
 	slowPushes      int   // of each of them, to a slow provider
 	restartMessages int   // due while workers are restarted
 	restartWithin   time.Duration
+
+	idleFor     time.Duration // worker processes have nothing to do
+	manyAMinute int           // messages of a steady load, for few worker processes and for many
+	manyFor     time.Duration
+	manyRounds  int // of each
 }
 
 func fullSizes() sizes {
@@ -62,6 +67,7 @@ func fullSizes() sizes {
 		distant: 2_000, herd: 100_000, herdWithin: 90 * time.Second, quiet: 1_000, quietWithin: 20 * time.Second,
 		dueMessages: 2_000, dueWithin: 10 * time.Second, pending: 1_000_000, follow: 20 * time.Second,
 		workers: []int{1, 2, 4, 8}, slowPushes: 2_500, restartMessages: 6_000, restartWithin: 30 * time.Second,
+		idleFor: time.Minute, manyAMinute: 50_000, manyFor: 30 * time.Second, manyRounds: 3,
 	}
 }
 
@@ -76,5 +82,6 @@ func quickSizes() sizes {
 		distant: 500, herd: 2_000, herdWithin: 6 * time.Second, quiet: 100, quietWithin: 2 * time.Second,
 		dueMessages: 500, dueWithin: 3 * time.Second, pending: 10_000, follow: 5 * time.Second,
 		workers: []int{1, 2}, slowPushes: 600, restartMessages: 1_000, restartWithin: 6 * time.Second,
+		idleFor: 10 * time.Second, manyAMinute: 12_000, manyFor: 4 * time.Second, manyRounds: 1,
 	}
 }

@@ -83,6 +83,8 @@ func (s *story) mentions(text string) []string {
 			value, err = s.server.Members(key)
 		case "list":
 			value, err = s.server.List(key)
+		case "stream":
+			value, err = s.client.XRange(s.Context(), key, "-", "+").Result()
 		default:
 			require.Fail(s, "a type nobody knows", "%s: %s", key, kind)
 		}

@@ -129,6 +129,12 @@ func (s *Policies) Named(ctx context.Context, names []string) (policies []policy
 	if err != nil {
 		return nil, nil, store.Explain(err, doing)
 	}
+	policies, unreadable = readNamed(names, texts)
+	return policies, unreadable, nil
+}
+
+// readNamed reads the answer of Named.
+func readNamed(names []string, texts []any) (policies []policy.Policy, unreadable []string) {
 	for i, name := range names {
 		text, exists := texts[i].(string)
 		if !exists {
@@ -140,7 +146,7 @@ func (s *Policies) Named(ctx context.Context, names []string) (policies []policy
 			policies = append(policies, p)
 		}
 	}
-	return policies, unreadable, nil
+	return policies, unreadable
 }
 
 // Apply creates or replaces a policy. Programs follow within 2 seconds, see sendlimit.Rules.

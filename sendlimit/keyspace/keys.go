@@ -73,6 +73,7 @@ const DefaultPrefix = "sl"
 //	sl:{e:<account>}:events    STREAM  the events of an account; "*" has those of all accounts
 //	sl:{e:<account>}:gathered  HASH  what was gathered for it: partition -> last id of the partition's stream
 //	sl:listeners               HASH  accounts with listeners for their events: account or "*" -> until when, Unix ms
+//	sl:arrivals                STREAM  one entry: that a task was put into a queue, for workers that wait for one
 //	sl:turn:<work>             STRING  when the turn of the work ends, Unix ms, see lua/turn/take.lua; expires soon after
 //	sl:turn:<refit|campaign>:<name>  HASH  the progress of a job, see lua/turn/job.lua; expires
 //	sl:stopped                 HASH  the paused campaigns: account/campaign -> since when, Unix ms; and the states of the
@@ -235,6 +236,9 @@ func (k Keys) Mark(partition int) string { return k.Partitions[partition] + "mar
 
 // Copies returns the key of the copies that a dry run made in a partition.
 func (k Keys) Copies(partition int) string { return k.Partitions[partition] + "copies" }
+
+// Arrivals returns the key that tells idle workers of new tasks in the queue.
+func (k Keys) Arrivals() string { return k.prefix + ":arrivals" }
 
 // Meta returns the key of the store's single values: the layout's version, the address, the key of
 // cursors.

@@ -54,6 +54,7 @@ func TestKeysAreSpelledAsDocumented(t *testing.T) {
 	require.Equal(t, "sl:{policies}:stored", keys.Policies())
 	require.Equal(t, "sl:{policies}:versions:default", keys.PolicyVersions("default"))
 	require.Equal(t, "sl:meta", keys.Meta())
+	require.Equal(t, "sl:arrivals", keys.Arrivals())
 	require.Equal(t, "sl:{activity}:d:shop:86400000", keys.ActivityDay("shop", time.UnixMilli(86_400_000)))
 	require.Equal(t, "sl:{activity}:m:60000", keys.ActivityMinute(time.UnixMilli(60_000)))
 	require.Equal(t, "sl:{activity}:h:3600000", keys.ActivityHour(time.UnixMilli(3_600_000)))

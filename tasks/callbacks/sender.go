@@ -64,7 +64,7 @@ const (
 	// tick is how often the loop begins the due accounts.
 	tick = 100 * time.Millisecond
 	// lookEvery is how often it lists the accounts with a callback.
-	lookEvery = time.Second
+	lookEvery = 2 * time.Second
 	// shortestIdle and longestIdle bound the wait for events: it doubles while there are none.
 	shortestIdle = 200 * time.Millisecond
 	longestIdle  = 2 * time.Second

@@ -15,7 +15,7 @@ import (
 
 const (
 	// lookAtPauses is how often a worker looks for paused campaigns.
-	lookAtPauses = time.Second
+	lookAtPauses = 2 * time.Second
 	// pausesHold is the greatest age of the paused campaigns that a claim uses. Together with the
 	// claim it is less than messages.PauseLag. It is also the pause after a failed look.
 	pausesHold = 3 * time.Second
@@ -46,7 +46,7 @@ func NewPauses(client redis.UniversalClient, prefix string, c *storeclock.Clocks
 	return &Pauses{store: store, clock: c, logger: logger, turn: make(chan struct{}, 1)}, nil
 }
 
-// Follow loads the paused campaigns now, and then once a second until the returned function
+// Follow loads the paused campaigns now, and then every lookAtPauses until the returned function
 // is called. It returns an error if the first load fails.
 func (p *Pauses) Follow(ctx context.Context) (stop func(), err error) {
 	if err := p.look(ctx); err != nil {

@@ -90,7 +90,7 @@ func (g *Gathering) round(ctx context.Context, every time.Duration) error {
 	}
 	// A turn is shorter than the least time between two runs. The node of the turns may be
 	// away while others answer.
-	if mine, err := g.Gatherer.Turn(ctx, max(every*2/5, time.Millisecond)); err == nil && !mine {
+	if mine, err := g.Gatherer.Turn(ctx, max(every*7/10, time.Millisecond)); err == nil && !mine {
 		return nil
 	}
 	partitions := make([]int, keyspace.Partitions)

@@ -58,6 +58,16 @@
 // After its claim, the lease and the watch list guard a message. Failed messages are retried in a
 // task without the others. Cancelled and moved messages are stale in their batch.
 //
+// # Idle workers
+//
+// asynq polls: a worker without work would ask the store some twenty times a second. So once a queue
+// had no work for a second, the client of its server answers asynq without the store, until a task
+// is due, and looks every two seconds. A program that puts a task into the queue adds an entry to a
+// stream, at most twice a second, and idle workers wait for one in a blocking read. They are then at
+// full speed at once. A stream and no channel: it misses nothing while a connection is replaced, and
+// a program that only submits needs no other right. A program of an older version does not tell: its
+// tasks may wait for the look. While a worker can't wait for the stream, it polls.
+//
 // # Failures
 //
 // If the queue does not accept a task, the caller gets an error, or Timers logs it. Nothing is

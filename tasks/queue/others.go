@@ -66,7 +66,8 @@ func (q *Queue) countTasks(ctx context.Context, names []string) (found map[strin
 	if q.clock != nil {
 		now = q.clock.Now()
 	}
-	soon := max(leastSoon, 2*q.polling.Forward+q.polling.Fetch) // a look may be late, and then a poll
+	// A look may be late, and then a poll.
+	soon := max(leastSoon, 2*q.polling.Forward+q.polling.Fetch, q.polling.lookEvery()+q.polling.Forward)
 	until := strconv.FormatInt(now.Add(soon).Unix(), 10)
 	type asked struct {
 		both, total, timely []*redis.IntCmd
@@ -140,15 +141,29 @@ type other struct {
 // periodically, and at once when this program has put a task into a new lane.
 func (s *Server) startLooking(ctx context.Context) (stop func()) {
 	return job.Background(ctx, func(ctx context.Context) {
-		every, away := s.queue.polling.Forward, false
+		var every time.Duration
+		away := false
 		for again := true; again; again = storeclock.SleepOrWake(ctx, nil, s.queue.spread.herds.fresh, every/2+rand.N(every/2+1)) {
 			err := s.lookForOthers(ctx, s.queue.answering.local())
+			if every = s.queue.polling.Forward; s.idle() {
+				every = s.queue.polling.lookEvery()
+			}
 			if err != nil && !away && ctx.Err() == nil {
 				s.options.Logger.WarnContext(ctx, "could not look for lanes, and queues that other programs use: later looks do", "error", err)
 			}
 			away = err != nil
 		}
 	})
+}
+
+// idle reports whether no task has come for a while, and no other queue has work.
+func (s *Server) idle() bool {
+	for _, o := range s.others {
+		if o.atWork {
+			return false
+		}
+	}
+	return s.queue.arrivals.noneSince(s.queue.answering.local().Add(-s.queue.polling.idle()))
 }
 
 // lookForOthers starts to serve queues that have tasks, and stops for those that have none. While

@@ -20,6 +20,13 @@ func (p Polling) WithDefaults() Polling {
 	return Polling{Forward: cmp.Or(p.Forward, 200*time.Millisecond), Fetch: cmp.Or(p.Fetch, 100*time.Millisecond)}
 }
 
+// idle returns how long a queue has no work before a Server stops to ask for it: then it is told of
+// new tasks, see arrivals.
+func (p Polling) idle() time.Duration { return max(time.Second, 5*p.Forward, 5*p.Fetch) }
+
+// lookEvery returns how often a Server looks for work that it was not told of.
+func (p Polling) lookEvery() time.Duration { return 2 * p.idle() }
+
 // MaxPolling is the longest interval that a Polling may have.
 const MaxPolling = time.Minute
 

@@ -26,6 +26,7 @@ type Queue struct {
 	spread    *spread
 	polling   Polling
 	answering *answering
+	arrivals  *arrivals
 }
 
 // New returns the queue in the store behind client, spread over n queues, at most MaxQueues. If n
@@ -40,14 +41,16 @@ func New(client redis.UniversalClient, prefix string, n int, p Polling) (*Queue,
 	if err != nil {
 		return nil, err
 	}
-	return (&Queue{spread: spread, polling: p}).Through(client), nil
+	return (&Queue{
+		spread: spread, polling: p, arrivals: newArrivals(prefix, p.idle(), spread.herds.fresh),
+	}).Through(client), nil
 }
 
 // Through returns the same queue through another client of its store.
 func (q *Queue) Through(client redis.UniversalClient) *Queue {
 	return &Queue{
 		redis: client, client: asynq.NewClientFromRedisClient(client), inspector: asynq.NewInspectorFromRedisClient(client),
-		clock: q.clock, ahead: q.ahead, spread: q.spread, polling: q.polling, answering: newAnswering(),
+		clock: q.clock, ahead: q.ahead, spread: q.spread, polling: q.polling, answering: newAnswering(), arrivals: q.arrivals,
 	}
 }
 
@@ -102,6 +105,9 @@ func (q *Queue) enqueue(ctx context.Context, name, kind, id string, payload any,
 	ctx, cancel := context.WithTimeout(ctx, EnqueueWithin)
 	defer cancel()
 	_, err = q.client.EnqueueContext(ctx, asynq.NewTask(kind, text), options...)
+	if err == nil {
+		q.arrivals.tell(ctx, q.redis)
+	}
 	if taken := err == nil || errors.Is(err, asynq.ErrTaskIDConflict); taken && isLane(q.spread.first, name) {
 		if err := q.spread.herds.list(ctx, q.redis, name, q.answering.local()); err != nil {
 			return err

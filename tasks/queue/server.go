@@ -40,7 +40,8 @@ type Server struct {
 	options  ServerOptions
 	chosen   []*asynq.Server   // one for each queue
 	others   map[string]*other // by queue, see lookForOthers
-	stopLook func()
+	stopLook func()            // and stop to wait for arrivals
+	resting  *resting
 	inHand   hands
 	running  sync.WaitGroup // what runs, including what the queue has given up on
 }
@@ -51,7 +52,7 @@ func (q *Queue) Serve(ctx context.Context, o ServerOptions) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{queue: q, options: o, others: make(map[string]*other), inHand: hands{of: make(map[string]int)}}
+	s := &Server{queue: q, options: o, others: make(map[string]*other), resting: newResting(q), inHand: hands{of: make(map[string]int)}}
 	for _, name := range chosen.names {
 		started, err := s.start(name, handlers)
 		if err != nil {
@@ -60,7 +61,11 @@ func (q *Queue) Serve(ctx context.Context, o ServerOptions) (*Server, error) {
 		}
 		s.chosen = append(s.chosen, started)
 	}
-	s.stopLook = s.startLooking(ctx)
+	stopWaiting, stopLooking := s.startWaiting(ctx), s.startLooking(ctx)
+	s.stopLook = func() {
+		stopLooking()
+		stopWaiting()
+	}
 	return s, nil
 }
 
@@ -68,7 +73,7 @@ func (q *Queue) Serve(ctx context.Context, o ServerOptions) (*Server, error) {
 // none waits for a master that is down.
 func (s *Server) start(name string, at int) (*asynq.Server, error) {
 	q := s.queue
-	started := asynq.NewServerFromRedisClient(patient{q.redis, q.polling.Fetch}, asynq.Config{
+	started := asynq.NewServerFromRedisClient(patient{s.resting, q.polling.Fetch}, asynq.Config{
 		Concurrency:              at,
 		Queues:                   map[string]int{name: 1},
 		DelayedTaskCheckInterval: q.polling.Forward,

@@ -39,6 +39,9 @@ func (q *Queue) wakeIn(ctx context.Context, name string, cause error) error {
 	if err != nil {
 		return store.Explain(err, doing)
 	}
+	if len(ids) > 0 {
+		defer q.arrivals.tell(ctx, q.redis)
+	}
 	wakers, running := errgroup.WithContext(ctx)
 	wakers.SetLimit(wakeTogether)
 	for _, id := range ids {

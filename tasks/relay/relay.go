@@ -58,7 +58,7 @@ type Relay struct {
 // running ones: over the watch list and the charges; over the log of Redis and its evictions; over the places and the
 // index of messages.
 func (r *Relay) Start(ctx context.Context, watchEvery, logEvery, placesEvery time.Duration) func() {
-	turn := max(watchEvery*2/5, time.Millisecond)
+	turn := max(watchEvery*7/10, time.Millisecond)
 	return job.Start(ctx, r.Logger, job.Periodic{
 		Every: watchEvery, Soon: true, Failed: "could not look after every message: the next pass does",
 		Run: func(ctx context.Context) error {

@@ -221,7 +221,7 @@ func (p *Policies) read(ctx context.Context, known *snapshot, asked, now time.Ti
 	if usable {
 		since = known.last
 	}
-	changes, err := p.store.Changed(ctx, since) // before the policies: changes meanwhile are read again
+	changes, err := p.store.Changed(ctx, since, p.name) // before the policies: changes meanwhile are read again
 	if err != nil {
 		return nil, err
 	}
@@ -235,14 +235,14 @@ func (p *Policies) read(ctx context.Context, known *snapshot, asked, now time.Ti
 		set.remembers = remembers
 		return &snapshot{set: set, asked: asked, whole: asked, last: changes.Last}, nil
 	}
-	names := changes.Names
-	if _, found := slices.BinarySearch(names, p.name); !found {
-		names = append(slices.Clone(names), p.name)
-		slices.Sort(names)
-	}
-	policies, unreadable, err := p.store.Named(ctx, names)
-	if err != nil {
-		return nil, err
+	names, policies, unreadable := []string{p.name}, changes.Named, changes.Unreadable
+	if len(changes.Names) > 0 {
+		if names = changes.Names; !slices.Contains(names, p.name) {
+			names = slices.Sorted(slices.Values(append(slices.Clone(names), p.name)))
+		}
+		if policies, unreadable, err = p.store.Named(ctx, names); err != nil {
+			return nil, err
+		}
 	}
 	set := p.changed(known.set, names, policies, unreadable)
 	if set.remembers != remembers {

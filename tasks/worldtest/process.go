@@ -58,6 +58,9 @@ func (p *process) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		if isHandshake(cmd) {
 			return next(ctx, cmd)
 		}
+		if cmd.Name() == "xread" && !p.isStopped() { // it waits for the calls of others, so it has no turn
+			return next(ctx, cmd)
+		}
 		return p.call(ctx, []redis.Cmder{cmd}, func() error { return next(ctx, cmd) })
 	}
 }

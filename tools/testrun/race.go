@@ -24,7 +24,7 @@ func raced() map[string]string {
 
 		"tasks": "TestStoreIsAsked|TestAHundredSubmitters|TestManySubmitters|TestChangesAtOnce|TestRulesAreFirstLoaded|" +
 			"TestRefitIsOneAtATime|HoldsUpNoOther|TestEraseAUserOfABatch|TestEventsAreGathered|TestWhoBeginsToListen|" +
-			"TestWhatBecomesOfMessages|ShareHolds|TestManyAreSubmitted",
+			"TestWhatBecomesOfMessages|ShareHolds|TestManyAreSubmitted|AfterIdleness",
 		"tasks/announce":            "in tasks",
 		"tasks/backend":             "in tasks",
 		"tasks/bulk":                "GroupsGive|GroupsEnd|GroupsStop|Beside",

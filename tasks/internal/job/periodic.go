@@ -63,8 +63,8 @@ func Repeat(ctx context.Context, pause time.Duration, work func(context.Context)
 	})
 }
 
-// jittered runs a job after half to all of its interval, so that workers do not all run
-// theirs at once.
+// jittered runs a job after three quarters to all of its interval, so that workers do not all run
+// theirs at once, but one that takes a turn for less than that keeps the others from it.
 type jittered struct {
 	every time.Duration
 	soon  bool // the next time is now
@@ -76,5 +76,5 @@ func (j *jittered) Next(from time.Time) time.Time {
 		j.soon = false
 		return from
 	}
-	return from.Add(j.every/2 + rand.N(j.every/2+1))
+	return from.Add(j.every - rand.N(j.every/4+1))
 }
