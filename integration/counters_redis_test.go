@@ -63,32 +63,3 @@ func countersOfEveryKind() []counters.Counter {
 		{Name: "w", Limit: 5, Window: time.Hour},
 	}
 }
-
-// Periods end by the server's clock, to the millisecond.
-func TestCountersExpireWithTheirPeriod(t *testing.T) {
-	server := redistest.Shared(t)
-	client := server.Client()
-	limits, err := counters.New(client, "")
-	require.NoError(t, err)
-	call := counters.Request{Key: "alice", Counters: []counters.Counter{{Name: "w", Limit: 1, Window: 300 * time.Millisecond}}}
-	first, err := limits.Count(t.Context(), call)
-	require.NoError(t, err)
-	require.True(t, first.Allowed)
-	var again counters.Decision
-	require.Eventually(t, func() bool {
-		again, err = limits.Count(t.Context(), call)
-		return err != nil || again.Allowed
-	}, 60*time.Second, time.Millisecond)
-	require.NoError(t, err)
-	require.GreaterOrEqual(t, again.Now.Sub(first.Now), 300*time.Millisecond)
-
-	call.Counters = []counters.Counter{{Name: "d", Limit: 1, Period: calendar.Day}}
-	d, err := limits.Count(t.Context(), call)
-	require.NoError(t, err)
-	keys, err := client.Keys(t.Context(), "*:count:alice:d:*").Result()
-	require.NoError(t, err)
-	require.Len(t, keys, 1)
-	expires, err := client.PExpireTime(t.Context(), keys[0]).Result()
-	require.NoError(t, err)
-	require.Equal(t, d.ResetsAt.UnixMilli(), expires.Milliseconds())
-}
