@@ -125,16 +125,6 @@ func TestAMessageIsSpelledAsTheAPIReadsIt(t *testing.T) {
 	require.JSONEq(t, `{"send_at":"now"}`, bodies[3])
 }
 
-func TestARetryOfADeadLetter(t *testing.T) {
-	t.Parallel()
-	c := serve(t, once(), func(w http.ResponseWriter, _ *http.Request) {
-		reply(w, plainJSON, http.StatusOK, `{"outcome":"retried","id":"a","user":"alice","send_at":"2026-11-22T12:00:00.000Z","requested_at":"2026-11-22T11:11:11.000Z"}`)
-	})
-	retried, err := c.RetryDeadLetter(t.Context(), "alice", "a")
-	require.NoError(t, err)
-	require.Equal(t, client.Outcome{Outcome: "retried", ID: "a", User: "alice", SendAt: wire(at("2026-11-22T12:00:00Z")), RequestedAt: wire(at("2026-11-22T11:11:11Z"))}, retried)
-}
-
 // JSON would replace text that is not UTF-8, so the API would get another text.
 func TestWhatIsNotUTF8IsRefused(t *testing.T) {
 	t.Parallel()
@@ -205,6 +195,11 @@ func TestWhatIsNotGivenIsNotSent(t *testing.T) {
 	for want, call := range map[string]func(context.Context, *client.Client) error{
 		`{"disabled":true}`: func(ctx context.Context, c *client.Client) error {
 			return second(c.ChangeAccount(ctx, "acme", client.AccountPatch{Disabled: &yes}))
+		},
+		`{"badge":null,"channels":null,"to":null}`: func(ctx context.Context, c *client.Client) error {
+			_, err := c.Change(ctx, "alice", "a", client.MessageChange{ClearBadge: true, ClearChannels: true, ClearTo: true})
+			require.ErrorAs(t, err, new(*client.ResponseError), "the answer is none")
+			return nil
 		},
 		`{"contact":"","limits":[]}`: func(ctx context.Context, c *client.Client) error {
 			return second(c.ChangeUserSettings(ctx, "alice", client.SettingsPatch{Contact: &none, Limits: []string{}}))
