@@ -32,40 +32,6 @@ func submitOf(s *story.Messages, id, when, category string, shift bool) sendlimi
 	return d
 }
 
-// Exempt messages broke no rule, and an account could take any number of places with them.
-func TestADayHasSoManyPlaces(t *testing.T) {
-	t.Parallel()
-	s := boundedStory(t)
-	for i := range 3 {
-		require.True(t, submitOf(s, fmt.Sprint("a", i), "11:00", "otp", false).Allowed)
-	}
-	full := sendlimit.Decision{
-		Code: fault.CodeTooManyPlaces, At: story.At("23:00"), PlacesPerDay: 3, NextFree: story.At("00:00").AddDate(0, 0, 1), Now: s.Now,
-	}
-	require.Equal(t, full, submitOf(s, "b", "23:00", "otp", false))
-	require.Equal(t, full, submitOf(s, "b", "23:00", "", false), "no rule forbids it")
-	require.Equal(t, fault.CodeSendLimit, submitOf(s, "b", "11:00:30", "", false).Code, "a rule comes first")
-	require.True(t, submitOf(s, "c", "23:00", "probe", false).Allowed, "beside the others")
-	shifted := submitOf(s, "d", "23:00", "otp", true)
-	require.Equal(t, full.NextFree, shifted.At)
-	require.Equal(t, story.At("11:00"), submitOf(s, "a0", "11:00", "otp", false).At, "the same call again")
-
-	u, err := s.Timeline.Usage(t.Context(), sendlimit.UsageRequest{
-		User: "alice", Category: "otp", From: story.At("12:00"), To: full.NextFree.Add(time.Hour), Now: s.Now,
-	})
-	require.NoError(t, err)
-	require.Len(t, u.Free, 1)
-	require.Equal(t, full.NextFree, u.Free[0].From)
-
-	moved, err := s.Timeline.Move(t.Context(), sendlimit.MoveRequest{User: "alice", ID: "a1", At: story.At("13:00"), Generation: "g-m", Now: s.Now})
-	require.NoError(t, err)
-	require.True(t, moved.Allowed, "within its day")
-	moved, err = s.Timeline.Move(t.Context(), sendlimit.MoveRequest{User: "alice", ID: "d", At: story.At("13:00"), Generation: "g-n", Now: s.Now})
-	require.NoError(t, err)
-	full.At = story.At("13:00")
-	require.Equal(t, full, moved, "into the full day")
-}
-
 func TestPastSendsHaveNoMorePlaces(t *testing.T) {
 	t.Parallel()
 	s := boundedStory(t)
@@ -190,29 +156,4 @@ func TestTheLatestExpiry(t *testing.T) {
 	require.True(t, s.Ask(r).Replayed, "an earlier answer comes first")
 	require.True(t, s.Ask(request("b", last, latest)).Allowed)
 	require.Less(t, s.Server.TTL(story.KeysOf(s.Options).Timeline("alice")), policy.DefaultReach+sendlimit.ExpiryBeyondReach+time.Minute)
-}
-
-// So a place that a longer window accepted counts until the end of that window.
-func TestAPlaceBeforeOneUnderAShorterWindowGoesOnCounting(t *testing.T) {
-	t.Parallel()
-	for name, records := range map[string]bool{"places": false, "records": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := story.Tell(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute")), Records: records})
-			taken := func(id, when string) bool {
-				r := sendlimit.Request{ID: id, At: story.At(when)}
-				if records {
-					r.Record = story.RecordOf("g-"+id, id)
-				}
-				return s.Ask(r).Allowed
-			}
-			require.True(t, taken("x", "03:00"))
-			s.Under("1/minute", "2/7d")
-			require.True(t, taken("y", "02:00"))
-			s.Until("23 04:00")
-			require.False(t, taken("z", "23 05:00"))
-			s.Until("29 02:00")
-			require.True(t, taken("z", "29 02:00"))
-		})
-	}
 }
