@@ -78,3 +78,22 @@ func TestInternalContacts(t *testing.T) {
 		require.False(t, notifier.InternalContact(contact), contact)
 	}
 }
+
+func TestServiceScheme(t *testing.T) {
+	t.Parallel()
+	for target, want := range map[string]string{
+		"ntfy://ntfy.sh/topic":              "ntfy",
+		"NTFY://ntfy.sh/topic":              "ntfy",
+		"generic+https://hooks.example.com": "generic",
+		"telegram://TOKEN@telegram?chats=1": "telegram",
+		"https://push.example.com":          "",
+		"logger://":                         "",
+		"ntfy:topic":                        "",
+		"://ntfy":                           "",
+		"ntfy":                              "",
+		"":                                  "",
+		"slakc://TOKEN":                     "",
+	} {
+		require.Equal(t, want, notifier.ServiceScheme(target), target)
+	}
+}
