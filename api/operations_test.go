@@ -382,3 +382,23 @@ func TestStoreFull(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, registered)
 }
+
+func TestAMoveThatShifts(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for id, at := range map[string]string{"a": "11:11:11", "b": "12:00:00"} {
+		body := `{"user":"alice","id":"` + id + `","send_at":"` + on22(at) + `","title":"Hi"}`
+		require.Equal(t, http.StatusCreated, r.post(messagesPath, body).status)
+	}
+	move := func(body string) reply {
+		return r.send(request{method: http.MethodPatch, target: aliceA, body: body})
+	}
+	taken := `{"send_at":"` + on22("12:00:30") + `"`
+	require.Equal(t, http.StatusConflict, move(taken+"}").status)
+	require.Equal(t, http.StatusConflict, move(taken+`,"on_conflict":"shift","shift_until":"`+on22("12:00:59")+`"}`).status)
+	require.Equal(t, http.StatusUnprocessableEntity, move(taken+`,"shift_until":"`+on22("12:00:59")+`"}`).status)
+	o := into[message.Outcome](t, http.StatusOK, move(taken+`,"on_conflict":"shift"}`))
+	require.Equal(t, []any{message.Moved, true, on22("12:01:00.000"), on22("12:00:30.000"), on22("11:11:11.000")}, []any{
+		o.Outcome, o.Shifted, o.SendAt.Format(message.TimeLayout), o.RequestedAt.Format(message.TimeLayout), o.MovedFrom.Format(message.TimeLayout),
+	})
+}

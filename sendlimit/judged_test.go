@@ -206,25 +206,3 @@ func TestQuietHoursThroughALongSearch(t *testing.T) {
 	})
 	require.Greater(t, made, 1)
 }
-
-// A search through a dated change takes several calls. A time that becomes free behind it is taken.
-func TestAShiftTakesWhatBecomesFreeBehindItsSearch(t *testing.T) {
-	t.Parallel()
-	runOnEachStore(t, documented(t, policy.Document{
-		Rules: []string{"1/hour"}, Changes: []policy.ChangeDocument{{From: "2093-11-23", Rules: []string{"1/hour", "9/day"}}},
-	}), func(u *user) {
-		u.accepted("a", "22 23:40", "")
-		u.accepted("b", "23 00:50", "")
-		calls := 0
-		u.client.AddHook(afterEach(func() {
-			if calls++; calls == 2 { // under the rules of both days
-				_, err := u.timeline.Release(u.Context(), sendlimit.ReleaseRequest{User: "alice", ID: "b", Now: story.Ahead("00:00")})
-				require.NoError(u, err)
-			}
-		}))
-		r := u.request("c", "22 23:45", "")
-		r.Shift, r.ShiftUntil = true, story.Ahead("23 01:00")
-		require.Equal(u, story.Ahead("23 00:40"), u.ask(r).At)
-		require.Greater(u, calls, 3)
-	})
-}

@@ -3,17 +3,11 @@ package command
 import (
 	"encoding/json"
 	"net/http"
-	"net/url"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
-	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/message"
 )
 
@@ -79,75 +73,4 @@ func TestTheDashboardIsBesideTheAPI(t *testing.T) {
 	without := start(t, nil, "--dashboard=false").started(t)
 	require.Equal(t, http.StatusNotFound, get(t, "http://"+without.host(t)+"/").status)
 	require.NoError(t, without.end(t))
-}
-
-func TestCommandsRefuseInternalContacts(t *testing.T) {
-	t.Parallel()
-	_, _, environ := elsewhere(t)
-	const internal = "https://2130706433/s3cret" // 127.0.0.1
-	file := filepath.Join(t.TempDir(), "policy.yaml")
-	require.NoError(t, os.WriteFile(file, []byte("rules: [5/hour]\nalert_to: "+internal+"\n"), 0o600))
-	prints(t, environ, "", "account", "create", "acme", "--no-key")
-	commands := [][]string{
-		{"account", "create", "other", "--no-key", "--contact", internal},
-		{"account", "set", "acme", "--contact", internal},
-		{"user", "set", "alice", "--contact", internal},
-		{"policy", "apply", file},
-		{"event-limit", "set", "submit", "--per-day", "5", "--alert-at", "80", "--alert-to", internal},
-	}
-	for _, args := range commands {
-		said := fails(t, cli.StatusInvalid, "allow_internal_webhooks", environ, "", args...)
-		require.NotContains(t, said, "s3cret", "%s", args)
-	}
-	for _, args := range commands {
-		_, err := command(t, append(environ, "SENDLIMIT_ALLOW_INTERNAL_WEBHOOKS=true"), "", args...)
-		require.NoError(t, err, "%s", args)
-	}
-	said := fails(t, cli.StatusInvalid, "policy.alert_to", environ, "", "--policy-alert-to", internal, "--push-url", "log:")
-	require.Contains(t, said, "allow_internal_webhooks")
-}
-
-// Where keys are asked for, what is open to everybody tells nothing of the store
-// nor of what is sent.
-func TestWhatIsOpenWithoutAKey(t *testing.T) {
-	t.Parallel()
-	for name, flags := range map[string][]string{
-		"beyond loopback":       {"--listen", "0.0.0.0:0"},
-		"where it is set to be": {"--require-keys"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			m, _, environ := elsewhere(t)
-			key, _ := says(t, environ, "account", "create", "prometheus", "--scopes", "admin")
-			reader, _ := says(t, environ, "account", "create", "reader", "--scopes", "read")
-			worker := start(t, environ, flags...).started(t)
-			if flags[0] == "--listen" {
-				worker.logged(t, "without TLS on an address that other machines may reach")
-			}
-			at, err := url.Parse(worker.attribute(t, "API endpoint", "url"))
-			require.NoError(t, err)
-			base := "http://127.0.0.1:" + at.Port()
-			for path, status := range map[string]int{
-				"/livez": 200, "/healthz": 200, "/readyz": 200, "/docs": 200, "/openapi.json": 200, "/metrics": 401, "/v1/stats": 401, "/metrics/": 404,
-			} {
-				require.Equal(t, status, statusWith(t, http.DefaultTransport, base+path, ""), path)
-			}
-			require.Equal(t, http.StatusUnauthorized, statusWith(t, http.DefaultTransport, base+"/metrics", "sk_wrong"))
-			require.Equal(t, http.StatusOK, statusWith(t, http.DefaultTransport, base+"/metrics", strings.TrimSpace(key)))
-			require.Equal(t, http.StatusForbidden, statusWith(t, http.DefaultTransport, base+"/metrics", strings.TrimSpace(reader)))
-
-			m.SetError("LOADING Redis is loading the dataset in memory")
-			require.Eventually(t, func() bool {
-				return get(t, base+"/readyz").status == http.StatusServiceUnavailable
-			}, time.Minute, 50*time.Millisecond)
-			var told readiness
-			require.NoError(t, json.Unmarshal([]byte(get(t, base+"/readyz").body), &told))
-			require.Equal(t, condition{Check: "reachable", Status: "failed"}, told.Checks[0])
-			worker.logged(t, "Redis does not answer")
-			require.Equal(t, http.StatusOK, statusWith(t, http.DefaultTransport, base+"/metrics", strings.TrimSpace(key)), "a key that was valid")
-			m.SetError("")
-			require.NoError(t, worker.end(t))
-			require.NotContains(t, worker.stderr.String(), "sk_")
-		})
-	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
-	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
@@ -182,95 +181,4 @@ func TestClocksApartAreSaid(t *testing.T) {
 		return command == "TIME"
 	})
 	start(t, environ).logged(t, "the store does not allow this user to read its clock")
-}
-
-// The bare call and run differ in nothing but the name.
-func TestRunIsTheBareCall(t *testing.T) {
-	t.Parallel()
-	root := newCommand(cli.Program{})
-	run, _, err := root.Find([]string{"run"})
-	require.NoError(t, err)
-	flags := 0
-	root.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-		flags++
-		other := run.Flags().Lookup(f.Name)
-		require.NotNil(t, other, f.Name)
-		require.Equal(t, f.DefValue, other.DefValue)
-		require.Equal(t, f.Usage, other.Usage)
-	})
-	require.Greater(t, flags, 10)
-	require.NotNil(t, run.Flags().Lookup("drop-due-before"))
-
-	r := start(t, nil, "run", "--drop-due-before", "-2h").started(t)
-	before, err := time.Parse(time.RFC3339, r.attribute(t, "due before this time are dropped", "drop_due_before"))
-	require.NoError(t, err)
-	require.WithinDuration(t, time.Now().Add(-2*time.Hour), before, time.Minute)
-	require.NoError(t, r.end(t))
-
-	r = start(t, nil).started(t)
-	r.notLogged(t, "are dropped")
-	require.NoError(t, r.end(t))
-}
-
-func TestDropDueBeforeTheFuture(t *testing.T) {
-	t.Parallel()
-	for _, call := range [][]string{{}, {"run"}} {
-		status, said := refuses(t, nil, append(call, "--drop-due-before", "+1h")...)
-		require.Equal(t, cli.StatusInvalid, status)
-		require.Contains(t, said, `error: drop-due-before "+1h" is not allowed: use a time in the past`)
-	}
-}
-
-// The worker starts on a store that takes no more messages, since it makes room
-// there, and says what those who submit will run into.
-func TestItWarnsOfWhatKeepsOthersFromSubmitting(t *testing.T) {
-	t.Parallel()
-	m, _, environ := elsewhere(t)
-	informs(m, "redis_version:7.2.4\r\nrole:master\r\nconnected_slaves:1\r\nmaxmemory_policy:noeviction\r\nused_memory:900\r\nmaxmemory:1000\r\n")
-	worker := start(t, environ, "--wait-replicas", "2").started(t)
-	full := worker.logged(t, "the store is nearly full")
-	require.Equal(t, m.Addr(), full["server"])
-	require.EqualValues(t, 900, full["used_bytes"])
-	require.EqualValues(t, 1000, full["max_bytes"])
-	require.EqualValues(t, 85, full["store_full_at_percent"])
-	lacking := worker.logged(t, "a server of the store has fewer replicas than wait_replicas")
-	require.EqualValues(t, 1, lacking["replicas"])
-
-	worker = start(t, environ, "--store-full-at", "91%", "--wait-replicas", "1").started(t)
-	worker.notLogged(t, "nearly full")
-	worker.notLogged(t, "wait_replicas")
-}
-
-func TestItWarnsOfAStoreThatKeepsNothing(t *testing.T) {
-	t.Parallel()
-	server := redistest.Real(t, "--appendonly", "no", "--save", "")
-	environ := []string{"REDIS_URL=" + server.URL(), "SENDLIMIT_PUSH_URL=log:"}
-	want := "Redis at " + server.Addr + " keeps nothing: a restart loses every scheduled message," +
-		" since appendonly is no and save is empty: set appendonly to yes"
-	worker := start(t, environ).started(t)
-	require.Equal(t, want, worker.attribute(t, "the store keeps nothing", "detail"))
-	ready := get(t, worker.page(t, "readyz"))
-	require.Contains(t, ready.body, `"status":"ready"`)
-	require.Contains(t, ready.body, `{"check":"durability","status":"warning","detail":"`+want+`"}`)
-	require.Contains(t, looked(t, environ, cli.StatusDone)["store"].Detail, "; warning: "+want)
-
-	require.NoError(t, server.Client().ConfigSet(t.Context(), "appendonly", "yes").Err())
-	require.NotContains(t, looked(t, environ, cli.StatusDone)["store"].Detail, "warning")
-	worker = start(t, environ).started(t)
-	worker.notLogged(t, "keeps nothing")
-	require.NotContains(t, get(t, worker.page(t, "readyz")).body, "durability")
-}
-
-func TestItSaysWhatIsLostWithTheEmbeddedStore(t *testing.T) {
-	t.Parallel()
-	worker := start(t, nil).started(t)
-	for _, user := range []string{"alice", "bob"} {
-		worker.submits(t, user, time.Hour)
-	}
-	require.NoError(t, worker.end(t))
-	require.EqualValues(t, 2, worker.logged(t, "pending messages are lost with the embedded store")["lost"])
-
-	empty := start(t, nil).started(t)
-	require.NoError(t, empty.end(t))
-	empty.notLogged(t, "pending messages are lost with the embedded store")
 }
