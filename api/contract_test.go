@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
+	"github.com/sendlimit/sendlimiter/clients/generate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -340,4 +341,15 @@ func TestEverythingIsDescribed(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The methods of the generated clients are those of the present document. A
+// long test of package integration compares the rest of their generated files.
+func TestClientsHaveTheOperationsOfTheDocument(t *testing.T) {
+	t.Parallel()
+	files, err := generate.Files(newRig(t).document())
+	require.NoError(t, err)
+	outdated, err := generate.Outdated("../clients", files)
+	require.NoError(t, err)
+	require.Empty(t, outdated, "make clients writes these files of the folder clients from the OpenAPI document")
 }

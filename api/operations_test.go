@@ -113,23 +113,6 @@ func TestTheIdempotencyKeyStandsForTheID(t *testing.T) {
 	}
 }
 
-func TestADryRunLeavesNothingBehind(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	booked(r)
-	noted(r)
-	before := r.store.Dump()
-	for _, tried := range []struct {
-		clock  string
-		status int
-	}{{"15:00:00", http.StatusOK}, {"11:11:12", http.StatusConflict}} {
-		got := r.post("/v1/messages/dry-run", `{"user":"alice","send_at":"`+on22(tried.clock)+`","title":"Hi"}`)
-		require.Equal(t, tried.status, got.status)
-		require.Empty(t, got.header.Get("Location"))
-	}
-	require.Equal(t, before, r.store.Dump())
-}
-
 // Following the cursors gives all messages, each once, and in order.
 func TestAListGoesOnByItsCursor(t *testing.T) {
 	t.Parallel()
@@ -338,34 +321,6 @@ func TestDeadLettersAreRetriedOnce(t *testing.T) {
 	require.Equal(t, []string{"a", "b", "c"}, retried)
 }
 
-func TestDeadLetters(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	for i, id := range []string{"a", "b", "c"} {
-		r.store.SetTime(now().Add(time.Duration(i) * 20 * time.Second))
-		r.fails(id)
-	}
-	var got []string
-	letters := func(page message.DeadLetters) ([]message.Status, string) { return page.DeadLetters, page.NextCursor }
-	for _, letter := range pagesOf(r, "/v1/dead-letters?limit=2", letters) {
-		require.Equal(t, message.StatusFailed, letter.Status)
-		got = append(got, letter.ID)
-	}
-	require.Equal(t, []string{"a", "b", "c"}, got)
-	require.Empty(t, into[message.DeadLetters](t, http.StatusOK, r.get("/v1/dead-letters?user=bob")).DeadLetters)
-
-	const at = "/v1/users/alice/dead-letters/"
-	require.NotContains(t, string(r.get(at+"a").body), "secret", "nobody sees content who has not asked for it")
-	letter := into[message.Status](t, http.StatusOK, r.get(at+"a?content=true"))
-	require.Equal(t, []any{"secret", map[string]string{"k": "v"}}, []any{letter.Title, letter.Data})
-
-	retried := into[message.Outcome](t, http.StatusOK, r.post(at+"a/retry", ""))
-	require.Equal(t, message.Retried, retried.Outcome)
-	purged := into[message.Outcome](t, http.StatusOK, r.send(request{method: http.MethodDelete, target: at + "b"}))
-	require.Equal(t, message.Purged, purged.Outcome)
-	require.Equal(t, 1, into[message.Stats](t, http.StatusOK, r.get("/v1/stats")).DeadLetters)
-}
-
 // Bodies are read as on every surface, and invalid ones are named.
 func TestBodiesThatAreNotAllowed(t *testing.T) {
 	t.Parallel()
@@ -464,22 +419,4 @@ func TestAMoveThatShifts(t *testing.T) {
 	require.Equal(t, []any{message.Moved, true, on22("12:01:00.000"), on22("12:00:30.000"), on22("11:11:11.000")}, []any{
 		o.Outcome, o.Shifted, o.SendAt.Format(message.TimeLayout), o.RequestedAt.Format(message.TimeLayout), o.MovedFrom.Format(message.TimeLayout),
 	})
-}
-
-// A change together with a shift to the message's own time keeps it there.
-func TestAChangeThatShiftsToWhereTheMessageIs(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	var at message.Time
-	for _, id := range []string{"b", "c", "a"} {
-		body := `{"user":"alice","id":"` + id + `","send_at":"now","on_conflict":"shift","title":"Hi"}`
-		at = into[message.Outcome](t, http.StatusCreated, r.post(messagesPath, body)).SendAt
-	}
-	for _, text := range []string{"x", "y"} {
-		body := `{"send_at":"now","on_conflict":"shift","body":"` + text + `"}`
-		o := into[message.Outcome](t, http.StatusOK, r.send(request{method: http.MethodPatch, target: aliceA, body: body}))
-		require.Equal(t, []any{message.Moved, true, at, at}, []any{o.Outcome, o.Shifted, o.SendAt, o.MovedFrom})
-		status := into[message.Status](t, http.StatusOK, r.get(aliceA))
-		require.Equal(t, []any{text, at}, []any{status.Body, status.SendAt})
-	}
 }

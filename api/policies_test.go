@@ -133,38 +133,6 @@ func TestPoliciesThatAreNotAllowed(t *testing.T) {
 	require.Equal(t, apitest.WithoutLog(before), apitest.WithoutLog(r.store.Dump()))
 }
 
-// Usage and free times are of a category where one is named.
-func TestUsageAndFreeTimesOfACategory(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	quiet(r)
-	draft := func(user, clock, more string) string {
-		return `{"user":"` + user + `","send_at":"` + on22(clock) + `","title":"Hi"` + more + `}`
-	}
-	r.accepted(draft("alice", "11:00:00", `,"category":"marketing"`))
-	usage := into[message.Usage](t, http.StatusOK, r.get("/v1/users/alice/usage?category=marketing&at="+on22("11:00:00")))
-	require.Len(t, usage.Rules, 2)
-	require.Equal(t, []any{"marketing", 1}, []any{usage.Rules[1].Category, usage.Rules[1].Used})
-	require.NotEmpty(t, usage.Quiet)
-	free := func(more string) string {
-		t.Helper()
-		times := into[message.FreeTimes](t, http.StatusOK, r.get("/v1/users/alice/next-free?from="+on22("12:00:00")+more)).Times
-		return times[0].FreeAt.Format(message.TimeLayout)
-	}
-	require.Equal(t, on22("12:00:00.000"), free(""))
-	require.Equal(t, "2026-11-23T08:00:00.000Z", free("&category=marketing"))
-	for _, target := range []string{"/v1/users/alice/usage", "/v1/users/alice/next-free"} {
-		for _, category := range []string{"", "A", strings.Repeat("x", 65)} {
-			require.Equal(t, "category", r.problem(http.StatusUnprocessableEntity, r.get(target+"?category="+category)).Field)
-		}
-	}
-
-	// The process that took a policy follows it at once.
-	r.accepted(draft("bob", "11:00:00", ""))
-	require.Equal(t, http.StatusOK, r.send(conditional(http.MethodPut, defaultPath, `{"rules":["1/hour"]}`, "")).status)
-	require.Equal(t, http.StatusConflict, r.post(messagesPath+"/dry-run", draft("bob", "11:30:00", "")).status)
-}
-
 // One answer lists all errors of a body: unknown fields, members of another type, and values that
 // are not allowed.
 func TestAllFaultsOfABodyAreTold(t *testing.T) {

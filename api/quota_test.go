@@ -1,9 +1,11 @@
 package api_test
 
 import (
+	"encoding/json"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,7 +15,12 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/records/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // atNow has the server's clock stand where the store's does. It is no clock for
@@ -161,5 +168,225 @@ func TestAnswersHaveTheQuotaOfTheDay(t *testing.T) {
 		require.Equal(t, `"requests_per_minute";q=60;w=60, "messages_per_day";q=2;w=86400`, got.header.Get("RateLimit-Policy"))
 		require.Equal(t, `"requests_per_minute";r=`+strconv.Itoa(59-i)+`;t=60, "messages_per_day";r=`+row.remaining+`;t=50400`,
 			got.header.Get("RateLimit"), "%s", got.body)
+	}
+}
+
+// A full minute is a conflict, and waiting does not help.
+func TestAThrottleIsAConflict(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	put := r.send(conditional(http.MethodPut, "/v1/policies/default", `{"rules":["1/minute"],"categories":{"ads":{"throttle":"1/minute"}}}`, ""))
+	require.Equal(t, http.StatusOK, put.status, string(put.body))
+	require.Contains(t, string(r.get("/v1/policies/default").body), `"throttle":"1/minute"`)
+	draft := func(target, user, at string) request {
+		return conditional(http.MethodPost, target, `{"user":"`+user+`","id":"`+user+`","send_at":"`+at+`","title":"Hi","category":"ads"}`, "")
+	}
+	require.Equal(t, http.StatusCreated, r.send(draft(messagesPath, "alice", on22("12:00:10"))).status)
+	require.Equal(t, http.StatusCreated, r.send(draft(messagesPath, "carol", on22("13:00:10"))).status)
+	for _, q := range []request{
+		draft(messagesPath, "bob", on22("12:00:50")), draft(messagesPath+"/dry-run", "bob", on22("12:00:50")),
+		conditional(http.MethodPatch, "/v1/users/carol/messages/carol", `{"send_at":"`+on22("12:00:50")+`"}`, ""),
+	} {
+		got := r.send(q)
+		p := r.problem(http.StatusConflict, got)
+		require.Equal(t, fault.CodeThrottled, p.Code, q.target)
+		require.Equal(t, on22("12:01:00.000"), p.NextFreeAt.Format(message.TimeLayout))
+		require.Empty(t, got.header.Get("Retry-After"))
+	}
+	require.Equal(t, http.StatusUnprocessableEntity,
+		r.send(conditional(http.MethodPut, "/v1/policies/default", `{"rules":["1/minute"],"categories":{"ads":{"throttle":"5/day"}}}`, "")).status)
+}
+
+// newPlacesRig serves a store in which a user may have only so many messages in a day.
+func newPlacesRig(t *testing.T, most int, options ...func(*api.Options)) *rig {
+	t.Helper()
+	r := newRig(t)
+	submitter, err := submit.New(taskstest.Open(t, r.client, backend.Options{PlacesPerDay: most}), submit.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, submitter.Close()) })
+	r.serves(append(options, func(o *api.Options) { o.Submitter = submitter })...)
+	return r
+}
+
+// A user may have only so many messages in a day, whatever the rules allow.
+func TestAFullDayIsAConflict(t *testing.T) {
+	t.Parallel()
+	for most, messages := range map[int]string{1: "1 message", 2: "2 messages"} {
+		r := newPlacesRig(t, most)
+		for i := range most {
+			r.accepted(`{"user":"alice","send_at":"` + on22([]string{"11:11:11", "12:11:11"}[i]) + `","title":"Hi"}`)
+		}
+		for _, target := range []string{messagesPath, messagesPath + "/dry-run"} {
+			p := r.problem(http.StatusConflict, r.post(target, `{"user":"alice","send_at":"`+on22("15:00:00")+`","title":"Hi"}`))
+			require.Equal(t, fault.CodeTooManyPlaces, p.Code)
+			require.Equal(t, "alice already has "+messages+" on 2026-11-22 (UTC), the most that the setting places_per_day allows;"+
+				" the next free time is 2026-11-23 00:00:00", p.Detail)
+			require.Equal(t, "2026-11-23T00:00:00.000Z", p.NextFreeAt.Format(message.TimeLayout))
+		}
+	}
+}
+
+// One account filled a user's day, and the others were refused until the next.
+func TestAnAccountLeavesPlacesToOthers(t *testing.T) {
+	t.Parallel()
+	r := newPlacesRig(t, 4, locked)
+	line := func(clock string) string {
+		return `{"user":"alice","id":"at-` + clock[:2] + `","send_at":"` + on22(clock) + `","title":"Hi"}`
+	}
+	sole := r.key("sole", accounts.ScopeSubmit)
+	r.key("reader", accounts.ScopeRead, accounts.ScopeAdmin)
+	for _, o := range r.judged(sole, checkBatchPath, line("11:00:00"), line("12:00:00"), line("13:00:00"), line("14:00:00")) {
+		require.Equal(t, message.Accepted, o.Outcome, "no other account is active: %+v", o)
+	}
+
+	r = newPlacesRig(t, 4, locked)
+	own, other := r.key("own", accounts.ScopeSubmit), r.key("other", accounts.ScopeSubmit)
+	for _, o := range r.judged(own, batchPath, line("11:00:00"), line("12:00:00"), line("13:00:00")) {
+		require.Equal(t, message.Accepted, o.Outcome, o)
+	}
+	for _, path := range []string{checkBatchPath, batchPath} {
+		o := r.judged(own, path, line("14:00:00"))[0]
+		require.Equal(t, fault.CodeAccountPlaces, o.Code, path)
+		require.Equal(t, "the account has 3 messages to alice on 2026-11-22 (UTC), the most of them that the setting account_places allows"+
+			" one account; the next free time is 2026-11-23 00:00:00", o.Detail, path)
+	}
+	next := r.judged(own, batchPath, strings.Replace(line("14:00:00"), "-22T", "-23T", 1))[0]
+	require.Equal(t, message.Accepted, next.Outcome)
+	move := request{method: http.MethodPatch, target: "/v1/users/alice/messages/at-14", body: `{"send_at":"` + on22("14:00:00") + `"}`}
+	require.Equal(t, fault.CodeAccountPlaces, r.problem(http.StatusConflict, r.with(own, move)).Code)
+	require.Equal(t, message.Accepted, r.judged(other, batchPath, line("15:00:00"))[0].Outcome)
+	full := r.judged(other, batchPath, line("16:00:00"))[0]
+	require.Equal(t, fault.CodeTooManyPlaces, full.Code)
+	require.Equal(t, message.SomeOfOthers, full.Others)
+	require.Regexp(t, "; some messages in the way are other accounts'$", full.Detail)
+}
+
+// Any account could submit messages of a category that no rule judges.
+func TestACategoryIsReserved(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, locked)
+	own, other, operator := r.key("own", accounts.ScopeSubmit), r.key("other", accounts.ScopeSubmit), r.key("operator", accounts.ScopeAdmin)
+	put := request{
+		method: http.MethodPut, target: "/v1/policies/default",
+		body: `{"rules":["1/minute"],"categories":{"codes":{"exempt":true,"accounts":["own"]}}}`,
+	}
+	require.Equal(t, http.StatusOK, r.with(operator, put).status)
+	submit := request{method: http.MethodPost, body: `{"user":"alice","send_at":"` + on22("11:11:11") + `","category":"codes","title":"Hi"}`}
+	for _, submit.target = range []string{messagesPath + "/dry-run", messagesPath} {
+		p := r.problem(http.StatusUnprocessableEntity, r.with(other, submit))
+		require.Equal(t, fault.CodeCategoryReserved, p.Code)
+		require.Equal(t, "category", p.Field)
+		require.Equal(t, "the category is for other accounts: the policy names those that may use it, and this is none of them", p.Detail)
+	}
+	require.Equal(t, http.StatusCreated, r.with(own, submit).status)
+}
+
+// One account used up the rules of a user.
+func TestAnAccountsShareOfTheRules(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, locked)
+	own, other, operator := r.key("own", accounts.ScopeSubmit), r.key("other", accounts.ScopeSubmit), r.key("operator", accounts.ScopeAdmin)
+	put := request{method: http.MethodPut, target: "/v1/policies/default", body: `{"rules":["4/calendar_day"],"account_share":"50%"}`}
+	require.Equal(t, http.StatusOK, r.with(operator, put).status)
+	line := func(clock string) string { return `{"user":"alice","send_at":"` + on22(clock) + `","title":"Hi"}` }
+	for _, o := range r.judged(own, batchPath, line("11:00:00"), line("12:00:00")) {
+		require.Equal(t, message.Accepted, o.Outcome, o)
+	}
+	for _, path := range []string{checkBatchPath, batchPath} {
+		o := r.judged(own, path, line("13:00:00"))[0]
+		require.Equal(t, fault.CodeSendLimit, o.Code)
+		require.Equal(t, "the account has 2 messages to alice around then, and 2 of 4/calendar_day is the most for one account;"+
+			" the next free time is 2026-11-23 00:00:00", o.Detail)
+		require.Len(t, o.Violations, 1)
+		require.Equal(t, 2, o.Violations[0].AccountLimit)
+		require.Equal(t, "4/calendar_day", o.Violations[0].Rule)
+		require.Len(t, o.Violations[0].Conflicts, 2)
+	}
+	require.Equal(t, message.Accepted, r.judged(other, batchPath, line("13:00:00"))[0].Outcome)
+}
+
+// A tier's requests per day are counted like those per minute: each kind separately, and shown in
+// every answer, in the refusal and by usage.
+func TestRequestsPerDay(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, locked, atNow)
+	set := r.direct(r.key("op", accounts.ScopeAdmin), request{
+		method: http.MethodPut, target: "/v1/tiers/small", body: `{"requests_per_minute":100,"requests_per_day":3}`,
+	})
+	require.Equal(t, http.StatusOK, set.status, "%s", set.body)
+	require.Contains(t, string(set.body), `"requests_per_day":3`)
+	_, err := r.accounts.Create(t.Context(), accounts.Account{Name: "own", Tier: "small", TimeZone: "Asia/Tokyo"})
+	require.NoError(t, err)
+	key := r.key("own", accounts.ScopeSubmit, accounts.ScopeRead)
+
+	submits := request{method: http.MethodPost, target: "/v1/messages/dry-run", body: `{"user":"alice","send_at":"now","title":"a"}`}
+	for left := range 3 {
+		got := r.direct(key, submits)
+		require.Equal(t, http.StatusOK, got.status, "%s", got.body)
+		require.Contains(t, got.header.Get("RateLimit-Policy"), `"requests_per_day";q=3;w=86400`)
+		require.Contains(t, got.header.Get("RateLimit"), `"requests_per_day";r=`+string(rune('2'-left))+";t=")
+	}
+	got := r.direct(key, submits)
+	require.Equal(t, http.StatusTooManyRequests, got.status)
+	require.Contains(t, string(got.body), `"rate_limited"`)
+	require.Contains(t, string(got.body), "requests_per_day")
+	require.NotEmpty(t, got.header.Get("Retry-After"))
+
+	got = r.direct(key, request{method: http.MethodGet, target: "/v1/usage"})
+	require.Equal(t, http.StatusOK, got.status, "reads have a counter of their own")
+	require.Contains(t, got.header.Get("RateLimit"), `"reads_per_day";r=2;t=`)
+	var usage message.AccountUsage
+	require.NoError(t, json.Unmarshal(got.body, &usage))
+	require.NotNil(t, usage.Requests)
+	require.Equal(t, int64(3), usage.Requests.Submit.Used)
+	require.Zero(t, usage.Requests.Submit.Remaining)
+	require.Equal(t, int64(1), usage.Requests.Read.Used, "this one")
+	require.Equal(t, int64(3), usage.Requests.Change.Remaining)
+	require.Equal(t, "2026-11-21T00:00:00Z", usage.Requests.Read.From.Format("2006-01-02T15:04:05Z07:00"), "in UTC")
+
+	// The next day begins with nothing used.
+	r.store.SetTime(now().AddDate(0, 0, 1))
+	got = r.direct(key, request{method: http.MethodGet, target: "/v1/usage"})
+	require.Equal(t, http.StatusOK, got.status)
+	require.Contains(t, got.header.Get("RateLimit"), `"reads_per_day";r=2;t=`)
+}
+
+// A request that brings its account to a threshold of an event raises the alert, and the
+// queue has it at once.
+func TestRequestsAlertAsEvents(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, locked, atNow)
+	events, err := counters.NewEvents(r.client, "")
+	require.NoError(t, err)
+	require.NoError(t, events.Set(t.Context(), counters.EventLimits{
+		Name: "read", PerDay: 5, AlertAt: []int{80, 100}, AlertTo: "ops@example.com",
+	}))
+	_, err = r.accounts.Create(t.Context(), accounts.Account{Name: "own"})
+	require.NoError(t, err)
+	key := r.key("own", accounts.ScopeRead)
+	read := request{method: http.MethodGet, target: "/v1/usage"}
+	queued := func() int {
+		return len(slices.DeleteFunc(r.store.Keys(), func(key string) bool { return !strings.HasPrefix(key, "asynq:{sl:push}:t:") }))
+	}
+	for n := range 8 {
+		require.Equal(t, n >= 5, r.direct(key, read).status == http.StatusTooManyRequests)
+		want := 0
+		if n >= 3 {
+			want = 1
+		}
+		if n >= 4 {
+			want = 2
+		}
+		require.Equal(t, want, queued(), "%d: %v", n, r.store.Keys())
+	}
+	outbox, err := notices.New(r.client, notices.Options{})
+	require.NoError(t, err)
+	due, _, err := outbox.Due(t.Context(), now().AddDate(0, 0, 1), 10)
+	require.NoError(t, err)
+	require.Len(t, due, 2)
+	for _, notice := range due {
+		parsed, ok := notices.ParseID(notice.ID)
+		require.True(t, ok)
+		require.Equal(t, "read/own", parsed.Subject)
 	}
 }

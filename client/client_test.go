@@ -9,10 +9,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/client"
@@ -125,16 +127,6 @@ func TestAMessageIsSpelledAsTheAPIReadsIt(t *testing.T) {
 	require.JSONEq(t, `{"send_at":"now"}`, bodies[3])
 }
 
-func TestARetryOfADeadLetter(t *testing.T) {
-	t.Parallel()
-	c := serve(t, once(), func(w http.ResponseWriter, _ *http.Request) {
-		reply(w, plainJSON, http.StatusOK, `{"outcome":"retried","id":"a","user":"alice","send_at":"2026-11-22T12:00:00.000Z","requested_at":"2026-11-22T11:11:11.000Z"}`)
-	})
-	retried, err := c.RetryDeadLetter(t.Context(), "alice", "a")
-	require.NoError(t, err)
-	require.Equal(t, client.Outcome{Outcome: "retried", ID: "a", User: "alice", SendAt: wire(at("2026-11-22T12:00:00Z")), RequestedAt: wire(at("2026-11-22T11:11:11Z"))}, retried)
-}
-
 // JSON would replace text that is not UTF-8, so the API would get another text.
 func TestWhatIsNotUTF8IsRefused(t *testing.T) {
 	t.Parallel()
@@ -206,6 +198,11 @@ func TestWhatIsNotGivenIsNotSent(t *testing.T) {
 		`{"disabled":true}`: func(ctx context.Context, c *client.Client) error {
 			return second(c.ChangeAccount(ctx, "acme", client.AccountPatch{Disabled: &yes}))
 		},
+		`{"badge":null,"channels":null,"to":null}`: func(ctx context.Context, c *client.Client) error {
+			_, err := c.Change(ctx, "alice", "a", client.MessageChange{ClearBadge: true, ClearChannels: true, ClearTo: true})
+			require.ErrorAs(t, err, new(*client.ResponseError), "the answer is none")
+			return nil
+		},
 		`{"contact":"","limits":[]}`: func(ctx context.Context, c *client.Client) error {
 			return second(c.ChangeUserSettings(ctx, "alice", client.SettingsPatch{Contact: &none, Limits: []string{}}))
 		},
@@ -226,4 +223,33 @@ func TestWhatIsNotGivenIsNotSent(t *testing.T) {
 		require.JSONEq(t, want, string(body))
 		require.Empty(t, e.requests[0].URL.RawQuery)
 	}
+}
+
+// A request that was not signed with the secret, unchanged and recently, is refused.
+func TestVerifyWebhook(t *testing.T) {
+	t.Parallel()
+	const secret, other = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
+	signed := func(secret string, at time.Time, body string) http.Header {
+		signer, err := standardwebhooks.NewWebhook(secret)
+		require.NoError(t, err)
+		signature, err := signer.Sign("msg_1", at, []byte(body))
+		require.NoError(t, err)
+		return http.Header{
+			http.CanonicalHeaderKey(standardwebhooks.HeaderWebhookID):        {"msg_1"},
+			http.CanonicalHeaderKey(standardwebhooks.HeaderWebhookTimestamp): {strconv.FormatInt(at.Unix(), 10)},
+			http.CanonicalHeaderKey(standardwebhooks.HeaderWebhookSignature): {signature},
+		}
+	}
+	now := time.Now()
+	require.NoError(t, client.VerifyWebhook(secret, signed(secret, now, `{"a":1}`), []byte(`{"a":1}`)))
+	both := signed(secret, now, `{}`)
+	both.Set("webhook-signature", signed(other, now, `{}`).Get("webhook-signature")+" "+both.Get("webhook-signature"))
+	require.NoError(t, client.VerifyWebhook(secret, both, []byte(`{}`)), "while the secret is rotated")
+
+	require.Error(t, client.VerifyWebhook(other, signed(secret, now, `{}`), []byte(`{}`)))
+	require.Error(t, client.VerifyWebhook(secret, signed(secret, now, `{}`), []byte(`{ }`)))
+	require.Error(t, client.VerifyWebhook(secret, signed(secret, now.Add(-6*time.Minute), `{}`), []byte(`{}`)))
+	require.Error(t, client.VerifyWebhook(secret, signed(secret, now.Add(6*time.Minute), `{}`), []byte(`{}`)))
+	require.Error(t, client.VerifyWebhook(secret, http.Header{}, []byte(`{}`)))
+	require.ErrorContains(t, client.VerifyWebhook("whsec_#", signed(secret, now, `{}`), []byte(`{}`)), "the secret is not valid")
 }

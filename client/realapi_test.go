@@ -2,9 +2,11 @@ package client_test
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"net"
+	"net/http"
 	"net/http/httptest"
-	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,78 +64,6 @@ func realAPIOf(t *testing.T) *realAPI {
 	return r
 }
 
-func TestAMessagesLife(t *testing.T) {
-	t.Parallel()
-	c := realAPIOf(t)
-	m := client.Message{User: "alice", SendAt: at("2026-11-22T11:11:11Z"), Title: "Your table is ready"}
-
-	dry, err := c.DryRun(t.Context(), m)
-	require.NoError(t, err)
-	require.Equal(t, m.SendAt, dry.SendAt.Time)
-	accepted, err := c.Submit(t.Context(), m)
-	require.NoError(t, err)
-	require.Equal(t, client.Outcome{Outcome: "accepted", ID: accepted.ID, User: "alice", SendAt: wire(m.SendAt)}, accepted)
-	require.NotEmpty(t, accepted.ID)
-
-	m.ID = accepted.ID
-	again, err := c.Submit(t.Context(), m)
-	require.NoError(t, err)
-	require.True(t, again.Replayed)
-	m.Title = "Another"
-	_, err = c.Submit(t.Context(), m)
-	reused, ok := errors.AsType[*client.Refusal](err)
-	require.True(t, ok, "%v", err)
-	require.Equal(t, client.CodeIDReused, reused.Code)
-
-	m.ID = "beside"
-	m.SendAt = m.SendAt.Add(time.Second)
-	_, err = c.Submit(t.Context(), m)
-	refusal, ok := errors.AsType[*client.Refusal](err)
-	require.True(t, ok, "%v", err)
-	require.Equal(t, client.CodeSendLimit, refusal.Code)
-	require.Equal(t, at("2026-11-22T11:12:11Z"), refusal.NextFreeAt.Time)
-	require.Equal(t, at("2026-11-22T11:10:11Z"), refusal.PreviousFreeAt.Time)
-	require.Equal(t, []client.Violation{{
-		Rule: "1/minute", Limit: 1, Kind: "sliding", WindowSeconds: 60, ConflictsTotal: 1,
-		Conflicts: []client.Conflict{{ID: accepted.ID, SendAt: wire(at("2026-11-22T11:11:11Z"))}},
-	}}, refusal.Violations)
-	require.NotEmpty(t, refusal.RequestID)
-	require.NotErrorIs(t, err, client.ErrNotFound)
-	m.OnConflict = client.OnConflictShift
-	shifted, err := c.Submit(t.Context(), m)
-	require.NoError(t, err)
-	require.Equal(t, client.Outcome{
-		Outcome: "accepted", ID: "beside", User: "alice", SendAt: refusal.NextFreeAt, RequestedAt: wire(m.SendAt), Shifted: true,
-	}, shifted)
-
-	moved, err := c.Move(t.Context(), "alice", "beside", at("2026-11-22T12:00:00Z"))
-	require.NoError(t, err)
-	require.Equal(t, client.Outcome{
-		Outcome: "moved", ID: "beside", User: "alice", SendAt: wire(at("2026-11-22T12:00:00Z")), MovedFrom: refusal.NextFreeAt, RequestedAt: moved.RequestedAt,
-	}, moved)
-	status, err := c.Message(t.Context(), "alice", "beside")
-	require.NoError(t, err)
-	require.Equal(t, client.StatusMoved, status.Status)
-	require.Equal(t, refusal.NextFreeAt, status.MovedFrom)
-
-	cancelled, err := c.CancelMessage(t.Context(), "alice", "beside")
-	require.NoError(t, err)
-	require.Equal(t, client.Outcome{Outcome: "cancelled", ID: "beside", User: "alice"}, cancelled)
-	cancelled, err = c.CancelMessage(t.Context(), "alice", "beside")
-	require.NoError(t, err)
-	require.True(t, cancelled.Replayed)
-	_, err = c.Message(t.Context(), "alice", "none")
-	require.ErrorIs(t, err, client.ErrNotFound)
-	_, err = c.Move(t.Context(), "alice", "none", m.SendAt)
-	require.ErrorIs(t, err, client.ErrNotFound)
-
-	sent := client.Message{ID: "sent", User: "alice", SendAt: at("2026-11-22T09:11:11Z")} // by another system
-	for _, again := range []bool{false, true} {
-		recorded := listed(t, c.RecordSent(t.Context(), slices.Values([]client.Message{sent})))
-		require.Equal(t, []client.Result{{Accepted: client.Outcome{Outcome: "recorded", Line: 1, ID: "sent", User: "alice", SendAt: wire(sent.SendAt), Replayed: again}}}, recorded)
-	}
-}
-
 func TestUsersOfAnyNameOnTheRealAPI(t *testing.T) {
 	t.Parallel()
 	c := realAPIOf(t)
@@ -157,26 +87,71 @@ func TestUsersOfAnyNameOnTheRealAPI(t *testing.T) {
 	}
 }
 
-// A new key is shown with its properties, and belongs to its account.
-func TestKeysOfTheRealAPI(t *testing.T) {
-	t.Parallel()
-	a, ctx := realAPIOf(t), t.Context()
-	_, err := a.CreateAccount(ctx, client.AccountDraft{Name: "acme"})
+const (
+	problemJSON = "application/problem+json"
+	plainJSON   = "application/json"
+	ndjson      = "application/x-ndjson"
+)
+
+// serve starts a server and returns a client of it; both end with the test.
+func serve(t *testing.T, o client.Options, answer http.HandlerFunc) *client.Client {
+	t.Helper()
+	server := httptest.NewServer(answer)
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL, o)
 	require.NoError(t, err)
-	expires := at("2026-11-22T12:00:00Z")
-	old, err := a.AddAccountKey(ctx, "acme", client.APIKeyDraft{Scopes: []string{"read"}, ExpiresAt: expires.Format(time.RFC3339)})
-	require.NoError(t, err)
-	require.Equal(t, client.APIKey{ID: old.Secret[3:11], Scopes: []client.Scope{client.ScopeRead}, CreatedAt: old.CreatedAt, ExpiresAt: wire(expires)}, old.APIKey)
-	next, err := a.RotateAccountKey(ctx, "acme", old.ID, client.APIKeyRotation{Overlap: "0s"})
-	require.NoError(t, err)
-	require.Equal(t, next.Secret[3:11], next.ID)
-	theirs, err := client.New(a.server.URL, client.Options{Key: client.Key(next.Secret), Attempts: 1})
-	require.NoError(t, err)
-	defer theirs.CloseIdleConnections()
-	usage, err := theirs.OwnUsage(ctx)
-	require.NoError(t, err)
-	require.Equal(t, "acme", usage.Account)
-	left, err := a.RemoveAccountKey(ctx, "acme", next.ID)
-	require.NoError(t, err)
-	require.Empty(t, left.Keys)
+	t.Cleanup(c.CloseIdleConnections)
+	return c
 }
+
+// once is for tests of one answer: nothing is repeated.
+func once() client.Options { return client.Options{Attempts: 1} }
+
+// reply answers with a status and a body of a type.
+func reply(w http.ResponseWriter, contentType string, status int, body string) {
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(status)
+	_, _ = fmt.Fprint(w, body)
+}
+
+// cutAfter writes something and then resets the connection.
+func cutAfter(t *testing.T, w http.ResponseWriter, written string) {
+	t.Helper()
+	connection, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		t.Errorf("hijack: %v", err)
+		return
+	}
+	_, _ = connection.Write([]byte(written))
+	if tcp, ok := connection.(*net.TCPConn); ok && written == "" {
+		_ = tcp.SetLinger(0)
+	}
+	_ = connection.Close()
+}
+
+// acceptedBody has a member that a later API may have.
+const acceptedBody = `{"outcome":"accepted","id":"a","user":"alice","send_at":"2026-11-22T11:11:11.000Z","later":{"member":1}}`
+
+func accept(w http.ResponseWriter) {
+	reply(w, plainJSON+"; charset=utf-8", http.StatusCreated, acceptedBody)
+}
+
+func at(text string) time.Time {
+	parsed, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		panic(err)
+	}
+	return parsed
+}
+
+// table is a message that every test may submit.
+func table() client.Message {
+	return client.Message{ID: "a", User: "alice", SendAt: at("2026-11-22T11:11:11Z"), Title: "Your table is ready"}
+}
+
+type counted struct{ atomic.Int32 }
+
+func (c *counted) next() int { return int(c.Add(1)) }
+
+// wire is a time as answers have it.
+func wire(at time.Time) client.Time { return client.Time{Time: at} }

@@ -1,9 +1,7 @@
 package integration_test
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -19,28 +17,26 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// TestAPIProcess tests the built worker's API, on a real Redis, with clients that are
-// slow, broken, greedy or many.
-func TestAPIProcess(t *testing.T) {
+// Slow-loris: the headers must arrive within 5 s, even if they trickle. Meanwhile a few other
+// clients get their answers. The worker is the built one, on a real Redis.
+func TestHeadersThatTrickle(t *testing.T) {
 	t.Parallel()
-	p := buildPrograms(t)
-	run := func(a *apiProcess, name string, test func(*testing.T, *apiProcess)) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, a)
-		})
-	}
-	shared := startAPI(t, p)
-	run(shared, "headers that trickle", headersTrickle)
-	run(shared, "bodies that trickle", bodiesTrickle)
-	run(shared, "half-closed connections", halfClosedConnections)
-	// These look at the memory.
-	run(startAPI(t, p), "huge batches", hugeBatches)
-	run(startAPI(t, p), "batches whose answers nobody reads", batchesThatNobodyReads)
+	a := startAPI(t, buildPrograms(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	const clients = 4
+	wait := a.normalClients(ctx, t, clients, func(int64) {
+		select { // they do something else in between
+		case <-ctx.Done():
+		case <-time.After(20 * time.Millisecond):
+		}
+	})
+	require.Equal(t, slowConnections, a.trickle(t, "POST /v1/messages HTTP/1.1\r\nX-Slow: ", 10*time.Second))
+	cancel()
+	require.Greater(t, wait(), int64(2*clients))
 }
 
 // apiProcess is a worker that serves only the API.
@@ -89,24 +85,6 @@ func (a *apiProcess) normalClients(ctx context.Context, t *testing.T, clients in
 	}
 }
 
-// beside runs disturb while a few normal clients submit. They get their answers all the
-// time.
-func (a *apiProcess) beside(t *testing.T, disturb func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	const clients = 4
-	wait := a.normalClients(ctx, t, clients, func(int64) {
-		select { // they do something else in between
-		case <-ctx.Done():
-		case <-time.After(20 * time.Millisecond):
-		}
-	})
-	disturb()
-	cancel()
-	require.Greater(t, wait(), int64(2*clients))
-}
-
 func (a *apiProcess) submit(ctx context.Context, client *http.Client, user string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+a.address+"/v1/messages",
 		strings.NewReader(apiLine(user, "m", time.Hour)))
@@ -142,8 +120,6 @@ func (a *apiProcess) connect(t *testing.T) *net.TCPConn {
 	return conn
 }
 
-const batchHead = "POST /v1/messages/batch HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
-
 // slowConnections is more than the number of requests that are served at a time.
 const slowConnections = 300
 
@@ -169,149 +145,6 @@ func (a *apiProcess) trickle(t *testing.T, beginning string, lasts time.Duration
 	return slowConnections - len(open)
 }
 
-// Slow-loris: the headers must arrive within 5 s, even if they trickle.
-func headersTrickle(t *testing.T, a *apiProcess) {
-	t.Helper()
-	a.beside(t, func() {
-		require.Equal(t, slowConnections, a.trickle(t, "POST /v1/messages HTTP/1.1\r\nX-Slow: ", 10*time.Second))
-	})
-}
-
-// Slow-loris: bodies have more time, but block no other request meanwhile.
-func bodiesTrickle(t *testing.T, a *apiProcess) {
-	t.Helper()
-	a.beside(t, func() {
-		a.trickle(t, "POST /v1/messages HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n",
-			4*time.Second)
-	})
-}
-
-// Clients close their half of the connection in the middle of a request or after it, or
-// close the whole connection.
-func halfClosedConnections(t *testing.T, a *apiProcess) {
-	t.Helper()
-	a.beside(t, func() {
-		for i := range 200 {
-			line := apiLine(fmt.Sprintf("half-%d", i), "m", time.Hour)
-			whole := fmt.Sprintf("%s%x\r\n%s\r\n0\r\n\r\n", batchHead, len(line), line)
-			for _, text := range []string{
-				"POST /v1/mess", "POST /v1/messages HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{",
-				batchHead, batchHead + "5\r\n{\"use", whole,
-			} {
-				conn := a.connect(t)
-				require.NoError(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
-				_, err := io.WriteString(conn, text)
-				require.NoError(t, err)
-				require.NoError(t, conn.CloseWrite())
-				if i%2 == 0 {
-					require.NoError(t, conn.Close())
-					continue
-				}
-				answer, err := io.ReadAll(conn)
-				require.NoError(t, err)
-				if text == whole {
-					require.Contains(t, string(answer), `{"outcome":"accepted","line":1,`)
-				}
-			}
-		}
-	})
-}
-
-// hugeBatches sends batches of many lines in parallel. The worker's memory does not
-// grow with them.
-func hugeBatches(t *testing.T, a *apiProcess) {
-	t.Helper()
-	const batches, lines = 4, 3000
-	a.beside(t, func() {
-		send := func(name string) {
-			var sending sync.WaitGroup
-			for n := range batches {
-				sending.Go(func() {
-					if err := a.batch(t.Context(), fmt.Sprintf("%s-%d", name, n), lines); err != nil {
-						t.Errorf("batch %d: %v", n, err)
-					}
-				})
-			}
-			sending.Wait()
-		}
-		send("first") // buffers and pools reach their size
-		before := a.memory(t)
-		send("huge")
-		grown := a.memory(t) - before
-		t.Logf("%d bytes more after %d lines", grown, batches*lines)
-		require.Less(t, grown, 16<<20)
-	})
-}
-
-// batch sends lines, each for another user, and requires that all are accepted.
-func (a *apiProcess) batch(ctx context.Context, user string, lines int) error {
-	body, write := io.Pipe()
-	defer body.Close()
-	go func() {
-		for i := range lines {
-			if _, err := io.WriteString(write, apiLine(fmt.Sprintf("%s-%d", user, i), "m", time.Hour)); err != nil {
-				return
-			}
-		}
-		_ = write.Close()
-	}()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+a.address+"/v1/messages/batch", body)
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Content-Type", "application/x-ndjson")
-	response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	answers := bufio.NewScanner(response.Body)
-	n := 0
-	for answers.Scan() {
-		var o message.Outcome
-		if err := json.Unmarshal(answers.Bytes(), &o); err != nil {
-			return err
-		}
-		if n++; o.Outcome != message.Accepted || o.Line != n {
-			return fmt.Errorf("answer %d: %s", n, answers.Bytes())
-		}
-	}
-	if answers.Err() == nil && n != lines {
-		return fmt.Errorf("%d answers to %d lines", n, lines)
-	}
-	return answers.Err()
-}
-
-// As many clients as there are places for batches send lines and read nothing. The
-// worker stops reading from them, and their memory stays small.
-func batchesThatNobodyReads(t *testing.T, a *apiProcess) {
-	t.Helper()
-	a.beside(t, func() {
-		before := a.memory(t)
-		var (
-			sending sync.WaitGroup
-			sent    atomic.Int64
-		)
-		text := strings.Repeat("{}\n", 10_000)
-		for range 16 {
-			conn := a.connect(t)
-			require.NoError(t, conn.SetReadBuffer(4096)) // so that its way back fills up soon
-			require.NoError(t, conn.SetWriteDeadline(time.Now().Add(4*time.Second)))
-			sending.Go(func() {
-				_, err := io.WriteString(conn, batchHead)
-				for err == nil {
-					n := 0
-					n, err = fmt.Fprintf(conn, "%x\r\n%s\r\n", len(text), text)
-					sent.Add(int64(n))
-				}
-			})
-		}
-		sending.Wait()
-		require.Less(t, sent.Load(), int64(16*16<<20))
-		require.Less(t, a.memory(t)-before, 128<<20)
-	})
-}
-
 // memory returns the worker's memory in bytes.
 func (w *workerProcess) memory(t *testing.T) int { t.Helper(); return w.memoryOf(t, "VmRSS:") }
 
@@ -327,4 +160,54 @@ func (w *workerProcess) memoryOf(t *testing.T, field string) int {
 	kilobytes, err := strconv.Atoi(strings.Fields(rest)[0])
 	require.NoError(t, err)
 	return kilobytes << 10
+}
+
+const (
+	// apiSoakEnv is how many requests the clients make; the default is apiSoakDefault.
+	apiSoakEnv     = "SENDLIMIT_TEST_API_SOAK"
+	apiSoakDefault = 9000
+	apiSoakClients = 64
+	// apiSoakGrowth is how many bytes the worker's memory may grow by a request after it has
+	// what it needs, beside apiSoakNoise: 300,000 requests of the soak show a growth of 50.
+	apiSoakGrowth = 20
+	apiSoakNoise  = 8 << 20
+)
+
+// Sixty-four connections are served without an error, and the worker's memory does not
+// grow with the number of requests.
+func TestAPISoak(t *testing.T) {
+	t.Parallel()
+	requests := int64(apiSoakDefault)
+	if text := os.Getenv(apiSoakEnv); text != "" {
+		var err error
+		requests, err = strconv.ParseInt(text, 10, 64)
+		require.NoError(t, err)
+	}
+	a := startAPI(t, buildPrograms(t), "GOGC=20") // so that garbage is a small part of the memory
+	// In the first third, buffers and pools reach their size.
+	a.requests(t, requests/3)
+	early := a.memory(t)
+	late := a.memory(t)
+	for i := range 10 { // what grows with the requests stays; a peak between two collections does not
+		a.requests(t, requests/15)
+		if now := a.memory(t); i == 7 || now < late {
+			late = now
+		}
+	}
+	t.Logf("%d requests; memory %d kB, then at least %d kB", requests, early>>10, late>>10)
+	require.Less(t, int64(late)-int64(early), apiSoakNoise+apiSoakGrowth*requests)
+	require.NotContains(t, a.stderr.String(), `"level":"ERROR"`)
+	require.Zero(t, a.end(t))
+}
+
+// requests makes a number of requests with all clients.
+func (a *apiProcess) requests(t *testing.T, n int64) {
+	t.Helper()
+	ctx, enough := context.WithCancel(t.Context())
+	defer enough()
+	a.normalClients(ctx, t, apiSoakClients, func(accepted int64) {
+		if accepted >= n {
+			enough()
+		}
+	})()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
@@ -79,4 +80,19 @@ func TestCompose(t *testing.T) {
 		ran++
 	}
 	require.Equal(t, 3, ran)
+}
+
+func TestDemoEndsByItself(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("no bash in PATH")
+	}
+	output, err := exec.CommandContext(t.Context(), "bash", "../tools/demo.sh").CombinedOutput()
+	said := string(output)
+	require.NoError(t, err, said)
+	require.Contains(t, said, "2,000 lines in ")
+	require.Contains(t, said, "refused: ada can't get a message at ")
+	require.Equal(t, 5, strings.Count(said, `"delivered_at":`), said)
+	require.Contains(t, said, "\nDone in ")
 }

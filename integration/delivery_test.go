@@ -154,23 +154,6 @@ func (d *delivery) settled(client redis.UniversalClient) {
 	}
 }
 
-// Two workers share the due messages, and one of them stops in the middle.
-func TestDeliveredOnceNotEarlyAndNotLate(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	server := redistest.Shared(t)
-	d := newDelivery(t, server.Options())
-	stop := d.work(d.client())
-	d.work(d.client())
-	const crowd = 200
-	d.crowd(crowd, 2*time.Second, 3*time.Second)
-	_, err := d.receiver.Wait(t.Context(), crowd/3)
-	require.NoError(t, err)
-	stop()
-	d.arrived()
-	d.settled(server.Client())
-}
-
 // The same on a cluster, where a command on keys of two slots would fail, with a
 // cancel, a move and a dry run.
 func TestDeliveredOnACluster(t *testing.T) {

@@ -31,7 +31,6 @@ func TestEnqueueProcess(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, programs, wholeRun){
 		"goes on after the store was killed": enqueueSurvivesTheStore,
 		"goes on after an interrupt":         enqueueIsInterrupted,
-		"refuses a store that it can't use":  enqueueRefusesAStore,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -239,45 +238,4 @@ func enqueueIsInterrupted(t *testing.T, p programs, whole wholeRun) {
 	require.Zero(t, before.Errors)
 	require.Equal(t, whole.accepted, before.Accepted+rest.Accepted+rest.Replayed, "none is missing, none is twice")
 	require.Equal(t, whole.reservations, reservations(t, server.Client()))
-}
-
-func enqueueRefusesAStore(t *testing.T, p programs, _ wholeRun) {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "messages.ndjson")
-	require.NoError(t, os.WriteFile(file, []byte(`{"user":"alice","send_at":"now","title":"Hi"}`), 0o600))
-	push := []string{"push", "--user", "alice", "--at", "+1h", "--title", "Hi"}
-	bulk := []string{"bulk", file}
-
-	evicting, _ := storeWithRules(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
-	guarded, err := redistest.Start(t.Context(), redistest.Options{Password: "secret"})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, guarded.Close()) })
-	replica := redistest.Real(t)
-	master, port, _ := strings.Cut(evicting.Addr, ":")
-	require.NoError(t, replica.Client().ReplicaOf(t.Context(), master, port).Err())
-	require.Eventually(t, func() bool {
-		n, err := replica.Client().Exists(t.Context(), "sl:{policies}:stored").Result()
-		return err == nil && n == 1
-	}, 60*time.Second, 20*time.Millisecond)
-
-	for _, row := range []struct {
-		url, want string
-		args      []string
-	}{
-		{"redis://127.0.0.1:1", "no Redis at 127.0.0.1:1: connection refused", push},
-		{"redis://" + guarded.Addr, "Redis wants a password", push},
-		{"redis://:wrong@" + guarded.Addr, "Redis refuses the user or password", push},
-		{replica.URL(), "is a read-only replica: give the address of its master, " + evicting.Addr, push},
-		{replica.URL(), "is a read-only replica: give the address of its master, " + evicting.Addr, bulk},
-		{evicting.URL(), "has the maxmemory-policy allkeys-lru, which deletes scheduled messages when memory is full", bulk},
-	} {
-		got := p.enqueue(t, []string{"REDIS_URL=" + row.url}, row.args...)
-		require.Equal(t, 5, got.status, row.url)
-		require.Empty(t, got.stdout)
-		require.Contains(t, got.stderr, row.want)
-		require.NotContains(t, got.stderr, "wrong@")
-	}
-	nothing := p.enqueue(t, []string{"SENDLIMIT_LISTEN=127.0.0.1:1"}, push...)
-	require.Equal(t, 5, nothing.status)
-	require.Contains(t, nothing.stderr, "no worker at http://127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused; start one with ")
 }

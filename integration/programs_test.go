@@ -163,18 +163,6 @@ func (w *workerProcess) status(t *testing.T) int {
 	return w.command.ProcessState.ExitCode()
 }
 
-// timeIn returns a time in a JSON line.
-func timeIn(t *testing.T, line, field string) time.Time {
-	t.Helper()
-	var fields map[string]any
-	require.NoError(t, json.Unmarshal([]byte(line), &fields), line)
-	text, ok := fields[field].(string)
-	require.True(t, ok, line)
-	at, err := time.Parse(time.RFC3339, text)
-	require.NoError(t, err)
-	return at
-}
-
 // statusOf returns the status of a URL's answer.
 func statusOf(t *testing.T, url string) int {
 	t.Helper()

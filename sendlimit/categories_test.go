@@ -9,7 +9,6 @@ import (
 	"github.com/sendlimit/sendlimiter/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
@@ -129,51 +128,6 @@ func TestCategoriesNeedRecords(t *testing.T) {
 	require.NoError(t, s.Options.Rules.Replace(categoryPolicy(t, "1/minute")))
 	_, err = s.Timeline.Usage(t.Context(), sendlimit.UsageRequest{User: "alice"})
 	require.ErrorContains(t, err, `categories "test" is not allowed`, "nor may rules get any that are in use")
-}
-
-// A policy with categories refuses new messages of any other: a mistyped name would
-// bypass the rules of its category.
-func TestUnknownCategories(t *testing.T) {
-	t.Parallel()
-	p := categoryPolicy(t, "1/minute")
-	p.UnknownCategories = ""
-	runOnEachStore(t, sendlimit.Options{Rules: story.RulesBy(t, p), Records: true}, func(u *user) {
-		u.under(p)
-		u.accepted("a", "10:00", "")
-		known := []string{"marketing", "otp", "probe"}
-		for _, shift := range []bool{false, true} {
-			for _, at := range []string{"10:00", "11:00"} { // taken, and free
-				r := u.request("b", at, "marketing2")
-				r.Shift = shift
-				require.Equal(u, sendlimit.Decision{
-					Code: fault.CodeUnknownCategory, At: story.Ahead(at), Categories: known, Now: r.Now,
-				}, u.ask(r))
-			}
-		}
-		past := u.request("b", "11:00", "marketing2")
-		past.At = past.Now.Add(-time.Hour)
-		require.Equal(u, fault.CodeInPast, u.ask(past).Code, "the clock comes first")
-		u.setSettings(policy.UserSettings{Blocked: true})
-		require.Equal(u, fault.CodeBlocked, u.submit("b", "11:00", "marketing2").Code)
-		u.setSettings(policy.UserSettings{TimeZone: "Asia/Tokyo"})
-		require.Equal(u, fault.CodeUnknownCategory, u.submit("b", "11:00", "marketing2").Code)
-	})
-}
-
-// Messages that were accepted before are found and moved under rules that refuse their category.
-func TestACategoryThatIsNoLongerKnown(t *testing.T) {
-	t.Parallel()
-	p := categoryPolicy(t, "1/minute")
-	runOnEachStore(t, sendlimit.Options{Rules: story.RulesBy(t, p), Records: true}, func(u *user) {
-		u.under(p)
-		u.accepted("a", "10:00", "news")
-		refusing := p
-		refusing.UnknownCategories = policy.RefuseUnknown
-		u.under(refusing)
-		require.True(u, u.submitAgain("a", "10:00", "news").Replayed)
-		require.Equal(u, fault.CodeUnknownCategory, u.submit("b", "10:05", "news").Code)
-		require.True(u, u.move("a", "10:10", "g2").Allowed)
-	})
 }
 
 // Rules that ignore users' settings refuse unknown categories, too. Without any

@@ -12,58 +12,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// A dated change applies to the send times of its dates, whenever they are submitted. Searches
-// go on from one to the next.
-func TestDatedChanges(t *testing.T) {
-	t.Parallel()
-	runOnEachStore(t, documented(t, policy.Document{
-		Rules: []string{"1/hour"}, Changes: []policy.ChangeDocument{
-			{From: "2093-11-23", Until: "2093-11-24T12:00:00Z", Rules: []string{"3/hour"}, QuietHours: []string{"22:00-06:00"}},
-			{From: "2093-11-24T12:00:00Z", Until: "2093-11-25", Rules: []string{"1/2h"}},
-		},
-	}), func(u *user) {
-		u.accepted("a", "22 23:30", "")
-		require.Equal(u, []string{"1/hour"}, brokenOf(u.submit("b", "22 23:59:59.999", "")))
-		d := u.submit("b", "22 23:40", "")
-		require.Equal(u, story.Ahead("23 06:00"), d.NextFree, "after the night, under the rules of the 23rd")
-		require.Equal(u, story.Ahead("22 22:30"), d.PreviousFree)
-		u.accepted("c", "23 10:00", "")
-		u.accepted("d", "23 10:10", "")
-		u.accepted("e", "23 10:20", "")
-		require.Equal(u, []string{"3/hour"}, brokenOf(u.submit("f", "23 10:30", "")))
-
-		u.accepted("g", "24 11:00", "")
-		d = u.submit("h", "24 12:30", "")
-		require.Equal(u, []string{"1/2h"}, brokenOf(d), "it counts what is before its dates")
-		require.Equal(u, story.Ahead("24 13:00"), d.NextFree)
-		require.Equal(u, story.Ahead("24 11:59:59.999"), d.PreviousFree, "by the rules before noon")
-
-		r := u.request("i", "22 23:45", "")
-		r.Shift = true
-		require.Equal(u, story.Ahead("23 06:00"), u.ask(r).At)
-		r = u.request("j", "22 23:45", "")
-		r.Shift, r.ShiftUntil = true, story.Ahead("23 05:59")
-		d = u.ask(r)
-		require.Equal(u, []string{"1/hour"}, brokenOf(d), "why its own time is refused, when the search ended elsewhere")
-		require.Equal(u, story.Ahead("23 06:00"), d.NextFree)
-		require.Equal(u, fault.CodeQuietHours, u.move("c", "23 23:00", "g2").Code)
-		require.True(u, u.move("c", "22 10:00", "g2").Allowed)
-
-		usage, err := u.timeline.Usage(u.Context(), sendlimit.UsageRequest{
-			User: "alice", At: story.Ahead("22 20:00"), From: story.Ahead("22 20:00"), To: story.Ahead("23 08:00"), Now: story.Ahead("00:00"),
-		})
-		require.NoError(u, err)
-		require.Equal(u, "1/hour", usage.Rules[0].Rule.String())
-		var free []string
-		for _, s := range usage.Free {
-			free = append(free, s.From.Format("02 15:04")+" "+s.Until.Format("02 15:04"))
-		}
-		require.Equal(u, []string{"22 20:00 22 22:30", "23 06:00 23 08:00"}, free)
-		require.Len(u, usage.Quiet, 1)
-		require.Equal(u, []time.Time{story.Ahead("23 00:00"), story.Ahead("23 06:00")}, []time.Time{usage.Quiet[0].From, usage.Quiet[0].Until})
-	})
-}
-
 // A search through a dated change takes several calls. A time that becomes free behind it is taken.
 func TestAShiftTakesWhatBecomesFreeBehindItsSearch(t *testing.T) {
 	t.Parallel()

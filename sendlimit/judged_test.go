@@ -2,6 +2,7 @@ package sendlimit_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
@@ -90,26 +92,9 @@ func (u *user) submit(id, when, category string) sendlimit.Decision {
 	return u.ask(u.request(id, when, category))
 }
 
-// submitAgain repeats a submit with another generation.
-func (u *user) submitAgain(id, when, category string) sendlimit.Decision {
-	u.Helper()
-	r := u.request(id, when, category)
-	r.Record.Generation += "-again"
-	return u.ask(r)
-}
-
 func (u *user) accepted(id, when, category string) {
 	u.Helper()
 	require.Equal(u, sendlimit.Decision{Allowed: true, At: story.Ahead(when), Now: story.Ahead("00:00")}, u.submit(id, when, category), id)
-}
-
-func (u *user) move(id, when, generation string) sendlimit.Decision {
-	u.Helper()
-	d, err := u.timeline.Move(u.Context(), sendlimit.MoveRequest{
-		User: "alice", ID: id, At: story.Ahead(when), Now: story.Ahead("00:00"), Generation: generation,
-	})
-	require.NoError(u, err)
-	return d
 }
 
 // places lists the members of a sorted set of places, as "id time".
@@ -127,107 +112,6 @@ func (u *user) places(key string) []string {
 func settingsOptions(t *testing.T, rules ...string) sendlimit.Options {
 	t.Helper()
 	return sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, rules...)), Records: true}
-}
-
-func TestSettingsHoldFromTheNextDecisionOn(t *testing.T) {
-	t.Parallel()
-	runOnEachStore(t, settingsOptions(t, "1/minute"), func(u *user) {
-		reserve := func(id, when string) (d sendlimit.Decision, calls int) {
-			calls = u.calls.During(func() {
-				var err error
-				d, err = u.timeline.Reserve(u.Context(), u.request(id, when, ""))
-				require.NoError(u, err)
-			})
-			return d, calls
-		}
-		d, calls := reserve("a", "10:00")
-		require.True(u, d.Allowed)
-		require.Equal(u, 1, calls, "of whom nothing is set")
-
-		u.setSettings(policy.UserSettings{Limits: []policy.Rule{{Limit: 2, Window: time.Minute}}})
-		d, calls = reserve("b", "10:00")
-		require.True(u, d.Allowed, "under the limit of her own")
-		require.Equal(u, 2, calls, "once more with what was set")
-		d, calls = reserve("c", "10:00:30")
-		require.False(u, d.Allowed)
-		require.Equal(u, []string{"2/minute"}, story.Broken(d))
-		require.Equal(u, 1, calls, "and known from then on")
-
-		u.setSettings(policy.UserSettings{Blocked: true})
-		d, calls = reserve("d", "11:00")
-		require.Equal(u, fault.CodeBlocked, d.Code)
-		require.Equal(u, 2, calls)
-
-		require.NoError(u, u.stored.Clear(u.Context(), "alice"))
-		d, calls = reserve("e", "10:00:30")
-		require.Equal(u, []string{"1/minute"}, story.Broken(d))
-		require.Equal(u, 2, calls)
-		d, calls = reserve("f", "12:00")
-		require.True(u, d.Allowed)
-		require.Equal(u, 1, calls, "and forgotten")
-	})
-}
-
-// Every call finds changed settings immediately.
-func TestEveryCallFollowsTheSettings(t *testing.T) {
-	t.Parallel()
-	runOnEachStore(t, settingsOptions(t, "1/minute"), func(u *user) {
-		u.accepted("a", "10:00", "")
-		u.accepted("b", "11:00", "")
-		u.setSettings(policy.UserSettings{Limits: []policy.Rule{{Limit: 2, Window: time.Minute}}})
-		usage, err := u.timeline.Usage(u.Context(), sendlimit.UsageRequest{User: "alice", At: story.Ahead("10:00"), Now: story.Ahead("00:00")})
-		require.NoError(u, err)
-		require.Equal(u, 2, usage.Rules[0].Rule.Limit)
-
-		u.setSettings(policy.UserSettings{Limits: []policy.Rule{{Limit: 3, Window: time.Minute}}})
-		times, err := u.timeline.NextFree(u.Context(), sendlimit.NextFreeRequest{User: "alice", From: story.Ahead("10:00"), Count: 3, Now: story.Ahead("00:00")})
-		require.NoError(u, err)
-		require.Equal(u, []time.Time{story.Ahead("10:00"), story.Ahead("10:00"), story.Ahead("10:01")}, times)
-
-		u.setSettings(policy.UserSettings{Limits: []policy.Rule{{Limit: 4, Window: time.Minute}}})
-		require.True(u, u.move("b", "10:00", "b2").Allowed)
-
-		u.setSettings(policy.UserSettings{Blocked: true})
-		recorded, err := u.timeline.RecordSent(u.Context(), sendlimit.SentRequest{
-			User: "alice", ID: "sent", At: story.Ahead("2026-11-21T23:00:00Z"), Now: story.Ahead("00:00"), Record: story.RecordOf("sent", "sent"),
-		})
-		require.NoError(u, err)
-		require.Empty(u, recorded.Code, "what is over is recorded of whoever it was")
-	})
-}
-
-func TestBlockedIsJudgedInItsTurn(t *testing.T) {
-	t.Parallel()
-	p := story.PolicyOf(t, "1/minute")
-	p.QuietHours = story.QuietHours(t, "22:00-08:00")
-	o := sendlimit.Options{Rules: story.RulesBy(t, p), Records: true}
-	runOnEachStore(t, o, func(u *user) {
-		u.accepted("a", "10:00", "")
-		u.accepted("b", "11:00", "")
-		u.setSettings(policy.UserSettings{Blocked: true})
-		require.True(u, u.submitAgain("a", "10:00", "").Replayed, "a replay comes first")
-		require.Equal(u, fault.CodeTooFarAhead, u.submit("far", "2095-01-01T00:00:00Z", "").Code)
-		require.Equal(u, fault.CodeInPast, u.submit("past", "2026-11-21T00:00:00Z", "").Code)
-		require.Equal(u, sendlimit.Decision{Code: fault.CodeBlocked, At: story.Ahead("23:00"), Now: story.Ahead("00:00")}, u.submit("quiet", "23:00", ""))
-		require.Equal(u, fault.CodeBlocked, u.submit("now", "", "").Code)
-		shifting := u.request("shifting", "10:00", "")
-		shifting.Shift = true
-		require.Equal(u, fault.CodeBlocked, u.ask(shifting).Code)
-		require.Equal(u, fault.CodeBlocked, u.move("b", "12:00", "b2").Code)
-		require.Equal(u, fault.CodeNotFound, u.move("none", "12:00", "n2").Code)
-		require.True(u, u.move("b", "11:00", "b3").Allowed, "which changes nothing")
-		times, err := u.timeline.NextFree(u.Context(), sendlimit.NextFreeRequest{User: "alice", From: story.Ahead("12:00"), Count: 2, Now: story.Ahead("00:00")})
-		require.NoError(u, err)
-		require.Empty(u, times, "whatever the time, it would be refused")
-		usage, err := u.timeline.Usage(u.Context(), sendlimit.UsageRequest{User: "alice", From: story.Ahead("09:00"), To: story.Ahead("12:00"), Now: story.Ahead("00:00")})
-		require.NoError(u, err)
-		require.Empty(u, usage.Free)
-		require.NotEmpty(u, usage.Rules)
-		d, err := u.timeline.Release(u.Context(), sendlimit.ReleaseRequest{User: "alice", ID: "b", Now: story.Ahead("00:00")})
-		require.NoError(u, err)
-		require.True(u, d.Allowed, "what was accepted can be cancelled")
-		require.Equal(u, []string{"a 10:00:00"}, u.places(story.KeysOf(o).Timeline("alice")))
-	})
 }
 
 // A timeline that ignores settings does not read them.
@@ -252,41 +136,6 @@ func TestAPolicyThatIsNotKnown(t *testing.T) {
 		unavailable := &fault.UnavailableError{}
 		require.ErrorAs(u, err, &unavailable)
 		require.Empty(u, u.places(story.KeysOf(sendlimit.Options{}).Timeline("alice")))
-	})
-}
-
-// ByPolicy shifts if the user's own policy shifts.
-func TestShiftByPolicy(t *testing.T) {
-	t.Parallel()
-	shifting := story.PolicyOf(t, "1/minute")
-	shifting.Name, shifting.OnConflict = "shifting", policy.Shift
-	o := sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"), shifting), Records: true}
-	runOnEachStore(t, o, func(u *user) {
-		byPolicy := func(id string) sendlimit.Decision {
-			r := u.request(id, "10:00", "")
-			r.ByPolicy, r.ShiftUntil = true, story.Ahead("10:01")
-			return u.ask(r)
-		}
-		require.True(u, byPolicy("a").Allowed)
-		require.Equal(u, fault.CodeSendLimit, byPolicy("b").Code)
-		u.setSettings(policy.UserSettings{Policy: "shifting"})
-		d := byPolicy("b")
-		require.True(u, d.Shifted)
-		require.Equal(u, story.Ahead("10:01"), d.At)
-		require.Equal(u, fault.CodeSendLimit, byPolicy("c").Code, "not past ShiftUntil")
-	})
-}
-
-// The shorter of both reaches applies.
-func TestTheReachOfAPolicy(t *testing.T) {
-	t.Parallel()
-	p := story.PolicyOf(t, "1/minute")
-	p.Reach = time.Hour
-	o := sendlimit.Options{Rules: story.RulesBy(t, p), Records: true, Reach: 2 * time.Hour}
-	runOnEachStore(t, o, func(u *user) {
-		require.True(u, u.submit("a", "01:00", "").Allowed)
-		require.Equal(u, fault.CodeTooFarAhead, u.submit("b", "01:00:00.001", "").Code)
-		require.Zero(u, u.submit("b", "01:00", "").NextFree)
 	})
 }
 
@@ -316,4 +165,44 @@ func TestOwnRulesThatComeBack(t *testing.T) {
 		require.NoError(u, err)
 		require.Positive(u, kept, "it is forgotten once that matters no more")
 	})
+}
+
+// documented returns options with a policy in JSON's form. The story begins on 22 November
+// 2093, a Sunday.
+func documented(t *testing.T, d policy.Document) sendlimit.Options {
+	t.Helper()
+	d.Name = "test"
+	p, err := d.Policy()
+	require.NoError(t, err)
+	return sendlimit.Options{Rules: story.RulesBy(t, p), Records: true}
+}
+
+// A search that takes several calls continues where it stopped, over many
+// nights.
+func TestQuietHoursThroughALongSearch(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	p := story.PolicyOf(t, "1/minute")
+	p.QuietHours = story.QuietHours(t, "00:00-23:00")
+	s := story.Tell(t, sendlimit.Options{Rules: story.RulesBy(t, p)})
+	calls := &redistest.ScriptCalls{}
+	s.Client.AddHook(calls)
+	const days = 130 // more places than a call looks at
+	places := make([]redis.Z, 0, days*60)
+	for minute := range days * 60 {
+		when := story.At("23:00").AddDate(0, 0, minute/60).Add(time.Duration(minute%60) * time.Minute)
+		places = append(places, redis.Z{Member: strconv.Itoa(minute), Score: float64(when.UnixMilli())})
+	}
+	require.NoError(t, s.Client.ZAdd(t.Context(), s.Key(), places...).Err())
+	made := calls.During(func() {
+		d := s.Reserve("a", "23:00")
+		require.Equal(t, fault.CodeSendLimit, d.Code)
+		require.Equal(t, story.At("23:00").AddDate(0, 0, days), d.NextFree)
+	})
+	require.Greater(t, made, 1)
+	made = calls.During(func() {
+		d := s.Shift("a", "23:00")
+		require.Equal(t, story.At("23:00").AddDate(0, 0, days), d.At)
+	})
+	require.Greater(t, made, 1)
 }

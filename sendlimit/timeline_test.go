@@ -213,3 +213,33 @@ func TestAWindowOfAYearIsExact(t *testing.T) {
 	s.Under("1/minute")
 	s.RefusedBy("23 11:11", "11:59", "29 10:40", "1/minute")
 }
+
+// A table of a zone's offsets covers a few years. Requests after the turn of
+// the year use another one.
+func TestTheTurnOfTheYear(t *testing.T) {
+	t.Parallel()
+	s := story.New(t, "zone:Europe/Berlin", "1/calendar_day")
+	s.Accepted("2026-12-31T22:59:59.999Z", "2026-12-31T23:00:00Z") // 31 December and 1 January
+	s.Refused("2026-12-31T00:00:00Z", "2027-01-01T22:59:59.999Z")
+	s.Until("2026-12-31T22:59:59.500Z")
+	d := s.Reserve("now", "")
+	require.Equal(t, fault.CodeSendLimit, d.Code)
+	require.Equal(t, story.At("2027-01-01T23:00:00Z"), d.NextFree)
+}
+
+// Newfoundland put its clocks back a minute after midnight. The clock showed
+// the former day again, but the new day had begun.
+func TestAMidnightShownTwice(t *testing.T) {
+	t.Parallel()
+	s := story.New(t, "zone:America/St_Johns", "1/calendar_day")
+	s.Now = story.At("2010-11-01T00:00:00Z")
+	s.Server.SetTime(s.Now)
+	s.Accepted("2010-11-07T02:30:00Z")
+	for _, when := range []string{"2010-11-07T02:30:30Z", "2010-11-07T03:00:00Z", "2010-11-08T03:29:59.999Z"} {
+		v := s.Reserve("x", when).Violations
+		require.Len(t, v, 1, when)
+		require.Equal(t, story.At("2010-11-07T02:30:00Z"), v[0].From)
+		require.Equal(t, story.At("2010-11-08T03:30:00Z"), v[0].Until)
+	}
+	s.Accepted("2010-11-07T02:29:59.999Z", "2010-11-08T03:30:00Z")
+}

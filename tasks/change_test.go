@@ -12,10 +12,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/records/messages"
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
@@ -43,23 +40,6 @@ func TestAMovedMessageIsSentAtItsNewTimeOnly(t *testing.T) {
 		}
 		require.Equal(s, s.at(30*time.Second), deliveries[1].Notification.RequestedAt)
 	}, "100/minute")
-}
-
-// A move that is refused changes nothing; one to the same time needs no task.
-func TestMoveRefusedKeepsTheOldTime(t *testing.T) {
-	tell(t, func(s *story) {
-		s.work()
-		s.accepted(s.message("a", 10*time.Second), s.message("b", 30*time.Second))
-		o, err := s.Move(s.Context(), "alice", "a", s.at(31*time.Second))
-		require.NoError(s, err)
-		require.Equal(s, fault.CodeSendLimit, o.Code)
-		require.Equal(s, s.at(40*time.Second), o.NextFreeAt.Time)
-		require.Equal(s, s.at(20*time.Second), o.PreviousFreeAt.Time, "its own place does not count")
-		s.moved("b", 30*time.Second)
-		require.Equal(s, 2, s.queued())
-		s.until(40 * time.Second)
-		s.delivered("a +10s", "b +30s")
-	}, "1/10s")
 }
 
 // A move that shifts goes to the next free time, where its own place counts as free.
@@ -144,30 +124,6 @@ func TestChangeOfAMessageThatEnded(t *testing.T) {
 	}, "100/minute")
 }
 
-// A cancelled id is submitted again, for the same time with
-// other content, while its old task waits.
-func TestACancelledIDSubmittedAgainSendsTheNewContentOnce(t *testing.T) {
-	tell(t, func(s *story) {
-		s.keepSuperseded()
-		s.work()
-		old := s.message("a", 10*time.Second)
-		old.Body, old.Category = "old", "old"
-		s.accepted(old)
-		generation := s.record("alice", "a")["g"]
-		s.cancelled("a")
-		renewed := s.message("a", 10*time.Second)
-		renewed.Body = "new"
-		s.accepted(renewed)
-		require.NotEqual(s, generation, s.record("alice", "a")["g"])
-		require.Equal(s, 2, s.queued(), "the old task does not block the new one")
-		s.until(50 * time.Second)
-		s.delivered("a +10s")
-		require.Equal(s, "new", s.recorder.Deliveries()[0].Notification.Body)
-		require.Empty(s, s.recorder.Deliveries()[0].Notification.Category)
-		require.Zero(s, s.queued())
-	}, "100/minute")
-}
-
 // Tasks of every generation a message has had run at all times and
 // repeatedly, and only the present one delivers, once.
 func TestStaleTasksSendNothing(t *testing.T) {
@@ -204,34 +160,6 @@ func TestStaleTasksSendNothing(t *testing.T) {
 		s.until(time.Minute) // one that found the message being sent looks again when that is surely over
 		s.delivered("a +30s")
 		require.Zero(s, s.queued())
-	}, "100/minute")
-}
-
-// A late confirm of an older generation.
-func TestALateConfirmChangesNothing(t *testing.T) {
-	tell(t, func(s *story) {
-		watch, err := messages.NewWatchList(s.client, sendlimit.Options{})
-		require.NoError(s, err)
-		late := func(generation string) {
-			s.Helper()
-			before := s.watched("alice")
-			require.NoError(s, watch.Confirm(s.Context(), []sendlimit.Timer{
-				{User: "alice", ID: "a", Generation: generation, Due: s.at(time.Hour)},
-			}))
-			require.Equal(s, before, s.watched("alice"))
-		}
-		s.accepted(s.message("a", 10*time.Second))
-		first := s.record("alice", "a")["g"]
-		s.moved("a", 20*time.Second)
-		synctest.Wait()
-		late(first)
-		second := s.record("alice", "a")["g"]
-		require.Equal(s, map[string]time.Duration{
-			keyspace.WatchMember("alice", "a", second): 80 * time.Second,
-		}, s.watched("alice"))
-		s.cancelled("a")
-		late(second)
-		require.Empty(s, s.watched("alice"))
 	}, "100/minute")
 }
 

@@ -2,22 +2,27 @@ package tasks_test
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/records/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
@@ -133,84 +138,6 @@ func TestAReplayIsAnsweredThoughTheQuotaIsUsedUp(t *testing.T) {
 	})
 }
 
-func TestWhatTheTimelineRefusesIsGivenBack(t *testing.T) {
-	tell(t, func(s *story) {
-		s.charges("acme", accounts.Tier{MessagesPerDay: 2}, "")
-		first, second := s.paid("1", time.Hour), s.paid("2", time.Hour)
-		second.User = first.User
-		s.accepted(first)
-		for range 5 {
-			require.Equal(t, fault.CodeSendLimit, s.submit(second).Code)
-		}
-		s.accepted(s.paid("3", time.Hour))
-		require.Equal(t, fault.CodeQuotaExceeded, s.submit(second).Code, "the quota comes first")
-		s.requireCharges(nil, map[string][]string{"user-1": {"1", "2"}, "user-3": {"3"}})
-	})
-}
-
-func TestAHundredSubmittersGetExactlyTheQuota(t *testing.T) {
-	t.Parallel()
-	for alerts, tier := range map[int]accounts.Tier{0: {MessagesPerHour: 37, MessagesPerDay: 60}, 2: {MessagesPerHour: 60, MessagesPerDay: 37}} {
-		story := func(s *story) {
-			s.charges("acme", tier, "")
-			directory, err := accounts.New(s.client, "")
-			require.NoError(s, err)
-			contact := "ops@example.org"
-			_, err = directory.Set(s.Context(), "acme", accounts.Change{Contact: &contact})
-			require.NoError(s, err)
-			var accepted atomic.Int64
-			messages := make(map[string][]string)
-			var submitters sync.WaitGroup
-			for i := range 100 {
-				m := s.paid(strconv.Itoa(i), time.Hour)
-				messages[m.User] = []string{m.ID}
-				submitters.Go(func() {
-					if o, err := s.Submit(s.Context(), m); err == nil && o.Outcome == message.Accepted {
-						accepted.Add(1)
-					}
-				})
-			}
-			submitters.Wait()
-			require.Equal(s, int64(37), accepted.Load())
-			s.requireCharges(nil, messages)
-			require.Equal(s, alerts, s.waitingNotices(), "at 80 and 100 %% of the day, once each")
-		}
-		t.Run(strconv.Itoa(alerts), func(t *testing.T) { tell(t, story) })
-	}
-}
-
-func TestAShiftIsChargedWhereItGoes(t *testing.T) {
-	tell(t, func(s *story) {
-		s.charges("acme", accounts.Tier{MessagesPerHour: 2}, "")
-		messages := map[string][]string{"alice": {}}
-		for i := range 4 {
-			m := s.message(strconv.Itoa(i), time.Hour)
-			m.Account, m.OnConflict = "acme", message.OnConflictShift
-			messages["alice"] = append(messages["alice"], m.ID)
-			o := s.submit(m)
-			require.Equal(t, message.Accepted, o.Outcome, "%+v", o)
-			require.Equal(t, s.at(time.Duration(i+1)*time.Hour), o.SendAt.Time)
-		}
-		s.requireCharges(nil, messages)
-		full := s.message("full", 2*time.Hour)
-		full.Account, full.OnConflict = "acme", message.OnConflictShift
-		other := s.paid("other", 5*time.Hour)
-		s.accepted(other, s.paid("another", 5*time.Hour))
-		messages["user-other"], messages["user-another"] = []string{"other"}, []string{"another"}
-		fixed := full
-		fixed.OnConflict = message.OnConflictRefuse
-		o := s.submit(fixed)
-		require.Equal(t, []any{fault.CodeSendLimit, s.at(6 * time.Hour)}, []any{o.Code, o.NextFreeAt.Time}, "alice has 5:00 free, and acme has not")
-		checked, err := s.Check(s.Context(), full)
-		require.NoError(t, err)
-		o = s.submit(full)
-		require.Equal(t, []any{message.Accepted, s.at(6 * time.Hour)}, []any{o.Outcome, o.SendAt.Time}, "%+v", o)
-		require.Equal(t, checked, o)
-		messages["alice"] = append(messages["alice"], full.ID)
-		s.requireCharges(nil, messages)
-	}, "1/hour")
-}
-
 func TestNowIsChargedInThePresentHour(t *testing.T) {
 	tell(t, func(s *story) {
 		s.charges("acme", accounts.Tier{MessagesPerHour: 1, MessagesPerDay: 5}, "")
@@ -227,37 +154,6 @@ func TestNowIsChargedInThePresentHour(t *testing.T) {
 		require.Equal(t, message.Accepted, o.Outcome, "%+v", o)
 		require.False(t, o.SendAt.Before(s.at(time.Hour)), "a time within the grace is now")
 		s.requireCharges(nil, map[string][]string{"user-1": {"1"}, "user-2": {"2"}, "user-3": {"3"}})
-	})
-}
-
-func TestMoveChargesWhereItGoesAndCancelGivesBack(t *testing.T) {
-	tell(t, func(s *story) {
-		s.charges("acme", accounts.Tier{MessagesPerHour: 1, MessagesPerDay: 2}, "")
-		messages := map[string][]string{"user-1": {"1"}, "user-2": {"2"}, "user-3": {"3"}}
-		s.accepted(s.paid("1", time.Hour), s.paid("2", 2*time.Hour))
-		move := func(id string, after time.Duration) message.Outcome {
-			o, err := s.Move(s.Context(), "user-"+id, id, s.at(after))
-			require.NoError(t, err)
-			s.requireCharges(nil, messages)
-			return o
-		}
-		require.Equal(t, message.Moved, move("1", 90*time.Minute).Outcome, "within its full hour")
-		require.Equal(t, message.Moved, move("1", 3*time.Hour).Outcome, "within its full day")
-		o := move("1", 2*time.Hour)
-		require.Equal(t, fault.CodeQuotaExceeded, o.Code)
-		require.Contains(t, o.Detail, "account acme has no messages left for the hour from 2000-01-01 02:00")
-		require.Equal(t, message.Moved, move("1", 25*time.Hour).Outcome)
-		require.Equal(t, message.Moved, move("1", 25*time.Hour).Outcome, "where it is")
-		require.Equal(t, fault.CodeInPast, move("1", -time.Hour).Code)
-		s.accepted(s.paid("3", time.Hour))
-		require.Equal(t, fault.CodeQuotaExceeded, move("1", 5*time.Hour).Code, "the day is full again")
-		for _, id := range []string{"1", "3", "2", "3"} {
-			o, err := s.Cancel(s.Context(), "user-"+id, id)
-			require.NoError(t, err)
-			require.Equal(t, message.Cancelled, o.Outcome)
-			s.requireCharges(nil, messages)
-		}
-		s.requireCharges(nil, nil)
 	})
 }
 
@@ -309,43 +205,6 @@ func orMany(limit int) int {
 	return limit
 }
 
-func TestADryRunJudgesQuotasAndLeavesNothing(t *testing.T) {
-	tell(t, func(s *story) {
-		s.charges("acme", accounts.Tier{MessagesPerHour: 2, MessagesPerDay: 3}, "")
-		s.accepted(s.paid("there", time.Hour))
-		time.Sleep(time.Second)
-		before := s.server.Dump()
-		messages := []message.Message{
-			s.paid("a", time.Hour), s.paid("b", time.Hour), s.paid("a", time.Hour), s.paid("c", 2*time.Hour), s.paid("d", 3*time.Hour),
-			s.paid("e", 25*time.Hour), s.paid("a", time.Hour), s.message("free", time.Hour),
-		}
-		single, err := s.Check(s.Context(), messages[0])
-		require.NoError(t, err)
-		dryRun, err := s.StartDryRun(s.Context())
-		require.NoError(t, err)
-		var dryRunMessages []message.Outcome
-		for _, m := range messages {
-			o, err := dryRun.Submit(s.Context(), m)
-			require.NoError(t, err)
-			dryRunMessages = append(dryRunMessages, o)
-		}
-		require.NoError(t, dryRun.Close(s.Context()))
-		require.Equal(t, before, s.server.Dump())
-		for i, m := range messages {
-			o := s.submit(m)
-			o.RetryAfterSeconds = dryRunMessages[i].RetryAfterSeconds // time goes on
-			require.Equal(t, o, dryRunMessages[i])
-			if i == 0 {
-				require.Equal(t, o, single)
-			}
-		}
-		check, err := s.Check(s.Context(), s.paid("x", time.Hour))
-		require.NoError(t, err)
-		require.Equal(t, s.submit(s.paid("x", time.Hour)), check)
-		require.Equal(t, fault.CodeQuotaExceeded, check.Code)
-	})
-}
-
 // Submits of one account that come at once share calls of the store. The quota holds for them
 // together, whoever gives up meanwhile.
 func TestConcurrentSubmitsOfAnAccountShareHolds(t *testing.T) {
@@ -391,5 +250,174 @@ func TestConcurrentSubmitsOfAnAccountShareHolds(t *testing.T) {
 		}
 		s.requireCharges(map[string]*time.Location{"acme": time.UTC}, sent)
 		require.LessOrEqual(s, len(s.recorder.Deliveries()), quota)
+	})
+}
+
+// delayHook has the first call of a script arrive late: its answer is that of the
+// repetition which the client library makes after its timeout.
+type delayHook struct {
+	script  *lua.Script
+	timeout time.Duration
+
+	mu      sync.Mutex
+	skip    int // calls before that arrive at once
+	delayed []any
+}
+
+func (h *delayHook) onCommand(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	h.mu.Lock()
+	args := cmd.Args()
+	ours := h.delayed == nil && len(args) > 1 && args[1] == h.script.Hash()
+	if ours && h.skip > 0 {
+		ours = false
+		h.skip--
+	}
+	if ours {
+		h.delayed = slices.Clone(args)
+	}
+	h.mu.Unlock()
+	if ours {
+		time.Sleep(h.timeout)
+	}
+	return next(ctx, cmd)
+}
+
+// A change whose command was repeated may be made by the first of the two when the
+// second was refused: then it is charged all the same.
+func TestADelayedChangeIsCharged(t *testing.T) {
+	t.Parallel()
+	settled := func(s *story) {
+		charges, err := quota.New(s.client, quota.Options{})
+		require.NoError(s, err)
+		time.Sleep(time.Minute)
+		due, err := charges.Due(s.Context(), time.Now(), 100)
+		require.NoError(s, err)
+		for _, hold := range due {
+			_, _, err := charges.Resolve(s.Context(), hold, time.Time{})
+			require.NoError(s, err)
+		}
+		s.requireCharges(nil, map[string][]string{"alice": {"first", "second"}})
+	}
+	// delayed is a submitter that a script of is delayed to, and what sends that on.
+	delayed := func(s *story, script *lua.Script) (*submit.Submitter, func()) {
+		hook := &delayHook{script: script, timeout: 1200 * time.Millisecond}
+		s.hook = redistest.Commands(hook.onCommand)
+		client := s.newClient()
+		submitter, err := submit.New(taskstest.Open(t, client, s.shared), submit.Options{})
+		require.NoError(s, err)
+		s.Cleanup(func() { require.NoError(s, submitter.Close()) })
+		return submitter, func() { require.NoError(s, s.client.Do(s.Context(), hook.delayed...).Err()) }
+	}
+	paid := func(s *story, id string, after time.Duration) message.Message {
+		m := s.message(id, after)
+		m.Account = "acme"
+		return m
+	}
+	t.Run("submit", func(t *testing.T) {
+		tell(t, func(s *story) {
+			s.charges("acme", accounts.Tier{MessagesPerDay: 5}, "")
+			s.accepted(paid(s, "first", time.Hour))
+			late, arrive := delayed(s, lua.Reserve)
+			o, err := late.Submit(s.Context(), paid(s, "second", time.Hour))
+			require.NoError(s, err)
+			require.Equal(s, message.Refused, o.Outcome)
+			s.cancelled("first")
+			arrive()
+			require.NotEmpty(s, s.record("alice", "second"), "it was accepted")
+			settled(s)
+		})
+	})
+	t.Run("move", func(t *testing.T) {
+		tell(t, func(s *story) {
+			s.charges("acme", accounts.Tier{MessagesPerDay: 5}, "")
+			s.accepted(paid(s, "first", time.Hour), paid(s, "second", 2*time.Hour))
+			late, arrive := delayed(s, lua.Move)
+			o, err := late.For("acme").Move(s.Context(), "alice", "second", s.at(time.Hour))
+			require.NoError(s, err)
+			require.Equal(s, message.Refused, o.Outcome)
+			s.cancelled("first")
+			arrive()
+			status, _, err := s.Status(s.Context(), "alice", "second")
+			require.NoError(s, err)
+			require.Equal(s, s.at(time.Hour), status.SendAt.Time)
+			settled(s)
+		})
+	})
+}
+
+// At the end of an hour, a program whose clock is ahead takes what is still to come
+// for past.
+func TestTheStoresClockDecidesAboutTheHour(t *testing.T) {
+	tell(t, func(s *story) {
+		s.charges("acme", accounts.Tier{MessagesPerHour: 2}, "")
+		first, second := s.paid("1", 2*time.Hour), s.paid("2", time.Hour+500*time.Millisecond)
+		s.accepted(first)
+		s.until(time.Hour + 2*time.Second)
+		s.server.SetTime(s.at(time.Hour - 2*time.Second))
+		ahead := s.newSubmitter(submit.Options{})
+		o, err := ahead.Move(s.Context(), first.User, first.ID, s.at(time.Hour+500*time.Millisecond))
+		require.NoError(s, err)
+		require.Equal(s, message.Moved, o.Outcome)
+		require.Equal(s, s.at(time.Hour+500*time.Millisecond), o.SendAt.Time)
+		o, err = s.newSubmitter(submit.Options{}).Submit(s.Context(), second)
+		require.NoError(s, err)
+		require.Equal(s, message.Accepted, o.Outcome)
+		s.requireCharges(nil, map[string][]string{first.User: {"1"}, second.User: {"2"}})
+	})
+}
+
+// charged is a message of account acme to a user.
+func (s *story) charged(user, id string, after time.Duration) message.Message {
+	m := s.message(id, after)
+	m.User, m.Account = user, "acme"
+	return m
+}
+
+// What leaves the hour and the day that it was asked for, since the user's policy
+// says so, is charged for those where it comes to stand, and for no other.
+func TestAShiftByPolicyIsCharged(t *testing.T) {
+	tell(t, func(s *story) {
+		s.charges("acme", accounts.Tier{MessagesPerHour: 2, MessagesPerDay: 3}, "UTC")
+		s.policy(func(p *policy.Policy) {
+			p.QuietHours, p.OnConflict = quiet(s, "22:00-08:00"), policy.Shift
+		})
+		night := 22*time.Hour + 30*time.Minute
+		first := s.charged("u1", "a", night)
+		o, err := s.Check(s.Context(), first)
+		require.NoError(s, err)
+		require.Equal(s, s.at(32*time.Hour), o.SendAt.Time)
+		o = s.submit(first)
+		require.Equal(s, s.at(32*time.Hour), o.SendAt.Time)
+		require.True(s, s.submit(first).Replayed)
+		require.Equal(s, s.at(32*time.Hour), s.submit(s.charged("u2", "b", night)).SendAt.Time)
+		require.Equal(s, s.at(33*time.Hour), s.submit(s.charged("u3", "c", night)).SendAt.Time, "an hour later, since the first one is used up")
+		o = s.submit(s.charged("u5", "e", night))
+		require.Equal(s, []any{fault.CodeQuietHours, s.at(56 * time.Hour)}, []any{o.Code, o.NextFreeAt.Time}, "the day is used up, and the next one is too late")
+
+		refused := s.charged("u4", "d", night)
+		refused.OnConflict = message.OnConflictRefuse
+		require.Equal(s, fault.CodeQuietHours, s.submit(refused).Code, "it holds nothing")
+		s.requireCharges(map[string]*time.Location{"acme": time.UTC},
+			map[string][]string{"u1": {"a"}, "u2": {"b"}, "u3": {"c"}, "u4": {"d"}, "u5": {"e"}})
+	})
+}
+
+// What is never accepted for a user is said before what an account has left.
+func TestBlockedAndQuietComeBeforeTheQuota(t *testing.T) {
+	tell(t, func(s *story) {
+		s.charges("acme", accounts.Tier{MessagesPerDay: 1}, "UTC")
+		s.policy(func(p *policy.Policy) { p.QuietHours = quiet(s, "22:00-08:00") })
+		s.accepted(s.charged("u1", "a", 12*time.Hour))
+		s.set("u2", policy.UserSettings{Blocked: true})
+		for user, code := range map[string]fault.Code{"u2": fault.CodeBlocked, "u3": fault.CodeQuietHours} {
+			m := s.charged(user, "b", 22*time.Hour+30*time.Minute)
+			require.Equal(s, code, s.submit(m).Code)
+			o, err := s.Check(s.Context(), m)
+			require.NoError(s, err)
+			require.Equal(s, code, o.Code)
+		}
+		require.Equal(s, fault.CodeQuotaExceeded, s.submit(s.charged("u3", "b", 12*time.Hour)).Code)
+		s.requireCharges(map[string]*time.Location{"acme": time.UTC},
+			map[string][]string{"u1": {"a"}, "u2": {"b"}, "u3": {"b"}})
 	})
 }

@@ -12,18 +12,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
-// randomMessages are messages of a few users within a few hours: many collide,
-// some repeat an earlier one or its id, some are invalid.
+// randomMessages are messages of a few users within a few hours: many collide, some repeat an earlier
+// one or its id, some are invalid, and some use up the quota of an account or a throttle.
 func (s *story) randomMessages(random *rand.Rand, n int) []message.Message {
 	messages := make([]message.Message, n)
 	for i := range messages {
 		m := s.message(fmt.Sprintf("m%d", i), time.Duration(random.Int64N(3*3600*1000))*time.Millisecond)
 		m.User = fmt.Sprintf("user-%d", random.IntN(5))
+		m.Account, m.Category = []string{"", "", "acme"}[random.IntN(3)], []string{"", "", "marketing"}[random.IntN(3)]
 		switch random.IntN(10) {
 		case 0:
 			m.Now, m.SendAt = true, time.Time{}
@@ -58,6 +60,8 @@ func TestADryRunIsAsTheRealRun(t *testing.T) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			tell(t, func(s *story) {
 				random := rand.New(rand.NewPCG(seed, 1))
+				s.throttle("3/hour")
+				s.charges("acme", accounts.Tier{MessagesPerHour: 6, MessagesPerDay: 30}, "")
 				for _, m := range s.randomMessages(random, 60) { // what is there already
 					s.submit(m)
 				}
@@ -83,9 +87,10 @@ func TestADryRunIsAsTheRealRun(t *testing.T) {
 					o := s.submit(m)
 					require.Equal(s, s.spelled(o), dryRunMessages[i], "message %d: %+v", i, m)
 					counts[o.Outcome]++
+					counts[string(o.Code)]++
 				}
-				for _, outcome := range []string{message.Accepted, message.Refused, message.Invalid} {
-					require.Greater(s, counts[outcome], 5, outcome)
+				for _, told := range []string{message.Accepted, message.Refused, message.Invalid, "throttled", "quota_exceeded"} {
+					require.Greater(s, counts[told], 5, told)
 				}
 			})
 		})

@@ -3,13 +3,19 @@ package tasks_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/message"
@@ -18,9 +24,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // away requires the error of a store that can't be used, with its code.
@@ -78,44 +86,6 @@ func TestSubmitOfACallerThatGaveUp(t *testing.T) {
 		require.ErrorIs(s, err, context.Canceled)
 		require.Equal(s, message.Outcome{Outcome: message.Errored, Detail: err.Error()}, message.OutcomeOf(err))
 	})
-}
-
-// The provider has taken a message, and then the store is away for longer than
-// the message's lease: it is recorded when the store is back, and not sent
-// again.
-func TestSettledAfterAnOutage(t *testing.T) {
-	sendlimittest.Long(t)
-	t.Parallel()
-	for name, result := range map[string]notifier.Result{
-		"delivered": {Status: notifier.Delivered},
-		"failed":    {Status: notifier.Permanent, Reason: notifier.ReasonGone},
-		"retried":   unavailable(),
-	} {
-		t.Run(name, func(t *testing.T) {
-			tellSlowly(t, func(s *story) {
-				s.work(func(o *tasks.WorkerOptions) { o.PushTimeout = 5 * time.Second })
-				s.recorder.AnswerWith(func(_ context.Context, n notifier.Notification) notifier.Result {
-					if n.Attempt > 1 {
-						return notifier.Result{Status: notifier.Delivered}
-					}
-					s.network.cut()
-					return result
-				})
-				s.accepted(s.message("a", 10*time.Second))
-				s.until(50 * time.Second) // the lease ended at 25 s
-				s.network.mend()
-				s.until(4 * time.Minute)
-				if result.Status == notifier.Retry {
-					require.Len(s, s.recorder.Deliveries(), 2)
-					s.ended("alice", "a", "d")
-				} else {
-					s.delivered("a +10s")
-					s.ended("alice", "a", map[bool]string{true: "d", false: "f"}[result.Status == notifier.Delivered])
-				}
-				require.Equal(s, 0, s.queued())
-			})
-		})
-	}
 }
 
 // A worker that cannot settle ends all the same when it is told to, within its
@@ -207,5 +177,203 @@ func TestDropDueBefore(t *testing.T) {
 		s.ended("alice", "sent-before", "u")
 		require.Equal(s, messages.ReasonRestored, s.record("alice", "sent-before")["w"])
 		require.Equal(s, []string{"sent-before", "to-send"}, s.places(), "it counts: it was sent")
+	})
+}
+
+// nodeAway is a client hook: the node of a cluster that has some of the keys is away.
+type nodeAway struct {
+	has  func(key string) bool
+	away atomic.Bool
+}
+
+// without makes s's clients made from now on know that a node is away, while the hook says
+// so.
+func (s *story) without(has func(key string) bool) *nodeAway {
+	n := &nodeAway{has: has}
+	s.hook = n
+	return n
+}
+
+// evenPartitions are the keys of every second partition.
+func evenPartitions(key string) bool {
+	found := partitionTag.FindStringSubmatch(key)
+	if found == nil {
+		return false
+	}
+	n, _ := strconv.Atoi(found[1]) // digits
+	return n%2 == 0
+}
+
+var partitionTag = regexp.MustCompile(`^sl:\{p(\d+)\}`)
+
+// usersOf returns n users in even partitions, or in others.
+func usersOf(even bool, n int) []string {
+	var users []string
+	for i := 0; len(users) < n; i++ {
+		if user := fmt.Sprint("user-", i); keyspace.Partition(user)%2 == 0 == even {
+			users = append(users, user)
+		}
+	}
+	return users
+}
+
+func (n *nodeAway) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (n *nodeAway) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if n.refuses(cmd) {
+			return cmd.Err()
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (n *nodeAway) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		first := error(nil)
+		sent := slices.DeleteFunc(slices.Clone(cmds), func(cmd redis.Cmder) bool {
+			refused := n.refuses(cmd)
+			if refused && first == nil {
+				first = cmd.Err()
+			}
+			return refused
+		})
+		if len(sent) > 0 {
+			if err := next(ctx, sent); first == nil {
+				first = err
+			}
+		}
+		return first
+	}
+}
+
+func (n *nodeAway) refuses(cmd redis.Cmder) bool {
+	if !n.away.Load() {
+		return false
+	}
+	for _, word := range cmd.Args() {
+		if text, ok := word.(string); ok && n.has(text) {
+			cmd.SetErr(&store.NodeAwayError{Address: "192.0.2.1:6379"})
+			return true
+		}
+	}
+	return false
+}
+
+// More messages are due for users of a node that is away than a worker takes at a time,
+// and it has one delivery slot. The others' are sent in time.
+func TestTasksOfANodeThatIsAwayHoldUpNobody(t *testing.T) {
+	t.Parallel()
+	for _, users := range []int{40, 600} {
+		t.Run(strconv.Itoa(users), func(t *testing.T) {
+			if users > 40 {
+				sendlimittest.Long(t)
+			}
+			tell(t, func(s *story) { tellOfANodeThatIsAway(s, users) })
+		})
+	}
+}
+
+func tellOfANodeThatIsAway(s *story, users int) {
+	s.Helper()
+	node := s.without(evenPartitions)
+	s.work(func(o *tasks.WorkerOptions) { o.Deliveries = 1 })
+	away, there := usersOf(true, users), usersOf(false, 20)
+	due := make(map[string]time.Time)
+	promise := func(user string, after time.Duration) {
+		m := s.message("m", after)
+		m.User, due[user] = user, m.SendAt
+		s.accepted(m)
+	}
+	for _, user := range away {
+		promise(user, 10*time.Second)
+	}
+	for i, user := range there {
+		promise(user, time.Duration(11+i)*time.Second)
+	}
+	s.until(9 * time.Second)
+	node.away.Store(true)
+	s.until(31 * time.Second)
+	require.Len(s, s.recorder.Deliveries(), len(there))
+	for _, d := range s.recorder.Deliveries() {
+		require.Less(s, d.At.Sub(due[d.Notification.User]), time.Second, d.Notification.User)
+	}
+	node.away.Store(false)
+	s.until(2 * time.Minute)
+	sent := make(map[string]int)
+	for _, d := range s.recorder.Deliveries() {
+		sent[d.Notification.User]++
+	}
+	for user := range due {
+		require.Equal(s, 1, sent[user], user)
+	}
+	require.Zero(s, s.queued())
+}
+
+// A provider answered, and the node that is to know is away: the result is kept until it is
+// back, and the only delivery slot goes to another message.
+func TestAResultIsKeptWithoutADeliverySlot(t *testing.T) {
+	tell(t, func(s *story) {
+		node := s.without(evenPartitions)
+		away, there := usersOf(true, 1)[0], usersOf(false, 1)[0]
+		s.recorder.AnswerWith(func(_ context.Context, n notifier.Notification) notifier.Result {
+			node.away.Store(n.User == away)
+			return notifier.Result{Status: notifier.Delivered}
+		})
+		s.work(func(o *tasks.WorkerOptions) { o.Deliveries = 1 })
+		first, second := s.message("first", 5*time.Second), s.message("second", 10*time.Second)
+		first.User, second.User = away, there
+		s.accepted(first, second)
+		s.until(8 * time.Second)
+		require.Equal(s, "s", s.record(away, "first")["s"])
+		s.until(12 * time.Second) // the second delivery brings the node back
+		s.delivered("first +5s", "second +10s")
+		s.ended(there, "second", "d")
+		s.ended(away, "first", "d")
+		s.until(2 * time.Minute)
+		require.Len(s, s.recorder.Deliveries(), 2)
+		require.Zero(s, s.queued())
+	})
+}
+
+// The relay looks after everything of a partition in one pass, also if another can't be
+// read.
+func TestTheRelayGoesOnWithoutANode(t *testing.T) {
+	tellSlowly(t, func(s *story) {
+		node := s.without(evenPartitions)
+		node.away.Store(true)
+		const messages = 250 // of one partition, more than two pages
+		user := usersOf(false, 1)[0]
+		for i := range messages {
+			m := s.message(fmt.Sprint("m", i), 50*time.Minute)
+			m.User = user
+			s.accepted(m)
+		}
+		require.Equal(s, messages, s.loseTasks())
+		for member := range s.watched(user) {
+			_, err := s.server.ZAdd(s.watchKey(user), float64(s.at(time.Second).UnixMilli()), member)
+			require.NoError(s, err)
+		}
+		s.work()
+		s.until(5 * time.Minute) // one pass, see workOn
+		require.Equal(s, messages, s.queued())
+	}, "500/hour")
+}
+
+// While the node of the policies is away, nothing is accepted by those that are known for longer
+// than they may be old.
+func TestWithoutTheNodeOfThePoliciesNothingIsAccepted(t *testing.T) {
+	tell(t, func(s *story) {
+		node := s.without(func(key string) bool { return strings.HasPrefix(key, "sl:{policies}") })
+		submitter := s.newSubmitterOn(taskstest.Open(s, s.newClient(), s.shared), submit.Options{})
+		_, err := submitter.Submit(s.Context(), s.message("a", time.Hour))
+		require.NoError(s, err)
+		node.away.Store(true)
+		s.until(5 * time.Minute)
+		_, err = submitter.Submit(s.Context(), s.message("b", 10*time.Hour))
+		s.away(err, fault.CodeUnavailable)
+		node.away.Store(false)
+		_, err = submitter.Submit(s.Context(), s.message("b", 10*time.Hour))
+		require.NoError(s, err)
 	})
 }

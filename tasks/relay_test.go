@@ -49,25 +49,6 @@ func (s *story) loseTasks() int {
 	return lost
 }
 
-// The queue did not take the message: the relay hands it over ten seconds
-// later, long before its time.
-func TestRelayEnqueuesWhatTheQueueDidNotTake(t *testing.T) {
-	tell(t, func(s *story) {
-		s.accepted(s.message("a", time.Minute))
-		require.Equal(s, 1, s.loseTasks())
-		_, err := s.server.ZAdd(s.watchKey("alice"), float64(s.at(10*time.Second).UnixMilli()), s.member("alice", "a"))
-		require.NoError(s, err)
-		s.work(relaying)
-		s.until(9 * time.Second)
-		require.Zero(s, s.queued())
-		s.until(16 * time.Second)
-		require.Equal(s, 1, s.queued())
-		s.until(61 * time.Second)
-		s.delivered("a +1m0s")
-		s.ended("alice", "a", "d")
-	})
-}
-
 // The lists of the queue are removed by hand, and the tasks themselves left:
 // they say that they wait, and nobody will take them.
 func TestRelayFindsWhatIsInNoList(t *testing.T) {
@@ -325,31 +306,6 @@ func TestRelayFreesPlacesWithoutARecord(t *testing.T) {
 		s.until(6*time.Minute + time.Second)
 		s.delivered("b +4m59s", "kept +6m0s")
 	})
-}
-
-// What waits in the queue and is only late, since the workers have too much to
-// do, is left to the queue.
-func TestRelayLeavesABacklogToTheQueue(t *testing.T) {
-	sendlimittest.Long(t)
-	tellSlowly(t, func(s *story) {
-		s.recorder.AnswerWith(func(ctx context.Context, _ notifier.Notification) notifier.Result {
-			select {
-			case <-time.After(30 * time.Second):
-			case <-ctx.Done():
-			}
-			return notifier.Result{Status: notifier.Delivered}
-		})
-		s.work(relaying, func(o *tasks.WorkerOptions) {
-			o.Deliveries, o.PushTimeout, o.ShutdownTimeout = 1, time.Minute, 2*time.Minute
-		})
-		for i := range 6 {
-			m := s.message("m", time.Second)
-			m.User = strconv.Itoa(i)
-			s.accepted(m)
-		}
-		s.until(5 * time.Minute)
-		require.Len(s, s.recorder.Deliveries(), 6)
-	}, "9/minute")
 }
 
 // What a relay can't read or look after stays where it is. It does not keep the relay from

@@ -163,17 +163,6 @@ func TestATimeWithinTheGraceIsNow(t *testing.T) {
 	})
 }
 
-func TestSubmitWithinTheReach(t *testing.T) {
-	tell(t, func(s *story) {
-		s.accepted(s.message("far", policy.DefaultReach))
-		require.Equal(s, fault.CodeTooFarAhead, s.submit(s.message("too-far", policy.DefaultReach+time.Millisecond)).Code)
-		s.shared.Reach = time.Hour
-		s.Submitter = s.newSubmitter(submit.Options{})
-		s.accepted(s.message("near", time.Hour))
-		require.Equal(s, fault.CodeTooFarAhead, s.submit(s.message("less-near", time.Hour+time.Millisecond)).Code)
-	})
-}
-
 // A shift goes no further than shift_until, the expiry and the reach allow.
 func TestSubmitShifts(t *testing.T) {
 	tell(t, func(s *story) {
@@ -211,7 +200,6 @@ func TestSubmitShifts(t *testing.T) {
 	})
 }
 
-// Without bounds of its own a shift goes a day, to the millisecond.
 // A shift_until does not ask for a shift: it bounds the one of a policy that shifts,
 // and a policy that refuses has nothing to bound. A dry run says the same.
 func TestShiftUntilBoundsAShiftByPolicy(t *testing.T) {

@@ -3,8 +3,6 @@ package tasks_test
 import (
 	"fmt"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -147,206 +145,6 @@ func TestWhatComesBeforeAThrottle(t *testing.T) {
 	})
 }
 
-// A shift goes on from the throttle's free minutes to the user's and back, as often as it
-// takes, and says the same as a check.
-func TestAShiftGoesOnUntilBothAreFree(t *testing.T) {
-	tell(t, func(s *story) {
-		s.throttle("1/minute", "1/minute", "500/hour")
-		const n = 30
-		noon := 12 * time.Hour
-		for i := range n { // even minutes are full, and alice has a message in odd ones
-			at := noon + time.Duration(i)*2*time.Minute
-			s.accepted(s.ad(strconv.Itoa(i), at))
-			if i < n-1 {
-				s.accepted(s.message(strconv.Itoa(i), at+time.Minute+30*time.Second))
-			}
-		}
-		m := s.ad("shifted", noon)
-		m.User, m.OnConflict = "alice", message.OnConflictShift
-		checked, err := s.Check(s.Context(), m)
-		require.NoError(s, err)
-		bounded := m
-		bounded.ID, bounded.ShiftUntil = "bounded", s.at(noon+30*time.Minute)
-		o := s.submit(bounded)
-		require.Equal(s, fault.CodeThrottled, o.Code, "%+v", o)
-		free := s.at(noon + (2*n-1)*time.Minute)
-		require.Equal(s, free, o.NextFreeAt.Time)
-		o = s.submit(m)
-		require.Equal(s, message.Accepted, o.Outcome, "%+v", o)
-		require.Equal(s, free, o.SendAt.Time)
-		require.Equal(s, s.at(noon), o.RequestedAt.Time)
-		require.True(s, o.Shifted)
-		require.Equal(s, checked, o)
-	})
-}
-
-// A rule that is broken names times at which the throttle has messages left.
-func TestARefusalNamesTimesThatAThrottleHas(t *testing.T) {
-	tell(t, func(s *story) {
-		s.throttle("2/minute", "1/minute")
-		noon := 12 * time.Hour
-		first := s.message("first", noon+30*time.Second)
-		s.accepted(first)
-		for i, minutes := range []int{-1, -1, 1, 1, 2, 2} {
-			s.accepted(s.ad(strconv.Itoa(i), noon+time.Duration(minutes)*time.Minute))
-		}
-		m := s.ad("ad", noon+30*time.Second)
-		m.User = "alice"
-		o := s.submit(m)
-		require.Equal(s, fault.CodeSendLimit, o.Code)
-		require.Equal(s, s.at(noon+3*time.Minute), o.NextFreeAt.Time)
-		require.Equal(s, s.at(noon-time.Minute-time.Millisecond), o.PreviousFreeAt.Time, "11:59 is full")
-		checked, err := s.Check(s.Context(), m)
-		require.NoError(s, err)
-		require.Equal(s, o, checked)
-		s.requireThrottled(map[string]int{"11:59": 2, "12:01": 2, "12:02": 2})
-	})
-}
-
-func TestMovesAndCancelsChangeAThrottle(t *testing.T) {
-	tell(t, func(s *story) {
-		s.throttle("2/minute")
-		noon := 12 * time.Hour
-		s.accepted(s.ad("1", noon), s.ad("2", noon), s.ad("3", noon+5*time.Minute))
-		move := func(id string, after time.Duration) message.Outcome {
-			s.Helper()
-			o, err := s.Move(s.Context(), "user-"+id, id, s.at(after))
-			require.NoError(s, err)
-			return o
-		}
-		o := move("3", noon)
-		require.Equal(s, fault.CodeThrottled, o.Code)
-		require.Equal(s, "marketing messages are limited to 2 a minute over all users, and 2 are scheduled for 12:00; the next free time is 12:01:00", o.Detail)
-		require.Equal(s, s.at(noon+time.Minute), o.NextFreeAt.Time)
-		require.Equal(s, message.Moved, move("1", noon+30*time.Second).Outcome, "within its minute")
-		require.Equal(s, message.Moved, move("1", noon+30*time.Second).Outcome, "to where it is")
-		s.requireThrottled(map[string]int{"12:00": 2, "12:05": 1})
-		shifted, err := s.MoveTo(s.Context(), "user-3", "3", message.Move{At: s.at(noon), OnConflict: message.OnConflictShift})
-		require.NoError(s, err)
-		require.Equal(s, s.at(noon+time.Minute), shifted.SendAt.Time, "%+v", shifted)
-		s.requireThrottled(map[string]int{"12:00": 2, "12:01": 1})
-		require.Equal(s, message.Moved, move("2", noon+time.Minute).Outcome)
-		s.requireThrottled(map[string]int{"12:00": 1, "12:01": 2})
-		for range 2 {
-			o, err := s.Cancel(s.Context(), "user-3", "3")
-			require.NoError(s, err)
-			require.Equal(s, message.Cancelled, o.Outcome)
-		}
-		s.requireThrottled(map[string]int{"12:00": 1, "12:01": 1})
-		s.accepted(s.ad("3", noon)) // the id again
-		s.requireThrottled(map[string]int{"12:00": 2, "12:01": 1})
-	})
-}
-
-// requireCounts requires the sums of throttles' counters.
-func (s *story) requireCounts(want map[string]int) {
-	s.Helper()
-	time.Sleep(10 * time.Millisecond)
-	synctest.Wait()
-	found := make(map[string]int)
-	for name := range want {
-		keys, err := s.client.Keys(s.Context(), "sl:{p*}:q:"+name+":*").Result()
-		require.NoError(s, err)
-		for _, key := range keys {
-			n, err := s.client.Get(s.Context(), key).Int()
-			require.NoError(s, err)
-			found[name] += n
-		}
-	}
-	require.Equal(s, want, found)
-}
-
-// A user may come under another policy than the process knew, with a throttle of its own.
-func TestAUserOfAnotherPolicyHasItsThrottle(t *testing.T) {
-	tell(t, func(s *story) {
-		vip := policy.Default()
-		vip.Name, vip.Categories = "vip", map[string]policy.CategoryRules{"marketing": throttleOf(s, "1/minute")}
-		require.NoError(s, s.policies().Apply(s.Context(), vip))
-		s.throttle("1/minute")
-		noon := 12 * time.Hour
-		s.accepted(s.ad("1", noon))
-		s.set("user-2", policy.UserSettings{Policy: "vip"})
-		s.set("user-3", policy.UserSettings{Policy: "vip"})
-		s.accepted(s.ad("2", noon))
-		require.Equal(s, fault.CodeThrottled, s.submit(s.ad("3", noon)).Code)
-		s.set("user-3", policy.UserSettings{})
-		s.accepted(s.ad("3", noon+time.Minute))
-		s.requireCounts(map[string]int{"~default~marketing~m": 2, "~vip~marketing~m": 1})
-
-		s.set("user-1", policy.UserSettings{Policy: "vip"})
-		o, err := s.Move(s.Context(), "user-1", "1", s.at(noon+time.Second))
-		require.NoError(s, err)
-		require.Equal(s, fault.CodeThrottled, o.Code, "its policy is another now")
-		o, err = s.Move(s.Context(), "user-1", "1", s.at(noon+time.Minute))
-		require.NoError(s, err)
-		require.Equal(s, message.Moved, o.Outcome)
-		s.requireCounts(map[string]int{"~default~marketing~m": 1, "~vip~marketing~m": 2})
-	})
-}
-
-func TestManySubmittersGetExactlyTheThrottle(t *testing.T) {
-	tell(t, func(s *story) {
-		s.throttle("37/minute")
-		var accepted, refused atomic.Int64
-		var submitters sync.WaitGroup
-		for i := range 100 {
-			m := s.ad(strconv.Itoa(i), time.Hour+time.Duration(i)*time.Millisecond)
-			submitters.Go(func() {
-				o, err := s.Submit(s.Context(), m)
-				switch {
-				case err != nil:
-				case o.Outcome == message.Accepted:
-					accepted.Add(1)
-				case o.Code == fault.CodeThrottled:
-					refused.Add(1)
-				}
-			})
-		}
-		submitters.Wait()
-		require.Equal(t, int64(37), accepted.Load())
-		require.Equal(t, int64(63), refused.Load())
-		s.requireThrottled(map[string]int{"01:00": 37})
-	})
-}
-
-// A dry run judges throttles over what is charged, and charges nothing.
-func TestADryRunJudgesThrottles(t *testing.T) {
-	tell(t, func(s *story) {
-		s.throttle("3/minute")
-		s.charges("acme", accounts.Tier{MessagesPerHour: 7}, "")
-		noon := 12 * time.Hour
-		s.accepted(s.ad("there", noon))
-		var list []message.Message
-		for i := range 12 {
-			m := s.ad(strconv.Itoa(i), noon)
-			if i%3 == 0 {
-				m.Account = "acme"
-			}
-			if i%2 == 0 {
-				m.OnConflict = message.OnConflictShift
-			}
-			list = append(list, m)
-		}
-		dryRun, err := s.StartDryRun(s.Context())
-		require.NoError(s, err)
-		var told []message.Outcome
-		for _, m := range list {
-			o, err := dryRun.Submit(s.Context(), m)
-			require.NoError(s, err)
-			o.Day = nil
-			told = append(told, o)
-		}
-		require.NoError(s, dryRun.Close(s.Context()))
-		s.requireThrottled(map[string]int{"12:00": 1})
-		for i, m := range list {
-			o := s.submit(m)
-			o.Day = nil
-			require.Equal(s, told[i], o, i)
-		}
-		s.requireThrottled(map[string]int{"12:00": 3, "12:01": 3, "12:02": 2})
-	})
-}
-
 // A timeline takes no place in a category with a throttle that was not charged.
 func TestATimelineDemandsTheCharge(t *testing.T) {
 	tell(t, func(s *story) {
@@ -461,5 +259,61 @@ func TestAShiftUnderAThrottleWithAChangedExpiry(t *testing.T) {
 			require.NoError(s, err)
 			require.Equal(s, []any{row.want, s.at(row.at)}, []any{o.Outcome, o.SendAt.Time}, "%+v", o)
 		}
+	})
+}
+
+// A shift goes on from the throttle's free minutes to the user's and back, as often as it
+// takes, and says the same as a check.
+func TestAShiftGoesOnUntilBothAreFree(t *testing.T) {
+	tell(t, func(s *story) {
+		s.throttle("1/minute", "1/minute", "500/hour")
+		const n = 30
+		noon := 12 * time.Hour
+		for i := range n { // even minutes are full, and alice has a message in odd ones
+			at := noon + time.Duration(i)*2*time.Minute
+			s.accepted(s.ad(strconv.Itoa(i), at))
+			if i < n-1 {
+				s.accepted(s.message(strconv.Itoa(i), at+time.Minute+30*time.Second))
+			}
+		}
+		m := s.ad("shifted", noon)
+		m.User, m.OnConflict = "alice", message.OnConflictShift
+		checked, err := s.Check(s.Context(), m)
+		require.NoError(s, err)
+		bounded := m
+		bounded.ID, bounded.ShiftUntil = "bounded", s.at(noon+30*time.Minute)
+		o := s.submit(bounded)
+		require.Equal(s, fault.CodeThrottled, o.Code, "%+v", o)
+		free := s.at(noon + (2*n-1)*time.Minute)
+		require.Equal(s, free, o.NextFreeAt.Time)
+		o = s.submit(m)
+		require.Equal(s, message.Accepted, o.Outcome, "%+v", o)
+		require.Equal(s, free, o.SendAt.Time)
+		require.Equal(s, s.at(noon), o.RequestedAt.Time)
+		require.True(s, o.Shifted)
+		require.Equal(s, checked, o)
+	})
+}
+
+// A rule that is broken names times at which the throttle has messages left.
+func TestARefusalNamesTimesThatAThrottleHas(t *testing.T) {
+	tell(t, func(s *story) {
+		s.throttle("2/minute", "1/minute")
+		noon := 12 * time.Hour
+		first := s.message("first", noon+30*time.Second)
+		s.accepted(first)
+		for i, minutes := range []int{-1, -1, 1, 1, 2, 2} {
+			s.accepted(s.ad(strconv.Itoa(i), noon+time.Duration(minutes)*time.Minute))
+		}
+		m := s.ad("ad", noon+30*time.Second)
+		m.User = "alice"
+		o := s.submit(m)
+		require.Equal(s, fault.CodeSendLimit, o.Code)
+		require.Equal(s, s.at(noon+3*time.Minute), o.NextFreeAt.Time)
+		require.Equal(s, s.at(noon-time.Minute-time.Millisecond), o.PreviousFreeAt.Time, "11:59 is full")
+		checked, err := s.Check(s.Context(), m)
+		require.NoError(s, err)
+		require.Equal(s, o, checked)
+		s.requireThrottled(map[string]int{"11:59": 2, "12:01": 2, "12:02": 2})
 	})
 }

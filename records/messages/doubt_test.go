@@ -25,51 +25,6 @@ func noAnswer(s *story.Messages, id, at string) {
 	})
 }
 
-// What may have arrived counts at that time until it is sent again, so nobody else gets a place
-// near it. It gets no later place: it waits, and its place moves when it is sent.
-func TestWhatMayHaveArrivedKeepsItsPlaceUntilItIsSentAgain(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "2/10m")
-	s.Submit("doubt", "11:00", "d1", "text")
-	s.Submit("b", "11:02", "b1", "text")
-	s.Submit("c", "11:10", "c1", "text")
-	s.Until("11:00")
-	noAnswer(s, "doubt", "11:05")
-	s.Until("11:05")
-	want := messages.Claim{Verdict: messages.Postponed, Now: s.Now}
-	require.Equal(t, want, s.Claim("doubt", "again", "n2"))
-	require.Equal(t, want, s.Claim("doubt", "again", "n2"), "the same call again")
-	s.Holds("doubt 11:00:00", "b 11:02:00", "c 11:10:00")
-	require.Equal(t, story.At("11:12"), s.Look("doubt").NotBefore)
-
-	refused := s.Ask(sendlimit.Request{ID: "near", At: story.At("11:09"), Record: story.RecordOf("n1", "text")})
-	require.Equal(t, fault.CodeSendLimit, refused.Code, "doubt and b count")
-
-	waits := s.Field("doubt", "g")
-	s.Until("11:12")
-	claim := s.Claim("doubt", waits, "n3")
-	require.Equal(t, messages.Send, claim.Verdict)
-	require.Equal(t, story.At("11:12"), claim.SendAt)
-	require.Equal(t, story.At("11:00"), claim.Promised)
-	s.Holds("b 11:02:00", "c 11:10:00", "doubt 11:12:00")
-}
-
-// The same if a worker died that was sending it.
-func TestWhatIsTakenOverKeepsItsPlaceUntilItIsSentAgain(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/10m")
-	s.Submit("doubt", "11:00", "d1", "text")
-	s.Submit("b", "11:10", "b1", "text")
-	s.Until("11:00")
-	require.Equal(t, messages.Send, s.Claim("doubt", "d1", "n1").Verdict)
-	s.Until("11:05")
-	require.Equal(t, messages.Postponed, s.Claim("doubt", "d1", "n2").Verdict)
-	s.Holds("doubt 11:00:00", "b 11:10:00")
-	require.Equal(t, messages.StatePending, s.Look("doubt").State)
-	require.Equal(t, "1", s.Field("doubt", "q"))
-	require.False(t, s.Settle("doubt", "d1", "n1", messages.Settlement{Outcome: messages.Delivered}), "it is too late for that")
-}
-
 // The search for its next free time may take several calls. It waits until that at its place.
 func TestWhatMayHaveArrivedWaitsForAFarTime(t *testing.T) {
 	t.Parallel()
@@ -95,22 +50,6 @@ func TestWhatMayHaveArrivedWaitsForAFarTime(t *testing.T) {
 	require.Equal(t, s.Now.Add((full-5)*every+time.Hour), stands.NotBefore)
 	require.Equal(t, story.At("11:00"), stands.SendAt)
 	require.Equal(t, "late 1 60000", s.Field("doubt", "w"))
-}
-
-// The judging of another late message does not place what may have arrived: its place counts.
-func TestLateMessagesDoNotPlaceWhatMayHaveArrived(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/10m")
-	s.Submit("late", "10:50", "l1", "text")
-	s.Submit("doubt", "11:00", "d1", "text")
-	s.Submit("later", "11:30", "l2", "text")
-	s.Until("11:00")
-	noAnswer(s, "doubt", "11:01")
-	s.Until("11:05")
-	requirePostponed(s, s.Claim("late", "l1", "n2"), "late 10:50:00 11:10:00")
-	s.Holds("doubt 11:00:00", "late 11:10:00", "later 11:30:00")
-	require.Equal(t, messages.Postponed, s.Claim("doubt", "again", "n3").Verdict)
-	require.Equal(t, story.At("11:20"), s.Look("doubt").NotBefore)
 }
 
 // What may have arrived is cancelled as any other message. Its place counts until the rules forget
@@ -161,24 +100,4 @@ func TestWhatMayHaveArrivedIsNotMoved(t *testing.T) {
 	}
 	s.Holds("doubt 11:00:00")
 	require.Equal(t, "again", s.Field("doubt", "g"))
-}
-
-// A dead letter that may have arrived counts at that time also while it is sent again.
-func TestWhatMayHaveArrivedCountsAfterItsRetry(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "2/10m")
-	s.Submit("doubt", "11:00", "d1", "text")
-	s.Until("11:00")
-	settle(s, "doubt", messages.Settlement{Outcome: messages.Uncertain, Reason: "timeout"})
-	dead, err := messages.NewDeadLetters(s.Client, s.Options)
-	require.NoError(t, err)
-	s.Until("11:05")
-	d, err := dead.Retry(t.Context(), messages.RetryRequest{User: "alice", ID: "doubt", Generation: "g2", Now: s.Now})
-	require.NoError(t, err)
-	require.Equal(t, story.At("11:05"), d.At)
-	near := func(when string) sendlimit.Decision {
-		return s.Ask(sendlimit.Request{ID: "near", At: story.At(when), Record: story.RecordOf("n1", "text")})
-	}
-	require.Len(t, near("11:09").Violations[0].Conflicts, 2, "the former place and the new one")
-	require.True(t, near("11:10").Allowed)
 }

@@ -2,7 +2,6 @@ package messages_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -60,14 +59,6 @@ func deliver(s *story.Messages, id string) messages.Claim {
 	return claim
 }
 
-// usedAt returns the usage of the last rule at a time.
-func usedAt(s *story.Messages, when time.Time) int {
-	s.Helper()
-	usage, err := s.Timeline.Usage(s.Context(), sendlimit.UsageRequest{User: "alice", At: when})
-	require.NoError(s, err)
-	return usage.Rules[len(usage.Rules)-1].Used
-}
-
 // requireDeadLetters requires exactly these dead letters, as "id" and the time
 // of day of the end.
 func requireDeadLetters(s *story.Messages, wanted ...string) {
@@ -101,184 +92,6 @@ func TestTheToleranceEndsToTheMillisecond(t *testing.T) {
 	s.Holds("a 11:00:00", "b 11:01:02.001") // an on-time one keeps the time that was promised
 }
 
-// After an outage all due messages were forwarded at once, a burst for each
-// user.
-func TestABacklogNeverBursts(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute", "3/hour")
-	for i, when := range []string{"11:00", "11:01", "11:02", "12:10", "12:11"} {
-		s.Submit(fmt.Sprint("m", i), when, fmt.Sprint("g", i), "text")
-	}
-	s.Until("12:30")
-	// Whichever task comes first, the oldest message is sent first. All other
-	// late messages get their places then, in order.
-	requireBusy(s, "m3")
-	claim := deliver(s, "m0")
-	requirePlaced(s, claim, "m1 11:01:00 12:31:00", "m2 11:02:00 12:32:00", "m3 12:10:00 13:30:00", "m4 12:11:00 13:31:00")
-	require.Equal(t, "late 1 60000", s.Field("m1", "w"))
-	require.Equal(t, "late 1 60000", s.Field("m3", "w"), "the first in the way, though the hour's is too")
-	entry := func(id, look string) string { return s.Field(id, "g") + "/" + id + " " + look }
-	near := []string{entry("m1", "12:30:10"), entry("m2", "12:30:10")}
-	slices.Sort(near) // both at the same time
-	s.Watched(append(near, entry("m3", "13:28:00"), entry("m4", "13:29:00"))...)
-	for i := range 5 {
-		require.NotEqual(t, messages.Send, s.Claim(fmt.Sprint("m", i), fmt.Sprint("g", i), "n2").Verdict, "an old task")
-	}
-	for i, when := range []string{"12:31", "12:32", "13:30", "13:31"} {
-		s.Until(when)
-		deliver(s, fmt.Sprint("m", i+1))
-	}
-	s.Holds("m1 12:31:00", "m2 12:32:00", "m3 13:30:00", "m4 13:31:00") // m0 counts no more
-}
-
-func TestAPostponementIsBoundedByTheExpiry(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/hour")
-	submit := func(id, when, expires string) {
-		r := sendlimit.Request{ID: id, At: story.At(when), Record: story.RecordOf("g-"+id, "text")}
-		r.Record.ExpiresAt = story.At(expires)
-		require.True(t, s.Ask(r).Allowed)
-	}
-	submit("gone", "10:00", "13:29:59.999")
-	submit("first", "11:00", "20:00")
-	submit("short", "12:00", "14:30")
-	submit("fits", "13:00", "14:30:00.001")
-	s.Until("13:30")
-	claim := deliver(s, "first")
-	requirePlaced(s, claim, "fits 13:00:00 14:30:00")
-	require.Equal(t, []messages.Drop{
-		{ID: "gone", SendAt: story.At("10:00"), Reason: "expired"},
-		{ID: "short", SendAt: story.At("12:00"), Reason: "no_free_time"},
-	}, claim.Dropped, "strictly before its expiry")
-	for id, reason := range map[string]string{"gone": "expired", "short": "no_free_time"} {
-		require.Equal(t, "x", s.Field(id, "s"))
-		require.Equal(t, reason, s.Field(id, "w"))
-		require.Empty(t, s.Field(id, "c"))
-		require.Equal(t, sendlimit.DefaultKeepRecords, s.KeptFor(id))
-		require.Equal(t, messages.Stale, s.Claim(id, "g-"+id, "n2").Verdict)
-	}
-	s.Holds("first 13:30:00", "fits 14:30:00")
-	requireDeadLetters(s)
-}
-
-func TestARetryIsJudgedAnew(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	s.Submit("a", "11:00", "g1", "text")
-	s.Submit("b", "11:05:30", "g2", "text")
-	s.Until("11:00")
-	s.Claim("a", "g1", "n1")
-	s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Retried, Retry: messages.Retry{Generation: "g3", At: story.At("11:05")}, Reason: "busy"})
-	s.Until("11:05")
-	requirePostponed(s, s.Claim("a", "g3", "n2"), "a 11:00:00 11:06:30")
-	require.Empty(t, s.Field("a", "a"))
-	s.Until("11:06:30")
-	require.Equal(t, 2, deliver(s, "a").Attempt)
-}
-
-// Workers died while they sent a, and were away until b was late too. So b waits for a,
-// which another worker takes over when its lease ends.
-func TestALateMessageWaitsForAnOlderOneThatIsBeingSent(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "5/hour")
-	s.Submit("a", "11:00:00", "g1", "text")
-	s.Submit("b", "11:00:07", "g2", "text")
-	s.Submit("c", "11:00:08.500", "g3", "text")
-	s.Until("11:00")
-	require.Equal(t, messages.Send, s.Claim("a", "g1", "n1").Verdict)
-	s.Until("11:00:10")
-	requireBusy(s, "b")
-	require.Equal(t, messages.Send, s.Claim("c", "g3", "n3").Verdict, "on time")
-	s.Until("11:00:11")
-	require.Equal(t, messages.Busy, s.Claim("b", "g2", "n4").Verdict)
-	s.Until("11:00:30")
-	claim := s.Claim("a", "g1", "n5")
-	require.True(t, claim.TakenOver)
-	requirePlaced(s, claim)
-	deliver(s, "b") // a may have arrived, and holds nothing up
-}
-
-// Its patience starts when the lease ends, so that a lost task holds nothing up for ever.
-// Messages of other classes, and older ones, do not wait.
-func TestALateMessageWaitsWithPatienceForOneThatIsBeingSent(t *testing.T) {
-	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{
-		Rules: story.RulesBy(t, addCategory(t, story.PolicyOf(t, "5/hour"), "news", "5/day")),
-	})
-	s.Submit("first", "10:59:59", "g0", "text")
-	s.Submit("a", "11:00:00", "g1", "text")
-	s.Submit("b", "11:00:01", "g2", "text")
-	require.True(t, s.Ask(sendlimit.Request{ID: "n", At: story.At("11:00:02"), Record: story.Categorized("g3", "news")}).Allowed)
-	s.Until("11:00")
-	require.Equal(t, messages.Send, s.Claim("a", "g1", "n1").Verdict)
-	s.Until("11:00:05")
-	deliver(s, "first")
-	deliver(s, "n")
-	requireBusy(s, "b")
-	for _, when := range []string{"11:00:30", "11:00:59.999"} {
-		s.Until(when)
-		require.Equal(t, messages.Busy, s.Claim("b", "g2", "n2").Verdict, when)
-	}
-	s.Until("11:01:00")
-	deliver(s, "b")
-}
-
-// A worker died while it sent b on time, which was promised later than a and has an earlier
-// place, since a was late before. They do not wait for each other: a goes first, as b may have
-// arrived.
-func TestALateMessageWaitsForNoneThatWasPromisedLater(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	s.Submit("a", "11:00", "g1", "text")
-	s.Submit("b", "11:01:30", "g2", "text")
-	s.Until("11:01")
-	requirePostponed(s, s.Claim("a", "g1", "n1"), "a 11:00:00 11:02:30")
-	s.Until("11:01:30")
-	require.Equal(t, messages.Send, s.Claim("b", "g2", "n2").Verdict)
-	s.Until("11:03")
-	require.Equal(t, messages.Postponed, s.Claim("b", "g2", "n3").Verdict)
-	deliver(s, "a")
-	s.Holds("b 11:01:30", "a 11:03:00")
-}
-
-// tellOneBeingSent submits a, b and c for 11:00, 11:01 and 11:02. A worker claims a, and dies.
-func tellOneBeingSent(t *testing.T) *story.Messages {
-	t.Helper()
-	s := story.NewMessages(t, "1/minute")
-	for id, at := range map[string]string{"a": "11:00", "b": "11:01", "c": "11:02"} {
-		s.Submit(id, at, "g"+id, "text")
-	}
-	s.Until("11:00")
-	require.Equal(t, messages.Send, s.Claim("a", "ga", "n1").Verdict)
-	return s
-}
-
-// Workers died while they sent a, and the task of b is lost. When c has waited for long enough, b
-// gets another task and goes first. It has waited as long.
-func TestALateMessageGoesPastOneThatIsBeingSentWithTheOlderOnes(t *testing.T) {
-	t.Parallel()
-	s := tellOneBeingSent(t)
-	s.Until("11:03")
-	requireBusy(s, "c")
-	s.Until("11:03:29.999")
-	require.Equal(t, messages.Busy, s.Claim("c", "gc", "n2").Verdict)
-	s.Until("11:03:30")
-	requirePostponed(s, s.Claim("c", "gc", "n3"), "b 11:01:00 11:03:30", "c 11:02:00 11:04:30")
-	s.Until("11:03:33")
-	deliver(s, "b")
-}
-
-// The same, but c could not go now: it gets no later time either before b has one.
-func TestALateMessageTakesNoTimeBeforeAnOlderOneThatIsHeldUp(t *testing.T) {
-	t.Parallel()
-	s := tellOneBeingSent(t)
-	s.Submit("d", "11:03:20", "g4", "text")
-	s.Until("11:02:30")
-	requireBusy(s, "c")
-	s.Until("11:03")
-	requirePostponed(s, s.Claim("c", "gc", "n3"), "b 11:01:00 11:04:20", "c 11:02:00 11:05:20")
-}
-
 func TestASettlementCountsAfterTheLeaseAndARenewal(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
@@ -298,24 +111,6 @@ func TestASettlementCountsAfterTheLeaseAndARenewal(t *testing.T) {
 	require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered, Began: story.At("11:00")}), "nobody else claimed it")
 	require.Equal(t, messages.Stale, s.Claim("a", "g2", "n2").Verdict)
 	s.Watched()
-}
-
-// Workers were down for longer than the largest window. Pending messages were
-// forgotten with their places, or expired with the key.
-func TestDownForLongerThanTheLargestWindow(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute", "2/hour")
-	for i, when := range []string{"11:00", "11:01", "12:30"} {
-		s.Submit(fmt.Sprint("m", i), when, fmt.Sprint("g", i), "text")
-	}
-	s.Until("20:00") // the store's clock too: what would expire has
-	require.Equal(t, int64(3), s.Client.ZCard(t.Context(), s.Key()).Val())
-	require.Equal(t, 0, usedAt(s, story.At("20:00")), "though none counts any more")
-	s.Submit("new", "20:30", "g9", "text")
-	s.Wait(16 * time.Millisecond) // a submit at such a moment trims
-	s.Submit("newer", "20:40", "g8", "text")
-	requirePostponed(s, s.Claim("m2", "g2", "n1"),
-		"m0 11:00:00 21:30:00", "m1 11:01:00 21:40:00", "m2 12:30:00 22:30:00")
 }
 
 func TestPlacesOfWhatHasEndedAreTrimmed(t *testing.T) {
@@ -350,34 +145,6 @@ func TestATimelineLivesAsLongAsItsMessages(t *testing.T) {
 		expires := s.Client.PExpireTime(t.Context(), s.Key()).Val()
 		require.Equal(t, r.Record.ExpiresAt.UnixMilli(), expires.Milliseconds())
 	}
-}
-
-// After a restore from a backup, messages that were due before it may have been
-// sent. They are not sent again, count, keep their ids, and can be sent by
-// hand.
-func TestWhatWasDueBeforeARestoreIsGivenUp(t *testing.T) {
-	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute")), DropDueBefore: story.At("11:30")})
-	s.Submit("old", "11:00", "g1", "text")
-	s.Submit("older", "11:01", "g2", "text")
-	s.Submit("new", "11:30", "g3", "text")
-	s.Until("11:31")
-	require.Empty(t, deliver(s, "new").Placed, "nothing that is to be dropped gets another time")
-	for id, generation := range map[string]string{"old": "g1", "older": "g2"} {
-		sendAt := story.At("11:00")
-		if id == "older" {
-			sendAt = story.At("11:01")
-		}
-		require.Equal(t,
-			messages.Claim{Verdict: messages.Dropped, SendAt: sendAt, Reason: "restored", Now: s.Now},
-			s.Claim(id, generation, "n1"))
-		require.Equal(t, "restored", s.Field(id, "w"))
-		require.Equal(t, "u", s.Field(id, "s"))
-		require.NotZero(t, s.Client.ZScore(t.Context(), s.Key(), id).Val(), "its place is kept")
-		require.True(t, s.Submit(id, sendAt.Format("15:04"), "g9", "text").Replayed, "and its id")
-	}
-	s.Watched()
-	requireDeadLetters(s, "old 11:31:00", "older 11:31:00")
 }
 
 func TestDeadLettersAreForgottenWithTheirRecords(t *testing.T) {
@@ -504,4 +271,56 @@ func TestALateMarkAheadOfNowIsNotUsed(t *testing.T) {
 	mark := story.KeysOf(s.Options).LateMark("alice")
 	require.NoError(t, s.Client.Set(t.Context(), mark, story.At("21:00").UnixMilli(), 0).Err())
 	require.Equal(t, messages.Busy, s.Claim("m2", "g2", "n1").Verdict, "m0 goes first")
+}
+
+// tellOneBeingSent submits a, b and c for 11:00, 11:01 and 11:02. A worker claims a, and dies.
+func tellOneBeingSent(t *testing.T) *story.Messages {
+	t.Helper()
+	s := story.NewMessages(t, "1/minute")
+	for id, at := range map[string]string{"a": "11:00", "b": "11:01", "c": "11:02"} {
+		s.Submit(id, at, "g"+id, "text")
+	}
+	s.Until("11:00")
+	require.Equal(t, messages.Send, s.Claim("a", "ga", "n1").Verdict)
+	return s
+}
+
+// Workers died while they sent a, and the task of b is lost. When c has waited for long enough, b
+// gets another task and goes first. It has waited as long.
+func TestALateMessageGoesPastOneThatIsBeingSentWithTheOlderOnes(t *testing.T) {
+	t.Parallel()
+	s := tellOneBeingSent(t)
+	s.Until("11:03")
+	requireBusy(s, "c")
+	s.Until("11:03:29.999")
+	require.Equal(t, messages.Busy, s.Claim("c", "gc", "n2").Verdict)
+	s.Until("11:03:30")
+	requirePostponed(s, s.Claim("c", "gc", "n3"), "b 11:01:00 11:03:30", "c 11:02:00 11:04:30")
+	s.Until("11:03:33")
+	deliver(s, "b")
+}
+
+// Its patience starts when the lease ends, so that a lost task holds nothing up for ever.
+// Messages of other classes, and older ones, do not wait.
+func TestALateMessageWaitsWithPatienceForOneThatIsBeingSent(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{
+		Rules: story.RulesBy(t, addCategory(t, story.PolicyOf(t, "5/hour"), "news", "5/day")),
+	})
+	s.Submit("first", "10:59:59", "g0", "text")
+	s.Submit("a", "11:00:00", "g1", "text")
+	s.Submit("b", "11:00:01", "g2", "text")
+	require.True(t, s.Ask(sendlimit.Request{ID: "n", At: story.At("11:00:02"), Record: story.Categorized("g3", "news")}).Allowed)
+	s.Until("11:00")
+	require.Equal(t, messages.Send, s.Claim("a", "g1", "n1").Verdict)
+	s.Until("11:00:05")
+	deliver(s, "first")
+	deliver(s, "n")
+	requireBusy(s, "b")
+	for _, when := range []string{"11:00:30", "11:00:59.999"} {
+		s.Until(when)
+		require.Equal(t, messages.Busy, s.Claim("b", "g2", "n2").Verdict, when)
+	}
+	s.Until("11:01:00")
+	deliver(s, "b")
 }

@@ -1,15 +1,22 @@
 package quota_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/records/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
 // plainPeriods are the natural hours and days of a zone around a time. They are
@@ -161,4 +168,103 @@ func TestAChangedZoneIsNoSecondQuota(t *testing.T) {
 			s.holdOf("j", first.Until)
 		})
 	}
+}
+
+// The next and the previous open time are the nearest ones that a hold would get, for any account
+// and throttle, in zones with half hours, and where an account's zone changes.
+func TestNextOpenIsWhereAHoldIsGiven(t *testing.T) {
+	t.Parallel()
+	for _, seed := range sendlimittest.Seeds(t, 6) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		s := newThrottleStory(t, 1+random.IntN(3))
+		s.throttle.Period = calendar.Hour
+		zones := []string{"", "Asia/Kathmandu", "America/Los_Angeles", "Australia/Lord_Howe"}
+		s.account = accounts.Account{
+			Name: "acme", FormerZone: zones[random.IntN(4)], TimeZone: zones[random.IntN(4)], ZoneFrom: story.At("00:00").Add(time.Duration(24+random.IntN(24)) * time.Hour),
+		}
+		_, day, err := accounts.Account{TimeZone: s.account.FormerZone}.Periods(s.account.ZoneFrom)
+		require.NoError(t, err)
+		s.account.ZoneFrom = day.Until // as Set does it
+		s.tier = accounts.Tier{MessagesPerHour: int64(random.IntN(3)), MessagesPerDay: int64(4 * random.IntN(3))}
+		asked := []quota.Request{
+			{Account: s.account, Tier: s.tier, Throttle: s.throttle}, {Account: s.account, Tier: s.tier}, {Throttle: s.throttle},
+		}
+		for i := range 10 + random.IntN(60) {
+			r := asked[random.IntN(3)]
+			r.User, r.ID, r.At = "u", fmt.Sprint(i), story.At("00:00").Add(time.Duration(random.IntN(80*60))*time.Minute)
+			_, err := s.charges.Hold(t.Context(), r)
+			require.NoError(t, err)
+		}
+		for range 12 {
+			r, step, within := asked[random.IntN(3)], 5*time.Minute, time.Duration(0) // each period begins at a multiple
+			from := story.At("00:00").Add(time.Duration(random.IntN(72*12)) * step)
+			if random.IntN(2) == 0 {
+				step, within = -step, step-time.Millisecond // each period ends before a multiple
+			}
+			r.User, r.ID, r.At = "u", "new", from
+			const steps = 20 * 12
+			until, want := from.Add(steps*step), time.Time{}
+			for i := range steps + 1 {
+				dry := r
+				if dry.At = from.Add(time.Duration(i) * step); i > 0 {
+					dry.At = dry.At.Add(within)
+				}
+				charge, err := s.charges.StartDryRun().Hold(t.Context(), dry)
+				require.NoError(t, err)
+				if charge.Allowed {
+					want = dry.At
+					break
+				}
+			}
+			if until.Before(s.now) {
+				until = s.now
+			}
+			open, err := s.charges.NextOpen(t.Context(), r, until)
+			require.NoError(t, err)
+			require.Equal(t, want, open, "from %s to %s, %+v of %+v", from, until, r.Tier, r.Account)
+		}
+	}
+}
+
+func TestLinesComeBackEvenly(t *testing.T) {
+	t.Parallel()
+	m, client := redistest.Embedded(t)
+	now := time.Date(2026, 11, 22, 11, 11, 11, 0, time.UTC)
+	m.SetTime(now)
+	charges, err := quota.New(client, quota.Options{Prefix: "p"})
+	require.NoError(t, err)
+	take := func(account string, n int64) rate.Grant {
+		t.Helper()
+		g, err := charges.TakeLines(t.Context(), account, 60, n)
+		require.NoError(t, err)
+		return g
+	}
+	require.True(t, take("acme", 60).Allowed)
+	refused := take("acme", 1)
+	require.False(t, refused.Allowed)
+	require.Equal(t, time.Second, refused.RetryAfter)
+	require.True(t, take("beta", 1).Allowed, "another account has a bucket of its own")
+
+	require.NoError(t, charges.GiveLinesBack(t.Context(), "acme", 60, 2))
+	require.True(t, take("acme", 2).Allowed)
+	m.SetTime(now.Add(10 * time.Second))
+	require.True(t, take("acme", 10).Allowed)
+	require.False(t, take("acme", 1).Allowed)
+	for _, key := range m.Keys() {
+		require.Regexp(t, `^p:\{p\d{4}\}:tokens:lines `, key)
+		require.Positive(t, m.TTL(key))
+	}
+}
+
+// Every limit that a tier can have has a rate, which is at least that and hardly more.
+func TestTheRateOfLines(t *testing.T) {
+	t.Parallel()
+	for _, perMinute := range []int64{1, 59, 60, 6000, 99_999, 100_000, 100_001, 123_457, 6_000_000, 999_999_937, accounts.MaxTierLimit} {
+		r := quota.LineRate(perMinute)
+		require.NoError(t, r.Validate(), perMinute)
+		got := float64(r.Count) * float64(time.Minute) / float64(r.Interval)
+		require.GreaterOrEqual(t, got, float64(perMinute))
+		require.LessOrEqual(t, got, float64(perMinute)*1.00002)
+	}
+	require.Equal(t, rate.Rate{Count: 6000, Interval: time.Minute}, quota.LineRate(6000))
 }

@@ -1,6 +1,7 @@
 package calendar
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -76,5 +77,15 @@ func TestPeriodsFollowEachOther(t *testing.T) {
 				from, until = following, end
 			}
 		}
+	}
+}
+
+// Each zone of Windows has an IANA zone that exists.
+func TestWindowsZones(t *testing.T) {
+	t.Parallel()
+	for line := range strings.Lines(windowsZones) {
+		windows, iana, _ := strings.Cut(strings.TrimSpace(line), "=")
+		require.True(t, isZone(iana), line)
+		require.False(t, isZone(windows), line)
 	}
 }

@@ -152,6 +152,11 @@ func TestNoPeriodReachesIntoTheNext(t *testing.T) {
 		c := newCounting(t)
 		call := counters.Request{Key: "alice", At: story.At("2050-11-22T11:11:11.250Z"), Counters: []counters.Counter{counter}}
 		reset := c.accepted(call).ResetsAt
+		keys := c.client.Keys(t.Context(), "*:count:alice:*").Val()
+		require.Len(t, keys, 1)
+		// The embedded store keeps the remaining time by a clock that runs.
+		expires := time.UnixMilli(c.client.PExpireTime(t.Context(), keys[0]).Val().Milliseconds())
+		require.WithinDuration(t, reset, expires, time.Minute, "the key goes with its period")
 		call.At = reset.Add(-time.Millisecond)
 		d := c.refused(call)
 		require.Equal(t, time.Millisecond, d.RetryAfter)

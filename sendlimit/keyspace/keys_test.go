@@ -3,6 +3,12 @@ package keyspace_test
 import (
 	"crypto/rand"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -233,4 +239,133 @@ func TestUsersAndIDsAtTheirBounds(t *testing.T) {
 	for _, id := range []string{"a", ".", ":", "-", "_", strings.Repeat("Z9", 64)} {
 		require.True(t, keyspace.ValidID(id), "%q", id)
 	}
+}
+
+// The fragment of each hash documents exactly the fields that its table spells.
+func TestFieldsAreThoseOfTheScripts(t *testing.T) {
+	t.Parallel()
+	file, err := parser.ParseFile(token.NewFileSet(), "fields.go", nil, 0)
+	require.NoError(t, err)
+	spelled := make(map[string][]string) // by what the names begin with
+	ast.Inspect(file, func(n ast.Node) bool {
+		constant, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		literal, ok := constant.Values[0].(*ast.BasicLit)
+		require.True(t, ok)
+		letter, err := strconv.Unquote(literal.Value)
+		require.NoError(t, err)
+		kind := regexp.MustCompile(`^[A-Z][a-z]+`).FindString(constant.Names[0].Name)
+		spelled[kind] = append(spelled[kind], letter)
+		return true
+	})
+	documented := regexp.MustCompile(`(?m)^--   ([A-Za-z])  |(?:^|\s{2,})([a-z])  [a-z]`)
+	for kind, fragment := range map[string]string{"Record": "record", "Notice": "outbox", "Event": "event"} {
+		text, err := os.ReadFile("../../lua/fragments/" + fragment + ".lua")
+		require.NoError(t, err)
+		header, _, _ := strings.Cut(string(text), "\nlocal ")
+		var letters []string
+		for _, match := range documented.FindAllStringSubmatch(header, -1) {
+			letters = append(letters, match[1]+match[2])
+		}
+		slices.Sort(letters)
+		slices.Sort(spelled[kind])
+		require.Equal(t, letters, spelled[kind], fragment)
+	}
+}
+
+// A content is joined from its fields as it was. No field of a content of up to 512 bytes
+// is longer than Redis' compact encoding allows.
+func TestContentsAreSplitAndJoined(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		content := rapid.SliceOfN(rapid.Byte(), 1, 700).Draw(t, "content")
+		pairs := keyspace.AppendContent(nil, content)
+		fields := make(map[string]string)
+		for k := 0; k < len(pairs); k += 2 {
+			name, _ := pairs[k].(string)
+			value, _ := pairs[k+1].([]byte)
+			require.Contains(t, keyspace.ContentFields(), name)
+			if len(content) <= 512 {
+				require.LessOrEqual(t, len(value), 64)
+			} else {
+				require.Len(t, pairs, 2)
+			}
+			fields[name] = string(value)
+		}
+		require.Equal(t, content, keyspace.JoinContent(func(field string) (string, bool) {
+			value, ok := fields[field]
+			return value, ok
+		}))
+	})
+	metadata := []byte(strings.Repeat("m", 130))
+	require.Equal(t, []any{"M", metadata[:64], "N", metadata[64:128], "O", metadata[128:]}, keyspace.AppendMetadata(nil, metadata))
+	require.Equal(t, metadata, keyspace.JoinMetadata(func(field string) (string, bool) {
+		value, ok := map[string]string{"M": string(metadata[:64]), "N": string(metadata[64:128]), "O": "mm"}[field]
+		return value, ok
+	}))
+	require.Empty(t, keyspace.AppendContent(nil, nil))
+	require.Equal(t, []any{"before", keyspace.RecordContent, []byte("x")}, keyspace.AppendContent([]any{"before"}, []byte("x")))
+	require.Nil(t, keyspace.JoinContent(func(string) (string, bool) { return "", false }))
+}
+
+// A score must never change: stored entries would not be found any more. The hashes of "a"
+// and "foobar" are published test vectors of FNV-1a 64: af63dc4c8601ec8c and 85944171f73967e8.
+func TestScoresOfTheIndexArePinned(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, int64(0xaf63dc4c>>1), keyspace.IDScore("a"))
+	require.Equal(t, int64(0x85944171>>1), keyspace.IDScore("foobar"))
+	require.Equal(t, int64(0xaf63)<<15+0x8594>>1, keyspace.CampaignScore("foobar", "a"))
+	require.Equal(t, int64(0xaf63)<<15+0xcbf2>>1, keyspace.CampaignScore("", "a"), "no account")
+	first, last := keyspace.CampaignScores("a")
+	require.Equal(t, int64(0xaf63)<<15, first)
+	require.Equal(t, int64(0xaf64)<<15-1, last)
+	require.Equal(t, int64(1)<<31-1, int64(keyspace.MaxIndexScore))
+}
+
+func TestKeysOfTheIndex(t *testing.T) {
+	t.Parallel()
+	keys, err := keyspace.NewKeys("")
+	require.NoError(t, err)
+	require.Equal(t, "sl:{p0042}:ids", keys.IDs(42, 0))
+	require.Equal(t, "sl:{p0042}:ids:0", keys.IDs(42, 1))
+	require.Equal(t, "sl:{p0042}:camps:f", keys.Campaigns(42, keyspace.IndexShards))
+	require.Equal(t, "sl:{p0042}:camps:long", keys.Campaigns(42, keyspace.IndexParts-1))
+
+	// A member has 2 bytes more than the id and the user.
+	user := strings.Repeat("a", 57)
+	require.Equal(t, keys.IDs(keyspace.Partition(user), 0), keys.IndexKeys(user, "01234")[0])
+	user += "a"
+	long := keys.IDs(keyspace.Partition(user), keyspace.IndexParts-1)
+	require.Equal(t, []string{long, long}, keys.IndexKeys(user, "01234")[:2])
+}
+
+func TestPartsOfTheIndex(t *testing.T) {
+	t.Parallel()
+	keys, err := keyspace.NewKeys("")
+	require.NoError(t, err)
+	for _, id := range []string{"a", newUUID()} {
+		first, other := keyspace.IndexPartsOf("alice", id)
+		require.Zero(t, first)
+		require.Equal(t, keys.Far("alice", id), keys.FarOf(keyspace.Partition("alice"), other-1), "the shard is the far list")
+		require.Equal(t, []int{first, other, keyspace.IndexParts - 1}, keyspace.IndexPartsOfID(id))
+	}
+}
+
+func TestMembersOfTheIndexReadBack(t *testing.T) {
+	t.Parallel()
+	for _, user := range append([]string{newUUID(), "~" + newUUID()}, hostileUsers...) {
+		for _, id := range []string{"a", "a:b", strings.Repeat("Z", keyspace.MaxID), newUUID()} {
+			gotUser, gotID, ok := keyspace.ParseIndexMember(keyspace.IndexMember(user, id))
+			require.True(t, ok)
+			require.Equal(t, []string{user, id}, []string{gotUser, gotID})
+		}
+	}
+	for _, member := range []string{"", "a/alice", "/", "/a", "//alice", "/a/", "x/a/alice"} {
+		_, _, ok := keyspace.ParseIndexMember(member)
+		require.False(t, ok, "%q", member)
+	}
+	// With 128 entries of 64 bytes, Redis keeps a sorted set compact.
+	require.Len(t, keyspace.IndexMember(newUUID(), newUUID()), 47)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
@@ -106,4 +107,115 @@ func TestFreeStretchesOfASlidingRule(t *testing.T) {
 		{From: story.At("11:01:00"), Until: story.At("11:01:00.001")}, // that one millisecond
 		{From: story.At("11:03:00"), Until: story.At("11:03:30.001")},
 	}, u.Free)
+}
+
+// Arrivals up to a second late break a rule only if no places within that second keep it.
+func TestArrivals(t *testing.T) {
+	t.Parallel()
+	p, err := policy.Parse(policy.DefaultName, "", "2/10s", "3/calendar_minute")
+	require.NoError(t, err)
+	p.QuietHours, err = policy.ParseQuietHours("00:02-00:03")
+	require.NoError(t, err)
+	p.Categories = map[string]policy.CategoryRules{
+		"news":  {Rules: []policy.Rule{{Limit: 1, Window: 20 * time.Second}}},
+		"codes": {Exempt: true},
+	}
+	model, err := sendlimittest.NewModel(p, policy.DefaultReach)
+	require.NoError(t, err)
+	midnight := time.Date(2027, time.March, 1, 0, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		category string
+		at       []time.Duration
+		faults   int
+	}{
+		"two in a window":                     {at: []time.Duration{10 * time.Second, 10 * time.Second}},
+		"the first of three is a second late": {at: []time.Duration{11 * time.Second, 12 * time.Second, 20 * time.Second}},
+		"a millisecond less": {
+			at: []time.Duration{11 * time.Second, 12 * time.Second, 20*time.Second - time.Millisecond}, faults: 1,
+		},
+		"four in a minute": {
+			at: []time.Duration{2 * time.Second, 20 * time.Second, 40 * time.Second, 59 * time.Second}, faults: 1,
+		},
+		"the first is of the minute before": {
+			at: []time.Duration{999 * time.Millisecond, 20 * time.Second, 40 * time.Second, 59 * time.Second},
+		},
+		"its place was before quiet hours": {at: []time.Duration{2*time.Minute + 999*time.Millisecond}},
+		"quiet hours":                      {at: []time.Duration{2*time.Minute + time.Second}, faults: 1},
+		"quiet hours have ended":           {at: []time.Duration{3 * time.Minute}},
+		"a category's own rule": {
+			category: "news", at: []time.Duration{10 * time.Second, 20 * time.Second, 39 * time.Second}, faults: 1,
+		},
+		"exempt": {category: "codes", at: []time.Duration{2*time.Minute + time.Second, 122 * time.Second, 122 * time.Second}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var arrivals []sendlimittest.Arrival
+			for _, at := range c.at {
+				arrivals = append(arrivals, sendlimittest.Arrival{ID: at.String(), Category: c.category, At: midnight.Add(at)})
+			}
+			require.Len(t, model.ArrivalFaults("alice", time.Second, arrivals), c.faults)
+		})
+	}
+}
+
+func TestCloneGoesOnByItself(t *testing.T) {
+	t.Parallel()
+	s := newModelStory(t, "1/minute")
+	s.accepted("11:11:11")
+	clone := s.model.Clone()
+	require.True(t, s.model.Equal(clone))
+	s.accepted("12:00:00")
+	require.False(t, s.model.Equal(clone))
+	require.True(t, clone.Reserve(s.request("a", "12:00:30")).Allowed, "12:00:00 is not taken in the clone")
+	s.release("12:00:00")
+	s.model.Reserve(s.request("a", "12:00:30"))
+	require.True(t, s.model.Equal(clone))
+}
+
+// modelStory is a user of a Model. Its clock shows midnight of 2026-11-22 at first.
+// Reservations have their time as id.
+type modelStory struct {
+	*testing.T
+
+	model *sendlimittest.Model
+	now   time.Time
+}
+
+// newModelStory starts a story under rules; see story.PolicyOf.
+func newModelStory(t *testing.T, rules ...string) *modelStory {
+	t.Helper()
+	model, err := sendlimittest.NewModel(story.PolicyOf(t, rules...), policy.DefaultReach)
+	require.NoError(t, err)
+	return &modelStory{T: t, model: model, now: story.At("00:00:00")}
+}
+
+func (s *modelStory) request(id, when string) sendlimit.Request {
+	return sendlimit.Request{User: "alice", ID: id, At: story.At(when), Now: s.now}
+}
+
+func (s *modelStory) reserve(id, when string) sendlimit.Decision {
+	return s.model.Reserve(s.request(id, when))
+}
+
+func (s *modelStory) release(id string) sendlimit.Decision {
+	return s.model.Release(sendlimit.ReleaseRequest{User: "alice", ID: id, Now: s.now})
+}
+
+// accepted reserves places and requires that they are free. The id of each is
+// made of its time.
+func (s *modelStory) accepted(whens ...string) {
+	s.Helper()
+	for _, when := range whens {
+		require.Equal(s, sendlimit.Decision{Allowed: true, At: story.At(when), Now: s.now}, s.reserve(story.ID(when), when), when)
+	}
+}
+
+// holds requires that the user has exactly these reservations, as "id time".
+func (s *modelStory) holds(wanted ...string) {
+	s.Helper()
+	var held []string
+	for _, r := range s.model.List(sendlimit.ListRequest{User: "alice", Now: s.now}) {
+		held = append(held, r.ID+" "+r.At.Format("15:04:05.999"))
+	}
+	require.Equal(s, wanted, held)
 }

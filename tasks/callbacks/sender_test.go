@@ -28,6 +28,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 	"github.com/sendlimit/sendlimiter/tasks/contact"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
 )
 
@@ -303,3 +304,5 @@ func TestTheReasonOfAnEvent(t *testing.T) {
 		require.Equal(t, told, callbacks.EventOf("acme", events.Event{Type: events.Postponed, Reason: stored}).Data.Reason)
 	}
 }
+
+func newClock() *storeclock.Clocks { return storeclock.NewClocks(nil, "") }

@@ -22,7 +22,7 @@ func raced() map[string]string {
 		"records/messages": "AtMany|Devices",
 		"sendlimit/store":  "Node",
 
-		"tasks": "TestStoreIsAsked|TestAHundredSubmitters|TestManySubmitters|TestChangesAtOnce|TestRulesAreFirstLoaded|" +
+		"tasks": "TestStoreIsAsked|TestChangesAtOnce|TestRulesAreFirstLoaded|" +
 			"TestRefitIsOneAtATime|HoldsUpNoOther|TestEraseAUserOfABatch|TestEventsAreGathered|TestWhoBeginsToListen|" +
 			"TestWhatBecomesOfMessages|ShareHolds|TestManyAreSubmitted|AfterIdleness",
 		"tasks/announce":            "in tasks",

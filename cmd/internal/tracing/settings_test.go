@@ -1,6 +1,12 @@
 package tracing
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -110,4 +116,73 @@ func TestLinksAreSampled(t *testing.T) {
 		got := s.sampler.ShouldSample(sdk.SamplingParameters{ParentContext: t.Context(), TraceID: trace.TraceID{255, 255}, Links: linkTo(row.flags)})
 		require.Equal(t, row.want, got.Decision, "%+v", row)
 	}
+}
+
+// failing is an exporter that fails with err.
+type failing struct {
+	sdk.SpanExporter
+
+	err error
+}
+
+func (f *failing) ExportSpans(context.Context, []sdk.ReadOnlySpan) error { return f.err }
+
+// An outage of the collector is logged when it begins and when it is over, without the URL.
+func TestAnOutageIsLoggedOnce(t *testing.T) {
+	t.Parallel()
+	log := new(bytes.Buffer)
+	collector := &failing{}
+	told := &telling{SpanExporter: collector, logger: slog.New(slog.NewTextHandler(log, nil))}
+	export := func() { require.NoError(t, told.ExportSpans(t.Context(), make([]sdk.ReadOnlySpan, 3))) }
+	export()
+	require.Empty(t, log.String())
+	for range 2 {
+		log.Reset()
+		collector.err = &url.Error{Op: "Post", URL: "http://c/?token=secret", Err: errors.New("connection refused")}
+		export()
+		export()
+		require.Equal(t, 1, strings.Count(log.String(), "\n"), log)
+		require.Contains(t, log.String(), "does not accept traces")
+		require.Contains(t, log.String(), "connection refused")
+		require.NotContains(t, log.String(), "secret")
+		collector.err = nil
+		export()
+		export()
+		require.Equal(t, 2, strings.Count(log.String(), "\n"), log)
+		require.Contains(t, log.String(), "dropped_spans=6")
+	}
+}
+
+// A caller decides neither by the flag of its traceparent nor by its trace id.
+func TestACallerDecidesNothing(t *testing.T) {
+	t.Parallel()
+	lowest, highest := trace.TraceID{1}, trace.TraceID{15: 1}
+	for i := range 8 {
+		highest[8+i] = 0xff
+	}
+	for ratio, want := range map[string]sdk.SamplingDecision{"0": sdk.Drop, "1": sdk.RecordAndSample} {
+		for _, kind := range []string{"", "parentbased_"} {
+			sampler, _, err := samplerOf(func(names ...string) (string, string) {
+				value := map[string]string{"OTEL_TRACES_SAMPLER": kind + "traceidratio", "OTEL_TRACES_SAMPLER_ARG": ratio}[names[0]]
+				return names[0], value
+			})
+			require.NoError(t, err)
+			for _, id := range []trace.TraceID{lowest, highest} {
+				for _, flags := range []trace.TraceFlags{0, trace.FlagsSampled} {
+					parent := trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: trace.SpanID{1}, TraceFlags: flags, Remote: true})
+					got := sampler.ShouldSample(sdk.SamplingParameters{ParentContext: trace.ContextWithSpanContext(t.Context(), parent), TraceID: id})
+					require.Equal(t, want, got.Decision, "%s%s %v", kind, ratio, flags)
+				}
+			}
+		}
+	}
+	half := unguided{sdk.TraceIDRatioBased(0.5)}
+	parent := trace.NewSpanContext(trace.SpanContextConfig{TraceID: lowest, SpanID: trace.SpanID{1}, Remote: true})
+	dropped := 0
+	for range 200 {
+		if half.ShouldSample(sdk.SamplingParameters{ParentContext: trace.ContextWithSpanContext(t.Context(), parent), TraceID: lowest}).Decision == sdk.Drop {
+			dropped++
+		}
+	}
+	require.Greater(t, dropped, 20, "an id of zeros would always be sampled")
 }
