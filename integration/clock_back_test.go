@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -48,4 +49,15 @@ func TestTheClockOfRedisStepsBack(t *testing.T) {
 	await("/metrics", `\nsendlimit_store_clock_step_seconds 0\n`)
 	require.Eventually(t, func() bool { return strings.Contains(worker.stdout.String(), `"id":"after"`) }, time.Minute, 50*time.Millisecond)
 	require.NotContains(t, worker.stderr.String(), "stepped forward")
+}
+
+// bodyOf returns the body of a URL's answer.
+func bodyOf(t *testing.T, url string) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	require.NoError(t, err)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	return text(t, response)
 }

@@ -1,0 +1,149 @@
+package integration_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
+)
+
+// prometheus is the real program, with the alerts of deploy/prometheus. They wait for seconds where the
+// file says minutes.
+type prometheus struct{ address string }
+
+func startPrometheus(t *testing.T, targets ...string) prometheus {
+	t.Helper()
+	program, err := exec.LookPath("prometheus")
+	if err != nil {
+		t.Skip("prometheus is not installed: tools/install-packages.sh")
+	}
+	rules, err := os.ReadFile("../deploy/prometheus/alerts.yaml")
+	require.NoError(t, err)
+	soon := string(rules)
+	for minutes, seconds := range map[string]string{`for: \d+m`: "for: 0s", `\[\d+[mh]\]`: "[10s]", `offset 1h`: "offset 5s"} {
+		soon = regexp.MustCompile(minutes).ReplaceAllString(soon, seconds)
+	}
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "alerts.yaml"), []byte(soon), 0o600))
+	settings := fmt.Sprintf("global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [alerts.yaml]\n"+
+		"scrape_configs: [{job_name: sendlimit, static_configs: [{targets: [%s]}]}]\n", strings.Join(targets, ", "))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "prometheus.yaml"), []byte(settings), 0o600))
+
+	var log output.Buffer
+	command := exec.CommandContext(t.Context(), program, "--config.file", filepath.Join(folder, "prometheus.yaml"),
+		"--storage.tsdb.path", filepath.Join(folder, "data"), "--web.listen-address", "127.0.0.1:0")
+	command.Stdout, command.Stderr = &log, &log
+	require.NoError(t, command.Start())
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		_ = command.Wait() // it was killed
+	})
+	listening, p := regexp.MustCompile(`Listening on"? address=(\S+)`), prometheus{}
+	require.Eventually(t, func() bool {
+		found := listening.FindStringSubmatch(log.String())
+		if found != nil {
+			p.address = found[1]
+		}
+		return found != nil
+	}, time.Minute, 50*time.Millisecond, "%s", &log)
+	return p
+}
+
+// fires waits for alerts.
+func (p prometheus) fires(t *testing.T, names ...string) {
+	t.Helper()
+	missing := map[string]bool{}
+	for _, name := range names {
+		missing["Sendlimit"+name] = true
+	}
+	require.Eventually(t, func() bool {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+p.address+"/api/v1/alerts", http.NoBody)
+		require.NoError(t, err)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return false
+		}
+		defer response.Body.Close()
+		var answer struct {
+			Data struct {
+				Alerts []struct {
+					Labels map[string]string
+					State  string
+				}
+			}
+		}
+		require.NoError(t, json.NewDecoder(response.Body).Decode(&answer))
+		for _, alert := range answer.Data.Alerts {
+			if alert.State == "firing" {
+				delete(missing, alert.Labels["alertname"])
+			}
+		}
+		return len(missing) == 0
+	}, 2*time.Minute, 200*time.Millisecond, "these do not fire: %v", missing)
+}
+
+// Whatever stops or endangers deliveries fires its alert in a real Prometheus that scrapes real workers.
+func TestAlertsFireForReal(t *testing.T) {
+	t.Parallel()
+	p := buildPrograms(t)
+	store, environ := storeWithRules(t)
+	receiver := notifiertest.NewReceiver(time.Now)
+	t.Cleanup(receiver.Close)
+	var status atomic.Int64
+	status.Store(http.StatusOK)
+	receiver.AnswerWith(func(notifiertest.Request) notifiertest.Answer {
+		return notifiertest.Answer{Status: int(status.Load())}
+	})
+	_, other := storeWithRules(t)
+	worker := p.worker(t, append(environ, "SENDLIMIT_PUSH_URL="+receiver.URL()), "--max-attempts", "1")
+	behind := p.worker(t, append(other, "SENDLIMIT_PUSH_URL="+receiver.URL(), "SENDLIMIT_RELAY=false", "SENDLIMIT_HORIZON=15s"))
+	prometheus := startPrometheus(t, worker.apiAddress(t), behind.apiAddress(t))
+	users := 0
+	submit := func(environ []string, n int, at string) {
+		t.Helper()
+		for range n {
+			users++
+			done := p.enqueue(t, environ, "push", "--user", fmt.Sprint("user-", users), "--at", at, "--title", "Hi")
+			require.Zero(t, done.status, done.stderr)
+		}
+	}
+
+	submit(other, 1, "+16s")
+	prometheus.fires(t, "NothingDelivered") // no relay runs
+	require.NoError(t, store.Client().Set(t.Context(), "asynq:{sl:push}:paused", 1, 0).Err())
+	submit(environ, 1, "now")
+	prometheus.fires(t, "QueuePaused")
+	require.NoError(t, store.Client().Del(t.Context(), "asynq:{sl:push}:paused").Err())
+	status.Store(http.StatusBadRequest)
+	submit(environ, 12, "now")
+	prometheus.fires(t, "DeadLettersGrow", "ProviderFails")
+	status.Store(http.StatusUnauthorized)
+	submit(environ, 5, "now")
+	prometheus.fires(t, "ChannelStopped")
+
+	require.NoError(t, store.Client().ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())
+	prometheus.fires(t, "StoreUnfit")
+	require.NoError(t, store.Client().ConfigSet(t.Context(), "maxmemory-policy", "noeviction").Err())
+	redis, err := os.FindProcess(store.PID())
+	require.NoError(t, err)
+	require.NoError(t, redis.Signal(syscall.SIGSTOP))
+	prometheus.fires(t, "StoreDoesNotAnswer")
+	require.NoError(t, redis.Signal(syscall.SIGCONT))
+	require.NoError(t, worker.command.Process.Kill())
+	prometheus.fires(t, "ProcessDown")
+	require.NoError(t, behind.command.Process.Kill())
+	prometheus.fires(t, "Down")
+}
