@@ -201,11 +201,11 @@ func TestUnknownVariables(t *testing.T) {
 // An older version starts with the settings of a newer one, and a mistyped name is still rejected.
 func TestSettingsOfANewerVersion(t *testing.T) {
 	t.Parallel()
-	const settings = "drain_delay: 5s\nmqtt: {host: h, password: hunter2}\nfcm: {batching: true}\nprefix: x\n"
+	const settings = "shard_delay: 5s\nmqtt: {host: h, password: hunter2}\nfcm: {batching: true}\nprefix: x\n"
 	environ := []string{"SENDLIMIT_SHARDING=hunter2"}
 	problem := rejected(t, environ, file(t, settings))
 	require.Len(t, problem.Rejected, 4)
-	require.ErrorContains(t, problem, `unknown setting "drain_delay": there are `)
+	require.ErrorContains(t, problem, `unknown setting "shard_delay": there are `)
 	require.ErrorContains(t, problem, "; unknown_settings: warn ignores settings of a newer version (")
 
 	name := file(t, settings+"unknown_settings: warn\n")
@@ -213,7 +213,7 @@ func TestSettingsOfANewerVersion(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "x", c.Prefix)
 	require.Equal(t, []string{
-		`unknown setting "drain_delay" (` + name + ", line 1)", `unknown setting "mqtt" (` + name + ", line 2)",
+		`unknown setting "shard_delay" (` + name + ", line 1)", `unknown setting "mqtt" (` + name + ", line 2)",
 		`unknown setting "fcm.batching" (` + name + ", line 3)", `unknown setting "SENDLIMIT_SHARDING"`,
 	}, c.Ignored)
 	_, err = config.Load(nil, environ, name, config.KnowsAll)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // prometheus is the real program, with the alerts of deploy/prometheus. They wait for seconds where the
@@ -107,31 +108,32 @@ func TestAlertsFireForReal(t *testing.T) {
 	receiver.AnswerWith(func(notifiertest.Request) notifiertest.Answer {
 		return notifiertest.Answer{Status: int(status.Load())}
 	})
-	_, other := storeWithRules(t)
+	stepped := redistest.RealStepped(t)
+	seedDefaultPolicy(t, stepped.Client())
 	worker := p.worker(t, append(environ, "SENDLIMIT_PUSH_URL="+receiver.URL()), "--max-attempts", "1")
-	behind := p.worker(t, append(other, "SENDLIMIT_PUSH_URL="+receiver.URL(), "SENDLIMIT_RELAY=false", "SENDLIMIT_HORIZON=15s"))
-	prometheus := startPrometheus(t, worker.apiAddress(t), behind.apiAddress(t))
+	another := p.worker(t, []string{"REDIS_URL=" + stepped.URL(), "SENDLIMIT_PUSH_URL=" + receiver.URL()})
+	prometheus := startPrometheus(t, worker.apiAddress(t), another.apiAddress(t))
 	users := 0
-	submit := func(environ []string, n int, at string) {
+	submit := func(n int) {
 		t.Helper()
 		for range n {
 			users++
-			done := p.enqueue(t, environ, "push", "--user", fmt.Sprint("user-", users), "--at", at, "--title", "Hi")
+			done := p.enqueue(t, environ, "push", "--user", fmt.Sprint("user-", users), "--at", "now", "--title", "Hi")
 			require.Zero(t, done.status, done.stderr)
 		}
 	}
 
-	submit(other, 1, "+16s")
-	prometheus.fires(t, "NothingDelivered") // no relay runs
+	stepped.Step(t, -20*time.Second)
+	prometheus.fires(t, "ClockSteppedBack", "ClocksDiffer")
 	require.NoError(t, store.Client().Set(t.Context(), "asynq:{sl:push}:paused", 1, 0).Err())
-	submit(environ, 1, "now")
-	prometheus.fires(t, "QueuePaused")
+	submit(1)
+	prometheus.fires(t, "QueuePaused", "NothingDelivered")
 	require.NoError(t, store.Client().Del(t.Context(), "asynq:{sl:push}:paused").Err())
 	status.Store(http.StatusBadRequest)
-	submit(environ, 12, "now")
+	submit(12)
 	prometheus.fires(t, "DeadLettersGrow", "ProviderFails")
 	status.Store(http.StatusUnauthorized)
-	submit(environ, 5, "now")
+	submit(5)
 	prometheus.fires(t, "ChannelStopped")
 
 	require.NoError(t, store.Client().ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())
@@ -144,6 +146,6 @@ func TestAlertsFireForReal(t *testing.T) {
 	require.NoError(t, redis.Signal(syscall.SIGCONT))
 	require.NoError(t, worker.command.Process.Kill())
 	prometheus.fires(t, "ProcessDown")
-	require.NoError(t, behind.command.Process.Kill())
+	require.NoError(t, another.command.Process.Kill())
 	prometheus.fires(t, "Down")
 }

@@ -196,5 +196,5 @@ func TestEveryMethodHasItsMetric(t *testing.T) {
 	for _, d := range table() {
 		require.True(t, counted["sendlimit_"+d.name], d.name)
 	}
-	require.Len(t, families, 32)
+	require.Len(t, families, 33)
 }
