@@ -46,15 +46,15 @@ func TestMailsToExim(t *testing.T) {
 	if err != nil || os.Getuid() != 0 {
 		t.Skip("exim4 is not installed, or may not be started: tools/install-packages.sh")
 	}
-	folder, err := os.MkdirTemp("", "sendlimit-exim-") // Exim gives up root, and a test's own folder is for root only
+	folder, err := os.MkdirTemp("", "sendlimit-exim-") //nolint:usetesting // Exim gives up root, and a folder of the test is for root only
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(folder)) })
-	require.NoError(t, os.Chmod(folder, 0o777)) //nolint:gosec // it has no secrets
+	require.NoError(t, os.Chmod(folder, 0o777))
 	address := freeAddress(t)
 	_, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)
 	settings := filepath.Join(folder, "exim.conf")
-	require.NoError(t, os.WriteFile(settings, fmt.Appendf(nil, eximSettings, port, folder, folder), 0o644)) //nolint:gosec // Exim reads it as another user
+	require.NoError(t, os.WriteFile(settings, fmt.Appendf(nil, eximSettings, port, folder, folder), 0o644))
 	var said output.Buffer
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	server := exec.CommandContext(ctx, program, "-bdf", "-C", settings, "-oP", filepath.Join(folder, "pid"))

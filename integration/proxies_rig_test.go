@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -163,13 +164,16 @@ func (p *proxied) behind(t *testing.T, name string, from net.IP) *proxy {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "settings")
 	require.NoError(t, os.WriteFile(file, []byte(page), 0o600))
-	command := exec.CommandContext(context.WithoutCancel(t.Context()), program, kind.command(file, folder)...) // a killed nginx leaves processes
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	command := exec.CommandContext(ctx, program, kind.command(file, folder)...)
+	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) } // a killed nginx leaves processes
+	command.WaitDelay = 10 * time.Second
 	command.Dir, command.Env = folder, []string{"HOME=" + folder, "PATH=" + os.Getenv("PATH")}
 	command.Stdout, command.Stderr = &x.output, &x.output
 	require.NoError(t, command.Start())
 	t.Cleanup(func() {
-		_ = command.Process.Signal(os.Interrupt) // nginx's own processes end with it
-		_ = command.Wait()
+		stop()
+		_ = command.Wait() // it was told to end
 	})
 	ready, err := http.NewRequestWithContext(t.Context(), http.MethodGet, x.url("readyz"), http.NoBody)
 	require.NoError(t, err)

@@ -24,7 +24,7 @@ if grep -qs '^ID=debian' /etc/os-release; then
 elif ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
   echo "No Chromium on the PATH: the dashboard is not tested in a browser"
 fi
-# The alert rules are tested with promtool. No server starts, see below.
+# The alert rules are tested with promtool, and in a Prometheus. No server starts, see below.
 command -v promtool >/dev/null || missing+=(prometheus)
 # A Redis whose clock steps runs under libfaketime.
 command -v faketime >/dev/null || missing+=(faketime)
@@ -32,6 +32,8 @@ command -v faketime >/dev/null || missing+=(faketime)
 command -v nginx >/dev/null || missing+=(nginx-light)
 command -v caddy >/dev/null || missing+=(caddy)
 command -v haproxy >/dev/null || missing+=(haproxy)
+# A mail server that logs how sessions end.
+command -v exim4 >/dev/null || missing+=(exim4-daemon-light)
 # The race detector needs a C compiler with its headers.
 if ! printf '#include <stdlib.h>\n' | $(go env CC) -E - >/dev/null 2>&1; then
   missing+=(gcc libc6-dev)
