@@ -30,6 +30,7 @@ func (s *story) late(due time.Time) time.Duration {
 type storeCalls struct {
 	mu           sync.Mutex
 	queue, other int
+	sweeps       map[string]int // over all partitions, by kind of list
 }
 
 // DialHook does nothing.
@@ -54,7 +55,13 @@ func (c *storeCalls) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 func (c *storeCalls) count(cmd redis.Cmder) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if text := fmt.Sprint(cmd.Args()...); strings.Contains(text, "asynq:") || strings.Contains(text, ":arrivals") {
+	text := fmt.Sprint(cmd.Args()...)
+	for kind := range c.sweeps {
+		if strings.Contains(text, "{p0000}:"+kind) {
+			c.sweeps[kind]++
+		}
+	}
+	if strings.Contains(text, "asynq:") || strings.Contains(text, ":arrivals") {
 		c.queue++
 	} else {
 		c.other++
@@ -86,6 +93,23 @@ func TestAnIdleWorkerSeldomCallsTheStore(t *testing.T) {
 		s.delivered("a +1m11s")
 		ofQueue, _ = calls.taken()
 		require.Greater(s, ofQueue, 10)
+	})
+}
+
+// Workers share the looks through all partitions: together they make hardly more than one.
+func TestIdleWorkersShareTheirLooks(t *testing.T) {
+	tell(t, func(s *story) {
+		calls := &storeCalls{sweeps: map[string]int{"watch": 0, "holds": 0, "notices": 0}}
+		s.hook = calls
+		const every = 5 * time.Minute
+		for range 4 {
+			s.work(func(o *tasks.WorkerOptions) { o.RelayEvery, o.SweepEvery = every, every })
+		}
+		s.until(time.Hour)
+		for kind, n := range calls.sweeps {
+			require.GreaterOrEqual(s, n, int(time.Hour/every)-1, kind)
+			require.LessOrEqual(s, n, int(time.Hour*10/7/every)+4, kind)
+		}
 	})
 }
 

@@ -13,6 +13,8 @@ const (
 	WorkLosses   Work = "losses"   // looks for what the store lost when it evicted keys
 	WorkIndex    Work = "index"    // removes stale entries of the index
 	WorkForecast Work = "forecast" // counts due messages by time
+	WorkAlerts   Work = "alerts"   // puts due alerts into the queue
+	WorkUnsent   Work = "unsent"   // ends alerts that nothing can deliver
 )
 
 // RefitWork is the refit of a policy.

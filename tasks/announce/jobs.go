@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/records/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 )
 
@@ -19,6 +20,7 @@ type NoticeJobs struct {
 	warned     bool      // a missing announcer was logged
 	unreadable int       // notices, at the last pass
 	gathered   time.Time // the hour before which all gathered alerts are in a digest
+	lookEvery  time.Duration
 }
 
 // noticeEvery is about how often to look for digests and reports, at most twice the lookEvery of
@@ -32,14 +34,24 @@ const perPartition = 100
 // function is called. That function waits for the jobs to end.
 func (j *NoticeJobs) Start(ctx context.Context, lookEvery time.Duration) func() {
 	const failed = "could not look after every alert: the next pass does"
+	j.lookEvery = lookEvery
 	return job.Start(ctx, j.Logger,
 		job.Periodic{Every: lookEvery, Run: j.Clock.UnlessStepped(j.relay), Failed: failed},
 		job.Periodic{Every: min(noticeEvery, 2*lookEvery), Run: j.Clock.UnlessStepped(j.gather), Failed: failed},
 		job.Periodic{Every: min(noticeEvery, 2*lookEvery), Run: j.Clock.UnlessStepped(j.report), Failed: failed})
 }
 
-// relay enqueues every due notice. A second task of a notice does no harm: only one can claim it.
+// relay enqueues every due notice, if another worker did not lately. A second task of a notice does no
+// harm: only one can claim it. Workers without an announcer take turns of their own.
 func (j *NoticeJobs) relay(ctx context.Context) error {
+	work := keyspace.WorkAlerts
+	if j.Announcer == nil {
+		work = keyspace.WorkUnsent
+	}
+	// A turn is shorter than the least time between two runs.
+	if mine, err := j.Notices.Turn(ctx, work, max(j.lookEvery*7/10, time.Millisecond)); err == nil && !mine {
+		return nil
+	}
 	if j.Announcer == nil {
 		return j.endForgotten(ctx)
 	}
