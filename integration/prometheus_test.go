@@ -27,10 +27,7 @@ type prometheus struct{ address string }
 
 func startPrometheus(t *testing.T, targets ...string) prometheus {
 	t.Helper()
-	program, err := exec.LookPath("prometheus")
-	if err != nil {
-		t.Skip("prometheus is not installed: tools/install-packages.sh")
-	}
+	program := needProgram(t, "prometheus")
 	rules, err := os.ReadFile("../deploy/prometheus/alerts.yaml")
 	require.NoError(t, err)
 	soon := string(rules)
