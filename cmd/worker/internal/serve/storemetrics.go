@@ -83,7 +83,7 @@ func newStoreCollector(client redis.UniversalClient, prefix string) (*storeColle
 			}
 			if m.Policy != "" {
 				refused := 0.0
-				if store.RefuseEviction(m.Address, m.Policy) != nil {
+				if store.RefuseEviction(m) != nil {
 					refused = 1
 				}
 				found = append(found, gauge(evicts, refused, m.Address),
