@@ -8,6 +8,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
+	"github.com/sendlimit/sendlimiter/tasks/overview"
 )
 
 const channelsPath = "/v1/channels"
@@ -61,7 +62,7 @@ func (s *server) listChannels(ctx context.Context, _ nothing) (list message.Chan
 			return list, err
 		}
 		c := message.Channel{Channel: state.Name, State: message.ChannelRunning, DeliveredAt: message.Time{Time: state.DeliveredAt()}}
-		c.Learned = learnedPace(pace.Learned)
+		c.Learned = overview.LearnedPace(pace.Learned)
 		if pace.PausedUntil.After(s.Now()) {
 			c.State, c.PausedUntil = message.ChannelPaused, message.Time{Time: pace.PausedUntil}
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
+	"github.com/sendlimit/sendlimiter/tasks/overview"
 )
 
 const pacePath = "/v1/pace"
@@ -120,17 +121,9 @@ func (s *server) setPaceTo(ctx context.Context, in ofPace, change func(*rate.Pac
 	if state.Rate.Count > 0 {
 		now.Rate = state.Rate.String()
 	}
-	now.Learned = learnedPace(state.Learned)
+	now.Learned = overview.LearnedPace(state.Learned)
 	if state.PausedUntil.After(s.Now()) {
 		now.PausedUntil = &message.Time{Time: state.PausedUntil}
 	}
 	return now, err
-}
-
-// learnedPace returns what is shown of a learned rate; nil for none.
-func learnedPace(l rate.Learned) *message.LearnedPace {
-	if l.Generation == 0 {
-		return nil
-	}
-	return &message.LearnedPace{PerSecond: l.Rate, RefusedPerSecond: l.Refused}
 }

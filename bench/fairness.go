@@ -44,14 +44,11 @@ func measureFairness(ctx context.Context, size sizes) ([]row, error) {
 // runFairness runs a worker for a herd and for a number of quiet messages. It returns the
 // deliveries a second of the herd, and how late the others were.
 func runFairness(ctx context.Context, size sizes, quiet int) (herd float64, lateness row, err error) {
-	s, err := openStore(ctx)
+	s, err := openSeeded(ctx)
 	if err != nil {
 		return 0, row{}, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	if err := s.seedPolicy(ctx, ""); err != nil {
-		return 0, row{}, err
-	}
 	for _, name := range []string{herdAccount, quietAccount} {
 		if err := s.seedAccount(ctx, name, ""); err != nil {
 			return 0, row{}, err

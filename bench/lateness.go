@@ -59,14 +59,11 @@ func lateRow(name, what string, late []float64, limit float64) row {
 
 // lateness returns how many ms each message was late, while so many more are pending.
 func lateness(ctx context.Context, size sizes, pending int) (late []float64, err error) {
-	s, err := openStore(ctx)
+	s, err := openSeeded(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	if err := s.seedPolicy(ctx, ""); err != nil {
-		return nil, err
-	}
 	if err := s.submitPending(ctx, pending); err != nil {
 		return nil, err
 	}

@@ -27,25 +27,20 @@ func measureIdle(ctx context.Context, size sizes) (rows []row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := openStore(ctx)
+	s, err := openSeeded(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	if err := s.seedPolicy(ctx, ""); err != nil {
-		return nil, err
-	}
 	alone, err := s.shareOfRedis(ctx, size.idleFor)
 	if err != nil {
 		return nil, err
 	}
-	for range manyWorkers {
-		process, failed := s.startProcess(ctx, program, "http://127.0.0.1:9/")
-		if failed != nil {
-			return nil, failed
-		}
-		defer func() { err = errors.Join(err, process.stop()) }()
+	stop, err := s.startProcesses(ctx, program, "http://127.0.0.1:9/", manyWorkers)
+	if err != nil {
+		return nil, err
 	}
+	defer func() { err = errors.Join(err, stop()) }()
 	pause(ctx, 2*startTime)
 	idle, err := s.shareOfRedis(ctx, size.idleFor)
 	if err != nil {
@@ -96,23 +91,18 @@ func measureMany(ctx context.Context, size sizes) ([]row, error) {
 // latenessOfMany submits messages at a steady rate to so many workers, and returns how many ms each
 // was late.
 func latenessOfMany(ctx context.Context, program string, workers int, size sizes) (late []float64, err error) {
-	s, err := openStore(ctx)
+	s, err := openSeeded(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	if err := s.seedPolicy(ctx, ""); err != nil {
-		return nil, err
-	}
 	receiver := notifiertest.NewReceiver(time.Now)
 	defer receiver.Close()
-	for range workers {
-		process, failed := s.startProcess(ctx, program, receiver.URL())
-		if failed != nil {
-			return nil, failed
-		}
-		defer func() { err = errors.Join(err, process.stop()) }()
+	stop, err := s.startProcesses(ctx, program, receiver.URL(), workers)
+	if err != nil {
+		return nil, err
 	}
+	defer func() { err = errors.Join(err, stop()) }()
 	pause(ctx, startTime)
 	submitter, err := s.openSubmitter("", submit.Options{Batch: true})
 	if err != nil {

@@ -41,6 +41,18 @@ func openStore(ctx context.Context) (*store, error) {
 	return s, nil
 }
 
+// openSeeded is openStore with the default policy.
+func openSeeded(ctx context.Context) (*store, error) {
+	s, err := openStore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.seedPolicy(ctx, ""); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
 func connect(server *redistest.Server, connections int) *redis.Client {
 	return redis.NewClient(connection(server, connections))
 }

@@ -76,6 +76,25 @@ func (s *store) startProcess(ctx context.Context, program, url string) (workerPr
 	return workerProcess{command}, nil
 }
 
+// startProcesses starts n workers that deliver to a URL, and returns what stops them.
+func (s *store) startProcesses(ctx context.Context, program, url string, n int) (stop func() error, err error) {
+	var running []workerProcess
+	stop = func() (err error) {
+		for _, process := range running {
+			err = errors.Join(err, process.stop())
+		}
+		return err
+	}
+	for range n {
+		process, err := s.startProcess(ctx, program, url)
+		if err != nil {
+			return nil, errors.Join(err, stop())
+		}
+		running = append(running, process)
+	}
+	return stop, nil
+}
+
 // stop asks the process to stop, and waits for its end.
 func (w workerProcess) stop() error {
 	if err := w.Process.Signal(syscall.SIGTERM); err != nil {
@@ -89,14 +108,11 @@ func (w workerProcess) stop() error {
 
 // rateOfWorkers returns the deliveries a second of n messages that are due at the same time.
 func rateOfWorkers(ctx context.Context, program string, workers, n int) (rate float64, err error) {
-	s, err := openStore(ctx)
+	s, err := openSeeded(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	if err := s.seedPolicy(ctx, ""); err != nil {
-		return 0, err
-	}
 	count := newTally(n)
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		pause(r.Context(), slowAnswer)
@@ -115,13 +131,11 @@ func rateOfWorkers(ctx context.Context, program string, workers, n int) (rate fl
 	if err := errors.Join(err, submitter.Close()); err != nil {
 		return 0, err
 	}
-	for range workers {
-		process, failed := s.startProcess(ctx, program, provider.URL)
-		if failed != nil {
-			return 0, failed
-		}
-		defer func() { err = errors.Join(err, process.stop()) }()
+	stop, err := s.startProcesses(ctx, program, provider.URL, workers)
+	if err != nil {
+		return 0, err
 	}
+	defer func() { err = errors.Join(err, stop()) }()
 	if time.Now().After(due.Add(-time.Second)) {
 		return 0, errors.New("the messages were due before the workers had started: the machine is too slow for these sizes")
 	}
@@ -134,14 +148,11 @@ func rateOfWorkers(ctx context.Context, program string, workers, n int) (rate fl
 // latenessOfRestarts returns how many ms each message was late while workers are restarted
 // one after the other. Each message arrives once.
 func latenessOfRestarts(ctx context.Context, program string, size sizes) (late []float64, err error) {
-	s, err := openStore(ctx)
+	s, err := openSeeded(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	if err := s.seedPolicy(ctx, ""); err != nil {
-		return nil, err
-	}
 	receiver := notifiertest.NewReceiver(time.Now)
 	defer receiver.Close()
 	running := make([]workerProcess, restarted)

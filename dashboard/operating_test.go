@@ -7,7 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
 )
 
 func TestAccounts(t *testing.T) {
@@ -143,7 +145,13 @@ func TestChannels(t *testing.T) {
 	stopped, err := states.Stop(t.Context(), "fcm", channels.Stop{Reason: channels.Unauthorized, Detail: "<b>401</b>"})
 	require.NoError(t, err)
 	require.True(t, stopped)
-	require.Contains(t, b.shows("/workers").plain(), "<b>401</b>")
+	paces, err := rate.NewPaces(b.client, "", deliver.ChannelPace("fcm"))
+	require.NoError(t, err)
+	_, err = paces.Refused(t.Context(), rate.Refusal{Calls: 40, Pause: time.Second})
+	require.NoError(t, err)
+	shown := b.shows("/workers").plain()
+	require.Contains(t, shown, "<b>401</b>")
+	require.Contains(t, shown, "as fast as possible (learned: 20 calls in a second, since the target refused some at 40 in a second)")
 	require.Equal(t, "fcm", b.shows("/workers").fields("/workers/channel").Get("channel"))
 	b.logs("resume channel; fcm; done", func() {
 		_, got := b.confirmed("/workers/channel", "channel", "fcm")

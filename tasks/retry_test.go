@@ -2,11 +2,13 @@ package tasks_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
@@ -181,6 +183,36 @@ func TestExpiredIsDropped(t *testing.T) {
 		require.Zero(s, s.queued())
 		own.SendAt, own.ExpiresAt = s.at(7*time.Minute), time.Time{}
 		s.accepted(own) // the id is free
+	})
+}
+
+// A provider that refuses too many calls for ever ends no message, and counts no attempt. The message
+// expires, and its history says why it was not sent.
+func TestTooManyRequestsUntilTheExpiry(t *testing.T) {
+	tell(t, func(s *story) {
+		calls := 0
+		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {
+			calls++
+			return notifier.Result{
+				Status: notifier.Retry, Reason: notifier.ReasonRateLimited, RetryAfter: 5 * time.Second, Err: errors.New("429: over quota"),
+			}
+		})
+		m := s.message("a", time.Minute)
+		m.ExpiresAt = s.at(5 * time.Minute)
+		s.accepted(m)
+		s.work(retrying(1))
+		s.until(5*time.Minute - time.Second)
+		require.Zero(s, s.status("a").EndedAt)
+		s.until(6 * time.Minute)
+		require.Greater(s, calls, 20)
+		status := s.status("a")
+		require.Equal(s, message.StatusDropped, status.Status)
+		require.Equal(s, messages.ReasonExpired, status.Reason)
+		require.Zero(s, status.Attempts)
+		last := status.History[len(status.History)-2:]
+		require.Equal(s, "rate_limited", last[0].Reason, "%v", last)
+		require.Empty(s, s.places())
+		require.Zero(s, s.queued())
 	})
 }
 

@@ -62,7 +62,7 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	w.queue = b.Queue.ByClock(clock.Clock)
 	w.timers = w.queue.Timers(b.Watch, b.Logger)
 	w.handler = &deliver.Handler{
-		Policies: b.Policies, Gate: gate, Records: records, Queue: w.queue, Timers: w.timers, Clock: clock, Channels: set, PacedChannels: paced, Devices: known, Pacer: pacer,
+		Policies: b.Policies, Looks: b.Looks, Gate: gate, Records: records, Queue: w.queue, Timers: w.timers, Clock: clock, Channels: set, PacedChannels: paced, Devices: known, Pacer: pacer,
 		Pauses:  pauses,
 		Retries: o.Retries, OnUncertain: o.OnUncertain, PushTimeout: o.PushTimeout, Margin: o.SettleMargin,
 		Tolerance: cmp.Or(o.Tolerance, sendlimit.DefaultTolerance), ExpireAfter: cmp.Or(options.ExpireAfter, sendlimit.DefaultExpireAfter),

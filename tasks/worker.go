@@ -185,7 +185,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	if err != nil {
 		return unlessStopped(ctx, err)
 	}
-	stopPauses, err := w.handler.Pauses.Follow(ctx)
+	stopPauses, err := w.handler.Pauses.Follow(ctx, w.backend.Looks)
 	if err != nil {
 		stopPacer()
 		return unlessStopped(ctx, err)

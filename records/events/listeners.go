@@ -64,23 +64,40 @@ func (l *Listeners) Load(ctx context.Context) (Listening, error) {
 	return listening, err
 }
 
+const asking = "asking who listens to events"
+
 // load is Load with the server's time.
 func (l *Listeners) load(ctx context.Context) (Listening, time.Time, error) {
-	const doing = "asking who listens to events"
 	var clock *redis.TimeCmd
-	var known *redis.MapStringStringCmd
+	var load func(now time.Time) (Listening, error)
 	_, err := l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		clock, known = pipe.Time(ctx), pipe.HGetAll(ctx, l.keys.Listeners())
+		clock, load = pipe.Time(ctx), l.Ask(ctx, pipe)
 		return nil
 	})
 	if err != nil {
-		return Listening{}, time.Time{}, store.Explain(err, doing)
+		return Listening{}, time.Time{}, store.Explain(err, asking)
 	}
-	now, listening := clock.Val(), Listening{}
-	for account, text := range known.Val() {
+	listening, err := load(clock.Val())
+	return listening, clock.Val(), err
+}
+
+// Ask makes the reads of Load in a client or a pipeline, and returns the function that loads the replies. It
+// takes the server's time.
+func (l *Listeners) Ask(ctx context.Context, client redis.Cmdable) (load func(now time.Time) (Listening, error)) {
+	reply := client.HGetAll(ctx, l.keys.Listeners())
+	return func(now time.Time) (Listening, error) { return readListening(reply, now) }
+}
+
+func readListening(reply *redis.MapStringStringCmd, now time.Time) (Listening, error) {
+	known, err := reply.Result()
+	if err != nil {
+		return Listening{}, store.Explain(err, asking)
+	}
+	listening := Listening{}
+	for account, text := range known {
 		until, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return Listening{}, time.Time{}, script.ReplyError(doing, "until "+strconv.Quote(text))
+			return Listening{}, script.ReplyError(asking, "until "+strconv.Quote(text))
 		}
 		if until <= now.UnixMilli() {
 			continue
@@ -92,7 +109,7 @@ func (l *Listeners) load(ctx context.Context) (Listening, time.Time, error) {
 		}
 	}
 	slices.Sort(listening.accounts)
-	return listening, now, nil
+	return listening, nil
 }
 
 // Listening has the accounts with listeners. The zero value has none.

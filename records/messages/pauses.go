@@ -154,8 +154,16 @@ func (p *Pauses) Since(ctx context.Context, c Campaign) (time.Time, error) {
 }
 
 // Load returns the paused campaigns.
-func (p *Pauses) Load(ctx context.Context) (PausedCampaigns, error) {
-	found, err := p.client.HGetAll(ctx, p.keys.Stopped()).Result()
+func (p *Pauses) Load(ctx context.Context) (PausedCampaigns, error) { return p.Ask(ctx, p.client)() }
+
+// Ask makes the reads of Load in a client or a pipeline, and returns the function that loads the replies.
+func (p *Pauses) Ask(ctx context.Context, client redis.Cmdable) (load func() (PausedCampaigns, error)) {
+	fields := client.HGetAll(ctx, p.keys.Stopped())
+	return func() (PausedCampaigns, error) { return readPaused(fields) }
+}
+
+func readPaused(reply *redis.MapStringStringCmd) (PausedCampaigns, error) {
+	found, err := reply.Result()
 	if err != nil {
 		return PausedCampaigns{}, store.Explain(err, "looking for paused campaigns")
 	}

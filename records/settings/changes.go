@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -29,21 +30,37 @@ type Changes struct {
 // Changed returns the policies that were stored or deleted since a number of changes, Changes.Last
 // of an earlier call, and the policies with some names, as Named does. It takes one round trip.
 func (s *Policies) Changed(ctx context.Context, since int64, names ...string) (Changes, error) {
-	var last, changed, windows *redis.ZSliceCmd
-	var texts *redis.SliceCmd
-	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		last = pipe.ZRevRangeWithScores(ctx, s.keys.PolicyChanges(), 0, 0)
-		changed = pipe.ZRangeByScoreWithScores(ctx, s.keys.PolicyChanges(), &redis.ZRangeBy{
-			Min: "(" + strconv.FormatInt(since, 10), Max: "+inf",
-		})
-		windows = pipe.ZRangeByScoreWithScores(ctx, s.keys.PolicyWindows(), &redis.ZRangeBy{Min: "-inf", Max: "(+inf"})
-		if len(names) > 0 {
-			texts = pipe.HMGet(ctx, s.keys.Policies(), names...) // after the changes: one meanwhile is seen by the next call
-		}
-		return nil
+	pipe := s.client.Pipeline()
+	load := s.Ask(ctx, pipe, since, names...)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return Changes{}, store.Explain(err, changing)
+	}
+	return load()
+}
+
+const changing = "looking for changes of the policies"
+
+// Ask adds the reads of Changed to a pipeline, and returns the function that loads the replies.
+func (s *Policies) Ask(ctx context.Context, pipe redis.Cmdable, since int64, names ...string) (load func() (Changes, error)) {
+	last := pipe.ZRevRangeWithScores(ctx, s.keys.PolicyChanges(), 0, 0)
+	changed := pipe.ZRangeByScoreWithScores(ctx, s.keys.PolicyChanges(), &redis.ZRangeBy{
+		Min: "(" + strconv.FormatInt(since, 10), Max: "+inf",
 	})
-	if err != nil {
-		return Changes{}, store.Explain(err, "looking for changes of the policies")
+	windows := pipe.ZRangeByScoreWithScores(ctx, s.keys.PolicyWindows(), &redis.ZRangeBy{Min: "-inf", Max: "(+inf"})
+	var texts *redis.SliceCmd
+	if len(names) > 0 {
+		texts = pipe.HMGet(ctx, s.keys.Policies(), names...) // after the changes: one meanwhile is seen by the next call
+	}
+	return func() (Changes, error) { return readChanges(since, names, last, changed, windows, texts) }
+}
+
+func readChanges(since int64, names []string, last, changed, windows *redis.ZSliceCmd, texts *redis.SliceCmd) (Changes, error) {
+	failed := cmp.Or(last.Err(), changed.Err(), windows.Err())
+	if texts != nil {
+		failed = cmp.Or(failed, texts.Err())
+	}
+	if failed != nil {
+		return Changes{}, store.Explain(failed, changing)
 	}
 	c := Changes{Windows: readWindows(windows.Val())}
 	if texts != nil {

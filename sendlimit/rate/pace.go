@@ -97,9 +97,17 @@ func (p Pace) text() string {
 func (s *Paces) Target() string { return s.target }
 
 // Load returns the pace; the zero Pace if there is none. The error is an *UnavailableError.
-func (s *Paces) Load(ctx context.Context) (PaceState, error) {
+func (s *Paces) Load(ctx context.Context) (PaceState, error) { return s.Ask(ctx, s.client)() }
+
+// Ask makes the reads of Load in a client or a pipeline, and returns the function that loads the replies.
+func (s *Paces) Ask(ctx context.Context, client redis.Cmdable) (load func() (PaceState, error)) {
+	values := client.MGet(ctx, s.keys.PermitRate(s.target), s.keys.Pause(s.target), s.keys.Learned(s.target))
+	return func() (PaceState, error) { return readPace(values) }
+}
+
+func readPace(reply *redis.SliceCmd) (PaceState, error) {
 	const doing = "looking at the pace"
-	values, err := s.client.MGet(ctx, s.keys.PermitRate(s.target), s.keys.Pause(s.target), s.keys.Learned(s.target)).Result()
+	values, err := reply.Result()
 	if err != nil {
 		return PaceState{}, store.Explain(err, doing)
 	}

@@ -14,19 +14,22 @@ import (
 // keepsAll is the only maxmemory-policy that deletes nothing.
 const keepsAll = "noeviction"
 
-// RefuseEviction returns a *fault.UnavailableError that is Unfit if a server's maxmemory-policy evicts
-// keys, and so would delete accepted messages. It returns nil for "", since that is not known. An
-// address "" is not named.
-func RefuseEviction(address, policy string) error {
-	if policy == "" || policy == keepsAll {
-		return nil
+// RefuseEviction returns a *fault.UnavailableError that is Unfit if the maxmemory-policy of one of the
+// servers evicts keys, and so would delete accepted messages. It returns nil if no policy is known to.
+// An address "" is not named.
+func RefuseEviction(servers ...Memory) error {
+	for _, m := range servers {
+		if m.Policy == "" || m.Policy == keepsAll {
+			continue
+		}
+		server := "Redis"
+		if m.Address != "" {
+			server += " at " + m.Address
+		}
+		return &fault.UnavailableError{Unfit: true, Internal: true, Detail: fmt.Sprintf(
+			"%s has the maxmemory-policy %s, which deletes scheduled messages when memory is full: set it to %s", server, m.Policy, keepsAll)}
 	}
-	server := "Redis"
-	if address != "" {
-		server += " at " + address
-	}
-	return &fault.UnavailableError{Unfit: true, Internal: true, Detail: fmt.Sprintf(
-		"%s has the maxmemory-policy %s, which deletes scheduled messages when memory is full: set it to %s", server, policy, keepsAll)}
+	return nil
 }
 
 // evictedField begins the fields of the meta key with the number of evicted keys that a server told
@@ -34,8 +37,11 @@ func RefuseEviction(address, policy string) error {
 const evictedField = "evicted:"
 
 // NewEvictions returns the servers that have evicted keys since NoteEvictions, by any program. A
-// server counts from 0 again after a restart. servers must not be empty.
+// server counts from 0 again after a restart.
 func NewEvictions(ctx context.Context, client redis.Cmdable, prefix string, servers []Memory) ([]Memory, error) {
+	if len(servers) == 0 {
+		return nil, nil
+	}
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/forecast"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 	"github.com/sendlimit/sendlimiter/tasks/listen"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -63,10 +64,12 @@ type Backend struct {
 	AccountPlaces int
 	Policies      *rules.Policies // the rules in Timeline
 	Queue         *queue.Queue
-	Watch         *messages.WatchList
-	Events        events.Options   // complete, of every events.Log and the like
-	Listen        *listen.Follower // of the subscribers in Timeline
-	Payers        *Payers          // the accounts that are charged
+	// Looks are the repeated reads of all parts, while Follow runs.
+	Looks  *job.Looks
+	Watch  *messages.WatchList
+	Events events.Options   // complete, of every events.Log and the like
+	Listen *listen.Follower // of the subscribers in Timeline
+	Payers *Payers          // the accounts that are charged
 	// Activity counts the results of messages. Follow, StartFlushing and FlushActivity flush it.
 	Activity  *activity.Log
 	Forecasts *forecast.Forecasts // close it after use
@@ -102,7 +105,7 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 	}
 	b := &Backend{
 		Events: logs, Listen: follower,
-		Client: client, Policies: policies, Queue: q, AccountPlaces: o.AccountPlaces,
+		Client: client, Policies: policies, Looks: job.NewLooks(client, policies.Clock.Clock), Queue: q, AccountPlaces: o.AccountPlaces,
 		Metrics: o.Metrics, Logger: logger, outages: outages, Tracer: tracing.New(o.TracerProvider, queue.Name(o.Prefix)),
 		Timeline: sendlimit.Options{
 			Prefix: o.Prefix, Rules: policies.Rules(), Records: true,
@@ -133,8 +136,10 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 // counts of Activity, until the returned function is called. Programs that run for long need it.
 func (b *Backend) Follow(ctx context.Context) (stop func()) {
 	stopFlushing := b.StartFlushing()
-	stopPolicies, stopOutages, stopListening := b.Policies.Follow(ctx), b.outages.Follow(ctx), b.Listen.Follow(ctx)
+	stopPolicies, stopOutages, stopListening := b.Policies.Follow(ctx, b.Looks), b.outages.Follow(ctx), b.Listen.Follow(ctx, b.Looks)
+	stopLooks := b.Looks.Start(ctx)
 	return func() {
+		stopLooks()
 		stopListening()
 		stopPolicies()
 		stopFlushing()

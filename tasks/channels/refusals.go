@@ -7,6 +7,8 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 )
 
 const (
@@ -19,7 +21,7 @@ const (
 	sentWithin   = 5 * time.Minute
 	// stopAfter is the least time from the first of these refusals to the stop.
 	// By then a success of another worker is known here.
-	stopAfter = 2 * lookEvery
+	stopAfter = 2 * job.LookEvery
 	// maxAccounts is how many accounts with refused messages are remembered.
 	maxAccounts = 100
 	// maxRefused is how many refused messages are remembered. A forgotten one counts as

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -17,8 +18,6 @@ import (
 )
 
 const (
-	// lookEvery is how often a worker looks at the states of the channels.
-	lookEvery = time.Second
 	// probeFirst is the time from a stop to the first probe, and probeEvery the time between two
 	// probes of all workers.
 	probeFirst, probeEvery = 5 * time.Second, time.Minute
@@ -38,6 +37,7 @@ type Set struct {
 	timeout  time.Duration // of a probe
 	metrics  *metrics.Metrics
 	logger   *slog.Logger
+	resumed  atomic.Bool // a channel was resumed, and the tasks that wait for it are not woken yet
 }
 
 // NewSet returns the channels of setups in the store under a prefix. A probe takes at most
@@ -71,46 +71,51 @@ func NewSet(
 // All returns the channels, in the order of their setups.
 func (s *Set) All() []*Channel { return s.channels }
 
-// Follow loads the states now, and then once a second until the returned function is called.
+// Follow loads the states now, and then in every look until the returned function is called.
 // It also probes stopped channels. When a channel is resumed it calls wake. It returns an
 // error if the first load fails.
-func (s *Set) Follow(ctx context.Context, wake func(context.Context) error) (stop func(), err error) {
-	if _, err := s.look(ctx); err != nil {
+func (s *Set) Follow(ctx context.Context, looks *job.Looks, wake func(context.Context) error) (stop func(), err error) {
+	if err := s.look(ctx); err != nil {
 		return nil, err
 	}
-	waking := false
-	return job.Repeat(ctx, lookEvery, func(ctx context.Context) {
-		s.probe(ctx)
-		resumed, err := s.look(ctx)
-		if err != nil {
-			if ctx.Err() == nil {
-				s.logger.DebugContext(ctx, "could not look at the channels", "error", err)
+	return looks.Repeat(ctx, s.look, s.ask, func(ctx context.Context, err error) {
+		if err != nil && ctx.Err() == nil {
+			s.logger.DebugContext(ctx, "could not look at the channels", "error", err)
+		}
+		if s.resumed.Swap(false) {
+			if err := wake(ctx); err != nil {
+				s.resumed.Store(true)
+				s.logger.DebugContext(ctx, "could not wake the tasks that wait for a channel: trying again", "error", err)
 			}
-			return
 		}
-		if waking = waking || resumed; !waking {
-			return
-		}
-		if err := wake(ctx); err != nil {
-			s.logger.DebugContext(ctx, "could not wake the tasks that wait for a channel: trying again", "error", err)
-			return
-		}
-		waking = false
+		s.probe(ctx)
 	}), nil
 }
 
-// look loads the states, and reports whether a channel was resumed.
-func (s *Set) look(ctx context.Context) (resumed bool, err error) {
+// look loads the states.
+func (s *Set) look(ctx context.Context) error {
+	ctx, done := context.WithTimeout(ctx, persist.TryWithin)
+	defer done()
+	return s.ask(ctx, s.store.client)(ctx, time.Time{})
+}
+
+func (s *Set) ask(ctx context.Context, client redis.Cmdable) func(context.Context, time.Time) error {
 	before := make([]int, len(s.channels))
 	for i, c := range s.channels {
 		before[i] = c.seen()
 	}
-	ctx, done := context.WithTimeout(ctx, persist.TryWithin)
-	defer done()
-	states, err := s.store.Load(ctx)
-	if err != nil {
-		return false, err
+	load := s.store.ask(ctx, client)
+	return func(ctx context.Context, _ time.Time) error {
+		states, err := load()
+		if err == nil {
+			s.learn(ctx, states, before)
+		}
+		return err
 	}
+}
+
+// learn follows the states that a look has read. before are the changes of the channels that it knows.
+func (s *Set) learn(ctx context.Context, states []State, before []int) {
 	known := make(map[string]State, len(states))
 	for _, state := range states {
 		known[state.Name] = state
@@ -121,14 +126,13 @@ func (s *Set) look(ctx context.Context) (resumed bool, err error) {
 		is := c.State()
 		s.metrics.ChannelStopped(c.Name, stoppedFor(was), stoppedFor(is))
 		if was.Stopped && !is.Stopped {
-			resumed = true
+			s.resumed.Store(true)
 			s.logger.InfoContext(ctx, "a channel is resumed", "channel", c.Name, "stopped_since", was.Since)
 		} else if is.Stopped && !was.Stopped {
 			s.logger.WarnContext(ctx, "a channel is stopped", "channel", c.Name, "reason", is.Reason, "since", is.Since)
 		}
 		s.clear(ctx, cleared)
 	}
-	return resumed, nil
 }
 
 // stoppedFor returns why a channel is stopped, "" if it runs.
@@ -224,7 +228,7 @@ func (s *Set) Stop(c *Channel, why Stop) (tell func(context.Context)) {
 func (s *Set) tell(ctx context.Context, c *Channel, known State) {
 	identity := c.identity()
 	last := c.refusals.last()
-	if at, ok := known.Accepted(identity); !last.IsZero() && (!ok || last.Sub(at) >= lookEvery) {
+	if at, ok := known.Accepted(identity); !last.IsZero() && (!ok || last.Sub(at) >= job.LookEvery) {
 		if err := s.store.Accept(ctx, c.Name, identity, last); err != nil {
 			s.logger.DebugContext(ctx, "could not store a success of a channel", "channel", c.Name, "error", err)
 		}
@@ -248,7 +252,7 @@ func (s *Set) Prove(ctx context.Context, c *Channel) {
 		s.logger.DebugContext(ctx, "could not store the first delivery of a channel", "channel", c.Name, "error", err)
 		return
 	}
-	if _, err := s.look(ctx); err != nil {
+	if err := s.look(ctx); err != nil {
 		s.logger.DebugContext(ctx, "could not look at the channels", "error", err)
 	}
 }

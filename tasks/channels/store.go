@@ -36,12 +36,18 @@ func NewStore(client redis.Cmdable, prefix string) (*Store, error) {
 }
 
 // Load returns the state of each channel that has one, by name.
-func (s *Store) Load(ctx context.Context) ([]State, error) {
-	fields, err := s.client.HGetAll(ctx, s.keys.Stopped()).Result()
-	if err != nil {
-		return nil, store.Explain(err, "looking at the channels")
+func (s *Store) Load(ctx context.Context) ([]State, error) { return s.ask(ctx, s.client)() }
+
+// ask makes the reads of Load in a client or a pipeline, and returns the function that loads the replies.
+func (s *Store) ask(ctx context.Context, client redis.Cmdable) (load func() ([]State, error)) {
+	reply := client.HGetAll(ctx, s.keys.Stopped())
+	return func() ([]State, error) {
+		fields, err := reply.Result()
+		if err != nil {
+			return nil, store.Explain(err, "looking at the channels")
+		}
+		return decodeStates(fields), nil
 	}
-	return decodeStates(fields), nil
 }
 
 // Stop stops a channel for all workers, within a second or two. It reports false if the channel was

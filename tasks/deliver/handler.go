@@ -17,6 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -30,6 +31,7 @@ import (
 // delivers it and settles the result.
 type Handler struct {
 	Policies      *rules.Policies
+	Looks         *job.Looks
 	Gate          *messages.Gate // judges by the Rules of Policies
 	Records       *messages.Records
 	Queue         *queue.Queue

@@ -22,6 +22,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
+	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
@@ -100,7 +101,9 @@ func limited(t *testing.T, r *receiver, workers, callers int) {
 		require.NoError(t, err)
 		p, err := NewPacer(client, PacerOptions{Target: PaceTarget}, clock, nil, slog.New(slog.DiscardHandler))
 		require.NoError(t, err)
-		stop, err := p.Follow(ctx, func(context.Context) error { return nil })
+		looks := job.NewLooks(client, clock.Clock)
+		t.Cleanup(looks.Start(ctx))
+		stop, err := p.Follow(ctx, looks, func(context.Context) error { return nil })
 		require.NoError(t, err)
 		t.Cleanup(stop)
 		for range callers {

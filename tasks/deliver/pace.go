@@ -31,9 +31,6 @@ func ChannelPace(channel string) string { return PaceTarget + "-" + channel }
 func PacedChannels() []string { return notifier.Channels() }
 
 const (
-	// lookAtPace is how often a worker looks for a changed pace, or a pause that
-	// another worker received.
-	lookAtPace = time.Second
 	// patience is how long a message with a delivery slot waits for its permit.
 	patience = time.Second
 	// paceLag is how long after its permit a call may come: the claim is in between.

@@ -150,7 +150,7 @@ func (h *Handler) Follow(ctx context.Context) (stop func(), err error) {
 		}
 	}
 	wake := func(ctx context.Context) error { return h.Queue.WakeWaiting(ctx, ErrPaced) }
-	follow := []func(context.Context, func(context.Context) error) (func(), error){h.Pacer.Follow, h.Channels.Follow}
+	follow := []func(context.Context, *job.Looks, func(context.Context) error) (func(), error){h.Pacer.Follow, h.Channels.Follow}
 	for _, l := range h.PacedChannels {
 		follow = append(follow, l.Pacer.Follow)
 	}
@@ -158,7 +158,7 @@ func (h *Handler) Follow(ctx context.Context) (stop func(), err error) {
 		if i > 1 { // no task in the queue waits for the pace of a channel
 			wake = func(context.Context) error { return nil }
 		}
-		end, err := begin(ctx, wake)
+		end, err := begin(ctx, h.Looks, wake)
 		if err != nil {
 			stop()
 			return nil, err
@@ -167,7 +167,7 @@ func (h *Handler) Follow(ctx context.Context) (stop func(), err error) {
 	}
 	for _, l := range h.PacedChannels {
 		if _, ok := l.Notifier.(notifier.Hoster); ok {
-			stops = append(stops, job.Repeat(ctx, lookAtPace, l.lookAtHosts))
+			stops = append(stops, job.Repeat(ctx, job.LookEvery, l.lookAtHosts))
 		}
 	}
 	return stop, nil

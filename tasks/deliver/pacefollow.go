@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 )
@@ -12,16 +14,16 @@ import (
 // may have sent one back to the queue just before it saw the change.
 const wakeLooks = 2
 
-// Follow loads the pace now, and then once a second until the returned function is
+// Follow loads the pace now, and then in every look until the returned function is
 // called. After the start and each change it calls wake, which has to wake the tasks that wait in
 // the queue with the cause ErrPaced. It returns an error if the first load fails.
-func (p *Pacer) Follow(ctx context.Context, wake func(context.Context) error) (stop func(), err error) {
+func (p *Pacer) Follow(ctx context.Context, looks *job.Looks, wake func(context.Context) error) (stop func(), err error) {
 	if err := p.look(ctx); err != nil {
 		return nil, err
 	}
 	seen, left := (<-chan struct{})(nil), 0
-	return job.Repeat(ctx, lookAtPace, func(ctx context.Context) {
-		if err := p.look(ctx); err != nil && ctx.Err() == nil {
+	return looks.Repeat(ctx, p.look, p.askPace, func(ctx context.Context, err error) {
+		if err != nil && ctx.Err() == nil {
 			// Without the store nothing is delivered anyway.
 			p.logger.DebugContext(ctx, "could not look at the pace", "error", err)
 			return
@@ -41,14 +43,25 @@ func (p *Pacer) Follow(ctx context.Context, wake func(context.Context) error) (s
 }
 
 // look loads the pace from the store.
-func (p *Pacer) look(ctx context.Context) error {
+func (p *Pacer) look(ctx context.Context) error { return p.askPace(ctx, p.client)(ctx, time.Time{}) }
+
+func (p *Pacer) askPace(ctx context.Context, client redis.Cmdable) func(context.Context, time.Time) error {
 	p.mu.Lock()
 	pauses := p.pauses
 	p.mu.Unlock()
-	state, err := p.store.Load(ctx)
-	if err != nil {
-		return err
+	load := p.store.Ask(ctx, client)
+	return func(ctx context.Context, _ time.Time) error {
+		state, err := load()
+		if err != nil {
+			return err //nolint:wrapcheck // it says what was being done
+		}
+		return p.follow(ctx, state, pauses)
 	}
+}
+
+// follow uses the state that a look has read. The pause is older if there were not as many pauses before
+// the look.
+func (p *Pacer) follow(ctx context.Context, state rate.PaceState, pauses int) (err error) {
 	if state.Learned, err = p.grow(ctx, state.Learned); err != nil {
 		return err
 	}

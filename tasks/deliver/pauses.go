@@ -14,8 +14,6 @@ import (
 )
 
 const (
-	// lookAtPauses is how often a worker looks for paused campaigns.
-	lookAtPauses = 2 * time.Second
 	// pausesHold is the greatest age of the paused campaigns that a claim uses. Together with the
 	// claim it is less than messages.PauseLag. It is also the pause after a failed look.
 	pausesHold = 3 * time.Second
@@ -25,6 +23,7 @@ const (
 
 // Pauses follows which campaigns are paused.
 type Pauses struct {
+	client redis.UniversalClient
 	store  *messages.Pauses
 	clock  *storeclock.Clocks
 	logger *slog.Logger
@@ -43,34 +42,39 @@ func NewPauses(client redis.UniversalClient, prefix string, c *storeclock.Clocks
 	if err != nil {
 		return nil, err
 	}
-	return &Pauses{store: store, clock: c, logger: logger, turn: make(chan struct{}, 1)}, nil
+	return &Pauses{client: client, store: store, clock: c, logger: logger, turn: make(chan struct{}, 1)}, nil
 }
 
-// Follow loads the paused campaigns now, and then every lookAtPauses until the returned function
-// is called. It returns an error if the first load fails.
-func (p *Pauses) Follow(ctx context.Context) (stop func(), err error) {
+// Follow loads the paused campaigns now, and then in every look until the returned function is called. It
+// returns an error if the first load fails.
+func (p *Pauses) Follow(ctx context.Context, looks *job.Looks) (stop func(), err error) {
 	if err := p.look(ctx); err != nil {
 		return nil, err
 	}
-	return job.Repeat(ctx, lookAtPauses, func(ctx context.Context) {
-		if err := p.look(ctx); err != nil && ctx.Err() == nil {
+	return looks.Repeat(ctx, p.look, p.ask, func(ctx context.Context, err error) {
+		if err != nil && ctx.Err() == nil {
 			p.logger.DebugContext(ctx, "could not look for paused campaigns", "error", err)
 		}
 	}), nil
 }
 
-func (p *Pauses) look(ctx context.Context) error {
+func (p *Pauses) look(ctx context.Context) error { return p.ask(ctx, p.client)(ctx, time.Time{}) }
+
+func (p *Pauses) ask(ctx context.Context, client redis.Cmdable) func(context.Context, time.Time) error {
 	began := p.clock.Local()
-	set, err := p.store.Load(ctx)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if err != nil {
-		return err
+	load := p.store.Ask(ctx, client)
+	return func(context.Context, time.Time) error {
+		set, err := load()
+		if err != nil {
+			return err //nolint:wrapcheck // it says what was being done
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if began.After(p.seen) {
+			p.set, p.seen = set, began
+		}
+		return nil
 	}
-	if began.After(p.seen) {
-		p.set, p.seen = set, began
-	}
-	return nil
 }
 
 // known returns the paused campaigns, and whether they are young enough.

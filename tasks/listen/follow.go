@@ -13,12 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 )
 
-const (
-	// followEvery is how often a Follower loads the listeners.
-	followEvery = time.Second
-	// followWithin is how long the store may take to answer.
-	followWithin = time.Second
-)
+// loadWithin is how long the store of a cluster may take to answer.
+const loadWithin = time.Second
 
 // Follower tells the scripts of a program which accounts listen. It is safe for concurrent use.
 type Follower struct {
@@ -51,14 +47,28 @@ func (f *Follower) Load(ctx context.Context) error {
 	return nil
 }
 
-// Follow loads the listeners once a second until the returned function is called. If that fails, the
+// Follow loads the listeners in every look until the returned function is called. If that fails, the
 // known ones stay.
-func (f *Follower) Follow(ctx context.Context) (stop func()) {
-	return job.Repeat(ctx, followEvery, func(ctx context.Context) {
-		asking, done := context.WithTimeout(ctx, followWithin)
+func (f *Follower) Follow(ctx context.Context, looks *job.Looks) (stop func()) {
+	alone := func(ctx context.Context) error {
+		ctx, done := context.WithTimeout(ctx, loadWithin)
 		defer done()
-		if err := f.Load(asking); err != nil && ctx.Err() == nil {
+		return f.Load(ctx)
+	}
+	return looks.Repeat(ctx, alone, f.ask, func(ctx context.Context, err error) {
+		if err != nil && ctx.Err() == nil {
 			f.logger.DebugContext(ctx, "could not load the listeners of events: keeping the known ones", "error", err)
 		}
 	})
+}
+
+func (f *Follower) ask(ctx context.Context, pipe redis.Cmdable) func(context.Context, time.Time) error {
+	load := f.listeners.Ask(ctx, pipe)
+	return func(_ context.Context, now time.Time) error {
+		listening, err := load(now)
+		if err == nil {
+			f.Subscribers.Set(listening.Accounts())
+		}
+		return err //nolint:wrapcheck // it says what was being done
+	}
 }

@@ -59,11 +59,6 @@ func (m *Metrics) Dropped(reason string) { m.count("dropped_total", 1, reason) }
 // Uncertain counts a delivery that may or may not have arrived.
 func (m *Metrics) Uncertain() { m.count("uncertain_total", 1) }
 
-// Overdue sets how long the oldest entry of the watch list has been due, 0 for none.
-func (m *Metrics) Overdue(oldest time.Duration) {
-	m.set("watch_oldest_overdue_seconds", oldest.Seconds())
-}
-
 // Unreadable sets how many due entries of the watch list can't be read.
 func (m *Metrics) Unreadable(entries int) { m.set("watch_unreadable", float64(entries)) }
 

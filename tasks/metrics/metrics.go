@@ -40,7 +40,6 @@ func table() []metric {
 		{name: "postponed_total", help: "Late messages that got a later time, since the rules left none at once."},
 		{name: "dropped_total", help: "Messages that ended unsent, by reason.", labels: []string{"reason"}},
 		{name: "uncertain_total", help: "Deliveries whose outcome is unknown: the provider may or may not have the message."},
-		{name: "watch_oldest_overdue_seconds", help: "How long the oldest entry of the watch list has been due, at the last pass of the relay; 0 for none."},
 		{name: "watch_unreadable", help: "Due entries of the watch list that this program can't read, at the last pass of the relay."},
 		{name: "lost_messages_total", help: "Accepted messages that the store lost when it evicted keys."},
 		{name: "lost_places_total", help: "Places that were freed since their messages had no record."},

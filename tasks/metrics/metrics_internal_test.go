@@ -33,7 +33,6 @@ func TestMetricsCount(t *testing.T) {
 	m.Postponed()
 	m.Dropped("expired")
 	m.Uncertain()
-	m.Overdue(90 * time.Second)
 	m.Unreadable(3)
 	m.HandedOver(9)
 	m.Relayed(0)
@@ -93,9 +92,6 @@ sendlimit_submits_total{code="store_full",outcome="error",rule=""} 1
 # HELP sendlimit_uncertain_total Deliveries whose outcome is unknown: the provider may or may not have the message.
 # TYPE sendlimit_uncertain_total counter
 sendlimit_uncertain_total 1
-# HELP sendlimit_watch_oldest_overdue_seconds How long the oldest entry of the watch list has been due, at the last pass of the relay; 0 for none.
-# TYPE sendlimit_watch_oldest_overdue_seconds gauge
-sendlimit_watch_oldest_overdue_seconds 90
 # HELP sendlimit_watch_unreadable Due entries of the watch list that this program can't read, at the last pass of the relay.
 # TYPE sendlimit_watch_unreadable gauge
 sendlimit_watch_unreadable 3
@@ -105,7 +101,7 @@ sendlimit_watch_unreadable 3
 		"sendlimit_callback_lost_events_total", "sendlimit_events_gathered_total", "sendlimit_events_waited_seconds",
 		"sendlimit_delivery_failures_total", "sendlimit_dropped_total", "sendlimit_handed_over_total", "sendlimit_postponed_total",
 		"sendlimit_relayed_total", "sendlimit_submits_total", "sendlimit_uncertain_total",
-		"sendlimit_watch_oldest_overdue_seconds", "sendlimit_watch_unreadable"))
+		"sendlimit_watch_unreadable"))
 
 	problems, err := testutil.GatherAndLint(registry)
 	require.NoError(t, err)
@@ -136,7 +132,6 @@ func TestNoMetricsCountNothing(t *testing.T) {
 		m.Postponed()
 		m.Dropped("")
 		m.Uncertain()
-		m.Overdue(0)
 		m.Unreadable(0)
 		m.HandedOver(1)
 		m.Relayed(1)
@@ -196,5 +191,5 @@ func TestEveryMethodHasItsMetric(t *testing.T) {
 	for _, d := range table() {
 		require.True(t, counted["sendlimit_"+d.name], d.name)
 	}
-	require.Len(t, families, 33)
+	require.Len(t, families, 32)
 }

@@ -52,5 +52,6 @@ type Channel struct {
 type Pace struct {
 	Rate        string // "" for none
 	Burst       int64
-	PausedUntil time.Time // zero if the target has not asked for a pause
+	PausedUntil time.Time            // zero if the target has not asked for a pause
+	Learned     *message.LearnedPace // nil if the target has refused no call for an hour
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/activity"
 	"github.com/sendlimit/sendlimiter/records/forecast"
 	"github.com/sendlimit/sendlimiter/records/messages"
@@ -193,11 +194,19 @@ func (r *Reader) pace(ctx context.Context, target string) (Pace, error) {
 	if err != nil {
 		return Pace{}, err
 	}
-	p := Pace{Burst: state.Burst, PausedUntil: state.PausedUntil}
+	p := Pace{Burst: state.Burst, PausedUntil: state.PausedUntil, Learned: LearnedPace(state.Learned)}
 	if state.Rate != (rate.Rate{}) {
 		p.Rate = state.Rate.String()
 	}
 	return p, nil
+}
+
+// LearnedPace returns what is shown of a learned rate; nil for none.
+func LearnedPace(l rate.Learned) *message.LearnedPace {
+	if l.Generation == 0 {
+		return nil
+	}
+	return &message.LearnedPace{PerSecond: l.Rate, RefusedPerSecond: l.Refused}
 }
 
 // readLists reads the lists of all partitions.

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -11,19 +12,21 @@ import (
 
 // lookForEviction reports whether the store deletes messages, and looks for what it has lost if its
 // servers have evicted keys since a relay looked last. The submitters of all programs look for
-// themselves, and refuse messages meanwhile.
+// themselves, and refuse messages meanwhile. The error is also that of a server that does not answer.
 func (r *Relay) lookForEviction(ctx context.Context, every time.Duration) error {
-	servers, err := r.Memory(ctx)
-	if err != nil && len(servers) == 0 {
-		return err
-	}
-	r.tellEviction(ctx, servers)
+	servers, silent := r.Memory(ctx)
+	r.tellEviction(ctx, servers, silent)
+	return errors.Join(silent, r.lookForLosses(ctx, servers, every))
+}
+
+// lookForLosses looks for what is lost if servers have evicted keys since a relay looked last.
+func (r *Relay) lookForLosses(ctx context.Context, servers []store.Memory, every time.Duration) error {
 	evicted := int64(0)
 	for _, m := range servers {
 		evicted += m.Evicted
 	}
 	if evicted == r.evicted {
-		return err // also zero: the store has nothing to note
+		return nil // also zero: the store has nothing to note
 	}
 	grown, err := r.NewEvictions(ctx, servers)
 	if err != nil {
@@ -47,16 +50,16 @@ func (r *Relay) lookForEviction(ctx context.Context, every time.Duration) error 
 	return nil
 }
 
-// tellEviction logs when the store begins to evict, and when it no longer does.
-func (r *Relay) tellEviction(ctx context.Context, servers []store.Memory) {
+// tellEviction logs when the store begins to evict, and when it no longer does. A server that does not
+// answer may still be the one that evicts, and submits stay refused.
+func (r *Relay) tellEviction(ctx context.Context, servers []store.Memory, silent error) {
 	evicts := ""
-	for _, m := range servers {
-		if err := store.RefuseEviction(m.Address, m.Policy); err != nil {
-			evicts = err.Error()
-			break
-		}
+	if refusal := store.RefuseEviction(servers...); refusal != nil {
+		evicts = refusal.Error()
 	}
 	switch {
+	case evicts == "" && silent != nil:
+		return
 	case evicts != "" && evicts != r.evicts:
 		r.Logger.ErrorContext(ctx, "the store deletes keys when its memory is full, so nothing is accepted", "detail", evicts)
 	case evicts == "" && r.evicts != "" && len(servers) > 0:

@@ -117,7 +117,6 @@ func (r *Relay) pass(ctx context.Context) error {
 			if len(due) > 0 {
 				oldest = now.Sub(due[0].Due)
 			}
-			r.Metrics.Overdue(oldest)
 			r.tellBehind(ctx, oldest)
 			first = false
 		}

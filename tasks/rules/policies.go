@@ -27,7 +27,7 @@ import (
 
 const (
 	// policiesEvery is how old the policies of a process may get.
-	policiesEvery = time.Second
+	policiesEvery = job.LookEvery
 	// policiesLate is how old they may get before a caller loads them in a process that
 	// runs Follow.
 	policiesLate = policiesEvery * 3 / 2
@@ -66,6 +66,17 @@ type snapshot struct {
 	asked time.Time
 	whole time.Time // when all policies were last loaded
 	last  int64     // the number of the last change in the set, see settings.Changes
+}
+
+// usable reports whether it is enough to read the changes since.
+func (s *snapshot) usable() bool { return s != nil && s.set.missing == nil }
+
+// since returns the number of the last change that need not be read again.
+func (s *snapshot) since() int64 {
+	if !s.usable() {
+		return 0
+	}
+	return s.last
 }
 
 // NewPolicies returns Policies for the store behind client. own is the name of the policy
@@ -202,12 +213,34 @@ func (p *Policies) load(ctx context.Context) (*policySet, error) {
 	if err != nil {
 		return nil, p.orStepped(store.Explain(err, "asking the store for the time"))
 	}
+	known := p.current.Load()
+	return p.learn(ctx, known, asked, now, func() (settings.Changes, error) { return p.store.Changed(ctx, known.since(), p.name) })
+}
+
+// ask is load in a look.
+func (p *Policies) ask(ctx context.Context, pipe redis.Cmdable) func(context.Context, time.Time) error {
+	known, asked := p.current.Load(), p.Clock.Local()
+	changed := p.store.Ask(ctx, pipe, known.since(), p.name)
+	return func(ctx context.Context, now time.Time) error {
+		_, err := p.learn(ctx, known, asked, now, changed)
+		return err
+	}
+}
+
+// learn takes the policies after the changes since known ones, if the store's clock can be trusted.
+func (p *Policies) learn(
+	ctx context.Context, known *snapshot, asked, now time.Time, changed func() (settings.Changes, error),
+) (*policySet, error) {
 	p.tellStep(ctx, p.Clock.Stepped())
 	p.tellBehind(ctx, p.Clock.FellBehind())
 	if err := p.ClockError(); err != nil {
 		return nil, err
 	}
-	next, err := p.read(ctx, p.current.Load(), asked, now)
+	changes, err := changed() // read before the policies: changes meanwhile are read again
+	if err != nil {
+		return nil, err
+	}
+	next, err := p.read(ctx, known, changes, asked, now)
 	if err != nil {
 		return nil, err
 	}
@@ -216,17 +249,9 @@ func (p *Policies) load(ctx context.Context) (*policySet, error) {
 
 // read returns the policies of the store. It loads only those that have changed since
 // known, and the own one. Without known ones, and after policiesWhole, it loads all.
-func (p *Policies) read(ctx context.Context, known *snapshot, asked, now time.Time) (*snapshot, error) {
-	usable, since := known != nil && known.set.missing == nil, int64(0)
-	if usable {
-		since = known.last
-	}
-	changes, err := p.store.Changed(ctx, since, p.name) // before the policies: changes meanwhile are read again
-	if err != nil {
-		return nil, err
-	}
+func (p *Policies) read(ctx context.Context, known *snapshot, changes settings.Changes, asked, now time.Time) (*snapshot, error) {
 	remembers := settings.Former(changes.Windows, now)
-	if !usable || changes.Lost || asked.Sub(known.whole) >= policiesWhole {
+	if !known.usable() || changes.Lost || asked.Sub(known.whole) >= policiesWhole {
 		policies, unreadable, err := p.store.All(ctx)
 		if err != nil {
 			return nil, err
@@ -236,6 +261,7 @@ func (p *Policies) read(ctx context.Context, known *snapshot, asked, now time.Ti
 		return &snapshot{set: set, asked: asked, whole: asked, last: changes.Last}, nil
 	}
 	names, policies, unreadable := []string{p.name}, changes.Named, changes.Unreadable
+	var err error
 	if len(changes.Names) > 0 {
 		if names = changes.Names; !slices.Contains(names, p.name) {
 			names = slices.Sorted(slices.Values(append(slices.Clone(names), p.name)))
@@ -288,22 +314,13 @@ func (p *Policies) use(set *policySet) {
 	}
 }
 
-// Follow loads the policies every policiesEvery until the returned function is
+// Follow loads the policies in every look until the returned function is
 // called. A running Worker needs it, since it may have no callers.
-func (p *Policies) Follow(ctx context.Context) func() {
+func (p *Policies) Follow(ctx context.Context, looks *job.Looks) func() {
 	p.following.Store(true)
-	stop := job.Background(ctx, func(ctx context.Context) {
-		tick := time.NewTicker(policiesEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			if err := p.look(ctx); err != nil && ctx.Err() == nil {
-				p.logger.WarnContext(ctx, "could not load changes of policies: keeping the known ones", "error", err)
-			}
+	stop := looks.Repeat(ctx, p.look, p.ask, func(ctx context.Context, err error) {
+		if err != nil && ctx.Err() == nil {
+			p.logger.WarnContext(ctx, "could not load changes of policies: keeping the known ones", "error", err)
 		}
 	})
 	return func() {

@@ -104,30 +104,20 @@ func (c *capacity) look(ctx context.Context, known *fullness) error {
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
 	servers, err := store.ReadMemory(ctx, c.client)
-	fullest := fullestOf(servers)
+	fullest, evicting := fullestOf(servers), store.RefuseEviction(servers...)
 	switch {
-	case evicting(servers) != nil:
-		fresh.refusal = evicting(servers)
+	case evicting != nil:
+		fresh.refusal = evicting
 	case fullest.FullAt(c.percent):
 		fresh.refusal = c.storeFull(fullest)
 	case err != nil && known != nil:
-		// The server that did not answer may be the full one.
+		// The server that did not answer may be the full one, or the one that evicts.
 		fresh.refusal, fresh.room = known.refusal, known.room
 	case fullest.Max > 0:
 		fresh.room = fullest.Max*int64(c.percent)/100 - fullest.Used
 	}
 	c.current.Store(fresh)
 	return fresh.refusal
-}
-
-// evicting returns the error of the first server that evicts keys, nil if none is known to.
-func evicting(servers []store.Memory) error {
-	for _, m := range servers {
-		if err := store.RefuseEviction(m.Address, m.Policy); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // fullestOf returns the server that is nearest to its limit, the zero value without a limit.

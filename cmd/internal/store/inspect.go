@@ -87,12 +87,11 @@ func Inspect(ctx context.Context, client redis.UniversalClient) (Report, error) 
 // RefuseEviction returns an error if a server of the store evicts keys when its memory is
 // full: scheduled messages and limits would be lost. It returns nil if that is unknown.
 func (r Report) RefuseEviction() error {
+	var servers []store.Memory
 	for _, n := range r.Nodes {
-		if err := store.RefuseEviction(n.Address, n.Eviction); err != nil {
-			return err
-		}
+		servers = append(servers, store.Memory{Address: n.Address, Policy: n.Eviction})
 	}
-	return nil
+	return store.RefuseEviction(servers...)
 }
 
 // LosesAll returns a sentence about each server of the store that keeps nothing.

@@ -74,6 +74,7 @@ func TestMetrics(t *testing.T) {
 		"sendlimit_pending_messages":                                       "1",
 		`sendlimit_queue_tasks{state="scheduled"}`:                         "0",
 		`sendlimit_queue_tasks{state="archived"}`:                          "0",
+		"sendlimit_watch_oldest_overdue_seconds":                           "0",
 		"sendlimit_dead_letters":                                           "2",
 		"sendlimit_store_memory_used_bytes" + server:                       "1000",
 		"sendlimit_store_memory_max_bytes" + server:                        "4000",

@@ -66,6 +66,9 @@ func rows() []row {
 				{perSecond("sendlimit_channel_deliveries_total", "channel"), "{{channel}} accepted"},
 				{perSecond("sendlimit_channel_failures_total", "channel", "reason"), "{{channel}}: {{reason}}"},
 			}},
+			{title: "Learned rates", about: "Calls in a second that a target accepts, as its answers \"too many requests\" have shown; none for a target that has refused none for an hour.", unit: "ops", queries: []query{
+				{"max by (target) (sendlimit_pace_learned_rate{" + job + "})", "{{target}}"},
+			}},
 			{title: "Pauses and pace", about: "How long deliveries waited for a pace or a pause, and the pauses that providers asked for.", unit: "s", queries: []query{
 				{quantile("0.99", "sendlimit_pace_wait_seconds"), "wait, p99"},
 				{"sum(increase(sendlimit_pauses_total{" + job + "}[$__rate_interval]))", "pauses"},

@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/overview"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
@@ -63,6 +64,11 @@ func newStoreCollector(client redis.UniversalClient, prefix string) (*storeColle
 		return nil, err
 	}
 	c.count("pending", "sendlimit_pending_messages", "Pending messages, in the schedule and in the queue.", watch.Pending)
+	behind := c.describe("sendlimit_watch_oldest_overdue_seconds", "How long the oldest entry of the watch list has been due; 0 for none.")
+	c.add("watch", func(ctx context.Context) ([]prometheus.Metric, error) {
+		oldest, err := overview.OldestOverdue(ctx, client, watch)
+		return []prometheus.Metric{gauge(behind, oldest)}, err
+	})
 	c.count("dead_letters", "sendlimit_dead_letters", "Messages that were given up, and can be retried.", letters.Count)
 	notices, err := notices.New(client, notices.Options{Prefix: prefix})
 	if err != nil {
@@ -83,7 +89,7 @@ func newStoreCollector(client redis.UniversalClient, prefix string) (*storeColle
 			}
 			if m.Policy != "" {
 				refused := 0.0
-				if store.RefuseEviction(m.Address, m.Policy) != nil {
+				if store.RefuseEviction(m) != nil {
 					refused = 1
 				}
 				found = append(found, gauge(evicts, refused, m.Address),

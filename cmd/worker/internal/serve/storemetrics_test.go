@@ -3,12 +3,15 @@ package serve
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
@@ -47,6 +50,27 @@ sendlimit_store_evicted_keys_total`+of+` 9
 # TYPE sendlimit_store_evicts gauge
 sendlimit_store_evicts`+of+` 1
 `), "sendlimit_store_evicts", "sendlimit_store_evicted_keys_total"))
+
+	// No relay runs here, and whatever is overdue counts nevertheless.
+	keys, err := keyspace.NewKeys("")
+	require.NoError(t, err)
+	member := keyspace.NewToken() + keyspace.WatchSuffix("alice", "a")
+	due := float64(time.Now().Add(-90 * time.Second).UnixMilli())
+	require.NoError(t, client.ZAdd(t.Context(), keys.Near("alice"), redis.Z{Member: member, Score: due}).Err())
+	late, err := newStoreCollector(client, "")
+	require.NoError(t, err)
+	registry = prometheus.NewPedanticRegistry()
+	require.NoError(t, registry.Register(late))
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	behind := 0.0
+	for _, family := range families {
+		if family.GetName() == "sendlimit_watch_oldest_overdue_seconds" {
+			behind = family.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	require.InDelta(t, 95, behind, 5)
+
 	_, err = newStoreCollector(client, "A")
 	require.Error(t, err)
 }

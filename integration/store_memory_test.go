@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks"
@@ -75,6 +77,27 @@ func awaitProgress(t *testing.T, want int, count func() int) {
 	}
 }
 
+// runs runs a worker or a relay until the returned function is called.
+func runs(t *testing.T, run func(context.Context) error) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx) }()
+	return func() {
+		cancel()
+		require.NoError(t, <-ended)
+	}
+}
+
+// requireUnavailable requires that an error has a code of an unavailable store.
+func requireUnavailable(t *testing.T, code fault.Code, err error) *fault.UnavailableError {
+	t.Helper()
+	away, ok := errors.AsType[*fault.UnavailableError](err)
+	require.True(t, ok, "%v", err)
+	require.Equal(t, code, away.Code())
+	return away
+}
+
 // A full Redis moves no task from one list to another, and delivers
 // nothing. If submits fill it only as far as they may, even as fast as possible, it
 // delivers everything.
@@ -104,10 +127,7 @@ func deliverFromAFullStore(t *testing.T, maxMemory, body string, options backend
 
 	at := time.Now().Add(15 * time.Second)
 	accepted, refusal := fill(t, submitter, at, body)
-	require.Error(t, refusal)
-	var full *fault.UnavailableError
-	require.ErrorAs(t, refusal, &full)
-	require.Equal(t, fault.CodeStoreFull, full.Code())
+	full := requireUnavailable(t, fault.CodeStoreFull, refusal)
 	require.Contains(t, full.Detail, "takes no more messages from 85 % on (store_full_at)")
 	memory, err := store.ReadMemory(t.Context(), client)
 	require.NoError(t, err)
@@ -120,19 +140,12 @@ func deliverFromAFullStore(t *testing.T, maxMemory, body string, options backend
 	require.NoError(t, err)
 	require.Equal(t, message.Cancelled, o.Outcome)
 	_, err = submitter.Move(t.Context(), "user-2", "m", at.Add(time.Second))
-	require.ErrorAs(t, err, &full)
-	require.Equal(t, fault.CodeStoreFull, full.Code())
+	requireUnavailable(t, fault.CodeStoreFull, err)
 
 	recorder := notifiertest.NewRecorder(time.Now)
 	worker, err := tasks.NewWorker(taskstest.Open(t, client, options), tasks.WorkerOptions{Notifier: recorder, RelayEvery: relayEvery})
 	require.NoError(t, err)
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- worker.Run(ctx) }()
-	defer func() {
-		stop()
-		require.NoError(t, <-ended)
-	}()
+	defer runs(t, worker.Run)()
 	awaitProgress(t, int(accepted)-1, func() int { return len(recorder.Deliveries()) })
 	seen := map[string]bool{}
 	for _, d := range recorder.Deliveries() {
@@ -162,9 +175,110 @@ func TestRedisOutOfMemory(t *testing.T) {
 	}
 	require.NoError(t, submit("alice")) // and now the fullness is not checked for two seconds
 	require.NoError(t, server.Client().ConfigSet(t.Context(), "maxmemory", "100kb").Err())
-	err = submit("bob")
-	full, ok := errors.AsType[*fault.UnavailableError](err)
-	require.True(t, ok, "%v", err)
-	require.Equal(t, fault.CodeStoreFull, full.Code())
+	full := requireUnavailable(t, fault.CodeStoreFull, submit("bob"))
 	require.Equal(t, "Redis is full: raise its maxmemory, or wait until messages are delivered and their records expire", full.Detail)
+}
+
+// A Redis begins to evict while a relay runs. Nothing more is accepted, and afterwards the relay says
+// what is lost: nothing that is left counts as pending without being sent.
+func TestAStoreThatBeginsToEvict(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	server := redistest.Real(t)
+	client := server.Client()
+	seedDefaultPolicy(t, client)
+	var log output.Buffer
+	b := taskstest.Open(t, client, backend.Options{Logger: slog.New(slog.NewJSONHandler(&log, nil))})
+	submitter, err := submit.New(b, submit.Options{})
+	require.NoError(t, err)
+	defer submitter.Close()
+	const messages = 2000
+	for i := range messages {
+		o, err := submitter.Submit(t.Context(), message.Message{
+			ID: "m", User: fmt.Sprint("user-", i), SendAt: time.Now().Add(time.Hour), Title: "t", Body: strings.Repeat("x", 1000),
+		})
+		require.NoError(t, err)
+		require.Equal(t, message.Accepted, o.Outcome)
+	}
+	relay, err := tasks.NewRelay(b, tasks.RelayOptions{Every: 100 * time.Millisecond})
+	require.NoError(t, err)
+	defer runs(t, relay.Run)()
+	logged := func(words string) {
+		t.Helper()
+		require.Eventually(t, func() bool { return strings.Contains(log.String(), words) }, time.Minute, 50*time.Millisecond, "no %q in %s", words, &log)
+	}
+	set := func(name, value string) { require.NoError(t, client.ConfigSet(t.Context(), name, value).Err()) }
+	set("maxmemory-policy", "allkeys-random")
+	logged(`"level":"ERROR","msg":"the store deletes keys when its memory is full, so nothing is accepted"`)
+	requireUnfit(t, submitter)
+
+	set("maxmemory", "4mb")
+	require.Eventually(t, func() bool { // each write makes room
+		require.NoError(t, client.Set(t.Context(), "other", "x", time.Second).Err())
+		servers, err := store.ReadMemory(t.Context(), client)
+		require.NoError(t, err)
+		return servers[0].Evicted > 500
+	}, time.Minute, time.Millisecond)
+	set("maxmemory-policy", "noeviction")
+	set("maxmemory", "0")
+	logged(`"msg":"the store has evicted keys, and accepted messages are lost: submit them again, as from their files","servers":1,"lost":`)
+	require.NotContains(t, log.String(), "user-", "no line above debug names a user")
+	logged("the store deletes no keys any more: messages are accepted again")
+	require.Eventually(t, func() bool {
+		pending, err := b.Watch.Pending(t.Context())
+		require.NoError(t, err)
+		records, err := client.Eval(t.Context(), "return #redis.call('KEYS', 'sl:{p*}:m:*')", nil).Int()
+		require.NoError(t, err)
+		return pending == records && records < messages
+	}, time.Minute, 100*time.Millisecond)
+}
+
+// requireUnfit waits until submits are refused, as they are after two seconds.
+func requireUnfit(t *testing.T, submitter *submit.Submitter) {
+	t.Helper()
+	var err error
+	tries := 0
+	require.Eventually(t, func() bool {
+		tries++ // a rule would refuse another message to the same user
+		_, err = submitter.Submit(t.Context(), message.Message{User: fmt.Sprint("other-", tries), SendAt: time.Now().Add(2 * time.Hour), Title: "t"})
+		return err != nil
+	}, time.Minute, 100*time.Millisecond)
+	requireUnavailable(t, fault.CodeStoreUnfit, err)
+}
+
+// One master of a cluster that evicts is enough. While it does not answer, submits stay refused, and the
+// relay does not say otherwise.
+func TestAMasterThatBeginsToEvict(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	cluster := redistest.RealCluster(t)
+	seedDefaultPolicy(t, cluster.Client())
+	var log output.Buffer
+	b := taskstest.Open(t, cluster.Client(), backend.Options{Logger: slog.New(slog.NewJSONHandler(&log, nil))})
+	submitter, err := submit.New(b, submit.Options{})
+	require.NoError(t, err)
+	defer submitter.Close()
+	relay, err := tasks.NewRelay(b, tasks.RelayOptions{Every: 100 * time.Millisecond})
+	require.NoError(t, err)
+	defer runs(t, relay.Run)()
+	logged := func(words string) {
+		t.Helper()
+		require.Eventually(t, func() bool { return strings.Contains(log.String(), words) }, time.Minute, 50*time.Millisecond, "no %q in %s", words, &log)
+	}
+	last := cluster.Nodes[lastNode].Client()
+	set := func(policy string) { require.NoError(t, last.ConfigSet(t.Context(), "maxmemory-policy", policy).Err()) }
+	set("volatile-ttl")
+	requireUnfit(t, submitter)
+	logged("so nothing is accepted")
+	require.NoError(t, last.Do(t.Context(), "CLIENT", "PAUSE", 12_000, "ALL").Err())
+	logged("could not look whether the store evicts keys")
+	requireUnfit(t, submitter)
+	const again = "messages are accepted again"
+	require.NotContains(t, log.String(), again)
+	set("noeviction") // once it answers
+	logged(again)
+	require.Eventually(t, func() bool {
+		o, err := submitter.Submit(t.Context(), message.Message{User: "bob", SendAt: time.Now().Add(time.Hour), Title: "t"})
+		return err == nil && o.Outcome == message.Accepted
+	}, time.Minute, 100*time.Millisecond)
 }
