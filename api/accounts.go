@@ -59,7 +59,7 @@ func (s *server) accountRoutes() []route {
 		operation(s, route{
 			Operation: named("getAccount", http.MethodGet, accountPattern, "accounts",
 				"Get an account",
-				""),
+				"With its usage, and its callback and its progress. "+usageDescription),
 			scope: accounts.ScopeAdmin, says: "The account.", refuses: []int{http.StatusNotFound},
 		}, s.showAccount),
 		operation(s, route{
@@ -102,12 +102,27 @@ func (s *server) createAccount(ctx context.Context, in newAccount) (message.Acco
 	return AccountOf(account), err
 }
 
-func (s *server) showAccount(ctx context.Context, in ofAccount) (message.Account, error) {
-	account, ok, err := s.Accounts.Get(ctx, in.Account)
-	if err == nil && !ok {
-		err = &fault.NoSuchError{What: "account", Name: in.Account}
+func (s *server) showAccount(ctx context.Context, in ofAccount) (shown message.AccountDetails, err error) {
+	account, tier, err := s.resolve(ctx, in.Account)
+	if err != nil {
+		return shown, err
 	}
-	return AccountOf(account), err
+	shown.Account = AccountOf(account)
+	if shown.Usage, err = s.usageOf(ctx, account, tier); err != nil || account.EventsURL == "" {
+		return shown, err
+	}
+	callback, err := s.Callbacks.StatusOf(ctx, account)
+	shown.Callback = &callback
+	return shown, err
+}
+
+// resolve returns an account and its tier.
+func (s *server) resolve(ctx context.Context, name string) (accounts.Account, accounts.Tier, error) {
+	account, tier, ok, err := s.Accounts.Resolve(ctx, name)
+	if err == nil && !ok {
+		err = fault.NoSuchAccount(name)
+	}
+	return account, tier, err
 }
 
 type accountChange struct {

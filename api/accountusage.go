@@ -17,12 +17,6 @@ const usageDescription = "How many messages of the present hour and day are char
 func (s *server) accountUsageRoutes() []route {
 	return []route{
 		operation(s, route{
-			Operation: named("getAccountUsage", http.MethodGet, accountPattern+"/usage", "accounts",
-				"Get the usage of an account",
-				usageDescription),
-			scope: accounts.ScopeAdmin, says: "The usage.", refuses: []int{http.StatusNotFound},
-		}, s.showAccountUsage),
-		operation(s, route{
 			Operation: named("getOwnUsage", http.MethodGet, "/v1/usage", "accounts",
 				"Get the usage of the key's account",
 				usageDescription+" Without a key there is no account, and the answer is 404."),
@@ -31,39 +25,32 @@ func (s *server) accountUsageRoutes() []route {
 	}
 }
 
-func (s *server) showAccountUsage(ctx context.Context, in ofAccount) (message.AccountUsage, error) {
-	return s.usageOf(ctx, in.Account)
-}
-
 func (s *server) showOwnUsage(ctx context.Context, _ nothing) (message.AccountUsage, error) {
 	account := callerOf(ctx).account()
 	if account == "" {
 		return message.AccountUsage{}, &refusal{message.Outcome{
 			Outcome: message.Refused, Code: fault.CodeNotFound, Field: "account",
-			Detail: "the request has no API key, so it has no account: ask for /v1/accounts/{account}/usage",
+			Detail: "the request has no API key, so it has no account: ask for /v1/accounts/{account}",
 		}}
 	}
-	return s.usageOf(ctx, account)
+	charged, tier, err := s.resolve(ctx, account)
+	if err != nil {
+		return message.AccountUsage{}, err
+	}
+	return s.usageOf(ctx, charged, tier)
 }
 
-func (s *server) usageOf(ctx context.Context, name string) (usage message.AccountUsage, err error) {
-	account, tier, ok, err := s.Accounts.Resolve(ctx, name)
-	if err != nil {
-		return usage, err
-	}
-	if !ok {
-		return usage, fault.NoSuchAccount(name)
-	}
+func (s *server) usageOf(ctx context.Context, account accounts.Account, tier accounts.Tier) (usage message.AccountUsage, err error) {
 	if usage, err = s.Submitter.AccountUsage(ctx, account, tier); err != nil {
 		return usage, err
 	}
-	usage.Requests, err = RequestsOf(ctx, s.counters, name, tier)
+	usage.Requests, err = requestsOf(ctx, s.counters, account.Name, tier)
 	return usage, err
 }
 
-// RequestsOf returns how many requests an account has made today, nil if its tier does not limit
+// requestsOf returns how many requests an account has made today, nil if its tier does not limit
 // them.
-func RequestsOf(ctx context.Context, c *counters.Counters, account string, t accounts.Tier) (*message.RequestsUsage, error) {
+func requestsOf(ctx context.Context, c *counters.Counters, account string, t accounts.Tier) (*message.RequestsUsage, error) {
 	if t.RequestsPerDay == 0 {
 		return nil, nil
 	}

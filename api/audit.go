@@ -28,7 +28,7 @@ const endWithin = 5 * time.Second
 // logged, and all changes of a Hand. The submits, moves and cancels of accounts and commands are in
 // the history and events of their messages instead.
 func (s *server) audited(next http.HandlerFunc, rt route) http.HandlerFunc {
-	if rt.Method == http.MethodGet || rt.looks {
+	if (rt.Method == http.MethodGet || rt.looks) && !rt.reveals {
 		return next
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -60,6 +60,8 @@ func (c caller) leavesEntry(rt route) bool {
 	switch {
 	case rt.scope == accounts.ScopeAdmin:
 		return true
+	case rt.reveals:
+		return c.hand || !c.confined()
 	case c.first == nil:
 		return c.hand
 	default:

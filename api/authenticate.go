@@ -17,6 +17,17 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+)
+
+// Headers of a request without a key. Who can send one has all rights, so that they only tell whose
+// request it is. With a key, the key tells that, and they are refused.
+const (
+	// ByHeader has the name of the operator for the audit log and versions of policies.
+	ByHeader = "Sendlimit-By"
+	// AccountHeader has the account that is charged for submits. The request reaches only its
+	// messages.
+	AccountHeader = "Sendlimit-Account"
 )
 
 // caller is the sender of a request. The zero value may do nothing.
@@ -24,10 +35,11 @@ type caller struct {
 	identity accounts.Identity
 	// keyless is set if there is no key and the server requires none.
 	keyless bool
-	// hand is set for a Hand, with its By and Note.
-	hand     bool
-	by, note string
-	first    *atomic.Bool // of a command: whether it has made a change; nil for others
+	// hand is set for a Hand, with its Note.
+	hand  bool
+	note  string
+	by    string       // an operator's name, of a Hand or from ByHeader
+	first *atomic.Bool // of a command: whether it has made a change; nil for others
 }
 
 // may reports whether the caller has a scope. A key without an account has none, since it can't be
@@ -128,7 +140,10 @@ func (s *server) authenticate(r *http.Request, outlasts bool) (caller, error) {
 		if s.RequireKeys {
 			return caller{}, unauthorized("this API asks for a key: send it as Authorization: Bearer sk_…", "")
 		}
-		return caller{keyless: true}, checkDirect(r.Header)
+		return s.withoutKey(r)
+	}
+	if err := checkUnnamed(r.Header); err != nil {
+		return caller{}, err
 	}
 	secret, ok := bearer(given)
 	if !ok {
@@ -146,6 +161,36 @@ func (s *server) authenticate(r *http.Request, outlasts bool) (caller, error) {
 		return s.renew(ctx, r, secret, key, seen, outlasts)
 	}
 	return s.firstLogin(ctx, r, secret, key)
+}
+
+// withoutKey returns the caller of a request without a key, to a server that requires none.
+func (s *server) withoutKey(r *http.Request) (caller, error) {
+	who := caller{keyless: true}
+	if err := checkDirect(r.Header); err != nil {
+		return who, err
+	}
+	if by := r.Header.Get(ByHeader); by != "" {
+		who.by = web.Printable(by)
+	}
+	account := r.Header.Get(AccountHeader)
+	switch {
+	case account == "":
+		return who, nil
+	case !accounts.ValidName(account):
+		return caller{}, &fault.InvalidError{Field: "account", Value: account, Want: keyspace.WantName}
+	}
+	who.identity.Account.Name = account
+	return who, s.Submitter.CheckAccount(r.Context(), account)
+}
+
+// checkUnnamed refuses a request with a key that also names an operator or an account.
+func checkUnnamed(h http.Header) error {
+	for _, name := range []string{ByHeader, AccountHeader} {
+		if h.Get(name) != "" {
+			return fault.Wrong(name, "%s is for requests without a key: leave it out, since the key tells whose request it is", name)
+		}
+	}
+	return nil
 }
 
 // renew looks up a key that was valid before. Concurrent requests share one lookup. With an error

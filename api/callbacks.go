@@ -15,14 +15,6 @@ const callbackPattern = accountPattern + "/callback"
 func (s *server) callbackRoutes() []route {
 	return []route{
 		operation(s, route{
-			Operation: named("getCallback", http.MethodGet, callbackPattern, "events",
-				"Get the callback of an account and its progress",
-				""),
-			scope: accounts.ScopeAdmin, says: "The callback, without its secret.", refuses: []int{http.StatusNotFound},
-		}, func(ctx context.Context, in ofAccount) (message.Callback, error) {
-			return s.Callbacks.Status(ctx, in.Account)
-		}),
-		operation(s, route{
 			Operation: named("setCallback", http.MethodPut, callbackPattern, "events",
 				"Set the callback of an account",
 				"Workers post the events of the account's messages to the URL, in signed batches of CloudEvents: see the webhook "+
@@ -40,7 +32,8 @@ func (s *server) callbackRoutes() []route {
 			if err := s.Callbacks.Remove(ctx, in.Account); err != nil {
 				return message.Account{}, err
 			}
-			return s.showAccount(ctx, in)
+			account, _, err := s.resolve(ctx, in.Account)
+			return AccountOf(account), err
 		}),
 		operation(s, route{
 			Operation: named("rotateCallbackSecret", http.MethodPost, callbackPattern+"/rotate", "events",

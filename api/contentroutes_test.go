@@ -25,6 +25,7 @@ func showing() map[string]bool {
 		"GET " + foundPath:              true,
 		"GET " + messagesPath:           true,
 		"GET " + messagePath:            true,
+		"GET " + contentPath:            true,
 		"GET /v1/users/{user}/messages": true,
 		"GET /v1/dead-letters":          true,
 		"GET " + deadLetterPath:         true,

@@ -43,6 +43,7 @@ const (
 	recordSentPath  = batchPath + "/record-sent"
 	foundPath       = messagesPath + "/{id}"
 	messagePath     = "/v1/users/{user}/messages/{id}"
+	contentPath     = messagePath + "/content"
 	deadLettersPath = "/v1/dead-letters"
 	deadLetterPath  = "/v1/users/{user}/dead-letters/{id}"
 	accountPath     = "/v1/accounts/{account}"
@@ -95,6 +96,7 @@ func operations() []operation {
 			"campaign", "category", "status", "from", "until", "user", "user_prefix", "account", "limit", "cursor",
 		}},
 		{http.MethodGet, messagePath, aliceA, "", nil},
+		{http.MethodGet, contentPath, aliceA + "/content", "", nil},
 		{http.MethodPatch, messagePath, aliceA, `{"send_at":"` + on22("11:11:11") + `"}`, nil},
 		{http.MethodDelete, messagePath, aliceA, "", nil},
 		{http.MethodGet, "/v1/users/{user}/messages", "/v1/users/alice/messages", "", []string{"from", "until", "limit", "cursor"}},
@@ -123,7 +125,6 @@ func operations() []operation {
 		{http.MethodPost, accountPath + "/keys", "/v1/accounts/acme/keys", `{"scopes":["read"]}`, nil},
 		{http.MethodPost, rotatePath, "/v1/accounts/acme/keys/Zx3kQ9aB/rotate", `{"overlap":"1h"}`, nil},
 		{http.MethodDelete, accountPath + "/keys/{key}", "/v1/accounts/acme/keys/Zx3kQ9aB", "", nil},
-		{http.MethodGet, accountPath + "/usage", "/v1/accounts/acme/usage", "", nil},
 		{http.MethodGet, "/v1/usage", "/v1/usage", "", nil},
 		{http.MethodGet, "/v1/tiers", "/v1/tiers", "", []string{"limit", "cursor"}},
 		{http.MethodGet, tierPath, "/v1/tiers/free", "", nil},
@@ -157,7 +158,6 @@ func operations() []operation {
 		{http.MethodGet, channelsPath, channelsPath, "", nil},
 		{http.MethodPost, channelsPath + "/{channel}/resume", channelsPath + "/fcm/resume", "", nil},
 		{http.MethodGet, "/v1/events", "/v1/events?follow=false", "", []string{"account", "after", "follow", "limit"}},
-		{http.MethodGet, callbackPath, acmeCallback, "", nil},
 		{http.MethodPut, callbackPath, acmeCallback, `{"url":"https://example.com/events"}`, nil},
 		{http.MethodDelete, callbackPath, acmeCallback, "", nil},
 		{http.MethodPost, callbackPath + "/rotate", acmeCallback + "/rotate", `{"overlap":"1h"}`, nil},
@@ -450,6 +450,8 @@ func messageCases() []contractCase {
 
 		{"scheduled", http.MethodGet, messagePath, http.StatusOK, on(booked, request{method: http.MethodGet, target: aliceA})},
 		{"failed", http.MethodGet, messagePath, http.StatusOK, on(failed, request{method: http.MethodGet, target: aliceA})},
+		{"with its content", http.MethodGet, contentPath, http.StatusOK, on(booked, request{method: http.MethodGet, target: aliceA + "/content"})},
+		{"unknown", http.MethodGet, contentPath, http.StatusNotFound, on(nothing, request{method: http.MethodGet, target: aliceA + "/content"})},
 		{"unknown", http.MethodGet, messagePath, http.StatusNotFound, on(nothing, request{method: http.MethodGet, target: aliceA})},
 
 		{"moved", http.MethodPatch, messagePath, http.StatusOK, on(booked, request{http.MethodPatch, aliceA, `{` + free + `}`, nil})},

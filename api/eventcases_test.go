@@ -44,8 +44,7 @@ func eventCases() []contractCase {
 	noID := "&id=1-1"
 	return []contractCase{
 		{"page", http.MethodGet, "/v1/events", http.StatusOK, on(withDead, send(http.MethodGet, "/v1/events?follow=false", ""))},
-		{"shown", http.MethodGet, callbackPath, http.StatusOK, on(withDead, send(http.MethodGet, acmeCallback, ""))},
-		{"none", http.MethodGet, callbackPath, http.StatusNotFound, on(acme, send(http.MethodGet, acmeCallback, ""))},
+		{"shown with its callback", http.MethodGet, accountPath, http.StatusOK, on(withDead, send(http.MethodGet, "/v1/accounts/acme", ""))},
 		{"set", http.MethodPut, callbackPath, http.StatusOK, on(acme, send(http.MethodPut, acmeCallback, url))},
 		{"unknown account", http.MethodPut, callbackPath, http.StatusNotFound, on(nothing, send(http.MethodPut, acmeCallback, url))},
 		{"internal", http.MethodPut, callbackPath, http.StatusUnprocessableEntity, on(acme, send(http.MethodPut, acmeCallback, `{"url":"https://10.0.0.1/"}`))},

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 )
 
@@ -58,4 +59,52 @@ func TestAProxyIsNoOperator(t *testing.T) {
 		asked.use(key)
 		require.Equal(t, http.StatusOK, r.send(asked).status)
 	}
+}
+
+// Who needs no key says in headers who makes a change, and for which account. A key says both
+// itself.
+func TestWithoutAKeyHeadersNameWhoAsks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, name := range []string{"acme", "globex"} {
+		_, err := r.accounts.Create(t.Context(), accounts.Account{Name: name, Disabled: name == "globex"})
+		require.NoError(t, err)
+	}
+	ask := func(method, target, body, header, value string) reply {
+		t.Helper()
+		q := request{method: method, target: target, body: body, header: http.Header{}}
+		q.header.Set("Content-Type", "application/json")
+		if header != "" {
+			q.header.Set(header, value)
+		}
+		return r.send(q)
+	}
+	draft := func(id, user string) string {
+		return `{"id":"` + id + `","user":"` + user + `","send_at":"` + on22("11:11:11") + `","title":"Hi"}`
+	}
+	require.Equal(t, http.StatusOK, ask(http.MethodPut, "/v1/tiers/free", `{}`, api.ByHeader, "jane").status)
+	require.Equal(t, "jane", r.logged()[0].By)
+	require.Equal(t, http.StatusOK, ask(http.MethodPut, "/v1/policies/vip", `{"rules":["1/hour"]}`, api.ByHeader, "joe").status)
+	versions := into[message.PolicyVersions](t, http.StatusOK, r.get("/v1/policies/vip/versions"))
+	require.Equal(t, "joe", versions.Versions[0].By)
+
+	require.Equal(t, http.StatusCreated, ask(http.MethodPost, messagesPath, draft("own", "alice"), api.AccountHeader, "acme").status)
+	require.Equal(t, http.StatusCreated, r.post(messagesPath, draft("nobodys", "bob")).status)
+	require.Equal(t, "acme", into[message.Status](t, http.StatusOK, r.get("/v1/users/alice/messages/own")).Account)
+	require.Equal(t, "acme", into[message.AccountUsage](t, http.StatusOK, ask(http.MethodGet, "/v1/usage", "", api.AccountHeader, "acme")).Account)
+	r.problem(http.StatusNotFound, ask(http.MethodDelete, "/v1/users/bob/messages/nobodys", "", api.AccountHeader, "acme"))
+	for _, name := range []string{"Acme", "nobody", "globex"} {
+		p := r.problem(http.StatusUnprocessableEntity, ask(http.MethodPost, messagesPath, draft(name, "carl"), api.AccountHeader, name))
+		require.Contains(t, p.Detail, name)
+	}
+
+	for _, name := range []string{api.ByHeader, api.AccountHeader} {
+		keyed := request{method: http.MethodGet, target: "/v1/accounts", header: http.Header{name: {"acme"}}}
+		keyed.use(r.key("op", accounts.ScopeAdmin))
+		require.Contains(t, r.problem(http.StatusUnprocessableEntity, r.send(keyed)).Detail, name)
+		proxied := request{method: http.MethodGet, target: "/v1/accounts", header: http.Header{name: {"acme"}, "Via": {"1.1 proxy"}}}
+		r.problem(http.StatusUnauthorized, r.send(proxied))
+	}
+	keys := newRig(t, locked)
+	keys.problem(http.StatusUnauthorized, keys.send(request{method: http.MethodGet, target: "/v1/accounts", header: http.Header{api.ByHeader: {"jane"}}}))
 }

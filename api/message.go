@@ -20,6 +20,12 @@ func (s *server) messageRoutes() []route {
 			scope: accounts.ScopeRead, says: "The message.", refuses: []int{http.StatusNotFound},
 		}, s.status),
 		operation(s, route{
+			Operation: named("showContent", http.MethodGet, messagePattern+"/content", "messages",
+				"Show the content of a message",
+				"Answers as getMessage does. If a key with the scope admin asks, the look is an entry of the audit log, so that it is known who saw the content."),
+			scope: accounts.ScopeRead, reveals: true, says: "The message.", refuses: []int{http.StatusNotFound},
+		}, s.status),
+		operation(s, route{
 			Operation: named("moveMessage", http.MethodPatch, messagePattern, "messages",
 				"Move a message, or change its content",
 				"Possible until the message is being sent. A move is not possible after a delivery that may have arrived. The body is a JSON merge patch (RFC 7396): absent members stay "+

@@ -127,8 +127,10 @@ func TestHowMuchOfAQuotaIsUsed(t *testing.T) {
 		require.Equal(t, http.StatusCreated, r.direct(own, q).status)
 	}
 	left := int64(1)
-	for secret, target := range map[string]string{own: "/v1/usage", admin: "/v1/accounts/own/usage"} {
-		got := into[message.AccountUsage](t, http.StatusOK, r.direct(secret, request{method: http.MethodGet, target: target}))
+	for _, got := range []message.AccountUsage{
+		into[message.AccountUsage](t, http.StatusOK, r.direct(own, request{method: http.MethodGet, target: "/v1/usage"})),
+		into[message.AccountDetails](t, http.StatusOK, r.direct(admin, request{method: http.MethodGet, target: "/v1/accounts/own"})).Usage,
+	} {
 		require.Equal(t, "own", got.Account)
 		require.Equal(t, "day", got.Tier)
 		require.Equal(t, int64(1), got.Hour.Used)
@@ -139,7 +141,7 @@ func TestHowMuchOfAQuotaIsUsed(t *testing.T) {
 		require.Equal(t, "2026-11-20T23:00:00.000Z", got.Day.From.Format(message.TimeLayout))
 		require.Equal(t, "2026-11-21T23:00:00.000Z", got.Day.Until.Format(message.TimeLayout))
 	}
-	r.problem(http.StatusForbidden, r.direct(own, request{method: http.MethodGet, target: "/v1/accounts/boss/usage"}))
+	r.problem(http.StatusForbidden, r.direct(own, request{method: http.MethodGet, target: "/v1/accounts/boss"}))
 }
 
 // The answer to a submit has the day's quota in its header fields, beside the requests of

@@ -47,6 +47,8 @@ type route struct {
 	follows bool
 	// looks is set for a request that changes nothing, although it is not a GET.
 	looks bool
+	// reveals is set for a look at content, which is in the audit log as changes are.
+	reveals bool
 	// told is set for a change of a message, which is in the message's history and events.
 	told bool
 	// erases is set for a request after which no record may name the user.

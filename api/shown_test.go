@@ -49,7 +49,9 @@ func TestWhatIsSetIsShown(t *testing.T) {
 		for name, value := range members([]byte(row.body)) {
 			require.Equal(t, value, got[name], name)
 		}
-		require.JSONEq(t, string(answer.body), string(r.get(row.shown).body))
+		shown := members(r.get(row.shown).body)
+		delete(shown, "usage") // of an account, which only a look at it has
+		require.Equal(t, got, shown)
 	}
 	const expires = "2027-01-01T00:00:00.000Z"
 	made := r.post("/v1/accounts/acme/keys", `{"scopes":["read"],"expires_at":"`+expires+`"}`)

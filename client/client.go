@@ -2,6 +2,7 @@ package client
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -27,6 +28,8 @@ type Options struct {
 	// Key is the account's API key, sent with every request; "" means none. Anybody on the network
 	// path can read it if the URL is http://.
 	Key Key
+	// Header has further fields of every request, such as one that a proxy requires.
+	Header http.Header
 	// Attempts is the maximum number of tries of a request, up to MaxAttempts. Zero means
 	// DefaultAttempts; 1 means no retries.
 	Attempts int
@@ -43,7 +46,8 @@ type Options struct {
 type Client struct {
 	base string // without a slash at its end
 	http http.Client
-	// authorize is a function so that a printed Client shows no key.
+	// authorize adds the key and Options.Header. It is a function so that a printed Client shows no
+	// key.
 	authorize     func(http.Header)
 	attempts      int
 	timeout       time.Duration
@@ -69,11 +73,15 @@ func New(baseURL string, o Options) (*Client, error) {
 		return nil, invalid("max_retry_after", o.MaxRetryAfter.String()+" is not allowed: use a time above zero")
 	}
 	c := &Client{
-		base: strings.TrimRight(baseURL, "/"), http: httpClient(o.HTTPClient), authorize: func(http.Header) {},
+		base: strings.TrimRight(baseURL, "/"), http: httpClient(o.HTTPClient),
 		attempts: o.Attempts, timeout: o.Timeout, maxRetryAfter: o.MaxRetryAfter,
 	}
-	if o.Key != "" {
-		c.authorize = func(h http.Header) { h.Set("Authorization", "Bearer "+string(o.Key)) }
+	fields := o.Header.Clone()
+	c.authorize = func(h http.Header) {
+		maps.Copy(h, fields)
+		if o.Key != "" {
+			h.Set("Authorization", "Bearer "+string(o.Key))
+		}
 	}
 	return c, nil
 }

@@ -17,12 +17,15 @@ type ( //nolint:comments // package message says what each is
 	APIKeyDraft        = message.APIKeyDraft
 	APIKeyRotation     = message.APIKeyRotation
 	Account            = message.Account
+	AccountDetails     = message.AccountDetails
 	AccountDraft       = message.AccountDraft
 	AccountPatch       = message.AccountPatch
 	AccountUsage       = message.AccountUsage
+	Accounts           = message.Accounts
 	Activity           = message.Activity
 	ActivityMinute     = message.ActivityMinute
 	AlertDone          = message.AlertDone
+	AuditEntries       = message.AuditEntries
 	AuditEntry         = message.AuditEntry
 	Callback           = message.Callback
 	CallbackDraft      = message.CallbackDraft
@@ -37,10 +40,14 @@ type ( //nolint:comments // package message says what each is
 	Channels           = message.Channels
 	Conflict           = message.Conflict
 	DeadAlert          = message.DeadAlert
+	DeadAlerts         = message.DeadAlerts
 	DeadEvent          = message.DeadEvent
+	DeadEvents         = message.DeadEvents
 	DeadEventsPurge    = message.DeadEventsPurge
 	DeadEventsRetry    = message.DeadEventsRetry
+	DeadLetters        = message.DeadLetters
 	DeadPurge          = message.DeadPurge
+	DeadRetry          = message.DeadRetry
 	Device             = message.Device
 	DeviceChange       = message.DeviceChange
 	DeviceDraft        = message.DeviceDraft
@@ -54,15 +61,18 @@ type ( //nolint:comments // package message says what each is
 	EventData          = message.EventData
 	EventLimits        = message.EventLimits
 	EventLimitsDraft   = message.EventLimitsDraft
+	EventLimitsList    = message.EventLimitsList
 	EventLimitsRemoval = message.EventLimitsRemoval
 	ExemptCategory     = message.ExemptCategory
 	Forecast           = message.Forecast
+	Found              = message.Found
 	FreeTime           = message.FreeTime
 	FreeTimes          = message.FreeTimes
 	HistoryEntry       = message.HistoryEntry
 	HourCount          = message.HourCount
 	LearnedPace        = message.LearnedPace
 	ListedUser         = message.ListedUser
+	Messages           = message.Messages
 	Misfit             = message.Misfit
 	NewAPIKey          = message.NewAPIKey
 	Outcome            = message.Outcome
@@ -99,12 +109,14 @@ type ( //nolint:comments // package message says what each is
 	Tier               = message.Tier
 	TierLimits         = message.TierLimits
 	TierRemoval        = message.TierRemoval
+	Tiers              = message.Tiers
 	Usage              = message.Usage
 	UserEntry          = message.UserEntry
 	UserErasure        = message.UserErasure
 	UserExport         = message.UserExport
 	UserProgress       = message.UserProgress
 	UserSettings       = message.UserSettings
+	Users              = message.Users
 	Violation          = message.Violation
 	Worker             = message.Worker
 )
@@ -271,13 +283,21 @@ type ListAccountsQuery struct {
 	Limit int
 }
 
+// ListAccountsPage returns one page of ListAccounts. cursor is the NextCursor of the page
+// before, or "" for the first page.
+func (c *Client) ListAccountsPage(ctx context.Context, query ListAccountsQuery, cursor string) (Accounts, error) {
+	return value[Accounts](ctx, c, call{doing: "list the accounts", method: "GET", path: "/v1/accounts", query: values("cursor", cursor, "limit", count(query.Limit))})
+}
+
 // ListAccounts: list the accounts.
 //
 // Sorted by name.
 //
 // Requires the scope admin.
 func (c *Client) ListAccounts(ctx context.Context, query ListAccountsQuery) iter.Seq2[Account, error] {
-	return pages(ctx, c, call{doing: "list the accounts", method: "GET", path: "/v1/accounts", query: values("limit", count(query.Limit))}, func(page message.Accounts) ([]Account, string) {
+	return list("list the accounts", func(cursor string) (message.Accounts, error) {
+		return c.ListAccountsPage(ctx, query, cursor)
+	}, func(page message.Accounts) ([]Account, string) {
 		return page.Accounts, page.NextCursor
 	})
 }
@@ -291,9 +311,14 @@ func (c *Client) CreateAccount(ctx context.Context, body AccountDraft) (Account,
 
 // Account: get an account.
 //
+// With its usage, and its callback and its progress. How many messages of the present hour and
+// day are charged: those that were sent and those still scheduled, by their send times.
+// Messages of later hours and days count there. If the tier limits requests per day, also the
+// number of requests.
+//
 // Requires the scope admin.
-func (c *Client) Account(ctx context.Context, account string) (Account, error) {
-	return value[Account](ctx, c, call{doing: "get an account", method: "GET", path: "/v1/accounts/{account}", segments: []string{account}})
+func (c *Client) Account(ctx context.Context, account string) (AccountDetails, error) {
+	return value[AccountDetails](ctx, c, call{doing: "get an account", method: "GET", path: "/v1/accounts/{account}", segments: []string{account}})
 }
 
 // ChangeAccount: change an account.
@@ -313,13 +338,6 @@ func (c *Client) ChangeAccount(ctx context.Context, account string, body Account
 // Requires the scope admin.
 func (c *Client) RemoveCallback(ctx context.Context, account string) (Account, error) {
 	return value[Account](ctx, c, call{doing: "remove the callback of an account", method: "DELETE", path: "/v1/accounts/{account}/callback", segments: []string{account}})
-}
-
-// Callback: get the callback of an account and its progress.
-//
-// Requires the scope admin.
-func (c *Client) Callback(ctx context.Context, account string) (Callback, error) {
-	return value[Callback](ctx, c, call{doing: "get the callback of an account and its progress", method: "GET", path: "/v1/accounts/{account}/callback", segments: []string{account}})
 }
 
 // SetCallback: set the callback of an account.
@@ -377,17 +395,6 @@ func (c *Client) RotateAccountKey(ctx context.Context, account, key string, body
 	return value[NewAPIKey](ctx, c, call{doing: "replace an API key", method: "POST", path: "/v1/accounts/{account}/keys/{key}/rotate", segments: []string{account, key}, body: body, once: true})
 }
 
-// AccountUsage: get the usage of an account.
-//
-// How many messages of the present hour and day are charged: those that were sent and those
-// still scheduled, by their send times. Messages of later hours and days count there. If the
-// tier limits requests per day, also the number of requests.
-//
-// Requires the scope admin.
-func (c *Client) AccountUsage(ctx context.Context, account string) (AccountUsage, error) {
-	return value[AccountUsage](ctx, c, call{doing: "get the usage of an account", method: "GET", path: "/v1/accounts/{account}/usage", segments: []string{account}})
-}
-
 // ListAuditEntriesQuery is the query of ListAuditEntries. What is zero is not given.
 type ListAuditEntriesQuery struct {
 	// Only changes by this account or of its data.
@@ -406,6 +413,12 @@ type ListAuditEntriesQuery struct {
 	Limit int
 }
 
+// ListAuditEntriesPage returns one page of ListAuditEntries. cursor is the NextCursor of the
+// page before, or "" for the first page.
+func (c *Client) ListAuditEntriesPage(ctx context.Context, query ListAuditEntriesQuery, cursor string) (AuditEntries, error) {
+	return value[AuditEntries](ctx, c, call{doing: "list the changes that operators made", method: "GET", path: "/v1/audit", query: values("cursor", cursor, "account", query.Account, "user", query.User, "action", query.Action, "object", query.Object, "from", spell(query.From), "until", spell(query.Until), "limit", count(query.Limit))})
+}
+
 // ListAuditEntries: list the changes that operators made.
 //
 // Changes with a key that has the scope admin, on the dashboard, or by a command, newest first.
@@ -415,7 +428,9 @@ type ListAuditEntriesQuery struct {
 //
 // Requires the scope read.
 func (c *Client) ListAuditEntries(ctx context.Context, query ListAuditEntriesQuery) iter.Seq2[AuditEntry, error] {
-	return pages(ctx, c, call{doing: "list the changes that operators made", method: "GET", path: "/v1/audit", query: values("account", query.Account, "user", query.User, "action", query.Action, "object", query.Object, "from", spell(query.From), "until", spell(query.Until), "limit", count(query.Limit))}, func(page message.AuditEntries) ([]AuditEntry, string) {
+	return list("list the changes that operators made", func(cursor string) (message.AuditEntries, error) {
+		return c.ListAuditEntriesPage(ctx, query, cursor)
+	}, func(page message.AuditEntries) ([]AuditEntry, string) {
 		return page.Entries, page.NextCursor
 	})
 }
@@ -577,13 +592,21 @@ type ListDeadAlertsQuery struct {
 	Limit int
 }
 
+// ListDeadAlertsPage returns one page of ListDeadAlerts. cursor is the NextCursor of the page
+// before, or "" for the first page.
+func (c *Client) ListDeadAlertsPage(ctx context.Context, query ListDeadAlertsQuery, cursor string) (DeadAlerts, error) {
+	return value[DeadAlerts](ctx, c, call{doing: "list alerts and reports that could not be delivered", method: "GET", path: "/v1/dead-alerts", query: values("cursor", cursor, "limit", count(query.Limit))})
+}
+
 // ListDeadAlerts: list alerts and reports that could not be delivered.
 //
 // Oldest first. Their contacts did not accept them within alert_retry_for.
 //
 // Requires the scope admin.
 func (c *Client) ListDeadAlerts(ctx context.Context, query ListDeadAlertsQuery) iter.Seq2[DeadAlert, error] {
-	return pages(ctx, c, call{doing: "list alerts and reports that could not be delivered", method: "GET", path: "/v1/dead-alerts", query: values("limit", count(query.Limit))}, func(page message.DeadAlerts) ([]DeadAlert, string) {
+	return list("list alerts and reports that could not be delivered", func(cursor string) (message.DeadAlerts, error) {
+		return c.ListDeadAlertsPage(ctx, query, cursor)
+	}, func(page message.DeadAlerts) ([]DeadAlert, string) {
 		return page.DeadAlerts, page.NextCursor
 	})
 }
@@ -638,6 +661,12 @@ type ListDeadEventsQuery struct {
 	Limit int
 }
 
+// ListDeadEventsPage returns one page of ListDeadEvents. cursor is the NextCursor of the page
+// before, or "" for the first page.
+func (c *Client) ListDeadEventsPage(ctx context.Context, query ListDeadEventsQuery, cursor string) (DeadEvents, error) {
+	return value[DeadEvents](ctx, c, call{doing: "list the dead events of an account", method: "GET", path: "/v1/dead-events", query: values("cursor", cursor, "account", query.Account, "limit", count(query.Limit))})
+}
+
 // ListDeadEvents: list the dead events of an account.
 //
 // Lists events that the callback did not accept in time, oldest first. A key with the scope
@@ -646,7 +675,9 @@ type ListDeadEventsQuery struct {
 //
 // Requires the scope read.
 func (c *Client) ListDeadEvents(ctx context.Context, query ListDeadEventsQuery) iter.Seq2[DeadEvent, error] {
-	return pages(ctx, c, call{doing: "list the dead events of an account", method: "GET", path: "/v1/dead-events", query: values("account", query.Account, "limit", count(query.Limit))}, func(page message.DeadEvents) ([]DeadEvent, string) {
+	return list("list the dead events of an account", func(cursor string) (message.DeadEvents, error) {
+		return c.ListDeadEventsPage(ctx, query, cursor)
+	}, func(page message.DeadEvents) ([]DeadEvent, string) {
 		return page.DeadEvents, page.NextCursor
 	})
 }
@@ -699,6 +730,12 @@ type ListDeadLettersQuery struct {
 	Limit int
 }
 
+// ListDeadLettersPage returns one page of ListDeadLetters. cursor is the NextCursor of the page
+// before, or "" for the first page.
+func (c *Client) ListDeadLettersPage(ctx context.Context, query ListDeadLettersQuery, cursor string) (DeadLetters, error) {
+	return value[DeadLetters](ctx, c, call{doing: "list dead letters", method: "GET", path: "/v1/dead-letters", query: values("cursor", cursor, "user", query.User, "limit", count(query.Limit))})
+}
+
 // ListDeadLetters: list dead letters.
 //
 // Without their content, oldest first. A key with the scope admin sees the metadata of other
@@ -706,7 +743,9 @@ type ListDeadLettersQuery struct {
 //
 // Requires the scope admin.
 func (c *Client) ListDeadLetters(ctx context.Context, query ListDeadLettersQuery) iter.Seq2[Status, error] {
-	return pages(ctx, c, call{doing: "list dead letters", method: "GET", path: "/v1/dead-letters", query: values("user", query.User, "limit", count(query.Limit))}, func(page message.DeadLetters) ([]Status, string) {
+	return list("list dead letters", func(cursor string) (message.DeadLetters, error) {
+		return c.ListDeadLettersPage(ctx, query, cursor)
+	}, func(page message.DeadLetters) ([]Status, string) {
 		return page.DeadLetters, page.NextCursor
 	})
 }
@@ -719,6 +758,12 @@ type RetryDeadLettersQuery struct {
 	Limit int
 }
 
+// RetryDeadLettersPage returns one page of RetryDeadLetters. cursor is the NextCursor of the
+// page before, or "" for the first page.
+func (c *Client) RetryDeadLettersPage(ctx context.Context, query RetryDeadLettersQuery, cursor string) (DeadRetry, error) {
+	return value[DeadRetry](ctx, c, call{doing: "send dead letters again, oldest first", method: "POST", path: "/v1/dead-letters/retry", query: values("cursor", cursor, "user", query.User, "limit", count(query.Limit))})
+}
+
 // RetryDeadLetters: send dead letters again, oldest first.
 //
 // Each is scheduled as by retryDeadLetter. A refused one stays a dead letter, and its outcome
@@ -727,7 +772,9 @@ type RetryDeadLettersQuery struct {
 //
 // Requires the scope admin.
 func (c *Client) RetryDeadLetters(ctx context.Context, query RetryDeadLettersQuery) iter.Seq2[Outcome, error] {
-	return pages(ctx, c, call{doing: "send dead letters again, oldest first", method: "POST", path: "/v1/dead-letters/retry", query: values("user", query.User, "limit", count(query.Limit))}, func(page message.DeadRetry) ([]Outcome, string) {
+	return list("send dead letters again, oldest first", func(cursor string) (message.DeadRetry, error) {
+		return c.RetryDeadLettersPage(ctx, query, cursor)
+	}, func(page message.DeadRetry) ([]Outcome, string) {
 		return page.Outcomes, page.NextCursor
 	})
 }
@@ -738,13 +785,21 @@ type ListEventLimitsQuery struct {
 	Limit int
 }
 
+// ListEventLimitsPage returns one page of ListEventLimits. cursor is the NextCursor of the page
+// before, or "" for the first page.
+func (c *Client) ListEventLimitsPage(ctx context.Context, query ListEventLimitsQuery, cursor string) (EventLimitsList, error) {
+	return value[EventLimitsList](ctx, c, call{doing: "list the events that have limits", method: "GET", path: "/v1/event-limits", query: values("cursor", cursor, "limit", count(query.Limit))})
+}
+
 // ListEventLimits: list the events that have limits.
 //
 // Sorted by name.
 //
 // Requires the scope admin.
 func (c *Client) ListEventLimits(ctx context.Context, query ListEventLimitsQuery) iter.Seq2[EventLimits, error] {
-	return pages(ctx, c, call{doing: "list the events that have limits", method: "GET", path: "/v1/event-limits", query: values("limit", count(query.Limit))}, func(page message.EventLimitsList) ([]EventLimits, string) {
+	return list("list the events that have limits", func(cursor string) (message.EventLimitsList, error) {
+		return c.ListEventLimitsPage(ctx, query, cursor)
+	}, func(page message.EventLimitsList) ([]EventLimits, string) {
 		return page.Events, page.NextCursor
 	})
 }
@@ -811,6 +866,12 @@ type FindMessagesQuery struct {
 	Limit int
 }
 
+// FindMessagesPage returns one page of FindMessages. cursor is the NextCursor of the page
+// before, or "" for the first page.
+func (c *Client) FindMessagesPage(ctx context.Context, query FindMessagesQuery, cursor string) (Messages, error) {
+	return value[Messages](ctx, c, call{doing: "list messages of all users", method: "GET", path: "/v1/messages", query: values("cursor", cursor, "campaign", query.Campaign, "category", query.Category, "status", query.Status, "from", spell(query.From), "until", spell(query.Until), "user", query.User, "user_prefix", query.UserPrefix, "account", query.Account, "limit", count(query.Limit))})
+}
+
 // FindMessages: list messages of all users.
 //
 // Lists messages that match all given parameters, in no particular order. A key without the
@@ -826,7 +887,9 @@ type FindMessagesQuery struct {
 //
 // Requires the scope read.
 func (c *Client) FindMessages(ctx context.Context, query FindMessagesQuery) iter.Seq2[Status, error] {
-	return pages(ctx, c, call{doing: "list messages of all users", method: "GET", path: "/v1/messages", query: values("campaign", query.Campaign, "category", query.Category, "status", query.Status, "from", spell(query.From), "until", spell(query.Until), "user", query.User, "user_prefix", query.UserPrefix, "account", query.Account, "limit", count(query.Limit))}, func(page message.Messages) ([]Status, string) {
+	return list("list messages of all users", func(cursor string) (message.Messages, error) {
+		return c.FindMessagesPage(ctx, query, cursor)
+	}, func(page message.Messages) ([]Status, string) {
 		return page.Messages, page.NextCursor
 	})
 }
@@ -835,6 +898,12 @@ func (c *Client) FindMessages(ctx context.Context, query FindMessagesQuery) iter
 type FindMessageQuery struct {
 	// Messages a page.
 	Limit int
+}
+
+// FindMessagePage returns one page of FindMessage. cursor is the NextCursor of the page before,
+// or "" for the first page.
+func (c *Client) FindMessagePage(ctx context.Context, id string, query FindMessageQuery, cursor string) (Found, error) {
+	return value[Found](ctx, c, call{doing: "find messages of all users by their id", method: "GET", path: "/v1/messages/{id}", segments: []string{id}, query: values("cursor", cursor, "limit", count(query.Limit))})
 }
 
 // FindMessage: find messages of all users by their id.
@@ -849,7 +918,9 @@ type FindMessageQuery struct {
 //
 // Requires the scope read.
 func (c *Client) FindMessage(ctx context.Context, id string, query FindMessageQuery) iter.Seq2[Status, error] {
-	return pages(ctx, c, call{doing: "find messages of all users by their id", method: "GET", path: "/v1/messages/{id}", segments: []string{id}, query: values("limit", count(query.Limit))}, func(page message.Found) ([]Status, string) {
+	return list("find messages of all users by their id", func(cursor string) (message.Found, error) {
+		return c.FindMessagePage(ctx, id, query, cursor)
+	}, func(page message.Found) ([]Status, string) {
 		return page.Messages, page.NextCursor
 	})
 }
@@ -1032,13 +1103,21 @@ type ListTiersQuery struct {
 	Limit int
 }
 
+// ListTiersPage returns one page of ListTiers. cursor is the NextCursor of the page before, or
+// "" for the first page.
+func (c *Client) ListTiersPage(ctx context.Context, query ListTiersQuery, cursor string) (Tiers, error) {
+	return value[Tiers](ctx, c, call{doing: "list the tiers", method: "GET", path: "/v1/tiers", query: values("cursor", cursor, "limit", count(query.Limit))})
+}
+
 // ListTiers: list the tiers.
 //
 // Sorted by name.
 //
 // Requires the scope admin.
 func (c *Client) ListTiers(ctx context.Context, query ListTiersQuery) iter.Seq2[Tier, error] {
-	return pages(ctx, c, call{doing: "list the tiers", method: "GET", path: "/v1/tiers", query: values("limit", count(query.Limit))}, func(page message.Tiers) ([]Tier, string) {
+	return list("list the tiers", func(cursor string) (message.Tiers, error) {
+		return c.ListTiersPage(ctx, query, cursor)
+	}, func(page message.Tiers) ([]Tier, string) {
 		return page.Tiers, page.NextCursor
 	})
 }
@@ -1093,6 +1172,12 @@ type ListUsersQuery struct {
 	Limit int
 }
 
+// ListUsersPage returns one page of ListUsers. cursor is the NextCursor of the page before, or
+// "" for the first page.
+func (c *Client) ListUsersPage(ctx context.Context, query ListUsersQuery, cursor string) (Users, error) {
+	return value[Users](ctx, c, call{doing: "list users with settings", method: "GET", path: "/v1/users", query: values("cursor", cursor, "blocked", flag(query.Blocked), "policy", query.Policy, "limit", count(query.Limit))})
+}
+
 // ListUsers: list users with settings.
 //
 // In the order of the store: not by name, but the same each time. Users without settings are
@@ -1100,7 +1185,9 @@ type ListUsersQuery struct {
 //
 // Requires the scope admin.
 func (c *Client) ListUsers(ctx context.Context, query ListUsersQuery) iter.Seq2[ListedUser, error] {
-	return pages(ctx, c, call{doing: "list users with settings", method: "GET", path: "/v1/users", query: values("blocked", flag(query.Blocked), "policy", query.Policy, "limit", count(query.Limit))}, func(page message.Users) ([]ListedUser, string) {
+	return list("list users with settings", func(cursor string) (message.Users, error) {
+		return c.ListUsersPage(ctx, query, cursor)
+	}, func(page message.Users) ([]ListedUser, string) {
 		return page.Users, page.NextCursor
 	})
 }
@@ -1226,6 +1313,12 @@ type ListMessagesQuery struct {
 	Titles bool
 }
 
+// ListMessagesPage returns one page of ListMessages. cursor is the NextCursor of the page
+// before, or "" for the first page.
+func (c *Client) ListMessagesPage(ctx context.Context, user string, query ListMessagesQuery, cursor string) (Messages, error) {
+	return value[Messages](ctx, c, call{doing: "list a user's messages", method: "GET", path: "/v1/users/{user}/messages", segments: []string{user}, query: values("cursor", cursor, "from", spell(query.From), "until", spell(query.Until), "limit", count(query.Limit), "titles", flag(query.Titles))})
+}
+
 // ListMessages: list a user's messages.
 //
 // Sorted by send time, with their statuses. The list has scheduled and late messages, and sent
@@ -1236,7 +1329,9 @@ type ListMessagesQuery struct {
 //
 // Requires the scope read.
 func (c *Client) ListMessages(ctx context.Context, user string, query ListMessagesQuery) iter.Seq2[Status, error] {
-	return pages(ctx, c, call{doing: "list a user's messages", method: "GET", path: "/v1/users/{user}/messages", segments: []string{user}, query: values("from", spell(query.From), "until", spell(query.Until), "limit", count(query.Limit), "titles", flag(query.Titles))}, func(page message.Messages) ([]Status, string) {
+	return list("list a user's messages", func(cursor string) (message.Messages, error) {
+		return c.ListMessagesPage(ctx, user, query, cursor)
+	}, func(page message.Messages) ([]Status, string) {
 		return page.Messages, page.NextCursor
 	})
 }
@@ -1261,6 +1356,16 @@ func (c *Client) CancelMessage(ctx context.Context, user, id string) (Outcome, e
 // Requires the scope read.
 func (c *Client) Message(ctx context.Context, user, id string) (Status, error) {
 	return value[Status](ctx, c, call{doing: "get a message and its status", method: "GET", path: "/v1/users/{user}/messages/{id}", segments: []string{user, id}})
+}
+
+// ShowContent: show the content of a message.
+//
+// Answers as getMessage does. If a key with the scope admin asks, the look is an entry of the
+// audit log, so that it is known who saw the content.
+//
+// Requires the scope read.
+func (c *Client) ShowContent(ctx context.Context, user, id string) (Status, error) {
+	return value[Status](ctx, c, call{doing: "show the content of a message", method: "GET", path: "/v1/users/{user}/messages/{id}/content", segments: []string{user, id}})
 }
 
 // NextFreeQuery is the query of NextFree. What is zero is not given.

@@ -5,26 +5,22 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 	"net/http"
 	"slices"
 
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// pages yields the entries of all pages of a list. It requests each page when the former is used
-// up, and ends after an error. entries returns the entries of a page, and the cursor of the next
-// one.
-func pages[A, T any](ctx context.Context, c *Client, what call, entries func(A) (page []T, next string)) iter.Seq2[T, error] {
+// list yields the entries of all pages of a list. It requests each page when the former is used
+// up, and ends after an error. read returns the page of a cursor; entries returns the entries of a
+// page, and the cursor of the next one.
+func list[A, T any](doing string, read func(cursor string) (A, error), entries func(A) (page []T, next string)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		of := what
-		of.query = values()
-		maps.Copy(of.query, what.query)
-		for {
-			answer, err := value[A](ctx, c, of)
+		for cursor := ""; ; {
+			answer, err := read(cursor)
 			page, next := entries(answer)
-			if err == nil && next != "" && next == of.query.Get("cursor") {
-				err = fmt.Errorf("%s: %w", what.doing, &ResponseError{Detail: "the list goes round: a page names itself as the next"})
+			if err == nil && next != "" && next == cursor {
+				err = fmt.Errorf("%s: %w", doing, &ResponseError{Detail: "the list goes round: a page names itself as the next"})
 			}
 			if err != nil {
 				var none T
@@ -39,7 +35,7 @@ func pages[A, T any](ctx context.Context, c *Client, what call, entries func(A) 
 			if next == "" {
 				return
 			}
-			of.query.Set("cursor", next)
+			cursor = next
 		}
 	}
 }
@@ -58,10 +54,20 @@ type ListPoliciesQuery struct {
 	Limit int
 }
 
+const listPolicies = "list the policies"
+
+// ListPoliciesPage returns one page of ListPolicies. cursor is the NextCursor of the page before, or
+// "" for the first page.
+func (c *Client) ListPoliciesPage(ctx context.Context, query ListPoliciesQuery, cursor string) (message.Policies, error) {
+	return value[message.Policies](ctx, c, call{
+		doing: listPolicies, method: http.MethodGet, path: "/v1/policies", query: values("cursor", cursor, "limit", count(query.Limit)),
+	})
+}
+
 // ListPolicies yields all policies by name. The key needs the scope admin.
 func (c *Client) ListPolicies(ctx context.Context, query ListPoliciesQuery) iter.Seq2[ListedPolicy, error] {
-	what := call{doing: "list the policies", method: http.MethodGet, path: "/v1/policies", query: values("limit", count(query.Limit))}
-	return pages(ctx, c, what, func(a message.Policies) ([]ListedPolicy, string) {
+	read := func(cursor string) (message.Policies, error) { return c.ListPoliciesPage(ctx, query, cursor) }
+	return list(listPolicies, read, func(a message.Policies) ([]ListedPolicy, string) {
 		var page []ListedPolicy
 		for _, p := range a.Policies {
 			page = append(page, ListedPolicy{Policy: p})

@@ -32,7 +32,7 @@ func (d *Dashboard) listAccounts(w http.ResponseWriter, r *http.Request) {
 			return []string{a.Name, a.Tier, a.TimeZone, a.Contact, strconv.Itoa(len(a.Keys)), strconv.FormatBool(a.Disabled), iso(a.CreatedAt)}
 		},
 		read: func(size int) ([]message.Account, string, error) {
-			answer, err := pageOf[message.Accounts](d, r, apiPath("accounts"), p.ask(size))
+			answer, err := d.api.ListAccountsPage(r.Context(), client.ListAccountsQuery{Limit: size}, p.At)
 			return answer.Accounts, answer.NextCursor, err
 		},
 	}.show(d, w, r)
@@ -82,12 +82,9 @@ func (d *Dashboard) renderAccount(w http.ResponseWriter, r *http.Request, name s
 		p.Name, p.Title = who.Account(), "Account "+who.Account()
 		p.Usage, err = d.api.OwnUsage(r.Context())
 	} else {
-		p.Account = new(message.Account)
-		*p.Account, err = d.api.Account(r.Context(), name)
-		if err == nil {
-			p.Usage, err = d.api.AccountUsage(r.Context(), name)
-		}
-		if err == nil {
+		var shown message.AccountDetails
+		if shown, err = d.api.Account(r.Context(), name); err == nil {
+			p.Account, p.Usage = &shown.Account, shown.Usage
 			p.Tiers, err = d.tiers(r)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/audit"
 )
@@ -30,7 +31,14 @@ func (d *Dashboard) showAudit(w http.ResponseWriter, r *http.Request) {
 			return []string{iso(e.At), account, e.Key, e.By, e.Address, e.Action, e.User, e.Message, e.Object, e.Detail, e.Outcome, e.Code, e.Answer, strconv.Itoa(e.More)}
 		},
 		read: func(size int) ([]message.AuditEntry, string, error) {
-			answer, err := pageOf[message.AuditEntries](d, r, apiPath("audit"), p.ask(min(size, audit.MaxPage)))
+			from, until, err := p.ends()
+			if err != nil {
+				return nil, "", err
+			}
+			answer, err := d.api.ListAuditEntriesPage(r.Context(), client.ListAuditEntriesQuery{
+				Account: p.Get("account"), User: p.Get("user"), Action: p.Get("action"), Object: p.Get("object"),
+				From: from, Until: until, Limit: min(size, audit.MaxPage),
+			}, p.At)
 			return answer.Entries, answer.NextCursor, err
 		},
 	}.show(d, w, r)

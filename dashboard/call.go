@@ -55,10 +55,10 @@ func apiPath(segments ...string) string {
 	return path
 }
 
-// request sends a request whose answer is not a value of package client: a page of a list with its
-// cursor, or lines that are forwarded to the browser. Close the body of the answer.
-func (d *Dashboard) request(r *http.Request, method, address, kind string, body io.Reader) (*http.Response, error) {
-	asked, err := http.NewRequestWithContext(r.Context(), method, base+address, body)
+// post sends a change whose answer has lines that are forwarded to the browser. Close the body of
+// the answer.
+func (d *Dashboard) post(r *http.Request, address, kind string, body io.Reader) (*http.Response, error) {
+	asked, err := http.NewRequestWithContext(r.Context(), http.MethodPost, base+address, body)
 	if err != nil {
 		return nil, fmt.Errorf("making a request: %w", err)
 	}
@@ -80,7 +80,7 @@ func (d *Dashboard) request(r *http.Request, method, address, kind string, body 
 // forward sends a change whose answer has lines, and forwards them to the browser as they come. A
 // problem is shown as everywhere.
 func (d *Dashboard) forward(w http.ResponseWriter, r *http.Request, address, kind string, body io.Reader) {
-	response, err := d.request(r, http.MethodPost, address, kind, body)
+	response, err := d.post(r, address, kind, body)
 	if err != nil {
 		d.showError(w, r, err)
 		return

@@ -1,48 +1,12 @@
 package dashboard
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sendlimit/sendlimiter/api"
-	"github.com/sendlimit/sendlimiter/records/audit"
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
-
-// endWithin bounds how long it takes to log the outcome of an access.
-const endWithin = 5 * time.Second
-
-// audited reads something and logs that: who, what, and the outcome. If it can't be logged, it is
-// not shown.
-func (d *Dashboard) audited(r *http.Request, e audit.Entry, look func() error) error {
-	who := callerOf(r.Context())
-	e.Account, e.Key, e.Address, e.Operator = who.Account(), who.Key(), who.address, who.Admin()
-	e, err := d.o.Audit.Begin(r.Context(), e)
-	if err != nil {
-		return err
-	}
-	failed := look()
-	outcome, code, answer := audit.Done, "", ""
-	if failed != nil {
-		p := problemOf(failed)
-		outcome, code, answer = audit.Refused, string(p.Code), p.Detail
-		if p.Status >= http.StatusInternalServerError {
-			outcome = audit.Failed
-		}
-		if p.Status == http.StatusInternalServerError {
-			code, answer = string(fault.CodeInternal), ""
-		}
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), endWithin)
-	defer cancel()
-	if err := d.o.Audit.End(ctx, e, outcome, code, answer); err != nil {
-		d.o.Logger.WarnContext(ctx, "an entry of the audit log stays without its outcome", "entry", e.ID, "outcome", outcome, "error", err)
-	}
-	return failed
-}
 
 // done answers a change that was made.
 func (d *Dashboard) done(w http.ResponseWriter, r *http.Request, text, to string) {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/client"
-	"github.com/sendlimit/sendlimiter/records/audit"
 	"github.com/sendlimit/sendlimiter/records/session"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -27,8 +26,6 @@ type Options struct {
 	Sessions *session.Sessions
 	// Overview has the figures of the overview.
 	Overview *overview.Reader
-	// Audit logs changes that do not go through the API.
-	Audit *audit.Log
 	// Timeline returns the timeline under the store's present rules, for reading.
 	Timeline func(context.Context) (*sendlimit.Timeline, error)
 	// Now is the local clock, for deadlines, sessions and default times.
@@ -70,7 +67,6 @@ func New(o Options) (*Dashboard, error) {
 		{"api", o.API == nil},
 		{"sessions", o.Sessions == nil},
 		{"overview", o.Overview == nil},
-		{"audit", o.Audit == nil},
 		{"timeline", o.Timeline == nil},
 		{"now", o.Now == nil},
 		{"logger", o.Logger == nil},

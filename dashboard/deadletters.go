@@ -29,7 +29,7 @@ func (d *Dashboard) listDeadLetters(w http.ResponseWriter, r *http.Request) {
 			return []string{m.User, m.ID, iso(m.SendAt), iso(m.EndedAt), m.Status, m.Reason, number(m.Attempts), m.Account, m.Category, m.Campaign}
 		},
 		read: func(size int) ([]message.Status, string, error) {
-			answer, err := pageOf[message.DeadLetters](d, r, apiPath("dead-letters"), p.ask(size))
+			answer, err := d.api.ListDeadLettersPage(r.Context(), client.ListDeadLettersQuery{User: p.Get("user"), Limit: size}, p.At)
 			return answer.DeadLetters, answer.NextCursor, err
 		},
 	}.show(d, w, r)
@@ -173,7 +173,7 @@ func (d *Dashboard) listAlerts(w http.ResponseWriter, r *http.Request) {
 			return []string{a.Alert, a.Kind, a.Subject, iso(a.Since), number(a.Threshold), number(a.Used), number(a.Limit), a.Reason, iso(a.EndedAt)}
 		},
 		read: func(size int) ([]message.DeadAlert, string, error) {
-			answer, err := pageOf[message.DeadAlerts](d, r, apiPath("dead-alerts"), p.ask(size))
+			answer, err := d.api.ListDeadAlertsPage(r.Context(), client.ListDeadAlertsQuery{Limit: size}, p.At)
 			return answer.DeadAlerts, answer.NextCursor, err
 		},
 	}.show(d, w, r)

@@ -35,9 +35,8 @@
 // Below a base path, requests come without it, and all that leads back here has it: parsePages adds
 // it to the links of templates, redirect to redirects, and common.js to the requests of scripts.
 //
-// Every change is an entry of the audit log: the API writes it before the change is made, and adds
-// its outcome afterwards. A change that can't be logged is not made. Showing the content of a
-// message is no change of the API: the dashboard writes its entry (audited).
+// Every change, and each look at the content of a message, is an entry of the audit log: the API
+// writes it before, and adds the outcome afterwards. What can't be logged is not done.
 //
 // # Scripts
 //

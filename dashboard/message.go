@@ -8,8 +8,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/message"
-	"github.com/sendlimit/sendlimiter/records/accounts"
-	"github.com/sendlimit/sendlimiter/records/audit"
 )
 
 // messagePage shows a message.
@@ -32,20 +30,12 @@ func (d *Dashboard) showMessage(w http.ResponseWriter, r *http.Request) {
 	user, id := q.Get("user"), q.Get("id")
 	p := &messagePage{page: d.page(r, "Message "+clip(id, 80)), Asked: q.Get("content") == "yes"}
 	p.Script = "message.js"
+	read := d.api.Message
+	if p.Asked {
+		read = d.api.ShowContent
+	}
 	var err error
-	read := func() error {
-		p.Status, err = d.api.Message(r.Context(), user, id)
-		return err
-	}
-	switch {
-	case p.Asked && !callerOf(r.Context()).Reads(): // what is not allowed is no entry
-		err = needs(accounts.ScopeRead)
-	case p.Asked:
-		err = d.audited(r, audit.Entry{Action: "show content", User: user, Message: id}, read)
-	default:
-		err = read()
-	}
-	if err != nil {
+	if p.Status, err = read(r.Context(), user, id); err != nil {
 		d.showError(w, r, err)
 		return
 	}
@@ -124,18 +114,21 @@ func (d *Dashboard) listMessages(w http.ResponseWriter, r *http.Request) {
 
 // findMessages finds a page of messages, by their id or by the other filters.
 func (d *Dashboard) findMessages(r *http.Request, l listing, size int) ([]message.Status, string, error) {
-	query := l.ask(size)
-	id := query.Get("id")
-	if id == "" {
-		answer, err := pageOf[message.Messages](d, r, apiPath("messages"), query)
+	if id := l.Get("id"); id != "" {
+		answer, err := d.api.FindMessagePage(r.Context(), id, client.FindMessageQuery{Limit: min(size, pageSize)}, l.At)
+		if isNotFound(err) {
+			return nil, "", nil
+		}
 		return answer.Messages, answer.NextCursor, err
 	}
-	maps.DeleteFunc(query, func(name string, _ []string) bool { return name != "cursor" })
-	query.Set("limit", number(min(size, pageSize)))
-	answer, err := pageOf[message.Found](d, r, apiPath("messages", id), query)
-	if isNotFound(err) {
-		return nil, "", nil
+	from, until, err := l.ends()
+	if err != nil {
+		return nil, "", err
 	}
+	answer, err := d.api.FindMessagesPage(r.Context(), client.FindMessagesQuery{
+		Campaign: l.Get("campaign"), Category: l.Get("category"), Status: l.Get("status"), From: from, Until: until,
+		User: l.Get("user"), UserPrefix: l.Get("user_prefix"), Account: l.Get("account"), Limit: size,
+	}, l.At)
 	return answer.Messages, answer.NextCursor, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/message"
 )
 
@@ -30,7 +31,7 @@ func (d *Dashboard) listPolicies(w http.ResponseWriter, r *http.Request) {
 			return []string{one.Name, text(one.Version), joined(one.Rules), one.TimeZone, joined(one.QuietHours), joined(slices.Sorted(maps.Keys(one.Categories)))}
 		},
 		read: func(size int) ([]message.Policy, string, error) {
-			answer, err := pageOf[message.Policies](d, r, apiPath("policies"), p.ask(size))
+			answer, err := d.api.ListPoliciesPage(r.Context(), client.ListPoliciesQuery{Limit: size}, p.At)
 			p.Unreadable = append(p.Unreadable, answer.Unreadable...)
 			return answer.Policies, answer.NextCursor, err
 		},

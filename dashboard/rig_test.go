@@ -100,7 +100,7 @@ func (r *rig) build(requireKeys bool, set ...func(*dashboard.Options)) {
 	options.Now, options.Logger = r.now, logger
 	r.open = made(api.New(options))(r)
 	r.options = dashboard.Options{
-		Sessions: made(session.New(r.client, "", r.accounts))(r), Audit: r.audit,
+		Sessions: made(session.New(r.client, "", r.accounts))(r),
 		Overview: made(overview.New(b))(r), Timeline: options.Submitter.Timeline,
 		Now: r.now, Logger: logger, Version: "1.2.3", RequireKeys: requireKeys,
 	}

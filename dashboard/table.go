@@ -1,17 +1,16 @@
 package dashboard
 
 import (
+	"cmp"
 	"encoding/csv"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // pageSize is how many entries a list shows at a time.
@@ -90,27 +89,17 @@ func (l listing) with(name, value string) string {
 	return withQuery(l.path, query)
 }
 
-// ask returns the query for a page of the list.
-func (l listing) ask(size int) url.Values {
-	query := url.Values{"limit": {strconv.Itoa(size)}}
-	maps.Copy(query, l.query)
-	if l.At != "" {
-		query.Set("cursor", l.At)
+// ends returns the filters from and until, zero times for none.
+func (l listing) ends() (from, until time.Time, err error) {
+	read := func(name string) (at time.Time, err error) {
+		if text := l.Get(name); text != "" {
+			at, err = calendar.ParseTime(text, nil)
+		}
+		return at, fault.InField(err, name)
 	}
-	return query
-}
-
-// pageOf asks the API for a page of a list.
-func pageOf[A any](d *Dashboard, r *http.Request, path string, query url.Values) (answer A, err error) {
-	response, err := d.request(r, http.MethodGet, withQuery(path, query), "", http.NoBody)
-	if err != nil {
-		return answer, err
-	}
-	defer response.Body.Close()
-	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
-		return answer, fmt.Errorf("reading a page of a list: %w", err)
-	}
-	return answer, nil
+	from, err = read("from")
+	until, wrong := read("until")
+	return from, until, cmp.Or(err, wrong)
 }
 
 // list is a page with a list of the API.

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/message"
 )
 
@@ -33,7 +34,7 @@ func (d *Dashboard) listUsers(w http.ResponseWriter, r *http.Request) {
 			return []string{u.User, u.Policy, joined(u.Limits), u.TimeZone, u.Contact, strconv.FormatBool(u.Blocked)}
 		},
 		read: func(size int) ([]message.ListedUser, string, error) {
-			answer, err := pageOf[message.Users](d, r, apiPath("users"), p.ask(size))
+			answer, err := d.api.ListUsersPage(r.Context(), client.ListUsersQuery{Blocked: p.Get("blocked") == "true", Policy: p.Get("policy"), Limit: size}, p.At)
 			return answer.Users, answer.NextCursor, err
 		},
 	}.show(d, w, r)

@@ -66,7 +66,7 @@ sendlimit-worker tier list                                             = listTie
 sendlimit-worker account create acme --tier free                       = createAccount addAccountKey
 sendlimit-worker account set acme --contact ops@acme.example           = changeAccount
 sendlimit-worker account set acme --events https://acme.example/events = setCallback
-sendlimit-worker account show acme                                     = getAccount getAccountUsage getCallback
+sendlimit-worker account show acme                                     = getAccount
 sendlimit-worker account rotate-events-secret acme                     = rotateCallbackSecret
 sendlimit-worker account set acme --events none                        = removeCallback
 sendlimit-worker account rotate-key acme                               = rotateAccountKey
@@ -108,6 +108,7 @@ sendlimit-worker stats                                                 = getStat
 // withoutCommand are the operations that no command asks for, with the reason.
 func withoutCommand() map[string]string {
 	return map[string]string{
+		"showContent":     "it is for pages that show a message first without its content, as sendlimit status does not",
 		"getOwnUsage":     "an operator has no account: sendlimit-worker account show names one",
 		"getOverview":     "sendlimit-worker stats says what matters; the rest is for pictures",
 		"getForecast":     "it is for pictures",

@@ -15,6 +15,14 @@ type Account struct {
 	Keys           []APIKey `json:"keys" doc:"Its API keys without the secrets, the oldest first."`
 }
 
+// AccountDetails is an account with its usage and its callback.
+type AccountDetails struct {
+	Account
+
+	Usage    AccountUsage `json:"usage" doc:"How much of its quota it has used."`
+	Callback *Callback    `json:"callback,omitempty" doc:"Where its events are posted, and how far; absent if they are not posted."`
+}
+
 // Accounts is a page of the accounts, or all of them.
 type Accounts struct {
 	Accounts   []Account `json:"accounts" doc:"By name."`

@@ -7,7 +7,7 @@ type AuditEntry struct {
 	EndedAt  Time   `json:"ended_at,omitzero" doc:"When it ended; absent while the change is running, and if its end is unknown."`
 	Account  string `json:"account,omitempty" doc:"The account that made the change; absent without an API key."`
 	Key      string `json:"key,omitempty" doc:"The id of the account's key; absent without one."`
-	By       string `json:"by,omitempty" doc:"The user of a command that changed the store directly; absent for requests."`
+	By       string `json:"by,omitempty" doc:"The name of who sent no key, from a command or the header Sendlimit-By; absent with a key."`
 	Operator bool   `json:"operator,omitempty" doc:"An operator made the change, not your account."`
 	Address  string `json:"address,omitempty" doc:"The address that the request came from; absent for a command on the store."`
 	Action   string `json:"action" doc:"The operation in words, such as apply policy."`

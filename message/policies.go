@@ -36,7 +36,7 @@ type PolicyVersions struct {
 type PolicyVersion struct {
 	Version int64   `json:"version" doc:"The version, for rollbackPolicy."`
 	At      Time    `json:"at" doc:"When it was stored."`
-	By      string  `json:"by,omitempty" doc:"Who stored it: \"account\" and a name, or the user of a command; absent if that is unknown."`
+	By      string  `json:"by,omitempty" doc:"Who stored it: \"account\" and a name, or the name of who sent no key; absent if that is unknown."`
 	Deleted bool    `json:"deleted,omitempty" doc:"The policy was deleted with this version."`
 	Policy  *Policy `json:"policy,omitempty" doc:"The policy; absent for a deletion, and if only a newer program can read it."`
 }

@@ -112,7 +112,7 @@ type golang struct {
 // method writes an operation's method, and the type of its query.
 func (g *golang) method(o operation) error {
 	signature, request := []string{"ctx context.Context"}, fmt.Sprintf("doing: %q, method: %q, path: %q",
-		strings.ToLower(o.summary[:1])+o.summary[1:], o.method, o.path)
+		doingOf(o), o.method, o.path)
 	if len(o.segments) > 0 {
 		signature = append(signature, strings.Join(o.segments, ", ")+" string")
 		request += ", segments: []string{" + strings.Join(o.segments, ", ") + "}"
@@ -144,17 +144,19 @@ func (g *golang) method(o operation) error {
 		}
 		request += fmt.Sprintf(", success: %q", success)
 	}
-	request = "ctx, c, call{" + request + "}"
 	var answer, does string
 	switch o.kind {
 	case value, byHand:
 		answer = g.typeOf(o.answer)
-		does = "value[" + answer + "](" + request + ")"
+		does = "value[" + answer + "](ctx, c, call{" + request + "})"
 		answer = "(" + answer + ", error)"
 	case pages:
 		entry := g.typeOf(o.entry)
 		answer = "iter.Seq2[" + entry + ", error]"
-		does = fmt.Sprintf("pages(%s, func(page message.%s) ([]%s, string) {\nreturn page.%s, page.NextCursor\n})", request, o.answer, entry, goName(o.member))
+		given := strings.Join(append(slices.Clone(o.segments), "query, cursor"), ", ")
+		does = fmt.Sprintf("list(%q, func(cursor string) (message.%s, error) {\nreturn c.%sPage(ctx, %s)\n}, func(page message.%s) ([]%s, string) {\nreturn page.%s, page.NextCursor\n})",
+			doingOf(o), o.answer, name, given, o.answer, entry, goName(o.member))
+		g.page(o, name, signature, request)
 	case lines:
 		last := strings.TrimSuffix(o.lines[len(o.lines)-1], "Summary") + "Event"
 		if known := g.events[last]; known != nil && !slices.Equal(known, o.lines) {
@@ -162,11 +164,22 @@ func (g *golang) method(o operation) error {
 		}
 		g.events[last] = o.lines
 		answer = "iter.Seq2[" + last + ", error]"
-		does = "lines[" + last + "](" + request + ")"
+		does = "lines[" + last + "](ctx, c, call{" + request + "})"
 	}
 	g.text.WriteString("\n" + goComment(name+": "+strings.ToLower(o.doc()[:1])+o.doc()[1:], ""))
 	fmt.Fprintf(&g.text, "func (c *Client) %s(%s) %s {\nreturn %s\n}\n", name, strings.Join(signature, ", "), answer, does)
 	return nil
+}
+
+// doingOf returns what an operation does, for errors.
+func doingOf(o operation) string { return strings.ToLower(o.summary[:1]) + o.summary[1:] }
+
+// page writes the method that returns one page of a list.
+func (g *golang) page(o operation, list string, signature []string, request string) {
+	answer := g.typeOf(o.answer)
+	g.text.WriteString("\n" + goComment(list+"Page returns one page of "+list+". cursor is the NextCursor of the page before, or \"\" for the first page.", ""))
+	fmt.Fprintf(&g.text, "func (c *Client) %sPage(%s, cursor string) (%s, error) {\nreturn value[%s](ctx, c, call{%s})\n}\n",
+		list, strings.Join(signature, ", "), answer, answer, strings.Replace(request, "query: values(", `query: values("cursor", cursor, `, 1))
 }
 
 // query writes the type of a query, and returns it as pairs of names and values.

@@ -21,7 +21,7 @@ type Entry struct {
 	// keys.
 	Account string `json:"account,omitempty"`
 	Key     string `json:"key,omitempty"`
-	// By is the user of a command on the store; "" for others.
+	// By is the name of who changes something without a key, as it says; "" for others.
 	By string `json:"by,omitempty"`
 	// Operator reports whether an operator makes the change, with the scope admin or without a key.
 	// Pass it to Begin and End. Page does not return it.

@@ -172,12 +172,17 @@ func (r *Registry) Status(ctx context.Context, account string) (message.Callback
 	case found.EventsURL == "":
 		return message.Callback{}, accounts.NoCallback(account)
 	}
-	p, err := r.callbacks.Progress(ctx, account)
+	return r.StatusOf(ctx, found)
+}
+
+// StatusOf is Status for an account with a callback.
+func (r *Registry) StatusOf(ctx context.Context, account accounts.Account) (message.Callback, error) {
+	p, err := r.callbacks.Progress(ctx, account.Name)
 	if err != nil {
 		return message.Callback{}, err
 	}
 	status := message.Callback{
-		Account: account, URL: found.EventsURL, Waiting: p.Waiting, Dead: p.Dead, Lost: p.Lost, Attempts: p.Attempts,
+		Account: account.Name, URL: account.EventsURL, Waiting: p.Waiting, Dead: p.Dead, Lost: p.Lost, Attempts: p.Attempts,
 		Failing: message.Time{Time: p.Failing}, SucceededAt: message.Time{Time: p.SucceededAt},
 		FailedAt: message.Time{Time: p.FailedAt}, Reason: p.Reason,
 	}

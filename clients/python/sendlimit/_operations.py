@@ -60,8 +60,13 @@ class Operations(Caller):
         account: str,
         *,
         cancel: Cancel | None = None,
-    ) -> api.Account:
+    ) -> api.AccountDetails:
         """Get an account.
+
+        With its usage, and its callback and its progress. How many messages of the present
+        hour and day are charged: those that were sent and those still scheduled, by their
+        send times. Messages of later hours and days count there. If the tier limits requests
+        per day, also the number of requests.
 
         Requires the scope admin.
         """
@@ -69,7 +74,7 @@ class Operations(Caller):
             "GET",
             f"/v1/accounts/{segment('account', account)}",
         )
-        answer: api.Account = self._value(request, cancel)
+        answer: api.AccountDetails = self._value(request, cancel)
         return answer
 
     def change_account(
@@ -111,23 +116,6 @@ class Operations(Caller):
             f"/v1/accounts/{segment('account', account)}/callback",
         )
         answer: api.Account = self._value(request, cancel)
-        return answer
-
-    def get_callback(
-        self,
-        account: str,
-        *,
-        cancel: Cancel | None = None,
-    ) -> api.Callback:
-        """Get the callback of an account and its progress.
-
-        Requires the scope admin.
-        """
-        request = Request(
-            "GET",
-            f"/v1/accounts/{segment('account', account)}/callback",
-        )
-        answer: api.Callback = self._value(request, cancel)
         return answer
 
     def set_callback(
@@ -248,27 +236,6 @@ class Operations(Caller):
             once=True,
         )
         answer: api.NewKey = self._value(request, cancel)
-        return answer
-
-    def get_account_usage(
-        self,
-        account: str,
-        *,
-        cancel: Cancel | None = None,
-    ) -> api.AccountUsage:
-        """Get the usage of an account.
-
-        How many messages of the present hour and day are charged: those that were sent and
-        those still scheduled, by their send times. Messages of later hours and days count
-        there. If the tier limits requests per day, also the number of requests.
-
-        Requires the scope admin.
-        """
-        request = Request(
-            "GET",
-            f"/v1/accounts/{segment('account', account)}/usage",
-        )
-        answer: api.AccountUsage = self._value(request, cancel)
         return answer
 
     def list_audit_entries(
@@ -1668,6 +1635,27 @@ class Operations(Caller):
             body=body,
         )
         answer: api.Outcome = self._value(request, cancel)
+        return answer
+
+    def show_content(
+        self,
+        user: str,
+        id: str,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Status:
+        """Show the content of a message.
+
+        Answers as getMessage does. If a key with the scope admin asks, the look is an entry
+        of the audit log, so that it is known who saw the content.
+
+        Requires the scope read.
+        """
+        request = Request(
+            "GET",
+            f"/v1/users/{segment('user', user)}/messages/{segment('id', id)}/content",
+        )
+        answer: api.Status = self._value(request, cancel)
         return answer
 
     def get_next_free(

@@ -38,6 +38,37 @@ class Account(TypedDict):
     """
 
 
+class AccountDetails(TypedDict):
+    callback: NotRequired[Callback]
+    """Where its events are posted, and how far; absent if they are not posted."""
+    contact: NotRequired[str]
+    """Where quota alerts go: an e-mail address or an https: URL."""
+    created_at: str
+    """When it was created."""
+    disabled: NotRequired[bool]
+    """Whether its keys are refused. What it has submitted is still sent."""
+    events_url: NotRequired[str]
+    """Where its events are posted; absent if they are not posted."""
+    former_time_zone: NotRequired[str]
+    """The time zone before the last change, which counts until time_zone_from."""
+    keys: list[Key]
+    """Its API keys without the secrets, the oldest first."""
+    name: str
+    """1 to 64 of a-z 0-9 _ -"""
+    report_at: NotRequired[str]
+    """The local time of its daily report; absent if it gets none."""
+    tier: NotRequired[str]
+    """Its tier; absent if nothing is limited."""
+    time_zone: str
+    """The IANA time zone of the hours and days of its quota."""
+    time_zone_from: NotRequired[str]
+    """From when the time zone counts: the end of the day that was under way when it was
+    changed.
+    """
+    usage: AccountUsage
+    """How much of its quota it has used."""
+
+
 class AccountDraft(TypedDict):
     contact: NotRequired[str | None]
     """Where quota alerts go: an e-mail address or an https: URL."""
@@ -171,7 +202,9 @@ class AuditEntry(TypedDict):
     at: str
     """When the change began, by the store's clock."""
     by: NotRequired[str]
-    """The user of a command that changed the store directly; absent for requests."""
+    """The name of who sent no key, from a command or the header Sendlimit-By; absent with a
+    key.
+    """
     code: NotRequired[str]
     """Why it was refused or failed, as a code."""
     detail: NotRequired[str]
@@ -1548,7 +1581,9 @@ class PolicyVersion(TypedDict):
     at: str
     """When it was stored."""
     by: NotRequired[str]
-    """Who stored it: "account" and a name, or the user of a command; absent if that is unknown."""
+    """Who stored it: "account" and a name, or the name of who sent no key; absent if that is
+    unknown.
+    """
     deleted: NotRequired[bool]
     """The policy was deleted with this version."""
     policy: NotRequired[Policy]

@@ -30,9 +30,14 @@ export abstract class Operations extends Caller {
   /**
    * Get an account.
    *
+   * With its usage, and its callback and its progress. How many messages of the present hour
+   * and day are charged: those that were sent and those still scheduled, by their send times.
+   * Messages of later hours and days count there. If the tier limits requests per day, also the
+   * number of requests.
+   *
    * Requires the scope admin.
    */
-  getAccount(account: string, options: CallOptions = {}): Promise<api.Account> {
+  getAccount(account: string, options: CallOptions = {}): Promise<api.AccountDetails> {
     return this.value({ method: "GET", path: `/v1/accounts/${segment("account", account)}` }, options);
   }
 
@@ -57,15 +62,6 @@ export abstract class Operations extends Caller {
    */
   removeCallback(account: string, options: CallOptions = {}): Promise<api.Account> {
     return this.value({ method: "DELETE", path: `/v1/accounts/${segment("account", account)}/callback` }, options);
-  }
-
-  /**
-   * Get the callback of an account and its progress.
-   *
-   * Requires the scope admin.
-   */
-  getCallback(account: string, options: CallOptions = {}): Promise<api.Callback> {
-    return this.value({ method: "GET", path: `/v1/accounts/${segment("account", account)}/callback` }, options);
   }
 
   /**
@@ -131,19 +127,6 @@ export abstract class Operations extends Caller {
    */
   rotateAccountKey(account: string, key: string, body: api.KeyRotation, options: CallOptions = {}): Promise<api.NewKey> {
     return this.value({ method: "POST", path: `/v1/accounts/${segment("account", account)}/keys/${segment("key", key)}/rotate`, body, once: true }, options);
-  }
-
-  /**
-   * Get the usage of an account.
-   *
-   * How many messages of the present hour and day are charged: those that were sent and those
-   * still scheduled, by their send times. Messages of later hours and days count there. If the
-   * tier limits requests per day, also the number of requests.
-   *
-   * Requires the scope admin.
-   */
-  getAccountUsage(account: string, options: CallOptions = {}): Promise<api.AccountUsage> {
-    return this.value({ method: "GET", path: `/v1/accounts/${segment("account", account)}/usage` }, options);
   }
 
   /**
@@ -950,6 +933,18 @@ export abstract class Operations extends Caller {
    */
   moveMessage(user: string, id: string, body: api.MoveDraft, options: CallOptions = {}): Promise<api.Outcome> {
     return this.value({ method: "PATCH", path: `/v1/users/${segment("user", user)}/messages/${segment("id", id)}`, body }, options);
+  }
+
+  /**
+   * Show the content of a message.
+   *
+   * Answers as getMessage does. If a key with the scope admin asks, the look is an entry of the
+   * audit log, so that it is known who saw the content.
+   *
+   * Requires the scope read.
+   */
+  showContent(user: string, id: string, options: CallOptions = {}): Promise<api.Status> {
+    return this.value({ method: "GET", path: `/v1/users/${segment("user", user)}/messages/${segment("id", id)}/content` }, options);
   }
 
   /**

@@ -33,6 +33,40 @@ export interface components {
              */
             time_zone_from?: string;
         };
+        AccountDetails: {
+            /** @description Where its events are posted, and how far; absent if they are not posted. */
+            callback?: components["schemas"]["Callback"];
+            /** @description Where quota alerts go: an e-mail address or an https: URL. */
+            contact?: string;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+            /** @description Whether its keys are refused. What it has submitted is still sent. */
+            disabled?: boolean;
+            /** @description Where its events are posted; absent if they are not posted. */
+            events_url?: string;
+            /** @description The time zone before the last change, which counts until time_zone_from. */
+            former_time_zone?: string;
+            /** @description Its API keys without the secrets, the oldest first. */
+            keys: components["schemas"]["Key"][];
+            /** @description 1 to 64 of a-z 0-9 _ - */
+            name: string;
+            /** @description The local time of its daily report; absent if it gets none. */
+            report_at?: string;
+            /** @description Its tier; absent if nothing is limited. */
+            tier?: string;
+            /** @description The IANA time zone of the hours and days of its quota. */
+            time_zone: string;
+            /**
+             * Format: date-time
+             * @description From when the time zone counts: the end of the day that was under way when it was changed.
+             */
+            time_zone_from?: string;
+            /** @description How much of its quota it has used. */
+            usage: components["schemas"]["AccountUsage"];
+        };
         AccountDraft: {
             /** @description Where quota alerts go: an e-mail address or an https: URL. */
             contact?: string | null;
@@ -221,7 +255,7 @@ export interface components {
              * @description When the change began, by the store's clock.
              */
             at: string;
-            /** @description The user of a command that changed the store directly; absent for requests. */
+            /** @description The name of who sent no key, from a command or the header Sendlimit-By; absent with a key. */
             by?: string;
             /** @description Why it was refused or failed, as a code. */
             code?: components["schemas"]["Code"];
@@ -1823,7 +1857,7 @@ export interface components {
              * @description When it was stored.
              */
             at: string;
-            /** @description Who stored it: "account" and a name, or the user of a command; absent if that is unknown. */
+            /** @description Who stored it: "account" and a name, or the name of who sent no key; absent if that is unknown. */
             by?: string;
             /** @description The policy was deleted with this version. */
             deleted?: boolean;
@@ -2848,6 +2882,7 @@ export interface components {
     pathItems: never;
 }
 export type Account = components['schemas']['Account'];
+export type AccountDetails = components['schemas']['AccountDetails'];
 export type AccountDraft = components['schemas']['AccountDraft'];
 export type AccountPatch = components['schemas']['AccountPatch'];
 export type AccountUsage = components['schemas']['AccountUsage'];

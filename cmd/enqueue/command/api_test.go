@@ -121,5 +121,5 @@ func TestCommandsAskTheWorkerOnThisMachine(t *testing.T) {
 	require.True(t, strings.HasPrefix(got.stdout, "{"), got.stdout)
 	require.Contains(t, f.prints(t, "status", "--user", "alice", "a"), "\nanswered by the worker at "+address+", whose store is not the embedded one\n")
 	require.NotContains(t, f.prints(t, "status", "--user", "alice", "a", "--json"), "asked")
-	require.Contains(t, f.run(t, append(push, "--account", "ops")...).stderr, "--account is for the store, and the API at "+address)
+	require.Contains(t, f.run(t, append(push, "--account", "ops")...).stderr, "charges the account of the key: leave it out")
 }

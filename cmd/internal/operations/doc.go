@@ -7,7 +7,7 @@
 //
 // A command sees a client in each case, so it is written once. On a store it is an operator: it has
 // all scopes, no limit of requests, and a name in the audit log. At an API its key decides. A
-// worker on loopback that does not require keys needs none.
+// worker on loopback that does not require keys needs none: the command is an operator there too.
 //
 // A verb of a group is a row with its texts and its function. One looks up the name in the
 // argument, List prints a Table, and Run is for the rest. Fill copies flags into a request.

@@ -35,7 +35,7 @@ func (g *Group) Asked() string {
 // NewGroup returns the group of the commands under one of which some change something, and gives
 // them the common flags.
 func NewGroup(p cli.Program, command *cobra.Command) *Group {
-	command.PersistentFlags().String(byFlag, "", "your `name` for the audit log and the versions of a policy, if the command changes the store itself (default the user of the operating system)")
+	command.PersistentFlags().String(byFlag, "", "your `name` for the audit log and the versions of a policy, without a key (default the user of the operating system)")
 	command.PersistentFlags().Lookup(byFlag).Annotations = map[string][]string{makerAnnotation: {}}
 	return NewView(p, command)
 }

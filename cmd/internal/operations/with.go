@@ -33,6 +33,7 @@ const flushWithin = 2 * time.Second
 
 // The flag with the name for the audit log has this annotation: a command may have another --by.
 const (
+	accountFlag     = "account"
 	byFlag          = "by"
 	makerAnnotation = "sendlimit_maker"
 )
@@ -64,6 +65,12 @@ func (g *Group) With(cmd *cobra.Command, do func(context.Context, *client.Client
 	if options.Key, err = keyOf(c, flags); err != nil {
 		return err
 	}
+	if options.Key == "" {
+		options.Header = http.Header{api.ByHeader: {maker(flags)}}
+		if c.Account != "" {
+			options.Header.Set(api.AccountHeader, c.Account)
+		}
+	}
 	remote, err := client.New(c.API, options)
 	if err != nil {
 		return Answered(err)
@@ -82,29 +89,30 @@ func OnStore(c config.Config, flags *pflag.FlagSet) bool {
 }
 
 // keyOf returns the key for the API, "" for none. The error is about settings that do not fit an
-// API.
+// API, or a key.
 func keyOf(c config.Config, flags *pflag.FlagSet) (client.Key, error) {
 	var wrong error
+	key := client.Key(c.APIKey)
+	if c.APIKeyFile != "" {
+		text, err := os.ReadFile(c.APIKeyFile)
+		if err != nil {
+			return "", &fault.InvalidError{Field: "api_key_file", Value: c.APIKeyFile, Want: "a file with an API key that this program can read"}
+		}
+		key = client.Key(strings.TrimSpace(string(text)))
+	}
 	flags.Visit(func(f *pflag.Flag) {
-		group := f.Annotations[config.GroupAnnotation]
-		if f.Annotations[makerAnnotation] != nil || group != nil && group[0] != config.GroupCommands && group[0] != config.GroupChannels {
-			wrong = fault.Wrong(strings.ReplaceAll(f.Name, "-", "_"), "--%s is for the store, and the API at %s answers this command: leave it out", f.Name, c.API)
+		field, group := strings.ReplaceAll(f.Name, "-", "_"), f.Annotations[config.GroupAnnotation]
+		switch {
+		case f.Annotations[makerAnnotation] != nil && key != "":
+			wrong = fault.Wrong(field, "--%s names who sends no key, and the API at %s knows whose key this is: leave it out", f.Name, c.API)
+		case group != nil && group[0] != config.GroupCommands && group[0] != config.GroupChannels && f.Name != accountFlag:
+			wrong = fault.Wrong(field, "--%s is for the store, and the API at %s answers this command: leave it out", f.Name, c.API)
 		}
 	})
-	if wrong != nil {
-		return "", wrong
+	if wrong == nil && c.Account != "" && key != "" {
+		wrong = fault.Wrong(accountFlag, "account is %q, and the API at %s charges the account of the key: leave it out, and give a key of that account", c.Account, c.API)
 	}
-	if c.Account != "" {
-		return "", fault.Wrong("account", "account is %q, and the API at %s charges the account of the key: leave it out, and give a key of that account", c.Account, c.API)
-	}
-	if c.APIKeyFile == "" {
-		return client.Key(c.APIKey), nil
-	}
-	text, err := os.ReadFile(c.APIKeyFile)
-	if err != nil {
-		return "", &fault.InvalidError{Field: "api_key_file", Value: c.APIKeyFile, Want: "a file with an API key that this program can read"}
-	}
-	return client.Key(strings.TrimSpace(string(text))), nil
+	return key, wrong
 }
 
 // onThis calls do with a client of an API of this process.

@@ -73,11 +73,13 @@ func TestTheAPICannotBeUsed(t *testing.T) {
 	}
 }
 
-// Who makes a change on a store is no option at an API, which knows whose key it is.
-func TestWhoChangesIsForTheStore(t *testing.T) {
+// Who makes a change is no option with a key, by which an API knows it.
+func TestWhoChangesIsForRequestsWithoutAKey(t *testing.T) {
 	t.Parallel()
-	_, client, _ := elsewhere(t)
-	said := fails(t, cli.StatusInvalid, "--by is for the store", nil, "", "tier", "set", "free", "--by", "ada", "--api", overHTTP(t, client))
+	_, client, environ := elsewhere(t)
+	key, _ := says(t, environ, "account", "create", "op", "--scopes", "admin")
+	environ = []string{"SENDLIMIT_API_KEY=" + strings.TrimSpace(key)}
+	said := fails(t, cli.StatusInvalid, "--by names who sends no key", environ, "", "tier", "set", "free", "--by", "ada", "--api", overHTTP(t, client))
 	require.Contains(t, said, "leave it out")
 }
 

@@ -45,7 +45,7 @@ func Account(p cli.Program) *cobra.Command {
 		},
 		&cobra.Command{
 			Use: "show NAME", Short: "Show an account, its keys without the secrets, and how much of its quota is used.",
-			Example: "  sendlimit-worker account show acme", RunE: operations.One(a.Group, accountUsage, usageText),
+			Example: "  sendlimit-worker account show acme", RunE: operations.One(a.Group, (*client.Client).Account, usageText),
 		},
 		&cobra.Command{
 			Use: "remove-key NAME KEY-ID", Short: "Remove a key, and show the account.", Example: "  sendlimit-worker account remove-key acme Zx3kQ9aB",
@@ -133,14 +133,17 @@ func (a account) setCommand() *cobra.Command {
 	set.RunE = a.Run(func(ctx context.Context, c *client.Client, args []string) error {
 		var change client.AccountPatch
 		events := set.Flags().Changed("events")
-		if given, err := operations.Fill(set.Flags(), &change); err != nil || !given && !events {
+		given, err := operations.Fill(set.Flags(), &change)
+		if err != nil || !given && !events {
 			return cmp.Or[error](err, &cli.UsageError{Detail: "a flag is required: --tier, --contact, --time-zone, --report-at or --events; '' removes the value"})
 		}
-		changed, err := c.ChangeAccount(ctx, args[0], change)
-		if err != nil || !events {
-			return a.answer(changed, err)
+		if given {
+			changed, err := c.ChangeAccount(ctx, args[0], change)
+			if err != nil || !events {
+				return a.answer(changed, err)
+			}
 		}
-		return a.setEvents(ctx, c, changed.Name, *eventsURL)
+		return a.setEvents(ctx, c, args[0], *eventsURL)
 	})
 	return set
 }

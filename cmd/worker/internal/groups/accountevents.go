@@ -30,7 +30,7 @@ func (a account) setEvents(ctx context.Context, c *client.Client, name, url stri
 		return err
 	}
 	changed, err := c.Account(ctx, name)
-	if err := a.answer(changed, err); err != nil || callback.Secret == "" {
+	if err := a.answer(changed.Account, err); err != nil || callback.Secret == "" {
 		return err
 	}
 	return a.Tell("This secret signs the events of account %s. It is not shown again: sendlimit-worker account rotate-events-secret replaces it.\n%s\n", name, callback.Secret)

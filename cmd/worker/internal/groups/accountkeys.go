@@ -113,13 +113,9 @@ func keyOf(ctx context.Context, c *client.Client, args []string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	usage, err := c.AccountUsage(ctx, args[0]) // has the time of the store, by which keys expire
-	if err != nil {
-		return "", err
-	}
 	var ids []string
 	for _, key := range account.Keys {
-		if key.ExpiresAt.IsZero() || key.ExpiresAt.After(usage.Now.Time) {
+		if key.ExpiresAt.IsZero() || key.ExpiresAt.After(account.Usage.Now.Time) {
 			ids = append(ids, key.ID)
 		}
 	}

@@ -2,7 +2,6 @@ package groups
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -12,30 +11,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
-// accountWithUsage is the answer of "sendlimit-worker account show --json".
-type accountWithUsage struct {
-	client.Account
-
-	Usage client.AccountUsage `json:"usage"`
-	// Callback is nil if the account has none.
-	Callback *client.Callback `json:"callback,omitempty"`
-}
-
-// accountUsage reads an account, its usage and its callback.
-func accountUsage(c *client.Client, ctx context.Context, name string) (shown accountWithUsage, err error) {
-	if shown.Account, err = c.Account(ctx, name); err != nil {
-		return shown, err
-	}
-	if shown.Usage, err = c.AccountUsage(ctx, name); err != nil || shown.EventsURL == "" {
-		return shown, err
-	}
-	callback, err := c.Callback(ctx, name)
-	shown.Callback = &callback
-	return shown, err
-}
-
 // usageText describes an account and its usage for a person.
-func usageText(a accountWithUsage) string {
+func usageText(a client.AccountDetails) string {
 	zone := zoneAt(a.Account, a.Usage.Now.Time)
 	var used strings.Builder
 	used.WriteString("used:\n")

@@ -70,7 +70,7 @@ func Audit(p cli.Program) *cobra.Command {
 
 // auditLine describes an entry for a person.
 func auditLine(e client.AuditEntry, zone *time.Location, palette cli.Palette) string {
-	who := cmp.Or(e.Account, e.By, "without a key")
+	who := cmp.Or(e.By, e.Account, "without a key")
 	switch {
 	case e.Operator:
 		who = "an operator"

@@ -15,7 +15,7 @@ import (
 // The dashboard uses the API of this process.
 func (s *apiServer) withDashboard(others, served http.Handler, parts api.Parts, c config.Config, logger *slog.Logger) (http.Handler, error) {
 	pages, err := dashboard.New(dashboard.Options{
-		API: served, Sessions: parts.Sessions, Overview: parts.Overview, Audit: parts.Audit, Timeline: s.submitter.Timeline, Now: time.Now, Logger: logger,
+		API: served, Sessions: parts.Sessions, Overview: parts.Overview, Timeline: s.submitter.Timeline, Now: time.Now, Logger: logger,
 		Version: cli.Version(), RequireKeys: asksForKeys(c), TrustedProxies: c.TrustedProxies, BasePath: c.BasePath, Stopping: s.stopping,
 	})
 	if err != nil {
