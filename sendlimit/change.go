@@ -39,9 +39,8 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 		if err := keyspace.CheckToken("generation", r.Generation); err != nil {
 			return Decision{}, err
 		}
-		keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Near(r.User), t.keys.Far(r.User, r.ID), t.keys.Waiting(r.User))
-		recorded = []any{r.Generation, keyspace.WatchSuffix(r.User, r.ID), t.options.LookAfter.Milliseconds(), t.options.ExpireAfter.Milliseconds()}
-		recorded = append(recorded, r.Hold.changeArguments(r.From)...)
+		keys = append(keys, t.keys.Record(r.User, r.ID))
+		recorded = []any{r.Generation, keyspace.WatchWord(r.User, r.ID), t.delays, r.Hold.held(), script.Milliseconds(r.From)}
 	} else if r.Generation != "" {
 		return Decision{}, &fault.InvalidError{Field: "generation", Value: r.Generation, Want: "none: this timeline keeps places only"}
 	} else if r.Edit != nil {
@@ -60,8 +59,7 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 		args := by.Arguments(about, 7+len(recorded)+len(edit))
 		args = append(append(args, r.ID, script.Milliseconds(r.At)), recorded...)
 		if len(recorded) > 0 {
-			args = append(args, by.Rules.Throttled(r.Hold.throttle()), r.most(t.options), script.Flag(r.Check),
-				t.options.Horizon.Milliseconds(), t.subscribers().Argument())
+			args = append(args, by.Rules.Throttled(r.Hold.throttle()), r.most(t.options), script.Flag(r.Check), t.subscribers().Argument())
 			args = append(args, edit...)
 		}
 		return keys, args
@@ -108,10 +106,9 @@ func (t *Timeline) Release(ctx context.Context, r ReleaseRequest) (Decision, err
 	keys := []string{t.keys.Timeline(r.User)}
 	args := []any{script.Milliseconds(r.Now), r.ID, book.Keep.Milliseconds()}
 	if t.options.Records {
-		keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Near(r.User), t.keys.Ended(r.User), t.keys.Far(r.User, r.ID))
-		args = append(args, keyspace.WatchSuffix(r.User, r.ID), t.options.KeepRecords.Milliseconds())
-		args = append(args, r.Hold.changeArguments(r.From)...)
-		args = append(args, t.subscribers().Argument())
+		keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Ended(r.User))
+		args = append(args, keyspace.WatchWord(r.User, r.ID), t.options.KeepRecords.Milliseconds(),
+			r.Hold.held(), script.Milliseconds(r.From), t.subscribers().Argument())
 	}
 	answer, err := script.Run(ctx, t.client, lua.Release, doing, keys, args)
 	if err != nil {

@@ -2,7 +2,6 @@ package sendlimit
 
 import (
 	"cmp"
-	"strings"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/internal/script"
@@ -65,27 +64,26 @@ func (h *Hold) throttle() policy.NamedThrottle {
 	return h.Throttle
 }
 
-// holdsNothing are the bounds of an expired hold: no change can be made with it.
-const holdsNothing = "0 " + script.NoValue + " " + script.NoValue + " " + script.NoValue
+const (
+	// noBounds are the bounds without a hold.
+	noBounds = script.NoValue + " " + script.NoValue + " " + script.NoValue
+	// holdsNothing are the bounds of an expired hold: no change can be made with it.
+	holdsNothing = "0 " + script.NoValue + " " + script.NoValue
+)
 
-// bounds returns, as lua/fragments/hold.lua reads them, the last time of the change, the first time
-// and the end for its place, and the start of the search; "" for no bounds.
-func (h *Hold) bounds(searchFrom time.Time) string {
-	if h == nil && searchFrom.IsZero() {
-		return ""
+// bounds returns the last time of the change, the first time for its place, and the end, as
+// lua/fragments/choice.lua and held.lua read them.
+func (h *Hold) bounds() string {
+	if h == nil {
+		return noBounds
 	}
-	words := []string{script.NoValue, script.NoValue, script.NoValue, script.Word(searchFrom)}
-	if h != nil {
-		words[0], words[1], words[2] = script.Word(h.NotAfter), script.Word(h.From), script.Word(h.Until)
-	}
-	return strings.Join(words, " ")
+	return script.Word(h.NotAfter) + " " + script.Word(h.From) + " " + script.Word(h.Until)
 }
 
-// changeArguments returns the arguments of lua.Move and lua.Release for a reservation at from.
-// Without a hold, a zero from means any time.
-func (h *Hold) changeArguments(from time.Time) []any {
+// held returns the hold of a move or a release, as lua/fragments/held.lua reads it.
+func (h *Hold) held() any {
 	if h == nil {
-		return []any{"", "", "", script.Milliseconds(from)}
+		return ""
 	}
-	return []any{h.charge(), h.bounds(time.Time{}), h.Former, script.Milliseconds(from)}
+	return h.charge() + " " + h.bounds() + " " + cmp.Or(h.Former, script.NoValue)
 }

@@ -104,8 +104,7 @@ func (t *Timeline) recordCall(r SentRequest, scope *judge.Scope, by judge.UserRu
 	if !t.options.Records {
 		return keys, args
 	}
-	args = append(args, r.Record.Generation, r.Record.Fingerprint, r.Record.Category, t.options.KeepRecords.Milliseconds(), script.Flag(scope.Uncounted),
-		keyspace.IndexMember(r.User, r.ID), t.scoreOfID(r.ID), t.scoreOfCampaign(r.Record.Campaign, nil))
-	keys = append(keys, t.keys.Record(r.User, r.ID))
-	return append(keys, t.keys.IndexKeys(r.User, r.ID)...), r.Record.appendOwn(args)
+	args = append(args, t.options.KeepRecords.Milliseconds(), keyspace.WatchWord(r.User, r.ID), t.scores(r.ID, r.Record.Campaign, nil),
+		r.Record.Category, script.Flag(scope.Uncounted), r.Record.Generation, r.Record.Fingerprint)
+	return append(keys, t.keys.Record(r.User, r.ID)), r.Record.appendOwn(args)
 }

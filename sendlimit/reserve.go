@@ -142,47 +142,29 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 	set, scope := by.Rules, by.Rules.Scope(r.Category)
 	about := t.about(r.Now, r.At, scope)
 	about.Share = r.Share
-	args := append(by.Arguments(about, 32), r.ID)
-	sendAt := any("")
+	bounds := r.Hold.bounds()
+	if t.options.Records && !scope.Covers(r.Hold.throttle()) {
+		bounds, r.SearchFrom = holdsNothing, time.Time{}
+	}
+	args := append(by.Arguments(about, 32), r.ID, script.Milliseconds(r.At), r.choice(set, resume, bounds))
 	if r.At.IsZero() {
-		args = append(args, sendAt, "", "", "")
+		args = append(args, "", "", "")
 	} else {
 		at := r.At.UnixMilli()
-		sendAt = at
 		first, last := any(""), any("")
 		if resume == any("") && !set.Shares(r.Share) && by.Accepts(scope, r.Share.Account) && !scope.QuietAt(at) {
 			first, last = scope.Span(at)
 		}
-		args = append(args, sendAt, first, last, max(at+by.Keep(r.Now).Milliseconds(), t.expiry(r, at)))
+		args = append(args, first, last, max(at+by.Keep(r.Now).Milliseconds(), t.expiry(r, at)))
 	}
-	alertFrom := any("")
-	if about.Alerts() {
-		alertFrom = set.AlertFrom
-	}
-	shiftUntil, searchFrom := r.shift(set)
-	bounds := r.Hold.bounds(searchFrom)
-	if t.options.Records && !scope.Covers(r.Hold.throttle()) {
-		bounds = holdsNothing
-	}
-	args = append(args, shiftUntil, resume, alertFrom, bounds)
 	keys := []string{scope.Places(t.keys, r.User), t.settings(r.User)}
 	if !t.options.Records {
 		return keys, args
 	}
 	rec := r.Record
-	expires := t.delays.expireAfter
+	args = append(args, t.delays, keyspace.WatchWord(r.User, r.ID), t.scores(r.ID, rec.Campaign, r.Hold), rec.Generation, rec.Fingerprint)
 	if !rec.ExpiresAt.IsZero() {
-		expires = strconv.FormatInt(rec.ExpiresAt.UnixMilli(), 10)
-	}
-	counted := rec.Category
-	if scope.Uncounted {
-		counted = ""
-	}
-	args = append(args, t.delays.lookAfter, t.delays.horizon,
-		keyspace.WatchMember(r.User, r.ID, rec.Generation), expires, counted, t.scoreOfID(r.ID), t.scoreOfCampaign(rec.Campaign, r.Hold),
-		keyspace.RecordGeneration, rec.Generation, keyspace.RecordFingerprint, rec.Fingerprint, keyspace.RecordSendAt, sendAt)
-	if !rec.ExpiresAt.IsZero() {
-		args = append(args, keyspace.RecordExpiresAt, expires)
+		args = append(args, keyspace.RecordExpiresAt, rec.ExpiresAt.UnixMilli())
 	}
 	if rec.Category != "" {
 		args = append(args, keyspace.RecordCategory, rec.Category)
@@ -197,29 +179,26 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 	if r.Hold != nil {
 		args = append(args, keyspace.RecordCharge, r.Hold.charge())
 	}
-	keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Near(r.User), t.keys.Far(r.User, r.ID))
-	return append(keys, t.keys.IndexKeys(r.User, r.ID)...), args
+	return append(keys, t.keys.Record(r.User, r.ID)), args
 }
 
-// scoreOfID returns the score of a message in the index of ids; "" if it gets no entry. Copies of a
-// dry run get none.
-func (t *Timeline) scoreOfID(id string) any {
-	if t.options.WithoutIndex || t.copyOf != nil {
+// scores returns the scores of a message in the index, as lua/fragments/scores.lua reads them.
+// Copies of a dry run get no entry.
+func (t *Timeline) scores(id, campaign string, charged *Hold) any {
+	switch {
+	case t.copyOf != nil || t.options.WithoutIndex && campaign == "":
 		return ""
+	case campaign == "":
+		return keyspace.IDScore(id)
 	}
-	return keyspace.IDScore(id)
-}
-
-// scoreOfCampaign is scoreOfID for the index of campaigns.
-func (t *Timeline) scoreOfCampaign(campaign string, charged *Hold) any {
-	if campaign == "" || t.copyOf != nil {
-		return ""
-	}
-	account := ""
+	account, score := "", script.NoValue
 	if charged != nil {
 		account = charged.Account
 	}
-	return keyspace.CampaignScore(account, campaign)
+	if !t.options.WithoutIndex {
+		score = strconv.FormatInt(keyspace.IDScore(id), 10)
+	}
+	return score + " " + strconv.FormatInt(keyspace.CampaignScore(account, campaign), 10)
 }
 
 // expiry returns when the message of a request expires at the latest, Unix ms; 0 without a record.
@@ -237,10 +216,9 @@ func (t *Timeline) expiry(r Request, at int64) int64 {
 
 func (t *Timeline) checkCall(r Request, by judge.UserRules, resume any) ([]string, []any) {
 	scope := by.Rules.Scope(r.Category)
-	shiftUntil, _ := r.shift(by.Rules)
 	about := t.about(r.Now, r.At, scope)
 	about.Share = r.Share
-	args := append(by.Arguments(about, 6), r.ID, script.Milliseconds(r.At), shiftUntil, resume)
+	args := append(by.Arguments(about, 6), r.ID, script.Milliseconds(r.At), r.choice(by.Rules, resume, noBounds))
 	keys := []string{scope.Places(t.keys, r.User), t.settings(r.User)}
 	if t.options.Records {
 		keys = append(keys, t.keys.Record(r.User, r.ID))
@@ -249,22 +227,29 @@ func (t *Timeline) checkCall(r Request, by judge.UserRules, resume any) ([]strin
 	return keys, args
 }
 
-// withoutTimes means no shift, and a refusal without free times.
-const withoutTimes = "-"
-
-// shift returns the last time that a request may be shifted to ("" or withoutTimes for no shift),
-// and where its search starts.
-func (r Request) shift(set *judge.Ruleset) (until any, from time.Time) {
+// choice returns how the time of a request may be chosen, as lua/fragments/choice.lua reads it:
+// where a shift continues, and within which bounds.
+func (r Request) choice(set *judge.Ruleset, resume any, bounds string) any {
+	last, searchFrom := script.NoValue, script.NoValue
 	switch {
 	case !r.shifts(set) && r.WithoutFreeTimes:
-		return withoutTimes, time.Time{}
+		last = "-"
+	case !r.shifts(set) && bounds == noBounds:
+		return ""
 	case !r.shifts(set):
-		return "", time.Time{}
 	case r.ShiftUntil.IsZero():
-		return script.EndOfTime, r.SearchFrom
+		last, searchFrom = strconv.FormatInt(script.EndOfTime, 10), script.Word(r.SearchFrom)
 	default:
-		return r.ShiftUntil.UnixMilli(), r.SearchFrom
+		last, searchFrom = strconv.FormatInt(r.ShiftUntil.UnixMilli(), 10), script.Word(r.SearchFrom)
 	}
+	if last == "-" && bounds == noBounds {
+		return last
+	}
+	continues := script.NoValue
+	if at, goesOn := resume.(int64); goesOn {
+		continues = strconv.FormatInt(at, 10)
+	}
+	return last + " " + continues + " " + bounds + " " + searchFrom
 }
 
 // missed reports whether a shift was refused although the refusal names a time that it may have.

@@ -97,18 +97,15 @@ func (t *Timeline) alike(requests []Request, by judge.UserRules) []Request {
 // manyCall builds the keys and arguments of lua.ReserveMany, for the first requests that have the
 // same judging arguments.
 func (t *Timeline) manyCall(requests []Request, by judge.UserRules) (keys []string, args []any) {
-	const judging = 9 // arguments, as in lua.Reserve
 	for i, r := range requests {
 		k, a := t.reserveCall(r, by, "")
 		if i == 0 {
-			keys = append(keys, k[0], k[1], k[3], k[5], k[7])
-			args = append(slices.Clone(a[:judging]), a[14], a[16], a[18], a[19], a[22])
-		} else if !slices.Equal(args[:judging], a[:judging]) {
+			keys, args = k[:2:2], a[:judge.Judging:judge.Judging]
+		} else if !slices.Equal(args[:judge.Judging], a[:judge.Judging]) {
 			break
 		}
-		keys = append(keys, k[2], k[4], k[6], k[8])
-		args = append(args, len(a)-15, a[9], a[10], a[11], a[12], a[13], a[17], a[20], a[21])
-		args = append(args, a[23:]...)
+		own := a[judge.Judging:]
+		keys, args = append(keys, k[2]), append(append(args, len(own)), own...)
 	}
 	return keys, args
 }

@@ -182,21 +182,7 @@ type Timeline struct {
 	copiesStay time.Duration
 	rules      *judge.Rules
 	options    Options // complete
-	delays     delays
-}
-
-// delays are options in the form that the script of Reserve needs, so that a call need not convert
-// them. convert them.
-type delays struct {
-	lookAfter, horizon any // ms
-	expireAfter        string
-}
-
-func (o Options) delays() delays {
-	return delays{
-		lookAfter: o.LookAfter.Milliseconds(), horizon: o.Horizon.Milliseconds(),
-		expireAfter: "+" + strconv.FormatInt(o.ExpireAfter.Milliseconds(), 10),
-	}
+	delays     any     // see judge.Delays
 }
 
 // NewTimeline returns a timeline in the store behind client. The error is an *InvalidError.
@@ -206,7 +192,7 @@ func NewTimeline(client redis.Scripter, o Options) (*Timeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Timeline{client: client, keys: keys, rules: o.Rules, options: o, delays: o.delays()}
+	t := &Timeline{client: client, keys: keys, rules: o.Rules, options: o, delays: judge.Delays(o.LookAfter, o.Horizon, o.ExpireAfter)}
 	if _, err := t.book(); err != nil {
 		return nil, err
 	}

@@ -1,10 +1,11 @@
 package judge
 
 import (
-	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
@@ -43,40 +44,86 @@ func (u UserRules) Keep(now time.Time) time.Duration {
 	return keep
 }
 
-// Arguments returns ARGV[1] to ARGV[9] of a script that judges, see lua/judge/arguments.lua, with
+// Judging is the number of arguments that Arguments returns.
+const Judging = 3
+
+// Arguments returns ARGV[1] to ARGV[3] of a script that judges, see lua/judge/arguments.lua, with
 // room for the script's own.
 func (u UserRules) Arguments(c Case, own int) []any {
-	set := u.Rules
-	keep, reach := u.Book.keep, set.Reach(c.Reach)
-	switch kept := u.Keep(c.Now); kept {
-	case u.Book.Keep:
-	case set.Keep:
-		keep = set.keep
-	default:
-		keep = kept.Milliseconds()
-	}
-	if c.Late {
-		reach = c.Reach
-	}
-	words, whose := set.words, set.categories
-	if c.Scope != nil {
-		words, whose = c.Scope.words, c.Scope.whose
-	}
-	offsets, quiet := set.clocks(c)
-	if u.bounds != "" {
-		offsets = fmt.Sprint(offsets, u.bounds)
-	}
-	alerts := any("")
-	if c.Alerts() {
-		alerts = set.alerts
-	}
-	farthest := any(reach.Milliseconds())
-	if c.Places > 0 {
-		farthest = u.Book.ahead.of(ahead{reach, u.Book.Keep, c.Places, c.Share, set.Policy.AccountShare}, spellAhead)
-	}
-	return append(make([]any, 0, 9+own),
-		u.clock(c), keep, farthest, words, offsets, whose, quiet, alerts, u.settings(c))
+	return append(make([]any, 0, Judging+own), u.clock(c), u.settings(c), u.policyWord(c))
 }
+
+// wording has everything that the policy word of a scope may depend on.
+type wording struct {
+	keep, reach, since time.Duration
+	places             int
+	share              Share
+	alerts             bool
+	tables             *yearTables // nil without a zone and quiet times
+	bounds             string      // see UserRules.bounds
+}
+
+// policyWord returns ARGV[3]. Most calls for a scope have the same one.
+func (u UserRules) policyWord(c Case) any {
+	set := u.Rules
+	w := wording{keep: u.Keep(c.Now), reach: set.Reach(c.Reach), alerts: c.Alerts(), tables: set.tablesFor(c), bounds: u.bounds}
+	if c.Late {
+		w.reach = c.Reach
+	}
+	if c.Places > 0 {
+		w.places, w.since = c.Places, u.Book.Keep
+	}
+	if c.Places > 0 && c.Share.Places > 0 {
+		w.share = c.Share
+	}
+	word := set.word
+	if c.Scope != nil {
+		word = c.Scope.word
+	}
+	return word.of(w, func() string { return set.spell(c.Scope, w) })
+}
+
+// spell returns the policy word for a scope, nil for any.
+func (s *Ruleset) spell(c *Scope, w wording) string {
+	words, whose := s.words, s.categories
+	if c != nil {
+		words, whose = c.words, c.whose
+	}
+	alertFrom, alerts := script.NoValue, ""
+	if w.alerts && s.alerting() {
+		alertFrom, alerts = strconv.Itoa(s.alertFrom), s.alerts
+	}
+	places, since := script.NoValue, script.NoValue
+	if w.places > 0 {
+		places, since = strconv.Itoa(w.places), milliseconds(w.since)
+	}
+	numbers := []string{milliseconds(w.keep), milliseconds(w.reach), alertFrom, places, since}
+	if w.share.Places > 0 {
+		percent := script.NoValue
+		if s.Policy.AccountShare > 0 {
+			percent = strconv.Itoa(s.Policy.AccountShare)
+		}
+		numbers = append(numbers, strconv.Itoa(w.share.Places), w.share.Account, percent)
+	}
+	offsets, quiet := w.bounds, ""
+	if t := w.tables; t != nil {
+		offsets = t.offsets + w.bounds
+		switch {
+		case c == nil:
+			quiet = t.all
+		case c.hasQuiet():
+			quiet = t.words[c.quiet]
+		}
+	}
+	return strings.Join([]string{strings.Join(numbers, " "), words, whose, alerts, offsets, quiet}, "\n")
+}
+
+// Delays returns delays of the watch entry of a message as lua/fragments/watched.lua reads them.
+func Delays(look, horizon, expiry time.Duration) string {
+	return milliseconds(look) + " " + milliseconds(horizon) + " " + milliseconds(expiry)
+}
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 // clock returns ARGV[1]: the time, how long the rules may judge, or how long copies stay, see
 // lua/judge/arguments.lua.
@@ -101,32 +148,23 @@ func (u UserRules) untilWord() any {
 		}
 		until += u.Book.owner.ahead.OfUser(u.user).Milliseconds()
 	}
-	return u.Book.untilWord.of(until, spellUntil)
+	return u.Book.untilWord.of(until, func() string { return "!" + strconv.FormatInt(until, 10) })
 }
 
 // Alerts reports whether places of the case may raise alerts.
 func (c Case) Alerts() bool { return c.CopiesStay == 0 && (c.Scope == nil || !c.Scope.Uncounted) }
 
-// clocks returns the offsets of the calendar rules' zone as lua/judge/zone.lua reads them, and the
-// quiet times as lua/judge/quiet.lua does; "" for none.
-func (s *Ruleset) clocks(c Case) (offsets, quiet any) {
+// tablesFor returns the zones and quiet times for a case; nil if it needs none.
+func (s *Ruleset) tablesFor(c Case) *yearTables {
 	unquiet := s.quiets == nil || c.Scope != nil && !c.Scope.hasQuiet()
 	if !s.zoned && unquiet {
-		return "", ""
+		return nil
 	}
 	year := c.Year
 	if year.IsZero() {
 		year = c.Now
 	}
-	t := s.tablesAt(year)
-	switch {
-	case unquiet:
-		return t.offsets, ""
-	case c.Scope != nil:
-		return t.offsets, t.words[c.Scope.quiet]
-	default:
-		return t.offsets, t.all
-	}
+	return s.tablesAt(year)
 }
 
 // settings returns the version of the settings that were used, with a mark if nothing is accepted,

@@ -29,13 +29,11 @@ func (s *Ruleset) addDated(c policy.DatedChange, rules *Ruleset) {
 	}
 	s.dated = append(s.dated, d)
 	slices.SortFunc(s.dated, func(a, b datedRules) int { return cmp.Compare(a.from, b.from) })
-	s.remember(max(s.Keep, rules.Keep))
+	s.Keep = max(s.Keep, rules.Keep)
 	for _, d := range s.dated {
-		d.rules.remember(s.Keep)
+		d.rules.Keep = s.Keep
 	}
 }
-
-func (s *Ruleset) remember(keep time.Duration) { s.Keep, s.keep = keep, keep.Milliseconds() }
 
 // during returns the rules for a send time, Unix ms, and the times to which they apply, as
 // lua/judge/arguments.lua reads them; "" for all times.

@@ -17,10 +17,10 @@ type scopeQuiet struct {
 // yearTables has the zones and quiet times around a year, for the scripts.
 type yearTables struct {
 	year    int
-	offsets any                  // see lua/judge/zone.lua
+	offsets string               // see lua/judge/zone.lua
 	quiets  []*policy.QuietTable // of Ruleset.quiets
-	words   []any                // of each, see lua/judge/quiet.lua
-	all     any                  // of all, for scripts that find the category themselves
+	words   []string             // of each, see lua/judge/quiet.lua
+	all     string               // of all, for scripts that find the category themselves
 }
 
 func (s *Ruleset) tablesAt(at time.Time) *yearTables {
@@ -30,7 +30,7 @@ func (s *Ruleset) tablesAt(at time.Time) *yearTables {
 	if t := kept.Load(); t != nil && t.year == year {
 		return t
 	}
-	t := &yearTables{year: year, offsets: "", all: ""}
+	t := &yearTables{year: year}
 	if s.zoned {
 		t.offsets = s.zones.TableAt(s.zone, at).Words
 	}
@@ -54,7 +54,7 @@ func (t *yearTables) addQuiets(quiets []scopeQuiet, zone *calendar.ZoneTable) {
 		if words != "" {
 			words = zone.Words + "|" + words
 		}
-		t.quiets, t.words = append(t.quiets, table), append(t.words, any(words))
+		t.quiets, t.words = append(t.quiets, table), append(t.words, words)
 	}
 	if some {
 		t.all = zone.Words + strings.Join(entries, ";")

@@ -24,11 +24,9 @@ type Rulebook struct {
 	// Keep is the longest Keep of all rules, or that of Rules.Remember: older places do not count.
 	// A user may get another policy with longer windows at any time.
 	Keep  time.Duration
-	keep  any          // Keep, ms
 	until atomic.Int64 // Unix ms; see Rules.UseUntil
-	// untilWord and ahead have the last arguments of scripts.
+	// untilWord has the last argument of scripts.
 	untilWord spelled[int64]
-	ahead     spelled[ahead]
 	// throttles says that some policy has a throttle.
 	throttles bool
 }
@@ -76,7 +74,6 @@ func newRulebook(owner *Rules, policies []policy.Policy, before *Rulebook) (*Rul
 		b.byName[p.Name], b.Keep = rules, max(b.Keep, rules.Keep)
 		b.throttles = b.throttles || rules.throttled != any("")
 	}
-	b.keep = b.Keep.Milliseconds()
 	return b, nil
 }
 

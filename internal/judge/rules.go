@@ -121,7 +121,7 @@ func (r *Rules) Frozen() *Rules {
 	frozen := &Rules{fixed: r.fixed, settings: r.settings}
 	b := r.Book()
 	frozen.current.Store(&Rulebook{
-		owner: frozen, policies: b.policies, Base: b.Base, byName: b.byName, Keep: b.Keep, keep: b.keep,
+		owner: frozen, policies: b.policies, Base: b.Base, byName: b.byName, Keep: b.Keep,
 		throttles: b.throttles,
 	})
 	return frozen

@@ -23,12 +23,12 @@ type Ruleset struct {
 	zones      *calendar.ZoneTables
 	zoned      bool          // a calendar rule or an alert of a day counts in a zone other than UTC
 	Keep       time.Duration // older places are forgotten
-	keep       any           // Keep, ms
-	words      any           // the overall rules, as lua/judge/rules.lua reads them
-	categories any           // the rules of categories, as lua/judge/rules.lua reads them
-	quiets     []scopeQuiet  // the policy's, then those of categories with their own; nil if no time is quiet
-	AlertFrom  any           // how many places may raise an alert, see policy.Policy.Alerts
-	alerts     any           // the alerts, as lua/fragments/user_alert.lua reads them
+	words      string        // the overall rules, as lua/judge/rules.lua reads them
+	categories string        // the rules of categories, as lua/judge/rules.lua reads them
+	word       *spelled[wording]
+	quiets     []scopeQuiet // the policy's, then those of categories with their own; nil if no time is quiet
+	alertFrom  int          // how many places may raise an alert, see policy.Policy.Alerts
+	alerts     string       // the alerts, as lua/fragments/user_alert.lua reads them
 	scopes     map[string]*Scope
 	others     *Scope // of categories that are not in the policy
 	refused    *Scope // the same, if the policy refuses them
@@ -59,7 +59,7 @@ func newUndated(part, whole policy.Policy, own policy.UserSettings, zones *calen
 		return nil, err
 	}
 	p := part.Naming(whole).For(own)
-	s := &Ruleset{Policy: p, zones: zones, Keep: p.Keeps()}
+	s := &Ruleset{Policy: p, zones: zones, Keep: p.Keeps(), word: new(spelled[wording])}
 	var err error
 	if s.zone, err = zones.Location(p.TimeZone); err != nil {
 		return nil, err
@@ -67,11 +67,11 @@ func newUndated(part, whole policy.Policy, own policy.UserSettings, zones *calen
 	if s.quietZone, err = zones.Location(whole.QuietZone(own)); err != nil {
 		return nil, err
 	}
-	s.AlertFrom, s.alerts = p.Alerts()
+	s.alertFrom, s.alerts = p.Alerts()
 	words := policy.RuleWords(p.Rules)
-	s.keep, s.words = s.Keep.Milliseconds(), words
-	s.others = &Scope{Set: s, words: words, whose: ""}
-	s.refused = &Scope{Set: s, words: words, whose: "", Refused: true}
+	s.words = words
+	s.others = &Scope{Set: s, words: words, word: new(spelled[wording])}
+	s.refused = &Scope{Set: s, words: words, word: new(spelled[wording]), Refused: true}
 	s.scopes = make(map[string]*Scope, len(p.Categories))
 	s.quiets = []scopeQuiet{{quiet: p.Quiet("", own.QuietHours)}}
 	calendar := s.alerting() || slices.ContainsFunc(p.Rules, policy.Rule.Calendar)
@@ -110,7 +110,7 @@ func (s *Ruleset) Reach(own time.Duration) time.Duration {
 }
 
 // alerting reports whether there are alerts.
-func (s *Ruleset) alerting() bool { return s.alerts != any("") }
+func (s *Ruleset) alerting() bool { return s.alerts != "" }
 
 // span returns the first and the last millisecond around the send time at that the overall rules
 // and a category's can count. The span may be wider than needed, never narrower.

@@ -14,8 +14,9 @@ type Scope struct {
 	Set      *Ruleset
 	Own      []policy.Rule // the category's
 	category string        // if it has own rules or is exempt; "" otherwise
-	words    any           // all rules, as lua/judge/rules.lua reads them
-	whose    any           // the scope of the rules, as it reads them too
+	words    string        // all rules, as lua/judge/rules.lua reads them
+	whose    string        // the scope of the rules, as it reads them too
+	word     *spelled[wording]
 
 	exempt    bool // no rules and no quiet hours apply
 	Uncounted bool // its places do not count for others
@@ -54,14 +55,14 @@ func (s *Ruleset) Scope(category string) *Scope {
 func (s *Ruleset) newScope(category, words string) *Scope {
 	rules := s.Policy.Categories[category]
 	if rules.Exempt {
-		return &Scope{Set: s, category: category, words: "", whose: rules.Exemption(), exempt: true, Uncounted: rules.Uncounted, of: rules}
+		return &Scope{Set: s, category: category, words: "", whose: rules.Exemption(), word: new(spelled[wording]), exempt: true, Uncounted: rules.Uncounted, of: rules}
 	}
 	if len(rules.Rules) > 0 {
 		words += " " + policy.RuleWords(rules.Rules)
 	}
 	return &Scope{
 		Set: s, Own: rules.Rules, category: category, words: words,
-		whose: strconv.Itoa(len(s.Policy.Rules)) + " " + category, Throttle: s.Policy.ThrottleOf(category),
+		whose: strconv.Itoa(len(s.Policy.Rules)) + " " + category, word: new(spelled[wording]), Throttle: s.Policy.ThrottleOf(category),
 		of: rules,
 	}
 }

@@ -3,25 +3,25 @@
 -- while the message moves and ends. The entry of an expired record stays until a search finds it,
 -- see message/forget.lua.
 --
--- Each list has a head for the first HEAD entries, and shards by id for the others. So a small
--- store has one list for a partition instead of sixteen, and a large one has no list that is longer
--- than Redis keeps compact. Entries with long members are in a separate list, which is passed as
--- both head and shard.
-local HEAD = 128
+-- Each list, "ids" and "camps", has a head for the first HEAD entries, and shards by id for the
+-- others. So a small store has one list for a partition instead of sixteen, and a large one has no
+-- list that is longer than Redis keeps compact. Entries with long members are in a separate list.
+-- The letter of a shard is that of the far list, see fragments/watch.lua.
+--@include partition
+local HEAD, COMPACT = 128, 64 -- entries; bytes of a member
 
--- add_found adds an entry. If there was a record already, the entry stays in its part, as a reader
--- may be going through the parts. A stale entry may be in the other part; readers prefer the head.
-local function add_found(head, shard, score, member, there)
-  local list = head
-  if there and redis.call('ZSCORE', shard, member) then
-    list = shard
-  elseif redis.call('ZCARD', head) >= HEAD and not (there and redis.call('ZSCORE', head, member)) then
-    list = shard
+-- add_found adds an entry to a list. If there was a record already, the entry stays in its part, as
+-- a reader may be going through the parts. A stale entry may be in the other part; readers prefer
+-- the head.
+local function add_found(list, letter, score, member, there)
+  local part = prefix .. list
+  local shard = part .. ':' .. letter
+  if #member > COMPACT then
+    part = part .. ':long'
+  elseif there and redis.call('ZSCORE', shard, member) then
+    part = shard
+  elseif redis.call('ZCARD', part) >= HEAD and not (there and redis.call('ZSCORE', part, member)) then
+    part = shard
   end
-  redis.call('ZADD', list, score, member)
-end
-
-local function remove_found(head, shard, member)
-  redis.call('ZREM', head, member)
-  redis.call('ZREM', shard, member)
+  redis.call('ZADD', part, score, member)
 end

@@ -2,20 +2,14 @@
 --
 --   charge   "account attempt", with which the record's field y begins once the change is
 --            made; the account is "." for none; "" without a hold
---   bounds   four words, Unix ms, "." for none: the last time of the change, the first
---            time for its place, the end of the times for its place, and where a shift
---            starts to search. "" without bounds.
+--   not_after, place_from, place_before   the last time of the change, the first time for its
+--            place, and the end of the times for it, Unix ms; nil for none
 local HOLD_OVER, OUTSIDE_HOLD, CHANGED = 10, 11, 12
-local not_after, place_before
-for a, b in string.gmatch(bounds, '(%S+) %S+ (%S+) %S+') do
-  not_after, place_before = tonumber(a), tonumber(b)
-end
 
 -- outside refuses a change that the hold does not cover; otherwise it returns nil.
 local function outside(at)
   if now > (not_after or now) then return {HOLD_OVER, now, at, 0} end
-  local from = tonumber(string.match(bounds, '^%S+ (%S+)') or '')
-  if at < (from or at) or at >= (place_before or math.huge) then return {OUTSIDE_HOLD, now, at, 0} end
+  if at < (place_from or at) or at >= (place_before or math.huge) then return {OUTSIDE_HOLD, now, at, 0} end
 end
 
 -- attempt_in returns the present attempt of the field y; "" for none.

@@ -25,8 +25,9 @@ do -- the embedded store bounds the locals of a script
   local LOOK = 10 -- steps of reading a record, see judge/question.lua
   q.work = 13000 -- more than in other scripts: a claim places a whole backlog
 
-  local classes = {}
-  local resume_at, resume_rule, resume_class = string.match(ARGV[21], '^(%S+) (%S+) ?(.*)$')
+  -- Everything before the late mark in the timeline has ended (STRING: Unix ms).
+  local classes, late_mark = {}, prefix .. 'l:' .. user
+  local resume_at, resume_rule, resume_class = string.match(ARGV[10], '^(%S+) (%S+) ?(.*)$')
 
   -- begin starts a class with its first message, or where an earlier call ended.
   local function begin(class)
@@ -87,9 +88,9 @@ do -- the embedded store bounds the locals of a script
   function late_ones()
     local ENOUGH = 300 -- records to read, if MOST messages are found among them
     local GLANCE = 4 -- steps of reading only the state
-    local from = tonumber(call('GET', KEYS[5]) or 0)
+    local from = tonumber(call('GET', late_mark) or 0)
     if from > now then from = 0 end -- a step of the clock put it there
-    local seen = call('ZRANGE', timeline, from, now - ARGV[17] - 1, 'BYSCORE', 'LIMIT', 0, LOOKED, 'WITHSCORES')
+    local seen = call('ZRANGE', timeline, from, now - tolerance - 1, 'BYSCORE', 'LIMIT', 0, LOOKED, 'WITHSCORES')
     local late, held_up, mark, found, looked, ended = {}, {}, nil, false, 0, false
     for k = 1, #seen, 2 do
       if #late == MOST and looked >= ENOUGH then break end
@@ -119,10 +120,10 @@ do -- the embedded store bounds the locals of a script
             class.sent_until = math.max(class.sent_until or 0, tonumber(f[10]))
           end
         end
-        if is == PENDING and waits and tonumber(f[3] or 0) <= now and stands >= (tonumber(ARGV[19]) or stands) then
+        if is == PENDING and waits and tonumber(f[3] or 0) <= now and stands >= (due_since or stands) then
           local promise, class = tonumber(f[5]), class_of(f[8])
-          local expires = tonumber(f[4]) or (promise or stands) + ARGV[16]
-          if opted_out(timeline, ARGV[9], f[8]) then
+          local expires = tonumber(f[4]) or (promise or stands) + expire_after
+          if opted_out(timeline, settings, f[8]) then
             q.excluded[other] = true
           elseif not class.rules.exempt and not (now < expires and is_paused(f[12], f[7])) then
             m = {id = other, record = key, member = f[2] .. suffix_of(other),
@@ -148,7 +149,7 @@ do -- the embedded store bounds the locals of a script
     local all = #seen < 2 * LOOKED and 2 * looked == #seen
     if #seen > LOOKED / 4 then
       mark = mark or tonumber(seen[#seen])
-      if mark > from then call('SET', KEYS[5], mark, 'PX', ARGV[15]) end
+      if mark > from then call('SET', late_mark, mark, 'PX', keep_record) end
     end
     late = without_held_up(late, held_up)
     -- Many records were read in vain: the next call begins after them.
@@ -159,7 +160,7 @@ do -- the embedded store bounds the locals of a script
     return late, false
   end
 
-  -- glimpse calls see(id, category, promise, member) for at most LOOKED members of KEYS[7] with a
+  -- glimpse calls see(id, category, promise, member) for at most LOOKED members of waiting with a
   -- time in from to till, downwards if till is before from, until it returns true.
   local function glimpse(from, till, see)
     local GLIMPSE = 2 -- steps of one member
@@ -167,9 +168,9 @@ do -- the embedded store bounds the locals of a script
     repeat
       local page
       if till == '+inf' then
-        page = call('ZRANGE', KEYS[7], from, till, 'BYSCORE', 'LIMIT', looked, some, 'WITHSCORES')
+        page = call('ZRANGE', waiting, from, till, 'BYSCORE', 'LIMIT', looked, some, 'WITHSCORES')
       else
-        page = call('ZRANGE', KEYS[7], from, till, 'BYSCORE', 'REV', 'LIMIT', looked, some, 'WITHSCORES')
+        page = call('ZRANGE', waiting, from, till, 'BYSCORE', 'REV', 'LIMIT', looked, some, 'WITHSCORES')
       end
       q.spent = q.spent + GLIMPSE * #page / 2
       for k = 1, #page, 2 do
@@ -202,9 +203,9 @@ do -- the embedded store bounds the locals of a script
       read, q.spent = read + 1, q.spent + LOOK
       local key = records .. string.gsub(other, ':', '/')
       local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z', 't', 'C')
-      local stands, expires = tonumber(f[10]), tonumber(f[4]) or promise + ARGV[16]
-      if state_of(f[1], f[2]) == PENDING and f[5] and f[8] == category and not f[3] and stands >= now - ARGV[17]
-          and not f[6] and stands >= (tonumber(ARGV[19]) or stands) and not opted_out(timeline, ARGV[9], category)
+      local stands, expires = tonumber(f[10]), tonumber(f[4]) or promise + expire_after
+      if state_of(f[1], f[2]) == PENDING and f[5] and f[8] == category and not f[3] and stands >= now - tolerance
+          and not f[6] and stands >= (due_since or stands) and not opted_out(timeline, settings, category)
           and not (now < expires and is_paused(f[11], f[7])) then
         q.excluded[other] = true
         late[#late + 1] = {id = other, record = key, member = f[2] .. suffix_of(other),
@@ -223,7 +224,7 @@ do -- the embedded store bounds the locals of a script
   -- delays none. It is called in the order of the class's late messages: a message that waits for
   -- one of them also waits for the next, if no message between them does.
   local function last_waiting(m)
-    some_wait = some_wait or call('EXISTS', KEYS[7])
+    some_wait = some_wait or call('EXISTS', waiting)
     if some_wait == 0 then return nil end
     local class, before = m.class, m.promised or m.at
     glimpse(before, class.glimpsed or '-inf', function(other, category, promise, member)

@@ -5,7 +5,7 @@
 local unwanted_of -- the field "out" of the settings, after it was read
 
 -- opted_out reports whether the user of a timeline does not want messages of a category, nil for
--- none. settings is ARGV[9], see judge/arguments.lua.
+-- none. settings is ARGV[2], see judge/arguments.lua.
 local function opted_out(timeline, settings, category)
   if not category or settings == '-' then return false end
   if unwanted_of == nil then

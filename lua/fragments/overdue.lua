@@ -7,13 +7,13 @@
 -- Needs the locals of message/claim.lua.
 --@include id_order
 --@include waiting
-local ended_since = {} -- members of KEYS[7] whose messages no longer wait
+local ended_since = {} -- members of waiting whose messages no longer wait
 
 -- overdue_before returns the categories of messages that were promised earlier, were late before
 -- and are late again, false for no category; nil if there are none. A message that was tried, may
 -- have arrived, is paused, or will be dropped by its claim delays none.
 local function overdue_before()
-  local seen = call('ZRANGE', KEYS[7], '-inf', promised, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
+  local seen = call('ZRANGE', waiting, '-inf', promised, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
   local members, ids, categories, found = {}, {}, {}, nil
   for k = 1, #seen, 2 do
     local other, category = waiting_in(seen[k])
@@ -27,15 +27,15 @@ local function overdue_before()
   local places, is_found = call('ZMSCORE', timeline, unpack(ids)), {}
   for k = 1, #ids do
     local stands, category = tonumber(places[k]), categories[k]
-    if not is_found[category] and (not stands or stands < now - ARGV[17]) then
+    if not is_found[category] and (not stands or stands < now - tolerance) then
       local key = records .. string.gsub(ids[k], ':', '/')
       local f = call('HMGET', key, 's', 'g', 'p', 'a', 'n', 'x', 'k', 'q', 'C', 'y')
       local is = state_of(f[1], f[2])
       if not f[3] or f[7] ~= category or is ~= PENDING and is ~= SENDING then
         ended_since[#ended_since + 1] = members[k]
-      elseif is == PENDING and stands and stands >= (tonumber(ARGV[19]) or stands) and not f[4]
-          and tonumber(f[5] or 0) == 0 and now < (tonumber(f[6]) or f[3] + ARGV[16])
-          and not f[8] and not opted_out(timeline, ARGV[9], category) and not is_paused(f[9], f[10]) then
+      elseif is == PENDING and stands and stands >= (due_since or stands) and not f[4]
+          and tonumber(f[5] or 0) == 0 and now < (tonumber(f[6]) or f[3] + expire_after)
+          and not f[8] and not opted_out(timeline, ARGV[2], category) and not is_paused(f[9], f[10]) then
         found, is_found[category] = found or {}, true
         found[#found + 1] = category
       end

@@ -1,10 +1,9 @@
 -- watch_others: builds watch members of other messages of the same user, and removes them.
 --
 -- It does the same as keyspace.WatchSuffix and Keys.Far. Needs the locals of message/claim.lua.
--- Defines user; suffix_of, which returns what follows the generation in the watch member of a
+-- Defines suffix_of, which returns what follows the generation in the watch member of a
 -- message; and remove_entry, which removes an entry from the list that has it.
 local suffix_of, remove_entry
-local user = string.match(timeline, '^[^}]*}:u:(.*)$')
 do
   local BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
@@ -46,10 +45,10 @@ do
       end
       hash = mixed * 3 % 16
     end
-    return table.concat({string.sub(watch, 1, -6), 'far:', string.sub('0123456789abcdef', hash + 1, hash + 1)})
+    return table.concat({prefix, 'far:', string.sub('0123456789abcdef', hash + 1, hash + 1)})
   end
 
   function remove_entry(other, entry)
-    if call('ZREM', watch, entry) == 0 then call('ZREM', far_of(other), entry) end
+    if call('ZREM', near_list, entry) == 0 then call('ZREM', far_of(other), entry) end
   end
 end

@@ -30,34 +30,25 @@
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
--- KEYS[3]  near list of the partition (ZSET: watch member -> when to check, Unix ms)
--- KEYS[4]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
--- KEYS[5]  late mark of the user (STRING: all messages before it ended, Unix ms)
--- KEYS[6]  ended messages of the user without a place (ZSET: message id -> send time, Unix ms)
--- KEYS[7]  late messages of the user that wait (ZSET: see fragments/waiting.lua -> promised time,
---          Unix ms); some may have ended since
--- KEYS[8]  far list of the message, see fragments/watch.lua (ZSET, as KEYS[3])
--- KEYS[9]  devices of the user (STRING, see package devices); optional
--- ARGV[1..9] now, rules and settings, see judge/arguments.lua
--- ARGV[10] generation of the task
--- ARGV[11] nonce of this delivery
--- ARGV[12] lease of this delivery, ms
--- ARGV[13] watch member of this generation
--- ARGV[14] message id
--- ARGV[15] how long an ended record is kept, ms
--- ARGV[16] expiry of a message without its own, ms after its promised time
--- ARGV[17] tolerance, ms: how late a message may be sent at its place
--- ARGV[18] deliveries after which a message is given up if the last was not settled
--- ARGV[19] messages due before this time are given up, since they may have been sent, Unix
---          ms; "" for none
--- ARGV[20] delay of the watch entry of a postponed message, ms
--- ARGV[21] where the search for a free time continues, and in which class, as in the
+-- KEYS[3]  devices of the user (STRING, see package devices); optional
+-- ARGV[1..3] now, settings and policy, see judge/arguments.lua
+-- ARGV[4]  message id
+-- ARGV[5]  generation of the task
+-- ARGV[6]  nonce of this delivery
+-- ARGV[7]  lease of this delivery, ms
+-- ARGV[8]  watch word, see fragments/watch.lua
+-- ARGV[9]  options of the gate, "." for none: the tolerance, which is how late a message may be
+--          sent at its place, ms; the expiry of a message without its own, ms after its promised
+--          time; messages due before this time, Unix ms, are given up, since they may have been
+--          sent; after how many deliveries a message is given up if the last was not settled; how
+--          long an ended record is kept, ms; the delay of the watch entry of a postponed message,
+--          ms; the grace period after the lease of another delivery, ms, 0 for none; the horizon,
+--          ms: how long before its time a message is handed over; 1 to keep the content of a
+--          delivered message
+-- ARGV[10] where the search for a free time continues, and in which class, as in the
 --          reply; "" to start now
--- ARGV[22] grace period after the lease of another delivery, ms; 0 for none
--- ARGV[23] horizon, ms: how long before its time a message is handed over
--- ARGV[24] accounts with listeners, see fragments/event.lua; "" for none
--- ARGV[25] paused campaigns, " account/campaign account/campaign "; "" for none
--- ARGV[26] 1 to keep the content of a delivered message, else ""
+-- ARGV[11] accounts with listeners, see fragments/event.lua; "" for none
+-- ARGV[12] paused campaigns, " account/campaign account/campaign "; "" for none
 --
 -- Returns  {SEND, now, send time, promised time or 0, requested time or 0, attempts
 --          with this one, category, content, 1 if taken over from a delivery that did
@@ -91,17 +82,20 @@
 --          in those since the late mark and from now until the last time given: at most LOOKED
 --          records and q.work steps of all searches.
 
-if #KEYS ~= 8 and #KEYS ~= 9 or #ARGV ~= 26 then
+if #KEYS ~= 2 and #KEYS ~= 3 or #ARGV ~= 12 then
   return redis.error_reply('ERR message/claim.lua: wrong number of keys or arguments')
 end
 --@include moving
 
 local call = redis.call
-local record, timeline, watch = KEYS[1], KEYS[2], KEYS[3]
-local id, generation, nonce, member = ARGV[14], ARGV[10], ARGV[11], ARGV[13]
+local record, timeline, id, generation, nonce = KEYS[1], KEYS[2], ARGV[4], ARGV[5], ARGV[6]
+local tolerance, expire_after, due_since, most_tries, keep_record, look_after, grace, horizon, keeps_content =
+  string.match(ARGV[9], '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
+tolerance, due_since = tonumber(tolerance), tonumber(due_since)
 local SEND, STALE, BUSY, EARLY, DROP, POSTPONED, PAUSED, REACHED, LOOK_ON = 0, 1, 2, 3, 4, 5, 6, 7, 8
 local GIVEN_UP = ' expired no_free_time opted_out restored uncertain ' -- reasons for a message that reached a device
 --@include clock
+--@include partition
 --@include record
 --@include progress
 --@include ended
@@ -113,24 +107,28 @@ local GIVEN_UP = ' expired no_free_time opted_out restored uncertain ' -- reason
 --@include grace
 --@include history
 local records = string.sub(record, 1, #record - #id)
+local user, member = string.sub(timeline, #prefix + 3), generation .. string.sub(ARGV[8], 2)
+-- The late messages of the user that wait (ZSET: see fragments/waiting.lua -> promised time, Unix
+-- ms). Some may have ended since.
+local near_list, waiting = prefix .. 'watch', prefix .. 'w:' .. user
 
 local r = call('HMGET', record, 's', 'g', 't', 'n', 'o', 'u', 'a', 'x', 'r', 'k', 'c', 'p', 'w', 'b', 'q', 'y',
   'v', 'l', '1', '2', '3', '4', '5', '6', '7', 'C', 'M', 'D', 'L')
 local state, at, tries = state_of(r[1], r[2]), tonumber(r[3]), tonumber(r[4] or 0)
 local promised, notices, reached = tonumber(r[12]), {}, has_reached(r[28])
-local devices = KEYS[9] and call('GET', KEYS[9]) or ''
+local devices = KEYS[3] and call('GET', KEYS[3]) or ''
 --@include overdue
 
 local function send(try)
   local taken_over = state == SENDING and try > tries and 1 or 0
   return {SEND, now, at, promised or 0, tonumber(r[9] or 0), try, r[10] or '', join_content(r[11], r, 19), taken_over,
     account_of(r[16]), r[26] or '', metadata_of(record, r[27]), devices, r[28] or '',
-    tonumber(r[8]) or (promised or at) + ARGV[16], r[29] or '', notices}
+    tonumber(r[8]) or (promised or at) + expire_after, r[29] or '', notices}
 end
 
 -- hold gives the message to this delivery, at its place.
 local function hold()
-  local lease_end = now + ARGV[12]
+  local lease_end = now + ARGV[7]
   if state == SENDING then
     call('HSET', record, 'q', 1, 's', SENDING, 'o', nonce, 'u', lease_end, 'n', tries + 1)
     note_history(record, 'o', {attempt = tries})
@@ -142,21 +140,23 @@ local function hold()
     note_history(record, 'g', {})
   end
   if r[14] or r[17] then call('HDEL', record, 'b', 'v', 'l') end
-  if promised then call('ZREM', KEYS[7], waiting_member(id, r[10]), unpack(ended_since)) end
-  if call('ZADD', watch, lease_end, member) == 1 then call('ZREM', KEYS[8], member) end
+  if promised then call('ZREM', waiting, waiting_member(id, r[10]), unpack(ended_since)) end
+  if call('ZADD', near_list, lease_end, member) == 1 then
+    call('ZREM', prefix .. 'far:' .. string.sub(ARGV[8], 1, 1), member)
+  end
 end
 
 local paused = is_paused(r[26], r[16])
-local unwanted = r[10] and r[2] == generation and opted_out(timeline, ARGV[9], r[10])
+local unwanted = r[10] and r[2] == generation and opted_out(timeline, ARGV[2], r[10])
 local overdue -- the result of overdue_before
 if r[2] == generation then
   if state == PENDING then
     -- The common case: it does not depend on the user's other messages.
     local due = tonumber(r[7] or at)
     if now < due then return {EARLY, now, due} end
-    if now <= at + ARGV[17] and not unwanted and not paused
-        and now < (tonumber(r[8]) or (promised or at) + ARGV[16])
-        and at >= (tonumber(ARGV[19]) or at) then
+    if now <= at + tolerance and not unwanted and not paused
+        and now < (tonumber(r[8]) or (promised or at) + expire_after)
+        and at >= (due_since or at) then
       overdue = promised and tries == 0 and not reached and not r[15] and overdue_before()
       if not overdue then
         hold()
@@ -166,8 +166,8 @@ if r[2] == generation then
   elseif state == SENDING then
     if r[5] == nonce then return send(tries) end
     if now < tonumber(r[6]) then return {BUSY, now, tonumber(r[6]), 0} end
-    local grace = grace_until(record, 'v', 'l', {r[17], r[18]}, ARGV[22])
-    if grace then return {BUSY, now, grace, 1} end
+    local in_grace = grace_until(record, 'v', 'l', {r[17], r[18]}, grace)
+    if in_grace then return {BUSY, now, in_grace, 1} end
   elseif (state == DROPPED or state == UNCERTAIN) and r[5] == nonce then
     return {DROP, now, at, r[13], account_of(r[16]), notices}
   elseif state == DELIVERED and r[5] == nonce and reached
@@ -194,7 +194,7 @@ if r[2] ~= generation then
   return {STALE, now}
 end
 
---@include judge/arguments
+--@include judge/policy
 --@include settings_status
 -- Without young rules no message is dropped or taken over: the clock may have stepped.
 if rules_until and now > rules_until then return {RULES_OLD, now} end
@@ -217,7 +217,7 @@ end
 
 -- ends_so reports the end, and then removes the watch entry: see message/mend.lua.
 local function ends_so(m, kind, reason)
-  note_event(ARGV[24], m.record, nil, user, m.id, kind, m.at, nil, reason)
+  note_event(ARGV[11], m.record, nil, user, m.id, kind, m.at, nil, reason)
   remove_entry(m.id, m.member)
 end
 
@@ -235,8 +235,8 @@ end
 -- in_doubt ends a message that may have arrived: it keeps its place and its id.
 local function in_doubt(m, reason)
   begin_end(m, UNCERTAIN, reason)
-  call('PEXPIRE', m.record, math.max(tonumber(ARGV[15]), m.at + ARGV[2] - now)) -- while its place counts
-  note_dead(KEYS[4], m.id .. '/' .. user, ARGV[15])
+  call('PEXPIRE', m.record, math.max(tonumber(keep_record), m.at + keep - now)) -- while its place counts
+  note_dead(prefix .. 'dead', m.id .. '/' .. user, keep_record)
   ends_so(m, 'uncertain', reason)
   return reason
 end
@@ -246,15 +246,15 @@ local function drop(m, reason)
   if m.doubt then return in_doubt(m, 'uncertain') end
   begin_end(m, DROPPED, reason)
   erase_content(m.record)
-  call('PEXPIRE', m.record, ARGV[15])
+  call('PEXPIRE', m.record, keep_record)
   remove_place(m.id, m.beside, m.category)
-  note_ended(KEYS[6], m.record, m.id, m.at, ARGV[15])
+  note_ended(prefix .. 'e:' .. user, m.record, m.id, m.at, keep_record)
   ends_so(m, 'dropped', reason)
   return reason
 end
 
 local this = {id = id, record = record, member = member, generation = generation, at = at, promised = promised,
-  doubt = state == SENDING or r[15], charged = r[16], expires = tonumber(r[8]) or (promised or at) + ARGV[16],
+  doubt = state == SENDING or r[15], charged = r[16], expires = tonumber(r[8]) or (promised or at) + expire_after,
   category = r[10], beside = call('HGET', record, 'z'), tries = tries,
   held = state == PENDING and r[13] == 'paused', campaign = r[26]}
 
@@ -262,35 +262,35 @@ local this = {id = id, record = record, member = member, generation = generation
 local function end_reached(reason)
   if state == SENDING then call('HSET', record, 'q', 1) end
   call('HSET', record, 's', DELIVERED, 'e', now, 'w', reason, 'o', nonce)
-  if ARGV[26] == '1' then
+  if keeps_content == '1' then
     call('HDEL', record, 'a', 'u', 'v', 'l')
   else
     erase_content(record, {'a', 'u', 'v', 'l'})
     if r[11] and #r[11] > 64 then write_anew(record) end
   end
-  call('PEXPIRE', record, math.max(tonumber(ARGV[15]), at + ARGV[2] - now)) -- while its place counts
-  note_event(ARGV[24], record, {r[16], r[4], r[26], r[27]}, user, id, 'delivered', at)
+  call('PEXPIRE', record, math.max(tonumber(keep_record), at + keep - now)) -- while its place counts
+  note_event(ARGV[11], record, {r[16], r[4], r[26], r[27]}, user, id, 'delivered', at)
   remove_entry(id, member)
   return {REACHED, now, at, reason, account_of(r[16])}
 end
 
 if reached then
-  if state == SENDING and tries >= tonumber(ARGV[18]) then return end_reached('uncertain') end
-  if at < (tonumber(ARGV[19]) or at) then return end_reached('restored') end
+  if state == SENDING and tries >= tonumber(most_tries) then return end_reached('uncertain') end
+  if at < (due_since or at) then return end_reached('restored') end
   if now >= this.expires then return end_reached('expired') end
   if unwanted then return end_reached('opted_out') end
 end
-if state == SENDING and tries >= tonumber(ARGV[18]) then
+if state == SENDING and tries >= tonumber(most_tries) then
   return {DROP, now, at, in_doubt(this, 'uncertain'), account_of(r[16]), notices}
 end
-if at < (tonumber(ARGV[19]) or at) then
+if at < (due_since or at) then
   return {DROP, now, at, in_doubt(this, 'restored'), account_of(r[16]), notices}
 end
 if now >= this.expires then return {DROP, now, at, drop(this, 'expired'), account_of(r[16]), notices} end
 if unwanted then return {DROP, now, at, drop(this, 'opted_out'), account_of(r[16]), notices} end
 if paused then -- it waits as for a retry, at most for an hour: the program that resumes it may die
   local until_at, new = math.min(now + 3600000, this.expires), following(generation)
-  call('ZADD', watch, math.max(now + ARGV[20], until_at - ARGV[23]), new .. suffix_of(id))
+  call('ZADD', near_list, math.max(now + look_after, until_at - horizon), new .. suffix_of(id))
   if this.doubt then call('HSET', record, 'q', 1) end
   call('HSET', record, 'g', new, 'a', until_at, 'w', 'paused')
   if state == SENDING then note_history(record, 'o', {attempt = tries}) end
@@ -299,7 +299,7 @@ if paused then -- it waits as for a retry, at most for an hour: the program that
   remove_entry(id, member)
   return {PAUSED, now, until_at}
 end
-if now <= at + ARGV[17] and not overdue then
+if now <= at + tolerance and not overdue then
   hold()
   return send(tries + 1)
 end
@@ -328,7 +328,7 @@ end
 -- sent_late sends the message now.
 local function sent_late()
   hold()
-  call('ZREM', KEYS[7], waiting_member(id, r[10]))
+  call('ZREM', waiting, waiting_member(id, r[10]))
   call('HSET', record, 't', now, 'p', promised or at)
   note_history(record, 'p', {to = now, from = at, reason = 'late'})
   call('HDEL', record, 'm', 'a')
@@ -422,7 +422,7 @@ for k = 1, #late do
     sent_late()
   elseif m.wakes or m.to and not m.stays then
     local new, why, till = following(m.generation), in_the_way(m), m.to or m.wakes
-    call('ZADD', watch, math.max(now + ARGV[20], till - ARGV[23]), new .. suffix_of(m.id))
+    call('ZADD', near_list, math.max(now + look_after, till - horizon), new .. suffix_of(m.id))
     if m.doubt then call('HSET', m.record, 'q', 1) end
     if m.wakes then
       call('HSET', record, 'g', new, 'a', till, 'w', why)
@@ -436,15 +436,15 @@ for k = 1, #late do
     if m == this then call('HDEL', m.record, 'o') end -- no former delivery may settle it
     if m.to then
       call('HDEL', m.record, 'a', 'm')
-      call('ZADD', KEYS[7], m.promised or m.at, waiting_member(m.id, m.category))
+      call('ZADD', waiting, m.promised or m.at, waiting_member(m.id, m.category))
       changed(m, new, m.to)
     end
     remove_entry(m.id, m.member)
-    note_event(ARGV[24], m.record, nil, user, m.id, 'postponed', till, m.at, why)
+    note_event(ARGV[11], m.record, nil, user, m.id, 'postponed', till, m.at, why)
   end
 end
-for k = 1, #ended_since do call('ZREM', KEYS[7], ended_since[k]) end
-if call('PEXPIRETIME', KEYS[7]) < expires then call('PEXPIREAT', KEYS[7], expires) end
+for k = 1, #ended_since do call('ZREM', waiting, ended_since[k]) end
+if call('PEXPIRETIME', waiting) < expires then call('PEXPIREAT', waiting, expires) end
 outlive(latest, expires, timeline)
 for category in pairs(categories) do outlive(latest, expires, places_of(category)) end
 

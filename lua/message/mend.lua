@@ -7,13 +7,11 @@
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
--- KEYS[3]  near list of the partition (ZSET: watch member -> when to check, Unix ms)
--- KEYS[4]  far list of the message, see fragments/watch.lua (ZSET, as KEYS[3])
--- KEYS[5]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
--- KEYS[6]  ended messages of the user without a place (ZSET: message id -> send time, Unix ms)
+-- KEYS[3]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
+-- KEYS[4]  ended messages of the user without a place (ZSET: message id -> send time, Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  message id
--- ARGV[3]  end of the watch member, see keyspace.WatchSuffix
+-- ARGV[3]  watch word, see fragments/watch.lua
 -- ARGV[4]  horizon, ms: how long before its time a message is handed over
 -- ARGV[5]  how long to keep the record of an ended message, ms
 -- ARGV[6]  how long a place counts: largest window of the rules and the grace, ms
@@ -23,13 +21,13 @@
 -- Returns  {1} an end was completed, or a watch entry added; {0} nothing was missing.
 -- Cost     O(log n) in the user's reservations, the partition's watch list and its dead letters.
 
-if #KEYS ~= 6 or #ARGV ~= 8 then
+if #KEYS ~= 4 or #ARGV ~= 8 then
   return redis.error_reply('ERR message/mend.lua: wrong number of keys or arguments')
 end
 --@include moving
 
-local record, timeline, near, far, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local id, suffix, kept = ARGV[2], ARGV[3], tonumber(ARGV[5])
+local record, timeline, dead = KEYS[1], KEYS[2], KEYS[3]
+local id, letter, suffix, kept = ARGV[2], string.sub(ARGV[3], 1, 1), string.sub(ARGV[3], 2), tonumber(ARGV[5])
 --@include clock
 --@include record
 --@include ended
@@ -44,10 +42,9 @@ local id, suffix, kept = ARGV[2], ARGV[3], tonumber(ARGV[5])
 
 local r = redis.call('HMGET', record, 's', 'g', 't', 'e', 'w', 'i', 'k', 'z')
 local state = state_of(r[1], r[2])
-if rewatch(record, near, far, suffix, ARGV[4]) then return {1} end
+if rewatch(record, letter, suffix, ARGV[4]) then return {1} end
 local member = (r[2] or '') .. suffix
-local watched = redis.call('ZSCORE', near, member) or redis.call('ZSCORE', far, member)
-if not state or state == PENDING or state == SENDING or not watched then return {0} end
+if not state or state == PENDING or state == SENDING or not is_watched(letter, member) then return {0} end
 
 local user = string.match(timeline, '^[^}]*}:u:(.*)$')
 if state == CANCELLED or state == DROPPED or state == DELIVERED and ARGV[7] == '' then erase_content(record) end
@@ -58,7 +55,7 @@ if redis.call('PTTL', record) == -1 then
 end
 if id_is_free(state) then
   remove_place(id, r[8], r[7])
-  note_ended(KEYS[6], record, id, r[3], kept)
+  note_ended(KEYS[4], record, id, r[3], kept)
 end
 if state == FAILED or state == UNCERTAIN then note_dead(dead, id .. '/' .. user, kept, r[4]) end
 local types = {
@@ -66,5 +63,5 @@ local types = {
   [UNCERTAIN] = 'uncertain',
 }
 note_event(ARGV[8], record, nil, user, id, types[state], r[3], nil, state == DELIVERED and r[6] or r[5] or '')
-remove_entry(near, far, member)
+remove_entry(letter, member)
 return {1}

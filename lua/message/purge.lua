@@ -10,25 +10,21 @@
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
--- KEYS[3]  index of the ids, head, see fragments/found.lua (ZSET)
--- KEYS[4]  index of the ids, shard of the message (ZSET)
--- KEYS[5]  index of the campaigns, head (ZSET)
--- KEYS[6]  index of the campaigns, shard of the message (ZSET)
 -- ARGV[1]  dead-letter member ("id/user")
 -- ARGV[2]  keep a dead letter that ended at this time or later, Unix ms; "" to keep none
--- ARGV[3]  index member
+-- ARGV[3]  watch word, see fragments/watch.lua
 --
 -- Returns  {1} removed; {0} it stays, or was no dead letter.
 -- Cost     O(log n) in the partition's dead letters.
 
-if #KEYS ~= 6 or #ARGV ~= 3 then
+if #KEYS ~= 2 or #ARGV ~= 3 then
   return redis.error_reply('ERR message/purge.lua: wrong number of keys or arguments')
 end
 --@include moving
 
 local record, dead = KEYS[1], KEYS[2]
 --@include record
---@include found
+--@include remove_found
 
 local r = redis.call('HMGET', record, 's', 'g', 'e', 'k')
 local state = state_of(r[1], r[2])
@@ -45,8 +41,7 @@ if forgotten then
   else
     redis.call('DEL', record)
   end
-  remove_found(KEYS[3], KEYS[4], ARGV[3])
-  remove_found(KEYS[5], KEYS[6], ARGV[3])
+  for _, list in ipairs({'ids', 'camps'}) do remove_found(list, string.sub(ARGV[3], 1, 1), string.sub(ARGV[3], 2)) end
 end
 if forgotten or not is_dead then redis.call('ZREM', dead, ARGV[1]) end
 return {forgotten and 1 or 0}

@@ -4,29 +4,27 @@
 --          an uncounted message, the places beside it, see fragments/places.lua
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
 -- KEYS[3]  record of the message (HASH, see fragments/record.lua); optional
--- ARGV[1..9] now, rules and settings, see judge/arguments.lua
--- ARGV[10] message id
--- ARGV[11] send time, Unix ms; "" for now
--- ARGV[12] last send time that a shift may use, Unix ms; "" for no shift, "-" for no shift and
---          a refusal without free times
--- ARGV[13] where a shift continues its search, Unix ms; "" to start at the send time
--- ARGV[14] with KEYS[3]: fingerprint
--- ARGV[15] with KEYS[3]: expiry that the caller set, Unix ms; "" for none
+-- ARGV[1..3] now, settings and policy, see judge/arguments.lua
+-- ARGV[4]  message id
+-- ARGV[5]  send time, Unix ms; "" for now
+-- ARGV[6]  how the time may be chosen, see fragments/choice.lua
+-- ARGV[7]  with KEYS[3]: fingerprint
+-- ARGV[8]  with KEYS[3]: expiry that the caller set, Unix ms; "" for none
 --
 -- Returns  a decision, see judge/reply.lua; or
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     as reserve.lua.
 
-if not (#KEYS == 2 and #ARGV == 13 or #KEYS == 3 and #ARGV == 15) then
+if not (#KEYS == 2 and #ARGV == 6 or #KEYS == 3 and #ARGV == 8) then
   return redis.error_reply('ERR place/check.lua: wrong number of keys or arguments')
 end
 --@include moving
 
 local timeline, record = KEYS[1], KEYS[3]
 --@include clock
---@include judge/arguments
-local id, asked = ARGV[10], tonumber(ARGV[11]) or now
-local until_at, resume_at = tonumber(ARGV[12]), tonumber(ARGV[13])
+--@include judge/policy
+local id, asked = ARGV[4], tonumber(ARGV[5]) or now
+--@include choice
 
 --@include status
 --@include record
@@ -38,8 +36,8 @@ local until_at, resume_at = tonumber(ARGV[12]), tonumber(ARGV[13])
 --@include known
 
 local answer = settings_changed(KEYS[2], resume_at or math.max(asked, now))
-  or known(asked, until_at, nil, ARGV[14], '') or out_of_reach(asked)
-  or expires_late(tonumber(ARGV[15] or ''), asked)
+  or known(asked, until_at, nil, ARGV[7], '') or out_of_reach(asked)
+  or expires_late(tonumber(ARGV[8] or ''), asked)
 if answer then return answer end
 
 local at, requested = asked, nil
@@ -51,7 +49,7 @@ local broken
 if not resume_at then
   broken = violations(q, rules, at)
   if broken.free then return {ALLOWED, now, at, requested or 0, 0, 0} end
-  if not until_at then return refusal(q, rules, at, requested, broken, ARGV[12] == '-') end
+  if not until_at then return refusal(q, rules, at, requested, broken, is_alone) end
   if q.spent > q.work then return {SEARCH_ON, now, at} end
 end
 

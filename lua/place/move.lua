@@ -7,31 +7,23 @@
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
 -- KEYS[3]  record of the message (HASH, see fragments/record.lua); optional
--- KEYS[4]  near list of the partition (ZSET: watch member -> when to check, Unix ms); with KEYS[3]
--- KEYS[5]  far list of the message, see fragments/watch.lua (ZSET, the same); with KEYS[3]
--- KEYS[6]  waiting late messages (ZSET: message id -> promised time, Unix ms); with KEYS[3]
--- ARGV[1..9] now, rules and settings, see judge/arguments.lua
--- ARGV[10] message id
--- ARGV[11] new send time, Unix ms; "" for now
--- ARGV[12] with KEYS[3]: new generation
--- ARGV[13] with KEYS[3]: end of the watch member, see keyspace.WatchSuffix
--- ARGV[14] with KEYS[3]: delay of the watch entry, ms
--- ARGV[15] with KEYS[3]: expiry of a message without its own, ms after its send time
--- ARGV[16] with KEYS[3]: charge of the move, see fragments/hold.lua
--- ARGV[17] with KEYS[3]: bounds of the move, see fragments/hold.lua
--- ARGV[18] with KEYS[3]: with a charge, the attempt that last charged the reservation;
---          "" for none
--- ARGV[19] with KEYS[3]: send time of the reservation, Unix ms; "" for any time,
+-- ARGV[1..3] now, settings and policy, see judge/arguments.lua
+-- ARGV[4]  message id
+-- ARGV[5]  new send time, Unix ms; "" for now
+-- ARGV[6]  with KEYS[3]: new generation
+-- ARGV[7]  with KEYS[3]: watch word, see fragments/watch.lua
+-- ARGV[8]  with KEYS[3]: delays, see fragments/watched.lua
+-- ARGV[9]  with KEYS[3]: hold of the move, see fragments/held.lua
+-- ARGV[10] with KEYS[3]: send time of the reservation, Unix ms; "" for any time,
 --          allowed only without a charge
--- ARGV[20] with KEYS[3]: categories whose messages can't be moved with this charge,
+-- ARGV[11] with KEYS[3]: categories whose messages can't be moved with this charge,
 --          each between spaces; "" for none
--- ARGV[21] with KEYS[3]: how many moves the message may make in a minute, which begins
+-- ARGV[12] with KEYS[3]: how many moves the message may make in a minute, which begins
 --          with the first of them; "" for any number
--- ARGV[22] with KEYS[3]: 1 to only judge: nothing is written, and the charge of the
+-- ARGV[13] with KEYS[3]: 1 to only judge: nothing is written, and the charge of the
 --          message does not matter; else ""
--- ARGV[23] with KEYS[3]: horizon, ms: how long before its time a message is handed over
--- ARGV[24] with KEYS[3]: accounts with listeners, see fragments/event.lua; "" for none
--- ARGV[25..] with KEYS[3]: an edit that is made together with the move, see
+-- ARGV[14] with KEYS[3]: accounts with listeners, see fragments/event.lua; "" for none
+-- ARGV[15..] with KEYS[3]: an edit that is made together with the move, see
 --          fragments/edit.lua; optional
 --
 -- Returns  a decision, see judge/reply.lua;
@@ -41,18 +33,20 @@
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     as reserve.lua.
 
-if #KEYS == 2 and #ARGV ~= 11 or #KEYS ~= 2 and (#KEYS ~= 6 or #ARGV ~= 24 and (#ARGV < 28 or #ARGV % 2 == 1)) then
+if #KEYS == 2 and #ARGV ~= 5 or #KEYS ~= 2 and (#KEYS ~= 3 or #ARGV ~= 14 and (#ARGV < 18 or #ARGV % 2 == 1)) then
   return redis.error_reply('ERR place/move.lua: wrong number of keys or arguments')
 end
 --@include moving
 
-local timeline, record, near_list, far_list = KEYS[1], KEYS[3], KEYS[4], KEYS[5]
-local id, given = ARGV[10], {unpack(ARGV, 25)}
+local timeline, record = KEYS[1], KEYS[3]
+local id, given = ARGV[4], {unpack(ARGV, 15)}
+local watch_word, delays, hold_word = ARGV[7], ARGV[8], ARGV[9]
 --@include clock
---@include judge/arguments
-local asked = tonumber(ARGV[11]) or now
-local charge, bounds = ARGV[16] or '', ARGV[17] or ''
-local most_moves, only_judge = tonumber(ARGV[21] or ''), ARGV[22] == '1'
+--@include judge/policy
+--@include watched
+--@include held
+local asked = tonumber(ARGV[5]) or now
+local most_moves, only_judge = tonumber(ARGV[12] or ''), ARGV[13] == '1'
 local PAST_EXPIRY, MINUTE = 8, 60000
 
 --@include status
@@ -79,7 +73,7 @@ local PAST_EXPIRY, MINUTE = 8, 60000
 local changed = settings_changed(KEYS[2], math.max(asked, now))
 if changed then return changed end
 
-local generation = ARGV[12]
+local generation = ARGV[6]
 local stands, first_requested, former_generation, former_due, expiry, charged, category, was_beside
 local moves, moves_since = 0, now
 if record then
@@ -89,15 +83,15 @@ if record then
   stands = tonumber(r[3])
   -- The same call, repeated by a client without a reply.
   if r[2] == generation or has_attempt(r[8], attempt_in(charge)) then
-    local graced = ARGV[11] ~= '' and asked ~= stands
+    local graced = ARGV[5] ~= '' and asked ~= stands
     return {ALLOWED, now, stands, graced and asked or 0, 0, tonumber(r[5])}
   end
   if id_is_free(state) then return {NOT_FOUND, now, 0, 0} end
   if state ~= PENDING or has_reached(r[15]) or r[16] and stands <= now then return {TOO_LATE, now, stands, 0} end
-  if not only_judge and not is_as(r[8], stands, ARGV[18], ARGV[19]) then return {CHANGED, now, stands, 0} end
+  if not only_judge and not is_as(r[8], stands, former_attempt, ARGV[10]) then return {CHANGED, now, stands, 0} end
   former_generation, first_requested, expiry, charged = r[2], r[4] or r[7] or r[3], tonumber(r[6]), r[8]
   category, was_beside, former_due = r[9], r[10], tonumber(r[11]) or stands
-  if not only_judge and category and string.find(ARGV[20], ' ' .. category .. ' ', 1, true) then
+  if not only_judge and category and string.find(ARGV[11], ' ' .. category .. ' ', 1, true) then
     return {CHANGED, now, stands, 0}
   end
   if not fits(r[2], r[14]) then return {EDITED, now, stands, 0} end
@@ -122,17 +116,18 @@ if too_late then return too_late end
 if at == stands then
   if edit and not only_judge then
     make_edit(record)
-    local lasts = expiry or at + ARGV[15]
+    local lasts = expiry or at + expire_after
     outlive(at, lasts, was_beside and beside or timeline, not was_beside and category)
-    local expires = redis.call('PEXPIRETIME', KEYS[6]) -- the message may be in it
-    if expires >= 0 and expires < lasts then redis.call('PEXPIREAT', KEYS[6], lasts) end
+    local waiting = string.gsub(timeline, '^([^}]*}:)u:', '%1w:', 1)
+    local expires = redis.call('PEXPIRETIME', waiting) -- the message may be in it
+    if expires >= 0 and expires < lasts then redis.call('PEXPIREAT', waiting, lasts) end
   end
   return {ALLOWED, now, at, requested or 0, 0, stands}
 end
 if moves >= (most_moves or math.huge) then return {MOVED_OFTEN, now, at, 0, moves_since + MINUTE} end
 
 if blocked then return {BLOCKED, now, at, requested or 0} end
-if opted_out(timeline, ARGV[9], category) then return {OPTED_OUT, now, at, requested or 0} end
+if opted_out(timeline, settings, category) then return {OPTED_OUT, now, at, requested or 0} end
 local rules = rules_in(rule_words, scope_words, category)
 q.excluded[id] = true
 local broken = violations(q, rules, at)
@@ -143,9 +138,9 @@ if only_judge then return {ALLOWED, now, at, requested or 0, 0, stands} end
 
 -- The new watch entry first, the former one last: if the log is torn in between, one of them is
 -- there.
-if record then add_entry(near_list, far_list, at - ARGV[23], ARGV[14], generation .. ARGV[13]) end
+if record then add_entry(letter, at - horizon, look_after, generation .. suffix) end
 put_place(record, id, at, was_beside, rules.uncounted, category)
-local lasts, counted_in = record and (expiry or at + ARGV[15]), not rules.uncounted and category
+local lasts, counted_in = record and (expiry or at + expire_after), not rules.uncounted and category
 outlive(at, lasts, rules.uncounted and beside or timeline, counted_in)
 local notice
 if not rules.uncounted then notice = alert_user(at) end
@@ -156,8 +151,8 @@ if record then
   redis.call('HDEL', record, 'a', 'p', 'w', 'b')
   note_history(record, 'm', {to = at, from = stands})
   make_edit(record)
-  note_event(ARGV[24], record, nil, string.match(timeline, '^[^}]*}:u:(.*)$'), id, 'moved', at, stands)
-  remove_entry(near_list, far_list, former_generation .. ARGV[13])
+  note_event(ARGV[14], record, nil, string.match(timeline, '^[^}]*}:u:(.*)$'), id, 'moved', at, stands)
+  remove_entry(letter, former_generation .. suffix)
 end
 if not record then return {ALLOWED, now, at, requested or 0, 0, stands, notice} end
 return {ALLOWED, now, at, requested or 0, SUPERSEDED, stands, former_generation, former_due, notice}

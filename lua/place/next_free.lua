@@ -3,12 +3,12 @@
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
--- ARGV[1..9] now, rules and settings, see judge/arguments.lua
--- ARGV[10] from when, Unix ms; "" for now
--- ARGV[11] 1 for later times up to the reach, -1 for earlier ones down to now
--- ARGV[12] how many times to find
--- ARGV[13] id of a reservation that does not count; "" for none
--- ARGV[14] times that the search found before, ascending, Unix ms, separated by
+-- ARGV[1..3] now, settings and policy, see judge/arguments.lua
+-- ARGV[4]  from when, Unix ms; "" for now
+-- ARGV[5]  1 for later times up to the reach, -1 for earlier ones down to now
+-- ARGV[6]  how many times to find
+-- ARGV[7]  id of a reservation that does not count; "" for none
+-- ARGV[8]  times that the search found before, ascending, Unix ms, separated by
 --          spaces; "" for none
 --
 -- Returns  {now, where the search continues or 0, time, ...}: fewer times than requested, with
@@ -17,16 +17,16 @@
 -- Cost     O(m) in the reservations between the moment and the last time found,
 --          at most q.work steps (judge/question.lua).
 
-if #KEYS ~= 2 or #ARGV ~= 14 then
+if #KEYS ~= 2 or #ARGV ~= 8 then
   return redis.error_reply('ERR place/next_free.lua: wrong number of keys or arguments')
 end
 --@include moving
 
 local timeline = KEYS[1]
 --@include clock
---@include judge/arguments
-local start = math.max(tonumber(ARGV[10]) or now, now)
-local direction = tonumber(ARGV[11])
+--@include judge/policy
+local start = math.max(tonumber(ARGV[4]) or now, now)
+local direction = tonumber(ARGV[5])
 local last = direction > 0 and now + reach or now
 
 --@include status
@@ -39,11 +39,11 @@ local changed = settings_changed(KEYS[2], start)
 if changed then return changed end
 
 local rules = rules_of(rule_words, scope_words)
-if ARGV[13] ~= '' then q.excluded[ARGV[13]] = true end
-for at in string.gmatch(ARGV[14], '%S+') do take(tonumber(at), rules.category) end
+if ARGV[7] ~= '' then q.excluded[ARGV[7]] = true end
+for at in string.gmatch(ARGV[8], '%S+') do take(tonumber(at), rules.category) end
 
 local reply, at = {now, 0}, start
-for k = 1, tonumber(ARGV[12]) do
+for k = 1, tonumber(ARGV[6]) do
   if q.spent > q.work and at ~= start then
     reply[2] = at
     break

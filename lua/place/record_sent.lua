@@ -8,22 +8,17 @@
 --          an uncounted message, the places beside it, see fragments/places.lua
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
 -- KEYS[3]  record of the message (HASH, see fragments/record.lua); optional
--- KEYS[4]  index of the ids, head, see fragments/found.lua (ZSET); with KEYS[3]
--- KEYS[5]  index of the ids, shard of the message (ZSET); with KEYS[3]
--- KEYS[6]  index of the campaigns, head (ZSET); with KEYS[3]
--- KEYS[7]  index of the campaigns, shard of the message (ZSET); with KEYS[3]
--- ARGV[1..9] now, rules and settings, see judge/arguments.lua; the rules are ignored
--- ARGV[10] message id
--- ARGV[11] send time, Unix ms
--- ARGV[12] with KEYS[3]: generation, created for this call
--- ARGV[13] with KEYS[3]: fingerprint
--- ARGV[14] with KEYS[3]: category; "" for none
--- ARGV[15] with KEYS[3]: how long an ended record is kept, ms
--- ARGV[16] with KEYS[3]: 1 if its place is beside the timeline, else ""
--- ARGV[17] with KEYS[3]: index member
--- ARGV[18] with KEYS[3]: score among the ids; "" to leave it out
--- ARGV[19] with KEYS[3]: score among the campaigns; "" without a campaign
--- ARGV[20..] with KEYS[3]: further fields and values of the record
+-- ARGV[1..3] now, settings and policy, see judge/arguments.lua; the rules are ignored
+-- ARGV[4]  message id
+-- ARGV[5]  send time, Unix ms
+-- ARGV[6]  with KEYS[3]: how long an ended record is kept, ms
+-- ARGV[7]  with KEYS[3]: watch word, see fragments/watch.lua
+-- ARGV[8]  with KEYS[3]: scores in the index, see fragments/scores.lua
+-- ARGV[9]  with KEYS[3]: category; "" for none
+-- ARGV[10] with KEYS[3]: 1 if its place is beside the timeline, else ""
+-- ARGV[11] with KEYS[3]: generation, created for this call
+-- ARGV[12] with KEYS[3]: fingerprint
+-- ARGV[13..] with KEYS[3]: further fields and values of the record
 --
 -- Returns  {ALLOWED, now, send time, flags, id of a raised alert, if any}, flags
 --          REPLAYED or FORGOTTEN;
@@ -33,17 +28,17 @@
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     O(log n) in the user's reservations.
 
-if not (#KEYS == 2 and #ARGV == 11 or #KEYS == 7 and #ARGV >= 19 and #ARGV % 2 == 1) then
+if not (#KEYS == 2 and #ARGV == 5 or #KEYS == 3 and #ARGV >= 12 and #ARGV % 2 == 0) then
   return redis.error_reply('ERR place/record_sent.lua: wrong number of keys or arguments')
 end
 --@include moving
 
-local timeline, record, id = KEYS[1], KEYS[3], ARGV[10]
+local timeline, record, id = KEYS[1], KEYS[3], ARGV[4]
 --@include clock
---@include judge/arguments
-local at = tonumber(ARGV[11])
+--@include judge/policy
+local at = tonumber(ARGV[5])
 local NOT_OVER, TOO_MANY_PLACES, FORGOTTEN = 9, 19, 4
-local charge, bounds = '', '' -- no account is charged for a past message
+local hold_word = '' -- no account is charged for a past message
 
 --@include status
 --@include record
@@ -52,9 +47,11 @@ local charge, bounds = '', '' -- no account is charged for a past message
 --@include judge/category
 --@include outlive
 --@include judge/zone
+--@include held
 --@include hold
 --@include user_alert
 --@include found
+--@include remove_found
 --@include replace
 --@include former_place
 
@@ -65,9 +62,9 @@ if at > now then return {NOT_OVER, now, at, 0} end
 if record then
   local r = redis.call('HMGET', record, 's', 'g', 't', 'f')
   -- The same call, repeated by a client without a reply.
-  if r[2] == ARGV[12] then return {ALLOWED, now, tonumber(r[3]), 0} end
+  if r[2] == ARGV[11] then return {ALLOWED, now, tonumber(r[3]), 0} end
   if not id_is_free(state_of(r[1], r[2])) then
-    if r[4] ~= ARGV[13] then return {ID_REUSED, now, at, 0} end
+    if r[4] ~= ARGV[12] then return {ID_REUSED, now, at, 0} end
     return {ALLOWED, now, tonumber(r[3]), REPLAYED}
   end
 else
@@ -82,12 +79,15 @@ if most_places and redis.call('ZCOUNT', timeline, math.max(day, bounded_since), 
   return {TOO_MANY_PLACES, now, at, 0}
 end
 
-local category = record and ARGV[14] ~= '' and ARGV[16] == '' and ARGV[14] or nil
+local category = record and ARGV[9] ~= '' and ARGV[10] == '' and ARGV[9] or nil
+local scores = ARGV[8] or ''
+--@include scores
+local letter, suffix = string.sub(ARGV[7] or '', 1, 1), string.sub(ARGV[7] or '', 2)
 local former = record and redis.call('HMGET', record, 'y', 'k', 'C')
 if record then
   local there = redis.call('EXISTS', record) == 1 -- of an ended message with the same id
-  if ARGV[18] ~= '' then add_found(KEYS[4], KEYS[5], ARGV[18], ARGV[17], there) end
-  if ARGV[19] ~= '' then add_found(KEYS[6], KEYS[7], ARGV[19], ARGV[17], there) end
+  if id_score then add_found('ids', letter, id_score, suffix, there) end
+  if campaign_score then add_found('camps', letter, campaign_score, suffix, there) end
 end
 if record then keep_former_place(former[2], redis.call('PEXPIRETIME', record)) end
 redis.call('ZADD', timeline, at, id)
@@ -95,15 +95,15 @@ if category then redis.call('ZADD', places_of(category), at, id) end
 outlive(at, nil, timeline, category)
 if record then
   if former[2] and former[2] ~= category then redis.call('ZREM', places_of(former[2]), id) end
-  local fields = {'g', ARGV[12], 's', DELIVERED, 't', at, 'f', ARGV[13], 'e', at, unpack(ARGV, 20)}
+  local fields = {'g', ARGV[11], 's', DELIVERED, 't', at, 'f', ARGV[12], 'e', at, unpack(ARGV, 13)}
   local function set(field, value)
     if value ~= '' then fields[#fields + 1], fields[#fields + 2] = field, value end
   end
   if former[1] then set('y', charged_anew(former[1])) end
-  set('k', ARGV[14])
-  set('z', ARGV[16])
+  set('k', ARGV[9])
+  set('z', ARGV[10])
   -- An id must be remembered while its place still counts.
-  replace_record(record, fields, math.max(tonumber(ARGV[15]), at + keep - now))
-  if former[3] and ARGV[19] == '' then remove_found(KEYS[6], KEYS[7], ARGV[17]) end
+  replace_record(record, fields, math.max(tonumber(ARGV[6]), at + keep - now))
+  if former[3] and not campaign_score then remove_found('camps', letter, suffix) end
 end
 return {ALLOWED, now, at, 0, alert_user(at)}

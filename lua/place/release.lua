@@ -7,28 +7,23 @@
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  record of the message (HASH, see fragments/record.lua); optional
--- KEYS[3]  near list of the partition (ZSET: watch member -> when to check, Unix ms); with KEYS[2]
--- KEYS[4]  ended messages of the user without a place (ZSET: message id -> send time, Unix ms); with KEYS[2]
--- KEYS[5]  far list of the message, see fragments/watch.lua (ZSET, as KEYS[3]); with KEYS[2]
+-- KEYS[3]  ended messages of the user without a place (ZSET: message id -> send time, Unix ms); with KEYS[2]
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  message id
 -- ARGV[3]  how long a place counts: largest window of the rules and the grace, ms
--- ARGV[4]  with KEYS[2]: end of the watch member, see keyspace.WatchSuffix
+-- ARGV[4]  with KEYS[2]: watch word, see fragments/watch.lua
 -- ARGV[5]  with KEYS[2]: how long to keep the record of an ended message, ms
--- ARGV[6]  with KEYS[2]: charge of the release, see fragments/hold.lua
--- ARGV[7]  with KEYS[2]: bounds of the release, see fragments/hold.lua
--- ARGV[8]  with KEYS[2]: with a charge, the attempt that last charged the reservation;
---          "" for none
--- ARGV[9]  with KEYS[2]: send time of the reservation, Unix ms; "" for any time,
+-- ARGV[6]  with KEYS[2]: hold of the release, see fragments/held.lua
+-- ARGV[7]  with KEYS[2]: send time of the reservation, Unix ms; "" for any time,
 --          allowed only without a charge
--- ARGV[10] with KEYS[2]: accounts with listeners, see fragments/event.lua; "" for none
+-- ARGV[8]  with KEYS[2]: accounts with listeners, see fragments/event.lua; "" for none
 --
 -- Returns  {status, now, freed time, 0, flags, 0, ...}, see judge/reply.lua:
 --          ALLOWED (REPLAYED if it was cancelled before), NOT_FOUND, TOO_LATE,
 --          CHANGED or HOLD_OVER.
 -- Cost     O(log n) in the user's reservations.
 
-if not (#KEYS == 1 and #ARGV == 3 or #KEYS == 5 and #ARGV == 10) then
+if not (#KEYS == 1 and #ARGV == 3 or #KEYS == 3 and #ARGV == 8) then
   return redis.error_reply('ERR place/release.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -47,7 +42,8 @@ local id = ARGV[2]
 --@include former_place
 --@include watch
 --@include event
-local charge, bounds = ARGV[6] or '', ARGV[7] or ''
+local hold_word = ARGV[6]
+--@include held
 --@include hold
 
 if not record then
@@ -70,7 +66,7 @@ if id_is_free(state) then
   return {NOT_FOUND, now, 0, 0}
 end
 if state ~= PENDING or has_reached(r[8]) then return {TOO_LATE, now, stood, 0} end
-if not is_as(r[4], stood, ARGV[8], ARGV[9]) then return {CHANGED, now, stood, 0} end
+if not is_as(r[4], stood, former_attempt, ARGV[7]) then return {CHANGED, now, stood, 0} end
 local answer = outside(stood)
 if answer then return answer end
 
@@ -85,7 +81,7 @@ end
 erase_content(record, {'a'})
 redis.call('PEXPIRE', record, ARGV[5])
 remove_place(id, r[5], r[6])
-note_ended(KEYS[4], record, id, stood, ARGV[5])
-note_event(ARGV[10], record, nil, string.match(timeline, '^[^}]*}:u:(.*)$'), id, 'cancelled', stood)
-remove_entry(KEYS[3], KEYS[5], r[2] .. ARGV[4]) -- last, see message/mend.lua
+note_ended(KEYS[3], record, id, stood, ARGV[5])
+note_event(ARGV[8], record, nil, string.match(timeline, '^[^}]*}:u:(.*)$'), id, 'cancelled', stood)
+remove_entry(string.sub(ARGV[4], 1, 1), r[2] .. string.sub(ARGV[4], 2)) -- last, see message/mend.lua
 return {ALLOWED, now, stood, 0, SUPERSEDED, 0, r[2], tonumber(r[7]) or stood}

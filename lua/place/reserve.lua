@@ -8,36 +8,22 @@
 --          an uncounted message, the places beside it, see fragments/places.lua
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
 -- KEYS[3]  record of the message (HASH, see fragments/record.lua); optional
--- KEYS[4]  near list of the partition (ZSET: watch member -> when to check, Unix ms); with KEYS[3]
--- KEYS[5]  far list of the message, see fragments/watch.lua (ZSET, the same); with KEYS[3]
--- KEYS[6]  index of the ids, head, see fragments/found.lua (ZSET); with KEYS[3]
--- KEYS[7]  index of the ids, shard of the message (ZSET); with KEYS[3]
--- KEYS[8]  index of the campaigns, head (ZSET); with KEYS[3]
--- KEYS[9]  index of the campaigns, shard of the message (ZSET); with KEYS[3]
--- ARGV[1..9] now, rules and settings, see judge/arguments.lua
--- ARGV[10] message id
--- ARGV[11] send time, Unix ms; "" for now
--- ARGV[12] first ms around the send time that a rule counts; "" without a send time, in quiet
+-- ARGV[1..3] now, settings and policy, see judge/arguments.lua
+-- ARGV[4]  message id
+-- ARGV[5]  send time, Unix ms; "" for now
+-- ARGV[6]  how the time may be chosen, see fragments/choice.lua
+-- ARGV[7]  first ms around the send time that a rule counts; "" without a send time, in quiet
 --          hours, and for a blocked user
--- ARGV[13] last ms around the send time that a rule counts; "" as ARGV[12]
--- ARGV[14] when the timeline may expire if this is its last message, Unix ms; ""
+-- ARGV[8]  last ms around the send time that a rule counts; "" as ARGV[7]
+-- ARGV[9]  when the timeline may expire if this is its last message, Unix ms; ""
 --          without a send time
--- ARGV[15] last send time that a shift may use, Unix ms; "" for no shift, "-" for no shift and
---          a refusal without free times
--- ARGV[16] where a shift continues its search, Unix ms; "" to start at the send time
--- ARGV[17] number of places from ARGV[12] to ARGV[13] that may raise an alert; "" for
---          no alerts
--- ARGV[18] bounds of the place, see fragments/hold.lua
--- ARGV[19] with KEYS[3]: delay of the watch entry, ms
--- ARGV[20] with KEYS[3]: horizon, ms: how long before its time a message is handed over
--- ARGV[21] with KEYS[3]: watch member
--- ARGV[22] with KEYS[3]: when the message expires, Unix ms; or with a "+", ms after
---          its send time
--- ARGV[23] with KEYS[3]: category that counts the place; "" for none
--- ARGV[24] with KEYS[3]: score among the ids; "" to leave it out
--- ARGV[25] with KEYS[3]: score among the campaigns; "" without a campaign
--- ARGV[26..] with KEYS[3]: fields and values of the record: first "g", "f" and "t",
---          in this order; "y" last
+-- ARGV[10] with KEYS[3]: delays, see fragments/watched.lua
+-- ARGV[11] with KEYS[3]: watch word, see fragments/watch.lua
+-- ARGV[12] with KEYS[3]: scores in the index, see fragments/scores.lua
+-- ARGV[13] with KEYS[3]: generation
+-- ARGV[14] with KEYS[3]: fingerprint
+-- ARGV[15..] with KEYS[3]: further fields and values of the record: first "x" and "k", if it has
+--          them, in this order; "y" last
 --
 -- Returns  only now, Unix ms: the requested place was taken; or
 --          a decision, see judge/reply.lua; or
@@ -47,31 +33,25 @@
 --          reservations between, at most q.work steps a call (judge/question.lua). A
 --          rule of a category costs as much as without other categories.
 
-if #KEYS == 2 and #ARGV ~= 18 or #KEYS ~= 2 and (#KEYS ~= 9 or #ARGV < 31 or #ARGV % 2 == 0) then
+if #KEYS == 2 and #ARGV ~= 9 or #KEYS ~= 2 and (#KEYS ~= 3 or #ARGV < 14 or #ARGV % 2 == 1) then
   return redis.error_reply('ERR place/reserve.lua: wrong number of keys or arguments')
 end
 
 local call = redis.call
-local timeline, record, id = KEYS[1], KEYS[3], ARGV[10]
+local timeline, record, id = KEYS[1], KEYS[3], ARGV[4]
 --@include clock
 --@include judge/arguments
-local asked = tonumber(ARGV[11]) or now
+local asked = tonumber(ARGV[5]) or now
+--@include choice
 
 -- The common case first, before other code is even defined: a new message with too few neighbours
 -- to forbid its time. Each call and each element costs time here.
-local FEW, covered = 16, ARGV[18] == ''
-local category = record and ARGV[23] ~= '' and ARGV[23]
--- The key of the category's places, see judge/category.lua.
-local places = category and (string.gsub(timeline, ':u:', ':c:' .. ARGV[23] .. ':', 1))
-if not covered then
-  local not_after, from, before, search_from = string.match(ARGV[18], '(%S+) (%S+) (%S+) (%S+)')
-  covered = search_from == '.' and now <= (tonumber(not_after) or now)
-    and asked >= (tonumber(from) or asked) and asked < (tonumber(before) or math.huge)
-end
+local FEW = 16
+--@include own_places
 local as_before -- no record exists, Go used the present settings, and only rules and places can refuse
-if covered and ARGV[12] ~= '' and asked >= now and asked <= now + reach and now <= (rules_until or now)
-    and ARGV[14] - now - reach <= 2678400000 then -- 31 days: no expiry that may be too late
-  local version = ARGV[9]
+if is_covered and ARGV[7] ~= '' and asked >= now and asked <= now + reach and now <= (rules_until or now)
+    and ARGV[9] - now - reach <= 2678400000 then -- 31 days: no expiry that may be too late
+  local version = settings
   if version == '' then
     as_before = (record and call('EXISTS', record, KEYS[2]) or call('EXISTS', KEYS[2])) == 0
   else
@@ -88,7 +68,7 @@ end
 -- With few neighbours, nothing needs to be judged: a rule can't break with fewer places within its
 -- window than its limit, and no account has used up its share of a day with fewer places. Most
 -- users have fewer in all. If an alert may be due, the place is taken below.
-local near = as_before and call('ZRANGE', timeline, ARGV[12], '+inf', 'BYSCORE', 'LIMIT', '0', FEW, 'WITHSCORES')
+local near = as_before and call('ZRANGE', timeline, ARGV[7], '+inf', 'BYSCORE', 'LIMIT', '0', FEW, 'WITHSCORES')
 local neighbours, bound, free = 0, share_places or most_places, near and true
 local card = near and call('ZCARD', timeline)
 if near and bound and card >= bound then
@@ -96,9 +76,9 @@ if near and bound and card >= bound then
   free = call('ZCOUNT', timeline, math.max(day, bounded_since), day + 86399999) < bound
 end
 local later, n = near and near[1], near and #near or 0
-while n > 0 and near[n] - ARGV[13] > 0 do n = n - 2 end
+while n > 0 and near[n] - ARGV[8] > 0 do n = n - 2 end
 if n > 0 then
-  neighbours = n < 2 * FEW and n / 2 or call('ZCOUNT', timeline, ARGV[12], ARGV[13])
+  neighbours = n < 2 * FEW and n / 2 or call('ZCOUNT', timeline, ARGV[7], ARGV[8])
   for limit, window in string.gmatch(rule_words, '(%S+) (%S+)') do
     local within = neighbours
     limit, window = tonumber(limit), tonumber(window)
@@ -118,8 +98,11 @@ if n > 0 then
     if not free then break end
   end
 end
-if ARGV[17] ~= '' and neighbours + 1 - ARGV[17] >= 0 then near, free = nil, false end
+if alert_from and neighbours + 1 >= alert_from then near, free = nil, false end
 
+local delays, watch_word, scores = ARGV[10], ARGV[11], ARGV[12] or ''
+--@include watched
+--@include scores
 --@include watch
 --@include found
 --@include trim
@@ -127,32 +110,35 @@ local stay -- makes the writes of a dry run expire; nil without
 if string.byte(ARGV[1]) == 126 then -- "~"
   function stay()
     local copies_stay = string.sub(ARGV[1], 2)
-    for k = 1, #KEYS do
-      if k ~= 2 then call('PEXPIRE', KEYS[k], copies_stay) end
-    end
+    call('PEXPIRE', timeline, copies_stay)
     if places then call('PEXPIRE', places, copies_stay) end
+    if record then
+      call('PEXPIRE', record, copies_stay)
+      call('PEXPIRE', prefix .. 'watch', copies_stay)
+      call('PEXPIRE', prefix .. 'far:' .. letter, copies_stay)
+    end
   end
 end
 
 for _ = 1, 2 do -- a second time if its id has a place
   if not free then
 --@include status
+--@include judge/policy
 --@include judge/reply
     local rules = rules_of(rule_words, scope_words)
     if near then
       local list = list_at(q, timeline)
       list.card = card
-      if #near < 2 * FEW then begin_with(list, 2 * card == #near and -math.huge or ARGV[12], near, FEW) end
+      if #near < 2 * FEW then begin_with(list, 2 * card == #near and -math.huge or ARGV[7], near, FEW) end
       local broken, has_place = violations(q, rules, asked), call('ZSCORE', timeline, id)
       free = broken.free and not has_place
-      if not broken.free and not has_place and (ARGV[15] == '' or ARGV[15] == '-') then
-        return refusal(q, rules, asked, nil, broken, ARGV[15] == '-')
+      if not broken.free and not has_place and not until_at then
+        return refusal(q, rules, asked, nil, broken, is_alone)
       end
     end
     if not free then
-      local until_at, resume_at = tonumber(ARGV[15]), tonumber(ARGV[16])
-      local charge, bounds = record and ARGV[#ARGV - 1] == 'y' and ARGV[#ARGV] or '', ARGV[18]
-      local search_from = tonumber(string.match(bounds, '%S+$') or '')
+      local charge = record and ARGV[#ARGV - 1] == 'y' and ARGV[#ARGV] or ''
+      local expiry = record and ARGV[15] == 'x' and tonumber(ARGV[16]) or nil
       local at, requested, shifted = asked, nil, false
 --@include record
 --@include settings
@@ -160,15 +146,16 @@ for _ = 1, 2 do -- a second time if its id has a place
 --@include known
 --@include hold
 --@include replace
+--@include remove_found
 --@include rewatch
 --@include former_place
 --@include user_alert
       local answer = settings_changed(KEYS[2], resume_at or math.max(search_from or 0, asked, now))
-        or known(asked, until_at, ARGV[27], ARGV[29], attempt_in(charge))
-        or out_of_reach(asked) or expires_late(record and tonumber(string.match(ARGV[22], '^%d+$') or ''), asked)
+        or known(asked, until_at, ARGV[13], ARGV[14], attempt_in(charge))
+        or out_of_reach(asked) or expires_late(expiry, asked)
       if answer then
         if record and answer[1] == ALLOWED and not string.find(record, '^[^:]*%-dry%-') then -- a repeated submit
-          rewatch(record, KEYS[4], KEYS[5], string.sub(ARGV[21], #ARGV[27] + 1), ARGV[20])
+          rewatch(record, letter, suffix, horizon)
         end
         return answer
       end
@@ -180,7 +167,7 @@ for _ = 1, 2 do -- a second time if its id has a place
       local broken
       if not resume_at then broken = violations(q, rules, at) end
       if resume_at or search_from or not broken.free then
-        if not until_at then return refusal(q, rules, at, requested, broken, ARGV[15] == '-') end
+        if not until_at then return refusal(q, rules, at, requested, broken, is_alone) end
         local last = math.min(until_at, now + reach, (place_before or math.huge) - 1)
         local from = resume_at or math.max(search_from or at, at)
         if not resume_at and q.spent > q.work and from <= last then return {SEARCH_ON, now, from} end
@@ -199,28 +186,25 @@ for _ = 1, 2 do -- a second time if its id has a place
       local former, there = record and redis.call('HMGET', record, 'y', 'k', 'C'), false
       if record then
         there = redis.call('EXISTS', record) == 1 -- of an ended message with the same id
-        add_entry(KEYS[4], KEYS[5], at - ARGV[20], ARGV[19], ARGV[21])
-        local member = string.sub(ARGV[21], #ARGV[27] + 1) -- without the generation
-        if ARGV[24] ~= '' then add_found(KEYS[6], KEYS[7], ARGV[24], member, there) end
-        if ARGV[25] ~= '' then add_found(KEYS[8], KEYS[9], ARGV[25], member, there) end
+        add_entry(letter, at - horizon, look_after, ARGV[13] .. suffix)
+        if id_score then add_found('ids', letter, id_score, suffix, there) end
+        if campaign_score then add_found('camps', letter, campaign_score, suffix, there) end
       end
       if record and not lost then keep_former_place(former[2], redis.call('PEXPIRETIME', record)) end
       redis.call('ZADD', timeline, at, id)
       if places then redis.call('ZADD', places, at, id) end
 --@include outlive
-      local after = record and tonumber(string.match(ARGV[22], '^%+(.+)$') or '')
-      outlive(at, record and (after and at + after or tonumber(ARGV[22])), nil, category)
+      outlive(at, record and (expiry or at + expire_after), nil, category)
       local notice = alert_user(at)
       if record then
         if former[2] and former[2] ~= category then redis.call('ZREM', places_of(former[2]), id) end
-        local fields = {'A', now, unpack(ARGV, 26)}
+        local fields = {'A', now, 'g', ARGV[13], 'f', ARGV[14], 't', at, unpack(ARGV, 15)}
         local function set(field, value) fields[#fields + 1], fields[#fields + 2] = field, value end
-        set('t', at)
         if former[1] then set('y', charged_anew(former[1])) end
         if requested then set('r', requested) end
         if shifted then set('h', 1) end
         if there then replace_record(record, fields) else redis.call('HSET', record, unpack(fields)) end
-        if former[3] and ARGV[25] == '' then remove_found(KEYS[8], KEYS[9], string.sub(ARGV[21], #ARGV[27] + 1)) end
+        if former[3] and not campaign_score then remove_found('camps', letter, suffix) end
       end
       if stay then stay() end
       return {ALLOWED, now, at, requested or 0, shifted and SHIFTED or 0, 0, notice}
@@ -230,7 +214,7 @@ for _ = 1, 2 do -- a second time if its id has a place
   -- Other places, later ones too, may have been taken under rules with other windows. A place
   -- beyond everything that the rules count outlives this one, unless this message expires later or
   -- no rule judges it.
-  local outlived = later and n == 0 and rule_words ~= '' and not (record and ARGV[14] - asked > keep)
+  local outlived = later and n == 0 and rule_words ~= '' and not (record and ARGV[9] - asked > keep)
 --@include take_place
   if taken then
     if stay then stay() end

@@ -7,28 +7,21 @@
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
--- KEYS[3]  near list of the partition (ZSET: watch member -> when to check, Unix ms)
--- KEYS[4]  index of the ids, head (ZSET, see fragments/found.lua)
--- KEYS[5]  index of the campaigns, head (ZSET)
--- KEYS[6..] for each message, its keys 3, 5, 7 and 9 of place/reserve.lua: record, far list, shards
---          of the indexes. The ids of the messages differ
--- ARGV[1..9] now, rules and settings for all of them, see judge/arguments.lua
--- ARGV[10] "-" for refusals without free times, else ""
--- ARGV[11..14] ARGV[17], [19], [20] and [23] of place/reserve.lua: when alerts may be due, delay,
---          horizon and category
--- ARGV[15..] for each message, the number of its arguments, and these: of place/reserve.lua
---          ARGV[10] to [14], [18], [21], [22], [24] and from [25] on
+-- KEYS[3..] for each message its record. The ids of the messages differ
+-- ARGV[1..3] now, settings and policy for all of them, see judge/arguments.lua
+-- ARGV[4..] for each message, the number of its arguments, and these: ARGV[4] and all after it of
+--          place/reserve.lua
 --
 -- Returns  {ALLOWED, now, an answer ...}: 1 for a place that was taken, else a refusal, see
 --          judge/reply.lua; or {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     As place/reserve.lua for each message, but shared parts only once: 4 to 8 us.
 
-local last, each = 14, {}
-for k = 1, #KEYS - 5, 4 do
-  each[(k + 3) / 4] = tonumber(ARGV[last + 1]) or 0
-  last = last + 1 + each[(k + 3) / 4]
+local last, each = 3, {}
+for k = 3, #KEYS do
+  each[k - 2] = tonumber(ARGV[last + 1]) or 0
+  last = last + 1 + each[k - 2]
 end
-if #KEYS < 9 or #KEYS % 4 ~= 1 or last ~= #ARGV or math.min(unpack(each)) < 16 then
+if #KEYS < 3 or last ~= #ARGV or math.min(unpack(each)) < 11 then
   return redis.error_reply('ERR place/reserve_many.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -36,7 +29,7 @@ end
 local call = redis.call
 local timeline = KEYS[1]
 --@include clock
---@include judge/arguments
+--@include judge/policy
 --@include status
 --@include settings
 --@include judge/reply
@@ -46,9 +39,7 @@ local timeline = KEYS[1]
 
 local changed = settings_changed(KEYS[2])
 if changed then return changed end
-local answers, shared, given = {ALLOWED, now}, KEYS, ARGV
-local records = {}
-for k = 6, #shared, 4 do records[#records + 1] = shared[k] end
+local answers, given, records = {ALLOWED, now}, ARGV, {unpack(KEYS, 3)}
 if blocked or call('EXISTS', unpack(records)) > 0 then return answers end
 
 local rules = rules_of(rule_words, scope_words)
@@ -65,40 +56,37 @@ local function counts(id, at)
   end
 end
 
-local first = 15
-for k = 6, #shared, 4 do
-  local KEYS = {timeline, shared[2], shared[k], shared[3], shared[k + 1], shared[4], shared[k + 2], shared[5],
-    shared[k + 3]}
-  local ARGV = {'', '', '', '', '', '', '', '', '', given[first + 1], given[first + 2], given[first + 3],
-    given[first + 4], given[first + 5], given[10], '', given[11], given[first + 6], given[12], given[13],
-    given[first + 7], given[first + 8], given[14], unpack(given, first + 9, first + given[first])}
+local first = 4
+for k = 1, #records do
+  local record = records[k]
+  local ARGV = {given[1], given[2], given[3], unpack(given, first + 1, first + given[first])}
   first = first + given[first] + 1
-  local record, id, asked = KEYS[3], ARGV[10], tonumber(ARGV[11])
-  local places = ARGV[23] ~= '' and (string.gsub(timeline, ':u:', ':c:' .. ARGV[23] .. ':', 1))
+  local id, asked = ARGV[4], tonumber(ARGV[5])
+--@include own_places
   own_places = places
 
-  local plain = ARGV[12] ~= '' and asked and asked >= now and asked <= now + reach
+  if not asked then return answers end
+--@include choice
+  local is_plain = is_covered and ARGV[7] ~= '' and asked >= now and asked <= now + reach
     and asked >= during_from and asked < during_till
-    and ARGV[14] - now - reach <= 2678400000 -- 31 days, see judge/reach.lua
-  if plain and ARGV[18] ~= '' then
-    local not_after, from, before, search_from = string.match(ARGV[18], '(%S+) (%S+) (%S+) (%S+)')
-    plain = search_from == '.' and now <= (tonumber(not_after) or now)
-      and asked >= (tonumber(from) or asked) and asked < (tonumber(before) or math.huge)
-  end
-  if not plain or q.spent > q.work / 4 then return answers end
+    and ARGV[9] - now - reach <= 2678400000 -- 31 days, see judge/reach.lua
+  if not is_plain or q.spent > q.work / 4 then return answers end
   local broken = violations(q, rules, asked)
   if broken.free then
-    if ARGV[17] ~= '' and count_in(list, tonumber(ARGV[12]), ARGV[13] + 1) + 1 - ARGV[17] >= 0 then
+    if alert_from and count_in(list, tonumber(ARGV[7]), ARGV[8] + 1) + 1 >= alert_from then
       return answers
     end
     local later, outlived = list.last > 0, false
+    local delays, watch_word, scores = ARGV[10], ARGV[11], ARGV[12]
+--@include watched
+--@include scores
 --@include take_place
     if not taken then return answers end
     counts(id, asked)
     answers[#answers + 1] = 1
   else
     if call('ZSCORE', timeline, id) then return answers end
-    answers[#answers + 1] = refusal(q, rules, asked, nil, broken, ARGV[15] == '-')
+    answers[#answers + 1] = refusal(q, rules, asked, nil, broken, is_alone)
   end
 end
 return answers

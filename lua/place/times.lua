@@ -5,25 +5,25 @@
 -- KEYS[1]  places of the user: the timeline, those of a category, or those beside it
 --          (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
--- ARGV[1..9] now, rules and settings, see judge/arguments.lua
--- ARGV[10] start of the span, or where a former call stopped, Unix ms
--- ARGV[11] how many places at the time ARGV[10] former calls have read
--- ARGV[12] end of the span, Unix ms, exclusive
--- ARGV[13] id of a message whose place is left out; "" for none
+-- ARGV[1..3] now, settings and policy, see judge/arguments.lua
+-- ARGV[4]  start of the span, or where a former call stopped, Unix ms
+-- ARGV[5]  how many places at the time ARGV[4] former calls have read
+-- ARGV[6]  end of the span, Unix ms, exclusive
+-- ARGV[7]  id of a message whose place is left out; "" for none
 --
 -- Returns  {now, where the next call continues or 0, how many places at that time were
 --          read, time, ...}; or {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     O(log n + k) in the n places, k of them read: at most READ.
 
-if #KEYS ~= 2 or #ARGV ~= 13 then
+if #KEYS ~= 2 or #ARGV ~= 7 then
   return redis.error_reply('ERR place/times.lua: wrong number of keys or arguments')
 end
 --@include moving
 
 local READ = 2000 -- places that one call reads
 --@include clock
---@include judge/arguments
-local from, till, left_out = tonumber(ARGV[10]), tonumber(ARGV[12]), ARGV[13]
+--@include judge/policy
+local from, till, left_out = tonumber(ARGV[4]), tonumber(ARGV[6]), ARGV[7]
 --@include settings_status
 --@include settings
 
@@ -31,7 +31,7 @@ local changed = settings_changed(KEYS[2])
 if changed then return changed end
 
 local start, same = math.max(from, math.min(now - keep, bounded_since)), 0
-if start == from then same = tonumber(ARGV[11]) end
+if start == from then same = tonumber(ARGV[5]) end
 -- By rank: this skips the places of the same time that were read before.
 local rank = redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. string.format('%.0f', start)) + same
 local beyond = redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. string.format('%.0f', till))

@@ -9,10 +9,10 @@
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  the user's own settings (HASH, see fragments/settings.lua)
--- ARGV[1..9] now, rules and settings, see judge/arguments.lua
--- ARGV[10] send time of the last reservation that earlier calls judged, Unix ms; "" for the first call
--- ARGV[11] with ARGV[10]: state of the rules at that time, as in the reply
--- ARGV[12] with ARGV[10]: id of the last reservation that earlier calls judged
+-- ARGV[1..3] now, settings and policy, see judge/arguments.lua
+-- ARGV[4]  send time of the last reservation that earlier calls judged, Unix ms; "" for the first call
+-- ARGV[5]  with ARGV[4]: state of the rules at that time, as in the reply
+-- ARGV[6]  with ARGV[4]: id of the last reservation that earlier calls judged
 --
 -- Returns  {ALLOWED, now, how many were judged, send time of the last one that this call judged
 --          or 0 if it judged all, state of the rules at that time, id of the last one or "", {id,
@@ -20,11 +20,11 @@
 --          of the first rule that it breaks, overall ones first, then its category's;
 --          0 for quiet hours. category is "" for none, expiry 0 for the default.
 --          Or {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
--- Cost     O(log n + c) in the user's n reservations and the numbers in ARGV[11]: for each list
+-- Cost     O(log n + c) in the user's n reservations and the numbers in ARGV[5]: for each list
 --          that rules count, at most the largest limit, and two a rule. And WORK steps. All
 --          calls together read each reservation that is not due once, and no other record.
 
-if #KEYS ~= 2 or #ARGV ~= 12 then
+if #KEYS ~= 2 or #ARGV ~= 6 then
   return redis.error_reply('ERR refit/refit.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -37,7 +37,7 @@ local PAGE = 128 -- reservations read at once
 
 local timeline = KEYS[1]
 --@include clock
---@include judge/arguments
+--@include judge/policy
 --@include status
 --@include judge/rules
 --@include judge/question
@@ -57,7 +57,7 @@ local work = 0
 -- The state from earlier calls: the time of began, then a part for each result of counted_under, in
 -- that order.
 local left, read_parts = {}, 0
-for part in string.gmatch(ARGV[11], '([^;]*);') do left[#left + 1] = part end
+for part in string.gmatch(ARGV[5], '([^;]*);') do left[#left + 1] = part end
 
 local function next_part()
   read_parts = read_parts + 1
@@ -69,7 +69,7 @@ end
 -- All up to this time stay: they are due, or other rules judge them.
 local began = next_part()[1] or math.max(now, during_from - 1)
 -- All up to this time are judged, or stay; at the time itself, up to come_id if that is given.
-local come, come_id = tonumber(ARGV[10]) or began, ARGV[10] ~= '' and ARGV[12]
+local come, come_id = tonumber(ARGV[4]) or began, ARGV[4] ~= '' and ARGV[6]
 
 -- counted_under returns the places under a key that rules count: the send times that stay,
 -- ascending, as many as matter to a sliding rule, and for each calendar rule the end of its last
@@ -245,7 +245,7 @@ local function stays(t, class)
   if class.exempt and ahead[next_ahead] == t then next_ahead = next_ahead + 1 end
 end
 
--- left_over returns ARGV[11] for the next call.
+-- left_over returns ARGV[5] for the next call.
 local function left_over()
   local parts = {}
   local function add(n) parts[#parts + 1] = string.format('%.0f', n) end

@@ -109,10 +109,7 @@ func (d *DeadLetters) Retry(ctx context.Context, r RetryRequest) (sendlimit.Deci
 	if err := keyspace.CheckToken("generation", r.Generation); err != nil {
 		return sendlimit.Decision{}, err
 	}
-	keys := []string{
-		d.keys.Record(r.User, r.ID), d.keys.Timeline(r.User), d.keys.Near(r.User), d.keys.DeadLettersOf(r.User),
-		d.keys.Far(r.User, r.ID),
-	}
+	keys := []string{d.keys.Record(r.User, r.ID), d.keys.Timeline(r.User), d.keys.DeadLettersOf(r.User)}
 	cursor := judge.SearchCursor{Begin: ""}
 	book := d.rules.Book()
 	call := judge.Call{Client: d.client, Script: lua.Revive, Doing: doing, User: r.User, At: func(by judge.UserRules) time.Time {
@@ -121,9 +118,8 @@ func (d *DeadLetters) Retry(ctx context.Context, r RetryRequest) (sendlimit.Deci
 	for {
 		answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
 			return keys, append(by.Arguments(judge.Case{Now: r.Now, Reach: d.fixed.Reach, Places: d.fixed.PlacesPerDay}, 9),
-				r.ID, keyspace.DeadLetterMember(r.User, r.ID), r.Generation, keyspace.WatchSuffix(r.User, r.ID),
-				d.fixed.LookAfter.Milliseconds(), d.fixed.ExpireAfter.Milliseconds(), cursor.Under(by),
-				d.fixed.Horizon.Milliseconds(), d.fixed.Subscribers.Argument())
+				r.ID, keyspace.DeadLetterMember(r.User, r.ID), r.Generation, keyspace.WatchWord(r.User, r.ID),
+				judge.Delays(d.fixed.LookAfter, d.fixed.Horizon, d.fixed.ExpireAfter), cursor.Under(by), d.fixed.Subscribers.Argument())
 		})
 		if err != nil {
 			return sendlimit.Decision{}, err
@@ -210,7 +206,6 @@ const nothing = 0
 // stale entry.
 func (d *DeadLetters) purge(ctx context.Context, user, id string, before any) (bool, error) {
 	const doing = "purging dead letters"
-	keys := append([]string{d.keys.Record(user, id), d.keys.DeadLettersOf(user)}, d.keys.IndexKeys(user, id)...)
-	return script.Yes(script.Call(ctx, d.client, lua.Purge, doing, keys,
-		[]any{keyspace.DeadLetterMember(user, id), before, keyspace.IndexMember(user, id)}))
+	return script.Yes(script.Call(ctx, d.client, lua.Purge, doing, []string{d.keys.Record(user, id), d.keys.DeadLettersOf(user)},
+		[]any{keyspace.DeadLetterMember(user, id), before, keyspace.WatchWord(user, id)}))
 }

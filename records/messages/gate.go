@@ -23,6 +23,7 @@ type Gate struct {
 	keys   keyspace.Keys
 	rules  *judge.Rules
 	fixed  sendlimit.Options // complete
+	words  any               // the options as lua/message/claim.lua reads them
 }
 
 // NewGate returns the gate of a Timeline with the same Options. The error is an *InvalidError.
@@ -31,7 +32,21 @@ func NewGate(client redis.Scripter, o sendlimit.Options) (*Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Gate{client: client, keys: keys, rules: o.Rules, fixed: o}, nil
+	return &Gate{client: client, keys: keys, rules: o.Rules, fixed: o, words: optionWords(o)}, nil
+}
+
+// optionWords returns the options of a gate as lua/message/claim.lua reads them.
+func optionWords(o sendlimit.Options) string {
+	attempts, keepContent := o.Attempts, script.NoValue
+	if o.SkipUncertain {
+		attempts = 0
+	}
+	if o.KeepContent {
+		keepContent = "1"
+	}
+	return fmt.Sprintf("%d %d %s %d %d %d %d %d %s", o.Tolerance.Milliseconds(), o.ExpireAfter.Milliseconds(),
+		script.Word(o.DropDueBefore), attempts, o.KeepRecords.Milliseconds(), o.LookAfter.Milliseconds(),
+		o.SettleWithin.Milliseconds(), o.Horizon.Milliseconds(), keepContent)
 }
 
 // complete adds defaults to options and checks them.
@@ -270,32 +285,13 @@ func readClaim(user string, in *script.ReplyReader, by judge.UserRules, cursor *
 func (g *Gate) claimArguments(
 	d Delivery, lease time.Duration, now time.Time, from any, by judge.UserRules,
 ) (keys []string, args []any) {
-	keys = []string{
-		g.keys.Record(d.User, d.ID), g.keys.Timeline(d.User), g.keys.Near(d.User),
-		g.keys.DeadLettersOf(d.User), g.keys.LateMark(d.User), g.keys.Ended(d.User),
-		g.keys.Waiting(d.User), g.keys.Far(d.User, d.ID),
-	}
+	keys = []string{g.keys.Record(d.User, d.ID), g.keys.Timeline(d.User)}
 	if g.fixed.Devices {
 		keys = append(keys, g.keys.Devices(d.User))
 	}
-	keep := ""
-	if g.fixed.KeepContent {
-		keep = "1"
-	}
-	drop := any("")
-	if !g.fixed.DropDueBefore.IsZero() {
-		drop = g.fixed.DropDueBefore.UnixMilli()
-	}
-	attempts := g.fixed.Attempts
-	if g.fixed.SkipUncertain {
-		attempts = 0
-	}
-	args = by.Arguments(judge.Case{Now: now, Reach: g.fixed.Reach, Late: true}, 15)
-	return keys, append(args,
-		d.Generation, d.Nonce, lease.Milliseconds(), keyspace.WatchMember(d.User, d.ID, d.Generation), d.ID,
-		g.fixed.KeepRecords.Milliseconds(), g.fixed.ExpireAfter.Milliseconds(), g.fixed.Tolerance.Milliseconds(),
-		attempts, drop, g.fixed.LookAfter.Milliseconds(), from, g.fixed.SettleWithin.Milliseconds(),
-		g.fixed.Horizon.Milliseconds(), g.fixed.Subscribers.Argument(), d.Paused.Argument(), keep)
+	args = by.Arguments(judge.Case{Now: now, Reach: g.fixed.Reach, Late: true}, 9)
+	return keys, append(args, d.ID, d.Generation, d.Nonce, lease.Milliseconds(), keyspace.WatchWord(d.User, d.ID), g.words,
+		from, g.fixed.Subscribers.Argument(), d.Paused.Argument())
 }
 
 // changes reads the changes of the user's late messages, from element i on: the notices, then six

@@ -80,10 +80,9 @@ func (w *WatchList) mend(ctx context.Context, m Message, now time.Time) (bool, e
 		keep = "1"
 	}
 	in := script.Call(ctx, w.client, lua.Mend, mending, []string{
-		w.keys.Record(m.User, m.ID), w.keys.Timeline(m.User), w.keys.Near(m.User), w.keys.Far(m.User, m.ID),
-		w.keys.DeadLettersOf(m.User), w.keys.Ended(m.User),
+		w.keys.Record(m.User, m.ID), w.keys.Timeline(m.User), w.keys.DeadLettersOf(m.User), w.keys.Ended(m.User),
 	}, []any{
-		script.Milliseconds(now), m.ID, keyspace.WatchSuffix(m.User, m.ID), w.horizon.Milliseconds(),
+		script.Milliseconds(now), m.ID, keyspace.WatchWord(m.User, m.ID), w.horizon.Milliseconds(),
 		w.fixed.KeepRecords.Milliseconds(), w.fixed.Rules.Book().Keep.Milliseconds(), keep, w.fixed.Subscribers.Argument(),
 	})
 	w.fixed.Subscribers.Note(m.User)

@@ -188,9 +188,8 @@ func (p *Pauses) ResumeMessage(ctx context.Context, user, id, generation string,
 	if err := keyspace.CheckToken("generation", generation); err != nil {
 		return false, err
 	}
-	in := script.Call(ctx, p.client, lua.Resume, doing,
-		[]string{p.keys.Record(user, id), p.keys.Near(user), p.keys.Far(user, id)},
-		[]any{script.Milliseconds(now), generation, keyspace.WatchSuffix(user, id)})
+	in := script.Call(ctx, p.client, lua.Resume, doing, []string{p.keys.Record(user, id)},
+		[]any{script.Milliseconds(now), generation, keyspace.WatchWord(user, id)})
 	_ = in.Time(1)
 	return script.Yes(in)
 }

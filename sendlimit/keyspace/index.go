@@ -72,7 +72,7 @@ func (k Keys) indexPart(list string, partition, part int) string {
 	case longPart:
 		return k.Partitions[partition] + list + ":long"
 	default:
-		return k.Partitions[partition] + list + ":" + "0123456789abcdef"[part-1:part]
+		return k.Partitions[partition] + list + ":" + partLetter(part-1)
 	}
 }
 

@@ -27,6 +27,10 @@ func WatchSuffix(user, id string) string {
 	return "/" + id + "/" + user
 }
 
+// WatchWord returns the WatchSuffix of a message after the letter of its far list, as
+// lua/fragments/watch.lua reads it.
+func WatchWord(user, id string) string { return partLetter(farList(id)) + WatchSuffix(user, id) }
+
 // ParseWatchMember parses a watch member; ok is false if it is none.
 func ParseWatchMember(member string) (user, id, generation string, ok bool) {
 	generation, rest, _ := strings.Cut(member, "/")

@@ -25,8 +25,11 @@ func farList(id string) int {
 
 // FarOf returns the key of a far list of a partition; list is 0 to FarLists - 1.
 func (k Keys) FarOf(partition, list int) string {
-	return k.Partitions[partition] + "far:" + "0123456789abcdef"[list:list+1]
+	return k.Partitions[partition] + "far:" + partLetter(list)
 }
+
+// partLetter returns how a far list, or a shard of the index, is written.
+func partLetter(number int) string { return "0123456789abcdef"[number : number+1] }
 
 // WatchLists returns the keys of all lists of a partition's watch list, the near list last. Entries
 // move from the far lists to the near list, so reading in this order misses none.

@@ -73,9 +73,9 @@ func (p Policy) LogValue() slog.Value {
 func (r Rule) daily() bool { return r.Period == calendar.Day || r.Window == calendar.DayLong }
 
 // Alerts returns the alerts of a policy for lua/fragments/user_alert.lua: the smallest number of a
-// day's messages that reaches a threshold, and the words of the alerts. Both are "" if there are no
+// day's messages that reaches a threshold, and the words of the alerts. They are 0 and "" if there are no
 // alerts.
-func (p Policy) Alerts() (from any, what string) {
+func (p Policy) Alerts() (from int, what string) {
 	thresholds := p.thresholds()
 	fewest := 0
 	var daily []string
@@ -89,7 +89,7 @@ func (p Policy) Alerts() (from any, what string) {
 		}
 	}
 	if fewest == 0 {
-		return "", ""
+		return 0, ""
 	}
 	gathered := "0"
 	if p.AlertTo != "" {
