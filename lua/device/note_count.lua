@@ -1,10 +1,10 @@
 -- device/note_count.lua: stores an account's number of devices in a partition, and ends a hold.
 --
 -- KEYS[1]  devices of the account (HASH: partition -> number; "all" -> their sum)
--- KEYS[2]  holds of the account (ZSET: token -> until when, Unix ms)
+-- KEYS[2]  holds of the account (ZSET: "token partition" -> until when, Unix ms)
 -- ARGV[1]  partition
 -- ARGV[2]  the number of devices
--- ARGV[3]  token of the hold that ends; "" for none
+-- ARGV[3]  the hold that ends; "" for none
 --
 -- Returns  {number of the account's devices}
 -- Cost     O(log n) in the holds.

@@ -47,20 +47,57 @@ func (s *Store) Count(ctx context.Context, account string) (int64, error) {
 	return n, nil
 }
 
-// hold reserves room for one more device of an account, and returns the token of the hold.
-func (s *Store) hold(ctx context.Context, account string, most int64) (token string, err error) {
+// hold reserves room for one more device of an account, for a user, and returns the hold: its token
+// and the user's partition. It first counts the devices of programs that died during a registration.
+func (s *Store) hold(ctx context.Context, account, user string, most int64) (string, error) {
 	const doing = "holding room for a device"
-	token = keyspace.NewToken()
-	answer, err := script.Run(ctx, s.client, lua.DeviceHold, doing, s.keysOf(account),
-		[]any{script.Milliseconds(s.at), most, token, holdFor.Milliseconds()})
+	hold := keyspace.NewToken() + " " + strconv.Itoa(keyspace.Partition(user))
+	for {
+		answer, err := script.Run(ctx, s.client, lua.DeviceHold, doing, s.keysOf(account),
+			[]any{script.Milliseconds(s.at), most, hold, holdFor.Milliseconds()})
+		if err != nil {
+			return "", err
+		}
+		in := script.Read(answer, doing)
+		list := in.Nested(1)
+		over := list.Strings(0)
+		in.Absorb(list)
+		held, err := script.Yes(in)
+		switch {
+		case err != nil || held:
+			return hold, err
+		case len(over) == 0:
+			return "", &AccountFullError{Account: account, Most: most}
+		}
+		for _, other := range over {
+			if err := s.countOver(ctx, account, other); err != nil {
+				return "", err
+			}
+		}
+	}
+}
+
+// countOver counts the devices of an account in the partition of a hold, and ends it.
+func (s *Store) countOver(ctx context.Context, account, hold string) error {
+	_, text, _ := strings.Cut(hold, " ")
+	partition, err := strconv.Atoi(text)
 	if err != nil {
-		return "", err
+		return script.ReplyError("counting the devices of an account", "a hold has no partition")
 	}
-	held, err := script.Yes(script.Read(answer, doing))
-	if err == nil && !held {
-		err = &AccountFullError{Account: account, Most: most}
+	n, err := s.counted(ctx, account, partition)
+	if err == nil {
+		err = s.noteOne(ctx, partition, count{account, n}, hold)
 	}
-	return token, err
+	return err
+}
+
+// counted returns how many devices of an account a partition has.
+func (s *Store) counted(ctx context.Context, account string, partition int) (int64, error) {
+	n, err := s.client.HGet(ctx, s.keys.DeviceCounts(partition), account).Int64()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return 0, store.Explain(err, "counting the devices of an account")
+	}
+	return n, nil
 }
 
 // release ends a hold with which nothing was registered.
@@ -109,12 +146,9 @@ func (s *Store) noteOne(ctx context.Context, partition int, c count, hold string
 		if _ = in.Int(0); in.Err != nil {
 			return in.Err
 		}
-		now, err := s.client.HGet(ctx, s.keys.DeviceCounts(partition), c.account).Int64()
-		if err != nil && !errors.Is(err, redis.Nil) {
-			return store.Explain(err, doing)
-		}
-		if now == c.devices {
-			return nil
+		now, err := s.counted(ctx, c.account, partition)
+		if err != nil || now == c.devices {
+			return err
 		}
 		c.devices, hold = now, ""
 	}

@@ -55,9 +55,9 @@
 //
 // An additional device of an account needs a hold while it is registered and noted, so concurrent
 // registrations don't exceed the bound. Registering a device again needs neither a hold nor an
-// additional call. The hold of a dead program ends after 10 seconds. Until the next Sweep, an
-// account may exceed its bound by one device for each program that died between registering and
-// noting.
+// additional call. If a program dies during a registration, its hold is over after 10 seconds. Nobody
+// knows then whether the device is registered. So the next program that needs a hold counts the
+// partition first.
 //
 // Devices of an older release are counted when they are registered again. A count takes 75 bytes
 // for each user and account.

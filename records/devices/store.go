@@ -122,11 +122,11 @@ func (s *Store) register(ctx context.Context, user string, d Device, most int64)
 	}
 	hold := ""
 	if a.status == needsRoom {
-		if hold, err = s.hold(ctx, d.Account, most); err != nil {
+		if hold, err = s.hold(ctx, d.Account, user, most); err != nil {
 			return Registration{}, nil, err
 		}
 		if a, err = s.add(ctx, user, d, true); err != nil {
-			return Registration{}, nil, errors.Join(err, s.release(ctx, d.Account, hold))
+			return Registration{}, nil, err // it may be registered: the hold stays until it is counted
 		}
 	}
 	if err := s.note(ctx, user, a.counts, d.Account, hold); err != nil {

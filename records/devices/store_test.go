@@ -1,6 +1,7 @@
 package devices_test
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/records/devices"
@@ -207,6 +209,52 @@ func TestAnAccountHasABoundedNumberOfDevices(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, most, count)
 	require.False(t, server.Exists("sl:{d:acme}:holds"))
+}
+
+// A program dies while it registers a device. The next one that needs room finds out whether the
+// device is there.
+func TestADeadProgramsDeviceCounts(t *testing.T) {
+	t.Parallel()
+	for _, dies := range []int{diesBefore, diesAfter} {
+		for at := range 8 {
+			server, s := newStore(t)
+			client := redis.NewClient(&redis.Options{Addr: server.Addr(), MaxRetries: -1})
+			require.NoError(t, client.Ping(t.Context()).Err()) // the handshake is no call
+			left := at
+			client.AddHook(redistest.Calls(func(ctx context.Context, cmds []redis.Cmder, next redis.ProcessPipelineHook) error {
+				left--
+				if left < -1 || left < 0 && dies == diesBefore {
+					return errDied
+				}
+				if err := next(ctx, cmds); err != nil || left >= 0 {
+					return err
+				}
+				return errDied
+			}))
+			mortal, err := devices.New(client, devices.Options{})
+			require.NoError(t, err)
+			add := func(s *devices.Store, user string) error {
+				_, err := s.Add(t.Context(), user, devices.Device{Channel: devices.FCM, Address: "of-" + user, Account: "acme"}, 2)
+				return err
+			}
+			require.NoError(t, add(s, "first"))
+			_ = add(mortal, "second")
+			require.NoError(t, client.Close())
+			server.SetTime(story.At("11:00"))
+			full := &devices.AccountFullError{Account: "acme", Most: 2}
+			if err := add(s, "third"); err != nil {
+				require.Equal(t, full, err)
+			}
+			require.Equal(t, full, add(s, "fourth"), "died at call %d", at)
+			registered := 0
+			for _, user := range []string{"first", "second", "third"} {
+				list, err := s.List(t.Context(), user)
+				require.NoError(t, err)
+				registered += len(list)
+			}
+			require.Equal(t, 2, registered, "died at call %d", at)
+		}
+	}
 }
 
 // Devices that many programs add at once are all there.
