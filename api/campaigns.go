@@ -49,10 +49,19 @@ func (s *server) campaignRoutes() []route {
 		stream(s, route{
 			Operation: named("cancelCampaign", http.MethodPost, campaignPath+"/cancel", "campaigns",
 				"Cancel the messages of a campaign",
-				"Cancels all messages that are not sent yet, and erases their contents. After a request that stopped early, the same request continues. "+
+				"Ends the campaign: from 4 seconds after the request on, nothing is accepted for it, and the code is campaign_ended. Then all messages "+
+					"that are not sent yet are cancelled, and their contents erased; messages being sent are waited for. After a request that stopped early, "+
+					"the same request continues. A campaign without messages can't be cancelled. POST …/reopen lets it have messages again. "+
 					"The summary is `campaign_cancelled`. "+aboutCampaignWork),
-			scope: accounts.ScopeSubmit, attended: true,
+			scope: accounts.ScopeSubmit, attended: true, refuses: []int{http.StatusNotFound},
 		}, lines, s.cancelCampaign),
+		operation(s, route{
+			Operation: named("reopenCampaign", http.MethodPost, campaignPath+"/reopen", "campaigns",
+				"Accept messages for a cancelled campaign again",
+				"Cancelled messages stay cancelled. Every program follows within 4 seconds. "+
+					"Reopening twice is no error. Then the messages are counted. "+countGoesOn),
+			scope: accounts.ScopeSubmit, says: "Reopened. The counts of the campaign.",
+		}, s.reopenCampaign),
 		stream(s, route{
 			Operation: named("moveCampaign", http.MethodPost, campaignPath+"/move", "campaigns",
 				"Move the messages of a campaign by a duration",
@@ -120,12 +129,24 @@ func (s *server) countCampaign(ctx context.Context, in campaignCount) (message.C
 }
 
 func (s *server) pauseCampaign(ctx context.Context, in ofCampaign) (message.CampaignStatus, error) {
+	return s.changeAndCount(ctx, in, s.Campaigns.Pause)
+}
+
+func (s *server) reopenCampaign(ctx context.Context, in ofCampaign) (message.CampaignStatus, error) {
+	return s.changeAndCount(ctx, in, s.Campaigns.Reopen)
+}
+
+// changeAndCount changes the state of a campaign, and counts its messages.
+func (s *server) changeAndCount(
+	ctx context.Context, in ofCampaign,
+	change func(context.Context, campaign.Campaign, campaign.Counting) (message.CampaignStatus, error),
+) (message.CampaignStatus, error) {
 	who := callerOf(ctx).holder()
 	if err := s.campaignCounts.awaitTurn(ctx, who); err != nil {
 		return message.CampaignStatus{}, err
 	}
 	defer s.campaignCounts.leave(who)
-	c, err := s.Campaigns.Pause(ctx, in.meant, s.counting())
+	c, err := change(ctx, in.meant, s.counting())
 	c.More = s.sealed(ctx, c.More)
 	return c, err
 }

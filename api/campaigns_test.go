@@ -109,8 +109,7 @@ func TestCampaigns(t *testing.T) {
 	require.True(t, count(own, "").PausedSince.IsZero())
 
 	require.Zero(t, count(other, "").Messages)
-	_, summary = r.worked(as(other, http.MethodPost, springPath+"/cancel", ""))
-	require.Zero(t, summary.Messages)
+	require.Equal(t, fault.CodeNotFound, r.problem(http.StatusNotFound, as(other, http.MethodPost, springPath+"/cancel", "")).Code)
 	require.Equal(t, fault.CodeForbidden, r.problem(http.StatusForbidden, as(other, http.MethodPost, springPath+"/cancel?account=own", "")).Code)
 	require.Equal(t, "campaign", r.problem(http.StatusUnprocessableEntity, as(own, http.MethodGet, "/v1/campaigns/a%20b", "")).Field)
 
@@ -129,6 +128,11 @@ func TestCampaigns(t *testing.T) {
 	require.Equal(t, message.CampaignCancelled, summary.Outcome)
 	require.Equal(t, 2, summary.Done)
 	require.Equal(t, map[string]int{"cancelled": 2}, count(own, "").Statuses)
+	require.False(t, count(own, "").EndedAt.IsZero())
+	const another = `{"user":"bob","id":"c","send_at":"2026-06-22T13:00:00Z","title":"Hi","campaign":"spring"}`
+	require.Equal(t, fault.CodeCampaignEnded, r.problem(http.StatusConflict, as(own, http.MethodPost, "/v1/messages", another)).Code)
+	reopened := into[message.CampaignStatus](r, http.StatusOK, as(own, http.MethodPost, springPath+"/reopen", ""))
+	require.True(t, reopened.EndedAt.IsZero())
 }
 
 // A large campaign is counted in several answers, each with the counts so far.

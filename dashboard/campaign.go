@@ -51,12 +51,12 @@ func (d *Dashboard) showCampaign(w http.ResponseWriter, r *http.Request) {
 	d.render(w, r, http.StatusOK, "campaign", p)
 }
 
-// changeCampaign pauses, resumes or cancels all messages of a campaign.
+// changeCampaign pauses, resumes, cancels or reopens all messages of a campaign.
 func (d *Dashboard) changeCampaign(w http.ResponseWriter, r *http.Request) {
 	name, account, do := r.PostFormValue("name"), r.PostFormValue("account"), r.PostFormValue("do")
 	to := link("/campaign", "name", name, "account", account)
-	if do != "pause" && do != "resume" && do != "cancel" {
-		d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: "do must be pause, resume or cancel"}, to)
+	if !slices.Contains([]string{"pause", "resume", "cancel", "reopen"}, do) {
+		d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: "do must be pause, resume, cancel or reopen"}, to)
 		return
 	}
 	if do == "cancel" {
@@ -70,7 +70,7 @@ func (d *Dashboard) changeCampaign(w http.ResponseWriter, r *http.Request) {
 		if found.More != "" {
 			count = "more than " + count
 		}
-		if !d.confirmed(w, r, "Cancel the campaign "+name+"? It has "+count+" not sent yet. They will not be sent, and their times become free.", "Cancel all", to) {
+		if !d.confirmed(w, r, "Cancel the campaign "+name+"? It has "+count+" not sent yet. They will not be sent, and their times become free. The campaign accepts no messages until you reopen it.", "Cancel all", to) {
 			return
 		}
 	}
@@ -79,6 +79,8 @@ func (d *Dashboard) changeCampaign(w http.ResponseWriter, r *http.Request) {
 	switch do {
 	case "pause":
 		_, err = d.api.PauseCampaign(r.Context(), name, client.PauseCampaignQuery{Account: account})
+	case "reopen":
+		_, err = d.api.ReopenCampaign(r.Context(), name, client.ReopenCampaignQuery{Account: account})
 	case "resume":
 		_, err = last(d.api.ResumeCampaign(r.Context(), name, client.ResumeCampaignQuery{Account: account}))
 	default:
@@ -91,6 +93,7 @@ func (d *Dashboard) changeCampaign(w http.ResponseWriter, r *http.Request) {
 	d.end(w, r, err, map[string]string{
 		"pause":  "The campaign is paused. Every worker follows within 4 seconds.",
 		"resume": "The campaign was resumed.",
+		"reopen": "The campaign accepts messages again. Every program follows within 4 seconds.",
 		"cancel": "Cancelled: " + plural(done, "message") + ".",
 	}[do], to)
 }

@@ -257,6 +257,7 @@ const callerLines = `
 	sendlimit campaign resume spring
 	sendlimit campaign move spring --by 1h
 	sendlimit campaign cancel spring
+	sendlimit campaign reopen spring
 	sendlimit cancel --user alice one
 	sendlimit device list --user alice
 `

@@ -45,6 +45,7 @@ sendlimit campaign pause spring                                        = pauseCa
 sendlimit campaign resume spring                                       = resumeCampaign
 sendlimit campaign move spring --by 1h                                 = moveCampaign
 sendlimit campaign cancel spring                                       = cancelCampaign
+sendlimit campaign reopen spring                                       = reopenCampaign
 sendlimit device add --user alice --id phone --channel fcm --app shop --token t = addDevice
 sendlimit device list --user alice                                     = listDevices
 sendlimit device remove --user alice phone                             = removeDevice

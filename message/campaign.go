@@ -7,6 +7,7 @@ type CampaignStatus struct {
 	Campaign    string         `json:"campaign" doc:"The campaign's name."`
 	Account     string         `json:"account,omitempty" doc:"The campaign's account; absent without accounts."`
 	PausedSince Time           `json:"paused_since,omitzero" doc:"Since when it is paused; absent if it is not."`
+	EndedAt     Time           `json:"ended_at,omitzero" doc:"When it was cancelled: it accepts no messages. Absent if it was not, and after a reopen."`
 	Messages    int            `json:"messages" doc:"The number of messages; with more set, the number counted so far."`
 	Statuses    map[string]int `json:"statuses" doc:"The number of messages by status. A status without messages is absent."`
 	More        string         `json:"more,omitempty" doc:"Set if the count is not complete. Send it as the parameter more to continue: the next answer includes these messages."`

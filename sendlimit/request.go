@@ -1,6 +1,7 @@
 package sendlimit
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"time"
@@ -42,6 +43,10 @@ type Request struct {
 	// Record is the message's record. It is required by a Timeline with records, and refused by one
 	// without.
 	Record *Record
+	// Valid returns until when the place may be taken, by the clock of Rules.UseUntil; an error ends
+	// the request. If the store gets the request later, Valid is called again. Check ignores it; nil
+	// means at any time.
+	Valid func(context.Context) (time.Time, error)
 	// Now replaces the server's clock, for tests; zero means the server's.
 	Now time.Time
 }

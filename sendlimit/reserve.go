@@ -83,6 +83,7 @@ func (t *Timeline) Check(ctx context.Context, r Request) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
+	r.Valid = nil
 	return t.decide(ctx, r, doing, lua.Check, t.checkCall)
 }
 

@@ -51,7 +51,7 @@ func (t *Timeline) ReserveMany(ctx context.Context, requests []Request) ([]Decis
 	var judged []Request
 	call := judge.Call{
 		Client: t.client, Script: lua.ReserveMany, Doing: doing, User: checked[0].User,
-		At: func(judge.UserRules) time.Time { return checked[0].At },
+		At: func(judge.UserRules) time.Time { return checked[0].At }, Valid: validOf(checked),
 	}
 	answer, by, err := book.Run(ctx, call, func(by judge.UserRules) (keys []string, args []any) {
 		judged = checked[:max(1, len(t.alike(checked, by)))]
@@ -76,6 +76,26 @@ func (t *Timeline) ReserveMany(ctx context.Context, requests []Request) ([]Decis
 		decisions = append(decisions, d)
 	}
 	return decisions, in.Err
+}
+
+// validOf returns the Request.Valid of requests together.
+func validOf(requests []Request) func(context.Context) (time.Time, error) {
+	return func(ctx context.Context) (until time.Time, err error) {
+		until = time.UnixMilli(script.EndOfTime)
+		for _, r := range requests {
+			if r.Valid == nil {
+				continue
+			}
+			at, err := r.Valid(ctx)
+			if err != nil {
+				return time.Time{}, err
+			}
+			if at.Before(until) {
+				until = at
+			}
+		}
+		return until, nil
+	}
 }
 
 // alike returns the first requests that one call may judge by the same rules. It ends before a

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/records/find"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -125,7 +126,7 @@ func tellOfAMoveThatDies(s *story, dies killing) {
 }
 
 func TestCountAndCancelACampaign(t *testing.T) {
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.accepted(inCampaign("spring", s.message("a", 10*time.Minute)), inCampaign("spring", s.message("b", 11*time.Minute)),
 			inCampaign("fall", s.message("c", 12*time.Minute)))
 		s.cancelled("b")
@@ -152,6 +153,96 @@ func TestCountAndCancelACampaign(t *testing.T) {
 		_, err = s.campaigns().Move(s.Context(), s.Submitter, of, 0, campaign.Watcher{})
 		require.ErrorAs(s, err, &wrong)
 		require.Equal(s, "by", wrong.Field)
+	})
+}
+
+// A cancelled campaign accepts nothing until it is reopened, from no program, even if that looked
+// before the cancel. A message that was accepted before is told so again.
+func TestACancelledCampaignAcceptsNothing(t *testing.T) {
+	tellSlowly(t, func(s *story) {
+		first := inCampaign("spring", s.message("first", 10*time.Minute))
+		s.accepted(first)
+		of := campaign.Campaign{Name: "spring"}
+		_, err := s.campaigns().Cancel(s.Context(), s.Submitter, campaign.Campaign{Name: "none"}, campaign.Watcher{})
+		require.ErrorAs(s, err, new(*fault.NoSuchError))
+
+		// A program submits all the time, as a file. Nothing that it gets accepted is left afterwards.
+		stop, submitted := make(chan struct{}), make(chan map[string]int, 1)
+		go func() {
+			codes := make(map[string]int)
+			defer func() { submitted <- codes }()
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				case <-time.After(50 * time.Millisecond):
+				}
+				m := inCampaign("spring", s.message(fmt.Sprint("line-", n), 20*time.Minute))
+				m.User = fmt.Sprint("user-", n)
+				o, err := s.Submit(s.Context(), m)
+				require.NoError(s, err)
+				codes[string(o.Code)]++
+			}
+		}()
+		time.Sleep(5 * time.Second)
+		_, err = s.campaigns().Cancel(s.Context(), s.Submitter, of, campaign.Watcher{})
+		require.NoError(s, err)
+		time.Sleep(time.Second)
+		close(stop)
+		codes := <-submitted
+		require.Greater(s, codes[""], 100)
+		require.Greater(s, codes[string(fault.CodeCampaignEnded)], 20)
+		require.Len(s, codes, 2)
+		status, err := s.campaigns().Count(s.Context(), of, campaign.Counting{})
+		require.NoError(s, err)
+		require.Equal(s, map[string]int{message.StatusCancelled: 1 + codes[""]}, status.Statuses)
+		require.NotZero(s, status.EndedAt)
+
+		o, err := s.Submit(s.Context(), inCampaign("spring", s.message("second", 30*time.Minute)))
+		require.NoError(s, err)
+		require.Equal(s, message.Refused, o.Outcome)
+		require.Equal(s, fault.CodeCampaignEnded, o.Code)
+		require.Contains(s, o.Detail, `campaign "spring" was cancelled at`)
+		o, err = s.Check(s.Context(), inCampaign("spring", s.message("second", 30*time.Minute)))
+		require.NoError(s, err)
+		require.Equal(s, fault.CodeCampaignEnded, o.Code)
+		s.accepted(inCampaign("autumn", s.message("other", 40*time.Minute)))
+
+		for range 2 {
+			status, err = s.campaigns().Reopen(s.Context(), of, campaign.Counting{})
+			require.NoError(s, err)
+			require.Zero(s, status.EndedAt)
+		}
+		time.Sleep(messages.EndLag)
+		s.accepted(inCampaign("spring", s.message("second", 30*time.Minute)))
+	})
+}
+
+// A cancel waits for a message that is being sent. If that fails, it is not tried again; and a dead
+// letter of the campaign is not retried.
+func TestACancelWaitsForMessagesThatAreBeingSent(t *testing.T) {
+	tellSlowly(t, func(s *story) {
+		s.work()
+		s.accepted(inCampaign("spring", s.message("dead", 10*time.Second)), inCampaign("spring", s.message("slow", 90*time.Second)))
+		begun := make(chan struct{})
+		s.recorder.AnswerWith(func(_ context.Context, n notifier.Notification) notifier.Result {
+			if n.ID == "dead" {
+				return gone()
+			}
+			close(begun)
+			time.Sleep(10 * time.Second)
+			return notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonTimeout, Err: errors.New("no answer")}
+		})
+		<-begun
+		_, err := s.campaigns().Cancel(s.Context(), s.Submitter, campaign.Campaign{Name: "spring"}, campaign.Watcher{})
+		require.NoError(s, err)
+		require.Equal(s, message.StatusCancelled, s.status("slow").Status)
+		dead := s.deadLetters()
+		o, err := dead.Retry(s.Context(), "alice", "dead")
+		require.NoError(s, err)
+		require.Equal(s, fault.CodeCampaignEnded, o.Code)
+		s.until(10 * time.Minute)
+		require.Equal(s, 1, s.status("slow").Attempts)
 	})
 }
 

@@ -65,6 +65,7 @@ func repeatables() map[string]string {
 		"pauseCampaign":    "it is paused already",
 		"resumeCampaign":   "a message that was resumed waits no longer",
 		"cancelCampaign":   "what was cancelled stays so",
+		"reopenCampaign":   "it is open already",
 	}
 }
 

@@ -143,10 +143,15 @@ func (u UserRules) clock(c Case) any {
 func (u UserRules) untilWord() any {
 	until := u.until
 	if until == 0 {
-		if until = u.Book.until.Load(); until == 0 {
-			return ""
+		if until = u.Book.until.Load(); until != 0 {
+			until += u.Book.owner.ahead.OfUser(u.user).Milliseconds()
 		}
-		until += u.Book.owner.ahead.OfUser(u.user).Milliseconds()
+	}
+	if u.valid != 0 && (until == 0 || u.valid < until) {
+		until = u.valid
+	}
+	if until == 0 {
+		return ""
 	}
 	return u.Book.untilWord.of(until, func() string { return "!" + strconv.FormatInt(until, 10) })
 }

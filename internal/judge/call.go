@@ -11,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/internal/script"
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -29,12 +30,24 @@ type Call struct {
 	LastKnown bool
 	// At returns the send time whose rules apply; zero means now. So does a nil At.
 	At func(by UserRules) time.Time
+	// Valid returns until when the call may be made, by the clock of Rules.UseUntil. The script
+	// refuses to judge later; then Run asks again. nil means at any time.
+	Valid func(ctx context.Context) (time.Time, error)
+}
+
+// until returns Call.Valid by the clock of the user's server, Unix ms; 0 for any time.
+func (c Call) until(ctx context.Context, ahead keyspace.Ahead) (int64, error) {
+	if c.Valid == nil {
+		return 0, nil
+	}
+	until, err := c.Valid(ctx)
+	return until.UnixMilli() + ahead.OfUser(c.User).Milliseconds(), err
 }
 
 // Run makes the call with the user's last known settings. The function returns keys and arguments
 // for the user's rules. If the script finds other settings, it does nothing else: Run learns them
 // and calls it again. If they name an unknown policy, Run reloads the policies once; if the rules
-// are too old, each time. It returns the answer and the rules behind it.
+// or Call.Valid are too old, each time. It returns the answer and the rules behind it.
 func (b *Rulebook) Run(
 	ctx context.Context, c Call, arguments func(by UserRules) (keys []string, args []any),
 ) (script.Reply, UserRules, error) {
@@ -42,7 +55,11 @@ func (b *Rulebook) Run(
 	var until, when int64
 	for range MaxCalls {
 		by := b.Of(c.User)
-		by.user, by.until, by.when = c.User, until, when
+		valid, err := c.until(ctx, b.owner.ahead)
+		if err != nil {
+			return nil, UserRules{}, err
+		}
+		by.user, by.until, by.valid, by.when = c.User, until, valid, when
 		at := time.Time{}
 		if c.At != nil {
 			at = c.At(by)

@@ -45,6 +45,8 @@ type UserRules struct {
 	whole *Ruleset
 	// until replaces the book's, if it is not 0.
 	until int64
+	// valid is until when the call may be made, see Call.Valid: Unix ms; 0 for any time.
+	valid int64
 	// when replaces the time of At, if it is not 0: Unix ms.
 	when   int64
 	bounds string // the send times to which Rules apply, see Ruleset.during

@@ -89,7 +89,9 @@ type RetryRequest struct {
 	// Generation is the new generation, see Record. A repeated call with the same one returns the
 	// first answer.
 	Generation string
-	Now        time.Time // replaces the server's clock in tests; zero means the server's
+	// Valid is as in sendlimit.Request.
+	Valid func(context.Context) (time.Time, error)
+	Now   time.Time // replaces the server's clock in tests; zero means the server's
 }
 
 // Retry makes a dead letter pending again, with all its attempts. Its new time, Decision.At, is the
@@ -114,7 +116,7 @@ func (d *DeadLetters) Retry(ctx context.Context, r RetryRequest) (sendlimit.Deci
 	book := d.rules.Book()
 	call := judge.Call{Client: d.client, Script: lua.Revive, Doing: doing, User: r.User, At: func(by judge.UserRules) time.Time {
 		return cmp.Or(cursor.At(by), r.Now)
-	}}
+	}, Valid: r.Valid}
 	for {
 		answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
 			return keys, append(by.Arguments(judge.Case{Now: r.Now, Reach: d.fixed.Reach, Places: d.fixed.PlacesPerDay}, 9),

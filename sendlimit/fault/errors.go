@@ -206,6 +206,9 @@ const CodePolicyInUse Code = "policy_in_use"
 // CodeCampaignRunning is the code of a move of a campaign while another program moves it.
 const CodeCampaignRunning Code = "campaign_running"
 
+// CodeCampaignEnded is the code of a message of a campaign that was cancelled.
+const CodeCampaignEnded Code = "campaign_ended"
+
 // CodeIndexOff is the code of a search for messages that only the index finds, while it is off.
 const CodeIndexOff Code = "index_off"
 

@@ -28,6 +28,7 @@ type Campaigns struct {
 	client  redis.Scripter
 	keys    keyspace.Keys
 	pauses  *messages.Pauses
+	ends    *messages.Ends
 	records *messages.Records
 	clock   *storeclock.Clock
 }
@@ -42,6 +43,10 @@ func New(b *backend.Backend) (*Campaigns, error) {
 	if err != nil {
 		return nil, err
 	}
+	ends, err := messages.NewEnds(b.Client, b.Timeline.Prefix)
+	if err != nil {
+		return nil, err
+	}
 	records, err := messages.NewRecords(b.Client, b.Timeline.Prefix)
 	if err != nil {
 		return nil, err
@@ -50,7 +55,7 @@ func New(b *backend.Backend) (*Campaigns, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Campaigns{client: b.Client, keys: keys, index: index, pauses: pauses, records: records, clock: storeclock.New()}, nil
+	return &Campaigns{client: b.Client, keys: keys, index: index, pauses: pauses, ends: ends, records: records, clock: storeclock.New()}, nil
 }
 
 // Watcher receives the progress. Either function may be nil.
@@ -180,25 +185,6 @@ func (c *Campaigns) Resume(ctx context.Context, of Campaign, w Watcher) (message
 			r.summary.Done++
 		}
 		return err
-	})
-}
-
-// Cancel cancels the pending messages of a campaign. It can be stopped, and
-// called again.
-func (c *Campaigns) Cancel(ctx context.Context, by *submit.Submitter, of Campaign, w Watcher) (message.CampaignSummary, error) {
-	r := c.newRun(message.CampaignCancelled, of, w)
-	if err := r.count(ctx); err != nil {
-		return r.summary, err
-	}
-	return r.all(ctx, func(s messages.Info) error {
-		if s.State != messages.StatePending {
-			return nil
-		}
-		o, err := by.Cancel(ctx, s.User, s.ID)
-		if err != nil {
-			return err
-		}
-		return r.tell(o)
 	})
 }
 

@@ -53,6 +53,10 @@ func (c *Campaigns) Count(ctx context.Context, of Campaign, how Counting) (messa
 		return status, err
 	}
 	status.PausedSince = message.Time{Time: since}
+	if since, err = c.ends.Since(ctx, of); err != nil {
+		return status, err
+	}
+	status.EndedAt = message.Time{Time: since}
 	began := c.clock.Local()
 	next, err := c.pages(ctx, of, so.Cursor, find.MaxPage, func(found []messages.Info) (bool, error) {
 		for _, s := range found {

@@ -2,6 +2,7 @@ package deadletters
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/internal/ended"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -28,6 +30,7 @@ type DeadLetters struct {
 	policies *rules.Policies // refreshed before a Retry
 	kept     *messages.DeadLetters
 	notices  *notices.Outbox
+	ended    *ended.Campaigns
 	activity *activity.Log
 	flush    func() // of activity
 	queue    *queue.Queue
@@ -47,8 +50,12 @@ func New(b *backend.Backend) (*DeadLetters, error) {
 	if err != nil {
 		return nil, err
 	}
+	campaigns, err := ended.New(b.Client, b.Timeline.Prefix, b.Policies.Clock)
+	if err != nil {
+		return nil, err
+	}
 	d := &DeadLetters{
-		policies: b.Policies, kept: kept, notices: outbox, activity: b.Activity, flush: b.FlushActivity, queue: b.Queue, timers: b.Queue.Timers(b.Watch, b.Logger),
+		ended: campaigns, policies: b.Policies, kept: kept, notices: outbox, activity: b.Activity, flush: b.FlushActivity, queue: b.Queue, timers: b.Queue.Timers(b.Watch, b.Logger),
 		logger: b.Logger, client: b.Client,
 	}
 	d.timers.Start()
@@ -118,7 +125,13 @@ func (d *DeadLetters) Retry(ctx context.Context, user, id string) (message.Outco
 		return message.InvalidOr(err, user, id)
 	}
 	generation := keyspace.NewToken()
-	decision, err := d.kept.Retry(ctx, messages.RetryRequest{User: user, ID: id, Generation: generation})
+	decision, err := d.kept.Retry(ctx, messages.RetryRequest{
+		User: user, ID: id, Generation: generation,
+		Valid: d.ended.Valid(messages.Campaign{Account: letter.Account, Name: letter.Campaign}),
+	})
+	if ended := (&messages.EndedError{}); errors.As(err, &ended) {
+		return message.Outcome{Outcome: message.Refused, Code: ended.Code(), Detail: ended.Error(), User: user, ID: id}, nil
+	}
 	if err != nil {
 		return message.InvalidOr(err, user, id)
 	}

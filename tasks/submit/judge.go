@@ -2,11 +2,13 @@ package submit
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -43,18 +45,23 @@ func (s *Submitter) judgeRequest(
 	ctx context.Context, m message.Message, request sendlimit.Request, t *sendlimit.Timeline, sent time.Time,
 	reserve func(context.Context, sendlimit.Request) (sendlimit.Decision, error),
 ) (message.Outcome, judgement) {
-	// A message that has expired or does not fit its devices' channels would never be sent, and a
-	// full store accepts nothing. An earlier answer for its id takes precedence: Check finds it.
+	// A message that has expired, does not fit its devices' channels or is of an ended campaign would
+	// never be sent, and a full store accepts nothing. An earlier answer for its id takes precedence:
+	// Check finds it.
 	var unfit, full error
+	var ended *messages.EndedError
 	expired := false
 	if sent.IsZero() {
 		var err error
 		if unfit, err = s.channels.checkDevices(ctx, m, request); err != nil {
 			return message.Outcome{}, judgement{err: err}
 		}
+		if err = s.campaigns.Check(ctx, campaignOf(m)); err != nil && !errors.As(err, &ended) {
+			return message.Outcome{}, judgement{err: err}
+		}
 		expired, full = s.hasExpired(m), s.capacity.refusal(ctx)
 	}
-	if unfit != nil || expired || full != nil {
+	if unfit != nil || ended != nil || expired || full != nil {
 		reserve = t.Check
 	}
 	clock := s.clock.OfUser(m.User)
@@ -62,6 +69,10 @@ func (s *Submitter) judgeRequest(
 		sent = clock.Local()
 	}
 	d, err := reserve(ctx, request)
+	if errors.As(err, &ended) { // meanwhile
+		reserve = t.Check
+		d, err = reserve(ctx, request)
+	}
 	if err != nil {
 		return message.Outcome{}, judgement{err: err}
 	}
@@ -73,6 +84,12 @@ func (s *Submitter) judgeRequest(
 	}
 	if unfit != nil && judgedByRules(d) {
 		return message.InvalidOutcome(unfit, m), judgement{}
+	}
+	if ended != nil && judgedByRules(d) {
+		return message.Outcome{
+			Outcome: message.Refused, User: m.User, ID: request.ID, SendAt: message.Time{Time: d.At},
+			Code: ended.Code(), Detail: ended.Error(),
+		}, judgement{decision: sendlimit.Decision{Now: d.Now}}
 	}
 	if expired && judgedByRules(d) {
 		return message.InvalidOutcome(fault.Wrong("expires_at", "expires_at, %s, has passed", m.ExpiresAt.UTC().Format(time.RFC3339Nano)), m), judgement{}
@@ -90,6 +107,11 @@ func (s *Submitter) judgeRequest(
 	return o, judgement{
 		generation: request.Record.Generation, content: len(request.Record.Content), decision: d,
 	}
+}
+
+// campaignOf returns the campaign of a message. Its name is "" for none.
+func campaignOf(m message.Message) messages.Campaign {
+	return messages.Campaign{Account: m.Account, Name: m.Campaign}
 }
 
 // late returns how long ago the send time of a message may have passed.
@@ -172,6 +194,7 @@ func (s *Submitter) request(m message.Message) (sendlimit.Request, error) {
 			ExpiresAt: m.ExpiresAt, Category: m.Category, Content: content,
 			Campaign: m.Campaign, Metadata: metadata,
 		},
+		Valid: s.campaigns.Valid(campaignOf(m)),
 	}
 	if r.ID == "" {
 		r.ID = uuid.Must(uuid.NewV7()).String() // fails only if the system has no randomness

@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/internal/ended"
 	"github.com/sendlimit/sendlimiter/tasks/internal/gather"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -51,18 +52,19 @@ type Options struct {
 // The client should end commands with their context (ContextTimeoutEnabled). Otherwise a slow queue
 // delays callers until the client's own timeouts.
 type Submitter struct {
-	Policies *rules.Policies
-	timeline *sendlimit.Timeline // under the rules of Policies, see Timeline
-	records  *messages.Records
-	index    *find.Index
-	keys     keyspace.Keys
-	channels channelChecker
-	options  sendlimit.Options     // of the timeline
-	commands redis.UniversalClient // the client of the timeline
-	capacity *capacity
-	replicas *replicas
-	queue    *queue.Queue
-	timers   *queue.Timers
+	Policies  *rules.Policies
+	timeline  *sendlimit.Timeline // under the rules of Policies, see Timeline
+	records   *messages.Records
+	campaigns *ended.Campaigns
+	index     *find.Index
+	keys      keyspace.Keys
+	channels  channelChecker
+	options   sendlimit.Options     // of the timeline
+	commands  redis.UniversalClient // the client of the timeline
+	capacity  *capacity
+	replicas  *replicas
+	queue     *queue.Queue
+	timers    *queue.Timers
 	// lookAfter is how long after an accept the relay checks whether the queue has the message.
 	lookAfter time.Duration
 	clock     *storeclock.Clocks
@@ -117,6 +119,9 @@ func newSubmitter(b *backend.Backend, commands redis.UniversalClient, o Options)
 		return nil, err
 	}
 	if s.records, err = messages.NewRecords(b.Client, b.Timeline.Prefix); err != nil {
+		return nil, err
+	}
+	if s.campaigns, err = ended.New(commands, b.Timeline.Prefix, b.Policies.Clock); err != nil {
 		return nil, err
 	}
 	if s.channels, err = newChannelChecker(commands, b.Timeline.Prefix, o.CheckChannel); err != nil {

@@ -253,6 +253,9 @@ func (d *drawer) callers() {
 			switch d.random.IntN(3) {
 			case 0:
 				d.add(Event{At: at, Do: CancelCampaign, Campaign: name})
+				if d.oneIn(2) {
+					d.add(Event{At: at + d.upTo(5*d.Unit), Do: ReopenCampaign, Campaign: name})
+				}
 			case 1:
 				d.add(Event{At: at, Do: MoveCampaign, Campaign: name, By: d.Unit + d.upTo(5*d.Unit)})
 			default:

@@ -29,7 +29,7 @@ func (w *world) happen(e Event) {
 		w.submitFile(e)
 	case Change, Edit, Cancel:
 		w.change(e)
-	case CancelCampaign, MoveCampaign, PauseCampaign, ResumeCampaign:
+	case CancelCampaign, ReopenCampaign, MoveCampaign, PauseCampaign, ResumeCampaign:
 		w.campaign(e)
 	case ApplyPolicy, Rollback, SetPolicyOf, Block, OptOut:
 		w.changeRules(e)

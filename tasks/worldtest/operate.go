@@ -53,7 +53,8 @@ func isRunning(err error) bool {
 }
 
 func (w *world) campaign(e Event) {
-	of := campaign.Campaign{Name: e.Campaign}
+	of, began := campaign.Campaign{Name: e.Campaign}, time.Now()
+	done, empty := false, false // empty: it has no messages
 	w.untilDone(e, func(ctx context.Context, c *caller) error {
 		list, err := campaign.New(c.backend)
 		if err != nil {
@@ -62,18 +63,26 @@ func (w *world) campaign(e Event) {
 		switch e.Do {
 		case CancelCampaign:
 			_, err = list.Cancel(ctx, c.Submitter, of, campaign.Watcher{})
+			_, empty = errors.AsType[*fault.NoSuchError](err)
+		case ReopenCampaign:
+			_, err = list.Reopen(ctx, of, campaign.Counting{})
 		case MoveCampaign:
 			_, err = list.Move(ctx, c.Submitter, of, e.By.Truncate(time.Second), campaign.Watcher{})
 		case PauseCampaign:
 			_, err = list.Pause(ctx, of, campaign.Counting{})
-			if _, empty := errors.AsType[*fault.NoSuchError](err); empty {
-				return nil
-			}
+			_, empty = errors.AsType[*fault.NoSuchError](err)
 		default:
 			_, err = list.Resume(ctx, of, campaign.Watcher{})
 		}
+		if empty {
+			err = nil
+		}
+		done = done || err == nil
 		return err
 	})
+	if e.Do == CancelCampaign || e.Do == ReopenCampaign {
+		w.story.changedCampaign(CampaignChange{Event: e, Began: began, Ended: time.Now(), Done: done && !empty})
+	}
 	if e.Do == ResumeCampaign || e.Do == PauseCampaign { // what is due meanwhile waits
 		w.story.noteAway(e.Do, "", w.at(e.At))
 	}

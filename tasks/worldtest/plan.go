@@ -213,6 +213,7 @@ const (
 	Edit           Action = "edit"
 	Cancel         Action = "cancel"
 	CancelCampaign Action = "cancel campaign"
+	ReopenCampaign Action = "reopen campaign"
 	MoveCampaign   Action = "move campaign"
 	PauseCampaign  Action = "pause campaign"
 	ResumeCampaign Action = "resume campaign"

@@ -34,6 +34,7 @@ type Story struct {
 	answers    []Answer
 	placements []Placement // empty where a stage can't see them
 	changes    []RuleChange
+	campaigns  []CampaignChange
 	failed     int // calls for devices without an answer: they may be done or not
 	spans      []Away
 }
@@ -81,6 +82,14 @@ type RuleChange struct {
 	Settings     policy.UserSettings
 }
 
+// CampaignChange is a cancel or a reopening of a campaign.
+type CampaignChange struct {
+	Event
+
+	Began, Ended time.Time
+	Done         bool // false if the world ended before, or if the campaign had no messages
+}
+
 // Away is an outage.
 type Away struct {
 	What        Action
@@ -104,6 +113,12 @@ func (s *Story) changed(c RuleChange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.changes = append(s.changes, c)
+}
+
+func (s *Story) changedCampaign(c CampaignChange) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.campaigns = append(s.campaigns, c)
 }
 
 // noteAway notes an outage from a time until now.

@@ -55,6 +55,7 @@ func Judge(tb testing.TB, s *Story) []string {
 	v.gather(tb)
 	v.judgeAnswers()
 	v.judgeSettings()
+	v.judgeEnded()
 	v.judgeReserved()
 	v.judgePace()
 	for _, k := range v.sorted() {

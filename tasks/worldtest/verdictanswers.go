@@ -120,7 +120,8 @@ func (v *verdict) judgeOptOut(k *known) {
 // judgeAnswers compares answers with each other.
 func (v *verdict) judgeAnswers() {
 	for _, a := range v.answers {
-		if a.Err != nil || a.Do == Erase {
+		ended := a.Got.Code == fault.CodeCampaignEnded || a.Dry != nil && a.Dry.Code == fault.CodeCampaignEnded
+		if a.Err != nil || a.Do == Erase || ended { // see judgeEnded
 			continue
 		}
 		if a.Dry != nil && a.Alone && (a.Dry.Outcome != a.Got.Outcome || a.Dry.Code != a.Got.Code || !a.Dry.SendAt.Equal(a.Got.SendAt.Time)) {

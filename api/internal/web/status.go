@@ -54,6 +54,7 @@ func Kinds() []Kind {
 		{fault.CodeExpired, http.StatusConflict, "The message has expired"},
 		{fault.CodePolicyInUse, http.StatusConflict, "Users have the policy"},
 		{fault.CodeCampaignRunning, http.StatusConflict, "The campaign is being moved"},
+		{fault.CodeCampaignEnded, http.StatusConflict, "The campaign was cancelled"},
 		{fault.CodeIndexOff, http.StatusConflict, "There is no index of all messages"},
 		{fault.CodeRefitRunning, http.StatusConflict, "A refit of the policy is running"},
 		{fault.CodeExists, http.StatusConflict, "It exists already"},

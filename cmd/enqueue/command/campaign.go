@@ -23,7 +23,8 @@ func (p *program) campaignCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "campaign", Short: "Count, list, cancel, pause, resume or move the messages of a campaign",
 		Long: `Count, list, cancel, pause, resume or move the messages of a campaign: those
-submitted with its name. With accounts, --account names the campaign's account.`,
+submitted with its name. A cancelled campaign accepts no messages until it is
+reopened. With accounts, --account names the campaign's account.`,
 		Example: `  sendlimit campaign count spring
   sendlimit campaign pause spring
   sendlimit campaign move spring --by 1h --dry-run`,
@@ -39,10 +40,13 @@ worker follows within 4 seconds; messages being sent are still sent. Messages
 that expire meanwhile are dropped.`, `  sendlimit campaign pause spring`,
 			func(ctx context.Context, c *client.Client, name string) error {
 				status, err := c.PauseCampaign(ctx, name, client.PauseCampaignQuery{})
-				if err == nil && status.More != "" {
-					return p.printCount(ctx, c, status, status.More)
-				}
-				return printAnswer(p, status, err, p.printCampaign)
+				return p.printCounted(ctx, c, status, err)
+			}),
+		p.ofCampaign("reopen", "Accept messages for a cancelled campaign again", `Accept messages for a cancelled campaign again. Its cancelled messages stay
+cancelled. Every program follows within 4 seconds.`, `  sendlimit campaign reopen spring`,
+			func(ctx context.Context, c *client.Client, name string) error {
+				status, err := c.ReopenCampaign(ctx, name, client.ReopenCampaignQuery{})
+				return p.printCounted(ctx, c, status, err)
 			}),
 		p.ofCampaign("resume", "Resume a paused campaign", `Resume a paused campaign. Messages whose time has passed are late: each gets the
 next free time by the rules. It takes 4 seconds until every worker knows. It can
@@ -63,6 +67,14 @@ func (p *program) ofCampaign(use, short, long, example string, do func(ctx conte
 	}
 }
 
+// printCounted prints the answer to a change, and counts on if the count is not complete.
+func (p *program) printCounted(ctx context.Context, c *client.Client, status client.CampaignStatus, err error) error {
+	if err == nil && status.More != "" {
+		return p.printCount(ctx, c, status, status.More)
+	}
+	return printAnswer(p, status, err, p.printCampaign)
+}
+
 // printCount counts the messages of a campaign, with a progress, and prints the result. more is
 // where an earlier count stopped.
 func (p *program) printCount(ctx context.Context, c *client.Client, counted client.CampaignStatus, more string) error {
@@ -81,12 +93,15 @@ func (p *program) printCount(ctx context.Context, c *client.Client, counted clie
 
 // printCampaign prints the counts of a campaign.
 func (p *program) printCampaign(style picture.Style, s client.CampaignStatus) error {
-	paused := ""
+	state := ""
 	if !s.PausedSince.IsZero() {
-		paused = ", paused since " + style.Time(s.PausedSince.Time)
+		state = ", paused since " + style.Time(s.PausedSince.Time)
+	}
+	if !s.EndedAt.IsZero() {
+		state += ", cancelled at " + style.Time(s.EndedAt.Time)
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "campaign %s: %s%s\n", s.Campaign, message.Count(s.Messages, "message"), paused)
+	fmt.Fprintf(&text, "campaign %s: %s%s\n", s.Campaign, message.Count(s.Messages, "message"), state)
 	for _, status := range slices.Sorted(maps.Keys(s.Statuses)) {
 		fmt.Fprintf(&text, "  %-9s  %s\n", status, cli.Thousands(s.Statuses[status]))
 	}
@@ -126,8 +141,9 @@ order. With --json, each line is a JSON object.`, `  sendlimit campaign list spr
 }
 
 func (p *program) campaignCancel() *cobra.Command {
-	cmd := p.ofCampaign("cancel", "Cancel the messages of a campaign", `Cancel all messages of a campaign that are not sent yet. It can be stopped and
-run again.`, `  sendlimit campaign cancel spring`,
+	cmd := p.ofCampaign("cancel", "Cancel the messages of a campaign", `End a campaign: nothing is accepted for it from 4 seconds later on, and all its
+messages that are not sent yet are cancelled. It can be stopped and run again.
+"campaign reopen" lets it have messages again.`, `  sendlimit campaign cancel spring`,
 		func(ctx context.Context, c *client.Client, name string) error {
 			return p.campaignWork(c.CancelCampaign(ctx, name, client.CancelCampaignQuery{}))
 		})

@@ -27,7 +27,7 @@ func StatusOf(code fault.Code) int {
 		return StatusInvalid
 	case fault.CodeSendLimit, fault.CodeTooManyPlaces, fault.CodeAccountPlaces, fault.CodeIDReused, fault.CodeTooLate, fault.CodeExpired,
 		fault.CodeRateLimited, fault.CodeQuotaExceeded, fault.CodeThrottled, fault.CodeQuietHours, fault.CodeBlocked, fault.CodeOptedOut,
-		fault.CodeVersionMismatch, fault.CodeRefitRunning, fault.CodeCampaignRunning, fault.CodeExists, fault.CodePolicyInUse,
+		fault.CodeVersionMismatch, fault.CodeRefitRunning, fault.CodeCampaignRunning, fault.CodeCampaignEnded, fault.CodeExists, fault.CodePolicyInUse,
 		fault.CodeIndexOff, fault.CodeTooManyDevices, fault.CodeUnauthorized, fault.CodeForbidden:
 		return StatusRefused
 	case fault.CodeNotFound:
