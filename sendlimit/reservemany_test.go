@@ -49,11 +49,17 @@ func TestManyTogetherAreJudgedAsOneByOne(t *testing.T) {
 			}
 		}
 		at := now.Add(time.Duration(rapid.IntRange(30, 300).Draw(rt, "minute")) * time.Minute)
+		withoutTimes, held := rapid.Bool().Draw(rt, "without free times"), rapid.Bool().Draw(rt, "held")
 		requests := make([]sendlimit.Request, sendlimit.MaxReserveMany)
 		for i := range requests {
 			at = at.Add(time.Duration(rapid.IntRange(-20, 30).Draw(rt, "steps")) * step / 4)
 			id := fmt.Sprint("n", i)
-			requests[i] = sendlimit.Request{User: "alice", ID: id, At: at, Now: now, Record: story.RecordOf("g"+id, "text")}
+			requests[i] = sendlimit.Request{
+				User: "alice", ID: id, At: at, Now: now, Record: story.RecordOf("g"+id, "text"), WithoutFreeTimes: withoutTimes,
+			}
+			if held {
+				requests[i].Hold = &sendlimit.Hold{Account: "acme", Attempt: "h" + id, NotAfter: now.Add(time.Minute)}
+			}
 		}
 		together, err := timelines[0].ReserveMany(rt.Context(), requests)
 		require.NoError(rt, err)

@@ -1,6 +1,8 @@
--- clock: now, Unix ms. It is the server's clock unless ARGV[1] is a time.
-local now = tonumber(ARGV[1])
+-- clock: now, Unix ms, and the same as text, which a command takes at a third of the cost. It is the
+-- server's clock unless ARGV[1] is a time.
+local now, now_text = tonumber(ARGV[1]), ARGV[1]
 if not now then
-  local time = redis.call('TIME')
-  now = time[1] * 1000 + (time[2] - time[2] % 1000) / 1000
+  local seconds, micros = unpack(redis.call('TIME'))
+  now_text = seconds .. string.sub('00000' .. micros, -6, -4)
+  now = tonumber(now_text)
 end

@@ -1,12 +1,11 @@
 -- take_place: takes a place that is free for a new message.
 --
 -- Needs KEYS and ARGV as place/reserve.lua has them, the locals timeline, record, places, id and
--- asked, those of fragments/watched.lua and scores.lua, and later (whether there are other places) and outlived
--- (whether one of them outlives this one). A new timeline has no expiry. Defines taken, nil if the
--- id has a place already.
+-- asked, those of fragments/watched.lua and scores.lua, and later: whether there are other places. A new
+-- timeline has no expiry. Defines taken, nil if the id has a place already.
 local taken = call('ZADD', timeline, 'NX', ARGV[5], id) == 1
 if taken then
-  if not outlived and call('PEXPIREAT', timeline, ARGV[9], 'GT') == 0 and not later then
+  if call('PEXPIREAT', timeline, ARGV[9], 'GT') == 0 and not later then
     call('PEXPIREAT', timeline, ARGV[9], 'NX')
   end
   if record then
@@ -20,6 +19,6 @@ if taken then
   end
   -- The record last: if the log is torn before, the relay finds the entry without a record.
   if record then
-    call('HSET', record, 'A', now, 'g', ARGV[13], 'f', ARGV[14], 't', ARGV[5], unpack(ARGV, 15))
+    call('HSET', record, 'A', now_text, 'g', ARGV[13], 'f', ARGV[14], 't', ARGV[5], unpack(ARGV, 15))
   end
 end

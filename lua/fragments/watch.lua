@@ -14,7 +14,7 @@ local NEAR = 300000 -- ms
 -- add_entry adds the entry of a message that is due in the queue at hand_over, Unix ms.
 local function add_entry(letter, hand_over, delay, member)
   local list = hand_over - now > NEAR and prefix .. 'far:' .. letter or prefix .. 'watch'
-  redis.call('ZADD', list, math.max(now + delay, hand_over), member)
+  redis.call('ZADD', list, string.format('%d', math.max(now + delay, hand_over)), member)
 end
 
 local function remove_entry(letter, member)

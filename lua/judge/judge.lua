@@ -24,7 +24,7 @@ do -- the embedded store bounds the locals of a script
   function judging(q, rules)
     if rules.q == q then return end
     local limits, windows, count, own = rules.limits, rules.windows, rules.count, nil
-    local lists, all, percent = {}, list_at(q, q.timeline), q.share_percent
+    local lists, all, percent = {nil, nil, nil, nil}, list_at(q, q.timeline), q.share_percent
     if rules.category then own = list_at(q, places_of(rules.category), rules.category) end
     for r = 1, count do
       local list = r > rules.overall and own or all
@@ -37,7 +37,7 @@ do -- the embedded store bounds the locals of a script
     if percent then count = 2 * count end
     rules.q, rules.count, rules.lists = q, count, lists
     rules.quiet = q.quiet_in and not rules.exempt and q.quiet_in(rules.category)
-    local tried, n = {rules.quiet and 0 or nil}, rules.quiet and 1 or 0
+    local tried, n = {rules.quiet and 0 or nil, nil, nil, nil, nil}, rules.quiet and 1 or 0
     for r = 1, count do
       local list, limit, window = lists[r], limits[r], windows[r]
       if q.takes or not list.card or list.card >= limit then

@@ -39,7 +39,10 @@ do -- the embedded store bounds the locals of a script
 
   -- begin_with starts a list with read places: ids and times from a time on, at most `most`.
   function begin_with(list, from, read, most)
-    local times, ids, n = {}, {}, #read / 2
+    -- With room for 16: a table that grows costs as much as a command.
+    local times = {nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil}
+    local ids = {nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil}
+    local n = #read / 2
     for k = 1, n do ids[k], times[k] = read[2 * k - 1], tonumber(read[2 * k]) end
     list.times, list.ids, list.last, list.at = times, ids, n, 0
     list.from, list.till, list.chunk, list.read = from - 1, n < most and math.huge or times[n], 16, n

@@ -24,7 +24,7 @@ local function rules_of(words, scope)
   if string.byte(scope) == 33 then -- "!"
     return {count = 0, limits = {}, windows = {}, overall = 0, exempt = true, uncounted = scope == '!!'}
   end
-  local limits, windows, n = {}, {}, 0
+  local limits, windows, n = {nil, nil, nil, nil}, {nil, nil, nil, nil}, 0 -- with room for four
   for limit, window in string.gmatch(words, '(%S+) (%S+)') do
     n = n + 1
     limits[n], windows[n] = tonumber(limit), tonumber(window)

@@ -40,11 +40,11 @@
 -- ARGV[9]  options of the gate, "." for none: the tolerance, which is how late a message may be
 --          sent at its place, ms; the expiry of a message without its own, ms after its promised
 --          time; messages due before this time, Unix ms, are given up, since they may have been
---          sent; after how many deliveries a message is given up if the last was not settled; how
---          long an ended record is kept, ms; the delay of the watch entry of a postponed message,
---          ms; the grace period after the lease of another delivery, ms, 0 for none; the horizon,
---          ms: how long before its time a message is handed over; 1 to keep the content of a
---          delivered message
+--          sent; the grace period after the lease of another delivery, ms, 0 for none; after how
+--          many deliveries a message is given up if the last was not settled; how long an ended
+--          record is kept, ms; the delay of the watch entry of a postponed message, ms; the
+--          horizon, ms: how long before its time a message is handed over; 1 to keep the content
+--          of a delivered message
 -- ARGV[10] where the search for a free time continues, and in which class, as in the
 --          reply; "" to start now
 -- ARGV[11] accounts with listeners, see fragments/event.lua; "" for none
@@ -89,8 +89,7 @@ end
 
 local call = redis.call
 local record, timeline, id, generation, nonce = KEYS[1], KEYS[2], ARGV[4], ARGV[5], ARGV[6]
-local tolerance, expire_after, due_since, most_tries, keep_record, look_after, grace, horizon, keeps_content =
-  string.match(ARGV[9], '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
+local tolerance, expire_after, due_since, grace, others_at = string.match(ARGV[9], '^(%S+) (%S+) (%S+) (%S+) ()')
 tolerance, due_since = tonumber(tolerance), tonumber(due_since)
 local SEND, STALE, BUSY, EARLY, DROP, POSTPONED, PAUSED, REACHED, LOOK_ON = 0, 1, 2, 3, 4, 5, 6, 7, 8
 local GIVEN_UP = ' expired no_free_time opted_out restored uncertain ' -- reasons for a message that reached a device
@@ -194,6 +193,8 @@ if r[2] ~= generation then
   return {STALE, now}
 end
 
+local most_tries, keep_record, look_after, horizon, keeps_content =
+  string.match(ARGV[9], '^(%S+) (%S+) (%S+) (%S+) (%S+)$', others_at)
 --@include judge/policy
 --@include settings_status
 -- Without young rules no message is dropped or taken over: the clock may have stepped.

@@ -46,7 +46,6 @@ local asked = tonumber(ARGV[5]) or now
 
 -- The common case first, before other code is even defined: a new message with too few neighbours
 -- to forbid its time. Each call and each element costs time here.
-local FEW = 16
 --@include own_places
 local as_before -- no record exists, Go used the present settings, and only rules and places can refuse
 if is_covered and ARGV[7] ~= '' and asked >= now and asked <= now + reach and now <= (rules_until or now)
@@ -67,38 +66,27 @@ end
 
 -- With few neighbours, nothing needs to be judged: a rule can't break with fewer places within its
 -- window than its limit, and no account has used up its share of a day with fewer places. Most
--- users have fewer in all. If an alert may be due, the place is taken below.
-local near = as_before and call('ZRANGE', timeline, ARGV[7], '+inf', 'BYSCORE', 'LIMIT', '0', FEW, 'WITHSCORES')
-local neighbours, bound, free = 0, share_places or most_places, near and true
-local card = near and call('ZCARD', timeline)
-if near and bound and card >= bound then
+-- users have fewer in all. Counting costs a fraction of reading: Redis writes each score as text.
+-- If an alert may be due, the place is taken below.
+local neighbours = as_before and call('ZCOUNT', timeline, ARGV[7], ARGV[8])
+local card = neighbours and call('ZCARD', timeline)
+local bound, free = share_places or most_places, neighbours and true
+if neighbours and bound and card >= bound then
   local day = asked - asked % 86400000
   free = call('ZCOUNT', timeline, math.max(day, bounded_since), day + 86399999) < bound
 end
-local later, n = near and near[1], near and #near or 0
-while n > 0 and near[n] - ARGV[8] > 0 do n = n - 2 end
-if n > 0 then
-  neighbours = n < 2 * FEW and n / 2 or call('ZCOUNT', timeline, ARGV[7], ARGV[8])
+if neighbours and neighbours > 0 then
   for limit, window in string.gmatch(rule_words, '(%S+) (%S+)') do
-    local within = neighbours
     limit, window = tonumber(limit), tonumber(window)
-    if within >= limit and window > 0 then
-      if n < 2 * FEW then
-        within = 0
-        for k = 2, n, 2 do
-          local gap = near[k] - asked
-          if gap < window and gap > -window then within = within + 1 end
-        end
-      else
-        within = call('ZCOUNT', timeline, string.format('%.0f', asked - window + 1),
-          string.format('%.0f', asked + window - 1))
-      end
+    if neighbours >= limit then
+      free = free and window > 0 and call('ZCOUNT', timeline, string.format('%d', asked - window + 1),
+        string.format('%d', asked + window - 1)) < limit
+      if not free then break end
     end
-    free = free and within < limit
-    if not free then break end
   end
 end
-if alert_from and neighbours + 1 >= alert_from then near, free = nil, false end
+local simply = neighbours -- only rules and places can refuse, and no alert is due
+if alert_from and neighbours and neighbours + 1 >= alert_from then simply, free = false, false end
 
 local delays, watch_word, scores = ARGV[10], ARGV[11], ARGV[12] or ''
 --@include watched
@@ -126,10 +114,11 @@ for _ = 1, 2 do -- a second time if its id has a place
 --@include judge/policy
 --@include judge/reply
     local rules = rules_of(rule_words, scope_words)
-    if near then
+    if simply then
       local list = list_at(q, timeline)
       list.card = card
-      if #near < 2 * FEW then begin_with(list, 2 * card == #near and -math.huge or ARGV[7], near, FEW) end
+      local near = call('ZRANGE', timeline, ARGV[7], '+inf', 'BYSCORE', 'LIMIT', '0', '16', 'WITHSCORES')
+      if #near < 32 then begin_with(list, 2 * card == #near and -math.huge or ARGV[7], near, 16) end
       local broken, has_place = violations(q, rules, asked), call('ZSCORE', timeline, id)
       free = broken.free and not has_place
       if not broken.free and not has_place and not until_at then
@@ -211,10 +200,7 @@ for _ = 1, 2 do -- a second time if its id has a place
     end
   end
 
-  -- Other places, later ones too, may have been taken under rules with other windows. A place
-  -- beyond everything that the rules count outlives this one, unless this message expires later or
-  -- no rule judges it.
-  local outlived = later and n == 0 and rule_words ~= '' and not (record and ARGV[9] - asked > keep)
+  local later = card > 0
 --@include take_place
   if taken then
     if stay then stay() end
@@ -224,5 +210,5 @@ for _ = 1, 2 do -- a second time if its id has a place
     end
     return now
   end
-  near, free = nil, false
+  simply, free = false, false
 end

@@ -45,8 +45,8 @@ func optionWords(o sendlimit.Options) string {
 		keepContent = "1"
 	}
 	return fmt.Sprintf("%d %d %s %d %d %d %d %d %s", o.Tolerance.Milliseconds(), o.ExpireAfter.Milliseconds(),
-		script.Word(o.DropDueBefore), attempts, o.KeepRecords.Milliseconds(), o.LookAfter.Milliseconds(),
-		o.SettleWithin.Milliseconds(), o.Horizon.Milliseconds(), keepContent)
+		script.Word(o.DropDueBefore), o.SettleWithin.Milliseconds(), attempts, o.KeepRecords.Milliseconds(),
+		o.LookAfter.Milliseconds(), o.Horizon.Milliseconds(), keepContent)
 }
 
 // complete adds defaults to options and checks them.
