@@ -34,6 +34,7 @@ type Story struct {
 	answers    []Answer
 	placements []Placement // empty where a stage can't see them
 	changes    []RuleChange
+	phones     []Registration
 	failed     int // calls for devices without an answer: they may be done or not
 	spans      []Away
 }
@@ -81,6 +82,13 @@ type RuleChange struct {
 	Settings     policy.UserSettings
 }
 
+// Registration is a registration of one of the Phones.
+type Registration struct {
+	User, Phone  string
+	Began, Ended time.Time
+	Err          error // the phone may be registered or not
+}
+
 // Away is an outage.
 type Away struct {
 	What        Action
@@ -104,6 +112,12 @@ func (s *Story) changed(c RuleChange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.changes = append(s.changes, c)
+}
+
+func (s *Story) registered(r Registration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.phones = append(s.phones, r)
 }
 
 // noteAway notes an outage from a time until now.
