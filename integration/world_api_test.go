@@ -54,7 +54,7 @@ func (a worldAPI) carryOut(ctx context.Context, o worldOrder) (message.Outcome, 
 	path := fmt.Sprintf("users/%s/messages/%s", m.User, m.ID)
 	fields := map[string]any{
 		"id": m.ID, "user": m.User, "title": m.Title, "category": m.Category, "campaign": m.Campaign, "send_at": m.SendAt,
-		"expires_at": m.ExpiresAt, "on_conflict": m.OnConflict, "shift_until": m.ShiftUntil,
+		"expires_at": m.ExpiresAt, "on_conflict": m.OnConflict, "shift_until": m.ShiftUntil, "late": m.Late,
 	}
 	switch o.Do {
 	case worldtest.Submit:

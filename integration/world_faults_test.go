@@ -49,9 +49,11 @@ func (w *realWorld) fail(e worldtest.Event) {
 	case worldtest.LoseQueue:
 		w.await(func() bool { return w.loseQueue() == nil })
 	case worldtest.Channel:
-		w.provider.behave(e.Behaviour, e.By)
+		w.provider.behave(e.Channel, e.Behaviour, e.By)
 		time.Sleep(e.Lasts)
-		w.provider.behave(worldtest.Takes, 0)
+		w.provider.behave(e.Channel, worldtest.Takes, 0)
+	case worldtest.LoseDevice:
+		w.provider.lose(e.User, e.Name)
 	case worldtest.RefuseUser:
 		w.provider.refuse(e.User, true)
 		time.Sleep(e.Lasts)
@@ -90,16 +92,32 @@ func (w *realWorld) dieSomewhere(e worldtest.Event) time.Time {
 	return life.at
 }
 
-// trap draws a rare call at which a process dies if it ever makes it.
+// trap draws a script at whose call a process dies if it ever makes it. Each comes up before any
+// comes up again.
 func (w *realWorld) trap(caller bool) *worldDeath {
-	rare := []string{
-		"charge/hold_look", "charge/settle_hold", "count/add_once", "message/bring_near", "message/renew", "notice/claim", "notice/settle",
-		"place/free_lost", "rate/pause",
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.traps[caller]) == 0 {
+		w.traps[caller] = []string{
+			"channel/resume", "channel/stop", "channel/take_probe", "charge/hold_look", "charge/settle_hold", "count/add_once", "device/claim",
+			"device/note_count", "device/remove", "event/append", "message/bring_near", "message/claim", "message/hand_over", "message/renew",
+			"message/resume", "message/settle", "notice/claim", "notice/settle", "place/free_lost", "rate/pause", "turn/take",
+		}
+		if caller {
+			w.traps[caller] = []string{
+				"charge/hold", "charge/settle_hold", "device/add", "device/claim", "device/hold", "device/note_count", "device/remove",
+				"device/settle_claim", "message/edit", "message/purge", "message/revive", "place/check", "place/copy_for_dry_run", "place/move",
+				"place/next_free", "place/release", "place/reserve", "place/reserve_many", "refit/refit", "setting/campaign_pause",
+				"setting/policy_apply", "setting/settings_change", "turn/job",
+			}
+		}
+		w.random.Shuffle(len(w.traps[caller]), func(i, j int) {
+			w.traps[caller][i], w.traps[caller][j] = w.traps[caller][j], w.traps[caller][i]
+		})
 	}
-	if caller {
-		rare = []string{"place/move", "place/next_free", "place/release"}
-	}
-	return &worldDeath{Call: rare[w.upTo(len(rare))], After: w.upTo(2) == 0}
+	next := w.traps[caller][0]
+	w.traps[caller] = w.traps[caller][1:]
+	return &worldDeath{Call: next, After: w.random.IntN(2) == 0}
 }
 
 // points lists the calls at which processes died.

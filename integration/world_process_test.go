@@ -26,6 +26,7 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/webhook"
+	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks"
@@ -54,6 +55,8 @@ type worldConfig struct {
 	Skip      bool
 	Batch     bool
 	HTTP      bool          // the caller asks its API
+	Devices   bool          // users may have some
+	Began     time.Time     // the world
 	Ahead     time.Duration // of the process's clock
 }
 
@@ -72,7 +75,8 @@ type worldOrder struct {
 	Do      worldtest.Action
 	Message message.Message
 	Patch   message.Patch
-	Die     *worldDeath // instead of all others
+	Event   worldtest.Event // of an operator
+	Die     *worldDeath     // instead of all others
 }
 
 // worldDeath is where a process kills itself.
@@ -88,7 +92,8 @@ type worldDeath struct {
 type worldReply struct {
 	Number int
 	Got    message.Outcome
-	Away   bool // the store can't be used
+	Away   bool // the store can't be used, or an operator's action is to be repeated
+	Full   bool // the account has as many devices as it may have
 	Err    string
 }
 
@@ -113,7 +118,7 @@ func TestWorldProcess(t *testing.T) {
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(t.Context()), syscall.SIGTERM)
 	defer stop()
 	if c.Caller {
-		worldCaller(ctx, t, c, b, hook)
+		worldCaller(ctx, t, c, b, client, hook)
 	} else {
 		worldWorker(ctx, t, c, b, hook)
 	}
@@ -123,8 +128,14 @@ func worldWorker(ctx context.Context, t *testing.T, c worldConfig, b *backend.Ba
 	t.Helper()
 	channel, err := webhook.New(webhook.Config{URL: c.Provider + "/" + c.Name, Timeout: worldPushTimeout, Now: time.Now})
 	require.NoError(t, err)
+	setups := []channels.Setup{{Name: notifier.ChannelWebhook, Notifier: channel}}
+	for _, name := range []string{notifier.ChannelFCM, notifier.ChannelAPNs} {
+		if c.Devices {
+			setups = append(setups, channels.Setup{Name: name, HasDevices: true, Notifier: worldDevices(c.Provider + "/" + c.Name)})
+		}
+	}
 	o := tasks.WorkerOptions{
-		Channels:    []channels.Setup{{Name: notifier.ChannelWebhook, Notifier: channel}},
+		Channels:    setups,
 		Announcer:   worldAnnouncer(c.Provider + "/mail/" + c.Name),
 		PushTimeout: worldPushTimeout, SettleMargin: worldSettleMargin, ShutdownTimeout: worldPushTimeout + time.Second,
 		Tolerance: worldTolerance, RelayEvery: 500 * time.Millisecond, SweepEvery: time.Second, PlacesEvery: 2 * time.Second,
@@ -147,6 +158,23 @@ func worldWorker(ctx context.Context, t *testing.T, c worldConfig, b *backend.Ba
 		}
 	}()
 	require.NoError(t, worker.Run(ctx))
+}
+
+// worldDevices posts the messages of devices to a URL, each below it.
+type worldDevices string
+
+// Notify posts a notification.
+func (u worldDevices) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
+	channel, err := webhook.New(webhook.Config{URL: string(u) + "/" + n.Device.ID, Timeout: worldPushTimeout, Now: time.Now})
+	if err != nil {
+		return notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonMisaddressed, Err: err}
+	}
+	defer channel.Close()
+	result := channel.Notify(ctx, n)
+	if result.Reason == notifier.ReasonGone {
+		result.Status = notifier.Gone
+	}
+	return result
 }
 
 // worldAnnouncer posts notices to a URL.
@@ -178,7 +206,7 @@ func (u worldAnnouncer) Announce(ctx context.Context, to string, n notifier.Noti
 }
 
 // worldCaller does what it is asked to, several things at a time, until there is nothing more.
-func worldCaller(ctx context.Context, t *testing.T, c worldConfig, b *backend.Backend, hook *worldHook) {
+func worldCaller(ctx context.Context, t *testing.T, c worldConfig, b *backend.Backend, client redis.UniversalClient, hook *worldHook) {
 	t.Helper()
 	require.NoError(t, b.Listen.Load(ctx))
 	s, err := submit.New(b, submit.Options{Batch: c.Batch})
@@ -187,6 +215,7 @@ func worldCaller(ctx context.Context, t *testing.T, c worldConfig, b *backend.Ba
 	if c.HTTP {
 		ask = newWorldAPI(t, b, s).carryOut
 	}
+	operator := worldtest.Operator{Backend: b, Client: client, Submitter: s, Began: c.Began}
 	var mu sync.Mutex
 	replies := gob.NewEncoder(os.Stdout)
 	b.Logger.Info("delivering") // as a worker says
@@ -205,6 +234,9 @@ func worldCaller(ctx context.Context, t *testing.T, c worldConfig, b *backend.Ba
 		}
 		working.Go(func() {
 			reply := next.reply(ctx, ask)
+			if next.Event.Do != "" {
+				reply = next.operate(ctx, operator)
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			if err := replies.Encode(reply); err != nil {
@@ -227,6 +259,18 @@ func (o worldOrder) reply(ctx context.Context, ask func(context.Context, worldOr
 		r.Err = err.Error()
 	}
 	r.Got.Day = nil
+	return r
+}
+
+// operate carries out an operator's action.
+func (o worldOrder) operate(ctx context.Context, by worldtest.Operator) worldReply {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	r := worldReply{Number: o.Number}
+	if err := by.Do(ctx, o.Event); err != nil {
+		_, r.Full = errors.AsType[*devices.AccountFullError](err)
+		r.Away, r.Err = worldtest.MayRepeat(err), err.Error()
+	}
 	return r
 }
 

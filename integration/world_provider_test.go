@@ -19,16 +19,23 @@ type worldProvider struct {
 	*notifiertest.Receiver
 
 	mu       sync.Mutex
-	behaves  worldtest.Behaviour
-	wait     time.Duration
+	behaves  map[string]worldtest.Behaviour // by channel
+	wait     map[string]time.Duration
 	arrivals []worldtest.Arrival
 	mails    []worldtest.Mail
 	refused  map[string]bool // by user
+	gone     map[string]bool // by user and device
 }
+
+// isGone is the behaviour of a channel to a device that is gone.
+const isGone worldtest.Behaviour = "gone"
 
 func newWorldProvider(t *testing.T) *worldProvider {
 	t.Helper()
-	p := &worldProvider{Receiver: notifiertest.NewReceiver(time.Now), refused: make(map[string]bool)}
+	p := &worldProvider{
+		Receiver: notifiertest.NewReceiver(time.Now), refused: make(map[string]bool), gone: make(map[string]bool),
+		behaves: make(map[string]worldtest.Behaviour), wait: make(map[string]time.Duration),
+	}
 	t.Cleanup(p.Close)
 	p.AnswerWith(func(r notifiertest.Request) notifiertest.Answer {
 		if process, ok := strings.CutPrefix(r.URI, "/mail/"); ok {
@@ -42,6 +49,8 @@ func newWorldProvider(t *testing.T) *worldProvider {
 			t.Error(err)
 		}
 		switch behaves {
+		case isGone:
+			return notifiertest.Answer{Status: http.StatusGone}
 		case worldtest.Unavailable:
 			return notifiertest.Answer{Status: http.StatusServiceUnavailable}
 		case worldtest.RefusesAll:
@@ -90,24 +99,42 @@ func (p *worldProvider) take(r notifiertest.Request) (worldtest.Behaviour, time.
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	behaves := p.behaves
+	process, device, _ := strings.Cut(strings.TrimPrefix(r.URI, "/"), "/")
+	channel := notifier.ChannelWebhook
+	switch {
+	case strings.HasPrefix(device, "a"):
+		channel = notifier.ChannelAPNs
+	case device != "":
+		channel = notifier.ChannelFCM
+	}
+	behaves := p.behaves[channel]
 	if behaves == worldtest.Takes && p.refused[payload.User] {
 		behaves = worldtest.RefusesAll
 	}
+	if p.gone[payload.User+"/"+device] {
+		behaves = isGone
+	}
 	told := behaves == worldtest.Takes || behaves == worldtest.TakesTime
 	p.arrivals = append(p.arrivals, worldtest.Arrival{
-		User: payload.User, ID: payload.ID, Category: payload.Category, Title: payload.Title, Channel: notifier.ChannelWebhook,
-		At: r.Arrived, SendAt: sendAt, Attempt: payload.Attempt, Process: strings.TrimPrefix(r.URI, "/"),
+		User: payload.User, ID: payload.ID, Category: payload.Category, Title: payload.Title, Channel: channel, Device: device,
+		At: r.Arrived, SendAt: sendAt, Attempt: payload.Attempt, Process: process,
 		Taken: told || behaves == worldtest.AnswerLost, Told: told,
 	})
-	return behaves, p.wait, nil
+	return behaves, p.wait[channel], nil
 }
 
-// behave has the provider behave in a way from now on.
-func (p *worldProvider) behave(b worldtest.Behaviour, wait time.Duration) {
+// behave has a channel behave in a way from now on.
+func (p *worldProvider) behave(channel string, b worldtest.Behaviour, wait time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.behaves, p.wait = b, wait
+	p.behaves[channel], p.wait[channel] = b, wait
+}
+
+// lose makes a device gone from now on.
+func (p *worldProvider) lose(user, device string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gone[user+"/"+device] = true
 }
 
 // refuse lets what is for a user be refused, or not any more.

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
@@ -107,7 +108,8 @@ type realWorld struct {
 	store    sync.Mutex   // held while the store is away
 
 	failedOver bool // with store
-	traps      bool // processes die at calls that are rare
+	// traps are scripts at which processes die, by whether they are callers; nil for none.
+	traps map[bool][]string
 
 	mu      sync.Mutex
 	random  *rand.Rand
@@ -121,9 +123,7 @@ func (w *realWorld) play(seed uint64, deaths int) {
 	// By rules that change with the send time, places do not show in the end whether each was free
 	// when it was taken. The others need more than messages and faults.
 	config := worldtest.Config{Unit: time.Second, Length: 16 * time.Second, Without: []worldtest.Feature{
-		worldtest.DatedChanges, worldtest.QuietHours,
-		worldtest.Devices, worldtest.PolicyChanges, worldtest.Campaigns, worldtest.Operators, worldtest.LostReplies, worldtest.Clock,
-		worldtest.Bulk, worldtest.UserSettings, worldtest.Paces, worldtest.LongRetries, worldtest.LongPauses, worldtest.OneChannelAway, worldtest.ShorterWindows, worldtest.ThrottledDates,
+		worldtest.DatedChanges, worldtest.QuietHours, worldtest.LostReplies, worldtest.Clock, worldtest.Bulk, worldtest.Paces, worldtest.LongRetries, worldtest.LongPauses, worldtest.OneChannelAway, worldtest.ShorterWindows, worldtest.ThrottledDates,
 		worldtest.FullDays, worldtest.HourlyQuotas,
 	}}
 	if w.sentinels == nil && len(w.servers) == 1 && deaths == 0 {
@@ -131,9 +131,22 @@ func (w *realWorld) play(seed uint64, deaths int) {
 	}
 	if config.Features = worldtest.Asked(); config.Features == nil && deaths > 0 {
 		config.Features = []worldtest.Feature{worldtest.Accounts, worldtest.Categories, worldtest.Moves, worldtest.Edits, worldtest.Stops, worldtest.ProviderFaults}
+		for _, f := range []worldtest.Feature{
+			worldtest.Campaigns, worldtest.Operators, worldtest.Devices, worldtest.MovingPhones, worldtest.PolicyChanges, worldtest.UserSettings,
+		} {
+			if w.random.IntN(2) == 0 {
+				config.Features = append(config.Features, f)
+			}
+		}
 	}
 	w.plan = worldtest.Draw(seed, config)
-	for _, p := range w.plan.Policies { // a world does not live to see the next hour
+	policies := slices.Clone(w.plan.Policies)
+	for _, e := range w.plan.Events {
+		if e.Policy != nil {
+			policies = append(policies, *e.Policy)
+		}
+	}
+	for _, p := range policies { // a world does not live to see the next hour
 		for i, rule := range p.Rules {
 			if _, window, _ := strings.Cut(rule, "/"); strings.HasPrefix(window, "calendar_") {
 				p.Rules[i] = "1000/" + window
@@ -148,7 +161,9 @@ func (w *realWorld) play(seed uint64, deaths int) {
 		e.Call, e.After = w.random.IntN(8), w.random.IntN(2) == 0
 		w.plan.Events = append(w.plan.Events, e)
 	}
-	w.traps = deaths > 0
+	if deaths > 0 {
+		w.traps = make(map[bool][]string)
+	}
 	w.plan.Horizon = min(w.plan.Horizon, 10*w.plan.Unit)
 	w.Cleanup(func() {
 		if w.Failed() {
@@ -170,8 +185,7 @@ func (w *realWorld) play(seed uint64, deaths int) {
 			Aftermath: worldLease + 4*time.Second, // leases end, retries and pauses too, and connections are made again
 		},
 	}
-	policies := worldtest.SetUp(w, w.story)
-	require.NotEmpty(w, policies)
+	require.NotEmpty(w, worldtest.SetUp(w, w.story))
 	stop := w.work()
 	defer stop()
 	endWatch := w.watch()
@@ -215,13 +229,13 @@ func (w *realWorld) work() (stop func()) {
 			next: func(c *worldConfig) {
 				n := int(w.made.Add(1))
 				c.Name, c.Ahead = fmt.Sprintf("%s-%d", kind, n), w.plan.ClockOf(n)
-				if w.traps {
+				if w.traps != nil {
 					c.Death = w.trap(c.Caller)
 				}
 			},
 			config: worldConfig{
 				Caller: kind == "caller", Addresses: w.addresses, Provider: w.provider.URL(),
-				Horizon: w.plan.Horizon, Places: w.plan.PlacesPerDay, Skip: w.plan.Skip, Batch: w.upTo(2) == 0, HTTP: kind == "caller" && w.upTo(2) == 0,
+				Devices: w.plan.HasDevices(), Began: w.story.Began, Horizon: w.plan.Horizon, Places: w.plan.PlacesPerDay, Skip: w.plan.Skip, Batch: w.upTo(2) == 0, HTTP: kind == "caller" && w.upTo(2) == 0,
 			},
 		}
 		keeping.Go(func() { k.keep(w.T, end) })
@@ -355,16 +369,42 @@ func (w *realWorld) happen(e worldtest.Event) {
 			}
 		}
 		w.ask(e, o)
+	case worldtest.CancelCampaign, worldtest.ReopenCampaign, worldtest.MoveCampaign, worldtest.PauseCampaign, worldtest.ResumeCampaign, worldtest.ApplyPolicy,
+		worldtest.Rollback, worldtest.SetPolicyOf, worldtest.Block, worldtest.OptOut, worldtest.Refit, worldtest.Erase,
+		worldtest.RetryDead, worldtest.AddDevices, worldtest.RemoveDevices, worldtest.MovePhone:
+		w.operate(e)
 	default:
 		w.fail(e)
 	}
 }
 
+// operate has a caller carry out an operator's action, again until it is done.
+func (w *realWorld) operate(e worldtest.Event) {
+	w.story.Operate(w, e, func(e worldtest.Event) (clear bool, err error) {
+		// The queue gives up a task that a worker never learned of after a minute or two.
+		for end, clear := time.Now().Add(3*time.Minute), true; ; clear = false {
+			r, err := w.caller().ask(worldOrder{Do: e.Do, Event: e})
+			switch {
+			case err == nil && r.Err == "":
+				return clear, nil
+			case r.Full:
+				return clear, &devices.AccountFullError{Account: e.Account}
+			case err == nil && !r.Away || time.Now().After(end):
+				w.Errorf("%s: %s: %v", e, r.Err, err)
+				return false, errEnded
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
+}
+
 // submit submits a message, and once more at a free time that a refusal names.
 func (w *realWorld) submit(e worldtest.Event) {
-	m := message.Message{ID: e.ID, User: e.User, SendAt: w.at(e.SendAt), Title: worldtest.FirstTitle, Category: e.Category, Account: e.Account}
+	m := message.Message{ID: e.ID, User: e.User, SendAt: w.at(e.SendAt), Title: worldtest.FirstTitle, Category: e.Category, Campaign: e.Campaign, Account: e.Account, Late: e.Late}
 	if e.Shift {
 		m.OnConflict, m.ShiftUntil = message.OnConflictShift, w.at(w.latest())
+	} else if e.SendAt < e.At { // it would shift to any day
+		m.OnConflict = message.OnConflictRefuse
 	}
 	if e.Expires > 0 {
 		m.ExpiresAt = m.SendAt.Add(e.Expires)
@@ -507,7 +547,7 @@ func (w *realWorld) noteCharges() {
 	for _, key := range keys {
 		n, err := w.client.Get(w.Context(), key).Int()
 		left, errOfTime := w.client.PTTL(w.Context(), key).Result()
-		if err == nil && errOfTime == nil && left > 0 { // else it was given back in between
+		if err == nil && errOfTime == nil && left > 0 { // else it was given back meanwhile
 			w.story.Charged[key], w.expires[key] = n, time.Now().Add(left)
 		}
 	}

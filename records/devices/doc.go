@@ -57,7 +57,8 @@
 // registrations don't exceed the bound. Registering a device again needs neither a hold nor an
 // additional call. If a program dies during a registration, its hold is over after 10 seconds. Nobody
 // knows then whether the device is registered. So the next program that needs a hold counts the
-// partition first.
+// partition first. If the store's clock steps forward, a hold is over at once, and the account may
+// get one device more.
 //
 // Devices of an older release are counted when they are registered again. A count takes 75 bytes
 // for each user and account.

@@ -49,6 +49,6 @@ func (c *caller) Check(ctx context.Context, m message.Message) (message.Outcome,
 
 // heard returns an answer about a user's message with times of the world's clock.
 func (c *caller) heard(user string, o message.Outcome) message.Outcome {
-	shift(-c.ahead[user], &o.SendAt.Time, &o.MovedFrom.Time, &o.NextFreeAt.Time, &o.PreviousFreeAt.Time)
+	shift(-c.ahead[user], &o.SendAt.Time, &o.RequestedAt.Time, &o.MovedFrom.Time, &o.NextFreeAt.Time, &o.PreviousFreeAt.Time)
 	return o
 }

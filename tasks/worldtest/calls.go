@@ -20,6 +20,9 @@ func (w *world) admits(c Call) fate {
 	if what := w.fate(c.Process); what != answered {
 		return what
 	}
+	if what := w.fateAtFirst(c.Names); what != answered {
+		return what
+	}
 	if w.storeAway.Load() {
 		return refused
 	}
@@ -53,6 +56,25 @@ func (w *world) fate(process string) fate {
 		return lastly
 	}
 	return stopped
+}
+
+// fateAtFirst decides whether a process is stopped at the first call of a script, so that each
+// script is as likely as any other, however rarely it is called.
+func (w *world) fateAtFirst(names []string) fate {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, name := range names {
+		if !strings.Contains(name, "/") || w.seen[name] {
+			continue
+		}
+		w.seen[name] = true
+		if w.plan.Has(Stops) && w.random.upTo(6) == 0 {
+			w.story.noteAway(StopWorker, "", time.Now())
+			w.Logf("stopped at %s", name)
+			return []fate{stopped, lastly}[w.random.upTo(2)]
+		}
+	}
+	return answered
 }
 
 // observe notes the changes of a call in the timelines of users.

@@ -22,8 +22,9 @@
 // early, late only after an outage, in order, by the pace. verdictanswers.go compares answers with
 // each other, and with the user's settings. verdictrules.go replays the places in the order of the
 // calls through the model of package sendlimittest, and checks the real times at each device.
-// verdictstore.go checks charges, alerts, events, the index, and that no data is left behind.
-// CONTRIBUTING.md has a table of the promises and their tests.
+// verdictphones.go checks whose messages a phone gets. verdictstore.go checks charges, alerts,
+// events, the index, and that no data is left behind. CONTRIBUTING.md has a table of the promises
+// and their tests.
 //
 // The design follows the simulators of FoundationDB and TigerBeetle.
 //

@@ -142,6 +142,9 @@ func (d *drawer) rules(name string) Rules {
 		}
 		r.Throttle = []string{fmt.Sprintf("%d/minute", 2+d.random.IntN(4)), fmt.Sprintf("%d/hour", 8+d.random.IntN(30))}[d.random.IntN(2)]
 	}
+	if d.Has(LateSubmits) {
+		r.Late = d.late()
+	}
 	if d.Has(ThrottledDates) {
 		d.throttleDates(&r)
 	} else if d.Has(DatedChanges) {
@@ -177,6 +180,18 @@ func (d *drawer) message(at time.Duration) Event {
 	if d.oneIn(3) || d.Has(LongRetries) || d.Has(LongPauses) {
 		e.Expires = d.Unit/3 + d.upTo(4*d.Unit)
 	}
+	return e
+}
+
+// late draws what becomes of a message whose send time has passed.
+func (d *drawer) late() string {
+	return []string{"", policy.LateRefuse, policy.LateNow, fmt.Sprintf("%ds", int(max(d.Unit, 8*time.Second).Seconds()))}[d.random.IntN(4)]
+}
+
+// lateMessage draws a message whose send time has passed when it is submitted.
+func (d *drawer) lateMessage() Event {
+	e := d.message(d.Unit + d.upTo(d.Length-2*d.Unit))
+	e.SendAt, e.Expires, e.Late = e.At-d.upTo(2*max(d.Unit, 8*time.Second)), 0, d.late()
 	return e
 }
 
@@ -244,8 +259,16 @@ func (d *drawer) callers() {
 	}
 	if d.Has(Bulk) {
 		e := d.message(d.upTo(d.Length / 2))
+		if d.Has(LateSubmits) {
+			e = d.lateMessage()
+		}
 		e.Do, e.User, e.Together, e.Follow = SubmitFile, "", 20+d.random.IntN(20), false
 		d.add(e)
+	}
+	if d.Has(LateSubmits) {
+		for range 6 + d.random.IntN(12) {
+			d.add(d.lateMessage())
+		}
 	}
 	if d.Has(Campaigns) {
 		for range 1 + d.random.IntN(3) {
@@ -295,6 +318,15 @@ func (d *drawer) operators() {
 			d.add(Event{At: d.Length/2 + d.upTo(d.Length/2), Do: Erase, User: d.user()})
 		}
 		d.add(Event{At: d.Length - d.upTo(d.Length/3), Do: RetryDead})
+	}
+	if d.Has(MovingPhones) {
+		for range 6 + d.random.IntN(10) {
+			d.add(Event{At: d.upTo(d.Length), Do: MovePhone, User: d.user(), Name: Phones()[d.random.IntN(len(Phones()))]})
+			if other := d.Events[len(d.Events)-1]; d.oneIn(4) { // another user at the same moment
+				other.User = d.user()
+				d.add(other)
+			}
+		}
 	}
 	if d.Has(ShorterWindows) {
 		d.shorterWindows()

@@ -186,7 +186,7 @@ func (d *drawer) settledInVain() {
 
 // channel draws a channel that delivers in this world.
 func (d *drawer) channel() string {
-	if !d.Has(Devices) && !d.Has(OneChannelAway) {
+	if !d.HasDevices() {
 		return notifier.ChannelWebhook
 	}
 	return []string{notifier.ChannelWebhook, notifier.ChannelFCM, notifier.ChannelAPNs}[d.random.IntN(3)]

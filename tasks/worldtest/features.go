@@ -34,6 +34,8 @@ const (
 	WrongClocks    Feature = "wrong clocks" // of single processes
 	MastersApart   Feature = "masters apart"
 	RefusedUsers   Feature = "refused users" // a provider takes only the messages of others
+	LateSubmits    Feature = "late submits"  // of messages whose send time has passed
+	MovingPhones   Feature = "moving phones" // from user to user
 
 	// Those that follow are rare: they make worlds longer, or much of them an outage.
 	LongRetries    Feature = "a long wait for a retry beside an expiry"
@@ -53,7 +55,7 @@ func allFeatures() []Feature {
 	return []Feature{
 		Devices, Accounts, Categories, QuietHours, DatedChanges, PolicyChanges, Campaigns, Moves, Operators, Flood,
 		StoreFaults, LostReplies, Clock, Stops, QueueLoss, ProviderFaults, Edits, UserSettings, Bulk, Paces, WrongClocks, MastersApart,
-		RefusedUsers,
+		RefusedUsers, LateSubmits, MovingPhones,
 	}
 }
 

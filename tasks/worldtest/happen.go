@@ -29,14 +29,9 @@ func (w *world) happen(e Event) {
 		w.submitFile(e)
 	case Change, Edit, Cancel:
 		w.change(e)
-	case CancelCampaign, ReopenCampaign, MoveCampaign, PauseCampaign, ResumeCampaign:
-		w.campaign(e)
-	case ApplyPolicy, Rollback, SetPolicyOf, Block, OptOut:
-		w.changeRules(e)
-	case Refit, Erase, RetryDead:
+	case CancelCampaign, ReopenCampaign, MoveCampaign, PauseCampaign, ResumeCampaign, ApplyPolicy, Rollback, SetPolicyOf, Block, OptOut,
+		Refit, Erase, RetryDead, AddDevices, RemoveDevices, MovePhone:
 		w.operate(e)
-	case AddDevices, RemoveDevices:
-		w.changeDevices(e)
 	default:
 		w.fail(e)
 	}
@@ -49,11 +44,13 @@ func (w *world) at(after time.Duration) time.Time {
 // message returns the message that an event submits.
 func (w *world) message(e Event) message.Message {
 	m := message.Message{
-		ID: e.ID, User: e.User, SendAt: w.at(e.SendAt), Now: e.Now, Title: FirstTitle, Category: e.Category, Campaign: e.Campaign, Account: e.Account,
+		ID: e.ID, User: e.User, SendAt: w.at(e.SendAt), Now: e.Now, Title: FirstTitle, Category: e.Category, Campaign: e.Campaign, Account: e.Account, Late: e.Late,
 	}
 	if e.Shift {
 		m.OnConflict = message.OnConflictShift
 		m.ShiftUntil = w.shiftUntil(e)
+	} else if e.Now || e.SendAt < e.At { // it would shift to any day
+		m.OnConflict = message.OnConflictRefuse
 	}
 	if e.Expires > 0 {
 		m.ExpiresAt = m.SendAt.Add(e.Expires)
@@ -74,7 +71,7 @@ func (w *world) submit(e Event) {
 	if !e.Follow || a.Err != nil || next.Before(time.Now().Add(time.Second)) || a.Got.Outcome != message.Refused || next.IsZero() || next.After(w.latest(m.SendAt)) {
 		return
 	}
-	m.ID, m.SendAt, m.ExpiresAt, m.ShiftUntil = e.ID+"f", next, time.Time{}, time.Time{}
+	m.ID, m.SendAt, m.Now, m.ExpiresAt, m.ShiftUntil = e.ID+"f", next, false, time.Time{}, time.Time{}
 	e.ID, e.Do, e.SendAt, e.Expires = m.ID, Submit, next.Sub(w.story.Began), 0
 	w.requestAfter(e, m, a)
 }

@@ -55,6 +55,11 @@ func (p Plan) Has(f Feature) bool {
 	return false
 }
 
+// HasDevices reports whether users may have devices.
+func (p Plan) HasDevices() bool {
+	return p.Has(Devices) || p.Has(OneChannelAway) || p.Has(MovingPhones)
+}
+
 // String lists the plan, an event a line.
 func (p Plan) String() string {
 	var b strings.Builder
@@ -86,6 +91,9 @@ const (
 	MaxPhones     = 6
 )
 
+// Phones are the ids of phones that have one user at a time. The last one is of PhonesAccount.
+func Phones() []string { return []string{"f-red", "f-blue", "f-green"} }
+
 // Account is a sender with a quota.
 type Account struct {
 	Name            string
@@ -116,6 +124,7 @@ type Rules struct {
 	Codes    bool   // the category codes is exempt
 	CodesOf  string // the account that may use it; "" for all
 	Throttle string
+	Late     string
 	Reach    time.Duration
 	Dated    []Dated
 	// AccountShare is how many percent of each rule one account may have; 0 for all.
@@ -145,7 +154,7 @@ const (
 const FirstTitle = "title"
 
 func (r Rules) String() string {
-	return fmt.Sprintf("%s %v %s, quiet %v, news %v, codes exempt %v for %q, throttle %q, dated %v, %d%% for an account", r.Name, r.Rules, r.Zone, r.Quiet, r.News, r.Codes, r.CodesOf, r.Throttle, r.Dated, r.AccountShare)
+	return fmt.Sprintf("%s %v %s, quiet %v, news %v, codes exempt %v for %q, throttle %q, late %q, dated %v, %d%% for an account", r.Name, r.Rules, r.Zone, r.Quiet, r.News, r.Codes, r.CodesOf, r.Throttle, r.Late, r.Dated, r.AccountShare)
 }
 
 // At returns the policy in a world that began at a time.
@@ -191,6 +200,11 @@ func (r Rules) At(began time.Time) (policy.Policy, error) {
 		}
 		p.Categories[CategoryOffers] = policy.CategoryRules{Throttle: t}
 	}
+	if r.Late != "" {
+		if p.Late, err = policy.ParseLate(r.Late); err != nil {
+			return p, fmt.Errorf("a planned policy: %w", err)
+		}
+	}
 	for _, d := range r.Dated {
 		rules, err := policy.ParseRules(d.Rules, "rules")
 		if err != nil {
@@ -229,6 +243,7 @@ const (
 
 	AddDevices    Action = "register devices of an account" // Together, of as many users
 	RemoveDevices Action = "remove them"
+	MovePhone     Action = "register a phone" // which another user may have
 
 	StoreAway  Action = "the store is away"
 	StoreSlow  Action = "the store is slow"
@@ -257,6 +272,7 @@ type Event struct {
 	SendAt    time.Duration
 	Now       bool          // to be sent when it is submitted; SendAt is when it is asked for
 	Expires   time.Duration // after the send time; zero for the default
+	Late      string        // what becomes of it if the send time has passed
 	Shift     bool
 	Until     time.Duration // the last time that a shift may choose; zero for the world's end
 	Follow    bool          // submits again at the free times that a refusal names
@@ -288,6 +304,7 @@ func (e Event) String() string {
 			{e.Until > 0, " until +" + e.Until.String()},
 			{e.Follow, " follow"},
 			{e.Now, " now"},
+			{e.Late != "", " late " + e.Late},
 			{e.Together > 1, fmt.Sprintf(" ×%d", e.Together)},
 		} {
 			if one.given {

@@ -61,7 +61,7 @@ func (w *world) startWorker() {
 		o.OnUncertain = deliver.SkipUncertain
 	}
 	for _, name := range []string{notifier.ChannelWebhook, notifier.ChannelFCM, notifier.ChannelAPNs} {
-		if name == notifier.ChannelWebhook || w.plan.Has(Devices) || w.plan.Has(OneChannelAway) {
+		if name == notifier.ChannelWebhook || w.plan.HasDevices() {
 			o.Channels = append(o.Channels, channels.Setup{
 				Name: name, Notifier: &channel{name, p, w.provider, w.fate}, HasDevices: name != notifier.ChannelWebhook,
 			})

@@ -74,7 +74,7 @@ func (k *known) promisedAtTheEnd() (promised, since time.Time) {
 // mayBeLate reports whether something was away when a message was due, or shortly before, whether
 // it was refused, or whether the queue lost it: the relay finds that after its time.
 func (v *verdict) mayBeLate(k *known, due, since time.Time) bool {
-	return v.refused(k.user) || v.away(due.Add(-v.Real.Tolerance), due.Add(v.Real.Tolerance)) ||
+	return v.refused(k.user) || v.pausedFor(k) || v.away(due.Add(-v.Real.Tolerance), due.Add(v.Real.Tolerance)) ||
 		slices.ContainsFunc(v.spans, func(a Away) bool { return a.What == LoseQueue && since.Before(a.Until) })
 }
 
@@ -82,7 +82,7 @@ func (v *verdict) mayBeLate(k *known, due, since time.Time) bool {
 func (v *verdict) judgeTimesAtTheEnd(k *known) {
 	s := k.standing
 	promised, since := k.promisedAtTheEnd()
-	if !k.changed() {
+	if !v.changed(k) {
 		for _, a := range k.arrivals {
 			if a.At.Before(promised) || !a.SendAt.Equal(promised) {
 				v.fault("early: %s arrived at %s, and was promised for %s: %+v", k, a.At, promised, a)
@@ -92,10 +92,11 @@ func (v *verdict) judgeTimesAtTheEnd(k *known) {
 			v.fault("promise: %s was accepted for %s, and the store says %s: %+v", k, o.Got.SendAt, promised, s)
 		}
 	}
-	if s.State == messages.StateDropped && s.Reason != messages.ReasonExpired && s.Reason != messages.ReasonNoFreeTime {
+	unwanted := s.Reason == messages.ReasonOptedOut // judgeOptOut knows whether it is
+	if s.State == messages.StateDropped && s.Reason != messages.ReasonExpired && s.Reason != messages.ReasonNoFreeTime && !unwanted {
 		v.fault("dropped: %s for no reason: %+v", k, s)
 	}
-	if s.State == messages.StateDropped && promised.Sub(since) > time.Second && !v.mayBeLate(k, promised, since) {
+	if s.State == messages.StateDropped && !unwanted && promised.Sub(since) > time.Second && !v.mayBeLate(k, promised, since) {
 		v.fault("dropped: nothing was away, and %s: %+v, arrivals %+v", k, s, k.arrivals)
 	}
 	if s.State != messages.StateDelivered || len(k.arrivals) == 0 {
@@ -104,6 +105,9 @@ func (v *verdict) judgeTimesAtTheEnd(k *known) {
 	last := k.arrivals[len(k.arrivals)-1]
 	if last.At.Before(s.SendAt) {
 		v.fault("early: %s arrived at %s, and its place was %s", k, last.At, s.SendAt)
+	}
+	if v.Plan.HasDevices() && s.Reason != "" && s.Reason != messages.ReasonLate {
+		return // it ended when the other devices were given up
 	}
 	if late := s.EndedAt.Sub(s.SendAt); late < 0 || late > v.Real.Tolerance {
 		v.fault("late: %s went out %s after its place: %+v", k, late, s)
@@ -119,9 +123,12 @@ func (v *verdict) judgeTimesAtTheEnd(k *known) {
 	}
 }
 
-// changed reports whether somebody asked to change a message.
-func (k *known) changed() bool {
-	return slices.ContainsFunc(k.asked, func(a Answer) bool { return a.Do == Change || a.Do == Cancel })
+// changed reports whether somebody asked to change a message, or to change it with others.
+func (v *verdict) changed(k *known) bool {
+	return slices.ContainsFunc(k.asked, func(a Answer) bool { return a.Do == Change || a.Do == Cancel }) ||
+		slices.ContainsFunc(v.Plan.Events, func(e Event) bool {
+			return e.Do == MoveCampaign && e.Campaign == k.submitted.Event.Campaign || e.Do == Refit || e.Do == RetryDead
+		})
 }
 
 // judgePlacesAtTheEnd requires that the places of all that was sent, as the store has them, break
@@ -166,7 +173,7 @@ func (v *verdict) judgeOrderAtTheEnd() {
 		s := k.standing
 		promised, _ := k.promisedAtTheEnd()
 		category := v.categoryOf(k)
-		if s.State != messages.StateDelivered || v.refused(k.user) || s.Attempts > 1 || len(k.arrivals) != 1 || k.changed() || s.SendAt.Equal(promised) || category == CategoryCodes {
+		if s.State != messages.StateDelivered || v.refused(k.user) || s.Attempts > 1 || len(k.arrivals) != 1 || v.changed(k) || s.SendAt.Equal(promised) || category == CategoryCodes {
 			continue
 		}
 		if !s.ExpiresAt.IsZero() && !s.SendAt.Before(s.ExpiresAt.Add(-noWaitBefore)) {

@@ -62,19 +62,33 @@ func SetUp(tb testing.TB, s *Story) []policy.Policy {
 	return all
 }
 
-// stored reads the policies, the default one first.
+// stored reads the policies, the default one first. It waits for a store that is away.
 func stored(tb testing.TB, s *Story) []policy.Policy {
 	tb.Helper()
 	store, err := settings.NewPolicies(s.Client, "")
 	require.NoError(tb, err)
 	var all []policy.Policy
 	for _, r := range s.Plan.Policies {
-		p, ok, err := store.Load(tb.Context(), r.Name)
-		require.NoError(tb, err)
-		require.True(tb, ok)
+		var p policy.Policy
+		for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+			var ok bool
+			if p, ok, err = store.Load(tb.Context(), r.Name); err == nil && ok {
+				break
+			}
+			require.True(tb, time.Now().Before(end), "no policy %s: %v", r.Name, err)
+		}
 		all = append(all, p)
 	}
 	return all
+}
+
+// phoneOf is a phone by its id.
+func phoneOf(id string) devices.Device {
+	d := devices.Device{ID: id, Channel: notifier.ChannelFCM, Address: "token-of-" + id}
+	if phones := Phones(); id == phones[len(phones)-1] {
+		d.Account = PhonesAccount
+	}
+	return d
 }
 
 // deviceOf is a device by its id.

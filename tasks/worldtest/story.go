@@ -35,6 +35,7 @@ type Story struct {
 	placements []Placement // empty where a stage can't see them
 	changes    []RuleChange
 	campaigns  []CampaignChange
+	phones     []Registration
 	failed     int // calls for devices without an answer: they may be done or not
 	spans      []Away
 }
@@ -90,6 +91,13 @@ type CampaignChange struct {
 	Done         bool // false if the world ended before, or if the campaign had no messages
 }
 
+// Registration is a registration of one of the Phones.
+type Registration struct {
+	User, Phone  string
+	Began, Ended time.Time
+	Err          error // the phone may be registered or not
+}
+
 // Away is an outage.
 type Away struct {
 	What        Action
@@ -119,6 +127,12 @@ func (s *Story) changedCampaign(c CampaignChange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.campaigns = append(s.campaigns, c)
+}
+
+func (s *Story) registered(r Registration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.phones = append(s.phones, r)
 }
 
 // noteAway notes an outage from a time until now.

@@ -72,6 +72,7 @@ func Judge(tb testing.TB, s *Story) []string {
 	v.judgeMails(tb)
 	v.judgeEvents(tb)
 	v.judgeDevices(tb)
+	v.judgePhones(tb)
 	v.judgeStore(tb)
 	return v.faults
 }

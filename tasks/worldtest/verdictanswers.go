@@ -141,9 +141,43 @@ func (v *verdict) judgeAnswers() {
 		if a.Shift && a.Got.Outcome == message.Refused && !a.Got.NextFreeAt.IsZero() && !a.Got.NextFreeAt.After(last) {
 			v.fault("shift: %s %s/%s was refused, though %s is free: %+v", a.Do, a.User, a.Event.ID, a.Got.NextFreeAt, a.Got)
 		}
+		v.judgeLateSubmit(a)
 		expired := !a.Message.ExpiresAt.IsZero() && a.Ended.After(a.Message.ExpiresAt)
 		if a.Got.Outcome == message.Invalid && a.Got.Code != fault.CodeCategoryReserved && !expired && (a.Got.Code != fault.CodeInPast || a.Ended.Before(a.Message.SendAt)) && (a.Do != Change || a.Got.Field != "send_at") {
 			v.fault("answer: %s is invalid: %+v", a.Event, a.Got)
 		}
+	}
+}
+
+// judgeLateSubmit requires that a message whose send time has passed is sent now if it or its user's
+// policy says so, and else refused.
+func (v *verdict) judgeLateSubmit(a Answer) {
+	if a.Do != Submit && a.Do != DryRun || a.Unclear || a.Got.Replayed || a.Message.Now || v.Plan.Has(Clock) {
+		return
+	}
+	var may []time.Duration // how late it may be
+	for _, c := range v.changes {
+		for _, p := range c.Policies {
+			may = append(may, p.Late)
+		}
+	}
+	if a.Message.Late != "" {
+		own, err := policy.ParseLate(a.Message.Late)
+		if err != nil {
+			v.fault("late submit: %v", err)
+			return
+		}
+		may = []time.Duration{own}
+	}
+	const slack = time.Second // of the clocks
+	least, most := a.Began.Sub(a.Message.SendAt)-slack, a.Ended.Sub(a.Message.SendAt)+slack
+	accepted := a.Got.Outcome == message.Accepted
+	switch {
+	case accepted && least > max(slices.Max(may), policy.Grace):
+		v.fault("late submit: %s may be late by %s, and is accepted: %+v", a.Event, may, a.Got)
+	case a.Got.Code == fault.CodeInPast && (most <= slices.Min(may) || most <= 0):
+		v.fault("late submit: %s may be late by %s, and is refused: %+v", a.Event, may, a.Got)
+	case accepted && least > policy.Grace && (!a.Got.Late || !a.Got.RequestedAt.Equal(a.Message.SendAt) || a.Got.SendAt.Before(a.Began.Add(-slack))):
+		v.fault("late submit: %s was late, and is answered %+v", a.Event, a.Got)
 	}
 }

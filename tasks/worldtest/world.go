@@ -54,6 +54,7 @@ type world struct {
 	mu       sync.Mutex
 	places   map[string]map[string]float64 // by user and id
 	calls    int
+	seen     map[string]bool // scripts that were called
 	callers  []*caller
 	former   []*caller // that were stopped
 	workers  []*worker
@@ -103,6 +104,7 @@ func newWorld(t *testing.T, p Plan) *world {
 		T: t, plan: p, scheduler: newScheduler(p.Seed, names), keys: keys,
 		end: make(chan struct{}), random: &lockedRand{Rand: rand.New(rand.NewPCG(p.Seed, 3))},
 		expires: make(map[string]time.Time), timelines: make(map[string]string), places: make(map[string]map[string]float64), stops: make(map[string]*countdown),
+		seen: make(map[string]bool),
 	}
 	w.provider, w.mail = newProvider(time.Now), &mail{now: time.Now}
 	w.story = &Story{
@@ -143,9 +145,6 @@ func (w *world) begin() {
 		w.startWorker()
 	}
 }
-
-// stored reads the policies, the default one first.
-func (w *world) stored() []policy.Policy { return stored(w, w.story) }
 
 // tell carries out the events at their times, and waits until all messages have ended.
 func (w *world) tell() {
@@ -210,8 +209,10 @@ func (w *world) noteCharges() {
 		if strings.HasPrefix(key, w.keys.Prefix()+":{p") && (strings.Contains(key, "}:q:") || strings.Contains(key, "}:back:")) {
 			server := w.servers.With(key)
 			text, _ := server.Get(key)
-			w.story.Charged[key], _ = strconv.Atoi(text)
-			w.expires[key] = time.Now().Add(server.TTL(key))
+			n, err := strconv.Atoi(text)
+			if left := server.TTL(key); err == nil && left > 0 { // else it was given back meanwhile
+				w.story.Charged[key], w.expires[key] = n, time.Now().Add(left)
+			}
 		}
 	}
 	for key := range w.story.Charged {

@@ -1,0 +1,196 @@
+package worldtest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/records/devices"
+	"github.com/sendlimit/sendlimiter/records/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
+	"github.com/sendlimit/sendlimiter/tasks/campaign"
+	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/userdata"
+)
+
+// Operator carries out the actions of operators in a process.
+type Operator struct {
+	Backend   *backend.Backend
+	Client    redis.UniversalClient
+	Submitter *submit.Submitter
+	Began     time.Time // the story
+}
+
+// Do carries out an action once.
+func (o Operator) Do(ctx context.Context, e Event) error {
+	switch e.Do {
+	case CancelCampaign, ReopenCampaign, MoveCampaign, PauseCampaign, ResumeCampaign:
+		return o.campaign(ctx, e)
+	case ApplyPolicy, Rollback:
+		return o.changePolicy(ctx, e)
+	case AddDevices, RemoveDevices, MovePhone:
+		return o.changeDevice(ctx, e)
+	case Refit:
+		return o.refit(ctx, e.Shift)
+	case Erase:
+		return o.erase(ctx, e.User)
+	case RetryDead:
+		return o.retryDead(ctx)
+	default:
+		users, err := settings.NewUsers(o.Client, "")
+		if err != nil {
+			return err
+		}
+		return users.Set(ctx, e.User, e.settings())
+	}
+}
+
+// settings returns the settings that an event gives a user.
+func (e Event) settings() policy.UserSettings {
+	switch {
+	case e.Do == SetPolicyOf:
+		return policy.UserSettings{Policy: e.Name}
+	case e.Do == Block:
+		return policy.UserSettings{Blocked: e.Lasts > 0}
+	case e.Do == OptOut && e.Lasts > 0:
+		return policy.UserSettings{OptOut: []string{CategoryNews}}
+	default:
+		return policy.UserSettings{}
+	}
+}
+
+func (o Operator) campaign(ctx context.Context, e Event) error {
+	list, err := campaign.New(o.Backend)
+	if err != nil {
+		return err
+	}
+	of := campaign.Campaign{Name: e.Campaign}
+	switch e.Do {
+	case CancelCampaign:
+		_, err = list.Cancel(ctx, o.Submitter, of, campaign.Watcher{})
+	case ReopenCampaign:
+		_, err = list.Reopen(ctx, of, campaign.Counting{})
+	case MoveCampaign:
+		_, err = list.Move(ctx, o.Submitter, of, e.By.Truncate(time.Second), campaign.Watcher{})
+	case PauseCampaign:
+		_, err = list.Pause(ctx, of, campaign.Counting{})
+	default:
+		_, err = list.Resume(ctx, of, campaign.Watcher{})
+	}
+	if _, empty := errors.AsType[*fault.NoSuchError](err); empty {
+		return nil
+	}
+	return err
+}
+
+func (o Operator) changePolicy(ctx context.Context, e Event) error {
+	policies, err := settings.NewPolicies(o.Client, "")
+	if err != nil {
+		return err
+	}
+	if e.Do == ApplyPolicy {
+		p, err := e.Policy.At(o.Began)
+		if err != nil {
+			return err
+		}
+		return policies.Apply(ctx, p)
+	}
+	versions, err := policies.Versions(ctx, e.Name)
+	if err != nil || len(versions) < 2 {
+		return err
+	}
+	_, err = policies.Rollback(ctx, e.Name, versions[len(versions)-1].Version, settings.AnyVersion)
+	return err
+}
+
+func (o Operator) changeDevice(ctx context.Context, e Event) error {
+	known, err := devices.New(o.Client, devices.Options{})
+	if err != nil {
+		return err
+	}
+	d := phoneOf(e.Name)
+	if e.Do != MovePhone {
+		d = deviceOf(e.User, e.Name)
+		d.Account = e.Account
+	}
+	if e.Do == RemoveDevices {
+		_, err = known.RemoveOf(ctx, e.Account, e.User, d.ID)
+	} else {
+		_, err = known.Add(ctx, e.User, d, MaxPhones)
+	}
+	return err
+}
+
+func (o Operator) refit(ctx context.Context, shift bool) error {
+	policies, err := settings.NewPolicies(o.Client, "")
+	if err != nil {
+		return err
+	}
+	p, _, err := policies.Load(ctx, policy.DefaultName)
+	if err != nil {
+		return err
+	}
+	r, err := refit.New(o.Backend, refit.Options{Options: submit.Options{}, Rest: func(context.Context, time.Duration) error { return nil }})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	action := message.RefitCancel
+	if shift {
+		action = message.RefitShift
+	}
+	_, err = r.Run(ctx, p, action, refit.Watcher{})
+	if _, replaced := errors.AsType[*refit.PolicyReplacedError](err); replaced {
+		return nil // another policy came
+	}
+	return err
+}
+
+func (o Operator) erase(ctx context.Context, user string) error {
+	users, err := userdata.New(o.Backend)
+	if err != nil {
+		return err
+	}
+	erasure, err := users.Erase(ctx, user, 20*time.Second, nil)
+	if err == nil && erasure.Running > 0 {
+		return &fault.UnavailableError{Detail: "something runs"}
+	}
+	return err
+}
+
+func (o Operator) retryDead(ctx context.Context) error {
+	letters, err := deadletters.New(o.Backend)
+	if err != nil {
+		return err
+	}
+	defer letters.Close()
+	list, err := letters.List(ctx, deadletters.ListRequest{Limit: 100})
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		if _, err := letters.Retry(ctx, m.User, m.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// MayRepeat reports whether an action that failed may be tried again: the store can't be used, or
+// another program does the same, or something overtook it.
+func MayRepeat(err error) bool {
+	unavailable := &fault.UnavailableError{}
+	return errors.As(err, &unavailable) || errors.Is(err, context.DeadlineExceeded) || isRunning(err)
+}
+
+func isRunning(err error) bool {
+	campaigns, refits, replaced := &campaign.RunningError{}, &refit.RunningError{}, &refit.PolicyReplacedError{}
+	return errors.As(err, &campaigns) || errors.As(err, &refits) || errors.As(err, &replaced)
+}
