@@ -47,7 +47,7 @@ func TestAStoreThatBeginsToEvict(t *testing.T) {
 	}
 	const messages = 2000
 	accept(messages)
-	relay, err := tasks.NewRelay(b, tasks.RelayOptions{Every: 100 * time.Millisecond})
+	relay, err := tasks.NewRelay(b, tasks.RelayOptions{RelayEvery: 100 * time.Millisecond})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

@@ -51,12 +51,8 @@ func (s *Store) Count(ctx context.Context, account string) (int64, error) {
 func (s *Store) hold(ctx context.Context, account string, most int64) (token string, err error) {
 	const doing = "holding room for a device"
 	token = keyspace.NewToken()
-	answer, err := script.Run(ctx, s.client, lua.DeviceHold, doing, s.keysOf(account),
-		[]any{script.Milliseconds(s.at), most, token, holdFor.Milliseconds()})
-	if err != nil {
-		return "", err
-	}
-	held, err := script.Yes(script.Read(answer, doing))
+	held, err := script.Yes(script.Call(ctx, s.client, lua.DeviceHold, doing, s.keysOf(account),
+		[]any{script.Milliseconds(s.at), most, token, holdFor.Milliseconds()}))
 	if err == nil && !held {
 		err = &AccountFullError{Account: account, Most: most}
 	}
@@ -101,11 +97,7 @@ func (s *Store) note(ctx context.Context, user string, counts []count, holder, h
 func (s *Store) noteOne(ctx context.Context, partition int, c count, hold string) error {
 	const doing = "counting the devices of an account"
 	for {
-		answer, err := script.Run(ctx, s.client, lua.DeviceNoteCount, doing, s.keysOf(c.account), []any{partition, c.devices, hold})
-		if err != nil {
-			return err
-		}
-		in := script.Read(answer, doing)
+		in := script.Call(ctx, s.client, lua.DeviceNoteCount, doing, s.keysOf(c.account), []any{partition, c.devices, hold})
 		if _ = in.Int(0); in.Err != nil {
 			return in.Err
 		}
@@ -213,11 +205,8 @@ func (s *Store) recount(ctx context.Context, user string, accounts []string) err
 	for _, account := range accounts {
 		args = append(args, account)
 	}
-	answer, err := s.run(ctx, lua.DeviceRecount, doing, user, args...)
-	if err != nil {
-		return err
-	}
-	in := script.Read(script.Reply{[]any(answer)}, doing)
+	in := s.run(ctx, lua.DeviceRecount, doing, user, args...)
+	in.Reply = script.Reply{[]any(in.Reply)}
 	counts := readCounts(in, 0)
 	if in.Err != nil {
 		return in.Err

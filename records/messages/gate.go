@@ -27,21 +27,11 @@ type Gate struct {
 
 // NewGate returns the gate of a Timeline with the same Options. The error is an *InvalidError.
 func NewGate(client redis.Scripter, o sendlimit.Options) (*Gate, error) {
-	o, keys, err := complete(o)
+	o, keys, err := o.Complete()
 	if err != nil {
 		return nil, err
 	}
 	return &Gate{client: client, keys: keys, rules: o.Rules, fixed: o}, nil
-}
-
-// complete adds defaults to options and checks them.
-func complete(o sendlimit.Options) (sendlimit.Options, keyspace.Keys, error) {
-	o = o.WithDefaults()
-	keys, err := keyspace.NewKeys(o.Prefix)
-	if err != nil {
-		return o, keys, err
-	}
-	return o, keys, o.Validate()
 }
 
 // Verdict is the result of a Claim.

@@ -20,8 +20,7 @@ func TestLossesAreFound(t *testing.T) {
 	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"))})
 	keys := story.KeysOf(s.Options)
 	find := func() messages.Losses {
-		lost, err := messages.NewLostPlaces(s.Client, sendlimit.Options{})
-		require.NoError(t, err)
+		lost := messages.NewLostPlaces(s.Client, keyspace.KeysUnder(""))
 		found, err := lost.FindLosses(t.Context(), s.Watch, func(_ context.Context, batch func() error) error { return batch() }, s.Now)
 		require.NoError(t, err)
 		return found

@@ -35,11 +35,7 @@ const evictedField = "evicted:"
 
 // NewEvictions returns the servers that have evicted keys since NoteEvictions, by any program. A
 // server counts from 0 again after a restart. servers must not be empty.
-func NewEvictions(ctx context.Context, client redis.Cmdable, prefix string, servers []Memory) ([]Memory, error) {
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return nil, err
-	}
+func NewEvictions(ctx context.Context, client redis.Cmdable, keys keyspace.Keys, servers []Memory) ([]Memory, error) {
 	var fields []string
 	for _, m := range servers {
 		fields = append(fields, evictedField+m.Address)
@@ -58,11 +54,7 @@ func NewEvictions(ctx context.Context, client redis.Cmdable, prefix string, serv
 }
 
 // NoteEvictions notes how many keys servers have evicted.
-func NoteEvictions(ctx context.Context, client redis.Cmdable, prefix string, servers []Memory) error {
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return err
-	}
+func NoteEvictions(ctx context.Context, client redis.Cmdable, keys keyspace.Keys, servers []Memory) error {
 	noted := make(map[string]any, len(servers))
 	for _, m := range servers {
 		noted[evictedField+m.Address] = m.Evicted

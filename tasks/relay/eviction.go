@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -13,7 +14,7 @@ import (
 // servers have evicted keys since a relay looked last. The submitters of all programs look for
 // themselves, and refuse messages meanwhile.
 func (r *Relay) lookForEviction(ctx context.Context, every time.Duration) error {
-	servers, err := r.Memory(ctx)
+	servers, err := store.ReadMemory(ctx, r.Client)
 	if err != nil && len(servers) == 0 {
 		return err
 	}
@@ -25,7 +26,7 @@ func (r *Relay) lookForEviction(ctx context.Context, every time.Duration) error 
 	if evicted == r.evicted {
 		return err // also zero: the store has nothing to note
 	}
-	grown, err := r.NewEvictions(ctx, servers)
+	grown, err := store.NewEvictions(ctx, r.Client, r.Keys, servers)
 	if err != nil {
 		return err
 	}
@@ -33,14 +34,14 @@ func (r *Relay) lookForEviction(ctx context.Context, every time.Duration) error 
 		r.evicted = evicted
 		return nil
 	}
-	mine, err := r.Places.LossesTurn(ctx, every)
+	mine, err := r.Turns.Take(ctx, keyspace.WorkLosses, every)
 	if err != nil || !mine {
 		return err // the next look asks again
 	}
 	if err := r.findLosses(ctx, grown); err != nil {
 		return err
 	}
-	if err := r.NoteEvictions(ctx, grown); err != nil {
+	if err := store.NoteEvictions(ctx, r.Client, r.Keys, grown); err != nil {
 		return err
 	}
 	r.evicted = evicted

@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/campaign"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
@@ -55,10 +56,8 @@ func isRunning(err error) bool {
 func (w *world) campaign(e Event) {
 	of := campaign.Campaign{Name: e.Campaign}
 	w.untilDone(e, func(ctx context.Context, c *caller) error {
-		list, err := campaign.New(c.backend)
-		if err != nil {
-			return err
-		}
+		list := campaign.New(c.backend)
+		var err error
 		switch e.Do {
 		case CancelCampaign:
 			_, err = list.Cancel(ctx, c.Submitter, of, campaign.Watcher{})
@@ -84,10 +83,7 @@ func (w *world) changeRules(e Event) {
 	began := time.Now()
 	var change RuleChange
 	w.untilDone(e, func(ctx context.Context, c *caller) error {
-		policies, err := settings.NewPolicies(c.client, "")
-		if err != nil {
-			return err
-		}
+		policies := settings.NewPolicies(c.client, keyspace.KeysUnder(""))
 		switch e.Do {
 		case ApplyPolicy:
 			p, err := e.Policy.At(w.story.Began)
@@ -103,10 +99,7 @@ func (w *world) changeRules(e Event) {
 			_, err = policies.Rollback(ctx, e.Name, versions[len(versions)-1].Version, settings.AnyVersion)
 			return err
 		default:
-			users, err := settings.NewUsers(c.client, "")
-			if err != nil {
-				return err
-			}
+			users := settings.NewUsers(c.client, keyspace.KeysUnder(""))
 			change.User = e.User
 			switch e.Do {
 			case SetPolicyOf:
@@ -139,12 +132,10 @@ func (w *world) changeDevices(e Event) {
 		d.Account = e.Account
 		changing.Go(func() {
 			w.untilDone(e, func(ctx context.Context, c *caller) error {
-				known, err := devices.New(c.client, devices.Options{})
-				if err != nil {
-					return err
-				}
+				known := devices.New(c.client, keyspace.KeysUnder(""), devices.Options{})
 				user := w.plan.Users[n].Name
 				w.story.unanswered(1)
+				var err error
 				if e.Do == RemoveDevices {
 					_, err = known.RemoveOf(ctx, e.Account, user, d.ID)
 				} else {
