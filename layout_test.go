@@ -108,7 +108,7 @@ var uses = map[string]string{ //nolint:globals // a constant table
 	"records/seal":     redis + " sendlimit/keyspace sendlimit/store",
 	"internal/script":  redis + " lua sendlimit/fault sendlimit/keyspace sendlimit/store",
 	"message": "sendlimit/calendar sendlimit/fault sendlimit/keyspace sendlimit/policy github.com/agnivade/levenshtein" +
-		" github.com/go-json-experiment/json/jsontext",
+		" github.com/go-json-experiment/json github.com/go-json-experiment/json/jsontext",
 	"api/internal/web":        "sendlimit/fault sendlimit/keyspace message",
 	"client":                  "sendlimit/fault sendlimit/policy message github.com/google/uuid github.com/standard-webhooks/standard-webhooks/libraries/go",
 	"records/accounts":        scripts + " sendlimit/calendar sendlimit/policy",

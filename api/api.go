@@ -139,10 +139,7 @@ func New(o Options) (http.Handler, error) {
 	if o.LoginRefused == nil {
 		o.LoginRefused = func() {}
 	}
-	counted, err := o.Submitter.Counters()
-	if err != nil {
-		return nil, err
-	}
+	counted := o.Submitter.Counters()
 	s := &server{
 		Options: o, counters: counted, failures: failures{counters: counted}, screen: keyScreen{accounts: o.Accounts, within: o.Limits.Timeout},
 		// A refit and work on a campaign use up to half of the store's time each.

@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -300,8 +301,7 @@ func TestRequestsAreLimitedAsEvents(t *testing.T) {
 	t.Parallel()
 	metrics := func(o *api.Options) { o.Metrics = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}) }
 	r := newRig(t, metrics)
-	events, err := counters.NewEvents(r.client, "")
-	require.NoError(t, err)
+	events := counters.NewEvents(r.client, keyspace.KeysUnder(""))
 	for event, q := range map[string]request{
 		"read":   {method: http.MethodGet, target: "/v1/users/alice/usage"},
 		"change": {method: http.MethodDelete, target: "/v1/users/alice/messages/a"},

@@ -114,7 +114,7 @@ func (s *server) checkBatch(w http.ResponseWriter, r *http.Request, in dryRunBat
 		return dryRun.Clear(ctx)
 	})
 	batch.next = groups.next
-	batch.answer(r.Context(), groups.judged(func(ctx context.Context, m message.Message) (message.Outcome, error) {
+	batch.answer(r.Context(), groups.reportIdle(func(ctx context.Context, m message.Message) (message.Outcome, error) {
 		m.WithoutFreeTimes = without
 		o, err := dryRun.Submit(ctx, m)
 		if err != nil {

@@ -76,8 +76,8 @@ func (g *groups) begin(ctx context.Context) error {
 	return g.forget(ctx)
 }
 
-// judged returns a judge that reports when no line is being judged.
-func (g *groups) judged(judge bulk.Judge) bulk.Judge {
+// reportIdle returns a judge that reports when no line is being judged.
+func (g *groups) reportIdle(judge bulk.Judge) bulk.Judge {
 	return func(ctx context.Context, m message.Message) (message.Outcome, error) {
 		defer func() {
 			if g.judging.Add(-1) == 0 {

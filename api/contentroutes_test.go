@@ -15,6 +15,7 @@ import (
 	logs "github.com/sendlimit/sendlimiter/records/events"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/records/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
@@ -42,8 +43,7 @@ func withCanaries(t *testing.T, dead bool) (r *rig, by readers) {
 	r = newRig(t, locked)
 	by = r.readers()
 	by.own = r.key("acme", accounts.ScopeSubmit, accounts.ScopeRead)
-	policies, err := settings.NewPolicies(r.client, "")
-	require.NoError(t, err)
+	policies := settings.NewPolicies(r.client, keyspace.KeysUnder(""))
 	vip, err := policy.Parse("vip", "", "1/minute")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), vip))

@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
@@ -26,7 +27,7 @@ import (
 // unindexed serves without an index of messages.
 func unindexed(r *rig) {
 	r.Helper()
-	submitter, err := submit.New(taskstest.Open(r, r.client, backend.Options{WithoutIndex: true}), submit.Options{})
+	submitter, err := submit.New(taskstest.Open(r, r.client, backend.Options{Options: sendlimit.Options{WithoutIndex: true}}), submit.Options{})
 	require.NoError(r, err)
 	r.Cleanup(func() { require.NoError(r, submitter.Close()) })
 	r.serves(func(o *api.Options) { o.Submitter = submitter })

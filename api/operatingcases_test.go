@@ -10,6 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
 )
@@ -40,9 +41,8 @@ func paced(r *rig) {
 // stopped has three channels: the provider of one refuses the credentials, that of another delivers
 // but reports many devices gone, and that of the third has asked for a pause.
 func stopped(r *rig) {
-	store, err := channels.NewStore(r.client, "")
-	require.NoError(r, err)
-	_, err = store.Stop(r.Context(), "fcm", channels.Stop{Reason: channels.Unauthorized, Detail: "HTTP 401"})
+	store := channels.NewStore(r.client, keyspace.KeysUnder(""))
+	_, err := store.Stop(r.Context(), "fcm", channels.Stop{Reason: channels.Unauthorized, Detail: "HTTP 401"})
 	require.NoError(r, err)
 	for _, delivers := range []string{"apns", "webhook"} {
 		require.NoError(r, store.Accept(r.Context(), delivers, "", time.Now()))

@@ -117,8 +117,7 @@ func TestTheIdempotencyKeyStandsForTheID(t *testing.T) {
 func TestAListGoesOnByItsCursor(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	policies, err := settings.NewPolicies(r.client, "")
-	require.NoError(t, err)
+	policies := settings.NewPolicies(r.client, keyspace.KeysUnder(""))
 	loose, err := policy.Parse(policy.DefaultName, "", "100/minute")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), loose))

@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
@@ -89,8 +90,7 @@ func TestAnAccountCancelsTwice(t *testing.T) {
 func TestAnAccountsListAmongOthers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, locked)
-	policies, err := settings.NewPolicies(r.client, "")
-	require.NoError(t, err)
+	policies := settings.NewPolicies(r.client, keyspace.KeysUnder(""))
 	loose, err := policy.Parse(policy.DefaultName, "", "1000/minute")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), loose))

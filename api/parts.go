@@ -37,29 +37,23 @@ type PartOptions struct {
 // PartsOf returns options with the parts on a backend. Call end when no request is being answered.
 // The error is a *fault.InvalidError.
 func PartsOf(b *backend.Backend, c PartOptions) (o Options, end func() error, err error) {
-	var failed [16]error
+	var failed [6]error
 	prefix := b.Timeline.Prefix
-	o.Policies, failed[0] = settings.NewPolicies(b.Client, prefix)
-	o.Users, failed[1] = settings.NewUsers(b.Client, prefix)
-	o.Devices, failed[2] = devices.New(b.Client, devices.Options{Prefix: prefix, Shared: c.SharedDevices})
-	o.Accounts, failed[3] = accounts.New(b.Client, prefix)
-	o.Charges, failed[4] = quota.New(b.Client, quota.Options{Prefix: prefix})
-	o.Events, failed[5] = counters.NewEvents(b.Client, prefix)
-	o.Paces, failed[6] = rate.NewPaces(b.Client, prefix, deliver.PaceTarget)
-	o.UserData, failed[7] = userdata.New(b)
-	o.Callbacks, failed[8] = callbacks.NewRegistry(b.Client, b.Events, c.Callbacks)
-	o.Campaigns, failed[9] = campaign.New(b)
-	o.Audit, failed[10] = audit.New(b.Client, audit.Options{Prefix: prefix})
-	o.Cursors, failed[11] = seal.NewKeeper(b.Client, prefix)
-	o.Sessions, failed[13] = session.New(b.Client, prefix, o.Accounts)
-	o.Channels, failed[14] = channels.NewStore(b.Client, prefix)
-	o.Overview, failed[15] = overview.New(b)
-	var stats *overview.Stats
-	stats, failed[12] = overview.NewStats(b.Client, prefix)
+	o.Policies, o.Users = settings.NewPolicies(b.Client, b.Keys), settings.NewUsers(b.Client, b.Keys)
+	o.Accounts, o.Events = accounts.New(b.Client, b.Keys), counters.NewEvents(b.Client, b.Keys)
+	o.Devices = devices.New(b.Client, b.Keys, devices.Options{Shared: c.SharedDevices})
+	o.Cursors, o.Channels = seal.NewKeeper(b.Client, b.Keys), channels.NewStore(b.Client, b.Keys)
+	o.Sessions, o.Campaigns = session.New(b.Client, b.Keys, o.Accounts), campaign.New(b)
+	o.Charges, failed[0] = quota.New(b.Client, quota.Options{Prefix: prefix})
+	o.Paces, failed[1] = rate.NewPaces(b.Client, b.Keys, deliver.PaceTarget)
+	o.UserData, failed[2] = userdata.New(b)
+	o.Callbacks, failed[3] = callbacks.NewRegistry(b.Client, b.Events, c.Callbacks)
+	o.Audit, failed[4] = audit.New(b.Client, audit.Options{Prefix: prefix})
+	o.Overview, failed[5] = overview.New(b)
 	if err := errors.Join(failed[:]...); err != nil {
 		return o, nil, err
 	}
-	o.Stats = stats.Read
+	o.Stats = o.Overview.Stats.Read
 	if o.Submitter, err = submit.New(b, c.Submits); err != nil {
 		return o, nil, err
 	}

@@ -16,8 +16,10 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
@@ -203,7 +205,7 @@ func TestAThrottleIsAConflict(t *testing.T) {
 func newPlacesRig(t *testing.T, most int, options ...func(*api.Options)) *rig {
 	t.Helper()
 	r := newRig(t)
-	submitter, err := submit.New(taskstest.Open(t, r.client, backend.Options{PlacesPerDay: most}), submit.Options{})
+	submitter, err := submit.New(taskstest.Open(t, r.client, backend.Options{Options: sendlimit.Options{PlacesPerDay: most}}), submit.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, submitter.Close()) })
 	r.serves(append(options, func(o *api.Options) { o.Submitter = submitter })...)
@@ -358,12 +360,11 @@ func TestRequestsPerDay(t *testing.T) {
 func TestRequestsAlertAsEvents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, locked, atNow)
-	events, err := counters.NewEvents(r.client, "")
-	require.NoError(t, err)
+	events := counters.NewEvents(r.client, keyspace.KeysUnder(""))
 	require.NoError(t, events.Set(t.Context(), counters.EventLimits{
 		Name: "read", PerDay: 5, AlertAt: []int{80, 100}, AlertTo: "ops@example.com",
 	}))
-	_, err = r.accounts.Create(t.Context(), accounts.Account{Name: "own"})
+	_, err := r.accounts.Create(t.Context(), accounts.Account{Name: "own"})
 	require.NoError(t, err)
 	key := r.key("own", accounts.ScopeRead)
 	read := request{method: http.MethodGet, target: "/v1/usage"}

@@ -129,7 +129,7 @@ func drafts(requests []sendlimit.Request) ([][]byte, error) {
 
 // serveAPI serves the API on the store. The function that it returns ends it.
 func (s *store) serveAPI(prefix string, options submit.Options) (*httptest.Server, func() error, error) {
-	opened, err := backend.Open(s.client, backend.Options{Prefix: prefix})
+	opened, err := backend.Open(s.client, backend.Options{Options: sendlimit.Options{Prefix: prefix}})
 	if err != nil {
 		return nil, nil, fmt.Errorf("backend: %w", err)
 	}

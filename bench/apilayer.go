@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
@@ -79,10 +81,7 @@ func processorTime(ctx context.Context, of *side, n int) (float64, error) {
 
 // seedKey makes a key of an account that may submit.
 func (s *store) seedKey(ctx context.Context, account, prefix string) (string, error) {
-	directory, err := accounts.New(s.client, prefix)
-	if err != nil {
-		return "", fmt.Errorf("accounts: %w", err)
-	}
+	directory := accounts.New(s.client, keyspace.KeysUnder(prefix))
 	key, _, err := directory.AddKey(ctx, account, []accounts.Scope{accounts.ScopeSubmit}, time.Time{})
 	if err != nil {
 		return "", fmt.Errorf("key: %w", err)
@@ -105,7 +104,7 @@ func (s *store) handling(key, prefix string, options submit.Options, times *sche
 			requests[i].Header.Set("Content-Type", "application/json")
 			requests[i].Header.Set("Authorization", "Bearer "+key)
 		}
-		opened, err := backend.Open(s.client, backend.Options{Prefix: prefix})
+		opened, err := backend.Open(s.client, backend.Options{Options: sendlimit.Options{Prefix: prefix}})
 		if err != nil {
 			return slice{}, fmt.Errorf("backend: %w", err)
 		}

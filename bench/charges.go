@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
@@ -48,17 +49,14 @@ func measureCharges(ctx context.Context, size sizes) (rows []row, err error) {
 
 // seedAccount creates an account under a prefix, with quotas that are never reached.
 func (s *store) seedAccount(ctx context.Context, name, prefix string) error {
-	directory, err := accounts.New(s.client, prefix)
-	if err != nil {
-		return fmt.Errorf("accounts: %w", err)
-	}
+	directory := accounts.New(s.client, keyspace.KeysUnder(prefix))
 	tier := accounts.Tier{
 		Name: name, MessagesPerHour: accounts.MaxTierLimit, MessagesPerDay: accounts.MaxTierLimit,
 	}
 	if err := directory.SetTier(ctx, tier); err != nil {
 		return fmt.Errorf("tier: %w", err)
 	}
-	_, err = directory.Create(ctx, accounts.Account{Name: name, Tier: tier.Name, Contact: "ops@example.com"})
+	_, err := directory.Create(ctx, accounts.Account{Name: name, Tier: tier.Name, Contact: "ops@example.com"})
 	if err != nil {
 		return fmt.Errorf("account: %w", err)
 	}

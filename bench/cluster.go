@@ -13,6 +13,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
@@ -96,7 +97,7 @@ func clusterCalls(ctx context.Context, masters, messages int) (calls []float64, 
 
 // carry submits messages that are due soon, and delivers them.
 func carry(ctx context.Context, client redis.UniversalClient, messages int) error {
-	opened, err := backend.Open(client, backend.Options{Horizon: clusterHorizon, LookAfter: time.Second})
+	opened, err := backend.Open(client, backend.Options{Options: sendlimit.Options{Horizon: clusterHorizon, LookAfter: time.Second}})
 	if err != nil {
 		return fmt.Errorf("backend: %w", err)
 	}
@@ -115,7 +116,7 @@ func carry(ctx context.Context, client redis.UniversalClient, messages int) erro
 		return err
 	}
 	count := newTally(messages)
-	stop, err := startWorker(ctx, opened, tasks.WorkerOptions{Notifier: silent{count}, Tolerance: time.Hour, RelayEvery: time.Second})
+	stop, err := startWorker(ctx, opened, tasks.WorkerOptions{Notifier: silent{count}, Tolerance: time.Hour, RelayOptions: tasks.RelayOptions{RelayEvery: time.Second}})
 	if err != nil {
 		return err
 	}

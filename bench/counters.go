@@ -9,6 +9,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // countedEvent is the event whose limits are looked up in the store.
@@ -27,14 +28,8 @@ func measureCounters(ctx context.Context, size sizes) (rows []row, err error) {
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 
-	all, err := counters.New(s.client, "")
-	if err != nil {
-		return nil, fmt.Errorf("counters: %w", err)
-	}
-	events, err := counters.NewEvents(s.client, "")
-	if err != nil {
-		return nil, fmt.Errorf("events: %w", err)
-	}
+	all := counters.New(s.client, keyspace.KeysUnder(""))
+	events := counters.NewEvents(s.client, keyspace.KeysUnder(""))
 	limits := counters.EventLimits{Name: countedEvent, PerMinute: roomy, PerHour: roomy, PerDay: roomy}
 	if err := events.Set(ctx, limits); err != nil {
 		return nil, fmt.Errorf("set the limits of an event: %w", err)

@@ -17,6 +17,8 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/audit"
 	"github.com/sendlimit/sendlimiter/records/session"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/overview"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -96,7 +98,7 @@ func dashboardPages() []string {
 
 // serveDashboard serves the dashboard with its API. The function that it returns ends them.
 func (s *store) serveDashboard(ctx context.Context, prefix string) (*httptest.Server, func() error, error) {
-	opened, err := backend.Open(s.client, backend.Options{Prefix: prefix})
+	opened, err := backend.Open(s.client, backend.Options{Options: sendlimit.Options{Prefix: prefix}})
 	if err != nil {
 		return nil, nil, fmt.Errorf("backend: %w", err)
 	}
@@ -104,14 +106,8 @@ func (s *store) serveDashboard(ctx context.Context, prefix string) (*httptest.Se
 	if err != nil {
 		return nil, nil, err
 	}
-	known, err := accounts.New(s.client, prefix)
-	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("accounts: %w", err), end())
-	}
-	sessions, err := session.New(s.client, prefix, known)
-	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("sessions: %w", err), end())
-	}
+	known := accounts.New(s.client, keyspace.KeysUnder(prefix))
+	sessions := session.New(s.client, keyspace.KeysUnder(prefix), known)
 	reader, err := overview.New(opened)
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("overview: %w", err), end())

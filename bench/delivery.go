@@ -103,7 +103,7 @@ func (s *store) fillBoth(ctx context.Context, submitter *submit.Submitter, round
 // deliver runs a worker until it has delivered a round, and returns its rate.
 func (s *store) deliver(ctx context.Context, round, n int) (float64, error) {
 	count := newTally(n)
-	opened, err := backend.Open(s.client, backend.Options{Prefix: deliveryPrefix(round)})
+	opened, err := backend.Open(s.client, backend.Options{Options: sendlimit.Options{Prefix: deliveryPrefix(round)}})
 	if err != nil {
 		return 0, fmt.Errorf("backend: %w", err)
 	}

@@ -38,11 +38,8 @@ func measureDevices(ctx context.Context, size sizes) ([]row, error) {
 // fillDevices registers devices of users, and returns how many bytes one takes by what Redis
 // says of the keys.
 func (s *store) fillDevices(ctx context.Context, users, each int) (float64, error) {
-	all, err := devices.New(s.client, devices.Options{})
-	if err != nil {
-		return 0, fmt.Errorf("devices: %w", err)
-	}
-	_, err = drive(ctx, users, func(ctx context.Context, i int) error {
+	all := devices.New(s.client, keyspace.KeysUnder(""), devices.Options{})
+	_, err := drive(ctx, users, func(ctx context.Context, i int) error {
 		var ids []string
 		for range each {
 			r, err := all.Add(ctx, userName(i), devices.Device{Channel: devices.FCM, Address: newToken(), Locale: "en-GB", Account: "acme"}, 0)

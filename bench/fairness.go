@@ -10,6 +10,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -54,7 +55,7 @@ func runFairness(ctx context.Context, size sizes, quiet int) (herd float64, late
 			return 0, row{}, err
 		}
 	}
-	opened, err := backend.Open(s.client, backend.Options{Horizon: size.herdWithin / 2})
+	opened, err := backend.Open(s.client, backend.Options{Options: sendlimit.Options{Horizon: size.herdWithin / 2}})
 	if err != nil {
 		return 0, row{}, fmt.Errorf("backend: %w", err)
 	}
@@ -79,7 +80,7 @@ func runFairness(ctx context.Context, size sizes, quiet int) (herd float64, late
 		return 0, row{}, errors.New("the herd was not submitted before its horizon: the machine is too slow for these sizes")
 	}
 	to := &twoSides{herd: newTally(size.herd), quiet: newTally(quiet)}
-	stop, err := startWorker(ctx, opened, tasks.WorkerOptions{Notifier: to, Tolerance: time.Hour, RelayEvery: time.Second})
+	stop, err := startWorker(ctx, opened, tasks.WorkerOptions{Notifier: to, Tolerance: time.Hour, RelayOptions: tasks.RelayOptions{RelayEvery: time.Second}})
 	if err != nil {
 		return 0, row{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/activity"
 	"github.com/sendlimit/sendlimiter/records/forecast"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // forecastOver is the span in which the messages of a forecast are due.
@@ -149,10 +150,7 @@ func measureActivity(ctx context.Context, _ sizes) (rows []row, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	log, err := activity.New(s.client, "sr", nil)
-	if err != nil {
-		return nil, fmt.Errorf("activity: %w", err)
-	}
+	log := activity.New(s.client, keyspace.KeysUnder("sr"), nil)
 	now := time.Now().Truncate(time.Hour)
 	count := func(at time.Time, i int) {
 		log.Accepted("", at)

@@ -135,10 +135,7 @@ func together(one, other *side) []float64 {
 
 // openHeardGate returns the gate of messages that somebody listens to.
 func openHeardGate(ctx context.Context, s *store) (*messages.Gate, error) {
-	listeners, err := events.NewListeners(s.client, "sr")
-	if err != nil {
-		return nil, fmt.Errorf("listeners: %w", err)
-	}
+	listeners := events.NewListeners(s.client, keyspace.KeysUnder("sr"))
 	if err := listeners.Listen(ctx, keyspace.Everyone, time.Now().Add(time.Hour)); err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/records/events"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
@@ -65,10 +66,7 @@ func measureHeard(ctx context.Context, size sizes) (rows []row, err error) {
 // all events are gathered.
 func (s *store) drainHeard(ctx context.Context, round, n int, heard bool) (took time.Duration, err error) {
 	prefix := deliveryPrefix(round)
-	listeners, err := events.NewListeners(s.client, prefix)
-	if err != nil {
-		return 0, fmt.Errorf("listeners: %w", err)
-	}
+	listeners := events.NewListeners(s.client, keyspace.KeysUnder(prefix))
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
 		return 0, fmt.Errorf("keys: %w", err)
@@ -78,7 +76,7 @@ func (s *store) drainHeard(ctx context.Context, round, n int, heard bool) (took 
 			return 0, fmt.Errorf("listen: %w", err)
 		}
 	}
-	opened, err := backend.Open(s.client, backend.Options{Prefix: prefix, Horizon: shortHorizon})
+	opened, err := backend.Open(s.client, backend.Options{Options: sendlimit.Options{Prefix: prefix, Horizon: shortHorizon}})
 	if err != nil {
 		return 0, fmt.Errorf("backend: %w", err)
 	}
@@ -86,7 +84,7 @@ func (s *store) drainHeard(ctx context.Context, round, n int, heard bool) (took 
 		return 0, fmt.Errorf("who listens: %w", err)
 	}
 	count, since := newTally(n), time.Now()
-	stop, err := startWorker(ctx, opened, tasks.WorkerOptions{Notifier: silent{count}, Tolerance: time.Hour, RelayEvery: time.Second})
+	stop, err := startWorker(ctx, opened, tasks.WorkerOptions{Notifier: silent{count}, Tolerance: time.Hour, RelayOptions: tasks.RelayOptions{RelayEvery: time.Second}})
 	if err != nil {
 		return 0, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/notifier/webhook"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -80,7 +81,7 @@ func (s *store) lateness(ctx context.Context, prefix string, size sizes) (late [
 		return nil, fmt.Errorf("webhook: %w", err)
 	}
 	defer func() { err = errors.Join(err, push.Close()) }()
-	opened, err := backend.Open(s.client, backend.Options{Prefix: prefix})
+	opened, err := backend.Open(s.client, backend.Options{Options: sendlimit.Options{Prefix: prefix}})
 	if err != nil {
 		return nil, fmt.Errorf("backend: %w", err)
 	}

@@ -37,10 +37,10 @@ func measureLimiters(ctx context.Context, size sizes) (rows []row, err error) {
 
 	each := 1 + (size.slices*size.reserves+size.users-1)/size.users
 	times := newSchedule(size.users, each)
-	permitted := asking(times, "acquire", func(ctx context.Context, _ string) (rate.Grant, error) {
+	permitted := limited(times, "acquire", func(ctx context.Context, _ string) (rate.Grant, error) {
 		return permits.Acquire(ctx, rate.PermitRequest{Token: keyspace.NewToken()})
 	})
-	taken := asking(times, "take", func(ctx context.Context, user string) (rate.Grant, error) {
+	taken := limited(times, "take", func(ctx context.Context, user string) (rate.Grant, error) {
 		return buckets.Take(ctx, rate.TokenRequest{Key: user})
 	})
 	many, err := manyPermits(ctx, s, pace)
@@ -94,8 +94,8 @@ func manyPermits(ctx context.Context, s *store, pace rate.Rate) (*side, error) {
 	}), nil
 }
 
-// asking asks a limiter for the next user.
-func asking(
+// limited asks a limiter for the next user.
+func limited(
 	times *schedule, doing string, ask func(ctx context.Context, user string) (rate.Grant, error),
 ) *side {
 	to := &turns{schedule: times}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/records/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/traffic"
 )
@@ -71,10 +72,7 @@ func (b bulkRun) submitUnderChanges(ctx context.Context, s *store, many int) (ti
 	if err := s.seedPolicy(ctx, ""); err != nil {
 		return 0, 0, err
 	}
-	policies, err := settings.NewPolicies(s.client, "")
-	if err != nil {
-		return 0, 0, fmt.Errorf("policies: %w", err)
-	}
+	policies := settings.NewPolicies(s.client, keyspace.KeysUnder(""))
 	apply := func(i, limit int) error {
 		p := policy.Default()
 		p.Name = "p" + strconv.Itoa(i)

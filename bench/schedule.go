@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -109,7 +110,7 @@ func (s *store) fillSchedule(ctx context.Context, round, n int, due time.Time, h
 		return err
 	}
 	// A message that is due sooner than LookAfter would count as one that the queue has.
-	opened, err := backend.Open(s.client, backend.Options{Prefix: deliveryPrefix(round), Horizon: horizon, LookAfter: time.Second})
+	opened, err := backend.Open(s.client, backend.Options{Options: sendlimit.Options{Prefix: deliveryPrefix(round), Horizon: horizon, LookAfter: time.Second}})
 	if err != nil {
 		return fmt.Errorf("backend: %w", err)
 	}
@@ -123,7 +124,7 @@ func (s *store) fillSchedule(ctx context.Context, round, n int, due time.Time, h
 // drainSchedule runs a worker until it has settled a round, and returns how long that took
 // since a time.
 func (s *store) drainSchedule(ctx context.Context, round, n int, since time.Time) (time.Duration, error) {
-	opened, err := backend.Open(s.client, backend.Options{Prefix: deliveryPrefix(round), Horizon: shortHorizon})
+	opened, err := backend.Open(s.client, backend.Options{Options: sendlimit.Options{Prefix: deliveryPrefix(round), Horizon: shortHorizon}})
 	if err != nil {
 		return 0, fmt.Errorf("backend: %w", err)
 	}
@@ -135,7 +136,7 @@ func (s *store) drainSchedule(ctx context.Context, round, n int, since time.Time
 func (s *store) work(ctx context.Context, opened *backend.Backend, n int, since time.Time) (time.Duration, error) {
 	count := newTally(n)
 	stop, err := startWorker(ctx, opened, tasks.WorkerOptions{
-		Notifier: silent{count}, Tolerance: time.Hour, RelayEvery: time.Second,
+		Notifier: silent{count}, Tolerance: time.Hour, RelayOptions: tasks.RelayOptions{RelayEvery: time.Second},
 	})
 	if err != nil {
 		return 0, err
@@ -190,7 +191,7 @@ func untilNone(ctx context.Context, left func(context.Context) (int, error)) err
 // bare asynq server is done.
 func measureHerd(ctx context.Context, size sizes) (rows []row, err error) {
 	ours, err := runHerd(ctx, size, func(s *store, due time.Time) (time.Duration, error) {
-		opened, err := backend.Open(s.client, backend.Options{Prefix: deliveryPrefix(0), Horizon: size.herdWithin / 2})
+		opened, err := backend.Open(s.client, backend.Options{Options: sendlimit.Options{Prefix: deliveryPrefix(0), Horizon: size.herdWithin / 2}})
 		if err != nil {
 			return 0, fmt.Errorf("backend: %w", err)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -102,10 +103,7 @@ func (s *store) seedPolicy(ctx context.Context, prefix string) error {
 }
 
 func seedPolicy(ctx context.Context, client redis.UniversalClient, prefix string) error {
-	policies, err := settings.NewPolicies(client, prefix)
-	if err != nil {
-		return fmt.Errorf("policies: %w", err)
-	}
+	policies := settings.NewPolicies(client, keyspace.KeysUnder(prefix))
 	if _, err := policies.Seed(ctx, policy.Default()); err != nil {
 		return fmt.Errorf("seed the policy: %w", err)
 	}
@@ -120,7 +118,7 @@ func (s *store) submitting(prefix string, options submit.Options, times *schedul
 
 // openSubmitter opens a submitter under a prefix, "" for the default one.
 func (s *store) openSubmitter(prefix string, options submit.Options) (*submit.Submitter, error) {
-	opened, err := backend.Open(s.client, backend.Options{Prefix: prefix})
+	opened, err := backend.Open(s.client, backend.Options{Options: sendlimit.Options{Prefix: prefix}})
 	if err != nil {
 		return nil, fmt.Errorf("backend: %w", err)
 	}

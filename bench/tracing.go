@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -110,7 +111,7 @@ func (s *store) traceSubmits(ctx context.Context, watched *redis.Client, size si
 		if err := s.seedPolicy(ctx, prefix); err != nil {
 			return rates, err
 		}
-		opened, err := backend.Open(client, backend.Options{Prefix: prefix, TracerProvider: provider})
+		opened, err := backend.Open(client, backend.Options{Options: sendlimit.Options{Prefix: prefix}, TracerProvider: provider})
 		if err != nil {
 			return rates, fmt.Errorf("backend: %w", err)
 		}
@@ -144,7 +145,7 @@ func (s *store) traceDeliveries(
 	if err := s.seedPolicy(ctx, prefix); err != nil {
 		return 0, err
 	}
-	opened, err := backend.Open(client, backend.Options{Prefix: prefix, Horizon: shortHorizon, TracerProvider: provider})
+	opened, err := backend.Open(client, backend.Options{Options: sendlimit.Options{Prefix: prefix, Horizon: shortHorizon}, TracerProvider: provider})
 	if err != nil {
 		return 0, fmt.Errorf("backend: %w", err)
 	}
@@ -166,7 +167,7 @@ func (s *store) traceDeliveries(
 		return 0, err
 	}
 	count := newTally(n)
-	stop, err := startWorker(ctx, opened, tasks.WorkerOptions{Notifier: silent{count}, Tolerance: time.Hour, RelayEvery: time.Second})
+	stop, err := startWorker(ctx, opened, tasks.WorkerOptions{Notifier: silent{count}, Tolerance: time.Hour, RelayOptions: tasks.RelayOptions{RelayEvery: time.Second}})
 	if err != nil {
 		return 0, err
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/records/devices"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
@@ -29,14 +31,14 @@ func workerPushes(ctx context.Context, n int, name string, channel opened) (rate
 		return 0, err
 	}
 	pause(ctx, time.Until(due)+time.Second)
-	shared, err := backend.Open(s.client, backend.Options{Horizon: shortHorizon})
+	shared, err := backend.Open(s.client, backend.Options{Options: sendlimit.Options{Horizon: shortHorizon}})
 	if err != nil {
 		return 0, fmt.Errorf("backend: %w", err)
 	}
 	count := newTally(n)
 	stop, err := startWorker(ctx, shared, tasks.WorkerOptions{
 		Channels:  []channels.Setup{{Name: name, Notifier: counted{channel, count}, HasDevices: channel.device != nil}},
-		Tolerance: time.Hour, RelayEvery: time.Second,
+		Tolerance: time.Hour, RelayOptions: tasks.RelayOptions{RelayEvery: time.Second},
 	})
 	if err != nil {
 		return 0, err
@@ -52,7 +54,7 @@ func (s *store) fillPushes(ctx context.Context, n int, device *notifier.Device) 
 		return due, err
 	}
 	// The queue has none of them before the worker starts, as in fillSchedule.
-	shared, err := backend.Open(s.client, backend.Options{Horizon: shortHorizon, LookAfter: time.Second})
+	shared, err := backend.Open(s.client, backend.Options{Options: sendlimit.Options{Horizon: shortHorizon, LookAfter: time.Second}})
 	if err != nil {
 		return due, fmt.Errorf("backend: %w", err)
 	}
@@ -61,10 +63,7 @@ func (s *store) fillPushes(ctx context.Context, n int, device *notifier.Device) 
 		return due, fmt.Errorf("submitter: %w", err)
 	}
 	defer func() { err = errors.Join(err, submitter.Close()) }()
-	all, err := devices.New(s.client, devices.Options{Shared: true})
-	if err != nil {
-		return due, fmt.Errorf("devices: %w", err)
-	}
+	all := devices.New(s.client, keyspace.KeysUnder(""), devices.Options{Shared: true})
 	due = time.Now().Add(shortHorizon + 2*time.Second + time.Duration(n)*500*time.Microsecond)
 	_, err = drive(ctx, n, func(ctx context.Context, i int) error {
 		if device != nil {

@@ -524,6 +524,16 @@ func (c *Client) PauseCampaign(ctx context.Context, campaign string, query Pause
 	return value[CampaignStatus](ctx, c, call{doing: "pause a campaign", method: "POST", path: "/v1/campaigns/{campaign}/pause", segments: []string{campaign}, query: values("account", query.Account)})
 }
 
+// ReopenCampaignQuery is x.
+type ReopenCampaignQuery struct {
+	Account string
+}
+
+// ReopenCampaign is.
+func (c *Client) ReopenCampaign(ctx context.Context, campaign string, query ReopenCampaignQuery) (CampaignStatus, error) {
+	return value[CampaignStatus](ctx, c, call{doing: "reopen", method: "POST", path: "/v1/campaigns/{campaign}/reopen", segments: []string{campaign}, query: values("account", query.Account)})
+}
+
 // ResumeCampaignQuery is the query of ResumeCampaign. What is zero is not given.
 type ResumeCampaignQuery struct {
 	// The account of the campaign; by default the key's own. Another account requires the scope

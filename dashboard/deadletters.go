@@ -16,14 +16,14 @@ type deadLettersPage struct {
 	page
 	listing
 
-	Letters []message.Status
+	DeadLetters []message.Status
 }
 
 func (d *Dashboard) listDeadLetters(w http.ResponseWriter, r *http.Request) {
 	p := &deadLettersPage{page: d.page(r, "Dead letters"), listing: listingOf(r, "user")}
 	p.Script = "select.js"
 	list[message.Status]{
-		name: "dead-letters", page: p, at: &p.listing, entries: &p.Letters,
+		name: "dead-letters", page: p, at: &p.listing, entries: &p.DeadLetters,
 		columns: []string{"user", "id", "send_at", "ended_at", "status", "reason", "attempts", "account", "category", "campaign"},
 		row: func(m message.Status) []string {
 			return []string{m.User, m.ID, iso(m.SendAt), iso(m.EndedAt), m.Status, m.Reason, number(m.Attempts), m.Account, m.Category, m.Campaign}

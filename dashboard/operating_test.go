@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
@@ -140,8 +141,7 @@ func TestPace(t *testing.T) {
 func TestChannels(t *testing.T) {
 	t.Parallel()
 	b := locked(t).operator()
-	states, err := channels.NewStore(b.client, "")
-	require.NoError(t, err)
+	states := channels.NewStore(b.client, keyspace.KeysUnder(""))
 	stopped, err := states.Stop(t.Context(), "fcm", channels.Stop{Reason: channels.Unauthorized, Detail: "<b>401</b>"})
 	require.NoError(t, err)
 	require.True(t, stopped)

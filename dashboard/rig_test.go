@@ -21,6 +21,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/audit"
 	"github.com/sendlimit/sendlimiter/records/session"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
@@ -100,7 +101,7 @@ func (r *rig) build(requireKeys bool, set ...func(*dashboard.Options)) {
 	options.Now, options.Logger = r.now, logger
 	r.open = made(api.New(options))(r)
 	r.options = dashboard.Options{
-		Sessions: made(session.New(r.client, "", r.accounts))(r),
+		Sessions: session.New(r.client, keyspace.KeysUnder(""), r.accounts),
 		Overview: made(overview.New(b))(r), Timeline: options.Submitter.Timeline,
 		Now: r.now, Logger: logger, Version: "1.2.3", RequireKeys: requireKeys,
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/notifier/webhook"
 	"github.com/sendlimit/sendlimiter/records/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
@@ -58,9 +59,8 @@ func seedDefaultPolicy(t *testing.T, client redis.UniversalClient) {
 // seedDefaultPolicyUnder makes the default rules those of the keys with a prefix.
 func seedDefaultPolicyUnder(t *testing.T, client redis.UniversalClient, prefix string) {
 	t.Helper()
-	policies, err := settings.NewPolicies(client, prefix)
-	require.NoError(t, err)
-	_, err = policies.Seed(t.Context(), policy.Default())
+	policies := settings.NewPolicies(client, keyspace.KeysUnder(prefix))
+	_, err := policies.Seed(t.Context(), policy.Default())
 	require.NoError(t, err)
 }
 
@@ -76,7 +76,7 @@ func (d *delivery) client() *redis.Client {
 
 func (d *delivery) submitter(client redis.UniversalClient) *submit.Submitter {
 	d.Helper()
-	s, err := submit.New(taskstest.Open(d, client, backend.Options{Prefix: d.prefix}), submit.Options{})
+	s, err := submit.New(taskstest.Open(d, client, backend.Options{Options: sendlimit.Options{Prefix: d.prefix}}), submit.Options{})
 	require.NoError(d, err)
 	d.Cleanup(func() { require.NoError(d, s.Close()) })
 	return s
@@ -87,7 +87,7 @@ func (d *delivery) work(client redis.UniversalClient) (stop func()) {
 	d.Helper()
 	channel, err := webhook.New(webhook.Config{URL: d.receiver.URL(), Now: time.Now})
 	require.NoError(d, err)
-	worker, err := tasks.NewWorker(taskstest.Open(d, client, backend.Options{Prefix: d.prefix}), tasks.WorkerOptions{
+	worker, err := tasks.NewWorker(taskstest.Open(d, client, backend.Options{Options: sendlimit.Options{Prefix: d.prefix}}), tasks.WorkerOptions{
 		Notifier:    channel,
 		PushTimeout: 2 * time.Second,
 		Retries:     retry.Policy{Min: 200 * time.Millisecond, Max: time.Second, Attempts: 5},

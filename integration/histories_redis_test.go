@@ -101,10 +101,8 @@ func checkHistories(t *testing.T, client redis.UniversalClient, check history, r
 // key's counters and the notice that they raise.
 func TestCountersOnACluster(t *testing.T) {
 	client, prefix := redistest.SharedCluster(t).Client(), redistest.Prefix(t)
-	limits, err := counters.New(client, prefix)
-	require.NoError(t, err)
-	events, err := counters.NewEvents(client, prefix)
-	require.NoError(t, err)
+	limits := counters.New(client, keyspace.KeysUnder(prefix))
+	events := counters.NewEvents(client, keyspace.KeysUnder(prefix))
 	outbox, err := notices.New(client, notices.Options{Prefix: prefix})
 	require.NoError(t, err)
 	for i := range 20 {

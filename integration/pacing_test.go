@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/records/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
@@ -69,10 +70,10 @@ func newPacing(t *testing.T, client redis.UniversalClient, pace rate.Pace, worke
 	t.Helper()
 	p := &pacing{T: t, client: client, provider: &pacedProvider{by: make(map[int]int)}, spans: tracetest.NewSpanRecorder()}
 	traced := backend.Options{TracerProvider: sdk.NewTracerProvider(sdk.WithSpanProcessor(p.spans))}
-	policies, err := settings.NewPolicies(p.client, "")
-	require.NoError(t, err)
+	policies := settings.NewPolicies(p.client, keyspace.KeysUnder(""))
 	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
-	p.paces, err = rate.NewPaces(p.client, "", deliver.PaceTarget)
+	var err error
+	p.paces, err = rate.NewPaces(p.client, keyspace.KeysUnder(""), deliver.PaceTarget)
 	require.NoError(t, err)
 	require.NoError(t, p.paces.Apply(t.Context(), pace))
 	p.submitter, err = submit.New(taskstest.Open(t, p.client, backend.Options{}), submit.Options{})

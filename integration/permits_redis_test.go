@@ -18,7 +18,7 @@ import (
 
 // A pace, its permits and what is paused are in one slot.
 func TestPermitsAndTokensOnACluster(t *testing.T) {
-	paces, err := rate.NewPaces(redistest.SharedCluster(t).Client(), redistest.Prefix(t), "push")
+	paces, err := rate.NewPaces(redistest.SharedCluster(t).Client(), keyspace.KeysUnder(redistest.Prefix(t)), "push")
 	require.NoError(t, err)
 	pace := rate.Pace{Rate: rate.Rate{Count: 10, Interval: time.Second}, Burst: 3}
 	holds, err := paces.Seed(t.Context(), pace)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
@@ -52,12 +53,11 @@ func TestRefitGoesOnAfterAKill(t *testing.T) {
 
 func testRefitGoesOnAfterAKill(t *testing.T, p programs, client redis.UniversalClient, url, prefix string) {
 	t.Helper()
-	policies, err := settings.NewPolicies(client, prefix)
-	require.NoError(t, err)
+	policies := settings.NewPolicies(client, keyspace.KeysUnder(prefix))
 	generous, err := policy.Parse(policy.DefaultName, "", "100/calendar_day")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), generous))
-	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{Prefix: prefix, ExpireAfter: 30 * 24 * time.Hour}), submit.Options{})
+	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{Options: sendlimit.Options{Prefix: prefix, ExpireAfter: 30 * 24 * time.Hour}}), submit.Options{})
 	require.NoError(t, err)
 	day := time.Now().UTC().Truncate(24 * time.Hour).Add(3 * 24 * time.Hour)
 	for u := range refitUsers {

@@ -19,6 +19,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/records/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -158,11 +159,11 @@ func (s *clusterStory) relay(client redis.UniversalClient) {
 	channel, err := webhook.New(webhook.Config{URL: s.receiver.URL(), Now: time.Now})
 	require.NoError(s, err)
 	worker, err := tasks.NewWorker(
-		taskstest.Open(s, client, backend.Options{Horizon: loadHorizon, LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter}),
+		taskstest.Open(s, client, backend.Options{Options: sendlimit.Options{Horizon: loadHorizon, LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter}}),
 		tasks.WorkerOptions{
 			Notifier: channel, PushTimeout: 2 * time.Second,
-			Retries:    retry.Policy{Min: 200 * time.Millisecond, Max: time.Second, Attempts: 5},
-			RelayEvery: 500 * time.Millisecond, SweepEvery: time.Second, PlacesEvery: time.Second,
+			Retries:      retry.Policy{Min: 200 * time.Millisecond, Max: time.Second, Attempts: 5},
+			RelayOptions: tasks.RelayOptions{RelayEvery: 500 * time.Millisecond, SweepEvery: time.Second, PlacesEvery: time.Second},
 		})
 	require.NoError(s, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(s.Context()))
@@ -346,18 +347,16 @@ func (s *movingStory) inspect() {
 // chargedSubmitter opens a submitter on a store with an account of the tier.
 func chargedSubmitter(t *testing.T, client redis.UniversalClient, prefix string, tier accounts.Tier) *submit.Submitter {
 	t.Helper()
-	policies, err := settings.NewPolicies(client, prefix)
-	require.NoError(t, err)
+	policies := settings.NewPolicies(client, keyspace.KeysUnder(prefix))
 	policy, err := policy.Parse(policy.DefaultName, "", "1/minute", "3/hour")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy))
-	directory, err := accounts.New(client, prefix)
-	require.NoError(t, err)
+	directory := accounts.New(client, keyspace.KeysUnder(prefix))
 	tier.Name = "tier"
 	require.NoError(t, directory.SetTier(t.Context(), tier))
 	_, err = directory.Create(t.Context(), accounts.Account{Name: "acme", Tier: "tier", Contact: "ops@example.com"})
 	require.NoError(t, err)
-	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{Prefix: prefix}), submit.Options{})
+	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{Options: sendlimit.Options{Prefix: prefix}}), submit.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, submitter.Close()) })
 	return submitter

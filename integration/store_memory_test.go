@@ -16,6 +16,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
@@ -111,7 +112,7 @@ func TestAFullStoreDelivers(t *testing.T) {
 	// Their tasks need more memory than is left, so they go to the queue little by little.
 	t.Run("small messages in the schedule", func(t *testing.T) {
 		t.Parallel()
-		deliverFromAFullStore(t, "20mb", strings.Repeat("x", 1000), backend.Options{Horizon: 5 * time.Second}, 500*time.Millisecond)
+		deliverFromAFullStore(t, "20mb", strings.Repeat("x", 1000), backend.Options{Options: sendlimit.Options{Horizon: 5 * time.Second}}, 500*time.Millisecond)
 	})
 }
 
@@ -143,7 +144,7 @@ func deliverFromAFullStore(t *testing.T, maxMemory, body string, options backend
 	requireUnavailable(t, fault.CodeStoreFull, err)
 
 	recorder := notifiertest.NewRecorder(time.Now)
-	worker, err := tasks.NewWorker(taskstest.Open(t, client, options), tasks.WorkerOptions{Notifier: recorder, RelayEvery: relayEvery})
+	worker, err := tasks.NewWorker(taskstest.Open(t, client, options), tasks.WorkerOptions{Notifier: recorder, RelayOptions: tasks.RelayOptions{RelayEvery: relayEvery}})
 	require.NoError(t, err)
 	defer runs(t, worker.Run)()
 	awaitProgress(t, int(accepted)-1, func() int { return len(recorder.Deliveries()) })

@@ -296,10 +296,8 @@ func (c *cutter) heal(p sendlimittest.Played) {
 	atOnce := func(_ context.Context, batch func() error) error { return batch() }
 	watch, err := messages.NewWatchList(c.torn, p.Options)
 	require.NoError(c, err)
-	lost, err := messages.NewLostPlaces(c.torn, p.Options)
-	require.NoError(c, err)
-	index, err := find.NewIndex(c.torn, p.Options)
-	require.NoError(c, err)
+	lost := messages.NewLostPlaces(c.torn, keyspace.KeysUnder(p.Options.Prefix))
+	index := find.NewIndex(c.torn, keyspace.KeysUnder(p.Options.Prefix), p.Options.WithoutIndex)
 	keys := newCrashStore(c.T, c.torn, c.prefix).keys
 	due := p.Now
 	for _, list := range keys.WatchLists(keyspace.Partition(p.User)) {

@@ -27,6 +27,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/webhook"
 	"github.com/sendlimit/sendlimiter/records/devices"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks"
@@ -110,9 +111,8 @@ func TestWorldProcess(t *testing.T) {
 	client.AddHook(redistest.Calls(hook.onCall))
 	hook.trap = c.Death
 	b := taskstest.Open(t, client, backend.Options{
-		Prefix:  c.Prefix,
+		Options: sendlimit.Options{Prefix: c.Prefix, Horizon: c.Horizon, PlacesPerDay: c.Places, LookAfter: time.Second, OverdueAfter: 2 * time.Second},
 		Logger:  slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Horizon: c.Horizon, PlacesPerDay: c.Places, LookAfter: time.Second, OverdueAfter: 2 * time.Second,
 	})
 	b.Policies.Clock.Local = worldtest.Local(c.Ahead)
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(t.Context()), syscall.SIGTERM)
@@ -138,7 +138,7 @@ func worldWorker(ctx context.Context, t *testing.T, c worldConfig, b *backend.Ba
 		Channels:    setups,
 		Announcer:   worldAnnouncer(c.Provider + "/mail/" + c.Name),
 		PushTimeout: worldPushTimeout, SettleMargin: worldSettleMargin, ShutdownTimeout: worldPushTimeout + time.Second,
-		Tolerance: worldTolerance, RelayEvery: 500 * time.Millisecond, SweepEvery: time.Second, PlacesEvery: 2 * time.Second,
+		Tolerance: worldTolerance, RelayOptions: tasks.RelayOptions{RelayEvery: 500 * time.Millisecond, SweepEvery: time.Second, PlacesEvery: 2 * time.Second},
 		Retries:      retry.Policy{Min: 200 * time.Millisecond, Max: time.Second, Attempts: 1000},
 		AlertRetries: retry.Span{Min: 200 * time.Millisecond, Max: time.Second, For: time.Minute},
 		OnUncertain:  deliver.ResendUncertain,

@@ -66,7 +66,7 @@ func (e PushEdit) target(former *Target) *Target {
 		t = *former
 	}
 	for name, text := range e.To {
-		into := t.field([]byte(`"` + name + `"`))
+		into := t.field(name)
 		switch {
 		case into == nil: // checkTarget refuses it
 		case text == nil:
@@ -144,10 +144,15 @@ func isObject(text json.RawMessage) bool {
 	return strings.HasPrefix(strings.TrimSpace(string(text)), "{")
 }
 
+// field returns where a field of the target is; nil for an unknown name.
+func (t *Target) field(name string) *string {
+	return map[string]*string{"channel": &t.Channel, "app": &t.App, "device": &t.Device}[name]
+}
+
 // checkTarget notes each unknown member of a change of a Target.
 func (f *Faults) checkTarget(changes map[string]*string) {
 	for _, name := range sortedKeys(changes) {
-		if (&Target{}).field([]byte(`"`+name+`"`)) == nil {
+		if (&Target{}).field(name) == nil {
 			f.addUnread(unknownField(fault.Clip("to."+name), ": there are channel, app, device"))
 		}
 	}

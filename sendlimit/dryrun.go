@@ -88,11 +88,7 @@ func (r *DryRun) copy(ctx context.Context, request Request, doing string) error 
 		keys = append(keys, from.Category(request.User, request.Category), to.Category(request.User, request.Category))
 	}
 	for whole := false; !whole; {
-		answer, err := script.Run(ctx, r.client, lua.CopyForDryRun, doing, keys, []any{copiesStay.Milliseconds()})
-		if err != nil {
-			return err
-		}
-		in := script.Read(answer, doing)
+		in := script.Call(ctx, r.client, lua.CopyForDryRun, doing, keys, []any{copiesStay.Milliseconds()})
 		if whole = in.Int(0) == 1; in.Err != nil {
 			return in.Err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
@@ -96,8 +97,7 @@ func TestForbiddenTimesOfManyPlaces(t *testing.T) {
 	require.Equal(t, []string{hour, minute}, ask(""))
 	require.Equal(t, []string{minute}, ask("m7"))
 
-	users, err := settings.NewUsers(client, o.Prefix)
-	require.NoError(t, err)
+	users := settings.NewUsers(client, keyspace.KeysUnder(o.Prefix))
 	calls := redistest.DoAfterCalls(t, client, lua.Times, 2, func() {
 		require.NoError(t, users.Set(t.Context(), "alice", policy.UserSettings{Limits: story.LimitsOf(t, "2/minute")}))
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
@@ -43,8 +44,7 @@ func runOnEachStore(t *testing.T, o sendlimit.Options, test func(u *user)) {
 		var err error
 		u.timeline, err = sendlimit.NewTimeline(client, o)
 		require.NoError(t, err)
-		u.stored, err = settings.NewUsers(client, o.Prefix)
-		require.NoError(t, err)
+		u.stored = settings.NewUsers(client, keyspace.KeysUnder(o.Prefix))
 		test(u)
 	}
 	t.Run("embedded", func(t *testing.T) {

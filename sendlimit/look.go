@@ -64,11 +64,7 @@ func (t *Timeline) List(ctx context.Context, r ListRequest) ([]keyspace.Reservat
 		if t.options.Records {
 			args = append(args, t.keys.RecordPrefix(r.User))
 		}
-		answer, err := script.Run(ctx, t.client, lua.List, doing, keys, args)
-		if err != nil {
-			return nil, err
-		}
-		in := script.Read(answer, doing)
+		in := script.Call(ctx, t.client, lua.List, doing, keys, args)
 		_ = in.Time(0)
 		resume := keyspace.Reservation{ID: in.String(2), At: in.Time(1)}
 		list = append(list, reservations(in, 3)...)

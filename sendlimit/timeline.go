@@ -133,6 +133,17 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
+// Complete returns the options with defaults and the keys of their prefix. The error is an
+// *InvalidError.
+func (o Options) Complete() (Options, keyspace.Keys, error) {
+	o = o.WithDefaults()
+	keys, err := keyspace.NewKeys(o.Prefix)
+	if err != nil {
+		return o, keys, err
+	}
+	return o, keys, o.Validate()
+}
+
 // Validate checks complete options, except the rules. The error is an *InvalidError.
 func (o Options) Validate() error {
 	switch {
@@ -187,16 +198,12 @@ type Timeline struct {
 
 // NewTimeline returns a timeline in the store behind client. The error is an *InvalidError.
 func NewTimeline(client redis.Scripter, o Options) (*Timeline, error) {
-	o = o.WithDefaults()
-	keys, err := keyspace.NewKeys(o.Prefix)
+	o, keys, err := o.Complete()
 	if err != nil {
 		return nil, err
 	}
 	t := &Timeline{client: client, keys: keys, rules: o.Rules, options: o, delays: judge.Delays(o.LookAfter, o.Horizon, o.ExpireAfter)}
 	if _, err := t.book(); err != nil {
-		return nil, err
-	}
-	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	return t, nil

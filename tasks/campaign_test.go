@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/find"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	stories "github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
@@ -32,8 +33,7 @@ func (s *story) campaignBackend() *backend.Backend {
 }
 
 func (s *story) campaigns() *campaign.Campaigns {
-	works, err := campaign.New(s.campaignBackend())
-	require.NoError(s, err)
+	works := campaign.New(s.campaignBackend())
 	return works
 }
 
@@ -95,8 +95,7 @@ func tellOfAMoveThatDies(s *story, dies killing) {
 		client := s.newClient()
 		dying, err := backend.Open(client, s.shared)
 		require.NoError(s, err)
-		works, err := campaign.New(dying)
-		require.NoError(s, err)
+		works := campaign.New(dying)
 		submitter := s.newSubmitterOn(dying, submit.Options{})
 		if hook := dies; killed > 0 {
 			client.AddHook(redistest.Calls(hook.onCall))
@@ -294,14 +293,13 @@ func inCampaign(campaign string, m message.Message) message.Message {
 func TestPausedCampaign(t *testing.T) {
 	tellSlowly(t, func(s *story) {
 		s.work()
-		pauses, err := messages.NewPauses(s.client, "")
-		require.NoError(s, err)
+		pauses := messages.NewPauses(s.client, keyspace.KeysUnder(""))
 		spring := messages.Campaign{Name: "spring"}
 		expires := inCampaign("spring", s.message("expires", 90*time.Second))
 		expires.ExpiresAt = s.at(5 * time.Minute)
 		s.accepted(inCampaign("spring", s.message("a", 30*time.Second)), expires, inCampaign("fall", s.message("other", 150*time.Second)),
 			s.message("none", 210*time.Second))
-		_, err = pauses.Pause(s.Context(), spring, time.Time{})
+		_, err := pauses.Pause(s.Context(), spring, time.Time{})
 		require.NoError(s, err)
 		for n := range messages.MaxPaused { // a claim gets only those of its account
 			_, err := pauses.Pause(s.Context(), messages.Campaign{Account: "other", Name: strconv.Itoa(n)}, time.Time{})
@@ -318,8 +316,7 @@ func TestPausedCampaign(t *testing.T) {
 		require.Equal(s, messages.ReasonExpired, s.status("expires").Reason)
 
 		// It is judged as late: another message takes the present minute.
-		works, err := campaign.New(s.campaignBackend())
-		require.NoError(s, err)
+		works := campaign.New(s.campaignBackend())
 		s.accepted(s.message("in-the-way", 6*time.Minute+5*time.Second))
 		summary, err := works.Resume(s.Context(), spring, campaign.Watcher{})
 		require.NoError(s, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
 )
@@ -77,11 +78,8 @@ func newPhones(s *story) *phones {
 		story: s, fcm: &phone{Recorder: notifiertest.NewRecorder(time.Now)},
 		apns: &phone{Recorder: notifiertest.NewRecorder(time.Now)},
 	}
-	var err error
-	p.devices, err = devices.New(s.client, devices.Options{})
-	require.NoError(s, err)
-	p.states, err = channels.NewStore(s.client, "")
-	require.NoError(s, err)
+	p.devices = devices.New(s.client, keyspace.KeysUnder(""), devices.Options{})
+	p.states = channels.NewStore(s.client, keyspace.KeysUnder(""))
 	return p
 }
 

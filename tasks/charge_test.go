@@ -20,6 +20,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
@@ -30,11 +31,10 @@ import (
 // charges makes an account with a tier of its own.
 func (s *story) charges(name string, tier accounts.Tier, zone string) {
 	s.Helper()
-	directory, err := accounts.New(s.client, "")
-	require.NoError(s, err)
+	directory := accounts.New(s.client, keyspace.KeysUnder(""))
 	tier.Name = name
 	require.NoError(s, directory.SetTier(s.Context(), tier))
-	_, err = directory.Create(s.Context(), accounts.Account{Name: name, Tier: name, TimeZone: zone})
+	_, err := directory.Create(s.Context(), accounts.Account{Name: name, Tier: name, TimeZone: zone})
 	require.NoError(s, err)
 }
 
@@ -51,8 +51,7 @@ func (s *story) requireCharges(zones map[string]*time.Location, sent map[string]
 	time.Sleep(10 * time.Millisecond) // what is settled in the background
 	synctest.Wait()
 	model := sendlimittest.NewChargeModel(zones)
-	records, err := messages.NewRecords(s.client, "")
-	require.NoError(s, err)
+	records := messages.NewRecords(s.client, keyspace.KeysUnder(""))
 	for user, ids := range sent {
 		standings, err := records.Look(s.Context(), user, ids...)
 		require.NoError(s, err)
@@ -102,10 +101,9 @@ func TestAnAccountHasToExistAndNotBeDisabled(t *testing.T) {
 		require.Equal(t, `there is no account "acme"`, o.Detail)
 		s.charges("acme", accounts.Tier{}, "")
 		s.accepted(s.paid("1", time.Hour))
-		directory, err := accounts.New(s.client, "")
-		require.NoError(t, err)
+		directory := accounts.New(s.client, keyspace.KeysUnder(""))
 		disabled := true
-		_, err = directory.Set(s.Context(), "acme", accounts.Change{Disabled: &disabled})
+		_, err := directory.Set(s.Context(), "acme", accounts.Change{Disabled: &disabled})
 		require.NoError(t, err)
 		time.Sleep(time.Second)
 		o = s.submit(s.paid("2", time.Hour))

@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
@@ -91,7 +92,7 @@ func deliverByOtherClocks(t *testing.T, horizon time.Duration) {
 		ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 		ended := make(chan error, 3)
 		for _, off := range []time.Duration{time.Minute, -time.Minute, 0} {
-			w, err := NewWorker(taskstest.Open(t, client, backend.Options{Horizon: horizon}), WorkerOptions{Notifier: recorder})
+			w, err := NewWorker(taskstest.Open(t, client, backend.Options{Options: sendlimit.Options{Horizon: horizon}}), WorkerOptions{Notifier: recorder})
 			require.NoError(t, err)
 			w.handler.Clock.Local = func() time.Time { return time.Now().Add(off) }
 			go func() { ended <- w.Run(ctx) }()
@@ -102,7 +103,7 @@ func deliverByOtherClocks(t *testing.T, horizon time.Duration) {
 				require.NoError(t, <-ended)
 			}
 		}()
-		s, err := submit.New(taskstest.Open(t, client, backend.Options{Horizon: horizon}), submit.Options{})
+		s, err := submit.New(taskstest.Open(t, client, backend.Options{Options: sendlimit.Options{Horizon: horizon}}), submit.Options{})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, s.Close()) }()
 		began := time.Now()
@@ -126,8 +127,7 @@ func deliverByOtherClocks(t *testing.T, horizon time.Duration) {
 func pipedStore(t *testing.T) *redis.Client {
 	t.Helper()
 	_, client := redistest.Virtual(t)
-	policies, err := settings.NewPolicies(client, "")
-	require.NoError(t, err)
+	policies := settings.NewPolicies(client, keyspace.KeysUnder(""))
 	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
 	return client
 }

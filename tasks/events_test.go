@@ -16,8 +16,7 @@ import (
 // hear lets somebody listen to all accounts from now on.
 func (s *story) hear() {
 	s.Helper()
-	listeners, err := events.NewListeners(s.client, "")
-	require.NoError(s, err)
+	listeners := events.NewListeners(s.client, keyspace.KeysUnder(""))
 	require.NoError(s, listeners.Listen(s.Context(), keyspace.Everyone, time.Now().Add(24*time.Hour)))
 }
 

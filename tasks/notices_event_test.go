@@ -51,16 +51,14 @@ func TestALowerThresholdIsNotToldAfterAHigherOne(t *testing.T) {
 
 func (s *story) setEvent(e counters.EventLimits) {
 	s.Helper()
-	events, err := counters.NewEvents(s.client, "")
-	require.NoError(s, err)
+	events := counters.NewEvents(s.client, keyspace.KeysUnder(""))
 	require.NoError(s, events.Set(s.Context(), e))
 }
 
 func (s *story) countEvent(key string, n int64) {
 	s.Helper()
-	limits, err := counters.New(s.client, "")
-	require.NoError(s, err)
-	_, err = limits.Count(s.Context(), counters.Request{Event: "submit", Key: key, N: n, At: time.Now()})
+	limits := counters.New(s.client, keyspace.KeysUnder(""))
+	_, err := limits.Count(s.Context(), counters.Request{Event: "submit", Key: key, N: n, At: time.Now()})
 	require.NoError(s, err)
 }
 
@@ -106,8 +104,7 @@ func TestAnAlertOfAnEventThatWasRemoved(t *testing.T) {
 		s.setEvent(counters.EventLimits{Name: "submit", PerHour: 5, AlertAt: []int{80}, AlertTo: "ops@example.com"})
 		s.countEvent("acme", 5)
 		require.Equal(s, 1, s.waitingNotices())
-		events, err := counters.NewEvents(s.client, "")
-		require.NoError(s, err)
+		events := counters.NewEvents(s.client, keyspace.KeysUnder(""))
 		removed, err := events.Remove(s.Context(), "submit")
 		require.NoError(s, err)
 		require.True(s, removed)

@@ -95,16 +95,14 @@ func (s *story) putReport() (id string) {
 
 func (s *story) account(a accounts.Account) {
 	s.Helper()
-	accounts, err := accounts.New(s.client, "")
-	require.NoError(s, err)
-	_, err = accounts.Create(s.Context(), a)
+	accounts := accounts.New(s.client, keyspace.KeysUnder(""))
+	_, err := accounts.Create(s.Context(), a)
 	require.NoError(s, err)
 }
 
 func (s *story) contactOf(user, contact string) {
 	s.Helper()
-	settings, err := settings.NewUsers(s.client, "")
-	require.NoError(s, err)
+	settings := settings.NewUsers(s.client, keyspace.KeysUnder(""))
 	require.NoError(s, settings.Set(s.Context(), user, policy.UserSettings{Contact: contact}))
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
@@ -35,7 +36,7 @@ func (s *story) pace(rateText string, burst int64) {
 
 func (s *story) paces() *rate.Paces {
 	s.Helper()
-	paces, err := rate.NewPaces(s.client, "", deliver.PaceTarget)
+	paces, err := rate.NewPaces(s.client, keyspace.KeysUnder(""), deliver.PaceTarget)
 	require.NoError(s, err)
 	return paces
 }

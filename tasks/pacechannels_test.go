@@ -11,6 +11,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks"
@@ -20,7 +21,7 @@ import (
 // paceOf gives a channel a pace.
 func (p *phones) paceOf(channel, rateText string) {
 	p.Helper()
-	paces, err := rate.NewPaces(p.client, "", deliver.ChannelPace(channel))
+	paces, err := rate.NewPaces(p.client, keyspace.KeysUnder(""), deliver.ChannelPace(channel))
 	require.NoError(p, err)
 	pace, err := rate.Parse(rateText)
 	require.NoError(p, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -25,8 +26,7 @@ import (
 // policies is the store's.
 func (s *story) policies() *settings.Policies {
 	s.Helper()
-	store, err := settings.NewPolicies(s.client, "")
-	require.NoError(s, err)
+	store := settings.NewPolicies(s.client, keyspace.KeysUnder(""))
 	return store
 }
 
@@ -41,8 +41,7 @@ func (s *story) policy(change func(*policy.Policy)) {
 // set gives a user settings, as another process does.
 func (s *story) set(user string, own policy.UserSettings) {
 	s.Helper()
-	users, err := settings.NewUsers(s.newClient(), "")
-	require.NoError(s, err)
+	users := settings.NewUsers(s.newClient(), keyspace.KeysUnder(""))
 	require.NoError(s, users.Set(s.Context(), user, own))
 }
 
@@ -314,8 +313,7 @@ func TestLateMessageWaitsForSettingsThatCanBeRead(t *testing.T) {
 		s.until(20 * time.Second)
 		s.delivered()
 		require.Equal(s, 1, strings.Count(log.String(), "late messages wait until the rules of their users are known"))
-		settings, err := settings.NewUsers(s.client, "")
-		require.NoError(s, err)
+		settings := settings.NewUsers(s.client, keyspace.KeysUnder(""))
 		require.NoError(s, settings.Clear(s.Context(), "alice"))
 		s.until(50 * time.Second)
 		require.Len(s, s.recorder.Deliveries(), 1)

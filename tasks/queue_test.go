@@ -178,8 +178,7 @@ func TestTasksOfANewerProgramComeAgain(t *testing.T) {
 // Prefixes keep environments on one store apart, their queues included.
 func TestPrefixesShareNothing(t *testing.T) {
 	tell(t, func(s *story) {
-		policies, err := settings.NewPolicies(s.client, "test")
-		require.NoError(s, err)
+		policies := settings.NewPolicies(s.client, keyspace.KeysUnder("test"))
 		require.NoError(s, policies.Apply(s.Context(), policy.Default()))
 		test := s.shared
 		test.Prefix = "test"

@@ -55,8 +55,7 @@ func (s *story) policyOf(rules ...string) policy.Policy {
 // stored is the default policy as the store has it.
 func (s *story) stored() policy.Policy {
 	s.Helper()
-	policies, err := settings.NewPolicies(s.client, "")
-	require.NoError(s, err)
+	policies := settings.NewPolicies(s.client, keyspace.KeysUnder(""))
 	p, _, err := policies.Load(s.Context(), policy.DefaultName)
 	require.NoError(s, err)
 	return p

@@ -384,7 +384,7 @@ func TestARelayApartFromTheWorkers(t *testing.T) {
 func TestARelayNeedsTimes(t *testing.T) {
 	tell(t, func(s *story) {
 		for want, o := range map[string]tasks.RelayOptions{
-			"relay_every": {Every: time.Microsecond}, "sweep_every": {SweepEvery: -1}, "places_every": {PlacesEvery: -1},
+			"relay_every": {RelayEvery: time.Microsecond}, "sweep_every": {SweepEvery: -1}, "places_every": {PlacesEvery: -1},
 		} {
 			_, err := tasks.NewRelay(taskstest.Open(s, s.client, s.shared), o)
 			var invalid *fault.InvalidError

@@ -5,37 +5,44 @@ import (
 	"context"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/records/events"
 	"github.com/sendlimit/sendlimiter/records/find"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/records/quota"
-	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/listen"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/relay"
 )
 
-// RelayOptions are the intervals of a relay, see WorkerOptions.
+// RelayOptions are the intervals of a relay.
 type RelayOptions struct {
-	Every       time.Duration // zero means 5 s
-	SweepEvery  time.Duration // for the log of Redis; zero means six times Every
-	PlacesEvery time.Duration // zero means 1 hour
+	// RelayEvery is about how often to look for messages that the queue may not have, for open
+	// charges, and for events of other programs; zero means 5 s.
+	RelayEvery time.Duration
+	// SweepEvery is the same for notices and the log of Redis, after a crash or an outage of the
+	// store; zero means six times RelayEvery.
+	SweepEvery time.Duration
+	// PlacesEvery is about how often one of the workers frees places whose messages have no record,
+	// and removes stale entries of the index of messages; zero means 1 hour. It reads all keys of
+	// the store, and the whole index.
+	PlacesEvery time.Duration
 }
 
 func (o RelayOptions) withDefaults() RelayOptions {
-	o.Every = cmp.Or(o.Every, 5*time.Second)
-	o.SweepEvery = cmp.Or(o.SweepEvery, 6*o.Every)
+	o.RelayEvery = cmp.Or(o.RelayEvery, 5*time.Second)
+	o.SweepEvery = cmp.Or(o.SweepEvery, 6*o.RelayEvery)
 	o.PlacesEvery = cmp.Or(o.PlacesEvery, time.Hour)
 	return o
 }
 
 func (o RelayOptions) validate() error {
 	switch {
-	case o.Every < time.Millisecond:
-		return message.NotAllowed("relay_every", o.Every.String(), "at least 1 ms")
+	case o.RelayEvery < time.Millisecond:
+		return message.NotAllowed("relay_every", o.RelayEvery.String(), "at least 1 ms")
 	case o.SweepEvery < time.Millisecond:
 		return message.NotAllowed("sweep_every", o.SweepEvery.String(), "at least 1 ms")
 	case o.PlacesEvery < time.Millisecond:
@@ -57,37 +64,19 @@ func newRelaying(b *backend.Backend, q *queue.Queue, timers *queue.Timers, o Rel
 	if err != nil {
 		return nil, err
 	}
-	places, err := messages.NewLostPlaces(b.Client, b.Timeline)
-	if err != nil {
-		return nil, err
-	}
-	index, err := find.NewIndex(b.Client, b.Timeline)
-	if err != nil {
-		return nil, err
-	}
-	known, err := devices.New(b.Client, devices.Options{Prefix: b.Timeline.Prefix})
-	if err != nil {
-		return nil, err
-	}
 	gatherer, err := events.NewGatherer(b.Client, b.Events)
 	if err != nil {
 		return nil, err
 	}
+	turns := turn.New(b.Client, b.Keys)
 	return &relaying{
 		relay: &relay.Relay{
-			Watch: b.Watch, Charges: charges, Places: places, Index: index, Devices: known, Queue: q, Timers: timers,
-			Clock: b.Policies.Clock, Learn: func(ctx context.Context) { learnClock(ctx, b) },
-			NewEvictions: func(ctx context.Context, servers []store.Memory) ([]store.Memory, error) {
-				return store.NewEvictions(ctx, b.Client, b.Timeline.Prefix, servers)
-			},
-			NoteEvictions: func(ctx context.Context, servers []store.Memory) error {
-				return store.NoteEvictions(ctx, b.Client, b.Timeline.Prefix, servers)
-			},
-			Memory:  func(ctx context.Context) ([]store.Memory, error) { return store.ReadMemory(ctx, b.Client) },
-			Rewrite: func(ctx context.Context) (int, error) { return store.RewriteLogs(ctx, b.Client, b.Timeline.Prefix) },
+			Client: b.Client, Keys: b.Keys, Turns: turns, Watch: b.Watch, Charges: charges, Places: messages.NewLostPlaces(b.Client, b.Keys),
+			Index: find.NewIndex(b.Client, b.Keys, b.Timeline.WithoutIndex), Devices: devices.New(b.Client, b.Keys, devices.Options{}),
+			Queue: q, Timers: timers, Clock: b.Policies.Clock, Learn: func(ctx context.Context) { learnClock(ctx, b) },
 			Metrics: b.Metrics, Tracer: b.Tracer, Logger: b.Logger,
 		},
-		gathering: &listen.Gathering{Gatherer: gatherer, Subscribers: b.Timeline.Subscribers, Metrics: b.Metrics, Logger: b.Logger},
+		gathering: &listen.Gathering{Gatherer: gatherer, Turns: turns, Subscribers: b.Timeline.Subscribers, Metrics: b.Metrics, Logger: b.Logger},
 		options:   o,
 	}, nil
 }
@@ -98,8 +87,8 @@ func (r *relaying) start(ctx context.Context) (stopRelay, stopGathering func()) 
 	if r == nil {
 		return func() {}, func() {}
 	}
-	return r.relay.Start(ctx, r.options.Every, r.options.SweepEvery, r.options.PlacesEvery),
-		r.gathering.Start(ctx, r.options.Every)
+	return r.relay.Start(ctx, r.options.RelayEvery, r.options.SweepEvery, r.options.PlacesEvery),
+		r.gathering.Start(ctx, r.options.RelayEvery)
 }
 
 // Relay hands messages over to the queue when they are due soon, for workers that do not, and

@@ -17,6 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/activity"
 	"github.com/sendlimit/sendlimiter/records/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
@@ -96,8 +97,7 @@ func TestUsersAreGatheredIntoOneMailAnHour(t *testing.T) {
 	sendlimittest.Long(t)
 	tellSlowly(t, func(s *story) {
 		var mail announcer
-		policies, err := settings.NewPolicies(s.client, "")
-		require.NoError(s, err)
+		policies := settings.NewPolicies(s.client, keyspace.KeysUnder(""))
 		policy, err := policy.Parse(policy.DefaultName, "Asia/Kolkata", "2/calendar_day")
 		require.NoError(s, err)
 		policy.AlertTo, policy.AlertAt = "ops@example.com", []int{50, 100}

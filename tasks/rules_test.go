@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks"
@@ -48,8 +49,7 @@ func TestRulesAreFollowed(t *testing.T) {
 
 func TestRulesOfAnotherPolicy(t *testing.T) {
 	tell(t, func(s *story) {
-		policies, err := settings.NewPolicies(s.client, "")
-		require.NoError(s, err)
+		policies := settings.NewPolicies(s.client, keyspace.KeysUnder(""))
 		strict, err := policy.Parse("strict", "Europe/Berlin", "1/calendar_day")
 		require.NoError(s, err)
 		require.NoError(s, policies.Apply(s.Context(), strict))
@@ -151,12 +151,12 @@ func TestRulesAreFirstLoadedByMany(t *testing.T) {
 func TestOptionsOutOfBounds(t *testing.T) {
 	tell(t, func(s *story) {
 		for sentence, o := range map[string]backend.Options{
-			`prefix "A" is not allowed: use 1 to 32 of a-z 0-9 _ -`: {Prefix: "A"},
-			`reach "1ms" is not allowed: use 1 s to 366 days`:       {Reach: time.Millisecond},
+			`prefix "A" is not allowed: use 1 to 32 of a-z 0-9 _ -`: {Options: sendlimit.Options{Prefix: "A"}},
+			`reach "1ms" is not allowed: use 1 s to 366 days`:       {Options: sendlimit.Options{Reach: time.Millisecond}},
 			`keep_records "1s" is not allowed: use at least 1 minute`: {
-				KeepRecords: time.Second,
+				Options: sendlimit.Options{KeepRecords: time.Second},
 			},
-			`expire_after "1ms" is not allowed: use at least 1 s`:  {ExpireAfter: time.Millisecond},
+			`expire_after "1ms" is not allowed: use at least 1 s`:  {Options: sendlimit.Options{ExpireAfter: time.Millisecond}},
 			`forward_every "-1s" is not allowed: use 1 ms to 1m0s`: {Polling: queue.Polling{Forward: -time.Second}},
 			`fetch_every "1m1s" is not allowed: use 1 ms to 1m0s`:  {Polling: queue.Polling{Fetch: 61 * time.Second}},
 		} {

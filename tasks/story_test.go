@@ -72,7 +72,7 @@ func tellSlowly(t *testing.T, story func(*story), rules ...string) {
 
 func newStory(t *testing.T, polling queue.Polling, rules ...string) *story {
 	t.Helper()
-	s := &story{T: t, server: miniredis.NewMiniRedis(), recorder: notifiertest.NewRecorder(time.Now), began: time.Now(), shared: backend.Options{Polling: polling, Horizon: policy.DefaultReach}}
+	s := &story{T: t, server: miniredis.NewMiniRedis(), recorder: notifiertest.NewRecorder(time.Now), began: time.Now(), shared: backend.Options{Options: sendlimit.Options{Horizon: policy.DefaultReach}, Polling: polling}}
 	// At the very end: the client library takes a second to notice that it is
 	// closed where the store was away.
 	t.Cleanup(func() { time.Sleep(2 * time.Second) })
@@ -110,8 +110,7 @@ func (s *story) apply(rules ...string) {
 		p, err = policy.Parse(policy.DefaultName, "", rules...)
 		require.NoError(s, err)
 	}
-	policies, err := settings.NewPolicies(s.client, "")
-	require.NoError(s, err)
+	policies := settings.NewPolicies(s.client, keyspace.KeysUnder(""))
 	require.NoError(s, policies.Apply(s.Context(), p))
 }
 
@@ -139,7 +138,7 @@ func (s *story) work(options ...func(*tasks.WorkerOptions)) (stop func()) {
 func (s *story) workOn(b *backend.Backend, options ...func(*tasks.WorkerOptions)) (stop func()) {
 	s.Helper()
 	// Looks at a watch list without anything due would make up most of a story.
-	o := tasks.WorkerOptions{Notifier: s.recorder, RelayEvery: 5 * time.Minute}
+	o := tasks.WorkerOptions{Notifier: s.recorder, RelayOptions: tasks.RelayOptions{RelayEvery: 5 * time.Minute}}
 	for _, option := range options {
 		option(&o)
 	}

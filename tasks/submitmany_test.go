@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -145,8 +146,7 @@ func TestLateMessagesKeepTheRules(t *testing.T) {
 	tellAt11(t, func(s *story) {
 		p := policy.Default()
 		p.Late = time.Hour
-		policies, err := settings.NewPolicies(s.client, "")
-		require.NoError(s, err)
+		policies := settings.NewPolicies(s.client, keyspace.KeysUnder(""))
 		require.NoError(s, policies.Apply(s.Context(), p))
 		s.Submitter = s.newSubmitter(submit.Options{})
 		first, second, third := to("a", "10:30:00"), to("b", "10:31:00"), to("c", "10:32:00")

@@ -19,6 +19,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
@@ -307,11 +308,9 @@ func TestAnExportTellsOfAlerts(t *testing.T) {
 		p := policy.Default()
 		p.Rules = []policy.Rule{{Limit: 10, Period: calendar.Day}}
 		p.AlertTo = "ops@example.org"
-		policies, err := settings.NewPolicies(s.client, "")
-		require.NoError(s, err)
+		policies := settings.NewPolicies(s.client, keyspace.KeysUnder(""))
 		require.NoError(s, policies.Apply(s.Context(), p))
-		settings, err := settings.NewUsers(s.client, "")
-		require.NoError(s, err)
+		settings := settings.NewUsers(s.client, keyspace.KeysUnder(""))
 		require.NoError(s, settings.Set(s.Context(), "alice", policy.UserSettings{Contact: "ada@example.org"}))
 
 		day := s.at(48 * time.Hour).Truncate(24 * time.Hour)

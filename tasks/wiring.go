@@ -3,6 +3,7 @@ package tasks
 import (
 	"cmp"
 
+	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/records/events"
@@ -30,16 +31,12 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	if err != nil {
 		return err
 	}
-	records, err := messages.NewRecords(w.batches, b.Timeline.Prefix)
-	if err != nil {
-		return err
-	}
 	clock := b.Policies.Clock // asked every second
 	pacer, err := deliver.NewPacer(b.Client, deliver.PacerOptions{Prefix: b.Timeline.Prefix, Target: deliver.PaceTarget}, clock, b.Metrics, b.Logger)
 	if err != nil {
 		return err
 	}
-	set, err := channels.NewSet(b.Client, b.Timeline.Prefix, o.Channels, o.PushTimeout, clock, b.Metrics, b.Logger)
+	set, err := channels.NewSet(b.Client, b.Keys, o.Channels, o.PushTimeout, clock, b.Metrics, b.Logger)
 	if err != nil {
 		return err
 	}
@@ -51,19 +48,11 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	if err != nil {
 		return err
 	}
-	known, err := devices.New(b.Client, devices.Options{Prefix: b.Timeline.Prefix})
-	if err != nil {
-		return err
-	}
-	pauses, err := deliver.NewPauses(b.Client, b.Timeline.Prefix, clock, b.Logger)
-	if err != nil {
-		return err
-	}
 	w.queue = b.Queue.ByClock(clock.Clock)
 	w.timers = w.queue.Timers(b.Watch, b.Logger)
 	w.handler = &deliver.Handler{
-		Policies: b.Policies, Looks: b.Looks, Gate: gate, Records: records, Queue: w.queue, Timers: w.timers, Clock: clock, Channels: set, PacedChannels: paced, Devices: known, Pacer: pacer,
-		Pauses:  pauses,
+		Policies: b.Policies, Looks: b.Looks, Gate: gate, Records: messages.NewRecords(w.batches, b.Keys), Queue: w.queue, Timers: w.timers, Clock: clock, Channels: set, PacedChannels: paced, Pacer: pacer,
+		Devices: devices.New(b.Client, b.Keys, devices.Options{}), Pauses: deliver.NewPauses(b.Client, b.Keys, clock, b.Logger),
 		Retries: o.Retries, OnUncertain: o.OnUncertain, PushTimeout: o.PushTimeout, Margin: o.SettleMargin,
 		Tolerance: cmp.Or(o.Tolerance, sendlimit.DefaultTolerance), ExpireAfter: cmp.Or(options.ExpireAfter, sendlimit.DefaultExpireAfter),
 		Slots: deliver.NewDeliverySlots(o.Deliveries, clock.Local), Stopping: w.stopping, Ended: w.ended,
@@ -72,7 +61,7 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	if o.WithoutRelay {
 		return nil
 	}
-	w.relay, err = newRelaying(b, w.queue, w.timers, o.relaying())
+	w.relay, err = newRelaying(b, w.queue, w.timers, o.RelayOptions)
 	return err
 }
 
@@ -86,10 +75,7 @@ func (w *Worker) addAnnouncements(o WorkerOptions) error {
 	if err != nil {
 		return err
 	}
-	contacts, err := announce.NewContacts(b.Client, b.Timeline.Prefix)
-	if err != nil {
-		return err
-	}
+	contacts := announce.NewContacts(b.Client, b.Keys)
 	w.announcements = &announce.Announcements{
 		Notices: notices, Contacts: contacts, Announcer: o.Announcer, Queue: w.queue, Clock: clock,
 		Retries: o.AlertRetries, Kept: notices.Kept(), Timeout: o.AnnounceTimeout,
@@ -98,8 +84,8 @@ func (w *Worker) addAnnouncements(o WorkerOptions) error {
 		Metrics: b.Metrics, Logger: b.Logger,
 	}
 	w.noticeJobs = &announce.NoticeJobs{
-		Announcements: w.announcements,
-		Reports:       &announce.Reports{Accounts: contacts.Accounts, Activity: b.Activity, Notices: notices, Done: make(map[string]int64)},
+		Announcements: w.announcements, Turns: turn.New(b.Client, b.Keys),
+		Reports: &announce.Reports{Accounts: contacts.Accounts, Activity: b.Activity, Notices: notices, Done: make(map[string]int64)},
 	}
 	return nil
 }
@@ -111,14 +97,6 @@ func (w *Worker) addCallbacks(o WorkerOptions) error {
 	}
 	b := w.backend
 	options := b.Events
-	registry, err := accounts.New(b.Client, options.Prefix)
-	if err != nil {
-		return err
-	}
-	listeners, err := events.NewListeners(b.Client, options.Prefix)
-	if err != nil {
-		return err
-	}
 	log, err := events.NewLog(b.Client, options)
 	if err != nil {
 		return err
@@ -128,7 +106,7 @@ func (w *Worker) addCallbacks(o WorkerOptions) error {
 		return err
 	}
 	w.callbacks = &callbacks.Sender{
-		Accounts: registry, Listeners: listeners, Log: log, Callbacks: state, Poster: o.Callbacks, Clock: w.handler.Clock,
+		Accounts: accounts.New(b.Client, b.Keys), Listeners: events.NewListeners(b.Client, b.Keys), Log: log, Callbacks: state, Poster: o.Callbacks, Clock: w.handler.Clock,
 		GiveUp: o.EventsGiveUp, Rate: o.EventsRate, Retries: callbacks.DefaultRetries(),
 		Timeout: o.PushTimeout, Margin: o.SettleMargin, Metrics: b.Metrics, Logger: b.Logger,
 	}

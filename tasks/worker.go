@@ -21,6 +21,8 @@ import (
 
 // WorkerOptions configure a Worker. Only the channels have no default.
 type WorkerOptions struct {
+	RelayOptions
+
 	// Channels are the channels of the worker, each with its own name. All workers
 	// of a store must have the same ones.
 	Channels []channels.Setup
@@ -45,16 +47,6 @@ type WorkerOptions struct {
 	// WithoutRelay leaves the relay to other workers, or to a Relay. While none of them runs, only
 	// messages that are due within the horizon when they are submitted are delivered.
 	WithoutRelay bool
-	// RelayEvery is about how often the worker looks for messages that the queue may
-	// not have, for open charges, and for events of other programs; zero means 5 s.
-	RelayEvery time.Duration
-	// SweepEvery is the same for notices and the log of Redis, after a crash or an outage
-	// of the store; zero means six times RelayEvery.
-	SweepEvery time.Duration
-	// PlacesEvery is about how often one of the workers frees places whose messages
-	// have no record, and removes stale entries of the index of messages; zero
-	// means 1 hour. It reads all keys of the store, and the whole index.
-	PlacesEvery time.Duration
 	// Announcer sends alerts and reports to contacts. If nil, they wait for a
 	// worker that has one. Once the worker stops, a try is cut off after PushTimeout.
 	Announcer    notifier.Announcer
@@ -116,18 +108,13 @@ func (o WorkerOptions) withDefaults() WorkerOptions {
 	o.ShutdownTimeout = cmp.Or(o.ShutdownTimeout, 30*time.Second)
 	o.SettleMargin = cmp.Or(o.SettleMargin, 10*time.Second)
 	o.AnnounceTimeout = cmp.Or(o.AnnounceTimeout, time.Hour)
-	o.RelayEvery, o.SweepEvery, o.PlacesEvery = o.relaying().Every, o.relaying().SweepEvery, o.relaying().PlacesEvery
+	o.RelayOptions = o.RelayOptions.withDefaults()
 	o.EventsGiveUp = cmp.Or(o.EventsGiveUp, 24*time.Hour)
 	o.EventsRate = cmp.Or(o.EventsRate, 10)
 	o.OnUncertain = cmp.Or(o.OnUncertain, deliver.ResendUncertain)
 	o.Retries = o.Retries.WithDefaults()
 	o.AlertRetries = o.AlertRetries.WithDefaults()
 	return o
-}
-
-// relaying returns the options of the relay, complete.
-func (o WorkerOptions) relaying() RelayOptions {
-	return RelayOptions{Every: o.RelayEvery, SweepEvery: o.SweepEvery, PlacesEvery: o.PlacesEvery}.withDefaults()
 }
 
 // settleWithin returns how long a delivery may settle after its lease.
@@ -157,7 +144,7 @@ func (o WorkerOptions) validate() error {
 		return message.NotAllowed("shutdown_timeout", o.ShutdownTimeout.String(),
 			"more than push_timeout, %s: a delivery that is cut off is delivered again", o.PushTimeout)
 	}
-	if err := o.relaying().validate(); err != nil {
+	if err := o.RelayOptions.validate(); err != nil {
 		return err
 	}
 	if err := channels.Validate(o.Channels); err != nil {

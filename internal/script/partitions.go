@@ -119,6 +119,15 @@ func CountPartitions(ctx context.Context, client redis.Cmdable, doing string, ke
 	return total, nil
 }
 
+// EveryKey returns the keys of one set in each partition.
+func EveryKey(key func(partition int) string) []string {
+	keys := make([]string, keyspace.Partitions)
+	for i := range keys {
+		keys[i] = key(i)
+	}
+	return keys
+}
+
 // One adapts the key of one set in each partition for CountPartitions.
 func One(key func(partition int) string) func(partition int) []string {
 	return func(partition int) []string { return []string{key(partition)} }

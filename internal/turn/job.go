@@ -50,13 +50,9 @@ func (j *Job) call(
 	ctx context.Context, what string, lasts time.Duration, notes string,
 ) (then string, taken bool, wait time.Duration, err error) {
 	const doing = "taking the turn of a job"
-	answer, err := script.Run(ctx, j.client, lua.TurnJob, doing, []string{j.key}, []any{
+	in := script.Call(ctx, j.client, lua.TurnJob, doing, []string{j.key}, []any{
 		"", what, j.owner, lasts.Milliseconds(), j.work, notes,
 	})
-	if err != nil {
-		return "", false, 0, err
-	}
-	in := script.Read(answer, doing)
 	if in.Int(0) == 0 {
 		return "", false, time.Duration(in.Int(1)) * time.Millisecond, in.Err
 	}

@@ -24,14 +24,9 @@ type Accounts struct {
 	keys   keyspace.Keys
 }
 
-// New returns the accounts in a store. prefix begins its keys; "" means keyspace.DefaultPrefix. The
-// error is an *InvalidError.
-func New(client redis.UniversalClient, prefix string) (*Accounts, error) {
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return nil, err
-	}
-	return &Accounts{client: client, keys: keys}, nil
+// New returns the accounts in a store.
+func New(client redis.UniversalClient, keys keyspace.Keys) *Accounts {
+	return &Accounts{client: client, keys: keys}
 }
 
 // Get returns an account; ok is false if it does not exist. Resolve also returns its tier.

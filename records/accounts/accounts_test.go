@@ -14,6 +14,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
@@ -31,9 +32,7 @@ func newRegistry(t *testing.T) *registry {
 	server, client := redistest.Embedded(t)
 	r := &registry{T: t, server: server, now: time.Date(2026, 11, 22, 11, 0, 0, 0, time.UTC)}
 	server.SetTime(r.now)
-	var err error
-	r.Accounts, err = accounts.New(client, "")
-	require.NoError(t, err)
+	r.Accounts = accounts.New(client, keyspace.KeysUnder(""))
 	return r
 }
 

@@ -22,8 +22,7 @@ import (
 
 func newLog(t *testing.T, client redis.Cmdable) *activity.Log {
 	t.Helper()
-	l, err := activity.New(client, "", nil)
-	require.NoError(t, err)
+	l := activity.New(client, keyspace.KeysUnder(""), nil)
 	return l
 }
 
@@ -180,8 +179,6 @@ func TestNoLogCountsNothing(t *testing.T) {
 	got, err := nobody.Minutes(t.Context(), story.At("12:00"), story.At("12:01"))
 	require.NoError(t, err)
 	require.Equal(t, []activity.Span{{Start: story.At("12:00")}}, got)
-	_, err = activity.New(nil, "A", nil)
-	require.Equal(t, "1 to 32 of a-z 0-9 _ -", story.Invalid(t, err, "prefix", "A"))
 }
 
 // What another program has written there is an error that names the field.
@@ -258,13 +255,12 @@ func TestAnAccountsDays(t *testing.T) {
 	server.SetTime(story.At("12:00"))
 	kolkata, err := calendar.ParseTimeZone("Asia/Kolkata")
 	require.NoError(t, err)
-	l, err := activity.New(client, "", func(_ context.Context, account string) (*time.Location, error) {
+	l := activity.New(client, keyspace.KeysUnder(""), func(_ context.Context, account string) (*time.Location, error) {
 		if account == "shop" {
 			return kolkata, nil
 		}
 		return time.UTC, nil
 	})
-	require.NoError(t, err)
 	l.Delivered("shop", story.At("18:29:59.999"), time.Second, false)
 	l.Delivered("shop", story.At("18:30"), time.Minute, true)
 	l.Dropped("shop", story.At("18:30"), "expired")

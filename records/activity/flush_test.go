@@ -149,13 +149,12 @@ func TestCountsOfAccountsWaitForTheirZones(t *testing.T) {
 	server, client := redistest.Embedded(t)
 	server.SetTime(story.At("12:00"))
 	away := true
-	l, err := activity.New(client, "", func(_ context.Context, account string) (*time.Location, error) {
+	l := activity.New(client, keyspace.KeysUnder(""), func(_ context.Context, account string) (*time.Location, error) {
 		if away && account == "away" {
 			return nil, errNoAnswer
 		}
 		return time.FixedZone("", 14*60*60), nil
 	})
-	require.NoError(t, err)
 	accounts := []string{"a", "away", "b", "c", "d"}
 	for n := range 3 {
 		for _, account := range accounts {

@@ -69,20 +69,15 @@ func (s spans) at(start int64) fields {
 
 const minute, quarter, hour = 60, 15 * 60, 60 * 60 // seconds
 
-// New returns an empty Log. prefix begins its keys; "" means keyspace.DefaultPrefix. If zones is
-// nil, all days are in UTC. The error is a *fault.InvalidError.
-func New(client redis.Cmdable, prefix string, zones Zones) (*Log, error) {
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return nil, err
-	}
+// New returns an empty Log. If zones is nil, all days are in UTC.
+func New(client redis.Cmdable, keys keyspace.Keys, zones Zones) *Log {
 	if zones == nil {
 		zones = func(context.Context, string) (*time.Location, error) { return time.UTC, nil }
 	}
 	return &Log{
 		client: client, keys: keys, zones: zones, turn: make(chan struct{}, 1),
 		all: make(spans), accounts: make(map[string]spans), labels: make(map[string]bool), flushed: make(fields),
-	}, nil
+	}
 }
 
 // Accepted counts an accepted submit.

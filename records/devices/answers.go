@@ -66,10 +66,6 @@ func (s *Store) each(ctx context.Context, call *lua.Script, doing, user string, 
 	for _, id := range ids {
 		args = append(args, id)
 	}
-	answer, err := script.Run(ctx, s.client, call, doing, []string{s.keys.Devices(user)}, args)
-	if err != nil {
-		return 0, err
-	}
-	in := script.Read(answer, doing)
+	in := script.Call(ctx, s.client, call, doing, []string{s.keys.Devices(user)}, args)
 	return int(in.Int(0)), in.Err
 }

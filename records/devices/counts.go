@@ -138,11 +138,7 @@ func (s *Store) note(ctx context.Context, user string, counts []count, holder, h
 func (s *Store) noteOne(ctx context.Context, partition int, c count, hold string) error {
 	const doing = "counting the devices of an account"
 	for {
-		answer, err := script.Run(ctx, s.client, lua.DeviceNoteCount, doing, s.keysOf(c.account), []any{partition, c.devices, hold})
-		if err != nil {
-			return err
-		}
-		in := script.Read(answer, doing)
+		in := script.Call(ctx, s.client, lua.DeviceNoteCount, doing, s.keysOf(c.account), []any{partition, c.devices, hold})
 		if _ = in.Int(0); in.Err != nil {
 			return in.Err
 		}
@@ -247,11 +243,8 @@ func (s *Store) recount(ctx context.Context, user string, accounts []string) err
 	for _, account := range accounts {
 		args = append(args, account)
 	}
-	answer, err := s.run(ctx, lua.DeviceRecount, doing, user, args...)
-	if err != nil {
-		return err
-	}
-	in := script.Read(script.Reply{[]any(answer)}, doing)
+	in := s.run(ctx, lua.DeviceRecount, doing, user, args...)
+	in.Reply = script.Reply{[]any(in.Reply)}
 	counts := readCounts(in, 0)
 	if in.Err != nil {
 		return in.Err

@@ -184,8 +184,7 @@ func (m *model) requireOwners(t *rapid.T, client redis.Cmdable, keys keyspace.Ke
 
 // checkHistory compares a random history of users' devices with the model.
 func checkHistory(t *rapid.T, client redis.Cmdable, prefix string) {
-	base, err := devices.New(client, devices.Options{Prefix: prefix})
-	require.NoError(t, err)
+	base := devices.New(client, keyspace.KeysUnder(prefix), devices.Options{})
 	m := &model{now: story.At("10:00"), lists: map[string][]devices.Device{}}
 	users := rapid.SampledFrom([]string{"u", "u", "v", "w"})
 	ids := rapid.SampledFrom([]string{"a", "b", "c"})

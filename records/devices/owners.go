@@ -41,11 +41,7 @@ func (s *Store) claim(ctx context.Context, user string, d Device, takes bool) (c
 	if takes {
 		taking = 1
 	}
-	answer, err := script.Run(ctx, s.client, lua.DeviceClaim, doing, []string{c.key}, []any{script.Milliseconds(s.at), c.field, keyspace.NewToken(), d.Account, user, taking})
-	if err != nil {
-		return c, err
-	}
-	in := script.Read(answer, doing)
+	in := script.Call(ctx, s.client, lua.DeviceClaim, doing, []string{c.key}, []any{script.Milliseconds(s.at), c.field, keyspace.NewToken(), d.Account, user, taking})
 	c.token = in.String(0)
 	before := in.Nested(1)
 	for k := 0; k < len(before.Reply); k += 3 {
@@ -73,11 +69,7 @@ func (s *Store) endClaim(ctx context.Context, c claim, settles int) (bool, error
 	for _, o := range c.before {
 		args = append(args, o.token)
 	}
-	answer, err := script.Run(ctx, s.client, lua.DeviceSettleClaim, doing, []string{c.key}, args)
-	if err != nil {
-		return false, err
-	}
-	return script.Yes(script.Read(answer, doing))
+	return script.Yes(script.Call(ctx, s.client, lua.DeviceSettleClaim, doing, []string{c.key}, args))
 }
 
 // takeFrom removes the address of a device from the other users that a claim lists. It adds those
@@ -190,11 +182,7 @@ func (s *Store) remove(ctx context.Context, user string, removals ...removal) ([
 	for _, r := range removals {
 		args = append(args, r.id, r.account, r.address, script.Milliseconds(r.since))
 	}
-	answer, err := s.run(ctx, lua.DeviceRemove, doing, user, args...)
-	if err != nil {
-		return nil, err
-	}
-	in := script.Read(answer, doing)
+	in := s.run(ctx, lua.DeviceRemove, doing, user, args...)
 	removed, counts := readRemoved(in, 0), readCounts(in, 1)
 	if in.Err != nil {
 		return nil, in.Err

@@ -71,8 +71,7 @@ func TestAPhoneHasOneOwner(t *testing.T) {
 		server.FlushAll()
 		server.SetTime(now)
 		told := ownersStory{T: t, client: client, keys: keyspace.KeysUnder(keyspace.DefaultPrefix), address: server.Addr(), random: rand.New(rand.NewPCG(seed, 7))}
-		all, err := devices.New(client, devices.Options{})
-		require.NoError(t, err)
+		all := devices.New(client, keyspace.KeysUnder(""), devices.Options{})
 		if told.random.IntN(2) == 0 {
 			told.adds(all, "u")
 		}
@@ -136,8 +135,7 @@ func (s *ownersStory) run(programs int) (stays, exact bool) {
 		own := redis.NewClient(&redis.Options{Addr: s.address, MaxRetries: -1})
 		require.NoError(s, own.Ping(s.Context()).Err()) // the handshake has no turns
 		own.AddHook(redistest.Calls(p.onCall))
-		store, err := devices.New(own, devices.Options{})
-		require.NoError(s, err)
+		store := devices.New(own, keyspace.KeysUnder(""), devices.Options{})
 		user, what := []string{"u", "v"}[s.random.IntN(2)], s.random.IntN(5)
 		do := func() (err error) { _, err = store.Add(s.Context(), user, phone(), 0); return err }
 		switch what {

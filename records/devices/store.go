@@ -17,7 +17,6 @@ import (
 
 // Options are the options of a Store. The zero value has the keys of DefaultPrefix.
 type Options struct {
-	Prefix string
 	// Shared allows several users to have one address. Else it moves to the last that registers it.
 	Shared bool
 }
@@ -32,13 +31,9 @@ type Store struct {
 	at     time.Time // the time instead of the server's; zero but in tests
 }
 
-// New returns the store under the prefix of its options. The error is an *InvalidError.
-func New(client redis.Cmdable, o Options) (*Store, error) {
-	keys, err := keyspace.NewKeys(o.Prefix)
-	if err != nil {
-		return nil, err
-	}
-	return &Store{client: client, keys: keys, shared: o.Shared}, nil
+// New returns the devices in the store behind client.
+func New(client redis.Cmdable, keys keyspace.Keys, o Options) *Store {
+	return &Store{client: client, keys: keys, shared: o.Shared}
 }
 
 // Change says what Add did.
@@ -164,12 +159,8 @@ func (s *Store) add(ctx context.Context, user string, d Device, more bool) (addi
 	if more {
 		mayHaveMore = 1
 	}
-	answer, err := s.run(ctx, lua.DeviceAdd, doing, user,
+	in := s.run(ctx, lua.DeviceAdd, doing, user,
 		script.Milliseconds(s.at), d.ID, letters[d.Channel], d.App, d.Locale, d.Account, d.Address, Most, user, mayHaveMore)
-	if err != nil {
-		return addition{}, err
-	}
-	in := script.Read(answer, doing)
 	a := addition{status: in.Int(0), device: d}
 	switch {
 	case in.Err != nil || a.status >= needsRoom && a.status < 0:
@@ -230,8 +221,8 @@ func (s *Store) removeOf(ctx context.Context, account, user, id string) (bool, e
 }
 
 // run calls a script on a user's devices and the counts of the partition.
-func (s *Store) run(ctx context.Context, call *lua.Script, doing, user string, args ...any) (script.Reply, error) {
-	return script.Run(ctx, s.client, call, doing, []string{s.keys.Devices(user), s.keys.DeviceCounts(keyspace.Partition(user))}, args)
+func (s *Store) run(ctx context.Context, call *lua.Script, doing, user string, args ...any) *script.ReplyReader {
+	return script.Call(ctx, s.client, call, doing, []string{s.keys.Devices(user), s.keys.DeviceCounts(keyspace.Partition(user))}, args)
 }
 
 func checkDevices(user string, ids ...string) error {

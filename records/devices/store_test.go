@@ -17,6 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
@@ -25,8 +26,7 @@ func newStore(t *testing.T) (*miniredis.Miniredis, *devices.Store) {
 	t.Helper()
 	server, client := redistest.Embedded(t)
 	server.SetTime(story.At("10:00:30.900"))
-	s, err := devices.New(client, devices.Options{})
-	require.NoError(t, err)
+	s := devices.New(client, keyspace.KeysUnder(""), devices.Options{})
 	return server, s
 }
 

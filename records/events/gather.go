@@ -12,7 +12,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
@@ -145,12 +144,6 @@ func (g *Gatherer) remove(ctx context.Context, found []partitionEvents) error {
 		return nil
 	})
 	return store.Explain(err, "removing gathered events")
-}
-
-// Turn reports whether it is time to gather from all partitions: no caller did within lasts. One of
-// several callers gets the turn.
-func (g *Gatherer) Turn(ctx context.Context, lasts time.Duration) (bool, error) {
-	return turn.Take(ctx, g.client, g.log.keys.Turn(keyspace.WorkEvents), lasts)
 }
 
 // source is an event in a partition.

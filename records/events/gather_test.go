@@ -2,7 +2,6 @@ package events_test
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,9 +29,7 @@ type gathering struct {
 func newGathering(t *testing.T, client redis.UniversalClient, accounts ...string) *gathering {
 	t.Helper()
 	g := &gathering{T: t, client: client}
-	var err error
-	g.listeners, err = events.NewListeners(client, "")
-	require.NoError(t, err)
+	g.listeners = events.NewListeners(client, keyspace.KeysUnder(""))
 	for _, account := range accounts {
 		g.listen(account, time.Hour)
 	}
@@ -231,21 +228,9 @@ func TestAnEventThatCanNotBeRead(t *testing.T) {
 	require.Zero(t, g.left(7))
 }
 
-func TestTheTurnToGather(t *testing.T) {
+func TestOptionsOfAGatherer(t *testing.T) {
 	t.Parallel()
-	server, client := redistest.Embedded(t)
-	server.SetTime(story.At("12:00"))
-	gatherer, err := events.NewGatherer(client, events.Options{})
-	require.NoError(t, err)
-	var turns []bool
-	for _, clock := range []string{"12:00", "12:00:01", "12:00:02"} {
-		server.SetTime(story.At(clock))
-		mine, err := gatherer.Turn(t.Context(), 2*time.Second)
-		require.NoError(t, err)
-		turns = append(turns, mine)
-	}
-	require.Equal(t, []bool{true, false, true}, turns)
-	require.True(t, slices.Contains(server.Keys(), keyspace.KeysUnder("sl").Turn(keyspace.WorkEvents)))
-	_, err = events.NewGatherer(client, events.Options{Most: 1})
+	_, client := redistest.Embedded(t)
+	_, err := events.NewGatherer(client, events.Options{Most: 1})
 	require.Error(t, err)
 }

@@ -20,14 +20,9 @@ type Listeners struct {
 	keys   keyspace.Keys
 }
 
-// NewListeners returns the listeners under a prefix, "" for keyspace.DefaultPrefix. The error is an
-// *InvalidError.
-func NewListeners(client redis.Cmdable, prefix string) (*Listeners, error) {
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return nil, err
-	}
-	return &Listeners{client: client, keys: keys}, nil
+// NewListeners returns the listeners of a store.
+func NewListeners(client redis.Cmdable, keys keyspace.Keys) *Listeners {
+	return &Listeners{client: client, keys: keys}
 }
 
 // Listen adds a listener for the events of an account, or of keyspace.Everyone, until a time by the

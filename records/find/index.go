@@ -7,7 +7,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/internal/script"
 	"github.com/sendlimit/sendlimiter/lua"
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
@@ -20,13 +19,9 @@ type Index struct {
 	off    bool // there are no ids
 }
 
-// NewIndex returns the index of a Timeline with the same Options. The error is an *InvalidError.
-func NewIndex(client redis.UniversalClient, o sendlimit.Options) (*Index, error) {
-	keys, err := keyspace.NewKeys(o.Prefix)
-	if err != nil {
-		return nil, err
-	}
-	return &Index{client: client, keys: keys, off: o.WithoutIndex}, nil
+// NewIndex returns the index of a store. withoutIDs is Options.WithoutIndex of its timelines.
+func NewIndex(client redis.UniversalClient, keys keyspace.Keys, withoutIDs bool) *Index {
+	return &Index{client: client, keys: keys, off: withoutIDs}
 }
 
 // forget removes stale entries, and returns how many. It skips an entry whose slot is moving to

@@ -36,8 +36,7 @@ func newStock(t *testing.T, client redis.UniversalClient, o sendlimit.Options) *
 	var err error
 	s.timeline, err = sendlimit.NewTimeline(client, o)
 	require.NoError(t, err)
-	s.index, err = find.NewIndex(client, o)
-	require.NoError(t, err)
+	s.index = find.NewIndex(client, keyspace.KeysUnder(o.Prefix), o.WithoutIndex)
 	s.watch, err = messages.NewWatchList(client, o)
 	require.NoError(t, err)
 	return s

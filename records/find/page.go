@@ -82,14 +82,14 @@ func (x *Index) fill(ctx context.Context, page *Page, f Filter, of lists, entrie
 	for size := min(max(limit-len(page.Messages), fewestRecords), maxRecords); len(entries) > 0; size = min(2*size, maxRecords) {
 		some := entries[:min(size, len(entries))]
 		entries = entries[len(some):]
-		standings, err := x.read(ctx, f, some)
+		infos, err := x.read(ctx, f, some)
 		if err != nil {
 			return place{}, err
 		}
 		var gone []entry
 		for i, e := range some {
 			last = e.place
-			switch s := standings[i]; {
+			switch s := infos[i]; {
 			case e.twice:
 				gone = append(gone, e)
 			case s == nil:
@@ -126,7 +126,7 @@ func (x *Index) read(ctx context.Context, f Filter, entries []entry) ([]*message
 	if err != nil {
 		return nil, store.Explain(err, finding)
 	}
-	standings := make([]*messages.Info, len(entries))
+	infos := make([]*messages.Info, len(entries))
 	for i, e := range entries {
 		if records[i] == nil {
 			continue
@@ -135,9 +135,9 @@ func (x *Index) read(ctx context.Context, f Filter, entries []entry) ([]*message
 		if err != nil {
 			return nil, err
 		}
-		standings[i] = &s
+		infos[i] = &s
 	}
-	return standings, nil
+	return infos, nil
 }
 
 const finding = "finding messages"

@@ -2,28 +2,14 @@ package find
 
 import (
 	"context"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/records/messages"
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 const sweeping = "looking for stale entries of the index"
-
-// Turn reports whether it is time to sweep: nobody did within every. One of several callers gets
-// the turn.
-func (x *Index) Turn(ctx context.Context, every time.Duration) (bool, error) {
-	return turn.Take(ctx, x.client, x.keys.Turn(keyspace.WorkIndex), every)
-}
-
-// GiveBack returns a turn: the next caller gets it.
-func (x *Index) GiveBack(ctx context.Context) error {
-	return turn.GiveBack(ctx, x.client, x.keys.Turn(keyspace.WorkIndex))
-}
 
 // SweepResult is the result of a Sweep.
 type SweepResult struct {

@@ -87,23 +87,6 @@ func TestForgetSparesAMessageThatCameBack(t *testing.T) {
 	require.Equal(t, 2, s.entries("alice", "m"))
 }
 
-func TestOneOfSeveralGetsTheTurnToSweep(t *testing.T) {
-	t.Parallel()
-	server, client := redistest.Embedded(t)
-	s := newStock(t, client, sendlimit.Options{})
-	turn := func() bool {
-		mine, err := s.index.Turn(t.Context(), time.Hour)
-		require.NoError(t, err)
-		return mine
-	}
-	require.True(t, turn())
-	require.False(t, turn())
-	require.NoError(t, s.index.GiveBack(t.Context()))
-	require.True(t, turn())
-	server.SetTime(time.Now().Add(time.Hour + time.Second))
-	require.True(t, turn())
-}
-
 // pipelined counts the commands in pipelines.
 type pipelined struct{ atomic.Int64 }
 

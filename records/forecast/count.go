@@ -24,12 +24,8 @@ type Forecasts struct {
 // New returns the Forecasts of a Timeline with the same Options. The error is an
 // *fault.InvalidError.
 func New(client redis.UniversalClient, o sendlimit.Options) (*Forecasts, error) {
-	o = o.WithDefaults()
-	keys, err := keyspace.NewKeys(o.Prefix)
+	o, keys, err := o.Complete()
 	if err != nil {
-		return nil, err
-	}
-	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	local := time.Now //nolint:names // measures calls, judges nothing

@@ -67,11 +67,11 @@ func (f *Forecasts) storeNear(ctx context.Context, near Forecast) (Later, error)
 
 // keepLater counts and stores the later hours, if their rest is over. It also does so if the clock
 // was set back.
-func (f *Forecasts) keepLater(ctx context.Context, holding *turn, near Forecast, last Later) error {
+func (f *Forecasts) keepLater(ctx context.Context, own *turn, near Forecast, last Later) error {
 	if rested := near.At.Sub(last.At); rested >= 0 && rested < last.Took+LaterRest(last.Took) {
 		return nil
 	}
-	c := &counting{Forecasts: f, turn: holding}
+	c := &counting{Forecasts: f, turn: own}
 	if err := c.later(ctx, near.At); err != nil {
 		return err
 	}

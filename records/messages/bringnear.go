@@ -7,7 +7,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/internal/script"
-	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
@@ -15,18 +14,9 @@ import (
 const (
 	// near is how long before its time an entry is in a near list, NEAR of lua/fragments/watch.lua.
 	near = 5 * time.Minute
-	// farTurn is how long a turn to call BringNear lasts. Four turns may fail before an entry comes
-	// too late to the near list.
-	farTurn = time.Minute
 	// broughtAtOnce is how many entries a call moves, in about a millisecond of the store's time.
 	broughtAtOnce = 500
 )
-
-// FarTurn reports whether it is time to call BringNear: no caller did within a minute. One of
-// several callers gets the turn.
-func (w *WatchList) FarTurn(ctx context.Context) (bool, error) {
-	return turn.Take(ctx, w.client, w.keys.Turn(keyspace.WorkFar), farTurn)
-}
 
 // BringNear moves the entries of far lists that are due within five minutes of now to the near
 // lists, where Due finds them, and returns how many it moved. It takes at most about 68 round

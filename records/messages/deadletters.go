@@ -33,7 +33,7 @@ type DeadLetters struct {
 // NewDeadLetters returns the dead letters of a Timeline with the same Options. The error is an
 // *InvalidError.
 func NewDeadLetters(client redis.UniversalClient, o sendlimit.Options) (*DeadLetters, error) {
-	o, keys, err := complete(o)
+	o, keys, err := o.Complete()
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package messages
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"fmt"
 	"strconv"
@@ -39,217 +38,70 @@ func (d *DeadLetters) List(ctx context.Context, r DeadLettersRequest) ([]DeadLet
 	if limit < 1 || limit > MaxDeadLetters {
 		return nil, &fault.InvalidError{Field: "limit", Value: strconv.Itoa(limit), Want: fmt.Sprintf("1 to %d", MaxDeadLetters)}
 	}
-	merged, err := d.merge(ctx, r)
-	if err != nil {
-		return nil, err
+	keys := script.EveryKey(d.keys.DeadLetters)
+	if r.User != "" {
+		if err := keyspace.CheckUser(r.User); err != nil {
+			return nil, err
+		}
+		keys = []string{d.keys.DeadLettersOf(r.User)}
+	}
+	till := "+inf"
+	if !r.Before.IsZero() {
+		till = "(" + strconv.FormatInt(r.Before.UnixMilli(), 10)
+	}
+	wanted := func(member string) bool {
+		user, _, ok := keyspace.ParseDeadLetterMember(member)
+		return ok && (r.User == "" || r.User == user)
 	}
 	var letters []DeadLetter
+	after := script.EntryAt(r.After.EndedAt, keyspace.DeadLetterMember(r.After.User, r.After.ID))
 	for more := true; more && len(letters) < limit; {
-		entries, err := merged.take(ctx, limit-len(letters))
+		missing := limit - len(letters)
+		entries, err := script.Oldest(ctx, d.client, listing, keys, after, till, missing, wanted)
 		if err != nil {
 			return nil, err
 		}
-		more = len(entries) == limit-len(letters)
 		if letters, err = d.read(ctx, letters, entries); err != nil {
 			return nil, err
+		}
+		if more = len(entries) == missing; more {
+			after = entries[missing-1]
 		}
 	}
 	return letters, nil
 }
 
+const listing = "listing dead letters"
+
 // read appends the dead letters of entries, and removes stale entries.
-func (d *DeadLetters) read(ctx context.Context, letters []DeadLetter, entries []deadEntry) ([]DeadLetter, error) {
-	const doing = "listing dead letters"
+func (d *DeadLetters) read(ctx context.Context, letters []DeadLetter, entries []redis.Z) ([]DeadLetter, error) {
 	if len(entries) == 0 {
 		return letters, nil
 	}
 	records, fields := make([]*redis.SliceCmd, len(entries)), InfoFields()
 	_, err := d.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, e := range entries {
-			records[i] = pipe.HMGet(ctx, d.keys.Record(e.user, e.id), fields...)
+			user, id, _ := keyspace.ParseDeadLetterMember(script.MemberOf(e))
+			records[i] = pipe.HMGet(ctx, d.keys.Record(user, id), fields...)
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, store.Explain(err, doing)
+		return nil, store.Explain(err, listing)
 	}
 	for i, e := range entries {
-		s, err := InfoOf(e.user, e.id, script.ReadFields(fields, records[i].Val()), doing)
+		user, id, _ := keyspace.ParseDeadLetterMember(script.MemberOf(e))
+		s, err := InfoOf(user, id, script.ReadFields(fields, records[i].Val()), listing)
 		if err != nil {
 			return nil, err
 		}
-		if s.died(e.ended) {
+		if s.died(int64(e.Score)) {
 			letters = append(letters, DeadLetter{Info: s})
 			continue
 		}
-		if _, err := d.purge(ctx, e.user, e.id, nothing); err != nil {
+		if _, err := d.purge(ctx, user, id, nothing); err != nil {
 			return nil, err
 		}
 	}
 	return letters, nil
-}
-
-// deadEntry is an entry of the dead letters of a partition.
-type deadEntry struct {
-	ended    int64 // Unix ms
-	member   string
-	user, id string
-}
-
-func (e deadEntry) before(o deadEntry) bool {
-	return e.ended < o.ended || e.ended == o.ended && e.member < o.member
-}
-
-// deadTail reads the rest of a partition's entries. It reads more each time, since most partitions
-// are read only once.
-type deadTail struct {
-	key  string
-	user string    // "" for all
-	till string    // the end, for ZRANGE
-	last deadEntry // of the last read
-	next []deadEntry
-	size int // of the next read
-	done bool
-}
-
-const (
-	firstRead   = 8
-	largestRead = 1024
-)
-
-func (t *deadTail) command(ctx context.Context, client redis.Cmdable) *redis.ZSliceCmd {
-	return client.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{
-		Key: t.key, Start: t.last.ended, Stop: t.till, ByScore: true, Count: int64(t.size),
-	})
-}
-
-// absorb adds read entries. It skips entries without a message.
-func (t *deadTail) absorb(read []redis.Z) {
-	t.done = len(read) < t.size
-	progress := false
-	for _, z := range read {
-		member, _ := z.Member.(string)
-		e := deadEntry{ended: int64(z.Score), member: member}
-		if !t.last.before(e) {
-			continue
-		}
-		t.last, progress = e, true
-		var ok bool
-		if e.user, e.id, ok = keyspace.ParseDeadLetterMember(member); ok && (t.user == "" || t.user == e.user) {
-			t.next = append(t.next, e)
-		}
-	}
-	// A read begins at a time, not after an entry, so all entries of a millisecond must fit into
-	// one read.
-	if t.size < largestRead || !progress {
-		t.size *= 2
-	}
-}
-
-// deadMerge merges the entries of partitions: a heap of those with entries, ordered by their first.
-type deadMerge struct {
-	client redis.UniversalClient
-	tails  []*deadTail
-}
-
-// Len, Less, Swap, Push and Pop are heap.Interface.
-func (m *deadMerge) Len() int { return len(m.tails) }
-
-func (m *deadMerge) Less(i, j int) bool { return m.tails[i].next[0].before(m.tails[j].next[0]) }
-
-func (m *deadMerge) Swap(i, j int) { m.tails[i], m.tails[j] = m.tails[j], m.tails[i] }
-
-func (m *deadMerge) Push(x any) {
-	if tail, ok := x.(*deadTail); ok {
-		m.tails = append(m.tails, tail)
-	}
-}
-
-func (m *deadMerge) Pop() any {
-	last := m.tails[len(m.tails)-1]
-	m.tails = m.tails[:len(m.tails)-1]
-	return last
-}
-
-// merge reads the first entries of each requested partition.
-func (d *DeadLetters) merge(ctx context.Context, r DeadLettersRequest) (*deadMerge, error) {
-	first, past := 0, keyspace.Partitions
-	if r.User != "" {
-		if err := keyspace.CheckUser(r.User); err != nil {
-			return nil, err
-		}
-		first = keyspace.Partition(r.User)
-		past = first + 1
-	}
-	till := "+inf"
-	if !r.Before.IsZero() {
-		till = "(" + strconv.FormatInt(r.Before.UnixMilli(), 10)
-	}
-	var after deadEntry
-	if !r.After.EndedAt.IsZero() {
-		after = deadEntry{ended: r.After.EndedAt.UnixMilli(), member: keyspace.DeadLetterMember(r.After.User, r.After.ID)}
-	}
-	m := &deadMerge{client: d.client}
-	tails := make([]*deadTail, 0, past-first)
-	for p := first; p < past; p++ {
-		tails = append(tails, &deadTail{
-			key: d.keys.DeadLetters(p), user: r.User, till: till, last: after, size: firstRead,
-		})
-	}
-	for len(tails) > 0 {
-		if err := m.read(ctx, tails); err != nil {
-			return nil, err
-		}
-		var empty []*deadTail // so far: entries may be of other users, or too early
-		for _, tail := range tails {
-			switch {
-			case len(tail.next) > 0:
-				m.tails = append(m.tails, tail)
-			case !tail.done:
-				empty = append(empty, tail)
-			}
-		}
-		tails = empty
-	}
-	heap.Init(m)
-	return m, nil
-}
-
-// read reads the next entries of partitions, in one round trip.
-func (m *deadMerge) read(ctx context.Context, tails []*deadTail) error {
-	reads := make([]*redis.ZSliceCmd, len(tails))
-	_, err := m.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for i, tail := range tails {
-			reads[i] = tail.command(ctx, pipe)
-		}
-		return nil
-	})
-	if err != nil {
-		return store.Explain(err, "listing dead letters")
-	}
-	for i, tail := range tails {
-		tail.absorb(reads[i].Val())
-	}
-	return nil
-}
-
-// take returns the next entries, fewer than count if there are no more.
-func (m *deadMerge) take(ctx context.Context, count int) ([]deadEntry, error) {
-	var entries []deadEntry
-	for len(entries) < count && len(m.tails) > 0 {
-		tail := m.tails[0]
-		entries = append(entries, tail.next[0])
-		tail.next = tail.next[1:]
-		for len(tail.next) == 0 && !tail.done {
-			if err := m.read(ctx, []*deadTail{tail}); err != nil {
-				return nil, err
-			}
-		}
-		if len(tail.next) > 0 {
-			heap.Fix(m, 0)
-		} else {
-			heap.Pop(m)
-		}
-	}
-	return entries, nil
 }

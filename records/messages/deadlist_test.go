@@ -232,8 +232,7 @@ func TestARetryWaitsForTheEndOfQuietHours(t *testing.T) {
 func TestARetryForABlockedUser(t *testing.T) {
 	t.Parallel()
 	s := newFailedMessage(t, "", story.PolicyOf(t, "1/minute"))
-	settings, err := settings.NewUsers(s.Client, "")
-	require.NoError(t, err)
+	settings := settings.NewUsers(s.Client, keyspace.KeysUnder(""))
 	require.NoError(t, settings.Set(t.Context(), "alice", policy.UserSettings{Blocked: true}))
 	before := s.Server.Dump()
 	for range 2 { // with settings not yet known, and known
@@ -241,7 +240,7 @@ func TestARetryForABlockedUser(t *testing.T) {
 	}
 	require.Equal(t, before, s.Server.Dump())
 	s.requireListed("a 21:30:00")
-	err = settings.Clear(t.Context(), "alice")
+	err := settings.Clear(t.Context(), "alice")
 	require.NoError(t, err)
 	require.True(t, s.retry("a", "g2").Allowed)
 }

@@ -78,9 +78,8 @@ func TestWhatMayHaveArrivedCountsAfterItsCancel(t *testing.T) {
 		}
 		require.Equal(t, fault.CodeSendLimit, at("11:09").Code)
 		require.True(t, at("11:10").Allowed)
-		lost, err := messages.NewLostPlaces(s.Client, s.Options)
-		require.NoError(t, err)
-		_, err = lost.Free(t.Context(), func(_ context.Context, batch func() error) error { return batch() }, s.Now)
+		lost := messages.NewLostPlaces(s.Client, keyspace.KeysUnder(""))
+		_, err := lost.Free(t.Context(), func(_ context.Context, batch func() error) error { return batch() }, s.Now)
 		require.NoError(t, err)
 		refused := s.Ask(sendlimit.Request{ID: "near", At: story.At("11:05"), Category: category, Record: story.Categorized("g2", category)})
 		require.Len(t, refused.Violations[0].Conflicts, 2, "the former place and the new one")

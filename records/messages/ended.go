@@ -6,11 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
+	"github.com/sendlimit/sendlimiter/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // Ended returns a user's messages that ended and gave their places back: cancelled, dropped and
@@ -42,40 +40,19 @@ func (r *Records) Ended(ctx context.Context, l sendlimit.ListRequest) ([]Info, e
 }
 
 func (r *Records) endedAfter(ctx context.Context, l sendlimit.ListRequest, limit int) (entries []keyspace.Reservation, more bool, err error) {
-	start, till := "-inf", "+inf"
-	if from := later(l.From, l.After.At); !from.IsZero() {
-		start = strconv.FormatInt(from.UnixMilli(), 10)
+	after, till := script.EntryAt(l.After.At, l.After.ID), "+inf"
+	if l.From.After(l.After.At) {
+		after = script.EntryAt(l.From, "")
 	}
 	if !l.To.IsZero() {
 		till = "(" + strconv.FormatInt(l.To.UnixMilli(), 10)
 	}
-	// A read begins at a time, not after an entry, so it repeats earlier entries of that time.
-	for offset := int64(0); ; offset += int64(limit) {
-		read, err := r.client.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{
-			Key: r.keys.Ended(l.User), Start: start, Stop: till, ByScore: true, Offset: offset, Count: int64(limit),
-		}).Result()
-		if err != nil {
-			return nil, false, store.Explain(err, doingEnded)
-		}
-		for _, z := range read {
-			id, _ := z.Member.(string) // always a string
-			entry := keyspace.Reservation{ID: id, At: time.UnixMilli(int64(z.Score)).UTC()}
-			if entry.After(l.After) {
-				entries = append(entries, entry)
-			}
-		}
-		more = len(read) == limit
-		if len(entries) > 0 || !more {
-			return entries, more, nil
-		}
+	all := func(string) bool { return true }
+	read, err := script.Oldest(ctx, r.client, doingEnded, []string{r.keys.Ended(l.User)}, after, till, limit, all)
+	for _, z := range read {
+		entries = append(entries, keyspace.Reservation{ID: script.MemberOf(z), At: time.UnixMilli(int64(z.Score)).UTC()})
 	}
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
+	return entries, len(read) == limit, err
 }
 
 const doingEnded = "listing messages that ended"
@@ -89,11 +66,11 @@ func (r *Records) stillEnded(ctx context.Context, user string, ended []Info, ent
 	for i, e := range entries {
 		ids[i] = e.ID
 	}
-	standings, err := r.Look(ctx, user, ids...)
+	infos, err := r.Look(ctx, user, ids...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", doingEnded, err)
 	}
-	for i, s := range standings {
+	for i, s := range infos {
 		gone := s.State == StateCancelled || s.State == StateDropped || s.State == StateFailed
 		if gone && s.SendAt.Equal(entries[i].At) {
 			ended = append(ended, s)

@@ -31,14 +31,8 @@ type Ends struct {
 	keys   keyspace.Keys
 }
 
-// NewEnds returns the ends under a prefix, "" for DefaultPrefix. The error is an *InvalidError.
-func NewEnds(client redis.Cmdable, prefix string) (*Ends, error) {
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return nil, err
-	}
-	return &Ends{client: client, keys: keys}, nil
-}
+// NewEnds returns the ends in a store.
+func NewEnds(client redis.Cmdable, keys keyspace.Keys) *Ends { return &Ends{client: client, keys: keys} }
 
 // End marks a campaign as ended, and returns since when it is. A second call keeps that time. It
 // takes effect after EndLag.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
@@ -15,8 +16,7 @@ import (
 // A campaign ends once, for as long as a message may be scheduled ahead, until it is reopened.
 func TestACampaignEndsOnce(t *testing.T) {
 	_, client := redistest.Embedded(t)
-	ends, err := messages.NewEnds(client, "")
-	require.NoError(t, err)
+	ends := messages.NewEnds(client, keyspace.KeysUnder(""))
 	spring, autumn := messages.Campaign{Account: "acme", Name: "spring"}, messages.Campaign{Account: "acme", Name: "autumn"}
 	since := func(c messages.Campaign) time.Time {
 		t.Helper()

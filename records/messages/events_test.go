@@ -29,8 +29,7 @@ func tellHeard(t *testing.T, accounts ...string) *heardStory {
 	t.Helper()
 	o := sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute")), Subscribers: sendlimit.NewSubscribers(96 * time.Hour)}
 	s := &heardStory{Messages: story.TellMessages(t, o), subscribers: o.Subscribers}
-	listeners, err := events.NewListeners(s.Client, "")
-	require.NoError(t, err)
+	listeners := events.NewListeners(s.Client, keyspace.KeysUnder(""))
 	for _, account := range accounts {
 		require.NoError(t, listeners.Listen(t.Context(), account, story.At("18:00")))
 	}
@@ -179,8 +178,7 @@ func TestAnEventHasWhatItsMessageHas(t *testing.T) {
 func TestAScriptGetsFewNames(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
-	listeners, err := events.NewListeners(client, "")
-	require.NoError(t, err)
+	listeners := events.NewListeners(client, keyspace.KeysUnder(""))
 	subscribers := sendlimit.NewSubscribers(events.DefaultKeep)
 	require.Empty(t, subscribers.Argument())
 	argument := func(accounts int) string {

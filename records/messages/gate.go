@@ -28,7 +28,7 @@ type Gate struct {
 
 // NewGate returns the gate of a Timeline with the same Options. The error is an *InvalidError.
 func NewGate(client redis.Scripter, o sendlimit.Options) (*Gate, error) {
-	o, keys, err := complete(o)
+	o, keys, err := o.Complete()
 	if err != nil {
 		return nil, err
 	}
@@ -47,16 +47,6 @@ func optionWords(o sendlimit.Options) string {
 	return fmt.Sprintf("%d %d %s %d %d %d %d %d %s", o.Tolerance.Milliseconds(), o.ExpireAfter.Milliseconds(),
 		script.Word(o.DropDueBefore), o.SettleWithin.Milliseconds(), attempts, o.KeepRecords.Milliseconds(),
 		o.LookAfter.Milliseconds(), o.Horizon.Milliseconds(), keepContent)
-}
-
-// complete adds defaults to options and checks them.
-func complete(o sendlimit.Options) (sendlimit.Options, keyspace.Keys, error) {
-	o = o.WithDefaults()
-	keys, err := keyspace.NewKeys(o.Prefix)
-	if err != nil {
-		return o, keys, err
-	}
-	return o, keys, o.Validate()
 }
 
 // Verdict is the result of a Claim.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
@@ -257,14 +258,13 @@ func (s *settingsStory) useGate(o sendlimit.Options) {
 func TestAMessageThatReachedADeviceWaitsForItsCampaign(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/hour")
-	pauses, err := messages.NewPauses(s.Client, "")
-	require.NoError(t, err)
+	pauses := messages.NewPauses(s.Client, keyspace.KeysUnder(""))
 	r := sendlimit.Request{ID: "a", At: story.At("11:00"), Record: story.RecordOf("g1", "text")}
 	r.Record.Campaign = "sale"
 	require.True(t, s.Ask(r).Allowed)
 	s.Until("11:00")
 	tryAgain(s, "a", "11:10", "dphone")
-	_, err = pauses.Pause(t.Context(), messages.Campaign{Name: "sale"}, time.Time{})
+	_, err := pauses.Pause(t.Context(), messages.Campaign{Name: "sale"}, time.Time{})
 	require.NoError(t, err)
 	s.Until("11:20")
 	paused, err := pauses.Load(t.Context())

@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
@@ -30,9 +31,7 @@ type settingsStory struct {
 func newSettingsStory(t *testing.T, o sendlimit.Options) *settingsStory {
 	t.Helper()
 	s := &settingsStory{Messages: story.TellMessages(t, o)}
-	var err error
-	s.settings, err = settings.NewUsers(s.Client, "")
-	require.NoError(t, err)
+	s.settings = settings.NewUsers(s.Client, keyspace.KeysUnder(""))
 	return s
 }
 

@@ -6,18 +6,10 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/internal/script"
-	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
-
-// Turn reports whether it is time to look for due entries: no caller did within lasts. A look costs
-// something even if nothing is due, so many workers look about as often as one. One of several
-// callers gets the turn.
-func (w *WatchList) Turn(ctx context.Context, lasts time.Duration) (bool, error) {
-	return turn.Take(ctx, w.client, w.keys.Turn(keyspace.WorkHandOver), lasts)
-}
 
 // HandedOver is the result of HandOver, without messages that have ended or were moved.
 type HandedOver struct {

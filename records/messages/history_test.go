@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
@@ -231,8 +232,7 @@ func TestAHistoryHasPauses(t *testing.T) {
 		s.Wait(answer.Until.Sub(s.Now))
 	}
 
-	pauses, err := messages.NewPauses(s.Client, s.Options.Prefix)
-	require.NoError(t, err)
+	pauses := messages.NewPauses(s.Client, keyspace.KeysUnder(s.Options.Prefix))
 	for range 2 { // repeated without an answer
 		resumed, err := pauses.ResumeMessage(t.Context(), "alice", "a", "g1", s.Now)
 		require.NoError(t, err)
@@ -254,8 +254,7 @@ func TestAHistoryHasPauses(t *testing.T) {
 func TestMostPaused(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
-	p, err := messages.NewPauses(client, "")
-	require.NoError(t, err)
+	p := messages.NewPauses(client, keyspace.KeysUnder(""))
 	at := time.Date(2051, time.July, 12, 11, 11, 11, 0, time.UTC)
 	of := func(n int) messages.Campaign {
 		return messages.Campaign{Account: "acme", Name: fmt.Sprintf("c%d", n)}
@@ -267,7 +266,7 @@ func TestMostPaused(t *testing.T) {
 		require.Equal(t, at, since)
 		paused = append(paused, of(n))
 	}
-	_, err = p.Pause(t.Context(), of(messages.MaxPaused), at)
+	_, err := p.Pause(t.Context(), of(messages.MaxPaused), at)
 	var wrong *fault.InvalidError
 	require.ErrorAs(t, err, &wrong)
 	require.EqualError(t, err, `campaign "c200" can't be paused: the account has 200 paused campaigns, which is the most; resume one first`)

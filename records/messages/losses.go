@@ -8,7 +8,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/internal/script"
-	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
@@ -30,12 +29,6 @@ func (l Losses) None() bool { return l.Messages == 0 && l.Unwatched == 0 && l.Un
 const someLost = 20
 
 const losing = "looking for lost messages"
-
-// LossesTurn reports whether it is time to call FindLosses: nobody did within every. One of several
-// callers gets the turn.
-func (l *LostPlaces) LossesTurn(ctx context.Context, every time.Duration) (bool, error) {
-	return turn.Take(ctx, l.client, l.keys.Turn(keyspace.WorkLosses), every)
-}
 
 // FindLosses compares the watch lists, the records and the places of all messages. It removes entries
 // of the watch lists whose messages have no record, so that nobody counts them as pending, and adds

@@ -22,8 +22,7 @@ func TestLossesAreFound(t *testing.T) {
 	batches := 0
 	find := func() messages.Losses {
 		batches = 0
-		lost, err := messages.NewLostPlaces(s.Client, sendlimit.Options{})
-		require.NoError(t, err)
+		lost := messages.NewLostPlaces(s.Client, keyspace.KeysUnder(""))
 		found, err := lost.FindLosses(t.Context(), s.Watch, func(_ context.Context, batch func() error) error {
 			batches++
 			return batch()

@@ -9,9 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/internal/script"
-	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/lua"
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
@@ -27,28 +25,12 @@ type LostPlaces struct {
 	keys   keyspace.Keys
 }
 
-// NewLostPlaces returns the lost places of a Timeline with the same Options. The error is an
-// *InvalidError.
-func NewLostPlaces(client redis.UniversalClient, o sendlimit.Options) (*LostPlaces, error) {
-	_, keys, err := complete(o)
-	if err != nil {
-		return nil, err
-	}
-	return &LostPlaces{client: client, keys: keys}, nil
+// NewLostPlaces returns the lost places of a store.
+func NewLostPlaces(client redis.UniversalClient, keys keyspace.Keys) *LostPlaces {
+	return &LostPlaces{client: client, keys: keys}
 }
 
 const freeing = "looking for the places of lost messages"
-
-// Turn reports whether it is time to look: nobody did within every. One of several callers gets the
-// turn.
-func (l *LostPlaces) Turn(ctx context.Context, every time.Duration) (bool, error) {
-	return turn.Take(ctx, l.client, l.keys.Turn(keyspace.WorkPlaces), every)
-}
-
-// GiveBack returns a turn: the next caller gets it.
-func (l *LostPlaces) GiveBack(ctx context.Context) error {
-	return turn.GiveBack(ctx, l.client, l.keys.Turn(keyspace.WorkPlaces))
-}
 
 // Free frees all places later than a minute from now whose messages have no record, and returns how
 // many. It reads all keys of the store. It makes its calls in throttle, which may wait. A zero now

@@ -99,13 +99,9 @@ type Pauses struct {
 	keys   keyspace.Keys
 }
 
-// NewPauses returns the pauses under a prefix, "" for DefaultPrefix. The error is an *InvalidError.
-func NewPauses(client redis.Cmdable, prefix string) (*Pauses, error) {
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return nil, err
-	}
-	return &Pauses{client: client, keys: keys}, nil
+// NewPauses returns the pauses of a store.
+func NewPauses(client redis.Cmdable, keys keyspace.Keys) *Pauses {
+	return &Pauses{client: client, keys: keys}
 }
 
 // Pause pauses a campaign, and returns since when it is paused. A second call changes nothing. It

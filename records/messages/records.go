@@ -19,14 +19,9 @@ type Records struct {
 	keys   keyspace.Keys
 }
 
-// NewRecords returns the records under a prefix, "" for DefaultPrefix. The error is an
-// *InvalidError.
-func NewRecords(client redis.Cmdable, prefix string) (*Records, error) {
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return nil, err
-	}
-	return &Records{client: client, keys: keys}, nil
+// NewRecords returns the records of a store.
+func NewRecords(client redis.Cmdable, keys keyspace.Keys) *Records {
+	return &Records{client: client, keys: keys}
 }
 
 // Look returns the states of a user's messages, in the order of the ids. A message without a record
@@ -81,12 +76,12 @@ func (r *Records) Expiry(ctx context.Context, user, id string, expireAfter time.
 
 // tracedOf reads the InfoFields and historyFields of a record.
 func tracedOf(user, id string, record *script.Fields, doing string) (Info, error) {
-	standing, err := InfoOf(user, id, record, doing)
+	info, err := InfoOf(user, id, record, doing)
 	if err != nil {
-		return standing, err
+		return info, err
 	}
-	standing.History = historyOf(standing, record)
-	return standing, record.Err(doing)
+	info.History = historyOf(info, record)
+	return info, record.Err(doing)
 }
 
 // readEach reads and parses fields of the records of a user's messages, in the order of the ids.
@@ -146,8 +141,8 @@ func StoredFields() []string {
 
 // StoredOf reads the StoredFields of a record.
 func StoredOf(user, id string, record *script.Fields, doing string) (Stored, error) {
-	standing, err := tracedOf(user, id, record, doing)
-	return Stored{Info: standing, Content: keyspace.JoinContent(record.Lookup)}, err
+	info, err := tracedOf(user, id, record, doing)
+	return Stored{Info: info, Content: keyspace.JoinContent(record.Lookup)}, err
 }
 
 // read reads fields of the records of a user's messages, in the order of the ids.

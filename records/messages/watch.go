@@ -34,7 +34,7 @@ type WatchList struct {
 // NewWatchList returns the watch list of a Timeline with the same Options. The error is an
 // *InvalidError.
 func NewWatchList(client redis.Cmdable, o sendlimit.Options) (*WatchList, error) {
-	o, keys, err := complete(o)
+	o, keys, err := o.Complete()
 	if err != nil {
 		return nil, err
 	}

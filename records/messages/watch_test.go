@@ -143,22 +143,6 @@ func TestManyFarEntriesComeNear(t *testing.T) {
 	require.Equal(t, want, pending)
 }
 
-// One of several callers looks at the far lists, once a minute.
-func TestTheTurnToBringNear(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	s.Until("11:00")
-	for _, at := range []struct {
-		time string
-		mine bool
-	}{{"11:00", true}, {"11:00", false}, {"11:00:59.999", false}, {"11:01", true}, {"11:01:30", false}} {
-		s.Until(at.time)
-		mine, err := s.Watch.FarTurn(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, at.mine, mine, at.time)
-	}
-}
-
 // A claim that places other messages anew spells their entries as Go does, also with UUIDs,
 // and finds those that are still far, as after a while without workers.
 func TestALateMessageOfUUIDsIsWatched(t *testing.T) {
@@ -197,8 +181,7 @@ func TestALateMessageOfUUIDsIsWatched(t *testing.T) {
 // free frees lost places at a time, without a rest.
 func free(t *testing.T, client redis.UniversalClient, now time.Time) int {
 	t.Helper()
-	lost, err := messages.NewLostPlaces(client, sendlimit.Options{})
-	require.NoError(t, err)
+	lost := messages.NewLostPlaces(client, keyspace.KeysUnder(""))
 	freed, err := lost.Free(t.Context(), func(_ context.Context, batch func() error) error { return batch() }, now)
 	require.NoError(t, err)
 	return freed
@@ -280,22 +263,4 @@ func TestManyLostPlacesAreFreed(t *testing.T) {
 		require.Equal(t, kept, client.ZRange(t.Context(), keys.Timeline(user), 0, -1).Val(), user)
 	}
 	require.Zero(t, free(t, client, now))
-}
-
-// Of many who ask, one gets the turn, until it gives it back.
-func TestOneLooksForLostPlaces(t *testing.T) {
-	t.Parallel()
-	server, client := redistest.Embedded(t)
-	lost, err := messages.NewLostPlaces(client, sendlimit.Options{})
-	require.NoError(t, err)
-	turn := func() bool {
-		mine, err := lost.Turn(t.Context(), time.Hour)
-		require.NoError(t, err)
-		return mine
-	}
-	require.Equal(t, []bool{true, false}, []bool{turn(), turn()})
-	require.NoError(t, lost.GiveBack(t.Context()))
-	require.Equal(t, []bool{true, false}, []bool{turn(), turn()})
-	server.SetTime(time.Now().Add(time.Hour + time.Second))
-	require.True(t, turn())
 }

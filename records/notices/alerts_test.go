@@ -31,8 +31,7 @@ func newAlerts(t *testing.T, rules ...string) *story.Messages {
 
 func setContact(s *story.Messages, user, contact string) {
 	s.Helper()
-	settings, err := settings.NewUsers(s.Client, "")
-	require.NoError(s, err)
+	settings := settings.NewUsers(s.Client, keyspace.KeysUnder(""))
 	require.NoError(s, settings.Set(s.Context(), user, policy.UserSettings{Contact: contact}))
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -45,34 +44,20 @@ func (n *Outbox) ListDead(ctx context.Context, after Dead, limit int) ([]Dead, e
 	if limit < 1 || limit > MaxDead {
 		return nil, &fault.InvalidError{Field: "limit", Value: strconv.Itoa(limit), Want: fmt.Sprintf("1 to %d", MaxDead)}
 	}
-	var dead []Dead
-	add := func(_ int, entry redis.Z) {
-		id, _ := entry.Member.(string)
-		notice, ok := ParseID(id)
-		found := Dead{Notice: notice, EndedAt: time.UnixMilli(int64(entry.Score)).UTC()}
-		if ok && (after.EndedAt.IsZero() || after.compare(found) < 0) {
-			dead = append(dead, found)
-		}
+	known := func(id string) bool {
+		_, ok := ParseID(id)
+		return ok
 	}
-	later := redis.ZRangeArgs{Start: "-inf", Stop: "+inf", ByScore: true, Count: int64(limit)}
-	if !after.EndedAt.IsZero() {
-		ended := strconv.FormatInt(after.EndedAt.UnixMilli(), 10)
-		same := redis.ZRangeArgs{Start: ended, Stop: ended, ByScore: true}
-		if err := script.EachPartition(ctx, n.client, doing, n.keys.DeadNotices, same, add); err != nil {
-			return nil, err
-		}
-		later.Start = "(" + ended
-	}
-	if err := script.EachPartition(ctx, n.client, doing, n.keys.DeadNotices, later, add); err != nil {
+	entries, err := script.Oldest(ctx, n.client, doing, script.EveryKey(n.keys.DeadNotices), script.EntryAt(after.EndedAt, after.ID), "+inf", limit, known)
+	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(dead, Dead.compare)
-	dead = dead[:min(limit, len(dead))]
+	dead := make([]Dead, len(entries))
+	for i, entry := range entries {
+		notice, _ := ParseID(script.MemberOf(entry))
+		dead[i] = Dead{Notice: notice, EndedAt: time.UnixMilli(int64(entry.Score)).UTC()}
+	}
 	return dead, n.describe(ctx, dead)
-}
-
-func (d Dead) compare(other Dead) int {
-	return cmp.Or(d.EndedAt.Compare(other.EndedAt), cmp.Compare(d.ID, other.ID))
 }
 
 // describe reads the fields of listed notices.

@@ -8,7 +8,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/internal/script"
-	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
@@ -35,12 +34,6 @@ func (n *Outbox) Due(ctx context.Context, now time.Time, perPartition int) (due 
 		})
 	slices.SortStableFunc(due, func(a, b Due) int { return a.Since.Compare(b.Since) })
 	return due, unreadable, failed
-}
-
-// Turn reports whether it is time to look for due notices: no caller did within lasts. One of several
-// callers gets the turn of a work.
-func (n *Outbox) Turn(ctx context.Context, of keyspace.Work, lasts time.Duration) (bool, error) {
-	return turn.Take(ctx, n.client, n.keys.Turn(of), lasts)
 }
 
 // Queued is a notice in the queue.

@@ -364,12 +364,11 @@ func TestNowHasToBeThePresentHour(t *testing.T) {
 func quoted(t *testing.T) (*chargeStory, *accounts.Accounts) {
 	t.Helper()
 	s := newChargeStory(t)
-	directory, err := accounts.New(s.client, "")
-	require.NoError(t, err)
+	directory := accounts.New(s.client, keyspace.KeysUnder(""))
 	s.tier = accounts.Tier{Name: "small", MessagesPerDay: 100}
 	require.NoError(t, directory.SetTier(t.Context(), s.tier))
 	s.account.Tier = "small"
-	_, err = directory.Create(t.Context(), s.account)
+	_, err := directory.Create(t.Context(), s.account)
 	require.NoError(t, err)
 	return s, directory
 }

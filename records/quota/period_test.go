@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
@@ -128,10 +129,10 @@ func TestAChangedZoneIsNoSecondQuota(t *testing.T) {
 			t.Parallel()
 			s := newChargeStory(t)
 			s.tier.MessagesPerHour = 0
-			directory, err := accounts.New(s.client, "")
-			require.NoError(t, err)
+			directory := accounts.New(s.client, keyspace.KeysUnder(""))
 			require.NoError(t, directory.SetTier(t.Context(), s.tier))
 			s.wait(13*time.Hour + 17*time.Minute)
+			var err error
 			s.account, err = directory.Create(t.Context(), accounts.Account{Name: "acme", Tier: s.tier.Name, TimeZone: zones[0]})
 			require.NoError(t, err)
 			_, day, err := s.account.Periods(s.now)

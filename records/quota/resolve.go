@@ -12,9 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/internal/script"
-	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/lua"
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -24,12 +22,6 @@ type DueCall struct {
 
 	call      string
 	partition int
-}
-
-// Turn reports whether it is time to look for due holds: no caller did within lasts. One of several
-// callers gets the turn.
-func (c *Charges) Turn(ctx context.Context, lasts time.Duration) (bool, error) {
-	return turn.Take(ctx, c.client, c.keys.Turn(keyspace.WorkCharges), lasts)
 }
 
 // Due lists the calls with due holds, oldest first, at most perPartition of each partition, in a

@@ -36,14 +36,9 @@ type Keeper struct {
 	at   time.Time
 }
 
-// NewKeeper returns the keeper of a store. prefix begins its key; "" means keyspace.DefaultPrefix.
-// The error is a *fault.InvalidError.
-func NewKeeper(client redis.Cmdable, prefix string) (*Keeper, error) {
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return nil, err
-	}
-	return &Keeper{client: client, keys: keys}, nil
+// NewKeeper returns the keeper of a store.
+func NewKeeper(client redis.Cmdable, keys keyspace.Keys) *Keeper {
+	return &Keeper{client: client, keys: keys}
 }
 
 // Sealer returns the sealer of the store, and generates the key if there is none. now is the local

@@ -47,14 +47,9 @@ type known struct {
 	at       time.Time
 }
 
-// New returns the sessions of the accounts in a store. prefix begins their keys; "" means
-// keyspace.DefaultPrefix. The error is a *fault.InvalidError.
-func New(client redis.Cmdable, prefix string, of *accounts.Accounts) (*Sessions, error) {
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return nil, err
-	}
-	return &Sessions{client: client, keys: keys, accounts: of, known: make(map[string]known)}, nil
+// New returns the sessions of the accounts in a store.
+func New(client redis.Cmdable, keys keyspace.Keys, of *accounts.Accounts) *Sessions {
+	return &Sessions{client: client, keys: keys, accounts: of, known: make(map[string]known)}
 }
 
 // stored is a stored session.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/session"
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
@@ -37,8 +37,7 @@ func newRig(t *testing.T) *rig {
 	r.store, r.client = redistest.Embedded(t)
 	r.store.SetTime(began())
 	var err error
-	r.accounts, err = accounts.New(r.client, "")
-	require.NoError(t, err)
+	r.accounts = accounts.New(r.client, keyspace.KeysUnder(""))
 	_, err = r.accounts.Create(t.Context(), accounts.Account{Name: "own"})
 	require.NoError(t, err)
 	r.key, _, err = r.accounts.AddKey(t.Context(), "own", []accounts.Scope{accounts.ScopeRead}, time.Time{})
@@ -49,8 +48,7 @@ func newRig(t *testing.T) *rig {
 // process returns the sessions of another process of the store.
 func (r *rig) process() *process {
 	r.Helper()
-	s, err := session.New(r.client, "", r.accounts)
-	require.NoError(r, err)
+	s := session.New(r.client, keyspace.KeysUnder(""), r.accounts)
 	return &process{r, s}
 }
 
@@ -215,11 +213,4 @@ func TestWithoutTheStore(t *testing.T) {
 	r.store.SetError("")
 	p.accepts(cookie, began().Add(2*time.Second))
 	require.NoError(t, p.End(t.Context(), cookie))
-}
-
-func TestAPrefixThatIsNone(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	_, err := session.New(r.client, "{x}", r.accounts)
-	require.ErrorAs(t, err, new(*fault.InvalidError))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
@@ -23,8 +24,7 @@ import (
 
 func userStore(t *testing.T, client redis.Cmdable) *settings.Users {
 	t.Helper()
-	users, err := settings.NewUsers(client, "")
-	require.NoError(t, err)
+	users := settings.NewUsers(client, keyspace.KeysUnder(""))
 	return users
 }
 

@@ -70,13 +70,9 @@ func (s *Policies) By(who string) *Policies {
 	return &by
 }
 
-// NewPolicies returns the policies under a prefix, "" for DefaultPrefix.
-func NewPolicies(client redis.Cmdable, prefix string) (*Policies, error) {
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return nil, err
-	}
-	return &Policies{client: client, keys: keys}, nil
+// NewPolicies returns the policies of a store.
+func NewPolicies(client redis.Cmdable, keys keyspace.Keys) *Policies {
+	return &Policies{client: client, keys: keys}
 }
 
 // Load returns a policy; ok is false if there is none of that name. The error is an

@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
@@ -19,8 +20,7 @@ import (
 
 func policyStore(t *testing.T, client redis.Cmdable) *settings.Policies {
 	t.Helper()
-	policies, err := settings.NewPolicies(client, "")
-	require.NoError(t, err)
+	policies := settings.NewPolicies(client, keyspace.KeysUnder(""))
 	return policies
 }
 

@@ -23,14 +23,9 @@ type Users struct {
 	keys   keyspace.Keys
 }
 
-// NewUsers returns the settings under a prefix, "" for DefaultPrefix. The error is an
-// *InvalidError.
-func NewUsers(client redis.Cmdable, prefix string) (*Users, error) {
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return nil, err
-	}
-	return &Users{client: client, keys: keys}, nil
+// NewUsers returns the settings of a store.
+func NewUsers(client redis.Cmdable, keys keyspace.Keys) *Users {
+	return &Users{client: client, keys: keys}
 }
 
 // Get returns the settings of a user.

@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
@@ -23,8 +24,7 @@ import (
 func settingsStore(t *testing.T) (*miniredis.Miniredis, *settings.Users) {
 	t.Helper()
 	server, client := redistest.Embedded(t)
-	settings, err := settings.NewUsers(client, "")
-	require.NoError(t, err)
+	settings := settings.NewUsers(client, keyspace.KeysUnder(""))
 	return server, settings
 }
 
@@ -220,8 +220,7 @@ func TestThePolicyOfAUser(t *testing.T) {
 func TestPolicyAlertsAreKept(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
-	policies, err := settings.NewPolicies(client, "")
-	require.NoError(t, err)
+	policies := settings.NewPolicies(client, keyspace.KeysUnder(""))
 	for _, row := range []struct {
 		alertAt []int
 		alertTo string

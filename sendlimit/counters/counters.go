@@ -72,14 +72,9 @@ type Request struct {
 	reset bool // gives back everything
 }
 
-// New returns the counters in the store behind client. Its keys begin with prefix; "" means
-// keyspace.DefaultPrefix. The error is an *InvalidError.
-func New(client redis.Scripter, prefix string) (*Counters, error) {
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return nil, err
-	}
-	return &Counters{client: client, keys: keys}, nil
+// New returns the counters in the store behind client.
+func New(client redis.Scripter, keys keyspace.Keys) *Counters {
+	return &Counters{client: client, keys: keys}
 }
 
 // Count counts a call, or refuses it.
@@ -153,13 +148,9 @@ func (c *Counters) call(ctx context.Context, what *lua.Script, doing string, r R
 		if err != nil {
 			return nil, err
 		}
-		answer, err := script.Run(ctx, c.client, what, doing, keys, append(args, more...))
-		if err != nil {
-			return nil, err
-		}
-		in := script.Read(answer, doing)
+		in := script.Call(ctx, c.client, what, doing, keys, append(args, more...))
 		if in.Int(0) != otherZone || in.Err != nil {
-			return answer, in.Err
+			return in.Reply, in.Err
 		}
 		if r.TimeZone = in.String(2); in.Err != nil {
 			return nil, in.Err

@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
@@ -29,10 +30,8 @@ type counting struct {
 func newCounting(t *testing.T) counting {
 	t.Helper()
 	_, client := redistest.Embedded(t)
-	limits, err := counters.New(client, "")
-	require.NoError(t, err)
-	events, err := counters.NewEvents(client, "")
-	require.NoError(t, err)
+	limits := counters.New(client, keyspace.KeysUnder(""))
+	events := counters.NewEvents(client, keyspace.KeysUnder(""))
 	return counting{t, client, limits, events}
 }
 
@@ -182,8 +181,7 @@ func TestAChangedLimitKeepsTheCount(t *testing.T) {
 func TestTheServersClockDecides(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
-	limits, err := counters.New(client, "")
-	require.NoError(t, err)
+	limits := counters.New(client, keyspace.KeysUnder(""))
 	now := story.At("2050-11-22T11:11:59.999Z")
 	server.SetTime(now)
 	c := counting{T: t, client: client, counters: limits}
@@ -319,8 +317,6 @@ func TestCountRequestsThatAreInvalid(t *testing.T) {
 		require.EqualError(t, err, row.want)
 		require.ErrorAs(t, err, new(*fault.InvalidError))
 	}
-	_, err := counters.New(c.client, "A B")
-	require.ErrorContains(t, err, "prefix")
 	keys, err := c.client.Keys(t.Context(), "*").Result()
 	require.NoError(t, err)
 	require.Empty(t, keys)

@@ -115,14 +115,9 @@ type Events struct {
 	keys   keyspace.Keys
 }
 
-// NewEvents returns the events in the store behind client. Its keys begin with prefix; "" means
-// keyspace.DefaultPrefix. The error is an *InvalidError.
-func NewEvents(client redis.Cmdable, prefix string) (*Events, error) {
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return nil, err
-	}
-	return &Events{client: client, keys: keys}, nil
+// NewEvents returns the events in the store behind client.
+func NewEvents(client redis.Cmdable, keys keyspace.Keys) *Events {
+	return &Events{client: client, keys: keys}
 }
 
 // Set replaces the limits and the alerts of an event. Counts stay. In another time zone periods

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
@@ -17,10 +18,7 @@ import (
 func ExampleCounters() {
 	client, end := redistest.OpenEmbedded()
 	defer end()
-	limits, err := counters.New(client, "")
-	if err != nil {
-		panic(err)
-	}
+	limits := counters.New(client, keyspace.KeysUnder(""))
 	call := counters.Request{
 		Key: "alice", N: 2,
 		Counters: []counters.Counter{
@@ -45,14 +43,8 @@ func ExampleCounters() {
 func ExampleEvents() {
 	client, end := redistest.OpenEmbedded()
 	defer end()
-	events, err := counters.NewEvents(client, "")
-	if err != nil {
-		panic(err)
-	}
-	limits, err := counters.New(client, "")
-	if err != nil {
-		panic(err)
-	}
+	events := counters.NewEvents(client, keyspace.KeysUnder(""))
+	limits := counters.New(client, keyspace.KeysUnder(""))
 	login := counters.Request{Event: "login", Key: "192.0.2.7"}
 	for _, limit := range []int64{1, 2} {
 		if err := events.Set(context.Background(), counters.EventLimits{Name: "login", PerDay: limit}); err != nil {
@@ -76,10 +68,7 @@ func ExampleEvents() {
 func ExampleGuarded() {
 	client, end := redistest.OpenEmbedded()
 	defer end()
-	limits, err := counters.New(client, "")
-	if err != nil {
-		panic(err)
-	}
+	limits := counters.New(client, keyspace.KeysUnder(""))
 	greet := counters.Guarded(counters.Guard[string]{
 		Counters: limits,
 		Key:      func(_ context.Context, name string) string { return name },
@@ -101,10 +90,7 @@ func ExampleGuarded() {
 func ExampleGuardHandler() {
 	client, end := redistest.OpenEmbedded()
 	defer end()
-	limits, err := counters.New(client, "")
-	if err != nil {
-		panic(err)
-	}
+	limits := counters.New(client, keyspace.KeysUnder(""))
 	guard := counters.Guard[*http.Request]{
 		Counters: limits,
 		Key:      func(_ context.Context, r *http.Request) string { return r.RemoteAddr },

@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
@@ -22,11 +23,9 @@ func newCounters(t *testing.T) (limits *counters.Counters, setTime func(time.Tim
 	t.Helper()
 	server, client := redistest.Embedded(t)
 	server.SetTime(story.At("2050-11-22T11:11:11.250Z"))
-	events, err := counters.NewEvents(client, "")
-	require.NoError(t, err)
+	events := counters.NewEvents(client, keyspace.KeysUnder(""))
 	require.NoError(t, events.Set(t.Context(), counters.EventLimits{Name: "submit", PerMinute: 2, PerDay: 500}))
-	limits, err = counters.New(client, "")
-	require.NoError(t, err)
+	limits = counters.New(client, keyspace.KeysUnder(""))
 	return limits, server.SetTime
 }
 
@@ -35,8 +34,7 @@ func newUnreachable(t *testing.T) *counters.Counters {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	counters, err := counters.New(client, "")
-	require.NoError(t, err)
+	counters := counters.New(client, keyspace.KeysUnder(""))
 	return counters
 }
 
@@ -207,8 +205,7 @@ func TestAGuardedHandlerFailsClosedWithoutAStore(t *testing.T) {
 // newGarbled returns counters on a store with invalid replies.
 func newGarbled(t *testing.T) *counters.Counters {
 	t.Helper()
-	counters, err := counters.New(redistest.FixedReply{Reply: []any{"x"}}, "")
-	require.NoError(t, err)
+	counters := counters.New(redistest.FixedReply{Reply: []any{"x"}}, keyspace.KeysUnder(""))
 	return counters
 }
 
@@ -230,8 +227,7 @@ func TestRepliesOfCountersAreChecked(t *testing.T) {
 		"zone without end":  {int64(-2), int64(9), "Europe/Berlin"},
 		"event's has no id": {int64(1), int64(9), int64(0), int64(1), "", row, row, int64(1)},
 	} {
-		limits, err := counters.New(redistest.FixedReply{Reply: reply}, "")
-		require.NoError(t, err)
+		limits := counters.New(redistest.FixedReply{Reply: reply}, keyspace.KeysUnder(""))
 		d, err := limits.Count(t.Context(), counters.Request{
 			Event: "submit", Key: "a", Counters: []counters.Counter{{Name: "m", Limit: 5, Period: calendar.Minute}},
 		})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
@@ -30,8 +31,7 @@ func TestGiveBacksWhoseReplyIsLost(t *testing.T) {
 	t.Parallel()
 	server, _ := redistest.Embedded(t)
 	client, lose := redistest.LosingReplies(t, server.Addr())
-	c, err := counters.New(client, "")
-	require.NoError(t, err)
+	c := counters.New(client, keyspace.KeysUnder(""))
 	call := counters.Request{
 		Key: "alice", N: 10, At: time.Date(2050, 11, 22, 11, 11, 11, 0, time.UTC),
 		Counters: []counters.Counter{

@@ -1,6 +1,7 @@
 package keyspace
 
 import (
+	"cmp"
 	"hash/fnv"
 	"strconv"
 	"strings"
@@ -128,17 +129,15 @@ type Keys struct {
 // NewKeys returns the keys that begin with prefix, 1 to 32 of a-z 0-9 _ -; "" means DefaultPrefix.
 // The error is an *InvalidError.
 func NewKeys(prefix string) (Keys, error) {
-	if prefix == "" {
-		prefix = DefaultPrefix
-	}
 	if len(prefix) > 32 || !OnlyBytes(prefix, "abcdefghijklmnopqrstuvwxyz0123456789_-") {
 		return Keys{}, &fault.InvalidError{Field: "prefix", Value: prefix, Want: "1 to 32 of a-z 0-9 _ -"}
 	}
 	return KeysUnder(prefix), nil
 }
 
-// KeysUnder returns the keys that begin with a valid prefix.
+// KeysUnder returns the keys that begin with a valid prefix; "" means DefaultPrefix.
 func KeysUnder(prefix string) Keys {
+	prefix = cmp.Or(prefix, DefaultPrefix)
 	var text strings.Builder // one string for all partitions, since every part of a program builds Keys
 	size := len(prefix + ":{}:" + Tag(0))
 	text.Grow(Partitions * size)

@@ -154,12 +154,9 @@ func (b *TokenBucket) call(ctx context.Context, what *lua.Script, doing string, 
 			Want: fmt.Sprintf("1 to the capacity of the bucket, which is %d", b.capacity),
 		}
 	}
-	answer, err := script.Run(ctx, b.client, what, doing, []string{b.keys.Tokens(r.Key)},
+	in := script.Call(ctx, b.client, what, doing, []string{b.keys.Tokens(r.Key)},
 		append([]any{script.Milliseconds(r.Now), r.Tokens, b.rate.Count, b.rate.Interval.Milliseconds(), b.capacity}, more...))
-	if err != nil {
-		return nil, err
-	}
-	return script.Read(answer, doing), nil
+	return in, in.Err
 }
 
 func checkBucketKey(key string) error {

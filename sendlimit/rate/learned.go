@@ -71,12 +71,8 @@ func (s *Paces) Used(ctx context.Context) (Learned, error) { return s.learn(ctx,
 
 func (s *Paces) learn(ctx context.Context, generation any, calls, pause int64) (Learned, error) {
 	const doing = "learning the rate of a target"
-	answer, err := script.Run(ctx, s.client, lua.Learn, doing, []string{s.keys.Learned(s.target)},
+	f := script.Call(ctx, s.client, lua.Learn, doing, []string{s.keys.Learned(s.target)},
 		[]any{"", generation, calls, pause})
-	if err != nil {
-		return Learned{}, err
-	}
-	f := script.Read(answer, doing)
 	learned := parseLearned(f.String(1))
 	return learned, f.Err
 }

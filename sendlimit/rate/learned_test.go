@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
@@ -14,7 +15,7 @@ import (
 func TestLearnedRate(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
-	paces, err := rate.NewPaces(client, "", "push")
+	paces, err := rate.NewPaces(client, keyspace.KeysUnder(""), "push")
 	require.NoError(t, err)
 	now := time.UnixMilli(1_800_000_000_000).UTC()
 	server.SetTime(now)

@@ -63,13 +63,9 @@ type Paces struct {
 	target string
 }
 
-// NewPaces returns the pace of a target, 1 to 64 of a-z 0-9 _ -, in the store behind client. Its
-// keys begin with prefix; "" means keyspace.DefaultPrefix. The error is an *InvalidError.
-func NewPaces(client redis.Cmdable, prefix, target string) (*Paces, error) {
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return nil, err
-	}
+// NewPaces returns the pace of a target, 1 to 64 of a-z 0-9 _ -, in the store behind client. The
+// error is an *InvalidError.
+func NewPaces(client redis.Cmdable, keys keyspace.Keys, target string) (*Paces, error) {
 	return (&Paces{client: client, keys: keys}).Of(target)
 }
 
@@ -165,12 +161,8 @@ func (s *Paces) Pause(ctx context.Context, d time.Duration) (time.Time, error) {
 	if d < time.Millisecond || d > MaxPause {
 		return time.Time{}, &fault.InvalidError{Field: "pause", Value: d.String(), Want: "1ms to " + MaxPause.String()}
 	}
-	answer, err := script.Run(ctx, s.client, lua.Pause, doing, []string{s.keys.Pause(s.target)},
+	f := script.Call(ctx, s.client, lua.Pause, doing, []string{s.keys.Pause(s.target)},
 		[]any{"", d.Milliseconds(), MaxPause.Milliseconds()})
-	if err != nil {
-		return time.Time{}, err
-	}
-	f := script.Read(answer, doing)
 	until := f.Time(1)
 	return until, f.Err
 }

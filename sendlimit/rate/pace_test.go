@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
@@ -43,7 +44,7 @@ func TestParseRate(t *testing.T) {
 func TestPaceIsStored(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
-	paces, err := rate.NewPaces(client, "", "push")
+	paces, err := rate.NewPaces(client, keyspace.KeysUnder(""), "push")
 	require.NoError(t, err)
 	loaded := func() rate.PaceState {
 		state, err := paces.Load(t.Context())
@@ -92,7 +93,7 @@ func TestPaceIsStored(t *testing.T) {
 func TestAPauseThatIsTooLongIsReplaced(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
-	paces, err := rate.NewPaces(client, "", "push")
+	paces, err := rate.NewPaces(client, keyspace.KeysUnder(""), "push")
 	require.NoError(t, err)
 	now := time.UnixMilli(1_800_000_000_000).UTC()
 	pause := func(at time.Time) time.Duration {
@@ -110,7 +111,7 @@ func TestAPauseThatIsTooLongIsReplaced(t *testing.T) {
 func TestPacesThatAreNone(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
-	paces, err := rate.NewPaces(client, "", "push")
+	paces, err := rate.NewPaces(client, keyspace.KeysUnder(""), "push")
 	require.NoError(t, err)
 	second := rate.Rate{Count: 10, Interval: time.Second}
 	for want, pace := range map[string]rate.Pace{
@@ -128,10 +129,8 @@ func TestPacesThatAreNone(t *testing.T) {
 	require.EqualError(t, err, `pause "0s" is not allowed: use 1ms to 24h0m0s`)
 	_, err = paces.Pause(t.Context(), rate.MaxPause+1)
 	require.EqualError(t, err, `pause "24h0m0.000000001s" is not allowed: use 1ms to 24h0m0s`)
-	_, err = rate.NewPaces(client, "", "{}")
+	_, err = rate.NewPaces(client, keyspace.KeysUnder(""), "{}")
 	require.EqualError(t, err, `target "{}" is not allowed: use 1 to 64 of a-z 0-9 _ -`)
-	_, err = rate.NewPaces(client, "A", "push")
-	require.Error(t, err)
 
 	require.NoError(t, client.Set(t.Context(), "sl:{pace:push}:rate", "5 x o", 0).Err())
 	_, err = paces.Load(t.Context())

@@ -221,13 +221,9 @@ func (p *Permits) Acquire(ctx context.Context, r PermitRequest) (Grant, error) {
 // nothing: another call may come first. Errors are those of Acquire.
 func (p *Permits) Peek(ctx context.Context, now time.Time) (Level, error) {
 	const doing = "looking at permits"
-	answer, err := script.Run(ctx, p.client, lua.PermitsLook, doing,
+	f := script.Call(ctx, p.client, lua.PermitsLook, doing,
 		[]string{p.keys.PermitRate(p.name), p.keys.Permits(p.name), p.keys.PermitsOf(p.name, p.owner)},
 		[]any{script.Milliseconds(now), p.lag.Milliseconds()})
-	if err != nil {
-		return Level{}, err
-	}
-	f := script.Read(answer, doing)
 	if f.Int(0) == permitsNoRate && f.Err == nil {
 		return Level{}, &NoRateError{Name: p.name}
 	}
@@ -278,12 +274,8 @@ func (p *Permits) GiveBackPart(ctx context.Context, token string, n int64) (int6
 // giveBack gives back n permits of a token; "" means all.
 func (p *Permits) giveBack(ctx context.Context, token string, n any) (int64, error) {
 	const doing = "giving permits back"
-	answer, err := script.Run(ctx, p.client, lua.PermitsGiveBack, doing,
+	f := script.Call(ctx, p.client, lua.PermitsGiveBack, doing,
 		[]string{p.keys.Permits(p.name), p.keys.PermitsOf(p.name, p.owner)}, []any{token, n})
-	if err != nil {
-		return 0, err
-	}
-	f := script.Read(answer, doing)
 	given := f.Int(0)
 	return given, f.Err
 }

@@ -73,8 +73,7 @@ func newAlerting(t *rapid.T, client redis.UniversalClient, prefix string) *alert
 	var err error
 	a.keys, err = keyspace.NewKeys(prefix)
 	require.NoError(t, err)
-	a.settings, err = settings.NewUsers(client, prefix)
-	require.NoError(t, err)
+	a.settings = settings.NewUsers(client, keyspace.KeysUnder(prefix))
 	a.model, err = NewAlerts(policy.Default())
 	require.NoError(t, err)
 	a.options.Rules, err = judge.NewFixed()

@@ -19,10 +19,8 @@ import (
 // every counter's key has an expiry. Keys begin with prefix, which no other
 // history may use. Call it from rapid.Check.
 func CheckCounters(t *rapid.T, client redis.Cmdable, prefix string) {
-	limits, err := counters.New(client, prefix)
-	require.NoError(t, err)
-	events, err := counters.NewEvents(client, prefix)
-	require.NoError(t, err)
+	limits := counters.New(client, keyspace.KeysUnder(prefix))
+	events := counters.NewEvents(client, keyspace.KeysUnder(prefix))
 	keys, err := keyspace.NewKeys(prefix)
 	require.NoError(t, err)
 	h := &countersHistory{

@@ -25,8 +25,7 @@ type event struct {
 // listen changes the listeners. No account was charged for the messages of the history, so only
 // listeners of all accounts get their events.
 func (m *mailbox) listen(t *rapid.T) {
-	listeners, err := events.NewListeners(m.client, m.options.Prefix)
-	require.NoError(t, err)
+	listeners := events.NewListeners(m.client, keyspace.KeysUnder(m.options.Prefix))
 	now, err := m.client.Time(t.Context()).Result()
 	require.NoError(t, err)
 	for _, account := range []string{keyspace.Everyone, "acme"} {

@@ -103,8 +103,7 @@ func newHistory(t *rapid.T, client redis.UniversalClient, prefix string) *histor
 	}
 	h.keys, err = keyspace.NewKeys(prefix)
 	require.NoError(t, err)
-	h.settings, err = settings.NewUsers(client, prefix)
-	require.NoError(t, err)
+	h.settings = settings.NewUsers(client, keyspace.KeysUnder(prefix))
 	h.model, err = NewModel(h.policies[0], reach)
 	require.NoError(t, err)
 	require.NoError(t, h.model.BoundPlaces(bound))

@@ -115,8 +115,7 @@ func (x *indexed) inspect(t *rapid.T, wanted map[string]int64, parts [keyspace.I
 
 // find lists messages by a common property, in pages.
 func (m *mailbox) find(t *rapid.T) {
-	index, err := find.NewIndex(m.client, m.options.Options)
-	require.NoError(t, err)
+	index := find.NewIndex(m.client, keyspace.KeysUnder(m.options.Options.Prefix), m.options.Options.WithoutIndex)
 	id, status := m.drawID(t), ""
 	if known := m.messages[id]; known != nil && rapid.Bool().Draw(t, "by status") {
 		status = known.status()

@@ -67,12 +67,9 @@ func newMailbox(t *rapid.T, client redis.UniversalClient, o mailboxOptions) *mai
 	var err error
 	m.keys, err = keyspace.NewKeys(o.Prefix)
 	require.NoError(t, err)
-	m.settings, err = settings.NewUsers(client, o.Prefix)
-	require.NoError(t, err)
-	m.records, err = messages.NewRecords(client, o.Prefix)
-	require.NoError(t, err)
-	m.pauses, err = messages.NewPauses(client, o.Prefix)
-	require.NoError(t, err)
+	m.settings = settings.NewUsers(client, keyspace.KeysUnder(o.Prefix))
+	m.records = messages.NewRecords(client, keyspace.KeysUnder(o.Prefix))
+	m.pauses = messages.NewPauses(client, keyspace.KeysUnder(o.Prefix))
 	m.model, err = NewModel(o.policies[0], policy.DefaultReach)
 	require.NoError(t, err)
 	for i := range m.workers {

@@ -30,11 +30,7 @@ func (a Address) SameStore(b Address) bool {
 }
 
 // ReadAddress returns the address under which a store was last delivered; nil if it never was.
-func ReadAddress(ctx context.Context, client redis.Cmdable, prefix string) (Address, error) {
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return nil, err
-	}
+func ReadAddress(ctx context.Context, client redis.Cmdable, keys keyspace.Keys) (Address, error) {
 	text, err := client.HGet(ctx, keys.Meta(), addressField).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return nil, Explain(err, "reading the address of the store")
@@ -47,17 +43,13 @@ func ReadAddress(ctx context.Context, client redis.Cmdable, prefix string) (Addr
 // be delivered under the new one. If programs give a new store different addresses at the same
 // time, those with one of the addresses may deliver.
 func TakeAddress(
-	ctx context.Context, client redis.Cmdable, prefix string, address Address, moved bool,
+	ctx context.Context, client redis.Cmdable, keys keyspace.Keys, address Address, moved bool,
 ) (former Address, taken bool, err error) {
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return nil, false, err
-	}
 	const doing = "marking the store with its address"
 	if err := client.HSetNX(ctx, keys.Meta(), addressField, address.String()).Err(); err != nil {
 		return nil, false, Explain(err, doing)
 	}
-	if former, err = ReadAddress(ctx, client, prefix); err != nil {
+	if former, err = ReadAddress(ctx, client, keys); err != nil {
 		return nil, false, err
 	}
 	switch {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
@@ -16,7 +17,7 @@ import (
 func TestTakeAddress(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
-	last, err := store.ReadAddress(t.Context(), client, "")
+	last, err := store.ReadAddress(t.Context(), client, keyspace.KeysUnder(""))
 	require.NoError(t, err)
 	require.Empty(t, last)
 	require.Empty(t, server.Keys(), "reading marks nothing")
@@ -36,17 +37,17 @@ func TestTakeAddress(t *testing.T) {
 		{address: store.Address{"a"}, left: store.Address{"a"}, moved: true, taken: true},
 		{address: store.Address{"c"}, left: store.Address{"a"}},
 	} {
-		former, taken, err := store.TakeAddress(t.Context(), client, "", row.address, row.moved)
+		former, taken, err := store.TakeAddress(t.Context(), client, keyspace.KeysUnder(""), row.address, row.moved)
 		require.NoError(t, err)
 		require.Equal(t, row.taken, taken, row)
 		if !taken {
 			require.Equal(t, row.left, former, row)
 		}
-		last, err := store.ReadAddress(t.Context(), client, "")
+		last, err := store.ReadAddress(t.Context(), client, keyspace.KeysUnder(""))
 		require.NoError(t, err)
 		require.Equal(t, row.left, last, row)
 	}
-	last, err = store.ReadAddress(t.Context(), client, "other")
+	last, err = store.ReadAddress(t.Context(), client, keyspace.KeysUnder("other"))
 	require.NoError(t, err)
 	require.Empty(t, last, "each prefix has its own")
 	require.Zero(t, server.TTL("sl:meta"))
@@ -61,7 +62,7 @@ func TestOneAddressIsTaken(t *testing.T) {
 		got, failed := make([]bool, 6), make([]error, 6)
 		for n := range got {
 			all.Go(func() {
-				_, got[n], failed[n] = store.TakeAddress(t.Context(), client, "", store.Address{string(rune('a' + n%2))}, false)
+				_, got[n], failed[n] = store.TakeAddress(t.Context(), client, keyspace.KeysUnder(""), store.Address{string(rune('a' + n%2))}, false)
 			})
 		}
 		all.Wait()
@@ -75,7 +76,7 @@ func TestAnAddressThatCannotBeRead(t *testing.T) {
 	server, client := redistest.Embedded(t)
 	server.SetError("LOADING Redis is loading the dataset in memory")
 	client.Options().MaxRetries = 0
-	_, taken, err := store.TakeAddress(t.Context(), client, "", store.Address{"a"}, true)
+	_, taken, err := store.TakeAddress(t.Context(), client, keyspace.KeysUnder(""), store.Address{"a"}, true)
 	require.ErrorContains(t, err, "Redis is still loading its data: try again in a moment")
 	require.False(t, taken)
 }

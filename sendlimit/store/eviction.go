@@ -38,13 +38,9 @@ const evictedField = "evicted:"
 
 // NewEvictions returns the servers that have evicted keys since NoteEvictions, by any program. A
 // server counts from 0 again after a restart.
-func NewEvictions(ctx context.Context, client redis.Cmdable, prefix string, servers []Memory) ([]Memory, error) {
+func NewEvictions(ctx context.Context, client redis.Cmdable, keys keyspace.Keys, servers []Memory) ([]Memory, error) {
 	if len(servers) == 0 {
 		return nil, nil
-	}
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return nil, err
 	}
 	var fields []string
 	for _, m := range servers {
@@ -64,11 +60,7 @@ func NewEvictions(ctx context.Context, client redis.Cmdable, prefix string, serv
 }
 
 // NoteEvictions notes how many keys servers have evicted.
-func NoteEvictions(ctx context.Context, client redis.Cmdable, prefix string, servers []Memory) error {
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return err
-	}
+func NoteEvictions(ctx context.Context, client redis.Cmdable, keys keyspace.Keys, servers []Memory) error {
 	noted := make(map[string]any, len(servers))
 	for _, m := range servers {
 		noted[evictedField+m.Address] = m.Evicted

@@ -27,15 +27,11 @@ const maxTries = 5
 
 // Check marks a new store with the layout. It returns an *UnavailableError if the store has another
 // one. Read only reads, and Raise raises the store's layout.
-func (l Layout) Check(ctx context.Context, client redis.Cmdable, prefix string) error {
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return err
-	}
+func (l Layout) Check(ctx context.Context, client redis.Cmdable, keys keyspace.Keys) error {
 	if err := client.HSetNX(ctx, keys.Meta(), layoutField, int(l)).Err(); err != nil {
 		return Explain(err, "marking the layout")
 	}
-	found, err := l.Read(ctx, client, prefix)
+	found, err := l.Read(ctx, client, keys)
 	if err == nil && found < l {
 		return &fault.UnavailableError{Detail: fmt.Sprintf(
 			"the store has layout %d, this program needs %d: start a worker of this version, which raises it", found, l)}
@@ -46,13 +42,9 @@ func (l Layout) Check(ctx context.Context, client redis.Cmdable, prefix string) 
 // Raise raises the layout of a store to this one, if it is higher. Then programs that know only the
 // former layout refuse the store. Call it when none of them runs any more: they would misread what
 // newer ones write.
-func (l Layout) Raise(ctx context.Context, client redis.UniversalClient, prefix string) error {
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return err
-	}
+func (l Layout) Raise(ctx context.Context, client redis.UniversalClient, keys keyspace.Keys) error {
 	raise := func(tx *redis.Tx) error {
-		found, err := l.Read(ctx, tx, prefix)
+		found, err := l.Read(ctx, tx, keys)
 		if err != nil || found >= l {
 			return err
 		}
@@ -71,11 +63,7 @@ func (l Layout) Raise(ctx context.Context, client redis.UniversalClient, prefix 
 
 // Read returns the layout of a store, 0 if the store is not marked yet. It returns an
 // *UnavailableError if that layout is newer than this one.
-func (l Layout) Read(ctx context.Context, client redis.Cmdable, prefix string) (Layout, error) {
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return 0, err
-	}
+func (l Layout) Read(ctx context.Context, client redis.Cmdable, keys keyspace.Keys) (Layout, error) {
 	text, err := client.HGet(ctx, keys.Meta(), layoutField).Result()
 	if errors.Is(err, redis.Nil) {
 		return 0, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
@@ -18,18 +19,18 @@ const present store.Layout = 2
 func TestLayout(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
-	version, err := present.Read(t.Context(), client, "")
+	version, err := present.Read(t.Context(), client, keyspace.KeysUnder(""))
 	require.NoError(t, err)
 	require.Zero(t, version)
 	require.Empty(t, server.Keys(), "reading marks nothing")
 
 	for range 2 {
-		require.NoError(t, present.Check(t.Context(), client, ""))
-		version, err = present.Read(t.Context(), client, "")
+		require.NoError(t, present.Check(t.Context(), client, keyspace.KeysUnder("")))
+		version, err = present.Read(t.Context(), client, keyspace.KeysUnder(""))
 		require.NoError(t, err)
 		require.Equal(t, present, version)
 	}
-	version, err = present.Read(t.Context(), client, "other")
+	version, err = present.Read(t.Context(), client, keyspace.KeysUnder("other"))
 	require.NoError(t, err)
 	require.Zero(t, version, "each prefix has its own")
 }
@@ -39,8 +40,8 @@ func TestLayoutOfANewerProgram(t *testing.T) {
 	for _, newer := range []string{"3", "1.1", "two"} {
 		server, client := redistest.Embedded(t)
 		server.HSet("sl:meta", "layout", newer)
-		_, err := present.Read(t.Context(), client, "")
-		for _, err := range []error{err, present.Check(t.Context(), client, "")} {
+		_, err := present.Read(t.Context(), client, keyspace.KeysUnder(""))
+		for _, err := range []error{err, present.Check(t.Context(), client, keyspace.KeysUnder(""))} {
 			require.EqualError(t, err, `the store has layout "`+newer+`", this program knows up to 2: use the newer program, or another prefix`)
 			var unfit *fault.UnavailableError
 			require.ErrorAs(t, err, &unfit)
@@ -55,14 +56,10 @@ func TestLayoutThatCannotBeRead(t *testing.T) {
 	server, client := redistest.Embedded(t)
 	server.SetError("LOADING Redis is loading the dataset in memory")
 	client.Options().MaxRetries = 0
-	_, err := present.Read(t.Context(), client, "")
-	for _, err := range []error{err, present.Check(t.Context(), client, "")} {
+	_, err := present.Read(t.Context(), client, keyspace.KeysUnder(""))
+	for _, err := range []error{err, present.Check(t.Context(), client, keyspace.KeysUnder(""))} {
 		require.ErrorContains(t, err, "Redis is still loading its data: try again in a moment")
 	}
-	_, err = present.Read(t.Context(), client, "A")
-	var invalid *fault.InvalidError
-	require.ErrorAs(t, err, &invalid)
-	require.Equal(t, "prefix", invalid.Field)
 }
 
 // Data of an older program is read, but nothing is written to it.
@@ -70,17 +67,17 @@ func TestLayoutOfAnOlderProgram(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
 	server.HSet("sl:meta", "layout", "1")
-	version, err := present.Read(t.Context(), client, "")
+	version, err := present.Read(t.Context(), client, keyspace.KeysUnder(""))
 	require.NoError(t, err)
 	require.Equal(t, store.Layout(1), version)
-	err = present.Check(t.Context(), client, "")
+	err = present.Check(t.Context(), client, keyspace.KeysUnder(""))
 	require.EqualError(t, err, "the store has layout 1, this program needs 2: start a worker of this version, which raises it")
 	require.ErrorAs(t, err, new(*fault.UnavailableError))
 	require.Equal(t, "1", server.HGet("sl:meta", "layout"))
 
 	for range 2 {
-		require.NoError(t, present.Raise(t.Context(), client, ""))
-		require.NoError(t, present.Check(t.Context(), client, ""))
+		require.NoError(t, present.Raise(t.Context(), client, keyspace.KeysUnder("")))
+		require.NoError(t, present.Check(t.Context(), client, keyspace.KeysUnder("")))
 		require.Equal(t, "2", server.HGet("sl:meta", "layout"))
 	}
 }
@@ -89,13 +86,13 @@ func TestALayoutIsNeverLowered(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
 	server.HSet("sl:meta", "layout", "3")
-	require.ErrorContains(t, present.Raise(t.Context(), client, ""), "use the newer program")
+	require.ErrorContains(t, present.Raise(t.Context(), client, keyspace.KeysUnder("")), "use the newer program")
 	require.Equal(t, "3", server.HGet("sl:meta", "layout"))
 
 	// A newer program raises it while this one is about to.
 	server.HSet("sl:meta", "layout", "1")
 	client.AddHook(redistest.Pipelines(beforeTransaction(func() { server.HSet("sl:meta", "layout", "3") }).onPipeline))
-	require.ErrorAs(t, present.Raise(t.Context(), client, ""), new(*fault.UnavailableError))
+	require.ErrorAs(t, present.Raise(t.Context(), client, keyspace.KeysUnder("")), new(*fault.UnavailableError))
 	require.Equal(t, "3", server.HGet("sl:meta", "layout"))
 }
 

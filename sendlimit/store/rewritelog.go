@@ -22,12 +22,8 @@ import (
 //
 // It leaves out servers that do not tell, such as the embedded store. The error is ErrNoRewrite if
 // a server refuses.
-func RewriteLogs(ctx context.Context, client redis.UniversalClient, prefix string) (asked int, failed error) {
+func RewriteLogs(ctx context.Context, client redis.UniversalClient, keys keyspace.Keys) (asked int, failed error) {
 	const doing = "asking Redis to rewrite its append-only file"
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return 0, err
-	}
 	cluster, ok := client.(*redis.ClusterClient)
 	if !ok {
 		yes, err := rewriteLog(ctx, client, keys.Mark(0))
@@ -37,7 +33,7 @@ func RewriteLogs(ctx context.Context, client redis.UniversalClient, prefix strin
 		return asked, Explain(err, doing)
 	}
 	var count atomic.Int64
-	err = cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
+	err := cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
 		partition := 0
 		for ; partition < keyspace.Partitions; partition++ {
 			of, err := cluster.MasterForKey(ctx, keys.Mark(partition))

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
@@ -44,7 +45,7 @@ func TestALogIsRewrittenAfterAStart(t *testing.T) {
 			require.NoError(t, client.ConfigSet(t.Context(), "rdb-key-save-delay", "1000000").Err())
 		}
 		ask := func() int {
-			asked, err := store.RewriteLogs(t.Context(), client, "")
+			asked, err := store.RewriteLogs(t.Context(), client, keyspace.KeysUnder(""))
 			require.NoError(t, err)
 			return asked
 		}

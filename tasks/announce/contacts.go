@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // Contacts finds the contact of a notice, at its delivery: a changed contact takes effect at once.
@@ -23,26 +24,12 @@ type Contacts struct {
 	events   *counters.Events
 }
 
-// NewContacts returns the contacts in the store under a prefix. The error is a
-// *fault.InvalidError.
-func NewContacts(client redis.UniversalClient, prefix string) (*Contacts, error) {
-	users, err := settings.NewUsers(client, prefix)
-	if err != nil {
-		return nil, err
+// NewContacts returns the contacts in a store.
+func NewContacts(client redis.UniversalClient, keys keyspace.Keys) *Contacts {
+	return &Contacts{
+		users: settings.NewUsers(client, keys), Accounts: accounts.New(client, keys),
+		policies: settings.NewPolicies(client, keys), events: counters.NewEvents(client, keys),
 	}
-	accounts, err := accounts.New(client, prefix)
-	if err != nil {
-		return nil, err
-	}
-	policies, err := settings.NewPolicies(client, prefix)
-	if err != nil {
-		return nil, err
-	}
-	events, err := counters.NewEvents(client, prefix)
-	if err != nil {
-		return nil, err
-	}
-	return &Contacts{users: users, Accounts: accounts, policies: policies, events: events}, nil
 }
 
 // announcement is a notice in the words of a channel, and its contact: "" for nobody.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/records/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/internal/job"
@@ -17,6 +18,7 @@ type NoticeJobs struct {
 	*Announcements
 
 	Reports    *Reports
+	Turns      *turn.Turns
 	warned     bool      // a missing announcer was logged
 	unreadable int       // notices, at the last pass
 	gathered   time.Time // the hour before which all gathered alerts are in a digest
@@ -48,8 +50,7 @@ func (j *NoticeJobs) relay(ctx context.Context) error {
 	if j.Announcer == nil {
 		work = keyspace.WorkUnsent
 	}
-	// A turn is shorter than the least time between two runs.
-	if mine, err := j.Notices.Turn(ctx, work, max(j.lookEvery*7/10, time.Millisecond)); err == nil && !mine {
+	if j.Turns.Taken(ctx, work, j.lookEvery) {
 		return nil
 	}
 	if j.Announcer == nil {

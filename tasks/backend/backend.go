@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/forecast"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 	"github.com/sendlimit/sendlimiter/tasks/listen"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -26,23 +27,14 @@ import (
 // store should have the same. The zero value is the default policy under the default
 // prefix.
 type Options struct {
-	Prefix string        // of keys and queue; "" means keyspace.DefaultPrefix
-	Policy string        // name of the policy for users whose settings name none; "" means policy.DefaultName
-	Reach  time.Duration // how far ahead a send time may lie; zero means policy.DefaultReach
-	// PlacesPerDay is how many places a user may have in a day; zero means
-	// policy.DefaultPlacesPerDay.
-	PlacesPerDay int
-	// AccountPlaces is the percentage of them that one account may have while several are active;
-	// zero means policy.DefaultAccountPlaces.
-	AccountPlaces  int
-	KeepRecords    time.Duration // how long a record outlives its message; zero means sendlimit.DefaultKeepRecords
-	ExpireAfter    time.Duration // when a message without an expiry expires; zero means sendlimit.DefaultExpireAfter
-	MovesPerMinute int           // how often a message is moved in a minute; zero means sendlimit.DefaultMovesPerMinute
-	WithoutIndex   bool          // as in sendlimit.Options
-	KeepContent    bool          // as in sendlimit.Options
-	// Horizon is how long before its time a message is handed over to the queue; zero means
-	// sendlimit.DefaultHorizon. LookAfter and OverdueAfter are as in sendlimit.Options.
-	Horizon, LookAfter, OverdueAfter time.Duration
+	// Options has the prefix, the reach, and how long records are kept. Open sets Rules, Records,
+	// Ahead and Subscribers; a worker sets what concerns deliveries.
+	sendlimit.Options
+
+	Policy string // name of the policy for users whose settings name none; "" means policy.DefaultName
+	// AccountPlaces is the percentage of a user's PlacesPerDay that one account may have while
+	// several are active; zero means policy.DefaultAccountPlaces.
+	AccountPlaces int
 	// Events says how long events of messages are kept, and how many; its prefix is ignored.
 	Events events.Options
 	// Queues is how many queues the messages are spread over, at most queue.MaxQueues; zero
@@ -59,6 +51,7 @@ type Options struct {
 // closed. The client has to stay open as long as the parts.
 type Backend struct {
 	Client   redis.UniversalClient
+	Keys     keyspace.Keys
 	Timeline sendlimit.Options // of every Timeline, Gate and the like; with records
 	// AccountPlaces is as in Options.
 	AccountPlaces int
@@ -86,9 +79,13 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	keys, err := keyspace.NewKeys(o.Prefix)
+	if err != nil {
+		return nil, err
+	}
 	outages := NewOutageWatch(client, o.Logger)
 	logger := outages.Logger()
-	policies, err := rules.NewPolicies(client, o.Prefix, o.Policy, logger)
+	policies, err := rules.NewPolicies(client, keys, o.Policy, logger)
 	if err != nil {
 		return nil, err
 	}
@@ -105,27 +102,17 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 	}
 	b := &Backend{
 		Events: logs, Listen: follower,
-		Client: client, Policies: policies, Looks: job.NewLooks(client, policies.Clock.Clock), Queue: q, AccountPlaces: o.AccountPlaces,
+		Client: client, Keys: keys, Policies: policies, Looks: job.NewLooks(client, policies.Clock.Clock), Queue: q, AccountPlaces: o.AccountPlaces,
 		Metrics: o.Metrics, Logger: logger, outages: outages, Tracer: tracing.New(o.TracerProvider, queue.Name(o.Prefix)),
-		Timeline: sendlimit.Options{
-			Prefix: o.Prefix, Rules: policies.Rules(), Records: true,
-			Reach: o.Reach, PlacesPerDay: o.PlacesPerDay, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter,
-			MovesPerMinute: o.MovesPerMinute, WithoutIndex: o.WithoutIndex, KeepContent: o.KeepContent,
-			Horizon: o.Horizon, LookAfter: o.LookAfter, OverdueAfter: o.OverdueAfter,
-			Subscribers: follower.Subscribers, Ahead: policies.Clock.Ahead,
-		},
+		Timeline: o.Options,
 	}
+	b.Timeline.Rules, b.Timeline.Records = policies.Rules(), true
+	b.Timeline.Subscribers, b.Timeline.Ahead = follower.Subscribers, policies.Clock.Ahead
 	if b.Watch, err = messages.NewWatchList(client, b.Timeline); err != nil {
 		return nil, err
 	}
-	directory, err := accounts.New(client, o.Prefix)
-	if err != nil {
-		return nil, err
-	}
-	b.Payers = newPayers(directory, func() time.Time { return policies.Clock.Local() })
-	if b.Activity, err = activity.New(client, o.Prefix, b.zone); err != nil {
-		return nil, err
-	}
+	b.Payers = newPayers(accounts.New(client, keys), func() time.Time { return policies.Clock.Local() })
+	b.Activity = activity.New(client, keys, b.zone)
 	if b.Forecasts, err = forecast.New(client, b.Timeline); err != nil {
 		return nil, err
 	}

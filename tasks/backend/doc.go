@@ -1,7 +1,7 @@
 // Package backend opens a store for the parts of a program: its policies, its queue
 // and the options that all parts share.
 //
-//	b, err := backend.Open(client, backend.Options{Prefix: "orders"})
+//	b, err := backend.Open(client, backend.Options{Options: sendlimit.Options{Prefix: "orders"}})
 //	submitter, err := submit.New(b, submit.Options{})
 //	worker, err := tasks.NewWorker(b, tasks.WorkerOptions{Notifier: channel})
 //

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/records/events"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
@@ -17,8 +18,7 @@ func TestASenderListensForAsLongAsEventsAreKept(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
 	o := events.Options{Keep: time.Minute}
-	listeners, err := events.NewListeners(client, "")
-	require.NoError(t, err)
+	listeners := events.NewListeners(client, keyspace.KeysUnder(""))
 	callbacks, err := events.NewCallbacks(client, o)
 	require.NoError(t, err)
 	s := &Sender{Listeners: listeners, Callbacks: callbacks, Clock: storeclock.NewClocks(client, ""), Logger: slog.New(slog.DiscardHandler)}

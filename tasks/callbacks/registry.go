@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/events"
 	"github.com/sendlimit/sendlimiter/records/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/contact"
 )
@@ -34,14 +35,9 @@ type Registry struct {
 // NewRegistry returns the callbacks of a store, with a rule for their URLs. The error is a
 // *fault.InvalidError.
 func NewRegistry(client redis.UniversalClient, o events.Options, rule contact.Callbacks) (*Registry, error) {
-	r := &Registry{client: client, rule: rule}
+	keys := keyspace.KeysUnder(o.Prefix)
+	r := &Registry{client: client, rule: rule, accounts: accounts.New(client, keys), listeners: events.NewListeners(client, keys)}
 	var err error
-	if r.accounts, err = accounts.New(client, o.Prefix); err != nil {
-		return nil, err
-	}
-	if r.listeners, err = events.NewListeners(client, o.Prefix); err != nil {
-		return nil, err
-	}
 	if r.log, err = events.NewLog(client, o); err != nil {
 		return nil, err
 	}

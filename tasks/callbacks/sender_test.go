@@ -25,6 +25,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/webhook"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/events"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/callbacks"
 	"github.com/sendlimit/sendlimiter/tasks/contact"
@@ -59,8 +60,7 @@ func newRig(tb testing.TB) *rig {
 	r := &rig{TB: tb, written: new(bytes.Buffer), status: func() int { return http.StatusOK }}
 	_, r.client = redistest.Embedded(tb)
 	var err error
-	r.accounts, err = accounts.New(r.client, "")
-	require.NoError(tb, err)
+	r.accounts = accounts.New(r.client, keyspace.KeysUnder(""))
 	_, err = r.accounts.Create(tb.Context(), accounts.Account{Name: "acme"})
 	require.NoError(tb, err)
 	r.registry, err = callbacks.NewRegistry(r.client, events.Options{}, contact.Callbacks{AllowInternal: true})
@@ -122,8 +122,7 @@ func (r *rig) sends(change ...func(*callbacks.Sender)) (stop func()) {
 		Retries: retry.Policy{Min: time.Millisecond, Max: 2 * time.Millisecond, Attempts: 1},
 		Timeout: 5 * time.Second, Margin: time.Second, Logger: slog.New(slog.DiscardHandler),
 	}
-	s.Listeners, err = events.NewListeners(r.client, "")
-	require.NoError(r, err)
+	s.Listeners = events.NewListeners(r.client, keyspace.KeysUnder(""))
 	s.Callbacks, err = events.NewCallbacks(r.client, events.Options{})
 	require.NoError(r, err)
 	for _, f := range change {

@@ -33,29 +33,12 @@ type Campaigns struct {
 	clock   *storeclock.Clock
 }
 
-// New returns the campaigns of a backend. The error is a *fault.InvalidError.
-func New(b *backend.Backend) (*Campaigns, error) {
-	index, err := find.NewIndex(b.Client, b.Timeline)
-	if err != nil {
-		return nil, err
+// New returns the campaigns of a backend.
+func New(b *backend.Backend) *Campaigns {
+	return &Campaigns{
+		client: b.Client, keys: b.Keys, index: find.NewIndex(b.Client, b.Keys, b.Timeline.WithoutIndex), clock: storeclock.New(),
+		pauses: messages.NewPauses(b.Client, b.Keys), ends: messages.NewEnds(b.Client, b.Keys), records: messages.NewRecords(b.Client, b.Keys),
 	}
-	pauses, err := messages.NewPauses(b.Client, b.Timeline.Prefix)
-	if err != nil {
-		return nil, err
-	}
-	ends, err := messages.NewEnds(b.Client, b.Timeline.Prefix)
-	if err != nil {
-		return nil, err
-	}
-	records, err := messages.NewRecords(b.Client, b.Timeline.Prefix)
-	if err != nil {
-		return nil, err
-	}
-	keys, err := keyspace.NewKeys(b.Timeline.Prefix)
-	if err != nil {
-		return nil, err
-	}
-	return &Campaigns{client: b.Client, keys: keys, index: index, pauses: pauses, ends: ends, records: records, clock: storeclock.New()}, nil
 }
 
 // Watcher receives the progress. Either function may be nil.

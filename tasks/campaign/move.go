@@ -20,7 +20,7 @@ import (
 type notes struct {
 	Summary message.CampaignSummary `json:"summary"`           // before Plan
 	Cursor  string                  `json:"cursor,omitempty"`  // of the page after Plan
-	Looked  int                     `json:"looked"`            // messages of the page of Plan
+	Checked int                     `json:"checked"`           // messages of the page of Plan
 	Plan    []planned               `json:"plan,omitempty"`    // in the order of their moves
 	Ended   bool                    `json:"ended,omitempty"`   // there is no page after Plan
 	Planned bool                    `json:"planned,omitempty"` // there is a Plan, perhaps empty
@@ -107,7 +107,7 @@ func (m *move) page(ctx context.Context) error {
 			return err
 		}
 	}
-	m.summary.Messages += m.notes.Looked
+	m.summary.Messages += m.notes.Checked
 	m.total = max(m.total, m.summary.Messages)
 	m.watcher.progress(m.summary.Messages, m.total)
 	m.summary.Complete = m.notes.Ended
@@ -129,7 +129,7 @@ func (m *move) plan(ctx context.Context) error {
 	}
 	m.notes = notes{Cursor: found.Next, Ended: found.Next == "", Planned: true, Summary: m.snapshot()}
 	for _, s := range ofAccount(found.Messages, m.of) {
-		m.notes.Looked++
+		m.notes.Checked++
 		all, err := m.ofUser(ctx, s.User)
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
 )
@@ -17,8 +18,7 @@ func TestAStoppedChannelIsProbedAndResumed(t *testing.T) {
 	server, client := redistest.Embedded(t)
 	at := time.Date(2051, time.July, 12, 11, 11, 11, 0, time.UTC)
 	server.SetTime(at)
-	s, err := channels.NewStore(client, "")
-	require.NoError(t, err)
+	s := channels.NewStore(client, keyspace.KeysUnder(""))
 	state := func() channels.State {
 		all, err := s.Load(t.Context())
 		require.NoError(t, err)
@@ -86,8 +86,7 @@ func TestAStoppedChannelIsProbedAndResumed(t *testing.T) {
 func TestAnUnreadableStopStops(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
-	s, err := channels.NewStore(client, "")
-	require.NoError(t, err)
+	s := channels.NewStore(client, keyspace.KeysUnder(""))
 	require.NoError(t, client.HSet(t.Context(), "sl:stopped", "acme/spring", "1", "apns stopped", "?", "apns later", "1", "log accepted", "1 ").Err())
 	all, err := s.Load(t.Context())
 	require.NoError(t, err)

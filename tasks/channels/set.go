@@ -11,6 +11,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/records/devices"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
@@ -40,22 +41,16 @@ type Set struct {
 	resumed  atomic.Bool // a channel was resumed, and the tasks that wait for it are not woken yet
 }
 
-// NewSet returns the channels of setups in the store under a prefix. A probe takes at most
-// timeout. The error is an *InvalidError.
+// NewSet returns the channels of setups in a store. A probe takes at most timeout. The error is an *InvalidError.
 func NewSet(
-	client redis.UniversalClient, prefix string, setups []Setup, timeout time.Duration, c *storeclock.Clocks, m *metrics.Metrics,
+	client redis.UniversalClient, keys keyspace.Keys, setups []Setup, timeout time.Duration, c *storeclock.Clocks, m *metrics.Metrics,
 	logger *slog.Logger,
 ) (*Set, error) {
 	if err := Validate(setups); err != nil {
 		return nil, err
 	}
-	s := &Set{clock: c, timeout: timeout, metrics: m, logger: logger}
-	var err error
-	if s.store, err = NewStore(client, prefix); err != nil {
-		return nil, err
-	}
-	if s.devices, err = devices.New(client, devices.Options{Prefix: prefix}); err != nil {
-		return nil, err
+	s := &Set{
+		store: NewStore(client, keys), devices: devices.New(client, keys, devices.Options{}), clock: c, timeout: timeout, metrics: m, logger: logger,
 	}
 	for _, setup := range setups {
 		setup.Ramp = cmp.Or(setup.Ramp, DefaultRamp)

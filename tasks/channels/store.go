@@ -26,13 +26,9 @@ type Store struct {
 	at     time.Time // replaces the server's time in tests
 }
 
-// NewStore returns the store under a prefix, "" for DefaultPrefix. The error is an *InvalidError.
-func NewStore(client redis.Cmdable, prefix string) (*Store, error) {
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return nil, err
-	}
-	return &Store{client: client, keys: keys}, nil
+// NewStore returns the store behind client.
+func NewStore(client redis.Cmdable, keys keyspace.Keys) *Store {
+	return &Store{client: client, keys: keys}
 }
 
 // Load returns the state of each channel that has one, by name.
@@ -64,12 +60,8 @@ func (s *Store) Stop(ctx context.Context, name string, why Stop) (stopped bool, 
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", doing, err)
 	}
-	answer, err := script.Run(ctx, s.client, lua.ChannelStop, doing, []string{s.keys.Stopped()},
+	in := script.Call(ctx, s.client, lua.ChannelStop, doing, []string{s.keys.Stopped()},
 		[]any{script.Milliseconds(s.at), name, text})
-	if err != nil {
-		return false, err
-	}
-	in := script.Read(answer, doing)
 	stopped = in.Int(0) == 1
 	_ = in.Time(1)
 	return stopped, in.Err
@@ -90,11 +82,7 @@ func (s *Store) resume(ctx context.Context, name, since string) (bool, error) {
 	if err := check(name); err != nil {
 		return false, err
 	}
-	answer, err := script.Run(ctx, s.client, lua.ChannelResume, doing, []string{s.keys.Stopped()}, []any{name, since})
-	if err != nil {
-		return false, err
-	}
-	return script.Yes(script.Read(answer, doing))
+	return script.Yes(script.Call(ctx, s.client, lua.ChannelResume, doing, []string{s.keys.Stopped()}, []any{name, since}))
 }
 
 // TakeProbe takes the turn to probe a stopped channel: one worker has it at a time. The first turn
@@ -105,12 +93,8 @@ func (s *Store) TakeProbe(ctx context.Context, name string, first, every time.Du
 	if err := check(name); err != nil {
 		return false, err
 	}
-	answer, err := script.Run(ctx, s.client, lua.ChannelTakeProbe, doing, []string{s.keys.Stopped()},
+	in := script.Call(ctx, s.client, lua.ChannelTakeProbe, doing, []string{s.keys.Stopped()},
 		[]any{script.Milliseconds(s.at), name, first.Milliseconds(), every.Milliseconds()})
-	if err != nil {
-		return false, err
-	}
-	in := script.Read(answer, doing)
 	taken = in.Int(0) == 1
 	_ = in.Time(1)
 	return taken, in.Err

@@ -50,12 +50,8 @@ func New(b *backend.Backend) (*DeadLetters, error) {
 	if err != nil {
 		return nil, err
 	}
-	campaigns, err := ended.New(b.Client, b.Timeline.Prefix, b.Policies.Clock)
-	if err != nil {
-		return nil, err
-	}
 	d := &DeadLetters{
-		ended: campaigns, policies: b.Policies, kept: kept, notices: outbox, activity: b.Activity, flush: b.FlushActivity, queue: b.Queue, timers: b.Queue.Timers(b.Watch, b.Logger),
+		ended: ended.New(b.Client, b.Keys, b.Policies.Clock), policies: b.Policies, kept: kept, notices: outbox, activity: b.Activity, flush: b.FlushActivity, queue: b.Queue, timers: b.Queue.Timers(b.Watch, b.Logger),
 		logger: b.Logger, client: b.Client,
 	}
 	d.timers.Start()

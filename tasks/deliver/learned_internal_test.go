@@ -20,6 +20,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/internal/job"
@@ -164,7 +165,7 @@ func TestUnclearRefusalsOfOneAccountSlowDownNoOther(t *testing.T) {
 	t.Parallel()
 	hook := &permitAnswers{}
 	p := newPacers(t, rate.Rate{Count: 1000, Interval: time.Second}, hook)[0]
-	set, err := channels.NewSet(p.client, "", []channels.Setup{{Name: notifier.ChannelAPNs, Notifier: notifiertest.NewRecorder(time.Now), HasDevices: true}},
+	set, err := channels.NewSet(p.client, keyspace.KeysUnder(""), []channels.Setup{{Name: notifier.ChannelAPNs, Notifier: notifiertest.NewRecorder(time.Now), HasDevices: true}},
 		time.Second, p.clock, p.metrics, p.logger)
 	require.NoError(t, err)
 	channel := set.All()[0]

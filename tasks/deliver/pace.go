@@ -129,21 +129,17 @@ type PacerOptions struct {
 func NewPacer(
 	client redis.UniversalClient, o PacerOptions, c *storeclock.Clocks, m *metrics.Metrics, logger *slog.Logger,
 ) (*Pacer, error) {
-	prefix := o.Prefix
-	store, err := rate.NewPaces(client, prefix, o.Target)
+	keys := keyspace.KeysUnder(o.Prefix)
+	store, err := rate.NewPaces(client, keys, o.Target)
 	if err != nil {
 		return nil, err
 	}
-	permits, err := rate.NewPermits(client, rate.PermitsOptions{Prefix: prefix, Name: o.Target, Lag: paceLag})
-	if err != nil {
-		return nil, err
-	}
-	keys, err := keyspace.NewKeys(prefix)
+	permits, err := rate.NewPermits(client, rate.PermitsOptions{Prefix: o.Prefix, Name: o.Target, Lag: paceLag})
 	if err != nil {
 		return nil, err
 	}
 	return &Pacer{
-		key: keys.Permits(o.Target), target: o.Target, store: store, permits: permits, client: client, prefix: prefix, clock: c, metrics: m, logger: logger,
+		key: keys.Permits(o.Target), target: o.Target, store: store, permits: permits, client: client, prefix: o.Prefix, clock: c, metrics: m, logger: logger,
 		turn: NewSlots(1, 1, c.Local), wake: make(chan struct{}), ramp: ramp{over: o.Ramp},
 	}, nil
 }

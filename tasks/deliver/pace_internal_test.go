@@ -16,6 +16,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
@@ -43,7 +44,7 @@ func newPacers(t *testing.T, pace rate.Rate, hooks ...*permitAnswers) []*Pacer {
 	t.Helper()
 	server, client := redistest.Embedded(t)
 	require.NoError(t, lua.PermitsAcquire.Load(t.Context(), client).Err()) // the hooks know its hash
-	store, err := rate.NewPaces(client, "", PaceTarget)
+	store, err := rate.NewPaces(client, keyspace.KeysUnder(""), PaceTarget)
 	require.NoError(t, err)
 	require.NoError(t, store.Apply(t.Context(), rate.Pace{Rate: pace}))
 	pacers := make([]*Pacer, len(hooks))

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
@@ -35,14 +36,9 @@ type Pauses struct {
 	seen time.Time // when the last look began, or the last failed one ended, by the local clock
 }
 
-// NewPauses returns the pauses in the store under a prefix. The error is a
-// *fault.InvalidError.
-func NewPauses(client redis.UniversalClient, prefix string, c *storeclock.Clocks, logger *slog.Logger) (*Pauses, error) {
-	store, err := messages.NewPauses(client, prefix)
-	if err != nil {
-		return nil, err
-	}
-	return &Pauses{client: client, store: store, clock: c, logger: logger, turn: make(chan struct{}, 1)}, nil
+// NewPauses returns the pauses in a store.
+func NewPauses(client redis.UniversalClient, keys keyspace.Keys, c *storeclock.Clocks, logger *slog.Logger) *Pauses {
+	return &Pauses{client: client, store: messages.NewPauses(client, keys), clock: c, logger: logger, turn: make(chan struct{}, 1)}
 }
 
 // Follow loads the paused campaigns now, and then in every look until the returned function is called. It

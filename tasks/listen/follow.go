@@ -10,6 +10,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/records/events"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 )
 
@@ -30,10 +31,7 @@ func NewFollower(client redis.Cmdable, o events.Options, logger *slog.Logger) (*
 	if err := o.WithDefaults().Validate(); err != nil {
 		return nil, err
 	}
-	listeners, err := events.NewListeners(client, o.Prefix)
-	if err != nil {
-		return nil, err
-	}
+	listeners := events.NewListeners(client, keyspace.KeysUnder(o.Prefix))
 	return &Follower{Subscribers: sendlimit.NewSubscribers(o.WithDefaults().Keep), listeners: listeners, logger: logger}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/records/events"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -24,6 +25,7 @@ const (
 // Gathering gathers events in the background of a worker.
 type Gathering struct {
 	Gatherer    *events.Gatherer
+	Turns       *turn.Turns
 	Subscribers *sendlimit.Subscribers
 	Metrics     *metrics.Metrics
 	Logger      *slog.Logger
@@ -88,9 +90,7 @@ func (g *Gathering) round(ctx context.Context, every time.Duration) error {
 		g.Metrics.EventsWaited(0)
 		return nil
 	}
-	// A turn is shorter than the least time between two runs. The node of the turns may be
-	// away while others answer.
-	if mine, err := g.Gatherer.Turn(ctx, max(every*7/10, time.Millisecond)); err == nil && !mine {
+	if g.Turns.Taken(ctx, keyspace.WorkEvents, every) {
 		return nil
 	}
 	partitions := make([]int, keyspace.Partitions)

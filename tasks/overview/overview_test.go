@@ -53,10 +53,10 @@ func newRig(t *testing.T) *rig {
 	r.store, r.client = redistest.Embedded(t)
 	r.client.AddHook(redistest.Calls(r.away.onCall))
 	r.store.SetTime(r.now)
-	policies, err := settings.NewPolicies(r.client, "")
-	require.NoError(t, err)
+	policies := settings.NewPolicies(r.client, keyspace.KeysUnder(""))
 	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
 	r.backend = taskstest.Open(t, r.client, backend.Options{})
+	var err error
 	r.submitter, err = submit.New(r.backend, submit.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.submitter.Close()) })
@@ -182,15 +182,14 @@ func TestAnOverviewSaysWhatWasDone(t *testing.T) {
 	require.False(t, r.submits("alice", "c", 0).OK())
 	require.True(t, r.submits("bob", "d", 2*time.Hour).OK())
 	r.givesUp("alice", "a")
-	paces, err := rate.NewPaces(r.client, "", deliver.PaceTarget)
+	paces, err := rate.NewPaces(r.client, keyspace.KeysUnder(""), deliver.PaceTarget)
 	require.NoError(t, err)
 	limit, err := rate.Parse("100/second")
 	require.NoError(t, err)
 	require.NoError(t, paces.Apply(t.Context(), rate.Pace{Rate: limit, Burst: 7}))
 	until, err := paces.Pause(t.Context(), time.Minute)
 	require.NoError(t, err)
-	states, err := channels.NewStore(r.client, "")
-	require.NoError(t, err)
+	states := channels.NewStore(r.client, keyspace.KeysUnder(""))
 	_, err = states.Stop(t.Context(), "fcm", channels.Stop{Reason: channels.Unauthorized, Detail: "401"})
 	require.NoError(t, err)
 
@@ -284,9 +283,8 @@ func TestPartsThatCantBeRead(t *testing.T) {
 	r := newRig(t)
 	require.True(t, r.submits("alice", "a", 0).OK())
 	r.givesUp("alice", "a")
-	states, err := channels.NewStore(r.client, "")
-	require.NoError(t, err)
-	_, err = states.Stop(t.Context(), "fcm", channels.Stop{Reason: channels.Brake})
+	states := channels.NewStore(r.client, keyspace.KeysUnder(""))
+	_, err := states.Stop(t.Context(), "fcm", channels.Stop{Reason: channels.Brake})
 	require.NoError(t, err)
 	was := r.read()
 	require.Equal(t, 1, was.DeadLetters)
@@ -327,8 +325,7 @@ func TestWithoutTheStore(t *testing.T) {
 func TestDaysOfAnAccount(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	store, err := accounts.New(r.client, "")
-	require.NoError(t, err)
+	store := accounts.New(r.client, keyspace.KeysUnder(""))
 	for name, zone := range map[string]string{"utc": "", "tokyo": "Asia/Tokyo", "berlin": "Europe/Berlin"} {
 		own, err := store.Create(t.Context(), accounts.Account{Name: name, TimeZone: zone})
 		require.NoError(t, err)
@@ -345,6 +342,6 @@ func TestDaysOfAnAccount(t *testing.T) {
 		}
 	}
 	r.fails("{activity}:d:")
-	_, err = r.reader.Days(t.Context(), accounts.Account{Name: "utc"}, r.now)
+	_, err := r.reader.Days(t.Context(), accounts.Account{Name: "utc"}, r.now)
 	require.Error(t, err)
 }

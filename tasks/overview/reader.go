@@ -36,7 +36,7 @@ type Reader struct {
 	activity *activity.Log
 	forecast *forecast.Forecasts
 	watch    *messages.WatchList
-	stats    *Stats
+	Stats    *Stats
 	channels *channels.Store
 
 	keys keyspace.Keys
@@ -66,19 +66,14 @@ func (p *part) due(now time.Time, every time.Duration) bool {
 
 // New returns the reader of a backend. The error is a *fault.InvalidError.
 func New(b *backend.Backend) (*Reader, error) {
-	prefix := b.Timeline.Prefix
-	r := &Reader{client: b.Client, prefix: prefix, activity: b.Activity, forecast: b.Forecasts, watch: b.Watch}
-	var err error
-	if r.keys, err = keyspace.NewKeys(prefix); err != nil {
+	stats, err := NewStats(b.Client, b.Timeline.Prefix)
+	if err != nil {
 		return nil, err
 	}
-	if r.stats, err = NewStats(b.Client, prefix); err != nil {
-		return nil, err
-	}
-	if r.channels, err = channels.NewStore(b.Client, prefix); err != nil {
-		return nil, err
-	}
-	return r, nil
+	return &Reader{
+		client: b.Client, keys: b.Keys, activity: b.Activity, forecast: b.Forecasts, watch: b.Watch, Stats: stats,
+		channels: channels.NewStore(b.Client, b.Keys),
+	}, nil
 }
 
 // Read returns the overview, at most a second old. now is the local clock. The error is a
@@ -186,7 +181,7 @@ func (r *Reader) readStates(ctx context.Context, o *Overview) (failed error) {
 }
 
 func (r *Reader) pace(ctx context.Context, target string) (Pace, error) {
-	paces, err := rate.NewPaces(r.client, r.prefix, target)
+	paces, err := rate.NewPaces(r.client, r.keys, target)
 	if err != nil {
 		return Pace{}, err
 	}
@@ -211,8 +206,8 @@ func LearnedPace(l rate.Learned) *message.LearnedPace {
 
 // readLists reads the lists of all partitions.
 func (r *Reader) readLists(ctx context.Context, o *Overview) (failed error) {
-	set(&o.DeadLetters, &failed)(r.stats.letters.Count(ctx))
-	set(&o.FailedAlerts, &failed)(r.stats.notices.CountDead(ctx))
+	set(&o.DeadLetters, &failed)(r.Stats.letters.Count(ctx))
+	set(&o.FailedAlerts, &failed)(r.Stats.notices.CountDead(ctx))
 	behind, err := OldestOverdue(ctx, r.client, r.watch)
 	if failed = errors.Join(failed, err); err == nil {
 		o.Behind = time.Duration(behind * float64(time.Second))

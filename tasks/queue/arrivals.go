@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -37,7 +36,7 @@ type arrivals struct {
 
 func newArrivals(prefix string, idle time.Duration, fresh chan struct{}) *arrivals {
 	return &arrivals{
-		key: keyspace.KeysUnder(cmp.Or(prefix, keyspace.DefaultPrefix)).Arrivals(), idle: idle, fresh: fresh, local: storeclock.New().Local,
+		key: keyspace.KeysUnder(prefix).Arrivals(), idle: idle, fresh: fresh, local: storeclock.New().Local,
 		last: "0-0", // an entry from before the start counts: it does no harm
 	}
 }

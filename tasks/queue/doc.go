@@ -68,6 +68,26 @@
 // a program that only submits needs no other right. A program of an older version does not tell: its
 // tasks may wait for the look. While a worker can't wait for the stream, it polls.
 //
+// # What asynq has no call for
+//
+// Its clock: asynq takes the times of due tasks and of leases from the machine. So the client of a
+// server (clock.go) replaces them by the store's in the four calls that have them, which it knows by
+// their keys; otherwise a worker with a wrong clock would send early or late, and take running tasks
+// from others.
+//
+// Why a task waits: asynq keeps only the text of its error. So WakeWaiting finds the tasks that wait
+// for a pace by that text; a list of our own would differ from asynq's whenever a program dies between
+// the two.
+//
+// The task of a message in a batch: asynq finds a task only by its id, which is that of its first
+// message. So Workload lists the tasks, once a pass of the relay and only if an overdue message has no
+// task of its own; beyond 20,000 tasks nothing counts as lost.
+//
+// A task at its time: asynq looks for due tasks, so a task is due Lead before its message, and the
+// handler waits for the rest. If the relay handed messages over only a second before their time, it
+// would read the watch lists of all partitions each second, also on an idle store, and a herd would
+// enter the queue within that second instead of the two minutes before.
+//
 // # Failures
 //
 // If the queue does not accept a task, the caller gets an error, or Timers logs it. Nothing is

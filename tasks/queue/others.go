@@ -73,10 +73,10 @@ func (q *Queue) countTasks(ctx context.Context, names []string) (found map[strin
 		both, total, timely []*redis.IntCmd
 		done                *redis.StringCmd
 	}
-	asking := make([]asked, len(names))
+	counts := make([]asked, len(names))
 	_, _ = q.redis.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each answer has its error
 		for i, name := range names {
-			a := &asking[i]
+			a := &counts[i]
 			for _, list := range []string{"pending", "active"} {
 				a.both = append(a.both, pipe.LLen(ctx, key(name, list)))
 			}
@@ -89,7 +89,7 @@ func (q *Queue) countTasks(ctx context.Context, names []string) (found map[strin
 		return nil
 	})
 	for i, name := range names {
-		a := asking[i]
+		a := counts[i]
 		var err error
 		for _, cmd := range slices.Concat(a.both, a.total, a.timely) {
 			err = errors.Join(err, cmd.Err())

@@ -151,8 +151,7 @@ func TestRefitBeginsAnewWhereSettingsChange(t *testing.T) {
 			schedule(t, client, now, "alice", scheduleEveryMinute(now, n, "")...)
 			p := story.PolicyOf(t, "1/hour")
 			o := sendlimit.Options{Rules: story.RulesBy(t, p)}
-			settings, err := settings.NewUsers(client, "")
-			require.NoError(t, err)
+			settings := settings.NewUsers(client, keyspace.KeysUnder(""))
 			look, err := refit.NewFinder(client, o, refit.FinderOptions{Policy: p, Now: now})
 			require.NoError(t, err)
 			counted := redistest.DoAfterCalls(t, client, lua.Refit, 1, func() {

@@ -57,12 +57,8 @@ type FinderOptions struct {
 // NewFinder returns a Finder of a store whose timelines have the options. FinderOptions.Policy
 // replaces the policy of its name, in a copy of their rules. The error is an *InvalidError.
 func NewFinder(client redis.Cmdable, o sendlimit.Options, r FinderOptions) (*Finder, error) {
-	o = o.WithDefaults()
-	keys, err := keyspace.NewKeys(o.Prefix)
+	o, keys, err := o.Complete()
 	if err != nil {
-		return nil, err
-	}
-	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	rules, err := o.Rules.With(r.Policy)

@@ -48,17 +48,9 @@ func New(b *backend.Backend, o Options) (*Refitter, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := settings.NewPolicies(b.Client, b.Timeline.Prefix)
-	if err != nil {
-		return nil, errors.Join(err, submitter.Close())
-	}
-	keys, err := keyspace.NewKeys(b.Timeline.Prefix)
-	if err != nil {
-		return nil, errors.Join(err, submitter.Close())
-	}
 	r := &Refitter{
-		client: b.Client, submitter: submitter, store: store, own: b.Policies.Name(), rest: o.Rest, clock: storeclock.New(), options: b.Timeline,
-		keys: keys,
+		client: b.Client, submitter: submitter, store: settings.NewPolicies(b.Client, b.Keys), own: b.Policies.Name(), rest: o.Rest, clock: storeclock.New(), options: b.Timeline,
+		keys: b.Keys,
 	}
 	if r.rest == nil {
 		r.rest = job.Rest

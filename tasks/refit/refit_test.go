@@ -203,8 +203,7 @@ func TestRefitKnowsWhoIsUnderThePolicy(t *testing.T) {
 	everybody.Name = "default"
 	vip := story.PolicyOf(t, "2/calendar_day")
 	vip.Name = "vip"
-	settings, err := settings.NewUsers(client, "")
-	require.NoError(t, err)
+	settings := settings.NewUsers(client, keyspace.KeysUnder(""))
 	for user, s := range map[string]policy.UserSettings{
 		"vera":  {Policy: "vip"},
 		"lena":  {Limits: []policy.Rule{{Limit: 3, Period: calendar.Day}}},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -14,7 +15,7 @@ import (
 // servers have evicted keys since a relay looked last. The submitters of all programs look for
 // themselves, and refuse messages meanwhile. The error is also that of a server that does not answer.
 func (r *Relay) lookForEviction(ctx context.Context, every time.Duration) error {
-	servers, silent := r.Memory(ctx)
+	servers, silent := store.ReadMemory(ctx, r.Client)
 	r.tellEviction(ctx, servers, silent)
 	return errors.Join(silent, r.lookForLosses(ctx, servers, every))
 }
@@ -28,7 +29,7 @@ func (r *Relay) lookForLosses(ctx context.Context, servers []store.Memory, every
 	if evicted == r.evicted {
 		return nil // also zero: the store has nothing to note
 	}
-	grown, err := r.NewEvictions(ctx, servers)
+	grown, err := store.NewEvictions(ctx, r.Client, r.Keys, servers)
 	if err != nil {
 		return err
 	}
@@ -36,14 +37,14 @@ func (r *Relay) lookForLosses(ctx context.Context, servers []store.Memory, every
 		r.evicted = evicted
 		return nil
 	}
-	mine, err := r.Places.LossesTurn(ctx, every)
+	mine, err := r.Turns.Take(ctx, keyspace.WorkLosses, every)
 	if err != nil || !mine {
 		return err // the next look asks again
 	}
 	if err := r.findLosses(ctx, grown); err != nil {
 		return err
 	}
-	if err := r.NoteEvictions(ctx, grown); err != nil {
+	if err := store.NoteEvictions(ctx, r.Client, r.Keys, grown); err != nil {
 		return err
 	}
 	r.evicted = evicted

@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // collected has the messages of a round, from several goroutines: those that are due together share
@@ -52,7 +53,7 @@ func share(part []sendlimit.Timer, room *atomic.Int64) (fits, left []sendlimit.T
 
 // room returns how many messages a pass may hand over.
 func (r *Relay) room(ctx context.Context) *atomic.Int64 {
-	servers, _ := r.Memory(ctx) // without those that do not answer
+	servers, _ := store.ReadMemory(ctx, r.Client) // without those that do not answer
 	room := int64(math.MaxInt32)
 	for _, m := range servers {
 		if m.Max > 0 {

@@ -9,13 +9,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/records/find"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/records/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
@@ -28,23 +30,21 @@ import (
 // gives a new generation to messages that the queue lost, or whose worker died during the
 // delivery, and enqueues that. Any number of relays may run at once: only one takes a message.
 type Relay struct {
+	Client  redis.UniversalClient
+	Keys    keyspace.Keys
 	Watch   *messages.WatchList
 	Charges *quota.Charges
 	Places  *messages.LostPlaces
+	Turns   *turn.Turns
 	Index   *find.Index
 	Devices *devices.Store
 	Queue   *queue.Queue
 	Timers  *queue.Timers
 	Clock   *storeclock.Clocks
 	Learn   func(context.Context) // learns the store's clock
-	Memory  func(context.Context) ([]store.Memory, error)
-	// NewEvictions and NoteEvictions are those of package store.
-	NewEvictions  func(context.Context, []store.Memory) ([]store.Memory, error)
-	NoteEvictions func(context.Context, []store.Memory) error
-	Rewrite       func(context.Context) (int, error) // see store.RewriteLogs
-	Metrics       *metrics.Metrics
-	Tracer        tracing.Tracer
-	Logger        *slog.Logger
+	Metrics *metrics.Metrics
+	Tracer  tracing.Tracer
+	Logger  *slog.Logger
 
 	farLeft       bool   // the last look at the far lists failed
 	unreadable    int    // entries of the watch list, at the last pass
@@ -58,7 +58,6 @@ type Relay struct {
 // running ones: over the watch list and the charges; over the log of Redis and its evictions; over the places and the
 // index of messages.
 func (r *Relay) Start(ctx context.Context, watchEvery, logEvery, placesEvery time.Duration) func() {
-	turn := max(watchEvery*7/10, time.Millisecond)
 	return job.Start(ctx, r.Logger, job.Periodic{
 		Every: watchEvery, Soon: true, Failed: "could not look after every message: the next pass does",
 		Run: func(ctx context.Context) error {
@@ -66,9 +65,7 @@ func (r *Relay) Start(ctx context.Context, watchEvery, logEvery, placesEvery tim
 			if r.Clock.Stepped() != (storeclock.Step{}) {
 				return nil // by a wrong clock nothing is due
 			}
-			// A turn is shorter than the least time between two runs. The node of the turns may
-			// be away while others answer.
-			if mine, err := r.Watch.Turn(ctx, turn); err == nil && !mine {
+			if r.Turns.Taken(ctx, keyspace.WorkHandOver, watchEvery) {
 				return nil
 			}
 			return r.pass(ctx)
@@ -76,7 +73,7 @@ func (r *Relay) Start(ctx context.Context, watchEvery, logEvery, placesEvery tim
 	}, job.Periodic{
 		Every: watchEvery, Failed: "could not look after every charge: the next pass does",
 		Run: r.Clock.UnlessStepped(func(ctx context.Context) error {
-			if mine, err := r.Charges.Turn(ctx, turn); err == nil && !mine {
+			if r.Turns.Taken(ctx, keyspace.WorkCharges, watchEvery) {
 				return nil
 			}
 			return r.settleCharges(ctx)
@@ -157,11 +154,15 @@ func (r *Relay) pass(ctx context.Context) error {
 	return errors.Join(far, err)
 }
 
+// farEvery is the time between two calls of BringNear. Four may fail before an entry comes too late
+// to the near list.
+const farEvery = time.Minute
+
 // bringNear moves the messages that are due within minutes to where Due finds them, unless a relay
 // did so in the last minute.
 func (r *Relay) bringNear(ctx context.Context) error {
 	if !r.farLeft {
-		if mine, err := r.Watch.FarTurn(ctx); err == nil && !mine {
+		if mine, err := r.Turns.Take(ctx, keyspace.WorkFar, farEvery); err == nil && !mine {
 			return nil
 		}
 	}

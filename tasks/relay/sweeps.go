@@ -6,31 +6,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
-// turns are the turns of work that one relay at a time does.
-type turns interface {
-	Turn(ctx context.Context, every time.Duration) (mine bool, err error)
-	GiveBack(ctx context.Context) error
-}
-
-// inTurn does work unless a relay did it within every. Work that failed gives the turn back.
-func inTurn(ctx context.Context, t turns, every time.Duration, work func() error) error {
-	mine, err := t.Turn(ctx, every)
-	if err != nil || !mine {
-		return err
-	}
-	if err := work(); err != nil {
-		return errors.Join(err, t.GiveBack(ctx))
-	}
-	return nil
-}
-
 // freeLostPlaces frees the places of lost messages.
 func (r *Relay) freeLostPlaces(ctx context.Context, every time.Duration) error {
-	return inTurn(ctx, r.Places, every, func() error {
+	return r.Turns.InTurn(ctx, keyspace.WorkPlaces, every, func() error {
 		freed, err := r.Places.Free(ctx, r.throttle, time.Time{})
 		r.tellFreed(ctx, freed)
 		return err
@@ -48,7 +31,7 @@ func (r *Relay) tellFreed(ctx context.Context, freed int) {
 // sweepIndex removes the entries of expired records from the index of messages, finds messages
 // that are missing in the watch list, and counts the devices of accounts again.
 func (r *Relay) sweepIndex(ctx context.Context, every time.Duration) error {
-	return inTurn(ctx, r.Index, every, func() error {
+	return r.Turns.InTurn(ctx, keyspace.WorkIndex, every, func() error {
 		swept, err := r.Index.Sweep(ctx, r.Watch, r.throttle)
 		if swept.Watched > 0 {
 			r.Logger.WarnContext(ctx, "found messages that were missing in the watch list, and added them", "messages", swept.Watched)
@@ -78,7 +61,7 @@ func (r *Relay) throttle(ctx context.Context, batch func() error) error {
 // rewriteLog makes a Redis that has started rewrite its log, see store.RewriteLogs. It warns once
 // if Redis does not permit that.
 func (r *Relay) rewriteLog(ctx context.Context) error {
-	asked, err := r.Rewrite(ctx)
+	asked, err := store.RewriteLogs(ctx, r.Client, r.Keys)
 	if asked > 0 {
 		r.Logger.InfoContext(ctx, "Redis has started: it rewrites its append-only file, which may end within a transaction", "servers", asked)
 	}

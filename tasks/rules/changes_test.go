@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/records/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/rules"
@@ -54,8 +55,7 @@ func limited(name string, limit int) policy.Policy {
 func TestOnlyChangedPoliciesAreRead(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
-	store, err := settings.NewPolicies(client, "")
-	require.NoError(t, err)
+	store := settings.NewPolicies(client, keyspace.KeysUnder(""))
 	require.NoError(t, store.Apply(t.Context(), policy.Default()))
 	for i := range 50 {
 		require.NoError(t, store.Apply(t.Context(), limited(fmt.Sprint("p", i), i+1)))
@@ -64,7 +64,7 @@ func TestOnlyChangedPoliciesAreRead(t *testing.T) {
 	own := redis.NewClient(client.Options())
 	t.Cleanup(func() { require.NoError(t, own.Close()) })
 	own.AddHook(redistest.Commands(read.onCommand))
-	follower, err := rules.NewPolicies(own, "", "", slog.New(slog.DiscardHandler))
+	follower, err := rules.NewPolicies(own, keyspace.KeysUnder(""), "", slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	require.NoError(t, follower.Reload(t.Context()))
 	require.Len(t, read.taken(), 51)
@@ -86,10 +86,9 @@ func TestFollowersHaveWhatTheStoreHas(t *testing.T) {
 	for seed := range uint64(20) {
 		server, client := redistest.Embedded(t)
 		random := rand.New(rand.NewPCG(seed, 5))
-		store, err := settings.NewPolicies(client, "")
-		require.NoError(t, err)
+		store := settings.NewPolicies(client, keyspace.KeysUnder(""))
 		require.NoError(t, store.Apply(t.Context(), policy.Default()))
-		follower, err := rules.NewPolicies(client, "", "", slog.New(slog.DiscardHandler))
+		follower, err := rules.NewPolicies(client, keyspace.KeysUnder(""), "", slog.New(slog.DiscardHandler))
 		require.NoError(t, err)
 		for range 40 {
 			for range random.IntN(4) {

@@ -82,21 +82,13 @@ func (s *snapshot) since() int64 {
 // NewPolicies returns Policies for the store behind client. own is the name of the policy
 // for users whose settings name none; "" means policy.DefaultName. The logger receives
 // every change. The error is a *fault.InvalidError.
-func NewPolicies(client redis.UniversalClient, prefix, own string, logger *slog.Logger) (*Policies, error) {
-	policies, err := settings.NewPolicies(client, prefix)
-	if err != nil {
-		return nil, err
-	}
+func NewPolicies(client redis.UniversalClient, keys keyspace.Keys, own string, logger *slog.Logger) (*Policies, error) {
 	rules, err := sendlimit.NewRules()
 	if err != nil {
 		return nil, err
 	}
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return nil, err
-	}
 	p := &Policies{
-		client: client, store: policies, name: cmp.Or(own, policy.DefaultName), rules: rules,
+		client: client, store: settings.NewPolicies(client, keys), name: cmp.Or(own, policy.DefaultName), rules: rules,
 		Clock: storeclock.NewClocks(client, keys.PolicyChanges()), logger: logger, loading: make(chan struct{}, 1),
 	}
 	rules.ReloadBy(p.Reload)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/sendlimit"
@@ -25,11 +23,6 @@ const smallContent = 2000
 type channelChecker struct {
 	checkChannel ChannelCheck // nil checks nothing
 	devices      *devices.Store
-}
-
-func newChannelChecker(client redis.Cmdable, prefix string, check ChannelCheck) (channelChecker, error) {
-	store, err := devices.New(client, devices.Options{Prefix: prefix})
-	return channelChecker{check, store}, err
 }
 
 // checkNamed checks a valid message for the channels that it names. The error is a

@@ -77,16 +77,16 @@ func (c *chargedChange) try(ctx context.Context, apply change, holdFor hold) (d 
 		if err != nil {
 			return d, false, err
 		}
-		standing := found[0]
-		if c.account != "" && standing.Account != c.account {
+		info := found[0]
+		if c.account != "" && info.Account != c.account {
 			return notFound(), false, nil
 		}
-		throttled := c.moves && !c.rules.Throttle(c.user, standing.Category).IsZero()
-		if standing.Hold == "" && !throttled || standing.State != messages.StatePending {
+		throttled := c.moves && !c.rules.Throttle(c.user, info.Category).IsZero()
+		if info.Hold == "" && !throttled || info.State != messages.StatePending {
 			d, err = apply(nil, time.Time{})
 			return d, d.Code == fault.CodeChanged, err
 		}
-		charge, decided, err := holdFor(ctx, standing)
+		charge, decided, err := holdFor(ctx, info)
 		if err != nil {
 			return d, false, err
 		}
@@ -94,7 +94,7 @@ func (c *chargedChange) try(ctx context.Context, apply change, holdFor hold) (d 
 		if decided != nil {
 			return *decided, decided.Code == fault.CodeChanged, nil
 		}
-		open = &openChange{charge, standing.SendAt}
+		open = &openChange{charge, info.SendAt}
 	}
 	held := open.charge.Hold
 	sent := c.clock.Local()

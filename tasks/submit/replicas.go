@@ -36,13 +36,9 @@ type replicas struct {
 // connections is a client that lends out a single connection.
 type connections interface{ Conn() *redis.Conn }
 
-func newReplicas(client redis.UniversalClient, prefix string, wanted int, within time.Duration) (*replicas, error) {
+func newReplicas(client redis.UniversalClient, keys keyspace.Keys, wanted int, within time.Duration) (*replicas, error) {
 	if within == 0 {
 		within = DefaultWaitReplicasTimeout
-	}
-	keys, err := keyspace.NewKeys(prefix)
-	if err != nil {
-		return nil, err
 	}
 	switch {
 	case wanted < 0 || wanted > MaxWaitReplicas:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/activity"
+	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/records/find"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
@@ -100,34 +101,20 @@ func newSubmitter(b *backend.Backend, commands redis.UniversalClient, o Options)
 	if err != nil {
 		return nil, err
 	}
-	copies, err := newReplicas(b.Client, b.Timeline.Prefix, o.WaitReplicas, o.WaitReplicasTimeout)
+	copies, err := newReplicas(b.Client, b.Keys, o.WaitReplicas, o.WaitReplicasTimeout)
 	if err != nil {
 		return nil, err
 	}
 	q := b.Queue.Through(commands)
-	keys, err := keyspace.NewKeys(b.Timeline.Prefix)
-	if err != nil {
-		return nil, err
-	}
 	s := &Submitter{
-		keys:     keys,
-		Policies: b.Policies, options: b.Timeline, commands: commands, capacity: room, replicas: copies,
+		keys: b.Keys, index: find.NewIndex(b.Client, b.Keys, b.Timeline.WithoutIndex), records: messages.NewRecords(b.Client, b.Keys),
+		campaigns: ended.New(commands, b.Keys, b.Policies.Clock),
+		channels:  channelChecker{o.CheckChannel, devices.New(commands, b.Keys, devices.Options{})},
+		Policies:  b.Policies, options: b.Timeline, commands: commands, capacity: room, replicas: copies,
 		queue: q, timers: q.Timers(b.Watch, b.Logger), lookAfter: b.Watch.LookAfter(), clock: b.Policies.Clock, logger: b.Logger, metrics: b.Metrics, client: b.Client,
 		activity: b.Activity, flush: b.FlushActivity, tracer: b.Tracer,
 	}
 	if s.timeline, err = sendlimit.NewTimeline(commands, b.Timeline); err != nil {
-		return nil, err
-	}
-	if s.records, err = messages.NewRecords(b.Client, b.Timeline.Prefix); err != nil {
-		return nil, err
-	}
-	if s.campaigns, err = ended.New(commands, b.Timeline.Prefix, b.Policies.Clock); err != nil {
-		return nil, err
-	}
-	if s.channels, err = newChannelChecker(commands, b.Timeline.Prefix, o.CheckChannel); err != nil {
-		return nil, err
-	}
-	if s.index, err = find.NewIndex(b.Client, b.Timeline); err != nil {
 		return nil, err
 	}
 	if s.charger, err = newCharger(commands, b, s.Announce); err != nil {
@@ -164,9 +151,7 @@ func (s *Submitter) Timeline(ctx context.Context) (*sendlimit.Timeline, error) {
 }
 
 // Counters returns counters. Their calls share the pipelines of concurrent callers with submits.
-func (s *Submitter) Counters() (*counters.Counters, error) {
-	return counters.New(s.commands, s.options.Prefix)
-}
+func (s *Submitter) Counters() *counters.Counters { return counters.New(s.commands, s.keys) }
 
 // Submit judges a message and takes its place, or says why not. Accepted means
 // durable: the message is sent even if this process ends right after.

@@ -22,8 +22,7 @@ func TestEventsOfAUser(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
 	server.SetTime(story.At("10:00"))
-	listeners, err := events.NewListeners(client, "")
-	require.NoError(t, err)
+	listeners := events.NewListeners(client, keyspace.KeysUnder(""))
 	for _, account := range []string{"acme", keyspace.Everyone} {
 		require.NoError(t, listeners.Listen(t.Context(), account, story.At("12:00")))
 	}

@@ -100,8 +100,7 @@ func (r *population) addUser(user string) {
 	r.addAlerts(user)
 	packed, err := devices.Encode([]devices.Device{deviceOf(user)})
 	require.NoError(r, err)
-	known, err := devices.New(r.client, devices.Options{})
-	require.NoError(r, err)
+	known := devices.New(r.client, keyspace.KeysUnder(""), devices.Options{})
 	_, err = known.Add(r.Context(), user, deviceOf(user), 0) // and counts it
 	require.NoError(r, err)
 	require.NoError(r, r.client.Set(r.Context(), r.keys.Devices(user), packed, 0).Err())

@@ -31,21 +31,15 @@ type Users struct {
 // New returns the users of a backend. The error is a *fault.InvalidError.
 func New(b *backend.Backend) (*Users, error) {
 	prefix := b.Timeline.Prefix
-	u := &Users{client: b.Client, queue: b.Queue, backend: b}
-	var err error
-	if u.keys, err = keyspace.NewKeys(prefix); err != nil {
-		return nil, err
+	u := &Users{
+		client: b.Client, keys: b.Keys, queue: b.Queue, backend: b,
+		records: messages.NewRecords(b.Client, b.Keys), devices: devices.New(b.Client, b.Keys, devices.Options{}),
 	}
+	var err error
 	if u.timeline, err = sendlimit.NewTimeline(b.Client, b.Timeline); err != nil {
 		return nil, err
 	}
-	if u.records, err = messages.NewRecords(b.Client, prefix); err != nil {
-		return nil, err
-	}
 	if u.audit, err = audit.New(b.Client, audit.Options{Prefix: prefix}); err != nil {
-		return nil, err
-	}
-	if u.devices, err = devices.New(b.Client, devices.Options{Prefix: prefix}); err != nil {
 		return nil, err
 	}
 	if u.notices, err = notices.New(b.Client, notices.Options{Prefix: prefix}); err != nil {

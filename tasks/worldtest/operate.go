@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/sendlimit/sendlimiter/records/devices"
 	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // Operate has an operator's action carried out, and notes its effects. do repeats it until it is
@@ -58,9 +57,7 @@ func (s *Story) Operate(tb testing.TB, e Event, do func(Event) (clear bool, err 
 // hasEnded reports whether a campaign has ended: one without messages can't.
 func (s *Story) hasEnded(tb testing.TB, name string) bool {
 	tb.Helper()
-	ends, err := messages.NewEnds(s.Client, "")
-	require.NoError(tb, err)
-	since, err := ends.Since(tb.Context(), messages.Campaign{Name: name})
+	since, err := messages.NewEnds(s.Client, keyspace.KeysUnder("")).Since(tb.Context(), messages.Campaign{Name: name})
 	return err == nil && !since.IsZero()
 }
 

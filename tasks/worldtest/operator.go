@@ -44,11 +44,7 @@ func (o Operator) Do(ctx context.Context, e Event) error {
 	case RetryDead:
 		return o.retryDead(ctx)
 	default:
-		users, err := settings.NewUsers(o.Client, "")
-		if err != nil {
-			return err
-		}
-		return users.Set(ctx, e.User, e.settings())
+		return settings.NewUsers(o.Client, o.Backend.Keys).Set(ctx, e.User, e.settings())
 	}
 }
 
@@ -67,10 +63,8 @@ func (e Event) settings() policy.UserSettings {
 }
 
 func (o Operator) campaign(ctx context.Context, e Event) error {
-	list, err := campaign.New(o.Backend)
-	if err != nil {
-		return err
-	}
+	list := campaign.New(o.Backend)
+	var err error
 	of := campaign.Campaign{Name: e.Campaign}
 	switch e.Do {
 	case CancelCampaign:
@@ -91,10 +85,7 @@ func (o Operator) campaign(ctx context.Context, e Event) error {
 }
 
 func (o Operator) changePolicy(ctx context.Context, e Event) error {
-	policies, err := settings.NewPolicies(o.Client, "")
-	if err != nil {
-		return err
-	}
+	policies := settings.NewPolicies(o.Client, o.Backend.Keys)
 	if e.Do == ApplyPolicy {
 		p, err := e.Policy.At(o.Began)
 		if err != nil {
@@ -111,15 +102,13 @@ func (o Operator) changePolicy(ctx context.Context, e Event) error {
 }
 
 func (o Operator) changeDevice(ctx context.Context, e Event) error {
-	known, err := devices.New(o.Client, devices.Options{})
-	if err != nil {
-		return err
-	}
+	known := devices.New(o.Client, o.Backend.Keys, devices.Options{})
 	d := phoneOf(e.Name)
 	if e.Do != MovePhone {
 		d = deviceOf(e.User, e.Name)
 		d.Account = e.Account
 	}
+	var err error
 	if e.Do == RemoveDevices {
 		_, err = known.RemoveOf(ctx, e.Account, e.User, d.ID)
 	} else {
@@ -129,11 +118,7 @@ func (o Operator) changeDevice(ctx context.Context, e Event) error {
 }
 
 func (o Operator) refit(ctx context.Context, shift bool) error {
-	policies, err := settings.NewPolicies(o.Client, "")
-	if err != nil {
-		return err
-	}
-	p, _, err := policies.Load(ctx, policy.DefaultName)
+	p, _, err := settings.NewPolicies(o.Client, o.Backend.Keys).Load(ctx, policy.DefaultName)
 	if err != nil {
 		return err
 	}

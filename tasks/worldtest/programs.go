@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
@@ -22,8 +23,9 @@ import (
 // backend opens the store for the nth process.
 func (w *world) backend(client redis.UniversalClient, n int) *backend.Backend {
 	b := taskstest.Open(w, client, backend.Options{
-		Horizon: w.plan.Horizon, PlacesPerDay: w.plan.PlacesPerDay, ExpireAfter: w.story.ExpireAfter,
-		Polling: polling(), Queues: w.plan.Queues,
+		Options: sendlimit.Options{Horizon: w.plan.Horizon, PlacesPerDay: w.plan.PlacesPerDay, ExpireAfter: w.story.ExpireAfter},
+		Polling: polling(),
+		Queues:  w.plan.Queues,
 	})
 	b.Policies.Clock.Local = Local(w.plan.ClockOf(n))
 	return b
@@ -53,7 +55,7 @@ type worker struct {
 func (w *world) startWorker() {
 	p, client, b := w.newProcess("worker")
 	o := tasks.WorkerOptions{
-		PushTimeout: pushTimeout, SettleMargin: settleMargin, ShutdownTimeout: 2 * pushTimeout, RelayEvery: time.Minute,
+		PushTimeout: pushTimeout, SettleMargin: settleMargin, ShutdownTimeout: 2 * pushTimeout, RelayOptions: tasks.RelayOptions{RelayEvery: time.Minute},
 		Retries: retry.Policy{Min: time.Second, Max: 10 * time.Second, Attempts: 1000}, OnUncertain: deliver.ResendUncertain,
 		Announcer: &announcer{p, w.mail, w.fate},
 	}

@@ -23,8 +23,7 @@ import (
 func SetUp(tb testing.TB, s *Story) []policy.Policy {
 	tb.Helper()
 	ctx := tb.Context()
-	policies, err := settings.NewPolicies(s.Client, "")
-	require.NoError(tb, err)
+	policies := settings.NewPolicies(s.Client, keyspace.KeysUnder(""))
 	for _, r := range s.Plan.Policies {
 		p, err := r.At(s.Began)
 		require.NoError(tb, err)
@@ -32,8 +31,7 @@ func SetUp(tb testing.TB, s *Story) []policy.Policy {
 	}
 	all := stored(tb, s)
 	s.changed(RuleChange{Began: s.Began, Ended: s.Began, Policies: all})
-	list, err := accounts.New(s.Client, "")
-	require.NoError(tb, err)
+	list := accounts.New(s.Client, keyspace.KeysUnder(""))
 	for _, a := range s.Plan.Accounts {
 		require.NoError(tb, list.SetTier(ctx, a.tier()))
 		_, err := list.Create(ctx, accounts.Account{Name: a.Name, Tier: a.Name, TimeZone: a.Zone, Contact: a.Name + "@example.com"})
@@ -44,20 +42,18 @@ func SetUp(tb testing.TB, s *Story) []policy.Policy {
 	if s.Plan.Pace != "" {
 		r, err := rate.Parse(s.Plan.Pace)
 		require.NoError(tb, err)
-		paces, err := rate.NewPaces(s.Client, "", deliver.PaceTarget)
+		paces, err := rate.NewPaces(s.Client, keyspace.KeysUnder(""), deliver.PaceTarget)
 		require.NoError(tb, err)
 		require.NoError(tb, paces.Apply(ctx, rate.Pace{Rate: r}))
 	}
-	known, err := devices.New(s.Client, devices.Options{})
-	require.NoError(tb, err)
+	known := devices.New(s.Client, keyspace.KeysUnder(""), devices.Options{})
 	for _, u := range s.Plan.Users {
 		for _, id := range u.Devices {
 			_, err := known.Add(ctx, u.Name, deviceOf(u.Name, id), 0)
 			require.NoError(tb, err)
 		}
 	}
-	listeners, err := events.NewListeners(s.Client, "")
-	require.NoError(tb, err)
+	listeners := events.NewListeners(s.Client, keyspace.KeysUnder(""))
 	require.NoError(tb, listeners.Listen(ctx, keyspace.Everyone, time.Now().Add(10*24*time.Hour)))
 	return all
 }
@@ -65,13 +61,13 @@ func SetUp(tb testing.TB, s *Story) []policy.Policy {
 // stored reads the policies, the default one first. It waits for a store that is away.
 func stored(tb testing.TB, s *Story) []policy.Policy {
 	tb.Helper()
-	store, err := settings.NewPolicies(s.Client, "")
-	require.NoError(tb, err)
+	store := settings.NewPolicies(s.Client, keyspace.KeysUnder(""))
 	var all []policy.Policy
 	for _, r := range s.Plan.Policies {
 		var p policy.Policy
 		for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
 			var ok bool
+			var err error
 			if p, ok, err = store.Load(tb.Context(), r.Name); err == nil && ok {
 				break
 			}

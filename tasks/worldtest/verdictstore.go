@@ -18,7 +18,6 @@ import (
 	"github.com/sendlimit/sendlimiter/records/events"
 	"github.com/sendlimit/sendlimiter/records/find"
 	"github.com/sendlimit/sendlimiter/records/messages"
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
@@ -218,8 +217,7 @@ func isEvent(change string) bool {
 func (v *verdict) judgeStore(tb testing.TB) {
 	tb.Helper()
 	ctx := tb.Context()
-	index, err := find.NewIndex(v.Client, sendlimit.Options{Records: true})
-	require.NoError(tb, err)
+	index := find.NewIndex(v.Client, keyspace.KeysUnder(""), false)
 	for _, campaign := range []string{"spring", "autumn"} {
 		var got, want []string
 		for cursor := ""; ; {
@@ -257,6 +255,7 @@ func (v *verdict) judgeStore(tb testing.TB) {
 			continue
 		}
 		var n int64
+		var err error
 		if kind == "active" && v.leavesActive() {
 			continue
 		}
@@ -290,8 +289,7 @@ func lasts(key string) bool {
 func (v *verdict) judgeDevices(tb testing.TB) {
 	tb.Helper()
 	ctx := tb.Context()
-	known, err := devices.New(v.Client, devices.Options{})
-	require.NoError(tb, err)
+	known := devices.New(v.Client, keyspace.KeysUnder(""), devices.Options{})
 	if v.failed > 0 || len(v.erased) > 0 {
 		require.NoError(tb, known.Sweep(ctx, func(_ context.Context, batch func() error) error { return batch() }))
 	}

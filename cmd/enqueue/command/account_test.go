@@ -6,15 +6,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // account makes an account that may send so many messages a day.
 func (f *fixture) account(t *testing.T, name string, perDay int64) {
 	t.Helper()
-	directory, err := accounts.New(f.client, "")
-	require.NoError(t, err)
+	directory := accounts.New(f.client, keyspace.KeysUnder(""))
 	require.NoError(t, directory.SetTier(t.Context(), accounts.Tier{Name: name, MessagesPerDay: perDay}))
-	_, err = directory.Create(t.Context(), accounts.Account{Name: name, Tier: name})
+	_, err := directory.Create(t.Context(), accounts.Account{Name: name, Tier: name})
 	require.NoError(t, err)
 }
 
@@ -55,10 +55,9 @@ func TestAnUnknownAccountIsOneClearError(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.account(t, "gone", 1)
-	directory, err := accounts.New(f.client, "")
-	require.NoError(t, err)
+	directory := accounts.New(f.client, keyspace.KeysUnder(""))
 	disabled := true
-	_, err = directory.Set(t.Context(), "gone", accounts.Change{Disabled: &disabled})
+	_, err := directory.Set(t.Context(), "gone", accounts.Change{Disabled: &disabled})
 	require.NoError(t, err)
 	for name, wanted := range map[string]string{
 		"acme": `there is no account "acme"`,

@@ -215,9 +215,9 @@ func (f bulkFlags) check() (input.Options, error) {
 // judge submits a message, or judges it in a dry run.
 type judge = func(ctx context.Context, m message.Message) (message.Outcome, error)
 
-// asking returns the judge of the lines. Without --results nobody reads the free times of
+// leanJudge returns the judge of the lines. Without --results nobody reads the free times of
 // refusals, so it omits them.
-func (f bulkFlags) asking(by judge) judge {
+func (f bulkFlags) leanJudge(by judge) judge {
 	if f.results != "" {
 		return by
 	}
@@ -227,7 +227,7 @@ func (f bulkFlags) asking(by judge) judge {
 	}
 }
 
-// together is asking for a user's lines in one call.
+// together is leanJudge for a user's lines in one call.
 func (f bulkFlags) together(by bulk.JudgeMany) bulk.JudgeMany {
 	return func(ctx context.Context, ms []message.Message) ([]message.Outcome, error) {
 		for i := range ms {
@@ -284,7 +284,7 @@ func (p *program) submitAll(ctx context.Context, s *session, source *messagefile
 	started := p.now()
 	traced, end := s.backend.Tracer.Batch(ctx)
 	defer end()
-	stopped := bulk.Run(traced, c.progress.reading(source.Next), f.asking(judge), c, options)
+	stopped := bulk.Run(traced, c.progress.reading(source.Next), f.leanJudge(judge), c, options)
 	c.summary.Finish(p.now().Sub(started), source.Trimmed())
 	return p.sumUp(s.diagnosing(ctx), c, f, stopped, c.close())
 }

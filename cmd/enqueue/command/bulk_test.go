@@ -221,7 +221,7 @@ func TestBulkPastAUserWithoutRules(t *testing.T) {
 func TestOnlyResultsNeedFreeTimes(t *testing.T) {
 	t.Parallel()
 	for results, without := range map[string]bool{"": true, "-": false, "outcomes.ndjson": false} {
-		asked := bulkFlags{fileFlags: fileFlags{results: results}}.asking(func(_ context.Context, m message.Message) (message.Outcome, error) {
+		asked := bulkFlags{fileFlags: fileFlags{results: results}}.leanJudge(func(_ context.Context, m message.Message) (message.Outcome, error) {
 			require.Equal(t, message.Message{ID: "a", WithoutFreeTimes: without}, m, results)
 			return message.Outcome{ID: m.ID}, nil
 		})

@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/devices"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 const (
@@ -24,8 +25,7 @@ const (
 // devicesOf returns the devices of a user in the store.
 func (f *fixture) devicesOf(t *testing.T, user string) []devices.Device {
 	t.Helper()
-	s, err := devices.New(f.client, devices.Options{})
-	require.NoError(t, err)
+	s := devices.New(f.client, keyspace.KeysUnder(""), devices.Options{})
 	list, err := s.List(t.Context(), user)
 	require.NoError(t, err)
 	return list
@@ -136,8 +136,7 @@ func TestImportOfAnAccountsDevices(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.account(t, "acme", 0)
-	directory, err := accounts.New(f.client, "")
-	require.NoError(t, err)
+	directory := accounts.New(f.client, keyspace.KeysUnder(""))
 	require.NoError(t, directory.SetTier(t.Context(), accounts.Tier{Name: "acme", Devices: 1}))
 	f.stdin = strings.NewReader(importCSV[:strings.Index(importCSV, "bob")] + "alice,fcm,canary-3,,tablet,\n")
 	got := f.run(t, "device", "import", "-", "--account", "acme")

@@ -63,7 +63,7 @@ func (p *program) dryRun(
 		end = func() error { return errors.Join(p.endDryRun(ctx, dryRun), p.endDryRun(ctx, now)) }
 	}
 	started := p.now()
-	stopped := bulk.RunInGroups(ctx, c.progress.spooling(source.Next), c.progress.judging(f.asking(judge)), forget, c,
+	stopped := bulk.RunInGroups(ctx, c.progress.spooling(source.Next), c.progress.judging(f.leanJudge(judge)), forget, c,
 		bulk.GroupOptions{Folder: p.temp, Phase: c.progress.phase})
 	c.summary.Finish(p.now().Sub(started), source.Trimmed())
 	err = errors.Join(c.close(), end())

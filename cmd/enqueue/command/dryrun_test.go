@@ -16,6 +16,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/records/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
@@ -147,8 +148,7 @@ func TestWhatIfKeepsWhatUsersHave(t *testing.T) {
 	f := newFixture(t)
 	rule, err := policy.ParseRule("3/calendar_day")
 	require.NoError(t, err)
-	settings, err := settings.NewUsers(f.client, "")
-	require.NoError(t, err)
+	settings := settings.NewUsers(f.client, keyspace.KeysUnder(""))
 	require.NoError(t, settings.Set(t.Context(), "alice", policy.UserSettings{Limits: []policy.Rule{rule}}))
 	var lines []string
 	for _, user := range []string{"alice", "bob"} {

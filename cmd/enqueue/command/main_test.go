@@ -14,6 +14,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/records/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
@@ -52,8 +53,7 @@ func emptyStore(t *testing.T) *fixture {
 
 func (f *fixture) apply(t *testing.T, p policy.Policy) {
 	t.Helper()
-	policies, err := settings.NewPolicies(f.client, "")
-	require.NoError(t, err)
+	policies := settings.NewPolicies(f.client, keyspace.KeysUnder(""))
 	require.NoError(t, policies.Apply(t.Context(), p))
 }
 

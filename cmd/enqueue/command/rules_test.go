@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/records/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
@@ -33,8 +34,7 @@ func TestARefusalInQuietHoursExplainsItself(t *testing.T) {
 func TestARefusalOfABlockedUser(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	settings, err := settings.NewUsers(f.client, "")
-	require.NoError(t, err)
+	settings := settings.NewUsers(f.client, keyspace.KeysUnder(""))
 	require.NoError(t, settings.Set(t.Context(), "alice", policy.UserSettings{Blocked: true}))
 	got := f.run(t, "push", "--user", "alice", "--at", on22("11:11:11"), "--title", "Hi")
 	require.Equal(t, 3, got.status)

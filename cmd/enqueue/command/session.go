@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/tracing"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -66,7 +67,7 @@ func (s *session) begin(ctx context.Context, c config.Config, traces *tracing.Tr
 	if _, err := s.submitter.Timeline(ctx); err != nil {
 		return fmt.Errorf("reading the rules: %w", err)
 	}
-	if err := redisstore.PresentLayout.Check(ctx, s.client, c.Prefix); err != nil {
+	if err := redisstore.PresentLayout.Check(ctx, s.client, keyspace.KeysUnder(c.Prefix)); err != nil {
 		return fmt.Errorf("looking at the layout of the store: %w", err)
 	}
 	if err := b.Listen.Load(ctx); err != nil {

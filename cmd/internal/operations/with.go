@@ -22,6 +22,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/tracing"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	messagetracing "github.com/sendlimit/sendlimiter/tasks/tracing"
@@ -187,7 +188,7 @@ type marking struct {
 // RoundTrip lets the API answer a request.
 func (m *marking) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodGet {
-		m.once.Do(func() { m.err = redisstore.PresentLayout.Check(r.Context(), m.redis, m.prefix) })
+		m.once.Do(func() { m.err = redisstore.PresentLayout.Check(r.Context(), m.redis, keyspace.KeysUnder(m.prefix)) })
 		if m.err != nil {
 			return nil, fmt.Errorf("looking at the layout of the store: %w", m.err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -161,7 +162,7 @@ func Using(ctx context.Context, settings config.Config, do func(redis.UniversalC
 	if _, err := Inspect(ctx, client); err != nil {
 		return err
 	}
-	if _, err := store.PresentLayout.Read(ctx, client, settings.Prefix); err != nil {
+	if _, err := store.PresentLayout.Read(ctx, client, keyspace.KeysUnder(settings.Prefix)); err != nil {
 		return fmt.Errorf("looking at the layout of the store: %w", err)
 	}
 	return do(client)

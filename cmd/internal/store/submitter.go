@@ -4,6 +4,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/channelcheck"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/records/events"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
@@ -12,9 +13,11 @@ import (
 // program.
 func BackendOptions(c config.Config) backend.Options {
 	return backend.Options{
-		Prefix: c.Prefix, Reach: c.Reach, PlacesPerDay: c.PlacesPerDay, AccountPlaces: c.AccountPlaces, KeepRecords: c.KeepRecords, ExpireAfter: c.ExpireAfter,
-		Horizon: c.Horizon, MovesPerMinute: c.MovesPerMinute, WithoutIndex: !c.Index, KeepContent: c.KeepContent,
-		Queues: c.Queues,
+		Options: sendlimit.Options{
+			Prefix: c.Prefix, Reach: c.Reach, PlacesPerDay: c.PlacesPerDay, KeepRecords: c.KeepRecords, ExpireAfter: c.ExpireAfter,
+			Horizon: c.Horizon, MovesPerMinute: c.MovesPerMinute, WithoutIndex: !c.Index, KeepContent: c.KeepContent,
+		},
+		AccountPlaces: c.AccountPlaces, Queues: c.Queues,
 		Events: events.Options{Keep: c.EventsKeep, Most: c.EventsMost},
 	}
 }

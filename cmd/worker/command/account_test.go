@@ -22,6 +22,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/events"
 	"github.com/sendlimit/sendlimiter/records/session"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
@@ -78,11 +79,9 @@ func TestAccountsOnTheCommandLine(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(run("account", "add-key", "acme", "--scopes", "admin", "--expires-at", "2027-01-01T00:00:00Z", "--json")), &added))
 	require.Equal(t, added.ID, added.Secret[3:11])
 
-	directory, err := accounts.New(client, "")
-	require.NoError(t, err)
-	sessions, err := session.New(client, "", directory)
-	require.NoError(t, err)
-	_, err = sessions.Begin(t.Context(), strings.TrimSpace(next), "192.0.2.1", time.Now())
+	directory := accounts.New(client, keyspace.KeysUnder(""))
+	sessions := session.New(client, keyspace.KeysUnder(""), directory)
+	_, err := sessions.Begin(t.Context(), strings.TrimSpace(next), "192.0.2.1", time.Now())
 	require.NoError(t, err)
 	listed := strings.Fields(run("account", "sessions"))
 	require.Equal(t, []string{"ID", "ACCOUNT", "KEY", "ADDRESS", "BEGAN", "ENDS"}, listed[:6])

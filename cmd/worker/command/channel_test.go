@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/records/devices"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
 )
@@ -69,13 +70,12 @@ func TestChannelListAndResume(t *testing.T) {
 	t.Parallel()
 	m, client := redistest.Embedded(t)
 	environ := []string{"REDIS_URL=redis://" + m.Addr()}
-	kept, err := channels.NewStore(client, "")
-	require.NoError(t, err)
+	kept := channels.NewStore(client, keyspace.KeysUnder(""))
 
 	out := prints(t, environ, "", "channel", "list")
 	require.Equal(t, "No channel has delivered anything yet, and none is stopped: see sendlimit-worker channel check.\n", out)
 
-	_, err = kept.Stop(t.Context(), notifier.ChannelAPNs, channels.Stop{Reason: channels.Brake, Detail: "30 of 50 devices gone"})
+	_, err := kept.Stop(t.Context(), notifier.ChannelAPNs, channels.Stop{Reason: channels.Brake, Detail: "30 of 50 devices gone"})
 	require.NoError(t, err)
 	_, err = kept.Stop(t.Context(), notifier.ChannelFCM, channels.Stop{Reason: channels.Unauthorized, Detail: "HTTP status 403"})
 	require.NoError(t, err)
@@ -127,8 +127,7 @@ func TestSendTestNeedsADevice(t *testing.T) {
 	_, err := command(t, append(worker.environ(t), environ[1:]...), "", "channel", "send-test", "webpush", "--user", "alice", "--webpush-private-key-file", file)
 	require.EqualError(t, err, "alice has no such device on channel webpush: see sendlimit device list --user alice", "of the worker on this machine")
 	_, client, there := elsewhere(t)
-	kept, err := devices.New(client, devices.Options{})
-	require.NoError(t, err)
+	kept := devices.New(client, keyspace.KeysUnder(""), devices.Options{})
 	_, err = kept.Add(t.Context(), "alice", devices.Device{
 		ID: "d1", Channel: "webpush", Address: `{"endpoint":"https://fcm.googleapis.com/fcm/send/s3cret","keys":{"auth":"BTBZMqHH6r4Tts7J_aSIgg",` +
 			`"p256dh":"BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"}}`,

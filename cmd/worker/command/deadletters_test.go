@@ -41,8 +41,7 @@ func newGiven(t *testing.T) *given {
 		now: time.Date(2026, 11, 22, 11, 11, 11, 0, time.UTC),
 	}
 	server.SetTime(g.now)
-	policies, err := settings.NewPolicies(client, "")
-	require.NoError(t, err)
+	policies := settings.NewPolicies(client, keyspace.KeysUnder(""))
 	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
 	return g
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 func TestEvents(t *testing.T) {
@@ -27,8 +28,7 @@ func TestEvents(t *testing.T) {
 		"It takes effect immediately; counts are kept.\n",
 		event("set", "submit", "--per-minute", "60", "--per-hour", "100", "--per-day", "500"))
 
-	limits, err := counters.New(client, "")
-	require.NoError(t, err)
+	limits := counters.New(client, keyspace.KeysUnder(""))
 	call := counters.Request{Event: "submit", Key: "alice", N: 2}
 	d, err := limits.Count(t.Context(), call)
 	require.NoError(t, err)
@@ -78,8 +78,7 @@ func TestAlertsOfEvents(t *testing.T) {
 	require.JSONEq(t, document, event("show", "submit", "--json"))
 	require.JSONEq(t, document, event("list", "--json"))
 
-	counting, err := counters.New(client, "")
-	require.NoError(t, err)
+	counting := counters.New(client, keyspace.KeysUnder(""))
 	d, err := counting.Count(t.Context(), counters.Request{Event: "submit", Key: "acme", N: 400})
 	require.NoError(t, err)
 	require.Len(t, d.Notices, 1)

@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
@@ -52,8 +53,7 @@ func TestMetrics(t *testing.T) {
 	t.Parallel()
 	m, client, environ := elsewhere(t)
 	informs(m, "redis_version:7.2.4\r\nrole:master\r\nmaxmemory_policy:noeviction\r\nused_memory:1000\r\nmaxmemory:4000\r\n")
-	policies, err := settings.NewPolicies(client, "")
-	require.NoError(t, err)
+	policies := settings.NewPolicies(client, keyspace.KeysUnder(""))
 	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
 	submitMessage(t, "redis://"+m.Addr(), "bob", time.Hour)
 	worker := start(t, environ).started(t)
@@ -108,8 +108,7 @@ func TestStats(t *testing.T) {
 	require.Equal(t, "0 pending messages\nqueue: empty\ngiven up: 0 messages, 0 alerts\nthe schedule is not behind\n", out)
 	require.Empty(t, m.Keys(), "looking leaves nothing behind")
 
-	policies, err := settings.NewPolicies(client, "")
-	require.NoError(t, err)
+	policies := settings.NewPolicies(client, keyspace.KeysUnder(""))
 	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
 	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{}), submit.Options{})
 	require.NoError(t, err)

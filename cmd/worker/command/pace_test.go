@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 )
@@ -26,7 +27,7 @@ func TestPaceShowSetAndClear(t *testing.T) {
 	says(`{"target":"push","rate":"100/second","burst":20}`+"\n", "show", "--json")
 	says("6000/minute over all workers\n", "set", "--rate", "6000/minute")
 
-	paces, err := rate.NewPaces(client, "", deliver.PaceTarget)
+	paces, err := rate.NewPaces(client, keyspace.KeysUnder(""), deliver.PaceTarget)
 	require.NoError(t, err)
 	_, err = paces.Pause(t.Context(), time.Hour)
 	require.NoError(t, err)
@@ -46,7 +47,7 @@ func TestPaceOfAChannel(t *testing.T) {
 	_, client, environ := elsewhere(t)
 	out := prints(t, environ, "", "pace", "set", "--channel", "fcm", "--rate", "5/second", "--json")
 	require.JSONEq(t, `{"target":"push-fcm","rate":"5/second"}`, out)
-	paces, err := rate.NewPaces(client, "", deliver.ChannelPace("fcm"))
+	paces, err := rate.NewPaces(client, keyspace.KeysUnder(""), deliver.ChannelPace("fcm"))
 	require.NoError(t, err)
 	state, err := paces.Load(t.Context())
 	require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/records/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
@@ -64,8 +65,7 @@ func TestPolicyShowAndApply(t *testing.T) {
 		require.Equal(t, "default: unchanged, version 2\n", again)
 	}
 
-	policies, err := settings.NewPolicies(client, "")
-	require.NoError(t, err)
+	policies := settings.NewPolicies(client, keyspace.KeysUnder(""))
 	policy, _, err := policies.Load(t.Context(), policy.DefaultName)
 	require.NoError(t, err)
 	require.Equal(t, "7/90s (Europe/Berlin)", policy.String())

@@ -12,6 +12,8 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
@@ -25,10 +27,9 @@ func storeOfAlice(t *testing.T) (client *redis.Client, environ []string) {
 	t.Helper()
 	server, client := redistest.Embedded(t)
 	environ = []string{"REDIS_URL=redis://" + server.Addr() + "?read_timeout=1m"}
-	policies, err := settings.NewPolicies(client, "")
-	require.NoError(t, err)
+	policies := settings.NewPolicies(client, keyspace.KeysUnder(""))
 	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
-	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{Horizon: policy.DefaultReach}), submit.Options{}) // with tasks
+	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{Options: sendlimit.Options{Horizon: policy.DefaultReach}}), submit.Options{}) // with tasks
 	require.NoError(t, err)
 	for i, id := range []string{"a", "b"} {
 		o, err := submitter.Submit(t.Context(), message.Message{

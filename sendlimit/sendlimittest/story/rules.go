@@ -6,6 +6,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
@@ -19,7 +20,6 @@ func RulesBy(t require.TestingT, policies ...policy.Policy) *sendlimit.Rules {
 
 // RecordsIn returns the records under a prefix, which must be valid.
 func RecordsIn(t require.TestingT, client redis.Cmdable, prefix string) *messages.Records {
-	records, err := messages.NewRecords(client, prefix)
-	require.NoError(t, err)
+	records := messages.NewRecords(client, keyspace.KeysUnder(prefix))
 	return records
 }

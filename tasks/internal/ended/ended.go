@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
@@ -36,13 +37,9 @@ type look struct {
 	since time.Time // when it ended; zero if it has not
 }
 
-// New returns the ended campaigns of a store under a prefix. The error is a *fault.InvalidError.
-func New(client redis.Cmdable, prefix string, clock *storeclock.Clocks) (*Campaigns, error) {
-	ends, err := messages.NewEnds(client, prefix)
-	if err != nil {
-		return nil, err
-	}
-	return &Campaigns{ends: ends, clock: clock, known: map[messages.Campaign]look{}}, nil
+// New returns the ended campaigns of a store.
+func New(client redis.Cmdable, keys keyspace.Keys, clock *storeclock.Clocks) *Campaigns {
+	return &Campaigns{ends: messages.NewEnds(client, keys), clock: clock, known: map[messages.Campaign]look{}}
 }
 
 // Check returns a *messages.EndedError if a campaign has ended. Without a name it returns nil.

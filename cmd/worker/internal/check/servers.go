@@ -19,6 +19,7 @@ import (
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/email"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -69,7 +70,7 @@ func checkStore(ctx context.Context, c config.Config) (string, error) {
 	if err := report.RefuseEviction(); err != nil {
 		return "", err
 	}
-	layout, err := redisstore.PresentLayout.Read(ctx, client, c.Prefix)
+	layout, err := redisstore.PresentLayout.Read(ctx, client, keyspace.KeysUnder(c.Prefix))
 	if err != nil {
 		return "", err
 	}
@@ -116,7 +117,7 @@ func deliveredElsewhere(ctx context.Context, client redis.Cmdable, c config.Conf
 	if err != nil {
 		return nil, err
 	}
-	last, err := redisstore.ReadAddress(ctx, client, c.Prefix)
+	last, err := redisstore.ReadAddress(ctx, client, keyspace.KeysUnder(c.Prefix))
 	if err != nil || len(last) == 0 || last.SameStore(address) {
 		return nil, err
 	}

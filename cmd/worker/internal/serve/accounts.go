@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // openAccounts returns the accounts of the store, and adds missing ones from the settings. It
@@ -21,10 +22,7 @@ import (
 func openAccounts(
 	ctx context.Context, client redis.UniversalClient, c config.Config, logger *slog.Logger,
 ) (*accounts.Accounts, error) {
-	accounts, err := accounts.New(client, c.Prefix)
-	if err != nil {
-		return nil, fmt.Errorf("opening the accounts: %w", err)
-	}
+	accounts := accounts.New(client, keyspace.KeysUnder(c.Prefix))
 	if c.AdminExposed() {
 		logger.WarnContext(ctx, "other machines may read the probes and the metrics without a key:"+
 			" restrict access to this address", "admin_listen", c.AdminListen)

@@ -11,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -33,7 +34,7 @@ func takeAddress(
 	if err != nil {
 		return nil, err
 	}
-	former, taken, err := redisstore.TakeAddress(ctx, client, c.Prefix, address, takeOver)
+	former, taken, err := redisstore.TakeAddress(ctx, client, keyspace.KeysUnder(c.Prefix), address, takeOver)
 	if err != nil {
 		return nil, fmt.Errorf("reading the address of the store's deliveries: %w", err)
 	}

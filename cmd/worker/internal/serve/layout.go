@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
@@ -16,7 +17,7 @@ import (
 // refuseEmpty returns a *fault.UnavailableError if no worker has ever started on a store, which
 // therefore was not restored.
 func refuseEmpty(ctx context.Context, client redis.Cmdable, prefix string) error {
-	layout, err := redisstore.PresentLayout.Read(ctx, client, prefix)
+	layout, err := redisstore.PresentLayout.Read(ctx, client, keyspace.KeysUnder(prefix))
 	if err != nil {
 		return fmt.Errorf("looking at the layout of the store: %w", err)
 	}
@@ -32,7 +33,7 @@ func refuseEmpty(ctx context.Context, client redis.Cmdable, prefix string) error
 // of that version runs it returns a *fault.UnavailableError, as that worker would misread what this
 // one writes. Such a worker that starts later refuses the store.
 func raiseLayout(ctx context.Context, client redis.UniversalClient, prefix string, needed redisstore.Layout, logger *slog.Logger) error {
-	layout, err := needed.Read(ctx, client, prefix)
+	layout, err := needed.Read(ctx, client, keyspace.KeysUnder(prefix))
 	if err != nil {
 		return fmt.Errorf("looking at the layout of the store: %w", err)
 	}
@@ -48,7 +49,7 @@ func raiseLayout(ctx context.Context, client redis.UniversalClient, prefix strin
 			"the store has layout %d, and workers of a former version use it, which can't read layout %d: stop them first;"+
 				" if they were killed, wait 10 seconds: %s", layout, needed, strings.Join(running, ", "))}
 	}
-	if err := needed.Raise(ctx, client, prefix); err != nil {
+	if err := needed.Raise(ctx, client, keyspace.KeysUnder(prefix)); err != nil {
 		return fmt.Errorf("raising the layout of the store: %w", err)
 	}
 	logger.InfoContext(ctx, "raised the layout of the store: older programs refuse it from now on",

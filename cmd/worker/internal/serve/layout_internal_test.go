@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -19,7 +20,7 @@ func TestTheLayoutIsRaisedOnceNoFormerWorkerRuns(t *testing.T) {
 	t.Parallel()
 	const former, needed redisstore.Layout = 1, 2
 	_, client := redistest.Embedded(t)
-	require.NoError(t, former.Check(t.Context(), client, ""))
+	require.NoError(t, former.Check(t.Context(), client, keyspace.KeysUnder("")))
 	serve := func(prefix string) *queue.Server {
 		q, err := queue.New(client, prefix, 1, queue.Polling{})
 		require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 )
@@ -18,7 +19,7 @@ func seedPace(ctx context.Context, client redis.Cmdable, c config.Config, logger
 	if c.Pace == (rate.Pace{}) || !c.Deliver {
 		return nil
 	}
-	paces, err := rate.NewPaces(client, c.Prefix, deliver.PaceTarget)
+	paces, err := rate.NewPaces(client, keyspace.KeysUnder(c.Prefix), deliver.PaceTarget)
 	if err != nil {
 		return fmt.Errorf("opening the pace: %w", err)
 	}

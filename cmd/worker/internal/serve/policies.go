@@ -11,16 +11,14 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/policyview"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/records/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // seedPolicies adds the policies of the settings that the store lacks. It does not change stored
 // policies, and logs differences.
 func seedPolicies(ctx context.Context, client redis.Cmdable, c config.Config, logger *slog.Logger) error {
-	policies, err := settings.NewPolicies(client, c.Prefix)
-	if err != nil {
-		return fmt.Errorf("opening the policies: %w", err)
-	}
+	policies := settings.NewPolicies(client, keyspace.KeysUnder(c.Prefix))
 	if err := seedPolicy(ctx, policies, c.Policy, c.PolicyGiven, logger); err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/channels"
@@ -118,7 +119,7 @@ func readinessOf(b *backend.Backend, prefix string, held *heldBack) func(context
 		} else {
 			r.giveUp(checkPolicies)
 		}
-		if newest, err := redisstore.ReadZones(ctx, b.Client, prefix); err == nil && newest > calendar.ZoneDataVersion {
+		if newest, err := redisstore.ReadZones(ctx, b.Client, keyspace.KeysUnder(prefix)); err == nil && newest > calendar.ZoneDataVersion {
 			r.Checks = append(r.Checks, check{Check: checkZones, Status: checkWarning, Detail: fmt.Sprintf(
 				"a program with the time zones of %s uses the store, and this worker has those of %s: they may judge the same time"+
 					" differently; run one version everywhere", newest, calendar.ZoneDataVersion)})
@@ -144,10 +145,7 @@ func readinessOf(b *backend.Backend, prefix string, held *heldBack) func(context
 // unwellChannels returns a warning for each channel that is stopped, or whose provider reports many
 // devices as gone. The others deliver.
 func unwellChannels(ctx context.Context, client redis.UniversalClient, prefix string) []check {
-	kept, err := channels.NewStore(client, prefix)
-	if err != nil {
-		return nil
-	}
+	kept := channels.NewStore(client, keyspace.KeysUnder(prefix))
 	all, err := kept.Load(ctx)
 	if err != nil {
 		return nil // another check says so
@@ -202,7 +200,7 @@ func lookReady(ctx context.Context, client redis.UniversalClient, prefix string,
 
 // knownLayout returns an error unless this program knows the store's layout.
 func knownLayout(ctx context.Context, client redis.Cmdable, prefix string) error {
-	version, err := redisstore.PresentLayout.Read(ctx, client, prefix)
+	version, err := redisstore.PresentLayout.Read(ctx, client, keyspace.KeysUnder(prefix))
 	if err == nil && version == 0 {
 		return &fault.UnavailableError{
 			Detail: "the store has been emptied since this worker started: restart a worker, which adds its layout and rules",

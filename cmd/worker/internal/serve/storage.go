@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -158,10 +159,10 @@ func prepare(ctx context.Context, client redis.UniversalClient, c config.Config,
 	if err := raiseLayout(ctx, client, c.Prefix, redisstore.PresentLayout, logger); err != nil {
 		return err
 	}
-	if err := redisstore.PresentLayout.Check(ctx, client, c.Prefix); err != nil {
+	if err := redisstore.PresentLayout.Check(ctx, client, keyspace.KeysUnder(c.Prefix)); err != nil {
 		return fmt.Errorf("looking at the layout of the store: %w", err)
 	}
-	newest, err := redisstore.NoteZones(ctx, client, c.Prefix, calendar.ZoneDataVersion)
+	newest, err := redisstore.NoteZones(ctx, client, keyspace.KeysUnder(c.Prefix), calendar.ZoneDataVersion)
 	if err != nil {
 		return fmt.Errorf("noting the time zones: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/records/activity"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
@@ -17,8 +18,7 @@ import (
 func TestTheSummaryOfAMinute(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
-	counted, err := activity.New(client, "", nil)
-	require.NoError(t, err)
+	counted := activity.New(client, keyspace.KeysUnder(""), nil)
 	now := time.Now()
 	counted.Accepted("", now)
 	counted.Refused("", now, "1/minute")
