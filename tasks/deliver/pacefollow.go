@@ -53,7 +53,7 @@ func (p *Pacer) askPace(ctx context.Context, client redis.Cmdable) func(context.
 	return func(ctx context.Context, _ time.Time) error {
 		state, err := load()
 		if err != nil {
-			return err //nolint:wrapcheck // it says what was being done
+			return err
 		}
 		return p.follow(ctx, state, pauses)
 	}

@@ -62,7 +62,7 @@ func (p *Pauses) ask(ctx context.Context, client redis.Cmdable) func(context.Con
 	return func(context.Context, time.Time) error {
 		set, err := load()
 		if err != nil {
-			return err //nolint:wrapcheck // it says what was being done
+			return err
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()

@@ -67,6 +67,6 @@ func (f *Follower) ask(ctx context.Context, pipe redis.Cmdable) func(context.Con
 		if err == nil {
 			f.Subscribers.Set(listening.Accounts())
 		}
-		return err //nolint:wrapcheck // it says what was being done
+		return err
 	}
 }
