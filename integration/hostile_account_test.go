@@ -219,7 +219,7 @@ type hostileAccount struct {
 	address    string
 	key        string
 	every      time.Duration // between two requests; zero asks again after each answer
-	others     []string // how users of others begin
+	others     []string      // how users of others begin
 	operations []hostileOperation
 	random     func() *rand.Rand // for each caller
 	requests   atomic.Int64
