@@ -39,8 +39,9 @@ var installed = sync.OnceValue(func() error { //nolint:globals // all tests shar
 	return os.WriteFile(stamp, lock, 0o600)
 })
 
-// installWithin bounds the installation. npm itself asks for a package again that does not come.
-const installWithin = 3 * time.Minute
+// installWithin bounds the installation, which competes with the compiler when all caches are cold. npm
+// itself asks for a package again that does not come.
+const installWithin = 10 * time.Minute
 
 type toolError struct{ says string }
 

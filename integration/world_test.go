@@ -507,7 +507,7 @@ func (w *realWorld) noteCharges() {
 	for _, key := range keys {
 		n, err := w.client.Get(w.Context(), key).Int()
 		left, errOfTime := w.client.PTTL(w.Context(), key).Result()
-		if err == nil && errOfTime == nil {
+		if err == nil && errOfTime == nil && left > 0 { // else it was given back in between
 			w.story.Charged[key], w.expires[key] = n, time.Now().Add(left)
 		}
 	}

@@ -41,10 +41,8 @@ func (l *LostPlaces) FindLosses(
 	users := make(map[string]bool)
 	for _, partition := range partitions {
 		before := found.Messages
-		for _, list := range l.keys.WatchLists(partition) {
-			if err := l.removeLost(ctx, list, throttle, users, &found); err != nil && failed == nil {
-				failed = err
-			}
+		if err := l.removeLost(ctx, partition, throttle, users, &found); err != nil && failed == nil {
+			failed = err
 		}
 		if found.Messages > before {
 			found.Partitions = append(found.Partitions, partition)
@@ -72,38 +70,59 @@ func (l *LostPlaces) FindLosses(
 	return found, errors.Join(failed, err)
 }
 
-// removeLost removes the entries of a list of the watch list whose messages have no record.
+// removeLost removes the entries of a partition's watch list whose messages have no record. It reads
+// all its lists together: most have few entries, and throttle rests after each call.
 func (l *LostPlaces) removeLost(
-	ctx context.Context, list string, throttle func(context.Context, func() error) error, users map[string]bool, found *Losses,
+	ctx context.Context, partition int, throttle func(context.Context, func() error) error, users map[string]bool, found *Losses,
 ) error {
-	const scanCount = 500
-	for cursor := uint64(0); ; {
+	const scanCount = 100 // of each list
+	cursors := make(map[string]uint64)
+	for _, list := range l.keys.WatchLists(partition) {
+		cursors[list] = 0
+	}
+	for len(cursors) > 0 {
 		err := throttle(ctx, func() error {
-			var entries []string // members and scores
-			var err error
-			if entries, cursor, err = l.client.ZScan(ctx, list, cursor, "", scanCount).Result(); err != nil {
+			pages := make(map[string]*redis.ScanCmd, len(cursors))
+			_, err := l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+				for list, cursor := range cursors {
+					pages[list] = pipe.ZScan(ctx, list, cursor, "", scanCount)
+				}
+				return nil
+			})
+			if err != nil {
 				return store.Explain(err, losing)
 			}
-			var members []string
-			var messages []Message
-			for i := 0; i < len(entries); i += 2 {
-				if user, id, _, ok := keyspace.ParseWatchMember(entries[i]); ok {
-					members, messages = append(members, entries[i]), append(messages, Message{User: user, ID: id})
+			for list, page := range pages {
+				entries, next := page.Val() // members and scores
+				if cursors[list] = next; next == 0 {
+					delete(cursors, list)
+				}
+				if err := l.removeFrom(ctx, list, entries, users, found); err != nil {
+					return err
 				}
 			}
-			return l.removeFrom(ctx, list, members, messages, users, found)
+			return nil
 		})
-		if err != nil || cursor == 0 {
+		if err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
-// removeFrom removes those of some members of a list whose messages have no record. A message with
-// the same id that is accepted meanwhile has another member.
-func (l *LostPlaces) removeFrom(
-	ctx context.Context, list string, members []string, messages []Message, users map[string]bool, found *Losses,
-) error {
+// removeFrom removes those of some members of a list, each followed by its score, whose messages have
+// no record. A message with the same id that is accepted meanwhile has another member.
+func (l *LostPlaces) removeFrom(ctx context.Context, list string, entries []string, users map[string]bool, found *Losses) error {
+	var members []string
+	var messages []Message
+	for i := 0; i < len(entries); i += 2 {
+		if user, id, _, ok := keyspace.ParseWatchMember(entries[i]); ok {
+			members, messages = append(members, entries[i]), append(messages, Message{User: user, ID: id})
+		}
+	}
+	if len(members) == 0 {
+		return nil
+	}
 	records := make([]*redis.IntCmd, len(members))
 	_, err := l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, m := range messages {

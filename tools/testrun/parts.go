@@ -99,7 +99,10 @@ func (p part) compile(ctx context.Context, r *report, into string, packages []st
 	if p.race != nil {
 		args = append(args, "-race")
 	}
-	command := exec.CommandContext(ctx, "go", append(args, packages...)...)
+	// With cold caches it would take the processors from the tests that run, until their stores do not
+	// answer in time.
+	args = append([]string{"-n", "15", "go"}, args...)
+	command := exec.CommandContext(ctx, "nice", append(args, packages...)...)
 	command.Dir, command.Env = p.folder, p.environment(0)
 	said, err := command.CombinedOutput()
 	r.spent(p.name, command.ProcessState)
