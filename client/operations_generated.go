@@ -244,6 +244,7 @@ const (
 	CodeAccountPlaces    Code = "account_places"
 	CodeAlreadyExists    Code = "already_exists"
 	CodeBlocked          Code = "blocked"
+	CodeCampaignEnded    Code = "campaign_ended"
 	CodeCampaignRunning  Code = "campaign_running"
 	CodeCategoryReserved Code = "category_reserved"
 	CodeCrossOrigin      Code = "cross_origin"
@@ -465,13 +466,15 @@ type CancelCampaignQuery struct {
 
 // CancelCampaign: cancel the messages of a campaign.
 //
-// Cancels all messages that are not sent yet, and erases their contents. After a request that
-// stopped early, the same request continues. The summary is `campaign_cancelled`. A `progress`
-// line comes at once, and then at most every second; while the messages are counted first,
-// `messages` grows. Each refused message is a line. The summary is the last line. If the
-// request stops early, the summary covers the completed part, and the last line is a problem's
-// outcome. The request ends with the connection. At most two such requests run at a time;
-// others get 429.
+// Ends the campaign: from 4 seconds after the request on, nothing is accepted for it, and the
+// code is campaign_ended. Then all messages that are not sent yet are cancelled, and their
+// contents erased; messages being sent are waited for. After a request that stopped early, the
+// same request continues. A campaign without messages can't be cancelled. POST …/reopen lets
+// it have messages again. The summary is `campaign_cancelled`. A `progress` line comes at once,
+// and then at most every second; while the messages are counted first, `messages` grows. Each
+// refused message is a line. The summary is the last line. If the request stops early, the
+// summary covers the completed part, and the last line is a problem's outcome. The request ends
+// with the connection. At most two such requests run at a time; others get 429.
 //
 // Requires the scope submit.
 func (c *Client) CancelCampaign(ctx context.Context, campaign string, query CancelCampaignQuery) iter.Seq2[CampaignEvent, error] {
@@ -524,14 +527,22 @@ func (c *Client) PauseCampaign(ctx context.Context, campaign string, query Pause
 	return value[CampaignStatus](ctx, c, call{doing: "pause a campaign", method: "POST", path: "/v1/campaigns/{campaign}/pause", segments: []string{campaign}, query: values("account", query.Account)})
 }
 
-// ReopenCampaignQuery is x.
+// ReopenCampaignQuery is the query of ReopenCampaign. What is zero is not given.
 type ReopenCampaignQuery struct {
+	// The account of the campaign; by default the key's own. Another account requires the scope
+	// admin.
 	Account string
 }
 
-// ReopenCampaign is.
+// ReopenCampaign: accept messages for a cancelled campaign again.
+//
+// Cancelled messages stay cancelled. Every program follows within 4 seconds. Reopening twice is
+// no error. Then the messages are counted. If counting takes long, the answer has the counts so
+// far, and `more`: continue with GET and this value, until an answer has no `more`.
+//
+// Requires the scope submit.
 func (c *Client) ReopenCampaign(ctx context.Context, campaign string, query ReopenCampaignQuery) (CampaignStatus, error) {
-	return value[CampaignStatus](ctx, c, call{doing: "reopen", method: "POST", path: "/v1/campaigns/{campaign}/reopen", segments: []string{campaign}, query: values("account", query.Account)})
+	return value[CampaignStatus](ctx, c, call{doing: "accept messages for a cancelled campaign again", method: "POST", path: "/v1/campaigns/{campaign}/reopen", segments: []string{campaign}, query: values("account", query.Account)})
 }
 
 // ResumeCampaignQuery is the query of ResumeCampaign. What is zero is not given.

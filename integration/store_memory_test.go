@@ -201,7 +201,7 @@ func TestAStoreThatBeginsToEvict(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, message.Accepted, o.Outcome)
 	}
-	relay, err := tasks.NewRelay(b, tasks.RelayOptions{Every: 100 * time.Millisecond})
+	relay, err := tasks.NewRelay(b, tasks.RelayOptions{RelayEvery: 100 * time.Millisecond})
 	require.NoError(t, err)
 	defer runs(t, relay.Run)()
 	logged := func(words string) {
@@ -259,7 +259,7 @@ func TestAMasterThatBeginsToEvict(t *testing.T) {
 	submitter, err := submit.New(b, submit.Options{})
 	require.NoError(t, err)
 	defer submitter.Close()
-	relay, err := tasks.NewRelay(b, tasks.RelayOptions{Every: 100 * time.Millisecond})
+	relay, err := tasks.NewRelay(b, tasks.RelayOptions{RelayEvery: 100 * time.Millisecond})
 	require.NoError(t, err)
 	defer runs(t, relay.Run)()
 	logged := func(words string) {

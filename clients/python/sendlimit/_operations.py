@@ -301,8 +301,11 @@ class Operations(Caller):
     ) -> Iterator[api.CampaignProgress | api.CampaignSummary]:
         """Cancel the messages of a campaign.
 
-        Cancels all messages that are not sent yet, and erases their contents. After a
-        request that stopped early, the same request continues. The summary is
+        Ends the campaign: from 4 seconds after the request on, nothing is accepted for it,
+        and the code is campaign_ended. Then all messages that are not sent yet are
+        cancelled, and their contents erased; messages being sent are waited for. After a
+        request that stopped early, the same request continues. A campaign without messages
+        can't be cancelled. POST …/reopen lets it have messages again. The summary is
         `campaign_cancelled`. A `progress` line comes at once, and then at most every second;
         while the messages are counted first, `messages` grows. Each refused message is a
         line. The summary is the last line. If the request stops early, the summary covers
@@ -372,6 +375,30 @@ class Operations(Caller):
         request = Request(
             "POST",
             f"/v1/campaigns/{segment('campaign', campaign)}/pause",
+            query={"account": account},
+        )
+        answer: api.CampaignStatus = self._value(request, cancel)
+        return answer
+
+    def reopen_campaign(
+        self,
+        campaign: str,
+        *,
+        account: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> api.CampaignStatus:
+        """Accept messages for a cancelled campaign again.
+
+        Cancelled messages stay cancelled. Every program follows within 4 seconds. Reopening
+        twice is no error. Then the messages are counted. If counting takes long, the answer
+        has the counts so far, and `more`: continue with GET and this value, until an answer
+        has no `more`.
+
+        Requires the scope submit.
+        """
+        request = Request(
+            "POST",
+            f"/v1/campaigns/{segment('campaign', campaign)}/reopen",
             query={"account": account},
         )
         answer: api.CampaignStatus = self._value(request, cancel)

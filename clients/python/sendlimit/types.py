@@ -298,6 +298,8 @@ class CampaignStatus(TypedDict):
     """The campaign's account; absent without accounts."""
     campaign: str
     """The campaign's name."""
+    ended_at: NotRequired[str]
+    """When it was cancelled: it accepts no messages. Absent if it was not, and after a reopen."""
     messages: int
     """The number of messages; with more set, the number counted so far."""
     more: NotRequired[str]
@@ -500,6 +502,7 @@ class Code(StrEnum):
     ACCOUNT_PLACES = "account_places"
     ALREADY_EXISTS = "already_exists"
     BLOCKED = "blocked"
+    CAMPAIGN_ENDED = "campaign_ended"
     CAMPAIGN_RUNNING = "campaign_running"
     CATEGORY_RESERVED = "category_reserved"
     CROSS_ORIGIN = "cross_origin"

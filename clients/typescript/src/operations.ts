@@ -160,13 +160,15 @@ export abstract class Operations extends Caller {
   /**
    * Cancel the messages of a campaign.
    *
-   * Cancels all messages that are not sent yet, and erases their contents. After a request that
-   * stopped early, the same request continues. The summary is `campaign_cancelled`. A
-   * `progress` line comes at once, and then at most every second; while the messages are
-   * counted first, `messages` grows. Each refused message is a line. The summary is the last
-   * line. If the request stops early, the summary covers the completed part, and the last line
-   * is a problem's outcome. The request ends with the connection. At most two such requests run
-   * at a time; others get 429.
+   * Ends the campaign: from 4 seconds after the request on, nothing is accepted for it, and the
+   * code is campaign_ended. Then all messages that are not sent yet are cancelled, and their
+   * contents erased; messages being sent are waited for. After a request that stopped early,
+   * the same request continues. A campaign without messages can't be cancelled. POST …/reopen
+   * lets it have messages again. The summary is `campaign_cancelled`. A `progress` line comes
+   * at once, and then at most every second; while the messages are counted first, `messages`
+   * grows. Each refused message is a line. The summary is the last line. If the request stops
+   * early, the summary covers the completed part, and the last line is a problem's outcome. The
+   * request ends with the connection. At most two such requests run at a time; others get 429.
    *
    * Requires the scope submit.
    */
@@ -208,6 +210,19 @@ export abstract class Operations extends Caller {
    */
   pauseCampaign(campaign: string, query: api.PauseCampaignQuery = {}, options: CallOptions = {}): Promise<api.CampaignStatus> {
     return this.value({ method: "POST", path: `/v1/campaigns/${segment("campaign", campaign)}/pause`, query: { ...query } }, options);
+  }
+
+  /**
+   * Accept messages for a cancelled campaign again.
+   *
+   * Cancelled messages stay cancelled. Every program follows within 4 seconds. Reopening twice
+   * is no error. Then the messages are counted. If counting takes long, the answer has the
+   * counts so far, and `more`: continue with GET and this value, until an answer has no `more`.
+   *
+   * Requires the scope submit.
+   */
+  reopenCampaign(campaign: string, query: api.ReopenCampaignQuery = {}, options: CallOptions = {}): Promise<api.CampaignStatus> {
+    return this.value({ method: "POST", path: `/v1/campaigns/${segment("campaign", campaign)}/reopen`, query: { ...query } }, options);
   }
 
   /**

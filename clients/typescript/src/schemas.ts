@@ -373,6 +373,11 @@ export interface components {
             /** @description The campaign's name. */
             campaign: string;
             /**
+             * Format: date-time
+             * @description When it was cancelled: it accepts no messages. Absent if it was not, and after a reopen.
+             */
+            ended_at?: string;
+            /**
              * Format: int64
              * @description The number of messages; with more set, the number counted so far.
              */
@@ -595,7 +600,7 @@ export interface components {
             channel?: "log" | "webhook" | "fcm" | "apns" | "webpush" | "service";
         };
         /** @description What is wrong. More may be added. */
-        Code: Open<"account_places" | "already_exists" | "blocked" | "campaign_running" | "category_reserved" | "cross_origin" | "expired" | "forbidden" | "id_reused" | "in_past" | "index_off" | "internal" | "invalid_field" | "method_not_allowed" | "not_found" | "not_implemented" | "opted_out" | "policy_in_use" | "quiet_hours" | "quota_exceeded" | "rate_limited" | "refit_running" | "send_limit" | "store_full" | "store_unfit" | "throttled" | "too_far_ahead" | "too_late" | "too_many_devices" | "too_many_places" | "unauthorized" | "unavailable" | "unknown_category" | "version_mismatch">;
+        Code: Open<"account_places" | "already_exists" | "blocked" | "campaign_ended" | "campaign_running" | "category_reserved" | "cross_origin" | "expired" | "forbidden" | "id_reused" | "in_past" | "index_off" | "internal" | "invalid_field" | "method_not_allowed" | "not_found" | "not_implemented" | "opted_out" | "policy_in_use" | "quiet_hours" | "quota_exceeded" | "rate_limited" | "refit_running" | "send_limit" | "store_full" | "store_unfit" | "throttled" | "too_far_ahead" | "too_late" | "too_many_devices" | "too_many_places" | "unauthorized" | "unavailable" | "unknown_category" | "version_mismatch">;
         Conflict: {
             /** @description The message's id; absent if it belongs to another account. */
             id?: string;
@@ -2147,6 +2152,11 @@ export interface components {
              */
             version?: number;
         };
+        /** @description The query of reopenCampaign. */
+        ReopenCampaignQuery: {
+            /** @description The account of the campaign; by default the key's own. Another account requires the scope admin. */
+            account?: string;
+        };
         Report: {
             /**
              * Format: int64
@@ -3000,6 +3010,7 @@ export type RefitBaseline = components['schemas']['RefitBaseline'];
 export type RefitPolicyQuery = components['schemas']['RefitPolicyQuery'];
 export type RefitProgress = components['schemas']['RefitProgress'];
 export type RefitSummary = components['schemas']['RefitSummary'];
+export type ReopenCampaignQuery = components['schemas']['ReopenCampaignQuery'];
 export type Report = components['schemas']['Report'];
 export type RequestUsage = components['schemas']['RequestUsage'];
 export type RequestsUsage = components['schemas']['RequestsUsage'];
