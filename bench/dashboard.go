@@ -15,7 +15,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/dashboard"
 	"github.com/sendlimit/sendlimiter/records/accounts"
-	"github.com/sendlimit/sendlimiter/records/audit"
 	"github.com/sendlimit/sendlimiter/records/session"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -112,15 +111,11 @@ func (s *store) serveDashboard(ctx context.Context, prefix string) (*httptest.Se
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("overview: %w", err), end())
 	}
-	log, err := audit.New(s.client, audit.Options{Prefix: prefix})
-	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("audit log: %w", err), end())
-	}
 	if _, err := opened.Forecasts.Keep(ctx, time.Time{}); err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("forecast: %w", err), end())
 	}
 	pages, err := dashboard.New(dashboard.Options{
-		API: api, Sessions: sessions, Overview: reader, Audit: log, Timeline: submitter.Timeline, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		API: api, Sessions: sessions, Overview: reader, Timeline: submitter.Timeline, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("dashboard: %w", err), end())

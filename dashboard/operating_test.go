@@ -145,7 +145,7 @@ func TestChannels(t *testing.T) {
 	stopped, err := states.Stop(t.Context(), "fcm", channels.Stop{Reason: channels.Unauthorized, Detail: "<b>401</b>"})
 	require.NoError(t, err)
 	require.True(t, stopped)
-	paces, err := rate.NewPaces(b.client, "", deliver.ChannelPace("fcm"))
+	paces, err := rate.NewPaces(b.client, keyspace.KeysUnder(""), deliver.ChannelPace("fcm"))
 	require.NoError(t, err)
 	_, err = paces.Refused(t.Context(), rate.Refusal{Calls: 40, Pause: time.Second})
 	require.NoError(t, err)

@@ -231,8 +231,7 @@ func TestADeadProgramsDeviceCounts(t *testing.T) {
 				}
 				return errDied
 			}))
-			mortal, err := devices.New(client, devices.Options{})
-			require.NoError(t, err)
+			mortal := devices.New(client, keyspace.KeysUnder(""), devices.Options{})
 			add := func(s *devices.Store, user string) error {
 				_, err := s.Add(t.Context(), user, devices.Device{Channel: devices.FCM, Address: "of-" + user, Account: "acme"}, 2)
 				return err

@@ -32,7 +32,9 @@ type Ends struct {
 }
 
 // NewEnds returns the ends in a store.
-func NewEnds(client redis.Cmdable, keys keyspace.Keys) *Ends { return &Ends{client: client, keys: keys} }
+func NewEnds(client redis.Cmdable, keys keyspace.Keys) *Ends {
+	return &Ends{client: client, keys: keys}
+}
 
 // End marks a campaign as ended, and returns since when it is. A second call keeps that time. It
 // takes effect after EndLag.

@@ -38,6 +38,7 @@ func (c *Campaigns) Cancel(ctx context.Context, by *submit.Submitter, of Campaig
 			return r.cancel(ctx, by, s)
 		case messages.StateSending:
 			sending = append(sending, s)
+		default: // it has ended
 		}
 		return nil
 	})

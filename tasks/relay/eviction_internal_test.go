@@ -2,12 +2,10 @@ package relay
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,14 +17,8 @@ func TestASilentServerMayStillEvict(t *testing.T) {
 	t.Parallel()
 	silent := errors.New("a server does not answer")
 	keeps, evicts := store.Memory{Address: "a", Policy: "noeviction", Evicted: 3}, store.Memory{Address: "b", Policy: "allkeys-lru"}
-	var servers []store.Memory
-	var failed error
 	var log bytes.Buffer
-	r := &Relay{
-		Memory:       func(context.Context) ([]store.Memory, error) { return servers, failed },
-		NewEvictions: func(context.Context, []store.Memory) ([]store.Memory, error) { return nil, nil },
-		Logger:       slog.New(slog.NewTextHandler(&log, nil)),
-	}
+	r := &Relay{Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	const begins, ends = "so nothing is accepted", "messages are accepted again"
 	for _, row := range []struct {
 		why     string
@@ -43,8 +35,7 @@ func TestASilentServerMayStillEvict(t *testing.T) {
 		{"all still do", []store.Memory{keeps}, nil, ""},
 	} {
 		log.Reset()
-		servers, failed = row.servers, row.failed
-		require.ErrorIs(t, r.lookForEviction(t.Context(), time.Minute), row.failed, row.why)
+		r.tellEviction(t.Context(), row.servers, row.failed)
 		require.Equal(t, min(1, len(row.logs)), strings.Count(log.String(), "\n"), "%s: %s", row.why, &log)
 		require.Contains(t, log.String(), row.logs, row.why)
 	}

@@ -32,8 +32,20 @@ func (s *Story) Operate(tb testing.TB, e Event, do func(Event) (clear bool, err 
 			s.registered(Registration{User: e.User, Phone: e.Name, Began: began, Ended: time.Now(), Err: err})
 		}
 		return
+	default:
+		_, err := do(e)
+		s.noteEffect(tb, e, began, err)
 	}
-	_, err := do(e)
+	if e.Lasts > 0 && (e.Do == Block || e.Do == OptOut) {
+		time.Sleep(e.Lasts)
+		e.Lasts = 0 // as it was
+		s.Operate(tb, e, do)
+	}
+}
+
+// noteEffect notes an action that began at a time, and has ended.
+func (s *Story) noteEffect(tb testing.TB, e Event, began time.Time, err error) {
+	tb.Helper()
 	switch e.Do {
 	case CancelCampaign, ReopenCampaign:
 		s.changedCampaign(CampaignChange{Event: e, Began: began, Ended: time.Now(), Done: err == nil && s.hasEnded(tb, e.Campaign) == (e.Do == CancelCampaign)})
@@ -46,11 +58,7 @@ func (s *Story) Operate(tb testing.TB, e Event, do func(Event) (clear bool, err 
 		s.changed(RuleChange{Began: began, Ended: time.Now(), Policies: stored(tb, s)})
 	case SetPolicyOf, Block, OptOut:
 		s.changed(RuleChange{Began: began, Ended: time.Now(), Policies: stored(tb, s), User: e.User, Settings: e.settings()})
-		if e.Lasts > 0 {
-			time.Sleep(e.Lasts)
-			e.Lasts = 0 // as it was
-			s.Operate(tb, e, do)
-		}
+	default:
 	}
 }
 
