@@ -45,6 +45,8 @@ func campaignCases() []contractCase {
 		{"no messages", http.MethodPost, campaignPath + "/pause", http.StatusNotFound, on(nothing, post("/pause", ""))},
 		{"resumed", http.MethodPost, campaignPath + "/resume", http.StatusOK, on(inSpring, post("/resume", ""))},
 		{"cancelled", http.MethodPost, campaignPath + "/cancel", http.StatusOK, on(inSpring, post("/cancel", ""))},
+		{"nothing to cancel", http.MethodPost, campaignPath + "/cancel", http.StatusNotFound, on(nothing, post("/cancel", ""))},
+		{"reopened", http.MethodPost, campaignPath + "/reopen", http.StatusOK, on(nothing, post("/reopen", ""))},
 		{"dry_run", http.MethodPost, campaignPath + "/move", http.StatusOK, on(inSpring, post("/move", `{"by":"1h","dry_run":true}`))},
 		{"moved", http.MethodPost, campaignPath + "/move", http.StatusOK, on(inSpring, post("/move", `{"by":"1h"}`))},
 		{"too far", http.MethodPost, campaignPath + "/move", http.StatusUnprocessableEntity, on(inSpring, post("/move", `{"by":"8785h"}`))},
@@ -129,7 +131,7 @@ func TestCampaigns(t *testing.T) {
 	require.Equal(t, 2, summary.Done)
 	require.Equal(t, map[string]int{"cancelled": 2}, count(own, "").Statuses)
 	require.False(t, count(own, "").EndedAt.IsZero())
-	const another = `{"user":"bob","id":"c","send_at":"2026-06-22T13:00:00Z","title":"Hi","campaign":"spring"}`
+	const another = `{"user":"bob","id":"c","send_at":"2026-11-22T13:00:00Z","title":"Hi","campaign":"spring"}`
 	require.Equal(t, fault.CodeCampaignEnded, r.problem(http.StatusConflict, as(own, http.MethodPost, "/v1/messages", another)).Code)
 	reopened := into[message.CampaignStatus](r, http.StatusOK, as(own, http.MethodPost, springPath+"/reopen", ""))
 	require.True(t, reopened.EndedAt.IsZero())

@@ -198,6 +198,8 @@ func inOrder(tb testing.TB, entries map[string]string) []string {
 			return len(order)
 		case "pauseCampaign": // once it has messages
 			return slices.Index(order, http.MethodPatch)
+		case "cancelCampaign":
+			return slices.Index(order, http.MethodDelete)
 		}
 		return slices.Index(order, exampleOf(tb, entries[id]).method)
 	}

@@ -262,8 +262,14 @@ func TestCampaigns(t *testing.T) {
 		require.Contains(t, question, "It has 2 messages not sent yet.")
 		require.Equal(t, "Cancelled: 2 messages.", b.done(got))
 	})
-	require.Contains(t, b.shows("/campaign?name=spring&account=own").plain(), "cancelled2")
-	require.Contains(t, b.refused(b.post("/campaign", "name", "spring", "do", "explode")), "pause, resume or cancel")
+	page := b.shows("/campaign?name=spring&account=own").plain()
+	require.Contains(t, page, "cancelled2")
+	require.Contains(t, page, "it accepts no messages")
+	b.logs("reopen campaign; spring; account own; done", func() {
+		b.done(b.post("/campaign", "name", "spring", "account", "own", "do", "reopen"))
+	})
+	require.NotContains(t, b.shows("/campaign?name=spring&account=own").plain(), "it accepts no messages")
+	require.Contains(t, b.refused(b.post("/campaign", "name", "spring", "do", "explode")), "pause, resume, cancel or reopen")
 
 	// Links lead to the campaign of the message's account, or to what is in one of any account.
 	require.Equal(t, "/campaign?account=own&name=spring", b.shows("/message?user=alice&id=m").link("spring"))

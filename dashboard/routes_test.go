@@ -68,7 +68,7 @@ func requests() []asked {
 
 		{route: "GET /campaigns", statuses: everybody(ok)},
 		{route: "GET /campaign", query: "name=spring", statuses: readers},
-		{route: "POST /campaign", form: yes("name", "spring", "do", "cancel"), statuses: readers},
+		{route: "POST /campaign", form: yes("name", "spring", "do", "cancel"), statuses: statuses{notFound, notFound, notFound, forbidden}},
 
 		{route: "GET /plan", statuses: everybody(ok)},
 		{route: "POST /plan/read", body: `{"user":"alice","title":"Hi","send_at":"+1h"}`, statuses: everybody(ok)},

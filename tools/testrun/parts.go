@@ -101,7 +101,7 @@ func (p part) compile(ctx context.Context, r *report, into string, packages []st
 	}
 	// With cold caches it would take the processors from the tests that run, until their stores do not
 	// answer in time.
-	args = append([]string{"-n", "15", "go"}, args...)
+	args = append([]string{"-n", "5", "go"}, args...)
 	command := exec.CommandContext(ctx, "nice", append(args, packages...)...)
 	command.Dir, command.Env = p.folder, p.environment(0)
 	said, err := command.CombinedOutput()
