@@ -55,7 +55,7 @@ var floors = [][]string{ //nolint:globals // a constant table
 		"records/notices", "sendlimit/sendlimittest/traffic",
 	},
 	{
-		"cmd/internal/picture", "cmd/worker/internal/channels", "records/find", "records/quota",
+		"cmd/internal/picture", "cmd/worker/internal/channels", "records/find", "records/quota", "tasks/internal/ended",
 		"sendlimit/sendlimittest/cmd/traffic", "sendlimit/sendlimittest/story",
 	},
 	{"sendlimit/sendlimittest", "tasks/metrics"},

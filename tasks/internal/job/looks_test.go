@@ -83,6 +83,7 @@ func TestPartsLookTogether(t *testing.T) {
 		synctest.Wait()
 		stops = append(stops, looks.Start(t.Context()))
 		time.Sleep(4*job.LookEvery + job.LookEvery/2)
+		synctest.Wait()
 		require.Equal(t, []string{"1", "1", "1", "1"}, a.seen)
 		require.Equal(t, []string{"failed", "failed", "failed", "failed"}, b.seen, "only its own error")
 		require.Equal(t, []string{"3", "3"}, c.seen)
@@ -92,6 +93,7 @@ func TestPartsLookTogether(t *testing.T) {
 
 		m.SetError("LOADING the dataset")
 		time.Sleep(job.LookEvery)
+		synctest.Wait()
 		require.Equal(t, "failed", a.seen[4])
 		require.Zero(t, a.now)
 		m.SetError("")
@@ -118,6 +120,7 @@ func TestPartsOfAClusterLookAlone(t *testing.T) {
 		a := &part{client: client, key: "a"}
 		defer looks.Repeat(t.Context(), a.alone, a.ask, func(context.Context, error) {})()
 		time.Sleep(2*job.LookEvery + job.LookEvery/2)
+		synctest.Wait()
 		require.Equal(t, []string{"1", "1"}, a.seen)
 		require.Equal(t, pipelines{others: 2}, *counted)
 	})
