@@ -149,7 +149,6 @@ const (
 	loadHorizon      = 3 * time.Second
 	loadLookAfter    = time.Second
 	loadOverdueAfter = 2 * time.Second
-	loadIOTimeout    = 400 * time.Millisecond
 )
 
 // relay runs a worker that soon looks after what was not finished.
@@ -158,17 +157,27 @@ func (s *clusterStory) relay(client redis.UniversalClient) {
 	s.watching = s.connect()
 	channel, err := webhook.New(webhook.Config{URL: s.receiver.URL(), Now: time.Now})
 	require.NoError(s, err)
-	worker, err := tasks.NewWorker(
-		taskstest.Open(s, client, backend.Options{Options: sendlimit.Options{Horizon: loadHorizon, LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter}}),
-		tasks.WorkerOptions{
+	opened := taskstest.Open(s, client, backend.Options{Options: sendlimit.Options{Horizon: loadHorizon, LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter}})
+	run := func(ctx context.Context) error {
+		worker, err := tasks.NewWorker(opened, tasks.WorkerOptions{
 			Notifier: channel, PushTimeout: 2 * time.Second,
 			Retries:      retry.Policy{Min: 200 * time.Millisecond, Max: time.Second, Attempts: 5},
 			RelayOptions: tasks.RelayOptions{RelayEvery: 500 * time.Millisecond, SweepEvery: time.Second, PlacesEvery: time.Second},
 		})
-	require.NoError(s, err)
+		if err != nil {
+			return err
+		}
+		return worker.Run(ctx)
+	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(s.Context()))
 	done := make(chan error, 1)
-	go func() { done <- worker.Run(ctx) }()
+	go func() {
+		err := run(ctx)
+		for unavailable := (*fault.UnavailableError)(nil); errors.As(err, &unavailable) && ctx.Err() == nil; {
+			err = run(ctx) // a supervisor starts a worker again that a node did not answer in time at its start
+		}
+		done <- err
+	}()
 	s.Cleanup(func() {
 		cancel()
 		require.NoError(s, <-done)
