@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -16,7 +17,7 @@ type Run func(ctx context.Context, p Program, args []string) error
 
 // Main runs a program and returns its exit status. The first SIGINT or SIGTERM cancels the context,
 // so that the program can end in order; the second ends the process at once, unless the program
-// waits for it (Program.Again). If the program returns the context's error after a signal, the
+// waits for it (Program.Await). If the program returns the context's error after a signal, the
 // status is 128 plus the signal's number, as shells expect.
 //
 // Main prints an error that the program has not printed.
@@ -25,19 +26,18 @@ func Main(name string, run Run) int {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 
-	again := make(chan struct{})
+	p := process{signals: signals, exit: os.Exit, stderr: os.Stderr, names: NamesOf(os.Args[0]), getenv: os.Getenv}
 	program := Program{
-		Name: name, Names: NamesOf(os.Args[0]), Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Again: again,
+		Name: name, Names: p.names, Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Await: p.await,
 	}
-	p := process{signals: signals, again: again, exit: os.Exit, stderr: os.Stderr, names: program.Names, getenv: os.Getenv}
 	return p.run(func(ctx context.Context) error { return run(ctx, program, os.Args[1:]) })
 }
 
 // process is the part of the real process that Main uses.
 type process struct {
 	signals <-chan os.Signal
-	again   chan<- struct{} // see Program.Again
+	awaited atomic.Pointer[chan struct{}] // who waits for the next signal: see Program.Await
 	exit    func(status int)
 	stderr  io.Writer
 	names   Names
@@ -82,15 +82,21 @@ func (p *process) watch(cancel context.CancelCauseFunc, ended <-chan struct{}) {
 	for {
 		select {
 		case s := <-p.signals:
-			select {
-			case p.again <- struct{}{}:
-			default:
+			if awaited := p.awaited.Swap(nil); awaited != nil {
+				close(*awaited)
+			} else {
 				p.exit(signalStatus(s))
 			}
 		case <-ended:
 			return
 		}
 	}
+}
+
+func (p *process) await() <-chan struct{} {
+	next := make(chan struct{})
+	p.awaited.Store(&next)
+	return next
 }
 
 func (p *process) palette() Palette { return NewPalette(p.stderr, p.getenv) }

@@ -57,8 +57,9 @@ func programs() map[string]cli.Run {
 		"patient": func(ctx context.Context, p cli.Program, _ []string) error {
 			fmt.Fprintln(p.Stdout, "ready")
 			<-ctx.Done()
+			again := p.Await() // before it is said: the next signal may follow at once
 			fmt.Fprintln(p.Stdout, "stopping")
-			<-p.Again
+			<-again
 			fmt.Fprintln(p.Stdout, "no longer waiting")
 			select {}
 		},

@@ -21,9 +21,10 @@ type Program struct {
 	Stdin   io.Reader
 	Stdout  io.Writer // answers
 	Stderr  io.Writer // logs, progress and questions
-	// Again has a value for each signal after the first. While the program receives from it,
-	// such a signal does not end the process. Nil has none.
-	Again <-chan struct{}
+	// Await returns a channel that receives when the next signal after the first arrives, which then
+	// does not end the process. A later signal does, unless Await is called again. Nil stands for a
+	// program without signals.
+	Await func() <-chan struct{}
 }
 
 // Getenv returns the value of a variable of the environment, "" if it is not set.

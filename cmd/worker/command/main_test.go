@@ -38,7 +38,7 @@ func (o *written) lines(t *testing.T) []map[string]any {
 type running struct {
 	stdout, stderr written
 	stop           context.CancelFunc
-	again          chan struct{} // as of further signals
+	again          chan struct{} // as of a further signal
 	ended          chan struct{}
 	err            error // once ended is closed
 }
@@ -49,7 +49,7 @@ func start(t *testing.T, environ []string, args ...string) *running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &running{stop: cancel, again: make(chan struct{}), ended: make(chan struct{})}
-	p := cli.Program{Environ: environ, Stdin: strings.NewReader(""), Stdout: &r.stdout, Stderr: &r.stderr, Again: r.again}
+	p := cli.Program{Environ: environ, Stdin: strings.NewReader(""), Stdout: &r.stdout, Stderr: &r.stderr, Await: func() <-chan struct{} { return r.again }}
 	go func() {
 		defer close(r.ended)
 		r.err = Run(ctx, p, append([]string{"--listen", "127.0.0.1:0"}, args...))

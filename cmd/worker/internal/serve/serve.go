@@ -124,7 +124,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, o startOpti
 	if settings.Listen == "" {
 		delay = 0 // nobody sends requests
 	}
-	ctx, stop := drained(ctx, delay, p.Again, served.drain, logger)
+	ctx, stop := drained(ctx, delay, p.Await, served.drain, logger)
 	defer stop()
 	defer storage.watchSize(ctx, settings.Prefix, logger)()
 	defer b.Forecasts.Close()

@@ -19,11 +19,11 @@ type service struct {
 	logger    *slog.Logger
 }
 
-// drained returns a context that ends a delay after ctx, or at a value of again. When ctx ends, it
+// drained returns a context that ends a delay after ctx, or at the next signal. When ctx ends, it
 // calls begin first, which makes the worker unready. So load balancers have the delay to send
 // requests elsewhere, and meanwhile none fails.
 func drained(
-	ctx context.Context, delay time.Duration, again <-chan struct{}, begin func(), logger *slog.Logger,
+	ctx context.Context, delay time.Duration, await func() <-chan struct{}, begin func(), logger *slog.Logger,
 ) (context.Context, context.CancelFunc) {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	noLonger := context.AfterFunc(ctx, func() {
@@ -31,6 +31,10 @@ func drained(
 		begin()
 		if delay == 0 {
 			return
+		}
+		var again <-chan struct{}
+		if await != nil {
+			again = await()
 		}
 		logger.InfoContext(ctx, "not ready any more, and still serving: another signal ends the wait", "drain_delay", delay)
 		waited := time.NewTimer(delay)
