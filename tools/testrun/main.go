@@ -41,8 +41,8 @@ func main() {
 	}
 }
 
-// runAll builds one part after the other, while the tests of earlier ones run: one program more at
-// a time than there are processors, and beside them the programs that mostly wait.
+// runAll builds one part after the other, while programs that are built run: one more at a time than
+// there are processors, and beside them the programs that mostly wait.
 func runAll(ctx context.Context, r *report, chosen []part, seed uint64) {
 	r.print("seed %d: make test SEED=%d tries the same again", seed, seed)
 	test2json, err := goTool(ctx, "tool", "-n", "test2json")
@@ -65,16 +65,15 @@ func runAll(ctx context.Context, r *report, chosen []part, seed uint64) {
 		})
 	}
 	for _, p := range chosen {
-		built, err := p.build(ctx, r)
+		err := p.build(ctx, r, func(built program) {
+			if p.waits {
+				all.Go(func() { run(built) })
+			} else {
+				programs <- built
+			}
+		})
 		if err != nil { // the other parts still run
 			r.fail(p.name, err.Error())
-		}
-		for _, program := range built {
-			if p.waits {
-				all.Go(func() { run(program) })
-			} else {
-				programs <- program
-			}
 		}
 	}
 	close(programs)

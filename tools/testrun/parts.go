@@ -47,54 +47,53 @@ type folder struct {
 	GoFiles, TestGoFiles, XTestGoFiles []string
 }
 
-// build builds a part's test programs, the largest first: they tend to take the longest.
-func (p part) build(ctx context.Context, r *report) ([]program, error) {
+// builtAtOnce is how many programs a call of go test builds. Tests wait for the end of a call.
+const builtAtOnce = 8
+
+// build builds a part's test programs, those with the most tests first, and passes on each.
+func (p part) build(ctx context.Context, r *report, built func(program)) error {
 	listed, err := p.list(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := p.checkRaced(listed); err != nil {
-		return nil, err
+		return err
 	}
 	listed = slices.DeleteFunc(listed, func(f folder) bool {
 		return len(f.TestGoFiles)+len(f.XTestGoFiles) == 0 || (p.race != nil && p.tests(f) == "")
 	})
-	// Programs with the same name are built into different folders.
-	var programs []program
-	var sets [][]string
-	for _, f := range listed {
-		n := 0
-		for n < len(sets) && slices.ContainsFunc(sets[n], func(other string) bool { return path.Base(other) == path.Base(f.ImportPath) }) {
-			n++
-		}
-		if n == len(sets) {
-			sets = append(sets, nil)
-		}
-		sets[n] = append(sets[n], f.ImportPath)
-		programs = append(programs, program{
-			part: p, pkg: f.ImportPath, folder: f.Dir, tests: p.tests(f),
-			file: filepath.Join(p.binaries(n), path.Base(f.ImportPath)+".test"),
-		})
-	}
-	for n, set := range sets {
-		if err := p.compile(ctx, r, p.binaries(n), set); err != nil {
-			return nil, err
-		}
-	}
-	slices.SortFunc(programs, func(a, b program) int { return cmp.Compare(size(b.file), size(a.file)) })
-	return programs, nil
-}
-
-// binaries returns the folder of a set of programs.
-func (p part) binaries(n int) string {
+	slices.SortStableFunc(listed, func(a, b folder) int { return cmp.Compare(b.testSize(), a.testSize()) })
 	root, err := filepath.Abs("bin")
 	if err != nil {
-		panic(err)
+		return err
 	}
-	return filepath.Join(root, "tests", p.name, strconv.Itoa(n)) + string(filepath.Separator)
+	for n := 0; len(listed) > 0; n++ {
+		into := filepath.Join(root, "tests", p.name, strconv.Itoa(n))
+		set := distinct(listed, builtAtOnce)
+		listed = slices.DeleteFunc(listed, func(f folder) bool { return slices.ContainsFunc(set, f.is) })
+		if err := p.compile(ctx, r, into+string(filepath.Separator), set); err != nil {
+			return err
+		}
+		for _, f := range set {
+			built(program{part: p, pkg: f.ImportPath, folder: f.Dir, tests: p.tests(f), file: filepath.Join(into, path.Base(f.ImportPath)+".test")})
+		}
+	}
+	return nil
 }
 
-func (p part) compile(ctx context.Context, r *report, into string, packages []string) error {
+// distinct returns the first n folders without those that have the name of one before, since
+// their programs would have the same name.
+func distinct(listed []folder, n int) (set []folder) {
+	for _, f := range listed {
+		namesake := func(other folder) bool { return path.Base(other.ImportPath) == path.Base(f.ImportPath) }
+		if len(set) < n && !slices.ContainsFunc(set, namesake) {
+			set = append(set, f)
+		}
+	}
+	return set
+}
+
+func (p part) compile(ctx context.Context, r *report, into string, packages []folder) error {
 	args := []string{"test", "-c", "-vet=off", "-ldflags=-w", "-o", into} // the linters vet; nobody debugs these programs
 	if p.race != nil {
 		args = append(args, "-race")
@@ -102,7 +101,10 @@ func (p part) compile(ctx context.Context, r *report, into string, packages []st
 	// With cold caches it would take the processors from the tests that run, until their stores do not
 	// answer in time.
 	args = append([]string{"-n", "5", "go"}, args...)
-	command := exec.CommandContext(ctx, "nice", append(args, packages...)...)
+	for _, f := range packages {
+		args = append(args, f.ImportPath)
+	}
+	command := exec.CommandContext(ctx, "nice", args...)
 	command.Dir, command.Env = p.folder, p.environment(0)
 	said, err := command.CombinedOutput()
 	r.spent(p.name, command.ProcessState)
@@ -133,12 +135,16 @@ func (f folder) path() string {
 	return cmp.Or(strings.TrimPrefix(strings.TrimPrefix(f.ImportPath, f.Module.Path), "/"), ".")
 }
 
-func size(file string) int64 {
-	info, err := os.Stat(file)
-	if err != nil {
-		return 0
+func (f folder) is(other folder) bool { return f.ImportPath == other.ImportPath }
+
+// testSize returns how many bytes of tests a package has, which tells about how long they take.
+func (f folder) testSize() (n int64) {
+	for _, name := range slices.Concat(f.TestGoFiles, f.XTestGoFiles) {
+		if info, err := os.Stat(filepath.Join(f.Dir, name)); err == nil {
+			n += info.Size()
+		}
 	}
-	return info.Size()
+	return n
 }
 
 // tests returns the pattern of the package's tests that this part runs; "" means all without the

@@ -155,9 +155,6 @@ func (p part) environment(seed uint64) []string {
 	if os.Getenv("RAPID_CHECKS") == "" {
 		env = append(env, "RAPID_CHECKS="+strconv.Itoa(histories))
 	}
-	if !p.waits {
-		env = append(env, "GOGC=400") // a fifth less processor time for some more memory
-	}
 	if p.race != nil {
 		// The race detector would make each program sleep for a second before it ends.
 		return append(env, "CGO_ENABLED=1", "GORACE=atexit_sleep_ms=10 "+os.Getenv("GORACE"))
