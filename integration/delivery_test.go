@@ -89,7 +89,7 @@ func (d *delivery) work(client redis.UniversalClient) (stop func()) {
 	require.NoError(d, err)
 	worker, err := tasks.NewWorker(taskstest.Open(d, client, backend.Options{Options: sendlimit.Options{Prefix: d.prefix}}), tasks.WorkerOptions{
 		Notifier:    channel,
-		PushTimeout: 2 * time.Second,
+		PushTimeout: 20 * time.Second, // a push that a busy machine holds up would be repeated
 		Retries:     retry.Policy{Min: 200 * time.Millisecond, Max: time.Second, Attempts: 5},
 	})
 	require.NoError(d, err)

@@ -160,7 +160,7 @@ func (s *clusterStory) relay(client redis.UniversalClient) {
 	opened := taskstest.Open(s, client, backend.Options{Options: sendlimit.Options{Horizon: loadHorizon, LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter}})
 	run := func(ctx context.Context) error {
 		worker, err := tasks.NewWorker(opened, tasks.WorkerOptions{
-			Notifier: channel, PushTimeout: 2 * time.Second,
+			Notifier: channel, PushTimeout: 20 * time.Second, // a push that a busy machine holds up would be repeated
 			Retries:      retry.Policy{Min: 200 * time.Millisecond, Max: time.Second, Attempts: 5},
 			RelayOptions: tasks.RelayOptions{RelayEvery: 500 * time.Millisecond, SweepEvery: time.Second, PlacesEvery: time.Second},
 		})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -148,6 +149,7 @@ func (w *realWorld) powerCut() time.Time {
 	victim.stayAway()
 	defer victim.comeBack()
 	life := victim.last()
+	server := w.servers[0]
 	for _, k := range slices.Concat(w.workers, w.callers) {
 		if k == victim {
 			continue
@@ -157,10 +159,14 @@ func (w *realWorld) powerCut() time.Time {
 		if l := k.last(); l != nil {
 			_ = l.command.Process.Signal(syscall.SIGSTOP) // fails if it has ended
 			defer func() { _ = l.command.Process.Signal(syscall.SIGCONT) }()
+			w.await(func() bool { return standsStill(l.command.Process.Pid) })
 		}
 	}
-	time.Sleep(100 * time.Millisecond) // the server answers what they asked
-	server := w.servers[0]
+	for range 3 { // the server reads what it was asked before it reads a later command
+		if err := server.Client().Ping(w.Context()).Err(); err != nil {
+			w.Error(err)
+		}
+	}
 	log, before := w.log(server)
 	life.die(worldDeath{Pick: 1 + uint64(w.upTo(1<<30)), After: true})
 	select {
@@ -186,6 +192,16 @@ func (w *realWorld) powerCut() time.Time {
 	}
 	w.restart(server)
 	return life.at
+}
+
+// standsStill reports whether no thread of a process runs, or none is left.
+func standsStill(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	return !slices.ContainsFunc(threads, func(file string) bool {
+		stat, err := os.ReadFile(file)
+		_, state, _ := strings.Cut(string(stat), ") ")
+		return err == nil && !strings.ContainsAny(state[:1], "TZX")
+	})
 }
 
 // wasTold reports whether a script's writes are the claim of a message that a worker has pushed since:

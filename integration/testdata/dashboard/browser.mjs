@@ -24,7 +24,7 @@ export const walk = async (browser, key) => {
 // open returns a page of its own, logged in with a key. It notes what its console says.
 export const open = async (browser, key, options = {}) => {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, acceptDownloads: true, reducedMotion: "reduce", ...options });
-  context.setDefaultTimeout(30000);
+  context.setDefaultTimeout(180000);
   const page = await context.newPage();
   const goto = page.goto.bind(page);
   page.goto = (path) => goto(plan.url + path); // which may end with a path

@@ -259,7 +259,7 @@ export const stories = {
     const slide = async (value) => page.locator('.limit[data-window="calendar_day"]').evaluate((e, v) => { e.value = v; e.dispatchEvent(new Event("input", { bubbles: true })); }, value);
     await slide("2");
     const verdict = page.locator("#misfits");
-    await page.locator("#misfits", { hasText: /^[\d,]+ messages? of .* would no longer fit/ }).waitFor({ timeout: 60000 });
+    await page.locator("#misfits", { hasText: /^[\d,]+ messages? of .* would no longer fit/ }).waitFor();
     const told = await verdict.textContent();
     const found = /^([\d,]+) messages? of ([\d,]+) scheduled messages? of ([\d,]+) users?/.exec(told);
     assert.ok(found, told);
@@ -271,7 +271,7 @@ export const stories = {
     assert.equal((await api("/v1/policies/default")).body.version, 1, "nothing is changed yet");
 
     await slide("12");
-    await page.locator("#misfits", { hasText: /^0 messages of .* would no longer fit/ }).waitFor({ timeout: 60000 });
+    await page.locator("#misfits", { hasText: /^0 messages of .* would no longer fit/ }).waitFor();
     await page.getByRole("button", { name: "Apply" }).click();
     await page.getByText("Apply this to the policy default?").waitFor();
     await page.getByText('+     "12/calendar_day"').waitFor();
@@ -296,7 +296,7 @@ export const stories = {
     await page.goto("/plan");
     await page.getByLabel("File").setInputFiles({ name: "large.csv", mimeType: "text/csv", buffer: Buffer.from(
       "user,send_at,title\n" + Array.from({ length: 10_020 }, (_, i) => "large-" + (i % 5010) + "," + iso(base + 40 * day + i) + ",Hello").join("\n") + "\n") });
-    await page.getByText("5,010 would be accepted, 5,010 would not").waitFor({ timeout: 60000 });
+    await page.getByText("5,010 would be accepted, 5,010 would not").waitFor();
     assert.ok(await page.locator("#left").isHidden());
   },
 
