@@ -78,8 +78,11 @@ func (t *Timeline) ReserveMany(ctx context.Context, requests []Request) ([]Decis
 	return decisions, in.Err
 }
 
-// validOf returns the Request.Valid of requests together.
+// validOf returns the Request.Valid of requests together, nil if none has one.
 func validOf(requests []Request) func(context.Context) (time.Time, error) {
+	if !slices.ContainsFunc(requests, func(r Request) bool { return r.Valid != nil }) {
+		return nil
+	}
 	return func(ctx context.Context) (until time.Time, err error) {
 		until = time.UnixMilli(script.EndOfTime)
 		for _, r := range requests {

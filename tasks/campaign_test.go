@@ -13,6 +13,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/find"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -159,13 +160,16 @@ func TestCountAndCancelACampaign(t *testing.T) {
 // before the cancel. A message that was accepted before is told so again.
 func TestACancelledCampaignAcceptsNothing(t *testing.T) {
 	tellSlowly(t, func(s *story) {
-		first := inCampaign("spring", s.message("first", 10*time.Minute))
+		s.charges("acme", accounts.Tier{}, "UTC")
+		first := inCampaign("spring", s.paid("first", 10*time.Minute))
 		s.accepted(first)
-		of := campaign.Campaign{Name: "spring"}
+		of := campaign.Campaign{Account: "acme", Name: "spring"}
 		_, err := s.campaigns().Cancel(s.Context(), s.Submitter, campaign.Campaign{Name: "none"}, campaign.Watcher{})
 		require.ErrorAs(s, err, new(*fault.NoSuchError))
 
-		// A program submits all the time, as a file. Nothing that it gets accepted is left afterwards.
+		// A program submits all the time, as a file. Nothing that it gets accepted is left afterwards,
+		// and nothing that was refused is charged.
+		sent := map[string][]string{first.User: {first.ID}}
 		stop, submitted := make(chan struct{}), make(chan map[string]int, 1)
 		go func() {
 			codes := make(map[string]int)
@@ -176,13 +180,17 @@ func TestACancelledCampaignAcceptsNothing(t *testing.T) {
 					return
 				case <-time.After(50 * time.Millisecond):
 				}
-				m := inCampaign("spring", s.message(fmt.Sprint("line-", n), 20*time.Minute))
-				m.User = fmt.Sprint("user-", n)
-				o, err := s.Submit(s.Context(), m)
+				m := inCampaign("spring", s.paid(fmt.Sprint(n), 20*time.Minute))
+				second := m
+				second.ID, second.SendAt = "second", m.SendAt.Add(2*time.Minute)
+				outcomes, err := s.SubmitMany(s.Context(), []message.Message{m, second})
 				if err != nil {
-					o.Code = fault.Code(err.Error())
+					codes[err.Error()]++
 				}
-				codes[string(o.Code)]++
+				for _, o := range outcomes {
+					codes[string(o.Code)]++
+					sent[o.User] = append(sent[o.User], o.ID)
+				}
 			}
 		}()
 		time.Sleep(5 * time.Second)
@@ -198,16 +206,17 @@ func TestACancelledCampaignAcceptsNothing(t *testing.T) {
 		require.NoError(s, err)
 		require.Equal(s, map[string]int{message.StatusCancelled: 1 + codes[""]}, status.Statuses)
 		require.NotZero(s, status.EndedAt)
+		s.requireCharges(map[string]*time.Location{"acme": time.UTC}, sent)
 
-		o, err := s.Submit(s.Context(), inCampaign("spring", s.message("second", 30*time.Minute)))
+		o, err := s.Submit(s.Context(), inCampaign("spring", s.paid("second", 30*time.Minute)))
 		require.NoError(s, err)
 		require.Equal(s, message.Refused, o.Outcome)
 		require.Equal(s, fault.CodeCampaignEnded, o.Code)
 		require.Contains(s, o.Detail, `campaign "spring" was cancelled at`)
-		o, err = s.Check(s.Context(), inCampaign("spring", s.message("second", 30*time.Minute)))
+		o, err = s.Check(s.Context(), inCampaign("spring", s.paid("second", 30*time.Minute)))
 		require.NoError(s, err)
 		require.Equal(s, fault.CodeCampaignEnded, o.Code)
-		s.accepted(inCampaign("autumn", s.message("other", 40*time.Minute)))
+		s.accepted(inCampaign("autumn", s.paid("other", 40*time.Minute)), inCampaign("spring", s.message("unpaid", 50*time.Minute)))
 
 		for range 2 {
 			status, err = s.campaigns().Reopen(s.Context(), of, campaign.Counting{})
@@ -215,7 +224,7 @@ func TestACancelledCampaignAcceptsNothing(t *testing.T) {
 			require.Zero(s, status.EndedAt)
 		}
 		time.Sleep(messages.EndLag)
-		s.accepted(inCampaign("spring", s.message("second", 30*time.Minute)))
+		s.accepted(inCampaign("spring", s.paid("second", 30*time.Minute)))
 	})
 }
 

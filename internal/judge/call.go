@@ -41,7 +41,10 @@ func (c Call) until(ctx context.Context, ahead keyspace.Ahead) (int64, error) {
 		return 0, nil
 	}
 	until, err := c.Valid(ctx)
-	return until.UnixMilli() + ahead.OfUser(c.User).Milliseconds(), err
+	if err != nil {
+		return 0, err
+	}
+	return until.UnixMilli() + ahead.OfUser(c.User).Milliseconds(), nil
 }
 
 // Run makes the call with the user's last known settings. The function returns keys and arguments

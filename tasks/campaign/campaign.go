@@ -43,7 +43,8 @@ func New(b *backend.Backend) *Campaigns {
 
 // Watcher receives the progress. Either function may be nil.
 type Watcher struct {
-	// Refused is called for each message that keeps its place. Its error ends the run.
+	// Refused is called for each message that keeps its place, one call at a time. Its error ends the
+	// run.
 	Refused func(message.Outcome) error
 	// Progress is called with how many messages are done, including those of an earlier run: after
 	// each page of the count at the start, while total grows, and after each page of work.
@@ -153,19 +154,16 @@ func (c *Campaigns) Resume(ctx context.Context, of Campaign, w Watcher) (message
 	if _, err := c.pauses.Resume(ctx, of); err != nil {
 		return r.summary, err
 	}
-	if err := r.count(ctx); err != nil {
+	if err := r.countFor(ctx, messages.PauseLag); err != nil {
 		return r.summary, err
 	}
-	if !storeclock.Sleep(ctx, nil, messages.PauseLag) {
-		return r.summary, fmt.Errorf("waiting until every worker knows it: %w", ctx.Err())
-	}
-	return r.all(ctx, func(s messages.Info) error {
+	return r.all(ctx, func(ctx context.Context, s messages.Info) error {
 		if s.State != messages.StatePending || s.Reason != messages.ReasonPaused {
 			return nil
 		}
 		resumed, err := c.pauses.ResumeMessage(ctx, s.User, s.ID, keyspace.NewToken(), time.Time{})
 		if resumed {
-			r.summary.Done++
+			r.counted(func(sum *message.CampaignSummary) { sum.Done++ })
 		}
 		return err
 	})
@@ -184,7 +182,7 @@ func (c *Campaigns) DryRun(
 	if err := r.count(ctx); err != nil {
 		return r.summary, err
 	}
-	return r.all(ctx, func(found messages.Info) error {
+	return r.all(ctx, func(ctx context.Context, found messages.Info) error {
 		if found.State != messages.StatePending {
 			return nil
 		}

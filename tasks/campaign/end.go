@@ -25,18 +25,17 @@ func (c *Campaigns) Cancel(ctx context.Context, by *submit.Submitter, of Campaig
 	if err := c.end(ctx, of); err != nil {
 		return r.summary, err
 	}
-	if err := r.count(ctx); err != nil {
+	if err := r.countFor(ctx, messages.EndLag); err != nil {
 		return r.summary, err
 	}
-	if !storeclock.Sleep(ctx, nil, messages.EndLag) {
-		return r.summary, fmt.Errorf("waiting until every program knows it: %w", ctx.Err())
-	}
 	var sending []messages.Info
-	summary, err := r.all(ctx, func(s messages.Info) error {
+	summary, err := r.all(ctx, func(ctx context.Context, s messages.Info) error {
 		switch s.State {
 		case messages.StatePending:
 			return r.cancel(ctx, by, s)
 		case messages.StateSending:
+			r.mu.Lock()
+			defer r.mu.Unlock()
 			sending = append(sending, s)
 		default: // it has ended
 		}

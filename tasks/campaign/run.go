@@ -2,11 +2,17 @@ package campaign
 
 import (
 	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/find"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
@@ -16,14 +22,29 @@ type run struct {
 
 	of      Campaign
 	watcher Watcher
-	summary message.CampaignSummary
 	total   int
+
+	mu      sync.Mutex // of summary and of calls of watcher.Refused
+	summary message.CampaignSummary
 }
 
 func (c *Campaigns) newRun(outcome string, of Campaign, w Watcher) *run {
 	return &run{Campaigns: c, of: of, watcher: w, summary: message.CampaignSummary{
 		Outcome: outcome, Campaign: of.Name, Account: of.Account, RefusedBy: map[string]int{},
 	}}
+}
+
+// countFor counts the messages for the progress, and returns no sooner than after a time: other
+// programs know then that the campaign has ended, or is no longer paused.
+func (r *run) countFor(ctx context.Context, lag time.Duration) error {
+	began := r.clock.Local()
+	if err := r.count(ctx); err != nil {
+		return err
+	}
+	if !storeclock.Sleep(ctx, nil, lag-r.clock.Local().Sub(began)) {
+		return fmt.Errorf("waiting until every program knows it: %w", ctx.Err())
+	}
+	return nil
 }
 
 // count counts the messages for the progress. It also returns the error of an invalid name.
@@ -38,14 +59,26 @@ func (r *run) count(ctx context.Context) error {
 	})
 }
 
-// all calls do with each message. Messages that were accepted meanwhile add to the total.
-func (r *run) all(ctx context.Context, do func(messages.Info) error) (message.CampaignSummary, error) {
+// atOnce is how many messages of a page are handled at a time.
+const atOnce = 8
+
+// all calls do with each message, some at a time. Messages that were accepted meanwhile add to the
+// total.
+func (r *run) all(ctx context.Context, do func(context.Context, messages.Info) error) (message.CampaignSummary, error) {
 	err := r.each(ctx, r.of, onPage, func(found []messages.Info) error {
+		doing, ctx := errgroup.WithContext(ctx)
+		doing.SetLimit(atOnce)
 		for _, s := range found {
-			if err := do(s); err != nil {
-				return err
-			}
-			r.summary.Messages++
+			doing.Go(func() error {
+				if err := do(ctx, s); err != nil {
+					return err
+				}
+				r.counted(func(sum *message.CampaignSummary) { sum.Messages++ })
+				return nil
+			})
+		}
+		if err := doing.Wait(); err != nil {
+			return err //nolint:wrapcheck // it is that of do
 		}
 		r.total = max(r.total, r.summary.Messages)
 		r.watcher.progress(r.summary.Messages, r.total)
@@ -55,8 +88,17 @@ func (r *run) all(ctx context.Context, do func(messages.Info) error) (message.Ca
 	return r.summary, err
 }
 
+// counted changes the summary.
+func (r *run) counted(change func(*message.CampaignSummary)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change(&r.summary)
+}
+
 // tell counts the outcome of a message, and calls the watcher with a refusal.
 func (r *run) tell(o message.Outcome) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	switch {
 	case o.OK():
 		r.summary.Done++

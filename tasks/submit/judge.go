@@ -63,6 +63,7 @@ func (s *Submitter) judgeRequest(
 	}
 	if unfit != nil || ended != nil || expired || full != nil {
 		reserve = t.Check
+		request.WithoutFreeTimes = request.WithoutFreeTimes || ended != nil
 	}
 	clock := s.clock.OfUser(m.User)
 	if sent.IsZero() {
@@ -71,6 +72,7 @@ func (s *Submitter) judgeRequest(
 	d, err := reserve(ctx, request)
 	if errors.As(err, &ended) { // meanwhile
 		reserve = t.Check
+		request.WithoutFreeTimes = true
 		d, err = reserve(ctx, request)
 	}
 	if err != nil {

@@ -2,10 +2,12 @@ package submit
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/tracing"
@@ -81,7 +83,7 @@ func (s *Submitter) decideMany(ctx context.Context, ms []message.Message) (group
 		if sub != nil && sub.charged.isBounded(sub.request) {
 			return nil, false
 		}
-		if sub == nil || !s.isPlain(sub) {
+		if sub == nil || !s.isPlain(ctx, sub) {
 			break
 		}
 		group = append(group, &oneOfMany{submission: sub})
@@ -103,7 +105,14 @@ func (s *Submitter) decideMany(ctx context.Context, ms []message.Message) (group
 		}
 	}
 	sent := s.clock.OfUser(ms[0].User).Local()
-	decisions, _ := group[0].timeline.ReserveMany(ctx, requests) // without an answer each is asked for again
+	decisions, err := group[0].timeline.ReserveMany(ctx, requests)   // without an answer each is asked for again
+	if _, ended := errors.AsType[*messages.EndedError](err); ended { // and the store was not asked
+		for _, sub := range group {
+			if sub.charged != nil {
+				sub.charged.giveFirstBack(ctx)
+			}
+		}
+	}
 	for i := range decisions {
 		group[i].decided, group[i].sent = &decisions[i], sent
 	}
@@ -111,11 +120,12 @@ func (s *Submitter) decideMany(ctx context.Context, ms []message.Message) (group
 }
 
 // isPlain reports whether one call may judge a message with others.
-func (s *Submitter) isPlain(sub *submission) bool {
+func (s *Submitter) isPlain(ctx context.Context, sub *submission) bool {
 	m, r := sub.message, sub.request
 	shifts := r.Shift || r.ByPolicy && s.Policies.Rules().Of(m.User).OnConflict == policy.Shift
 	soon := s.clock.OfUser(m.User).Now().Add(time.Minute)
-	return !m.Now && !shifts && r.At.After(soon) && !s.hasExpired(m) && len(r.Record.Content) <= smallContent
+	return !m.Now && !shifts && r.At.After(soon) && !s.hasExpired(m) && len(r.Record.Content) <= smallContent &&
+		s.campaigns.Check(ctx, campaignOf(m)) == nil
 }
 
 // holdAll makes the holds of messages concurrently, and returns how many of the first ones need no

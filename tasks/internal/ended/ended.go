@@ -18,8 +18,8 @@ const (
 	// validFor is how long after a look a place may be taken, by the store's clock. The rest of
 	// messages.EndLag is for the inaccuracy of that clock.
 	validFor = 2 * time.Second
-	// mostKnown bounds the number of known campaigns.
-	mostKnown = 10_000
+	// maxKnown bounds the number of known campaigns.
+	maxKnown = 10_000
 )
 
 // Campaigns says which campaigns have ended. It is safe for concurrent use.
@@ -86,7 +86,7 @@ func (c *Campaigns) look(ctx context.Context, of messages.Campaign) (look, error
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.known) >= mostKnown {
+	if len(c.known) >= maxKnown {
 		clear(c.known)
 	}
 	c.known[of] = now
