@@ -133,7 +133,7 @@ var uses = map[string]string{ //nolint:globals // a constant table
 		" sendlimit/policy sendlimit/rate",
 	"api": "api/internal/docs api/internal/web notifier/notice notifier/payload sendlimit records/accounts" +
 		" records/audit sendlimit/calendar sendlimit/counters records/devices records/events sendlimit/fault" +
-		" records/activity records/find sendlimit/keyspace records/messages sendlimit/policy records/quota sendlimit/rate" +
+		" records/activity records/find sendlimit/keyspace records/messages records/notices sendlimit/policy records/quota sendlimit/rate" +
 		" records/seal records/session records/settings tasks/backend tasks/bulk tasks/callbacks tasks/campaign tasks/contact tasks/deadletters" +
 		" tasks/channels tasks/deliver tasks/device tasks/input message tasks/overview tasks/refit tasks/rules tasks/submit tasks/tracing" +
 		" tasks/userdata github.com/danielgtaylor/huma/v2 github.com/google/uuid" +

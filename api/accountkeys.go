@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/notifier/notice"
 	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/records/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
@@ -90,6 +92,17 @@ func (s *server) addKey(ctx context.Context, in newKey) (message.NewAPIKey, erro
 	if err := mayGive(ctx, in.scopes); err != nil {
 		return message.NewAPIKey{}, err
 	}
+	account, found, err := s.Accounts.Get(ctx, in.Account)
+	if err == nil && found {
+		scopes := make([]string, len(in.scopes))
+		for i, scope := range in.scopes {
+			scopes[i] = string(scope)
+		}
+		err = s.tellOfKey(ctx, account, notices.Details{Change: notice.KeyAdded, Scopes: scopes})
+	}
+	if err != nil {
+		return message.NewAPIKey{}, err
+	}
 	secret, key, err := s.Accounts.AddKey(ctx, in.Account, in.scopes, in.expires)
 	s.logKey(ctx, err, "a key was created", in.Account, key.ID)
 	return message.NewAPIKey{APIKey: KeyOf(key), Secret: secret}, err
@@ -120,7 +133,11 @@ func (s *server) rotateKey(ctx context.Context, in keyRotation) (message.NewAPIK
 	}
 	for _, old := range account.Keys { // a key keeps its scopes, and the new one has the same
 		if old.ID == in.Key {
-			if err := mayGive(ctx, old.Scopes); err != nil {
+			err := mayGive(ctx, old.Scopes)
+			if err == nil {
+				err = s.tellOfKey(ctx, account, notices.Details{Change: notice.KeyReplaced, Key: old.ID})
+			}
+			if err != nil {
 				return message.NewAPIKey{}, err
 			}
 		}
@@ -131,9 +148,22 @@ func (s *server) rotateKey(ctx context.Context, in keyRotation) (message.NewAPIK
 }
 
 func (s *server) removeKey(ctx context.Context, in ofKey) (message.Account, error) {
-	account, err := s.Accounts.RemoveKey(ctx, in.Account, in.Key)
+	account, _, err := s.Accounts.Get(ctx, in.Account)
+	if err == nil && slices.ContainsFunc(account.Keys, func(k accounts.APIKey) bool { return k.ID == in.Key }) {
+		err = s.tellOfKey(ctx, account, notices.Details{Change: notice.KeyRemoved, Key: in.Key})
+	}
+	if err != nil {
+		return message.Account{}, err
+	}
+	account, err = s.Accounts.RemoveKey(ctx, in.Account, in.Key)
 	s.logKey(ctx, err, "a key was removed", in.Account, in.Key)
 	return AccountOf(account), err
+}
+
+// tellOfKey alerts the contact of an account of a change of its keys.
+func (s *server) tellOfKey(ctx context.Context, account accounts.Account, d notices.Details) error {
+	d.TimeZone = account.TimeZone
+	return s.Notices.PutChange(ctx, notices.KeysChanged, account.Name, d)
 }
 
 // logKey logs a change of the keys of an account, unless it failed, with the caller's account and key.

@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/audit"
 	"github.com/sendlimit/sendlimiter/records/devices"
+	"github.com/sendlimit/sendlimiter/records/notices"
 	"github.com/sendlimit/sendlimiter/records/quota"
 	"github.com/sendlimit/sendlimiter/records/seal"
 	"github.com/sendlimit/sendlimiter/records/session"
@@ -50,6 +51,7 @@ type Parts struct {
 	Paces       *rate.Paces         // is how fast workers call the push target
 	UserData    *userdata.Users     // exports and erases users
 	Callbacks   *callbacks.Registry // has the events of accounts, and where they are posted
+	Notices     *notices.Outbox     // alerts the contacts of accounts of changed keys
 	Audit       *audit.Log          // logs what operators change
 	Cursors     *seal.Keeper        // seals the cursors of pages
 	Sessions    *session.Sessions   // are those of the dashboard

@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/records/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -168,6 +169,30 @@ func TestForwardedAddressesAreNotBelieved(t *testing.T) {
 // rotation asks for a new key in the place of one.
 func rotation(account, secret, body string) request {
 	return request{method: http.MethodPost, target: "/v1/accounts/" + account + "/keys/" + secret[3:11] + "/rotate", body: body}
+}
+
+// The contact of an account is told of each change of its keys, before it.
+func TestAContactIsToldOfChangedKeys(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	old := r.key("acme", accounts.ScopeRead)
+	added := into[message.NewAPIKey](t, http.StatusCreated, r.post("/v1/accounts/acme/keys", `{"scopes":["submit","read"]}`))
+	require.Equal(t, http.StatusCreated, r.send(rotation("acme", old, `{}`)).status)
+	remove := request{method: http.MethodDelete, target: "/v1/accounts/acme/keys/" + added.ID}
+	require.Equal(t, http.StatusOK, r.send(remove).status)
+	for _, q := range []request{remove, rotation("acme", added.Secret, `{}`), {method: http.MethodPost, target: "/v1/accounts/nobody/keys", body: `{}`}} {
+		r.problem(http.StatusNotFound, r.send(q))
+	}
+	var told []string
+	for i := range 4 { // the clock stands still
+		id := notices.FormatID(notices.KeysChanged, now().Add(time.Duration(i)*time.Millisecond), 0, "acme")
+		claim, err := r.options.Notices.Claim(t.Context(), id, "n", time.Minute, time.Time{})
+		require.NoError(t, err)
+		told = append(told, string(claim.Notice.Details))
+	}
+	require.Equal(t, []string{
+		`{"change":"added","scopes":["submit","read"]}`, `{"change":"replaced","key":"` + old[3:11] + `"}`, `{"change":"removed","key":"` + added.ID + `"}`, "",
+	}, told)
 }
 
 // A rotated key ends after the overlap, and its successor stays.

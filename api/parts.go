@@ -6,6 +6,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/audit"
 	"github.com/sendlimit/sendlimiter/records/devices"
+	"github.com/sendlimit/sendlimiter/records/notices"
 	"github.com/sendlimit/sendlimiter/records/quota"
 	"github.com/sendlimit/sendlimiter/records/seal"
 	"github.com/sendlimit/sendlimiter/records/session"
@@ -37,7 +38,7 @@ type PartOptions struct {
 // PartsOf returns options with the parts on a backend. Call end when no request is being answered.
 // The error is a *fault.InvalidError.
 func PartsOf(b *backend.Backend, c PartOptions) (o Options, end func() error, err error) {
-	var failed [6]error
+	var failed [7]error
 	prefix := b.Timeline.Prefix
 	o.Policies, o.Users = settings.NewPolicies(b.Client, b.Keys), settings.NewUsers(b.Client, b.Keys)
 	o.Accounts, o.Events = accounts.New(b.Client, b.Keys), counters.NewEvents(b.Client, b.Keys)
@@ -50,6 +51,7 @@ func PartsOf(b *backend.Backend, c PartOptions) (o Options, end func() error, er
 	o.Callbacks, failed[3] = callbacks.NewRegistry(b.Client, b.Events, c.Callbacks)
 	o.Audit, failed[4] = audit.New(b.Client, audit.Options{Prefix: prefix})
 	o.Overview, failed[5] = overview.New(b)
+	o.Notices, failed[6] = notices.New(b.Client, notices.Options{Prefix: prefix})
 	if err := errors.Join(failed[:]...); err != nil {
 		return o, nil, err
 	}

@@ -8,7 +8,7 @@ const NoticeFailed = "failed"
 // DeadAlert is an alert or a report that could not be delivered to its contact.
 type DeadAlert struct {
 	Alert     string `json:"alert" doc:"Its id."`
-	Kind      string `json:"kind" doc:"account_quota, user_quota, user_quota_digest, daily_report, event_limit or callback_changed."`
+	Kind      string `json:"kind" doc:"account_quota, user_quota, user_quota_digest, daily_report, event_limit, callback_changed or keys_changed."`
 	Subject   string `json:"subject" doc:"The account or the user; for a digest, the policy; for an event, the event and the key, such as submit/acme."`
 	Since     Time   `json:"since" doc:"The start of its day; for a digest, of its hour; for an event, of the period of the limit."`
 	Threshold int    `json:"threshold,omitempty" doc:"The percentage of limit that was reached; absent for digests and reports."`

@@ -29,6 +29,7 @@ const (
 	NoticeDailyReport     = notice.KindDailyReport
 	NoticeEventLimit      = notice.KindEventLimit
 	NoticeCallbackChanged = notice.KindCallbackChanged
+	NoticeKeysChanged     = notice.KindKeysChanged
 )
 
 // NoticeKinds returns all kinds, in the order above.

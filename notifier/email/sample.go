@@ -56,6 +56,9 @@ func Sample(kind notifier.NoticeKind, subject string) (notifier.Notice, bool) {
 	case notifier.NoticeCallbackChanged:
 		n.Change, n.Host, n.TimeZone, n.Since = notice.CallbackSet, "hooks.example.com", "Europe/Berlin", "2026-11-22T12:00:00+01:00"
 		n.ID = fmt.Sprintf("%s/%s/%s", kind, "1795345200000", n.Subject)
+	case notifier.NoticeKeysChanged:
+		n.Change, n.Scopes, n.TimeZone, n.Since = notice.KeyAdded, []string{"submit", "read"}, "Europe/Berlin", "2026-11-22T12:00:00+01:00"
+		n.ID = fmt.Sprintf("%s/%s/%s", kind, "1795345200000", n.Subject)
 	default:
 		return notifier.Notice{}, false
 	}

@@ -49,6 +49,7 @@ func TestSubjects(t *testing.T) {
 		notifier.NoticeEventLimit:      "acme has used 80 % of the limit of submit (400 of 500 per day)",
 		notifier.NoticeDailyReport:     "acme on 2026-11-22: 7,912 sent, 131 refused, 3 dropped, 17 late",
 		notifier.NoticeCallbackChanged: "Events of acme are posted to hooks.example.com now",
+		notifier.NoticeKeysChanged:     "A key of acme was added",
 	} {
 		require.Equal(t, want, render(t, sample(t, kind)).Subject)
 	}
@@ -93,6 +94,13 @@ func TestBodiesSayWhatHappensNext(t *testing.T) {
 	} {
 		callback.Change = change
 		require.Contains(t, render(t, callback).Text, says)
+	}
+
+	key := sample(t, notifier.NoticeKeysChanged)
+	require.Contains(t, render(t, key).Text, "A key was added to the account acme at 2026-11-22 12:00 Europe/Berlin. It allows: submit, read.")
+	for change, says := range map[string]string{notice.KeyReplaced: "The key 1a2b3c4d of the account acme was replaced", notice.KeyRemoved: "It no longer works."} {
+		key.Change, key.Key, key.Scopes = change, "1a2b3c4d", nil
+		require.Contains(t, render(t, key).Text, says)
 	}
 
 	report := render(t, sample(t, notifier.NoticeDailyReport)).Text

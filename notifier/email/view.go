@@ -36,17 +36,19 @@ type View struct {
 	Rule    string
 	Policy  string
 	Sliding bool
-	// Event is the event with the limit, Key the key that is counted, and Period "minute", "hour"
+	// Event is the event with the limit, Key the key that is counted, or the id of an API key, and Period "minute", "hour"
 	// or "day". Since and Until are its begin and end, such as "2026-11-22 00:00 Europe/Berlin".
 	// They are empty in other notices.
 	Event, Key, Period string
 	Since, Until       string
-	// Change is the change of an account's callback at Since, and Host its new host.
-	Change, Host string
-	Users        []ViewUser
-	More         int // users of a digest beyond Users
-	Total        int // Users and More
-	Report       *ViewReport
+	// Change is the change of an account's callback or key at Since, Host the callback's new host, and
+	// Scopes what an added key allows.
+	Change, Host, Scopes string
+
+	Users  []ViewUser
+	More   int // users of a digest beyond Users
+	Total  int // Users and More
+	Report *ViewReport
 }
 
 // ViewUser is one user of a digest.
@@ -98,6 +100,7 @@ func newView(n notifier.Notice) View {
 		Until:     moment(n.Until, n.TimeZone),
 		Change:    oneLine(n.Change),
 		Host:      oneLine(n.Host),
+		Scopes:    oneLine(strings.Join(n.Scopes, ", ")),
 		Sliding:   n.Rule != "" && !strings.Contains(n.Rule, "calendar"),
 		More:      n.More,
 		Total:     len(n.Users) + n.More,

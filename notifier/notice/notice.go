@@ -13,6 +13,7 @@ const (
 	KindDailyReport     Kind = "daily_report"      // the messages of an account's day
 	KindEventLimit      Kind = "event_limit"       // a key reached a threshold of an event's limit
 	KindCallbackChanged Kind = "callback_changed"  // the callback of an account was changed
+	KindKeysChanged     Kind = "keys_changed"      // a key of an account was made, replaced or removed
 )
 
 // Values of Notice.Change.
@@ -20,17 +21,20 @@ const (
 	CallbackSet     = "set"
 	CallbackSecret  = "secret" // it has a new secret
 	CallbackRemoved = "removed"
+	KeyAdded        = "added"
+	KeyReplaced     = "replaced"
+	KeyRemoved      = "removed"
 )
 
 // Kinds returns all kinds, in the order above.
 func Kinds() []Kind {
-	return []Kind{KindAccountQuota, KindUserQuota, KindUserQuotaDigest, KindDailyReport, KindEventLimit, KindCallbackChanged}
+	return []Kind{KindAccountQuota, KindUserQuota, KindUserQuotaDigest, KindDailyReport, KindEventLimit, KindCallbackChanged, KindKeysChanged}
 }
 
 // Notice is an alert or a report to a contact. Kind decides which fields are set.
 type Notice struct {
 	ID        string      `json:"id" doc:"Its id, the same at every attempt."`
-	Kind      Kind        `json:"kind" doc:"account_quota, user_quota, user_quota_digest, daily_report, event_limit or callback_changed."`
+	Kind      Kind        `json:"kind" doc:"account_quota, user_quota, user_quota_digest, daily_report, event_limit, callback_changed or keys_changed."`
 	Subject   string      `json:"subject" doc:"The account or the user; in a digest, the policy; for an event, the event and the key, such as submit/acme."`
 	Threshold int         `json:"threshold,omitempty" doc:"The percentage of limit that was reached. Only in alerts."`
 	Used      int64       `json:"used,omitempty" doc:"Messages of that day, or calls of the event, when the threshold was reached. Only in alerts."`
@@ -40,12 +44,13 @@ type Notice struct {
 	Rule      string      `json:"rule,omitempty" doc:"The user's daily rule, such as 10/calendar_day; for an event, its limit, such as 100/calendar_hour."`
 	Policy    string      `json:"policy,omitempty" doc:"The policy of that rule."`
 	Event     string      `json:"event,omitempty" doc:"The event with the limit. Only with the kind event_limit."`
-	Key       string      `json:"key,omitempty" doc:"The key whose calls are counted: the account, for events of the API. Only with the kind event_limit."`
-	Since     string      `json:"since,omitempty" doc:"When the period of the event's limit began, RFC 3339 in time_zone; with callback_changed, the time of the change. Only with these kinds."`
+	Key       string      `json:"key,omitempty" doc:"The key whose calls are counted: the account, for events of the API. With keys_changed, the id of the API key that was replaced or removed. Only with these kinds."`
+	Since     string      `json:"since,omitempty" doc:"When the period of the event's limit began, RFC 3339 in time_zone; with callback_changed and keys_changed, the time of the change. Only with these kinds."`
 	Until     string      `json:"until,omitempty" doc:"When that period ends. Only with the kind event_limit."`
 	Users     []UserQuota `json:"users,omitempty" doc:"The users of a digest."`
 	More      int         `json:"more,omitempty" doc:"Users of a digest beyond users."`
-	Change    string      `json:"change,omitempty" doc:"The change of the account's callback: set, secret or removed. Only with the kind callback_changed."`
+	Change    string      `json:"change,omitempty" doc:"The change of the account's callback: set, secret or removed; or of a key: added, replaced or removed. Only with the kinds callback_changed and keys_changed."`
+	Scopes    []string    `json:"scopes,omitempty" doc:"What the key allows that was added. Only with the kind keys_changed."`
 	Host      string      `json:"host,omitempty" doc:"The host of the callback after the change. Only with the kind callback_changed."`
 	Report    *Report     `json:"report,omitempty" doc:"The figures of a daily report."`
 }

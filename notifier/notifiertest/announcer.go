@@ -138,8 +138,11 @@ func Notices() map[string]notifier.Notice {
 		ID: "callback_changed/1795305600000/acme-" + canary, Kind: notifier.NoticeCallbackChanged, Subject: "acme-" + canary, Day: day,
 		Change: notice.CallbackSet, Host: HostileName, Since: "2026-11-22T00:00:00Z",
 	}
+	key := callback
+	key.ID, key.Kind = "keys_changed/1795305600000/acme-"+canary, notifier.NoticeKeysChanged
+	key.Change, key.Host, key.Scopes = notice.KeyAdded, "", []string{HostileName}
 	return map[string]notifier.Notice{
-		"callback": callback, "event": event, "hostile event": hostileEvent,
+		"callback": callback, "key": key, "event": event, "hostile event": hostileEvent,
 		"account": account, "user": user, "digest": digest, "report": report, "hostile": hostile, "empty report": empty,
 	}
 }

@@ -27,8 +27,10 @@ type Details struct {
 	Users    []DigestUser     `json:"users,omitempty"`        // of a digest
 	More     int              `json:"more,omitempty"`         // of a digest: users that are not listed
 	Report   *activity.Counts `json:"report,omitempty"`       // of a daily report
-	Change   string           `json:"change,omitempty"`       // of a callback
+	Change   string           `json:"change,omitempty"`       // of a callback or a key
 	Host     string           `json:"host,omitempty"`         // of a callback: its new host
+	Key      string           `json:"key,omitempty"`          // the id of a replaced or removed key
+	Scopes   []string         `json:"scopes,omitempty"`       // of an added key
 }
 
 // DigestUser is a line of a digest.

@@ -166,7 +166,7 @@ func TestNoticeIDs(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{
 		"user_quota/1795305600000/80/an/na", "account_quota/1795305600000/100/shop",
-		"user_quota_digest/1795305600000/default", "daily_report/1795305600000/shop", "callback_changed/1795305600000/shop",
+		"user_quota_digest/1795305600000/default", "daily_report/1795305600000/shop", "callback_changed/1795305600000/shop", "keys_changed/1795305600000/shop",
 	} {
 		n, ok := notices.ParseID(id)
 		require.True(t, ok, id)

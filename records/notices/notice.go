@@ -2,6 +2,8 @@ package notices
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // Kind is the kind of a notice.
@@ -25,6 +28,7 @@ const (
 	DailyReport     Kind = "daily_report"      // the messages of an account's day
 	EventLimit      Kind = "event_limit"       // a key reached a threshold of an event's limit
 	CallbackChanged Kind = "callback_changed"  // the callback of an account was changed
+	KeysChanged     Kind = "keys_changed"      // a key of an account was made, replaced or removed
 )
 
 // alerts reports whether notices of the kind have a threshold.
@@ -90,7 +94,7 @@ func ParseID(id string) (n Notice, ok bool) {
 	kind, rest, _ := strings.Cut(id, "/")
 	n = Notice{ID: id, Kind: Kind(kind)}
 	switch n.Kind {
-	case AccountQuota, UserQuota, UserQuotaDigest, DailyReport, EventLimit, CallbackChanged:
+	case AccountQuota, UserQuota, UserQuotaDigest, DailyReport, EventLimit, CallbackChanged, KeysChanged:
 	default:
 		return Notice{}, false
 	}
@@ -160,6 +164,23 @@ func (n *Outbox) Put(ctx context.Context, notice Notice, now time.Time) (bool, e
 	return script.Yes(script.Call(ctx, n.client, lua.NoticePut, doing, keys[:2], []any{
 		script.Milliseconds(now), parsed.ID, string(parsed.Kind), parsed.Subject, parsed.Since.UnixMilli(), notice.Details,
 	}))
+}
+
+// PutChange puts an alert about a change of an account into the outbox, dated by the server's clock.
+// Call it before the change: then there is no change without an alert.
+func (n *Outbox) PutChange(ctx context.Context, kind Kind, account string, d Details) error {
+	now, err := n.client.Time(ctx).Result()
+	if err != nil {
+		return store.Explain(err, "reading the store's clock")
+	}
+	details, err := json.Marshal(d)
+	if err != nil {
+		return fmt.Errorf("alerting an account of a change: %w", err)
+	}
+	for put := false; !put && err == nil; now = now.Add(time.Millisecond) { // each of the same millisecond
+		put, err = n.Put(ctx, Notice{ID: FormatID(kind, now, 0, account), Details: details}, time.Time{})
+	}
+	return err
 }
 
 // keysOf returns the keys of the notice, the outbox and the failed notices.

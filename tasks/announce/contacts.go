@@ -58,8 +58,9 @@ func (c *Contacts) announcementOf(ctx context.Context, n notices.Notice) (announ
 		said.Event, said.Key = event, key
 		said.Since, said.Until = momentOf(n.Since, zone), momentOf(time.UnixMilli(details.Until), zone)
 	}
-	if n.Kind == notices.CallbackChanged {
-		said.Change, said.Host, said.Since = details.Change, details.Host, momentOf(n.Since, zone)
+	if n.Kind == notices.CallbackChanged || n.Kind == notices.KeysChanged {
+		said.Change, said.Since = details.Change, momentOf(n.Since, zone)
+		said.Host, said.Key, said.Scopes = details.Host, details.Key, details.Scopes
 	}
 	for _, user := range details.Users {
 		said.Users = append(said.Users, notifier.UserQuota{
@@ -83,7 +84,7 @@ func (c *Contacts) contactOf(ctx context.Context, n notices.Notice, zone string)
 	case notices.UserQuota:
 		settings, err := c.users.Get(ctx, n.Subject)
 		return settings.Contact, zone, err
-	case notices.AccountQuota, notices.DailyReport, notices.CallbackChanged:
+	case notices.AccountQuota, notices.DailyReport, notices.CallbackChanged, notices.KeysChanged:
 		account, _, err := c.Accounts.Get(ctx, n.Subject)
 		return account.Contact, zone, err
 	case notices.UserQuotaDigest:

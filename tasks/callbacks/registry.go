@@ -2,8 +2,6 @@ package callbacks
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/url"
 	"time"
 
@@ -16,7 +14,6 @@ import (
 	"github.com/sendlimit/sendlimiter/records/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/contact"
 )
 
@@ -132,19 +129,9 @@ func (r *Registry) Rotate(ctx context.Context, account string, overlap time.Dura
 	return status, err
 }
 
-// tell puts an alert about a change of an account's callback into the outbox, before the change: there
-// is no change without an alert.
+// tell alerts the contact of an account of a change of its callback.
 func (r *Registry) tell(ctx context.Context, account accounts.Account, change, address string) error {
-	now, err := r.client.Time(ctx).Result()
-	if err != nil {
-		return store.Explain(err, "reading the store's clock")
-	}
-	details, err := json.Marshal(notices.Details{Change: change, Host: Host(address), TimeZone: account.TimeZone})
-	if err != nil {
-		return fmt.Errorf("alerting an account about its callback: %w", err)
-	}
-	_, err = r.notices.Put(ctx, notices.Notice{ID: notices.FormatID(notices.CallbackChanged, now, 0, account.Name), Details: details}, time.Time{})
-	return err
+	return r.notices.PutChange(ctx, notices.CallbackChanged, account.Name, notices.Details{Change: change, Host: Host(address), TimeZone: account.TimeZone})
 }
 
 // Host returns the host of a callback's URL, whose path may have a secret.
