@@ -194,7 +194,7 @@ func TestBlockingAsks(t *testing.T) {
 		b.done(got)
 		require.Equal(t, "/user?name=alice&span=7d", got.to())
 	})
-	require.Contains(t, b.shows("/user?name=alice").plain(), "The user is blocked: no message is accepted.")
+	require.Contains(t, b.shows("/user?name=alice").plain(), "The user is blocked: no message is accepted, and none is sent.")
 	require.Contains(t, b.refused(b.post("/user/submit", "name", "alice", "title", "Hi", "send_at", "2026-11-22T10:00")), "blocked")
 }
 

@@ -108,7 +108,7 @@ func (d *Dashboard) saveSettings(w http.ResponseWriter, r *http.Request) {
 		*into = strings.TrimSpace(r.PostFormValue(name))
 	}
 	to := back(r, link("/user", "name", user))
-	if form.Blocked && !d.confirmed(w, r, "Block the user? New messages will be refused. Accepted messages are still sent.", "Block", to) {
+	if form.Blocked && !d.confirmed(w, r, "Block the user? New messages will be refused, and scheduled ones dropped at their send times.", "Block", to) {
 		return
 	}
 	_, err := d.api.SetUserSettings(r.Context(), user, form.draft())

@@ -18,7 +18,7 @@ type SettingsDraft struct {
 	OptOut     []string            `json:"opt_out,omitempty" doc:"Categories that the user does not want. Their messages are refused, and scheduled ones are dropped at their send time."`
 	QuietHours []string            `json:"quiet_hours,omitempty" doc:"Quiet hours of the user, beside those of the policy."`
 	TimeZone   string              `json:"time_zone,omitempty" doc:"An IANA time zone, for quiet hours, and for calendar rules if the policy says so."`
-	Blocked    bool                `json:"blocked,omitempty" doc:"Whether no more messages are accepted for the user. Accepted ones are still sent."`
+	Blocked    bool                `json:"blocked,omitempty" doc:"Whether no more messages are accepted for the user. Scheduled ones are dropped at their send times."`
 }
 
 // SettingsPatch is the request to change some settings of a user. A nil field stays unchanged; an

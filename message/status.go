@@ -27,7 +27,7 @@ type Status struct {
 	EndedAt      Time              `json:"ended_at,omitzero" doc:"When the message ended without being delivered."`
 	NextTryAt    Time              `json:"next_try_at,omitzero" doc:"When a failed delivery is retried; or when a message is checked again that waits for its paused campaign, for a dated change of its policy, or for a free time because it may have arrived."`
 	Attempts     int               `json:"attempts,omitempty" doc:"The number of delivery attempts."`
-	Reason       string            `json:"reason,omitempty" doc:"Why the message was dropped, given up or postponed, or why it is retried. For a postponed message it has the rule: late: 1/minute was in the way. For a dropped one it is expired, no_free_time, opted_out or no_device. For a delivered one it says why other devices were given up."`
+	Reason       string            `json:"reason,omitempty" doc:"Why the message was dropped, given up or postponed, or why it is retried. For a postponed message it has the rule: late: 1/minute was in the way. For a dropped one it is expired, no_free_time, blocked, opted_out or no_device. For a delivered one it says why other devices were given up."`
 	ProviderSaid string            `json:"provider_said,omitempty" doc:"The provider's answer to a message that was given up."`
 	Uncertain    bool              `json:"uncertain,omitempty" doc:"Whether an earlier attempt may have arrived."`
 	Category     string            `json:"category,omitempty" doc:"Its category."`

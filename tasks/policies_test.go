@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/records/accounts"
+	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -194,7 +195,8 @@ func TestSettingsHoldFromTheNextSubmit(t *testing.T) {
 		require.Equal(s, fault.CodeBlocked, o.Code)
 		s.cancelled("b")
 		s.workWhereDue(time.Hour + time.Second)
-		s.delivered("a +1h0m0s")
+		s.delivered()
+		require.Equal(s, messages.ReasonBlocked, s.status("a").Reason)
 
 		s.set("alice", policy.UserSettings{})
 		s.accepted(s.message("c", 2*time.Hour))

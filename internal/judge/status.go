@@ -23,7 +23,7 @@ const (
 	StatusBlocked
 	StatusQuietHours
 	StatusRulesOld   // see lua/judge/arguments.lua
-	StatusOptedOut   // see lua/fragments/opt_out.lua
+	StatusOptedOut   // see lua/fragments/switched_off.lua
 	StatusOtherRules // see lua/fragments/settings.lua
 	StatusTooManyPlaces
 	StatusMovedOften // see lua/place/move.lua

@@ -6,14 +6,15 @@
 -- unavailable when the lease ended. So the first worker may still settle during a grace period,
 -- which is counted in looks at the message: each look shows that the store answered then.
 --
--- A message of a category that the user does not want is dropped. A message that is on time, within
--- the tolerance, is sent at its place, even if the rules have changed. A late one is judged again
--- at the present time, together with all late unsent messages in the user's timeline, see
--- fragments/late.lua. Uncounted ones are beside the timeline: each is judged separately. A late
--- message is sent if it gets the present time. If an older one of its class can be sent now, this
--- one waits for a while: normally the older one has a task, which places the rest. It also waits
--- while an older one of its class is being sent, until that is settled or taken over. A message
--- that failed and waits for its retry delays none. A message of an exempt category is sent at once.
+-- A message of a category that the user does not want, or of a blocked user, is dropped. A message
+-- that is on time, within the tolerance, is sent at its place, even if the rules have changed. A
+-- late one is judged again at the present time, together with all late unsent messages in the
+-- user's timeline, see fragments/late.lua. Uncounted ones are beside the timeline: each is judged
+-- separately. A late message is sent if it gets the present time. If an older one of its class can
+-- be sent now, this one waits for a while: normally the older one has a task, which places the
+-- rest. It also waits while an older one of its class is being sent, until that is settled or
+-- taken over. A message that failed and waits for its retry delays none. A message of an exempt
+-- category is sent at once.
 -- A message of a paused campaign waits at its place, which counts, until it expires or the campaign
 -- is resumed, see message/resume.lua. It delays none.
 --
@@ -92,7 +93,8 @@ local record, timeline, id, generation, nonce = KEYS[1], KEYS[2], ARGV[4], ARGV[
 local tolerance, expire_after, due_since, grace, others_at = string.match(ARGV[9], '^(%S+) (%S+) (%S+) (%S+) ()')
 tolerance, due_since = tonumber(tolerance), tonumber(due_since)
 local SEND, STALE, BUSY, EARLY, DROP, POSTPONED, PAUSED, REACHED, LOOK_ON = 0, 1, 2, 3, 4, 5, 6, 7, 8
-local GIVEN_UP = ' expired no_free_time opted_out restored uncertain ' -- reasons for a message that reached a device
+-- Reasons for a message that reached a device.
+local GIVEN_UP = ' expired no_free_time blocked opted_out restored uncertain '
 --@include clock
 --@include partition
 --@include record
@@ -102,7 +104,7 @@ local GIVEN_UP = ' expired no_free_time opted_out restored uncertain ' -- reason
 --@include content
 --@include metadata
 --@include paused
---@include opt_out
+--@include switched_off
 --@include grace
 --@include history
 local records = string.sub(record, 1, #record - #id)
@@ -146,7 +148,7 @@ local function hold()
 end
 
 local paused = is_paused(r[26], r[16])
-local unwanted = r[10] and r[2] == generation and opted_out(timeline, ARGV[2], r[10])
+local unwanted = r[2] == generation and switched_off(timeline, ARGV[2], r[10])
 local overdue -- the result of overdue_before
 if r[2] == generation then
   if state == PENDING then
@@ -279,7 +281,7 @@ if reached then
   if state == SENDING and tries >= tonumber(most_tries) then return end_reached('uncertain') end
   if at < (due_since or at) then return end_reached('restored') end
   if now >= this.expires then return end_reached('expired') end
-  if unwanted then return end_reached('opted_out') end
+  if unwanted then return end_reached(unwanted) end
 end
 if state == SENDING and tries >= tonumber(most_tries) then
   return {DROP, now, at, in_doubt(this, 'uncertain'), account_of(r[16]), notices}
@@ -288,7 +290,7 @@ if at < (due_since or at) then
   return {DROP, now, at, in_doubt(this, 'restored'), account_of(r[16]), notices}
 end
 if now >= this.expires then return {DROP, now, at, drop(this, 'expired'), account_of(r[16]), notices} end
-if unwanted then return {DROP, now, at, drop(this, 'opted_out'), account_of(r[16]), notices} end
+if unwanted then return {DROP, now, at, drop(this, unwanted), account_of(r[16]), notices} end
 if paused then -- it waits as for a retry, at most for an hour: the program that resumes it may die
   local until_at, new = math.min(now + 3600000, this.expires), following(generation)
   call('ZADD', near_list, math.max(now + look_after, until_at - horizon), new .. suffix_of(id))

@@ -42,7 +42,7 @@ local PAST_EXPIRY, NO_FREE_TIME = 8, 9
 --@include status
 --@include record
 --@include settings
---@include opt_out
+--@include switched_off
 --@include judge/category
 --@include judge/judge
 --@include judge/categories
@@ -68,7 +68,7 @@ if expiry and now >= expiry then return {PAST_EXPIRY, now, 0, 0, expiry} end
 local others = settings_changed((string.gsub(timeline, '^([^}]*}:)u:', '%1o:', 1)), tonumber(ARGV[9]) or now)
 if others then return others end
 if blocked then return {BLOCKED, now, 0, 0} end
-if opted_out(timeline, settings, r[8]) then return {OPTED_OUT, now, 0, 0} end
+if switched_off(timeline, settings, r[8]) then return {OPTED_OUT, now, 0, 0} end
 
 local rules = rules_in(rule_words, scope_words, r[8])
 local last = math.min(expiry and expiry - 1 or math.huge, now + reach)

@@ -52,7 +52,7 @@ local PAST_EXPIRY, MINUTE = 8, 60000
 --@include status
 --@include record
 --@include settings
---@include opt_out
+--@include switched_off
 --@include judge/category
 --@include judge/judge
 --@include judge/categories
@@ -127,7 +127,7 @@ end
 if moves >= (most_moves or math.huge) then return {MOVED_OFTEN, now, at, 0, moves_since + MINUTE} end
 
 if blocked then return {BLOCKED, now, at, requested or 0} end
-if opted_out(timeline, settings, category) then return {OPTED_OUT, now, at, requested or 0} end
+if switched_off(timeline, settings, category) then return {OPTED_OUT, now, at, requested or 0} end
 local rules = rules_in(rule_words, scope_words, category)
 q.excluded[id] = true
 local broken = violations(q, rules, at)

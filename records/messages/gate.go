@@ -81,6 +81,7 @@ func (v Verdict) String() string {
 const (
 	ReasonExpired    = "expired"      // its expiry was before its time
 	ReasonNoFreeTime = "no_free_time" // late, and no time is free before its expiry; for the other devices, not at once
+	ReasonBlocked    = "blocked"      // the user was blocked meanwhile
 	ReasonOptedOut   = "opted_out"    // the user does not want the category any more
 	ReasonNoDevice   = "no_device"    // the user has no device for it, or no longer
 	ReasonRestored   = "restored"     // due before Options.DropDueBefore: it may have been sent, and keeps its place

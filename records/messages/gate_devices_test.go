@@ -199,6 +199,7 @@ func TestAMessageThatReachedADeviceEndsAsDelivered(t *testing.T) {
 		now    string
 	}{
 		messages.ReasonExpired:   {now: "11:30"},
+		messages.ReasonBlocked:   {now: "11:20"},
 		messages.ReasonOptedOut:  {now: "11:20"},
 		messages.ReasonRestored:  {change: func(o *sendlimit.Options) { o.DropDueBefore = story.At("11:00:00.001") }, now: "11:20"},
 		messages.ReasonUncertain: {change: func(o *sendlimit.Options) { o.SkipUncertain = true }, sends: true, now: "11:20"},
@@ -222,7 +223,10 @@ func TestAMessageThatReachedADeviceEndsAsDelivered(t *testing.T) {
 				require.Equal(t, messages.Send, s.Claim("a", "g1x", "n2").Verdict)
 			}
 			s.Until(row.now)
-			if reason == messages.ReasonOptedOut {
+			switch reason {
+			case messages.ReasonBlocked:
+				s.set(policy.UserSettings{Blocked: true})
+			case messages.ReasonOptedOut:
 				s.set(policy.UserSettings{OptOut: []string{"news"}})
 			}
 			want := messages.Claim{Verdict: messages.Reached, SendAt: story.At(at), Reason: reason, Now: s.Now}

@@ -70,14 +70,13 @@ func TestALateMessageUnderThePolicyThatIsSetForItsUser(t *testing.T) {
 	require.True(t, s.Look("a").InQuietHours)
 }
 
-// An on-time message is sent without a look at settings, even if its user is
-// blocked meanwhile: it was accepted.
-func TestAnOnTimeMessageOfABlockedUser(t *testing.T) {
+// An on-time message is sent without a look at rules, even if they cannot be read.
+func TestAnOnTimeMessageOfAnUnknownPolicy(t *testing.T) {
 	t.Parallel()
 	s := newSettingsStory(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"))})
 	submitCategory(s.Messages, "", "a", "11:00")
 	submitCategory(s.Messages, "", "b", "11:01")
-	s.set(policy.UserSettings{Blocked: true, Policy: "unknown"})
+	s.set(policy.UserSettings{Policy: "unknown"})
 	s.Until("11:00")
 	deliver(s.Messages, "a")
 
@@ -91,7 +90,7 @@ func TestAnOnTimeMessageOfABlockedUser(t *testing.T) {
 	var unavailable *fault.UnavailableError
 	require.ErrorAs(t, err, &unavailable)
 	require.Equal(t, before, s.Server.Dump())
-	s.set(policy.UserSettings{Blocked: true})
+	s.set(policy.UserSettings{})
 	deliver(s.Messages, "b")
 }
 
@@ -139,8 +138,8 @@ func TestFreeTimesAreThoseOfTheSettingsJudgedBy(t *testing.T) {
 }
 
 // A message of a category that the user has opted out of meanwhile is not sent, on time or
-// late, and frees its place. Others are.
-func TestAMessageOfACategoryThatTheUserDoesNotWant(t *testing.T) {
+// late, and frees its place. Others are, until the user is blocked.
+func TestAMessageThatTheUserDoesNotWant(t *testing.T) {
 	t.Parallel()
 	s := newSettingsStory(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"))})
 	submitCategory(s.Messages, "news", "a", "11:00")
@@ -163,6 +162,11 @@ func TestAMessageOfACategoryThatTheUserDoesNotWant(t *testing.T) {
 	s.set(policy.UserSettings{OptOut: []string{"ads"}})
 	require.Equal(t, fault.CodeOptedOut, s.MoveTo("d", "14:00", "g2").Code)
 	require.Equal(t, fault.CodeSendLimit, s.Ask(news).Code, "news again, at the time of f")
+
+	s.Until("13:00")
+	s.set(policy.UserSettings{Blocked: true})
+	blocked := messages.Claim{Verdict: messages.Dropped, SendAt: story.At("13:00"), Reason: messages.ReasonBlocked, Now: s.Now}
+	require.Equal(t, blocked, s.Claim("f", "g-f", "n3"), "it has no category")
 }
 
 func TestClaimSends(t *testing.T) {

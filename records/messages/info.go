@@ -22,7 +22,7 @@ const (
 	StateSending                // a worker has it
 	StateDelivered              // the provider accepted it
 	StateCancelled              // released before it was sent
-	StateDropped                // not sent: Reason is ReasonExpired, ReasonNoFreeTime, ReasonOptedOut or ReasonNoDevice
+	StateDropped                // not sent: Reason is ReasonExpired, ReasonNoFreeTime, ReasonBlocked, ReasonOptedOut or ReasonNoDevice
 	StateFailed                 // given up after its last attempt: a dead letter
 	StateUncertain              // given up; it may have been sent: a dead letter
 )

@@ -39,7 +39,8 @@ type UserSettings struct {
 	// TimeZone is the user's IANA time zone; "" means the policy's. Quiet hours use it, and so do
 	// the calendar rules of a policy with UserTimeZone.
 	TimeZone string
-	// Blocked refuses every submit and move for the user. Messages accepted before are still sent.
+	// Blocked refuses every submit and move for the user. Messages accepted before are dropped at
+	// their send times.
 	Blocked bool
 	// Former is the window of the user's own rules that were replaced. It is ignored when settings
 	// are stored.

@@ -119,8 +119,8 @@ func (m *mailbox) expectClaim(d messages.Delivery) messages.Claim {
 		return c
 	case !m.now.Before(known.expiry(m.options.ExpireAfter)):
 		return m.drop(known, d.Nonce, reasonExpired, c)
-	case slices.Contains(m.regime().optOut, known.category):
-		return m.drop(known, d.Nonce, reasonOptedOut, c)
+	case m.regime().switchedOff(known.category) != "":
+		return m.drop(known, d.Nonce, m.regime().switchedOff(known.category), c)
 	case m.isHeld(known):
 		return m.hold(known, d, c)
 	case m.now.After(known.at.Add(m.options.Tolerance)), m.olderIsOverdue(known):
@@ -139,8 +139,8 @@ func (m *mailbox) expectOtherDevices(known *message, d messages.Delivery, c mess
 		return m.stop(known, d.Nonce, reasonRestored, c)
 	case !m.now.Before(known.expiry(m.options.ExpireAfter)):
 		return m.stop(known, d.Nonce, reasonExpired, c)
-	case slices.Contains(m.regime().optOut, known.category):
-		return m.stop(known, d.Nonce, reasonOptedOut, c)
+	case m.regime().switchedOff(known.category) != "":
+		return m.stop(known, d.Nonce, m.regime().switchedOff(known.category), c)
 	case m.isHeld(known):
 		return m.hold(known, d, c)
 	case m.now.After(known.at.Add(m.options.Tolerance)):

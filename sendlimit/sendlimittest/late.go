@@ -81,8 +81,8 @@ func (m *mailbox) plan(candidates []*message, claiming *message) (plan []planned
 		others = others.remove(known.id)
 	}
 	for id, known := range m.messages {
-		gone := g.exempt[known.category] && !m.now.Before(known.expiry(m.options.ExpireAfter)) || slices.Contains(g.optOut, known.category)
-		late := m.isLate(known) || m.isOverdue(known) && slices.Contains(g.optOut, known.category) // also of a paused campaign
+		gone := g.exempt[known.category] && !m.now.Before(known.expiry(m.options.ExpireAfter)) || g.switchedOff(known.category) != ""
+		late := m.isLate(known) || m.isOverdue(known) && g.switchedOff(known.category) != "" // also of a paused campaign
 		if late && (gone || !g.exempt[known.category] && m.heldUp(known, claiming)) {
 			others = others.remove(id) // its claim will drop it, or give it another place
 		}
@@ -151,7 +151,7 @@ func (m *mailbox) displaced(late []*message) []*message {
 	var waiting []*message
 	for _, known := range m.messages {
 		at, ok := oldest[g.class(known.category)]
-		unwanted := slices.Contains(g.optOut, known.category)
+		unwanted := g.switchedOff(known.category) != ""
 		onTime := !m.now.After(known.at.Add(m.options.Tolerance)) && !known.at.Before(m.options.DropDueBefore)
 		if ok && m.wasPostponed(known) && onTime && !slices.Contains(late, known) && !unwanted && !m.isHeld(known) &&
 			known.firstPromised().After(at) {
@@ -188,7 +188,7 @@ func (m *mailbox) olderIsOverdue(younger *message) bool {
 		return false
 	}
 	for _, known := range m.messages {
-		gone := !m.now.Before(known.expiry(m.options.ExpireAfter)) || slices.Contains(g.optOut, known.category)
+		gone := !m.now.Before(known.expiry(m.options.ExpireAfter)) || g.switchedOff(known.category) != ""
 		if m.isLate(known) && !known.promised.IsZero() && known.notBefore.IsZero() && known.attempts == 0 && !known.uncounted &&
 			!gone && !m.isHeld(known) && known != younger && byPromise(known, younger) < 0 && g.class(known.category) == g.class(younger.category) {
 			return true
@@ -214,7 +214,7 @@ func (m *mailbox) candidates(claiming *message) []*message {
 // isJudged reports whether the rules decide when a late message is sent.
 func (m *mailbox) isJudged(known *message) bool {
 	g := m.regime()
-	unwanted := slices.Contains(g.optOut, known.category)
+	unwanted := g.switchedOff(known.category) != ""
 	return !g.exempt[known.category] && !known.uncounted && !unwanted
 }
 

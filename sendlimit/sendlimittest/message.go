@@ -24,6 +24,7 @@ const (
 // Why a message was dropped.
 const (
 	reasonExpired    = "expired"
+	reasonBlocked    = "blocked"
 	reasonOptedOut   = "opted_out"
 	reasonNoFreeTime = "no_free_time"
 	reasonRestored   = "restored"

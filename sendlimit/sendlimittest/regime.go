@@ -32,6 +32,17 @@ type regime struct {
 	reserved       map[string][]string // the accounts that may submit messages of a category
 }
 
+// switchedOff returns why the user gets no message of a category; "" if the user gets it.
+func (g *regime) switchedOff(category string) string {
+	switch {
+	case g.blocked:
+		return reasonBlocked
+	case slices.Contains(g.optOut, category):
+		return reasonOptedOut
+	}
+	return ""
+}
+
 // newRegime returns the regime of a user. reach is the store's limit for send
 // times, places the bound of places of a day, 0 for none.
 func newRegime(p policy.Policy, own policy.UserSettings, reach time.Duration, places int) (*regime, error) {

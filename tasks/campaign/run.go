@@ -78,7 +78,7 @@ func (r *run) all(ctx context.Context, do func(context.Context, messages.Info) e
 			})
 		}
 		if err := doing.Wait(); err != nil {
-			return err //nolint:wrapcheck // it is that of do
+			return err
 		}
 		r.total = max(r.total, r.summary.Messages)
 		r.watcher.progress(r.summary.Messages, r.total)

@@ -224,7 +224,7 @@ func TestRefitKnowsWhoIsUnderThePolicy(t *testing.T) {
 	require.Len(t, found, 4)
 	require.Equal(t, []string{"b 1/calendar_day", "c 1/calendar_day", "d 1/calendar_day"}, summarize(found["alice"]))
 	require.Equal(t, []string{"d 3/calendar_day"}, summarize(found["lena"]), "by their own limits")
-	require.Len(t, found["bob"], 3, "what was accepted of a blocked user is sent")
+	require.Len(t, found["bob"], 3, "the block may be lifted before they are due")
 	require.Len(t, found["tokio"], 3, "the policy counts in its own zone")
 	require.Equal(t, message.RefitTotals{
 		Users: 4, Reservations: 16, MisfitUsers: 4, Misfits: 10, UnclearUsers: 1,

@@ -63,7 +63,7 @@ func Judge(tb testing.TB, s *Story) []string {
 		v.judgeArrivals(k)
 		v.judgeTimes(k)
 		v.judgeTitles(k)
-		v.judgeOptOut(k)
+		v.judgeSwitchedOff(k)
 	}
 	v.judgePlaces(tb)
 	v.judgeRealTimes(tb)

@@ -101,17 +101,20 @@ func (v *verdict) judgeReserved() {
 	}
 }
 
-// judgeOptOut requires that no message of an unwanted category arrives, and that messages are
-// dropped as unwanted only if they are.
-func (v *verdict) judgeOptOut(k *known) {
-	if v.categoryOf(k) == CategoryNews && len(k.arrivals) > 0 {
+// judgeSwitchedOff requires that nothing arrives at a blocked user, nor of an unwanted category, and
+// that messages are dropped for these reasons only if they hold.
+func (v *verdict) judgeSwitchedOff(k *known) {
+	if len(k.arrivals) > 0 {
 		at := k.arrivals[0].At
-		if s, ok := v.settingsOf(k.user, at.Add(-v.Lease), at); ok && slices.Contains(s.OptOut, CategoryNews) && v.Plan.Has(Categories) {
-			v.fault("settings: %s arrived at %s, though its user does not want news", k, at)
+		s, ok := v.settingsOf(k.user, at.Add(-v.Lease), at)
+		unwanted := v.Plan.Has(Categories) && v.categoryOf(k) == CategoryNews && slices.Contains(s.OptOut, CategoryNews)
+		if ok && (s.Blocked || unwanted) {
+			v.fault("settings: %s arrived at %s, though its user has %+v", k, at, s)
 		}
 	}
-	if s := k.standing; s.State == messages.StateDropped && s.Reason == messages.ReasonOptedOut {
-		if had, ok := v.settingsOf(k.user, s.EndedAt, s.EndedAt); ok && len(had.OptOut) == 0 {
+	if s := k.standing; s.State == messages.StateDropped {
+		had, ok := v.settingsOf(k.user, s.EndedAt, s.EndedAt)
+		if ok && (s.Reason == messages.ReasonOptedOut && len(had.OptOut) == 0 || s.Reason == messages.ReasonBlocked && !had.Blocked) {
 			v.fault("settings: %s was dropped at %s, though its user wants it: %+v", k, s.EndedAt, s)
 		}
 	}

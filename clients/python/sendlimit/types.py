@@ -551,11 +551,11 @@ class DeadAlert(TypedDict):
     ended_at: str
     """When it was given up."""
     kind: str
-    """account_quota, user_quota, user_quota_digest, daily_report, event_limit or
-    callback_changed.
+    """account_quota, user_quota, user_quota_digest, daily_report, event_limit, callback_changed
+    or keys_changed.
 
     account_quota, user_quota, user_quota_digest, daily_report, event_limit,
-    callback_changed.
+    callback_changed, keys_changed.
     """
     limit: NotRequired[int]
     """Messages that the day's quota or rule allows, or calls that the event's limit allows;
@@ -1255,8 +1255,8 @@ class NewKey(TypedDict):
 
 class Notice(TypedDict):
     change: NotRequired[str]
-    """The change of the account's callback: set, secret or removed. Only with the kind
-    callback_changed.
+    """The change of the account's callback: set, secret or removed; or of a key: added,
+    replaced or removed. Only with the kinds callback_changed and keys_changed.
 
     accepted, moved, changed, postponed, retry, taken_over, revived, paused, resumed,
     delivered, cancelled, dropped, failed, uncertain.
@@ -1270,15 +1270,15 @@ class Notice(TypedDict):
     id: str
     """Its id, the same at every attempt."""
     key: NotRequired[str]
-    """The key whose calls are counted: the account, for events of the API. Only with the kind
-    event_limit.
+    """The key whose calls are counted: the account, for events of the API. With keys_changed,
+    the id of the API key that was replaced or removed. Only with these kinds.
     """
     kind: str
-    """account_quota, user_quota, user_quota_digest, daily_report, event_limit or
-    callback_changed.
+    """account_quota, user_quota, user_quota_digest, daily_report, event_limit, callback_changed
+    or keys_changed.
 
     account_quota, user_quota, user_quota_digest, daily_report, event_limit,
-    callback_changed.
+    callback_changed, keys_changed.
     """
     limit: NotRequired[int]
     """Messages that the day's quota or rule allows, or calls that the event's limit allows.
@@ -1294,9 +1294,11 @@ class Notice(TypedDict):
     """The user's daily rule, such as 10/calendar_day; for an event, its limit, such as
     100/calendar_hour.
     """
+    scopes: NotRequired[list[str]]
+    """What the key allows that was added. Only with the kind keys_changed."""
     since: NotRequired[str]
-    """When the period of the event's limit began, RFC 3339 in time_zone; with callback_changed,
-    the time of the change. Only with these kinds.
+    """When the period of the event's limit began, RFC 3339 in time_zone; with callback_changed
+    and keys_changed, the time of the change. Only with these kinds.
     """
     subject: str
     """The account or the user; in a digest, the policy; for an event, the event and the key,
@@ -1869,7 +1871,9 @@ class Sessions(TypedDict):
 
 class SettingsDraft(TypedDict):
     blocked: NotRequired[bool | None]
-    """Whether no more messages are accepted for the user. Accepted ones are still sent."""
+    """Whether no more messages are accepted for the user. Scheduled ones are dropped at their
+    send times.
+    """
     categories: NotRequired[dict[str, list[str] | None] | None]
     """Rules of single categories, by name. They replace the category's rules with the same
     windows, or apply beside them.
@@ -2002,8 +2006,8 @@ class Status(TypedDict):
     reason: NotRequired[str]
     """Why the message was dropped, given up or postponed, or why it is retried. For a postponed
     message it has the rule: late: 1/minute was in the way. For a dropped one it is expired,
-    no_free_time, opted_out or no_device. For a delivered one it says why other devices were
-    given up.
+    no_free_time, blocked, opted_out or no_device. For a delivered one it says why other
+    devices were given up.
     """
     requested_at: NotRequired[str]
     """The send time that was requested, if it differs from send_at."""

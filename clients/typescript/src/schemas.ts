@@ -630,8 +630,8 @@ export interface components {
              * @description When it was given up.
              */
             ended_at: string;
-            /** @description account_quota, user_quota, user_quota_digest, daily_report, event_limit or callback_changed. */
-            kind: Open<"account_quota" | "user_quota" | "user_quota_digest" | "daily_report" | "event_limit" | "callback_changed">;
+            /** @description account_quota, user_quota, user_quota_digest, daily_report, event_limit, callback_changed or keys_changed. */
+            kind: Open<"account_quota" | "user_quota" | "user_quota_digest" | "daily_report" | "event_limit" | "callback_changed" | "keys_changed">;
             /**
              * Format: int64
              * @description Messages that the day's quota or rule allows, or calls that the event's limit allows; absent for digests and reports.
@@ -1535,7 +1535,7 @@ export interface components {
             scopes: string[];
         };
         Notice: {
-            /** @description The change of the account's callback: set, secret or removed. Only with the kind callback_changed. */
+            /** @description The change of the account's callback: set, secret or removed; or of a key: added, replaced or removed. Only with the kinds callback_changed and keys_changed. */
             change?: Open<"accepted" | "moved" | "changed" | "postponed" | "retry" | "taken_over" | "revived" | "paused" | "resumed" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
             /** @description The day, such as 2026-11-22, in time_zone. */
             day?: string;
@@ -1545,10 +1545,10 @@ export interface components {
             host?: string;
             /** @description Its id, the same at every attempt. */
             id: string;
-            /** @description The key whose calls are counted: the account, for events of the API. Only with the kind event_limit. */
+            /** @description The key whose calls are counted: the account, for events of the API. With keys_changed, the id of the API key that was replaced or removed. Only with these kinds. */
             key?: string;
-            /** @description account_quota, user_quota, user_quota_digest, daily_report, event_limit or callback_changed. */
-            kind: Open<"account_quota" | "user_quota" | "user_quota_digest" | "daily_report" | "event_limit" | "callback_changed">;
+            /** @description account_quota, user_quota, user_quota_digest, daily_report, event_limit, callback_changed or keys_changed. */
+            kind: Open<"account_quota" | "user_quota" | "user_quota_digest" | "daily_report" | "event_limit" | "callback_changed" | "keys_changed">;
             /**
              * Format: int64
              * @description Messages that the day's quota or rule allows, or calls that the event's limit allows. Only in alerts.
@@ -1565,7 +1565,9 @@ export interface components {
             report?: components["schemas"]["Report"];
             /** @description The user's daily rule, such as 10/calendar_day; for an event, its limit, such as 100/calendar_hour. */
             rule?: string;
-            /** @description When the period of the event's limit began, RFC 3339 in time_zone; with callback_changed, the time of the change. Only with these kinds. */
+            /** @description What the key allows that was added. Only with the kind keys_changed. */
+            scopes?: string[];
+            /** @description When the period of the event's limit began, RFC 3339 in time_zone; with callback_changed and keys_changed, the time of the change. Only with these kinds. */
             since?: string;
             /** @description The account or the user; in a digest, the policy; for an event, the event and the key, such as submit/acme. */
             subject: string;
@@ -2340,7 +2342,7 @@ export interface components {
             channel?: "log" | "webhook" | "fcm" | "apns" | "webpush" | "service";
         };
         SettingsDraft: {
-            /** @description Whether no more messages are accepted for the user. Accepted ones are still sent. */
+            /** @description Whether no more messages are accepted for the user. Scheduled ones are dropped at their send times. */
             blocked?: boolean | null;
             /** @description Rules of single categories, by name. They replace the category's rules with the same windows, or apply beside them. */
             categories?: {
@@ -2495,7 +2497,7 @@ export interface components {
             provider_id?: string;
             /** @description The provider's answer to a message that was given up. */
             provider_said?: string;
-            /** @description Why the message was dropped, given up or postponed, or why it is retried. For a postponed message it has the rule: late: 1/minute was in the way. For a dropped one it is expired, no_free_time, opted_out or no_device. For a delivered one it says why other devices were given up. */
+            /** @description Why the message was dropped, given up or postponed, or why it is retried. For a postponed message it has the rule: late: 1/minute was in the way. For a dropped one it is expired, no_free_time, blocked, opted_out or no_device. For a delivered one it says why other devices were given up. */
             reason?: string;
             /**
              * Format: date-time

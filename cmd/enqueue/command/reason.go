@@ -92,6 +92,8 @@ func (p *program) dropped(style picture.Style, s message.Status) string {
 		return fmt.Sprintf("it was late at %s, and no time was free before it expired", ended)
 	case s.Reason == messages.ReasonNoDevice:
 		return fmt.Sprintf("the user had no device for it (at %s)", ended)
+	case s.Reason == messages.ReasonBlocked:
+		return fmt.Sprintf("the user was blocked (at %s)", ended)
 	case s.Reason == messages.ReasonOptedOut:
 		return fmt.Sprintf("the user has opted out of its category (at %s)", ended)
 	default:

@@ -30,8 +30,8 @@ func (c user) setCommand() *cobra.Command {
 			"with that window, the limit applies beside its rules.\n\n" +
 			"--quiet-hours apply beside those of the policy. Messages of a category that the user\n" +
 			"has opted out of are refused; scheduled ones are dropped at their send time.\n\n" +
-			"A blocked user gets no new messages. Messages accepted before are still sent,\n" +
-			"unless they are cancelled.\n\n" +
+			"A blocked user gets no messages: new ones are refused, and scheduled ones are dropped\n" +
+			"at their send time.\n\n" +
 			"The contact is an e-mail address, or an https: URL that receives a POST. It is\n" +
 			"alerted when a daily rule is 80 % and 100 % full, once a day each. Other percents\n" +
 			"are set with alert_at, see sendlimit-worker policy apply --help.",
