@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -17,13 +19,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/output"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // prometheus is the real program, with the alerts of deploy/prometheus. They wait for seconds where the
 // file says minutes.
-type prometheus struct{ address string }
+type prometheus struct {
+	address string
+	alerts  map[string]bool // that have not fired yet
+}
 
 func startPrometheus(t *testing.T, targets ...string) prometheus {
 	t.Helper()
@@ -31,7 +38,7 @@ func startPrometheus(t *testing.T, targets ...string) prometheus {
 	rules, err := os.ReadFile("../deploy/prometheus/alerts.yaml")
 	require.NoError(t, err)
 	soon := string(rules)
-	for minutes, seconds := range map[string]string{`for: \d+m`: "for: 0s", `\[\d+[mh]\]`: "[10s]", `offset 1h`: "offset 5s"} {
+	for minutes, seconds := range map[string]string{`for: \d+m`: "for: 0s", `\[\d+[mh]\]`: "[10s]", `offset 1h`: "offset 5s", `(_seconds\)) > 60`: "$1 > 1"} {
 		soon = regexp.MustCompile(minutes).ReplaceAllString(soon, seconds)
 	}
 	folder := t.TempDir()
@@ -49,7 +56,10 @@ func startPrometheus(t *testing.T, targets ...string) prometheus {
 		_ = command.Process.Kill()
 		_ = command.Wait() // it was killed
 	})
-	listening, p := regexp.MustCompile(`Listening on"? address=(\S+)`), prometheus{}
+	listening, p := regexp.MustCompile(`Listening on"? address=(\S+)`), prometheus{alerts: map[string]bool{}}
+	for _, found := range regexp.MustCompile(`alert: Sendlimit(\w+)`).FindAllStringSubmatch(soon, -1) {
+		p.alerts[found[1]] = true
+	}
 	require.Eventually(t, func() bool {
 		found := listening.FindStringSubmatch(log.String())
 		if found != nil {
@@ -66,6 +76,7 @@ func (p prometheus) fires(t *testing.T, names ...string) {
 	missing := map[string]bool{}
 	for _, name := range names {
 		missing["Sendlimit"+name] = true
+		delete(p.alerts, name)
 	}
 	require.Eventually(t, func() bool {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+p.address+"/api/v1/alerts", http.NoBody)
@@ -111,9 +122,14 @@ func TestAlertsFireForReal(t *testing.T) {
 	})
 	stepped := redistest.RealStepped(t)
 	seedDefaultPolicy(t, stepped.Client())
+	lone := []string{"REDIS_URL=" + stepped.URL(), "SENDLIMIT_PUSH_URL=" + receiver.URL(), "SENDLIMIT_HORIZON=15s"}
 	worker := p.worker(t, append(environ, "SENDLIMIT_PUSH_URL="+receiver.URL()), "--max-attempts", "1")
-	another := p.worker(t, []string{"REDIS_URL=" + stepped.URL(), "SENDLIMIT_PUSH_URL=" + receiver.URL()})
-	prometheus := startPrometheus(t, worker.apiAddress(t), another.apiAddress(t))
+	worker.delivers(t)
+	another := p.worker(t, lone, "--relay=false")
+	meta, address := keyspace.KeysUnder("").Meta(), store.Client().HGet(t.Context(), keyspace.KeysUnder("").Meta(), "address").Val()
+	require.NoError(t, store.Client().HSet(t.Context(), meta, "address", "elsewhere:6379").Err())
+	held := p.worker(t, append(environ, "SENDLIMIT_PUSH_URL="+receiver.URL()))
+	prometheus := startPrometheus(t, worker.apiAddress(t), another.apiAddress(t), held.apiAddress(t))
 	users := 0
 	submit := func(n int) {
 		t.Helper()
@@ -123,13 +139,27 @@ func TestAlertsFireForReal(t *testing.T) {
 			require.Zero(t, done.status, done.stderr)
 		}
 	}
+	set := func(name, value string) {
+		t.Helper()
+		require.NoError(t, store.Client().ConfigSet(t.Context(), name, value).Err())
+	}
+	memory := func() redisstore.Memory {
+		t.Helper()
+		servers, err := redisstore.ReadMemory(t.Context(), store.Client())
+		require.NoError(t, err)
+		return servers[0]
+	}
 
+	prometheus.fires(t, "HeldBack")
+	require.NoError(t, held.command.Process.Kill())
+	require.NoError(t, store.Client().HSet(t.Context(), meta, "address", address).Err())
 	stepped.Step(t, -20*time.Second)
 	prometheus.fires(t, "ClockSteppedBack", "ClocksDiffer")
 	require.NoError(t, store.Client().Set(t.Context(), "asynq:{sl:push}:paused", 1, 0).Err())
 	submit(1)
 	prometheus.fires(t, "QueuePaused", "NothingDelivered")
 	require.NoError(t, store.Client().Del(t.Context(), "asynq:{sl:push}:paused").Err())
+	prometheus.fires(t, "Late")
 	status.Store(http.StatusBadRequest)
 	submit(12)
 	prometheus.fires(t, "DeadLettersGrow")
@@ -139,16 +169,59 @@ func TestAlertsFireForReal(t *testing.T) {
 	submit(5)
 	prometheus.fires(t, "ChannelStopped")
 
-	require.NoError(t, store.Client().ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())
+	far := p.enqueue(t, lone, "push", "--user", "far", "--at", "+20s", "--title", "Hi")
+	require.Zero(t, far.status, far.stderr)
+	prometheus.fires(t, "HandOverBehind") // no relay has the message
+	stepped.Step(t, 2*time.Minute)
+	prometheus.fires(t, "ClockStepped")
+
+	file := filepath.Join(t.TempDir(), "messages.ndjson")
+	var lines strings.Builder
+	for i := range 400 {
+		fmt.Fprintf(&lines, "{\"user\": \"bulk-%d\", \"send_at\": %q, \"title\": \"Hi\"}\n", i, time.Now().Add(time.Hour).Format(time.RFC3339))
+	}
+	require.NoError(t, os.WriteFile(file, []byte(lines.String()), 0o600))
+	many := p.enqueue(t, environ, "bulk", file)
+	require.Zero(t, many.status, many.stderr)
+	set("maxmemory", strconv.FormatInt(memory().Used*10/9, 10))
+	prometheus.fires(t, "StoreNearlyFull", "StoreFull")
+	set("maxmemory-policy", "allkeys-random")
 	prometheus.fires(t, "StoreUnfit")
-	require.NoError(t, store.Client().ConfigSet(t.Context(), "maxmemory-policy", "noeviction").Err())
+	set("maxmemory", strconv.FormatInt(memory().Used-150_000, 10))
+	prometheus.fires(t, "KeysEvicted")
+	set("maxmemory", "0")
+	set("maxmemory-policy", "noeviction")
+	prometheus.fires(t, "MessagesLost")
+
 	redis, err := os.FindProcess(store.PID())
 	require.NoError(t, err)
 	require.NoError(t, redis.Signal(syscall.SIGSTOP))
-	prometheus.fires(t, "StoreDoesNotAnswer")
+	calling, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() {
+		for calling.Err() == nil {
+			request, err := http.NewRequestWithContext(calling, http.MethodPost, "http://"+worker.apiAddress(t)+"/v1/messages",
+				strings.NewReader(`{"user": "a", "send_at": "now", "title": "Hi"}`))
+			if err != nil {
+				return
+			}
+			request.Header.Set("Content-Type", "application/json")
+			if response, err := http.DefaultClient.Do(request); err == nil {
+				_ = response.Body.Close()
+			}
+		}
+	}()
+	prometheus.fires(t, "StoreDoesNotAnswer", "APIFails", "APISlow")
+	stop()
 	require.NoError(t, redis.Signal(syscall.SIGCONT))
 	require.NoError(t, worker.command.Process.Kill())
 	prometheus.fires(t, "ProcessDown")
 	require.NoError(t, another.command.Process.Kill())
 	prometheus.fires(t, "Down")
+
+	// These endanger no delivery. Promtool tests them.
+	for _, name := range []string{"DeadAlertsGrow", "DevicesGone", "EventsBehind", "CallbackEventsGivenUp", "LoginsRefused"} {
+		delete(prometheus.alerts, name)
+	}
+	require.Empty(t, prometheus.alerts, "these did not fire")
 }
