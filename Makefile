@@ -64,6 +64,13 @@ soak: ## Run for hours: 10,000 worlds, 300 worlds of processes, 2,000 histories 
 	RAPID_CHECKS=2000 SENDLIMIT_TEST_STORY_ROUNDS=100 go test -count=1 -timeout 4h \
 	  ./sendlimit/... ./records/...
 
+.PHONY: collector
+collector: ## Build a real OpenTelemetry collector, which takes minutes, and send traces to it
+	@tools/install-packages.sh
+	CGO_ENABLED=0 GOFLAGS=-trimpath go build -C integration/testdata/collector -o "$(CURDIR)/bin/collector" .
+	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_COLLECTOR="$(CURDIR)/bin/collector" \
+	  go test -C integration -count=1 -run '^TestARealCollectorGetsTheTraces$$' .
+
 .PHONY: compatible
 compatible: ## Run the histories on the servers in SERVERS, and write the table of docs/redis.md
 	@tools/install-packages.sh
