@@ -133,8 +133,11 @@ func TestEventsThatAreGivenUp(t *testing.T) {
 		t.Helper()
 		c := newCallback(t, client)
 		require.NoError(t, c.Begin(t.Context(), "acme", true))
+		c.happen(1)
+		turn, read := c.take("posted")
+		require.Zero(t, c.settles(turn, events.Outcome{Last: read[0].ID, Count: 1}))
 		c.happen(4)
-		turn, read := c.take("a")
+		turn, read = c.take("a")
 		require.Zero(t, c.settles(turn, events.Outcome{Reason: "unavailable"}))
 		turn, again := c.take("b")
 		require.Equal(t, read, again)
@@ -171,7 +174,7 @@ func TestEventsThatAreGivenUp(t *testing.T) {
 		turn, read = c.take("d")
 		require.Equal(t, 2, turn.Waiting)
 		require.Zero(t, turn.Lost)
-		require.Equal(t, [2]string{"m-2", "m-1"}, [2]string{read[0].MessageID, read[1].MessageID})
+		require.Equal(t, [2]string{"m-3", "m-2"}, [2]string{read[0].MessageID, read[1].MessageID})
 		read[0].ID = dead[1].ID
 		require.Equal(t, dead[1].Event, read[0], "as it was")
 

@@ -245,3 +245,34 @@ func TestAClaimReadsFewRecordsOfAnotherClass(t *testing.T) {
 		require.LessOrEqual(t, records, fewest, user)
 	}
 }
+
+// A time that an earlier message of the claim got counts for a later one of another class, even if
+// it is just before the last place that the search of the later one has read.
+func TestATimeOfAnotherClassCountsAtTheEdgeOfWhatWasRead(t *testing.T) {
+	t.Parallel()
+	classes := func(overall, own string) policy.Policy {
+		return addCategory(t, addCategory(t, story.PolicyOf(t, overall), "news", own), "marketing", own)
+	}
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, classes("99/10m", "99/6h"))})
+	submitCategory(s, "news", "former-news", "07:16")
+	submitCategory(s, "marketing", "former-marketing", "07:20")
+	submitCategory(s, "marketing", "a", "11:00")
+	submitCategory(s, "news", "b", "11:01")
+	places := make([]redis.Z, 32) // a search reads 16 on each side at a time
+	for i := range places {
+		when := story.At("12:30")
+		if i >= 16 {
+			when = story.At("13:16").Add(time.Duration(i-15) * time.Second)
+		}
+		places[i] = redis.Z{Score: float64(when.UnixMilli()), Member: "reserved" + strconv.Itoa(i)}
+	}
+	places[31].Score = float64(story.At("13:20").UnixMilli() + 1)
+	require.NoError(t, s.Client.ZAdd(t.Context(), s.Key(), places...).Err())
+	usePolicy(s, classes("17/10m", "1/6h"))
+	s.Until("07:16")
+	deliver(s, "former-news")
+	s.Until("07:20")
+	deliver(s, "former-marketing")
+	s.Until("12:00")
+	requirePostponed(s, s.Claim("b", "g-b", "n1"), "a 11:00:00 13:20:00", "b 11:01:00 13:26:01")
+}
