@@ -334,7 +334,7 @@ func TestPausedCampaign(t *testing.T) {
 		require.Equal(s, message.CampaignSummary{
 			Outcome: message.CampaignResumed, Campaign: "spring", Messages: 2, Done: 1, RefusedBy: map[string]int{}, Complete: true,
 		}, summary)
-		s.until(30 * time.Minute) // the queue is seldom asked here
+		s.until(12 * time.Minute) // the queue is seldom asked here
 		deliveries := s.recorder.Deliveries()
 		require.Len(s, deliveries, 4)
 		require.Equal(s, "in-the-way", deliveries[2].Notification.ID)

@@ -65,7 +65,7 @@ func knowsNoMore() notifier.Result {
 // matter.
 func tellOfPhones(t *testing.T, told func(*phones), options ...func(*tasks.WorkerOptions)) {
 	t.Helper()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		p := newPhones(s)
 		s.work(append(options, retrying(3), p.use)...)
 		told(p)
@@ -302,7 +302,7 @@ func TestRefusedCredentialsStopOneChannel(t *testing.T) {
 
 // One account's messages that a receiver refuses fail, and hold up nothing.
 func TestARefusedMessageHoldsUpNoOther(t *testing.T) {
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.work(retrying(3))
 		s.recorder.AnswerWith(func(_ context.Context, n notifier.Notification) notifier.Result {
 			if n.ID[0] == 'p' {
@@ -337,7 +337,7 @@ func TestARefusedMessageHoldsUpNoOther(t *testing.T) {
 // A target without a probe lets messages find out, one a minute, and those first that were not
 // refused before.
 func TestATargetThatRefusesAllIsProbedWithMessages(t *testing.T) {
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.work(retrying(1))
 		s.always(refused())
 		for _, user := range []string{"alice", "carol", "dave"} {

@@ -324,12 +324,12 @@ func TestAStepBackOfTheStoresClockIsReportedAndSetRight(t *testing.T) {
 	tellSlowly(t, func(s *story) {
 		s.work(relaying)
 		s.accepted(s.message("before", 2*time.Minute))
-		s.accepted(s.message("later", 10*time.Minute))
+		s.accepted(s.message("later", 5*time.Minute))
 		require.Empty(s, s.Policies.ClockBehind())
 		s.until(time.Minute)
 		s.storeAhead(-time.Hour)
 		s.until(3 * time.Minute)
-		m := s.message("meanwhile", 20*time.Minute)
+		m := s.message("meanwhile", 7*time.Minute)
 		s.accepted(m)
 		require.Equal(s, "the clock of Redis has stepped back by 1h0m0s, so messages are sent late by as much: set it right",
 			s.Policies.ClockBehind())
@@ -340,7 +340,7 @@ func TestAStepBackOfTheStoresClockIsReportedAndSetRight(t *testing.T) {
 		s.inOrder("before")
 		require.True(s, s.submit(m).Replayed, "nothing is waited out")
 		require.Empty(s, s.Policies.ClockBehind())
-		s.until(21 * time.Minute)
+		s.until(8 * time.Minute)
 		s.inOrder("before", "later", "meanwhile")
 	})
 }

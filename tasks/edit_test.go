@@ -39,7 +39,6 @@ func (s *story) words() string {
 func TestAChangedMessageGoesOutAsItIsNow(t *testing.T) {
 	tellSlowly(t, func(s *story) {
 		s.charges("acme", accounts.Tier{MessagesPerDay: 1}, "")
-		s.work()
 		m := s.messageOf("acme", "a", time.Hour)
 		m.Data, m.Metadata = map[string]string{"k": "v", "l": "w"}, map[string]string{"order": "17"}
 		s.accepted(m)
@@ -59,6 +58,8 @@ func TestAChangedMessageGoesOutAsItIsNow(t *testing.T) {
 		m.Title, m.Data, m.Metadata = "new", map[string]string{"l": "x"}, map[string]string{"order": "x"}
 		require.Equal(s, fault.CodeIDReused, s.submit(m).Code)
 		s.requireCharges(nil, map[string][]string{"alice": {"a"}})
+		s.until(time.Hour - 10*time.Second)
+		s.work()
 		s.until(time.Hour + time.Second)
 		require.Equal(s, "new", s.recorder.Deliveries()[0].Notification.Title)
 		require.Equal(s, map[string]string{"order": "x"}, s.recorder.Deliveries()[0].Notification.Metadata)

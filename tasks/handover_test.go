@@ -33,7 +33,7 @@ func (s *story) horizon(h time.Duration) {
 // leaves nothing behind, and the queue gets it once, when its time is near.
 func TestFarMessagesAreNotInTheQueue(t *testing.T) {
 	sendlimittest.Long(t)
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.horizon(2 * time.Minute)
 		s.accepted(s.message("a", 5*time.Minute), s.message("b", 2*time.Hour), s.message("near", 2*time.Minute))
 		require.Equal(s, 1, s.queued(), "only what is near")

@@ -66,7 +66,7 @@ func (l *limitedTarget) answered(status notifier.Status, from, to time.Time) (n 
 // counts as an attempt.
 func TestATargetThatLimitsCallsIsLearned(t *testing.T) {
 	tell(t, func(s *story) {
-		const rate, users = 40, 1200
+		const rate, users = 20, 600
 		target := &limitedTarget{rate: rate, answers: make(map[notifier.Status][]time.Time)}
 		s.recorder.AnswerWith(target.answer)
 		s.work(retrying(1))
@@ -131,7 +131,7 @@ func TestAHostThatLimitsCallsIsLearned(t *testing.T) {
 				p.accepted(p.to(user, "m", after))
 			}
 		}
-		submit("slow", 1000, 2*time.Second)
+		submit("slow", 700, 2*time.Second)
 		submit("fast", 50, 14*time.Second)
 		p.crowdOf("a", 50, 14*time.Second)
 		s.until(16 * time.Second)
@@ -139,7 +139,7 @@ func TestAHostThatLimitsCallsIsLearned(t *testing.T) {
 		require.Len(s, slices.DeleteFunc(p.fcm.Deliveries(), func(d notifiertest.Delivery) bool {
 			return !strings.HasPrefix(d.Notification.User, "fast")
 		}), 50)
-		s.until(26 * time.Second)
-		hosts.slow.learned(s, 12*time.Second, 26*time.Second)
+		s.until(20 * time.Second)
+		hosts.slow.learned(s, 12*time.Second, 20*time.Second)
 	}, "1000/hour")
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/announce"
-	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
 )
 
@@ -123,18 +122,18 @@ func TestAMailServerThatHangsHoldsUpNoPush(t *testing.T) {
 			s.contactOf(m.User, m.User+"@example.com")
 			s.accepted(m)
 		}
-		s.until(3 * time.Second)
+		s.until(time.Second)
 		require.Equal(s, mails, s.waitingNotices())
 		require.EqualValues(s, announce.Together, mail.open.Load())
 		var want []string
-		for i := range 3 {
-			after := time.Duration(6+i) * time.Second
+		for i := range 2 {
+			after := time.Duration(3+i) * 500 * time.Millisecond
 			m := s.message(strconv.Itoa(i), after)
 			m.User = "pushed-" + m.ID
 			s.accepted(m)
 			want = append(want, m.ID+" +"+after.String())
 		}
-		s.until(9 * time.Second)
+		s.until(3 * time.Second)
 		s.delivered(want...)
 		require.EqualValues(s, announce.Together, mail.most.Load())
 	}, "1/calendar_day")
@@ -148,11 +147,19 @@ func TestAMailOutageLosesNoAlert(t *testing.T) {
 			{Status: notifier.Retry, Reason: notifier.ReasonUnreachable, Err: errors.New("connection refused")},
 		}}
 		s.putReport()
-		s.shared.Polling = queue.Polling{Forward: 20 * time.Second, Fetch: 10 * time.Second} // it waits for hours
-		s.work(announces(&mail), sweeps(10*time.Minute), func(o *tasks.WorkerOptions) {
-			o.RelayEvery, o.Retries = time.Hour, retry.Policy{Min: time.Second, Max: time.Second, Attempts: 1}
-		})
-		time.Sleep(2*time.Hour + 10*time.Minute)
+		attempts := func(o *tasks.WorkerOptions) {
+			announces(&mail)(o)
+			o.Retries = retry.Policy{Min: time.Second, Max: time.Second, Attempts: 1}
+		}
+		works := func(from, to time.Duration) { // a minute in ten: a worker for hours would take most of the test
+			for ; from <= to; from += 10 * time.Minute {
+				s.until(from)
+				stop := s.work(attempts, sweeps(20*time.Second))
+				time.Sleep(time.Minute)
+				stop()
+			}
+		}
+		works(0, 130*time.Minute)
 		require.Empty(s, s.deadNotices())
 		require.Equal(s, 1, s.waitingNotices())
 		mail.mu.Lock()
@@ -161,7 +168,7 @@ func TestAMailOutageLosesNoAlert(t *testing.T) {
 		mail.mu.Unlock()
 		require.Greater(s, failed, 8)
 		require.Less(s, failed, 25)
-		time.Sleep(time.Hour + time.Minute)
+		works(140*time.Minute, 190*time.Minute)
 		require.Len(s, mail.all(), failed+1)
 		require.Zero(s, s.waitingNotices())
 	})

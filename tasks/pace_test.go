@@ -379,22 +379,6 @@ func TestPauseKeepsTheRulesOfLateMessages(t *testing.T) {
 	}, "1/10s")
 }
 
-// Without the store nothing is paced and nothing goes out; with it all does.
-func TestPaceOutlivesAnOutage(t *testing.T) {
-	tellSlowly(t, func(s *story) {
-		s.pace("10/second", 5)
-		s.work()
-		s.many(30, 3*time.Second)
-		s.until(4 * time.Second)
-		s.network.cut()
-		s.until(10 * time.Second)
-		s.network.mend()
-		s.until(5 * time.Minute)
-		require.Len(s, s.sentAt(), 30)
-		require.Equal(s, 0, s.queued())
-	})
-}
-
 // Without a pace a delivery makes no call for it.
 func TestPaceCostsNothingWithoutOne(t *testing.T) {
 	tell(t, func(s *story) {

@@ -293,7 +293,7 @@ func TestAMessageThatKillsWorkersIsGivenUp(t *testing.T) {
 // The store came back without the record of a message. A relay frees its place, so that the
 // user gets others near it, and leaves all other places.
 func TestRelayFreesPlacesWithoutARecord(t *testing.T) {
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.work(relaying, func(o *tasks.WorkerOptions) { o.PlacesEvery = time.Minute })
 		s.accepted(s.message("lost", 5*time.Minute))
 		s.accepted(s.message("kept", 6*time.Minute))
@@ -360,7 +360,7 @@ func withoutRelay(o *tasks.WorkerOptions) { o.WithoutRelay = true }
 // A worker without a relay delivers what is near, and what a relay hands over.
 func TestARelayApartFromTheWorkers(t *testing.T) {
 	sendlimittest.Long(t)
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.horizon(2 * time.Minute)
 		s.work(withoutRelay)
 		s.accepted(s.message("near", time.Minute), s.message("far", 5*time.Minute), s.message("lost", 10*time.Minute))

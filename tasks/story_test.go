@@ -90,7 +90,7 @@ func (s *story) newClient() *redis.Client {
 	s.Helper()
 	client := redis.NewClient(&redis.Options{
 		Dialer: s.network.dial, DialerRetries: 1, PoolSize: 2048, ContextTimeoutEnabled: true,
-		DisableIdentity:          true,
+		DisableIdentity: true, ReadBufferSize: 4096, WriteBufferSize: 4096,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 	client.AddHook(redistest.PassOverAbsent(s.server))

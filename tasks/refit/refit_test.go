@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -116,83 +115,6 @@ func summarize(misfits []refit.Misfit) []string {
 		texts = append(texts, m.ID+" "+m.Breaks())
 	}
 	return texts
-}
-
-func TestRefit(t *testing.T) {
-	t.Parallel()
-	categories := map[string]policy.CategoryRules{
-		"marketing": {Rules: []policy.Rule{{Limit: 1, Period: calendar.Day}}},
-		"otp":       {Exempt: true},
-	}
-	for _, c := range []struct {
-		name     string
-		policy   policy.Policy
-		messages string // "time [category]", each with its time as its id
-		want     string // "time rule", separated by commas
-	}{
-		{"all fit", story.PolicyOf(t, "1/minute"), "12:00 12:01", ""},
-		{"the later one yields", story.PolicyOf(t, "1/minute"), "12:00 12:00:59.999 12:01", "12:00:59.999 1/minute"},
-		{
-			"what does not fit does not count against others",
-			story.PolicyOf(t, "1/minute"), "12:00 12:00:30 12:01:15 12:02", "12:00:30 1/minute,12:02 1/minute",
-		},
-		{"what was sent counts", story.PolicyOf(t, "2/hour"), "09:30 09:45 10:15 10:45", "10:15 2/hour"},
-		{"what was sent does not have to fit", story.PolicyOf(t, "1/hour"), "09:30 09:45 10:45", ""},
-		{"the first rule is named", story.PolicyOf(t, "3/hour", "2/calendar_day"), "12:00 12:20 12:30", "12:30 2/calendar_day"},
-		{
-			"a day of the policy's zone",
-			story.PolicyOf(t, "zone:Asia/Tokyo", "1/calendar_day"), "14:00 15:00 16:00", "16:00 1/calendar_day",
-		},
-		{
-			"quiet hours come before rules, and quiet ones do not count",
-			quietPolicy(t, "12:00-13:00", "1/hour"), "12:00 12:59:59.999 13:00 13:30",
-			"12:00 quiet_hours,12:59:59.999 quiet_hours,13:30 1/hour",
-		},
-		{
-			"a category's rule counts its messages alone",
-			policy.Policy{Name: "test", Rules: story.PolicyOf(t, "3/calendar_day").Rules, Categories: categories},
-			"12:00:marketing 13:00:news 14:00:marketing 15:00 16:00:news",
-			"14:00 marketing 1/calendar_day,16:00 3/calendar_day",
-		},
-		{
-			"an exempt one fits, and counts for those before it as well",
-			policy.Policy{Name: "test", Rules: story.PolicyOf(t, "1/minute").Rules, Categories: categories},
-			"12:00 12:00:30:otp 12:00:40:otp 12:01:45", "12:00 1/minute",
-		},
-		{
-			"more than one ahead",
-			policy.Policy{Name: "test", Rules: story.PolicyOf(t, "2/minute").Rules, Categories: categories},
-			"12:00 12:00:10:otp 12:00:20:otp 12:05 12:05:10:otp 12:06:05:otp", "12:00 2/minute",
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			now := story.At("10:00")
-			_, client := redistest.Embedded(t)
-			var messages []scheduled
-			for text := range strings.FieldsSeq(c.messages) {
-				m := scheduled{id: text, at: time.Time{}}
-				if i := strings.LastIndexByte(text, ':'); text[i+1] > '9' {
-					m.id, m.category = text[:i], text[i+1:]
-				}
-				m.at = story.At(m.id)
-				messages = append(messages, m)
-			}
-			schedule(t, client, now, "alice", messages...)
-			found, totals := runRefit(t, client, sendlimit.Options{Rules: story.RulesBy(t, c.policy)}, refit.FinderOptions{Policy: c.policy, Now: now})
-			require.Equal(t, c.want, strings.Join(summarize(found["alice"]), ","))
-			require.Equal(t, 1, totals.Users)
-			require.Equal(t, len(found["alice"]), totals.Misfits)
-		})
-	}
-}
-
-// quietPolicy returns a policy with quiet hours.
-func quietPolicy(t *testing.T, hours string, rules ...string) policy.Policy {
-	t.Helper()
-	p := story.PolicyOf(t, rules...)
-	p.QuietHours = story.QuietHours(t, hours)
-	return p
 }
 
 func TestRefitKnowsWhoIsUnderThePolicy(t *testing.T) {
