@@ -39,6 +39,7 @@ type contract struct {
 		} `json:"responses"`
 	} `json:"paths"`
 
+	document any // parsed
 	compiler *jsonschema.Compiler
 	// answers are those that matched, a line each as answers.mjs reads them.
 	answers []byte
@@ -51,10 +52,11 @@ func readContract(r *rig) *contract {
 	text := r.document()
 	c := &contract{seen: make(map[string]bool)}
 	require.NoError(r, json.Unmarshal(text, c))
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	var err error
+	c.document, err = jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	require.NoError(r, err)
-	closeSchemas(r, document)
-	c.compiler = compilerOf(r, document)
+	closeSchemas(r, c.document)
+	c.compiler = compilerOf(r, c.document)
 	return c
 }
 
