@@ -167,7 +167,7 @@ func TestAServerThatStopsEndsItsBatches(t *testing.T) {
 // of the batch; one-time allocations do not.
 func TestTheMemoryOfABatchDoesNotGrow(t *testing.T) {
 	sendlimittest.Long(t)
-	const lines, looks = 600_000, 12
+	const lines, looks = 300_000, 12
 	b := newBatches(t, api.Limits{})
 	body, send := io.Pipe()
 	b.Cleanup(func() { _ = send.Close() })

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -114,8 +115,7 @@ func TestBoundsAreTheServers(t *testing.T) {
 	booked(r)
 	vip(r)
 	c := readContract(r)
-	c.compiler.AssertFormat()
-	tried := make(map[string]bool)
+	tried, outcomes := make(map[string]bool), make(outcomes)
 	for _, o := range operations() {
 		if o.body == "" || o.ofLines() {
 			continue
@@ -126,11 +126,12 @@ func TestBoundsAreTheServers(t *testing.T) {
 		}
 		tried[schema.Location] = true
 		for _, member := range members {
-			takes, refused := tryEach(t, values(), func(value any) (string, bool, error) {
+			takes, refused := outcomes.try(t, c.bounds(t, member, schema.Properties[member].Location), values(), func(value any) error {
+				return c.valid(t, schema, withMember(t, o.body, member, value))
+			}, func(value any) (string, bool) {
 				q := o.request()
 				q.body = withMember(t, o.body, member, value)
-				what := fmt.Sprintf("%s %s with %s", o.method, o.path, q.body)
-				return what, r.accepts(t, q, member), c.valid(t, schema, q.body)
+				return fmt.Sprintf("%s %s with %s", o.method, o.path, q.body), r.accepts(t, q, member)
 			})
 			accepted := make(map[reflect.Type]bool)
 			for _, value := range takes {
@@ -148,22 +149,92 @@ func TestBoundsAreTheServers(t *testing.T) {
 	require.GreaterOrEqual(t, len(tried), 9)
 }
 
-// tryEach tries values. try returns whether the server accepts a value, and how the schema refuses
-// it; the schema must accept all that the server accepts. tryEach returns the values that the
-// server accepts, and those that both refuse.
-func tryEach(t *testing.T, values []any, try func(value any) (what string, accepts bool, refusal error)) (accepted, refused []any) {
+// outcomes are, for each schema that was tried with all values, the first and the last value with each
+// outcome.
+type outcomes map[string][]any
+
+// try tries values. The schema must accept all that the server accepts. Where the same schema was tried
+// before, two values with each outcome show whether the server has the bounds here too. try returns the
+// values that the server accepts, and those that both refuse.
+func (o outcomes) try(
+	t *testing.T, schema string, values []any, refuses func(value any) error, accepts func(value any) (what string, accepted bool),
+) (accepted, refused []any) {
 	t.Helper()
+	known, again := o[schema]
+	if again {
+		values = known
+	}
+	seen := make(map[string][]any)
 	for _, value := range values {
-		what, accepts, refusal := try(value)
-		switch {
-		case accepts:
+		refusal := refuses(value)
+		why := reason(refusal)
+		outcome := fmt.Sprintf("%s %T", why, value)
+		if why == "type" && seen[outcome] != nil { // a value of this type has been refused
+			continue
+		}
+		what, takes := accepts(value)
+		if takes {
 			require.NoError(t, refusal, what)
 			accepted = append(accepted, value)
-		case refusal != nil:
+		} else if refusal != nil {
 			refused = append(refused, value)
 		}
+		if takes == (refusal == nil) { // else the server has another reason to refuse it
+			seen[outcome] = append(seen[outcome], value)
+		}
+	}
+	if !again {
+		for _, alike := range seen {
+			known = append(known, alike[0], alike[len(alike)-1])
+		}
+		o[schema] = known
 	}
 	return accepted, refused
+}
+
+// reason returns the keywords that refuse a value; "" if none does.
+func reason(refusal error) string {
+	var invalid *jsonschema.ValidationError
+	if !errors.As(refusal, &invalid) {
+		return ""
+	}
+	if len(invalid.Causes) == 0 {
+		return strings.Join(invalid.ErrorKind.KeywordPath(), " ")
+	}
+	var keywords []string
+	for _, cause := range invalid.Causes {
+		keywords = append(keywords, reason(cause))
+	}
+	slices.Sort(keywords)
+	return strings.Join(slices.Compact(keywords), " ")
+}
+
+// bounds returns the text of the schema at a location, without what describes it, and its name.
+func (c *contract) bounds(t *testing.T, name, location string) string {
+	t.Helper()
+	_, at, _ := strings.Cut(location, "#/")
+	node := c.document
+	for step := range strings.SplitSeq(at, "/") {
+		step, err := url.PathUnescape(strings.NewReplacer("~1", "/", "~0", "~").Replace(step))
+		require.NoError(t, err)
+		switch parent := node.(type) {
+		case []any:
+			i, err := strconv.Atoi(step)
+			require.NoError(t, err)
+			node = parent[i]
+		case map[string]any:
+			node = parent[step]
+		}
+	}
+	schema, some := node.(map[string]any)
+	require.True(t, some, location)
+	schema = maps.Clone(schema)
+	for _, words := range []string{"title", "description", "examples", "default"} {
+		delete(schema, words)
+	}
+	text, err := json.Marshal(schema)
+	require.NoError(t, err)
+	return name + " " + string(text)
 }
 
 // schemaOf returns the schema of a part of an operation.
@@ -242,18 +313,19 @@ func TestParameterBoundsAreTheServers(t *testing.T) {
 	booked(r)
 	vip(r)
 	r.fails("dead")
-	c := readContract(r)
+	c, outcomes := readContract(r), make(outcomes)
 	for _, o := range operations() {
 		for i, p := range c.Paths[o.path][strings.ToLower(o.method)].Parameters {
 			if p.In == "header" || strings.HasSuffix(o.path, "/refit") || strings.HasSuffix(o.path, "/resume") || o.path == userPath { // those wait
 				continue
 			}
 			schema := c.schemaOf(t, o, "parameters/"+strconv.Itoa(i))
-			_, refused := tryEach(t, texts(p.In), func(value any) (string, bool, error) {
-				text := fmt.Sprint(value)
+			_, refused := outcomes.try(t, c.bounds(t, p.In+" "+p.Name, schema.Location), texts(p.In), func(value any) error {
+				return schema.Validate(parameterValue(schema, fmt.Sprint(value)))
+			}, func(value any) (string, bool) {
 				q := o.request()
-				q.target = withParameter(o, p.Name, p.In, text)
-				return q.method + " " + q.target, r.acceptsParameter(t, q, p.Name), schema.Validate(parameterValue(schema, text))
+				q.target = withParameter(o, p.Name, p.In, fmt.Sprint(value))
+				return q.method + " " + q.target, r.acceptsParameter(t, q, p.Name)
 			})
 			require.True(t, len(refused) > 0 || p.Name == "cursor", "%s of %s %s has no bounds", p.Name, o.method, o.path)
 		}

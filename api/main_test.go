@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"runtime/debug"
 	"testing"
 
 	"github.com/redis/go-redis/v9/logging"
@@ -8,6 +9,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	logging.Disable() // of the client library, about every store that a test takes away
+	logging.Disable()       // of the client library, about every store that a test takes away
+	debug.SetGCPercent(200) // the embedded store makes an interpreter for each script
 	goleak.VerifyTestMain(m)
 }

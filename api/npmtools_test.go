@@ -2,7 +2,10 @@ package api_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,11 +60,7 @@ func tool(ctx context.Context, name string, arguments ...string) *exec.Cmd {
 // runs requires that a tool succeeds, and returns what it prints.
 func runs(t *testing.T, name string, arguments ...string) string {
 	t.Helper()
-	require.NoError(t, installed())
-	if name != "node" {
-		name = "node_modules/.bin/" + name
-	}
-	out, err := tool(t.Context(), name, arguments...).CombinedOutput()
+	out, err := tool(t.Context(), "node_modules/.bin/"+name, arguments...).CombinedOutput()
 	require.NoError(t, err, "%s %s\n%s", name, strings.Join(arguments, " "), out)
 	return string(out)
 }
@@ -88,19 +87,21 @@ func TestLintersFindNothingInTheDocument(t *testing.T) {
 	t.Parallel()
 	file, less := saved(t, nil), saved(t, func(document map[string]any) { delete(document, "servers") })
 	require.NoError(t, installed())
-	for _, linter := range []struct {
-		command []string
-		finds   string
-	}{
-		{[]string{"node", "lint.mjs"}, "no-empty-servers"},
-		{[]string{"node_modules/.bin/spectral", "lint", "--ruleset", "spectral.yaml", "--fail-severity", "hint"}, "oas3-api-servers"},
-	} {
-		out, err := tool(t.Context(), linter.command[0], append(linter.command[1:], file, less)...).Output()
-		require.Error(t, err)
-		require.Contains(t, string(out), linter.finds)
-		require.Contains(t, string(out), less)
-		require.NotContains(t, string(out), file)
-	}
+	once(t, ".linted", func() {
+		for _, linter := range []struct {
+			command []string
+			finds   string
+		}{
+			{[]string{"node", "lint.mjs"}, "no-empty-servers"},
+			{[]string{"node_modules/.bin/spectral", "lint", "--ruleset", "spectral.yaml", "--fail-severity", "hint"}, "oas3-api-servers"},
+		} {
+			out, err := tool(t.Context(), linter.command[0], append(linter.command[1:], file, less)...).Output()
+			require.Error(t, err)
+			require.Contains(t, string(out), linter.finds)
+			require.Contains(t, string(out), less)
+			require.NotContains(t, string(out), file)
+		}
+	}, file, "lint.mjs", "spectral.yaml")
 }
 
 // A client that is generated from the document compiles with good calls, and with no bad
@@ -113,7 +114,6 @@ func TestAGeneratedClientHasTypes(t *testing.T) {
 	folder, err := filepath.Abs(toolsFolder)
 	require.NoError(t, err)
 	types := filepath.Join(filepath.Dir(file), "api.ts") // which the compiler checks too
-	runs(t, "openapi-typescript", file, "--output", types)
 	project, err := json.Marshal(map[string]any{
 		"extends":         filepath.Join(folder, "tsconfig.json"),
 		"compilerOptions": map[string]any{"paths": map[string][]string{"api": {types}}},
@@ -122,7 +122,36 @@ func TestAGeneratedClientHasTypes(t *testing.T) {
 	require.NoError(t, err)
 	config := filepath.Join(filepath.Dir(file), "tsconfig.json")
 	require.NoError(t, os.WriteFile(config, project, 0o600))
-	require.Empty(t, runs(t, "tsc", "--project", config))
+	require.NoError(t, installed())
+	once(t, ".typed", func() {
+		runs(t, "openapi-typescript", file, "--output", types)
+		require.Empty(t, runs(t, "tsc", "--project", config))
+	}, file, "tsconfig.json", "good.ts", "bad.ts")
+}
+
+// once runs a check that tools make of files of their folder, and of others by their full paths, unless
+// it succeeded before on the same ones, with the same tools and in the same way. memory is the file that
+// remembers it.
+func once(t *testing.T, memory string, check func(), files ...string) {
+	t.Helper()
+	how, err := filepath.Abs("npmtools_test.go")
+	require.NoError(t, err)
+	digest := sha256.New()
+	for _, file := range append(files, how, "package-lock.json") {
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(toolsFolder, file)
+		}
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		fmt.Fprintf(digest, "%d\n%s", len(text), text)
+	}
+	read := hex.EncodeToString(digest.Sum(nil))
+	memory = filepath.Join(toolsFolder, "node_modules", memory)
+	if last, err := os.ReadFile(memory); err == nil && string(last) == read {
+		return
+	}
+	check()
+	require.NoError(t, os.WriteFile(memory, []byte(read), 0o600))
 }
 
 // The tools, and those that build the TypeScript client, come from the public registry, on whatever

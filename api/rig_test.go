@@ -50,18 +50,27 @@ type rig struct {
 	url      string
 	http     *http.Client
 	log      *output.Buffer
+
+	end     func() error // of options
+	servers []*httptest.Server
 }
 
-// newRig starts an API on a store that has the default rules.
+// newRig starts an API on a store that has the default rules. Package testing keeps what the cleanups
+// of a test refer to until all tests have ended, which would be hundreds of stores. So they refer only
+// to the rig, and the last one empties it.
 func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
 	tb.Helper()
-	r := &rig{TB: tb, store: miniredis.RunT(tb), log: new(output.Buffer)}
+	r := &rig{TB: tb, store: miniredis.NewMiniRedis(), log: new(output.Buffer)}
+	tb.Cleanup(func() { *r = rig{} })
+	require.NoError(tb, r.store.Start())
+	tb.Cleanup(func() { r.store.Close() })
 	r.store.SetTime(now())
 	r.client = redis.NewClient(redistest.PipedOptions(r.store))
 	tb.Cleanup(func() { require.NoError(tb, r.client.Close()) })
 	_, o, end, err := apitest.Open(tb.Context(), r.client, submit.Options{})
 	require.NoError(tb, err)
-	tb.Cleanup(func() { require.NoError(tb, end()) })
+	r.end = end
+	tb.Cleanup(func() { require.NoError(tb, r.end()) })
 	o.Stats, o.Now, o.Logger = r.stats, time.Now, slog.New(tracing.Logged(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	r.options, r.accounts = o, o.Accounts
 	r.serves(options...)
@@ -77,8 +86,9 @@ func (r *rig) serves(options ...func(*api.Options)) {
 	var err error
 	r.handler, err = api.New(r.options)
 	require.NoError(r, err)
-	server := httptest.NewServer(r.handler)
-	r.Cleanup(server.Close)
+	server, n := httptest.NewServer(r.handler), len(r.servers)
+	r.servers = append(r.servers, server)
+	r.Cleanup(func() { r.servers[n].Close() })
 	r.url, r.http = server.URL, server.Client()
 	r.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 }

@@ -35,9 +35,16 @@ func began() time.Time { return time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC) }
 // rig is an API and a dashboard on a store of their own.
 type rig struct {
 	testing.TB
+	parts
 
+	passed atomic.Int64 // since began
+}
+
+// parts are all that takes memory.
+type parts struct {
 	store    *miniredis.Miniredis
 	client   *redis.Client
+	end      func() error // of the API
 	backend  *backend.Backend
 	accounts *accounts.Accounts
 	audit    *audit.Log
@@ -46,28 +53,25 @@ type rig struct {
 	pages    *dashboard.Dashboard
 	log      *output.Buffer
 	options  dashboard.Options
-	passed   atomic.Int64 // since began
 }
 
 // keyless is a rig where nobody has to log in; locked is one where everybody has to.
 func keyless(tb testing.TB) *rig { tb.Helper(); return newRig(tb, false) }
 func locked(tb testing.TB) *rig  { tb.Helper(); return newRig(tb, true) }
 
+// newRig has cleanups that refer only to the rig, of which the last one drops its parts: package testing
+// keeps what they refer to until all tests have ended.
 func newRig(tb testing.TB, requireKeys bool, options ...func(*dashboard.Options)) *rig {
 	tb.Helper()
-	r := &rig{TB: tb, store: miniredis.RunT(tb), log: new(output.Buffer)}
+	r := &rig{TB: tb, parts: parts{store: miniredis.NewMiniRedis(), log: new(output.Buffer)}}
+	tb.Cleanup(func() { r.parts = parts{} }) // not the clock, which what ends at last may read
+	require.NoError(tb, r.store.Start())
+	tb.Cleanup(func() { r.store.Close() })
 	r.store.SetTime(began())
-	r.client = r.connect()
+	r.client = redis.NewClient(redistest.PipedOptions(r.store))
+	tb.Cleanup(func() { require.NoError(tb, r.client.Close()) })
 	r.build(requireKeys, options...)
 	return r
-}
-
-// connect opens a client of the store.
-func (r *rig) connect() *redis.Client {
-	r.Helper()
-	client := redis.NewClient(redistest.PipedOptions(r.store))
-	r.Cleanup(func() { require.NoError(r, client.Close()) })
-	return client
 }
 
 // now is the local clock.
@@ -94,7 +98,8 @@ func (r *rig) build(requireKeys bool, set ...func(*dashboard.Options)) {
 	r.Helper()
 	b, options, end, err := apitest.Open(r.Context(), r.client, submit.Options{})
 	require.NoError(r, err)
-	r.Cleanup(func() { require.NoError(r, end()) })
+	r.end = end
+	r.Cleanup(func() { require.NoError(r, r.end()) })
 	r.backend, r.accounts = b, options.Accounts
 	r.audit = made(audit.New(r.client, audit.Options{}))(r)
 	logger := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -138,25 +138,31 @@ func NewKeys(prefix string) (Keys, error) {
 // KeysUnder returns the keys that begin with a valid prefix; "" means DefaultPrefix.
 func KeysUnder(prefix string) Keys {
 	prefix = cmp.Or(prefix, DefaultPrefix)
-	var text strings.Builder // one string for all partitions, since every part of a program builds Keys
+	// One string for all partitions, since every part of a program builds Keys, and so does each dry run.
 	size := len(prefix + ":{}:" + Tag(0))
-	text.Grow(Partitions * size)
+	text := make([]byte, 0, Partitions*size)
 	for p := range Partitions {
-		text.WriteString(prefix)
-		text.WriteString(":{")
-		text.WriteString(Tag(p))
-		text.WriteString("}:")
+		text = append(append(text, prefix...), ":{"...)
+		text = append(appendTag(text, p), "}:"...)
 	}
+	all := string(text)
 	k := Keys{prefix: prefix, Partitions: make([]string, Partitions)}
 	for p := range k.Partitions {
-		k.Partitions[p] = text.String()[p*size : (p+1)*size]
+		k.Partitions[p] = all[p*size : (p+1)*size]
 	}
 	return k
 }
 
 // Tag returns the hash tag of a partition, which decides its slot in a cluster. All tags are of the
 // same size.
-func Tag(partition int) string { return "p" + strconv.Itoa(10_000 + partition)[1:] }
+func Tag(partition int) string { return string(appendTag(nil, partition)) }
+
+func appendTag(text []byte, partition int) []byte {
+	at := len(text)
+	text = strconv.AppendInt(text, int64(10_000+partition), 10)
+	text[at] = 'p'
+	return text
+}
 
 // Partition returns the partition of a user: FNV-1a 32 of the name, modulo Partitions.
 func Partition(user string) int {
