@@ -198,9 +198,10 @@ func TestAlertsFireForReal(t *testing.T) {
 	require.NoError(t, redis.Signal(syscall.SIGSTOP))
 	calling, stop := context.WithCancel(t.Context())
 	defer stop()
+	messages := "http://" + worker.apiAddress(t) + "/v1/messages"
 	go func() {
 		for calling.Err() == nil {
-			request, err := http.NewRequestWithContext(calling, http.MethodPost, "http://"+worker.apiAddress(t)+"/v1/messages",
+			request, err := http.NewRequestWithContext(calling, http.MethodPost, messages,
 				strings.NewReader(`{"user": "a", "send_at": "now", "title": "Hi"}`))
 			if err != nil {
 				return
