@@ -24,11 +24,12 @@ func raced() map[string]string {
 
 		"tasks": "TestStoreIsAsked|TestChangesAtOnce|TestRulesAreFirstLoaded|" +
 			"TestRefitIsOneAtATime|HoldsUpNoOther|TestEraseAUserOfABatch|TestEventsAreGathered|TestWhoBeginsToListen|" +
-			"TestWhatBecomesOfMessages|ShareHolds|TestManyAreSubmitted|AfterIdleness",
+			"TestWhatBecomesOfMessages|ShareHolds|TestManyAreSubmitted|AfterIdleness|ACancelledCampaign",
 		"tasks/announce":            "in tasks",
 		"tasks/backend":             "in tasks",
 		"tasks/bulk":                "GroupsGive|GroupsEnd|GroupsStop|Beside",
 		"tasks/callbacks":           ".",
+		"tasks/campaign":            "in tasks",
 		"tasks/channels":            "in tasks",
 		"tasks/deliver":             "in tasks",
 		"tasks/internal/batch":      ".",
