@@ -35,7 +35,7 @@ local function overdue_before()
         ended_since[#ended_since + 1] = members[k]
       elseif is == PENDING and stands and stands >= (due_since or stands) and not f[4]
           and tonumber(f[5] or 0) == 0 and now < (tonumber(f[6]) or f[3] + expire_after)
-          and not f[8] and not switched_off(timeline, ARGV[2], category) and not is_paused(f[9], f[10]) then
+          and not f[8] and not switched_off(own_settings, ARGV[2], category) and not is_paused(f[9], f[10]) then
         found, is_found[category] = found or {}, true
         found[#found + 1] = category
       end

@@ -109,6 +109,7 @@ local GIVEN_UP = ' expired no_free_time blocked opted_out restored uncertain '
 --@include history
 local records = string.sub(record, 1, #record - #id)
 local user, member = string.sub(timeline, #prefix + 3), generation .. string.sub(ARGV[8], 2)
+local own_settings = prefix .. 'o:' .. user
 -- The late messages of the user that wait (ZSET: see fragments/waiting.lua -> promised time, Unix
 -- ms). Some may have ended since.
 local near_list, waiting = prefix .. 'watch', prefix .. 'w:' .. user
@@ -148,7 +149,7 @@ local function hold()
 end
 
 local paused = is_paused(r[26], r[16])
-local unwanted = r[2] == generation and switched_off(timeline, ARGV[2], r[10])
+local unwanted = r[2] == generation and switched_off(own_settings, ARGV[2], r[10])
 local overdue -- the result of overdue_before
 if r[2] == generation then
   if state == PENDING then
@@ -309,7 +310,7 @@ end
 
 --@include settings
 do
-  local others = settings_changed((string.gsub(timeline, '^([^}]*}:)u:', '%1o:', 1)), now)
+  local others = settings_changed(own_settings, now)
   if others then return others end
 end
 

@@ -65,10 +65,11 @@ end
 local died = tonumber(redis.call('ZSCORE', dead, ARGV[5]) or -1)
 if state ~= FAILED and state ~= UNCERTAIN or tonumber(r[7]) ~= died then return {NOT_FOUND, now, 0, 0} end
 if expiry and now >= expiry then return {PAST_EXPIRY, now, 0, 0, expiry} end
-local others = settings_changed((string.gsub(timeline, '^([^}]*}:)u:', '%1o:', 1)), tonumber(ARGV[9]) or now)
+local own_settings = string.gsub(timeline, '^([^}]*}:)u:', '%1o:', 1)
+local others = settings_changed(own_settings, tonumber(ARGV[9]) or now)
 if others then return others end
 if blocked then return {BLOCKED, now, 0, 0} end
-if switched_off(timeline, settings, r[8]) then return {OPTED_OUT, now, 0, 0} end
+if switched_off(own_settings, settings, r[8]) then return {OPTED_OUT, now, 0, 0} end
 
 local rules = rules_in(rule_words, scope_words, r[8])
 local last = math.min(expiry and expiry - 1 or math.huge, now + reach)

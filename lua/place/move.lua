@@ -127,7 +127,7 @@ end
 if moves >= (most_moves or math.huge) then return {MOVED_OFTEN, now, at, 0, moves_since + MINUTE} end
 
 if blocked then return {BLOCKED, now, at, requested or 0} end
-if switched_off(timeline, settings, category) then return {OPTED_OUT, now, at, requested or 0} end
+if switched_off(KEYS[2], settings, category) then return {OPTED_OUT, now, at, requested or 0} end
 local rules = rules_in(rule_words, scope_words, category)
 q.excluded[id] = true
 local broken = violations(q, rules, at)
