@@ -100,7 +100,7 @@ func (p part) compile(ctx context.Context, r *report, into string, packages []fo
 	}
 	// With cold caches it would take the processors from the tests that run, until their stores do not
 	// answer in time.
-	args = append([]string{"-n", "5", "go"}, args...)
+	args = append([]string{"-n", "6", "go"}, args...)
 	for _, f := range packages {
 		args = append(args, f.ImportPath)
 	}

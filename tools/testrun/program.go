@@ -58,7 +58,7 @@ func (p program) run(ctx context.Context, test2json string, seed uint64, r *repo
 		args = append(args, "-test.run="+p.tests)
 	}
 	if !p.part.waits {
-		test2json, args = "nice", slices.Concat([]string{"-n", "10", test2json}, args)
+		test2json, args = "nice", slices.Concat([]string{"-n", "4", test2json}, args)
 	}
 	ended := &result{texts: make(map[string]*strings.Builder)}
 	command := exec.CommandContext(ctx, test2json, args...)
