@@ -32,7 +32,7 @@ func TestTheClockOfRedisStepsBack(t *testing.T) {
 		require.Eventually(t, func() bool { return wanted.MatchString(bodyOf(t, url)) }, time.Minute, 50*time.Millisecond, pattern)
 	}
 	require.Contains(t, p.workerCommand(t, append(environ, "SENDLIMIT_PUSH_URL=log:"), "check").stdout, "takes writes; layout 1")
-	push("before", "+10s")
+	push("before", "+20s")
 	server.Step(t, -20*time.Second)
 	worker.logged(t, "the clock of Redis has stepped back: messages are sent late by as much until it is set right", "level")
 	await("/readyz", `"check":"clock","status":"warning","detail":"the clock of Redis has stepped back by (19|20|21)s, so messages are sent late by as much: set it right"`)

@@ -110,13 +110,20 @@ func (d *delivery) crowd(n int, in, span time.Duration) {
 	d.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
 	for range n {
-		user := fmt.Sprintf("user-%d", len(d.due))
-		at := time.Now().Add(in + time.Duration(random.Int64N(int64(span)))).UTC().Truncate(time.Millisecond)
-		o, err := d.Submit(d.Context(), message.Message{ID: "m", User: user, SendAt: at, Title: user})
-		require.NoError(d, err)
-		require.Equal(d, message.Accepted, o.Outcome, "%+v", o)
-		d.due[user] = at
+		d.submit(in + time.Duration(random.Int64N(int64(span))))
 	}
+}
+
+// submit submits a message to a user who has none yet. It returns the user.
+func (d *delivery) submit(in time.Duration) (user string) {
+	d.Helper()
+	user = fmt.Sprintf("user-%d", len(d.due))
+	at := time.Now().Add(in).UTC().Truncate(time.Millisecond)
+	o, err := d.Submit(d.Context(), message.Message{ID: "m", User: user, SendAt: at, Title: user})
+	require.NoError(d, err)
+	require.Equal(d, message.Accepted, o.Outcome, "%+v", o)
+	d.due[user] = at
+	return user
 }
 
 // arrived waits until each user's message has arrived, and requires that each arrived once
@@ -166,21 +173,22 @@ func TestDeliveredOnACluster(t *testing.T) {
 	d.Submitter = d.submitter(cluster.Client())
 	d.work(cluster.Client())
 	d.crowd(60, 4*time.Second, 2*time.Second)
+	moved, cancelled := d.submit(time.Hour), d.submit(time.Hour)
 
 	dryRun, err := d.StartDryRun(t.Context())
 	require.NoError(t, err)
-	again := message.Message{ID: "again", User: "user-0", SendAt: d.due["user-0"], Title: "again"}
+	again := message.Message{ID: "again", User: cancelled, SendAt: d.due[cancelled], Title: "again"}
 	o, err := dryRun.Submit(t.Context(), again)
 	require.NoError(t, err)
 	require.Equal(t, "m", o.Violations[0].Conflicts[0].ID)
 	require.NoError(t, dryRun.Close(t.Context()))
 
-	o, err = d.Cancel(t.Context(), "user-0", "m")
+	o, err = d.Cancel(t.Context(), cancelled, "m")
 	require.NoError(t, err)
 	require.Equal(t, message.Cancelled, o.Outcome)
-	delete(d.due, "user-0")
-	d.due["user-1"] = d.due["user-1"].Add(2 * time.Second)
-	o, err = d.Move(t.Context(), "user-1", "m", d.due["user-1"])
+	delete(d.due, cancelled)
+	d.due[moved] = time.Now().Add(2 * time.Second).UTC().Truncate(time.Millisecond)
+	o, err = d.Move(t.Context(), moved, "m", d.due[moved])
 	require.NoError(t, err)
 	require.Equal(t, message.Moved, o.Outcome)
 
