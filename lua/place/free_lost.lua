@@ -14,7 +14,8 @@
 -- ARGV[2]  start of the keys of the user's records
 -- ARGV[3]  how many later places earlier calls checked and left
 --
--- Returns  {places freed, places that were checked and left, 1 if these were all, else 0}
+-- Returns  {places freed, places that were checked and left, 1 if these were all, else 0,
+--          messages without a record whose place was freed, 0 for the set of a category}
 -- Cost     O(log n + ARGV[3]) in the user's n places, and a look at PAGE records.
 
 if #KEYS ~= 1 or #ARGV ~= 3 then
@@ -36,11 +37,14 @@ local function is_elsewhere(category, beside)
 end
 
 local page = redis.call('ZRANGE', places, now - BACK, '+inf', 'BYSCORE', 'LIMIT', ARGV[3], PAGE, 'WITHSCORES')
-local lost, moved = {}, {}
+local lost, moved, messages = {}, {}, 0
 for k = 1, #page, 2 do
   local r = redis.call('HMGET', ARGV[2] .. string.gsub(page[k], ':', '/'), 's', 'g', 't', 'k', 'z')
   if not r[2] then
-    if page[k + 1] - now >= MARGIN then lost[#lost + 1] = page[k] end
+    if page[k + 1] - now >= MARGIN then
+      lost[#lost + 1] = page[k]
+      if kind ~= 'c' then messages = messages + 1 end
+    end
   elseif id_is_free(state_of(r[1], r[2])) or is_elsewhere(r[4], r[5]) then
     lost[#lost + 1] = page[k]
   elseif r[3] and tonumber(r[3]) ~= tonumber(page[k + 1]) then
@@ -52,4 +56,4 @@ if #moved > 0 then redis.call('ZADD', places, unpack(moved)) end
 if #page > 0 and redis.call('PEXPIRETIME', places) == -1 then
   redis.call('PEXPIREAT', places, page[#page] + LONGEST)
 end
-return {#lost, #page / 2 - #lost, #page < 2 * PAGE and 1 or 0}
+return {#lost, #page / 2 - #lost, #page < 2 * PAGE and 1 or 0, messages}

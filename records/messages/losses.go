@@ -12,12 +12,14 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Losses are what a store lost when it evicted keys, as far as the keys that are left show it.
+// Losses are what a store lost when it evicted keys, as far as the keys that are left show it: a
+// message of which nothing is left is not among them.
 type Losses struct {
 	Messages   int // accepted and pending, without a record: they are not sent
-	Users      int // of these messages
+	Users      int // of those messages that the watch lists name
 	Partitions []int
 	Some       []Message // the first of them, at most someLost
+	Freed      int       // places of lost messages
 	Unwatched  int       // messages that were missing in the watch list, and were added
 	Unplaced   int       // scheduled messages without a place: the rules no longer count them
 }
@@ -31,24 +33,25 @@ const someLost = 20
 const losing = "looking for lost messages"
 
 // FindLosses compares the watch lists, the records and the places of all messages. It removes entries
-// of the watch lists whose messages have no record, so that nobody counts them as pending, and adds
-// missing entries. It reads all keys of the store. It makes its calls in throttle, which may wait. On
-// an error it returns what it found before. now is the store's time.
+// of the watch lists whose messages have no record, so that nobody counts them as pending, adds
+// missing entries, and frees the places of lost messages. It reads all keys of the store. It makes its
+// calls in throttle, which may wait. On an error it returns what it found before. now is the store's
+// time.
 func (l *LostPlaces) FindLosses(
 	ctx context.Context, watch *WatchList, throttle func(ctx context.Context, batch func() error) error, now time.Time,
 ) (found Losses, failed error) {
 	partitions, failed := script.Occupied(ctx, l.client, losing, l.keys.WatchLists)
-	users := make(map[string]bool)
+	search := &lossSearch{now: now, found: &found, users: make(map[string]bool)}
 	for _, partition := range partitions {
 		before := found.Messages
-		if err := l.removeLost(ctx, partition, throttle, users, &found); err != nil && failed == nil {
+		if err := l.removeLost(ctx, partition, throttle, search); err != nil && failed == nil {
 			failed = err
 		}
 		if found.Messages > before {
 			found.Partitions = append(found.Partitions, partition)
 		}
 	}
-	found.Users = len(users)
+	found.Users = len(search.users)
 	err := l.eachKeys(ctx, l.keys.RecordsPattern(), throttle, func(keys []string) error {
 		var all []Message
 		for _, key := range keys {
@@ -67,13 +70,27 @@ func (l *LostPlaces) FindLosses(
 			return err
 		})
 	})
-	return found, errors.Join(failed, err)
+	freed := Freed{}
+	if failed = errors.Join(failed, err); failed == nil {
+		freed, failed = l.Free(ctx, throttle, now)
+	}
+	found.Freed = freed.Places
+	found.Messages += max(0, freed.Messages-search.placed)
+	return found, failed
+}
+
+// lossSearch is what a search has found in the watch lists.
+type lossSearch struct {
+	now    time.Time
+	found  *Losses
+	users  map[string]bool // of the lost messages
+	placed int             // of these messages, those with a place that Free frees
 }
 
 // removeLost removes the entries of a partition's watch list whose messages have no record. It reads
 // all its lists together: most have few entries, and throttle rests after each call.
 func (l *LostPlaces) removeLost(
-	ctx context.Context, partition int, throttle func(context.Context, func() error) error, users map[string]bool, found *Losses,
+	ctx context.Context, partition int, throttle func(context.Context, func() error) error, search *lossSearch,
 ) error {
 	const scanCount = 100 // of each list
 	cursors := make(map[string]uint64)
@@ -97,7 +114,7 @@ func (l *LostPlaces) removeLost(
 				if cursors[list] = next; next == 0 {
 					delete(cursors, list)
 				}
-				if err := l.removeFrom(ctx, list, entries, users, found); err != nil {
+				if err := l.removeFrom(ctx, list, entries, search); err != nil {
 					return err
 				}
 			}
@@ -112,7 +129,7 @@ func (l *LostPlaces) removeLost(
 
 // removeFrom removes those of some members of a list, each followed by its score, whose messages have
 // no record. A message with the same id that is accepted meanwhile has another member.
-func (l *LostPlaces) removeFrom(ctx context.Context, list string, entries []string, users map[string]bool, found *Losses) error {
+func (l *LostPlaces) removeFrom(ctx context.Context, list string, entries []string, search *lossSearch) error {
 	var members []string
 	var messages []Message
 	for i := 0; i < len(entries); i += 2 {
@@ -123,14 +140,14 @@ func (l *LostPlaces) removeFrom(ctx context.Context, list string, entries []stri
 	if len(members) == 0 {
 		return nil
 	}
-	records := make([]*redis.IntCmd, len(members))
+	records, places := make([]*redis.IntCmd, len(members)), make([]placed, len(members))
 	_, err := l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, m := range messages {
-			records[i] = pipe.Exists(ctx, l.keys.Record(m.User, m.ID))
+			records[i], places[i] = pipe.Exists(ctx, l.keys.Record(m.User, m.ID)), l.askPlaced(ctx, pipe, m)
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, redis.Nil) {
 		return store.Explain(err, losing)
 	}
 	for i, m := range messages {
@@ -144,24 +161,38 @@ func (l *LostPlaces) removeFrom(ctx context.Context, list string, entries []stri
 		if removed == 0 {
 			continue // it ended meanwhile
 		}
-		users[m.User] = true
-		if found.Messages++; len(found.Some) < someLost {
-			found.Some = append(found.Some, m)
+		search.users[m.User] = true
+		if places[i].after(search.now.Add(time.Minute)) {
+			search.placed++
+		}
+		search.found.Messages++
+		if len(search.found.Some) < someLost {
+			search.found.Some = append(search.found.Some, m)
 		}
 	}
 	return nil
+}
+
+// placed are the answers for the places of a message: the counted one, and the one beside the timeline.
+type placed [2]*redis.FloatCmd
+
+func (l *LostPlaces) askPlaced(ctx context.Context, pipe redis.Pipeliner, m Message) placed {
+	return placed{pipe.ZScore(ctx, l.keys.Timeline(m.User), m.ID), pipe.ZScore(ctx, l.keys.Uncounted(m.User), m.ID)}
+}
+
+// after reports whether the message has a place later than a time.
+func (p placed) after(t time.Time) bool {
+	return max(p[0].Val(), p[1].Val()) > float64(t.UnixMilli())
 }
 
 // unplaced counts the messages that are pending for more than a minute and have no place. Earlier ones
 // may have been removed with their time.
 func (l *LostPlaces) unplaced(ctx context.Context, all []Message, now time.Time) (unplaced int, failed error) {
 	fields := []string{keyspace.RecordState, keyspace.RecordGeneration, keyspace.RecordSendAt}
-	records, places := make([]*redis.SliceCmd, len(all)), make([]*redis.FloatCmd, 2*len(all))
+	records, places := make([]*redis.SliceCmd, len(all)), make([]placed, len(all))
 	_, err := l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, m := range all {
-			records[i] = pipe.HMGet(ctx, l.keys.Record(m.User, m.ID), fields...)
-			places[2*i] = pipe.ZScore(ctx, l.keys.Timeline(m.User), m.ID)
-			places[2*i+1] = pipe.ZScore(ctx, l.keys.Uncounted(m.User), m.ID)
+			records[i], places[i] = pipe.HMGet(ctx, l.keys.Record(m.User, m.ID), fields...), l.askPlaced(ctx, pipe, m)
 		}
 		return nil
 	})
@@ -171,7 +202,7 @@ func (l *LostPlaces) unplaced(ctx context.Context, all []Message, now time.Time)
 	for i := range all {
 		record := script.ReadFields(fields, records[i].Val())
 		if stateOf(record) == StatePending && record.Time(keyspace.RecordSendAt).After(now.Add(time.Minute)) &&
-			errors.Is(places[2*i].Err(), redis.Nil) && errors.Is(places[2*i+1].Err(), redis.Nil) {
+			!places[i].after(time.UnixMilli(0)) {
 			unplaced++
 		}
 	}

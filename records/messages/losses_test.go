@@ -44,8 +44,10 @@ func TestLossesAreFound(t *testing.T) {
 	}
 	reserve("carol", "unwatched", "16:00")
 	reserve("dave", "unplaced", "16:00")
+	reserve("erin", "placed", "16:00")
+	reserve("frank", "traceless", "16:00")
 	require.True(t, find().None())
-	require.LessOrEqual(t, batches, 4+2, "one for the lists of each partition, since each is followed by a rest")
+	require.LessOrEqual(t, batches, 6+2+2, "one for the lists of each partition, two for all records and two for all places, since each is followed by a rest")
 
 	for _, user := range []string{"alice", "bob:2"} {
 		for _, id := range []string{"record", "record:2"} {
@@ -56,13 +58,20 @@ func TestLossesAreFound(t *testing.T) {
 		s.Server.Del(list)
 	}
 	require.True(t, s.Server.Del(keys.Timeline("dave")))
+	for user, id := range map[string]string{"erin": "placed", "frank": "traceless"} {
+		require.True(t, s.Server.Del(keys.Record(user, id)))
+		for _, list := range keys.WatchLists(keyspace.Partition(user)) {
+			s.Server.Del(list)
+		}
+	}
+	require.True(t, s.Server.Del(keys.Timeline("frank")))
 	found := find()
 	require.ElementsMatch(t, []messages.Message{
 		{User: "alice", ID: "record"}, {User: "alice", ID: "record:2"}, {User: "bob:2", ID: "record"}, {User: "bob:2", ID: "record:2"},
 	}, found.Some)
 	require.ElementsMatch(t, []int{keyspace.Partition("alice"), keyspace.Partition("bob:2")}, found.Partitions)
 	found.Some, found.Partitions = nil, nil
-	require.Equal(t, messages.Losses{Messages: 4, Users: 2, Unwatched: 1, Unplaced: 1}, found)
+	require.Equal(t, messages.Losses{Messages: 5, Users: 2, Unwatched: 1, Unplaced: 1, Freed: 5}, found)
 	pending, err := s.Watch.Pending(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 4, pending)

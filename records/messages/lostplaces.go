@@ -32,12 +32,17 @@ func NewLostPlaces(client redis.UniversalClient, keys keyspace.Keys) *LostPlaces
 
 const freeing = "looking for the places of lost messages"
 
-// Free frees all places later than a minute from now whose messages have no record, and returns how
-// many. It reads all keys of the store. It makes its calls in throttle, which may wait. A zero now
-// means the server's clock.
+// Freed is what Free freed.
+type Freed struct {
+	Places   int
+	Messages int // without a record, whose places these were; one may have a place in a category too
+}
+
+// Free frees all places later than a minute from now whose messages have no record. It reads all keys
+// of the store. It makes its calls in throttle, which may wait. A zero now means the server's clock.
 func (l *LostPlaces) Free(
 	ctx context.Context, throttle func(ctx context.Context, batch func() error) error, now time.Time,
-) (freed int, failed error) {
+) (freed Freed, failed error) {
 	failed = l.eachKeys(ctx, l.keys.PlacesPattern(), throttle, func(keys []string) error {
 		open := make(map[string]int) // key -> places that were checked and left
 		for _, key := range keys {
@@ -47,8 +52,9 @@ func (l *LostPlaces) Free(
 		}
 		for len(open) > 0 {
 			err := throttle(ctx, func() error {
-				n, err := l.freeIn(ctx, open, now)
-				freed += n
+				part, err := l.freeIn(ctx, open, now)
+				freed.Places += part.Places
+				freed.Messages += part.Messages
 				return err
 			})
 			if err != nil {
@@ -128,7 +134,7 @@ const atOnce = 32
 
 // freeIn checks the next page of some open sets, and removes completed sets from open. It skips a
 // set whose slot is moving to another node.
-func (l *LostPlaces) freeIn(ctx context.Context, open map[string]int, now time.Time) (freed int, failed error) {
+func (l *LostPlaces) freeIn(ctx context.Context, open map[string]int, now time.Time) (freed Freed, failed error) {
 	keys := slices.Collect(maps.Keys(open))
 	keys = keys[:min(len(keys), atOnce)]
 	replies := script.Each(ctx, l.client, lua.FreeLost, freeing, len(keys), func(i int) ([]string, []any) {
@@ -141,11 +147,12 @@ func (l *LostPlaces) freeIn(ctx context.Context, open map[string]int, now time.T
 			delete(open, key)
 			continue
 		}
-		lost, left, all := in.Int(0), in.Int(1), in.Int(2)
+		lost, left, all, messages := in.Int(0), in.Int(1), in.Int(2), in.Int(3)
 		if in.Err != nil {
 			return freed, in.Err
 		}
-		freed += int(lost)
+		freed.Places += int(lost)
+		freed.Messages += int(messages)
 		open[key] += int(left)
 		if all == 1 {
 			delete(open, key)

@@ -184,7 +184,7 @@ func free(t *testing.T, client redis.UniversalClient, now time.Time) int {
 	lost := messages.NewLostPlaces(client, keyspace.KeysUnder(""))
 	freed, err := lost.Free(t.Context(), func(_ context.Context, batch func() error) error { return batch() }, now)
 	require.NoError(t, err)
-	return freed
+	return freed.Places
 }
 
 // The records of some messages are lost. Their places are freed wherever they are; those of

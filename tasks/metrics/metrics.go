@@ -41,7 +41,7 @@ func table() []metric {
 		{name: "dropped_total", help: "Messages that ended unsent, by reason.", labels: []string{"reason"}},
 		{name: "uncertain_total", help: "Deliveries whose outcome is unknown: the provider may or may not have the message."},
 		{name: "watch_unreadable", help: "Due entries of the watch list that this program can't read, at the last pass of the relay."},
-		{name: "lost_messages_total", help: "Accepted messages that the store lost when it evicted keys."},
+		{name: "lost_messages_total", help: "Accepted messages that the store is known to have lost when it evicted keys: those that lost all their keys leave no trace."},
 		{name: "lost_places_total", help: "Places that were freed since their messages had no record."},
 		{name: "handed_over_total", help: "Messages that were due soon, and that the queue got from the watch list."},
 		{name: "relayed_total", help: "Messages that the queue did not have, and that the relay put back."},

@@ -73,22 +73,19 @@ func (r *Relay) tellEviction(ctx context.Context, servers []store.Memory, silent
 // logged at level debug only.
 func (r *Relay) findLosses(ctx context.Context, servers []store.Memory) error {
 	found, err := r.Places.FindLosses(ctx, r.Watch, r.throttle, r.Clock.Now())
+	r.tellFreed(ctx, found.Freed)
 	r.Metrics.LostMessages(found.Messages)
 	if !found.None() {
 		r.Logger.ErrorContext(ctx, "the store has evicted keys, and accepted messages are lost: submit them again, as from their files",
-			"servers", len(servers), "lost", found.Messages, "users", found.Users, "partitions", partitionNames(found.Partitions),
-			"missing_in_watch_list", found.Unwatched, "without_place", found.Unplaced)
+			"servers", len(servers), "lost_at_least", found.Messages, "users", found.Users,
+			"partitions", partitionNames(found.Partitions), "missing_in_watch_list", found.Unwatched, "without_place", found.Unplaced)
 	} else if err == nil {
-		r.Logger.WarnContext(ctx, "the store has evicted keys, and no message is lost", "servers", len(servers))
+		r.Logger.WarnContext(ctx, "the store has evicted keys. Those that are left show no lost message, but one that lost all its keys leaves no trace:"+
+			" submit again what was to be sent", "servers", len(servers))
 	}
 	for _, m := range found.Some {
 		r.Logger.DebugContext(ctx, "a message is lost", "user", m.User, "id", m.ID)
 	}
-	if err != nil {
-		return err
-	}
-	freed, err := r.Places.Free(ctx, r.throttle, time.Time{})
-	r.tellFreed(ctx, freed)
 	return err
 }
 

@@ -15,7 +15,7 @@ import (
 func (r *Relay) freeLostPlaces(ctx context.Context, every time.Duration) error {
 	return r.Turns.InTurn(ctx, keyspace.WorkPlaces, every, func() error {
 		freed, err := r.Places.Free(ctx, r.throttle, time.Time{})
-		r.tellFreed(ctx, freed)
+		r.tellFreed(ctx, freed.Places)
 		return err
 	})
 }
