@@ -31,7 +31,7 @@ func (r *rig) key(account string, scopes ...accounts.Scope) string {
 		_, err = r.accounts.Create(r.Context(), accounts.Account{Name: account})
 		require.NoError(r, err)
 	}
-	secret, _, err := r.accounts.AddKey(r.Context(), account, scopes, time.Time{})
+	secret, _, err := r.accounts.AddKey(r.Context(), account, scopes, time.Time{}, nil)
 	require.NoError(r, err)
 	return secret
 }

@@ -92,18 +92,13 @@ func (s *server) addKey(ctx context.Context, in newKey) (message.NewAPIKey, erro
 	if err := mayGive(ctx, in.scopes); err != nil {
 		return message.NewAPIKey{}, err
 	}
-	account, found, err := s.Accounts.Get(ctx, in.Account)
-	if err == nil && found {
-		scopes := make([]string, len(in.scopes))
-		for i, scope := range in.scopes {
+	secret, key, err := s.Accounts.AddKey(ctx, in.Account, in.scopes, in.expires, func(account accounts.Account, key accounts.APIKey) error {
+		scopes := make([]string, len(key.Scopes))
+		for i, scope := range key.Scopes {
 			scopes[i] = string(scope)
 		}
-		err = s.tellOfKey(ctx, account, notices.Details{Change: notice.KeyAdded, Scopes: scopes})
-	}
-	if err != nil {
-		return message.NewAPIKey{}, err
-	}
-	secret, key, err := s.Accounts.AddKey(ctx, in.Account, in.scopes, in.expires)
+		return s.tellOfKey(ctx, account, notices.Details{Change: notice.KeyAdded, Scopes: scopes})
+	})
 	s.logKey(ctx, err, "a key was created", in.Account, key.ID)
 	return message.NewAPIKey{APIKey: KeyOf(key), Secret: secret}, err
 }
@@ -127,35 +122,20 @@ func (in *keyRotation) check(context.Context, *server) (err error) {
 }
 
 func (s *server) rotateKey(ctx context.Context, in keyRotation) (message.NewAPIKey, error) {
-	account, _, err := s.Accounts.Get(ctx, in.Account)
-	if err != nil {
-		return message.NewAPIKey{}, err
-	}
-	for _, old := range account.Keys { // a key keeps its scopes, and the new one has the same
-		if old.ID == in.Key {
-			err := mayGive(ctx, old.Scopes)
-			if err == nil {
-				err = s.tellOfKey(ctx, account, notices.Details{Change: notice.KeyReplaced, Key: old.ID})
-			}
-			if err != nil {
-				return message.NewAPIKey{}, err
-			}
+	secret, key, err := s.Accounts.RotateKey(ctx, in.Account, in.Key, in.overlap, func(account accounts.Account, old accounts.APIKey) error {
+		if err := mayGive(ctx, old.Scopes); err != nil { // the new key has the same
+			return err
 		}
-	}
-	secret, key, err := s.Accounts.RotateKey(ctx, in.Account, in.Key, in.overlap)
+		return s.tellOfKey(ctx, account, notices.Details{Change: notice.KeyReplaced, Key: old.ID})
+	})
 	s.logKey(ctx, err, "a key was created", in.Account, key.ID, "replaces", in.Key)
 	return message.NewAPIKey{APIKey: KeyOf(key), Secret: secret}, err
 }
 
 func (s *server) removeKey(ctx context.Context, in ofKey) (message.Account, error) {
-	account, _, err := s.Accounts.Get(ctx, in.Account)
-	if err == nil && slices.ContainsFunc(account.Keys, func(k accounts.APIKey) bool { return k.ID == in.Key }) {
-		err = s.tellOfKey(ctx, account, notices.Details{Change: notice.KeyRemoved, Key: in.Key})
-	}
-	if err != nil {
-		return message.Account{}, err
-	}
-	account, err = s.Accounts.RemoveKey(ctx, in.Account, in.Key)
+	account, err := s.Accounts.RemoveKey(ctx, in.Account, in.Key, func(account accounts.Account, old accounts.APIKey) error {
+		return s.tellOfKey(ctx, account, notices.Details{Change: notice.KeyRemoved, Key: old.ID})
+	})
 	s.logKey(ctx, err, "a key was removed", in.Account, in.Key)
 	return AccountOf(account), err
 }

@@ -62,7 +62,7 @@ func TestAKeyIsLookedUpOnceASecond(t *testing.T) {
 	r := newRig(t, func(o *api.Options) { o.Now = c.now })
 	secret := r.key("own", accounts.ScopeAdmin)
 	require.Equal(t, http.StatusOK, r.with(secret, stats()).status)
-	_, err := r.accounts.RemoveKey(t.Context(), "own", secret[3:11])
+	_, err := r.accounts.RemoveKey(t.Context(), "own", secret[3:11], nil)
 	require.NoError(t, err)
 	c.passes(500 * time.Millisecond)
 	require.Equal(t, http.StatusOK, r.with(secret, stats()).status)
@@ -72,7 +72,7 @@ func TestAKeyIsLookedUpOnceASecond(t *testing.T) {
 	// Nor longer than it is valid by this clock.
 	r.store.SetTime(c.now())
 	expires := c.now().Add(time.Hour)
-	expiring, _, err := r.accounts.AddKey(t.Context(), "own", []accounts.Scope{accounts.ScopeAdmin}, expires)
+	expiring, _, err := r.accounts.AddKey(t.Context(), "own", []accounts.Scope{accounts.ScopeAdmin}, expires, nil)
 	require.NoError(t, err)
 	c.passes(time.Hour - 500*time.Millisecond)
 	require.Equal(t, http.StatusOK, r.with(expiring, stats()).status)
@@ -183,6 +183,10 @@ func TestAContactIsToldOfChangedKeys(t *testing.T) {
 	for _, q := range []request{remove, rotation("acme", added.Secret, `{}`), {method: http.MethodPost, target: "/v1/accounts/nobody/keys", body: `{}`}} {
 		r.problem(http.StatusNotFound, r.send(q))
 	}
+	for range accounts.MaxKeys - 2 {
+		r.key("acme", accounts.ScopeRead)
+	}
+	r.problem(http.StatusUnprocessableEntity, r.post("/v1/accounts/acme/keys", `{}`))
 	var told []string
 	for i := range 4 { // the clock stands still
 		id := notices.FormatID(notices.KeysChanged, now().Add(time.Duration(i)*time.Millisecond), 0, "acme")

@@ -60,7 +60,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 	t.Parallel()
 	open, r := newRig(t), newRig(t, locked, behindProxy)
 	r.key("expired", accounts.ScopeRead)
-	expired, _, err := r.accounts.AddKey(t.Context(), "expired", []accounts.Scope{accounts.ScopeAdmin}, now().Add(time.Minute))
+	expired, _, err := r.accounts.AddKey(t.Context(), "expired", []accounts.Scope{accounts.ScopeAdmin}, now().Add(time.Minute), nil)
 	require.NoError(t, err)
 	r.store.SetTime(now().Add(time.Minute))
 	disabled, yes := r.key("disabled", accounts.ScopeAdmin), true

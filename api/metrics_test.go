@@ -49,7 +49,7 @@ func TestMetricsOutlastTheStore(t *testing.T) {
 	secret, removed, unseen := r.key("own", accounts.ScopeAdmin), r.key("other", accounts.ScopeAdmin), r.key("other", accounts.ScopeAdmin)
 	require.Equal(t, http.StatusOK, r.with(secret, metrics).status)
 	require.Equal(t, http.StatusOK, r.with(removed, metrics).status)
-	_, err := r.accounts.RemoveKey(t.Context(), "other", removed[3:11])
+	_, err := r.accounts.RemoveKey(t.Context(), "other", removed[3:11], nil)
 	require.NoError(t, err)
 	c.passes(2 * time.Second)
 	require.Equal(t, http.StatusUnauthorized, r.with(removed, metrics).status)

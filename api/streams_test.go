@@ -85,7 +85,7 @@ func TestARemovedKeyEndsWhatIsOpen(t *testing.T) {
 	key, other := r.key("own", accounts.ScopeSubmit, accounts.ScopeRead), r.key("own", accounts.ScopeSubmit)
 	ends, stays, events := r.opens(key, junkLine), r.opens(other, junkLine), r.follows(t, key, "", "")
 	require.Equal(t, message.Invalid, ends.hear().Outcome)
-	_, err := r.accounts.RemoveKey(t.Context(), "own", key[3:11])
+	_, err := r.accounts.RemoveKey(t.Context(), "own", key[3:11], nil)
 	require.NoError(t, err)
 	require.Equal(t, message.Outcome{
 		Outcome: message.Errored, Code: fault.CodeUnauthorized, Line: 2,

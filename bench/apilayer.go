@@ -82,7 +82,7 @@ func processorTime(ctx context.Context, of *side, n int) (float64, error) {
 // seedKey makes a key of an account that may submit.
 func (s *store) seedKey(ctx context.Context, account, prefix string) (string, error) {
 	directory := accounts.New(s.client, keyspace.KeysUnder(prefix))
-	key, _, err := directory.AddKey(ctx, account, []accounts.Scope{accounts.ScopeSubmit}, time.Time{})
+	key, _, err := directory.AddKey(ctx, account, []accounts.Scope{accounts.ScopeSubmit}, time.Time{}, nil)
 	if err != nil {
 		return "", fmt.Errorf("key: %w", err)
 	}

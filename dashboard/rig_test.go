@@ -128,7 +128,7 @@ func (r *rig) key(account string, scopes ...accounts.Scope) string {
 		_, err = r.accounts.Create(r.Context(), accounts.Account{Name: account})
 		require.NoError(r, err)
 	}
-	secret, _, err := r.accounts.AddKey(r.Context(), account, scopes, time.Time{})
+	secret, _, err := r.accounts.AddKey(r.Context(), account, scopes, time.Time{}, nil)
 	require.NoError(r, err)
 	return secret
 }
@@ -191,7 +191,7 @@ func (r *rig) acceptsOf(account string, draft map[string]any) {
 	key := r.key(account, accounts.ScopeSubmit)
 	status, body := r.asksAPI(key, r.api, http.MethodPost, "/v1/messages", r.timed(draft))
 	require.Equal(r, http.StatusCreated, status, body)
-	_, err := r.accounts.RemoveKey(r.Context(), account, keyID(key))
+	_, err := r.accounts.RemoveKey(r.Context(), account, keyID(key), nil)
 	require.NoError(r, err)
 }
 

@@ -70,7 +70,7 @@ func Serve(t *testing.T, client redis.UniversalClient, now func() time.Time) (ad
 	require.NoError(t, err)
 	key, _, err = o.Accounts.AddKey(t.Context(), "ops", []accounts.Scope{
 		accounts.ScopeSubmit, accounts.ScopeRead, accounts.ScopeAdmin, accounts.ScopeContent,
-	}, time.Time{})
+	}, time.Time{}, nil)
 	require.NoError(t, err)
 	handler, err := api.New(o)
 	require.NoError(t, err)

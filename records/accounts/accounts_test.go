@@ -46,7 +46,7 @@ func (r *registry) create(name string) (secret string, key accounts.APIKey) {
 	r.Helper()
 	_, err := r.Create(r.Context(), accounts.Account{Name: name})
 	require.NoError(r, err)
-	secret, key, err = r.AddKey(r.Context(), name, []accounts.Scope{accounts.ScopeSubmit, accounts.ScopeRead}, time.Time{})
+	secret, key, err = r.AddKey(r.Context(), name, []accounts.Scope{accounts.ScopeSubmit, accounts.ScopeRead}, time.Time{}, nil)
 	require.NoError(r, err)
 	return secret, key
 }
@@ -126,9 +126,9 @@ func TestAccountsRefuseWhatIsNotAllowed(t *testing.T) {
 	require.ErrorContains(t, err, `there is no tier "gold"`)
 	_, err = r.Set(t.Context(), "nobody", accounts.Change{})
 	require.EqualError(t, err, `no account "nobody"`)
-	_, _, err = r.AddKey(t.Context(), "good", []accounts.Scope{"root"}, time.Time{})
+	_, _, err = r.AddKey(t.Context(), "good", []accounts.Scope{"root"}, time.Time{}, nil)
 	require.ErrorContains(t, err, "which is unknown or given twice: there are submit, read, admin and content")
-	_, _, err = r.AddKey(t.Context(), "good", []accounts.Scope{accounts.ScopeRead}, r.now)
+	_, _, err = r.AddKey(t.Context(), "good", []accounts.Scope{accounts.ScopeRead}, r.now, nil)
 	require.ErrorContains(t, err, "expires_at has passed: ")
 }
 
@@ -178,7 +178,7 @@ func TestConcurrentChangesOfAnAccount(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			_, _, err := r.AddKey(t.Context(), "acme", []accounts.Scope{accounts.ScopeRead}, time.Time{})
+			_, _, err := r.AddKey(t.Context(), "acme", []accounts.Scope{accounts.ScopeRead}, time.Time{}, nil)
 			require.NoError(t, err)
 		})
 	}

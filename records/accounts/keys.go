@@ -144,26 +144,49 @@ func (a *Accounts) Identify(ctx context.Context, hash string) (_ Identity, ok bo
 	return Identity{}, false, nil
 }
 
+// KeyChange is called once when a change of a key is allowed, before it is stored: with the account
+// as it was, and the key that is added, replaced or removed. An error prevents the change. It may be
+// nil.
+type KeyChange func(account Account, key APIKey) error
+
+// changeKeys changes the keys of an account. edit returns the key that it changes.
+func (a *Accounts) changeKeys(
+	ctx context.Context, account, doing string, before KeyChange, edit func(now time.Time, next *storedAccount) (APIKey, error),
+) (Account, error) {
+	called := false
+	return a.changeExisting(ctx, account, doing, func(now time.Time, next *storedAccount) error {
+		was := next.public(account)
+		key, err := edit(now, next)
+		if err != nil || called || before == nil {
+			return err
+		}
+		called = true // and not again if another change came between
+		return before(was, key)
+	})
+}
+
 // AddKey gives an account a new key and returns the key, which can't be read again. A zero expiry
 // means never.
-func (a *Accounts) AddKey(ctx context.Context, account string, scopes []Scope, expires time.Time) (secret string, _ APIKey, err error) {
+func (a *Accounts) AddKey(
+	ctx context.Context, account string, scopes []Scope, expires time.Time, before KeyChange,
+) (secret string, _ APIKey, err error) {
 	if err := checkScopes(scopes); err != nil {
 		return "", APIKey{}, err
 	}
 	secret, id := newKey()
 	var added storedKey
-	_, err = a.changeExisting(ctx, account, "adding an API key", func(now time.Time, next *storedAccount) error {
+	_, err = a.changeKeys(ctx, account, "adding an API key", before, func(now time.Time, next *storedAccount) (APIKey, error) {
 		if !expires.IsZero() && !expires.After(now) {
-			return &fault.InvalidError{Field: "expires_at", Value: expires.Format(time.RFC3339), Says: "expires_at has passed: " + expires.Format(time.RFC3339)}
+			return APIKey{}, &fault.InvalidError{Field: "expires_at", Value: expires.Format(time.RFC3339), Says: "expires_at has passed: " + expires.Format(time.RFC3339)}
 		}
 		if expires.UTC().Year() > 9999 { // RFC 3339 can't write it
-			return &fault.InvalidError{Field: "expires_at", Value: expires.UTC().Format(time.RFC3339), Want: "a time before the year 10000"}
+			return APIKey{}, &fault.InvalidError{Field: "expires_at", Value: expires.UTC().Format(time.RFC3339), Want: "a time before the year 10000"}
 		}
 		added = storedKey{ID: id, SHA256: HashKey(secret), Scopes: scopes, CreatedAt: now.UnixMilli()}
 		if !expires.IsZero() {
 			added.ExpiresAt = expires.UnixMilli()
 		}
-		return next.addKey(now, added)
+		return added.public(), next.addKey(now, added)
 	})
 	if err != nil {
 		return "", APIKey{}, err
@@ -173,27 +196,28 @@ func (a *Accounts) AddKey(ctx context.Context, account string, scopes []Scope, e
 
 // RotateKey gives an account a new key without an expiry and with the scopes of an old one. The old
 // key still works for the overlap, unless it expires earlier; with an overlap of 0 it ends at once.
-// An id of "" means the only key. The error is a *NoSuchError or an *InvalidError. *InvalidError.
+// An id of "" means the only key. The error is a *NoSuchError or an *InvalidError.
 func (a *Accounts) RotateKey(
-	ctx context.Context, account, id string, overlap time.Duration,
+	ctx context.Context, account, id string, overlap time.Duration, before KeyChange,
 ) (secret string, _ APIKey, err error) {
 	if err := checkOverlap(overlap, calendar.FormatDuration(overlap)); err != nil {
 		return "", APIKey{}, err
 	}
 	secret, newID := newKey()
 	var added storedKey
-	_, err = a.changeExisting(ctx, account, "rotating an API key", func(now time.Time, next *storedAccount) error {
+	_, err = a.changeKeys(ctx, account, "rotating an API key", before, func(now time.Time, next *storedAccount) (APIKey, error) {
 		next.forgetExpired(now)
 		old, err := next.key(id)
 		if err != nil {
-			return err
+			return APIKey{}, err
 		}
+		replaced := old.public()
 		added = storedKey{ID: newID, SHA256: HashKey(secret), Scopes: old.Scopes, CreatedAt: now.UnixMilli()}
 		until := now.Add(overlap).UnixMilli()
 		if old.ExpiresAt == 0 || old.ExpiresAt > until {
 			old.ExpiresAt = until
 		}
-		return next.addKey(now, added)
+		return replaced, next.addKey(now, added)
 	})
 	if err != nil {
 		return "", APIKey{}, err
@@ -203,18 +227,18 @@ func (a *Accounts) RotateKey(
 
 // RemoveKey removes a key, which stops working at once, and returns the changed account. The error
 // is a *NoSuchError.
-func (a *Accounts) RemoveKey(ctx context.Context, account, id string) (Account, error) {
-	return a.changeExisting(ctx, account, "removing an API key", func(_ time.Time, next *storedAccount) error {
+func (a *Accounts) RemoveKey(ctx context.Context, account, id string, before KeyChange) (Account, error) {
+	return a.changeKeys(ctx, account, "removing an API key", before, func(_ time.Time, next *storedAccount) (APIKey, error) {
 		if id == "" {
-			return &fault.NoSuchError{What: "key", Name: id}
+			return APIKey{}, &fault.NoSuchError{What: "key", Name: id}
 		}
-		old, err := next.key(id)
+		found, err := next.key(id)
 		if err != nil {
-			return err
+			return APIKey{}, err
 		}
-		hash := old.SHA256
-		next.Keys = slices.DeleteFunc(slices.Clone(next.Keys), func(k storedKey) bool { return k.SHA256 == hash })
-		return nil
+		old := *found
+		next.Keys = slices.DeleteFunc(slices.Clone(next.Keys), func(k storedKey) bool { return k.SHA256 == old.SHA256 })
+		return old.public(), nil
 	})
 }
 

@@ -74,7 +74,7 @@ func TestAKeyExpires(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t)
 	r.create("acme")
-	secret, key, err := r.AddKey(t.Context(), "acme", []accounts.Scope{accounts.ScopeAdmin}, r.now.Add(time.Hour))
+	secret, key, err := r.AddKey(t.Context(), "acme", []accounts.Scope{accounts.ScopeAdmin}, r.now.Add(time.Hour), nil)
 	require.NoError(t, err)
 	require.Equal(t, r.now.Add(time.Hour), key.ExpiresAt)
 	r.wait(time.Hour - time.Millisecond)
@@ -94,30 +94,30 @@ func TestRotation(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t)
 	old, oldKey := r.create("acme")
-	next, nextKey, err := r.RotateKey(t.Context(), "acme", "", time.Hour)
+	next, nextKey, err := r.RotateKey(t.Context(), "acme", "", time.Hour, nil)
 	require.NoError(t, err)
 	require.Equal(t, oldKey.Scopes, nextKey.Scopes)
 	require.NotEqual(t, oldKey.ID, nextKey.ID)
 	require.True(t, r.authenticates(old), "both, during the overlap")
 	require.True(t, r.authenticates(next))
 
-	_, _, err = r.RotateKey(t.Context(), "acme", "", time.Hour)
+	_, _, err = r.RotateKey(t.Context(), "acme", "", time.Hour, nil)
 	require.ErrorContains(t, err, "the id of a key: "+oldKey.ID+", "+nextKey.ID)
 	// A second rotation of an old key does not extend its life.
-	_, _, err = r.RotateKey(t.Context(), "acme", oldKey.ID, 24*time.Hour)
+	_, _, err = r.RotateKey(t.Context(), "acme", oldKey.ID, 24*time.Hour, nil)
 	require.NoError(t, err)
 	r.wait(time.Hour)
 	require.False(t, r.authenticates(old))
 
-	third, _, err := r.RotateKey(t.Context(), "acme", nextKey.ID, 0)
+	third, _, err := r.RotateKey(t.Context(), "acme", nextKey.ID, 0, nil)
 	require.NoError(t, err)
 	require.False(t, r.authenticates(next), "without an overlap at once")
 	require.True(t, r.authenticates(third))
 
-	_, _, err = r.RotateKey(t.Context(), "acme", "nokey", 0)
+	_, _, err = r.RotateKey(t.Context(), "acme", "nokey", 0, nil)
 	require.EqualError(t, err, `no key "nokey"`)
 	for _, overlap := range []time.Duration{-1, accounts.MaxOverlap + 1} {
-		_, _, err = r.RotateKey(t.Context(), "acme", "", overlap)
+		_, _, err = r.RotateKey(t.Context(), "acme", "", overlap, nil)
 		require.ErrorContains(t, err, "overlap")
 	}
 }
@@ -144,18 +144,18 @@ func TestKeysAreRemovedAndBounded(t *testing.T) {
 	r := newRegistry(t)
 	secret, key := r.create("acme")
 	for range accounts.MaxKeys - 1 {
-		_, _, err := r.AddKey(t.Context(), "acme", []accounts.Scope{accounts.ScopeRead}, time.Time{})
+		_, _, err := r.AddKey(t.Context(), "acme", []accounts.Scope{accounts.ScopeRead}, time.Time{}, nil)
 		require.NoError(t, err)
 	}
-	_, _, err := r.AddKey(t.Context(), "acme", []accounts.Scope{accounts.ScopeRead}, time.Time{})
+	_, _, err := r.AddKey(t.Context(), "acme", []accounts.Scope{accounts.ScopeRead}, time.Time{}, nil)
 	require.ErrorContains(t, err, "has 16 keys, which is the most")
-	account, err := r.RemoveKey(t.Context(), "acme", key.ID)
+	account, err := r.RemoveKey(t.Context(), "acme", key.ID, nil)
 	require.NoError(t, err)
 	require.Len(t, account.Keys, accounts.MaxKeys-1)
 	require.False(t, r.authenticates(secret))
 	require.Len(t, r.hashes(), accounts.MaxKeys-1)
 	for _, none := range []string{key.ID, ""} {
-		_, err = r.RemoveKey(t.Context(), "acme", none)
+		_, err = r.RemoveKey(t.Context(), "acme", none, nil)
 		var missing *fault.NoSuchError
 		require.ErrorAs(t, err, &missing)
 		require.Equal(t, fault.CodeNotFound, missing.Code())
@@ -174,7 +174,7 @@ func TestHasUsableKey(t *testing.T) {
 	_, err := r.Create(t.Context(), accounts.Account{Name: "acme"})
 	require.NoError(t, err)
 	require.False(t, usable(), "no key")
-	_, _, err = r.AddKey(t.Context(), "acme", []accounts.Scope{accounts.ScopeRead}, r.now.Add(time.Hour))
+	_, _, err = r.AddKey(t.Context(), "acme", []accounts.Scope{accounts.ScopeRead}, r.now.Add(time.Hour), nil)
 	require.NoError(t, err)
 	require.True(t, usable())
 	_, err = r.Set(t.Context(), "acme", accounts.Change{Disabled: new(true)})

@@ -40,7 +40,7 @@ func newRig(t *testing.T) *rig {
 	r.accounts = accounts.New(r.client, keyspace.KeysUnder(""))
 	_, err = r.accounts.Create(t.Context(), accounts.Account{Name: "own"})
 	require.NoError(t, err)
-	r.key, _, err = r.accounts.AddKey(t.Context(), "own", []accounts.Scope{accounts.ScopeRead}, time.Time{})
+	r.key, _, err = r.accounts.AddKey(t.Context(), "own", []accounts.Scope{accounts.ScopeRead}, time.Time{}, nil)
 	require.NoError(t, err)
 	return r
 }
@@ -166,18 +166,18 @@ func TestASessionIsWorthWhatItsKeyIs(t *testing.T) {
 	id := r.key[3:11]
 
 	// A replaced key works until its overlap is over.
-	_, _, err := r.accounts.RotateKey(t.Context(), "own", id, time.Hour)
+	_, _, err := r.accounts.RotateKey(t.Context(), "own", id, time.Hour, nil)
 	require.NoError(t, err)
 	p.accepts(cookie, began().Add(time.Minute))
 	r.store.SetTime(began().Add(time.Hour))
 	p.refuses(cookie, began().Add(time.Hour))
 
-	again, _, err := r.accounts.AddKey(t.Context(), "own", []accounts.Scope{accounts.ScopeRead}, time.Time{})
+	again, _, err := r.accounts.AddKey(t.Context(), "own", []accounts.Scope{accounts.ScopeRead}, time.Time{}, nil)
 	require.NoError(t, err)
 	r.key = again
 	cookie = p.begins(began())
 	p.accepts(cookie, began())
-	_, err = r.accounts.RemoveKey(t.Context(), "own", again[3:11])
+	_, err = r.accounts.RemoveKey(t.Context(), "own", again[3:11], nil)
 	require.NoError(t, err)
 	p.accepts(cookie, began().Add(999*time.Millisecond))
 	p.refuses(cookie, began().Add(time.Second))

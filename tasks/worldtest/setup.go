@@ -36,7 +36,7 @@ func SetUp(tb testing.TB, s *Story) []policy.Policy {
 		require.NoError(tb, list.SetTier(ctx, a.tier()))
 		_, err := list.Create(ctx, accounts.Account{Name: a.Name, Tier: a.Name, TimeZone: a.Zone, Contact: a.Name + "@example.com"})
 		require.NoError(tb, err)
-		_, _, err = list.AddKey(ctx, a.Name, []accounts.Scope{accounts.ScopeSubmit}, time.Time{})
+		_, _, err = list.AddKey(ctx, a.Name, []accounts.Scope{accounts.ScopeSubmit}, time.Time{}, nil)
 		require.NoError(tb, err)
 	}
 	if s.Plan.Pace != "" {
