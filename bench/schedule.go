@@ -220,7 +220,7 @@ func runHerd(ctx context.Context, size sizes, drain func(*store, time.Time) (tim
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	due := time.Now().Add(size.herdWithin).Truncate(time.Millisecond)
+	due := time.Now().Add(size.herdWithin).Truncate(time.Second) // asynq leaves a fraction out
 	if err := s.fillSchedule(ctx, 0, size.herd, due, size.herdWithin/2); err != nil {
 		return 0, err
 	}
