@@ -144,6 +144,7 @@ do -- the embedded store bounds the locals of a script
       if q.spent > q.work and t ~= from then return nil, t, in_the_way end
       local till = forbids(rules, tried[k], t, direction)
       if till then
+        if direction * till <= direction * t then error('the search for a free time stands still') end -- not for ever
         t, allow, in_the_way = till, 0, in_the_way or tried[k]
       else
         allow, k = allow + 1, k < all and k + 1 or 1

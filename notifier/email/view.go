@@ -36,8 +36,8 @@ type View struct {
 	Rule    string
 	Policy  string
 	Sliding bool
-	// Event is the event with the limit, Key the key that is counted, or the id of an API key, and Period "minute", "hour"
-	// or "day". Since and Until are its begin and end, such as "2026-11-22 00:00 Europe/Berlin".
+	// Event is the event with the limit, Key the key that is counted, or the id of an API key, and
+	// Period "minute", "hour" or "day". Since and Until are its begin and end, such as "2026-11-22 00:00 Europe/Berlin".
 	// They are empty in other notices.
 	Event, Key, Period string
 	Since, Until       string

@@ -154,7 +154,7 @@ func (c *Campaigns) Resume(ctx context.Context, of Campaign, w Watcher) (message
 	if _, err := c.pauses.Resume(ctx, of); err != nil {
 		return r.summary, err
 	}
-	if err := r.countFor(ctx, messages.PauseLag); err != nil {
+	if err := r.countDuring(ctx, messages.PauseLag); err != nil {
 		return r.summary, err
 	}
 	return r.all(ctx, func(ctx context.Context, s messages.Info) error {

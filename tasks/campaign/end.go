@@ -25,7 +25,7 @@ func (c *Campaigns) Cancel(ctx context.Context, by *submit.Submitter, of Campaig
 	if err := c.end(ctx, of); err != nil {
 		return r.summary, err
 	}
-	if err := r.countFor(ctx, messages.EndLag); err != nil {
+	if err := r.countDuring(ctx, messages.EndLag); err != nil {
 		return r.summary, err
 	}
 	var sending []messages.Info

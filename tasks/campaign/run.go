@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -34,9 +35,9 @@ func (c *Campaigns) newRun(outcome string, of Campaign, w Watcher) *run {
 	}}
 }
 
-// countFor counts the messages for the progress, and returns no sooner than after a time: other
+// countDuring counts the messages for the progress, and returns no sooner than after a time: other
 // programs know then that the campaign has ended, or is no longer paused.
-func (r *run) countFor(ctx context.Context, lag time.Duration) error {
+func (r *run) countDuring(ctx context.Context, lag time.Duration) error {
 	began := r.clock.Local()
 	if err := r.count(ctx); err != nil {
 		return err
@@ -63,14 +64,19 @@ func (r *run) count(ctx context.Context) error {
 const atOnce = 8
 
 // all calls do with each message, some at a time. Messages that were accepted meanwhile add to the
-// total.
+// total. After an error it begins no more, and those that it has begun are in the summary.
 func (r *run) all(ctx context.Context, do func(context.Context, messages.Info) error) (message.CampaignSummary, error) {
 	err := r.each(ctx, r.of, onPage, func(found []messages.Info) error {
-		doing, ctx := errgroup.WithContext(ctx)
+		var doing errgroup.Group
+		var failed atomic.Bool
 		doing.SetLimit(atOnce)
 		for _, s := range found {
+			if failed.Load() {
+				break
+			}
 			doing.Go(func() error {
 				if err := do(ctx, s); err != nil {
+					failed.Store(true)
 					return err
 				}
 				r.counted(func(sum *message.CampaignSummary) { sum.Messages++ })
