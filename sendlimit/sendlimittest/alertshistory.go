@@ -256,8 +256,15 @@ func (a *alerting) deliverLate(t *rapid.T) {
 	for _, drop := range claim.Dropped {
 		delete(a.pending, drop.ID)
 	}
+	promised := make(map[string]int64)
+	for _, p := range placed {
+		promised[p.ID] = p.From.UnixMilli()
+		if first, err := a.client.HGet(t.Context(), a.keys.Record(alertingUser, p.ID), keyspace.RecordPromised).Int64(); err == nil {
+			promised[p.ID] = first // it was late before
+		}
+	}
 	slices.SortFunc(placed, func(a, b messages.Placement) int {
-		return cmp.Or(a.From.Compare(b.From), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(promised[a.ID], promised[b.ID]), cmp.Compare(a.ID, b.ID))
 	})
 	var taken []time.Time
 	for _, p := range placed {
