@@ -33,7 +33,7 @@ type walk struct {
 	// together is how many lists the next read begins, and each how many entries it reads of each.
 	together, each int
 	looked         int  // entries and lists that were read, and partitions that were checked
-	idle           bool // the last read found nothing
+	sparse         bool // most lists of the last read were empty
 	known          window
 	// head is the list of inHead: the head of the current partition, or -1. It was read before the
 	// other parts of the partition.
@@ -86,9 +86,12 @@ func (w *walk) next(ctx context.Context) ([]entry, error) {
 	}
 	w.at = place{List: end}
 	var entries []entry
-	longest := 0
+	longest, empty := 0, 0
 	for i, read := range reads {
 		found := read.Val()
+		if len(found) == 0 {
+			empty++
+		}
 		if w.of.head(numbers[i]) == numbers[i] {
 			w.setHead(numbers[i], found)
 		}
@@ -99,7 +102,7 @@ func (w *walk) next(ctx context.Context) ([]entry, error) {
 			break
 		}
 	}
-	w.idle = len(entries) == 0
+	w.sparse = 2*empty > len(reads)
 	w.looked += len(entries) + len(reads)
 	average := len(entries) / len(reads)
 	w.together = min(max(wanted/(average+1), 1), 4*w.together, maxTogether)
