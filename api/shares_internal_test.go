@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -238,3 +240,37 @@ func TestABodyWithoutAPlaceLeft(t *testing.T) {
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
+
+// All batches of an account judge as many lines at a time as one does. Others' lines do not wait for
+// them.
+func TestBatchesOfAnAccountShareItsLanes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		limits, err := Limits{}.withDefaults()
+		require.NoError(t, err)
+		s := &server{Options: Options{Limits: limits}}
+		s.newSlots()
+		var judging atomic.Int64
+		goOn := make(chan struct{})
+		judge := inLane(s.lanes, holder{account: "acme"}, func(context.Context, int) (int, error) {
+			judging.Add(1)
+			<-goOn
+			return 0, nil
+		})
+		for range 3 * batchLanes {
+			go func() { _, _ = judge(t.Context(), 0) }()
+		}
+		synctest.Wait()
+		require.EqualValues(t, batchLanes, judging.Load())
+		got, err := inLane(s.lanes, holder{account: "bank"}, func(_ context.Context, n int) (int, error) { return n + 1, nil })(t.Context(), 1)
+		require.NoError(t, err)
+		require.Equal(t, 2, got)
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = judge(gone, 0)
+		require.ErrorIs(t, err, context.Canceled)
+		close(goOn)
+		synctest.Wait()
+		require.EqualValues(t, 3*batchLanes, judging.Load())
+	})
+}

@@ -67,6 +67,10 @@ func (s *server) newSlots() {
 		share: shareHeld("stream", "streams",
 			" running (batches, dry runs, refits, exports, erasures and work on campaigns)", "streams_per_account", retryStreamAfter),
 	}
+	s.lanes = &slots{
+		most: batchLanes * l.Streams, perAccount: batchLanes, perOperator: batchLanes * l.Streams, reserve: batchLanes,
+		full: func() error { return errNoLane }, share: func(holder, int) error { return errNoLane },
+	}
 	s.followers = &slots{
 		most: l.Followers, perAccount: l.FollowersPerAccount, perOperator: l.FollowersPerAccount, reserve: reserveOf(l.Followers),
 		full:  allHeld(l.Followers, "streams of events"),
