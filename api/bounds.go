@@ -78,6 +78,7 @@ var bounds = sync.OnceValue(func() map[string]*huma.Schema { //nolint:globals //
 		{"title body", &huma.Schema{MaxLength: new(message.MaxContent)}},
 		{"on_conflict", oneOf(message.OnConflictRefuse, message.OnConflictShift)},
 		{"late", text("refuse|now|"+durationPattern, 0)},
+		{"shift_spread", text(durationPattern, 0)},
 		{"unknown_categories", oneOf(string(policy.RefuseUnknown), string(policy.AllowUnknown))},
 		{"contact alert_to", text(contactPattern, policy.MaxContact)},
 		{"url", text(callbackURL, accounts.MaxEventsURL)},

@@ -113,7 +113,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	const rule = "a rule such as 5/hour, 3/90s or 10/calendar_day" +
 		" (sliding: minute, hour, day, week or a length of time; natural: calendar_minute, _hour, _day, _week, _month)"
-	const known = "name, time_zone, user_time_zone, rules, quiet_hours, only, blackouts, calendars, reach, on_conflict, late, account_share, alert_at, alert_to, categories, unknown_categories, changes, version"
+	const known = "name, time_zone, user_time_zone, rules, quiet_hours, only, blackouts, calendars, reach, on_conflict, shift_spread, late, account_share, alert_at, alert_to, categories, unknown_categories, changes, version"
 	const badDate = "a date such as 2027-01-01, 12-25 for every year, a range such as 2027-04-02..2027-04-05, or the name of a calendar of the policy"
 	const badClock = "hours such as 22:00-08:00, mon-fri 22:00-07:30 or sat,sun 00:00-24:00"
 	const reach = "1s to 366d in whole seconds, such as 30d, 36h or 90m"
@@ -174,7 +174,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		{"categories.ads.throttle", "500/day", "1 to 1000000 a minute or an hour, such as 500/minute or 10000/hour", ", line 4", "rules: [1/day]\ncategories:\n  ads:\n    throttle: 500/day"},
 		{"categories.otp.accounts", "shop", "a list of accounts such as [shop, support]", ", line 3", "rules: [1/day]\ncategories:\n  otp: {exempt: true, accounts: shop}"},
 		{"categories.otp.accounts", "Shop", "a name of 1 to 64 of a-z 0-9 _ -", ", line 3", "rules: [1/day]\ncategories:\n  otp: {exempt: true, accounts: [shop, Shop]}"},
-		{"setting", "categories.otp.reach", `!unknown setting "categories.otp.reach": there are rules, exempt, counts, quiet_hours, only, blackouts, throttle, accounts`, ", line 3", "rules: [1/day]\ncategories:\n  otp: {exempt: true, reach: 1d}"},
+		{"setting", "categories.otp.reach", `!unknown setting "categories.otp.reach": there are rules, exempt, counts, quiet_hours, only, blackouts, shift_spread, throttle, accounts`, ", line 3", "rules: [1/day]\ncategories:\n  otp: {exempt: true, reach: 1d}"},
 		{"setting", "prefix", `!unknown setting "prefix": there are ` + known, ", line 2", "rules: [1/day]\nprefix: sl"},
 	} {
 		_, err := readPolicy(row.text)

@@ -16,7 +16,7 @@ import (
 )
 
 // policyKeys are the names under policy.
-const policyKeys = "policy.time_zone, policy.user_time_zone, policy.rules, policy.quiet_hours, policy.only, policy.blackouts, policy.reach, policy.on_conflict, policy.late, policy.account_share," +
+const policyKeys = "policy.time_zone, policy.user_time_zone, policy.rules, policy.quiet_hours, policy.only, policy.blackouts, policy.reach, policy.on_conflict, policy.shift_spread, policy.late, policy.account_share," +
 	" policy.alert_at, policy.alert_to, policy.unknown_categories, policy.calendars, policy.categories"
 
 // rejected loads and returns what is wrong, which has to be something.
@@ -102,6 +102,7 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"policy.blackouts", "25-12", "25-12", "a date such as 2027-01-01, 12-25 for every year, a range such as 2027-04-02..2027-04-05, or the name of a calendar of the policy"},
 		{"policy.on_conflict", "drop", "drop", "refuse or shift"},
 		{"policy.late", "8d", "8d", "refuse, now, or how late a message may be, 1s to 7d in whole seconds, such as 15m"},
+		{"policy.shift_spread", "25h", "25h", "a length of time from 0s, for none, to 1d in whole seconds, such as 30m"},
 		{"policy.alert_at", "100,80", "100,80", "percents of 1 to 100, ascending, such as 80 and 100"},
 		{"policy.account_share", "100%", "100%", "a percentage such as 50%, from 1% to 99%"},
 		{"policy.alert_to", "ada", "ada", "one e-mail address such as ops@example.com, or an https: URL such as https://example.com/alerts"},

@@ -179,6 +179,8 @@ func settings(c *Config, p *policy.Document) []*setting {
 				"how far ahead a send time may be under a new store's policy; at most --reach"),
 			row("policy.on_conflict", "refuse", worded(ofPolicy("answer", p, func(d *policy.Document, s string) { d.OnConflict = s }), "refuse", "shift"),
 				"what a new store's policy does when a message's time is not free: refuse or shift; a message can say otherwise"),
+			row("policy.shift_spread", "", ofPolicy("duration", p, func(d *policy.Document, s string) { d.ShiftSpread = s }),
+				"over how long messages that shift out of the quiet hours of a new store's policy are spread, such as 30m"),
 			row("policy.late", "refuse", ofPolicy("answer", p, func(d *policy.Document, s string) { d.Late = s }),
 				"what a new store's policy does when a message's time has passed: refuse; now, within a day; or how late it may be, such as 15m; a message can say otherwise"),
 			row("policy.account_share", "", ofPolicy("percentage", p, func(d *policy.Document, s string) { d.AccountShare = s }),

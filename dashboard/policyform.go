@@ -22,6 +22,7 @@ type policyForm struct {
 	TimeZone                              string
 	UserTimeZone                          bool
 	Reach, OnConflict, Late, AccountShare string
+	ShiftSpread                           string
 	AlertAt, AlertTo                      string
 	UnknownCategories                     string
 	Categories                            []categoryForm
@@ -33,11 +34,11 @@ type policyForm struct {
 
 // categoryForm is a category in the form. A category without a name is ignored.
 type categoryForm struct {
-	Name, Rules                 string
-	Exempt, Uncounted           bool
-	QuietHours, Only, Blackouts string
-	OwnQuiet, OwnOnly, OwnBlack bool // what is empty replaces the policy's
-	Throttle, Accounts          string
+	Name, Rules                     string
+	Exempt, Uncounted               bool
+	QuietHours, Only, Blackouts     string
+	OwnQuiet, OwnOnly, OwnBlack     bool // what is empty replaces the policy's
+	Throttle, Accounts, ShiftSpread string
 }
 
 // emptyCategories is how many empty categories the form has.
@@ -46,7 +47,7 @@ const emptyCategories = 1
 func policyFormOf(p message.Policy) policyForm {
 	f := policyForm{
 		Name: p.Name, Rules: lines(p.Rules), QuietHours: lines(p.QuietHours), Only: lines(p.Only), Blackouts: lines(p.Blackouts),
-		TimeZone: p.TimeZone, UserTimeZone: p.UserTimeZone, Reach: p.Reach, OnConflict: p.OnConflict, Late: p.Late, AccountShare: p.AccountShare, AlertTo: p.AlertTo,
+		TimeZone: p.TimeZone, UserTimeZone: p.UserTimeZone, Reach: p.Reach, OnConflict: p.OnConflict, ShiftSpread: p.ShiftSpread, Late: p.Late, AccountShare: p.AccountShare, AlertTo: p.AlertTo,
 		UnknownCategories: p.UnknownCategories, Version: text(p.Version),
 	}
 	for i, percent := range p.AlertAt {
@@ -58,7 +59,7 @@ func policyFormOf(p message.Policy) policyForm {
 	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
 		c := p.Categories[name]
 		f.Categories = append(f.Categories, categoryForm{
-			Name: name, Rules: lines(c.Rules), Exempt: c.Exempt, Uncounted: c.Counts != nil && !*c.Counts, Throttle: c.Throttle, Accounts: strings.Join(c.Accounts, " "),
+			Name: name, Rules: lines(c.Rules), Exempt: c.Exempt, Uncounted: c.Counts != nil && !*c.Counts, Throttle: c.Throttle, ShiftSpread: c.ShiftSpread, Accounts: strings.Join(c.Accounts, " "),
 			QuietHours: lines(c.QuietHours), Only: lines(c.Only), Blackouts: lines(c.Blackouts),
 			OwnQuiet: c.QuietHours != nil, OwnOnly: c.Only != nil, OwnBlack: c.Blackouts != nil,
 		})
@@ -95,7 +96,7 @@ func readPolicyForm(r *http.Request) policyForm {
 	value := func(name string) string { return strings.TrimSpace(r.PostFormValue(name)) }
 	f := policyForm{
 		Name: value("name"), Version: value("version"), Rules: value("rules"), QuietHours: value("quiet_hours"), Only: value("only"), Blackouts: value("blackouts"),
-		TimeZone: value("time_zone"), UserTimeZone: value("user_time_zone") == "yes", Reach: value("reach"), OnConflict: value("on_conflict"), Late: value("late"), AccountShare: value("account_share"),
+		TimeZone: value("time_zone"), UserTimeZone: value("user_time_zone") == "yes", Reach: value("reach"), OnConflict: value("on_conflict"), ShiftSpread: value("shift_spread"), Late: value("late"), AccountShare: value("account_share"),
 		AlertAt: value("alert_at"), AlertTo: value("alert_to"), UnknownCategories: value("unknown_categories"),
 		Calendars: value("calendars"), Changes: value("changes"),
 	}
@@ -109,7 +110,7 @@ func readPolicyForm(r *http.Request) policyForm {
 		number := strconv.Itoa(i)
 		c := categoryForm{
 			Name: strings.TrimSpace(r.PostForm["category"][i]), Rules: of("rules"), QuietHours: of("quiet_hours"), Only: of("only"), Blackouts: of("blackouts"),
-			Throttle: of("throttle"), Accounts: of("accounts"), Exempt: value("exempt_"+number) == "yes", Uncounted: value("uncounted_"+number) == "yes",
+			Throttle: of("throttle"), ShiftSpread: of("shift_spread"), Accounts: of("accounts"), Exempt: value("exempt_"+number) == "yes", Uncounted: value("uncounted_"+number) == "yes",
 			OwnQuiet: value("own_quiet_"+number) == "yes", OwnOnly: value("own_only_"+number) == "yes", OwnBlack: value("own_blackouts_"+number) == "yes",
 		}
 		if c.Name != "" || c.Rules != "" {
@@ -134,7 +135,7 @@ func (f *policyForm) check() (policy.Document, bool) {
 	f.Wrong = make(map[string][]string)
 	d := policy.Document{
 		Name: f.Name, Rules: fields(f.Rules), QuietHours: fields(f.QuietHours), Only: fields(f.Only), Blackouts: fields(f.Blackouts),
-		TimeZone: f.TimeZone, UserTimeZone: f.UserTimeZone, Reach: f.Reach, OnConflict: f.OnConflict, Late: f.Late, AccountShare: f.AccountShare, AlertTo: f.AlertTo,
+		TimeZone: f.TimeZone, UserTimeZone: f.UserTimeZone, Reach: f.Reach, OnConflict: f.OnConflict, ShiftSpread: f.ShiftSpread, Late: f.Late, AccountShare: f.AccountShare, AlertTo: f.AlertTo,
 		UnknownCategories: f.UnknownCategories,
 	}
 	if d.Rules == nil {
@@ -169,7 +170,7 @@ func (f *policyForm) check() (policy.Document, bool) {
 }
 
 func (c categoryForm) document() policy.CategoryDocument {
-	d := policy.CategoryDocument{Rules: fields(c.Rules), Exempt: c.Exempt, Throttle: c.Throttle, Accounts: strings.Fields(c.Accounts)}
+	d := policy.CategoryDocument{Rules: fields(c.Rules), Exempt: c.Exempt, Throttle: c.Throttle, ShiftSpread: c.ShiftSpread, Accounts: strings.Fields(c.Accounts)}
 	if c.Uncounted {
 		d.Counts = new(bool)
 	}
@@ -223,7 +224,7 @@ func placeOf(field string) string {
 		field = field[:i]
 	}
 	switch field {
-	case "rules", "quiet_hours", "only", "blackouts", "time_zone", "reach", "on_conflict", "late", "account_share", "alert_at", "alert_to", "unknown_categories", "categories", "calendars", "changes", "name":
+	case "rules", "quiet_hours", "only", "blackouts", "time_zone", "reach", "on_conflict", "shift_spread", "late", "account_share", "alert_at", "alert_to", "unknown_categories", "categories", "calendars", "changes", "name":
 		return field
 	default:
 		return "rules"

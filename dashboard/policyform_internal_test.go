@@ -27,13 +27,13 @@ func sent(f policyForm) url.Values {
 	crlf := func(text string) []string { return []string{strings.ReplaceAll(text, "\n", "\r\n")} }
 	v := url.Values{
 		"name": {f.Name}, "version": {f.Version}, "rules": crlf(f.Rules), "quiet_hours": crlf(f.QuietHours), "only": crlf(f.Only), "blackouts": crlf(f.Blackouts),
-		"time_zone": {f.TimeZone}, "user_time_zone": yes(f.UserTimeZone), "reach": {f.Reach}, "on_conflict": {f.OnConflict}, "late": {f.Late}, "account_share": {f.AccountShare}, "alert_at": {f.AlertAt},
+		"time_zone": {f.TimeZone}, "user_time_zone": yes(f.UserTimeZone), "reach": {f.Reach}, "on_conflict": {f.OnConflict}, "shift_spread": {f.ShiftSpread}, "late": {f.Late}, "account_share": {f.AccountShare}, "alert_at": {f.AlertAt},
 		"alert_to": {f.AlertTo}, "unknown_categories": {f.UnknownCategories}, "calendars": crlf(f.Calendars), "changes": crlf(f.Changes),
 	}
 	for i, c := range f.Categories {
 		n := strconv.Itoa(i)
 		for name, values := range map[string][]string{
-			"category": {c.Name}, "category_rules": crlf(c.Rules), "category_throttle": {c.Throttle}, "category_accounts": {c.Accounts}, "category_quiet_hours": crlf(c.QuietHours),
+			"category": {c.Name}, "category_rules": crlf(c.Rules), "category_throttle": {c.Throttle}, "category_shift_spread": {c.ShiftSpread}, "category_accounts": {c.Accounts}, "category_quiet_hours": crlf(c.QuietHours),
 			"category_only": crlf(c.Only), "category_blackouts": crlf(c.Blackouts), "exempt_" + n: yes(c.Exempt), "uncounted_" + n: yes(c.Uncounted),
 			"own_quiet_" + n: yes(c.OwnQuiet), "own_only_" + n: yes(c.OwnOnly), "own_blackouts_" + n: yes(c.OwnBlack),
 		} {
@@ -71,8 +71,9 @@ func drawDocument(t *rapid.T) policy.Document {
 		Name: "drawn", Rules: append([]string{}, some("rules", rules...)...), QuietHours: some("quiet", quiet...), Only: some("only", only...), Blackouts: some("blackouts", black...),
 		TimeZone: rapid.SampledFrom([]string{"", "UTC", "Europe/Berlin"}).Draw(t, "zone"), UserTimeZone: rapid.Bool().Draw(t, "user zone"),
 		Reach: rapid.SampledFrom([]string{"", "90d", "36h"}).Draw(t, "reach"), OnConflict: rapid.SampledFrom([]string{"", "refuse", "shift"}).Draw(t, "on conflict"),
-		Late:    rapid.SampledFrom([]string{"", "refuse", "now", "15m"}).Draw(t, "late"),
-		AlertAt: rapid.SampledFrom([][]int{nil, {}, {50}, {80, 100}}).Draw(t, "alerts"), AlertTo: rapid.SampledFrom([]string{"", "a@example.com"}).Draw(t, "to"),
+		ShiftSpread: rapid.SampledFrom([]string{"", "30m"}).Draw(t, "shift spread"),
+		Late:        rapid.SampledFrom([]string{"", "refuse", "now", "15m"}).Draw(t, "late"),
+		AlertAt:     rapid.SampledFrom([][]int{nil, {}, {50}, {80, 100}}).Draw(t, "alerts"), AlertTo: rapid.SampledFrom([]string{"", "a@example.com"}).Draw(t, "to"),
 	}
 	if len(d.Rules) == 0 {
 		d.Rules = []string{"1/minute"}
@@ -100,6 +101,7 @@ func drawDocument(t *rapid.T) policy.Document {
 			c.Rules = some("rules of it", rules...)
 			c.QuietHours, c.Only, c.Blackouts = own("own quiet", quiet...), own("own only", only...), own("own blackouts", black...)
 			c.Throttle = rapid.SampledFrom([]string{"", "100/minute"}).Draw(t, "throttle")
+			c.ShiftSpread = rapid.SampledFrom([]string{"", "0s", "30m"}).Draw(t, "spread")
 		}
 		c.Accounts = rapid.SampledFrom([][]string{nil, {"acme"}, {"acme", "beta"}}).Draw(t, "accounts")
 		d.Categories[name] = c

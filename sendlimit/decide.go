@@ -92,6 +92,10 @@ func (t *Timeline) decide(
 		if in.Err != nil {
 			return Decision{}, in.Err
 		}
+		if next == 0 {
+			r.WithoutSpread, cursor = true, judge.SearchCursor{Begin: ""}
+			continue
+		}
 		if err := cursor.GoOn(doing, by, next); err != nil {
 			return Decision{}, err
 		}
@@ -245,10 +249,15 @@ func firstFree(ctx context.Context, book *judge.Rulebook, s judge.Search) (time.
 
 // search returns the search of a request.
 func (t *Timeline) search(r NextFreeRequest) judge.Search {
+	var shift *judge.Shift
+	if r.Shifts != nil {
+		shift = new(r.Shifts.shift())
+	}
 	return judge.Search{
 		Client: t.client, User: r.User, Timeline: t.keys.Timeline(r.User), Settings: t.settings(r.User),
 		Reach: t.options.Reach, Places: t.options.PlacesPerDay, Share: r.Share,
 		Category: r.Category, From: r.From, Now: r.Now, Count: r.Count, Later: !r.Earlier, Self: r.ID,
+		Shift: shift,
 	}
 }
 

@@ -33,6 +33,9 @@ type Request struct {
 	// SearchFrom is where a shift starts its search. The shift takes no earlier time, not even At;
 	// zero means At. Check ignores it.
 	SearchFrom time.Time
+	// WithoutSpread ignores the policy's ShiftSpread. Use it if no time is free with it: without a
+	// Hold, Reserve and Check do so themselves.
+	WithoutSpread bool
 	// Hold ties the place to the charge of an account or a throttle; nil for none. It needs a
 	// Record. Check ignores it. If the category has a throttle that Hold does not charge, the code
 	// is CodeHoldOver.
@@ -126,8 +129,11 @@ type NextFreeRequest struct {
 	Count int       // 1 to MaxNextFree
 	// Earlier searches from From back to now instead.
 	Earlier bool
-	Share   Share     // as in Request
-	Now     time.Time // as in Request
+	// Shifts is the request of a message that shifts; nil for none. Then a time that the policy's
+	// ShiftSpread delays is not free for it.
+	Shifts *Request
+	Share  Share     // as in Request
+	Now    time.Time // as in Request
 }
 
 // MaxNextFree is the maximum number of free times that one call returns.

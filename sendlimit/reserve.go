@@ -231,17 +231,15 @@ func (t *Timeline) checkCall(r Request, by judge.UserRules, resume any) ([]strin
 // choice returns how the time of a request may be chosen, as lua/fragments/choice.lua reads it:
 // where a shift continues, and within which bounds.
 func (r Request) choice(set *judge.Ruleset, resume any, bounds string) any {
-	last, searchFrom := script.NoValue, script.NoValue
+	last, searchFrom, spread := script.NoValue, script.NoValue, ""
 	switch {
 	case !r.shifts(set) && r.WithoutFreeTimes:
 		last = "-"
 	case !r.shifts(set) && bounds == noBounds:
 		return ""
 	case !r.shifts(set):
-	case r.ShiftUntil.IsZero():
-		last, searchFrom = strconv.FormatInt(script.EndOfTime, 10), script.Word(r.SearchFrom)
 	default:
-		last, searchFrom = strconv.FormatInt(r.ShiftUntil.UnixMilli(), 10), script.Word(r.SearchFrom)
+		last, searchFrom, spread = strconv.FormatInt(r.shift().Last(), 10), script.Word(r.SearchFrom), r.spread(set)
 	}
 	if last == "-" && bounds == noBounds {
 		return last
@@ -250,7 +248,20 @@ func (r Request) choice(set *judge.Ruleset, resume any, bounds string) any {
 	if at, goesOn := resume.(int64); goesOn {
 		continues = strconv.FormatInt(at, 10)
 	}
-	return last + " " + continues + " " + bounds + " " + searchFrom
+	return last + " " + continues + " " + bounds + " " + searchFrom + spread
+}
+
+// shift returns the request as a shift.
+func (r Request) shift() judge.Shift {
+	return judge.Shift{Account: r.Share.Account, User: r.User, ID: r.ID, Category: r.Category, At: r.At, Until: r.ShiftUntil}
+}
+
+// spread returns the spread of a shift after a space; "" for none.
+func (r Request) spread(set *judge.Ruleset) string {
+	if spread := set.Spread(r.shift()); spread != "" && !r.WithoutSpread {
+		return " " + spread
+	}
+	return ""
 }
 
 // missed reports whether a shift was refused although the refusal names a time that it may have.

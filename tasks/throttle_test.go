@@ -316,3 +316,31 @@ func TestARefusalNamesTimesThatAThrottleHas(t *testing.T) {
 		s.requireThrottled(map[string]int{"11:59": 2, "12:01": 2, "12:02": 2})
 	})
 }
+
+// With a spread, a herd that shifts out of quiet hours is not at their end. A throttle moves some of
+// it on. Those that no throttle limits get their own delay, which a dry run shows.
+func TestAHerdOutOfQuietHoursIsSpread(t *testing.T) {
+	tell(t, func(s *story) {
+		s.policy(func(p *policy.Policy) {
+			p.QuietHours, p.OnConflict, p.ShiftSpread = quiet(s, "22:00-08:00"), policy.Shift, 10*time.Minute
+			p.Categories = map[string]policy.CategoryRules{"marketing": throttleOf(s, "4/minute"), "news": {Rules: rulesOf(s, "20/calendar_day")}}
+		})
+		minutes := make(map[time.Duration]int)
+		for i := range 36 {
+			m := s.ad(strconv.Itoa(i), 7*time.Hour)
+			own := m
+			own.Category = "news"
+			dry, err := s.Check(s.Context(), own)
+			require.NoError(s, err)
+			o := s.submit(m)
+			after := o.SendAt.Sub(s.at(8 * time.Hour))
+			require.True(s, o.Shifted && after >= 0 && after < 20*time.Minute, "%+v", o)
+			require.False(s, o.SendAt.Before(dry.SendAt.Time), "%v %v", o.SendAt, dry.SendAt)
+			minutes[after.Truncate(time.Minute)]++
+		}
+		require.GreaterOrEqual(s, len(minutes), 9)
+		for minute, n := range minutes {
+			require.LessOrEqual(s, n, 4, "%v", minute)
+		}
+	})
+}

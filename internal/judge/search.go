@@ -70,7 +70,8 @@ type Search struct {
 	From     time.Time
 	Now      time.Time // replaces the server's clock; zero means the server's
 	Count    int
-	Later    bool // searches after From, ascending; otherwise before it, descending
+	Shift    *Shift // the shift that searches later; nil for none
+	Later    bool   // searches after From, ascending; otherwise before it, descending
 }
 
 // FreeTimes searches in as many calls as necessary: one long call would block the server. It also
@@ -92,7 +93,7 @@ func (b *Rulebook) FreeTimes(ctx context.Context, s Search) (times []time.Time, 
 			found, before = 0, ""
 		}
 		about := Case{Now: s.Now, Year: years, Reach: s.Reach, Places: s.Places, Share: s.Share, Scope: by.Rules.Scope(s.Category)}
-		return []string{s.Timeline, s.Settings}, append(by.Arguments(about, 5), from, direction, s.Count-found, s.Self, before)
+		return []string{s.Timeline, s.Settings}, append(by.Arguments(about, 6), from, direction, s.Count-found, s.Self, before, by.Rules.search(s.Shift))
 	}
 	for {
 		var answer script.Reply

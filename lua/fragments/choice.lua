@@ -3,13 +3,15 @@
 -- "" takes or refuses the time asked for; "-" too, but a refusal has no free times. Otherwise the
 -- word has six parts, Unix ms, "." for none: the last time that a shift may use, or "-"; where its
 -- search continues; the last time of the change, the first time for the place and the end of the
--- times for it, see fragments/hold.lua; and where a shift starts to search.
+-- times for it, see fragments/hold.lua; and where a shift starts to search. The spread of a shift
+-- follows, see judge/spread.lua.
 --
 -- Needs now and asked. Defines a local for each part, and is_alone and is_covered.
 local choice, resume_at, not_after, place_from, place_before, search_from = ARGV[6], nil, nil, nil, nil, nil
+local spread_words = ''
 if #choice > 1 then
-  choice, resume_at, not_after, place_from, place_before, search_from =
-    string.match(choice, '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
+  choice, resume_at, not_after, place_from, place_before, search_from, spread_words =
+    string.match(choice, '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)(.*)$')
   resume_at, search_from, not_after = tonumber(resume_at), tonumber(search_from), tonumber(not_after)
   place_from, place_before = tonumber(place_from), tonumber(place_before)
 end

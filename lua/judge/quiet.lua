@@ -38,14 +38,58 @@ if quiet ~= '' then
     return known[name]
   end
 
-  -- stretch_around returns begin and end of the stretch that contains a local time; nil for none.
-  local function stretch_around(found, l)
-    local k, beyond = 1, #found.till + 1 -- the first that ends after l is in k to beyond
+  -- first_after returns the number of the first stretch that ends after a local time.
+  local function first_after(found, l)
+    local k, beyond = 1, #found.till + 1
     while k < beyond do
       local middle = math.floor((k + beyond) / 2)
       if found.till[middle] <= l then k = middle + 1 else beyond = middle end
     end
+    return k
+  end
+
+  -- stretch_around returns begin and end of the stretch that contains a local time; nil for none.
+  local function stretch_around(found, l)
+    local k = first_after(found, l)
     if found.from[k] and found.from[k] <= l then return found.from[k], found.till[k] end
+  end
+
+  -- way_to returns how far the next stretch is from a local time outside all of them, in a
+  -- direction. The stretches of a week repeat after `again` ms.
+  local function way_to(found, l, direction, again)
+    local k, count = first_after(found, l), #found.from
+    if count == 0 or not again and not found.from[direction > 0 and k or k - 1] then return math.huge end
+    if direction > 0 then return (found.from[k] or found.from[1] + again) - l end
+    return l + 1 - (found.till[k - 1] or found.till[count] - again)
+  end
+
+  -- next_quiet returns the first quiet moment from t on in a direction, up to or down to `last`;
+  -- nil for none.
+  local function next_quiet(times, direction, t, last)
+    while direction * (last - t) >= 0 do
+      local s = of_zone.stretch_at(zone, t)
+      local l = t + zone.offset[s]
+      local of_week = (l - MONDAY) % WEEK
+      if stretch_around(times.week, of_week) or stretch_around(times.dates, l) then return t end
+      local way = math.min(way_to(times.week, of_week, direction, WEEK), way_to(times.dates, l, direction))
+      if direction > 0 then
+        t = math.min(t + way, zone.from[s + 1] or math.huge)
+      else
+        t = math.max(t - way, zone.from[s] - 1)
+      end
+    end
+  end
+
+  -- past_delay returns the first moment from t on that a spread shift may use after the last quiet
+  -- time before t, see judge/spread.lua. t is not quiet.
+  function q.past_delay(times, t, spread)
+    local before = next_quiet(times, -1, t, math.max(spread.asked, t - spread.over, q.during_from))
+    if not before then return t end
+    local from = before + 1
+    local till = math.min(q.during_till, spread.last + 1, from + spread.over)
+    till = next_quiet(times, 1, from, till - 1) or till
+    q.spent = q.spent + 16
+    return math.max(t, from + spread.key % (till - from))
   end
 
   -- past_quiet returns the first moment from t on that is not quiet, upwards in direction 1,

@@ -11,8 +11,9 @@
 --   of its period (0 for a sliding rule), then id and send time of the first conflicts.
 --   if it is EXPIRES_LATE: the last expiry that a message may have.
 --   BLOCKED has only the first four.
---   SEARCH_ON has only status, now and where to continue. A change that its hold does
---   not cover is HOLD_OVER, OUTSIDE_HOLD or CHANGED, see fragments/hold.lua.
+--   SEARCH_ON has only status, now and where to continue, or 0 to start again without a
+--   spread. A change that its hold does not cover is HOLD_OVER, OUTSIDE_HOLD or CHANGED,
+--   see fragments/hold.lua.
 --   SETTINGS_CHANGED has its own form, see fragments/settings.lua.
 --@include judge/judge
 -- crowd returns the stretch in which a sliding rule has the conflicts of t, nil if it has room: the

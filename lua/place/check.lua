@@ -32,6 +32,7 @@ local id, asked = ARGV[4], tonumber(ARGV[5]) or now
 
 --@include judge/judge
 --@include judge/reply
+--@include judge/spread
 --@include judge/reach
 --@include known
 
@@ -54,8 +55,10 @@ if not resume_at then
 end
 
 local last = math.min(until_at, now + reach)
-local free, resume = next_free(q, rules, resume_at or at, 1, last)
+local spread = read_spread(spread_words, at, last)
+local free, resume = next_spread(q, rules, resume_at or at, last, spread)
 if not resume and not free and q.spent > q.work / 2 and (resume_at or at) < last then resume = last end
 if resume then return {SEARCH_ON, now, resume} end
+if not free and spread and (spread.delays or resume_at) then return {SEARCH_ON, now, 0} end
 if not free then return refusal(q, rules, at, requested, broken or violations(q, rules, at)) end
 return {ALLOWED, now, free, asked, SHIFTED, 0}

@@ -10,6 +10,8 @@
 -- ARGV[7]  id of a reservation that does not count; "" for none
 -- ARGV[8]  times that the search found before, ascending, Unix ms, separated by
 --          spaces; "" for none
+-- ARGV[9]  for the time of a shift: the time asked for, the last one, and the spread, see
+--          judge/spread.lua; "" for another
 --
 -- Returns  {now, where the search continues or 0, time, ...}: fewer times than requested, with
 --          0, if there are no more; with a time, if the work of this call was used up.
@@ -17,7 +19,7 @@
 -- Cost     O(m) in the reservations between the moment and the last time found,
 --          at most q.work steps (judge/question.lua).
 
-if #KEYS ~= 2 or #ARGV ~= 8 then
+if #KEYS ~= 2 or #ARGV ~= 9 then
   return redis.error_reply('ERR place/next_free.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -34,12 +36,19 @@ local last = direction > 0 and now + reach or now
 --@include judge/category
 --@include judge/judge
 --@include judge/taken
+--@include judge/spread
 
 local changed = settings_changed(KEYS[2], start)
 if changed then return changed end
 
 local rules = rules_of(rule_words, scope_words)
 if ARGV[7] ~= '' then q.excluded[ARGV[7]] = true end
+local spread
+if ARGV[9] ~= '' then
+  local asked, until_at, words = string.match(ARGV[9], '^(%S+) (%S+) (.*)$')
+  last = math.min(last, tonumber(until_at))
+  spread = read_spread(words, tonumber(asked) or now, last)
+end
 for at in string.gmatch(ARGV[8], '%S+') do take(tonumber(at), rules.category) end
 
 local reply, at = {now, 0}, start
@@ -48,7 +57,12 @@ for k = 1, tonumber(ARGV[6]) do
     reply[2] = at
     break
   end
-  local free, resume = next_free(q, rules, at, direction, last)
+  local free, resume
+  if spread then
+    free, resume = next_spread(q, rules, at, last, spread)
+  else
+    free, resume = next_free(q, rules, at, direction, last)
+  end
   if not free then
     reply[2] = resume or 0
     break

@@ -113,6 +113,7 @@ for _ = 1, 2 do -- a second time if its id has a place
 --@include status
 --@include judge/policy
 --@include judge/reply
+--@include judge/spread
     local rules = rules_of(rule_words, scope_words)
     if simply then
       local list = list_at(q, timeline)
@@ -157,12 +158,14 @@ for _ = 1, 2 do -- a second time if its id has a place
       if not resume_at then broken = violations(q, rules, at) end
       if resume_at or search_from or not broken.free then
         if not until_at then return refusal(q, rules, at, requested, broken, is_alone) end
+        local spread = read_spread(spread_words, at, math.min(until_at, now + reach))
         local last = math.min(until_at, now + reach, (place_before or math.huge) - 1)
         local from = resume_at or math.max(search_from or at, at)
         if not resume_at and q.spent > q.work and from <= last then return {SEARCH_ON, now, from} end
-        local time, resume = next_free(q, rules, from, 1, last)
+        local time, resume = next_spread(q, rules, from, last, spread)
         if not resume and not time and q.spent > q.work / 2 and from < last then resume = last end
         if resume then return {SEARCH_ON, now, resume} end
+        if not time and spread and (spread.delays or resume_at) and not place_before then return {SEARCH_ON, now, 0} end
         if not time then return refusal(q, rules, at, requested, broken or violations(q, rules, at)) end
         if time ~= at then at, requested, shifted = time, asked, true end
       end

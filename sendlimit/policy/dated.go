@@ -202,7 +202,7 @@ func (p Policy) DescribeChange(c DatedChange, s UserSettings) string {
 	}
 	then := p.During(c).For(s)
 	then.TimeZone, then.UserTimeZone, then.Reach, then.OnConflict, then.AlertAt, then.AlertTo = "", false, 0, "", nil, ""
-	then.UnknownCategories, then.Late = "", 0
+	then.UnknownCategories, then.Late, then.ShiftSpread = "", 0, 0
 	return strings.Join(when, " ") + ": " + then.String()
 }
 

@@ -29,6 +29,7 @@ type Document struct {
 	Calendars         map[string][]string         `json:"calendars,omitempty" doc:"Lists of dates by name, which blackouts can name. A name begins with a letter."`
 	Reach             string                      `json:"reach,omitempty" doc:"How far ahead a send time may lie: 1s to 366d, such as 30d or 36h; by default as far as the program allows."`
 	OnConflict        string                      `json:"on_conflict,omitempty" doc:"refuse or shift, for a message without its own on_conflict whose time is not free; by default refuse."`
+	ShiftSpread       string                      `json:"shift_spread,omitempty" doc:"Over how long after the end of quiet hours, or of other times at which nothing is sent, messages are spread that shift out of them: 1s to 1d, such as 30m. By default all of them take the first moment that is free."`
 	Late              string                      `json:"late,omitempty" doc:"What becomes of a message without its own late whose send_at has passed: refuse; now, if it passed within a day; or how long ago it may have passed, 1s to 7d, such as 15m. Then it is sent now. By default refuse."`
 	AccountShare      string                      `json:"account_share,omitempty" doc:"What percentage of each rule one account may use up for a user where several accounts are active, such as 50%, rounded up; by default all. It is judged when a message is submitted or moved."`
 	AlertAt           []int                       `json:"alert_at,omitzero" doc:"Percents of a user's daily rule at which an alert is raised, 1 to 100; by default 80 and 100, empty is never."` // nil means the default
@@ -41,14 +42,15 @@ type Document struct {
 
 // CategoryDocument is a category in a Document.
 type CategoryDocument struct {
-	Rules      []string `json:"rules,omitempty" doc:"Rules that count only messages of the category, at most one for each window, in addition to those of the policy."`
-	Exempt     bool     `json:"exempt,omitempty" doc:"Whether rules and quiet hours do not apply to its messages."`
-	Counts     *bool    `json:"counts,omitempty" doc:"Whether its messages count in the policy's rules. Only an exempt category may have false."` // nil means true
-	QuietHours []string `json:"quiet_hours,omitzero" doc:"When none of its messages are sent, in place of the policy's quiet_hours."`
-	Only       []string `json:"only,omitzero" doc:"The only hours at which its messages are sent, in place of the policy's only."`
-	Blackouts  []string `json:"blackouts,omitzero" doc:"Dates on which none of its messages are sent, in place of the policy's blackouts."`
-	Throttle   string   `json:"throttle,omitempty" doc:"How many messages of the category all users of the policy together get in a minute or an hour of UTC, by their send times: 500/minute. Empty for no limit. An exempt category has none."`
-	Accounts   []string `json:"accounts,omitempty" doc:"The accounts that may submit messages of the category; empty for all. Messages of other accounts are refused with category_reserved."`
+	Rules       []string `json:"rules,omitempty" doc:"Rules that count only messages of the category, at most one for each window, in addition to those of the policy."`
+	Exempt      bool     `json:"exempt,omitempty" doc:"Whether rules and quiet hours do not apply to its messages."`
+	Counts      *bool    `json:"counts,omitempty" doc:"Whether its messages count in the policy's rules. Only an exempt category may have false."` // nil means true
+	QuietHours  []string `json:"quiet_hours,omitzero" doc:"When none of its messages are sent, in place of the policy's quiet_hours."`
+	Only        []string `json:"only,omitzero" doc:"The only hours at which its messages are sent, in place of the policy's only."`
+	Blackouts   []string `json:"blackouts,omitzero" doc:"Dates on which none of its messages are sent, in place of the policy's blackouts."`
+	ShiftSpread string   `json:"shift_spread,omitempty" doc:"In place of the policy's shift_spread; 0s for none. An exempt category has none."`
+	Throttle    string   `json:"throttle,omitempty" doc:"How many messages of the category all users of the policy together get in a minute or an hour of UTC, by their send times: 500/minute. Empty for no limit. An exempt category has none."`
+	Accounts    []string `json:"accounts,omitempty" doc:"The accounts that may submit messages of the category; empty for all. Messages of other accounts are refused with category_reserved."`
 }
 
 // Document returns the document of the policy, without fields that have their default.
@@ -73,6 +75,9 @@ func (p Policy) Document() Document {
 	if p.OnConflict != Refuse {
 		d.OnConflict = string(p.OnConflict)
 	}
+	if p.ShiftSpread != 0 {
+		d.ShiftSpread = formatShiftSpread(&p.ShiftSpread)
+	}
 	d.Late = formatLate(p.Late)
 	if !slices.Equal(p.thresholds(), DefaultAlertAt()) {
 		d.AlertAt = p.AlertAt
@@ -96,7 +101,7 @@ func (p Policy) Document() Document {
 func categoryDocuments(categories map[string]CategoryRules) map[string]CategoryDocument {
 	documents := make(map[string]CategoryDocument, len(categories))
 	for name, c := range categories {
-		category := CategoryDocument{Exempt: c.Exempt, Throttle: c.Throttle.String(), Accounts: c.Accounts}
+		category := CategoryDocument{Exempt: c.Exempt, ShiftSpread: formatShiftSpread(c.ShiftSpread), Throttle: c.Throttle.String(), Accounts: c.Accounts}
 		if len(c.Rules) > 0 {
 			category.Rules = ruleTexts(c.Rules)
 		}
@@ -190,7 +195,7 @@ func (d Document) read() (Policy, fault.InvalidErrors) {
 	parts, unread := d.readParts()
 	p.Rules, p.QuietHours, p.Only, p.Blackouts = parts.Rules, parts.QuietHours, parts.Only, parts.Blackouts
 	p.Calendars, p.Categories, p.Reach, p.AccountShare = parts.Calendars, parts.Categories, parts.Reach, parts.AccountShare
-	p.Late = parts.Late
+	p.Late, p.ShiftSpread = parts.Late, parts.ShiftSpread
 	zone, err := p.Location()
 	if err != nil {
 		zone = time.UTC // Validate refuses it
@@ -208,7 +213,7 @@ func (d Document) read() (Policy, fault.InvalidErrors) {
 	wrong.Add(p.Validate())
 	wrong = slices.DeleteFunc(wrong, func(w *fault.InvalidError) bool {
 		return slices.ContainsFunc(unread, func(u *fault.InvalidError) bool {
-			return u.Field == w.Field || u.Field == w.Field+".rules" || u.Field == w.Field+".throttle"
+			return u.Field == w.Field || u.Field == w.Field+".rules" || u.Field == w.Field+".throttle" || u.Field == w.Field+".shift_spread"
 		}) ||
 			slices.ContainsFunc(unreadChanges, func(c string) bool { return w.Field == c || strings.HasPrefix(w.Field, c+".") })
 	})
@@ -245,6 +250,10 @@ func (d Document) readParts() (Policy, fault.InvalidErrors) {
 		p.Late, err = ParseLate(d.Late)
 		unread.Add(err)
 	}
+	if d.ShiftSpread != "" {
+		p.ShiftSpread, err = ParseShiftSpread(d.ShiftSpread)
+		unread.Add(err)
+	}
 	if d.AccountShare != "" {
 		p.AccountShare, err = ParseAccountShare(d.AccountShare)
 		unread.Add(err)
@@ -261,7 +270,7 @@ func (d Document) readParts() (Policy, fault.InvalidErrors) {
 }
 
 func (c CategoryDocument) rules(field string) (CategoryRules, error) {
-	parts, unread := Document{Rules: c.Rules, QuietHours: c.QuietHours, Only: c.Only, Blackouts: c.Blackouts}.readParts()
+	parts, unread := Document{Rules: c.Rules, QuietHours: c.QuietHours, Only: c.Only, Blackouts: c.Blackouts, ShiftSpread: c.ShiftSpread}.readParts()
 	var wrong fault.InvalidErrors
 	for _, w := range unread {
 		wrong.Add(fault.InField(w, field+"."+w.Field))
@@ -269,6 +278,9 @@ func (c CategoryDocument) rules(field string) (CategoryRules, error) {
 	category := CategoryRules{
 		Rules: parts.Rules, Exempt: c.Exempt, Uncounted: c.Counts != nil && !*c.Counts, QuietHours: ifGiven(c.QuietHours, parts.QuietHours),
 		Only: ifGiven(c.Only, parts.Only), Blackouts: ifGiven(c.Blackouts, parts.Blackouts),
+	}
+	if c.ShiftSpread != "" {
+		category.ShiftSpread = &parts.ShiftSpread
 	}
 	if len(c.Accounts) > 0 {
 		category.Accounts = c.Accounts

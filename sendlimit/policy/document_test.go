@@ -113,6 +113,8 @@ func drawPolicy(t *rapid.T) policy.Policy {
 	p.Reach = rapid.SampledFrom([]time.Duration{0, time.Second, 36 * time.Hour, 366 * 24 * time.Hour}).Draw(t, "reach")
 	p.OnConflict = rapid.SampledFrom([]policy.OnConflict{"", policy.Shift}).Draw(t, "on conflict")
 	p.Late = rapid.SampledFrom([]time.Duration{0, time.Second, policy.DefaultLate, policy.MaxLate}).Draw(t, "late")
+	spread := rapid.SampledFrom([]time.Duration{0, time.Second, policy.MaxShiftSpread})
+	p.ShiftSpread = spread.Draw(t, "shift spread")
 	p.AccountShare = rapid.SampledFrom([]int{0, 1, 99}).Draw(t, "account share")
 	p.AlertAt = rapid.SampledFrom([][]int{nil, {}, {50, 90}}).Draw(t, "alerts")
 	for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b-1", "version"}), 0, 3, rapid.ID).Draw(t, "categories") {
@@ -124,6 +126,9 @@ func drawPolicy(t *rapid.T) policy.Policy {
 				r, err := policy.ParseRule(rule)
 				require.NoError(t, err)
 				category.Rules = append(category.Rules, r)
+			}
+			if rapid.Bool().Draw(t, "own spread") {
+				category.ShiftSpread = new(spread.Draw(t, "its spread"))
 			}
 		}
 		category.Accounts = rapid.SampledFrom([][]string{nil, {"acme", "beta"}}).Draw(t, "accounts")

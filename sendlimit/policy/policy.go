@@ -47,6 +47,12 @@ type Policy struct {
 	Reach time.Duration
 	// OnConflict applies to messages that do not set it themselves; "" means Refuse.
 	OnConflict OnConflict
+	// ShiftSpread spreads the messages that shift out of quiet times over the time after their end,
+	// up to MaxShiftSpread in whole seconds, so that they do not all get its first moment. Each
+	// message has a fixed delay for each such end, by its account, user and id. The delay is shorter
+	// than the stretch until the next quiet time, and keeps to Request.ShiftUntil. It is left out if
+	// no other time is free. Zero spreads nothing.
+	ShiftSpread time.Duration
 	// Late is how long ago the send time of a message may have passed when it is submitted, up to
 	// MaxLate in whole seconds. Then it is sent now. Zero refuses it. A message may say otherwise.
 	Late time.Duration
@@ -108,6 +114,9 @@ type CategoryRules struct {
 	QuietHours *WeekHours
 	Only       *WeekHours
 	Blackouts  *Blackouts
+	// ShiftSpread applies instead of the policy's; nil means that the policy's applies. An exempt
+	// category has none.
+	ShiftSpread *time.Duration
 	// Throttle limits the messages of the category over all users of the policy. An exempt category
 	// has none.
 	Throttle Throttle
@@ -201,7 +210,7 @@ func (p Policy) Equal(other Policy) bool {
 		slices.Equal(p.Rules, other.Rules) && p.UserTimeZone == other.UserTimeZone &&
 		p.QuietHours.Equal(other.QuietHours) && p.Only.Equal(other.Only) && p.Blackouts.Equal(other.Blackouts) &&
 		maps.EqualFunc(p.Calendars, other.Calendars, Blackouts.Equal) && p.Reach == other.Reach &&
-		cmp.Or(p.OnConflict, Refuse) == cmp.Or(other.OnConflict, Refuse) && p.Late == other.Late &&
+		cmp.Or(p.OnConflict, Refuse) == cmp.Or(other.OnConflict, Refuse) && p.ShiftSpread == other.ShiftSpread && p.Late == other.Late &&
 		maps.EqualFunc(p.Categories, other.Categories, CategoryRules.equal) &&
 		p.unknownCategories() == other.unknownCategories() && p.AccountShare == other.AccountShare &&
 		slices.Equal(p.thresholds(), other.thresholds()) && p.AlertTo == other.AlertTo &&
@@ -211,7 +220,7 @@ func (p Policy) Equal(other Policy) bool {
 func (c CategoryRules) equal(other CategoryRules) bool {
 	return slices.Equal(c.Rules, other.Rules) && c.Exempt == other.Exempt && c.Uncounted == other.Uncounted &&
 		equalOrNil(c.QuietHours, other.QuietHours) && equalOrNil(c.Only, other.Only) && equalOrNil(c.Blackouts, other.Blackouts) &&
-		c.Throttle == other.Throttle && slices.Equal(c.Accounts, other.Accounts)
+		formatShiftSpread(c.ShiftSpread) == formatShiftSpread(other.ShiftSpread) && c.Throttle == other.Throttle && slices.Equal(c.Accounts, other.Accounts)
 }
 
 func equalOrNil[T interface{ Equal(other T) bool }](a, b *T) bool {
@@ -249,6 +258,9 @@ func (p Policy) String() string {
 	}
 	if p.OnConflict == Shift {
 		s.WriteString(", shifted on conflict")
+	}
+	if p.ShiftSpread > 0 {
+		fmt.Fprintf(&s, ", shifts out of quiet times spread over %s", calendar.FormatDuration(p.ShiftSpread))
 	}
 	if p.Late > 0 {
 		fmt.Fprintf(&s, ", sent now if up to %s late", calendar.FormatDuration(p.Late))
@@ -291,6 +303,9 @@ func (c CategoryRules) limits() string {
 	}
 	if c.Blackouts != nil {
 		parts = append(parts, labelled("never on ", c.Blackouts.String(), "no blackouts"))
+	}
+	if c.ShiftSpread != nil {
+		parts = append(parts, "shifts spread over "+calendar.FormatDuration(*c.ShiftSpread))
 	}
 	if !c.Throttle.IsZero() {
 		parts = append(parts, c.Throttle.String()+" over all users")

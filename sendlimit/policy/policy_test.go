@@ -84,6 +84,14 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		{func(p *policy.Policy) { p.Reach = 500 * time.Millisecond }, "reach", "500ms", "1s to 366d in whole seconds, such as 30d, 36h or 90m"},
 		{func(p *policy.Policy) { p.Reach = -time.Hour }, "reach", "-1h0m0s", "1s to 366d in whole seconds, such as 30d, 36h or 90m"},
 		{func(p *policy.Policy) { p.Reach = 367 * 24 * time.Hour }, "reach", "8808h0m0s", "1s to 366d in whole seconds, such as 30d, 36h or 90m"},
+		{
+			func(p *policy.Policy) { p.ShiftSpread = 25 * time.Hour },
+			"shift_spread", "25h0m0s", "a length of time from 0s, for none, to 1d in whole seconds, such as 30m",
+		},
+		{
+			categories(map[string]policy.CategoryRules{"codes": {Exempt: true, ShiftSpread: new(time.Hour)}}),
+			"categories.codes", "1h", "categories.codes has shift_spread and exempt: true: an exempt message is sent at any time, so give one of the two",
+		},
 		{func(p *policy.Policy) { p.OnConflict = "drop" }, "on_conflict", "drop", "refuse or shift"},
 		{categories(many), "categories", "", "there are 101 categories: a policy has at most 100"},
 		{categories(map[string]policy.CategoryRules{"": {Rules: minute}}), "categories", "", "a name of 1 to 64 of a-z 0-9 _ -"},
@@ -91,7 +99,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		{categories(map[string]policy.CategoryRules{long: {Rules: minute}}), "categories", long, "a name of 1 to 64 of a-z 0-9 _ -"},
 		{
 			categories(map[string]policy.CategoryRules{"ads": {}}),
-			"categories.ads", "{}", "categories.ads needs at least one rule, such as 2/calendar_day, or quiet_hours, only or blackouts, or a throttle, or exempt: true",
+			"categories.ads", "{}", "categories.ads needs at least one rule, such as 2/calendar_day, or quiet_hours, only or blackouts, or shift_spread, or a throttle, or exempt: true",
 		},
 		{
 			categories(map[string]policy.CategoryRules{"ads": {Exempt: true, Accounts: []string{"acme", "A"}}}),

@@ -32,6 +32,7 @@ func (p Policy) Validate() error {
 	wrong.Add(p.validateReach())
 	wrong.Add(p.validateAccountShare())
 	wrong.Add(p.validateLate())
+	wrong.Add(validateShiftSpread(p.ShiftSpread, "shift_spread"))
 	switch p.OnConflict {
 	case "", Refuse, Shift:
 	default:
@@ -147,15 +148,23 @@ func (c CategoryRules) validate(field string) error {
 			Field: field, Value: c.Throttle.String(),
 			Says: field + " has a throttle and exempt: true: an exempt message is sent at any time, so give one of the two",
 		}
-	case !c.Exempt && len(c.Rules) == 0 && !c.HasQuiet() && c.Throttle.IsZero():
+	case c.Exempt && c.ShiftSpread != nil:
+		return &fault.InvalidError{
+			Field: field, Value: formatShiftSpread(c.ShiftSpread),
+			Says: field + " has shift_spread and exempt: true: an exempt message is sent at any time, so give one of the two",
+		}
+	case !c.Exempt && len(c.Rules) == 0 && !c.HasQuiet() && c.ShiftSpread == nil && c.Throttle.IsZero():
 		return &fault.InvalidError{
 			Field: field, Value: "{}",
-			Says: field + " needs at least one rule, such as 2/calendar_day, or quiet_hours, only or blackouts, or a throttle, or exempt: true",
+			Says: field + " needs at least one rule, such as 2/calendar_day, or quiet_hours, only or blackouts, or shift_spread, or a throttle, or exempt: true",
 		}
 	}
 	var wrong fault.InvalidErrors
 	wrong.Add(fault.InField(validateRules(c.Rules, field+".rules"), field+".rules"))
 	wrong.Add(c.Throttle.validate(field + ".throttle"))
+	if c.ShiftSpread != nil {
+		wrong.Add(validateShiftSpread(*c.ShiftSpread, field+".shift_spread"))
+	}
 	wrong.Add(validateAccounts(c.Accounts, field+".accounts"))
 	return wrong.Err()
 }

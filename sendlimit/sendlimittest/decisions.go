@@ -57,7 +57,7 @@ func (m *Model) Check(r sendlimit.Request) sendlimit.Decision {
 		return d
 	}
 	last := min(cutOr(r.ShiftUntil, math.MaxInt64), now+g.reach)
-	free, ok := g.nextFree(category, tl, cut(d.At), last)
+	free, ok := g.nextSpread(category, tl, spreadKey(r), cut(d.At), last)
 	if !ok {
 		return d
 	}

@@ -74,6 +74,7 @@ func (d drawnPolicies) draw(t *rapid.T, name string) policy.Policy {
 	p.UserTimeZone = rapid.Bool().Draw(t, "user's time zone")
 	p.Reach = rapid.SampledFrom([]time.Duration{0, 0, 0, 90 * time.Minute, 10 * 24 * time.Hour}).Draw(t, "reach")
 	p.OnConflict = rapid.SampledFrom([]policy.OnConflict{"", policy.Refuse, policy.Shift}).Draw(t, "on conflict")
+	p.ShiftSpread = drawShiftSpread(t)
 	p.Late = rapid.SampledFrom([]time.Duration{0, time.Minute, policy.DefaultLate}).Draw(t, "late")
 	if d.categories {
 		p.Categories, p.UnknownCategories = d.drawCategories(t), drawUnknownCategories(t)
@@ -123,6 +124,11 @@ func (d drawnPolicies) drawCategories(t *rapid.T) map[string]policy.CategoryRule
 	return all
 }
 
+// drawShiftSpread draws no spread, a short or a long one.
+func drawShiftSpread(t *rapid.T) time.Duration {
+	return rapid.SampledFrom([]time.Duration{0, 0, time.Second, 30 * time.Minute, policy.MaxShiftSpread}).Draw(t, "shift spread")
+}
+
 // drawUnknownCategories mostly allows them: refused messages are judged no further.
 func drawUnknownCategories(t *rapid.T) policy.UnknownCategories {
 	return rapid.SampledFrom([]policy.UnknownCategories{
@@ -157,6 +163,9 @@ func (d drawnPolicies) drawQuiet(t *rapid.T, p *policy.Policy) {
 		}
 		if rapid.IntRange(0, 3).Draw(t, "own blackouts") == 0 {
 			c.Blackouts = new(d.drawBlackouts(t, p))
+		}
+		if rapid.IntRange(0, 3).Draw(t, "own shift spread") == 0 {
+			c.ShiftSpread = new(drawShiftSpread(t))
 		}
 		p.Categories[name] = c
 	}

@@ -163,6 +163,7 @@ func newUndated(p policy.Policy, own policy.UserSettings, reach time.Duration, n
 	if g.overall.quiet, err = quietOf(p, policy.CategoryRules{}, own, theirs); err != nil {
 		return nil, err
 	}
+	g.overall.spread = p.ShiftSpread.Milliseconds()
 	for _, r := range replaced(p.Rules, own.Limits) {
 		g.overall.rules = append(g.overall.rules, rule{Rule: r, zone: counting})
 	}
@@ -187,6 +188,7 @@ func newUndated(p policy.Policy, own policy.UserSettings, reach time.Duration, n
 		if ts.quiet, err = quietOf(p, c, own, theirs); err != nil {
 			return nil, err
 		}
+		ts.spread = valueOr(c.ShiftSpread, p.ShiftSpread).Milliseconds()
 		for _, r := range replaced(c.Rules, own.Categories[name]) {
 			ts.rules = append(ts.rules, rule{Rule: r, zone: counting, category: name})
 		}

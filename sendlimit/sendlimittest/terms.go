@@ -12,6 +12,8 @@ import (
 type terms struct {
 	rules []rule
 	quiet quiet
+	// spread is the length of the spread of shifts, ms; 0 for none.
+	spread int64
 	// places bounds the places of a day of UTC, also of exempt categories; nil for any
 	// number. Those that count and those that do not each have the bound.
 	places *rule

@@ -241,10 +241,21 @@ func (r *Finder) NextFree(ctx context.Context, m Misfit) (time.Time, error) {
 	if err := keyspace.CheckUser(m.User); err != nil {
 		return time.Time{}, err
 	}
-	times, _, err := r.book.FreeTimes(ctx, judge.Search{
+	search := judge.Search{
 		Client: r.client, User: m.User, Timeline: r.keys.Timeline(m.User), Settings: r.keys.Settings(m.User), Reach: r.reach,
 		Category: m.Category, Self: m.ID, From: m.At, Now: r.now, Count: 1, Later: true,
-	})
+	}
+	if r.policy.SpreadsShifts() {
+		search.Shift = &judge.Shift{User: m.User, ID: m.ID, Category: m.Category, At: m.At}
+		if !m.ExpiresAt.IsZero() {
+			search.Shift.Until = m.ExpiresAt.Add(-time.Millisecond)
+		}
+	}
+	times, _, err := r.book.FreeTimes(ctx, search)
+	if err == nil && len(times) == 0 && search.Shift != nil {
+		search.Shift = nil // no other time is free
+		times, _, err = r.book.FreeTimes(ctx, search)
+	}
 	if err != nil || len(times) == 0 || !m.ExpiresAt.IsZero() && !times[0].Before(m.ExpiresAt) {
 		return time.Time{}, err
 	}

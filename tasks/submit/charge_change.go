@@ -226,7 +226,7 @@ func (c *chargedChange) free() freeTimes {
 	if c.charge.Info != nil {
 		category = c.charge.Info.Category
 	}
-	return freeTimes{c.charger, c.timeline, c.rules, category, c.charge, c.share}
+	return freeTimes{c.charger, c.timeline, c.rules, category, c.charge, c.share, nil}
 }
 
 // completed returns a refused move with its free times: those before the message expires.

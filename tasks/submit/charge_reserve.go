@@ -110,7 +110,7 @@ func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request) (send
 			continue
 		}
 		request := r
-		request.SearchFrom = to.from
+		request.SearchFrom, request.WithoutSpread = to.from, to.plain
 		if request.Hold = &hold; hold.Attempt == "" {
 			request.Hold = nil // since the policy changed, nothing is charged
 		}
@@ -139,7 +139,7 @@ func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request) (send
 			c.giveBack(ctx, hold)
 		}
 		if !again {
-			if next, d, err = c.goOn(ctx, r, d); err != nil || next.at.IsZero() {
+			if next, d, err = c.goOn(ctx, r, d, to); err != nil || next.at.IsZero() {
 				return d, err
 			}
 		}
@@ -227,21 +227,31 @@ func (c *chargedReserve) chargeRefused(
 	}
 	d = chargeDecision(r.At, refused)
 	d.WithoutFreeTimes = r.WithoutFreeTimes && !c.shifts(r)
-	if next, d, err = c.goOn(ctx, r, d); next.at.IsZero() {
+	if next, d, err = c.goOn(ctx, r, d, to); next.at.IsZero() {
 		c.refused = refused
 	}
 	return next, d, err
 }
 
-// goOn returns the next place of a shift after a refusal, or completes the refusal.
-func (c *chargedReserve) goOn(ctx context.Context, r sendlimit.Request, d sendlimit.Decision) (target, sendlimit.Decision, error) {
+// goOn returns the next place of a shift after a refusal at a place, or completes the refusal.
+func (c *chargedReserve) goOn(ctx context.Context, r sendlimit.Request, d sendlimit.Decision, to target) (target, sendlimit.Decision, error) {
 	var err error
 	free := c.free(r)
 	if d.NextFree, err = free.next(ctx, d); err != nil {
 		return target{}, d, err
 	}
 	if !d.NextFree.IsZero() && c.shifts(r) && (r.ShiftUntil.IsZero() || !d.NextFree.After(r.ShiftUntil)) {
-		return target{at: d.NextFree, from: d.NextFree}, d, nil
+		next := target{at: d.NextFree, from: d.NextFree, plain: to.plain}
+		if !to.plain && c.rules.Of(r.User).SpreadsShifts() {
+			at, err := free.spread(ctx, r, d)
+			if err != nil {
+				return target{}, d, err
+			}
+			if next.plain = at.IsZero(); !next.plain {
+				next.at, next.from = at, at
+			}
+		}
+		return next, d, nil
 	}
 	d.PreviousFree, err = free.previous(ctx, d)
 	return target{}, d, err
@@ -256,5 +266,5 @@ func (c *chargedReserve) shifts(r sendlimit.Request) bool {
 func (c *chargedReserve) free(r sendlimit.Request) freeTimes {
 	return freeTimes{c.holder, c.judge, c.rules, r.Category, quota.Request{
 		Account: c.payer.Account, Tier: c.payer.Tier, User: r.User, ID: r.ID, Now: r.Now,
-	}, r.Share}
+	}, r.Share, nil}
 }

@@ -21,6 +21,7 @@ type freeTimes struct {
 	category string
 	charged  quota.Request // who is charged, without the throttle and the time
 	share    sendlimit.Share
+	shifts   *sendlimit.Request // finds the time of this shift, see NextFreeRequest.Shifts; nil for none
 }
 
 // opener knows when a quota and a throttle have messages left.
@@ -38,6 +39,30 @@ type finder interface {
 func (f freeTimes) next(ctx context.Context, d sendlimit.Decision) (time.Time, error) {
 	reach := cmp.Or(f.rules.Of(f.charged.User).Reach, policy.DefaultReach)
 	return f.nearest(ctx, d, d.NextFree, d.Now.Add(reach), false)
+}
+
+// spread returns the next time after a refused one that a shift may take by the spread of its
+// policy, zero for none.
+func (f freeTimes) spread(ctx context.Context, r sendlimit.Request, d sendlimit.Decision) (time.Time, error) {
+	f.shifts = &r
+	found, err := f.places.NextFree(ctx, f.search(d.At, false))
+	if err != nil || len(found) == 0 {
+		return time.Time{}, err
+	}
+	d.Code = fault.CodeSendLimit // the rules have been asked
+	at, err := f.nearest(ctx, d, found[0], cmp.Or(r.ShiftUntil, d.Now.Add(policy.DefaultReach)), false)
+	if err != nil || !r.ShiftUntil.IsZero() && at.After(r.ShiftUntil) {
+		return time.Time{}, err
+	}
+	return at, nil
+}
+
+// search returns the request for the first time from a time on, or back, that the rules leave free.
+func (f freeTimes) search(from time.Time, earlier bool) sendlimit.NextFreeRequest {
+	return sendlimit.NextFreeRequest{
+		User: f.charged.User, Category: f.category, ID: f.charged.ID, From: from, Count: 1, Earlier: earlier,
+		Share: f.share, Shifts: f.shifts, Now: f.charged.Now,
+	}
 }
 
 // previous is next for the last free time before the refused one.
@@ -73,9 +98,7 @@ func (f freeTimes) nearest(
 		if err != nil || open.IsZero() || free && open.Equal(at) {
 			return open, err
 		}
-		found, err := f.places.NextFree(ctx, sendlimit.NextFreeRequest{
-			User: r.User, Category: f.category, ID: r.ID, From: open, Count: 1, Earlier: earlier, Share: f.share, Now: r.Now,
-		})
+		found, err := f.places.NextFree(ctx, f.search(open, earlier))
 		if err != nil || len(found) == 0 {
 			return time.Time{}, err
 		}

@@ -128,7 +128,10 @@ func (s *Submitter) moveTo(ctx context.Context, user, id string, m message.Move,
 	if until.IsZero() {
 		until = refused.SendAt.Add(message.DefaultShift)
 	}
-	next := refused.NextFreeAt.Time
+	next, err := s.nextSpread(ctx, user, id, refused, until)
+	if err != nil {
+		return message.InvalidOr(err, user, id)
+	}
 	for range shiftTries {
 		if refused.NextFreeAt.IsZero() || next.After(until) {
 			return refused, nil
@@ -151,6 +154,33 @@ func (s *Submitter) moveTo(ctx context.Context, user, id string, m message.Move,
 		}
 	}
 	return refused, nil
+}
+
+// nextSpread returns the next free time of a refused move that shifts, with the spread of the policy
+// if that leaves one.
+func (s *Submitter) nextSpread(ctx context.Context, user, id string, refused message.Outcome, until time.Time) (time.Time, error) {
+	next := refused.NextFreeAt.Time
+	if !s.Policies.Rules().Of(user).SpreadsShifts() || next.IsZero() || next.After(until) {
+		return next, nil
+	}
+	found, err := s.records.Look(ctx, user, id)
+	if err != nil {
+		return time.Time{}, err
+	}
+	changed := s.change(user, id)
+	if err := changed.stands(ctx, found[0]); err != nil {
+		return time.Time{}, err
+	}
+	if expires := found[0].ExpiresAt; !expires.IsZero() && !expires.After(until) {
+		until = expires.Add(-time.Millisecond)
+	}
+	at, err := changed.free().spread(ctx, sendlimit.Request{
+		User: user, ID: id, Category: found[0].Category, At: refused.SendAt.Time, ShiftUntil: until, Share: changed.share,
+	}, sendlimit.Decision{At: refused.SendAt.Time})
+	if err != nil || at.IsZero() {
+		return next, err
+	}
+	return at, nil
 }
 
 // explainEnded adds the message's status to the outcome of a change that found no pending message.

@@ -13,6 +13,7 @@ type target struct {
 	at      time.Time // whose hour and day are charged
 	present bool      // at is now
 	from    time.Time // where a shift begins to search; zero means the send time
+	plain   bool      // the shift ignores the spread of its policy: no other time is free
 }
 
 // targetAt returns the wanted place for a requested time. Zero means now, and so does a past time
@@ -39,7 +40,7 @@ func (a target) again(r sendlimit.Request, d sendlimit.Decision) (next target, a
 	case d.Code == fault.CodeHoldOver:
 		return a, true
 	case d.Code == fault.CodeOutsideHold:
-		return target{at: d.At, present: !d.At.After(d.Now), from: a.from}, true
+		return target{at: d.At, present: !d.At.After(d.Now), from: a.from, plain: a.plain}, true
 	case d.Code == fault.CodeSendLimit && len(d.Violations) == 0: // what was in the way is gone
 		return targetAt(r.At, d.Now), true
 	}

@@ -131,6 +131,7 @@ func (d *drawer) rules(name string) Rules {
 	if d.Has(QuietHours) && d.Unit >= time.Minute {
 		from := d.upTo(d.Length).Truncate(time.Minute)
 		r.Quiet = []Span{{from, from + time.Duration(1+d.random.IntN(5))*time.Minute}}
+		r.Spread = []time.Duration{0, time.Minute, time.Hour}[d.random.IntN(3)]
 	}
 	if len(d.Accounts) > 0 {
 		r.AccountShare = []int{0, 0, 50, 70}[d.random.IntN(4)]

@@ -119,7 +119,8 @@ type Rules struct {
 	Name     string
 	Zone     string
 	Rules    []string
-	Quiet    []Span // rounded to whole minutes
+	Quiet    []Span        // rounded to whole minutes
+	Spread   time.Duration // of shifts out of them
 	News     []string
 	Codes    bool   // the category codes is exempt
 	CodesOf  string // the account that may use it; "" for all
@@ -154,7 +155,7 @@ const (
 const FirstTitle = "title"
 
 func (r Rules) String() string {
-	return fmt.Sprintf("%s %v %s, quiet %v, news %v, codes exempt %v for %q, throttle %q, late %q, dated %v, %d%% for an account", r.Name, r.Rules, r.Zone, r.Quiet, r.News, r.Codes, r.CodesOf, r.Throttle, r.Late, r.Dated, r.AccountShare)
+	return fmt.Sprintf("%s %v %s, quiet %v, spread %v, news %v, codes exempt %v for %q, throttle %q, late %q, dated %v, %d%% for an account", r.Name, r.Rules, r.Zone, r.Quiet, r.Spread, r.News, r.Codes, r.CodesOf, r.Throttle, r.Late, r.Dated, r.AccountShare)
 }
 
 // At returns the policy in a world that began at a time.
@@ -163,7 +164,7 @@ func (r Rules) At(began time.Time) (policy.Policy, error) {
 	if err != nil {
 		return p, fmt.Errorf("a planned policy: %w", err)
 	}
-	p.UnknownCategories, p.Reach, p.AccountShare = policy.AllowUnknown, r.Reach, r.AccountShare
+	p.UnknownCategories, p.Reach, p.AccountShare, p.ShiftSpread = policy.AllowUnknown, r.Reach, r.AccountShare, r.Spread
 	zone, err := p.Location()
 	if err != nil {
 		return p, fmt.Errorf("a planned policy: %w", err)

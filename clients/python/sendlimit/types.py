@@ -356,6 +356,8 @@ class Category(TypedDict):
     """Rules that count only messages of the category, at most one for each window, in addition
     to those of the policy.
     """
+    shift_spread: NotRequired[str]
+    """In place of the policy's shift_spread; 0s for none. An exempt category has none."""
     throttle: NotRequired[str]
     """How many messages of the category all users of the policy together get in a minute or an
     hour of UTC, by their send times: 500/minute. Empty for no limit. An exempt category has
@@ -382,6 +384,8 @@ class CategoryDocument(TypedDict):
     """Rules that count only messages of the category, at most one for each window, in addition
     to those of the policy.
     """
+    shift_spread: NotRequired[str | None]
+    """In place of the policy's shift_spread; 0s for none. An exempt category has none."""
     throttle: NotRequired[str | None]
     """How many messages of the category all users of the policy together get in a minute or an
     hour of UTC, by their send times: 500/minute. Empty for no limit. An exempt category has
@@ -1481,6 +1485,11 @@ class Policy(TypedDict):
     """At least one rule, such as 5/hour or 10/calendar_day, and at most one for each window. A
     message must fit all.
     """
+    shift_spread: NotRequired[str]
+    """Over how long after the end of quiet hours, or of other times at which nothing is sent,
+    messages are spread that shift out of them: 1s to 1d, such as 30m. By default all of them
+    take the first moment that is free.
+    """
     time_zone: NotRequired[str]
     """The IANA time zone of calendar rules and quiet hours; by default UTC."""
     unknown_categories: NotRequired[Literal["refuse", "allow"]]
@@ -1564,6 +1573,11 @@ class PolicyDocument(TypedDict):
     rules: list[str]
     """At least one rule, such as 5/hour or 10/calendar_day, and at most one for each window. A
     message must fit all.
+    """
+    shift_spread: NotRequired[str | None]
+    """Over how long after the end of quiet hours, or of other times at which nothing is sent,
+    messages are spread that shift out of them: 1s to 1d, such as 30m. By default all of them
+    take the first moment that is free.
     """
     time_zone: NotRequired[str | None]
     """The IANA time zone of calendar rules and quiet hours; by default UTC."""

@@ -455,6 +455,8 @@ export interface components {
             quiet_hours?: string[];
             /** @description Rules that count only messages of the category, at most one for each window, in addition to those of the policy. */
             rules?: string[];
+            /** @description In place of the policy's shift_spread; 0s for none. An exempt category has none. */
+            shift_spread?: string;
             /** @description How many messages of the category all users of the policy together get in a minute or an hour of UTC, by their send times: 500/minute. Empty for no limit. An exempt category has none. */
             throttle?: string;
         };
@@ -473,6 +475,8 @@ export interface components {
             quiet_hours?: string[] | null;
             /** @description Rules that count only messages of the category, at most one for each window, in addition to those of the policy. */
             rules?: string[] | null;
+            /** @description In place of the policy's shift_spread; 0s for none. An exempt category has none. */
+            shift_spread?: string | null;
             /** @description How many messages of the category all users of the policy together get in a minute or an hour of UTC, by their send times: 500/minute. Empty for no limit. An exempt category has none. */
             throttle?: string | null;
         };
@@ -1766,6 +1770,8 @@ export interface components {
             reach?: string;
             /** @description At least one rule, such as 5/hour or 10/calendar_day, and at most one for each window. A message must fit all. */
             rules: string[];
+            /** @description Over how long after the end of quiet hours, or of other times at which nothing is sent, messages are spread that shift out of them: 1s to 1d, such as 30m. By default all of them take the first moment that is free. */
+            shift_spread?: string;
             /** @description The IANA time zone of calendar rules and quiet hours; by default UTC. */
             time_zone?: string;
             /**
@@ -1836,6 +1842,8 @@ export interface components {
             reach?: string | null;
             /** @description At least one rule, such as 5/hour or 10/calendar_day, and at most one for each window. A message must fit all. */
             rules: string[];
+            /** @description Over how long after the end of quiet hours, or of other times at which nothing is sent, messages are spread that shift out of them: 1s to 1d, such as 30m. By default all of them take the first moment that is free. */
+            shift_spread?: string | null;
             /** @description The IANA time zone of calendar rules and quiet hours; by default UTC. */
             time_zone?: string | null;
             /**

@@ -38,6 +38,7 @@ func (c *commands) applyCommand() *cobra.Command {
 			"  blackouts: [12-25, holidays.ics] # dates, and dates of a file\n" +
 			"  reach: 30d                # how far ahead a send time may be\n" +
 			"  on_conflict: shift        # for messages without their own; default refuse\n" +
+			"  shift_spread: 30m         # spreads what shifts out of quiet hours\n" +
 			"  late: 15m                 # send now what is up to so late; default refuse\n" +
 			"  account_share: 50%        # of each rule, for one account among several\n" +
 			"  alert_at: [80, 100]       # percents of a daily rule that alert the contact\n" +

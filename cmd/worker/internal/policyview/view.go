@@ -76,6 +76,7 @@ func fieldsOf(p policy.Policy) []field {
 		{"blackouts", strings.Join(d.Blackouts, ", ")},
 		{"reach", d.Reach},
 		{"on_conflict", d.OnConflict},
+		{"shift_spread", d.ShiftSpread},
 		{"late", d.Late},
 		{"account_share", d.AccountShare},
 		{"alert_at", joinPercents(d.AlertAt)},
