@@ -65,6 +65,10 @@ func (r *rig) sets(user string, s policy.UserSettings) {
 
 func blocked(r *rig) { r.sets("alice", policy.UserSettings{Blocked: true}) }
 
+func undisturbed(r *rig) {
+	r.sets("alice", policy.UserSettings{DoNotDisturbUntil: time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)})
+}
+
 // refitting has another caller refit the messages that do not fit the default policy.
 func refitting(r *rig) {
 	strict(r)
@@ -134,6 +138,7 @@ func policyCases() []contractCase {
 		{"running", http.MethodPost, policyPath + "/refit", http.StatusConflict, on(refitting, post(defaultPath+"/refit?then=cancel", ""))},
 
 		{"quiet hours", http.MethodPost, messagesPath, http.StatusConflict, on(quiet, post(messagesPath, late))},
+		{"do not disturb", http.MethodPost, messagesPath, http.StatusConflict, on(undisturbed, post(messagesPath, late))},
 		{"blocked", http.MethodPost, messagesPath, http.StatusForbidden, on(blocked, post(messagesPath, late))},
 		{"rule of a category", http.MethodPost, messagesPath, http.StatusConflict, func(t *testing.T) reply {
 			t.Helper()

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/message"
@@ -232,6 +233,7 @@ func draftOf(s policy.UserSettings) message.SettingsDraft {
 	return message.SettingsDraft{
 		Contact: all.Contact, Policy: all.Policy, Limits: all.Limits, Categories: all.Categories,
 		OptOut: all.OptOut, QuietHours: all.QuietHours, TimeZone: all.TimeZone, Blocked: all.Blocked,
+		DoNotDisturbUntil: message.SpelledTime(s.DoNotDisturbUntil),
 	}
 }
 
@@ -252,6 +254,14 @@ func settingsOf(d message.SettingsDraft) (policy.UserSettings, error) {
 	}
 	s.QuietHours, err = policy.ParseQuietHours(d.QuietHours...)
 	faults.AddUnread(err)
+	if d.DoNotDisturbUntil != "" {
+		at, now, err := message.ParseTime(d.DoNotDisturbUntil)
+		if err == nil && now {
+			err = &fault.InvalidError{Value: d.DoNotDisturbUntil, Want: "an RFC 3339 time, such as 2027-06-22T09:00:00Z"}
+		}
+		faults.AddUnread(fault.InField(err, "do_not_disturb_until"))
+		s.DoNotDisturbUntil = at.UTC().Truncate(time.Millisecond)
+	}
 	return s, faults.With(s.Validate())
 }
 

@@ -21,6 +21,9 @@ func (r *rig) settings(got reply) string {
 	if s.Blocked {
 		text += "|blocked"
 	}
+	if until := s.DoNotDisturbUntil; !until.IsZero() {
+		text += "|until " + message.SpelledTime(until.Time)
+	}
 	require.Equal(r, got.header.Get("ETag"), r.get(aliceSettings).header.Get("ETag"))
 	return text
 }
@@ -39,6 +42,9 @@ func TestSettingsAreSetChangedAndCleared(t *testing.T) {
 		{http.MethodPut, `{"contact":"bob@example.org"}`, "bob@example.org|||[]"},
 		{http.MethodPut, `{}`, "|||[]"},
 		{http.MethodPut, `{"policy":"vip","limits":["9/minute"],"blocked":true}`, "|vip||[9/minute]|blocked"},
+		{http.MethodPatch, `{"do_not_disturb_until":"2027-06-22T09:00:00.0005+02:00"}`, "|vip||[9/minute]|blocked|until 2027-06-22T07:00:00.000Z"},
+		{http.MethodPatch, `{"blocked":false}`, "|vip||[9/minute]|until 2027-06-22T07:00:00.000Z"},
+		{http.MethodPatch, `{"do_not_disturb_until":""}`, "|vip||[9/minute]"},
 		{http.MethodDelete, "", "|||[]"},
 	} {
 		require.Equal(t, step.want, r.settings(r.send(conditional(step.method, aliceSettings, step.body, ""))), i)

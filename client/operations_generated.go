@@ -248,6 +248,7 @@ const (
 	CodeCampaignRunning  Code = "campaign_running"
 	CodeCategoryReserved Code = "category_reserved"
 	CodeCrossOrigin      Code = "cross_origin"
+	CodeDoNotDisturb     Code = "do_not_disturb"
 	CodeExpired          Code = "expired"
 	CodeForbidden        Code = "forbidden"
 	CodeIDReused         Code = "id_reused"

@@ -69,14 +69,14 @@ func newTimeline(p *userPage, forbidden sendlimit.Forbidden, from, until time.Ti
 	t.AtX = t.x(p.At)
 	for _, s := range forbidden.Stretches {
 		name := ruleName(s.Category, s.Rule.String())
-		if p.Rule != "" && (s.Code != fault.CodeSendLimit || name != p.Rule) && s.Code != fault.CodeQuietHours {
+		if p.Rule != "" && (s.Code != fault.CodeSendLimit || name != p.Rule) && s.Code != fault.CodeQuietHours && s.Code != fault.CodeDoNotDisturb {
 			continue
 		}
 		b := band{
 			X: t.x(s.From), Width: t.x(s.Until) - t.x(s.From), Y: 4, Height: t.Bottom - 4, Class: "taken", Why: whyForbidden(s),
 			From: s.From, Until: s.Until,
 		}
-		if s.Code == fault.CodeQuietHours {
+		if s.Code == fault.CodeQuietHours || s.Code == fault.CodeDoNotDisturb {
 			b.Class = "quiet"
 		}
 		b.Width = math.Max(b.Width, 0.5)
@@ -94,6 +94,8 @@ func whyForbidden(s sendlimit.ForbiddenStretch) string {
 	switch s.Code {
 	case fault.CodeQuietHours:
 		return "quiet hours (" + s.Quiet + ")"
+	case fault.CodeDoNotDisturb:
+		return "do-not-disturb"
 	case fault.CodeTooManyPlaces:
 		return "the user has the most messages for that day"
 	default:

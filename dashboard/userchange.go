@@ -51,6 +51,7 @@ type settingsForm struct {
 	Contact, Policy, TimeZone  string
 	Limits, QuietHours, OptOut string
 	Categories                 string // "marketing 2/calendar_day" a line
+	DoNotDisturbUntil          string
 	Blocked                    bool
 	Field, Wrong               string // the field that is wrong, and what is wrong with it
 }
@@ -65,7 +66,7 @@ func settingsFormOf(s message.UserSettings) settingsForm {
 	slices.Sort(own)
 	return settingsForm{
 		Contact: s.Contact, Policy: s.Policy, TimeZone: s.TimeZone, Limits: strings.Join(s.Limits, "\n"), QuietHours: strings.Join(s.QuietHours, "\n"),
-		OptOut: strings.Join(s.OptOut, "\n"), Categories: strings.Join(own, "\n"), Blocked: s.Blocked,
+		OptOut: strings.Join(s.OptOut, "\n"), Categories: strings.Join(own, "\n"), Blocked: s.Blocked, DoNotDisturbUntil: message.SpelledTime(s.DoNotDisturbUntil.Time),
 	}
 }
 
@@ -73,7 +74,7 @@ func settingsFormOf(s message.UserSettings) settingsForm {
 func (f settingsForm) draft() message.SettingsDraft {
 	s := message.SettingsDraft{
 		Contact: f.Contact, Policy: f.Policy, TimeZone: f.TimeZone, Limits: fields(f.Limits), QuietHours: fields(f.QuietHours),
-		OptOut: fields(f.OptOut), Blocked: f.Blocked,
+		OptOut: fields(f.OptOut), Blocked: f.Blocked, DoNotDisturbUntil: f.DoNotDisturbUntil,
 	}
 	for _, line := range fields(f.Categories) {
 		name, limit, _ := strings.Cut(line, " ")
@@ -103,7 +104,7 @@ func (d *Dashboard) saveSettings(w http.ResponseWriter, r *http.Request) {
 	form := settingsForm{Blocked: r.PostFormValue("blocked") == "yes"}
 	for name, into := range map[string]*string{
 		"contact": &form.Contact, "policy": &form.Policy, "time_zone": &form.TimeZone, "limits": &form.Limits, "quiet_hours": &form.QuietHours,
-		"opt_out": &form.OptOut, "categories": &form.Categories,
+		"opt_out": &form.OptOut, "categories": &form.Categories, "do_not_disturb_until": &form.DoNotDisturbUntil,
 	} {
 		*into = strings.TrimSpace(r.PostFormValue(name))
 	}

@@ -32,6 +32,7 @@ type Outcome struct {
 	Forgotten         bool        `json:"forgotten,omitempty" doc:"The message was recorded, but is too old to count in any rule."`
 	Detail            string      `json:"detail,omitempty" doc:"A sentence for a person."`
 	QuietHours        *QuietHours `json:"quiet_hours,omitempty" doc:"The quiet hours that contain the send time, with the code quiet_hours."`
+	DoNotDisturbUntil Time        `json:"do_not_disturb_until,omitzero" doc:"The time before which the user is not disturbed, with the code do_not_disturb."`
 	Violations        []Violation `json:"violations,omitempty" doc:"Every rule that the message would break, in the order of the policy."`
 	Others            string      `json:"others,omitempty" doc:"all or some, if all or some of the messages in the way belong to other accounts; absent if none does, and with the scope admin."`
 	NextFreeAt        Time        `json:"next_free_at,omitzero" doc:"The next free time; absent if there is none, or in a batch with without_free_times."`

@@ -15,37 +15,41 @@ type SettingsDraft struct {
 	Policy     string              `json:"policy,omitempty" doc:"The name of an existing policy, instead of default."`
 	Limits     []string            `json:"limits,omitempty" doc:"Rules that replace the policy's rules with the same windows: 20/calendar_day replaces 10/calendar_day."`
 	Categories map[string][]string `json:"categories,omitempty" doc:"Rules of single categories, by name. They replace the category's rules with the same windows, or apply beside them."`
-	OptOut     []string            `json:"opt_out,omitempty" doc:"Categories that the user does not want. Their messages are refused, and scheduled ones are dropped at their send time."`
+	OptOut     []string            `json:"opt_out,omitempty" doc:"Categories that the user does not want; all stands for everything but exempt categories. Their messages are refused, and scheduled ones are dropped at their send time."`
 	QuietHours []string            `json:"quiet_hours,omitempty" doc:"Quiet hours of the user, beside those of the policy."`
 	TimeZone   string              `json:"time_zone,omitempty" doc:"An IANA time zone, for quiet hours, and for calendar rules if the policy says so."`
-	Blocked    bool                `json:"blocked,omitempty" doc:"Whether no more messages are accepted for the user. Scheduled ones are dropped at their send times."`
+	// DoNotDisturbUntil is an RFC 3339 time.
+	DoNotDisturbUntil string `json:"do_not_disturb_until,omitempty" doc:"Before this time nothing is sent to the user, except messages of exempt categories. Messages for earlier times are refused or shifted; scheduled ones are sent afterwards, as late ones."`
+	Blocked           bool   `json:"blocked,omitempty" doc:"Whether no more messages are accepted for the user. Scheduled ones are dropped at their send times."`
 }
 
 // SettingsPatch is the request to change some settings of a user. A nil field stays unchanged; an
 // empty one is removed.
 type SettingsPatch struct {
-	Contact    *string             `json:"contact,omitempty" doc:"An e-mail address or an https: URL."`
-	Policy     *string             `json:"policy,omitempty" doc:"The name of an existing policy."`
-	Limits     []string            `json:"limits,omitzero" doc:"All rules of the user's own."`
-	Categories map[string][]string `json:"categories,omitzero" doc:"All own rules of categories."`
-	OptOut     []string            `json:"opt_out,omitzero" doc:"All categories that the user does not want."`
-	QuietHours []string            `json:"quiet_hours,omitzero" doc:"All quiet hours of the user."`
-	TimeZone   *string             `json:"time_zone,omitempty" doc:"An IANA time zone."`
-	Blocked    *bool               `json:"blocked,omitempty" doc:"Whether no more messages are accepted."`
+	Contact           *string             `json:"contact,omitempty" doc:"An e-mail address or an https: URL."`
+	Policy            *string             `json:"policy,omitempty" doc:"The name of an existing policy."`
+	Limits            []string            `json:"limits,omitzero" doc:"All rules of the user's own."`
+	Categories        map[string][]string `json:"categories,omitzero" doc:"All own rules of categories."`
+	OptOut            []string            `json:"opt_out,omitzero" doc:"All categories that the user does not want; all stands for everything but exempt categories."`
+	QuietHours        []string            `json:"quiet_hours,omitzero" doc:"All quiet hours of the user."`
+	TimeZone          *string             `json:"time_zone,omitempty" doc:"An IANA time zone."`
+	DoNotDisturbUntil *string             `json:"do_not_disturb_until,omitempty" doc:"The time before which nothing is sent to the user, except messages of exempt categories."`
+	Blocked           *bool               `json:"blocked,omitempty" doc:"Whether no more messages are accepted."`
 }
 
 // UserSettings are the settings of a user, and the rules that apply to the user.
 type UserSettings struct {
-	User       string              `json:"user" doc:"The user's name."`
-	Contact    string              `json:"contact" doc:"The contact that is alerted when a daily rule is full; empty for none."`
-	Policy     string              `json:"policy" doc:"The name of the user's policy; empty for default."`
-	Limits     []string            `json:"limits" doc:"Rules that replace the policy's rules with the same windows."`
-	Categories map[string][]string `json:"categories" doc:"The user's own rules of categories, by name. They replace the rules of the category with the same windows; others apply beside those."`
-	OptOut     []string            `json:"opt_out" doc:"Categories that the user does not want. Their messages are refused, and scheduled ones are dropped at their send time."`
-	QuietHours []string            `json:"quiet_hours" doc:"The user's own quiet hours, beside those of the policy."`
-	TimeZone   string              `json:"time_zone" doc:"The user's IANA time zone; empty for the policy's."`
-	Blocked    bool                `json:"blocked" doc:"Whether no more messages are accepted for the user."`
-	Effective  *EffectiveRules     `json:"effective" doc:"The rules that apply to the user. null if the policy does not exist: then no message is accepted."`
+	User              string              `json:"user" doc:"The user's name."`
+	Contact           string              `json:"contact" doc:"The contact that is alerted when a daily rule is full; empty for none."`
+	Policy            string              `json:"policy" doc:"The name of the user's policy; empty for default."`
+	Limits            []string            `json:"limits" doc:"Rules that replace the policy's rules with the same windows."`
+	Categories        map[string][]string `json:"categories" doc:"The user's own rules of categories, by name. They replace the rules of the category with the same windows; others apply beside those."`
+	OptOut            []string            `json:"opt_out" doc:"Categories that the user does not want; all stands for everything but exempt categories. Their messages are refused, and scheduled ones are dropped at their send time."`
+	QuietHours        []string            `json:"quiet_hours" doc:"The user's own quiet hours, beside those of the policy."`
+	TimeZone          string              `json:"time_zone" doc:"The user's IANA time zone; empty for the policy's."`
+	DoNotDisturbUntil Time                `json:"do_not_disturb_until,omitzero" doc:"The time before which nothing is sent to the user, except messages of exempt categories; absent for none."`
+	Blocked           bool                `json:"blocked" doc:"Whether no more messages are accepted for the user."`
+	Effective         *EffectiveRules     `json:"effective" doc:"The rules that apply to the user. null if the policy does not exist: then no message is accepted."`
 
 	// Version changes with each change; "0" if nothing is set. A client gets it from the ETag.
 	Version string `json:"-"`
@@ -125,6 +129,7 @@ func UserSettingsOf(user string, s policy.UserSettings, policies map[string]poli
 		User: user, Contact: s.Contact, Policy: s.Policy, Limits: spelledRules(s.Limits),
 		Categories: make(map[string][]string, len(s.Categories)), OptOut: append([]string{}, s.OptOut...),
 		QuietHours: append([]string{}, s.QuietHours.Lines()...), TimeZone: s.TimeZone, Blocked: s.Blocked,
+		DoNotDisturbUntil: Time{s.DoNotDisturbUntil},
 	}
 	for name, limits := range s.Categories {
 		spelled.Categories[name] = spelledRules(limits)

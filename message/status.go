@@ -91,8 +91,8 @@ func NoStatus(user, id string) Outcome {
 	}
 }
 
-// LatePrefix begins the Reason of a message that was late because a rule or quiet hours were in the
-// way. If the cause is unknown, Reason is "late".
+// LatePrefix begins the Reason of a message that was late because a rule, quiet hours or a
+// do-not-disturb were in the way. If the cause is unknown, Reason is "late".
 const (
 	LatePrefix = reasonLate + ": "
 	reasonLate = "late"
@@ -103,6 +103,8 @@ func LateReason(late policy.Late) string {
 	switch {
 	case late.QuietHours:
 		return LatePrefix + "quiet hours were in the way"
+	case late.DoNotDisturb:
+		return LatePrefix + "do-not-disturb was in the way"
 	case late.InTheWay == (policy.Rule{}):
 		return reasonLate
 	}

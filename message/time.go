@@ -12,6 +12,14 @@ type Time struct{ time.Time }
 // TimeLayout is the layout of a Time.
 const TimeLayout = "2006-01-02T15:04:05.000Z"
 
+// SpelledTime returns a time in TimeLayout; "" for the zero time.
+func SpelledTime(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format(TimeLayout)
+}
+
 // MarshalText writes the time in TimeLayout.
 func (t Time) MarshalText() ([]byte, error) {
 	return t.UTC().AppendFormat(make([]byte, 0, len(TimeLayout)), TimeLayout), nil

@@ -60,7 +60,7 @@ func (t *Timeline) decide(
 			return Decision{Allowed: true, At: r.At.UTC().Truncate(time.Millisecond), Now: in.Time(0)}, in.Err
 		}
 		status := in.Int(0)
-		refused := status == judge.StatusSendLimit || status == judge.StatusQuietHours ||
+		refused := status == judge.StatusSendLimit || status == judge.StatusQuietHours || status == judge.StatusDoNotDisturb ||
 			status == judge.StatusTooManyPlaces || status == judge.StatusAccountPlaces
 		switch {
 		case explaining && status == judge.StatusAllowed && explained.Hold != nil:
@@ -128,6 +128,9 @@ func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, r Reque
 		if d.Quiet == nil && in.Err == nil { // for example with a clock that is years off
 			return Decision{}, script.ReplyError(in.Doing, "quiet hours at a time that has none")
 		}
+		return t.refusal(ctx, in, d, r, by, self)
+	case judge.StatusDoNotDisturb:
+		d.Code, d.DoNotDisturbUntil = fault.CodeDoNotDisturb, time.UnixMilli(by.Rules.Scope(in.String(8)).DisturbsUntil()).UTC()
 		return t.refusal(ctx, in, d, r, by, self)
 	case judge.StatusTooManyPlaces:
 		d.Code, d.PlacesPerDay = fault.CodeTooManyPlaces, t.options.PlacesPerDay

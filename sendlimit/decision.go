@@ -48,14 +48,16 @@ type Decision struct {
 	Shifted  bool // At is the next free time after RequestedAt
 	Replayed bool // the same request was answered before
 
-	// Violations lists every rule that would break, with CodeSendLimit and CodeQuietHours: the
-	// policy's in order, then the category's. With a Hold the list is empty if the time has become
+	// Violations lists every rule that would break, with CodeSendLimit, CodeQuietHours and
+	// CodeDoNotDisturb: the policy's in order, then the category's. With a Hold the list is empty if the time has become
 	// free meanwhile: try again with a hold for its own period.
 	Violations []Violation
 	// Quiet is the period of quiet hours that At is in, with CodeQuietHours.
 	Quiet *policy.QuietPeriod
-	// NextFree is the next time within the reach that breaks no rule and is neither in quiet hours
-	// nor in a full day. PreviousFree is the last such time before At that is not past. Both are
+	// DoNotDisturbUntil is the setting of the user, with CodeDoNotDisturb.
+	DoNotDisturbUntil time.Time
+	// NextFree is the next time within the reach that breaks no rule, is not in quiet hours or a
+	// full day, and not before DoNotDisturbUntil. PreviousFree is the last such time before At that is not past. Both are
 	// zero with WithoutFreeTimes.
 	NextFree     time.Time
 	PreviousFree time.Time

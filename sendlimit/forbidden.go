@@ -44,7 +44,7 @@ type Forbidden struct {
 type ForbiddenStretch struct {
 	calendar.Stretch
 
-	// Code is CodeSendLimit, CodeQuietHours or CodeTooManyPlaces.
+	// Code is CodeSendLimit, CodeQuietHours, CodeDoNotDisturb or CodeTooManyPlaces.
 	Code fault.Code
 	// Rule is the rule that a message would break, with CodeSendLimit, and Category the category
 	// that it counts; "" for all.
@@ -110,6 +110,7 @@ func (r ForbiddenRequest) check() error {
 func (s *placesSearch) stretches() []ForbiddenStretch {
 	var found reasons
 	for _, p := range s.parts {
+		found.add(p, ForbiddenStretch{Code: fault.CodeDoNotDisturb}, p.from, p.scope.DisturbsUntil())
 		for number := 1; number <= p.scope.Count(); number++ {
 			rule, category := p.scope.Rule(number)
 			why := ForbiddenStretch{Code: fault.CodeSendLimit, Rule: rule, Category: category}

@@ -115,6 +115,12 @@ func (s *Ruleset) spell(c *Scope, w wording) string {
 			quiet = t.words[c.quiet]
 		}
 	}
+	switch {
+	case c == nil:
+		quiet = s.own + quiet
+	case s.disturb != 0 && !c.exempt:
+		quiet = strconv.FormatInt(s.disturb, 10) + "~~" + quiet
+	}
 	return strings.Join([]string{strings.Join(numbers, " "), words, whose, alerts, offsets, quiet}, "\n")
 }
 

@@ -61,8 +61,20 @@ func (t *yearTables) addQuiets(quiets []scopeQuiet, zone *calendar.ZoneTable) {
 	}
 }
 
-// QuietAt reports whether a time, Unix ms, is in quiet times that apply to the category.
+// DisturbsUntil returns before which time, Unix ms, the user gets no messages of the scope; 0 for
+// none.
+func (c *Scope) DisturbsUntil() int64 {
+	if c.exempt {
+		return 0
+	}
+	return c.Set.disturb
+}
+
+// QuietAt reports whether at a time, Unix ms, quiet times or a do-not-disturb apply to the category.
 func (c *Scope) QuietAt(at int64) bool {
+	if at < c.DisturbsUntil() {
+		return true
+	}
 	table := c.quietTable(at)
 	return table != nil && table.At(at)
 }

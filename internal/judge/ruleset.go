@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,8 @@ type Ruleset struct {
 	categories string        // the rules of categories, as lua/judge/rules.lua reads them
 	word       *spelled[wording]
 	quiets     []scopeQuiet // the policy's, then those of categories with their own; nil if no time is quiet
+	disturb    int64        // before which time the user is not disturbed, Unix ms; 0 for none
+	own        string       // disturb and the exempt categories, as lua/judge/quiet.lua reads them; "" for none
 	alertFrom  int          // how many places may raise an alert, see policy.Policy.Alerts
 	alerts     string       // the alerts, as lua/fragments/user_alert.lua reads them
 	scopes     map[string]*Scope
@@ -67,6 +70,18 @@ func newUndated(part, whole policy.Policy, own policy.UserSettings, zones *calen
 	if s.quietZone, err = zones.Location(whole.QuietZone(own)); err != nil {
 		return nil, err
 	}
+	if until := own.DoNotDisturbUntil; !until.IsZero() {
+		s.disturb, s.own = until.UnixMilli(), strconv.FormatInt(until.UnixMilli(), 10)
+	}
+	if s.disturb != 0 || slices.Contains(own.OptOut, policy.AllCategories) {
+		s.own += "~"
+		for _, name := range slices.Sorted(maps.Keys(whole.Categories)) {
+			if whole.Categories[name].Exempt {
+				s.own += " " + name + " "
+			}
+		}
+		s.own += "~"
+	}
 	s.alertFrom, s.alerts = p.Alerts()
 	words := policy.RuleWords(p.Rules)
 	s.words = words
@@ -90,8 +105,11 @@ func newUndated(part, whole policy.Policy, own policy.UserSettings, zones *calen
 	if !slices.ContainsFunc(s.quiets, func(q scopeQuiet) bool { return !q.quiet.IsZero() }) {
 		s.quiets = nil
 	}
-	for _, name := range own.OptOut {
-		s.scopes[name] = s.Scope(name).optedOut()
+	s.others.OptedOut, s.refused.OptedOut = whole.OptedOut(own, ""), whole.OptedOut(own, "")
+	for _, name := range slices.Concat(own.OptOut, slices.Collect(maps.Keys(s.scopes))) {
+		if whole.OptedOut(own, name) {
+			s.scopes[name] = s.Scope(name).optedOut()
+		}
 	}
 	s.categories = strings.Join(entries, ",")
 	s.zoned = calendar && s.zone != time.UTC

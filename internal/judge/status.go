@@ -30,4 +30,5 @@ const (
 	StatusExpiresLate
 	StatusEdited // see lua/fragments/edit.lua
 	StatusAccountPlaces
+	StatusDoNotDisturb
 )

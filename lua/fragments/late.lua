@@ -123,7 +123,7 @@ do -- the embedded store bounds the locals of a script
         if is == PENDING and waits and tonumber(f[3] or 0) <= now and stands >= (due_since or stands) then
           local promise, class = tonumber(f[5]), class_of(f[8])
           local expires = tonumber(f[4]) or (promise or stands) + expire_after
-          if switched_off(own_settings, settings, f[8]) then
+          if switched_off(own_settings, settings, f[8]) or wants_nothing(f[8]) then
             q.excluded[other] = true
           elseif not class.rules.exempt and not (now < expires and is_paused(f[12], f[7])) then
             m = {id = other, record = key, member = f[2] .. suffix_of(other),
@@ -206,6 +206,7 @@ do -- the embedded store bounds the locals of a script
       local stands, expires = tonumber(f[10]), tonumber(f[4]) or promise + expire_after
       if state_of(f[1], f[2]) == PENDING and f[5] and f[8] == category and not f[3] and stands >= now - tolerance
           and not f[6] and stands >= (due_since or stands) and not switched_off(own_settings, settings, category)
+          and not wants_nothing(category)
           and not (now < expires and is_paused(f[11], f[7])) then
         q.excluded[other] = true
         late[#late + 1] = {id = other, record = key, member = f[2] .. suffix_of(other),
@@ -292,6 +293,7 @@ do -- the embedded store bounds the locals of a script
     local rule, rules = m.rule, m.class.rules
     if not rule then return 'late' end
     if rule == 0 then return 'late quiet' end
+    if rule == -1 then return 'late disturb' end
     local why = 'late ' .. whole(rules.limits[rule]) .. ' ' .. whole(rules.windows[rule])
     if rule > rules.overall then why = why .. ' ' .. rules.category end
     return why

@@ -15,9 +15,9 @@ local judging, in_period, full, next_free
 do -- the embedded store bounds the locals of a script
   -- judging completes rules, see judge/rules.lua, with the question q and these fields: lists, the
   -- list of each rule; periods, for a natural rule the last period and its number of places; quiet,
-  -- the quiet times; tried, the numbers of the checks that may forbid a time: 0 for quiet times,
-  -- then the rules, then count + 1 for the day. A list with fewer places than the limit breaks no
-  -- rule.
+  -- the quiet times; tried, the numbers of the checks that may forbid a time: -1 for times at which
+  -- the user is not disturbed, 0 for quiet times, then the rules, then count + 1 for the day.
+  -- A list with fewer places than the limit breaks no rule.
   --
   -- If an account has a share of the rules, it first adds a rule for each of them, which counts
   -- only the account's places.
@@ -37,7 +37,9 @@ do -- the embedded store bounds the locals of a script
     if percent then count = 2 * count end
     rules.q, rules.count, rules.lists = q, count, lists
     rules.quiet = q.quiet_in and not rules.exempt and q.quiet_in(rules.category)
-    local tried, n = {rules.quiet and 0 or nil, nil, nil, nil, nil}, rules.quiet and 1 or 0
+    local tried, n = {nil, nil, nil, nil, nil}, 0
+    if q.disturb_from and not rules.exempt then tried[1], n = -1, 1 end
+    if rules.quiet then tried[n + 1], n = 0, n + 1 end
     for r = 1, count do
       local list, limit, window = lists[r], limits[r], windows[r]
       if q.takes or not list.card or list.card >= limit then
@@ -116,6 +118,7 @@ do -- the embedded store bounds the locals of a script
     q.spent = q.spent + 4
     if window and window > 0 then return beyond_groups(rules.lists[r], rules.limits[r], window, t, direction) end
     if r == 0 then return q.past_quiet(rules.quiet, direction, t) or nil end
+    if r == -1 then return t < q.disturb_from and (direction > 0 and q.disturb_from or -math.huge) or nil end
     local from, till
     if window then
       local count
@@ -131,7 +134,7 @@ do -- the embedded store bounds the locals of a script
   -- next_free returns the first free time from a time on up to `last`, or down to it in direction
   -- -1; nil if there is none. Then where it stopped: nil, or a time if the work is used up or other
   -- rules apply from there on. Then the first check that forbade an earlier time: the number of the
-  -- rule, or 0 for quiet hours.
+  -- rule, 0 for quiet hours, or -1 for do-not-disturb.
   function next_free(q, rules, from, direction, last)
     judging(q, rules)
     local beyond = direction > 0 and q.during_till or q.during_from - 1 -- where other rules apply

@@ -11,8 +11,8 @@
 --   conflicts                 how many conflicts of a rule a refusal shows
 --   spent, work               steps taken so far, about 0.25 us each, and the number after which a search stops
 --
--- Other fragments add is_its_own and own_reach (judge/whose.lua), quiet_in and past_quiet
--- (judge/quiet.lua), and takes, put_taken and taken_in (judge/taken.lua).
+-- Other fragments add is_its_own and own_reach (judge/whose.lua), disturb_from, wanted, quiet_in
+-- and past_quiet (judge/quiet.lua), and takes, put_taken and taken_in (judge/taken.lua).
 local q = {timeline = timeline, now = now, reach = reach, during_from = during_from, during_till = during_till,
   most_places = most_places, since = bounded_since, share_places = share_places, share_percent = share_percent,
   excluded = {}, lists = {}, conflicts = 10, spent = 0, work = 7000}

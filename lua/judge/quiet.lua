@@ -1,9 +1,12 @@
 -- quiet: times at which nothing is sent.
 --
---   quiet  "" for none; else the offsets of their time zone, see judge/zone.lua, "|",
---          begin and end of each quiet stretch of the week, in ms of the local week, which
---          begins on Monday, "|", and begin and end of each stretch of dates, in local ms
---          since 1970; all ascending. Stretches of a kind do not touch:
+--   quiet  "" for none. It may begin with "until~wanted~": before which time the user is not
+--          disturbed, Unix ms, "" for none; and, for scripts that find the category themselves,
+--          the exempt categories of the policy: " otp  codes ". Then, if times are quiet, the
+--          offsets of their time zone, see judge/zone.lua, "|", begin and end of each quiet
+--          stretch of the week, in ms of the local week, which begins on Monday, "|", and
+--          begin and end of each stretch of dates, in local ms since 1970; all ascending.
+--          Stretches of a kind do not touch:
 --          "|0 28800000 79200000 86400000|1829779200000 1829865600000". For the rules of
 --          all categories, a part "name|week|dates" follows after ";" for each category
 --          with quiet times of its own.
@@ -11,6 +14,14 @@
 -- A moment is quiet if local clocks show a quiet time. A time that they skip does not occur; one
 -- that they show twice is quiet twice.
 --@include judge/zone
+if quiet ~= '' then
+  local disturb, wanted, rest = string.match(quiet, '^(%d*)~([^~]*)~(.*)$')
+  if rest then
+    -- Only times from now on are judged.
+    q.disturb_from, q.wanted, quiet = tonumber(disturb), wanted, rest
+    if q.disturb_from and q.disturb_from <= now then q.disturb_from = nil end
+  end
+end
 if quiet ~= '' then
   local known, zone, of_zone = {}, nil, clocks_of_zone()
 

@@ -4,7 +4,7 @@
 --   and, if the status is ALLOWED: flags (SHIFTED + REPLAYED + SUPERSEDED), moved from
 --   (0: not), with SUPERSEDED the generation that the change ended and when its task is
 --   due, then the id of the alert that the change has raised, if any;
---   if it is SEND_LIMIT, QUIET_HOURS, TOO_MANY_PLACES or ACCOUNT_PLACES: next free time, where
+--   if it is SEND_LIMIT, DO_NOT_DISTURB, QUIET_HOURS, TOO_MANY_PLACES or ACCOUNT_PLACES: next free time, where
 --   its search continues, previous free time, where its search continues (0: none), the
 --   category of some of the rules or "", then an array for each violated rule: its number
 --   from 1, those of an account's share after all others, how many conflicts, from and until
@@ -39,17 +39,20 @@ local function crowd(list, limit, window, t)
   return from, till
 end
 
--- violations returns the rules that placing t would break, as in the reply. The field quiet reports
--- whether t is in quiet hours, full whether its day has the maximum number of places, own whether
--- the account has its share of them, and free whether nothing forbids t.
+-- violations returns the rules that placing t would break, as in the reply. The field
+-- disturbs reports whether the user is not disturbed at t, quiet whether t is in quiet hours, full
+-- whether its day has the maximum number of places, own whether the account has its share of them,
+-- and free whether nothing forbids t.
 local function violations(q, rules, t)
   judging(q, rules)
-  local found, broken = {quiet = false, full = false, own = false, free = false}, 0
+  local found, broken = {disturbs = false, quiet = false, full = false, own = false, free = false}, 0
   for k = 1, #rules.tried do
     local r = rules.tried[k]
     local list, limit, window = rules.lists[r], rules.limits[r], rules.windows[r]
     local from, till, count
-    if r == 0 then
+    if r == -1 then
+      found.disturbs = t < q.disturb_from
+    elseif r == 0 then
       found.quiet = q.past_quiet(rules.quiet, 1, t) ~= false
     elseif not window then
       found.full, found.own = full(rules, t)
@@ -65,7 +68,7 @@ local function violations(q, rules, t)
       found[broken][2] = add_conflicts(found[broken], list, from, till)
     end
   end
-  found.free = broken == 0 and not found.quiet and not found.full
+  found.free = broken == 0 and not found.disturbs and not found.quiet and not found.full
   return found
 end
 
@@ -83,7 +86,7 @@ local function refusal(q, rules, t, requested, broken, alone)
     end
   end
   local full = broken.full and #broken == 0 and (broken.own and ACCOUNT_PLACES or TOO_MANY_PLACES)
-  local status = broken.quiet and QUIET_HOURS or full or SEND_LIMIT
+  local status = broken.disturbs and DO_NOT_DISTURB or broken.quiet and QUIET_HOURS or full or SEND_LIMIT
   return {status, now, t, requested or 0, later or 0, later_from or 0, earlier or 0, earlier_from or 0,
     rules.category or rules.name or '', unpack(broken)}
 end

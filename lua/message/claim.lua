@@ -7,7 +7,8 @@
 -- which is counted in looks at the message: each look shows that the store answered then.
 --
 -- A message of a category that the user does not want, or of a blocked user, is dropped. A message
--- that is on time, within the tolerance, is sent at its place, even if the rules have changed. A
+-- that is on time, within the tolerance, is sent at its place, even if the rules have changed, but
+-- not while the user is not disturbed: then it is judged as a late one, unless it is exempt. A
 -- late one is judged again at the present time, together with all late unsent messages in the
 -- user's timeline, see fragments/late.lua. Uncounted ones are beside the timeline: each is judged
 -- separately. A late message is sent if it gets the present time. If an older one of its class can
@@ -150,6 +151,8 @@ end
 
 local paused = is_paused(r[26], r[16])
 local unwanted = r[2] == generation and switched_off(own_settings, ARGV[2], r[10])
+-- Whether the user's settings may hold the message, even if it is on time.
+local wary = off and (off.all or off.disturb_from > now) and not unwanted
 local overdue -- the result of overdue_before
 if r[2] == generation then
   if state == PENDING then
@@ -160,7 +163,7 @@ if r[2] == generation then
         and now < (tonumber(r[8]) or (promised or at) + expire_after)
         and at >= (due_since or at) then
       overdue = promised and tries == 0 and not reached and not r[15] and overdue_before()
-      if not overdue then
+      if not overdue and not wary then
         hold()
         return send(tries + 1)
       end
@@ -303,7 +306,7 @@ if paused then -- it waits as for a retry, at most for an hour: the program that
   remove_entry(id, member)
   return {PAUSED, now, until_at}
 end
-if now <= at + tolerance and not overdue then
+if now <= at + tolerance and not overdue and not wary then
   hold()
   return send(tries + 1)
 end
@@ -316,6 +319,7 @@ end
 
 --@include judge/judge
 --@include judge/categories
+--@include wants_nothing
 --@include judge/taken
 --@include trim
 --@include outlive
@@ -328,6 +332,10 @@ local function is_patient(from)
   return now - math.max(waits_since, from) < PATIENCE
 end
 --@include late
+if wants_nothing(r[10]) then
+  if reached then return end_reached('opted_out') end
+  return {DROP, now, at, drop(this, 'opted_out'), account_of(r[16]), notices}
+end
 
 -- sent_late sends the message now.
 local function sent_late()
@@ -340,10 +348,12 @@ end
 
 this.class = class_of(r[10])
 local rules = this.class.rules
-if overdue then -- on time, but an older one of its class may be late
-  local waits = false
-  for k = 1, #overdue do waits = waits or class_of(overdue[k]) == this.class end
-  if not waits or rules.exempt or this.beside then
+if now <= at + tolerance then -- on time, but the user's settings may hold it, or an older one may be late
+  local waits = q.disturb_from
+  for k = 1, overdue and not this.beside and #overdue or 0 do
+    waits = waits or class_of(overdue[k]) == this.class
+  end
+  if not waits or rules.exempt then
     hold()
     return send(tries + 1)
   end

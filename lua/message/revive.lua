@@ -46,6 +46,7 @@ local PAST_EXPIRY, NO_FREE_TIME = 8, 9
 --@include judge/category
 --@include judge/judge
 --@include judge/categories
+--@include wants_nothing
 --@include places
 --@include former_place
 --@include trim
@@ -69,7 +70,7 @@ local own_settings = string.gsub(timeline, '^([^}]*}:)u:', '%1o:', 1)
 local others = settings_changed(own_settings, tonumber(ARGV[9]) or now)
 if others then return others end
 if blocked then return {BLOCKED, now, 0, 0} end
-if switched_off(own_settings, settings, r[8]) then return {OPTED_OUT, now, 0, 0} end
+if switched_off(own_settings, settings, r[8]) or wants_nothing(r[8]) then return {OPTED_OUT, now, 0, 0} end
 
 local rules = rules_in(rule_words, scope_words, r[8])
 local last = math.min(expiry and expiry - 1 or math.huge, now + reach)

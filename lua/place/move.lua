@@ -56,6 +56,7 @@ local PAST_EXPIRY, MINUTE = 8, 60000
 --@include judge/category
 --@include judge/judge
 --@include judge/categories
+--@include wants_nothing
 --@include judge/reply
 --@include judge/reach
 --@include places
@@ -127,7 +128,9 @@ end
 if moves >= (most_moves or math.huge) then return {MOVED_OFTEN, now, at, 0, moves_since + MINUTE} end
 
 if blocked then return {BLOCKED, now, at, requested or 0} end
-if switched_off(KEYS[2], settings, category) then return {OPTED_OUT, now, at, requested or 0} end
+if switched_off(KEYS[2], settings, category) or wants_nothing(category) then
+  return {OPTED_OUT, now, at, requested or 0}
+end
 local rules = rules_in(rule_words, scope_words, category)
 q.excluded[id] = true
 local broken = violations(q, rules, at)

@@ -18,7 +18,7 @@
 --          or 0 if it judged all, state of the rules at that time, id of the last one or "", {id,
 --          send time, rule, category, expiry} of each that does not fit ...}. rule is the number
 --          of the first rule that it breaks, overall ones first, then its category's;
---          0 for quiet hours. category is "" for none, expiry 0 for the default.
+--          0 for quiet hours, -1 for do-not-disturb. category is "" for none, expiry 0 for the default.
 --          Or {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     O(log n + c) in the user's n reservations and the numbers in ARGV[5]: for each list
 --          that rules count, at most the largest limit, and two a rule. And WORK steps. All
@@ -276,6 +276,7 @@ end
 
 local function judge(id, t, class)
   if class.exempt then return nil end
+  if t < (q.disturb_from or t) then return misfit(id, t, -1) end
   if q.quiet_in and q.past_quiet(q.quiet_in(class.name), 1, t) then return misfit(id, t, 0) end
   local rule = broken(overall, t)
   if not rule and class.counted then

@@ -17,7 +17,8 @@
 -- ARGV[10] quiet hours
 -- ARGV[11] rules of categories
 -- ARGV[12] categories that the user does not want, separated by spaces
--- ARGV[13] how long places count under the user's own rules, ms; 0 without any
+-- ARGV[13] before which time the user is not disturbed, Unix ms
+-- ARGV[14] how long places count under the user's own rules, ms; 0 without any
 --
 -- Returns  {1, version} stored; {0, version} the store has this other version; {-1,
 --          version} the claim is gone: claim the policy again. A repeated call returns
@@ -26,7 +27,7 @@
 --          user's own still matter, they are removed later.
 -- Cost     O(log n) in the users of the partition with settings.
 
-if #KEYS ~= 3 or #ARGV ~= 13 then
+if #KEYS ~= 3 or #ARGV ~= 14 then
   return redis.error_reply('ERR setting/settings_change.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -46,15 +47,15 @@ if ARGV[1] == '-' then
   end
 end
 redis.call('HSET', settings, 'v', ARGV[2])
-local values = {ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11], ARGV[12]}
-for k, field in ipairs({'contact', 'policy', 'limits', 'zone', 'blocked', 'quiet', 'categories', 'out'}) do
+local values = {ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11], ARGV[12], ARGV[13]}
+for k, field in ipairs({'contact', 'policy', 'limits', 'zone', 'blocked', 'quiet', 'categories', 'out', 'disturb'}) do
   if values[k] == '' then
     redis.call('HDEL', settings, field)
   else
     redis.call('HSET', settings, field, values[k])
   end
 end
-local kept_until = note_own(settings, tonumber(ARGV[13]))
+local kept_until = note_own(settings, tonumber(ARGV[14]))
 if redis.call('HLEN', settings) > (kept_until and 2 or 1) then
   redis.call('PERSIST', settings)
   redis.call('ZADD', KEYS[2], 0, table.concat({'a:', ARGV[3]}))

@@ -169,6 +169,38 @@ func TestAMessageThatTheUserDoesNotWant(t *testing.T) {
 	require.Equal(t, blocked, s.Claim("f", "g-f", "n3"), "it has no category")
 }
 
+// A message of a user who is not disturbed waits at the gate, and is sent by the rules afterwards,
+// unless it expires; an exempt one is sent. Who opts out of all gets only exempt ones.
+func TestAUserWhoIsNotDisturbed(t *testing.T) {
+	t.Parallel()
+	p := story.PolicyOf(t, "1/minute")
+	p.Categories, p.UnknownCategories = map[string]policy.CategoryRules{"otp": {Exempt: true}}, policy.AllowUnknown
+	s := newSettingsStory(t, sendlimit.Options{Rules: story.RulesBy(t, p)})
+	submitCategory(s.Messages, "news", "a", "11:00")
+	submitCategory(s.Messages, "", "b", "11:01")
+	submitCategory(s.Messages, "otp", "c", "11:01")
+	s.set(policy.UserSettings{DoNotDisturbUntil: story.At("13:00")})
+	refused := s.Ask(sendlimit.Request{ID: "d", At: story.At("12:00"), Record: story.Categorized("g-d", "news")})
+	require.Equal(t, fault.CodeDoNotDisturb, refused.Code)
+	require.Equal(t, []time.Time{story.At("13:00"), story.At("13:00")}, []time.Time{refused.DoNotDisturbUntil, refused.NextFree})
+
+	s.Until("11:00")
+	requirePostponed(s.Messages, s.Claim("a", s.Field("a", "g"), "n1"), "a 11:00:00 13:00:00")
+	require.True(t, s.Look("a").DoNotDisturb)
+	s.Until("11:01")
+	requirePostponed(s.Messages, s.Claim("b", s.Field("b", "g"), "n2"), "b 11:01:00 13:01:00")
+	deliver(s.Messages, "c")
+	s.Until("13:00")
+	deliver(s.Messages, "a")
+	s.set(policy.UserSettings{OptOut: []string{policy.AllCategories}})
+	submitCategory(s.Messages, "otp", "e", "13:01")
+	require.Equal(t, fault.CodeOptedOut, s.Ask(sendlimit.Request{ID: "d", At: story.At("14:00"), Record: story.Categorized("g-d", "news")}).Code)
+	s.Until("13:01")
+	dropped := messages.Claim{Verdict: messages.Dropped, SendAt: story.At("13:01"), Reason: messages.ReasonOptedOut, Now: s.Now}
+	require.Equal(t, dropped, s.Claim("b", s.Field("b", "g"), "n3"))
+	deliver(s.Messages, "e")
+}
+
 func TestClaimSends(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")

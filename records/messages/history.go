@@ -32,6 +32,7 @@ type Change struct {
 	InTheWay         policy.Rule
 	InTheWayCategory string
 	InQuietHours     bool
+	DoNotDisturb     bool
 }
 
 // Values of Change.What.
@@ -143,7 +144,7 @@ func parseChange(text string) (c Change, ok bool) {
 func (c *Change) explain(reason string) {
 	s := Info{Reason: reason}
 	s.readLate()
-	c.Reason, c.InTheWay, c.InTheWayCategory, c.InQuietHours = s.Reason, s.InTheWay, s.InTheWayCategory, s.InQuietHours
+	c.Reason, c.InTheWay, c.InTheWayCategory, c.InQuietHours, c.DoNotDisturb = s.Reason, s.InTheWay, s.InTheWayCategory, s.InQuietHours, s.DoNotDisturb
 }
 
 // firstSendAt returns the send time that was accepted, given all changes.

@@ -73,10 +73,11 @@ type Info struct {
 	// delivered, Reason is why it was not sent before, or not to all devices.
 	Reason string
 	// With ReasonLate: the first rule that postponed the message, zero for none; the category of
-	// that rule, "" for an overall one; or that quiet hours did.
+	// that rule, "" for an overall one; or that quiet hours or a do-not-disturb did.
 	InTheWay         policy.Rule
 	InTheWayCategory string
 	InQuietHours     bool
+	DoNotDisturb     bool
 	ProviderID       string // the provider's id of the delivered message
 	Words            string // the provider's answer to a message that failed or is uncertain; "" for none
 	Uncertain        bool   // an earlier delivery may have arrived, too
@@ -183,7 +184,8 @@ func parseCharge(y string) (account, attempt string, former []string) {
 func (s *Info) readLate() {
 	if late, ok := policy.ReadLate(s.Reason); ok {
 		s.Reason = ReasonLate
-		s.InTheWay, s.InTheWayCategory, s.InQuietHours = late.InTheWay, late.Category, late.QuietHours
+		s.InTheWay, s.InTheWayCategory = late.InTheWay, late.Category
+		s.InQuietHours, s.DoNotDisturb = late.QuietHours, late.DoNotDisturb
 	}
 }
 

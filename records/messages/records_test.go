@@ -132,6 +132,7 @@ func TestAPostponementSaysWhatWasInTheWay(t *testing.T) {
 		"late 10 -6 marketing": {},
 		"late 2 1000 quiet":    {InTheWay: policy.Rule{Limit: 2, Window: time.Second}, InTheWayCategory: "quiet"},
 		"late quiet":           {InQuietHours: true},
+		"late disturb":         {DoNotDisturb: true},
 	} {
 		s := story.NewMessages(t, "1/minute")
 		s.Submit("a", "11:11:11", "g1", "text")
@@ -139,7 +140,7 @@ func TestAPostponementSaysWhatWasInTheWay(t *testing.T) {
 		got := s.Look("a")
 		require.Equal(t, messages.ReasonLate, got.Reason, reason)
 		require.Equal(t, want, messages.Info{
-			InTheWay: got.InTheWay, InTheWayCategory: got.InTheWayCategory, InQuietHours: got.InQuietHours,
+			InTheWay: got.InTheWay, InTheWayCategory: got.InTheWayCategory, InQuietHours: got.InQuietHours, DoNotDisturb: got.DoNotDisturb,
 		}, reason)
 		require.Equal(t, story.At("11:00"), got.Promised)
 	}

@@ -27,6 +27,8 @@ const (
 	CodeTooManyDevices Code = "too_many_devices" // the user has as many devices as are allowed
 
 	CodeQuietHours Code = "quiet_hours" // the time is in the policy's quiet hours
+	// CodeDoNotDisturb is for a time before UserSettings.DoNotDisturbUntil.
+	CodeDoNotDisturb Code = "do_not_disturb"
 	// CodeTooManyPlaces is for a day in which the user has the maximum number of places, see
 	// sendlimit.Options.PlacesPerDay.
 	CodeTooManyPlaces Code = "too_many_places"
@@ -57,11 +59,11 @@ const (
 )
 
 // Shiftable reports whether only the time was refused: the same message may be accepted at another
-// time. It lists all limits on send times: the rules, the quiet hours and the full days of a user,
+// time. It lists all limits on send times: the rules, the quiet hours, the do-not-disturb and the full days of a user,
 // the throttle of a category, and the quota of an account.
 func (c Code) Shiftable() bool {
 	switch c {
-	case CodeSendLimit, CodeQuietHours, CodeTooManyPlaces, CodeAccountPlaces, CodeThrottled, CodeQuotaExceeded:
+	case CodeSendLimit, CodeQuietHours, CodeDoNotDisturb, CodeTooManyPlaces, CodeAccountPlaces, CodeThrottled, CodeQuotaExceeded:
 		return true
 	default:
 		return false

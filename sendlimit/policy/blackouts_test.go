@@ -101,8 +101,9 @@ func TestOwnCategoriesAndQuietHours(t *testing.T) {
 	s := policy.UserSettings{
 		Categories: map[string][]policy.Rule{"news": story.LimitsOf(t, "1/calendar_week", "3/calendar_month"), "ads": story.LimitsOf(t, "1/day")},
 		OptOut:     []string{"offers", "surveys"}, QuietHours: story.QuietHours(t, "sat,sun 00:00-24:00", "21:00-09:00"),
+		DoNotDisturbUntil: story.At("12:00"),
 	}
-	fields := []string{"contact", "policy", "limits", "zone", "blocked", "quiet", "categories", "out"}
+	fields := []string{"contact", "policy", "limits", "zone", "blocked", "quiet", "categories", "out", "disturb"}
 	values := make(map[string]string)
 	stored := s.Stored()
 	for i, field := range fields {

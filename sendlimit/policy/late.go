@@ -13,10 +13,12 @@ type Late struct {
 	InTheWay   Rule   // the first rule that postponed it; zero if none did
 	Category   string // of that rule; "" for an overall rule
 	QuietHours bool   // whether quiet hours postponed it
+	// DoNotDisturb reports whether UserSettings.DoNotDisturbUntil postponed it.
+	DoNotDisturb bool
 }
 
-// ReadLate reads the reason that a script stores for a late message: "late", "late quiet", or
-// "late" with limit, window and category of a rule, such as "late 1 60000 marketing". ok is false
+// ReadLate reads the reason that a script stores for a late message: "late", "late quiet",
+// "late disturb", or "late" with limit, window and category of a rule, such as "late 1 60000 marketing". ok is false
 // for another reason.
 func ReadLate(reason string) (l Late, ok bool) {
 	words := strings.SplitN(reason, " ", 4)
@@ -26,6 +28,8 @@ func ReadLate(reason string) (l Late, ok bool) {
 	switch {
 	case len(words) == 2 && words[1] == "quiet":
 		l.QuietHours = true
+	case len(words) == 2 && words[1] == "disturb":
+		l.DoNotDisturb = true
 	case len(words) > 2:
 		l.InTheWay = ruleOf(words[1], words[2])
 		if len(words) > 3 && l.InTheWay != (Rule{}) {

@@ -95,6 +95,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		{func(p *policy.Policy) { p.OnConflict = "drop" }, "on_conflict", "drop", "refuse or shift"},
 		{categories(many), "categories", "", "there are 101 categories: a policy has at most 100"},
 		{categories(map[string]policy.CategoryRules{"": {Rules: minute}}), "categories", "", "a name of 1 to 64 of a-z 0-9 _ -"},
+		{categories(map[string]policy.CategoryRules{"all": {Rules: minute}}), "categories", "all", "another name: it stands for all categories in the opt_out of a user"},
 		{categories(map[string]policy.CategoryRules{"Ads": {Rules: minute}}), "categories", "Ads", "a name of 1 to 64 of a-z 0-9 _ -"},
 		{categories(map[string]policy.CategoryRules{long: {Rules: minute}}), "categories", long, "a name of 1 to 64 of a-z 0-9 _ -"},
 		{
@@ -213,6 +214,7 @@ func TestReadLate(t *testing.T) {
 	for reason, want := range map[string]policy.Late{
 		"late":                     {},
 		"late quiet":               {QuietHours: true},
+		"late disturb":             {DoNotDisturb: true},
 		"late 1 60000":             {InTheWay: perMinute},
 		"late 1 60000 marketing":   {InTheWay: perMinute, Category: "marketing"},
 		"late 10 -3":               {InTheWay: policy.Rule{Limit: 10, Period: calendar.Day}},

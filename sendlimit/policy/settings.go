@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,8 +31,9 @@ type UserSettings struct {
 	// policy's category with the same windows, and apply in addition to the others. They do not
 	// apply to a category that is exempt, or that the policy refuses.
 	Categories map[string][]Rule
-	// OptOut are categories that the user does not want. Their messages are refused, and messages
-	// accepted before are dropped at their send time.
+	// OptOut are categories that the user does not want. AllCategories stands for all messages but
+	// those of categories that the policy exempts, without its dated changes. Their messages are
+	// refused, and messages accepted before are dropped at their send time.
 	OptOut []string
 	// QuietHours apply in addition to those of the policy and its categories, but not to exempt
 	// messages.
@@ -42,6 +44,9 @@ type UserSettings struct {
 	// Blocked refuses every submit and move for the user. Messages accepted before are dropped at
 	// their send times.
 	Blocked bool
+	// DoNotDisturbUntil is a time before which nothing is sent to the user, except exempt messages;
+	// zero for none. Messages accepted for earlier times are sent afterwards, as late ones.
+	DoNotDisturbUntil time.Time
 	// Former is the window of the user's own rules that were replaced. It is ignored when settings
 	// are stored.
 	Former FormerWindow
@@ -54,7 +59,8 @@ type UserSettings struct {
 func (s UserSettings) Equal(other UserSettings) bool {
 	return s.Contact == other.Contact && s.Policy == other.Policy && slices.Equal(s.Limits, other.Limits) &&
 		maps.EqualFunc(s.Categories, other.Categories, slices.Equal[[]Rule]) && slices.Equal(s.OptOut, other.OptOut) &&
-		s.QuietHours.Equal(other.QuietHours) && s.TimeZone == other.TimeZone && s.Blocked == other.Blocked
+		s.QuietHours.Equal(other.QuietHours) && s.TimeZone == other.TimeZone && s.Blocked == other.Blocked &&
+		s.DoNotDisturbUntil.Equal(other.DoNotDisturbUntil)
 }
 
 // Validate checks each setting. It does not know the policies: Policy.CheckSettings finds limits
@@ -73,6 +79,11 @@ func (s UserSettings) Validate() error {
 	wrong.Add(s.validateOptOut())
 	_, err := calendar.ParseTimeZone(s.TimeZone)
 	wrong.Add(err)
+	if year := s.DoNotDisturbUntil.UTC().Year(); !s.DoNotDisturbUntil.IsZero() && (year < 1970 || year > 9999) {
+		wrong.Add(&fault.InvalidError{
+			Field: "do_not_disturb_until", Value: s.DoNotDisturbUntil.Format(time.RFC3339), Want: "a time in the years 1970 to 9999",
+		})
+	}
 	return wrong.Err()
 }
 
@@ -134,8 +145,14 @@ func (s UserSettings) validateOptOut() error {
 	return nil
 }
 
-// OptedOut reports whether the user does not want messages of a category.
-func (s UserSettings) OptedOut(category string) bool { return slices.Contains(s.OptOut, category) }
+// AllCategories stands for all categories in UserSettings.OptOut. No category has this name.
+const AllCategories = "all"
+
+// OptedOut reports whether a user with these settings does not want messages of a category, "" for
+// none.
+func (p Policy) OptedOut(s UserSettings, category string) bool {
+	return category != "" && slices.Contains(s.OptOut, category) || slices.Contains(s.OptOut, AllCategories) && !p.Categories[category].Exempt
+}
 
 // For returns the policy for a user with these settings: with the user's limits, and with the time
 // zone of its calendar rules.
@@ -241,6 +258,7 @@ const (
 	fieldQuiet   = "quiet"      // lines with ";" between them
 	fieldOwn     = "categories" // "marketing=1/calendar_week 5/calendar_month;news=1/day"
 	fieldOptOut  = "out"        // " marketing news ", which lua/message/claim.lua reads
+	fieldDisturb = "disturb"    // Unix ms, which lua/fragments/switched_off.lua reads
 	fieldVersion = "v"
 	fieldKept    = "kept" // see lua/fragments/own_window.lua
 )
@@ -260,9 +278,13 @@ func (s UserSettings) Stored() []any {
 	if len(s.OptOut) > 0 {
 		out = " " + strings.Join(s.OptOut, " ") + " "
 	}
+	disturb := ""
+	if !s.DoNotDisturbUntil.IsZero() {
+		disturb = strconv.FormatInt(s.DoNotDisturbUntil.UnixMilli(), 10)
+	}
 	return []any{
 		s.Contact, s.Policy, JoinRules(s.Limits, " "), s.TimeZone, blocked,
-		strings.Join(s.QuietHours.Lines(), ";"), strings.Join(own, ";"), out, s.keeps().Milliseconds(),
+		strings.Join(s.QuietHours.Lines(), ";"), strings.Join(own, ";"), out, disturb, s.keeps().Milliseconds(),
 	}
 }
 
@@ -280,7 +302,8 @@ func (s UserSettings) keeps() time.Duration {
 
 // ChangesRules reports whether the settings change the rules of the user's policy.
 func (s UserSettings) ChangesRules() bool {
-	return s.TimeZone != "" || len(s.Limits) > 0 || len(s.Categories) > 0 || len(s.OptOut) > 0 || !s.QuietHours.IsZero()
+	return s.TimeZone != "" || len(s.Limits) > 0 || len(s.Categories) > 0 || len(s.OptOut) > 0 || !s.QuietHours.IsZero() ||
+		!s.DoNotDisturbUntil.IsZero()
 }
 
 // RulesKey returns a text that is equal for settings with the same rules.
@@ -316,6 +339,13 @@ func ReadSettings(values map[string]string) (UserSettings, error) {
 	}
 	if out := strings.Fields(values[fieldOptOut]); len(out) > 0 {
 		s.OptOut = out
+	}
+	if disturb := values[fieldDisturb]; disturb != "" {
+		ms, err := strconv.ParseInt(disturb, 10, 64)
+		if err != nil {
+			return UserSettings{}, &fault.InvalidError{Field: "do_not_disturb_until", Value: disturb, Want: "a time in Unix ms"}
+		}
+		s.DoNotDisturbUntil = time.UnixMilli(ms).UTC()
 	}
 	if keeps, until, ok := strings.Cut(values[fieldKept], " "); ok {
 		if s.Former, err = parseFormer(keeps, until); err != nil {

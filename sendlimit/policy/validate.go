@@ -120,10 +120,13 @@ func (p Policy) validateCategories() error {
 	}
 	var wrong fault.InvalidErrors
 	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
-		if keyspace.ValidName(name) {
-			wrong.Add(p.Categories[name].validate("categories." + name))
-		} else {
+		switch {
+		case !keyspace.ValidName(name):
 			wrong.Add(&fault.InvalidError{Field: "categories", Value: name, Want: keyspace.WantName})
+		case name == AllCategories:
+			wrong.Add(&fault.InvalidError{Field: "categories", Value: name, Want: "another name: it stands for all categories in the opt_out of a user"})
+		default:
+			wrong.Add(p.Categories[name].validate("categories." + name))
 		}
 	}
 	return wrong.Err()

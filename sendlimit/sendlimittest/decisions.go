@@ -38,7 +38,10 @@ func categoryOf(r sendlimit.Request) string {
 }
 
 // Check returns the decision of Reserve and takes no place.
-func (m *Model) Check(r sendlimit.Request) sendlimit.Decision {
+func (m *Model) Check(r sendlimit.Request) sendlimit.Decision { return m.check(r, spreadKey(r)) }
+
+// check is Check of a message with a key for its spread.
+func (m *Model) check(r sendlimit.Request, key int64) sendlimit.Decision {
 	now := cut(r.Now)
 	asked := cutOr(r.At, now)
 	tl := m.remember(r.User, now)
@@ -57,7 +60,7 @@ func (m *Model) Check(r sendlimit.Request) sendlimit.Decision {
 		return d
 	}
 	last := min(cutOr(r.ShiftUntil, math.MaxInt64), now+g.reach)
-	free, ok := g.nextSpread(category, tl, spreadKey(r), cut(d.At), last)
+	free, ok := g.nextSpread(category, tl, key, cut(d.At), last)
 	if !ok {
 		return d
 	}

@@ -119,11 +119,11 @@ func (m *mailbox) expectClaim(d messages.Delivery) messages.Claim {
 		return c
 	case !m.now.Before(known.expiry(m.options.ExpireAfter)):
 		return m.drop(known, d.Nonce, reasonExpired, c)
-	case m.regime().switchedOff(known.category) != "":
+	case m.isSwitchedOff(known):
 		return m.drop(known, d.Nonce, m.regime().switchedOff(known.category), c)
 	case m.isHeld(known):
 		return m.hold(known, d, c)
-	case m.now.After(known.at.Add(m.options.Tolerance)), m.olderIsOverdue(known):
+	case m.now.After(known.at.Add(m.options.Tolerance)), m.olderIsOverdue(known), m.isHeldOff(known):
 		return m.expectLateClaim(known, d.Nonce, c)
 	}
 	c.TakenOver = known.state == sending
@@ -139,11 +139,11 @@ func (m *mailbox) expectOtherDevices(known *message, d messages.Delivery, c mess
 		return m.stop(known, d.Nonce, reasonRestored, c)
 	case !m.now.Before(known.expiry(m.options.ExpireAfter)):
 		return m.stop(known, d.Nonce, reasonExpired, c)
-	case m.regime().switchedOff(known.category) != "":
+	case m.isSwitchedOff(known):
 		return m.stop(known, d.Nonce, m.regime().switchedOff(known.category), c)
 	case m.isHeld(known):
 		return m.hold(known, d, c)
-	case m.now.After(known.at.Add(m.options.Tolerance)):
+	case m.now.After(known.at.Add(m.options.Tolerance)), m.isHeldOff(known):
 		if m.regime().exempt[known.category] || m.freeForRest(known) {
 			return m.sendLate(known, d.Nonce, cut(m.now), c)
 		}
@@ -152,6 +152,20 @@ func (m *mailbox) expectOtherDevices(known *message, d messages.Delivery, c mess
 	c.TakenOver = known.state == sending
 	m.claimMessage(known, d.Nonce)
 	return m.send(known, c)
+}
+
+// isSwitchedOff reports whether a claim finds that the user does not want the message. A message of a
+// paused campaign waits first, if the user has opted out of all.
+func (m *mailbox) isSwitchedOff(known *message) bool {
+	g := m.regime()
+	byAll := !g.blocked && g.optedOutOfAll(known.category) && (known.category == "" || !slices.Contains(g.optOut, known.category))
+	return g.switchedOff(known.category) != "" && !(byAll && m.isHeld(known))
+}
+
+// isHeldOff reports whether the user's settings hold a message that is on time.
+func (m *mailbox) isHeldOff(known *message) bool {
+	g := m.regime()
+	return !g.exempt[known.category] && cut(m.now) < g.disturbs
 }
 
 // freeForRest reports whether a message that reached a device may go to the others now.

@@ -109,8 +109,11 @@ func (c forbiddenCheck) compare(t *rapid.T, r sendlimit.ForbiddenRequest) int {
 		for _, v := range d.Violations {
 			want = append(want, fmt.Sprintf("%s %s", v.Rule, v.Category))
 		}
-		if d.Code == fault.CodeQuietHours {
+		switch d.Code {
+		case fault.CodeQuietHours:
 			want = append(want, d.Quiet.Hours)
+		case fault.CodeDoNotDisturb:
+			want = append(want, string(d.Code))
 		}
 		full := false
 		for _, s := range f.Stretches {
@@ -118,6 +121,9 @@ func (c forbiddenCheck) compare(t *rapid.T, r sendlimit.ForbiddenRequest) int {
 			case at.Before(s.From) || !at.Before(s.Until):
 			case s.Code == fault.CodeTooManyPlaces:
 				full = true
+			case s.Code == fault.CodeDoNotDisturb:
+				got = append(got, string(s.Code))
+			case s.Code == fault.CodeQuietHours && d.Code == fault.CodeDoNotDisturb: // the decision has only one of them
 			case s.Code == fault.CodeQuietHours:
 				got = append(got, s.Quiet)
 			default:

@@ -64,6 +64,9 @@ func leaving(s span) int64  { return s.until }
 // reservations. Without one it returns the largest time.
 func (ts terms) nextEdge(tl timeline, t int64, edge func(span) int64) int64 {
 	next := ts.quiet.nextEdge(t)
+	if t < ts.disturbs {
+		next = min(next, ts.disturbs)
+	}
 	for _, r := range ts.all() {
 		tl := r.counts(tl)
 		i := sort.Search(len(tl), func(i int) bool { return edge(r.affected(tl[i].at)) > t })
@@ -81,6 +84,9 @@ func (ts terms) previousEdge(tl timeline, t int64) int64 {
 	previous := int64(math.MinInt64)
 	if edge := ts.quiet.previousEdge(t); edge > previous {
 		previous = edge - 1
+	}
+	if t >= ts.disturbs {
+		previous = max(previous, ts.disturbs-1)
 	}
 	for _, r := range ts.all() {
 		tl := r.counts(tl)

@@ -196,7 +196,7 @@ func (h *history) changeSettings(t *rapid.T) {
 		require.NoError(t, h.model.Set(user, policy.UserSettings{}))
 		return
 	}
-	s := drawSettings(t, h.policies...)
+	s := drawSettings(t, h.now, h.policies...)
 	require.NoError(t, h.settings.Set(t.Context(), user, s))
 	require.NoError(t, h.model.Set(user, s))
 }

@@ -34,13 +34,15 @@ func (g *regime) judge(tl timeline, category string, asked, now int64) sendlimit
 		d.Code = fault.CodeBlocked
 		return d
 	}
-	if slices.Contains(g.optOut, category) {
+	if g.optedOut(category) {
 		d.Code = fault.CodeOptedOut
 		return d
 	}
 	ts := g.at(t).termsOf(category)
 	d.Violations = ts.violations(tl, t)
 	switch {
+	case t < ts.disturbs:
+		d.Code, d.DoNotDisturbUntil = fault.CodeDoNotDisturb, moment(ts.disturbs)
 	case ts.quiet.covers(t):
 		d.Code, d.Quiet = fault.CodeQuietHours, ts.quiet.period(t)
 	case d.Violations != nil:

@@ -319,6 +319,9 @@ func (m *mailbox) dropLate(known, claiming *message, nonce, reason string, c *me
 func (ts terms) inTheWay(tl timeline, s span) []string {
 	var reasons []string
 	for t := s.from; t < s.until; t = min(ts.nextEdge(tl, t, entering), ts.nextEdge(tl, t, leaving)) {
+		if t < ts.disturbs {
+			reasons = append(reasons, "late disturb")
+		}
 		if ts.quiet.covers(t) {
 			reasons = append(reasons, "late quiet")
 		}

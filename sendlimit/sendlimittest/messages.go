@@ -189,7 +189,7 @@ func (m *mailbox) expectSubmit(r sendlimit.Request) sendlimit.Decision {
 	m.remembered()
 	other := r
 	other.ID, other.Record = "other", nil // a former place of the id counts like any other
-	want := m.model.Check(other)
+	want := m.model.check(other, spreadKey(r))
 	inReach := !r.At.Before(m.now.Add(-policy.Grace)) && !r.At.After(m.now.Add(m.reach()))
 	if latest := m.latestExpiry(); inReach && expires.After(latest) {
 		want = sendlimit.Decision{Code: fault.CodeInvalidField, At: r.At, Latest: latest, Now: m.now}

@@ -278,8 +278,8 @@ func (d drawnPolicies) drawQuietHours(t *rapid.T, zone string) policy.WeekHours 
 	return hours
 }
 
-// drawSettings draws a user's settings, perhaps with one of the policies.
-func drawSettings(t *rapid.T, policies ...policy.Policy) policy.UserSettings {
+// drawSettings draws a user's settings at a time, perhaps with one of the policies.
+func drawSettings(t *rapid.T, now time.Time, policies ...policy.Policy) policy.UserSettings {
 	t.Helper()
 	p := rapid.SampledFrom(policies).Draw(t, "policy")
 	s := policy.UserSettings{
@@ -301,6 +301,12 @@ func drawSettings(t *rapid.T, policies ...policy.Policy) policy.UserSettings {
 		require.NoError(t, err)
 	}
 	drawOwnCategories(t, &s, policies)
+	if rapid.IntRange(0, 5).Draw(t, "out of all") == 0 {
+		s.OptOut = append(s.OptOut, policy.AllCategories)
+	}
+	if rapid.IntRange(0, 3).Draw(t, "do not disturb") == 0 {
+		s.DoNotDisturbUntil = now.UTC().Truncate(time.Millisecond).Add(time.Duration(rapid.IntRange(-60, 600).Draw(t, "minutes undisturbed")) * time.Minute)
+	}
 	return s
 }
 

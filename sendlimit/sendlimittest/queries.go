@@ -1,7 +1,6 @@
 package sendlimittest
 
 import (
-	"slices"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
@@ -16,7 +15,7 @@ func (m *Model) NextFree(r sendlimit.NextFreeRequest) []time.Time {
 	tl := m.remember(r.User, now).remove(r.ID)
 	g := m.regime(r.User).sharing(r.Share)
 
-	if g.blocked || slices.Contains(g.optOut, r.Category) {
+	if g.blocked || g.optedOut(r.Category) {
 		return nil
 	}
 	var free []time.Time
@@ -67,7 +66,7 @@ func (m *Model) Usage(r sendlimit.UsageRequest) sendlimit.Usage {
 	g := m.regime(r.User)
 	ts := g.at(at).termsOf(r.Category)
 
-	u := sendlimit.Usage{At: moment(at), Blocked: g.blocked, OptedOut: slices.Contains(g.optOut, r.Category), Now: moment(now)}
+	u := sendlimit.Usage{At: moment(at), Blocked: g.blocked, OptedOut: g.optedOut(r.Category), Now: moment(now)}
 	for _, rule := range ts.rules {
 		u.Rules = append(u.Rules, rule.usage(tl, at))
 	}

@@ -19,6 +19,10 @@ type regime struct {
 	shift   bool  // what requests with ByPolicy do on a conflict
 	blocked bool
 	optOut  []string // categories that the user does not want
+	// wanted are the categories that are exempt without dated changes: "all" in optOut spares them.
+	wanted map[string]bool
+	// disturbs is before which time only exempt messages are sent; 0 for none.
+	disturbs int64
 	// overall applies to all categories except those below.
 	overall    terms
 	categories map[string]terms
@@ -37,10 +41,20 @@ func (g *regime) switchedOff(category string) string {
 	switch {
 	case g.blocked:
 		return reasonBlocked
-	case slices.Contains(g.optOut, category):
+	case g.optedOut(category):
 		return reasonOptedOut
 	}
 	return ""
+}
+
+// optedOut reports whether the user does not want messages of a category.
+func (g *regime) optedOut(category string) bool {
+	return category != "" && slices.Contains(g.optOut, category) || g.optedOutOfAll(category)
+}
+
+// optedOutOfAll reports whether the user does not want messages of a category as one of all.
+func (g *regime) optedOutOfAll(category string) bool {
+	return slices.Contains(g.optOut, "all") && !g.wanted[category]
 }
 
 // newRegime returns the regime of a user. reach is the store's limit for send
@@ -62,7 +76,7 @@ func newRegime(p policy.Policy, own policy.UserSettings, reach time.Duration, pl
 	if err != nil {
 		return nil, err
 	}
-	g.reserved = make(map[string][]string)
+	g.reserved, g.wanted = make(map[string][]string), g.exempt
 	for name, c := range p.Categories {
 		if c.Accounts != nil {
 			g.reserved[name] = c.Accounts
@@ -80,7 +94,7 @@ func newRegime(p policy.Policy, own policy.UserSettings, reach time.Duration, pl
 			return nil, err
 		}
 		then.boundPlaces(places)
-		then.reserved = g.reserved
+		then.reserved, then.wanted = g.reserved, g.wanted
 		g.dated = append(g.dated, datedRegime{change: c, regime: then})
 	}
 	g.boundPlaces(places)
@@ -156,7 +170,7 @@ func newUndated(p policy.Policy, own policy.UserSettings, reach time.Duration, n
 		reach = min(reach, p.Reach)
 	}
 	g := &regime{
-		reach: reach.Milliseconds(), shift: p.OnConflict == policy.Shift, blocked: own.Blocked, optOut: own.OptOut,
+		reach: reach.Milliseconds(), shift: p.OnConflict == policy.Shift, blocked: own.Blocked, optOut: own.OptOut, disturbs: cutOr(own.DoNotDisturbUntil, 0),
 		refusesUnknown: p.UnknownCategories == policy.RefuseUnknown, accountShare: p.AccountShare,
 		categories: make(map[string]terms), exempt: make(map[string]bool), uncounted: make(map[string]bool),
 	}
@@ -164,6 +178,7 @@ func newUndated(p policy.Policy, own policy.UserSettings, reach time.Duration, n
 		return nil, err
 	}
 	g.overall.spread = p.ShiftSpread.Milliseconds()
+	g.overall.disturbs = g.disturbs
 	for _, r := range replaced(p.Rules, own.Limits) {
 		g.overall.rules = append(g.overall.rules, rule{Rule: r, zone: counting})
 	}
@@ -184,7 +199,7 @@ func newUndated(p policy.Policy, own policy.UserSettings, reach time.Duration, n
 		}
 	}
 	for name, c := range categories {
-		ts := terms{rules: append([]rule(nil), g.overall.rules...)}
+		ts := terms{rules: append([]rule(nil), g.overall.rules...), disturbs: g.disturbs}
 		if ts.quiet, err = quietOf(p, c, own, theirs); err != nil {
 			return nil, err
 		}

@@ -128,7 +128,7 @@ func (m *mailbox) changeSettings(t *rapid.T) {
 	if !m.options.users {
 		return
 	}
-	s := drawSettings(t, m.options.policies...)
+	s := drawSettings(t, m.now, m.options.policies...)
 	if rapid.Bool().Draw(t, "clear") {
 		s = policy.UserSettings{}
 	}
@@ -159,7 +159,7 @@ func (m *mailbox) expectRevival(known *message, generation string) sendlimit.Dec
 		return sendlimit.Decision{Code: fault.CodeExpired, ExpiresAt: known.expires, Now: m.now}
 	case g.blocked:
 		return sendlimit.Decision{Code: fault.CodeBlocked, Now: m.now}
-	case slices.Contains(g.optOut, known.category):
+	case g.optedOut(known.category):
 		return sendlimit.Decision{Code: fault.CodeOptedOut, Now: m.now}
 	}
 	last := cut(m.now) + g.reach

@@ -14,6 +14,8 @@ type terms struct {
 	quiet quiet
 	// spread is the length of the spread of shifts, ms; 0 for none.
 	spread int64
+	// disturbs is before which time the user gets nothing; 0 for none.
+	disturbs int64
 	// places bounds the places of a day of UTC, also of exempt categories; nil for any
 	// number. Those that count and those that do not each have the bound.
 	places *rule
@@ -35,9 +37,9 @@ func (ts terms) all() []rule {
 	return all
 }
 
-// allow reports whether t is outside quiet hours and would break no rule.
+// allow reports whether t is not before disturbs, outside quiet hours, and would break no rule.
 func (ts terms) allow(tl timeline, t int64) bool {
-	return !ts.quiet.covers(t) && !slices.ContainsFunc(ts.all(), func(r rule) bool { return r.brokenAt(tl, t) })
+	return t >= ts.disturbs && !ts.quiet.covers(t) && !slices.ContainsFunc(ts.all(), func(r rule) bool { return r.brokenAt(tl, t) })
 }
 
 // violations returns all rules that a send at t would break, nil for none.

@@ -90,12 +90,16 @@ type Misfit struct {
 	Rule         policy.Rule
 	RuleCategory string
 	Quiet        *policy.QuietPeriod
+	// Disturbs is set instead if its time is before the user's DoNotDisturbUntil.
+	Disturbs bool
 }
 
-// Breaks names the broken rule: "2/calendar_day", "marketing 2/calendar_day" for a category, or
-// "quiet_hours".
+// Breaks names the broken rule: "2/calendar_day", "marketing 2/calendar_day" for a category,
+// "quiet_hours" or "do_not_disturb".
 func (m Misfit) Breaks() string {
 	switch {
+	case m.Disturbs:
+		return string(fault.CodeDoNotDisturb)
 	case m.Quiet != nil:
 		return string(fault.CodeQuietHours)
 	case m.RuleCategory != "":

@@ -194,6 +194,9 @@ func (l *refitLook) misfit(in *script.ReplyReader) (Misfit, error) {
 	switch {
 	case in.Err != nil:
 		return m, in.Err
+	case number == -1:
+		m.Disturbs = true
+		return m, nil
 	case number < 0 || number > scope.Count():
 		return m, script.ReplyError(refitting, fmt.Sprintf("rule %d", number))
 	case number > 0:

@@ -30,6 +30,7 @@ func outcomeOf(d sendlimit.Decision, done, user, id string) message.Outcome {
 		o.Violations = append(o.Violations, violationOf(v))
 	}
 	o.QuietHours = message.QuietHoursOf(d.Quiet)
+	o.DoNotDisturbUntil = message.Time{Time: d.DoNotDisturbUntil}
 	o.NextFreeAt, o.PreviousFreeAt = message.Time{Time: d.NextFree}, message.Time{Time: d.PreviousFree}
 	o.Detail = refusalSentence(d, user, id)
 	if d.OfOthers {

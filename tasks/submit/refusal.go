@@ -18,6 +18,8 @@ func refusalSentence(d sendlimit.Decision, user, id string) string {
 		return conflictSentence(d, user) + insteadOf(d)
 	case fault.CodeQuietHours:
 		return quietSentence(d, user) + insteadOf(d)
+	case fault.CodeDoNotDisturb:
+		return fmt.Sprintf("%s is not to be disturbed before %s", user, timeOfDay(d.DoNotDisturbUntil, d.At)) + insteadOf(d)
 	case fault.CodeTooManyPlaces:
 		return placesSentence(d, user)
 	case fault.CodeAccountPlaces:
@@ -126,9 +128,9 @@ func BlockedSentence(user string) string {
 	return user + " is blocked: nothing is accepted for this user until the block is lifted"
 }
 
-// OptedOutSentence returns the sentence for a category that the user does not want.
+// OptedOutSentence returns the sentence for a message that the user does not want.
 func OptedOutSentence(user string) string {
-	return user + " has opted out of the category of the message: send nothing of it"
+	return user + " has opted out of the category of the message, or of all: do not send it"
 }
 
 func countMessages(n int, category string) string {

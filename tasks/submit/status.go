@@ -39,7 +39,7 @@ func historyEntryOf(c messages.Change) message.HistoryEntry {
 		At: message.Time{Time: c.At}, Change: c.What, SendAt: message.Time{Time: c.SendAt},
 		FormerSendAt: message.Time{Time: c.FormerSendAt}, Until: message.Time{Time: c.Until}, Attempt: c.Attempt,
 		Reason: reasonOf(messages.Info{
-			Reason: c.Reason, InTheWay: c.InTheWay, InTheWayCategory: c.InTheWayCategory, InQuietHours: c.InQuietHours,
+			Reason: c.Reason, InTheWay: c.InTheWay, InTheWayCategory: c.InTheWayCategory, InQuietHours: c.InQuietHours, DoNotDisturb: c.DoNotDisturb,
 		}),
 	}
 }
@@ -60,5 +60,5 @@ func reasonOf(s messages.Info) string {
 	if s.Reason != messages.ReasonLate {
 		return s.Reason
 	}
-	return message.LateReason(policy.Late{InTheWay: s.InTheWay, Category: s.InTheWayCategory, QuietHours: s.InQuietHours})
+	return message.LateReason(policy.Late{InTheWay: s.InTheWay, Category: s.InTheWayCategory, QuietHours: s.InQuietHours, DoNotDisturb: s.DoNotDisturb})
 }

@@ -33,10 +33,13 @@ func (s *Story) Operate(tb testing.TB, e Event, do func(Event) (clear bool, err 
 		}
 		return
 	default:
+		if e.Do == Disturb {
+			e.Disturb = began.Add(e.Lasts).UTC().Truncate(time.Millisecond)
+		}
 		_, err := do(e)
 		s.noteEffect(tb, e, began, err)
 	}
-	if e.Lasts > 0 && (e.Do == Block || e.Do == OptOut) {
+	if e.Lasts > 0 && (e.Do == Block || e.Do == OptOut || e.Do == OptOutOfAll) {
 		time.Sleep(e.Lasts)
 		e.Lasts = 0 // as it was
 		s.Operate(tb, e, do)
@@ -56,7 +59,7 @@ func (s *Story) noteEffect(tb testing.TB, e Event, began time.Time, err error) {
 		s.changed(RuleChange{Began: began, Ended: time.Now(), Policies: stored(tb, s), User: e.User})
 	case ApplyPolicy, Rollback:
 		s.changed(RuleChange{Began: began, Ended: time.Now(), Policies: stored(tb, s)})
-	case SetPolicyOf, Block, OptOut:
+	case SetPolicyOf, Block, OptOut, OptOutOfAll, Disturb:
 		s.changed(RuleChange{Began: began, Ended: time.Now(), Policies: stored(tb, s), User: e.User, Settings: e.settings()})
 	default:
 	}

@@ -55,6 +55,10 @@ func (e Event) settings() policy.UserSettings {
 		return policy.UserSettings{Policy: e.Name}
 	case e.Do == Block:
 		return policy.UserSettings{Blocked: e.Lasts > 0}
+	case e.Do == Disturb:
+		return policy.UserSettings{DoNotDisturbUntil: e.Disturb}
+	case e.Do == OptOutOfAll && e.Lasts > 0:
+		return policy.UserSettings{OptOut: []string{policy.AllCategories}}
 	case e.Do == OptOut && e.Lasts > 0:
 		return policy.UserSettings{OptOut: []string{CategoryNews}}
 	default:

@@ -238,6 +238,8 @@ const (
 	SetPolicyOf Action = "give a policy to a user"
 	Block       Action = "block a user"
 	OptOut      Action = "a user opts out of news"
+	Disturb     Action = "a user is not disturbed for a while"
+	OptOutOfAll Action = "a user opts out of all"
 	Refit       Action = "refit"
 	Erase       Action = "erase user"
 	RetryDead   Action = "retry dead letters"
@@ -282,6 +284,7 @@ type Event struct {
 	Name      string // of a policy or a device
 	By        time.Duration
 	Lasts     time.Duration
+	Disturb   time.Time // before which the user is not disturbed: set when it begins
 	Channel   string
 	Behaviour Behaviour
 	Call      int  // at which of the next calls

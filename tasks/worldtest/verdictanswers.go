@@ -71,12 +71,18 @@ func (v *verdict) judgeSettings() {
 		switch {
 		case settings.Blocked:
 			code = fault.CodeBlocked
-		case slices.Contains(settings.OptOut, a.Message.Category):
+		case optedOut(settings, a.Message.Category):
 			code = fault.CodeOptedOut
 		}
 		refused := a.Got.Code == fault.CodeBlocked || a.Got.Code == fault.CodeOptedOut
-		if code != "" && a.Got.Code != code || code == "" && refused {
+		unclear := a.Message.Category == CategoryCodes && slices.Contains(settings.OptOut, policy.AllCategories)
+		if !unclear && (code != "" && a.Got.Code != code || code == "" && refused) {
 			v.fault("settings: %s of a user with %+v is answered %+v", a.Event, settings, a.Got)
+		}
+		until := settings.DoNotDisturbUntil.Add(-v.Ahead[a.User])
+		disturbs := a.Got.Outcome == message.Accepted && a.Message.Category != CategoryCodes && a.Got.SendAt.Before(until)
+		if disturbs || a.Got.Code == fault.CodeDoNotDisturb && !a.Message.SendAt.Before(until) && !a.Began.Before(until) {
+			v.fault("settings: %s of a user who is not disturbed until %s is answered %+v", a.Event, until, a.Got)
 		}
 	}
 }
@@ -101,14 +107,23 @@ func (v *verdict) judgeReserved() {
 	}
 }
 
-// judgeSwitchedOff requires that nothing arrives at a blocked user, nor of an unwanted category, and
-// that messages are dropped for these reasons only if they hold.
+// optedOut reports whether settings refuse a category. The category of codes may be exempt.
+func optedOut(s policy.UserSettings, category string) bool {
+	return category != CategoryCodes && policy.Policy{}.OptedOut(s, category)
+}
+
+// judgeSwitchedOff requires that nothing arrives at a user who is blocked or not disturbed, nor of an
+// unwanted category, and that messages are dropped for these reasons only if they hold.
 func (v *verdict) judgeSwitchedOff(k *known) {
 	if len(k.arrivals) > 0 {
 		at := k.arrivals[0].At
 		s, ok := v.settingsOf(k.user, at.Add(-v.Lease), at)
-		unwanted := v.Plan.Has(Categories) && v.categoryOf(k) == CategoryNews && slices.Contains(s.OptOut, CategoryNews)
-		if ok && (s.Blocked || unwanted) {
+		disturbed := v.categoryOf(k) != CategoryCodes && at.Add(v.Ahead[k.user]).Before(s.DoNotDisturbUntil)
+		category := v.categoryOf(k)
+		if !v.Plan.Has(Categories) {
+			category = ""
+		}
+		if ok && (s.Blocked || optedOut(s, category) || disturbed) {
 			v.fault("settings: %s arrived at %s, though its user has %+v", k, at, s)
 		}
 	}

@@ -141,7 +141,7 @@ func (v *verdict) judgePlace(p Placement, places map[string]time.Time, models []
 	for _, m := range models {
 		d := m.Fits(p.User, others, own, share, p.At.Add(ahead))
 		full := d.Code == fault.CodeTooManyPlaces || d.Code == fault.CodeAccountPlaces
-		if d.Code != fault.CodeSendLimit && d.Code != fault.CodeQuietHours && (!full || p.By == "message/claim") {
+		if d.Code != fault.CodeSendLimit && d.Code != fault.CodeQuietHours && d.Code != fault.CodeDoNotDisturb && (!full || p.By == "message/claim") {
 			return
 		}
 		why = d.Violations

@@ -66,7 +66,7 @@ func (v *verdict) judgeTimes(k *known) {
 		v.fault("expiry: %s expired at %s, and arrived at %s", k, s.ExpiresAt, a.At)
 	}
 	promised, since := k.promisedPlace(a.At)
-	calm := v.Plan.Pace == "" && !v.away(promised.Add(-v.Plan.Horizon-time.Minute), a.At) && !v.away(since, since.Add(time.Second)) && !v.pausedFor(k) && !v.refused(k.user)
+	calm := v.Plan.Pace == "" && !v.away(promised.Add(-v.Plan.Horizon-time.Minute), a.At) && !v.away(since, since.Add(time.Second)) && !v.pausedFor(k) && !v.refused(k.user) && !v.heldOff(k.user, promised, a.At)
 	if calm && promised.Sub(since) <= v.prompt() {
 		v.judgePromptness(k, a, since)
 	}
@@ -75,11 +75,18 @@ func (v *verdict) judgeTimes(k *known) {
 	}
 }
 
+// heldOff reports whether a user was not to be disturbed at a time, by a setting before another time.
+func (v *verdict) heldOff(user string, at, before time.Time) bool {
+	return slices.ContainsFunc(v.changes, func(c RuleChange) bool {
+		return c.User == user && c.Began.Before(before) && at.Add(v.Ahead[user]).Before(c.Settings.DoNotDisturbUntil)
+	})
+}
+
 // judgePromptness judges the arrival of a message that became due before workers could know of it.
 // The record of an erased message no longer has the cause of its delay.
 func (v *verdict) judgePromptness(k *known, a Arrival, since time.Time) {
 	s := k.standing
-	inTheWay := s.InTheWay != (policy.Rule{}) || s.InQuietHours
+	inTheWay := s.InTheWay != (policy.Rule{}) || s.InQuietHours || s.DoNotDisturb
 	if s.State == messages.StateDelivered && !inTheWay && a.At.Sub(since) > 2*v.prompt() {
 		v.fault("late: nothing was away or in the way, and %s, due soon since %s, arrived at %s: %+v", k, since, a.At, s)
 	}

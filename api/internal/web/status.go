@@ -45,6 +45,7 @@ func Kinds() []Kind {
 		{fault.CodeTooFarAhead, http.StatusUnprocessableEntity, "The send time is too far ahead"},
 		{fault.CodeSendLimit, http.StatusConflict, "The send time would break a rule"},
 		{fault.CodeQuietHours, http.StatusConflict, "The send time is in quiet hours"},
+		{fault.CodeDoNotDisturb, http.StatusConflict, "The user does not want to be disturbed at the send time"},
 		{fault.CodeTooManyPlaces, http.StatusConflict, "The user has as many messages on that day as are allowed"},
 		{fault.CodeAccountPlaces, http.StatusConflict, "The account has its share of the user's messages on that day"},
 		{fault.CodeTooManyDevices, http.StatusConflict, "The user has as many devices as are allowed"},

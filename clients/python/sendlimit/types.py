@@ -510,6 +510,7 @@ class Code(StrEnum):
     CAMPAIGN_RUNNING = "campaign_running"
     CATEGORY_RESERVED = "category_reserved"
     CROSS_ORIGIN = "cross_origin"
+    DO_NOT_DISTURB = "do_not_disturb"
     EXPIRED = "expired"
     FORBIDDEN = "forbidden"
     ID_REUSED = "id_reused"
@@ -1327,6 +1328,8 @@ class Outcome(TypedDict):
     """The code of a refusal or an error, for programs."""
     detail: NotRequired[str]
     """A sentence for a person."""
+    do_not_disturb_until: NotRequired[str]
+    """The time before which the user is not disturbed, with the code do_not_disturb."""
     field: NotRequired[str]
     """The field or parameter that is wrong. If several are wrong, this is the first and detail
     names all.
@@ -1621,6 +1624,8 @@ class Problem(TypedDict):
     """The code of a refusal or an error, for programs."""
     detail: NotRequired[str]
     """A sentence for a person."""
+    do_not_disturb_until: NotRequired[str]
+    """The time before which the user is not disturbed, with the code do_not_disturb."""
     field: NotRequired[str]
     """The field or parameter that is wrong. If several are wrong, this is the first and detail
     names all.
@@ -1894,13 +1899,18 @@ class SettingsDraft(TypedDict):
     """
     contact: NotRequired[str | None]
     """Where alerts about full daily rules go: an e-mail address or an https: URL."""
+    do_not_disturb_until: NotRequired[str | None]
+    """Before this time nothing is sent to the user, except messages of exempt categories.
+    Messages for earlier times are refused or shifted; scheduled ones are sent afterwards, as
+    late ones.
+    """
     limits: NotRequired[list[str] | None]
     """Rules that replace the policy's rules with the same windows: 20/calendar_day replaces
     10/calendar_day.
     """
     opt_out: NotRequired[list[str] | None]
-    """Categories that the user does not want. Their messages are refused, and scheduled ones
-    are dropped at their send time.
+    """Categories that the user does not want; all stands for everything but exempt categories.
+    Their messages are refused, and scheduled ones are dropped at their send time.
     """
     policy: NotRequired[str | None]
     """The name of an existing policy, instead of default."""
@@ -1917,10 +1927,14 @@ class SettingsPatch(TypedDict):
     """All own rules of categories."""
     contact: NotRequired[str | None]
     """An e-mail address or an https: URL."""
+    do_not_disturb_until: NotRequired[str | None]
+    """The time before which nothing is sent to the user, except messages of exempt categories."""
     limits: NotRequired[list[str] | None]
     """All rules of the user's own."""
     opt_out: NotRequired[list[str] | None]
-    """All categories that the user does not want."""
+    """All categories that the user does not want; all stands for everything but exempt
+    categories.
+    """
     policy: NotRequired[str | None]
     """The name of an existing policy."""
     quiet_hours: NotRequired[list[str] | None]
@@ -2249,6 +2263,10 @@ class UserSettings(TypedDict):
     """
     contact: str
     """The contact that is alerted when a daily rule is full; empty for none."""
+    do_not_disturb_until: NotRequired[str]
+    """The time before which nothing is sent to the user, except messages of exempt categories;
+    absent for none.
+    """
     effective: EffectiveRules | None
     """The rules that apply to the user. null if the policy does not exist: then no message is
     accepted.
@@ -2256,8 +2274,8 @@ class UserSettings(TypedDict):
     limits: list[str]
     """Rules that replace the policy's rules with the same windows."""
     opt_out: list[str]
-    """Categories that the user does not want. Their messages are refused, and scheduled ones
-    are dropped at their send time.
+    """Categories that the user does not want; all stands for everything but exempt categories.
+    Their messages are refused, and scheduled ones are dropped at their send time.
     """
     policy: str
     """The name of the user's policy; empty for default."""

@@ -604,7 +604,7 @@ export interface components {
             channel?: "log" | "webhook" | "fcm" | "apns" | "webpush" | "service";
         };
         /** @description What is wrong. More may be added. */
-        Code: Open<"account_places" | "already_exists" | "blocked" | "campaign_ended" | "campaign_running" | "category_reserved" | "cross_origin" | "expired" | "forbidden" | "id_reused" | "in_past" | "index_off" | "internal" | "invalid_field" | "method_not_allowed" | "not_found" | "not_implemented" | "opted_out" | "policy_in_use" | "quiet_hours" | "quota_exceeded" | "rate_limited" | "refit_running" | "send_limit" | "store_full" | "store_unfit" | "throttled" | "too_far_ahead" | "too_late" | "too_many_devices" | "too_many_places" | "unauthorized" | "unavailable" | "unknown_category" | "version_mismatch">;
+        Code: Open<"account_places" | "already_exists" | "blocked" | "campaign_ended" | "campaign_running" | "category_reserved" | "cross_origin" | "do_not_disturb" | "expired" | "forbidden" | "id_reused" | "in_past" | "index_off" | "internal" | "invalid_field" | "method_not_allowed" | "not_found" | "not_implemented" | "opted_out" | "policy_in_use" | "quiet_hours" | "quota_exceeded" | "rate_limited" | "refit_running" | "send_limit" | "store_full" | "store_unfit" | "throttled" | "too_far_ahead" | "too_late" | "too_many_devices" | "too_many_places" | "unauthorized" | "unavailable" | "unknown_category" | "version_mismatch">;
         Conflict: {
             /** @description The message's id; absent if it belongs to another account. */
             id?: string;
@@ -1597,6 +1597,11 @@ export interface components {
             code?: components["schemas"]["Code"];
             /** @description A sentence for a person. */
             detail?: string;
+            /**
+             * Format: date-time
+             * @description The time before which the user is not disturbed, with the code do_not_disturb.
+             */
+            do_not_disturb_until?: string;
             /** @description The field or parameter that is wrong. If several are wrong, this is the first and detail names all. */
             field?: string;
             /** @description The message was recorded, but is too old to count in any rule. */
@@ -1893,6 +1898,11 @@ export interface components {
             code?: components["schemas"]["Code"];
             /** @description A sentence for a person. */
             detail?: string;
+            /**
+             * Format: date-time
+             * @description The time before which the user is not disturbed, with the code do_not_disturb.
+             */
+            do_not_disturb_until?: string;
             /** @description The field or parameter that is wrong. If several are wrong, this is the first and detail names all. */
             field?: string;
             /** @description The message was recorded, but is too old to count in any rule. */
@@ -2358,9 +2368,11 @@ export interface components {
             } | null;
             /** @description Where alerts about full daily rules go: an e-mail address or an https: URL. */
             contact?: string | null;
+            /** @description Before this time nothing is sent to the user, except messages of exempt categories. Messages for earlier times are refused or shifted; scheduled ones are sent afterwards, as late ones. */
+            do_not_disturb_until?: string | Date | null;
             /** @description Rules that replace the policy's rules with the same windows: 20/calendar_day replaces 10/calendar_day. */
             limits?: string[] | null;
-            /** @description Categories that the user does not want. Their messages are refused, and scheduled ones are dropped at their send time. */
+            /** @description Categories that the user does not want; all stands for everything but exempt categories. Their messages are refused, and scheduled ones are dropped at their send time. */
             opt_out?: string[] | null;
             /** @description The name of an existing policy, instead of default. */
             policy?: string | null;
@@ -2378,9 +2390,11 @@ export interface components {
             } | null;
             /** @description An e-mail address or an https: URL. */
             contact?: string | null;
+            /** @description The time before which nothing is sent to the user, except messages of exempt categories. */
+            do_not_disturb_until?: string | Date | null;
             /** @description All rules of the user's own. */
             limits?: string[] | null;
-            /** @description All categories that the user does not want. */
+            /** @description All categories that the user does not want; all stands for everything but exempt categories. */
             opt_out?: string[] | null;
             /** @description The name of an existing policy. */
             policy?: string | null;
@@ -2809,11 +2823,16 @@ export interface components {
             };
             /** @description The contact that is alerted when a daily rule is full; empty for none. */
             contact: string;
+            /**
+             * Format: date-time
+             * @description The time before which nothing is sent to the user, except messages of exempt categories; absent for none.
+             */
+            do_not_disturb_until?: string;
             /** @description The rules that apply to the user. null if the policy does not exist: then no message is accepted. */
             effective: components["schemas"]["EffectiveRules"] | null;
             /** @description Rules that replace the policy's rules with the same windows. */
             limits: string[];
-            /** @description Categories that the user does not want. Their messages are refused, and scheduled ones are dropped at their send time. */
+            /** @description Categories that the user does not want; all stands for everything but exempt categories. Their messages are refused, and scheduled ones are dropped at their send time. */
             opt_out: string[];
             /** @description The name of the user's policy; empty for default. */
             policy: string;

@@ -26,7 +26,7 @@ func StatusOf(code fault.Code) int {
 		fault.CodeCategoryReserved:
 		return StatusInvalid
 	case fault.CodeSendLimit, fault.CodeTooManyPlaces, fault.CodeAccountPlaces, fault.CodeIDReused, fault.CodeTooLate, fault.CodeExpired,
-		fault.CodeRateLimited, fault.CodeQuotaExceeded, fault.CodeThrottled, fault.CodeQuietHours, fault.CodeBlocked, fault.CodeOptedOut,
+		fault.CodeRateLimited, fault.CodeQuotaExceeded, fault.CodeThrottled, fault.CodeQuietHours, fault.CodeDoNotDisturb, fault.CodeBlocked, fault.CodeOptedOut,
 		fault.CodeVersionMismatch, fault.CodeRefitRunning, fault.CodeCampaignRunning, fault.CodeCampaignEnded, fault.CodeExists, fault.CodePolicyInUse,
 		fault.CodeIndexOff, fault.CodeTooManyDevices, fault.CodeUnauthorized, fault.CodeForbidden:
 		return StatusRefused

@@ -10,6 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // settingsText describes a user's settings and rules for a person.
@@ -46,6 +47,9 @@ func settingsOf(d client.UserSettings) []string {
 	}
 	if len(d.QuietHours) > 0 {
 		words = append(words, "quiet "+strings.Join(d.QuietHours, " and "))
+	}
+	if until := d.DoNotDisturbUntil; !until.IsZero() {
+		words = append(words, "not disturbed until "+message.SpelledTime(until.Time))
 	}
 	if d.TimeZone != "" {
 		words = append(words, "time zone "+d.TimeZone)
@@ -98,6 +102,10 @@ func describeRules(s *strings.Builder, h *message.EffectiveRules, user string) {
 		fmt.Fprintf(s, "  %s\n", change)
 	}
 	for _, category := range h.OptOut {
+		if category == policy.AllCategories {
+			fmt.Fprintf(s, "  everything but exempt categories is refused: %s has opted out\n", user)
+			continue
+		}
 		fmt.Fprintf(s, "  category %s is refused: %s has opted out\n", category, user)
 	}
 }

@@ -29,7 +29,11 @@ func (c user) setCommand() *cobra.Command {
 			"--category-limit does so for the rules of a category; if the category has no rule\n" +
 			"with that window, the limit applies beside its rules.\n\n" +
 			"--quiet-hours apply beside those of the policy. Messages of a category that the user\n" +
-			"has opted out of are refused; scheduled ones are dropped at their send time.\n\n" +
+			"has opted out of are refused; scheduled ones are dropped at their send time.\n" +
+			"--opt-out all opts out of everything but exempt categories.\n\n" +
+			"--do-not-disturb-until is a time before which nothing is sent, except messages of\n" +
+			"exempt categories: new ones are refused or shifted, and scheduled ones wait, and are\n" +
+			"then sent as late ones. '' ends it.\n\n" +
 			"A blocked user gets no messages: new ones are refused, and scheduled ones are dropped\n" +
 			"at their send time.\n\n" +
 			"The contact is an e-mail address, or an https: URL that receives a POST. It is\n" +
@@ -40,6 +44,7 @@ func (c user) setCommand() *cobra.Command {
 			"  sendlimit-worker user set alice --no-limits --contact ''\n" +
 			"  sendlimit-worker user set alice --quiet-hours 21:00-09:00 --quiet-hours 'sat,sun 00:00-24:00'\n" +
 			"  sendlimit-worker user set alice --category-limit marketing=1/calendar_week --opt-out news\n" +
+			"  sendlimit-worker user set alice --do-not-disturb-until 2027-06-22T09:00:00Z\n" +
 			"  sendlimit-worker user set alice --block",
 	}
 	var f userFlags
@@ -95,8 +100,9 @@ func (f *userFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.noCategories, "no-category-limits", false, "remove the user's limits of categories, except those given with --category-limit")
 	flags.StringArrayVar(&f.quiet, "quiet-hours", nil, "`hours` at which nothing is sent to the user, such as 21:00-09:00; replaces the user's quiet hours; repeatable")
 	flags.BoolVar(&f.noQuiet, "no-quiet-hours", false, "remove the user's quiet hours")
-	flags.StringSliceVar(&f.optOut, "opt-out", nil, "`category` that the user opts out of; repeatable")
+	flags.StringSliceVar(&f.optOut, "opt-out", nil, "`category` that the user opts out of, or all; repeatable")
 	flags.StringSliceVar(&f.optIn, "opt-in", nil, "`category` that the user opts in to again; repeatable")
+	flags.String("do-not-disturb-until", "", "`time` before which nothing is sent to the user, such as 2027-06-22T09:00:00Z")
 	flags.String("time-zone", "", "IANA `zone` of the user, for quiet hours")
 	flags.String("contact", "", "e-mail `address` or https: URL for quota alerts")
 	flags.BoolVar(&f.block, "block", false, "accept no more messages for the user")
@@ -106,7 +112,7 @@ func (f *userFlags) register(flags *pflag.FlagSet) {
 // check refuses flags that exclude each other, and a command without flags.
 func (f *userFlags) check(cmd *cobra.Command) error {
 	given := false
-	for _, name := range []string{"policy", "limit", "no-limits", "category-limit", "no-category-limits", "quiet-hours", "no-quiet-hours", "opt-out", "opt-in", "time-zone", "contact", "block", "unblock"} {
+	for _, name := range []string{"policy", "limit", "no-limits", "category-limit", "no-category-limits", "quiet-hours", "no-quiet-hours", "opt-out", "opt-in", "do-not-disturb-until", "time-zone", "contact", "block", "unblock"} {
 		if flag := cmd.Flags().Lookup(name); flag.Changed && (flag.Value.Type() != "bool" || flag.Value.String() == "true") {
 			given = true
 		}
@@ -122,7 +128,7 @@ func (f *userFlags) check(cmd *cobra.Command) error {
 	case f.noQuiet && len(f.quiet) > 0:
 		return cli.Usage(cmd, "no-quiet-hours", "--quiet-hours and --no-quiet-hours exclude each other")
 	case !given:
-		return cli.Usage(cmd, "", "a flag is required, for example --policy, --limit, --time-zone, --quiet-hours, --opt-out, --contact or --block")
+		return cli.Usage(cmd, "", "a flag is required, for example --policy, --limit, --time-zone, --quiet-hours, --opt-out, --do-not-disturb-until, --contact or --block")
 	}
 	for _, rule := range f.limits {
 		if invalid, wrong := errors.AsType[*fault.InvalidError](parsed(rule)); wrong {
