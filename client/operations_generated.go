@@ -94,6 +94,7 @@ type ( //nolint:comments // package message says what each is
 	RefitSummary       = message.RefitSummary
 	RequestUsage       = message.RequestUsage
 	RequestsUsage      = message.RequestsUsage
+	ResolvedLocal      = message.ResolvedLocal
 	RuleUsage          = message.RuleUsage
 	SecretRotation     = message.SecretRotation
 	Session            = message.Session

@@ -151,7 +151,7 @@ if record then
   local fields = {'g', generation, 't', at, 'm', stands, 'r', first_requested, 'd', moves_since, 'j', moves + 1}
   if charge ~= '' then fields[13], fields[14] = 'y', charged_on(charged) end
   redis.call('HSET', record, unpack(fields))
-  redis.call('HDEL', record, 'a', 'p', 'w', 'b')
+  redis.call('HDEL', record, 'a', 'p', 'w', 'b', 'W')
   note_history(record, 'm', {to = at, from = stands})
   make_edit(record)
   note_event(ARGV[14], record, nil, string.match(timeline, '^[^}]*}:u:(.*)$'), id, 'moved', at, stands)

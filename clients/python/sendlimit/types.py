@@ -809,15 +809,20 @@ class Draft(TypedDict):
     """The absolute URL that a click opens, of at most 2,048 bytes: a web page or a place in the
     app, such as myapp://orders/17. javascript:, data: and file: are not allowed.
     """
+    clock_strict: NotRequired[bool | None]
+    """Refuse a local time that clocks skip or show twice, and name the valid ones. By default a
+    skipped time means a later one, as far behind the gap as it would be into it, and a time
+    that is shown twice means the first.
+    """
     collapse_key: NotRequired[str | None]
     """The message replaces an earlier one with the same key on the device: 1 to 64 printable
     ASCII characters.
     """
     data: NotRequired[dict[str, str] | None]
     """Texts by name, for the app that shows the message."""
-    expires_at: NotRequired[str | datetime | None]
-    """RFC 3339: a message that is not sent by then is dropped. By default a day after send_at.
-    At most 31 days after the latest send time that is accepted.
+    expires_at: NotRequired[str | datetime | None | LocalTime]
+    """RFC 3339, or a local time: a message that is not sent by then is dropped. By default a
+    day after send_at. At most 31 days after the latest send time that is accepted.
     """
     id: NotRequired[str | None]
     """Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server
@@ -843,14 +848,14 @@ class Draft(TypedDict):
     """high if it may wake the device, normal if it may wait until the device is used. By
     default the channel decides.
     """
-    send_at: str | datetime
-    """The send time: RFC 3339 with zone, cut to the millisecond. now means as soon as the rules
-    allow.
+    send_at: str | datetime | LocalTime
+    """The send time: RFC 3339 with zone, cut to the millisecond, or a local time. now means as
+    soon as the rules allow.
     """
-    shift_until: NotRequired[str | datetime | None]
-    """RFC 3339: the last time that a shift may choose. By default a day after send_at. Without
-    on_conflict it applies if the user's policy shifts, and has no effect if the policy
-    refuses. With refuse it is not allowed.
+    shift_until: NotRequired[str | datetime | None | LocalTime]
+    """RFC 3339, or a local time: the last time that a shift may choose. By default a day after
+    send_at. Without on_conflict it applies if the user's policy shifts, and has no effect if
+    the policy refuses. With refuse it is not allowed.
     """
     sound: NotRequired[str | None]
     """The name of a sound of the app's: at most 64 characters without control characters."""
@@ -1144,6 +1149,15 @@ class ListedUser(TypedDict):
     """The user's name."""
 
 
+class LocalTime(TypedDict):
+    local: str | datetime
+    """What clocks show: YYYY-MM-DDTHH:MM, with or without seconds."""
+    zone: NotRequired[str | None]
+    """user, which is the default: the user's own time zone, else that of the user's policy,
+    else UTC. Or an IANA name such as Europe/Berlin.
+    """
+
+
 class MessageTarget(TypedDict):
     app: NotRequired[str]
     """The app of the devices."""
@@ -1205,13 +1219,15 @@ class MoveDraft(TypedDict):
     """
     click_url: NotRequired[str | None]
     """The new click_url; null for none."""
+    clock_strict: NotRequired[bool | None]
+    """Refuse a local time that clocks skip or show twice, as in a submit."""
     collapse_key: NotRequired[str | None]
     """The new collapse_key; null for none."""
     data: NotRequired[dict[str, str | None] | None]
     """Entries of data to set, or with null to remove; null instead of an object removes all."""
-    expires_at: NotRequired[str | datetime | None]
-    """RFC 3339, after the send time: a message that is not sent by then is dropped. null for a
-    day after send_at.
+    expires_at: NotRequired[str | datetime | None | LocalTime]
+    """RFC 3339 or a local time, after the send time: a message that is not sent by then is
+    dropped. null for a day after send_at.
     """
     image: NotRequired[str | None]
     """The new image; null for none."""
@@ -1225,13 +1241,13 @@ class MoveDraft(TypedDict):
     """
     priority: NotRequired[Literal["high", "normal", ""] | None]
     """The new priority; null for the channel's default."""
-    send_at: NotRequired[str | datetime | None]
-    """The new send time: RFC 3339 with zone, or now. Required unless there is something else to
-    change.
+    send_at: NotRequired[str | datetime | None | LocalTime]
+    """The new send time: RFC 3339 with zone, a local time, or now. Required unless there is
+    something else to change.
     """
-    shift_until: NotRequired[str | datetime | None]
-    """RFC 3339: the last time that a shift may choose. By default a day after send_at. Only
-    with on_conflict shift.
+    shift_until: NotRequired[str | datetime | None | LocalTime]
+    """RFC 3339, or a local time: the last time that a shift may choose. By default a day after
+    send_at. Only with on_conflict shift.
     """
     sound: NotRequired[str | None]
     """The new sound; null for none."""
@@ -1342,6 +1358,8 @@ class Outcome(TypedDict):
     """The requested send time had passed, and the message is sent now."""
     line: NotRequired[int]
     """The line of a batch, from 1."""
+    local: NotRequired[ResolvedLocal]
+    """How the send time was read, if it was asked for as a local time."""
     moved_from: NotRequired[str]
     """The send time before the last move."""
     next_free_at: NotRequired[str]
@@ -1640,6 +1658,8 @@ class Problem(TypedDict):
     """The requested send time had passed, and the message is sent now."""
     line: NotRequired[int]
     """The line of a batch, from 1."""
+    local: NotRequired[ResolvedLocal]
+    """How the send time was read, if it was asked for as a local time."""
     moved_from: NotRequired[str]
     """The send time before the last move."""
     next_free_at: NotRequired[str]
@@ -1827,6 +1847,20 @@ class RequestsUsage(TypedDict):
     """Those that submit."""
 
 
+class ResolvedLocal(TypedDict):
+    asked: str
+    """The zone that was asked for: user, or an IANA name."""
+    clock: NotRequired[str]
+    """skipped, if clocks are put forward over the time: then a later time is meant, as far
+    behind the gap as the time would be into it. repeated, if clocks are put back and show it
+    twice: then the first one is meant. Absent if clocks show it once.
+    """
+    time: str
+    """The local time that was asked for."""
+    zone: str
+    """The IANA name of the zone in which it was read."""
+
+
 _RuleUsage = TypedDict("_RuleUsage", {
     "from": "str",
 })
@@ -2010,6 +2044,10 @@ class Status(TypedDict):
     """An https URL of an image to show, of at most 2,048 bytes."""
     lateness_ms: NotRequired[int]
     """Milliseconds from the promised time to delivered_at."""
+    local: NotRequired[ResolvedLocal]
+    """How the send time of the submit was read, if it was asked for as a local time; absent
+    after a move.
+    """
     metadata: NotRequired[dict[str, str]]
     """Its metadata."""
     moved_from: NotRequired[str]

@@ -889,14 +889,16 @@ export interface components {
             } | null;
             /** @description The absolute URL that a click opens, of at most 2,048 bytes: a web page or a place in the app, such as myapp://orders/17. javascript:, data: and file: are not allowed. */
             click_url?: string | null;
+            /** @description Refuse a local time that clocks skip or show twice, and name the valid ones. By default a skipped time means a later one, as far behind the gap as it would be into it, and a time that is shown twice means the first. */
+            clock_strict?: boolean | null;
             /** @description The message replaces an earlier one with the same key on the device: 1 to 64 printable ASCII characters. */
             collapse_key?: string | null;
             /** @description Texts by name, for the app that shows the message. */
             data?: {
                 [key: string]: string;
             } | null;
-            /** @description RFC 3339: a message that is not sent by then is dropped. By default a day after send_at. At most 31 days after the latest send time that is accepted. */
-            expires_at?: string | Date | null;
+            /** @description RFC 3339, or a local time: a message that is not sent by then is dropped. By default a day after send_at. At most 31 days after the latest send time that is accepted. */
+            expires_at?: (string | Date | null) | components["schemas"]["LocalTime"];
             /** @description Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server generates one. */
             id?: string | null;
             /** @description An https URL of an image to show, of at most 2,048 bytes. */
@@ -917,10 +919,10 @@ export interface components {
              * @enum {string|null}
              */
             priority?: "high" | "normal" | "" | null;
-            /** @description The send time: RFC 3339 with zone, cut to the millisecond. now means as soon as the rules allow. */
-            send_at: string | Date;
-            /** @description RFC 3339: the last time that a shift may choose. By default a day after send_at. Without on_conflict it applies if the user's policy shifts, and has no effect if the policy refuses. With refuse it is not allowed. */
-            shift_until?: string | Date | null;
+            /** @description The send time: RFC 3339 with zone, cut to the millisecond, or a local time. now means as soon as the rules allow. */
+            send_at: (string | Date) | components["schemas"]["LocalTime"];
+            /** @description RFC 3339, or a local time: the last time that a shift may choose. By default a day after send_at. Without on_conflict it applies if the user's policy shifts, and has no effect if the policy refuses. With refuse it is not allowed. */
+            shift_until?: (string | Date | null) | components["schemas"]["LocalTime"];
             /** @description The name of a sound of the app's: at most 64 characters without control characters. */
             sound?: string | null;
             /** @description Title, body and data have at most 4,096 bytes together. Title or body is required. */
@@ -1420,6 +1422,12 @@ export interface components {
             /** @description The user's name. */
             user: string;
         };
+        LocalTime: {
+            /** @description What clocks show: YYYY-MM-DDTHH:MM, with or without seconds. */
+            local: string | Date;
+            /** @description user, which is the default: the user's own time zone, else that of the user's policy, else UTC. Or an IANA name such as Europe/Berlin. */
+            zone?: string | null;
+        };
         MessageTarget: {
             /** @description The app of the devices. */
             app?: string;
@@ -1483,14 +1491,16 @@ export interface components {
             } | null;
             /** @description The new click_url; null for none. */
             click_url?: string | null;
+            /** @description Refuse a local time that clocks skip or show twice, as in a submit. */
+            clock_strict?: boolean | null;
             /** @description The new collapse_key; null for none. */
             collapse_key?: string | null;
             /** @description Entries of data to set, or with null to remove; null instead of an object removes all. */
             data?: {
                 [key: string]: string | null;
             } | null;
-            /** @description RFC 3339, after the send time: a message that is not sent by then is dropped. null for a day after send_at. */
-            expires_at?: string | Date | null;
+            /** @description RFC 3339 or a local time, after the send time: a message that is not sent by then is dropped. null for a day after send_at. */
+            expires_at?: (string | Date | null) | components["schemas"]["LocalTime"];
             /** @description The new image; null for none. */
             image?: string | null;
             /** @description Entries of metadata to set, or with null to remove; null instead of an object removes all. */
@@ -1507,10 +1517,10 @@ export interface components {
              * @enum {string|null}
              */
             priority?: "high" | "normal" | "" | null;
-            /** @description The new send time: RFC 3339 with zone, or now. Required unless there is something else to change. */
-            send_at?: string | Date | null;
-            /** @description RFC 3339: the last time that a shift may choose. By default a day after send_at. Only with on_conflict shift. */
-            shift_until?: string | Date | null;
+            /** @description The new send time: RFC 3339 with zone, a local time, or now. Required unless there is something else to change. */
+            send_at?: (string | Date | null) | components["schemas"]["LocalTime"];
+            /** @description RFC 3339, or a local time: the last time that a shift may choose. By default a day after send_at. Only with on_conflict shift. */
+            shift_until?: (string | Date | null) | components["schemas"]["LocalTime"];
             /** @description The new sound; null for none. */
             sound?: string | null;
             /** @description The new title; null for none. Title, body and data have at most 4,096 bytes together. Title or body must remain. */
@@ -1615,6 +1625,8 @@ export interface components {
              * @description The line of a batch, from 1.
              */
             line?: number;
+            /** @description How the send time was read, if it was asked for as a local time. */
+            local?: components["schemas"]["ResolvedLocal"];
             /**
              * Format: date-time
              * @description The send time before the last move.
@@ -1918,6 +1930,8 @@ export interface components {
              * @description The line of a batch, from 1.
              */
             line?: number;
+            /** @description How the send time was read, if it was asked for as a local time. */
+            local?: components["schemas"]["ResolvedLocal"];
             /**
              * Format: date-time
              * @description The send time before the last move.
@@ -2258,6 +2272,16 @@ export interface components {
             /** @description Those that submit. */
             submit: components["schemas"]["RequestUsage"];
         };
+        ResolvedLocal: {
+            /** @description The zone that was asked for: user, or an IANA name. */
+            asked: string;
+            /** @description skipped, if clocks are put forward over the time: then a later time is meant, as far behind the gap as the time would be into it. repeated, if clocks are put back and show it twice: then the first one is meant. Absent if clocks show it once. */
+            clock?: string;
+            /** @description The local time that was asked for. */
+            time: string;
+            /** @description The IANA name of the zone in which it was read. */
+            zone: string;
+        };
         /** @description The query of resumeCampaign. */
         ResumeCampaignQuery: {
             /** @description The account of the campaign; by default the key's own. Another account requires the scope admin. */
@@ -2494,6 +2518,8 @@ export interface components {
              * @description Milliseconds from the promised time to delivered_at.
              */
             lateness_ms?: number;
+            /** @description How the send time of the submit was read, if it was asked for as a local time; absent after a move. */
+            local?: components["schemas"]["ResolvedLocal"];
             /** @description Its metadata. */
             metadata?: {
                 [key: string]: string;
@@ -3009,6 +3035,7 @@ export type ListPoliciesQuery = components['schemas']['ListPoliciesQuery'];
 export type ListTiersQuery = components['schemas']['ListTiersQuery'];
 export type ListUsersQuery = components['schemas']['ListUsersQuery'];
 export type ListedUser = components['schemas']['ListedUser'];
+export type LocalTime = components['schemas']['LocalTime'];
 export type MessageTarget = components['schemas']['MessageTarget'];
 export type Messages = components['schemas']['Messages'];
 export type Misfit = components['schemas']['Misfit'];
@@ -3043,6 +3070,7 @@ export type ReopenCampaignQuery = components['schemas']['ReopenCampaignQuery'];
 export type Report = components['schemas']['Report'];
 export type RequestUsage = components['schemas']['RequestUsage'];
 export type RequestsUsage = components['schemas']['RequestsUsage'];
+export type ResolvedLocal = components['schemas']['ResolvedLocal'];
 export type ResumeCampaignQuery = components['schemas']['ResumeCampaignQuery'];
 export type RetryDeadEventsQuery = components['schemas']['RetryDeadEventsQuery'];
 export type RetryDeadLettersQuery = components['schemas']['RetryDeadLettersQuery'];
