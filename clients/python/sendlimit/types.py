@@ -1150,7 +1150,7 @@ class ListedUser(TypedDict):
 
 
 class LocalTime(TypedDict):
-    local: str | datetime
+    local: str
     """What clocks show: YYYY-MM-DDTHH:MM, with or without seconds."""
     zone: NotRequired[str | None]
     """user, which is the default: the user's own time zone, else that of the user's policy,
@@ -1933,7 +1933,7 @@ class SettingsDraft(TypedDict):
     """
     contact: NotRequired[str | None]
     """Where alerts about full daily rules go: an e-mail address or an https: URL."""
-    do_not_disturb_until: NotRequired[str | None]
+    do_not_disturb_until: NotRequired[str | datetime | None]
     """Before this time nothing is sent to the user, except messages of exempt categories.
     Messages for earlier times are refused or shifted; scheduled ones are sent afterwards, as
     late ones.
@@ -1961,7 +1961,7 @@ class SettingsPatch(TypedDict):
     """All own rules of categories."""
     contact: NotRequired[str | None]
     """An e-mail address or an https: URL."""
-    do_not_disturb_until: NotRequired[str | None]
+    do_not_disturb_until: NotRequired[str | datetime | None]
     """The time before which nothing is sent to the user, except messages of exempt categories."""
     limits: NotRequired[list[str] | None]
     """All rules of the user's own."""

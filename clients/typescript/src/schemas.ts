@@ -1424,7 +1424,7 @@ export interface components {
         };
         LocalTime: {
             /** @description What clocks show: YYYY-MM-DDTHH:MM, with or without seconds. */
-            local: string | Date;
+            local: string;
             /** @description user, which is the default: the user's own time zone, else that of the user's policy, else UTC. Or an IANA name such as Europe/Berlin. */
             zone?: string | null;
         };
