@@ -11,6 +11,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 	"github.com/sendlimit/sendlimiter/tasks/input"
 )
@@ -147,5 +148,14 @@ func autoID(content lineKey, nth uint32) string {
 	return id
 }
 
-// contentOf returns the same key for messages with the same content.
-func contentOf(m message.Message) lineKey { return message.Fingerprint(m) }
+// contentOf returns the same key for messages with the same content. How a time is written does not
+// matter, unless it is in the user's zone, which may change.
+func contentOf(m message.Message) lineKey {
+	if !m.InZoneOfUser() {
+		if resolved, _, err := m.Resolve(calendar.ParseTimeZone); err == nil {
+			m = resolved
+			m.Local = nil
+		}
+	}
+	return message.Fingerprint(m)
+}
