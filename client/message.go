@@ -15,12 +15,11 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 )
 
-// LocalTimes are times that clocks show in a zone, such as
-// LocalTime{Local: "2027-06-22T09:00", Zone: "user"}.
-type (
-	LocalTimes = message.LocalTimes
-	LocalTime  = message.LocalTime
-)
+// LocalTime is a time that clocks show in a zone: LocalTime{Local: "2027-06-22T09:00", Zone: "user"}.
+type LocalTime = message.LocalTime
+
+// LocalTimes are the local times of a message or a change.
+type LocalTimes = message.LocalTimes
 
 // Message is a push message to a user at a time.
 type Message struct {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -34,16 +35,24 @@ func (w When) IsZero() bool { return w == When{} }
 
 // MarshalJSON writes the text, or an object with the local time and the zone.
 func (w When) MarshalJSON() ([]byte, error) {
-	if w.Zone == "" {
-		return json.Marshal(w.Text)
+	var value any = w.Text
+	if w.Zone != "" {
+		value = LocalTime{Local: w.Text, Zone: w.Zone}
 	}
-	return json.Marshal(LocalTime{Local: w.Text, Zone: w.Zone})
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("time: %w", err)
+	}
+	return text, nil
 }
 
 // UnmarshalJSON reads what MarshalJSON writes. An object without a zone has ZoneUser.
 func (w *When) UnmarshalJSON(text []byte) error {
 	if !bytes.HasPrefix(text, []byte("{")) {
-		return json.Unmarshal(text, &w.Text)
+		if err := json.Unmarshal(text, &w.Text); err != nil {
+			return fmt.Errorf("time: %w", err)
+		}
+		return nil
 	}
 	var local LocalTime
 	if err := strict.Unmarshal(text, &local, strict.RejectUnknownMembers(true)); err != nil {
@@ -78,7 +87,7 @@ func CheckZone(field, word string) error {
 		return nil
 	}
 	_, err := calendar.ParseTimeZone(word)
-	if wrong, is := fault.InField(err, field).(*fault.InvalidError); is {
+	if wrong, is := errors.AsType[*fault.InvalidError](fault.InField(err, field)); is {
 		return wrong.Noting(", or " + ZoneUser + " for the user's own")
 	}
 	return err
