@@ -42,8 +42,11 @@ func settingsOf(d client.UserSettings) []string {
 	for _, name := range slices.Sorted(maps.Keys(d.Categories)) {
 		words = append(words, name+" "+strings.Join(d.Categories[name], " and "))
 	}
-	if len(d.OptOut) > 0 {
-		words = append(words, "no "+strings.Join(d.OptOut, " and no "))
+	for _, name := range d.OptOut {
+		if name == policy.AllCategories {
+			name = "message but those of exempt categories"
+		}
+		words = append(words, "no "+name)
 	}
 	if len(d.QuietHours) > 0 {
 		words = append(words, "quiet "+strings.Join(d.QuietHours, " and "))
