@@ -42,11 +42,10 @@ func settingsOf(d client.UserSettings) []string {
 	for _, name := range slices.Sorted(maps.Keys(d.Categories)) {
 		words = append(words, name+" "+strings.Join(d.Categories[name], " and "))
 	}
-	for _, name := range d.OptOut {
-		if name == policy.AllCategories {
-			name = "message but those of exempt categories"
-		}
-		words = append(words, "no "+name)
+	if slices.Contains(d.OptOut, policy.AllCategories) {
+		words = append(words, "nothing but exempt categories")
+	} else if len(d.OptOut) > 0 {
+		words = append(words, "no "+strings.Join(d.OptOut, " and no "))
 	}
 	if len(d.QuietHours) > 0 {
 		words = append(words, "quiet "+strings.Join(d.QuietHours, " and "))
