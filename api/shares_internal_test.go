@@ -246,7 +246,7 @@ func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 func TestWorkOfAnAccountIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWork()
+		w := newWork(time.Now)
 		few := int64(w.perAccount)
 		var judging atomic.Int64
 		goOn := make(chan struct{})

@@ -75,7 +75,7 @@ func (s *server) newSlots() {
 		share: shareHeld("stream", "streams",
 			" running (batches, dry runs, refits, exports, erasures and work on campaigns)", "streams_per_account", retryStreamAfter),
 	}
-	s.work = newWork()
+	s.work = newWork(s.Now)
 	s.followers = &slots{
 		most: l.Followers, perAccount: l.FollowersPerAccount, perOperator: l.FollowersPerAccount, reserve: reserveOf(l.Followers),
 		full:  allHeld(l.Followers, "streams of events"),

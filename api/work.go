@@ -28,14 +28,15 @@ var errNoSlot = errors.New("all slots for work are taken")
 type work struct {
 	slots
 
+	now   func() time.Time
 	mu    sync.Mutex
 	last  holder    // whose work began last
 	since time.Time // since when nobody else's has
 }
 
-func newWork() *work {
+func newWork(now func() time.Time) *work {
 	each := 2 * runtime.GOMAXPROCS(0)
-	return &work{slots: slots{
+	return &work{now: now, slots: slots{
 		most: math.MaxInt, perAccount: each, perOperator: math.MaxInt,
 		full: func() error { return errNoSlot }, share: func(holder, int) error { return errNoSlot },
 	}}
@@ -59,7 +60,7 @@ func (w *work) begin(ctx context.Context, of holder) (done func(), err error) {
 
 // alone notes that work of an account begins, and reports whether it is the only one.
 func (w *work) alone(of holder) bool {
-	now := time.Now()
+	now := w.now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.last != of {
