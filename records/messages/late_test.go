@@ -11,6 +11,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
@@ -74,6 +75,21 @@ func requireDeadLetters(s *story.Messages, wanted ...string) {
 		found = append(found, id+" "+time.UnixMilli(int64(e.Score)).UTC().Format("15:04:05.999"))
 	}
 	require.Equal(s, wanted, found)
+}
+
+func TestTheToleranceEndsToTheMillisecond(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute")
+	s.Submit("a", "11:00", "g1", "text")
+	s.Submit("b", "11:01", "g2", "text")
+
+	s.Until("11:00:02")
+	require.Zero(t, deliver(s, "a").Promised, "on time")
+	s.Until("11:01:02.001")
+	claim := deliver(s, "b")
+	require.Equal(t, s.Now, claim.SendAt, "late")
+	require.Equal(t, story.At("11:01"), claim.Promised)
+	s.Holds("a 11:00:00", "b 11:01:02.001") // an on-time one keeps the time that was promised
 }
 
 func TestASettlementCountsAfterTheLeaseAndARenewal(t *testing.T) {
@@ -146,6 +162,64 @@ func TestDeadLettersAreForgottenWithTheirRecords(t *testing.T) {
 	fail("c", "12:00:01")
 	requireDeadLetters(s, "b 11:30:00", "c 12:00:01")
 	require.Negative(t, s.KeptFor("a"))
+}
+
+func TestUncertain(t *testing.T) {
+	t.Parallel()
+	begin := func(o sendlimit.Options) *story.Messages {
+		o.Rules = story.RulesBy(t, story.PolicyOf(t, "1/minute"))
+		s := story.TellMessages(t, o)
+		s.Submit("a", "11:00", "g1", "text")
+		s.Until("11:00")
+		s.Claim("a", "g1", "n1")
+		s.Wait(story.Lease)
+		return s
+	}
+	ended := func(s *story.Messages, claim messages.Claim) {
+		require.Equal(t, messages.Claim{Verdict: messages.Dropped, SendAt: story.At("11:00"), Reason: "uncertain", Now: s.Now}, claim)
+		require.Equal(t, "u", s.Field("a", "s"))
+		require.Equal(t, "text", s.Field("a", "c"))
+		s.Holds("a 11:00:00") // it may have been sent, and counts
+		requireDeadLetters(s, "a 11:00:30")
+		s.Watched()
+		require.Equal(t, fault.CodeTooLate, s.Release("a").Code, "its id is not free")
+		require.Equal(t, fault.CodeIDReused, s.Submit("a", "15:00", "g9", "other").Code)
+		require.False(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered}), "another claim found it")
+	}
+	t.Run("resend", func(t *testing.T) {
+		t.Parallel()
+		s := begin(sendlimit.Options{})
+		claim := s.Claim("a", "g1", "n2")
+		require.Equal(t, messages.Send, claim.Verdict)
+		require.Equal(t, 2, claim.Attempt)
+		require.Equal(t, story.At("11:00"), claim.Promised, "late by now, and judged so")
+	})
+	t.Run("skip", func(t *testing.T) {
+		t.Parallel()
+		s := begin(sendlimit.Options{SkipUncertain: true})
+		ended(s, s.Claim("a", "g1", "n2"))
+	})
+	t.Run("attempts used up", func(t *testing.T) {
+		t.Parallel()
+		s := begin(sendlimit.Options{Attempts: 1})
+		ended(s, s.Claim("a", "g1", "n2"))
+	})
+	t.Run("postponed, and the first answers at last", func(t *testing.T) {
+		t.Parallel()
+		s := begin(sendlimit.Options{})
+		s.Submit("b", "11:01", "g2", "text")
+		requirePostponed(s, s.Claim("a", "g1", "n2"))
+		s.Holds("a 11:00:00", "b 11:01:00")
+		require.False(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered}), "it will be sent again")
+	})
+	t.Run("no answer from the provider", func(t *testing.T) {
+		t.Parallel()
+		s := begin(sendlimit.Options{})
+		require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Uncertain, Reason: "timeout"}))
+		require.Equal(t, "timeout", s.Field("a", "w"))
+		requireDeadLetters(s, "a 11:00:30")
+		s.Holds("a 11:00:00")
+	})
 }
 
 // More messages are late than one call of the script places. Every claim gets

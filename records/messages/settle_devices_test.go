@@ -12,13 +12,79 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// settle claims a message and settles it.
-func settle(s *story.Messages, id string, settlement messages.Settlement) {
-	s.Helper()
-	generation, nonce := s.Field(id, "g"), "n"+s.Now.Format("150405")
-	require.Equal(s, messages.Send, s.Claim(id, generation, nonce).Verdict, id)
-	for range 2 { // the first answer may get lost
-		require.True(s, s.Settle(id, generation, nonce, settlement))
+// How a message ends that is done with some devices: with one that was delivered, it counts
+// as delivered.
+func TestSettleByDevices(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		before   string // of an earlier attempt
+		doubt    bool   // whether that one may have arrived
+		outcome  messages.Outcome
+		progress string
+
+		state  messages.State
+		reason string
+	}{
+		{"", false, messages.NoDevice, "", messages.StateDropped, "no_device"},
+		{"", false, messages.NoDevice, "gphone", messages.StateDropped, "no_device"},
+		{"gphone", false, messages.NoDevice, "", messages.StateDropped, "no_device"},
+		{"", false, messages.NoDevice, "dphone", messages.StateDelivered, "no_device"},
+		{"dphone", false, messages.NoDevice, "dphone gtablet", messages.StateDelivered, "no_device"},
+		{"gphone", true, messages.NoDevice, "gphone", messages.StateUncertain, "no_device"}, // it may have arrived
+		{"", false, messages.Failed, "fphone", messages.StateFailed, "refused"},
+		{"", true, messages.Failed, "fphone", messages.StateUncertain, "refused"},
+		{"", false, messages.Failed, "dphone ftablet", messages.StateDelivered, "refused"},
+		{"dphone", false, messages.Failed, "", messages.StateDelivered, "refused"},
+		{"dphone", true, messages.Failed, "dphone ftablet", messages.StateDelivered, "refused"},
+		{"", false, messages.Uncertain, "uphone", messages.StateUncertain, "refused"},
+		{"", false, messages.Uncertain, "dphone utablet", messages.StateDelivered, "refused"},
+		{"dphone", false, messages.Uncertain, "", messages.StateDelivered, "refused"},
+		{"", false, messages.Delivered, "dphone", messages.StateDelivered, ""},
+		{"", false, messages.Delivered, "gphone", messages.StateDelivered, ""}, // a target without devices got it
+	} {
+		s := tellHeard(t, "*")
+		s.charged("a", "11:00", "acme")
+		s.Until("11:00")
+		if row.before != "" || row.doubt {
+			settle(s.Messages, "a", messages.Settlement{
+				Outcome: messages.Retried, Progress: messages.ParseProgress(row.before),
+				Retry: messages.Retry{Generation: "g2", At: story.At("11:00:01"), Uncertain: row.doubt},
+			})
+			s.Until("11:00:01")
+		}
+		settlement := messages.Settlement{Outcome: row.outcome, Progress: messages.ParseProgress(row.progress)}
+		if row.outcome == messages.Failed || row.outcome == messages.Uncertain {
+			settlement.Reason = "refused"
+		}
+		settle(s.Messages, "a", settlement)
+
+		stands := s.Look("a")
+		require.Equal(t, row.state, stands.State, "%+v", row)
+		require.Equal(t, row.reason, stands.Reason, "%+v", row)
+		done := row.progress
+		if done == "" {
+			done = row.before
+		}
+		require.Equal(t, done, s.Field("a", "D"), "%+v", row)
+		require.Empty(t, stands.ProviderID)
+		event, dead := row.state.String()+" a acme", 0
+		if row.state == messages.StateDropped || row.state == messages.StateFailed {
+			s.Holds()
+		} else {
+			s.Holds("a 11:00:00")
+		}
+		if row.state != messages.StateDelivered {
+			event += " " + row.reason
+		}
+		if row.state == messages.StateUncertain || row.state == messages.StateFailed {
+			dead = 1
+		}
+		require.Equal(t, []string{event}, s.noted(), "%+v", row)
+		letters, err := s.dead.Count(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, dead, letters, "%+v", row)
+		require.Equal(t, dead == 1, s.Field("a", "c") != "", "%+v", row)
+		s.Watched()
 	}
 }
 
@@ -47,6 +113,48 @@ func tracedLast(s *story.Messages, id string) messages.Change {
 	traced, err := story.RecordsIn(s, s.Client, s.Options.Prefix).Trace(s.Context(), "alice", id)
 	require.NoError(s, err)
 	return traced[0].History[len(traced[0].History)-1]
+}
+
+// A message that waits for its retry can be moved, changed and cancelled only if it reached no
+// device. Its id is in use all the while.
+func TestChangesOfAMessageThatIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	for progress, reached := range map[string]bool{"dphone gtablet": true, "gtablet fphone": false, "": false} {
+		s := story.NewMessages(t, "1/minute")
+		s.Submit("a", "11:00", "g1", "text")
+		s.Until("11:00")
+		tryAgain(s, "a", "11:10", progress)
+		require.True(t, s.Submit("a", "11:00", "g9", "text").Replayed)
+		require.Equal(t, fault.CodeIDReused, s.Submit("a", "12:00", "g9", "other text").Code)
+		changes := []func() sendlimit.Decision{
+			func() sendlimit.Decision { return editContent(s, "a", "better text") },
+			func() sendlimit.Decision { return s.MoveTo("a", "12:00", "g3") },
+			func() sendlimit.Decision { return s.Release("a") },
+		}
+		for _, change := range changes {
+			d := change()
+			require.Equal(t, !reached, d.Allowed, "%q: %+v", progress, d)
+			if reached {
+				require.Equal(t, sendlimit.Decision{Code: fault.CodeTooLate, At: story.At("11:00"), Now: s.Now}, d)
+			}
+			require.Equal(t, progress, s.Field("a", "D"))
+		}
+		if reached {
+			s.Holds("a 11:00:00")
+		}
+	}
+}
+
+// editContent gives a message another content.
+func editContent(s *story.Messages, id, content string) sendlimit.Decision {
+	s.Helper()
+	_, version, err := story.RecordsIn(s, s.Client, s.Options.Prefix).Versioned(s.Context(), "alice", id)
+	require.NoError(s, err)
+	d, err := s.Timeline.Edit(s.Context(), sendlimit.EditRequest{User: "alice", ID: id, Edit: sendlimit.Edit{
+		Of: version, What: []string{sendlimit.EditContent}, Content: []byte(content),
+	}})
+	require.NoError(s, err)
+	return d
 }
 
 // A dead letter that is tried again goes to the devices that it failed on or may have reached,
