@@ -22,23 +22,6 @@ func submitCategory(s *story.Messages, category, id, when string) {
 	require.True(s, d.Allowed, "%s: %+v", id, d)
 }
 
-// requirePlaces requires the ids in the timeline and those that do not count,
-// each with the time of day.
-func requirePlaces(s *story.Messages, timeline, uncounted []string) {
-	s.Helper()
-	for key, wanted := range map[string][]string{
-		s.Key(): timeline, story.KeysOf(s.Options).Uncounted("alice"): uncounted,
-	} {
-		entries, err := s.Client.ZRangeWithScores(s.Context(), key, 0, -1).Result()
-		require.NoError(s, err)
-		var found []string
-		for _, e := range entries {
-			found = append(found, fmt.Sprint(e.Member)+" "+time.UnixMilli(int64(e.Score)).UTC().Format("15:04:05.999"))
-		}
-		require.Equal(s, wanted, found, key)
-	}
-}
-
 // A place that does not count and outlasts its record is not listed, even if
 // another message has its id.
 func TestTheListPassesOverWhatIsLeftBesideTheTimeline(t *testing.T) {
