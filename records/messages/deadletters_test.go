@@ -112,6 +112,40 @@ func TestADeadLetterIsShown(t *testing.T) {
 
 func ms(when string) string { return strconv.FormatInt(story.At(when).UnixMilli(), 10) }
 
+func TestRetriesThatAreRefusedChangeNothing(t *testing.T) {
+	t.Parallel()
+	s := newDeadStory(t, "1/minute")
+	record := story.RecordOf("g1", "text")
+	record.ExpiresAt = story.At("11:20")
+	require.True(t, s.Ask(sendlimit.Request{ID: "a", At: story.At("11:11:11"), Record: record}).Allowed)
+	s.Until("11:11:11")
+	s.deliverAs("a", messages.Settlement{Outcome: messages.Failed, Reason: "gone"})
+	for minute := 15; minute < 25; minute++ {
+		require.True(t, s.Submit(strconv.Itoa(minute), fmt.Sprintf("11:%d", minute), fmt.Sprintf("m%d", minute), "text").Allowed)
+	}
+	refused := func(code fault.Code) {
+		t.Helper()
+		dump := s.Server.Dump()
+		require.Equal(t, sendlimit.Decision{Code: code, ExpiresAt: story.At("11:20"), Now: s.Now}, s.retry("a", "g2"))
+		require.Equal(t, dump, s.Server.Dump())
+	}
+	s.Until("11:14:00.001")
+	refused(fault.CodeSendLimit)
+	s.Until("11:19:59.999")
+	refused(fault.CodeSendLimit)
+	s.Until("11:20")
+	refused(fault.CodeExpired)
+
+	s.Release("20")
+	s.Release("21")
+	d, err := s.dead.Retry(t.Context(), messages.RetryRequest{User: "alice", ID: "a", Generation: "g2", Now: story.At("11:19:30")})
+	require.NoError(t, err)
+	require.Equal(t, fault.CodeSendLimit, d.Code, "11:20 is the next free time, and too late")
+	d, err = s.dead.Retry(t.Context(), messages.RetryRequest{User: "alice", ID: "a", Generation: "g2", Now: story.At("11:14")})
+	require.NoError(t, err)
+	require.Equal(t, story.At("11:14"), d.At, "a millisecond earlier there was a time")
+}
+
 // The id of a failed message may be used again. A retry of the dead letter must
 // not overwrite the new message.
 func TestAResubmitReplacesTheDeadLetter(t *testing.T) {
