@@ -72,8 +72,9 @@ var bounds = sync.OnceValue(func() map[string]*huma.Schema { //nolint:globals //
 	}{
 		{"id", text(fmt.Sprintf(`[A-Za-z0-9._:-]{1,%d}`, keyspace.MaxID), 0)},
 		{"user", text(userPattern, keyspace.MaxUser)},
-		{"send_at", text("now|"+timePattern, 0)},
-		{"expires_at shift_until do_not_disturb_until", text(timePattern, 0)},
+		{"send_at window.from", text("now|"+timePattern, 0)},
+		{"window.prefer", oneOf(string(policy.PreferEarliest), string(policy.PreferLatest), string(policy.PreferNearest), string(policy.PreferSpread))},
+		{"expires_at shift_until do_not_disturb_until window.until", text(timePattern, 0)},
 		{"name account tier policy category event", text(namePattern, 0)},
 		{"campaign", text(campaignPattern, 0)},
 		{"title body", &huma.Schema{MaxLength: new(message.MaxContent)}},

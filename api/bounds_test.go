@@ -68,6 +68,8 @@ func values() []any {
 		map[string]any{"channel": "webhook", "app": "a", "device": nil},
 		map[string]any{"channel": "sms"},
 		map[string]any{"device": "a b"},
+		map[string]any{"from": "now", "until": "2040-01-01T00:00:00Z", "prefer": "nearest"},
+		map[string]any{"until": "now"},
 		map[string]any{"user": "bob"},
 		map[string]any{"k": "v", "": ""},
 		map[string]any{"k": 1},

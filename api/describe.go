@@ -38,10 +38,13 @@ func describe(schemas huma.Registry) {
 	settings := schemas.Map()["UserSettings"].Properties
 	settings["effective"] = orNull(settings["effective"])
 	draft := schemas.Map()["Draft"].Properties
-	draft["to"] = orNull(draft["to"])
-	for _, name := range []string{"Draft", "MoveDraft"} {
-		for _, member := range []string{"send_at", "expires_at", "shift_until"} {
-			schemas.Map()[name].Properties[member] = orLocal(schemas.Map()[name].Properties[member], local)
+	draft["to"], draft["window"] = orNull(draft["to"]), orNull(draft["window"])
+	for _, name := range []string{"Draft", "MoveDraft", "WindowDraft"} {
+		properties := schemas.Map()[name].Properties
+		for _, member := range []string{"send_at", "expires_at", "shift_until", "from", "until"} {
+			if properties[member] != nil {
+				properties[member] = orLocal(properties[member], local)
+			}
 		}
 	}
 }
@@ -60,6 +63,8 @@ func boundsName(schema, member string) string {
 		return "device"
 	case schema != "DeviceDraft" && member == "channel":
 		return "to.channel"
+	case schema == "WindowDraft":
+		return "window." + member
 	}
 	return member
 }
@@ -101,7 +106,7 @@ func closedWords() []string {
 // requestSchemas reports whether a schema is that of a request, which refuses unknown members.
 func requestSchemas(name string) bool {
 	switch name {
-	case "Draft", "MoveDraft", "LocalTime", targetDraftSchema, "AccountDraft", "AccountPatch", "KeyDraft", "KeyRotation", "CallbackDraft", "SecretRotation", "TierLimits",
+	case "Draft", "MoveDraft", "WindowDraft", "LocalTime", targetDraftSchema, "AccountDraft", "AccountPatch", "KeyDraft", "KeyRotation", "CallbackDraft", "SecretRotation", "TierLimits",
 		"PolicyDocument", categoryDraftSchema, changeDraftSchema, "PolicyRollback", "SettingsDraft", "SettingsPatch",
 		"EventLimitsDraft", "DeviceDraft", "PaceDraft", "CampaignMoveDraft":
 		return true
@@ -121,6 +126,7 @@ var knownWords = sync.OnceValue(func() map[string][]string { //nolint:globals //
 		noticeSchema + ".kind":       noticeKinds(),
 		deadAlertSchema + ".kind":    noticeKinds(),
 		"on_conflict":                {"refuse", "shift"},
+		"prefer":                     {"earliest", "latest", "nearest", "spread"},
 		"unknown_categories":         {"refuse", "allow"},
 		"EffectiveRule.from":         {message.FromPolicy, message.FromUser},
 		"breaks":                     {"10/calendar_day", "marketing 2/calendar_day", "quiet_hours"},

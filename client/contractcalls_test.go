@@ -21,7 +21,7 @@ import (
 func byHand(p client.Policy) map[string]func(context.Context, *client.Client) []any {
 	day := at("2026-11-22T00:00:00Z")
 	m := client.Message{
-		ID: "a", User: "alice", SendAt: day, Category: "c", Title: "t", Body: "b", Data: map[string]string{"k": "v"}, Campaign: "c", Metadata: map[string]string{"k": "v"},
+		ID: "a", User: "alice", SendAt: day, Window: &client.Window{From: day, Until: day, Prefer: "nearest"}, Category: "c", Title: "t", Body: "b", Data: map[string]string{"k": "v"}, Campaign: "c", Metadata: map[string]string{"k": "v"},
 		Image: "https://example.com/a.png", ClickURL: "myapp://a", Badge: new(1), Sound: "s", Priority: client.PriorityHigh, CollapseKey: "k",
 		Channels: map[string]json.RawMessage{"fcm": []byte(`{}`)}, To: &client.Target{App: "a"},
 		ExpiresAt: day, OnConflict: client.OnConflictShift, ShiftUntil: day, Late: "now",

@@ -18,6 +18,9 @@ import (
 // LocalTime is a time that clocks show in a zone: LocalTime{Local: "2027-06-22T09:00", Zone: "user"}.
 type LocalTime = message.LocalTime
 
+// Window asks for a free time from From on and before Until. A zero From means now.
+type Window = message.Window
+
 // LocalTimes are the local times of a message or a change.
 type LocalTimes = message.LocalTimes
 
@@ -55,7 +58,10 @@ type Message struct {
 	Late       string    // if SendAt has passed: "refuse", "now" or a length of time such as "15m"; "" means what the user's policy says
 	ShiftUntil time.Time // the last time that a shift may choose; zero means the API's default
 
-	// Local has local times in place of SendAt, ExpiresAt and ShiftUntil: what clocks show in the
+	// Window asks for a free time in a window instead of SendAt; nil for none. With PreferNearest,
+	// SendAt is the time to be near to. A zero From means now.
+	Window *Window
+	// Local has local times in place of SendAt, ExpiresAt, ShiftUntil and the ends of Window: what clocks show in the
 	// user's zone, or in another one. The zero value has none.
 	Local LocalTimes
 }
@@ -75,6 +81,8 @@ func (m Message) encode() ([]byte, error) {
 		{"send_at", m.Local.SendAt.Local, m.Local.SendAt.Zone},
 		{"expires_at", m.Local.ExpiresAt.Local, m.Local.ExpiresAt.Zone},
 		{"shift_until", m.Local.ShiftUntil.Local, m.Local.ShiftUntil.Zone},
+		{"window.from", m.Local.From.Local, m.Local.From.Zone},
+		{"window.until", m.Local.Until.Local, m.Local.Until.Zone},
 		{"image", m.Image},
 		{"click_url", m.ClickURL},
 		{"sound", m.Sound},
@@ -88,7 +96,7 @@ func (m Message) encode() ([]byte, error) {
 		}
 	}
 	encoded, err := json.Marshal(message.Draft{
-		ID: m.ID, User: m.User, SendAt: when(spellSendAt(m.SendAt, m.Now), m.Local.SendAt), Category: m.Category, Title: m.Title, Body: m.Body, Data: m.Data,
+		ID: m.ID, User: m.User, SendAt: when(spellSendAt(m.SendAt, m.Now), m.Local.SendAt), Window: m.window(), Category: m.Category, Title: m.Title, Body: m.Body, Data: m.Data,
 		Campaign: m.Campaign, Metadata: m.Metadata, ExpiresAt: when(spell(m.ExpiresAt), m.Local.ExpiresAt), OnConflict: m.OnConflict,
 		ShiftUntil: when(spell(m.ShiftUntil), m.Local.ShiftUntil), Late: m.Late, ClockStrict: m.Local.Strict,
 		PushContent: message.PushContent{
@@ -100,6 +108,16 @@ func (m Message) encode() ([]byte, error) {
 		return nil, fmt.Errorf("encode the message: %w", err)
 	}
 	return encoded, nil
+}
+
+// window returns the window for the API.
+func (m Message) window() *message.WindowDraft {
+	if m.Window == nil {
+		return nil
+	}
+	return &message.WindowDraft{
+		From: when(spell(m.Window.From), m.Local.From), Until: when(spell(m.Window.Until), m.Local.Until), Prefer: m.Window.Prefer,
+	}
 }
 
 // withID returns the message with an id, a new one if it has none. With an id, a message that is

@@ -95,6 +95,7 @@ type ( //nolint:comments // package message says what each is
 	RequestUsage       = message.RequestUsage
 	RequestsUsage      = message.RequestsUsage
 	ResolvedLocal      = message.ResolvedLocal
+	ResolvedWindow     = message.ResolvedWindow
 	RuleUsage          = message.RuleUsage
 	SecretRotation     = message.SecretRotation
 	Session            = message.Session
@@ -119,6 +120,7 @@ type ( //nolint:comments // package message says what each is
 	UserSettings       = message.UserSettings
 	Users              = message.Users
 	Violation          = message.Violation
+	WindowEnd          = message.WindowEnd
 	Worker             = message.Worker
 )
 
@@ -194,6 +196,16 @@ const (
 	OutcomeRecorded  = "recorded"
 	OutcomeRefused   = "refused"
 	OutcomeRetried   = "retried"
+)
+
+// Values of ResolvedWindow.prefer. Which free time of the window the message gets.
+//
+// More may be added.
+const (
+	PreferEarliest = "earliest"
+	PreferLatest   = "latest"
+	PreferNearest  = "nearest"
+	PreferSpread   = "spread"
 )
 
 // Values of Status.priority. high if it may wake the device, normal if it may wait until the

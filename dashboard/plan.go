@@ -162,8 +162,16 @@ func inZone(draft *message.Draft, zone string) error {
 		draft.SetZone("zone", zone)
 		return nil
 	}
+	var window message.WindowDraft
+	if draft.Window != nil {
+		window = *draft.Window
+	}
 	for _, given := range []struct{ field, text string }{
-		{"send_at", draft.SendAt.Text}, {"expires_at", draft.ExpiresAt.Text}, {"shift_until", draft.ShiftUntil.Text},
+		{"send_at", draft.SendAt.Text},
+		{"expires_at", draft.ExpiresAt.Text},
+		{"shift_until", draft.ShiftUntil.Text},
+		{"window.from", window.From.Text},
+		{"window.until", window.Until.Text},
 	} {
 		_, _, err := message.ParseTime(given.text)
 		if wrong, is := errors.AsType[*fault.InvalidError](fault.InField(err, given.field)); is && wrong.Want == calendar.WantZone {

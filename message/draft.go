@@ -13,7 +13,8 @@ import (
 type Draft struct {
 	ID       string            `json:"id,omitempty" doc:"Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server generates one."`
 	User     string            `json:"user" doc:"The receiver: 1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends."`
-	SendAt   When              `json:"send_at" doc:"The send time: RFC 3339 with zone, cut to the millisecond, or a local time. now means as soon as the rules allow."`
+	SendAt   When              `json:"send_at,omitzero" doc:"The send time: RFC 3339 with zone, cut to the millisecond, or a local time. now means as soon as the rules allow. Required, unless there is a window; beside one it is only for prefer nearest."`
+	Window   *WindowDraft      `json:"window,omitempty" doc:"Asks for a free time in a window, instead of a send time."`
 	Category string            `json:"category,omitempty" doc:"1 to 64 of a-z 0-9 _ -"`
 	Title    string            `json:"title,omitempty" doc:"Title, body and data have at most 4,096 bytes together. Title or body is required."`
 	Body     string            `json:"body,omitempty" doc:"See title."`
@@ -35,7 +36,7 @@ type Draft struct {
 // DraftFields returns the names of a Draft's fields in JSON and CSV.
 func DraftFields() []string {
 	return []string{
-		"id", "user", "send_at", "category", "title", "body", "data",
+		"id", "user", "send_at", "window", "category", "title", "body", "data",
 		"image", "click_url", "badge", "sound", "priority", "collapse_key", "channels", "to",
 		"campaign", "metadata", "expires_at", "on_conflict", "late", "shift_until", "clock_strict",
 	}
@@ -149,7 +150,7 @@ func (d Draft) parse(parse TimeParser) (Message, Faults) {
 	}
 	faults := d.faults.clone()
 	// Pointers into m would put each message on the heap, so times are returned as values.
-	if d.SendAt.Zone == "" {
+	if d.SendAt.Zone == "" && (d.Window == nil || d.SendAt.Text != "") {
 		at, now, err := parseSendAt(d.SendAt.Text, parse)
 		if err != nil && !faults.unreadable("send_at") {
 			faults.addUnread(err)
@@ -158,10 +159,20 @@ func (d Draft) parse(parse TimeParser) (Message, Faults) {
 	}
 	m.ExpiresAt = faults.parseTime("expires_at", d.ExpiresAt, parse)
 	m.ShiftUntil = faults.parseTime("shift_until", d.ShiftUntil, parse)
-	if d.SendAt.Zone+d.ExpiresAt.Zone+d.ShiftUntil.Zone != "" {
+	var window WindowDraft
+	if d.Window != nil {
+		if window = *d.Window; window.From.Text == "now" {
+			window.From = When{}
+		}
+		m.Window = &Window{
+			From: faults.parseTime("window.from", window.From, parse), Until: faults.parseTime("window.until", window.Until, parse), Prefer: window.Prefer,
+		}
+	}
+	if d.SendAt.Zone+d.ExpiresAt.Zone+d.ShiftUntil.Zone+window.From.Zone+window.Until.Zone != "" {
 		m.Local = &LocalTimes{
 			SendAt: faults.parseLocal("send_at", d.SendAt), ExpiresAt: faults.parseLocal("expires_at", d.ExpiresAt),
-			ShiftUntil: faults.parseLocal("shift_until", d.ShiftUntil), Strict: d.ClockStrict,
+			ShiftUntil: faults.parseLocal("shift_until", d.ShiftUntil), From: faults.parseLocal("window.from", window.From),
+			Until: faults.parseLocal("window.until", window.Until), Strict: d.ClockStrict,
 		}
 	}
 	return m, faults

@@ -62,7 +62,7 @@ func TestDraftWithTheLeast(t *testing.T) {
 func TestDraftThatIsNoMessage(t *testing.T) {
 	t.Parallel()
 	const (
-		fields = "id, user, send_at, category, title, body, data, image, click_url, badge, sound, priority, " +
+		fields = "id, user, send_at, window, category, title, body, data, image, click_url, badge, sound, priority, " +
 			"collapse_key, channels, to, campaign, metadata, expires_at, on_conflict, late, shift_until, clock_strict"
 		object = `: it has to be a JSON object`
 	)

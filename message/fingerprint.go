@@ -1,12 +1,15 @@
 package message
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"maps"
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // Fingerprint distinguishes a repeated request from a different request with the same id. It is 128
@@ -19,10 +22,24 @@ func Fingerprint(m Message) [16]byte {
 		text = binary.AppendUvarint(text, uint64(len(part)))
 		text = append(text, part...)
 	}
+	// The words of local times count, not the instants: the user's zone may change.
+	m = m.asked()
+	if w := m.Window; w != nil {
+		// An empty part can't be a user, and this one is no campaign.
+		var l LocalTimes
+		if m.Local != nil {
+			l = *m.Local
+		}
+		add("")
+		add("~window")
+		for _, part := range []string{
+			string(cmp.Or(w.Prefer, policy.PreferEarliest)), unixMilli(w.From), l.From.Local, l.From.Zone, unixMilli(w.Until), l.Until.Local, l.Until.Zone,
+		} {
+			add(part)
+		}
+	}
 	if l := m.Local; l != nil {
-		// An empty part can't be a user, and this one is no campaign. The words count, not the
-		// instants: the user's zone may change.
-		m = m.asked()
+		// An empty part can't be a user, and this one is no campaign.
 		add("")
 		add("~local")
 		for _, at := range []LocalTime{l.SendAt, l.ExpiresAt, l.ShiftUntil} {

@@ -68,6 +68,10 @@ func wholeMessage() Message {
 	}
 }
 
+func wholeWindow() *Window {
+	return &Window{From: wholeMessage().SendAt, Until: wholeMessage().SendAt.Add(time.Hour), Prefer: "nearest"}
+}
+
 // A fingerprint that changed would make every repeated request after an upgrade
 // one with a used id.
 func TestFingerprintIsPinned(t *testing.T) {
@@ -138,6 +142,16 @@ func TestFingerprintTellsRequestsApart(t *testing.T) {
 		"local": func(m *Message) {
 			m.Local = &LocalTimes{SendAt: LocalTime{"2026-11-22T12:11:11", "Europe/Berlin"}}
 		},
+		"window":          func(m *Message) { m.Window = wholeWindow() },
+		"earliest":        func(m *Message) { m.Window = wholeWindow(); m.Window.Prefer = "" },
+		"window until":    func(m *Message) { m.Window = wholeWindow(); m.Window.Until = m.Window.Until.Add(time.Millisecond) },
+		"window from now": func(m *Message) { m.Window = wholeWindow(); m.Window.From = time.Time{} },
+		"local window": func(m *Message) {
+			m.Window, m.Local = wholeWindow(), &LocalTimes{From: LocalTime{"2026-11-22T12:11:11", ZoneUser}}
+		},
+		"local end of the window": func(m *Message) {
+			m.Window, m.Local = wholeWindow(), &LocalTimes{Until: LocalTime{"2026-11-22T12:11:11", ZoneUser}}
+		},
 		"of the user": func(m *Message) { m.Local = &LocalTimes{SendAt: LocalTime{"2026-11-22T12:11:11", ZoneUser}} },
 		"strictly": func(m *Message) {
 			m.Local = &LocalTimes{SendAt: LocalTime{"2026-11-22T12:11:11", ZoneUser}, Strict: true}
@@ -162,6 +176,11 @@ func TestFingerprintTellsRequestsApart(t *testing.T) {
 	resolved := asked
 	resolved.SendAt = asked.SendAt.Add(time.Hour)
 	require.Equal(t, fingerprintHex(asked), fingerprintHex(resolved), "the words count, not the instant")
+	asked.Window = wholeWindow()
+	asked.Local = &LocalTimes{From: LocalTime{"2026-11-22T12:11:11", ZoneUser}}
+	resolved = asked
+	resolved.Window = &Window{From: asked.Window.From.Add(time.Hour), Until: asked.Window.Until, Prefer: asked.Window.Prefer}
+	require.Equal(t, fingerprintHex(asked), fingerprintHex(resolved), "the same for the ends of a window")
 	same.Data = map[string]string{}
 	none := same
 	none.Data, none.Channels = nil, map[string]json.RawMessage{}

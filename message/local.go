@@ -66,6 +66,7 @@ func (w *When) UnmarshalJSON(text []byte) error {
 // them into instants.
 type LocalTimes struct {
 	SendAt, ExpiresAt, ShiftUntil LocalTime
+	From, Until                   LocalTime // the ends of the window
 	// Strict refuses a time that clocks skip or show twice.
 	Strict bool
 }
@@ -118,7 +119,12 @@ func (d *Draft) SetZone(field, word string) {
 		d.note(err)
 		return
 	}
-	for _, w := range []*When{&d.SendAt, &d.ExpiresAt, &d.ShiftUntil} {
+	times := []*When{&d.SendAt, &d.ExpiresAt, &d.ShiftUntil}
+	if d.Window != nil {
+		d.Window = new(*d.Window)
+		times = append(times, &d.Window.From, &d.Window.Until)
+	}
+	for _, w := range times {
 		if w.Zone == "" && needsZone(w.Text) {
 			w.Zone = word
 		}
@@ -127,7 +133,8 @@ func (d *Draft) SetZone(field, word string) {
 
 // Of reports whether a time is in the user's zone.
 func (l *LocalTimes) ofUser() bool {
-	return l.SendAt.Zone == ZoneUser || l.ExpiresAt.Zone == ZoneUser || l.ShiftUntil.Zone == ZoneUser
+	return l.SendAt.Zone == ZoneUser || l.ExpiresAt.Zone == ZoneUser || l.ShiftUntil.Zone == ZoneUser ||
+		l.From.Zone == ZoneUser || l.Until.Zone == ZoneUser
 }
 
 // InZoneOfUser reports whether a time of the message is in the user's zone.
@@ -144,6 +151,11 @@ func (m Message) Resolve(zones Zones) (Message, *ResolvedLocal, error) {
 	read := m.Local.resolve("send_at", m.Local.SendAt, zones, &m.SendAt, &wrong)
 	m.Local.resolve("expires_at", m.Local.ExpiresAt, zones, &m.ExpiresAt, &wrong)
 	m.Local.resolve("shift_until", m.Local.ShiftUntil, zones, &m.ShiftUntil, &wrong)
+	if m.Window != nil {
+		m.Window = new(*m.Window)
+		m.Local.resolve("window.from", m.Local.From, zones, &m.Window.From, &wrong)
+		m.Local.resolve("window.until", m.Local.Until, zones, &m.Window.Until, &wrong)
+	}
 	if wrong == nil {
 		m.compareTimes(&wrong)
 	}
@@ -179,10 +191,21 @@ func (m Message) asked() Message {
 	if m.Local == nil {
 		return m
 	}
+	window := Window{}
+	if m.Window != nil {
+		window = *m.Window
+		m.Window = &window
+	}
 	for _, t := range []struct {
 		local LocalTime
 		at    *time.Time
-	}{{m.Local.SendAt, &m.SendAt}, {m.Local.ExpiresAt, &m.ExpiresAt}, {m.Local.ShiftUntil, &m.ShiftUntil}} {
+	}{
+		{m.Local.SendAt, &m.SendAt},
+		{m.Local.ExpiresAt, &m.ExpiresAt},
+		{m.Local.ShiftUntil, &m.ShiftUntil},
+		{m.Local.From, &window.From},
+		{m.Local.Until, &window.Until},
+	} {
 		if t.local != (LocalTime{}) {
 			*t.at = time.Time{}
 		}

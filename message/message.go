@@ -34,6 +34,8 @@ type Message struct {
 	User string
 	// SendAt is truncated to the millisecond. It is ignored if Now is set.
 	SendAt time.Time
+	// Window asks for a free time in a window instead of SendAt; nil for none.
+	Window *Window
 	// Now asks for the earliest time that the rules allow: now, or the next free time unless
 	// OnConflict says otherwise.
 	Now      bool
@@ -61,8 +63,8 @@ type Message struct {
 	// after SendAt. It is not allowed with OnConflictRefuse, and has no effect if the user's
 	// policy refuses.
 	ShiftUntil time.Time
-	// Local has the local times that Resolve turns into SendAt, ExpiresAt and ShiftUntil; nil for
-	// none.
+	// Local has the local times that Resolve turns into SendAt, ExpiresAt, ShiftUntil and the ends of
+	// Window; nil for none.
 	Local *LocalTimes
 	// WithoutFreeTimes omits the free times from a refusal of the send time, which makes it
 	// cheaper for the store. It has no effect on a message that shifts. It is not part of the
@@ -94,6 +96,9 @@ func (m Message) Validate() error {
 func (m Message) ValidateSent() error {
 	var wrong fault.InvalidErrors
 	m.validateNames(&wrong)
+	if m.Window != nil {
+		wrong.Add(fault.Wrong("window", "window is for messages to be sent: send_at says when this one was sent"))
+	}
 	m.validateContent(&wrong)
 	m.validateTimes(&wrong)
 	return wrong.Err()
@@ -105,7 +110,7 @@ func (m Message) validateNames(wrong *fault.InvalidErrors) {
 		wrong.Add(wrongID(m.ID))
 	}
 	wrong.Add(keyspace.CheckUser(m.User))
-	if !m.Now && m.SendAt.IsZero() && (m.Local == nil || m.Local.SendAt == LocalTime{}) {
+	if !m.hasSendAt() && (m.Window == nil || m.Window.Prefer == policy.PreferNearest) {
 		wrong.Add(missingSendAt())
 	}
 	wrong.Add(CheckCategory(m.Category))
@@ -145,6 +150,7 @@ func (m Message) validateTimes(wrong *fault.InvalidErrors) {
 		_, err := policy.ParseLate(m.Late)
 		wrong.Add(err)
 	}
+	m.validateWindow(wrong)
 	until := !m.ShiftUntil.IsZero() || m.Local != nil && m.Local.ShiftUntil != LocalTime{}
 	if until && m.OnConflict == OnConflictRefuse {
 		wrong.Add(fault.Wrong("shift_until", "shift_until needs on_conflict shift: on_conflict is refuse"))
@@ -156,6 +162,10 @@ func (m Message) validateTimes(wrong *fault.InvalidErrors) {
 
 // compareTimes checks the order of the times.
 func (m Message) compareTimes(wrong *fault.InvalidErrors) {
+	if m.Window != nil {
+		m.compareWindow(wrong)
+		m.Now = true // there is no send time
+	}
 	switch {
 	case m.ShiftUntil.IsZero() || m.OnConflict == OnConflictRefuse:
 	case !m.Now && m.ShiftUntil.UnixMilli() < m.SendAt.UnixMilli():

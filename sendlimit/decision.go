@@ -61,6 +61,9 @@ type Decision struct {
 	// zero with WithoutFreeTimes.
 	NextFree     time.Time
 	PreviousFree time.Time
+	// AtEnd is the decision about the last time of a refused Window, where At is the first one that
+	// is not past. NextFree and PreviousFree are outside the window then. It is nil without a window.
+	AtEnd *Decision
 	// WithoutFreeTimes reports that Request.WithoutFreeTimes left free times out.
 	WithoutFreeTimes bool
 

@@ -17,6 +17,9 @@ type Request struct {
 	ID   string // 1 to 128 of A-Z a-z 0-9 . _ : -; unique per user
 	// At is the send time, cut to the millisecond. The zero value means now.
 	At time.Time
+	// Window takes a free time in a window, instead of at At; nil for none. At is zero then, and
+	// nothing else shifts the message. It ignores WithoutFreeTimes.
+	Window *Window
 	// Shift takes the next free time when At is refused, up to and including ShiftUntil; a zero
 	// ShiftUntil means the end of the reach.
 	Shift      bool
@@ -55,6 +58,8 @@ type Request struct {
 	Zone string
 	// Now replaces the server's clock, for tests; zero means the server's.
 	Now time.Time
+
+	before time.Time // the end of the window that the request is for; zero for none
 }
 
 // Share names the account of a message, and bounds how many of a user's places in a day of UTC

@@ -33,7 +33,7 @@ type Record struct {
 	// Metadata is opaque. It is kept as long as the record.
 	Metadata []byte
 	// Local is opaque, at most 64 bytes long; "" for none. It says how the send time was read from a
-	// local time. A move removes it. Requests that differ only in Local are the same request.
+	// local time, or chosen in a window. A move removes it. Requests that differ only in Local are the same request.
 	Local string
 	// Trace is opaque, at most MaxTrace bytes long; nil for none. It names the trace of the submit,
 	// so that a delivery can link to it. It is kept as long as the record. Requests that differ
@@ -62,10 +62,13 @@ func (r *Record) appendOwn(args []any) []any {
 // ExpiryBeyondReach is how much later than the reach of send times a message may expire.
 const ExpiryBeyondReach = 31 * calendar.DayLong
 
-// Reserve takes the requested place, or with Shift the next free time. A refusal says why, and
+// Reserve takes the requested place, with Shift the next free time, or a time of a Window. A refusal says why, and
 // writes nothing. A repeated request returns the first answer, marked Replayed.
 func (t *Timeline) Reserve(ctx context.Context, r Request) (Decision, error) {
 	const doing = "reserving a place"
+	if r.Window != nil {
+		return r.InWindow(ctx, t.Reserve)
+	}
 	r, err := t.checked(r)
 	if err != nil {
 		return Decision{}, err
@@ -81,19 +84,22 @@ func (t *Timeline) Reserve(ctx context.Context, r Request) (Decision, error) {
 	if err := r.Hold.check(t.options.Records); err != nil {
 		return Decision{}, err
 	}
-	return t.decide(ctx, r, doing, lua.Reserve, t.reserveCall)
+	return r.inTime(t.decide(ctx, r, doing, lua.Reserve, t.reserveCall))
 }
 
 // Check returns what Reserve would answer, and writes nothing. It reads only the Fingerprint, the
 // Category and the expiry of a Record.
 func (t *Timeline) Check(ctx context.Context, r Request) (Decision, error) {
 	const doing = "checking a time"
+	if r.Window != nil {
+		return r.InWindow(ctx, t.Check)
+	}
 	r, err := t.checked(r)
 	if err != nil {
 		return Decision{}, err
 	}
 	r.Valid = nil
-	return t.decide(ctx, r, doing, lua.Check, t.checkCall)
+	return r.inTime(t.decide(ctx, r, doing, lua.Check, t.checkCall))
 }
 
 // checked validates a request and copies the category between request and record if one of them has
@@ -157,7 +163,7 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 	set, scope := by.Rules, by.Rules.Scope(r.Category)
 	about := t.about(r.Now, r.At, scope)
 	about.Share = r.Share
-	bounds := r.Hold.bounds()
+	bounds := r.bounds()
 	if t.options.Records && !scope.Covers(r.Hold.throttle()) {
 		bounds, r.SearchFrom = holdsNothing, time.Time{}
 	}

@@ -37,7 +37,7 @@ func goTypes() map[string][2]string {
 func goWords() map[string][]string {
 	return map[string][]string{
 		"Change": {"HistoryEntry.change"}, "Device": {"DeviceStatus.state", "DeviceChange.outcome"}, "OnConflict": {"Policy.on_conflict"},
-		"Outcome": {"Outcome.outcome", "Misfit.outcome"}, "Priority": {"Status.priority"}, "Refit": {"RefitSummary.then"},
+		"Outcome": {"Outcome.outcome", "Misfit.outcome"}, "Prefer": {"ResolvedWindow.prefer"}, "Priority": {"Status.priority"}, "Refit": {"RefitSummary.then"},
 		"Scope": {"KeyDraft.scopes"}, "Status": {"Status.status"},
 	}
 }

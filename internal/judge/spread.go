@@ -15,10 +15,10 @@ type Shift struct {
 	At, Until                   time.Time // the time asked for, zero for now, and the last one, zero for any
 }
 
-// key returns a number of the message that is the same at every try. Scripts compute exactly with
+// Key returns a number of the message that is the same at every try. Scripts compute exactly with
 // its 48 bits. Ids repeat across users: a number of the id only would give all users of a campaign
 // the same time.
-func (m Shift) key() int64 {
+func (m Shift) Key() int64 {
 	sum := sha256.Sum256([]byte(m.Account + "\x00" + m.User + "\x00" + m.ID))
 	return int64(binary.BigEndian.Uint64(sum[:8]) >> 16)
 }
@@ -38,7 +38,7 @@ func (s *Ruleset) Spread(m Shift) string {
 	if over == 0 {
 		return ""
 	}
-	return strconv.FormatInt(over.Milliseconds(), 10) + " " + strconv.FormatInt(m.key(), 10)
+	return strconv.FormatInt(over.Milliseconds(), 10) + " " + strconv.FormatInt(m.Key(), 10)
 }
 
 // search returns the spread of a shift as lua/place/next_free.lua reads it; "" for none.

@@ -43,6 +43,9 @@ func (m *Model) Check(r sendlimit.Request) sendlimit.Decision { return m.check(r
 // check is Check of a message with a key for its spread.
 func (m *Model) check(r sendlimit.Request, key int64) sendlimit.Decision {
 	now := cut(r.Now)
+	if r.Window != nil {
+		return m.checkWindow(r, now, key)
+	}
 	asked := cutOr(r.At, now)
 	tl := m.remember(r.User, now)
 

@@ -97,6 +97,9 @@ func (h *history) drawRequest(t *rapid.T) sendlimit.Request {
 		r.ShiftUntil = h.drawTime(t)
 	}
 	r.WithoutFreeTimes = rapid.IntRange(0, 3).Draw(t, "free times") == 0
+	if rapid.IntRange(0, 2).Draw(t, "window") == 0 {
+		r.At, r.Shift, r.ByPolicy, r.ShiftUntil, r.Window = time.Time{}, false, false, time.Time{}, h.drawWindow(t)
+	}
 	if known := h.messages[r.User+r.ID]; known != nil && !known.cancelled && rapid.Bool().Draw(t, "the same again") {
 		r.Category = known.category
 	}
@@ -105,7 +108,7 @@ func (h *history) drawRequest(t *rapid.T) sendlimit.Request {
 		r.Record = &sendlimit.Record{
 			Generation: fmt.Sprintf("g%d", h.generations), Category: r.Category, Content: []byte("text"),
 			// Coarse, so that requests repeat.
-			Fingerprint: r.Category + r.At.Truncate(time.Hour).String(),
+			Fingerprint: r.Category + r.At.Truncate(time.Hour).String() + fmt.Sprint(r.Window != nil),
 		}
 		r.Share, r.Hold = h.drawShare(t)
 	}
@@ -147,8 +150,13 @@ func (h *history) expectReplay(r sendlimit.Request) *sendlimit.Decision {
 	}
 	if known.request != r.Record.Fingerprint {
 		d := refused(fault.CodeIDReused, cut(h.now))
-		d.At = moment(cutOr(r.At, cut(h.now)))
+		if d.At = moment(cutOr(r.At, cut(h.now))); r.Window != nil {
+			d.At = moment(cut(r.Window.From))
+		}
 		return &d
+	}
+	if r.Window != nil {
+		return &sendlimit.Decision{Allowed: true, Replayed: true, At: moment(known.at), Now: moment(cut(h.now))}
 	}
 	return &sendlimit.Decision{
 		Allowed: true, Replayed: true, Shifted: known.shifted, At: moment(known.at), RequestedAt: known.requested,

@@ -129,10 +129,11 @@ func needed(names, fields, filledIn []string) error {
 	missing := func(want string) error {
 		return fault.Wrong("header", "the header has no %s: it is %s", want, headerOf(names))
 	}
-	for _, name := range []string{"user", "send_at"} {
-		if !has(name) {
-			return missing("column " + name)
-		}
+	if !has("user") {
+		return missing("column user")
+	}
+	if !has("send_at") && !has("window.until") {
+		return missing("column send_at")
 	}
 	if !has("title") && !has("body") {
 		return missing("column title or body, and neither --title nor --body is given for all lines")
@@ -148,6 +149,8 @@ func draftColumns() []string {
 		case "data", "metadata":
 		case "to":
 			names = append(names, "to.channel", "to.app", "to.device")
+		case "window":
+			names = append(names, "window.from", "window.until", "window.prefer")
 		default:
 			names = append(names, name)
 		}

@@ -35,6 +35,18 @@ func columnOf(field string) column {
 			*member(d.To) = text
 		})
 	}
+	if member, ok := map[string]func(*message.WindowDraft) *string{
+		"window.from":   func(w *message.WindowDraft) *string { return &w.From.Text },
+		"window.until":  func(w *message.WindowDraft) *string { return &w.Until.Text },
+		"window.prefer": func(w *message.WindowDraft) *string { return (*string)(&w.Prefer) },
+	}[field]; ok {
+		return unlessEmpty(func(d *message.Draft, text string) {
+			if d.Window == nil {
+				d.Window = &message.WindowDraft{}
+			}
+			*member(d.Window) = text
+		})
+	}
 	member := map[string]func(*message.Draft) *string{
 		"id":           func(d *message.Draft) *string { return &d.ID },
 		"user":         func(d *message.Draft) *string { return &d.User },

@@ -110,7 +110,10 @@ func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request) (send
 			continue
 		}
 		request := r
-		request.SearchFrom, request.WithoutSpread = to.from, to.plain
+		request.WithoutSpread = r.WithoutSpread || to.plain
+		if c.shifts(r) { // the hold may be that of another try in the same window
+			request.SearchFrom = to.from
+		}
 		if request.Hold = &hold; hold.Attempt == "" {
 			request.Hold = nil // since the policy changed, nothing is charged
 		}
@@ -243,7 +246,7 @@ func (c *chargedReserve) goOn(ctx context.Context, r sendlimit.Request, d sendli
 	}
 	if !d.NextFree.IsZero() && c.shifts(r) && (r.ShiftUntil.IsZero() || !d.NextFree.After(r.ShiftUntil)) {
 		next := target{at: d.NextFree, from: d.NextFree, plain: to.plain}
-		if !to.plain && c.rules.Of(r.User).SpreadsShifts() {
+		if !to.plain && !r.WithoutSpread && c.rules.Of(r.User).SpreadsShifts() {
 			at, err := free.spread(ctx, r, d)
 			if err != nil {
 				return target{}, d, err

@@ -61,7 +61,9 @@ func (r *DryRun) Policy() policy.Policy { return r.policy }
 // has accepted. Nothing is sent.
 func (r *DryRun) Submit(ctx context.Context, m message.Message) (message.Outcome, error) {
 	m = r.submitter.message(m)
-	return untilSameZone(func() (message.Outcome, error) { return r.submit(ctx, resolve(r.rules, m)) })
+	return untilSameZone(func() (message.Outcome, error) {
+		return r.submit(ctx, resolve(r.rules, m, r.submitter.clock.OfUser(m.User).Now()))
+	})
 }
 
 func (r *DryRun) submit(ctx context.Context, m resolved) (message.Outcome, error) {

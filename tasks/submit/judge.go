@@ -66,21 +66,27 @@ func (s *Submitter) judgeRequest(
 		reserve = t.Check
 		request.WithoutFreeTimes = request.WithoutFreeTimes || ended != nil
 	}
+	decide := func(r sendlimit.Request) (sendlimit.Decision, error) {
+		if r.Window != nil {
+			return r.InWindow(ctx, reserve)
+		}
+		return reserve(ctx, r)
+	}
 	clock := s.clock.OfUser(m.User)
 	if sent.IsZero() {
 		sent = clock.Local()
 	}
-	d, err := reserve(ctx, request)
+	d, err := decide(request)
 	if errors.As(err, &ended) { // meanwhile
 		reserve = t.Check
 		request.WithoutFreeTimes = true
-		d, err = reserve(ctx, request)
+		d, err = decide(request)
 	}
 	if err != nil {
 		return message.Outcome{}, judgement{err: err}
 	}
 	clock.Learn(sent, clock.Local(), d.Now)
-	if d.Code == fault.CodeInPast && d.Now.Sub(m.SendAt) <= s.late(m) {
+	if d.Code == fault.CodeInPast && m.Window == nil && d.Now.Sub(m.SendAt) <= s.late(m) {
 		if d, err = reserve(ctx, s.asNow(m, request)); err != nil {
 			return message.Outcome{}, judgement{err: err}
 		}
@@ -107,6 +113,9 @@ func (s *Submitter) judgeRequest(
 		return message.Outcome{}, judgement{err: full}
 	}
 	o := outcomeOf(d, message.Accepted, m.User, request.ID)
+	if r.window != nil {
+		explainWindow(&o, d)
+	}
 	if wasLate(m, d) {
 		o.Late, o.RequestedAt = true, message.Time{Time: m.SendAt.UTC()}
 	}
@@ -149,7 +158,7 @@ func wasLate(m message.Message, d sendlimit.Decision) bool {
 	if judged.IsZero() {
 		judged = d.At
 	}
-	return d.Allowed && !m.Now && judged.Sub(m.SendAt) > policy.Grace
+	return d.Allowed && !m.Now && m.Window == nil && judged.Sub(m.SendAt) > policy.Grace
 }
 
 // hasExpired reports whether a message would have to be sent before now.
@@ -194,7 +203,7 @@ func (s *Submitter) request(of resolved) (sendlimit.Request, error) {
 	r := sendlimit.Request{
 		User: m.User, ID: m.ID, At: m.SendAt, Category: m.Category,
 		// The message's own setting overrides its user's policy.
-		Shift: m.Shifts(), ByPolicy: m.OnConflict == "" && !m.Now,
+		Shift: m.Shifts(), ByPolicy: m.OnConflict == "" && !m.Now && m.Window == nil,
 		WithoutFreeTimes: m.WithoutFreeTimes,
 		Record: &sendlimit.Record{
 			Generation: keyspace.NewToken(), Fingerprint: string(mark[:]),
@@ -209,10 +218,26 @@ func (s *Submitter) request(of resolved) (sendlimit.Request, error) {
 	if m.Now {
 		r.At = time.Time{}
 	}
+	if of.window != nil {
+		r.At, r.Window, r.Record.Local = time.Time{}, windowOf(*of.window, m.ExpiresAt), message.EncodeWindow(*of.window)
+	}
 	if r.Shift || r.ByPolicy {
 		r.ShiftUntil = s.shiftUntil(m)
 	}
 	return r, nil
+}
+
+// windowOf returns the window of a request. An expiry cuts it; a window that has passed by then stays
+// one, for the store to refuse.
+func windowOf(w message.ResolvedWindow, expires time.Time) *sendlimit.Window {
+	window := &sendlimit.Window{From: w.From.Time, Until: w.Until.Time, Prefer: w.Prefer, Near: w.SendAt.Time}
+	if !expires.IsZero() && expires.Before(window.Until) {
+		window.Until = expires
+	}
+	if !window.From.Before(window.Until) {
+		window.From = window.Until.Add(-time.Millisecond)
+	}
+	return window
 }
 
 // shiftUntil returns the last send time for a shift: the caller's or the default, and before the

@@ -15,14 +15,18 @@ type resolved struct {
 
 	zone  string                 // the user's, if the instants depend on it; else ""
 	local *message.ResolvedLocal // how the send time was read; nil without a local one
-	wrong error                  // why the times are invalid; nil if they are valid
+	// window is the window of the message; nil for none. One that begins now begins at a fixed time.
+	window *message.ResolvedWindow
+	wrong  error // why the times are invalid; nil if they are valid
 }
 
 // resolve turns the local times of a message into instants, by the last known zone of its user. The
-// judgement finds out whether the user has another one by now, see untilSameZone.
-func resolve(rules *sendlimit.Rules, m message.Message) resolved {
+// judgement finds out whether the user has another one by now, see untilSameZone. A window without a
+// begin begins now.
+func resolve(rules *sendlimit.Rules, m message.Message, now time.Time) resolved {
 	r := resolved{Message: m}
 	r.Message, r.local, r.wrong = m.Resolve(zonesOf(rules, m.User))
+	r.window = r.Message.ResolvedWindow(now.UTC().Truncate(time.Millisecond))
 	if m.InZoneOfUser() {
 		r.zone = rules.Zone(m.User).String()
 	}
@@ -62,17 +66,21 @@ func (s *Submitter) learnZone(ctx context.Context, user string) error {
 	return err
 }
 
-// addLocal adds to an outcome how its send time was read. A replay says how the first answer was.
+// addLocal adds to an outcome how its send time was read, and its window. A replay says how the first
+// answer was.
 func (s *Submitter) addLocal(ctx context.Context, o *message.Outcome, r resolved) error {
-	if r.local == nil || o.ID == "" {
+	if r.local == nil && r.window == nil || o.ID == "" {
 		return nil
 	}
-	if o.Local = r.local; !o.Replayed {
+	if o.Window = r.window; r.window == nil {
+		o.Local = r.local
+	}
+	if !o.Replayed {
 		return nil
 	}
 	found, err := s.records.Look(ctx, o.User, o.ID)
 	if err == nil {
-		o.Local = message.DecodeLocal(found[0].Local)
+		o.Local, o.Window = message.DecodeLocal(found[0].Local), message.DecodeWindow(found[0].Local)
 	}
 	return err
 }

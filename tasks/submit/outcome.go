@@ -22,6 +22,12 @@ func outcomeOf(d sendlimit.Decision, done, user, id string) message.Outcome {
 	if d.Code == fault.CodeInPast || d.Code == fault.CodeTooFarAhead || d.Code == fault.CodePastExpiry {
 		o.Outcome, o.Field = message.Invalid, "send_at"
 	}
+	if end := d.AtEnd; end != nil {
+		at := outcomeOf(*end, done, user, id)
+		o.WindowEnd = &message.WindowEnd{
+			SendAt: at.SendAt, Code: at.Code, QuietHours: at.QuietHours, DoNotDisturbUntil: at.DoNotDisturbUntil, Violations: at.Violations,
+		}
+	}
 	o.RetryAfterSeconds = int64((d.RetryAfter + time.Second - 1) / time.Second)
 	if d.Code == fault.CodeUnknownCategory || d.Code == fault.CodeCategoryReserved {
 		o.Outcome, o.Field = message.Invalid, "category"
@@ -33,6 +39,9 @@ func outcomeOf(d sendlimit.Decision, done, user, id string) message.Outcome {
 	o.DoNotDisturbUntil = message.Time{Time: d.DoNotDisturbUntil}
 	o.NextFreeAt, o.PreviousFreeAt = message.Time{Time: d.NextFree}, message.Time{Time: d.PreviousFree}
 	o.Detail = refusalSentence(d, user, id)
+	if d.AtEnd != nil {
+		o.Detail = windowSentence(d, refusalSentence(withoutFreeTimes(d), user, id), user, id)
+	}
 	if d.OfOthers {
 		o.NoteSomeOfOthers()
 	}

@@ -27,7 +27,7 @@ func (s *Submitter) RecordSent(ctx context.Context, m message.Message) (message.
 			return message.Outcome{}, err
 		}
 	}
-	read := resolve(s.Policies.Rules(), m)
+	read := resolve(s.Policies.Rules(), m, time.Time{})
 	m = read.Message
 	if read.wrong != nil {
 		return message.InvalidOutcome(read.wrong, m), nil

@@ -51,9 +51,42 @@ func refusalSentence(d sendlimit.Decision, user, id string) string {
 	case fault.CodePastExpiry:
 		return fmt.Sprintf("%s is not before the message's expires_at %s: use an earlier time",
 			timeOfDay(d.At, d.Now), d.ExpiresAt.Format(message.TimeLayout))
+	case fault.CodeThrottled:
+		return "the throttle of the category is used up"
+	case fault.CodeQuotaExceeded:
+		return "the quota of the account is used up"
 	default:
 		return string(d.Code)
 	}
+}
+
+// explainWindow completes the outcome for a window that has passed, or begins too late.
+func explainWindow(o *message.Outcome, d sendlimit.Decision) {
+	switch d.Code {
+	case fault.CodeInPast:
+		o.Field, o.Detail = "window", fmt.Sprintf("the window has passed: it ended at %s, and it is %s now; use a later one",
+			timeOfDay(d.At.Add(time.Millisecond), d.Now), d.Now.Format(message.TimeLayout))
+	case fault.CodeTooFarAhead:
+		o.Field, o.Detail = "window", fmt.Sprintf("the window begins at %s, which is too far ahead: the latest send time is %s",
+			timeOfDay(d.At, d.Now), d.Latest.Format(message.TimeLayout))
+	}
+}
+
+// windowSentence explains that no time of a window is free; begin says what is in the way at its
+// begin.
+func windowSentence(d sendlimit.Decision, begin, user, id string) string {
+	end := *d.AtEnd
+	if end.At.Equal(d.At) {
+		return "the only time of the window is not free: " + begin + insteadOf(d)
+	}
+	return fmt.Sprintf("no time of the window is free; at its begin, %s: %s; at its end, %s: %s",
+		timeOfDay(d.At, d.Now), begin, timeOfDay(end.At, d.At), refusalSentence(withoutFreeTimes(end), user, id)) + insteadOf(d)
+}
+
+// withoutFreeTimes returns a refusal whose sentence has no other times.
+func withoutFreeTimes(d sendlimit.Decision) sendlimit.Decision {
+	d.WithoutFreeTimes = true
+	return d
 }
 
 // placesSentence explains that a day is full. A past send has no other times.

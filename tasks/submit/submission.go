@@ -30,7 +30,7 @@ func (s *Submitter) prepare(ctx context.Context, m message.Message) (*submission
 	if err != nil {
 		return nil, message.Outcome{}, err
 	}
-	sub := &submission{message: resolve(s.Policies.Rules(), m), timeline: timeline}
+	sub := &submission{message: resolve(s.Policies.Rules(), m, s.clock.OfUser(m.User).Now()), timeline: timeline}
 	if sub.request, err = s.request(sub.message); err != nil {
 		return nil, message.InvalidOutcome(err, m), nil
 	}

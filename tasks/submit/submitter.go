@@ -256,7 +256,7 @@ func (s *Submitter) Check(ctx context.Context, m message.Message) (message.Outco
 		}
 	}
 	return untilSameZone(func() (message.Outcome, error) {
-		m := resolve(s.Policies.Rules(), m)
+		m := resolve(s.Policies.Rules(), m, s.clock.OfUser(m.User).Now())
 		charged := s.checked(m.User, p, timeline)
 		o, judgement := s.judge(ctx, m, timeline, charged.reserve)
 		explainCharge(&o, judgement.decision, m.Category, charged.refused, p)

@@ -14,6 +14,9 @@ import (
 // explainCharge completes the outcome of a message if its quota or throttle is used up.
 func explainCharge(o *message.Outcome, d sendlimit.Decision, category string, refused quota.Charge, p backend.Payer) {
 	p.Quota(o, refused)
+	if refused.Code == fault.CodeQuotaExceeded && d.AtEnd != nil {
+		o.Detail = windowSentence(d, o.Detail, o.User, o.ID)
+	}
 	if refused.Code != fault.CodeThrottled || o.Code != fault.CodeThrottled {
 		return
 	}
@@ -27,7 +30,12 @@ func explainCharge(o *message.Outcome, d sendlimit.Decision, category string, re
 		from, a = from+" to "+used.Until.Format("15:04"), "an hour"
 	}
 	o.Detail = fmt.Sprintf("%s messages are limited to %d %s over all users, and %s scheduled for %s",
-		category, used.Counter.Limit, a, are(used.Used), from) + insteadOf(d)
+		category, used.Counter.Limit, a, are(used.Used), from)
+	if d.AtEnd != nil {
+		o.Detail = windowSentence(d, o.Detail, o.User, o.ID)
+	} else {
+		o.Detail += insteadOf(d)
+	}
 }
 
 // are returns a number with its verb.

@@ -848,9 +848,10 @@ class Draft(TypedDict):
     """high if it may wake the device, normal if it may wait until the device is used. By
     default the channel decides.
     """
-    send_at: str | datetime | LocalTime
+    send_at: NotRequired[str | datetime | None | LocalTime]
     """The send time: RFC 3339 with zone, cut to the millisecond, or a local time. now means as
-    soon as the rules allow.
+    soon as the rules allow. Required, unless there is a window; beside one it is only for
+    prefer nearest.
     """
     shift_until: NotRequired[str | datetime | None | LocalTime]
     """RFC 3339, or a local time: the last time that a shift may choose. By default a day after
@@ -867,6 +868,8 @@ class Draft(TypedDict):
     """The receiver: 1 to 256 bytes of UTF-8 without control or invisible characters, and
     without a space at its ends.
     """
+    window: NotRequired[WindowDraft | None]
+    """Asks for a free time in a window, instead of a send time."""
 
 
 _EffectiveRule = TypedDict("_EffectiveRule", {
@@ -1397,6 +1400,13 @@ class Outcome(TypedDict):
     """The user's name."""
     violations: NotRequired[list[Violation]]
     """Every rule that the message would break, in the order of the policy."""
+    window: NotRequired[ResolvedWindow]
+    """The window that was asked for. Then there is no requested_at."""
+    window_end: NotRequired[WindowEnd]
+    """Why the last time of the window is not free. code, violations and the like are about
+    send_at, its first time that is not past, and next_free_at and previous_free_at are
+    outside the window.
+    """
 
 
 class Overview(TypedDict):
@@ -1703,6 +1713,13 @@ class Problem(TypedDict):
     """The user's name."""
     violations: NotRequired[list[Violation]]
     """Every rule that the message would break, in the order of the policy."""
+    window: NotRequired[ResolvedWindow]
+    """The window that was asked for. Then there is no requested_at."""
+    window_end: NotRequired[WindowEnd]
+    """Why the last time of the window is not free. code, violations and the like are about
+    send_at, its first time that is not past, and next_free_at and previous_free_at are
+    outside the window.
+    """
 
 
 _QuietHours = TypedDict("_QuietHours", {
@@ -1859,6 +1876,23 @@ class ResolvedLocal(TypedDict):
     """The local time that was asked for."""
     zone: str
     """The IANA name of the zone in which it was read."""
+
+
+_ResolvedWindow = TypedDict("_ResolvedWindow", {
+    "from": "str",
+})
+
+
+class ResolvedWindow(_ResolvedWindow):
+    prefer: str
+    """Which free time of the window the message gets.
+
+    earliest, latest, nearest, spread.
+    """
+    send_at: NotRequired[str]
+    """With nearest, the time that the message is to be near to."""
+    until: str
+    """The end, which is not included."""
 
 
 _RuleUsage = TypedDict("_RuleUsage", {
@@ -2096,6 +2130,8 @@ class Status(TypedDict):
     """Whether an earlier attempt may have arrived."""
     user: str
     """The user's name."""
+    window: NotRequired[ResolvedWindow]
+    """The window that the submit asked for; absent after a move."""
 
 
 class StoreMemory(TypedDict):
@@ -2360,6 +2396,37 @@ class Violation(_Violation):
     """The end, which is not included."""
     window_seconds: NotRequired[int]
     """The length of a sliding rule's window."""
+
+
+_WindowDraft = TypedDict("_WindowDraft", {
+    "from": "NotRequired[str | datetime | None | LocalTime]",
+})
+
+
+class WindowDraft(_WindowDraft):
+    prefer: NotRequired[Literal["earliest", "latest", "nearest", "spread", ""] | None]
+    """Which free time of the window the message gets. earliest, the default: the first one.
+    latest: the last one. nearest: the one nearest to send_at; of two, the earlier. spread:
+    the first one from a time on that is drawn over the whole window by account, user and id,
+    else the first one, so that many messages fill a window evenly.
+    """
+    until: str | datetime | LocalTime
+    """The end, which is not included: RFC 3339, or a local time. The expiry of the message and
+    the latest send time that is accepted end the window, too.
+    """
+
+
+class WindowEnd(TypedDict):
+    code: str
+    """Why it is not free."""
+    do_not_disturb_until: NotRequired[str]
+    """The time before which the user is not disturbed, with the code do_not_disturb."""
+    quiet_hours: NotRequired[QuietHours]
+    """The quiet hours that contain it, with the code quiet_hours."""
+    send_at: str
+    """The last time of the window at which the message could be sent."""
+    violations: NotRequired[list[Violation]]
+    """Every rule that a message at that time would break."""
 
 
 class Worker(TypedDict):

@@ -919,8 +919,8 @@ export interface components {
              * @enum {string|null}
              */
             priority?: "high" | "normal" | "" | null;
-            /** @description The send time: RFC 3339 with zone, cut to the millisecond, or a local time. now means as soon as the rules allow. */
-            send_at: (string | Date) | components["schemas"]["LocalTime"];
+            /** @description The send time: RFC 3339 with zone, cut to the millisecond, or a local time. now means as soon as the rules allow. Required, unless there is a window; beside one it is only for prefer nearest. */
+            send_at?: (string | Date | null) | components["schemas"]["LocalTime"];
             /** @description RFC 3339, or a local time: the last time that a shift may choose. By default a day after send_at. Without on_conflict it applies if the user's policy shifts, and has no effect if the policy refuses. With refuse it is not allowed. */
             shift_until?: (string | Date | null) | components["schemas"]["LocalTime"];
             /** @description The name of a sound of the app's: at most 64 characters without control characters. */
@@ -931,6 +931,8 @@ export interface components {
             to?: components["schemas"]["Target"] | null;
             /** @description The receiver: 1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends. */
             user: string;
+            /** @description Asks for a free time in a window, instead of a send time. */
+            window?: components["schemas"]["WindowDraft"] | null;
         };
         EffectiveRule: {
             /** @description The category whose messages the rule counts; absent if it counts all messages. */
@@ -1676,6 +1678,10 @@ export interface components {
             user?: string;
             /** @description Every rule that the message would break, in the order of the policy. */
             violations?: components["schemas"]["Violation"][];
+            /** @description The window that was asked for. Then there is no requested_at. */
+            window?: components["schemas"]["ResolvedWindow"];
+            /** @description Why the last time of the window is not free. code, violations and the like are about send_at, its first time that is not past, and next_free_at and previous_free_at are outside the window. */
+            window_end?: components["schemas"]["WindowEnd"];
         };
         Overview: {
             /**
@@ -1990,6 +1996,10 @@ export interface components {
             user?: string;
             /** @description Every rule that the message would break, in the order of the policy. */
             violations?: components["schemas"]["Violation"][];
+            /** @description The window that was asked for. Then there is no requested_at. */
+            window?: components["schemas"]["ResolvedWindow"];
+            /** @description Why the last time of the window is not free. code, violations and the like are about send_at, its first time that is not past, and next_free_at and previous_free_at are outside the window. */
+            window_end?: components["schemas"]["WindowEnd"];
         };
         /** @description The query of purgeDeadAlerts. */
         PurgeDeadAlertsQuery: {
@@ -2282,6 +2292,25 @@ export interface components {
             /** @description The IANA name of the zone in which it was read. */
             zone: string;
         };
+        ResolvedWindow: {
+            /**
+             * Format: date-time
+             * @description The begin.
+             */
+            from: string;
+            /** @description Which free time of the window the message gets. */
+            prefer: Open<"earliest" | "latest" | "nearest" | "spread">;
+            /**
+             * Format: date-time
+             * @description With nearest, the time that the message is to be near to.
+             */
+            send_at?: string;
+            /**
+             * Format: date-time
+             * @description The end, which is not included.
+             */
+            until: string;
+        };
         /** @description The query of resumeCampaign. */
         ResumeCampaignQuery: {
             /** @description The account of the campaign; by default the key's own. Another account requires the scope admin. */
@@ -2571,6 +2600,8 @@ export interface components {
             uncertain?: boolean;
             /** @description The user's name. */
             user: string;
+            /** @description The window that the submit asked for; absent after a move. */
+            window?: components["schemas"]["ResolvedWindow"];
         };
         StoreMemory: {
             /**
@@ -2918,6 +2949,35 @@ export interface components {
              */
             window_seconds?: number;
         };
+        WindowDraft: {
+            /** @description The begin: RFC 3339, a local time, or now, which is the default. */
+            from?: (string | Date | null) | components["schemas"]["LocalTime"];
+            /**
+             * @description Which free time of the window the message gets. earliest, the default: the first one. latest: the last one. nearest: the one nearest to send_at; of two, the earlier. spread: the first one from a time on that is drawn over the whole window by account, user and id, else the first one, so that many messages fill a window evenly.
+             * @enum {string|null}
+             */
+            prefer?: "earliest" | "latest" | "nearest" | "spread" | "" | null;
+            /** @description The end, which is not included: RFC 3339, or a local time. The expiry of the message and the latest send time that is accepted end the window, too. */
+            until: (string | Date) | components["schemas"]["LocalTime"];
+        };
+        WindowEnd: {
+            /** @description Why it is not free. */
+            code: components["schemas"]["Code"];
+            /**
+             * Format: date-time
+             * @description The time before which the user is not disturbed, with the code do_not_disturb.
+             */
+            do_not_disturb_until?: string;
+            /** @description The quiet hours that contain it, with the code quiet_hours. */
+            quiet_hours?: components["schemas"]["QuietHours"];
+            /**
+             * Format: date-time
+             * @description The last time of the window at which the message could be sent.
+             */
+            send_at: string;
+            /** @description Every rule that a message at that time would break. */
+            violations?: components["schemas"]["Violation"][];
+        };
         Worker: {
             /**
              * Format: int64
@@ -3071,6 +3131,7 @@ export type Report = components['schemas']['Report'];
 export type RequestUsage = components['schemas']['RequestUsage'];
 export type RequestsUsage = components['schemas']['RequestsUsage'];
 export type ResolvedLocal = components['schemas']['ResolvedLocal'];
+export type ResolvedWindow = components['schemas']['ResolvedWindow'];
 export type ResumeCampaignQuery = components['schemas']['ResumeCampaignQuery'];
 export type RetryDeadEventsQuery = components['schemas']['RetryDeadEventsQuery'];
 export type RetryDeadLettersQuery = components['schemas']['RetryDeadLettersQuery'];
@@ -3101,4 +3162,6 @@ export type UserQuota = components['schemas']['UserQuota'];
 export type UserSettings = components['schemas']['UserSettings'];
 export type Users = components['schemas']['Users'];
 export type Violation = components['schemas']['Violation'];
+export type WindowDraft = components['schemas']['WindowDraft'];
+export type WindowEnd = components['schemas']['WindowEnd'];
 export type Worker = components['schemas']['Worker'];

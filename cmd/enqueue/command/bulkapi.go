@@ -262,7 +262,7 @@ func outcomeOf(r client.Result) message.Outcome {
 // messageOf returns a message for the client.
 func messageOf(m message.Message) client.Message {
 	return client.Message{
-		ID: m.ID, User: m.User, SendAt: m.SendAt, Now: m.Now, Category: m.Category, Title: m.Title, Body: m.Body, Data: m.Data,
+		ID: m.ID, User: m.User, SendAt: m.SendAt, Now: m.Now, Window: m.Window, Category: m.Category, Title: m.Title, Body: m.Body, Data: m.Data,
 		Image: m.Image, ClickURL: m.ClickURL, Badge: m.Badge, Sound: m.Sound, Priority: m.Priority, CollapseKey: m.CollapseKey,
 		Channels: m.Channels, To: m.To, Campaign: m.Campaign, Metadata: m.Metadata,
 		ExpiresAt: m.ExpiresAt, OnConflict: m.OnConflict, ShiftUntil: m.ShiftUntil, Late: m.Late, Local: localOf(m),

@@ -24,7 +24,7 @@ func TestUsageErrors(t *testing.T) {
 		"lst --user alice":                `unknown command "lst" for "sendlimit" (did you mean list?); see sendlimit --help`,
 		"list --user a --reach 5d":        "unknown flag: --reach",
 		"send":                            `unknown command "send"`,
-		"push":                            "--at and --user are missing; see sendlimit push --help",
+		"push":                            "--user is missing; see sendlimit push --help",
 		"push --user alice --at now more": `unexpected argument "more": push has only flags; see sendlimit push --help`,
 		"push --when now":                 "unknown flag: --when; see sendlimit push --help",
 		"cancel --user alice":             "ID is missing; see sendlimit cancel --help",

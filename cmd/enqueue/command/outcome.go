@@ -87,6 +87,8 @@ func (p *program) printOutcome(a answer) error {
 		return err
 	}
 	switch {
+	case a.WindowEnd != nil: // a picture has room for one time
+		return p.printf("%s %s\n", s.Palette.Yellow("refused:"), a.Detail)
 	case len(a.Violations) > 0 || a.QuietHours != nil:
 		s.Titles = a.titles
 		try := ""
@@ -119,7 +121,7 @@ func (p *program) sentence(s picture.Style, a answer) string {
 			return fmt.Sprintf("%s %s to %s is at %s already\n", done("moved"), a.ID, a.User, s.Time(a.SendAt.Time))
 		}
 		return fmt.Sprintf("%s %s to %s, from %s to %s%s\n", done("moved"), a.ID, a.User,
-			s.Time(a.MovedFrom.Time), s.Palette.Bold(s.Time(a.SendAt.Time)), p.fromNow(a.SendAt.Time)) + nextFree(s, a)
+			s.Time(a.MovedFrom.Time), s.Palette.Bold(s.Time(a.SendAt.Time)), p.fromNow(a.SendAt.Time)) + howChosen(s, a)
 	}
 	word := "accepted"
 	switch {
@@ -132,15 +134,18 @@ func (p *program) sentence(s picture.Style, a answer) string {
 	}
 	text := fmt.Sprintf("%s %s gets a message at %s%s\n", done(word), a.User,
 		s.Palette.Bold(s.Time(a.SendAt.Time)), p.fromNow(a.SendAt.Time))
-	text += nextFree(s, a)
+	text += howChosen(s, a)
 	if !a.dryRun {
 		text += fmt.Sprintf("  id %s\n", a.ID)
 	}
 	return text
 }
 
-// nextFree returns a line about a time that a shift chose, "" without a shift.
-func nextFree(s picture.Style, a answer) string {
+// howChosen returns a line about a time that was chosen in a window or by a shift, "" for another.
+func howChosen(s picture.Style, a answer) string {
+	if w := a.Window; w != nil {
+		return fmt.Sprintf("  %s free time from %s until %s\n", w.Prefer, s.Time(w.From.Time), s.Time(w.Until.Time))
+	}
 	if !a.Shifted {
 		return ""
 	}

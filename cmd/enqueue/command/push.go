@@ -23,6 +23,7 @@ import (
 type push struct {
 	message                   client.Message
 	at, expiresAt, shiftUntil string
+	from, until, prefer       string // of a window
 	data, metadata            []string
 	content                   pushFlags
 	dryRun                    bool
@@ -40,13 +41,17 @@ An id makes it safe to submit the same message again: it is accepted once.`,
 		Example: `  sendlimit push --user alice --at +2h --title "Your table is ready"
   sendlimit push --user alice --at +90m --title Sale --body "Two for one" --data url=/sale
   sendlimit push --user alice --at "$(date -d tomorrow +%F) 11:11" --tz user --title Hi --on-conflict shift
+  sendlimit push --user alice --from +1h --until +5h --prefer spread --title Hi
   sendlimit push --user alice --at now --title Hi --id order-17 --dry-run`,
 		RunE: func(cmd *cobra.Command, args []string) error { return p.push(cmd, args, f) },
 	}
 	flags := cmd.Flags()
 	userFlag(cmd, &f.message.User)
-	flags.StringVar(&f.at, "at", "", "send `time`: RFC 3339, now, +90m, or YYYY-MM-DD HH:MM with --tz")
-	needs(cmd, "at")
+	flags.StringVar(&f.at, "at", "", "send `time`: RFC 3339, now, +90m, or YYYY-MM-DD HH:MM with --tz; --at or --until is required")
+	flags.StringVar(&f.from, "from", "", "begin of a window of send times, a `time` as for --at (default now)")
+	flags.StringVar(&f.until, "until", "", "end of the window, a `time` that is not included; a free time before it is taken")
+	flags.StringVar(&f.prefer, "prefer", "", "which free `time` of the window: earliest (default), latest, nearest to --at, or spread,"+
+		" by which many messages fill a window evenly")
 	flags.StringVar(&f.message.Title, "title", "", "title `text`; --title or --body is required")
 	flags.StringVar(&f.message.Body, "body", "", "body `text`")
 	flags.StringArrayVar(&f.data, "data", nil, "`key=value` to send with the message; repeatable")
@@ -64,6 +69,7 @@ An id makes it safe to submit the same message again: it is accepted once.`,
 	flags.StringVar(&f.shiftUntil, "shift-until", "", "latest `time` for a shift by --on-conflict or the user's policy"+
 		" (default 24 hours after the send time)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show the outcome without submitting")
+	cli.Words(flags, "prefer", string(policy.PreferEarliest), string(policy.PreferLatest), string(policy.PreferNearest), string(policy.PreferSpread))
 	cli.Words(flags, "on-conflict", message.OnConflictRefuse, message.OnConflictShift)
 	submitFlags(cmd)
 	p.messageZoneFlag(cmd, &f.message.Local.Strict)
@@ -100,6 +106,9 @@ func (p *program) message(f push) (client.Message, error) {
 		return m, err
 	}
 	m.SendAt, m.Now, m.Local.SendAt = at.At, at.Now, local
+	if m.Window, err = p.window(f, &m.Local); err != nil {
+		return m, err
+	}
 	if m.ExpiresAt, m.Local.ExpiresAt, err = p.messageMoment("expires_at", f.expiresAt); err != nil {
 		return m, err
 	}
@@ -123,6 +132,31 @@ func (p *program) message(f push) (client.Message, error) {
 		m.ID = id.String()
 	}
 	return m, nil
+}
+
+// window returns the window of the flags, with its local times in times; nil for none.
+func (p *program) window(f push, times *client.LocalTimes) (*client.Window, error) {
+	if f.from == "" && f.until == "" && f.prefer == "" {
+		if f.at == "" {
+			return nil, fault.Wrong("at", "--at is required, or --until for a window of send times")
+		}
+		return nil, nil
+	}
+	w := &client.Window{Prefer: policy.Prefer(f.prefer)}
+	from, local, err := p.messageTime("from", f.from)
+	if err != nil {
+		return nil, err
+	}
+	w.From, times.From = from.At, local
+	if f.until == "" {
+		return nil, fault.Wrong("until", "--until is required for a window of send times")
+	}
+	until, local, err := p.messageTime("until", f.until)
+	if err == nil && until.Now {
+		err = fault.Wrong("until", "--until can't be now: it has to be after --from")
+	}
+	w.Until, times.Until = until.At, local
+	return w, err
 }
 
 // entries returns the entries of a repeatable flag, nil for none.

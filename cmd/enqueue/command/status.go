@@ -75,6 +75,9 @@ func (p *program) story(style picture.Style, s message.Status) string {
 	if !s.PromisedAt.IsZero() && s.Status != message.StatusPostponed {
 		line("promised for %s", style.Time(s.PromisedAt.Time))
 	}
+	if w := s.Window; w != nil {
+		line("%s free time from %s until %s", w.Prefer, style.Time(w.From.Time), style.Time(w.Until.Time))
+	}
 	if !s.RequestedAt.IsZero() {
 		line("requested for %s", style.Time(s.RequestedAt.Time))
 	}
