@@ -8,6 +8,7 @@
 -- "." stands for a part that does not apply. The letter is one of
 --
 --   m  moved
+--   e  replaced by another message with its id
 --   c  content, metadata or expiry changed; the reason says which
 --   p  postponed, or sent late; the reason is in the form of the field w
 --   r  a delivery failed, to be tried again at `to`

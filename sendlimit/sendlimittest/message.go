@@ -72,6 +72,8 @@ type message struct {
 	accepted    time.Time
 	accept      time.Time // the send time it was accepted for
 	print       string    // its fingerprint, of what it was accepted with
+	edited      bool      // its caller moved or edited it since
+	replaced    bool      // it was accepted in place of another message
 	history     []change  // between its accept and its end
 }
 
@@ -106,7 +108,6 @@ func (m *message) movesIn(now time.Time) int {
 
 // countMove counts a move.
 func (m *message) countMove(now time.Time) {
-	m.moved = true
 	if m.moves = m.movesIn(now) + 1; m.moves == 1 {
 		m.movesSince = now
 	}
