@@ -6,13 +6,16 @@
 
 -- keep_of_replaced sets the fields that the record keeps.
 local function keep_of_replaced(set)
-  local names = {'o', 'H'}
-  for digit in string.gmatch('0123456789abcdef', '.') do names[#names + 1] = table.concat({'h', digit}) end
-  local values = redis.call('HMGET', record, 'd', 'j', unpack(names))
-  if replaced.counts then values[1], values[2] = replaced.moves_since, replaced.moves end
-  for k, name in ipairs({'d', 'j', unpack(names)}) do
-    if values[k] then set(name, values[k]) end
+  local names = {nil}
+  for k = 1, math.min(replaced.changes, 16) do names[k] = 'h' .. string.sub('0123456789abcdef', k, k) end
+  local changes = names[1] and redis.call('HMGET', record, unpack(names)) or names
+  for k = 1, #names do set(names[k], changes[k]) end
+  if names[1] then set('H', replaced.changes) end
+  if replaced.moves then
+    set('d', replaced.moves_since)
+    set('j', replaced.moves)
   end
+  if replaced.nonce then set('o', replaced.nonce) end
   set('X', 1)
 end
 

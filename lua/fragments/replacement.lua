@@ -27,13 +27,13 @@ if replaces ~= '' then
 
   -- find_replaced reads the message that has the id. If it can't be replaced, it returns the answer.
   function find_replaced(asked)
-    local r = redis.call('HMGET', record, 's', 'g', 't', 'y', 'z', 'a', 'd', 'j', 'A', 'D', 'q', 'o')
+    local r = redis.call('HMGET', record, 's', 'g', 't', 'y', 'z', 'a', 'd', 'j', 'A', 'D', 'q', 'o', 'k', 'C', 'H')
     if account_of(r[4]) ~= (account == '.' and '' or account) then return {ID_REUSED, now, asked, 0} end
     local at = tonumber(r[3])
     if state_of(r[1], r[2]) ~= PENDING or has_reached(r[10]) or r[11] then return {TOO_LATE, now, at, 0} end
     replaced = {generation = r[2], at = at, charged = r[4], was_beside = r[5], due = tonumber(r[6]) or at,
-      accepted = r[9], nonce = r[12], moves = 0, moves_since = now}
-    if r[7] and now - r[7] < MINUTE then replaced.moves, replaced.moves_since = tonumber(r[8]), tonumber(r[7]) end
+      accepted = r[9], nonce = r[12], former = {r[4], r[13], r[14]}, changes = tonumber(r[15] or 0),
+      moves_since = r[7], moves = r[8]}
     q.excluded[id] = true
   end
 
@@ -41,7 +41,10 @@ if replaces ~= '' then
   -- counts the move.
   function moved_often(at)
     if not replaced or not costs_queue(replaced.at, at, tonumber(ahead)) then return nil end
-    if replaced.moves >= tonumber(most) then return {MOVED_OFTEN, now, at, 0, replaced.moves_since + MINUTE} end
-    replaced.moves, replaced.counts = replaced.moves + 1, true
+    if not replaced.moves or now - replaced.moves_since >= MINUTE then replaced.moves, replaced.moves_since = 0, now end
+    if tonumber(replaced.moves) >= tonumber(most) then
+      return {MOVED_OFTEN, now, at, 0, replaced.moves_since + MINUTE}
+    end
+    replaced.moves = replaced.moves + 1
   end
 end

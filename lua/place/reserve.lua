@@ -160,7 +160,7 @@ for _ = 1, 2 do -- a second time if its id has a place
 
       if asked < now then at, requested = now, asked end
       if blocked then return {BLOCKED, now, at, requested or 0} end
-      local lost = exclude_lost_place()
+      local lost = not replaced and exclude_lost_place()
       if lost then rules = rules_of(rule_words, scope_words) end
       local broken
       if not resume_at then broken = violations(q, rules, at) end
@@ -183,11 +183,11 @@ for _ = 1, 2 do -- a second time if its id has a place
 
       -- The watch entry first, the record last, after any alert: if the log is torn in between, the
       -- relay finds the entry without a record.
-      local former, there = record and redis.call('HMGET', record, 'y', 'k', 'C'), false
+      local former, there = replaced and replaced.former or record and redis.call('HMGET', record, 'y', 'k', 'C'), false
       if record then
-        there = redis.call('EXISTS', record) == 1 -- of an ended message with the same id
+        there = replaced or redis.call('EXISTS', record) == 1 -- of an ended message with the same id
         add_entry(letter, at - horizon, look_after, ARGV[13] .. suffix)
-        if id_score then add_found('ids', letter, id_score, suffix, there) end
+        if id_score and not replaced then add_found('ids', letter, id_score, suffix, there) end
         if campaign_score then add_found('camps', letter, campaign_score, suffix, there) end
       end
       if record and not lost and not replaced then
