@@ -386,6 +386,9 @@ func expired(r *rig) {
 
 func messageCases() []contractCase {
 	draft := func(more string) string { return `{"user":"alice","title":"Hi",` + more + `}` }
+	put := func(target, more string, header http.Header) request {
+		return request{http.MethodPut, target, `{"user":"alice","title":"Hi",` + more + `}`, header}
+	}
 	post := func(target, more string) request {
 		return request{method: http.MethodPost, target: target, body: draft(more)}
 	}
@@ -468,6 +471,16 @@ func messageCases() []contractCase {
 		{"changed", http.MethodPatch, messagePath, http.StatusOK, on(booked, request{
 			http.MethodPatch, aliceA, `{"title":null,"body":"x","data":{"k":"v","l":null},"metadata":null,"expires_at":null}`, nil,
 		})},
+
+		{"created", http.MethodPut, messagePath, http.StatusCreated, on(nothing, put(aliceA, free, nil))},
+		{"replaced", http.MethodPut, messagePath, http.StatusOK, on(booked, put(aliceA, free, http.Header{"If-Match": {"*"}}))},
+		{"send limit", http.MethodPut, messagePath, http.StatusConflict, on(booked, put("/v1/users/alice/messages/b", taken, nil))},
+		{"being sent", http.MethodPut, messagePath, http.StatusConflict, on(sending, put(aliceA, free, nil))},
+		{"there is one", http.MethodPut, messagePath, http.StatusPreconditionFailed, on(booked, put(aliceA, free, http.Header{"If-None-Match": {"*"}}))},
+		{"there is none", http.MethodPut, messagePath, http.StatusPreconditionFailed, on(nothing, put(aliceA, free, http.Header{"If-Match": {"*"}}))},
+		{"a version", http.MethodPut, messagePath, http.StatusUnprocessableEntity, on(nothing, put(aliceA, free, http.Header{"If-Match": {`"7"`}}))},
+		{"another user", http.MethodPut, messagePath, http.StatusUnprocessableEntity, on(nothing, put("/v1/users/bob/messages/a", free, nil))},
+		{"a replacement", http.MethodPost, dryRun, http.StatusOK, on(booked, post(dryRun+"?replace=true", `"id":"a",`+free))},
 
 		{"cancelled", http.MethodDelete, messagePath, http.StatusOK, on(booked, request{method: http.MethodDelete, target: aliceA})},
 		{"being sent", http.MethodDelete, messagePath, http.StatusConflict, on(sending, request{method: http.MethodDelete, target: aliceA})},

@@ -110,7 +110,7 @@ var knownWords = sync.OnceValue(func() map[string][]string { //nolint:globals //
 		"unknown_categories":         {"refuse", "allow"},
 		"EffectiveRule.from":         {message.FromPolicy, message.FromUser},
 		"breaks":                     {"10/calendar_day", "marketing 2/calendar_day", "quiet_hours"},
-		"outcome":                    {"accepted", "cancelled", "moved", "changed", "recorded", "retried", "purged", "refused", "invalid", "error"},
+		"outcome":                    {"accepted", "replaced", "cancelled", "moved", "changed", "recorded", "retried", "purged", "refused", "invalid", "error"},
 		"Misfit.outcome":             {message.MisfitFound, message.Moved, message.Cancelled, message.MisfitKept, message.MisfitGone},
 		"RefitSummary.outcome":       {message.DryRun, message.Refitted},
 		"RefitProgress.outcome":      {message.RefitProgressing},

@@ -2,6 +2,7 @@ package quota
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,7 +29,8 @@ func (c *Charges) StartDryRun() *DryRun {
 }
 
 // Hold returns what Charges.Hold would return if all holds of this dry run had been charged. Its
-// hold is for a timeline's DryRun and does not expire.
+// hold is for a timeline's DryRun and does not expire. A request with an Info must be the only one
+// of the dry run.
 func (r *DryRun) Hold(ctx context.Context, request Request) (Charge, error) {
 	if err := request.check(); err != nil {
 		return Charge{}, err
@@ -60,8 +62,11 @@ func (r *DryRun) Hold(ctx context.Context, request Request) (Charge, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var charges charged
+	own := r.ownKeys(request)
 	for i, u := range usage {
-		u.Used = r.used[keys[i]]
+		if u.Used = r.used[keys[i]]; slices.Contains(own, keys[i]) {
+			u.Used = max(u.Used-1, 0) // the charge is taken over
+		}
 		full := u.Counter.Limit > 0 && u.Remaining() == 0
 		switch {
 		case i == 2 || request.Account.Name == "":
@@ -90,6 +95,22 @@ func (r *DryRun) Hold(ctx context.Context, request Request) (Charge, error) {
 	}
 	charge.Hold.Attempt = charges.attempt(keyspace.NewToken(), 0)
 	return charge, nil
+}
+
+// ownKeys lists the counters that have the charge of a request's Info.
+func (r *DryRun) ownKeys(request Request) []string {
+	if request.Info == nil {
+		return nil
+	}
+	former := chargedBy(request.Info.Hold)
+	var keys []string
+	if former.throttle != "" {
+		keys = append(keys, r.charges.keys.Charged(subjectOf(former.throttle), "h", former.period))
+	}
+	if account := request.Info.Account; account != "" {
+		keys = append(keys, r.keys(account, former.hour.From, former.day.From)...)
+	}
+	return keys
 }
 
 // NextOpen returns what Charges.NextOpen would return if all holds of this dry run had been

@@ -69,8 +69,8 @@ func (r *DryRun) Submit(ctx context.Context, m message.Message) (message.Outcome
 		}
 		charged.payer = p
 	}
-	o, request := r.submitter.judge(ctx, m, r.timeline, charged.reserve)
-	if o.Outcome == message.Accepted && !o.Replayed {
+	o, request := r.submitter.judge(ctx, m, nil, r.timeline, charged.reserve)
+	if o.Submitted() && !o.Replayed {
 		r.submitter.capacity.take(request.content) // its copies take room too
 	}
 	explainCharge(&o, request.decision, m.Category, charged.refused, charged.payer)
@@ -91,6 +91,8 @@ func (r *DryRun) Close(ctx context.Context) error { return r.dryRun.Close(ctx) }
 type heldInDryRun struct{ *quota.DryRun }
 
 func (heldInDryRun) settleLater(sendlimit.Hold) {}
+
+func (heldInDryRun) settleNow(context.Context, sendlimit.Hold) {}
 
 func (h heldInDryRun) giveBack(_ context.Context, held sendlimit.Hold) { h.GiveBack(held) }
 
