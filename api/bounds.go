@@ -20,6 +20,7 @@ import (
 // pattern can't know the days of a month or the zones of the world. It must never refuse
 // what the server accepts.
 const (
+	localPattern    = `[0-9]{4}-[0-9]{2}-[0-9]{2}[ Tt][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?`
 	timePattern     = `[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)? ?([Zz]|UTC|[+-][0-9]{2}(:?[0-9]{2})?)`
 	namePattern     = `[a-z0-9_-]{1,64}`
 	campaignPattern = `[A-Za-z0-9._-]{1,64}`
@@ -83,7 +84,8 @@ var bounds = sync.OnceValue(func() map[string]*huma.Schema { //nolint:globals //
 		{"contact alert_to", text(contactPattern, policy.MaxContact)},
 		{"url", text(callbackURL, accounts.MaxEventsURL)},
 		{"secret", text(whsecPattern, 0)},
-		{"time_zone", text(zonePattern, 0)},
+		{"time_zone zone", text(zonePattern, 0)},
+		{"local", text(localPattern, 0)},
 		{"report_at", text(clockPattern, 0)},
 		{"reach", text(durationPattern, 0)},
 		{"overlap wait older_than", text(overlapPattern, 0)},

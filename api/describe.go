@@ -1,6 +1,7 @@
 package api
 
 import (
+	"reflect"
 	"slices"
 	"sync"
 
@@ -14,6 +15,7 @@ import (
 // Objects in answers may get more members, and contain no null.
 func describe(schemas huma.Registry) {
 	separateCategories(schemas.Map())
+	local := schemas.Schema(reflect.TypeFor[message.LocalTime](), true, "LocalTime")
 	describeChannels(schemas.Map())
 	for name, schema := range schemas.Map() {
 		request := requestSchemas(name)
@@ -37,6 +39,18 @@ func describe(schemas huma.Registry) {
 	settings["effective"] = orNull(settings["effective"])
 	draft := schemas.Map()["Draft"].Properties
 	draft["to"] = orNull(draft["to"])
+	for _, name := range []string{"Draft", "MoveDraft"} {
+		for _, member := range []string{"send_at", "expires_at", "shift_until"} {
+			schemas.Map()[name].Properties[member] = orLocal(schemas.Map()[name].Properties[member], local)
+		}
+	}
+}
+
+// orLocal returns a schema for a time that also accepts a local time.
+func orLocal(at, local *huma.Schema) *huma.Schema {
+	text := *at
+	text.Description = ""
+	return &huma.Schema{AnyOf: []*huma.Schema{&text, local}, Description: at.Description}
 }
 
 // boundsName returns the name in bounds for a member of a request.
@@ -87,7 +101,7 @@ func closedWords() []string {
 // requestSchemas reports whether a schema is that of a request, which refuses unknown members.
 func requestSchemas(name string) bool {
 	switch name {
-	case "Draft", "MoveDraft", targetDraftSchema, "AccountDraft", "AccountPatch", "KeyDraft", "KeyRotation", "CallbackDraft", "SecretRotation", "TierLimits",
+	case "Draft", "MoveDraft", "LocalTime", targetDraftSchema, "AccountDraft", "AccountPatch", "KeyDraft", "KeyRotation", "CallbackDraft", "SecretRotation", "TierLimits",
 		"PolicyDocument", categoryDraftSchema, changeDraftSchema, "PolicyRollback", "SettingsDraft", "SettingsPatch",
 		"EventLimitsDraft", "DeviceDraft", "PaceDraft", "CampaignMoveDraft":
 		return true

@@ -24,6 +24,7 @@ const schemasPath = "#/components/schemas/"
 func newSchemas() huma.Registry {
 	schemas := huma.NewMapRegistry(schemasPath, schemaName)
 	schemas.RegisterTypeAlias(reflect.TypeFor[message.Time](), reflect.TypeFor[time.Time]())
+	schemas.RegisterTypeAlias(reflect.TypeFor[message.When](), reflect.TypeFor[string]()) // see orLocal
 	return schemas
 }
 

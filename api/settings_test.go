@@ -125,7 +125,7 @@ func TestSettingsThatAreNotAllowed(t *testing.T) {
 		{`{"limits":"5/minute"}`, "limits", "a list"},
 		{`{"limits":[5]}`, "limits", "it has to be"},
 		{`{"contact":5}`, "contact", "a text"},
-		{`{"block":true}`, "block", "there are contact, policy, limits, categories, opt_out, quiet_hours, time_zone, blocked"},
+		{`{"block":true}`, "block", "there are contact, policy, limits, categories, opt_out, quiet_hours, time_zone, do_not_disturb_until, blocked"},
 		{`{"user":"alice"}`, "user", "unknown field"},
 		{`[]`, "body", "a JSON object"},
 	} {

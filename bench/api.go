@@ -118,7 +118,7 @@ func (s *store) posting(prefix string, options submit.Options, times *schedule) 
 func drafts(requests []sendlimit.Request) ([][]byte, error) {
 	bodies := make([][]byte, len(requests))
 	for i, r := range requests {
-		draft := message.Draft{User: r.User, SendAt: r.At.Format(message.TimeLayout), Title: title, Body: body}
+		draft := message.Draft{User: r.User, SendAt: message.When{Text: r.At.Format(message.TimeLayout)}, Title: title, Body: body}
 		var err error
 		if bodies[i], err = json.Marshal(draft); err != nil {
 			return nil, fmt.Errorf("spell a message: %w", err)

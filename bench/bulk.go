@@ -106,7 +106,7 @@ func (b *bulkRun) prepare(ctx context.Context) (err error) {
 	for i := range b.trace.Sends {
 		r := b.trace.Request(i, b.start)
 		if err = lines.Encode(message.Draft{
-			ID: r.ID, User: r.User, SendAt: r.At.Format(time.RFC3339), Title: title, Body: body,
+			ID: r.ID, User: r.User, SendAt: message.When{Text: r.At.Format(time.RFC3339)}, Title: title, Body: body,
 		}); err != nil {
 			break
 		}

@@ -15,6 +15,7 @@ type MessageChange struct {
 	SendAt     *time.Time // a zero time means now
 	OnConflict string     // OnConflictShift or OnConflictRefuse, the default; with SendAt
 	ShiftUntil time.Time  // zero means the API's default; with OnConflictShift
+	Local      LocalTimes // as in Message, in place of SendAt, ShiftUntil and ExpiresAt
 
 	Title, Body *string // "" removes it; one of them must remain
 	// Data and Metadata have entries to set, nil to remove an entry. ClearData and ClearMetadata
@@ -43,6 +44,9 @@ func (c MessageChange) MarshalJSON() ([]byte, error) {
 	patch := make(map[string]any)
 	if c.SendAt != nil {
 		patch["send_at"] = spellSendAt(*c.SendAt, c.SendAt.IsZero())
+	}
+	if c.Local.Strict {
+		patch["clock_strict"] = true
 	}
 	for name, text := range map[string]string{"on_conflict": c.OnConflict, "shift_until": spell(c.ShiftUntil)} {
 		if text != "" {
@@ -78,6 +82,13 @@ func (c MessageChange) MarshalJSON() ([]byte, error) {
 			patch[name] = nil
 		}
 	}
+	for name, local := range map[string]LocalTime{
+		"send_at": c.Local.SendAt, "shift_until": c.Local.ShiftUntil, "expires_at": c.Local.ExpiresAt,
+	} {
+		if local != (LocalTime{}) {
+			patch[name] = when("", local)
+		}
+	}
 	text, err := json.Marshal(patch)
 	if err != nil {
 		return nil, fmt.Errorf("encode the change: %w", err)
@@ -101,7 +112,7 @@ func (c *Client) Change(ctx context.Context, user, id string, change MessageChan
 		doing: "change a message", method: http.MethodPatch, path: "/v1/users/{user}/messages/{id}", segments: []string{user, id},
 		body: change, success: message.Changed,
 	}
-	if change.SendAt != nil {
+	if change.SendAt != nil || change.Local.SendAt != (LocalTime{}) {
 		what.doing, what.success = "move a message", message.Moved
 	}
 	return value[Outcome](ctx, c, what)

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -13,6 +14,12 @@ import (
 
 	"github.com/sendlimit/sendlimiter/message"
 )
+
+// LocalTime is a time that clocks show in a zone: LocalTime{Local: "2027-06-22T09:00", Zone: "user"}.
+type LocalTime = message.LocalTime
+
+// LocalTimes are the local times of a message or a change.
+type LocalTimes = message.LocalTimes
 
 // Message is a push message to a user at a time.
 type Message struct {
@@ -47,6 +54,10 @@ type Message struct {
 	OnConflict string    // "" means what the user's policy says; its default is OnConflictRefuse
 	Late       string    // if SendAt has passed: "refuse", "now" or a length of time such as "15m"; "" means what the user's policy says
 	ShiftUntil time.Time // the last time that a shift may choose; zero means the API's default
+
+	// Local has local times in place of SendAt, ExpiresAt and ShiftUntil: what clocks show in the
+	// user's zone, or in another one. The zero value has none.
+	Local LocalTimes
 }
 
 // encode returns the message as JSON. It returns an *InvalidError for text that is not UTF-8, which
@@ -61,6 +72,9 @@ func (m Message) encode() ([]byte, error) {
 		{"body", m.Body},
 		{"on_conflict", m.OnConflict},
 		{"late", m.Late},
+		{"send_at", m.Local.SendAt.Local, m.Local.SendAt.Zone},
+		{"expires_at", m.Local.ExpiresAt.Local, m.Local.ExpiresAt.Zone},
+		{"shift_until", m.Local.ShiftUntil.Local, m.Local.ShiftUntil.Zone},
 		{"image", m.Image},
 		{"click_url", m.ClickURL},
 		{"sound", m.Sound},
@@ -74,8 +88,9 @@ func (m Message) encode() ([]byte, error) {
 		}
 	}
 	encoded, err := json.Marshal(message.Draft{
-		ID: m.ID, User: m.User, SendAt: spellSendAt(m.SendAt, m.Now), Category: m.Category, Title: m.Title, Body: m.Body, Data: m.Data,
-		Campaign: m.Campaign, Metadata: m.Metadata, ExpiresAt: spell(m.ExpiresAt), OnConflict: m.OnConflict, ShiftUntil: spell(m.ShiftUntil), Late: m.Late,
+		ID: m.ID, User: m.User, SendAt: when(spellSendAt(m.SendAt, m.Now), m.Local.SendAt), Category: m.Category, Title: m.Title, Body: m.Body, Data: m.Data,
+		Campaign: m.Campaign, Metadata: m.Metadata, ExpiresAt: when(spell(m.ExpiresAt), m.Local.ExpiresAt), OnConflict: m.OnConflict,
+		ShiftUntil: when(spell(m.ShiftUntil), m.Local.ShiftUntil), Late: m.Late, ClockStrict: m.Local.Strict,
 		PushContent: message.PushContent{
 			Image: m.Image, ClickURL: m.ClickURL, Badge: m.Badge, Sound: m.Sound, Priority: m.Priority, CollapseKey: m.CollapseKey,
 			Channels: m.Channels, To: m.To,
@@ -106,6 +121,14 @@ func spellSendAt(at time.Time, now bool) string {
 		return "now"
 	}
 	return spell(at)
+}
+
+// when returns a time for the API: the local one, if there is one, or the text.
+func when(text string, local LocalTime) message.When {
+	if local == (LocalTime{}) {
+		return message.When{Text: text}
+	}
+	return message.When{Text: local.Local, Zone: cmp.Or(local.Zone, message.ZoneUser)}
 }
 
 // spell returns a time as text for the API; "" for the zero time.

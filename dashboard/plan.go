@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/message"
@@ -145,13 +144,12 @@ func (d *Dashboard) readPlan(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// planQuery returns the campaign of messages without one, and the zone of times without one; nil if
+// planQuery returns the campaign of messages without one, and the zone of times without one; "" if
 // they must have one.
-func planQuery(r *http.Request) (campaign string, zone *time.Location, err error) {
-	name := r.URL.Query().Get("zone")
-	if name != "" {
-		if zone, err = calendar.ParseTimeZone(name); err != nil {
-			return "", nil, &problem{Status: http.StatusUnprocessableEntity, Detail: err.Error() + "."}
+func planQuery(r *http.Request) (campaign, zone string, err error) {
+	if zone = r.URL.Query().Get("zone"); zone != "" {
+		if err = message.CheckZone("zone", zone); err != nil {
+			return "", "", &problem{Status: http.StatusUnprocessableEntity, Detail: err.Error() + "."}
 		}
 	}
 	return r.URL.Query().Get("campaign"), zone, nil
@@ -159,23 +157,17 @@ func planQuery(r *http.Request) (campaign string, zone *time.Location, err error
 
 // inZone adds the chosen zone to each time of a draft without one. The API reports other invalid
 // texts. The error is a *fault.InvalidError.
-func inZone(draft *message.Draft, zone *time.Location) error {
-	for _, given := range []struct {
-		field string
-		text  *string
-	}{{"send_at", &draft.SendAt}, {"expires_at", &draft.ExpiresAt}, {"shift_until", &draft.ShiftUntil}} {
-		if _, _, err := message.ParseTime(*given.text); err == nil || *given.text == "" {
-			continue // it has a zone
-		}
-		at, err := calendar.ParseTime(*given.text, zone)
-		wrong, _ := errors.AsType[*fault.InvalidError](fault.InField(err, given.field))
-		switch {
-		case err == nil:
-			*given.text = at.Format(message.TimeLayout)
-		case wrong.Want == calendar.WantZone:
+func inZone(draft *message.Draft, zone string) error {
+	if zone != "" {
+		draft.SetZone("zone", zone)
+		return nil
+	}
+	for _, given := range []struct{ field, text string }{
+		{"send_at", draft.SendAt.Text}, {"expires_at", draft.ExpiresAt.Text}, {"shift_until", draft.ShiftUntil.Text},
+	} {
+		_, _, err := message.ParseTime(given.text)
+		if wrong, is := errors.AsType[*fault.InvalidError](fault.InField(err, given.field)); is && wrong.Want == calendar.WantZone {
 			return wrong.Noting(", or choose the time zone of the file")
-		case wrong.Says != "": // clocks skip or repeat it
-			return wrong
 		}
 	}
 	return nil

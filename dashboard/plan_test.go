@@ -118,9 +118,13 @@ func TestTheZoneOfAFile(t *testing.T) {
 	const file = "user,title,send_at,expires_at\na,Hi,2026-11-22T11:11:11,\nb,Hi,2026-11-22 11:11,2026-11-23 00:00\nc,Hi,2026-11-22T11:11:11+01:00,\nd,Hi,now,\n" +
 		"e,Hi,2027-03-28 02:30,\nf,Hi,2026-11-22T11:11:11Z,2026-11-23 00:00\n"
 	const noZone = "2040-06-22T11:11:11+01:00, or choose the time zone of the file"
+	local := func(at, zone string) any { return map[string]any{"local": at, "zone": zone} }
 	for query, want := range map[string][]any{
-		"":                   {noZone, noZone, "2026-11-22T11:11:11+01:00", "now", noZone, `expires_at "2026-11-23 00:00" is not allowed: use a time with its zone`},
-		"zone=Europe/Berlin": {"2026-11-22T10:11:11.000Z", "2026-11-22T10:11:00.000Z", "2026-11-22T11:11:11+01:00", "now", "does not exist in Europe/Berlin", "2026-11-22T11:11:11Z"},
+		"": {noZone, noZone, "2026-11-22T11:11:11+01:00", "now", noZone, `expires_at "2026-11-23 00:00" is not allowed: use a time with its zone`},
+		"zone=user": {
+			local("2026-11-22T11:11:11", "user"), local("2026-11-22 11:11", "user"), "2026-11-22T11:11:11+01:00", "now",
+			local("2027-03-28 02:30", "user"), "2026-11-22T11:11:11Z",
+		},
 	} {
 		for i, line := range b.plan("/plan/read?"+query, file).lines() {
 			if draft, read := line["draft"].(map[string]any); read {

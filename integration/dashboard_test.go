@@ -108,7 +108,7 @@ func (plan *dashboardPlan) loadTraffic(t *testing.T, p programs, environ []strin
 	var file bytes.Buffer
 	for i, send := range trace.Sends {
 		line, err := json.Marshal(message.Draft{
-			ID: fmt.Sprintf("line-%d", i+1), User: send.User, SendAt: start.Add(send.Offset % (90 * 24 * time.Hour)).Format(time.RFC3339), Title: "Traffic",
+			ID: fmt.Sprintf("line-%d", i+1), User: send.User, SendAt: message.When{Text: start.Add(send.Offset % (90 * 24 * time.Hour)).Format(time.RFC3339)}, Title: "Traffic",
 		})
 		require.NoError(t, err)
 		file.Write(append(line, '\n'))

@@ -13,18 +13,19 @@ import (
 type Draft struct {
 	ID       string            `json:"id,omitempty" doc:"Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server generates one."`
 	User     string            `json:"user" doc:"The receiver: 1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends."`
-	SendAt   string            `json:"send_at" doc:"The send time: RFC 3339 with zone, cut to the millisecond. now means as soon as the rules allow."`
+	SendAt   When              `json:"send_at" doc:"The send time: RFC 3339 with zone, cut to the millisecond, or a local time. now means as soon as the rules allow."`
 	Category string            `json:"category,omitempty" doc:"1 to 64 of a-z 0-9 _ -"`
 	Title    string            `json:"title,omitempty" doc:"Title, body and data have at most 4,096 bytes together. Title or body is required."`
 	Body     string            `json:"body,omitempty" doc:"See title."`
 	Data     map[string]string `json:"data,omitempty" doc:"Texts by name, for the app that shows the message."`
 	PushContent
-	Campaign   string            `json:"campaign,omitempty" doc:"1 to 64 of a-z A-Z 0-9 . _ - A name in common, to count, list, pause, move and cancel messages together."`
-	Metadata   map[string]string `json:"metadata,omitempty" doc:"Texts of the caller by name: at most 8, with at most 512 bytes of names and texts together. A name is 1 to 64 bytes without control characters. They go to the push target, and stay with the status after the message has ended."`
-	ExpiresAt  string            `json:"expires_at,omitempty" doc:"RFC 3339: a message that is not sent by then is dropped. By default a day after send_at. At most 31 days after the latest send time that is accepted."`
-	OnConflict string            `json:"on_conflict,omitempty" doc:"What to do if send_at is not free: refuse the message, or shift it to the next free time. By default what the user's policy says; with send_at now, shift."`
-	Late       string            `json:"late,omitempty" doc:"What to do if send_at has passed: refuse the message with in_past; now, send it now if it passed within a day; or a length of time such as 15m, 1s to 7d, send it now if it passed within that. By default what the user's policy says."`
-	ShiftUntil string            `json:"shift_until,omitempty" doc:"RFC 3339: the last time that a shift may choose. By default a day after send_at. Without on_conflict it applies if the user's policy shifts, and has no effect if the policy refuses. With refuse it is not allowed."`
+	Campaign    string            `json:"campaign,omitempty" doc:"1 to 64 of a-z A-Z 0-9 . _ - A name in common, to count, list, pause, move and cancel messages together."`
+	Metadata    map[string]string `json:"metadata,omitempty" doc:"Texts of the caller by name: at most 8, with at most 512 bytes of names and texts together. A name is 1 to 64 bytes without control characters. They go to the push target, and stay with the status after the message has ended."`
+	ExpiresAt   When              `json:"expires_at,omitzero" doc:"RFC 3339, or a local time: a message that is not sent by then is dropped. By default a day after send_at. At most 31 days after the latest send time that is accepted."`
+	OnConflict  string            `json:"on_conflict,omitempty" doc:"What to do if send_at is not free: refuse the message, or shift it to the next free time. By default what the user's policy says; with send_at now, shift."`
+	Late        string            `json:"late,omitempty" doc:"What to do if send_at has passed: refuse the message with in_past; now, send it now if it passed within a day; or a length of time such as 15m, 1s to 7d, send it now if it passed within that. By default what the user's policy says."`
+	ShiftUntil  When              `json:"shift_until,omitzero" doc:"RFC 3339, or a local time: the last time that a shift may choose. By default a day after send_at. Without on_conflict it applies if the user's policy shifts, and has no effect if the policy refuses. With refuse it is not allowed."`
+	ClockStrict bool              `json:"clock_strict,omitempty" doc:"Refuse a local time that clocks skip or show twice, and name the valid ones. By default a skipped time means a later one, as far behind the gap as it would be into it, and a time that is shown twice means the first."`
 
 	// faults are the problems of the JSON object that was decoded; nil for none. Message returns
 	// them.
@@ -36,7 +37,7 @@ func DraftFields() []string {
 	return []string{
 		"id", "user", "send_at", "category", "title", "body", "data",
 		"image", "click_url", "badge", "sound", "priority", "collapse_key", "channels", "to",
-		"campaign", "metadata", "expires_at", "on_conflict", "late", "shift_until",
+		"campaign", "metadata", "expires_at", "on_conflict", "late", "shift_until", "clock_strict",
 	}
 }
 
@@ -148,14 +149,33 @@ func (d Draft) parse(parse TimeParser) (Message, Faults) {
 	}
 	faults := d.faults.clone()
 	// Pointers into m would put each message on the heap, so times are returned as values.
-	at, now, err := parseSendAt(d.SendAt, parse)
-	if err != nil && !faults.unreadable("send_at") {
-		faults.addUnread(err)
+	if d.SendAt.Zone == "" {
+		at, now, err := parseSendAt(d.SendAt.Text, parse)
+		if err != nil && !faults.unreadable("send_at") {
+			faults.addUnread(err)
+		}
+		m.SendAt, m.Now = at, now
 	}
-	m.SendAt, m.Now = at, now
 	m.ExpiresAt = faults.parseTime("expires_at", d.ExpiresAt, parse)
 	m.ShiftUntil = faults.parseTime("shift_until", d.ShiftUntil, parse)
+	if d.SendAt.Zone+d.ExpiresAt.Zone+d.ShiftUntil.Zone != "" {
+		m.Local = &LocalTimes{
+			SendAt: faults.parseLocal("send_at", d.SendAt), ExpiresAt: faults.parseLocal("expires_at", d.ExpiresAt),
+			ShiftUntil: faults.parseLocal("shift_until", d.ShiftUntil), Strict: d.ClockStrict,
+		}
+	}
 	return m, faults
+}
+
+// parseLocal returns the local time of a field. It returns the zero value for another time, and for
+// one that can't be read, which it notes.
+func (f *Faults) parseLocal(field string, w When) LocalTime {
+	if w.Zone == "" {
+		return LocalTime{}
+	}
+	local, err := w.local(field)
+	f.AddUnread(err)
+	return local
 }
 
 func parseSendAt(text string, parse TimeParser) (at time.Time, now bool, wrong *fault.InvalidError) {
@@ -171,16 +191,16 @@ func parseSendAt(text string, parse TimeParser) (at time.Time, now bool, wrong *
 
 // parseTime returns the time of an optional field. It returns the zero time for a missing field,
 // and for one that can't be read, which it notes.
-func (f *Faults) parseTime(field, text string, parse TimeParser) time.Time {
-	if text == "" {
+func (f *Faults) parseTime(field string, w When, parse TimeParser) time.Time {
+	if w.Text == "" || w.Zone != "" {
 		return time.Time{}
 	}
-	at, now, err := parse(text)
+	at, now, err := parse(w.Text)
 	if err == nil && now {
 		err = &fault.InvalidError{Want: calendar.WantTime}
 	}
 	if err != nil {
-		f.addUnread(unreadable(field, text, err))
+		f.addUnread(unreadable(field, w.Text, err))
 		return time.Time{}
 	}
 	return at
@@ -202,6 +222,14 @@ func (d *Draft) SetBadge(text string) {
 	badge, err := ParseBadge(text)
 	d.Badge = badge
 	d.note(err)
+}
+
+// SetClockStrict sets clock_strict from true or false. Message reports an error in it.
+func (d *Draft) SetClockStrict(text string) {
+	d.ClockStrict = text == "true"
+	if !d.ClockStrict && text != "false" {
+		d.note(NotAllowed("clock_strict", text, "true or false"))
+	}
 }
 
 // SetChannels sets the channels from a JSON object. Message reports an error in it.

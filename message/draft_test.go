@@ -63,7 +63,7 @@ func TestDraftThatIsNoMessage(t *testing.T) {
 	t.Parallel()
 	const (
 		fields = "id, user, send_at, category, title, body, data, image, click_url, badge, sound, priority, " +
-			"collapse_key, channels, to, campaign, metadata, expires_at, on_conflict, late, shift_until"
+			"collapse_key, channels, to, campaign, metadata, expires_at, on_conflict, late, shift_until, clock_strict"
 		object = `: it has to be a JSON object`
 	)
 	for _, row := range []struct{ text, sentence string }{
@@ -79,8 +79,8 @@ func TestDraftThatIsNoMessage(t *testing.T) {
 		{`{"user":7}`, `user is a JSON number: it has to be a text`},
 		{`{"id":{}}`, `id is a JSON object: it has to be a text`},
 		{`{"title":["a"]}`, `title is a JSON array: it has to be a text`},
-		{`{"send_at":1763809871}`, `send_at is a JSON number: it has to be a text`},
-		{`{"expires_at":true}`, `expires_at is a JSON bool: it has to be a text`},
+		{`{"send_at":1763809871}`, `send_at is a JSON number: it has to be a text, or an object such as {"local": "2040-06-22T11:11", "zone": "user"}`},
+		{`{"expires_at":true}`, `expires_at is a JSON bool: it has to be a text, or an object such as {"local": "2040-06-22T11:11", "zone": "user"}`},
 		{`{"data":"a"}`, `data is a JSON string: it has to be an object of texts`},
 		{`{"data":{"a":1}}`, `data.a is a JSON number: it has to be a text`},
 		{`{"data":{"a":{"b":"c"}}}`, `data.a is a JSON object: it has to be a text`},
@@ -122,7 +122,7 @@ func TestADraftNamesAllThatIsWrong(t *testing.T) {
 		},
 		`{"id":"","user":"a","send_at":[],"body":1,"data":{"k":null,"l":2,"m":"n"}}`: {
 			"body is a JSON number: it has to be a text", "data.k is null: it has to be a text", "data.l is a JSON number: it has to be a text",
-			"send_at is a JSON array: it has to be a text", noID,
+			`send_at is a JSON array: it has to be a text, or an object such as {"local": "2040-06-22T11:11", "zone": "user"}`, noID,
 		},
 		`{"User":"a","send_at":"2026-11-22T11:11:11Z","title":"a","expires_at":"x","shift_until":"now","on_conflict":"drop","category":"A"}`: {
 			unknown("User"), `expires_at "x"` + rfc3339, `shift_until "now"` + rfc3339, noUser,
@@ -225,11 +225,11 @@ func TestDraftWithUnreadableTimes(t *testing.T) {
 	}
 
 	// A parser of a surface's own says what it takes.
-	_, err := message.Draft{SendAt: "2026-03-29 02:30"}.Message(func(string) (time.Time, bool, error) {
+	_, err := message.Draft{SendAt: message.When{Text: "2026-03-29 02:30"}}.Message(func(string) (time.Time, bool, error) {
 		return time.Time{}, false, &fault.InvalidError{Field: "tz", Want: "02:00 or 03:00"}
 	})
 	refusesFirst(t, err, `send_at "2026-03-29 02:30" is not allowed: use 02:00 or 03:00`)
-	_, err = message.Draft{SendAt: "soon"}.Message(func(string) (time.Time, bool, error) {
+	_, err = message.Draft{SendAt: message.When{Text: "soon"}}.Message(func(string) (time.Time, bool, error) {
 		return time.Time{}, false, errors.New("a time of day")
 	})
 	refusesFirst(t, err, `send_at "soon" is not allowed: use a time of day`)
@@ -258,7 +258,7 @@ func TestDecodeMove(t *testing.T) {
 	at := time.Date(2026, 11, 22, 11, 11, 11, 0, time.UTC)
 	require.Equal(t, message.Patch{Move: &message.Move{At: at}}, patch)
 
-	patch, err = message.MoveDraft{SendAt: "now"}.Patch(message.ParseTime)
+	patch, err = message.MoveDraft{SendAt: message.When{Text: "now"}}.Patch(message.ParseTime)
 	require.NoError(t, err)
 	require.Equal(t, message.Patch{Move: &message.Move{Now: true}}, patch)
 
@@ -352,8 +352,8 @@ func TestAMoveNamesAllThatIsWrong(t *testing.T) {
 	d, err := message.DecodeMove([]byte(`{"text":"Hi","title":7,"shift_until":7,"send_at":"tomorrow","on_conflict":"drop"}`))
 	require.NoError(t, err)
 	_, err = d.Patch(message.ParseTime)
-	require.EqualError(t, err, "shift_until is a JSON number: it has to be a text; "+
-		`unknown field "text": there are send_at, on_conflict, shift_until, title, body, data, image, click_url, badge, sound, priority, collapse_key, channels, to, metadata, expires_at; `+
+	require.EqualError(t, err, `shift_until is a JSON number: it has to be a text, or an object such as {"local": "2040-06-22T11:11", "zone": "user"}; `+
+		`unknown field "text": there are send_at, on_conflict, shift_until, clock_strict, title, body, data, image, click_url, badge, sound, priority, collapse_key, channels, to, metadata, expires_at; `+
 		`title is a JSON number: it has to be a text; `+
 		`send_at "tomorrow" is not allowed: use an RFC 3339 time such as 2040-06-22T11:11:11Z; `+
 		`on_conflict "drop" is not allowed: use refuse or shift`)

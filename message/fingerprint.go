@@ -19,6 +19,18 @@ func Fingerprint(m Message) [16]byte {
 		text = binary.AppendUvarint(text, uint64(len(part)))
 		text = append(text, part...)
 	}
+	if l := m.Local; l != nil {
+		// An empty part can't be a user, and this one is no campaign. The words count, not the
+		// instants: the user's zone may change.
+		m = m.asked()
+		add("")
+		add("~local")
+		for _, at := range []LocalTime{l.SendAt, l.ExpiresAt, l.ShiftUntil} {
+			add(at.Local)
+			add(at.Zone)
+		}
+		add(strconv.FormatBool(l.Strict))
+	}
 	if m.Late != "" {
 		// An empty part can't be a user, and this one is no campaign.
 		add("")

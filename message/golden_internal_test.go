@@ -135,7 +135,16 @@ func TestFingerprintTellsRequestsApart(t *testing.T) {
 		"to an app":           func(m *Message) { m.To = &Target{App: "fcm"} },
 		"to a device":         func(m *Message) { m.To = &Target{Device: "fcm"} },
 		"push and campaign":   func(m *Message) { m.Campaign, m.Sound = "spring", "high" },
-		"values swapped":      func(m *Message) { m.Data = map[string]string{"order": "red", "colour": "17"} },
+		"local": func(m *Message) {
+			m.Local = &LocalTimes{SendAt: LocalTime{"2026-11-22T12:11:11", "Europe/Berlin"}}
+		},
+		"of the user": func(m *Message) { m.Local = &LocalTimes{SendAt: LocalTime{"2026-11-22T12:11:11", ZoneUser}} },
+		"strictly": func(m *Message) {
+			m.Local = &LocalTimes{SendAt: LocalTime{"2026-11-22T12:11:11", ZoneUser}, Strict: true}
+		},
+		"local expires_at":  func(m *Message) { m.Local = &LocalTimes{ExpiresAt: LocalTime{"2026-11-22T12:11:11", ZoneUser}} },
+		"local shift_until": func(m *Message) { m.Local = &LocalTimes{ShiftUntil: LocalTime{"2026-11-22T12:11:11", ZoneUser}} },
+		"values swapped":    func(m *Message) { m.Data = map[string]string{"order": "red", "colour": "17"} },
 	} {
 		m := wholeMessage()
 		edit(&m)
@@ -148,6 +157,11 @@ func TestFingerprintTellsRequestsApart(t *testing.T) {
 	same := wholeMessage()
 	same.ID, same.SendAt = "", same.SendAt.Add(999*time.Microsecond).In(time.FixedZone("", 3600))
 	require.Equal(t, fingerprintHex(wholeMessage()), fingerprintHex(same), "the id does not count, nor what is finer than a millisecond")
+	asked := wholeMessage()
+	asked.Local = &LocalTimes{SendAt: LocalTime{"2026-11-22T12:11:11", ZoneUser}}
+	resolved := asked
+	resolved.SendAt = asked.SendAt.Add(time.Hour)
+	require.Equal(t, fingerprintHex(asked), fingerprintHex(resolved), "the words count, not the instant")
 	same.Data = map[string]string{}
 	none := same
 	none.Data, none.Channels = nil, map[string]json.RawMessage{}
@@ -192,7 +206,11 @@ func FuzzReadDraft(f *testing.F) {
 		`{"channels":{"fcm":null,"x":1,"":[]}}`, `{"channels":{"a":{"b":"\u0061"}}}`,
 		"\t{\"user\" : \"alice\",\r\n\"data\": {} , \"body\":\"b\"}\n", `{"user":"\u0061\ud83d\ude42\"\n"}`, `{"us\u0065r":"a"}`,
 		`{"id":null,"user":null,"data":null}`, `{}`, ` {} `, `{"user":"🙂"}`, `{"data":{"a":"b\u0000"}}`,
+		`{"send_at":{"local":"2027-06-22T09:00","zone":"user"},"expires_at":{"local":"a"},"shift_until":{"zone":null},"clock_strict":true}`,
+		`{"send_at":{}}`, `{"send_at":null,"shift_until":"a"}`,
 		// No drafts, and drafts with faults.
+		`{"send_at":{"Local":"a"}}`, `{"send_at":{"local":"a","local":"b"}}`, `{"send_at":{"local":1}}`, `{"send_at":{"local":{}}}`,
+		`{"send_at":{"local":"a","zo\u006ee":"b"}}`, `{"send_at":{"local":"a","place":"b"}}`, `{"send_at":{"local":"\ud800"}}`, `{"send_at":1}`,
 		``, ` `, `null`, `[]`, `"a"`, `{`, `{"user"`, `{"user":`, `{"user":"a"`, `{"user":"a",}`, `{,}`, `{} {}`, `{}}`, `{"user" "a"}`,
 		`{"id":""}`, `{"User":"a"}`, `{"zeal":"a"}`, `{"":"a"}`, `{"user":1}`, `{"user":{}}`, `{"user":[]}`, `{"user":true}`,
 		`{"user":"a","user":"a"}`, `{"user":"a","us\u0065r":"a"}`, `{"user":null,"user":null}`, `{"id":null,"id":"a"}`,

@@ -1,6 +1,7 @@
 package message
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -120,6 +121,10 @@ func unknownField(field, thereAre string) *fault.InvalidError {
 
 // checkMember checks the type of a value. In a map of texts or structs it checks each value.
 func (f *Faults) checkMember(field string, text json.RawMessage, of reflect.Type) {
+	if of == reflect.TypeFor[When]() || of == reflect.TypeFor[*When]() {
+		f.checkWhen(field, text)
+		return
+	}
 	if of == reflect.TypeFor[*Target]() {
 		var given map[string]json.RawMessage
 		if f.checkValue(field, text, reflect.TypeOf(given), of) {
@@ -160,6 +165,22 @@ func (f *Faults) checkMember(field string, text json.RawMessage, of reflect.Type
 	}
 }
 
+// checkWhen checks a time: a text, or an object with the members of a LocalTime.
+func (f *Faults) checkWhen(field string, text json.RawMessage) {
+	var local map[string]json.RawMessage
+	switch {
+	case bytes.HasPrefix(text, []byte("{")):
+		before := len(f.wrong)
+		_ = json.Unmarshal(text, &local)
+		f.check(field+".", local, reflect.TypeFor[LocalTime]())
+		if len(f.wrong) > before {
+			f.unread = append(f.unread, field)
+		}
+	default:
+		f.checkValue(field, text, reflect.TypeFor[string](), reflect.TypeFor[When]())
+	}
+}
+
 // checkValue checks the type of a value, and notes at most one error, which names the type want.
 func (f *Faults) checkValue(field string, text json.RawMessage, of, want reflect.Type) bool {
 	err := json.Unmarshal(text, reflect.New(of).Interface())
@@ -195,6 +216,9 @@ func membersOf(t reflect.Type) []member {
 
 // jsonKind returns the name of a type for a caller.
 func jsonKind(t reflect.Type) string {
+	if t == reflect.TypeFor[When]() {
+		return `a text, or an object such as {"local": "2040-06-22T11:11", "zone": "user"}`
+	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		return jsonKind(t.Elem())

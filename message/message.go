@@ -61,6 +61,9 @@ type Message struct {
 	// after SendAt. It is not allowed with OnConflictRefuse, and has no effect if the user's
 	// policy refuses.
 	ShiftUntil time.Time
+	// Local has the local times that Resolve turns into SendAt, ExpiresAt and ShiftUntil; nil for
+	// none.
+	Local *LocalTimes
 	// WithoutFreeTimes omits the free times from a refusal of the send time, which makes it
 	// cheaper for the store. It has no effect on a message that shifts. It is not part of the
 	// message: a repeated submit may have another value.
@@ -102,7 +105,7 @@ func (m Message) validateNames(wrong *fault.InvalidErrors) {
 		wrong.Add(wrongID(m.ID))
 	}
 	wrong.Add(keyspace.CheckUser(m.User))
-	if !m.Now && m.SendAt.IsZero() {
+	if !m.Now && m.SendAt.IsZero() && (m.Local == nil || m.Local.SendAt == LocalTime{}) {
 		wrong.Add(missingSendAt())
 	}
 	wrong.Add(CheckCategory(m.Category))
@@ -142,10 +145,19 @@ func (m Message) validateTimes(wrong *fault.InvalidErrors) {
 		_, err := policy.ParseLate(m.Late)
 		wrong.Add(err)
 	}
-	switch {
-	case m.ShiftUntil.IsZero():
-	case m.OnConflict == OnConflictRefuse:
+	until := !m.ShiftUntil.IsZero() || m.Local != nil && m.Local.ShiftUntil != LocalTime{}
+	if until && m.OnConflict == OnConflictRefuse {
 		wrong.Add(fault.Wrong("shift_until", "shift_until needs on_conflict shift: on_conflict is refuse"))
+	}
+	if m.Local == nil { // otherwise they are compared once they are resolved
+		m.compareTimes(wrong)
+	}
+}
+
+// compareTimes checks the order of the times.
+func (m Message) compareTimes(wrong *fault.InvalidErrors) {
+	switch {
+	case m.ShiftUntil.IsZero() || m.OnConflict == OnConflictRefuse:
 	case !m.Now && m.ShiftUntil.UnixMilli() < m.SendAt.UnixMilli():
 		wrong.Add(fault.Wrong("shift_until", "shift_until, %s, is before send_at", m.ShiftUntil.UTC().Format(time.RFC3339Nano)))
 	}

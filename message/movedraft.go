@@ -1,6 +1,7 @@
 package message
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -22,50 +23,67 @@ type Move struct {
 
 // Validate checks the fields. The error is a *fault.InvalidError, or fault.InvalidErrors for
 // several.
-func (m Move) Validate() error { return m.validate(time.Time{}) }
-
-// validate is Validate of a move that also sets the expiry; zero for none.
-func (m Move) validate(expires time.Time) error {
-	shifts := Message{SendAt: m.At, Now: m.Now, OnConflict: m.OnConflict, ShiftUntil: m.ShiftUntil, ExpiresAt: expires}
-	if shifts.OnConflict == "" {
-		shifts.OnConflict = OnConflictRefuse
-	}
-	var wrong fault.InvalidErrors
-	shifts.validateTimes(&wrong)
-	return wrong.Err()
-}
+func (m Move) Validate() error { return Patch{Move: &m}.Validate() }
 
 // Patch changes the send time of a message, its content, or both.
 type Patch struct {
 	Move *Move // nil for none
 	Edit Edit
+	// Local has the times of Move and Edit that are local times; nil for none.
+	Local *LocalTimes
+}
+
+// asMessage returns a message with the times of the patch.
+func (p Patch) asMessage() Message {
+	times := Message{Now: p.Move == nil, OnConflict: OnConflictRefuse, Local: p.Local}
+	if m := p.Move; m != nil {
+		times.SendAt, times.Now, times.ShiftUntil = m.At, m.Now, m.ShiftUntil
+		times.OnConflict = cmp.Or(m.OnConflict, OnConflictRefuse)
+	}
+	if p.Edit.ExpiresAt != nil {
+		times.ExpiresAt = *p.Edit.ExpiresAt
+	}
+	return times
+}
+
+// InZoneOfUser reports whether a time is in the user's zone.
+func (p Patch) InZoneOfUser() bool { return p.Local != nil && p.Local.ofUser() }
+
+// Resolve is Message.Resolve for the times of a patch.
+func (p Patch) Resolve(zones Zones) (Patch, *ResolvedLocal, error) {
+	m, read, err := p.asMessage().Resolve(zones)
+	if p.Move != nil {
+		move := *p.Move
+		move.At, move.ShiftUntil = m.SendAt, m.ShiftUntil
+		p.Move = &move
+	}
+	if p.Edit.ExpiresAt != nil {
+		p.Edit.ExpiresAt = &m.ExpiresAt
+	}
+	return p, read, err
 }
 
 // Validate checks the times. The content is checked when the present content is known. The error is
 // as that of Move.Validate.
 func (p Patch) Validate() error {
-	var expires time.Time
-	if p.Edit.ExpiresAt != nil {
-		expires = *p.Edit.ExpiresAt
-	}
-	if p.Move != nil {
-		return p.Move.validate(expires)
-	}
-	return Move{Now: true}.validate(expires)
+	var wrong fault.InvalidErrors
+	p.asMessage().validateTimes(&wrong)
+	return wrong.Err()
 }
 
 // MoveDraft is the request to move or change a message, a JSON merge patch (RFC 7396): an absent
 // field stays unchanged, and null removes it. It needs SendAt unless it edits something.
 type MoveDraft struct {
-	SendAt     string             `json:"send_at,omitempty" doc:"The new send time: RFC 3339 with zone, or now. Required unless there is something else to change."`
-	OnConflict string             `json:"on_conflict,omitempty" doc:"What to do if the new time is not free: refuse, so that the message keeps the old one, or shift it to the next free time. By default refuse."`
-	ShiftUntil string             `json:"shift_until,omitempty" doc:"RFC 3339: the last time that a shift may choose. By default a day after send_at. Only with on_conflict shift."`
-	Title      *string            `json:"title,omitempty" doc:"The new title; null for none. Title, body and data have at most 4,096 bytes together. Title or body must remain."`
-	Body       *string            `json:"body,omitempty" doc:"The new body; null for none."`
-	Data       map[string]*string `json:"data,omitempty" doc:"Entries of data to set, or with null to remove; null instead of an object removes all."`
+	SendAt      When               `json:"send_at,omitzero" doc:"The new send time: RFC 3339 with zone, a local time, or now. Required unless there is something else to change."`
+	OnConflict  string             `json:"on_conflict,omitempty" doc:"What to do if the new time is not free: refuse, so that the message keeps the old one, or shift it to the next free time. By default refuse."`
+	ShiftUntil  When               `json:"shift_until,omitzero" doc:"RFC 3339, or a local time: the last time that a shift may choose. By default a day after send_at. Only with on_conflict shift."`
+	ClockStrict bool               `json:"clock_strict,omitempty" doc:"Refuse a local time that clocks skip or show twice, as in a submit."`
+	Title       *string            `json:"title,omitempty" doc:"The new title; null for none. Title, body and data have at most 4,096 bytes together. Title or body must remain."`
+	Body        *string            `json:"body,omitempty" doc:"The new body; null for none."`
+	Data        map[string]*string `json:"data,omitempty" doc:"Entries of data to set, or with null to remove; null instead of an object removes all."`
 	PushDraft
 	Metadata  map[string]*string `json:"metadata,omitempty" doc:"Entries of metadata to set, or with null to remove; null instead of an object removes all."`
-	ExpiresAt *string            `json:"expires_at,omitempty" doc:"RFC 3339, after the send time: a message that is not sent by then is dropped. null for a day after send_at."`
+	ExpiresAt *When              `json:"expires_at,omitempty" doc:"RFC 3339 or a local time, after the send time: a message that is not sent by then is dropped. null for a day after send_at."`
 
 	moves, edits bool     // it has send_at, or one of the fields from title on, even if that is empty
 	nulls        []string // the fields that are null
@@ -103,12 +121,15 @@ func DecodeMove(text []byte) (MoveDraft, error) {
 		return MoveDraft{}, notAnObject(err)
 	}
 	texts := map[string]**string{
-		"title": &d.Title, "body": &d.Body, "expires_at": &d.ExpiresAt, "image": &d.Image, "click_url": &d.ClickURL,
+		"title": &d.Title, "body": &d.Body, "image": &d.Image, "click_url": &d.ClickURL,
 		"sound": &d.Sound, "priority": &d.Priority, "collapse_key": &d.CollapseKey,
 	}
 	for _, name := range nulls {
 		if text, ok := texts[name]; ok {
 			*text = new(string)
+		}
+		if name == "expires_at" {
+			d.ExpiresAt = new(When)
 		}
 	}
 	faults.checkTarget(d.To)
@@ -128,14 +149,14 @@ func (d MoveDraft) Patch(parse TimeParser) (Patch, error) {
 		ClearData: d.clears("data"), ClearMetadata: d.clears("metadata"),
 	}}
 	p.Edit.ClearBadge, p.Edit.ClearChannels, p.Edit.ClearTo = d.clears("badge"), d.clears("channels"), d.clears("to")
-	times := Draft{SendAt: d.SendAt, OnConflict: d.OnConflict, ShiftUntil: d.ShiftUntil, faults: d.faults}
+	times := Draft{SendAt: d.SendAt, OnConflict: d.OnConflict, ShiftUntil: d.ShiftUntil, ClockStrict: d.ClockStrict, faults: d.faults}
 	if d.ExpiresAt != nil {
 		times.ExpiresAt = *d.ExpiresAt
 		p.Edit.ExpiresAt = new(time.Time)
 	}
-	moves := d.moves || d.SendAt != "" || d.OnConflict != "" || d.ShiftUntil != "" || !d.edits && p.Edit.None()
+	moves := d.moves || !d.SendAt.IsZero() || d.OnConflict != "" || !d.ShiftUntil.IsZero() || !d.edits && p.Edit.None()
 	if !moves {
-		times.SendAt = "now" // it is not used
+		times.SendAt.Text = "now" // it is not used
 	}
 	m, faults := times.parse(parse)
 	if d.ExpiresAt != nil {
@@ -144,5 +165,6 @@ func (d MoveDraft) Patch(parse TimeParser) (Patch, error) {
 	if moves {
 		p.Move = &Move{At: m.SendAt, Now: m.Now, OnConflict: m.OnConflict, ShiftUntil: m.ShiftUntil}
 	}
+	p.Local = m.Local
 	return p, faults.With(p.Validate())
 }

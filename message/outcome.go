@@ -17,28 +17,29 @@ func InvalidOutcome(err error, m Message) Outcome {
 
 // Outcome is the answer to a request. Refusals and invalid requests are outcomes, not errors.
 type Outcome struct {
-	Outcome           string      `json:"outcome" doc:"What was done. With refused, invalid and error nothing was done."`
-	Line              int         `json:"line,omitempty" doc:"The line of a batch, from 1."`
-	Code              fault.Code  `json:"code,omitempty" doc:"The code of a refusal or an error, for programs."`
-	Field             string      `json:"field,omitempty" doc:"The field or parameter that is wrong. If several are wrong, this is the first and detail names all."`
-	ID                string      `json:"id,omitempty" doc:"The message's id."`
-	User              string      `json:"user,omitempty" doc:"The user's name."`
-	SendAt            Time        `json:"send_at,omitzero" doc:"The send time."`
-	RequestedAt       Time        `json:"requested_at,omitzero" doc:"The send time that was requested, if it differs from send_at."`
-	MovedFrom         Time        `json:"moved_from,omitzero" doc:"The send time before the last move; with replaced, that of the former message, not in a repetition."`
-	Shifted           bool        `json:"shifted,omitempty" doc:"The message got the next free time instead of the requested one."`
-	Late              bool        `json:"late,omitempty" doc:"The requested send time had passed, and the message is sent now."`
-	Replayed          bool        `json:"replayed,omitempty" doc:"The request is a repetition, and this is the answer to the first one."`
-	Forgotten         bool        `json:"forgotten,omitempty" doc:"The message was recorded, but is too old to count in any rule."`
-	Detail            string      `json:"detail,omitempty" doc:"A sentence for a person."`
-	QuietHours        *QuietHours `json:"quiet_hours,omitempty" doc:"The quiet hours that contain the send time, with the code quiet_hours."`
-	DoNotDisturbUntil Time        `json:"do_not_disturb_until,omitzero" doc:"The time before which the user is not disturbed, with the code do_not_disturb."`
-	Violations        []Violation `json:"violations,omitempty" doc:"Every rule that the message would break, in the order of the policy."`
-	Others            string      `json:"others,omitempty" doc:"all or some, if all or some of the messages in the way belong to other accounts; absent if none does, and with the scope admin."`
-	NextFreeAt        Time        `json:"next_free_at,omitzero" doc:"The next free time; absent if there is none, or in a batch with without_free_times."`
-	PreviousFreeAt    Time        `json:"previous_free_at,omitzero" doc:"The last free time before the requested one that is not in the past; absent if there is none."`
-	ResetsAt          Time        `json:"resets_at,omitzero" doc:"When the exhausted quota starts again."`
-	RetryAfterSeconds int64       `json:"retry_after_seconds,omitempty" doc:"Seconds until resets_at, if that is the end of the current hour or day; with rate_limited, until the message can be moved or replaced again."`
+	Outcome           string         `json:"outcome" doc:"What was done. With refused, invalid and error nothing was done."`
+	Line              int            `json:"line,omitempty" doc:"The line of a batch, from 1."`
+	Code              fault.Code     `json:"code,omitempty" doc:"The code of a refusal or an error, for programs."`
+	Field             string         `json:"field,omitempty" doc:"The field or parameter that is wrong. If several are wrong, this is the first and detail names all."`
+	ID                string         `json:"id,omitempty" doc:"The message's id."`
+	User              string         `json:"user,omitempty" doc:"The user's name."`
+	SendAt            Time           `json:"send_at,omitzero" doc:"The send time."`
+	RequestedAt       Time           `json:"requested_at,omitzero" doc:"The send time that was requested, if it differs from send_at."`
+	Local             *ResolvedLocal `json:"local,omitempty" doc:"How the send time was read, if it was asked for as a local time."`
+	MovedFrom         Time           `json:"moved_from,omitzero" doc:"The send time before the last move; with replaced, that of the former message, not in a repetition."`
+	Shifted           bool           `json:"shifted,omitempty" doc:"The message got the next free time instead of the requested one."`
+	Late              bool           `json:"late,omitempty" doc:"The requested send time had passed, and the message is sent now."`
+	Replayed          bool           `json:"replayed,omitempty" doc:"The request is a repetition, and this is the answer to the first one."`
+	Forgotten         bool           `json:"forgotten,omitempty" doc:"The message was recorded, but is too old to count in any rule."`
+	Detail            string         `json:"detail,omitempty" doc:"A sentence for a person."`
+	QuietHours        *QuietHours    `json:"quiet_hours,omitempty" doc:"The quiet hours that contain the send time, with the code quiet_hours."`
+	DoNotDisturbUntil Time           `json:"do_not_disturb_until,omitzero" doc:"The time before which the user is not disturbed, with the code do_not_disturb."`
+	Violations        []Violation    `json:"violations,omitempty" doc:"Every rule that the message would break, in the order of the policy."`
+	Others            string         `json:"others,omitempty" doc:"all or some, if all or some of the messages in the way belong to other accounts; absent if none does, and with the scope admin."`
+	NextFreeAt        Time           `json:"next_free_at,omitzero" doc:"The next free time; absent if there is none, or in a batch with without_free_times."`
+	PreviousFreeAt    Time           `json:"previous_free_at,omitzero" doc:"The last free time before the requested one that is not in the past; absent if there is none."`
+	ResetsAt          Time           `json:"resets_at,omitzero" doc:"When the exhausted quota starts again."`
+	RetryAfterSeconds int64          `json:"retry_after_seconds,omitempty" doc:"Seconds until resets_at, if that is the end of the current hour or day; with rate_limited, until the message can be moved or replaced again."`
 
 	// Day is the account's usage of the day of SendAt, for the header fields of an answer. It is
 	// nil without a limit or a charge.

@@ -10,15 +10,16 @@ import (
 
 // Status describes a message. A field that does not apply is empty.
 type Status struct {
-	ID          string `json:"id" doc:"The message's id."`
-	User        string `json:"user" doc:"The user's name."`
-	Status      string `json:"status" doc:"The state of the message."`
-	SendAt      Time   `json:"send_at" doc:"The send time."`
-	RequestedAt Time   `json:"requested_at,omitzero" doc:"The send time that was requested, if it differs from send_at."`
-	PromisedAt  Time   `json:"promised_at,omitzero" doc:"The send time before the message was postponed or sent late, if it differs from send_at."`
-	MovedFrom   Time   `json:"moved_from,omitzero" doc:"The send time before the last move."`
-	Shifted     bool   `json:"shifted,omitempty" doc:"The message got the next free time instead of the requested one."`
-	ExpiresAt   Time   `json:"expires_at,omitzero" doc:"A message that is not sent by then is dropped."`
+	ID          string         `json:"id" doc:"The message's id."`
+	User        string         `json:"user" doc:"The user's name."`
+	Status      string         `json:"status" doc:"The state of the message."`
+	SendAt      Time           `json:"send_at" doc:"The send time."`
+	RequestedAt Time           `json:"requested_at,omitzero" doc:"The send time that was requested, if it differs from send_at."`
+	Local       *ResolvedLocal `json:"local,omitempty" doc:"How the send time of the submit was read, if it was asked for as a local time; absent after a move."`
+	PromisedAt  Time           `json:"promised_at,omitzero" doc:"The send time before the message was postponed or sent late, if it differs from send_at."`
+	MovedFrom   Time           `json:"moved_from,omitzero" doc:"The send time before the last move."`
+	Shifted     bool           `json:"shifted,omitempty" doc:"The message got the next free time instead of the requested one."`
+	ExpiresAt   Time           `json:"expires_at,omitzero" doc:"A message that is not sent by then is dropped."`
 
 	DeliveredAt Time   `json:"delivered_at,omitzero" doc:"When its delivery began."`
 	LatenessMS  *int64 `json:"lateness_ms,omitempty" doc:"Milliseconds from the promised time to delivered_at."`

@@ -52,7 +52,7 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	call := judge.Call{Client: t.client, Script: lua.Move, Doing: doing, User: r.User, At: func(judge.UserRules) time.Time { return cmp.Or(r.At, r.Now) }}
+	call := judge.Call{Client: t.client, Script: lua.Move, Doing: doing, User: r.User, Zone: r.Zone, At: func(judge.UserRules) time.Time { return cmp.Or(r.At, r.Now) }}
 	answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
 		about := t.about(r.Now, r.At, nil)
 		about.Share = r.Share

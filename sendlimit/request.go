@@ -53,6 +53,9 @@ type Request struct {
 	// the request. If the store gets the request later, Valid is called again. Check ignores it; nil
 	// means at any time.
 	Valid func(context.Context) (time.Time, error)
+	// Zone is the user's time zone by which the caller has chosen the times, see Rules.Zone; "" if they
+	// depend on no zone. If the user has another one, the error has ErrOtherZone in its chain.
+	Zone string
 	// Now replaces the server's clock, for tests; zero means the server's.
 	Now time.Time
 }
@@ -108,6 +111,7 @@ type MoveRequest struct {
 	Edit *Edit
 	// Unlimited moves the message even if it was moved Options.MovesPerMinute times.
 	Unlimited bool
+	Zone      string    // as in Request
 	Now       time.Time // as in Request
 }
 

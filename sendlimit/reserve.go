@@ -32,13 +32,16 @@ type Record struct {
 	Campaign string
 	// Metadata is opaque. It is kept as long as the record.
 	Metadata []byte
+	// Local is opaque, at most 64 bytes long; "" for none. It says how the send time was read from a
+	// local time. A move removes it. Requests that differ only in Local are the same request.
+	Local string
 	// Trace is opaque, at most MaxTrace bytes long; nil for none. It names the trace of the submit,
 	// so that a delivery can link to it. It is kept as long as the record. Requests that differ
 	// only in Trace are the same request.
 	Trace []byte
 }
 
-// MaxTrace is the maximum length of Record.Trace. A longer value would prevent Redis' compact
+// MaxTrace is the maximum length of Record.Trace and Record.Local. A longer value would prevent Redis' compact
 // encoding of the record.
 const MaxTrace = 64
 
@@ -46,6 +49,9 @@ const MaxTrace = 64
 func (r *Record) appendOwn(args []any) []any {
 	if r.Campaign != "" {
 		args = append(args, keyspace.RecordCampaign, r.Campaign)
+	}
+	if r.Local != "" {
+		args = append(args, keyspace.RecordLocal, r.Local)
 	}
 	return keyspace.AppendMetadata(args, r.Metadata)
 }
@@ -136,6 +142,11 @@ func (t *Timeline) checked(r Request) (Request, error) {
 func checkRecord(r *Record) error {
 	if err := keyspace.CheckCampaign(r.Campaign); err != nil {
 		return err
+	}
+	if len(r.Local) > MaxTrace {
+		return &fault.InvalidError{
+			Field: "local", Value: strconv.Itoa(len(r.Local)) + " bytes", Want: fmt.Sprintf("at most %d bytes", MaxTrace),
+		}
 	}
 	if len(r.Trace) > MaxTrace {
 		return &fault.InvalidError{

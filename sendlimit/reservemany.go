@@ -53,7 +53,7 @@ func (t *Timeline) ReserveMany(ctx context.Context, requests []Request) ([]Decis
 	}
 	var judged []Request
 	call := judge.Call{
-		Client: t.client, Script: lua.ReserveMany, Doing: doing, User: checked[0].User,
+		Client: t.client, Script: lua.ReserveMany, Doing: doing, User: checked[0].User, Zone: checked[0].Zone,
 		At: func(judge.UserRules) time.Time { return checked[0].At }, Valid: validOf(checked),
 	}
 	answer, by, err := book.Run(ctx, call, func(by judge.UserRules) (keys []string, args []any) {
@@ -111,7 +111,7 @@ func (t *Timeline) alike(requests []Request, by judge.UserRules) []Request {
 	ids := make([]string, 0, len(requests))
 	for i, r := range requests {
 		if r.User != first.User || r.Category != first.Category || r.Share != first.Share || r.Now != first.Now ||
-			r.WithoutFreeTimes != first.WithoutFreeTimes || r.At.IsZero() || r.shifts(by.Rules) || slices.Contains(ids, r.ID) ||
+			r.WithoutFreeTimes != first.WithoutFreeTimes || r.Zone != first.Zone || r.At.IsZero() || r.shifts(by.Rules) || slices.Contains(ids, r.ID) ||
 			!by.Judges(r.User, r.At) {
 			return requests[:i]
 		}

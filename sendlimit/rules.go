@@ -17,6 +17,10 @@ func NewRules(policies ...policy.Policy) (*Rules, error) { return judge.NewRules
 // MaxRulesAge is how long rules with a Rules.UseUntil time are usually used after they were read.
 const MaxRulesAge = judge.MaxAge
 
+// ErrOtherZone is in the chain of the *UnavailableError for a user whose time zone is not that of the
+// request. Nothing was done; Rules.Zone has the present zone.
+var ErrOtherZone = judge.ErrOtherZone
+
 // ErrUnknownPolicy is in the chain of the *UnavailableError for a user whose settings name a policy
 // that Rules does not have.
 var ErrUnknownPolicy = judge.ErrUnknownPolicy

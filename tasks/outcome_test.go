@@ -91,7 +91,7 @@ func TestOutcomesAsTheContractSpellsThem(t *testing.T) {
 
 func TestOutcomeOfErrors(t *testing.T) {
 	t.Parallel()
-	_, err := message.Draft{User: "alice", SendAt: "tomorrow", Title: "Hi"}.Message(message.ParseTime)
+	_, err := message.Draft{User: "alice", SendAt: message.When{Text: "tomorrow"}, Title: "Hi"}.Message(message.ParseTime)
 	o := message.OutcomeOf(fmt.Errorf("line 7: %w", err))
 	o.Line = 7
 	requireJSON(t, `{"outcome":"invalid","line":7,"code":"invalid_field","field":"send_at","detail":"send_at \"tomorrow\"`+

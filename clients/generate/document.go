@@ -158,6 +158,7 @@ func (s *schema) interpret() {
 	if len(s.Words) != len(s.Examples) || s.Enum != nil {
 		s.Words = nil // examples of free text
 	}
+	// A local time, which no instant can stand for, has a pattern with [ Tt].
 	s.Time = strings.Contains(s.Pattern, "[Tt ][0-9]{2}:")
 	s.Examples, s.Pattern = nil, ""
 	s.Items.interpret()

@@ -153,7 +153,7 @@
       if (o.outcome === "invalid") n.invalid++; else n.refused++;
       const reason = reasonOf(o);
       reasons.set(reason, (reasons.get(reason) || 0) + 1);
-      rows.push([line, draft.user, draft.id, draft.send_at, o.detail + (o.next_free_at && !o.detail.includes("next free time") ? " The next free time is " + o.next_free_at + "." : "")]);
+      rows.push([line, draft.user, draft.id, draft.send_at.local || draft.send_at, o.detail + (o.next_free_at && !o.detail.includes("next free time") ? " The next free time is " + o.next_free_at + "." : "")]);
     });
     $("n-all").textContent = sendlimit.number(messages.length + wrong.length);
     n.left = messages.length - outcomes.length;

@@ -30,9 +30,22 @@ type Call struct {
 	LastKnown bool
 	// At returns the send time whose rules apply; zero means now. So does a nil At.
 	At func(by UserRules) time.Time
+	// Zone is the time zone that the user must have, see Rules.Zone; "" for any. With another one the
+	// error has ErrOtherZone in its chain, and nothing was done.
+	Zone string
 	// Valid returns until when the call may be made, by the clock of Rules.UseUntil. The script
 	// refuses to judge later; then Run asks again. nil means at any time.
 	Valid func(ctx context.Context) (time.Time, error)
+}
+
+// ErrOtherZone is in the chain of the error for a user whose time zone is not Call.Zone. Rules.Zone
+// has the present one.
+var ErrOtherZone = errors.New("the time zone of a user has changed")
+
+func otherZone(zone *time.Location) error {
+	return &fault.UnavailableError{
+		Detail: fmt.Sprintf("the user's time zone has changed to %s meanwhile: try again", zone), Err: ErrOtherZone,
+	}
 }
 
 // until returns Call.Valid by the clock of the user's server, Unix ms; 0 for any time.
@@ -58,6 +71,9 @@ func (b *Rulebook) Run(
 	var until, when int64
 	for range MaxCalls {
 		by := b.Of(c.User)
+		if c.Zone != "" && by.Rules.quietZone.String() != c.Zone {
+			return nil, UserRules{}, fmt.Errorf("%s: %w", c.Doing, otherZone(by.Rules.quietZone))
+		}
 		valid, err := c.until(ctx, b.owner.ahead)
 		if err != nil {
 			return nil, UserRules{}, err

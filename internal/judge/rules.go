@@ -85,6 +85,13 @@ func (r *Rules) Policies() []policy.Policy { return slices.Clone(r.Book().polici
 // does not call the store, so before the first call about a user the result may be wrong.
 func (r *Rules) Of(user string) policy.Policy { return r.Book().Of(user).Rules.Policy }
 
+// Zone returns the time zone of a user, as last known: the user's own, else that of the user's
+// policy, else UTC. A call with Call.Zone finds out whether it has changed.
+func (r *Rules) Zone(user string) *time.Location { return r.Book().Of(user).Rules.quietZone }
+
+// Location returns the time zone with an IANA name. The error is a *fault.InvalidError.
+func (r *Rules) Location(name string) (*time.Location, error) { return r.settings.zones.Location(name) }
+
 // With returns new rules in which p replaces the policy with its name, or is added. They share
 // nothing with these, which do not change. The error is an *InvalidError.
 func (r *Rules) With(p policy.Policy) (*Rules, error) {

@@ -160,7 +160,7 @@ if record then
   if charge ~= '' then set('y', charged_on(charged)) end
   if most_moves then set('E', 1) end -- its caller did it
   redis.call('HSET', record, unpack(fields))
-  redis.call('HDEL', record, 'a', 'p', 'w', 'b')
+  redis.call('HDEL', record, 'a', 'p', 'w', 'b', 'W')
   note_history(record, 'm', {to = at, from = stands})
   make_edit(record)
   note_event(ARGV[14], record, nil, string.match(timeline, '^[^}]*}:u:(.*)$'), id, 'moved', at, stands)

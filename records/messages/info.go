@@ -87,6 +87,7 @@ type Info struct {
 	Uncounted bool
 	Campaign  string // as in Record
 	Metadata  []byte // as in Record; nil for none
+	Local     string // as in Record
 	// Progress has the devices for which the message has ended; nil for none.
 	Progress Progress
 
@@ -110,6 +111,7 @@ func InfoFields() []string {
 		keyspace.RecordEndedAt, keyspace.RecordAttempts, keyspace.RecordShifted, keyspace.RecordReason,
 		keyspace.RecordProviderID, keyspace.RecordCategory, keyspace.RecordUncertain, keyspace.RecordCharge,
 		keyspace.RecordUncounted, keyspace.RecordCampaign, keyspace.RecordProgress,
+		keyspace.RecordLocal,
 	}, keyspace.MetadataFields()...)
 }
 
@@ -127,6 +129,7 @@ func InfoOf(user, id string, record *script.Fields, doing string) (Info, error) 
 	s.Reason, s.ProviderID = record.Text(keyspace.RecordReason), record.Text(keyspace.RecordProviderID)
 	s.Category, s.Uncounted = record.Text(keyspace.RecordCategory), record.Has(keyspace.RecordUncounted)
 	s.Campaign, s.Metadata = record.Text(keyspace.RecordCampaign), keyspace.JoinMetadata(record.Lookup)
+	s.Local = record.Text(keyspace.RecordLocal)
 	s.Progress = ParseProgress(record.Text(keyspace.RecordProgress))
 	s.Uncertain = record.Has(keyspace.RecordUncertain) && s.State != StateUncertain // the state implies it
 	s.Account, s.Hold, s.FormerHolds = parseCharge(record.Text(keyspace.RecordCharge))

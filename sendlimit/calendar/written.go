@@ -39,24 +39,14 @@ func ParseTime(text string, zone *time.Location) (time.Time, error) {
 		return invalid(WantTime)
 	}
 	day, hour, minute, second, fraction, offset := part[1], part[2], part[3], part[4], part[5], strings.ToUpper(part[6])
+	local, want := readLocal(part)
 	switch {
-	case hour == "24":
-		return invalid("hours from 00 to 23: the end of a day is 00:00:00 of the next day")
-	case second == "60":
-		return invalid("seconds from 00 to 59")
+	case want != "":
+		return invalid(want)
+	case offset == "" && zone == nil:
+		return invalid(WantZone)
 	case offset == "":
-		layout := localMinutes
-		if second != "" {
-			layout, second = localSeconds, ":"+second+fraction
-		}
-		wall, err := time.Parse(layout, day+" "+hour+":"+minute+second)
-		switch {
-		case err != nil:
-			return invalid(wantExisting)
-		case zone == nil:
-			return invalid(WantZone)
-		}
-		at, wrong := local{wall, layout}.in(zone)
+		at, wrong := local.Strictly(zone)
 		if wrong != "" {
 			return time.Time{}, &fault.InvalidError{Value: text, Says: text + " " + wrong}
 		}
@@ -81,7 +71,11 @@ func ParseTime(text string, zone *time.Location) (time.Time, error) {
 	return cut(text, at)
 }
 
-const wantExisting = "a date and time that exist"
+const (
+	wantExisting = "a date and time that exist"
+	wantHours    = "hours from 00 to 23: the end of a day is 00:00:00 of the next day"
+	wantSeconds  = "seconds from 00 to 59"
+)
 
 // isStrict rejects texts that Go accepts although they are not RFC 3339: an hour of one digit, a
 // comma before the fraction, an offset of 24 hours or 60 minutes.

@@ -34,6 +34,7 @@ const (
 	RecordProgress    = "D"
 	RecordAcceptedAt  = "A"
 	RecordTrace       = "L"
+	RecordLocal       = "W"
 	RecordChanges     = "H"
 )
 

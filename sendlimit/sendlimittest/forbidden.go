@@ -109,10 +109,10 @@ func (c forbiddenCheck) compare(t *rapid.T, r sendlimit.ForbiddenRequest) int {
 		for _, v := range d.Violations {
 			want = append(want, fmt.Sprintf("%s %s", v.Rule, v.Category))
 		}
-		switch d.Code {
-		case fault.CodeQuietHours:
+		if d.Code == fault.CodeQuietHours {
 			want = append(want, d.Quiet.Hours)
-		case fault.CodeDoNotDisturb:
+		}
+		if d.Code == fault.CodeDoNotDisturb {
 			want = append(want, string(d.Code))
 		}
 		full := false

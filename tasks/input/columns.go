@@ -16,6 +16,9 @@ const (
 	metadataPrefix = "metadata."
 )
 
+// zoneColumn is the column with the time zone of the line's local times.
+const zoneColumn = "time_zone"
+
 // columns finds the fields of a header's columns.
 type columns struct {
 	known   []string // the fields, as they are spelled
@@ -149,5 +152,5 @@ func draftColumns() []string {
 			names = append(names, name)
 		}
 	}
-	return names
+	return append(names, zoneColumn)
 }

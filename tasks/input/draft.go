@@ -11,7 +11,7 @@ type column func(d *message.Draft, text string)
 
 // columnOf returns the column of a field; that of "" does nothing.
 func columnOf(field string) column {
-	if field == "" {
+	if field == "" || field == zoneColumn {
 		return func(*message.Draft, string) {}
 	}
 	if key, ok := strings.CutPrefix(field, dataPrefix); ok {
@@ -20,7 +20,7 @@ func columnOf(field string) column {
 	if key, ok := strings.CutPrefix(field, metadataPrefix); ok {
 		return entryColumn(key, func(d *message.Draft) *map[string]string { return &d.Metadata })
 	}
-	if set, ok := map[string]func(*message.Draft, string){"badge": (*message.Draft).SetBadge, "channels": (*message.Draft).SetChannels}[field]; ok {
+	if set, ok := map[string]func(*message.Draft, string){"badge": (*message.Draft).SetBadge, "channels": (*message.Draft).SetChannels, "clock_strict": (*message.Draft).SetClockStrict}[field]; ok {
 		return unlessEmpty(set)
 	}
 	if member, ok := map[string]func(*message.Target) *string{
@@ -38,7 +38,7 @@ func columnOf(field string) column {
 	member := map[string]func(*message.Draft) *string{
 		"id":           func(d *message.Draft) *string { return &d.ID },
 		"user":         func(d *message.Draft) *string { return &d.User },
-		"send_at":      func(d *message.Draft) *string { return &d.SendAt },
+		"send_at":      func(d *message.Draft) *string { return &d.SendAt.Text },
 		"category":     func(d *message.Draft) *string { return &d.Category },
 		"title":        func(d *message.Draft) *string { return &d.Title },
 		"body":         func(d *message.Draft) *string { return &d.Body },
@@ -48,10 +48,10 @@ func columnOf(field string) column {
 		"priority":     func(d *message.Draft) *string { return &d.Priority },
 		"collapse_key": func(d *message.Draft) *string { return &d.CollapseKey },
 		"campaign":     func(d *message.Draft) *string { return &d.Campaign },
-		"expires_at":   func(d *message.Draft) *string { return &d.ExpiresAt },
+		"expires_at":   func(d *message.Draft) *string { return &d.ExpiresAt.Text },
 		"on_conflict":  func(d *message.Draft) *string { return &d.OnConflict },
 		"late":         func(d *message.Draft) *string { return &d.Late },
-		"shift_until":  func(d *message.Draft) *string { return &d.ShiftUntil },
+		"shift_until":  func(d *message.Draft) *string { return &d.ShiftUntil.Text },
 	}[field]
 	return func(d *message.Draft, text string) { *member(d) = text }
 }

@@ -59,9 +59,14 @@ func (r *Reader) Next() (Record, error) {
 	case row.invalid != nil:
 		return record, nil
 	case row.fields != nil:
+		zone := ""
 		for i, text := range row.fields {
 			r.columns[i](&record.Draft, text)
+			if r.file.table.fields[i] == zoneColumn {
+				zone = text
+			}
 		}
+		record.Draft.SetZone(zoneColumn, zone)
 		if err := r.file.checkColumn(r.options, row.number, record.Draft.User); err != nil {
 			return Record{}, err
 		}

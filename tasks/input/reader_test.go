@@ -158,20 +158,20 @@ func TestTheFormat(t *testing.T) {
 func TestTheFieldsOfBothFormatsAreTheSame(t *testing.T) {
 	t.Parallel()
 	want := message.Draft{
-		ID: "i", User: "u", SendAt: at, Category: "c", Title: "t", Body: "b\nb", Data: map[string]string{"k": "v", "l.m": "w"},
+		ID: "i", User: "u", SendAt: message.When{Text: at}, Category: "c", Title: "t", Body: "b\nb", Data: map[string]string{"k": "v", "l.m": "w"},
 		PushContent: message.PushContent{
 			Image: "https://a", ClickURL: "a:b", Badge: new(3), Sound: "d", Priority: "high", CollapseKey: "k",
 			Channels: map[string]json.RawMessage{"fcm": []byte(`{"a":1}`)}, To: &message.Target{Channel: "fcm", App: "p", Device: "q"},
 		},
 		Campaign: "n", Metadata: map[string]string{"k": "x"},
-		ExpiresAt: "e", OnConflict: "shift", Late: "l", ShiftUntil: "s",
+		ExpiresAt: message.When{Text: "e"}, OnConflict: "shift", Late: "l", ShiftUntil: message.When{Text: "2040-01-02 03:04", Zone: "user"}, ClockStrict: true,
 	}
 	for _, text := range []string{
 		"id,user,send_at,category,title,body,data.k,expires_at,on_conflict,late,shift_until,data.l.m,data.empty,campaign,metadata.k," +
-			"image,click_url,badge,sound,priority,collapse_key,channels,to.channel,to.app,to.device\n" +
-			"i,u," + at + ",c,t,\"b\r\nb\",v,e,shift,l,s,w,,n,x,https://a,a:b,3,d,high,k,\"{\"\"fcm\"\":{\"\"a\"\":1}}\",fcm,p,q\n",
+			"image,click_url,badge,sound,priority,collapse_key,channels,to.channel,to.app,to.device,clock_strict,Time Zone\n" +
+			"i,u," + at + ",c,t,\"b\r\nb\",v,e,shift,l,2040-01-02 03:04,w,,n,x,https://a,a:b,3,d,high,k,\"{\"\"fcm\"\":{\"\"a\"\":1}}\",fcm,p,q,true,user\n",
 		`{"id":"i","user":"u","send_at":"` + at + `","category":"c","title":"t","body":"b\nb","data":{"k":"v","l.m":"w"},"campaign":"n","metadata":{"k":"x"},` +
-			`"expires_at":"e","on_conflict":"shift","late":"l","shift_until":"s",` +
+			`"expires_at":"e","on_conflict":"shift","late":"l","shift_until":{"local":"2040-01-02 03:04"},"clock_strict":true,` +
 			`"image":"https://a","click_url":"a:b","badge":3,"sound":"d","priority":"high","collapse_key":"k","channels":{"fcm":{"a":1}},` +
 			`"to":{"channel":"fcm","app":"p","device":"q"}}`,
 	} {
@@ -181,7 +181,7 @@ func TestTheFieldsOfBothFormatsAreTheSame(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, record.Draft)
 	}
-	require.Len(t, message.DraftFields(), 21, "a new field wants a column")
+	require.Len(t, message.DraftFields(), 22, "a new field wants a column")
 }
 
 // rowsOf returns the rows of a file with columns a and b, of which a is required.

@@ -53,9 +53,9 @@ type chargedReserve struct {
 	records *messages.Records // only read for a request that may replace a message
 	// former is the pending message to replace, nil for none. The last hold takes its charge over.
 	former *messages.Info
-	payer backend.Payer    // without a name if there is no account
-	clock *storeclock.Clock
-	asked policy.NamedThrottle // that the last hold asked for; zero for none
+	payer  backend.Payer // without a name if there is no account
+	clock  *storeclock.Clock
+	asked  policy.NamedThrottle // that the last hold asked for; zero for none
 	// open is the hold of a reserve that got no answer. A retry of the reserve uses it.
 	open *openHold
 	// refused is the charge that refused the message, if the quota or the throttle did.

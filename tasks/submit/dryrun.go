@@ -61,11 +61,15 @@ func (r *DryRun) Policy() policy.Policy { return r.policy }
 // has accepted. Nothing is sent.
 func (r *DryRun) Submit(ctx context.Context, m message.Message) (message.Outcome, error) {
 	m = r.submitter.message(m)
+	return untilSameZone(func() (message.Outcome, error) { return r.submit(ctx, resolve(r.rules, m)) })
+}
+
+func (r *DryRun) submit(ctx context.Context, m resolved) (message.Outcome, error) {
 	charged := &chargedReserve{holder: r.charges, clock: r.submitter.clock.OfUser(m.User), judge: r.dryRun, rules: r.rules}
 	if m.Account != "" {
 		p, err := r.submitter.charger.payers.Active(ctx, m.Account)
 		if err != nil {
-			return badAccount(err, m)
+			return badAccount(err, m.Message)
 		}
 		charged.payer = p
 	}
@@ -77,7 +81,10 @@ func (r *DryRun) Submit(ctx context.Context, m message.Message) (message.Outcome
 	if m.Account != "" {
 		o.Day = dayOf(charged.charged, charged.kept)
 	}
-	return o, request.err
+	if request.err != nil {
+		return o, request.err
+	}
+	return o, r.submitter.addLocal(ctx, &o, m)
 }
 
 // Clear removes the copies of the users judged so far. Their messages no longer count, but their

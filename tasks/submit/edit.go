@@ -22,11 +22,43 @@ const editTries = 5
 // A repeated submit of the original message is still answered as a replay. A submit of the changed
 // message is another message.
 func (s *Submitter) Change(ctx context.Context, user, id string, p message.Patch) (message.Outcome, error) {
-	if p.Move != nil && p.Edit.None() {
-		return s.MoveTo(ctx, user, id, *p.Move)
+	if p.Local == nil {
+		return s.changeInZone(ctx, user, id, p, "")
 	}
 	if err := p.Validate(); err != nil {
 		return message.InvalidOr(err, user, id)
+	}
+	if p.InZoneOfUser() { // an edit is not judged
+		if err := s.learnZone(ctx, user); err != nil {
+			return message.Outcome{}, err
+		}
+	}
+	return untilSameZone(func() (message.Outcome, error) {
+		rules := s.Policies.Rules()
+		zone := ""
+		if p.InZoneOfUser() {
+			zone = rules.Zone(user).String()
+		}
+		in, read, err := p.Resolve(zonesOf(rules, user))
+		if err != nil {
+			return message.InvalidOr(err, user, id)
+		}
+		in.Local = nil
+		o, err := s.changeInZone(ctx, user, id, in, zone)
+		if o.Local = read; o.Code == fault.CodeNotFound {
+			o.Local = nil
+		}
+		return o, err
+	})
+}
+
+// changeInZone is Change for a change whose times depend on the user's zone, "" for none.
+func (s *Submitter) changeInZone(ctx context.Context, user, id string, p message.Patch, zone string) (message.Outcome, error) {
+	if err := p.Validate(); err != nil {
+		return message.InvalidOr(err, user, id)
+	}
+	if p.Move != nil && p.Edit.None() {
+		return s.moveTo(ctx, user, id, *p.Move, nil, zone)
 	}
 	for range editTries {
 		stored, of, err := s.records.Versioned(ctx, user, id)
@@ -47,7 +79,7 @@ func (s *Submitter) Change(ctx context.Context, user, id string, p message.Patch
 		if p.Move == nil || !p.Move.Now && p.Move.At.UnixMilli() == stored.SendAt.UnixMilli() {
 			o, err = s.edit(ctx, user, id, edit, p.Move != nil)
 		} else {
-			o, err = s.moveTo(ctx, user, id, *p.Move, &edit)
+			o, err = s.moveTo(ctx, user, id, *p.Move, &edit, zone)
 		}
 		if err != nil || o.Code != fault.CodeEdited {
 			return o, err

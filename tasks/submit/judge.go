@@ -26,12 +26,12 @@ type judgement struct {
 
 // judge creates the request of a message, which may replace another one, and judges it with reserve.
 func (s *Submitter) judge(
-	ctx context.Context, m message.Message, replaces *sendlimit.Replacement, t *sendlimit.Timeline,
+	ctx context.Context, m resolved, replaces *sendlimit.Replacement, t *sendlimit.Timeline,
 	reserve func(context.Context, sendlimit.Request) (sendlimit.Decision, error),
 ) (message.Outcome, judgement) {
 	request, err := s.request(m)
 	if err != nil {
-		return message.InvalidOutcome(err, m), judgement{}
+		return message.InvalidOutcome(err, m.Message), judgement{}
 	}
 	request.Replace = replaces
 	if request.Share, err = s.charger.share(ctx, m.Account); err != nil {
@@ -43,9 +43,10 @@ func (s *Submitter) judge(
 // judgeRequest is judge for a given request, so that a retry sends the same one. sent is when it
 // was sent to the store before, by the local clock; zero means that it was not.
 func (s *Submitter) judgeRequest(
-	ctx context.Context, m message.Message, request sendlimit.Request, t *sendlimit.Timeline, sent time.Time,
+	ctx context.Context, r resolved, request sendlimit.Request, t *sendlimit.Timeline, sent time.Time,
 	reserve func(context.Context, sendlimit.Request) (sendlimit.Decision, error),
 ) (message.Outcome, judgement) {
+	m := r.Message
 	// A message that has expired, does not fit its devices' channels or is of an ended campaign would
 	// never be sent, and a full store accepts nothing. An earlier answer for its id takes precedence:
 	// Check finds it.
@@ -62,7 +63,7 @@ func (s *Submitter) judgeRequest(
 		}
 		expired, full = s.hasExpired(m), s.capacity.refusal(ctx)
 	}
-	if unfit != nil || ended != nil || expired || full != nil {
+	if unfit != nil || ended != nil || expired || full != nil || r.wrong != nil {
 		reserve = t.Check
 		request.WithoutFreeTimes = request.WithoutFreeTimes || ended != nil
 	}
@@ -84,6 +85,9 @@ func (s *Submitter) judgeRequest(
 		if d, err = reserve(ctx, s.asNow(m, request)); err != nil {
 			return message.Outcome{}, judgement{err: err}
 		}
+	}
+	if r.wrong != nil && !d.Replayed {
+		return message.InvalidOutcome(r.wrong, m), judgement{}
 	}
 	if unfit != nil && judgedByRules(d) {
 		return message.InvalidOutcome(unfit, m), judgement{}
@@ -179,7 +183,8 @@ func judgedByRules(d sendlimit.Decision) bool {
 
 // request returns the timeline's request for a message. The error is a
 // *fault.InvalidError.
-func (s *Submitter) request(m message.Message) (sendlimit.Request, error) {
+func (s *Submitter) request(of resolved) (sendlimit.Request, error) {
+	m := of.Message
 	if err := m.Validate(); err != nil {
 		return sendlimit.Request{}, err
 	}
@@ -203,9 +208,9 @@ func (s *Submitter) request(m message.Message) (sendlimit.Request, error) {
 		Record: &sendlimit.Record{
 			Generation: keyspace.NewToken(), Fingerprint: string(mark[:]),
 			ExpiresAt: m.ExpiresAt, Category: m.Category, Content: content,
-			Campaign: m.Campaign, Metadata: metadata,
+			Campaign: m.Campaign, Metadata: metadata, Local: message.EncodeLocal(of.local),
 		},
-		Valid: s.campaigns.Valid(campaignOf(m)),
+		Zone: of.zone, Valid: s.campaigns.Valid(campaignOf(m)),
 	}
 	if r.ID == "" {
 		r.ID = uuid.Must(uuid.NewV7()).String() // fails only if the system has no randomness

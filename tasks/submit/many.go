@@ -101,12 +101,13 @@ func (s *Submitter) decideMany(ctx context.Context, ms []message.Message) (group
 		requests[i] = sub.heldRequest()
 		sub.complete = func() (message.Outcome, error) {
 			o, err := s.complete(ctx, sub.submission)
-			return s.ended(span, sub.message, o, err)
+			return s.ended(span, sub.message.Message, o, err)
 		}
 	}
 	sent := s.clock.OfUser(ms[0].User).Local()
-	decisions, err := group[0].timeline.ReserveMany(ctx, requests)   // without an answer each is asked for again
-	if _, ended := errors.AsType[*messages.EndedError](err); ended { // and the store was not asked
+	decisions, err := group[0].timeline.ReserveMany(ctx, requests) // without an answer each is asked for again
+	_, ended := errors.AsType[*messages.EndedError](err)
+	if ended || errors.Is(err, sendlimit.ErrOtherZone) { // and nothing was done
 		for _, sub := range group {
 			if sub.charged != nil {
 				sub.charged.giveFirstBack(ctx)
@@ -121,10 +122,10 @@ func (s *Submitter) decideMany(ctx context.Context, ms []message.Message) (group
 
 // isPlain reports whether one call may judge a message with others.
 func (s *Submitter) isPlain(ctx context.Context, sub *submission) bool {
-	m, r := sub.message, sub.request
+	m, r := sub.message.Message, sub.request
 	shifts := r.Shift || r.ByPolicy && s.Policies.Rules().Of(m.User).OnConflict == policy.Shift
 	soon := s.clock.OfUser(m.User).Now().Add(time.Minute)
-	return !m.Now && !shifts && r.At.After(soon) && !s.hasExpired(m) && len(r.Record.Content) <= smallContent &&
+	return sub.message.wrong == nil && !m.Now && !shifts && r.At.After(soon) && !s.hasExpired(m) && len(r.Record.Content) <= smallContent &&
 		s.campaigns.Check(ctx, campaignOf(m)) == nil
 }
 

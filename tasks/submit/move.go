@@ -108,13 +108,16 @@ func (s *Submitter) MoveTo(ctx context.Context, user, id string, m message.Move)
 	if err := m.Validate(); err != nil {
 		return message.InvalidOr(err, user, id)
 	}
-	return s.moveTo(ctx, user, id, m, nil)
+	return s.moveTo(ctx, user, id, m, nil, "")
 }
 
-// moveTo is MoveTo for a valid move, together with an edit, nil for none.
-func (s *Submitter) moveTo(ctx context.Context, user, id string, m message.Move, edit *sendlimit.Edit) (message.Outcome, error) {
+// moveTo is MoveTo for a valid move, together with an edit, nil for none. The times depend on the
+// user's zone, "" for none.
+func (s *Submitter) moveTo(
+	ctx context.Context, user, id string, m message.Move, edit *sendlimit.Edit, zone string,
+) (message.Outcome, error) {
 	move := func(at time.Time) (message.Outcome, error) {
-		return s.move(ctx, sendlimit.MoveRequest{User: user, ID: id, At: at, Edit: edit})
+		return s.move(ctx, sendlimit.MoveRequest{User: user, ID: id, At: at, Edit: edit, Zone: zone})
 	}
 	wanted := m.At
 	if m.Now {

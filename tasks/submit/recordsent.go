@@ -22,6 +22,16 @@ func (s *Submitter) RecordSent(ctx context.Context, m message.Message) (message.
 	if err := s.capacity.refusal(ctx); err != nil {
 		return message.Outcome{}, err
 	}
+	if m.InZoneOfUser() {
+		if err := s.learnZone(ctx, m.User); err != nil {
+			return message.Outcome{}, err
+		}
+	}
+	read := resolve(s.Policies.Rules(), m)
+	m = read.Message
+	if read.wrong != nil {
+		return message.InvalidOutcome(read.wrong, m), nil
+	}
 	timeline, err := s.Timeline(ctx)
 	if err != nil {
 		return message.Outcome{}, err
@@ -41,7 +51,7 @@ func (s *Submitter) RecordSent(ctx context.Context, m message.Message) (message.
 		User: m.User, ID: m.ID, At: m.SendAt,
 		Record: &sendlimit.Record{
 			Generation: keyspace.NewToken(), Fingerprint: string(mark[:]), Category: m.Category,
-			Campaign: m.Campaign, Metadata: metadata,
+			Campaign: m.Campaign, Metadata: metadata, Local: message.EncodeLocal(read.local),
 		},
 	}
 	var recorded sendlimit.Recorded
@@ -57,10 +67,11 @@ func (s *Submitter) RecordSent(ctx context.Context, m message.Message) (message.
 	case "":
 		s.Announce(ctx, recorded.Notices)
 		s.capacity.take(0)
-		return message.Outcome{
+		o := message.Outcome{
 			Outcome: message.Recorded, ID: m.ID, User: m.User, SendAt: message.Time{Time: recorded.At},
 			Replayed: recorded.Replayed, Forgotten: recorded.Forgotten,
-		}, nil
+		}
+		return o, s.addLocal(ctx, &o, read)
 	case fault.CodeInvalidField:
 		return message.InvalidOutcome(notOver(m.SendAt.UTC().Format(time.RFC3339Nano)), m), nil
 	default:

@@ -14,7 +14,7 @@ func StatusOf(s messages.Info) message.Status {
 		ID: s.ID, User: s.User, Status: s.Status(), SendAt: message.Time{Time: s.SendAt}, RequestedAt: message.Time{Time: s.RequestedAt},
 		PromisedAt: message.Time{Time: s.Promised}, MovedFrom: message.Time{Time: s.MovedFrom}, Shifted: s.Shifted, ExpiresAt: message.Time{Time: s.ExpiresAt},
 		ProviderID: s.ProviderID, ProviderSaid: s.Words, NextTryAt: message.Time{Time: s.NotBefore}, Attempts: s.Attempts, Category: s.Category,
-		Reason: reasonOf(s), Uncertain: s.Uncertain, Account: s.Account, Campaign: s.Campaign, Metadata: message.DecodeMetadata(s.Metadata),
+		Reason: reasonOf(s), Uncertain: s.Uncertain, Account: s.Account, Campaign: s.Campaign, Local: message.DecodeLocal(s.Local), Metadata: message.DecodeMetadata(s.Metadata),
 	}
 	if s.State == messages.StateDelivered {
 		late := int64(s.Lateness / time.Millisecond)

@@ -13,7 +13,7 @@ import (
 
 // submission is a message that is being submitted.
 type submission struct {
-	message  message.Message
+	message  resolved
 	timeline *sendlimit.Timeline
 	request  sendlimit.Request
 	charged  *chargedReserve // nil without a charge
@@ -30,8 +30,8 @@ func (s *Submitter) prepare(ctx context.Context, m message.Message) (*submission
 	if err != nil {
 		return nil, message.Outcome{}, err
 	}
-	sub := &submission{message: m, timeline: timeline}
-	if sub.request, err = s.request(m); err != nil {
+	sub := &submission{message: resolve(s.Policies.Rules(), m), timeline: timeline}
+	if sub.request, err = s.request(sub.message); err != nil {
 		return nil, message.InvalidOutcome(err, m), nil
 	}
 	sub.request.Record.Trace = tracing.Reference(ctx)
@@ -68,8 +68,25 @@ func (t *decidedOnce) Reserve(ctx context.Context, r sendlimit.Request) (sendlim
 	return t.Timeline.Reserve(ctx, r)
 }
 
-// complete judges a prepared message, and carries out the decision.
+// complete judges a prepared message, and carries out the decision. It prepares the message again if
+// its local times are those of another zone.
 func (s *Submitter) complete(ctx context.Context, sub *submission) (message.Outcome, error) {
+	first := true
+	return untilSameZone(func() (message.Outcome, error) {
+		if !first {
+			again, o, err := s.prepare(ctx, sub.message.Message)
+			if again == nil {
+				return o, err
+			}
+			sub = again
+		}
+		first = false
+		return s.completeInZone(ctx, sub)
+	})
+}
+
+// completeInZone is complete for the zone in which the message was prepared.
+func (s *Submitter) completeInZone(ctx context.Context, sub *submission) (message.Outcome, error) {
 	m, charged := sub.message, sub.charged
 	var o message.Outcome
 	var judgement judgement
@@ -86,7 +103,7 @@ func (s *Submitter) complete(ctx context.Context, sub *submission) (message.Outc
 			charged.judge = t
 			o, judgement = s.judgeRequest(ctx, m, sub.request, t, time.Time{}, charged.reserve)
 		}
-		s.enqueue(ctx, m, o, judgement) // the wait for replicas is then for the task, too
+		s.enqueue(ctx, m.Message, o, judgement) // the wait for replicas is then for the task, too
 		return o.Submitted(), judgement.err
 	})
 	if charged != nil && judgement.err == nil {
@@ -101,6 +118,9 @@ func (s *Submitter) complete(ctx context.Context, sub *submission) (message.Outc
 	s.Announce(ctx, judgement.decision.Notices)
 	if o.Submitted() && !o.Replayed {
 		s.capacity.take(judgement.content)
+	}
+	if err == nil {
+		err = s.addLocal(ctx, &o, m)
 	}
 	return o, err
 }

@@ -260,11 +260,17 @@ func (s *Submitter) check(ctx context.Context, m message.Message, replaces *send
 			return badAccount(err, m)
 		}
 	}
-	charged := s.checked(m.User, p, timeline)
-	o, judgement := s.judge(ctx, m, replaces, timeline, charged.reserve)
-	explainCharge(&o, judgement.decision, m.Category, charged.refused, p)
-	o.Day = dayOf(charged.charged, charged.kept)
-	return o, judgement.err
+	return untilSameZone(func() (message.Outcome, error) {
+		m := resolve(s.Policies.Rules(), m)
+		charged := s.checked(m.User, p, timeline)
+		o, judgement := s.judge(ctx, m, replaces, timeline, charged.reserve)
+		explainCharge(&o, judgement.decision, m.Category, charged.refused, p)
+		o.Day = dayOf(charged.charged, charged.kept)
+		if judgement.err != nil {
+			return o, judgement.err
+		}
+		return o, s.addLocal(ctx, &o, m)
+	})
 }
 
 // Cancel cancels a message that is not being sent yet.

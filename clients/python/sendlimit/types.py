@@ -229,7 +229,8 @@ class AuditEntry(TypedDict):
     """done, refused or failed; a failed change may have changed something. Absent while the
     change is running.
 
-    accepted, cancelled, moved, changed, recorded, retried, purged, refused, invalid, error.
+    accepted, replaced, cancelled, moved, changed, recorded, retried, purged, refused,
+    invalid, error.
     """
     user: NotRequired[str]
     """The user whose data changed; absent if there is none, and after the user was erased."""
@@ -480,7 +481,8 @@ class ChannelResume(TypedDict):
     outcome: str
     """resumed, or running if it was not stopped
 
-    accepted, cancelled, moved, changed, recorded, retried, purged, refused, invalid, error.
+    accepted, replaced, cancelled, moved, changed, recorded, retried, purged, refused,
+    invalid, error.
     """
 
 
@@ -809,15 +811,20 @@ class Draft(TypedDict):
     """The absolute URL that a click opens, of at most 2,048 bytes: a web page or a place in the
     app, such as myapp://orders/17. javascript:, data: and file: are not allowed.
     """
+    clock_strict: NotRequired[bool | None]
+    """Refuse a local time that clocks skip or show twice, and name the valid ones. By default a
+    skipped time means a later one, as far behind the gap as it would be into it, and a time
+    that is shown twice means the first.
+    """
     collapse_key: NotRequired[str | None]
     """The message replaces an earlier one with the same key on the device: 1 to 64 printable
     ASCII characters.
     """
     data: NotRequired[dict[str, str] | None]
     """Texts by name, for the app that shows the message."""
-    expires_at: NotRequired[str | datetime | None]
-    """RFC 3339: a message that is not sent by then is dropped. By default a day after send_at.
-    At most 31 days after the latest send time that is accepted.
+    expires_at: NotRequired[str | datetime | None | LocalTime]
+    """RFC 3339, or a local time: a message that is not sent by then is dropped. By default a
+    day after send_at. At most 31 days after the latest send time that is accepted.
     """
     id: NotRequired[str | None]
     """Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server
@@ -843,14 +850,14 @@ class Draft(TypedDict):
     """high if it may wake the device, normal if it may wait until the device is used. By
     default the channel decides.
     """
-    send_at: str | datetime
-    """The send time: RFC 3339 with zone, cut to the millisecond. now means as soon as the rules
-    allow.
+    send_at: str | datetime | LocalTime
+    """The send time: RFC 3339 with zone, cut to the millisecond, or a local time. now means as
+    soon as the rules allow.
     """
-    shift_until: NotRequired[str | datetime | None]
-    """RFC 3339: the last time that a shift may choose. By default a day after send_at. Without
-    on_conflict it applies if the user's policy shifts, and has no effect if the policy
-    refuses. With refuse it is not allowed.
+    shift_until: NotRequired[str | datetime | None | LocalTime]
+    """RFC 3339, or a local time: the last time that a shift may choose. By default a day after
+    send_at. Without on_conflict it applies if the user's policy shifts, and has no effect if
+    the policy refuses. With refuse it is not allowed.
     """
     sound: NotRequired[str | None]
     """The name of a sound of the app's: at most 64 characters without control characters."""
@@ -924,7 +931,7 @@ class Event(TypedDict):
     """When it happened."""
     type: str
     """sendlimit.message. and the change: delivered, postponed, dropped, failed, uncertain,
-    moved or cancelled.
+    moved, replaced or cancelled.
     """
 
 
@@ -936,7 +943,7 @@ class EventData(TypedDict):
     campaign: NotRequired[str]
     """Its campaign."""
     former_send_at: NotRequired[str]
-    """The previous send time, if the message was moved or postponed."""
+    """The previous send time, if the message was moved, replaced or postponed."""
     id: str
     """The message's id."""
     metadata: NotRequired[dict[str, str]]
@@ -1067,13 +1074,14 @@ class HistoryEntry(TypedDict):
     """The number of the delivery that failed, was taken over or ended the message."""
     change: str
     """What changed. accepted begins a history, and delivered, cancelled, dropped, failed or
-    uncertain ends it. Between them: moved, or changed (content, metadata, expires_at) by a
-    request; postponed because it was late, to now or later; retry of a failed delivery at
-    send_at; taken_over from a worker that died or was cut off; revived from the dead
-    letters; paused when it was due and its campaign was paused; resumed after that pause.
+    uncertain ends it. Between them: moved, changed (content, metadata, expires_at) or
+    replaced by a request; postponed because it was late, to now or later; retry of a failed
+    delivery at send_at; taken_over from a worker that died or was cut off; revived from the
+    dead letters; paused when it was due and its campaign was paused; resumed after that
+    pause.
 
-    accepted, moved, changed, postponed, retry, taken_over, revived, paused, resumed,
-    delivered, cancelled, dropped, failed, uncertain.
+    accepted, moved, replaced, changed, postponed, retry, taken_over, revived, paused,
+    resumed, delivered, cancelled, dropped, failed, uncertain.
     """
     former_send_at: NotRequired[str]
     """The send time before the change."""
@@ -1144,6 +1152,15 @@ class ListedUser(TypedDict):
     """The user's name."""
 
 
+class LocalTime(TypedDict):
+    local: str
+    """What clocks show: YYYY-MM-DDTHH:MM, with or without seconds."""
+    zone: NotRequired[str | None]
+    """user, which is the default: the user's own time zone, else that of the user's policy,
+    else UTC. Or an IANA name such as Europe/Berlin.
+    """
+
+
 class MessageTarget(TypedDict):
     app: NotRequired[str]
     """The app of the devices."""
@@ -1205,13 +1222,15 @@ class MoveDraft(TypedDict):
     """
     click_url: NotRequired[str | None]
     """The new click_url; null for none."""
+    clock_strict: NotRequired[bool | None]
+    """Refuse a local time that clocks skip or show twice, as in a submit."""
     collapse_key: NotRequired[str | None]
     """The new collapse_key; null for none."""
     data: NotRequired[dict[str, str | None] | None]
     """Entries of data to set, or with null to remove; null instead of an object removes all."""
-    expires_at: NotRequired[str | datetime | None]
-    """RFC 3339, after the send time: a message that is not sent by then is dropped. null for a
-    day after send_at.
+    expires_at: NotRequired[str | datetime | None | LocalTime]
+    """RFC 3339 or a local time, after the send time: a message that is not sent by then is
+    dropped. null for a day after send_at.
     """
     image: NotRequired[str | None]
     """The new image; null for none."""
@@ -1225,13 +1244,13 @@ class MoveDraft(TypedDict):
     """
     priority: NotRequired[Literal["high", "normal", ""] | None]
     """The new priority; null for the channel's default."""
-    send_at: NotRequired[str | datetime | None]
-    """The new send time: RFC 3339 with zone, or now. Required unless there is something else to
-    change.
+    send_at: NotRequired[str | datetime | None | LocalTime]
+    """The new send time: RFC 3339 with zone, a local time, or now. Required unless there is
+    something else to change.
     """
-    shift_until: NotRequired[str | datetime | None]
-    """RFC 3339: the last time that a shift may choose. By default a day after send_at. Only
-    with on_conflict shift.
+    shift_until: NotRequired[str | datetime | None | LocalTime]
+    """RFC 3339, or a local time: the last time that a shift may choose. By default a day after
+    send_at. Only with on_conflict shift.
     """
     sound: NotRequired[str | None]
     """The new sound; null for none."""
@@ -1263,8 +1282,8 @@ class Notice(TypedDict):
     """The change of the account's callback: set, secret or removed; or of a key: added,
     replaced or removed. Only with the kinds callback_changed and keys_changed.
 
-    accepted, moved, changed, postponed, retry, taken_over, revived, paused, resumed,
-    delivered, cancelled, dropped, failed, uncertain.
+    accepted, moved, replaced, changed, postponed, retry, taken_over, revived, paused,
+    resumed, delivered, cancelled, dropped, failed, uncertain.
     """
     day: NotRequired[str]
     """The day, such as 2026-11-22, in time_zone."""
@@ -1342,8 +1361,12 @@ class Outcome(TypedDict):
     """The requested send time had passed, and the message is sent now."""
     line: NotRequired[int]
     """The line of a batch, from 1."""
+    local: NotRequired[ResolvedLocal]
+    """How the send time was read, if it was asked for as a local time."""
     moved_from: NotRequired[str]
-    """The send time before the last move."""
+    """The send time before the last move; with replaced, that of the former message, not in a
+    repetition.
+    """
     next_free_at: NotRequired[str]
     """The next free time; absent if there is none, or in a batch with without_free_times."""
     others: NotRequired[str]
@@ -1353,7 +1376,8 @@ class Outcome(TypedDict):
     outcome: str
     """What was done. With refused, invalid and error nothing was done.
 
-    accepted, cancelled, moved, changed, recorded, retried, purged, refused, invalid, error.
+    accepted, replaced, cancelled, moved, changed, recorded, retried, purged, refused,
+    invalid, error.
     """
     previous_free_at: NotRequired[str]
     """The last free time before the requested one that is not in the past; absent if there is
@@ -1369,7 +1393,7 @@ class Outcome(TypedDict):
     """When the exhausted quota starts again."""
     retry_after_seconds: NotRequired[int]
     """Seconds until resets_at, if that is the end of the current hour or day; with
-    rate_limited, until the message can be moved again.
+    rate_limited, until the message can be moved or replaced again.
     """
     send_at: NotRequired[str]
     """The send time."""
@@ -1640,8 +1664,12 @@ class Problem(TypedDict):
     """The requested send time had passed, and the message is sent now."""
     line: NotRequired[int]
     """The line of a batch, from 1."""
+    local: NotRequired[ResolvedLocal]
+    """How the send time was read, if it was asked for as a local time."""
     moved_from: NotRequired[str]
-    """The send time before the last move."""
+    """The send time before the last move; with replaced, that of the former message, not in a
+    repetition.
+    """
     next_free_at: NotRequired[str]
     """The next free time; absent if there is none, or in a batch with without_free_times."""
     others: NotRequired[str]
@@ -1651,7 +1679,8 @@ class Problem(TypedDict):
     outcome: str
     """What was done. With refused, invalid and error nothing was done.
 
-    accepted, cancelled, moved, changed, recorded, retried, purged, refused, invalid, error.
+    accepted, replaced, cancelled, moved, changed, recorded, retried, purged, refused,
+    invalid, error.
     """
     previous_free_at: NotRequired[str]
     """The last free time before the requested one that is not in the past; absent if there is
@@ -1667,7 +1696,7 @@ class Problem(TypedDict):
     """When the exhausted quota starts again."""
     retry_after_seconds: NotRequired[int]
     """Seconds until resets_at, if that is the end of the current hour or day; with
-    rate_limited, until the message can be moved again.
+    rate_limited, until the message can be moved or replaced again.
     """
     send_at: NotRequired[str]
     """The send time."""
@@ -1827,6 +1856,20 @@ class RequestsUsage(TypedDict):
     """Those that submit."""
 
 
+class ResolvedLocal(TypedDict):
+    asked: str
+    """The zone that was asked for: user, or an IANA name."""
+    clock: NotRequired[str]
+    """skipped, if clocks are put forward over the time: then a later time is meant, as far
+    behind the gap as the time would be into it. repeated, if clocks are put back and show it
+    twice: then the first one is meant. Absent if clocks show it once.
+    """
+    time: str
+    """The local time that was asked for."""
+    zone: str
+    """The IANA name of the zone in which it was read."""
+
+
 _RuleUsage = TypedDict("_RuleUsage", {
     "from": "str",
 })
@@ -1877,7 +1920,8 @@ class SessionEnd(TypedDict):
     outcome: str
     """ended
 
-    accepted, cancelled, moved, changed, recorded, retried, purged, refused, invalid, error.
+    accepted, replaced, cancelled, moved, changed, recorded, retried, purged, refused,
+    invalid, error.
     """
     session: str
     """Its id."""
@@ -1899,7 +1943,7 @@ class SettingsDraft(TypedDict):
     """
     contact: NotRequired[str | None]
     """Where alerts about full daily rules go: an e-mail address or an https: URL."""
-    do_not_disturb_until: NotRequired[str | None]
+    do_not_disturb_until: NotRequired[str | datetime | None]
     """Before this time nothing is sent to the user, except messages of exempt categories.
     Messages for earlier times are refused or shifted; scheduled ones are sent afterwards, as
     late ones.
@@ -1927,7 +1971,7 @@ class SettingsPatch(TypedDict):
     """All own rules of categories."""
     contact: NotRequired[str | None]
     """An e-mail address or an https: URL."""
-    do_not_disturb_until: NotRequired[str | None]
+    do_not_disturb_until: NotRequired[str | datetime | None]
     """The time before which nothing is sent to the user, except messages of exempt categories."""
     limits: NotRequired[list[str] | None]
     """All rules of the user's own."""
@@ -2010,6 +2054,10 @@ class Status(TypedDict):
     """An https URL of an image to show, of at most 2,048 bytes."""
     lateness_ms: NotRequired[int]
     """Milliseconds from the promised time to delivered_at."""
+    local: NotRequired[ResolvedLocal]
+    """How the send time of the submit was read, if it was asked for as a local time; absent
+    after a move.
+    """
     metadata: NotRequired[dict[str, str]]
     """Its metadata."""
     moved_from: NotRequired[str]

@@ -284,7 +284,7 @@ export interface components {
             /** @description An operator made the change, not your account. */
             operator?: boolean;
             /** @description done, refused or failed; a failed change may have changed something. Absent while the change is running. */
-            outcome?: Open<"accepted" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
+            outcome?: Open<"accepted" | "replaced" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
             /** @description The user whose data changed; absent if there is none, and after the user was erased. */
             user?: string;
         };
@@ -560,7 +560,7 @@ export interface components {
             /** @description Its name. */
             channel: Open<"fcm" | "apns" | "webpush" | "webhook" | "log" | "service">;
             /** @description resumed, or running if it was not stopped */
-            outcome: Open<"accepted" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
+            outcome: Open<"accepted" | "replaced" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
         };
         ChannelWave: {
             /** @description The number of these messages by account; the empty name has those without an account. */
@@ -594,6 +594,11 @@ export interface components {
             what_if_policy?: boolean;
             /** @description As in submitBatch. */
             without_free_times?: boolean;
+        };
+        /** @description The query of checkMessage. */
+        CheckMessageQuery: {
+            /** @description true for the dry run of putMessage, which may replace the pending message with the id. */
+            replace?: boolean;
         };
         /** @description The query of clearPace. */
         ClearPaceQuery: {
@@ -889,14 +894,16 @@ export interface components {
             } | null;
             /** @description The absolute URL that a click opens, of at most 2,048 bytes: a web page or a place in the app, such as myapp://orders/17. javascript:, data: and file: are not allowed. */
             click_url?: string | null;
+            /** @description Refuse a local time that clocks skip or show twice, and name the valid ones. By default a skipped time means a later one, as far behind the gap as it would be into it, and a time that is shown twice means the first. */
+            clock_strict?: boolean | null;
             /** @description The message replaces an earlier one with the same key on the device: 1 to 64 printable ASCII characters. */
             collapse_key?: string | null;
             /** @description Texts by name, for the app that shows the message. */
             data?: {
                 [key: string]: string;
             } | null;
-            /** @description RFC 3339: a message that is not sent by then is dropped. By default a day after send_at. At most 31 days after the latest send time that is accepted. */
-            expires_at?: string | Date | null;
+            /** @description RFC 3339, or a local time: a message that is not sent by then is dropped. By default a day after send_at. At most 31 days after the latest send time that is accepted. */
+            expires_at?: (string | Date | null) | components["schemas"]["LocalTime"];
             /** @description Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server generates one. */
             id?: string | null;
             /** @description An https URL of an image to show, of at most 2,048 bytes. */
@@ -917,10 +924,10 @@ export interface components {
              * @enum {string|null}
              */
             priority?: "high" | "normal" | "" | null;
-            /** @description The send time: RFC 3339 with zone, cut to the millisecond. now means as soon as the rules allow. */
-            send_at: string | Date;
-            /** @description RFC 3339: the last time that a shift may choose. By default a day after send_at. Without on_conflict it applies if the user's policy shifts, and has no effect if the policy refuses. With refuse it is not allowed. */
-            shift_until?: string | Date | null;
+            /** @description The send time: RFC 3339 with zone, cut to the millisecond, or a local time. now means as soon as the rules allow. */
+            send_at: (string | Date) | components["schemas"]["LocalTime"];
+            /** @description RFC 3339, or a local time: the last time that a shift may choose. By default a day after send_at. Without on_conflict it applies if the user's policy shifts, and has no effect if the policy refuses. With refuse it is not allowed. */
+            shift_until?: (string | Date | null) | components["schemas"]["LocalTime"];
             /** @description The name of a sound of the app's: at most 64 characters without control characters. */
             sound?: string | null;
             /** @description Title, body and data have at most 4,096 bytes together. Title or body is required. */
@@ -991,7 +998,7 @@ export interface components {
              * @description When it happened.
              */
             time: string;
-            /** @description sendlimit.message. and the change: delivered, postponed, dropped, failed, uncertain, moved or cancelled. */
+            /** @description sendlimit.message. and the change: delivered, postponed, dropped, failed, uncertain, moved, replaced or cancelled. */
             type: string;
         };
         EventData: {
@@ -1006,7 +1013,7 @@ export interface components {
             campaign?: string;
             /**
              * Format: date-time
-             * @description The previous send time, if the message was moved or postponed.
+             * @description The previous send time, if the message was moved, replaced or postponed.
              */
             former_send_at?: string;
             /** @description The message's id. */
@@ -1238,8 +1245,8 @@ export interface components {
              * @description The number of the delivery that failed, was taken over or ended the message.
              */
             attempt?: number;
-            /** @description What changed. accepted begins a history, and delivered, cancelled, dropped, failed or uncertain ends it. Between them: moved, or changed (content, metadata, expires_at) by a request; postponed because it was late, to now or later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from the dead letters; paused when it was due and its campaign was paused; resumed after that pause. */
-            change: Open<"accepted" | "moved" | "changed" | "postponed" | "retry" | "taken_over" | "revived" | "paused" | "resumed" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
+            /** @description What changed. accepted begins a history, and delivered, cancelled, dropped, failed or uncertain ends it. Between them: moved, changed (content, metadata, expires_at) or replaced by a request; postponed because it was late, to now or later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from the dead letters; paused when it was due and its campaign was paused; resumed after that pause. */
+            change: Open<"accepted" | "moved" | "replaced" | "changed" | "postponed" | "retry" | "taken_over" | "revived" | "paused" | "resumed" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
             /**
              * Format: date-time
              * @description The send time before the change.
@@ -1420,6 +1427,12 @@ export interface components {
             /** @description The user's name. */
             user: string;
         };
+        LocalTime: {
+            /** @description What clocks show: YYYY-MM-DDTHH:MM, with or without seconds. */
+            local: string;
+            /** @description user, which is the default: the user's own time zone, else that of the user's policy, else UTC. Or an IANA name such as Europe/Berlin. */
+            zone?: string | null;
+        };
         MessageTarget: {
             /** @description The app of the devices. */
             app?: string;
@@ -1483,14 +1496,16 @@ export interface components {
             } | null;
             /** @description The new click_url; null for none. */
             click_url?: string | null;
+            /** @description Refuse a local time that clocks skip or show twice, as in a submit. */
+            clock_strict?: boolean | null;
             /** @description The new collapse_key; null for none. */
             collapse_key?: string | null;
             /** @description Entries of data to set, or with null to remove; null instead of an object removes all. */
             data?: {
                 [key: string]: string | null;
             } | null;
-            /** @description RFC 3339, after the send time: a message that is not sent by then is dropped. null for a day after send_at. */
-            expires_at?: string | Date | null;
+            /** @description RFC 3339 or a local time, after the send time: a message that is not sent by then is dropped. null for a day after send_at. */
+            expires_at?: (string | Date | null) | components["schemas"]["LocalTime"];
             /** @description The new image; null for none. */
             image?: string | null;
             /** @description Entries of metadata to set, or with null to remove; null instead of an object removes all. */
@@ -1507,10 +1522,10 @@ export interface components {
              * @enum {string|null}
              */
             priority?: "high" | "normal" | "" | null;
-            /** @description The new send time: RFC 3339 with zone, or now. Required unless there is something else to change. */
-            send_at?: string | Date | null;
-            /** @description RFC 3339: the last time that a shift may choose. By default a day after send_at. Only with on_conflict shift. */
-            shift_until?: string | Date | null;
+            /** @description The new send time: RFC 3339 with zone, a local time, or now. Required unless there is something else to change. */
+            send_at?: (string | Date | null) | components["schemas"]["LocalTime"];
+            /** @description RFC 3339, or a local time: the last time that a shift may choose. By default a day after send_at. Only with on_conflict shift. */
+            shift_until?: (string | Date | null) | components["schemas"]["LocalTime"];
             /** @description The new sound; null for none. */
             sound?: string | null;
             /** @description The new title; null for none. Title, body and data have at most 4,096 bytes together. Title or body must remain. */
@@ -1540,7 +1555,7 @@ export interface components {
         };
         Notice: {
             /** @description The change of the account's callback: set, secret or removed; or of a key: added, replaced or removed. Only with the kinds callback_changed and keys_changed. */
-            change?: Open<"accepted" | "moved" | "changed" | "postponed" | "retry" | "taken_over" | "revived" | "paused" | "resumed" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
+            change?: Open<"accepted" | "moved" | "replaced" | "changed" | "postponed" | "retry" | "taken_over" | "revived" | "paused" | "resumed" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
             /** @description The day, such as 2026-11-22, in time_zone. */
             day?: string;
             /** @description The event with the limit. Only with the kind event_limit. */
@@ -1615,9 +1630,11 @@ export interface components {
              * @description The line of a batch, from 1.
              */
             line?: number;
+            /** @description How the send time was read, if it was asked for as a local time. */
+            local?: components["schemas"]["ResolvedLocal"];
             /**
              * Format: date-time
-             * @description The send time before the last move.
+             * @description The send time before the last move; with replaced, that of the former message, not in a repetition.
              */
             moved_from?: string;
             /**
@@ -1628,7 +1645,7 @@ export interface components {
             /** @description all or some, if all or some of the messages in the way belong to other accounts; absent if none does, and with the scope admin. */
             others?: string;
             /** @description What was done. With refused, invalid and error nothing was done. */
-            outcome: Open<"accepted" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
+            outcome: Open<"accepted" | "replaced" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
             /**
              * Format: date-time
              * @description The last free time before the requested one that is not in the past; absent if there is none.
@@ -1650,7 +1667,7 @@ export interface components {
             resets_at?: string;
             /**
              * Format: int64
-             * @description Seconds until resets_at, if that is the end of the current hour or day; with rate_limited, until the message can be moved again.
+             * @description Seconds until resets_at, if that is the end of the current hour or day; with rate_limited, until the message can be moved or replaced again.
              */
             retry_after_seconds?: number;
             /**
@@ -1918,9 +1935,11 @@ export interface components {
              * @description The line of a batch, from 1.
              */
             line?: number;
+            /** @description How the send time was read, if it was asked for as a local time. */
+            local?: components["schemas"]["ResolvedLocal"];
             /**
              * Format: date-time
-             * @description The send time before the last move.
+             * @description The send time before the last move; with replaced, that of the former message, not in a repetition.
              */
             moved_from?: string;
             /**
@@ -1931,7 +1950,7 @@ export interface components {
             /** @description all or some, if all or some of the messages in the way belong to other accounts; absent if none does, and with the scope admin. */
             others?: string;
             /** @description What was done. With refused, invalid and error nothing was done. */
-            outcome: Open<"accepted" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
+            outcome: Open<"accepted" | "replaced" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
             /**
              * Format: date-time
              * @description The last free time before the requested one that is not in the past; absent if there is none.
@@ -1953,7 +1972,7 @@ export interface components {
             resets_at?: string;
             /**
              * Format: int64
-             * @description Seconds until resets_at, if that is the end of the current hour or day; with rate_limited, until the message can be moved again.
+             * @description Seconds until resets_at, if that is the end of the current hour or day; with rate_limited, until the message can be moved or replaced again.
              */
             retry_after_seconds?: number;
             /**
@@ -2258,6 +2277,16 @@ export interface components {
             /** @description Those that submit. */
             submit: components["schemas"]["RequestUsage"];
         };
+        ResolvedLocal: {
+            /** @description The zone that was asked for: user, or an IANA name. */
+            asked: string;
+            /** @description skipped, if clocks are put forward over the time: then a later time is meant, as far behind the gap as the time would be into it. repeated, if clocks are put back and show it twice: then the first one is meant. Absent if clocks show it once. */
+            clock?: string;
+            /** @description The local time that was asked for. */
+            time: string;
+            /** @description The IANA name of the zone in which it was read. */
+            zone: string;
+        };
         /** @description The query of resumeCampaign. */
         ResumeCampaignQuery: {
             /** @description The account of the campaign; by default the key's own. Another account requires the scope admin. */
@@ -2343,7 +2372,7 @@ export interface components {
         };
         SessionEnd: {
             /** @description ended */
-            outcome: Open<"accepted" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
+            outcome: Open<"accepted" | "replaced" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
             /** @description Its id. */
             session: string;
         };
@@ -2494,6 +2523,8 @@ export interface components {
              * @description Milliseconds from the promised time to delivered_at.
              */
             lateness_ms?: number;
+            /** @description How the send time of the submit was read, if it was asked for as a local time; absent after a move. */
+            local?: components["schemas"]["ResolvedLocal"];
             /** @description Its metadata. */
             metadata?: {
                 [key: string]: string;
@@ -2948,6 +2979,7 @@ export type ChannelResume = components['schemas']['ChannelResume'];
 export type ChannelWave = components['schemas']['ChannelWave'];
 export type Channels = components['schemas']['Channels'];
 export type CheckBatchQuery = components['schemas']['CheckBatchQuery'];
+export type CheckMessageQuery = components['schemas']['CheckMessageQuery'];
 export type ClearPaceQuery = components['schemas']['ClearPaceQuery'];
 export type Code = components['schemas']['Code'];
 export type Conflict = components['schemas']['Conflict'];
@@ -3009,6 +3041,7 @@ export type ListPoliciesQuery = components['schemas']['ListPoliciesQuery'];
 export type ListTiersQuery = components['schemas']['ListTiersQuery'];
 export type ListUsersQuery = components['schemas']['ListUsersQuery'];
 export type ListedUser = components['schemas']['ListedUser'];
+export type LocalTime = components['schemas']['LocalTime'];
 export type MessageTarget = components['schemas']['MessageTarget'];
 export type Messages = components['schemas']['Messages'];
 export type Misfit = components['schemas']['Misfit'];
@@ -3043,6 +3076,7 @@ export type ReopenCampaignQuery = components['schemas']['ReopenCampaignQuery'];
 export type Report = components['schemas']['Report'];
 export type RequestUsage = components['schemas']['RequestUsage'];
 export type RequestsUsage = components['schemas']['RequestsUsage'];
+export type ResolvedLocal = components['schemas']['ResolvedLocal'];
 export type ResumeCampaignQuery = components['schemas']['ResumeCampaignQuery'];
 export type RetryDeadEventsQuery = components['schemas']['RetryDeadEventsQuery'];
 export type RetryDeadLettersQuery = components['schemas']['RetryDeadLettersQuery'];

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -53,8 +52,9 @@ JSON object a line (NDJSON), or is CSV with the names of the fields in its first
 line:
 
   id, user, send_at, category, title, body, campaign, expires_at,
-  on_conflict, late, shift_until, data.KEY for each entry of data, and
-  metadata.KEY for each of metadata
+  on_conflict, late, shift_until, clock_strict, data.KEY for each entry of
+  data, metadata.KEY for each of metadata, and time_zone for the zone of the
+  line's local times: user, or an IANA name (default: that of --tz)
 
 Case, spaces and hyphens in these names do not matter, and fields may be
 separated by commas, semicolons or tabs. --column gives a field the column of
@@ -115,7 +115,7 @@ optional.`,
 	flags.StringVar(&f.whatIfPolicy, "what-if-policy", "", "`file` with a policy to judge by in a --dry-run")
 	flags.BoolVar(&f.sent, "record-sent", false, "count the lines as sent by another system, and deliver nothing")
 	submitFlags(cmd)
-	p.timeZoneFlag(cmd)
+	cmd.Flags().StringVar(&p.tz, "tz", "", "time `zone` of local times: user, for each user's own, or an IANA name, in which times are shown too (default UTC)")
 	return cmd
 }
 
@@ -124,13 +124,9 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 	if err != nil {
 		return err
 	}
-	zone, err := cli.ParseZone(p.tz)
+	zone, err := p.shownIn()
 	if err != nil {
 		return err
-	}
-	var localTimes *time.Location // nil for none: a file must name its zone
-	if p.tz != "" {
-		localTimes = zone
 	}
 	rules, err := p.whatIf(f)
 	if err != nil {
@@ -150,7 +146,7 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 		if err != nil {
 			return err
 		}
-		source := messagefile.NewSource(records, f.fill, localTimes, f.fromLine, f.sent)
+		source := messagefile.NewSource(records, f.fill, p.tz, f.fromLine, f.sent)
 		c := &collector{reporter: reporter{results: results}, summary: messagefile.Summary{Sent: f.sent}}
 		if f.dryRun {
 			c.progress, c.summary.Plan = p.startProgress(file, "reading"), &messagefile.Plan{Zone: zone}

@@ -265,6 +265,14 @@ func messageOf(m message.Message) client.Message {
 		ID: m.ID, User: m.User, SendAt: m.SendAt, Now: m.Now, Category: m.Category, Title: m.Title, Body: m.Body, Data: m.Data,
 		Image: m.Image, ClickURL: m.ClickURL, Badge: m.Badge, Sound: m.Sound, Priority: m.Priority, CollapseKey: m.CollapseKey,
 		Channels: m.Channels, To: m.To, Campaign: m.Campaign, Metadata: m.Metadata,
-		ExpiresAt: m.ExpiresAt, OnConflict: m.OnConflict, ShiftUntil: m.ShiftUntil, Late: m.Late,
+		ExpiresAt: m.ExpiresAt, OnConflict: m.OnConflict, ShiftUntil: m.ShiftUntil, Late: m.Late, Local: localOf(m),
 	}
+}
+
+// localOf returns the local times of a message.
+func localOf(m message.Message) client.LocalTimes {
+	if m.Local == nil {
+		return client.LocalTimes{}
+	}
+	return *m.Local
 }

@@ -43,19 +43,20 @@ after the new one instead.`,
   sendlimit move --user alice order-17 --at +2h
   sendlimit move --user alice order-17 --at +2h --on-conflict shift --shift-until +6h`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			to, err := cli.ParseTime("at", at, p.tz, p.now())
+			to, local, err := p.messageTime("at", at)
 			if err != nil {
 				return err
 			}
-			last, err := p.moment("shift_until", until)
+			last, localLast, err := p.messageMoment("shift_until", until)
 			if err != nil {
 				return err
 			}
-			change.SendAt, change.ShiftUntil = &to.At, last.At
+			change.SendAt, change.ShiftUntil = &to.At, last
+			change.Local.SendAt, change.Local.ShiftUntil = local, localLast
 			return p.With(cmd, func(ctx context.Context, c *client.Client) error {
 				o, err := c.Change(ctx, user, args[0], change)
 				return p.answer(ctx, c, answer{Outcome: o, try: func(o message.Outcome) string {
-					return again(cmd, args, o, time.Time{}, last.At)
+					return again(cmd, args, o, time.Time{}, last)
 				}}, err)
 			})
 		},
@@ -67,7 +68,7 @@ after the new one instead.`,
 	cli.Words(cmd.Flags(), "on-conflict", message.OnConflictRefuse, message.OnConflictShift)
 	needs(cmd, "at")
 	changeFlags(cmd, "expire-after", "places-per-day", "reach")
-	p.timeZoneFlag(cmd)
+	p.messageZoneFlag(cmd, &change.Local.Strict)
 	return cmd
 }
 
@@ -77,6 +78,7 @@ type edit struct {
 	data, metadata               []string
 	withoutData, withoutMetadata []string
 	content                      pushFlags
+	strict                       bool
 }
 
 func (p *program) editCommand() *cobra.Command {
@@ -117,7 +119,7 @@ member.`,
 		" none for the default, the worker's expire_after after its send time")
 	cmd.MarkFlagsOneRequired(append([]string{"title", "body", "data", "without-data", "meta", "without-meta", "expires-at"}, pushFlagNames()...)...)
 	changeFlags(cmd, "expire-after", "reach")
-	p.timeZoneFlag(cmd)
+	p.messageZoneFlag(cmd, &e.strict)
 	return cmd
 }
 
@@ -129,11 +131,11 @@ func (p *program) changes(cmd *cobra.Command, e edit) (client.MessageChange, err
 		if text == "none" {
 			text = ""
 		}
-		at, err := p.moment("expires_at", text)
+		at, local, err := p.messageMoment("expires_at", text)
 		if err != nil {
 			return changes, err
 		}
-		changes.ExpiresAt = &at.At
+		changes.ExpiresAt, changes.Local.ExpiresAt, changes.Local.Strict = &at, local, e.strict
 	}
 	_, err := operations.Fill(cmd.Flags(), &changes) // the texts
 	if err != nil {

@@ -35,7 +35,7 @@ func TestMove(t *testing.T) {
 	require.Equal(t, "moved: order-17 to alice is at 2093-11-22 11:11:12 UTC already\n",
 		f.prints(t, "move", "--user", "alice", "order-17", "--at", on22("11:11:12")))
 	require.JSONEq(t, `{"outcome":"moved","id":"order-17","user":"alice","send_at":"2093-11-22T11:11:13.000Z",`+
-		`"moved_from":"2093-11-22T11:11:12.000Z"}`,
+		`"moved_from":"2093-11-22T11:11:12.000Z","local":{"time":"2093-11-22T12:11:13","asked":"Europe/Berlin","zone":"Europe/Berlin"}}`,
 		f.prints(t, "move", "--user", "alice", "order-17", "--json", "--tz", "Europe/Berlin", "--at", "2093-11-22 12:11:13"))
 
 	taken := f.run(t, "move", "--user", "alice", "order-17", "--at", on22("11:59:30"))

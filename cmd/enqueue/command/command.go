@@ -8,9 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/operations"
 	"github.com/sendlimit/sendlimiter/cmd/internal/picture"
+	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // program is the environment of sendlimit.
@@ -71,7 +75,7 @@ unexpected.`,
 
 // style returns how to draw on standard output.
 func (p *program) style() (picture.Style, error) {
-	zone, err := cli.ParseZone(p.tz)
+	zone, err := p.shownIn()
 	return picture.StyleFor(p.Stdout, p.Getenv, zone), err
 }
 
@@ -98,6 +102,50 @@ func printAnswer[T any](p *program, answer T, err error, draw func(picture.Style
 // timeZoneFlag adds --tz to a command.
 func (p *program) timeZoneFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.tz, "tz", "", "IANA time `zone` of local times, for reading and showing (default UTC)")
+}
+
+// messageZoneFlag adds --tz to a command whose times may be in the user's zone.
+func (p *program) messageZoneFlag(cmd *cobra.Command, strict *bool) {
+	cmd.Flags().StringVar(&p.tz, "tz", "", "time `zone` of local times: user, for the user's own, or an IANA name, in which times are shown too (default UTC)")
+	cmd.Flags().BoolVar(strict, "clock-strict", false, "refuse a local time that clocks skip or show twice")
+}
+
+// shownIn returns the time zone in which times are shown.
+func (p *program) shownIn() (*time.Location, error) {
+	if p.tz == message.ZoneUser {
+		return time.UTC, nil
+	}
+	return cli.ParseZone(p.tz)
+}
+
+// messageTime reads a time of a message; "" is none. In the zone of --tz it is a local time, which
+// the submit reads.
+func (p *program) messageTime(field, text string) (cli.When, client.LocalTime, error) {
+	var local client.LocalTime
+	if text == "" {
+		return cli.When{}, local, nil
+	}
+	if p.tz == "" {
+		at, err := p.when(field, text)
+		return at, local, err
+	}
+	if err := message.CheckZone("tz", p.tz); err != nil {
+		return cli.When{}, local, err
+	}
+	if _, err := calendar.ParseLocalTime(text); err == nil {
+		return cli.When{}, client.LocalTime{Local: text, Zone: p.tz}, nil
+	}
+	at, err := cli.ParseTime(field, text, "", p.now())
+	return at, local, err
+}
+
+// messageMoment is messageTime without "now", which makes no sense for some fields.
+func (p *program) messageMoment(field, text string) (time.Time, client.LocalTime, error) {
+	at, local, err := p.messageTime(field, text)
+	if err == nil && at.Now {
+		err = fault.Wrong(field, "%s can't be now: it has to be after send_at", field)
+	}
+	return at.At, local, err
 }
 
 // userFlag adds the required flag --user to a command.

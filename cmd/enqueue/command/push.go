@@ -41,7 +41,7 @@ An id makes it safe to submit the same message again: it is accepted once. With
 is one, until that is being sent.`,
 		Example: `  sendlimit push --user alice --at +2h --title "Your table is ready"
   sendlimit push --user alice --at +90m --title Sale --body "Two for one" --data url=/sale
-  sendlimit push --user alice --at "$(date -d tomorrow +%F) 11:11" --tz Europe/Berlin --title Hi --on-conflict shift
+  sendlimit push --user alice --at "$(date -d tomorrow +%F) 11:11" --tz user --title Hi --on-conflict shift
   sendlimit push --user alice --at now --title Hi --id order-17 --dry-run
   sendlimit push --user alice --at +5m --title "3 new comments" --id comments --replace`,
 		RunE: func(cmd *cobra.Command, args []string) error { return p.push(cmd, args, f) },
@@ -70,7 +70,7 @@ is one, until that is being sent.`,
 	flags.BoolVar(&f.replace, "replace", false, "replace the pending message with the --id, or create it")
 	cli.Words(flags, "on-conflict", message.OnConflictRefuse, message.OnConflictShift)
 	submitFlags(cmd)
-	p.timeZoneFlag(cmd)
+	p.messageZoneFlag(cmd, &f.message.Local.Strict)
 	return cmd
 }
 
@@ -104,20 +104,17 @@ func (p *program) push(cmd *cobra.Command, args []string, f push) error {
 // needed to submit it again.
 func (p *program) message(f push) (client.Message, error) {
 	m := f.message
-	at, err := p.when("at", f.at)
+	at, local, err := p.messageTime("at", f.at)
 	if err != nil {
 		return m, err
 	}
-	m.SendAt, m.Now = at.At, at.Now
-	expires, err := p.moment("expires_at", f.expiresAt)
-	if err != nil {
+	m.SendAt, m.Now, m.Local.SendAt = at.At, at.Now, local
+	if m.ExpiresAt, m.Local.ExpiresAt, err = p.messageMoment("expires_at", f.expiresAt); err != nil {
 		return m, err
 	}
-	until, err := p.moment("shift_until", f.shiftUntil)
-	if err != nil {
+	if m.ShiftUntil, m.Local.ShiftUntil, err = p.messageMoment("shift_until", f.shiftUntil); err != nil {
 		return m, err
 	}
-	m.ExpiresAt, m.ShiftUntil = expires.At, until.At
 	if m.Data, err = entries("data", "data", f.data); err != nil {
 		return m, err
 	}
@@ -159,7 +156,7 @@ func entries(field, flag string, given []string) (map[string]string, error) {
 // neverShifts reports whether a message limits a shift although neither it nor the user's policy
 // asks for one. With a key that may not read policies it reports false.
 func neverShifts(ctx context.Context, c *client.Client, m client.Message) bool {
-	if m.ShiftUntil.IsZero() || m.OnConflict != "" || m.Now {
+	if m.ShiftUntil.IsZero() && m.Local.ShiftUntil == (client.LocalTime{}) || m.OnConflict != "" || m.Now {
 		return false
 	}
 	own, err := c.UserSettings(ctx, m.User)
@@ -168,15 +165,6 @@ func neverShifts(ctx context.Context, c *client.Client, m client.Message) bool {
 	}
 	p, err := c.Policy(ctx, cmp.Or(own.Policy, policy.DefaultName))
 	return err == nil && p.OnConflict != client.OnConflictShift
-}
-
-// moment is when without "now", which makes no sense for some fields.
-func (p *program) moment(field, text string) (cli.When, error) {
-	at, err := p.when(field, text)
-	if err == nil && at.Now {
-		err = fault.Wrong(field, "%s can't be now: it has to be after send_at", field)
-	}
-	return at, err
 }
 
 // unanswered reports a submit without an answer, with the id for submitting it again. It returns

@@ -242,9 +242,9 @@ func TestPushRefusesBadInput(t *testing.T) {
 		require.Empty(t, got.stderr)
 		require.Contains(t, got.stdout, `{"outcome":"invalid","code":"`)
 	}
-	gap := f.run(t, "push", "--user", "a", "--title", "Hi", "--tz", "Europe/Berlin", "--at", "2094-03-28 02:30")
+	gap := f.run(t, "push", "--user", "a", "--title", "Hi", "--tz", "Europe/Berlin", "--clock-strict", "--at", "2094-03-28 02:30")
 	require.Equal(t, 2, gap.status)
-	require.Contains(t, gap.stderr, "the nearest times are 2094-03-28 01:59 and 2094-03-28 03:00")
+	require.Contains(t, gap.stderr, "the nearest times are 2094-03-28 01:59:59 and 2094-03-28 03:00:00")
 	require.Contains(t, f.prints(t, "list", "--user", "alice"), "no messages")
 }
 

@@ -240,7 +240,7 @@ func TestUserSettingsThatAreRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"set", "alice"}, "a flag is required, for example --policy, --limit, --time-zone, --quiet-hours, --opt-out, --contact or --block; see sendlimit-worker user set --help"},
+		{[]string{"set", "alice"}, "a flag is required, for example --policy, --limit, --time-zone, --quiet-hours, --opt-out, --do-not-disturb-until, --contact or --block; see sendlimit-worker user set --help"},
 		{[]string{"set", "alice", "--block", "--unblock"}, "--block and --unblock exclude each other"},
 		{[]string{"set", "alice", "--policy", "gold"}, `there is no policy "gold" that this program can read: there are default, vip`},
 		{[]string{"set", "alice", "--limit", "7/hour"}, `the limit 7/hour replaces no rule, as policy default has no rule with this window: it has 1/minute, 10/calendar_day`},

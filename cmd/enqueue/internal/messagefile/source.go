@@ -11,6 +11,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 	"github.com/sendlimit/sendlimiter/tasks/input"
 )
@@ -43,7 +44,7 @@ func (f Fill) in(draft *message.Draft) {
 type Source struct {
 	records *input.Reader
 	fill    Fill
-	zone    *time.Location
+	zone    string
 	from    int
 	sent    bool
 
@@ -57,9 +58,9 @@ var errClosed = errors.New("the file was closed")
 // keysInMemory is how many different lines without an id are counted in memory: about 10 MB.
 const keysInMemory = 1 << 18
 
-// NewSource returns the messages of a file from a line on. Local times are in zone; nil allows
-// none. sent means that another system has sent them. Close it.
-func NewSource(records *input.Reader, fill Fill, zone *time.Location, from int, sent bool) *Source {
+// NewSource returns the messages of a file from a line on. Local times without a zone are in
+// zone, see message.LocalTime; "" allows none. sent means that another system has sent them. Close it.
+func NewSource(records *input.Reader, fill Fill, zone string, from int, sent bool) *Source {
 	return &Source{
 		records: records, fill: fill, zone: zone, from: from, sent: sent, counter: newOrdinals(keysInMemory, ""),
 	}
@@ -88,6 +89,9 @@ func (s *Source) Trimmed() int { return s.records.Trimmed() }
 
 func (s *Source) line(record input.Record) (bulk.Line, error) {
 	s.fill.in(&record.Draft)
+	if record.Invalid == nil {
+		record.Draft.SetZone("tz", s.zone)
+	}
 	line := bulk.LineOf(record, s.read)
 	var err error
 	if line.Invalid == nil && line.Message.ID == "" {
@@ -120,7 +124,7 @@ func (s *Source) deriveID(m message.Message) (string, error) {
 // parseTime reads a time of a file. It rejects a time relative to now, which would differ in each
 // run.
 func (s *Source) parseTime(text string) (at time.Time, now bool, err error) {
-	when, err := cli.ParseFixedTime("", text, s.zone)
+	when, err := cli.ParseFixedTime("", text, nil)
 	return when.At, when.Now, err
 }
 
@@ -144,5 +148,14 @@ func autoID(content lineKey, nth uint32) string {
 	return id
 }
 
-// contentOf returns the same key for messages with the same content.
-func contentOf(m message.Message) lineKey { return message.Fingerprint(m) }
+// contentOf returns the same key for messages with the same content. How a time is written does not
+// matter, unless it is in the user's zone, which may change.
+func contentOf(m message.Message) lineKey {
+	if !m.InZoneOfUser() {
+		if resolved, _, err := m.Resolve(calendar.ParseTimeZone); err == nil {
+			m = resolved
+			m.Local = nil
+		}
+	}
+	return message.Fingerprint(m)
+}

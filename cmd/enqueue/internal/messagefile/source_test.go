@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
-	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
@@ -29,12 +29,7 @@ func linesOf(t *testing.T, text string, o options) []bulk.Line {
 	t.Helper()
 	records, err := input.NewReader(strings.NewReader(text), input.Options{FilledIn: o.fill.Columns(), Flags: true})
 	require.NoError(t, err)
-	var zone *time.Location
-	if o.zone != "" {
-		zone, err = calendar.ParseTimeZone(o.zone)
-		require.NoError(t, err)
-	}
-	source := messagefile.NewSource(records, o.fill, zone, o.from, o.sent)
+	source := messagefile.NewSource(records, o.fill, o.zone, o.from, o.sent)
 	var lines []bulk.Line
 	for {
 		line, err := source.Next()
@@ -134,7 +129,7 @@ func TestAClosedSource(t *testing.T) {
 	t.Parallel()
 	records, err := input.NewReader(strings.NewReader(`{"user":"a","send_at":"now","title":"t"}`), input.Options{})
 	require.NoError(t, err)
-	source := messagefile.NewSource(records, messagefile.Fill{}, nil, 1, false)
+	source := messagefile.NewSource(records, messagefile.Fill{}, "", 1, false)
 	require.NoError(t, source.Close())
 	_, err = source.Next()
 	require.EqualError(t, err, "the file was closed")
@@ -172,7 +167,6 @@ func TestTimesInFiles(t *testing.T) {
 	for _, row := range []struct{ at, zone, want string }{
 		{"2026-11-22T11:11:11.0009Z", "", "2026-11-22T11:11:11Z"},
 		{"2026-11-22T11:11:11+01:00", "America/New_York", "2026-11-22T10:11:11Z"},
-		{"2026-11-22 11:11", "Europe/Berlin", "2026-11-22T10:11:00Z"},
 		{"tomorrow", "", form},
 		{"+90m", "", form}, // it would be another time at every run
 		{"+90m", "UTC", form},
@@ -189,9 +183,11 @@ func TestTimesInFiles(t *testing.T) {
 		require.Equal(t, fault.InvalidErrors{{Field: "send_at", Value: row.at, Want: row.want}}, line.Invalid)
 		require.Equal(t, "a", line.Message.User)
 	}
-	skipped := linesOf(t, "user,send_at,title\na,2026-03-29 02:30,t", options{zone: "Europe/Berlin"})[0]
-	require.EqualError(t, skipped.Invalid, "2026-03-29 02:30 does not exist in Europe/Berlin: clocks go forward over it;"+
-		" the nearest times are 2026-03-29 01:59 and 2026-03-29 03:00")
+	local := linesOf(t, "user,send_at,title,time_zone,expires_at\na,2026-03-29 02:30,t,user,now\nb,2026-03-29 02:30,t,,2026-03-30T00:00Z\nc,2026-03-29T00:00Z,t,Mars,",
+		options{zone: "Europe/Berlin"})
+	require.EqualError(t, local[0].Invalid, `expires_at "now" is not allowed: use an RFC 3339 time such as 2040-06-22T11:11:11Z`)
+	require.Equal(t, &message.LocalTimes{SendAt: message.LocalTime{Local: "2026-03-29T02:30:00", Zone: "Europe/Berlin"}}, local[1].Message.Local)
+	require.EqualError(t, local[2].Invalid, `time_zone "Mars" is not allowed: use an IANA time zone such as Europe/Berlin, or user for the user's own`)
 	now := linesOf(t, "user,send_at,title\na,now,t", options{zone: "UTC"})[0]
 	require.True(t, now.Message.Now)
 }
