@@ -133,6 +133,7 @@ type batch struct {
 	lines   *lines
 	next    func(context.Context) (bulk.Line, error) // of lines
 	answers *answers
+	lanes   int // lines that are judged at a time
 }
 
 // openBatch begins to read a batch. Call answer, or refuse.
@@ -148,7 +149,7 @@ func (s *server) openBatch(w http.ResponseWriter, r *http.Request) *batch {
 	lines := newLines(r.Body, control, s.Now, s.Limits.Idle, pace)
 	return &batch{
 		server: s, w: w, r: r, pace: pace, lines: lines, next: lines.next,
-		answers: s.newAnswers(w, ndjson),
+		answers: s.newAnswers(w, ndjson), lanes: batchLanes,
 	}
 }
 
@@ -160,7 +161,7 @@ func (b *batch) answer(ctx context.Context, judge bulk.Judge, many bulk.JudgeMan
 	ctx, stop := context.WithCancelCause(asked)
 	watched := s.endEarly(ctx, stop, b.answers.hurry)
 	next := func() (bulk.Line, error) { return b.next(ctx) }
-	o := bulk.Options{Lanes: batchLanes, Window: batchWindow, Together: submit.MaxMany}
+	o := bulk.Options{Lanes: b.lanes, Window: batchWindow, Together: submit.MaxMany}
 	of := callerOf(ctx).holder()
 	if many != nil {
 		o.Many = inLane(s.lanes, of, recovering(many))

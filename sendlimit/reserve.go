@@ -41,9 +41,12 @@ type Record struct {
 	Trace []byte
 }
 
-// MaxTrace is the maximum length of Record.Trace and Record.Local. A longer value would prevent Redis' compact
+// The maximum lengths of Record.Trace and Record.Local. A longer value would prevent Redis' compact
 // encoding of the record.
-const MaxTrace = 64
+const (
+	MaxTrace = 64
+	maxLocal = 64
+)
 
 // appendOwn appends the fields and values that a record keeps after its end.
 func (r *Record) appendOwn(args []any) []any {
@@ -143,9 +146,9 @@ func checkRecord(r *Record) error {
 	if err := keyspace.CheckCampaign(r.Campaign); err != nil {
 		return err
 	}
-	if len(r.Local) > MaxTrace {
+	if len(r.Local) > maxLocal {
 		return &fault.InvalidError{
-			Field: "local", Value: strconv.Itoa(len(r.Local)) + " bytes", Want: fmt.Sprintf("at most %d bytes", MaxTrace),
+			Field: "local", Value: strconv.Itoa(len(r.Local)) + " bytes", Want: fmt.Sprintf("at most %d bytes", maxLocal),
 		}
 	}
 	if len(r.Trace) > MaxTrace {

@@ -4,7 +4,8 @@
 --   and, if the status is ALLOWED: flags (SHIFTED + REPLAYED + SUPERSEDED + REPLACED), moved from
 --   (0: not), with SUPERSEDED the generation that the change ended and when its task is
 --   due, then the id of the alert that the change has raised, if any;
---   if it is SEND_LIMIT, DO_NOT_DISTURB, QUIET_HOURS, TOO_MANY_PLACES or ACCOUNT_PLACES: next free time, where
+--   if it is SEND_LIMIT, DO_NOT_DISTURB, QUIET_HOURS, TOO_MANY_PLACES or ACCOUNT_PLACES:
+--   next free time, where
 --   its search continues, previous free time, where its search continues (0: none), the
 --   category of some of the rules or "", then an array for each violated rule: its number
 --   from 1, those of an account's share after all others, how many conflicts, from and until

@@ -236,7 +236,8 @@ func (c *chargedReserve) findFormer(ctx context.Context, r sendlimit.Request) er
 
 // chargeRefused handles a message when its quota or throttle has no messages left at a place. It
 // returns the next place of a shift, or the decision. Some decisions take precedence: the earlier
-// answer for the id, a past or quiet time, a user who is blocked or not disturbed. A broken rule and a full day do not.
+// answer for the id, a past or quiet time, a user who is blocked or not disturbed. A broken rule and
+// a full day do not.
 func (c *chargedReserve) chargeRefused(
 	ctx context.Context, r sendlimit.Request, to target, refused quota.Charge,
 ) (next target, d sendlimit.Decision, err error) {

@@ -42,7 +42,9 @@ func settingsOf(d client.UserSettings) []string {
 	for _, name := range slices.Sorted(maps.Keys(d.Categories)) {
 		words = append(words, name+" "+strings.Join(d.Categories[name], " and "))
 	}
-	if len(d.OptOut) > 0 {
+	if slices.Contains(d.OptOut, policy.AllCategories) {
+		words = append(words, "nothing but exempt categories")
+	} else if len(d.OptOut) > 0 {
 		words = append(words, "no "+strings.Join(d.OptOut, " and no "))
 	}
 	if len(d.QuietHours) > 0 {
