@@ -37,9 +37,11 @@ func describe(schemas huma.Registry) {
 	}
 	settings := schemas.Map()["UserSettings"].Properties
 	settings["effective"] = orNull(settings["effective"])
-	draft := schemas.Map()["Draft"].Properties
-	draft["to"] = orNull(draft["to"])
-	for _, name := range []string{"Draft", "MoveDraft"} {
+	for _, name := range []string{"Draft", putDraftSchema} {
+		draft := schemas.Map()[name].Properties
+		draft["to"] = orNull(draft["to"])
+	}
+	for _, name := range []string{"Draft", putDraftSchema, "MoveDraft"} {
 		for _, member := range []string{"send_at", "expires_at", "shift_until"} {
 			schemas.Map()[name].Properties[member] = orLocal(schemas.Map()[name].Properties[member], local)
 		}
@@ -101,7 +103,7 @@ func closedWords() []string {
 // requestSchemas reports whether a schema is that of a request, which refuses unknown members.
 func requestSchemas(name string) bool {
 	switch name {
-	case "Draft", "MoveDraft", "LocalTime", targetDraftSchema, "AccountDraft", "AccountPatch", "KeyDraft", "KeyRotation", "CallbackDraft", "SecretRotation", "TierLimits",
+	case "Draft", putDraftSchema, "MoveDraft", "LocalTime", targetDraftSchema, "AccountDraft", "AccountPatch", "KeyDraft", "KeyRotation", "CallbackDraft", "SecretRotation", "TierLimits",
 		"PolicyDocument", categoryDraftSchema, changeDraftSchema, "PolicyRollback", "SettingsDraft", "SettingsPatch",
 		"EventLimitsDraft", "DeviceDraft", "PaceDraft", "CampaignMoveDraft":
 		return true

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -41,7 +42,16 @@ type putMessage struct {
 // putBody is the message of a request with the id in its path.
 type putBody struct{ messageBody }
 
-func (b *putBody) document(s *server, in *inputs) { new(object[message.Draft]).document(s, in) }
+func (*putBody) document(s *server, in *inputs) {
+	new(object[message.Draft]).document(s, in)
+	in.body = jsonBodyOf(&huma.Schema{Ref: schemasPath + putDraftSchema})
+	draft := copied(s.schemas.Map()["Draft"])
+	draft.Required = slices.DeleteFunc(slices.Clone(draft.Required), func(member string) bool { return member == "user" })
+	s.schemas.Map()[putDraftSchema] = draft
+}
+
+// putDraftSchema is the schema of a message whose user and id are in the path.
+const putDraftSchema = "PutDraft"
 
 // takePath sets the draft's user and id from the path, if they are there.
 func takePath(d *message.Draft, r *http.Request) error {

@@ -12,7 +12,7 @@ local choice, resume_at, not_after, place_from, place_before, search_from = ARGV
 local spread_words, replaces = '', ''
 if #choice > 1 then
   choice, resume_at, not_after, place_from, place_before, search_from, spread_words, replaces =
-    string.match(choice, '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)([^|]*)|?(.*)$')
+    string.match(choice, '^(%S+) (%S+) (%S+) (%S+) (%S+) ([^ |]+)([^|]*)|?(.*)$')
   resume_at, search_from, not_after = tonumber(resume_at), tonumber(search_from), tonumber(not_after)
   place_from, place_before = tonumber(place_from), tonumber(place_before)
 end

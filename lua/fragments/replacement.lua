@@ -15,6 +15,7 @@
 local only_replaces, former_attempt, former_at, listening -- parts of the choice
 local replaced -- the message to replace; nil for none
 local find_replaced, moved_often -- nil if the request replaces none
+local read_too = {nil} -- further fields of the record that known reads for find_replaced
 if replaces ~= '' then
 --@include progress
 --@include moves
@@ -25,15 +26,17 @@ if replaces ~= '' then
   if former_attempt == '.' then former_attempt = '' end
   if former_at == '.' then former_at = '' end
 
-  -- find_replaced reads the message that has the id. If it can't be replaced, it returns the answer.
-  function find_replaced(asked)
-    local r = redis.call('HMGET', record, 's', 'g', 't', 'y', 'z', 'a', 'd', 'j', 'A', 'D', 'q', 'o', 'k', 'C', 'H')
-    if account_of(r[4]) ~= (account == '.' and '' or account) then return {ID_REUSED, now, asked, 0} end
+  read_too = {'z', 'a', 'd', 'j', 'A', 'D', 'q', 'o', 'k', 'C', 'H'}
+
+  -- find_replaced reads the message that has the id from the fields that known has read. If it can't
+  -- be replaced, it returns the answer.
+  function find_replaced(asked, r)
+    if account_of(r[8]) ~= (account == '.' and '' or account) then return {ID_REUSED, now, asked, 0} end
     local at = tonumber(r[3])
-    if state_of(r[1], r[2]) ~= PENDING or has_reached(r[10]) or r[11] then return {TOO_LATE, now, at, 0} end
-    replaced = {generation = r[2], at = at, charged = r[4], was_beside = r[5], due = tonumber(r[6]) or at,
-      accepted = r[9], nonce = r[12], former = {r[4], r[13], r[14]}, changes = tonumber(r[15] or 0),
-      moves_since = r[7], moves = r[8]}
+    if state_of(r[1], r[2]) ~= PENDING or has_reached(r[16]) or r[17] then return {TOO_LATE, now, at, 0} end
+    replaced = {generation = r[2], at = at, charged = r[8], was_beside = r[11], due = tonumber(r[12]) or at,
+      moves_since = r[13], moves = r[14], accepted = r[15], nonce = r[18], former = {r[8], r[19], r[20]},
+      changes = tonumber(r[21] or 0)}
     q.excluded[id] = true
   end
 

@@ -212,11 +212,12 @@ for _ = 1, 2 do -- a second time if its id has a place
         if shifted then set('h', 1) end
         if replaced then
 --@include replaced
-          keep_of_replaced(set)
+          keep_of_replaced(set, at)
           replace_record(record, fields)
           finish_replacement(at)
         elseif there then
           replace_record(record, fields)
+          redis.call('PERSIST', record)
         else
           redis.call('HSET', record, unpack(fields))
         end

@@ -129,6 +129,7 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message, k kept) {
 	if known.isOpen() {
 		fields["q"] = setFlag(known.doubt)
 	}
+	fields["W"] = known.local
 	fields["X"], fields["E"] = setFlag(known.replaced), setFlag(known.edited)
 	fields["v"], fields["l"] = "", ""
 	if known.state == sending && known.grace.looks > 0 {

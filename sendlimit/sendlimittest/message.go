@@ -47,6 +47,7 @@ type message struct {
 	campaign    string
 	metadata    string
 	trace       []byte    // nil for none; nothing changes it
+	local       string    // how its time was read from a local time, until it is moved
 	expires     time.Time // zero for the default, from the promised time on
 	nonces      []string  // of all deliveries that claimed, in order
 	holder      string    // nonce of the delivery that may settle, or that ended it

@@ -114,6 +114,15 @@ func traceOf(content string) []byte {
 	return []byte{0, 255, byte(len(content) & 0x7f), 10}
 }
 
+// localOf returns how the time of a message with a content was read from a local time; "" for not
+// from one.
+func localOf(content string) string {
+	if content == "text" {
+		return ""
+	}
+	return "local time of " + content[:4]
+}
+
 var historyCampaigns = []string{"", "", "Spring.26", "autumn_2-"} //nolint:globals // a constant table
 
 func (m *mailbox) submitMessage(t *rapid.T, id string, at time.Time) {
@@ -165,6 +174,7 @@ func (m *mailbox) drawSubmit(t *rapid.T, id string, at time.Time, category strin
 	return sendlimit.Request{User: mailboxUser, ID: id, At: at, Category: category, Now: m.now, Record: &sendlimit.Record{
 		Generation: m.newToken("g"), Category: category, Fingerprint: category + "/" + campaign + "/" + content, ExpiresAt: expires,
 		Content: []byte(content), Campaign: campaign, Metadata: []byte(metadataOf(content)), Trace: traceOf(content),
+		Local: localOf(content),
 	}}
 }
 
@@ -213,7 +223,7 @@ func (m *mailbox) newMessage(r sendlimit.Request, accepted sendlimit.Decision) *
 		id: r.ID, state: pending, generations: []string{r.Record.Generation}, at: accepted.At, requested: accepted.RequestedAt,
 		shifted: accepted.Shifted, category: r.Category, uncounted: m.model.regime(mailboxUser).at(cut(accepted.At)).uncounted[r.Category],
 		content: content, expires: r.Record.ExpiresAt, lookAt: m.firstLook(accepted.At),
-		campaign: r.Record.Campaign, metadata: metadataOf(content), trace: traceOf(content), far: m.isFar(accepted.At),
+		campaign: r.Record.Campaign, metadata: metadataOf(content), trace: traceOf(content), local: localOf(content), far: m.isFar(accepted.At),
 		accepted: moment(cut(m.now)), accept: accepted.At, print: r.Category + content,
 	}
 }

@@ -48,7 +48,7 @@ func (m *mailbox) move(t *rapid.T, id string) {
 		want = m.expectMove(known, r)
 		stays, stood := want.At.Equal(known.at), known.at
 		if want.Allowed && !stays && !r.Check {
-			known.moved, known.edited = true, known.edited || !r.Unlimited
+			known.moved, known.edited, known.local = true, known.edited || !r.Unlimited, ""
 			if m.needsQueue(known.at, want.At) {
 				known.countMove(m.now)
 			}
