@@ -21,25 +21,23 @@
 -- at is Unix ms. to and from are send times after and before the change, in ms from `at`. A value
 -- has at most 64 bytes, or it would prevent Redis' compact encoding of the record: a long reason is
 -- cut. The fields A, s, e, w and i have when a message was accepted and how it ended.
-local note_history, entry_of
+local note_history
 do
   local KEPT, LONGEST, DIGITS = 16, 64, '0123456789abcdef'
 
   local function word(number) return number and string.format('%.0f', number) or '.' end
 
-  -- entry_of returns the field and the value of the n-th change. `change` has the parts of the value,
-  -- as numbers and Unix ms; `at` is now by default.
-  function entry_of(n, letter, change)
+  -- note_history records a change of the message whose record is under key. `change` has the parts
+  -- of the value, as numbers and Unix ms; `at` is now by default. With n, the number of the change
+  -- from 1, it writes nothing, and returns the field and its value.
+  function note_history(key, letter, change, n)
     local at = change.at or now
     local reason = change.reason ~= '' and change.reason or '.'
-    local digit = (n - 1) % KEPT + 1
+    local digit = ((n or redis.call('HINCRBY', key, 'H', 1)) - 1) % KEPT + 1
     local value = table.concat({letter, word(at), word(change.to and change.to - at),
       word(change.from and change.from - at), word(change.attempt ~= 0 and change.attempt), reason}, ' ')
-    return table.concat({'h', string.sub(DIGITS, digit, digit)}), string.sub(value, 1, LONGEST)
-  end
-
-  -- note_history records a change of the message whose record is under key, see entry_of.
-  function note_history(key, letter, change)
-    redis.call('HSET', key, entry_of(redis.call('HINCRBY', key, 'H', 1), letter, change))
+    local field, cut = 'h' .. string.sub(DIGITS, digit, digit), string.sub(value, 1, LONGEST)
+    if n then return field, cut end
+    redis.call('HSET', key, field, cut)
   end
 end

@@ -11,7 +11,7 @@ local function keep_of_replaced(set, at)
   for k = 1, math.min(replaced.changes, 16) do names[k] = 'h' .. string.sub('0123456789abcdef', k, k) end
   local changes = names[1] and redis.call('HMGET', record, unpack(names)) or names
   for k = 1, #names do set(names[k], changes[k]) end
-  set(entry_of(replaced.changes + 1, 'e', {to = at, from = replaced.at}))
+  set(note_history(record, 'e', {to = at, from = replaced.at}, replaced.changes + 1))
   set('H', replaced.changes + 1)
   if replaced.moves then
     set('d', replaced.moves_since)

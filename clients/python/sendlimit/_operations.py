@@ -1671,7 +1671,7 @@ class Operations(Caller):
         self,
         user: str,
         id: str,
-        body: api.Draft,
+        body: api.PutDraft,
         *,
         if_match: str | None = None,
         if_none_match: str | None = None,

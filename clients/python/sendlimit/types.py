@@ -1714,6 +1714,86 @@ class Problem(TypedDict):
     """Every rule that the message would break, in the order of the policy."""
 
 
+class PutDraft(TypedDict):
+    badge: NotRequired[int | None]
+    """The number at the app's icon. By default it does not change."""
+    body: NotRequired[str | None]
+    """See title."""
+    campaign: NotRequired[str | None]
+    """1 to 64 of a-z A-Z 0-9 . _ - A name in common, to count, list, pause, move and cancel
+    messages together.
+    """
+    category: NotRequired[str | None]
+    """1 to 64 of a-z 0-9 _ -"""
+    channels: NotRequired[dict[str, dict[str, object]] | None]
+    """Additions for single channels, by the name of the channel: an object of at most 4,096
+    bytes in the provider's format. They are checked at submit, as is the size of the message
+    for that channel.
+    """
+    click_url: NotRequired[str | None]
+    """The absolute URL that a click opens, of at most 2,048 bytes: a web page or a place in the
+    app, such as myapp://orders/17. javascript:, data: and file: are not allowed.
+    """
+    clock_strict: NotRequired[bool | None]
+    """Refuse a local time that clocks skip or show twice, and name the valid ones. By default a
+    skipped time means a later one, as far behind the gap as it would be into it, and a time
+    that is shown twice means the first.
+    """
+    collapse_key: NotRequired[str | None]
+    """The message replaces an earlier one with the same key on the device: 1 to 64 printable
+    ASCII characters.
+    """
+    data: NotRequired[dict[str, str] | None]
+    """Texts by name, for the app that shows the message."""
+    expires_at: NotRequired[str | datetime | None | LocalTime]
+    """RFC 3339, or a local time: a message that is not sent by then is dropped. By default a
+    day after send_at. At most 31 days after the latest send time that is accepted.
+    """
+    id: NotRequired[str | None]
+    """Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server
+    generates one.
+    """
+    image: NotRequired[str | None]
+    """An https URL of an image to show, of at most 2,048 bytes."""
+    late: NotRequired[str | None]
+    """What to do if send_at has passed: refuse the message with in_past; now, send it now if it
+    passed within a day; or a length of time such as 15m, 1s to 7d, send it now if it passed
+    within that. By default what the user's policy says.
+    """
+    metadata: NotRequired[dict[str, str] | None]
+    """Texts of the caller by name: at most 8, with at most 512 bytes of names and texts
+    together. A name is 1 to 64 bytes without control characters. They go to the push target,
+    and stay with the status after the message has ended.
+    """
+    on_conflict: NotRequired[Literal["refuse", "shift", ""] | None]
+    """What to do if send_at is not free: refuse the message, or shift it to the next free time.
+    By default what the user's policy says; with send_at now, shift.
+    """
+    priority: NotRequired[Literal["high", "normal", ""] | None]
+    """high if it may wake the device, normal if it may wait until the device is used. By
+    default the channel decides.
+    """
+    send_at: str | datetime | LocalTime
+    """The send time: RFC 3339 with zone, cut to the millisecond, or a local time. now means as
+    soon as the rules allow.
+    """
+    shift_until: NotRequired[str | datetime | None | LocalTime]
+    """RFC 3339, or a local time: the last time that a shift may choose. By default a day after
+    send_at. Without on_conflict it applies if the user's policy shifts, and has no effect if
+    the policy refuses. With refuse it is not allowed.
+    """
+    sound: NotRequired[str | None]
+    """The name of a sound of the app's: at most 64 characters without control characters."""
+    title: NotRequired[str | None]
+    """Title, body and data have at most 4,096 bytes together. Title or body is required."""
+    to: NotRequired[Target | None]
+    """The user's devices that receive it. By default all."""
+    user: NotRequired[str | None]
+    """The receiver: 1 to 256 bytes of UTF-8 without control or invisible characters, and
+    without a space at its ends.
+    """
+
+
 _QuietHours = TypedDict("_QuietHours", {
     "from": "str",
 })

@@ -965,7 +965,7 @@ export abstract class Operations extends Caller {
    *
    * Requires the scope submit.
    */
-  putMessage(user: string, id: string, body: api.Draft, options: ConditionalOptions = {}): Promise<api.Outcome> {
+  putMessage(user: string, id: string, body: api.PutDraft, options: ConditionalOptions = {}): Promise<api.Outcome> {
     return this.value({ method: "PUT", path: `/v1/users/${segment("user", user)}/messages/${segment("id", id)}`, body }, options);
   }
 

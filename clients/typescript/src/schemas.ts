@@ -2017,6 +2017,69 @@ export interface components {
             /** @description Removes entries that ended longer ago than this, such as 7d or 36h by the store's clock. 0s removes all. */
             older_than: string;
         };
+        PutDraft: {
+            /**
+             * Format: int64
+             * @description The number at the app's icon. By default it does not change.
+             */
+            badge?: number | null;
+            /** @description See title. */
+            body?: string | null;
+            /** @description 1 to 64 of a-z A-Z 0-9 . _ - A name in common, to count, list, pause, move and cancel messages together. */
+            campaign?: string | null;
+            /** @description 1 to 64 of a-z 0-9 _ - */
+            category?: string | null;
+            /** @description Additions for single channels, by the name of the channel: an object of at most 4,096 bytes in the provider's format. They are checked at submit, as is the size of the message for that channel. */
+            channels?: {
+                [key: string]: {
+                    [key: string]: unknown;
+                };
+            } | null;
+            /** @description The absolute URL that a click opens, of at most 2,048 bytes: a web page or a place in the app, such as myapp://orders/17. javascript:, data: and file: are not allowed. */
+            click_url?: string | null;
+            /** @description Refuse a local time that clocks skip or show twice, and name the valid ones. By default a skipped time means a later one, as far behind the gap as it would be into it, and a time that is shown twice means the first. */
+            clock_strict?: boolean | null;
+            /** @description The message replaces an earlier one with the same key on the device: 1 to 64 printable ASCII characters. */
+            collapse_key?: string | null;
+            /** @description Texts by name, for the app that shows the message. */
+            data?: {
+                [key: string]: string;
+            } | null;
+            /** @description RFC 3339, or a local time: a message that is not sent by then is dropped. By default a day after send_at. At most 31 days after the latest send time that is accepted. */
+            expires_at?: (string | Date | null) | components["schemas"]["LocalTime"];
+            /** @description Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server generates one. */
+            id?: string | null;
+            /** @description An https URL of an image to show, of at most 2,048 bytes. */
+            image?: string | null;
+            /** @description What to do if send_at has passed: refuse the message with in_past; now, send it now if it passed within a day; or a length of time such as 15m, 1s to 7d, send it now if it passed within that. By default what the user's policy says. */
+            late?: string | null;
+            /** @description Texts of the caller by name: at most 8, with at most 512 bytes of names and texts together. A name is 1 to 64 bytes without control characters. They go to the push target, and stay with the status after the message has ended. */
+            metadata?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description What to do if send_at is not free: refuse the message, or shift it to the next free time. By default what the user's policy says; with send_at now, shift.
+             * @enum {string|null}
+             */
+            on_conflict?: "refuse" | "shift" | "" | null;
+            /**
+             * @description high if it may wake the device, normal if it may wait until the device is used. By default the channel decides.
+             * @enum {string|null}
+             */
+            priority?: "high" | "normal" | "" | null;
+            /** @description The send time: RFC 3339 with zone, cut to the millisecond, or a local time. now means as soon as the rules allow. */
+            send_at: (string | Date) | components["schemas"]["LocalTime"];
+            /** @description RFC 3339, or a local time: the last time that a shift may choose. By default a day after send_at. Without on_conflict it applies if the user's policy shifts, and has no effect if the policy refuses. With refuse it is not allowed. */
+            shift_until?: (string | Date | null) | components["schemas"]["LocalTime"];
+            /** @description The name of a sound of the app's: at most 64 characters without control characters. */
+            sound?: string | null;
+            /** @description Title, body and data have at most 4,096 bytes together. Title or body is required. */
+            title?: string | null;
+            /** @description The user's devices that receive it. By default all. */
+            to?: components["schemas"]["Target"] | null;
+            /** @description The receiver: 1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends. */
+            user?: string | null;
+        };
         QuietHours: {
             /**
              * Format: date-time
@@ -3066,6 +3129,7 @@ export type Problem = components['schemas']['Problem'];
 export type PurgeDeadAlertsQuery = components['schemas']['PurgeDeadAlertsQuery'];
 export type PurgeDeadEventsQuery = components['schemas']['PurgeDeadEventsQuery'];
 export type PurgeDeadLettersQuery = components['schemas']['PurgeDeadLettersQuery'];
+export type PutDraft = components['schemas']['PutDraft'];
 export type QuietHours = components['schemas']['QuietHours'];
 export type QuotaUsage = components['schemas']['QuotaUsage'];
 export type RefitBaseline = components['schemas']['RefitBaseline'];
