@@ -115,7 +115,8 @@ type server struct {
 	renewals singleflight.Group // of logins
 	// reads count as requests, too. coming are requests whose body is being read. pageReads need no
 	// key: an address holds those slots.
-	requests, reads, coming, streams, lanes, followers, pageReads *slots
+	requests, reads, coming, streams, followers, pageReads *slots
+	work                                                   *work
 	// Expensive requests.
 	refits, dryRuns, scans, campaignRuns, campaignCounts, finds, auditReads *slots
 

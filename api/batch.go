@@ -27,18 +27,13 @@ const jsonl = "application/jsonl"
 
 // Limits of what a batch processes at a time: about 10 MB.
 const (
-	// batchLanes is how many lines are judged at a time, of one batch and of all batches of an account.
-	// More would be no faster, but delay the requests of others, which wait behind them.
-	batchLanes  = 16
+	batchLanes  = 16 // lines that are judged at a time, see also work
 	batchWindow = 1024
 )
 
 // lingerWithin is how long the server keeps reading after an answer that ended early. If it closed
 // the connection with unread data, the client could lose the end of the answer.
 const lingerWithin = time.Second
-
-// errNoLane is returned to no caller: lines wait for a lane.
-var errNoLane = errors.New("all lanes are taken")
 
 var errStopping = errors.New("this server stops")
 
@@ -133,7 +128,6 @@ type batch struct {
 	lines   *lines
 	next    func(context.Context) (bulk.Line, error) // of lines
 	answers *answers
-	lanes   int // lines that are judged at a time
 }
 
 // openBatch begins to read a batch. Call answer, or refuse.
@@ -149,7 +143,7 @@ func (s *server) openBatch(w http.ResponseWriter, r *http.Request) *batch {
 	lines := newLines(r.Body, control, s.Now, s.Limits.Idle, pace)
 	return &batch{
 		server: s, w: w, r: r, pace: pace, lines: lines, next: lines.next,
-		answers: s.newAnswers(w, ndjson), lanes: batchLanes,
+		answers: s.newAnswers(w, ndjson),
 	}
 }
 
@@ -161,12 +155,12 @@ func (b *batch) answer(ctx context.Context, judge bulk.Judge, many bulk.JudgeMan
 	ctx, stop := context.WithCancelCause(asked)
 	watched := s.endEarly(ctx, stop, b.answers.hurry)
 	next := func() (bulk.Line, error) { return b.next(ctx) }
-	o := bulk.Options{Lanes: b.lanes, Window: batchWindow, Together: submit.MaxMany}
+	o := bulk.Options{Lanes: batchLanes, Window: batchWindow, Together: submit.MaxMany}
 	of := callerOf(ctx).holder()
 	if many != nil {
-		o.Many = inLane(s.lanes, of, recovering(many))
+		o.Many = lineByLine(s.work, of, recovering(many))
 	}
-	err := bulk.Run(ctx, next, inLane(s.lanes, of, recovering(judge)), b.answers, o)
+	err := bulk.Run(ctx, next, lineByLine(s.work, of, recovering(judge)), b.answers, o)
 	if errors.Is(err, context.Canceled) {
 		err = errors.Join(err, context.Cause(ctx))
 	}
@@ -181,19 +175,6 @@ func (b *batch) refuse(err error) {
 	b.server.writeError(b.w, b.r, err)
 	_ = http.NewResponseController(b.w).Flush()
 	b.lines.end(lingerWithin)
-}
-
-// inLane returns a judge that waits for a lane of its account.
-func inLane[Asked, Answer any](
-	lanes *slots, of holder, judge func(context.Context, Asked) (Answer, error),
-) func(context.Context, Asked) (Answer, error) {
-	return func(ctx context.Context, asked Asked) (none Answer, _ error) {
-		if lanes.await(ctx, of) != nil {
-			return none, fmt.Errorf("waiting to judge a line: %w", ctx.Err())
-		}
-		defer lanes.leave(of)
-		return judge(ctx, asked)
-	}
 }
 
 // recovering returns a judge that runs in goroutines of a batch, so it recovers panics

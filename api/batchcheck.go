@@ -96,9 +96,6 @@ func (s *server) checkBatch(w http.ResponseWriter, r *http.Request, in dryRunBat
 	defer s.dryRuns.leave(who)
 	batch := s.openBatch(w, r)
 	batch.lines.most = maxTogether
-	if tier := callerOf(r.Context()).identity.Tier; tier.MessagesPerHour > 0 || tier.MessagesPerDay > 0 {
-		batch.lanes = 1 // a line that a rule refuses holds a part of the quota meanwhile, and would refuse others
-	}
 	if withPolicy {
 		whatIf.Policy, err = batch.lines.policy()
 	}

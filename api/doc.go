@@ -56,6 +56,8 @@
 //     that, requests get 503 at once. A request takes its slot once its caller is known. An account
 //     has a share of each kind, at most as many slots as remain free (slots.go). Above that, it
 //     gets 429. Operators get a slot even if accounts hold all.
+//   - While several accounts are active, a few requests and lines of each are worked on at a time, and
+//     its others wait their turn (work.go).
 //   - A batch ends if it sends no message for Limits.Idle, or only junk. A batch that is faster
 //     than its account's lines_per_minute waits, for a bounded time (linepace.go). A dry run of a
 //     batch copies the data that it judges on, so its lines and the number of concurrent dry runs

@@ -241,36 +241,50 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
-// All batches of an account judge as many lines at a time as one does. Others' lines do not wait for
-// them.
-func TestBatchesOfAnAccountShareItsLanes(t *testing.T) {
+// While several accounts are active, each has a few slots for work. Nothing waits for work that takes
+// long, and an account that is alone waits for nothing.
+func TestWorkOfAnAccountIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		limits, err := Limits{}.withDefaults()
-		require.NoError(t, err)
-		s := &server{Options: Options{Limits: limits}}
-		s.newSlots()
+		w := newWork(time.Now)
+		few := int64(w.perAccount)
 		var judging atomic.Int64
 		goOn := make(chan struct{})
-		judge := inLane(s.lanes, holder{account: "acme"}, func(context.Context, int) (int, error) {
+		judge := lineByLine(w, holder{account: "acme"}, func(context.Context, int) (int, error) {
 			judging.Add(1)
 			<-goOn
 			return 0, nil
 		})
-		for range 3 * batchLanes {
-			go func() { _, _ = judge(t.Context(), 0) }()
+		of := func(who holder) {
+			got, err := lineByLine(w, who, func(_ context.Context, n int) (int, error) { return n + 1, nil })(t.Context(), 1)
+			require.NoError(t, err)
+			require.Equal(t, 2, got)
 		}
-		synctest.Wait()
-		require.EqualValues(t, batchLanes, judging.Load())
-		got, err := inLane(s.lanes, holder{account: "bank"}, func(_ context.Context, n int) (int, error) { return n + 1, nil })(t.Context(), 1)
-		require.NoError(t, err)
-		require.Equal(t, 2, got)
+		begin := func(n, atOnce int64) {
+			began := judging.Load()
+			for range n {
+				go func() { _, _ = judge(t.Context(), 0) }()
+			}
+			synctest.Wait()
+			require.Equal(t, atOnce, judging.Load()-began)
+		}
+		begin(3*few, few)
+		of(holder{account: "bank"})
+		of(holder{operator: true})
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err = judge(gone, 0)
+		_, err := judge(gone, 0)
 		require.ErrorIs(t, err, context.Canceled)
+		time.Sleep(lentFor)
+		synctest.Wait()
+		require.Equal(t, 2*few, judging.Load(), "what takes long lets others go on")
+		time.Sleep(aloneAfter + time.Millisecond)
+		begin(5*few, 5*few)
+		of(holder{account: "bank"})
+		begin(2*few, few)
 		close(goOn)
 		synctest.Wait()
-		require.EqualValues(t, 3*batchLanes, judging.Load())
+		require.Equal(t, 10*few, judging.Load())
+		require.Zero(t, w.taken)
 	})
 }

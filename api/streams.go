@@ -33,6 +33,14 @@ func (s *server) slotted(next http.Handler, rt route) http.Handler {
 			}
 			defer s.reads.leave(of)
 		}
+		if among == s.requests {
+			done, err := s.work.begin(r.Context(), of)
+			if err != nil {
+				s.writeError(w, r, err)
+				return
+			}
+			defer done()
+		}
 		next.ServeHTTP(w, r)
 	})
 }
@@ -67,10 +75,7 @@ func (s *server) newSlots() {
 		share: shareHeld("stream", "streams",
 			" running (batches, dry runs, refits, exports, erasures and work on campaigns)", "streams_per_account", retryStreamAfter),
 	}
-	s.lanes = &slots{
-		most: batchLanes * l.Streams, perAccount: batchLanes, perOperator: batchLanes * l.Streams, reserve: batchLanes,
-		full: func() error { return errNoLane }, share: func(holder, int) error { return errNoLane },
-	}
+	s.work = newWork(s.Now)
 	s.followers = &slots{
 		most: l.Followers, perAccount: l.FollowersPerAccount, perOperator: l.FollowersPerAccount, reserve: reserveOf(l.Followers),
 		full:  allHeld(l.Followers, "streams of events"),

@@ -48,13 +48,14 @@ func (s *Store) Count(ctx context.Context, account string) (int64, error) {
 }
 
 // hold reserves room for one more device of an account, for a user, and returns the hold: its token
-// and the user's partition. It first counts the devices of programs that died during a registration.
-func (s *Store) hold(ctx context.Context, account, user string, most int64) (string, error) {
+// and the user's partition. It may exceed most by the devices that will be freed. It first counts the
+// devices of programs that died during a registration.
+func (s *Store) hold(ctx context.Context, account, user string, most, freed int64) (string, error) {
 	const doing = "holding room for a device"
 	hold := keyspace.NewToken() + " " + strconv.Itoa(keyspace.Partition(user))
 	for {
 		answer, err := script.Run(ctx, s.client, lua.DeviceHold, doing, s.keysOf(account),
-			[]any{script.Milliseconds(s.at), most, hold, holdFor.Milliseconds()})
+			[]any{script.Milliseconds(s.at), most + freed, hold, holdFor.Milliseconds()})
 		if err != nil {
 			return "", err
 		}

@@ -202,15 +202,23 @@ func readRemoved(in *script.ReplyReader, i int) (removed []Device) {
 	return removed
 }
 
-// freed returns how many devices an account loses when a claim takes an address from other users,
-// or 0 if the account has no limit.
-func (c claim) freed(user, account string, most int64) (n int64) {
+// freed returns how many devices the account of a device loses when a claim takes the address from
+// other users. A user with a claim may not have the device: its program has died, or has not yet
+// registered it.
+func (s *Store) freed(ctx context.Context, c claim, user string, d Device) (n int64, err error) {
 	for _, o := range c.before {
-		if most > 0 && account != "" && o.account == account && o.user != "" && o.user != user {
+		if o.account != d.Account || o.user == "" || o.user == user {
+			continue
+		}
+		has, err := s.has(ctx, o.user, d)
+		if err != nil {
+			return 0, err
+		}
+		if has {
 			n++
 		}
 	}
-	return n
+	return n, nil
 }
 
 // giveUp withdraws a claim for a refused device, unless the user has the address. It returns the

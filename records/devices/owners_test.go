@@ -213,10 +213,11 @@ func ownersField(d devices.Device) string {
 }
 
 // An account that has more devices than its lowered bound gets no moved one either, and is told its
-// bound. The former user keeps the device.
+// bound. The former user keeps the device. A claim without a device, of a program that died, makes no
+// room.
 func TestAMoveBeyondTheBound(t *testing.T) {
 	t.Parallel()
-	_, s := newStore(t)
+	server, s := newStore(t)
 	for i := range 3 {
 		d := phone()
 		d.Address = fmt.Sprint("token", i)
@@ -225,7 +226,17 @@ func TestAMoveBeyondTheBound(t *testing.T) {
 	}
 	moves := phone()
 	moves.Address = "token0"
-	_, err := s.Add(t.Context(), "alice", moves, 1)
+	dying := redis.NewClient(&redis.Options{Addr: server.Addr(), MaxRetries: -1})
+	require.NoError(t, dying.Ping(t.Context()).Err()) // the handshake has no turns
+	p := &program{turns: make(chan int, 1), ran: make(chan struct{}, 1)}
+	p.turns <- diesAfter
+	dying.AddHook(redistest.Calls(p.onCall))
+	_, err := devices.New(dying, keyspace.KeysUnder(""), devices.Options{}).Add(t.Context(), "bob", moves, 2)
+	require.ErrorIs(t, err, errDied)
+	require.NoError(t, dying.Close())
+	_, err = s.Add(t.Context(), "alice", moves, 2)
+	require.Equal(t, &devices.AccountFullError{Account: "acme", Most: 2}, err, "one of three is moved")
+	_, err = s.Add(t.Context(), "alice", moves, 1)
 	require.Equal(t, &devices.AccountFullError{Account: "acme", Most: 1}, err)
 	require.Empty(t, listed(t, s))
 	list, err := s.List(t.Context(), "user0")

@@ -72,7 +72,7 @@ func (s *Store) Add(ctx context.Context, user string, d Device, most int64) (Reg
 		return Registration{}, err
 	}
 	if s.shared {
-		r, _, err := s.register(ctx, user, d, most)
+		r, _, err := s.register(ctx, user, d, most, claim{})
 		return r, err
 	}
 	var first Change
@@ -82,11 +82,8 @@ func (s *Store) Add(ctx context.Context, user string, d Device, most int64) (Reg
 		if err != nil {
 			return Registration{}, err
 		}
-		r, replaced, err := s.register(ctx, user, d, most+c.freed(user, d.Account, most))
+		r, replaced, err := s.register(ctx, user, d, most, c)
 		if err != nil {
-			if full, is := errors.AsType[*AccountFullError](err); is {
-				full.Most = most // and not with the room that the move would free
-			}
 			return Registration{}, s.giveUp(ctx, user, d, c, err)
 		}
 		if first == "" {
@@ -107,9 +104,9 @@ func (s *Store) Add(ctx context.Context, user string, d Device, most int64) (Reg
 	}
 }
 
-// register registers a complete device of a user, regardless of other users. It returns the
-// replaced devices with other addresses.
-func (s *Store) register(ctx context.Context, user string, d Device, most int64) (Registration, []Device, error) {
+// register registers a complete device of a user, regardless of other users. The room that a claim of
+// its address frees counts. It returns the replaced devices with other addresses.
+func (s *Store) register(ctx context.Context, user string, d Device, most int64, c claim) (Registration, []Device, error) {
 	bounded := most > 0 && d.Account != ""
 	a, err := s.add(ctx, user, d, !bounded)
 	if err != nil {
@@ -117,7 +114,11 @@ func (s *Store) register(ctx context.Context, user string, d Device, most int64)
 	}
 	hold := ""
 	if a.status == needsRoom {
-		if hold, err = s.hold(ctx, d.Account, user, most); err != nil {
+		freed, err := s.freed(ctx, c, user, d)
+		if err != nil {
+			return Registration{}, nil, err
+		}
+		if hold, err = s.hold(ctx, d.Account, user, most, freed); err != nil {
 			return Registration{}, nil, err
 		}
 		if a, err = s.add(ctx, user, d, true); err != nil {

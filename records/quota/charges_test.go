@@ -9,6 +9,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/records/accounts"
@@ -185,6 +186,45 @@ func TestRefusalsChargeNothingAndADryRunAgrees(t *testing.T) {
 		require.Equal(t, charge.UsedUp, d.UsedUp)
 	}
 	s.requireUsed(2, 2, story.At("10:00"))
+}
+
+// A message that a rule refuses holds a charge meanwhile: others of the same dry run wait for its end.
+func TestADryRunWaitsForOpenHolds(t *testing.T) {
+	t.Parallel()
+	s := newChargeStory(t)
+	dryRun := s.charges.StartDryRun()
+	hold := func(ctx context.Context) (quota.Charge, error) {
+		return dryRun.Hold(ctx, quota.Request{Account: s.account, Tier: s.tier, User: "u", ID: "i", At: story.At("10:00")})
+	}
+	taken := func() sendlimit.Hold {
+		charge, err := hold(t.Context())
+		require.NoError(t, err)
+		require.True(t, charge.Allowed)
+		return charge.Hold
+	}
+	last := func(end func(sendlimit.Hold), open sendlimit.Hold) quota.Charge {
+		charged := make(chan quota.Charge)
+		go func() {
+			charge, err := hold(t.Context())
+			assert.NoError(t, err)
+			charged <- charge
+		}()
+		select {
+		case charge := <-charged:
+			require.Fail(t, "it did not wait", charge)
+		case <-time.After(20 * time.Millisecond):
+		}
+		end(open)
+		return <-charged
+	}
+	dryRun.Keep(taken()) // the hour allows two
+	charge := last(dryRun.GiveBack, taken())
+	require.True(t, charge.Allowed)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	_, err := hold(ended)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, fault.CodeQuotaExceeded, last(dryRun.Keep, charge.Hold).Code)
 }
 
 // The client library repeats a call that timed out.

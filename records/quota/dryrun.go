@@ -19,18 +19,21 @@ import (
 type DryRun struct {
 	charges *Charges
 
-	mu   sync.Mutex
-	used map[string]int64 // by the counter's key
+	mu      sync.Mutex
+	used    map[string]int64 // by the counter's key
+	open    map[string]int64 // those whose hold is neither kept nor given back, by the counter's key
+	decided chan struct{}    // is closed and replaced when a hold is
 }
 
 // StartDryRun begins a dry run.
 func (c *Charges) StartDryRun() *DryRun {
-	return &DryRun{charges: c, used: make(map[string]int64)}
+	return &DryRun{charges: c, used: make(map[string]int64), open: make(map[string]int64), decided: make(chan struct{})}
 }
 
-// Hold returns what Charges.Hold would return if all holds of this dry run had been charged. Its
-// hold is for a timeline's DryRun and does not expire. A request with an Info must be the only one
-// of the dry run.
+// Hold returns what Charges.Hold would return if all messages that this dry run has accepted had been
+// charged. Its hold is for a timeline's DryRun and does not expire: keep it or give it back. If only
+// holds that are still open leave no message, it waits for them, or until ctx ends. A request with
+// an Info must be the only one of the dry run.
 func (r *DryRun) Hold(ctx context.Context, request Request) (Charge, error) {
 	if err := request.check(); err != nil {
 		return Charge{}, err
@@ -59,14 +62,36 @@ func (r *DryRun) Hold(ctx context.Context, request Request) (Charge, error) {
 	if !charge.Now.Before(charge.Hold.Until) {
 		return Charge{At: request.At, Now: charge.Now, Code: fault.CodeOutsideHold}, nil
 	}
+	for {
+		decided := r.charge(request, usage, keys, &charge)
+		if decided == nil {
+			return charge, nil
+		}
+		select {
+		case <-decided:
+		case <-ctx.Done():
+			return Charge{}, ctx.Err()
+		}
+	}
+}
+
+// charge charges a request, or refuses it. While open holds may still make room, it does neither and
+// returns a channel that is closed when one of them is kept or given back.
+func (r *DryRun) charge(request Request, usage []counters.Usage, keys []string, charge *Charge) (decided <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var charges charged
 	own := r.ownKeys(request)
-	for i, u := range usage {
+	for i := range usage {
+		u := &usage[i]
 		if u.Used = r.used[keys[i]]; slices.Contains(own, keys[i]) {
 			u.Used = max(u.Used-1, 0) // the charge is taken over
 		}
+		if u.Counter.Limit > 0 && u.Remaining() == 0 && u.Used-r.open[keys[i]] < u.Counter.Limit {
+			return r.decided
+		}
+	}
+	var charges charged
+	for i, u := range usage {
 		full := u.Counter.Limit > 0 && u.Remaining() == 0
 		switch {
 		case i == 2 || request.Account.Name == "":
@@ -84,17 +109,18 @@ func (r *DryRun) Hold(ctx context.Context, request Request) (Charge, error) {
 	}
 	if charge.Code != "" {
 		charge.Hold = sendlimit.Hold{}
-		return charge, nil
+		return nil
 	}
 	for _, key := range keys {
 		r.used[key]++
+		r.open[key]++
 	}
 	charge.Allowed = true
 	if request.Account.Name != "" {
 		charge.Day.Used++
 	}
 	charge.Hold.Attempt = charges.attempt(keyspace.NewToken(), 0)
-	return charge, nil
+	return nil
 }
 
 // ownKeys lists the counters that have the charge of a request's Info.
@@ -126,20 +152,29 @@ func (r *DryRun) NextOpen(ctx context.Context, request Request, until time.Time)
 	})
 }
 
-// GiveBack gives back a hold.
-func (r *DryRun) GiveBack(h sendlimit.Hold) {
+// Keep ends the hold of an accepted message: its charge stays.
+func (r *DryRun) Keep(h sendlimit.Hold) { r.end(h, 0) }
+
+// GiveBack ends the hold of a message that is not accepted, and gives its charge back.
+func (r *DryRun) GiveBack(h sendlimit.Hold) { r.end(h, 1) }
+
+func (r *DryRun) end(h sendlimit.Hold, given int64) {
 	charges := chargedBy(h.Attempt)
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	var keys []string
 	if h.Account != "" {
-		for _, key := range r.keys(h.Account, charges.hour.From, charges.day.From) {
-			r.used[key] = max(r.used[key]-1, 0)
-		}
+		keys = r.keys(h.Account, charges.hour.From, charges.day.From)
 	}
 	if charges.throttle != "" {
-		key := r.charges.keys.Charged(subjectOf(charges.throttle), "h", charges.period)
-		r.used[key] = max(r.used[key]-1, 0)
+		keys = append(keys, r.charges.keys.Charged(subjectOf(charges.throttle), "h", charges.period))
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, key := range keys {
+		r.used[key] -= given
+		r.open[key]--
+	}
+	close(r.decided)
+	r.decided = make(chan struct{})
 }
 
 // usage returns the periods of a request and the keys of their counters: the hour and the day of

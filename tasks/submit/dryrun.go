@@ -74,6 +74,9 @@ func (r *DryRun) submit(ctx context.Context, m resolved) (message.Outcome, error
 		charged.payer = p
 	}
 	o, request := r.submitter.judge(ctx, m, nil, r.timeline, charged.reserve)
+	if charged.open != nil {
+		charged.giveFirstBack(ctx) // the store did not answer
+	}
 	if o.Submitted() && !o.Replayed {
 		r.submitter.capacity.take(request.content) // its copies take room too
 	}
@@ -97,9 +100,9 @@ func (r *DryRun) Close(ctx context.Context) error { return r.dryRun.Close(ctx) }
 // heldInDryRun keeps the holds of a dry run.
 type heldInDryRun struct{ *quota.DryRun }
 
-func (heldInDryRun) settleLater(sendlimit.Hold) {}
+func (h heldInDryRun) settleLater(held sendlimit.Hold) { h.Keep(held) }
 
-func (heldInDryRun) settleNow(context.Context, sendlimit.Hold) {}
+func (h heldInDryRun) settleNow(_ context.Context, held sendlimit.Hold) { h.Keep(held) }
 
 func (h heldInDryRun) giveBack(_ context.Context, held sendlimit.Hold) { h.GiveBack(held) }
 

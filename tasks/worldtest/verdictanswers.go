@@ -149,7 +149,8 @@ func (v *verdict) judgeAnswers() {
 		if a.Err != nil || a.Do == Erase || ended { // see judgeEnded
 			continue
 		}
-		if a.Dry != nil && a.Alone && (a.Dry.Outcome != a.Got.Outcome || a.Dry.Code != a.Got.Code || !a.Dry.SendAt.Equal(a.Got.SendAt.Time)) {
+		passed := a.Ended.After(a.Began) && !a.Message.SendAt.After(a.Ended) // and a submit that is late is judged at its own time
+		if a.Dry != nil && a.Alone && !passed && (a.Dry.Outcome != a.Got.Outcome || a.Dry.Code != a.Got.Code || !a.Dry.SendAt.Equal(a.Got.SendAt.Time)) {
 			v.fault("dry run: %s/%s: it said %+v, and the submit was answered %+v", a.User, a.Event.ID, *a.Dry, a.Got)
 		}
 		if a.Free && a.Alone && a.Got.Outcome != message.Accepted {
