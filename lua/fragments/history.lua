@@ -36,7 +36,7 @@ do
     local digit = ((n or redis.call('HINCRBY', key, 'H', 1)) - 1) % KEPT + 1
     local value = table.concat({letter, word(at), word(change.to and change.to - at),
       word(change.from and change.from - at), word(change.attempt ~= 0 and change.attempt), reason}, ' ')
-    local field, cut = 'h' .. string.sub(DIGITS, digit, digit), string.sub(value, 1, LONGEST)
+    local field, cut = table.concat({'h', string.sub(DIGITS, digit, digit)}), string.sub(value, 1, LONGEST)
     if n then return field, cut end
     redis.call('HSET', key, field, cut)
   end
