@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
 
@@ -139,11 +140,13 @@ func (c *Client) read(ctx context.Context, response *http.Response, most int64) 
 // unreachable returns the failure of a call without a whole answer.
 func (c *Client) unreachable(ctx context.Context, err error) *failure {
 	err = bare(err)
+	dial, is := errors.AsType[*net.OpError](err)
+	unsent := is && dial.Op == "dial"
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause // more precise than "context canceled"
 	}
 	return &failure{again: true, err: &UnavailableError{
-		Code: CodeUnavailable, Detail: fmt.Sprintf("no answer from the API at %s: %v", c.base, err), Err: err,
+		Code: CodeUnavailable, Detail: fmt.Sprintf("no answer from the API at %s: %v", c.base, err), Err: err, Unsent: unsent,
 	}}
 }
 

@@ -72,6 +72,7 @@ type UnavailableError struct {
 	RetryAfter time.Duration // what the API asked for; zero if it did not
 	RequestID  string        // "" if there was no answer
 	Err        error         // the cause; nil if the API answered
+	Unsent     bool          // no try found a connection, so nothing was done
 }
 
 // Error returns a sentence with the next step.

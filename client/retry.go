@@ -26,10 +26,14 @@ type failure struct {
 
 // repeat calls try until it succeeds or a retry is useless. A nil failure is a success.
 func (c *Client) repeat(ctx context.Context, what call, try func(context.Context) *failure) error {
-	for attempt := 1; ; attempt++ {
+	for attempt, sent := 1, false; ; attempt++ {
 		failed := try(ctx)
 		if failed == nil {
 			return nil
+		}
+		away, is := errors.AsType[*UnavailableError](failed.err)
+		if sent = sent || !is || !away.Unsent; is {
+			away.Unsent = !sent
 		}
 		failed.again = failed.again && !what.once
 		if err := c.pause(ctx, attempt, failed); err != nil {

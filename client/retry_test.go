@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -118,21 +119,31 @@ func TestARetryAfterThatIsTooLongEndsTheAttempts(t *testing.T) {
 func TestAttemptsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		requests := 0
+		refused := &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+		requests, first := 0, error(refused)
 		c := simulated(t, client.Options{Attempts: 8}, func(n int, _ *http.Request) (*http.Response, error) {
 			requests = n
-			return nil, errors.New("connection refused")
+			failed := first
+			first = refused
+			return nil, failed
 		})
 		began := time.Now()
 		_, err := c.Submit(t.Context(), table())
 		away, ok := errors.AsType[*client.UnavailableError](err)
 		require.True(t, ok, "%v", err)
-		require.EqualError(t, away.Err, "connection refused")
-		require.EqualError(t, err, "submit a message: no answer from the API at http://api.test: connection refused")
+		require.Equal(t, refused, away.Err)
+		require.EqualError(t, err, "submit a message: no answer from the API at http://api.test: dial: connection refused")
 		require.Equal(t, 8, requests)
+		require.True(t, away.Unsent)
 		// 0.1, 0.2, 0.4, 0.8, 1.6, 3.2 and then 5 seconds, of each half at least.
 		require.GreaterOrEqual(t, time.Since(began), 5650*time.Millisecond)
 		require.LessOrEqual(t, time.Since(began), 11300*time.Millisecond)
+
+		first = io.ErrUnexpectedEOF
+		_, err = c.Submit(t.Context(), table())
+		away, ok = errors.AsType[*client.UnavailableError](err)
+		require.True(t, ok, "%v", err)
+		require.False(t, away.Unsent, "the first try may have arrived")
 	})
 }
 

@@ -40,7 +40,8 @@
 //
 // # Scripts
 //
-// Pages work without scripts, except plans, live updates, dragging and counting misfits. The
+// Pages work without scripts, except plans, live updates, dragging and counting misfits. Times are in
+// UTC then, and otherwise in the zone that the reader chose (common.js). The
 // Content-Security-Policy allows no inline script or style. Texts of users are written by
 // html/template or as textContent, and isolated from the text around them (bdi).
 //

@@ -20,7 +20,7 @@ func functions(a assets) template.FuncMap {
 	return template.FuncMap{
 		"asset": a.path,
 		"num":   func(n any) string { return number(n) },
-		"when":  when, "iso": iso, "clock": clock, "local": local, "ago": ago, "length": length,
+		"when":  timeElement, "iso": iso, "clock": clock, "local": local, "ago": ago, "length": length,
 		"userURL":    func(name string) string { return withQuery("/user", url.Values{"name": {name}}) },
 		"messageURL": func(user, id string) string { return withQuery("/message", url.Values{"user": {user}, "id": {id}}) },
 		"url":        link,
@@ -30,18 +30,20 @@ func functions(a assets) template.FuncMap {
 		"percent":    percent,
 		"dict":       dict,
 		"total":      func(counts map[string]int64) string { return number(activity.Total(counts)) },
-		"hourAfter":  func(from int64, n int) string { return when(time.Unix(from, 0).Add(time.Duration(n) * time.Hour)) },
-		"lateness":   func(ms *int64) string { return length(*ms) },
-		"ref":        ref,
-		"waits":      pending,
-		"ms":         func(value any) int64 { return timeOf(value).UnixMilli() },
-		"minus":      func(a float64, b int) float64 { return a - float64(b) },
-		"plus":       func(a float64, b int) float64 { return a + float64(b) },
-		"hours":      hoursOfDay,
-		"short":      short,
-		"mb":         func(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 },
-		"clip":       clip,
-		"lines":      func(list []string) string { return strings.Join(list, "\n") },
+		"hourAfter": func(from int64, n int) template.HTML {
+			return timeElement(time.Unix(from, 0).Add(time.Duration(n) * time.Hour))
+		},
+		"lateness": func(ms *int64) string { return length(*ms) },
+		"ref":      ref,
+		"waits":    pending,
+		"ms":       func(value any) int64 { return timeOf(value).UnixMilli() },
+		"minus":    func(a float64, b int) float64 { return a - float64(b) },
+		"plus":     func(a float64, b int) float64 { return a + float64(b) },
+		"hours":    hoursOfDay,
+		"short":    short,
+		"mb":       func(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 },
+		"clip":     clip,
+		"lines":    func(list []string) string { return strings.Join(list, "\n") },
 	}
 }
 
@@ -130,6 +132,15 @@ func when(value any) string {
 		return ""
 	}
 	return at.UTC().Format(layoutOf(at) + " UTC")
+}
+
+// timeElement returns a time for a page, "" for none. Scripts show it in the reader's zone.
+func timeElement(value any) template.HTML {
+	text := when(value)
+	if text == "" {
+		return ""
+	}
+	return template.HTML(`<time datetime="` + iso(value) + `">` + text + `</time>`) // both are digits and signs
 }
 
 // layoutOf returns the layout for a time, without fractions of a second if it has none.

@@ -141,7 +141,7 @@ func TestAssets(t *testing.T) {
 		require.Equal(t, got.body, string(unpacked), name)
 		require.Equal(t, notFound, b.get(strings.Replace(address, "/assets/", "/assets/0", 1)).status)
 	}
-	require.Len(t, b.pages.Assets(), 11)
+	require.Len(t, b.pages.Assets(), 10)
 	require.NotContains(t, b.pages.Assets(), "uPlot.LICENSE")
 }
 

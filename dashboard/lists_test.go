@@ -123,7 +123,7 @@ func TestADownloadOfManyPages(t *testing.T) {
 	for i := range 60 {
 		b.done(b.post("/user/settings", "name", fmt.Sprintf("user%d", i), "limits", "20/calendar_day"))
 	}
-	for list, rows := range map[string]int{"users": 61, "audit": 61, "policies": 2, "accounts": 1, "tiers": 1, "dead-letters": 1, "alerts": 1, "workers": 1, "future": 1} {
+	for list, rows := range map[string]int{"users": 61, "audit": 61, "policies": 2, "accounts": 1, "tiers": 1, "dead-letters": 1, "alerts": 1, "workers": 1, "schedule": 1} {
 		got := b.get("/" + list + "?format=csv")
 		all, err := csv.NewReader(strings.NewReader(got.body)).ReadAll()
 		require.NoError(t, err)

@@ -29,7 +29,7 @@ func (d *Dashboard) showMessage(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	user, id := q.Get("user"), q.Get("id")
 	p := &messagePage{page: d.page(r, "Message "+clip(id, 80)), Asked: q.Get("content") == "yes"}
-	p.Script = "message.js"
+	p.Trail = append(p.Trail, navLink{Path: link("/user", "name", user), Name: user})
 	read := d.api.Message
 	if p.Asked {
 		read = d.api.ShowContent

@@ -29,57 +29,22 @@ type page struct {
 	Version string
 	Said    *said // what the last change came to; nil for none
 	Script  string
-	links   []navLink
-}
-
-// navLink is an entry of the menu.
-type navLink struct {
-	Path, Name string
-	Here       bool
+	Menu    []menuGroup
+	Trail   []navLink // the way to the page, without itself
+	Sought  string    // in the field for the search
 }
 
 // page returns the common data of a page.
 func (d *Dashboard) page(r *http.Request, title string) page {
 	p := page{Title: title, Path: r.URL.Path, Who: callerOf(r.Context()), Now: d.o.Now().UTC(), Version: d.o.Version}
 	if p.Who.Known() || p.Who.keyless {
-		p.links = menu(p.Who, r.URL.Path)
+		p.Menu, p.Trail = menuOf(p.Who, r.URL.Path)
 	}
 	return p
 }
 
-// Menu returns the entries of the menu that the caller may use.
-func (p page) Menu() []navLink { return p.links }
-
 // setSaid sets the sentence about the last change.
 func (p *page) setSaid(s *said) { p.Said = s }
-
-// menu returns the pages that a caller may use; at is the path of the present one.
-func menu(who caller, at string) []navLink {
-	var links []navLink
-	add := func(may bool, path, name string, parts ...string) {
-		if !may {
-			return
-		}
-		here := path == at
-		for _, part := range parts {
-			here = here || part == at
-		}
-		links = append(links, navLink{Path: path, Name: name, Here: here})
-	}
-	add(true, "/", "Overview")
-	add(who.Reads(), "/users", "Users", "/user")
-	add(who.Reads(), "/messages", "Messages", "/message")
-	add(who.Reads(), "/campaigns", "Campaigns", "/campaign")
-	add(who.Submits(), "/plan", "Plan")
-	add(who.Admin(), "/policies", "Policies", "/policy")
-	add(who.Admin(), "/future", "Future")
-	add(who.Admin(), "/accounts", "Accounts", "/account", "/tiers")
-	add(!who.Admin() && who.Reads(), "/account", "Account")
-	add(who.Admin(), "/dead-letters", "Dead letters")
-	add(who.Admin(), "/workers", "Workers")
-	add(who.Reads(), "/audit", "Audit log")
-	return links
-}
 
 // parsePages reads the templates of all pages, by name. Links of the pages are made to begin with
 // the base path.

@@ -33,6 +33,7 @@ func (d *Dashboard) table() []route {
 		{method: http.MethodPost, path: "/login", handle: d.login, open: true, form: maxKey},
 		{method: http.MethodPost, path: "/logout", handle: d.logout},
 
+		{method: http.MethodGet, path: "/search", handle: d.search},
 		{method: http.MethodGet, path: "/users", handle: d.listUsers},
 		{method: http.MethodGet, path: "/user", handle: d.showUser},
 		{method: http.MethodGet, path: "/user/forbidden", handle: d.forbidden},
@@ -64,7 +65,7 @@ func (d *Dashboard) table() []route {
 		{method: http.MethodPost, path: "/policy/rollback", handle: d.rollbackPolicy, scope: admin},
 		{method: http.MethodPost, path: "/policy/delete", handle: d.deletePolicy, scope: admin},
 
-		{method: http.MethodGet, path: "/future", handle: d.showFuture, scope: admin},
+		{method: http.MethodGet, path: "/schedule", handle: d.showSchedule, scope: admin},
 
 		{method: http.MethodGet, path: "/accounts", handle: d.listAccounts},
 		{method: http.MethodPost, path: "/accounts", handle: d.createAccount, scope: admin},

@@ -53,6 +53,7 @@ func requests() []asked {
 		{route: "GET /login", statuses: everybody(ok)},
 		{route: "POST /login", form: form("key", ""), statuses: everybody(invalid)},
 
+		{route: "GET /search", query: "q=nobody", statuses: everybody(ok)},
 		{route: "GET /users", statuses: everybody(ok)}, // who can't list them can name one
 		{route: "GET /user", query: "name=alice", statuses: readers},
 		{route: "GET /user/forbidden", query: "name=alice&id=m", statuses: statuses{ok, ok, notFound, forbidden}},
@@ -84,7 +85,7 @@ func requests() []asked {
 		{route: "POST /policy/rollback", form: yes("name", "default", "version", "99"), statuses: admins(notFound)},
 		{route: "POST /policy/delete", form: yes("name", "none"), statuses: admins(notFound)},
 
-		{route: "GET /future", statuses: admins(ok)},
+		{route: "GET /schedule", statuses: admins(ok)},
 
 		{route: "GET /accounts", statuses: admins(ok)},
 		{route: "POST /accounts", form: form("account", "No Name"), statuses: admins(invalid)},
@@ -258,5 +259,5 @@ func TestTheMenuHasWhatTheCallerMayUse(t *testing.T) {
 		}
 		sizes[name] = len(paths)
 	}
-	require.Equal(t, map[string]int{"without a login": 11, "operator": 11, "account": 7, "writer": 2}, sizes)
+	require.Equal(t, map[string]int{"without a login": 12, "operator": 12, "account": 7, "writer": 2}, sizes)
 }

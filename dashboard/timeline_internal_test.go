@@ -178,7 +178,7 @@ func TestHeatLevels(t *testing.T) {
 
 func TestTheHeatMap(t *testing.T) {
 	t.Parallel()
-	p := &futurePage{Weeks: 1}
+	p := &schedulePage{Weeks: 1}
 	p.Forecast = forecast.Forecast{Heat: []forecast.HourCount{
 		{Start: noon(), Count: 5}, {Start: noon().Add(time.Hour), Count: 10}, {Start: noon().Add(6 * 24 * time.Hour), Count: 1}, {Start: noon().Add(7 * 24 * time.Hour), Count: 100},
 	}}

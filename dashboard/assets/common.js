@@ -107,3 +107,46 @@ var sendlimit = {
     }
   },
 };
+
+// The menu of small screens, the key of the search, and times in the zone of who looks.
+(function () {
+  document.documentElement.classList.add("scripted");
+  const menu = document.getElementById("menu"), side = document.getElementById("side");
+  if (menu) {
+    menu.hidden = false;
+    menu.addEventListener("click", () => menu.setAttribute("aria-expanded", String(side.classList.toggle("open"))));
+  }
+
+  const search = document.getElementById("q");
+  document.addEventListener("keydown", (event) => {
+    if (!search || event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+    event.preventDefault();
+    search.focus();
+    search.select();
+  });
+
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
+  const stored = localStorage.getItem("sendlimit.zone");
+  const known = ["UTC", own].concat(Intl.supportedValuesOf("timeZone"));
+  sendlimit.zone = known.includes(stored) ? stored : own;
+  sendlimit.times = (root) => {
+    for (const time of root.querySelectorAll("time[datetime]")) {
+      const at = Date.parse(time.dateTime);
+      time.textContent = sendlimit.time(at, sendlimit.zone);
+      time.title = new Date(at).toISOString();
+    }
+  };
+  const zones = document.getElementById("zones");
+  zones.textContent = "";
+  const choice = Object.assign(document.createElement("select"), { id: "zone-of-times" });
+  for (const zone of new Set(known)) choice.append(new Option(zone === own && zone !== "UTC" ? zone + " (yours)" : zone, zone));
+  choice.value = sendlimit.zone;
+  choice.addEventListener("change", () => {
+    sendlimit.zone = choice.value;
+    localStorage.setItem("sendlimit.zone", choice.value);
+    sendlimit.times(document);
+    document.dispatchEvent(new Event("zone"));
+  });
+  zones.append(Object.assign(document.createElement("label"), { htmlFor: choice.id, textContent: "Times in " }), choice);
+  sendlimit.times(document);
+})();

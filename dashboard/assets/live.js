@@ -96,7 +96,7 @@
       const empty = table.parentElement.querySelector(".empty");
       if (empty) empty.hidden = table.tBodies[0].rows.length > 0;
     }
-    fillTable("table-hours", (latest.hours || []).map((n, i) => [sendlimit.time((latest.hours_from + i * 3600) * 1000), sendlimit.number(n)]));
+    fillTable("table-hours", (latest.hours || []).map((n, i) => [sendlimit.time((latest.hours_from + i * 3600) * 1000, sendlimit.zone), sendlimit.number(n)]));
     fillTable("table-past", ((latest.series || {}).accepted || []).map((_, i) =>
       [new Date((latest.since + i * 60) * 1000).toISOString().slice(11, 16)].concat(names.map(([key]) => sendlimit.number(latest.series[key][i])))));
     for (const p of plots) p.plot.setData(p.data());
@@ -115,7 +115,7 @@
   }
 
   const say = (text) => sendlimit.text(status, text);
-  const tell = () => say((paused ? "Paused, as of " : "Live, as of ") + sendlimit.time(Math.floor(latest.at / 1000) * 1000));
+  const tell = () => say((paused ? "Paused, as of " : "Live, as of ") + sendlimit.time(Math.floor(latest.at / 1000) * 1000, sendlimit.zone));
 
   const start = () => {
     source = new EventSource(sendlimit.base + "/live");
@@ -132,7 +132,7 @@
         say("No more live updates: reload the page.");
         return;
       }
-      say("No connection, as of " + sendlimit.time(Math.floor(latest.at / 1000) * 1000) + ". Retrying.");
+      say("No connection, as of " + sendlimit.time(Math.floor(latest.at / 1000) * 1000, sendlimit.zone) + ". Retrying.");
     };
   };
   const stop = () => {

@@ -93,6 +93,9 @@ func TestNothingListening(t *testing.T) {
 				f.run(t, append(args, "--json")...))
 		}
 	}
+	f.environ = []string{"SENDLIMIT_API=http://" + address}
+	require.Equal(t, result{5, "", "error: no answer from the API at http://" + address + ": dial tcp " + address + ": connect: connection refused\n"},
+		f.run(t, lines[1]...), "nothing may have been accepted")
 	f.environ = []string{"SENDLIMIT_LISTEN=off"}
 	require.Contains(t, f.run(t, lines[0]...).stderr, "error: listen is off, so the worker has no API: set listen, or name an API")
 }

@@ -179,7 +179,7 @@ func (p *program) unanswered(ctx context.Context, m client.Message, err error) e
 	}
 	failed.User, failed.ID = m.User, m.ID
 	away, is := errors.AsType[*client.UnavailableError](err)
-	undone := is && away.Err == nil && !strings.HasSuffix(away.Detail, strings.TrimPrefix(fault.MayBeDone, ": "))
+	undone := is && (away.Unsent || away.Err == nil) && !strings.HasSuffix(away.Detail, strings.TrimPrefix(fault.MayBeDone, ": "))
 	if undone || p.JSON {
 		return failed
 	}

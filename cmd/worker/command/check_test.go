@@ -74,10 +74,14 @@ func TestCheck(t *testing.T) {
 func TestCheckOfWhatIsNotSetUp(t *testing.T) {
 	t.Parallel()
 	m, _ := redistest.Embedded(t)
-	found := looked(t, []string{"REDIS_URL=redis://" + m.Addr(), "SENDLIMIT_PUSH_URL=log:"}, cli.StatusDone)
+	environ := []string{"REDIS_URL=redis://" + m.Addr(), "SENDLIMIT_PUSH_URL=log:"}
+	found := looked(t, environ, cli.StatusDone)
 	require.Contains(t, found["email"].Detail, "alerts to e-mail addresses wait")
 	require.Contains(t, found["push"].Detail, "standard output")
-	out := prints(t, []string{"REDIS_URL=redis://" + m.Addr(), "SENDLIMIT_PUSH_URL=log:"}, "", "check")
+	require.NotContains(t, found["store"].Detail, "time zones")
+	m.HSet("sl:meta", "time_zones", "2099a")
+	require.Contains(t, looked(t, environ, cli.StatusDone)["store"].Detail, "warning: a program with the time zones of 2099a uses the store")
+	out := prints(t, environ, "", "check")
 	require.Contains(t, out, "\nok    push  log: a line each on standard output (", "with one colon")
 }
 

@@ -97,7 +97,7 @@ func TestReady(t *testing.T) {
 				m.Del("asynq:{sl:push}:paused")
 				m.HSet("sl:meta", "time_zones", "2099a")
 			}, 200,
-			"time_zones", "a program with the time zones of 2099a uses the store, and this worker has those of " + calendar.ZoneDataVersion, "ok ok ok ok ok ok warning",
+			"time_zones", "a program with the time zones of 2099a uses the store, and this program has those of " + calendar.ZoneDataVersion, "ok ok ok ok ok ok warning",
 		},
 		{
 			"a policy that can't be read", func() {

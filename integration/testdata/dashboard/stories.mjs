@@ -12,7 +12,7 @@ const input = (ms) => iso(ms).slice(0, ms % minute ? 19 : 16);
 
 const pages = () => [
   "/", "/users", "/user?name=" + plan.user, "/messages", "/message?user=" + plan.user + "&id=" + plan.message + "&content=yes", "/campaigns",
-  "/campaign?name=autumn&account=acme", "/plan", "/policies", "/policy?name=default", "/policy?name=other&new=yes", "/future", "/accounts", "/account?name=acme", "/tiers",
+  "/campaign?name=autumn&account=acme", "/plan", "/policies", "/policy?name=default", "/policy?name=other&new=yes", "/schedule", "/search?q=" + plan.user, "/accounts", "/account?name=acme", "/tiers",
   "/dead-letters", "/alerts", "/workers", "/audit", "/docs",
 ];
 
@@ -110,8 +110,8 @@ export const stories = {
     await other.context().close();
     await page.getByRole("button", { name: "Resume" }).click();
     await eventually(async () => assert.equal(await shown("accepted"), before + 2), "going on");
-    await page.getByRole("link", { name: "Dead letters", exact: true }).click();
-    await page.getByRole("heading", { name: "Dead letters" }).waitFor();
+    await page.getByRole("link", { name: "Failures", exact: true }).click();
+    await page.getByRole("heading", { name: "Failures" }).waitFor();
     quiet(page);
   },
 
@@ -124,6 +124,39 @@ export const stories = {
     for (let i = 0; i < 2; i++) await submit({ id: "burst-" + i, user: "aaa", send_at: iso(base + 30 * day + i * 1000), category: "unknown" });
     await eventually(async () => assert.ok(await refused() > before), "the update");
     assert.equal(await place(), at);
+  },
+
+  async "what is sought is found, in the reader's zone, also on a phone"(browser) {
+    const page = await open(browser, plan.keys.admin, { viewport: { width: 390, height: 800 }, timezoneId: "Asia/Kolkata" });
+    await submit({ id: "sought", user: "sought-user", send_at: iso(base) });
+    await submit({ id: "twice", user: "twice", send_at: iso(base) });
+    await page.goto("/");
+    const menu = page.getByRole("navigation", { name: "Pages" });
+    assert.equal(await menu.isVisible(), false);
+    await page.getByRole("button", { name: "Menu" }).press("Enter");
+    await menu.getByRole("link", { name: "Policies" }).click();
+    await page.getByRole("heading", { name: "Policies" }).waitFor();
+    for (const [sought, heading] of [["sought", "Message sought"], ["sought-user", "User sought-user"], ["zeta", "Account zeta"]]) {
+      await page.locator("h1").press("/"); // the key of the search
+      await page.keyboard.type(sought);
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: heading, exact: true }).waitFor();
+    }
+    await page.goto("/search?q=twice");
+    assert.deepEqual(await page.locator("tbody td:first-child").allTextContents(), ["User", "Message"]);
+    await page.goto("/search?q=nobody");
+    await page.getByText("No user, message, campaign or account is named nobody.").waitFor();
+    await page.goto("/message?user=sought-user&id=sought");
+    const time = page.locator("main time").first();
+    assert.equal(await time.textContent(), iso(base + 5.5 * hour).slice(0, 19).replace("T", " ") + " GMT+5:30");
+    assert.equal(await time.getAttribute("title"), iso(base));
+    await page.getByLabel("Times in").selectOption("UTC");
+    assert.equal(await time.textContent(), iso(base).slice(0, 19).replace("T", " ") + " UTC");
+    await page.getByRole("navigation", { name: "Way to this page" }).getByRole("link", { name: "sought-user" }).click();
+    await page.getByRole("heading", { name: "User sought-user" }).waitFor();
+    assert.equal(await page.getByLabel("Times in").inputValue(), "UTC", "it is kept");
+    quiet(page);
+    await page.context().close();
   },
 
   async "a message is dragged, and a refusal is explained"(browser) {
@@ -418,7 +451,7 @@ export const stories = {
     await page.getByRole("button", { name: "Create the tier" }).click();
     await page.getByText("The tier tiny was saved").waitFor();
     await page.goto("/workers");
-    await page.getByLabel("Rate").fill("50/second");
+    await page.getByLabel("Rate", { exact: true }).fill("50/second");
     await page.getByRole("button", { name: "Set" }).click();
     await page.getByText("at most 50/").waitFor();
     await page.getByRole("button", { name: "Remove" }).click();

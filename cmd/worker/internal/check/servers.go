@@ -98,6 +98,13 @@ func checkStore(ctx context.Context, c config.Config) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	newest, err := redisstore.ReadZones(ctx, client, keyspace.KeysUnder(c.Prefix))
+	if err != nil {
+		return "", err
+	}
+	if older := store.OlderZones(newest); older != "" {
+		elsewhere = append(elsewhere, older)
+	}
 	if ahead, err := store.ReadClockAhead(ctx, client); err == nil && store.ClockAhead(ahead) != "" {
 		elsewhere = append(elsewhere, store.ClockAhead(ahead))
 	}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
-	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
@@ -119,10 +118,9 @@ func readinessOf(b *backend.Backend, prefix string, held *heldBack) func(context
 		} else {
 			r.giveUp(checkPolicies)
 		}
-		if newest, err := redisstore.ReadZones(ctx, b.Client, keyspace.KeysUnder(prefix)); err == nil && newest > calendar.ZoneDataVersion {
-			r.Checks = append(r.Checks, check{Check: checkZones, Status: checkWarning, Detail: fmt.Sprintf(
-				"a program with the time zones of %s uses the store, and this worker has those of %s: they may judge the same time"+
-					" differently; run one version everywhere", newest, calendar.ZoneDataVersion)})
+		newest, err := redisstore.ReadZones(ctx, b.Client, keyspace.KeysUnder(prefix))
+		if older := store.OlderZones(newest); err == nil && older != "" {
+			r.Checks = append(r.Checks, check{Check: checkZones, Status: checkWarning, Detail: older})
 		}
 		if held != nil {
 			r.check(checkAddress, held.unready())

@@ -166,9 +166,8 @@ func prepare(ctx context.Context, client redis.UniversalClient, c config.Config,
 	if err != nil {
 		return fmt.Errorf("noting the time zones: %w", err)
 	}
-	if newest != calendar.ZoneDataVersion {
-		logger.WarnContext(ctx, "a program with newer time zones uses the store: it may judge the same time differently; run one version everywhere",
-			"own", calendar.ZoneDataVersion, "newer", newest)
+	if older := store.OlderZones(newest); older != "" {
+		logger.WarnContext(ctx, "the time zones of this worker are old", "detail", older)
 	}
 	if err := seedPolicies(ctx, client, c, logger); err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"github.com/sendlimit/sendlimiter/records/forecast"
 )
 
-// futurePage shows how many messages are scheduled in each hour.
-type futurePage struct {
+// schedulePage shows how many messages are scheduled in each hour.
+type schedulePage struct {
 	page
 
 	Forecast forecast.Forecast
@@ -44,8 +44,8 @@ type heatHour struct {
 // heatLevels is the number of colours, without the colour for none.
 const heatLevels = 8
 
-func (d *Dashboard) showFuture(w http.ResponseWriter, r *http.Request) {
-	p := &futurePage{page: d.page(r, "Future"), Weeks: 2, Choices: []int{1, 2, 4, 8, 26, 52}}
+func (d *Dashboard) showSchedule(w http.ResponseWriter, r *http.Request) {
+	p := &schedulePage{page: d.page(r, "Schedule"), Weeks: 2, Choices: []int{1, 2, 4, 8, 26, 52}}
 	if weeks, err := strconv.Atoi(r.URL.Query().Get("weeks")); err == nil && weeks >= 1 && weeks <= 57 {
 		p.Weeks = weeks
 	}
@@ -65,7 +65,7 @@ func (d *Dashboard) showFuture(w http.ResponseWriter, r *http.Request) {
 		p.LaterFrom = p.Forecast.End()
 	}
 	if wantsCSV(r) {
-		d.download(w, r, "future", []string{"hour", "messages"}, func() ([][]string, bool, error) {
+		d.download(w, r, "schedule", []string{"hour", "messages"}, func() ([][]string, bool, error) {
 			rows := make([][]string, len(p.Forecast.Heat))
 			for i, h := range p.Forecast.Heat {
 				rows[i] = []string{h.Start.Format(time.RFC3339), strconv.Itoa(h.Count)}
@@ -75,11 +75,11 @@ func (d *Dashboard) showFuture(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.fill(o.At)
-	d.render(w, r, http.StatusOK, "future", p)
+	d.render(w, r, http.StatusOK, "schedule", p)
 }
 
 // fill makes the heat map of the days from now on.
-func (p *futurePage) fill(now time.Time) {
+func (p *schedulePage) fill(now time.Time) {
 	const day = 24 * time.Hour
 	first := now.UTC().Truncate(day)
 	counts := make(map[int64]int, len(p.Forecast.Heat))
