@@ -87,7 +87,7 @@ func operations() []operation {
 	draft := `{"user":"alice","send_at":"` + on22("11:11:11") + `","title":"Hi"}`
 	return []operation{
 		{http.MethodPost, messagesPath, messagesPath, draft, nil},
-		{http.MethodPost, messagesPath + "/dry-run", messagesPath + "/dry-run", draft, nil},
+		{http.MethodPost, messagesPath + "/dry-run", messagesPath + "/dry-run", draft, []string{"replace"}},
 		{http.MethodPost, batchPath, batchPath, draft, []string{"without_free_times"}},
 		{http.MethodPost, checkBatchPath, checkBatchPath, draft, []string{"without_free_times", "what_if", "what_if_policy"}},
 		{http.MethodPost, recordSentPath, recordSentPath, draft, nil},
@@ -97,6 +97,7 @@ func operations() []operation {
 		}},
 		{http.MethodGet, messagePath, aliceA, "", nil},
 		{http.MethodGet, contentPath, aliceA + "/content", "", nil},
+		{http.MethodPut, messagePath, aliceA, draft, nil},
 		{http.MethodPatch, messagePath, aliceA, `{"send_at":"` + on22("11:11:11") + `"}`, nil},
 		{http.MethodDelete, messagePath, aliceA, "", nil},
 		{http.MethodGet, "/v1/users/{user}/messages", "/v1/users/alice/messages", "", []string{"from", "until", "limit", "cursor"}},
