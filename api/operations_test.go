@@ -272,23 +272,6 @@ func TestParametersThatAreNotAllowed(t *testing.T) {
 	}
 }
 
-func TestUsageAndNextFree(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	booked(r)
-	usage := into[message.Usage](t, http.StatusOK, r.get("/v1/users/alice/usage?at="+on22("11:11:30.5")))
-	require.Equal(t, on22("11:11:30.500"), usage.At.Format(message.TimeLayout))
-	require.Equal(t, 24*time.Hour, usage.Until.Sub(usage.From.Time))
-	require.Equal(t, []string{"1/minute", "5/hour", "10/calendar_day"}, []string{usage.Rules[0].Rule, usage.Rules[1].Rule, usage.Rules[2].Rule})
-	require.Equal(t, []int{1, 1, 2}, []int{usage.Rules[0].Used, usage.Rules[1].Used, usage.Rules[2].Used})
-	require.Len(t, usage.Sends, 2)
-	require.NotEmpty(t, usage.Free)
-
-	free := into[message.FreeTimes](t, http.StatusOK, r.get("/v1/users/alice/next-free?count=2&from="+on22("11:11:11")))
-	require.Equal(t, on22("11:12:11.000"), free.Times[0].FreeAt.Format(message.TimeLayout))
-	require.Equal(t, on22("11:13:11.000"), free.Times[1].FreeAt.Format(message.TimeLayout))
-}
-
 // A retry of all dead letters, page by page, does not retry a message that fails meanwhile.
 func TestDeadLettersAreRetriedOnce(t *testing.T) {
 	t.Parallel()
@@ -398,24 +381,4 @@ func TestStoreUnfit(t *testing.T) {
 	require.Equal(t, fault.CodeStoreUnfit, problem.Code)
 	require.Contains(t, problem.Detail, "set it to noeviction", "an operator asks, without a key")
 	require.Equal(t, "1", got.header.Get("Retry-After"))
-}
-
-func TestAMoveThatShifts(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	for id, at := range map[string]string{"a": "11:11:11", "b": "12:00:00"} {
-		body := `{"user":"alice","id":"` + id + `","send_at":"` + on22(at) + `","title":"Hi"}`
-		require.Equal(t, http.StatusCreated, r.post(messagesPath, body).status)
-	}
-	move := func(body string) reply {
-		return r.send(request{method: http.MethodPatch, target: aliceA, body: body})
-	}
-	taken := `{"send_at":"` + on22("12:00:30") + `"`
-	require.Equal(t, http.StatusConflict, move(taken+"}").status)
-	require.Equal(t, http.StatusConflict, move(taken+`,"on_conflict":"shift","shift_until":"`+on22("12:00:59")+`"}`).status)
-	require.Equal(t, http.StatusUnprocessableEntity, move(taken+`,"shift_until":"`+on22("12:00:59")+`"}`).status)
-	o := into[message.Outcome](t, http.StatusOK, move(taken+`,"on_conflict":"shift"}`))
-	require.Equal(t, []any{message.Moved, true, on22("12:01:00.000"), on22("12:00:30.000"), on22("11:11:11.000")}, []any{
-		o.Outcome, o.Shifted, o.SendAt.Format(message.TimeLayout), o.RequestedAt.Format(message.TimeLayout), o.MovedFrom.Format(message.TimeLayout),
-	})
 }

@@ -179,42 +179,6 @@ func TestRecordSentRefusesWhatIsInvalid(t *testing.T) {
 	require.Empty(t, s.Server.Keys())
 }
 
-func TestReserveWritesPlaceRecordAndWatchEntry(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	d := s.Ask(sendlimit.Request{ID: "a:b", At: story.At("11:11:11.5"), Record: &sendlimit.Record{
-		Generation: "g1", Fingerprint: "print", ExpiresAt: story.At("12:00"), Category: "news", Content: []byte("text\x00\xff"),
-	}})
-	require.Equal(t, sendlimit.Decision{Allowed: true, At: story.At("11:11:11.5"), Now: s.Now}, d)
-	s.Holds("a:b 11:11:11.5")
-	fields, err := s.Client.HGetAll(t.Context(), story.KeysOf(s.Options).Record("alice", "a:b")).Result()
-	require.NoError(t, err)
-	require.Equal(t, map[string]string{
-		"g": "g1", "f": "print", "t": "1795345871500", "x": "1795348800000", "k": "news", "c": "text\x00\xff",
-		"A": strconv.FormatInt(s.Now.UnixMilli(), 10),
-	}, fields)
-	require.Zero(t, s.KeptFor("a:b"), "a message that has not ended never expires")
-	s.Watched("g1/a:b 11:09:11.5")
-}
-
-// A late confirm of an older generation changed the watch entry of the newer
-// one, which was then checked too late. Or it restored an entry that had ended.
-func TestALateConfirmKeepsTheNewerWatchEntry(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	s.Submit("a", "11:11:11", "g1", "text")
-	s.MoveTo("a", "15:00", "g2")
-	s.Confirm("g1", "11:11:11")
-	s.Watched("g2/a 14:58:00")
-	s.Release("a")
-	s.Confirm("g1", "11:11:11")
-	s.Confirm("g2", "15:00")
-	s.Watched()
-	s.Submit("a", "11:11:11", "g3", "other text")
-	s.Confirm("g2", "15:00")
-	s.Watched("g3/a 11:09:11")
-}
-
 func TestReleaseCancels(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")

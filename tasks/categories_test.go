@@ -3,12 +3,10 @@ package tasks_test
 import (
 	"encoding/json"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/message"
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -100,49 +98,6 @@ func TestOnConflictOfThePolicy(t *testing.T) {
 		o = s.submit(to("d", "12:30:00")) // a Sunday
 		require.Equal(s, on("00:00:00").AddDate(0, 0, 1), o.SendAt.Time)
 		require.Equal(s, fault.CodeSendLimit, s.submit(to("e", "12:40:00")).Code, "a shift goes no further than a day")
-	})
-}
-
-// Moving obeys the rules of the message's category, and quiet hours.
-func TestMovesOfCategories(t *testing.T) {
-	tellAt11(t, func(s *story) {
-		s.campaign()
-		s.accepted(of("marketing", "m1", "12:00:00"), of("marketing", "m2", "14:00:00"), of("otp", "o", "15:00:00"))
-		o, err := s.Move(s.Context(), "alice", "m2", on("12:30:00"))
-		require.NoError(s, err)
-		require.Equal(s, "marketing 1/hour", o.RefusedBy())
-		o, err = s.Move(s.Context(), "alice", "m2", on("22:30:00"))
-		require.NoError(s, err)
-		require.Equal(s, fault.CodeQuietHours, o.Code)
-		require.Equal(s, on("21:00:00"), o.QuietHours.From.Time)
-		o, err = s.Move(s.Context(), "alice", "o", on("22:30:00"))
-		require.NoError(s, err)
-		require.Equal(s, message.Moved, o.Outcome)
-	})
-}
-
-func TestUsageOfCategories(t *testing.T) {
-	tellAt11(t, func(s *story) {
-		s.campaign()
-		s.accepted(of("marketing", "m1", "12:00:00"), to("a", "16:00:00"))
-		r := sendlimit.UsageRequest{
-			User: "alice", Category: "marketing", At: on("12:00:00"), From: on("11:00:00"), To: on("22:00:00"),
-		}
-		u, err := s.Usage(s.Context(), r)
-		require.NoError(s, err)
-		usage := submit.UsageOf(r, u, nil)
-		used := map[string]int{}
-		for _, rule := range usage.Rules {
-			used[rule.Category+" "+rule.Rule] = rule.Used
-		}
-		require.Equal(s, map[string]int{
-			" 1/minute": 1, " 5/hour": 1, " 10/calendar_day": 2, "marketing 2/calendar_day": 1, "marketing 1/hour": 1,
-		}, used)
-		require.Equal(s, []message.Stretch{{From: message.Time{Time: on("21:00:00")}, Until: message.Time{Time: on("22:00:00")}}}, usage.Quiet)
-		require.Equal(s, message.Stretch{From: message.Time{Time: on("13:00:00")}, Until: message.Time{Time: on("15:59:00.001")}}, usage.Free[1], "between an hour after the one and a minute before the other")
-		free, err := s.NextFree(s.Context(), sendlimit.NextFreeRequest{User: "alice", Category: "marketing", From: on("11:30:00"), Count: 2})
-		require.NoError(s, err)
-		require.Equal(s, []time.Time{on("13:00:00"), on("07:00:00").AddDate(0, 0, 1)}, free)
 	})
 }
 

@@ -17,31 +17,6 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// Moved, yet sent at the old time.
-func TestAMovedMessageIsSentAtItsNewTimeOnly(t *testing.T) {
-	tell(t, func(s *story) {
-		s.keepSuperseded()
-		s.work()
-		s.accepted(s.message("later", 10*time.Second), s.message("sooner", 30*time.Second), s.message("soonest", 40*time.Second))
-		s.moved("later", 50*time.Second+5*time.Millisecond)
-		s.moved("sooner", 20*time.Second)
-		o, err := s.Move(s.Context(), "alice", "soonest", time.Time{})
-		require.NoError(s, err)
-		require.Equal(s, s.at(0), o.SendAt.Time, "now")
-		s.until(time.Minute)
-		require.Zero(s, s.queued(), "old tasks fired and did no harm")
-		deliveries := s.recorder.Deliveries()
-		require.Len(s, deliveries, 3)
-		require.Equal(s, "soonest", deliveries[0].Notification.ID)
-		require.Less(s, deliveries[0].At.Sub(s.began), 200*time.Millisecond)
-		for i, at := range map[int]time.Time{1: s.at(20 * time.Second), 2: s.at(50*time.Second + 5*time.Millisecond)} {
-			require.Equal(s, at, deliveries[i].At.UTC().Truncate(time.Millisecond))
-			require.Equal(s, at, deliveries[i].Notification.SendAt)
-		}
-		require.Equal(s, s.at(30*time.Second), deliveries[1].Notification.RequestedAt)
-	}, "100/minute")
-}
-
 // A move that shifts goes to the next free time, where its own place counts as free.
 func TestMoveThatShifts(t *testing.T) {
 	tell(t, func(s *story) {

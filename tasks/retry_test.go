@@ -11,8 +11,6 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/records/messages"
-	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
 )
@@ -98,22 +96,6 @@ func TestAMessageFailsAfterItsLastAttempt(t *testing.T) {
 		require.Len(s, deliveries, 5)
 		require.Equal(s, 1, deliveries[4].Notification.Attempt)
 		require.Equal(s, "again", deliveries[4].Notification.Title)
-	})
-}
-
-func TestRetryAfterIsHonoured(t *testing.T) {
-	tell(t, func(s *story) {
-		s.work(retrying(3))
-		s.recorder.Script(notifier.Result{
-			Status: notifier.Retry, Reason: notifier.ReasonRateLimited, RetryAfter: 30*time.Second + 5*time.Millisecond,
-		})
-		s.accepted(s.message("a", time.Second))
-		s.until(40 * time.Second)
-		deliveries := s.recorder.Deliveries()
-		require.Len(s, deliveries, 2)
-		waited := deliveries[1].At.Sub(deliveries[0].At)
-		require.GreaterOrEqual(s, waited, 30*time.Second+4*time.Millisecond) // the store's clock has whole milliseconds
-		require.LessOrEqual(s, waited, 30*time.Second+6*time.Millisecond)
 	})
 }
 
@@ -213,32 +195,6 @@ func TestTooManyRequestsUntilTheExpiry(t *testing.T) {
 		require.Equal(s, "rate_limited", last[0].Reason, "%v", last)
 		require.Empty(s, s.places())
 		require.Zero(s, s.queued())
-	})
-}
-
-// A worker died with a message claimed: when its lease is over another sends
-// it. Until then tasks of the message only look.
-func TestClaimedByADeadWorkerIsSentWhenTheLeaseIsOver(t *testing.T) {
-	tell(t, func(s *story) {
-		s.accepted(s.message("a", time.Minute))
-		gate, err := messages.NewGate(s.client, sendlimit.Options{Records: true})
-		require.NoError(s, err)
-		s.until(time.Minute)
-		claim, err := gate.Claim(s.Context(), messages.Delivery{
-			User: "alice", ID: "a", Generation: s.record("alice", "a")["g"], Nonce: keyspace.NewToken(),
-		}, 20*time.Second, time.Time{})
-		require.NoError(s, err)
-		require.Equal(s, messages.Send, claim.Verdict)
-
-		s.work()
-		s.until(84*time.Second - time.Millisecond) // it may still settle for deliver.SettleWithin
-		s.delivered()
-		s.until(86 * time.Second)
-		deliveries := s.recorder.Deliveries()
-		require.Len(s, deliveries, 1)
-		require.GreaterOrEqual(s, deliveries[0].At.Sub(s.began), 84*time.Second)
-		require.Equal(s, 2, deliveries[0].Notification.Attempt)
-		s.ended("alice", "a", "d")
 	})
 }
 

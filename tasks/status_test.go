@@ -162,35 +162,6 @@ func TestStatusOfASecondTryThatRuns(t *testing.T) {
 	})
 }
 
-func TestStatusOfAMessageThatIsBeingSent(t *testing.T) {
-	tell(t, func(s *story) {
-		s.accepted(s.message("a", time.Minute))
-		gate, err := messages.NewGate(s.client, sendlimit.Options{Records: true})
-		require.NoError(s, err)
-		s.until(time.Minute)
-		_, err = gate.Claim(s.Context(), messages.Delivery{
-			User: "alice", ID: "a", Generation: s.record("alice", "a")["g"], Nonce: "n",
-		}, time.Minute, time.Time{})
-		require.NoError(s, err)
-		s.spells("a", `{"id":"a","user":"alice","status":"sending","send_at":"2000-01-01T00:01:00.000Z","attempts":1}`)
-	})
-}
-
-func TestStatusOfADroppedMessage(t *testing.T) {
-	tell(t, func(s *story) {
-		m := s.message("a", time.Minute)
-		m.ExpiresAt = s.at(5 * time.Minute)
-		s.accepted(m)
-		s.until(5 * time.Minute)
-		s.work()
-		s.until(6 * time.Minute)
-		status := s.status("a")
-		require.Equal(s, message.StatusDropped, status.Status)
-		require.Equal(s, messages.ReasonExpired, status.Reason)
-		require.WithinDuration(s, s.at(5*time.Minute), status.EndedAt.Time, 2*time.Second)
-	})
-}
-
 func TestStatusOfWhatIsNotKnown(t *testing.T) {
 	tell(t, func(s *story) {
 		_, ok, err := s.Status(s.Context(), "alice", "none")

@@ -148,21 +148,6 @@ func TestSubmitNow(t *testing.T) {
 	})
 }
 
-// A time within five seconds past is taken as now.
-func TestATimeWithinTheGraceIsNow(t *testing.T) {
-	tell(t, func(s *story) {
-		s.until(time.Minute)
-		late := s.message("late", 55*time.Second)
-		o := s.submit(late)
-		require.Equal(s, message.Accepted, o.Outcome)
-		require.Equal(s, s.at(time.Minute), o.SendAt.Time)
-		require.Equal(s, s.at(55*time.Second), o.RequestedAt.Time)
-		s.until(2 * time.Minute)
-		require.True(s, s.submit(late).Replayed, "what is past by now was accepted then")
-		require.Equal(s, fault.CodeInPast, s.submit(s.message("later", 115*time.Second-time.Millisecond)).Code)
-	})
-}
-
 // A shift goes no further than shift_until, the expiry and the reach allow.
 func TestSubmitShifts(t *testing.T) {
 	tell(t, func(s *story) {

@@ -18,7 +18,6 @@ import (
 	"github.com/sendlimit/sendlimiter/records/notices"
 	"github.com/sendlimit/sendlimiter/records/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
@@ -290,15 +289,6 @@ func TestTheProgressOfAnErasure(t *testing.T) {
 		})
 		require.NoError(s, err)
 		require.Equal(s, total, last)
-	})
-}
-
-func TestNoUserToErase(t *testing.T) {
-	tell(t, func(s *story) {
-		_, err := s.users().Erase(s.Context(), "a\nb", time.Second, nil)
-		var invalid *fault.InvalidError
-		require.ErrorAs(s, err, &invalid)
-		require.Equal(s, "user", invalid.Field)
 	})
 }
 

@@ -3,12 +3,10 @@ package devices_test
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
@@ -134,30 +132,6 @@ func TestDevicesOfAccounts(t *testing.T) {
 	require.Empty(t, listed(t, s))
 }
 
-// A provider's answer about a device only counts for its address and registration at that time.
-func TestRemoveGone(t *testing.T) {
-	t.Parallel()
-	server, s := newStore(t)
-	d := accepted(t, s, devices.Device{ID: "phone", Channel: devices.FCM, Address: "token"}, devices.Added)
-	gone := func(since time.Time, address string) []string {
-		removed, err := s.RemoveGone(t.Context(), "alice", []devices.Gone{{ID: "other"}, {ID: "phone", Address: address, Since: since}})
-		require.NoError(t, err)
-		return removed
-	}
-	require.Empty(t, gone(time.Time{}, "former"))
-	require.Empty(t, gone(story.At("10:00:29.999"), "token"))
-	require.Equal(t, []devices.Device{d}, listed(t, s))
-	server.SetTime(story.At("10:05"))
-	accepted(t, s, d, devices.Unchanged)
-	require.Empty(t, gone(story.At("10:00:31"), "token"))
-	require.Equal(t, []string{"phone"}, gone(story.At("10:05"), "token"))
-	accepted(t, s, d, devices.Added)
-	require.Equal(t, []string{"phone"}, gone(time.Time{}, "token"))
-	removed, err := s.RemoveGone(t.Context(), "alice", nil)
-	require.NoError(t, err)
-	require.Empty(t, removed)
-}
-
 func TestAUserHasABoundedNumberOfDevices(t *testing.T) {
 	t.Parallel()
 	_, s := newStore(t)
@@ -254,25 +228,6 @@ func TestADeadProgramsDeviceCounts(t *testing.T) {
 			require.Equal(t, 2, registered, "died at call %d", at)
 		}
 	}
-}
-
-// Devices that many programs add at once are all there.
-func TestConcurrentRegistrations(t *testing.T) {
-	t.Parallel()
-	_, s := newStore(t)
-	var all sync.WaitGroup
-	for i := range 8 {
-		all.Go(func() {
-			for j := range 5 {
-				_, err := s.Add(t.Context(), "alice", devices.Device{Channel: devices.FCM, Address: strconv.Itoa(10*i + j)}, 0)
-				if err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	require.Len(t, listed(t, s), 40)
 }
 
 // A newer program's devices are kept, and reported as unreadable.

@@ -110,52 +110,7 @@ func TestADeadLetterIsShown(t *testing.T) {
 	}
 }
 
-func TestRetryTakesTheNextFreeTime(t *testing.T) {
-	t.Parallel()
-	s := newDeadStory(t, "1/minute")
-	s.fail("a", "11:11:11")
-	s.Submit("b", "11:12:00", "g1", "text")
-	s.Until("11:11:20")
-	want := sendlimit.Decision{Allowed: true, At: story.At("11:13:00"), RequestedAt: story.At("11:11:11"), Now: s.Now}
-	require.Equal(t, want, s.retry("a", "g2"))
-	s.Holds("b 11:12:00", "a 11:13:00")
-	s.Watched("g1/b 11:11:21", "g2/a 11:11:30")
-	s.requireCount(0)
-	s.requireListed()
-	require.Zero(t, s.KeptFor("a"), "it is to be sent: it never expires")
-	require.Equal(t, story.At("11:13:00").Add(sendlimit.DefaultExpireAfter), s.Now.Add(s.Server.TTL(s.Key())),
-		"and its place no sooner than its message")
-	fields, err := s.Client.HGetAll(t.Context(), story.KeysOf(s.Options).Record("alice", "a")).Result()
-	require.NoError(t, err)
-	require.Equal(t, map[string]string{
-		"g": "g2", "f": "text of a", "c": "text of a", "t": ms("11:13:00"), "r": ms("11:11:11"),
-		"A": ms("00:00"), "H": "2", "h0": "f " + ms("11:11:11") + " . . 1 gone", "h1": "v " + ms("11:11:20") + " 100000 -9000 . .",
-	}, fields)
-
-	s.Until("11:13:00")
-	s.deliverAs("a", messages.Settlement{Outcome: messages.Delivered})
-	require.Equal(t, fault.CodeNotFound, s.retry("a", "g3").Code)
-}
-
 func ms(when string) string { return strconv.FormatInt(story.At(when).UnixMilli(), 10) }
-
-// The client repeats a call without an answer.
-func TestARepeatedRetryChangesNothing(t *testing.T) {
-	t.Parallel()
-	s := newDeadStory(t, "1/minute")
-	s.fail("a", "11:11:11")
-	first := s.retry("a", "g2")
-	require.True(t, first.Allowed)
-	dump := s.Server.Dump()
-	require.Equal(t, first, s.retry("a", "g2"))
-	require.Equal(t, dump, s.Server.Dump())
-
-	// Also if it has failed again meanwhile.
-	s.deliverAs("a", messages.Settlement{Outcome: messages.Failed, Reason: "gone"})
-	require.Equal(t, first, s.retry("a", "g2"))
-	s.requireListed("a 11:11:11")
-	require.True(t, s.retry("a", "g3").Allowed, "another call is another retry")
-}
 
 func TestRetriesThatAreRefusedChangeNothing(t *testing.T) {
 	t.Parallel()
@@ -189,21 +144,6 @@ func TestRetriesThatAreRefusedChangeNothing(t *testing.T) {
 	d, err = s.dead.Retry(t.Context(), messages.RetryRequest{User: "alice", ID: "a", Generation: "g2", Now: story.At("11:14")})
 	require.NoError(t, err)
 	require.Equal(t, story.At("11:14"), d.At, "a millisecond earlier there was a time")
-}
-
-// An uncertain message may have arrived, so its former place counts beside the new one.
-func TestARetriedUncertainMessageKeepsItsFormerPlace(t *testing.T) {
-	t.Parallel()
-	s := newDeadStory(t, "1/minute")
-	require.True(t, s.Submit("a", "11:11:11", "g1", "text").Allowed)
-	s.Until("11:11:11")
-	s.deliverAs("a", messages.Settlement{Outcome: messages.Uncertain, Reason: "timeout"})
-	s.Holds("a 11:11:11")
-	s.Until("11:11:20")
-	require.Equal(t, story.At("11:11:20"), s.retry("a", "g2").At, "its own place is not in its way")
-	former := s.Client.ZRange(t.Context(), story.KeysOf(s.Options).Timeline("alice"), 0, 0).Val()
-	s.Holds(former[0]+" 11:11:11", "a 11:11:20")
-	s.requireListed()
 }
 
 // The id of a failed message may be used again. A retry of the dead letter must

@@ -48,56 +48,6 @@ func clock(at time.Time) string {
 	return at.Format("15:04:05.999")
 }
 
-func TestAHistoryHasEveryChangeOfAMessage(t *testing.T) {
-	t.Parallel()
-	s := newDeadStory(t, "1/minute")
-	require.Empty(t, s.traced("a"), "nothing is known of it")
-	s.Submit("a", "11:00", "g1", "text")
-	want := []string{"00:00:00 accepted >11:00:00"}
-	require.Equal(t, want, s.traced("a"))
-
-	s.Until("10:00")
-	require.True(t, s.MoveTo("a", "11:11:11", "g2").Allowed)
-	require.True(t, s.MoveTo("a", "11:11:11", "g2").Allowed, "repeated without an answer")
-	require.True(t, s.MoveTo("a", "11:11:11", "g3").Allowed, "it is there already")
-	want = append(want, "10:00:00 moved 11:00:00>11:11:11")
-	require.Equal(t, want, s.traced("a"))
-
-	s.Until("11:11:11")
-	s.deliverAs("a", messages.Settlement{
-		Outcome: messages.Retried, Reason: "unavailable", Retry: messages.Retry{Generation: "g4", At: story.At("11:11:20")},
-	})
-	want = append(want, "11:11:11 retry >11:11:20 #1 unavailable")
-	s.Until("11:11:20")
-	require.Equal(t, messages.Send, s.Claim("a", "g4", "n2").Verdict)
-	want = append(want, "11:11:20 postponed 11:11:11>11:11:20 late")
-	require.Equal(t, want, s.traced("a"), "a claim is a change only of a late message")
-	require.True(t, s.Settle("a", "g4", "n2", messages.Settlement{
-		Outcome: messages.Retried, Reason: "shutdown", Retry: messages.Retry{Generation: "g5", Unsent: true},
-	}))
-	require.Equal(t, want, s.traced("a"), "nor to be given back unsent")
-
-	require.Equal(t, messages.Send, s.Claim("a", "g5", "n3").Verdict)
-	s.Wait(2 * time.Minute) // its worker dies
-	taken := s.Claim("a", "g5", "n4")
-	require.Equal(t, messages.Send, taken.Verdict)
-	require.True(t, taken.TakenOver)
-	require.Equal(t, messages.Send, s.Claim("a", "g5", "n4").Verdict, "repeated without an answer")
-	want = append(want, "11:13:20 taken_over #2", "11:13:20 postponed 11:11:20>11:13:20 late")
-	require.Equal(t, want, s.traced("a"))
-
-	require.True(t, s.Settle("a", "g5", "n4", messages.Settlement{Outcome: messages.Failed, Reason: "gone"}))
-	want = append(want, "11:13:20 uncertain #3 gone")
-	require.Equal(t, want, s.traced("a"))
-	s.Until("11:20")
-	require.True(t, s.retry("a", "g6").Allowed)
-	want = append(want, "11:20:00 revived 11:13:20>11:20:00")
-	require.Equal(t, want, s.traced("a"))
-	s.Wait(time.Second)
-	s.deliverAs("a", messages.Settlement{Outcome: messages.Delivered, ProviderID: "p-1", Began: s.Now})
-	require.Equal(t, append(want, "11:20:01 delivered #1"), s.traced("a"))
-}
-
 // The reason of a postponement says what was in the way, as the status does.
 func TestAHistoryHasPostponements(t *testing.T) {
 	t.Parallel()
@@ -115,37 +65,6 @@ func TestAHistoryHasPostponements(t *testing.T) {
 	require.Equal(t, policy.Rule{Limit: 1, Window: time.Minute}, traced[0].History[1].InTheWay)
 	require.Equal(t, []byte("text"), traced[0].Content)
 	require.Equal(t, []string{"00:00:00 accepted >11:00:00", "11:05:00 postponed 11:00:00>11:05:00 late"}, s.traced("a"))
-}
-
-// A cancel erases the content, and keeps the history. A new message with the id begins a
-// new one.
-func TestAHistoryOutlivesTheContent(t *testing.T) {
-	t.Parallel()
-	s := newDeadStory(t, "1/minute")
-	s.Submit("a", "11:00", "g1", "text")
-	s.Until("09:00")
-	s.MoveTo("a", "12:00", "g2")
-	s.Until("10:00")
-	s.Release("a")
-	require.Empty(t, s.Field("a", "c"))
-	require.Equal(t, []string{
-		"00:00:00 accepted >11:00:00", "09:00:00 moved 11:00:00>12:00:00", "10:00:00 cancelled",
-	}, s.traced("a"))
-	s.Submit("a", "13:00", "g3", "text")
-	require.Equal(t, []string{"10:00:00 accepted >13:00:00"}, s.traced("a"))
-}
-
-// Settling a message writes its record anew if its content was long.
-func TestAHistoryOutlivesALongContent(t *testing.T) {
-	t.Parallel()
-	s := newDeadStory(t, "1/minute")
-	s.Submit("a", "11:00", "g1", strings.Repeat("long", 400))
-	s.MoveTo("a", "12:00", "g2")
-	s.Until("12:00")
-	s.deliverAs("a", messages.Settlement{Outcome: messages.Delivered, Began: s.Now})
-	require.Equal(t, []string{
-		"00:00:00 accepted >11:00:00", "00:00:00 moved 11:00:00>12:00:00", "12:00:00 delivered #1",
-	}, s.traced("a"))
 }
 
 // Of a long history the last 16 changes stay, the end among them.

@@ -2,7 +2,6 @@ package messages_test
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -11,9 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/lua"
-	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
@@ -23,85 +20,6 @@ func submitCategory(s *story.Messages, category, id, when string) {
 	s.Helper()
 	d := s.Ask(sendlimit.Request{ID: id, At: story.At(when), Record: story.Categorized("g-"+id, category)})
 	require.True(s, d.Allowed, "%s: %+v", id, d)
-}
-
-// requirePlaces requires the ids in the timeline and those that do not count,
-// each with the time of day.
-func requirePlaces(s *story.Messages, timeline, uncounted []string) {
-	s.Helper()
-	for key, wanted := range map[string][]string{
-		s.Key(): timeline, story.KeysOf(s.Options).Uncounted("alice"): uncounted,
-	} {
-		entries, err := s.Client.ZRangeWithScores(s.Context(), key, 0, -1).Result()
-		require.NoError(s, err)
-		var found []string
-		for _, e := range entries {
-			found = append(found, fmt.Sprint(e.Member)+" "+time.UnixMilli(int64(e.Score)).UTC().Format("15:04:05.999"))
-		}
-		require.Equal(s, wanted, found, key)
-	}
-}
-
-func TestWhatDoesNotCountIsDelivered(t *testing.T) {
-	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.WithCodes(t, "1/hour"))})
-	for _, id := range []string{"c1", "c2", "c3"} {
-		submitCategory(s, "code", id, "11:00")
-	}
-	submitCategory(s, "", "a", "11:00")
-	s.Until("11:00")
-	require.Equal(t, "code", deliver(s, "c1").Category)
-	deliver(s, "a")
-	s.Holds("a 11:00:00", "c1 11:00:00", "c2 11:00:00", "c3 11:00:00")
-	require.Equal(t, messages.Send, s.Claim("c2", "g-c2", "n2").Verdict)
-	require.True(t, s.Settle("c2", "g-c2", "n2", messages.Settlement{Outcome: messages.Failed, Reason: "gone"}))
-	require.Equal(t, messages.Send, s.Claim("c3", "g-c3", "n3").Verdict)
-	require.True(t, s.Settle("c3", "g-c3", "n3", messages.Settlement{Outcome: messages.Uncertain, Reason: "unclear"}))
-	requirePlaces(s, []string{"a 11:00:00"}, []string{"c1 11:00:00", "c3 11:00:00"})
-	ended, err := story.RecordsIn(t, s.Client, s.Options.Prefix).Ended(t.Context(), sendlimit.ListRequest{User: "alice"})
-	require.NoError(t, err)
-	require.Len(t, ended, 1)
-	require.Equal(t, "c2", ended[0].ID, "a failed one has no place")
-
-	s.Until("13:00") // forgotten by any rule
-	s.Holds()
-	submitCategory(s, "code", "c4", "14:00")
-	requirePlaces(s, []string{"a 11:00:00"}, []string{"c4 14:00:00"})
-}
-
-// The list has both in the order of times, then ids, in pages of any size.
-func TestTheListHasWhatDoesNotCount(t *testing.T) {
-	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.WithCodes(t, "5/minute"))})
-	var want []string
-	for n := range 60 {
-		category, when := []string{"", "code"}[n*7%3%2], "11:"+fmt.Sprintf("%02d", n/3)
-		id := fmt.Sprintf("m%02d", (n*37)%60)
-		submitCategory(s, category, id, when)
-		want = append(want, when+" "+id)
-	}
-	slices.Sort(want)
-	for _, size := range []int{1, 2, 7, 59, 60, 61} {
-		var got []string
-		var after keyspace.Reservation
-		for {
-			page, err := s.Timeline.List(t.Context(), sendlimit.ListRequest{
-				User: "alice", From: story.At("11:00"), To: story.At("11:59"), After: after, Limit: size,
-			})
-			require.NoError(t, err)
-			for _, r := range page {
-				got = append(got, r.At.Format("15:04")+" "+r.ID)
-			}
-			if len(page) < size {
-				break
-			}
-			after = page[len(page)-1]
-		}
-		require.Equal(t, want, got, "pages of %d", size)
-	}
-	page, err := s.Timeline.List(t.Context(), sendlimit.ListRequest{User: "alice", From: story.At("11:05"), To: story.At("11:06")})
-	require.NoError(t, err)
-	require.Len(t, page, 3)
 }
 
 // A place that does not count and outlasts its record is not listed, even if

@@ -78,33 +78,6 @@ func naturalCounters(limits ...int64) []counters.Counter {
 	return all[:len(limits)]
 }
 
-func TestIfOneCounterRefusesNoneIsCharged(t *testing.T) {
-	t.Parallel()
-	c := newCounting(t)
-	call := counters.Request{Key: "alice", At: story.At("2050-11-22T11:11:11Z"), Counters: naturalCounters(5, 2, 9)}
-	c.accepted(call)
-	d := c.accepted(call)
-	require.Equal(t, []int64{2, 2, 2}, c.used(d))
-	require.Equal(t, "h", d.Counter, "it has the least left")
-	require.Zero(t, d.Remaining)
-
-	d = c.refused(call)
-	require.Equal(t, "h", d.Counter)
-	require.Equal(t, story.At("2050-11-22T12:00:00Z"), d.ResetsAt)
-	require.Equal(t, 48*time.Minute+49*time.Second, d.RetryAfter)
-	require.Equal(t, []int64{2, 2, 2}, c.used(d), "what refuses charges nothing, in the others neither")
-}
-
-func TestTheCounterThatResetsLastIsNamed(t *testing.T) {
-	t.Parallel()
-	c := newCounting(t)
-	call := counters.Request{Key: "alice", N: 2, At: story.At("2050-11-22T11:11:11Z"), Counters: naturalCounters(3, 3, 9)}
-	c.accepted(call)
-	d := c.refused(call)
-	require.Equal(t, "h", d.Counter, "the minute refuses as well, but waiting for it would not do")
-	require.EqualValues(t, 1, d.Remaining)
-}
-
 func TestMoreThanALimitIsInvalid(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
@@ -117,29 +90,6 @@ func TestMoreThanALimitIsInvalid(t *testing.T) {
 	require.NoError(t, c.events.Set(t.Context(), counters.EventLimits{Name: "submit", PerDay: 2}))
 	_, err = c.counters.Count(t.Context(), counters.Request{Event: "submit", Key: "alice", N: 3})
 	require.EqualError(t, err, `n "3" is not allowed: use at most 2: counter day allows 2 per day`)
-}
-
-func TestCountersInDaysOf23And25Hours(t *testing.T) {
-	t.Parallel()
-	for _, row := range []struct {
-		at, from, until string
-		length          time.Duration
-	}{
-		{"2051-03-26T12:00:00Z", "2051-03-25T23:00:00Z", "2051-03-26T22:00:00Z", 23 * time.Hour},
-		{"2051-10-29T12:00:00Z", "2051-10-28T22:00:00Z", "2051-10-29T23:00:00Z", 25 * time.Hour},
-		{"2051-10-29T22:59:59.999Z", "2051-10-28T22:00:00Z", "2051-10-29T23:00:00Z", 25 * time.Hour},
-		{"2051-10-29T23:00:00Z", "2051-10-29T23:00:00Z", "2051-10-30T23:00:00Z", 24 * time.Hour}, // the next day begins with its first ms
-	} {
-		c := newCounting(t)
-		d := c.accepted(counters.Request{
-			Key: "alice", At: story.At(row.at), TimeZone: "Europe/Berlin",
-			Counters: []counters.Counter{{Name: "d", Limit: 1, Period: calendar.Day}},
-		})
-		u := d.Counters[0]
-		require.Equal(t, story.At(row.from), u.From, row.at)
-		require.Equal(t, story.At(row.until), u.Until, row.at)
-		require.Equal(t, row.length, u.Until.Sub(u.From))
-	}
 }
 
 func TestNoPeriodReachesIntoTheNext(t *testing.T) {
@@ -163,19 +113,6 @@ func TestNoPeriodReachesIntoTheNext(t *testing.T) {
 		call.At = reset
 		c.accepted(call)
 	}
-}
-
-func TestAChangedLimitKeepsTheCount(t *testing.T) {
-	t.Parallel()
-	c := newCounting(t)
-	call := counters.Request{Key: "alice", At: story.At("2050-11-22T11:11:11Z"), N: 3, Counters: naturalCounters(4)}
-	c.accepted(call)
-	call.N, call.Counters = 1, naturalCounters(2)
-	d := c.refused(call)
-	require.Zero(t, d.Remaining, "an overfull counter has nothing left, not less than that")
-	require.Equal(t, []int64{3}, c.used(d))
-	call.Counters = naturalCounters(5)
-	require.EqualValues(t, 1, c.accepted(call).Remaining)
 }
 
 func TestTheServersClockDecides(t *testing.T) {
@@ -247,18 +184,6 @@ func TestGivingBackUndoesACount(t *testing.T) {
 	require.Equal(t, []int64{2, 2, 2}, c.used(c.accepted(next)))
 }
 
-func TestKeysOfCountersAreApart(t *testing.T) {
-	t.Parallel()
-	c := newCounting(t)
-	now := story.At("2050-11-22T11:11:00Z")
-	for _, key := range []string{"a", "a:m:2552728260000", "a:m", ":", "ü"} {
-		c.accepted(counters.Request{Key: key, At: now, Counters: naturalCounters(1, 1, 1)})
-	}
-	require.NoError(t, c.events.Set(t.Context(), counters.EventLimits{Name: "submit", PerMinute: 1}))
-	c.accepted(counters.Request{Event: "submit", Key: "a", At: now, Counters: naturalCounters(1, 1, 1)})
-	c.accepted(counters.Request{Event: "login", Key: "a", At: now, Counters: naturalCounters(1, 1, 1)})
-}
-
 func TestCountRequestsThatAreInvalid(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
@@ -320,27 +245,4 @@ func TestCountRequestsThatAreInvalid(t *testing.T) {
 	keys, err := c.client.Keys(t.Context(), "*").Result()
 	require.NoError(t, err)
 	require.Empty(t, keys)
-}
-
-func TestPeekCountsNothing(t *testing.T) {
-	t.Parallel()
-	c := newCounting(t)
-	call := counters.Request{
-		Key: "alice", At: story.At("2050-11-22T11:11:11Z"), Counters: []counters.Counter{{Name: "m", Limit: 2, Period: calendar.Minute}},
-	}
-	for used := range int64(3) {
-		for range 2 {
-			d, err := c.counters.Peek(t.Context(), call)
-			require.NoError(t, err)
-			require.Equal(t, used < 2, d.Allowed)
-			require.Equal(t, used, d.Counters[0].Used)
-			require.Equal(t, 2-used, d.Remaining)
-		}
-		if used < 2 {
-			c.accepted(call)
-		}
-	}
-	d, err := c.counters.Peek(t.Context(), call)
-	require.NoError(t, err)
-	require.Equal(t, 49*time.Second, d.RetryAfter)
 }

@@ -56,22 +56,6 @@ func (s *bucketStory) requireRefused(n int64, wait time.Duration) {
 	require.Equal(s, wait, d.RetryAfter)
 }
 
-func TestTokenBucketBurstsAndRefills(t *testing.T) {
-	t.Parallel()
-	s := newBucket(t, "2/second", 5)
-	d := s.take(4)
-	require.Equal(t, rate.Grant{Allowed: true, Limit: 5, Interval: 2500 * time.Millisecond, Remaining: 1, Now: s.now, ResetsAt: s.now.Add(2 * time.Second)}, d)
-	s.requireRefused(2, 500*time.Millisecond)
-	s.requireTaken(1)
-	s.now = s.now.Add(499 * time.Millisecond)
-	s.requireRefused(1, time.Millisecond)
-	s.now = s.now.Add(time.Millisecond)
-	s.requireTaken(1)
-	s.now = s.now.Add(time.Hour)
-	s.requireTaken(5) // never above the capacity
-	s.requireRefused(1, 500*time.Millisecond)
-}
-
 // A seventh of a day is not a whole number of milliseconds. Asked constantly
 // for a year, the bucket gives exactly as many tokens as its rate.
 func TestTokenBucketDoesNotDriftInAYear(t *testing.T) {
@@ -89,64 +73,6 @@ func TestTokenBucketDoesNotDriftInAYear(t *testing.T) {
 		given++
 	}
 	require.Equal(t, s.now.Sub(began).Milliseconds()*7/(24*time.Hour).Milliseconds(), given)
-}
-
-// Frequent calls lose nothing: a token every 333 1/3 ms comes three times a
-// second.
-func TestTokenBucketLosesNothingBelowASecond(t *testing.T) {
-	t.Parallel()
-	s := newBucket(t, "3/second", 3)
-	s.requireTaken(3)
-	given := 0
-	for range 2000 {
-		s.now = s.now.Add(time.Millisecond)
-		if s.take(1).Allowed {
-			given++
-		}
-	}
-	require.Equal(t, 6, given)
-	fast := newBucket(t, "7000/second", 14)
-	fast.requireTaken(14)
-	for range 200 {
-		fast.now = fast.now.Add(time.Millisecond)
-		fast.requireTaken(7)
-	}
-	fast.requireRefused(1, time.Millisecond)
-}
-
-func TestTokenBucketOfAClockThatGoesBack(t *testing.T) {
-	t.Parallel()
-	s := newBucket(t, "1/second", 2)
-	s.requireTaken(2)
-	for range 5 { // flapping between two servers' clocks gives nothing
-		s.now = s.now.Add(-time.Second)
-		s.requireRefused(1, 2*time.Second)
-		s.now = s.now.Add(time.Second)
-		s.requireRefused(1, time.Second)
-	}
-	s.now = s.now.Add(time.Second)
-	s.requireTaken(1)
-	s.now = s.now.Add(-time.Second)
-	d, err := s.bucket.GiveBack(t.Context(), rate.TokenRequest{Key: "alice", Now: s.now})
-	require.NoError(t, err)
-	require.Equal(t, int64(1), d.Remaining)
-	s.requireTaken(1) // what is there can be taken
-}
-
-func TestTokenBucketGivesBack(t *testing.T) {
-	t.Parallel()
-	s := newBucket(t, "1/minute", 3)
-	s.requireTaken(3)
-	giveBack := func(n, left int64) {
-		d, err := s.bucket.GiveBack(t.Context(), rate.TokenRequest{Key: "alice", Tokens: n, Now: s.now})
-		require.NoError(t, err)
-		require.True(t, d.Allowed)
-		require.Equal(t, left, d.Remaining)
-	}
-	giveBack(2, 2)
-	giveBack(2, 3)
-	giveBack(3, 3)
-	s.requireTaken(3)
 }
 
 // A bucket keeps its tokens when rate and capacity change.
@@ -221,21 +147,4 @@ func TestTokenBucketOfTheLargestNumbers(t *testing.T) {
 	slow := newBucket(t, "1/744h", rate.MaxCount)
 	slow.requireTaken(rate.MaxCount)
 	slow.requireRefused(2, 2*rate.MaxInterval)
-}
-
-// A step of the clock that is taken back holds up nobody for its length, and fills nothing.
-func TestTokenBucketAfterAStepOfTheClock(t *testing.T) {
-	t.Parallel()
-	s := newBucket(t, "1/second", 2)
-	s.requireTaken(2)
-	right := s.now
-	s.now = right.Add(time.Hour)
-	s.requireTaken(2)
-	s.now = right.Add(time.Millisecond)
-	s.requireRefused(1, time.Second)
-	s.now = s.now.Add(time.Second - time.Millisecond)
-	s.requireRefused(1, time.Millisecond)
-	s.now = s.now.Add(time.Millisecond)
-	s.requireTaken(1)
-	s.requireRefused(1, time.Second)
 }

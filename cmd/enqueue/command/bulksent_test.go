@@ -74,18 +74,6 @@ func TestBulkRecordSentReportsWhatIsNoSend(t *testing.T) {
 `, got.stdout)
 }
 
-// The expiry of a send is not kept, but it is checked as that of any message.
-func TestBulkRecordSentChecksTheExpiry(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	got := f.run(t, "bulk", "--record-sent", fileOf(t,
-		`{"user":"alice","send_at":"2093-11-21T08:00:00Z","expires_at":"2093-12-21T08:00:00Z"}`,
-		`{"user":"alice","send_at":"2093-11-21T09:00:00Z","expires_at":"9999-12-31T00:00:00Z"}`))
-	require.Equal(t, 2, got.status)
-	require.Contains(t, got.stderr, `line 2: expires_at "9999-12-31T00:00:00Z" is not allowed: use a time until 2094-12-`)
-	require.Contains(t, got.stdout, "recorded  1\n")
-}
-
 // A CSV of past sends needs neither title nor body, and may have them.
 func TestBulkRecordSentOfCSV(t *testing.T) {
 	t.Parallel()

@@ -37,16 +37,6 @@ func TestList(t *testing.T) {
 	require.Equal(t, result{2, "", "error: until must be after from\n"}, backwards)
 }
 
-// Workers are down, for longer than any rule looks back.
-func TestListOfLateMessages(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	f.push(t, "a", "11:11:11")
-	f.server.SetTime(now().Add(72 * time.Hour))
-	require.Equal(t, "send time                     status     id  category  title\n2093-11-22 11:11:11 UTC       scheduled  a             Hi\n",
-		f.prints(t, "list", "--user", "alice"))
-}
-
 func TestListShowsCategoryAndTitle(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
