@@ -50,7 +50,7 @@ func scopeOf(o operation) accounts.Scope {
 	name := o.method + " " + o.path
 	switch {
 	case slices.Contains([]string{
-		"POST " + messagesPath, "POST " + messagesPath + "/dry-run", "POST " + batchPath, "POST " + checkBatchPath, "PATCH " + messagePath, "DELETE " + messagePath,
+		"POST " + messagesPath, "POST " + messagesPath + "/dry-run", "POST " + batchPath, "POST " + checkBatchPath, "PATCH " + messagePath, "PUT " + messagePath, "DELETE " + messagePath,
 		"POST " + deadEventsPath + "/retry", "DELETE " + deadEventsPath,
 		"POST " + campaignPath + "/pause", "POST " + campaignPath + "/resume", "POST " + campaignPath + "/cancel", "POST " + campaignPath + "/reopen", "POST " + campaignPath + "/move",
 		"POST " + devicesPath, "DELETE " + devicesPath + "/{device}",

@@ -78,7 +78,7 @@ func TestEveryChangeOfAnOperatorIsLogged(t *testing.T) {
 			r.ended(before+1, got)
 			got = r.byHand(api.Hand{Operator: true, By: "root"}, o.request())
 			if slices.Contains([]string{
-				"POST " + messagesPath, "POST " + batchPath, "PATCH " + messagePath, "DELETE " + messagePath,
+				"POST " + messagesPath, "POST " + batchPath, "PATCH " + messagePath, "PUT " + messagePath, "DELETE " + messagePath,
 			}, o.method+" "+o.path) {
 				require.Len(t, r.logged(), before+1, "its history tells it")
 				return

@@ -87,7 +87,7 @@ func operations() []operation {
 	draft := `{"user":"alice","send_at":"` + on22("11:11:11") + `","title":"Hi"}`
 	return []operation{
 		{http.MethodPost, messagesPath, messagesPath, draft, nil},
-		{http.MethodPost, messagesPath + "/dry-run", messagesPath + "/dry-run", draft, nil},
+		{http.MethodPost, messagesPath + "/dry-run", messagesPath + "/dry-run", draft, []string{"replace"}},
 		{http.MethodPost, batchPath, batchPath, draft, []string{"without_free_times"}},
 		{http.MethodPost, checkBatchPath, checkBatchPath, draft, []string{"without_free_times", "what_if", "what_if_policy"}},
 		{http.MethodPost, recordSentPath, recordSentPath, draft, nil},
@@ -97,6 +97,7 @@ func operations() []operation {
 		}},
 		{http.MethodGet, messagePath, aliceA, "", nil},
 		{http.MethodGet, contentPath, aliceA + "/content", "", nil},
+		{http.MethodPut, messagePath, aliceA, draft, nil},
 		{http.MethodPatch, messagePath, aliceA, `{"send_at":"` + on22("11:11:11") + `"}`, nil},
 		{http.MethodDelete, messagePath, aliceA, "", nil},
 		{http.MethodGet, "/v1/users/{user}/messages", "/v1/users/alice/messages", "", []string{"from", "until", "limit", "cursor"}},
@@ -386,6 +387,9 @@ func expired(r *rig) {
 
 func messageCases() []contractCase {
 	draft := func(more string) string { return `{"user":"alice","title":"Hi",` + more + `}` }
+	put := func(target, more string, header http.Header) request {
+		return request{http.MethodPut, target, `{"user":"alice","title":"Hi",` + more + `}`, header}
+	}
 	post := func(target, more string) request {
 		return request{method: http.MethodPost, target: target, body: draft(more)}
 	}
@@ -468,6 +472,16 @@ func messageCases() []contractCase {
 		{"changed", http.MethodPatch, messagePath, http.StatusOK, on(booked, request{
 			http.MethodPatch, aliceA, `{"title":null,"body":"x","data":{"k":"v","l":null},"metadata":null,"expires_at":null}`, nil,
 		})},
+
+		{"created", http.MethodPut, messagePath, http.StatusCreated, on(nothing, put(aliceA, free, nil))},
+		{"replaced", http.MethodPut, messagePath, http.StatusOK, on(booked, put(aliceA, free, http.Header{"If-Match": {"*"}}))},
+		{"send limit", http.MethodPut, messagePath, http.StatusConflict, on(booked, put("/v1/users/alice/messages/b", taken, nil))},
+		{"being sent", http.MethodPut, messagePath, http.StatusConflict, on(sending, put(aliceA, free, nil))},
+		{"there is one", http.MethodPut, messagePath, http.StatusPreconditionFailed, on(booked, put(aliceA, free, http.Header{"If-None-Match": {"*"}}))},
+		{"there is none", http.MethodPut, messagePath, http.StatusPreconditionFailed, on(nothing, put(aliceA, free, http.Header{"If-Match": {"*"}}))},
+		{"a version", http.MethodPut, messagePath, http.StatusUnprocessableEntity, on(nothing, put(aliceA, free, http.Header{"If-Match": {`"7"`}}))},
+		{"another user", http.MethodPut, messagePath, http.StatusUnprocessableEntity, on(nothing, put("/v1/users/bob/messages/a", free, nil))},
+		{"a replacement", http.MethodPost, dryRun, http.StatusOK, on(booked, post(dryRun+"?replace=true", `"id":"a",`+free))},
 
 		{"cancelled", http.MethodDelete, messagePath, http.StatusOK, on(booked, request{method: http.MethodDelete, target: aliceA})},
 		{"being sent", http.MethodDelete, messagePath, http.StatusConflict, on(sending, request{method: http.MethodDelete, target: aliceA})},

@@ -37,9 +37,11 @@ func describe(schemas huma.Registry) {
 	}
 	settings := schemas.Map()["UserSettings"].Properties
 	settings["effective"] = orNull(settings["effective"])
-	draft := schemas.Map()["Draft"].Properties
-	draft["to"], draft["window"] = orNull(draft["to"]), orNull(draft["window"])
-	for _, name := range []string{"Draft", "MoveDraft", "WindowDraft"} {
+	for _, name := range []string{"Draft", putDraftSchema} {
+		draft := schemas.Map()[name].Properties
+		draft["to"], draft["window"] = orNull(draft["to"]), orNull(draft["window"])
+	}
+	for _, name := range []string{"Draft", putDraftSchema, "MoveDraft", "WindowDraft"} {
 		properties := schemas.Map()[name].Properties
 		for _, member := range []string{"send_at", "expires_at", "shift_until", "from", "until"} {
 			if properties[member] != nil {
@@ -106,7 +108,7 @@ func closedWords() []string {
 // requestSchemas reports whether a schema is that of a request, which refuses unknown members.
 func requestSchemas(name string) bool {
 	switch name {
-	case "Draft", "MoveDraft", "WindowDraft", "LocalTime", targetDraftSchema, "AccountDraft", "AccountPatch", "KeyDraft", "KeyRotation", "CallbackDraft", "SecretRotation", "TierLimits",
+	case "Draft", putDraftSchema, "MoveDraft", "WindowDraft", "LocalTime", targetDraftSchema, "AccountDraft", "AccountPatch", "KeyDraft", "KeyRotation", "CallbackDraft", "SecretRotation", "TierLimits",
 		"PolicyDocument", categoryDraftSchema, changeDraftSchema, "PolicyRollback", "SettingsDraft", "SettingsPatch",
 		"EventLimitsDraft", "DeviceDraft", "PaceDraft", "CampaignMoveDraft":
 		return true
@@ -130,7 +132,7 @@ var knownWords = sync.OnceValue(func() map[string][]string { //nolint:globals //
 		"unknown_categories":         {"refuse", "allow"},
 		"EffectiveRule.from":         {message.FromPolicy, message.FromUser},
 		"breaks":                     {"10/calendar_day", "marketing 2/calendar_day", "quiet_hours"},
-		"outcome":                    {"accepted", "cancelled", "moved", "changed", "recorded", "retried", "purged", "refused", "invalid", "error"},
+		"outcome":                    {"accepted", "replaced", "cancelled", "moved", "changed", "recorded", "retried", "purged", "refused", "invalid", "error"},
 		"Misfit.outcome":             {message.MisfitFound, message.Moved, message.Cancelled, message.MisfitKept, message.MisfitGone},
 		"RefitSummary.outcome":       {message.DryRun, message.Refitted},
 		"RefitProgress.outcome":      {message.RefitProgressing},

@@ -31,6 +31,7 @@ func bodyExamples() map[string]json.RawMessage {
 	return map[string]json.RawMessage{
 		"submitMessage":        message,
 		"checkMessage":         message,
+		"putMessage":           message,
 		"moveMessage":          text(`{"send_at":"now","on_conflict":"shift"}`),
 		"moveCampaign":         text(`{"by":"1h","dry_run":true}`),
 		"setUserSettings":      text(`{"time_zone":"Europe/Berlin","quiet_hours":["22:00-08:00"],"limits":["3/calendar_day"]}`),

@@ -113,10 +113,12 @@ func schemaOf[T any](s *server) *huma.Schema {
 
 // jsonBody documents a request with a body of type T.
 func jsonBody[T any](s *server) *huma.RequestBody {
-	return &huma.RequestBody{
-		Required: true,
-		Content:  map[string]*huma.MediaType{"application/json": {Schema: schemaOf[T](s)}},
-	}
+	return jsonBodyOf(schemaOf[T](s))
+}
+
+// jsonBodyOf documents a request with a body of a schema.
+func jsonBodyOf(schema *huma.Schema) *huma.RequestBody {
+	return &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
 }
 
 func jsonResponse[T any](s *server, description string) *huma.Response {

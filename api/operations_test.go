@@ -70,8 +70,8 @@ func TestMovedTooOften(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	booked(r)
-	move := func(minute int) reply {
-		body := fmt.Sprintf(`{"send_at":%q}`, on22(fmt.Sprintf("14:%02d:00", minute)))
+	move := func(seconds int) reply { // to a time within the horizon
+		body := fmt.Sprintf(`{"send_at":%q}`, now().Add(time.Minute+time.Duration(seconds)*time.Second).Format(time.RFC3339))
 		return r.send(request{http.MethodPatch, "/v1/users/alice/messages/a", body, nil})
 	}
 	for i := range sendlimit.DefaultMovesPerMinute {

@@ -40,7 +40,7 @@ func (s *server) router(version string) (web.Router, error) {
 // routes returns all operations in the order of the documentation.
 func (s *server) routes() []route {
 	return slices.Concat(
-		s.submitRoutes(), s.batchRoutes(), s.batchCheckRoutes(), s.recordSentRoutes(), s.findRoutes(), s.messageRoutes(), s.userRoutes(),
+		s.submitRoutes(), s.batchRoutes(), s.batchCheckRoutes(), s.recordSentRoutes(), s.findRoutes(), s.messageRoutes(), s.putRoutes(), s.userRoutes(),
 		s.campaignRoutes(), s.deadLetterRoutes(), s.deadAlertRoutes(), s.accountRoutes(), s.accountUsageRoutes(), s.accountKeyRoutes(),
 		s.sessionRoutes(), s.tierRoutes(), s.policyRoutes(), s.policyVersionRoutes(), s.refitRoutes(), s.userSettingsRoutes(),
 		s.settingsRoutes(), s.deviceRoutes(), s.userDataRoutes(), s.eventLimitRoutes(), s.paceRoutes(), s.channelRoutes(), s.eventsRoutes(),

@@ -80,7 +80,7 @@ func TestAddressesThatAreNone(t *testing.T) {
 	}
 	for _, wrong := range []struct{ method, target, allow string }{
 		{http.MethodPut, "/v1/messages", "GET, HEAD, POST"},
-		{http.MethodPut, "/v1/users/alice/messages/a", "DELETE, GET, HEAD, PATCH"},
+		{http.MethodPost, "/v1/users/alice/messages/a", "DELETE, GET, HEAD, PATCH, PUT"},
 		{http.MethodPost, "/v1/stats", "GET, HEAD"},
 		{http.MethodOptions, "/v1/messages/batch", "GET, HEAD, POST"}, // "batch" may be a message's id
 		{http.MethodDelete, "/docs", "GET, HEAD"},

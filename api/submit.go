@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 func (s *server) submitRoutes() []route {
@@ -28,7 +29,7 @@ func (s *server) submitRoutes() []route {
 		operation(s, route{
 			Operation: named("checkMessage", http.MethodPost, "/v1/messages/dry-run", "messages",
 				"Dry run of a message",
-				"Answers like a submit, but stores nothing. The time is not reserved."),
+				"Answers like a submit, or with replace like putMessage, but stores nothing. The time is not reserved."),
 			scope: accounts.ScopeSubmit, submits: true, looks: true, says: "The message would be accepted.", refuses: []int{http.StatusConflict},
 		}, s.dryRun),
 	}
@@ -39,7 +40,7 @@ type submitted message.Outcome
 
 func (o *submitted) answer() web.Answer {
 	a := web.Answer{Status: http.StatusOK, Body: (*message.Outcome)(o)}
-	if !o.Replayed {
+	if o.Outcome == message.Accepted && !o.Replayed {
 		a.Status, a.Location = http.StatusCreated, messagePath(o.User, o.ID)
 	}
 	return a
@@ -59,8 +60,13 @@ func (s *server) submit(ctx context.Context, in newMessage) (submitted, error) {
 	return submitted(o), err
 }
 
-func (s *server) dryRun(ctx context.Context, in newMessage) (message.Outcome, error) {
-	return s.judge(ctx, in, s.Submitter.Check)
+func (s *server) dryRun(ctx context.Context, in checkedMessage) (message.Outcome, error) {
+	if in.Replace {
+		return s.judge(ctx, in.newMessage, func(ctx context.Context, m message.Message) (message.Outcome, error) {
+			return s.Submitter.CheckPut(ctx, m, submit.PutAlways)
+		})
+	}
+	return s.judge(ctx, in.newMessage, s.Submitter.Check)
 }
 
 // judge passes a message to put, which submits or checks it. It charges the caller's account.
@@ -79,6 +85,13 @@ func (s *server) judge(ctx context.Context, in newMessage, put func(context.Cont
 }
 
 type newMessage struct{ Message messageBody }
+
+// checkedMessage is the message of a dry run.
+type checkedMessage struct {
+	newMessage
+
+	Replace bool `query:"replace" doc:"true for the dry run of putMessage, which may replace the pending message with the id."`
+}
 
 // messageBody is the message of a request, with the id from its header.
 type messageBody struct{ value message.Message }
@@ -102,7 +115,7 @@ func (b *messageBody) read(s *server, r *http.Request) (none message.Faults, err
 		}
 		return none, err
 	}
-	wrongKey := takeIdempotencyKey(&draft, r.Header)
+	wrongKey := cmp.Or(takePath(&draft, r), takeIdempotencyKey(&draft, r.Header))
 	b.value, err = draft.Message(message.ParseTime)
 	if wrongKey == nil {
 		return none, err

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // measureReserve compares Timeline.Reserve, place only and with record and watch entry,
@@ -48,6 +49,12 @@ func measureReserve(ctx context.Context, size sizes) (rows []row, err error) {
 		return nil, err
 	}
 
+	replaced := replacing(timelines.records, times)
+	moved := moving(timelines.records, times)
+	if err := s.interleave(ctx, size.slices, size.reserves, replaced, moved); err != nil {
+		return nil, err
+	}
+
 	return []row{
 		atMost("redis-place", "Redis time of Reserve, place only / one Allow", place.timeOver(one), 1.1,
 			"Reserve "+place.timing(), "Allow "+one.timing()),
@@ -62,6 +69,8 @@ func measureReserve(ctx context.Context, size sizes) (rows []row, err error) {
 			fmt.Sprintf("%.2f × a second", refused.rateOver(refusedOne)),
 			fmt.Sprintf("Reserve %s, %.0f/s", refused.timing(), refused.rate()),
 			fmt.Sprintf("Allow %s, %.0f/s", refusedOne.timing(), refusedOne.rate())),
+		atMost("replace", "Redis time of Reserve in place of a pending message / Move", replaced.timeOver(moved), 1.3,
+			"Reserve "+replaced.timing(), "Move "+moved.timing()),
 	}, nil
 }
 
@@ -185,6 +194,45 @@ func refusing(timeline *sendlimit.Timeline, times *schedule) *side {
 	})
 }
 
+// replacing replaces the users' first messages, each with one that is due some ms later.
+func replacing(timeline *sendlimit.Timeline, times *schedule) *side {
+	to := &turns{schedule: times}
+	return just(func(n int) operation {
+		after := to.taken
+		requests := withRecords(to.takeFirst(n))
+		return func(ctx context.Context, i int) error {
+			r := requests[i]
+			r.ID = firstID
+			r.At = r.At.Add(time.Duration(after+i) * time.Millisecond)
+			r.Record.Fingerprint = fmt.Sprintf("replacement%05d", (after+i)%100_000)
+			r.Replace = &sendlimit.Replacement{Only: true}
+			return reserve(ctx, timeline, r)
+		}
+	})
+}
+
+// moving moves the users' first messages, each to another time than replacing.
+func moving(timeline *sendlimit.Timeline, times *schedule) *side {
+	const apart = time.Second
+	to := &turns{schedule: times}
+	return just(func(n int) operation {
+		after := to.taken
+		requests := to.takeFirst(n)
+		return func(ctx context.Context, i int) error {
+			r := requests[i]
+			at := r.At.Add(time.Duration(after+i)*time.Millisecond + apart)
+			decision, err := timeline.Move(ctx, sendlimit.MoveRequest{User: r.User, ID: firstID, At: at, Generation: keyspace.NewToken()})
+			if err != nil {
+				return fmt.Errorf("move: %w", err)
+			}
+			if !decision.Allowed || decision.MovedFrom.IsZero() {
+				return fmt.Errorf("move: %+v, where every time is free", decision)
+			}
+			return nil
+		}
+	})
+}
+
 // usedUp returns a limit that its first call uses up.
 func usedUp() limit { return limit{":used-up", redis_rate.PerHour(1)} }
 
@@ -207,6 +255,9 @@ func denying(limiter *redis_rate.Limiter, times *schedule) *side {
 	})
 }
 
+// firstID is the id of every user's first message.
+const firstID = "0197a6c2-5f1b-7c3e-9d24-6b8e0f3a1c57"
+
 // fillReserve gives every user a reservation in both timelines and a state of every
 // limit. It takes the roomy ones ten times at once, so that they do not expire before
 // the measurement.
@@ -225,6 +276,7 @@ func fillReserve(ctx context.Context, s *store, size sizes, times *schedule) (er
 	roomyOnes := append(oneLimit(), threeLimits()...)
 	_, err = drive(ctx, size.users, func(ctx context.Context, i int) error {
 		first := times.request(i)
+		first.ID = firstID
 		if err := reserve(ctx, timelines.places, first); err != nil {
 			return err
 		}

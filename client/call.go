@@ -47,6 +47,7 @@ type call struct {
 	// once is set if the API would do a repeated request twice.
 	once    bool
 	success string // the outcome that an Outcome must have
+	or      string // another one; "" for none
 }
 
 // do sends a call until there is an answer, and decodes a success into the value that into points

@@ -345,11 +345,13 @@ func TestNamesThatAreMissing(t *testing.T) {
 	}
 	for id, o := range operations {
 		for _, p := range o.Parameters {
-			if p.In == "path" && id != "moveMessage" {
+			if p.In == "path" && id != "moveMessage" && id != "putMessage" {
 				missing(p.Name, c.call(t.Context(), t, api, o, p.Name))
 			}
 		}
 	}
+	missing("user", told(api.Put(t.Context(), client.Message{ID: "a"})))
+	missing("id", told(api.Put(t.Context(), client.Message{User: "alice"})))
 	missing("user", told(api.Move(t.Context(), "", "a", time.Time{})))
 	missing("id", told(api.Move(t.Context(), "alice", "", time.Time{})))
 }

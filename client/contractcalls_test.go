@@ -31,7 +31,8 @@ func byHand(p client.Policy) map[string]func(context.Context, *client.Client) []
 	type c = *client.Client
 	return map[string]func(ctx, c) []any{
 		"submitMessage": func(ctx ctx, c c) []any { return told(c.Submit(ctx, m)) },
-		"checkMessage":  func(ctx ctx, c c) []any { return told(c.DryRun(ctx, m)) },
+		"putMessage":    func(ctx ctx, c c) []any { return told(c.Put(ctx, m, client.IfExists(), client.IfNone())) },
+		"checkMessage":  func(ctx ctx, c c) []any { return told(c.DryRunPut(ctx, m)) },
 		"submitBatch": func(ctx ctx, c c) []any {
 			return all(c.SubmitBatch(ctx, slices.Values([]client.Message{m}), client.WithoutFreeTimes()))
 		},

@@ -1,10 +1,12 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/message"
@@ -25,12 +27,30 @@ func (c *Client) DryRun(ctx context.Context, m Message) (Outcome, error) {
 	return c.submit(ctx, call{doing: "check a message", path: "/v1/messages/dry-run"}, m)
 }
 
+// Put submits a message, or replaces the pending message with its id by it: Outcome.Outcome is
+// OutcomeAccepted or OutcomeReplaced. The same Put again is Replayed. IfNone only creates a message,
+// and IfExists only replaces one. The code of the *Refusal is CodeTooLate if the message is being
+// sent, has reached a device, may have arrived or was delivered.
+func (c *Client) Put(ctx context.Context, m Message, conditions ...Condition) (Outcome, error) {
+	return c.submit(ctx, call{
+		doing: "put a message", method: http.MethodPut, path: "/v1/users/{user}/messages/{id}", segments: []string{m.User, m.ID},
+		header: headerOf(conditions), or: message.Replaced,
+	}, m)
+}
+
+// DryRunPut returns what Put would return. Nothing is stored.
+func (c *Client) DryRunPut(ctx context.Context, m Message) (Outcome, error) {
+	return c.submit(ctx, call{
+		doing: "check a message", path: "/v1/messages/dry-run", query: url.Values{"replace": {"true"}}, or: message.Replaced,
+	}, m)
+}
+
 func (c *Client) submit(ctx context.Context, what call, m Message) (Outcome, error) {
 	body, err := m.encode()
 	if err != nil {
 		return Outcome{}, fmt.Errorf("%s: %w", what.doing, err)
 	}
-	what.method, what.body, what.success = http.MethodPost, json.RawMessage(body), message.Accepted
+	what.method, what.body, what.success = cmp.Or(what.method, http.MethodPost), json.RawMessage(body), message.Accepted
 	return value[Outcome](ctx, c, what)
 }
 

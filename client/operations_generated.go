@@ -125,11 +125,11 @@ type ( //nolint:comments // package message says what each is
 )
 
 // Values of HistoryEntry.change. What changed. accepted begins a history, and delivered,
-// cancelled, dropped, failed or uncertain ends it. Between them: moved, or changed (content,
-// metadata, expires_at) by a request; postponed because it was late, to now or later; retry of
-// a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from
-// the dead letters; paused when it was due and its campaign was paused; resumed after that
-// pause.
+// cancelled, dropped, failed or uncertain ends it. Between them: moved, changed (content,
+// metadata, expires_at) or replaced by a request; postponed because it was late, to now or
+// later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut
+// off; revived from the dead letters; paused when it was due and its campaign was paused;
+// resumed after that pause.
 //
 // More may be added.
 const (
@@ -142,6 +142,7 @@ const (
 	ChangeMoved     = "moved"
 	ChangePaused    = "paused"
 	ChangePostponed = "postponed"
+	ChangeReplaced  = "replaced"
 	ChangeResumed   = "resumed"
 	ChangeRetry     = "retry"
 	ChangeRevived   = "revived"
@@ -195,6 +196,7 @@ const (
 	OutcomePurged    = "purged"
 	OutcomeRecorded  = "recorded"
 	OutcomeRefused   = "refused"
+	OutcomeReplaced  = "replaced"
 	OutcomeRetried   = "retried"
 )
 

@@ -32,6 +32,7 @@ sendlimit bulk FILE                                                    = submitB
 sendlimit bulk FILE --dry-run                                          = checkBatch
 sendlimit bulk SENT --record-sent                                      = recordSent
 sendlimit status --user alice m1                                       = getMessage
+sendlimit push --replace --user alice --id m1 --at +3h --title Hi      = putMessage
 sendlimit move --user alice m1 --at +4h                                = moveMessage
 sendlimit change --user alice m1 --title Hi                            = moveMessage
 sendlimit cancel --user alice m1                                       = cancelMessage
@@ -239,7 +240,7 @@ func withoutChance(out string) string {
 func requireMethods(t *testing.T, id string) {
 	t.Helper()
 	name := map[string]string{
-		"submitMessage": "Submit", "checkMessage": "DryRun", "moveMessage": "Change", "checkBatch": "DryRunBatch",
+		"submitMessage": "Submit", "checkMessage": "DryRun", "moveMessage": "Change", "putMessage": "Put", "checkBatch": "DryRunBatch",
 	}[id]
 	if name == "" {
 		name = strings.TrimPrefix(id, "get")

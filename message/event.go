@@ -10,7 +10,7 @@ type Event struct {
 	SpecVersion     string    `json:"specversion" doc:"1.0, the version of CloudEvents."`
 	ID              string    `json:"id" doc:"The event's id, unique in its source. Ids ascend with time."`
 	Source          string    `json:"source" doc:"The stream of the event: /v1/accounts/acme/events, or /v1/events for those of all accounts."`
-	Type            string    `json:"type" doc:"sendlimit.message. and the change: delivered, postponed, dropped, failed, uncertain, moved or cancelled."`
+	Type            string    `json:"type" doc:"sendlimit.message. and the change: delivered, postponed, dropped, failed, uncertain, moved, replaced or cancelled."`
 	Subject         string    `json:"subject" doc:"The message's id."`
 	Time            Time      `json:"time" doc:"When it happened."`
 	DataContentType string    `json:"datacontenttype" doc:"application/json"`
@@ -23,7 +23,7 @@ type EventData struct {
 	User         string            `json:"user" doc:"The user's name."`
 	ID           string            `json:"id" doc:"The message's id."`
 	SendAt       Time              `json:"send_at,omitzero" doc:"The current or last send time."`
-	FormerSendAt Time              `json:"former_send_at,omitzero" doc:"The previous send time, if the message was moved or postponed."`
+	FormerSendAt Time              `json:"former_send_at,omitzero" doc:"The previous send time, if the message was moved, replaced or postponed."`
 	Reason       string            `json:"reason,omitempty" doc:"Why the message was dropped, given up or postponed, as in the reason of a status."`
 	Attempt      int               `json:"attempt,omitempty" doc:"The number of delivery attempts."`
 	ProviderID   string            `json:"provider_id,omitempty" doc:"The provider's id of the message."`

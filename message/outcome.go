@@ -28,7 +28,7 @@ type Outcome struct {
 	Local             *ResolvedLocal  `json:"local,omitempty" doc:"How the send time was read, if it was asked for as a local time."`
 	Window            *ResolvedWindow `json:"window,omitempty" doc:"The window that was asked for. Then there is no requested_at."`
 	WindowEnd         *WindowEnd      `json:"window_end,omitempty" doc:"Why the last time of the window is not free. code, violations and the like are about send_at, its first time that is not past, and next_free_at and previous_free_at are outside the window."`
-	MovedFrom         Time            `json:"moved_from,omitzero" doc:"The send time before the last move."`
+	MovedFrom         Time            `json:"moved_from,omitzero" doc:"The send time before the last move; with replaced, that of the former message, not in a repetition."`
 	Shifted           bool            `json:"shifted,omitempty" doc:"The message got the next free time instead of the requested one."`
 	Late              bool            `json:"late,omitempty" doc:"The requested send time had passed, and the message is sent now."`
 	Replayed          bool            `json:"replayed,omitempty" doc:"The request is a repetition, and this is the answer to the first one."`
@@ -41,7 +41,7 @@ type Outcome struct {
 	NextFreeAt        Time            `json:"next_free_at,omitzero" doc:"The next free time; absent if there is none, or in a batch with without_free_times."`
 	PreviousFreeAt    Time            `json:"previous_free_at,omitzero" doc:"The last free time before the requested one that is not in the past; absent if there is none."`
 	ResetsAt          Time            `json:"resets_at,omitzero" doc:"When the exhausted quota starts again."`
-	RetryAfterSeconds int64           `json:"retry_after_seconds,omitempty" doc:"Seconds until resets_at, if that is the end of the current hour or day; with rate_limited, until the message can be moved again."`
+	RetryAfterSeconds int64           `json:"retry_after_seconds,omitempty" doc:"Seconds until resets_at, if that is the end of the current hour or day; with rate_limited, until the message can be moved or replaced again."`
 
 	// Day is the account's usage of the day of SendAt, for the header fields of an answer. It is
 	// nil without a limit or a charge.
@@ -62,7 +62,8 @@ const (
 	Invalid   = "invalid"
 	Cancelled = "cancelled"
 	Moved     = "moved"
-	Changed   = "changed" // it keeps its send time
+	Changed   = "changed"  // it keeps its send time
+	Replaced  = "replaced" // it takes the place of the pending message that had its id
 	Errored   = "error"
 	Retried   = "retried" // a dead letter is sent after all, at SendAt
 	Purged    = "purged"  // a dead letter was removed
@@ -114,8 +115,11 @@ type Conflict struct {
 
 // OK reports whether the request succeeded.
 func (o Outcome) OK() bool {
-	return o.Outcome == Accepted || o.Outcome == Cancelled || o.Outcome == Moved || o.Outcome == Changed || o.Outcome == Recorded
+	return o.Submitted() || o.Outcome == Cancelled || o.Outcome == Moved || o.Outcome == Changed || o.Outcome == Recorded
 }
+
+// Submitted reports whether a message was accepted, or replaced another one.
+func (o Outcome) Submitted() bool { return o.Outcome == Accepted || o.Outcome == Replaced }
 
 // RefusedBy returns the name of the first rule that the message would break; "" if no rule refused
 // it.

@@ -19,6 +19,7 @@ const (
 	flagShifted    = 1
 	flagReplayed   = 2
 	flagSuperseded = 4
+	flagReplaced   = 8
 )
 
 // explainTries is how often a request is judged again because its refusal was out of date.
@@ -81,7 +82,11 @@ func (t *Timeline) decide(
 			continue
 		}
 		if status != judge.StatusSearchOn {
-			d, err := t.decision(ctx, in, r, by, "")
+			self := ""
+			if r.Replace != nil {
+				self = r.ID
+			}
+			d, err := t.decision(ctx, in, r, by, self)
 			if err != nil || tries >= explainTries || !explained.missed(d, by.Rules) {
 				return d, err
 			}
@@ -112,7 +117,7 @@ func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, r Reque
 	case judge.StatusAllowed:
 		flags := in.Int(4)
 		d.Allowed = true
-		d.Shifted, d.Replayed = flags&flagShifted != 0, flags&flagReplayed != 0
+		d.Shifted, d.Replayed, d.Replaced = flags&flagShifted != 0, flags&flagReplayed != 0, flags&flagReplaced != 0
 		d.MovedFrom = in.Time(5)
 		notices := 6
 		if flags&flagSuperseded != 0 {

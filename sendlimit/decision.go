@@ -21,9 +21,9 @@ type Decision struct {
 	// RequestedAt is the requested time if At differs from it: after a shift, or
 	// for a past time within the grace.
 	RequestedAt time.Time
-	// MovedFrom is the place that a Move gave up.
+	// MovedFrom is the place that a Move or a replacement gave up.
 	MovedFrom time.Time
-	// Superseded is the generation that a Move or a Release ended; the zero value if the
+	// Superseded is the generation that a Move, a replacement or a Release ended; the zero value if the
 	// call changed nothing, was repeated, or the timeline has no records.
 	Superseded Timer
 
@@ -47,6 +47,7 @@ type Decision struct {
 
 	Shifted  bool // At is the next free time after RequestedAt
 	Replayed bool // the same request was answered before
+	Replaced bool // the request replaced another message, see Request.Replace
 
 	// Violations lists every rule that would break, with CodeSendLimit, CodeQuietHours and
 	// CodeDoNotDisturb: the policy's in order, then the category's. With a Hold the list is empty if the time has become

@@ -27,8 +27,8 @@ type Hold struct {
 	// From and Until are the charged period. A place before From, or at or after Until, is refused
 	// with CodeOutsideHold, and a shift searches only before Until. Zero means no bound.
 	From, Until time.Time
-	// Former is the attempt that last charged the reservation (Info.Hold); "" for none. Moves and
-	// releases only. They are refused with CodeChanged if the reservation has another attempt or
+	// Former is the attempt that last charged the reservation (Info.Hold); "" for none. Moves,
+	// replacements and releases only. They are refused with CodeChanged if the reservation has another attempt or
 	// another time than From.
 	Former string
 }

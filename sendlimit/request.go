@@ -46,6 +46,9 @@ type Request struct {
 	// Share names the message's account, and bounds that account's places in a day. It needs a
 	// Record.
 	Share Share
+	// Replace lets Reserve replace the pending message with the ID; nil refuses a used id with
+	// CodeIDReused. It needs a Record.
+	Replace *Replacement
 	// Record is the message's record. It is required by a Timeline with records, and refused by one
 	// without.
 	Record *Record

@@ -62,8 +62,9 @@ func (r *Record) appendOwn(args []any) []any {
 // ExpiryBeyondReach is how much later than the reach of send times a message may expire.
 const ExpiryBeyondReach = 31 * calendar.DayLong
 
-// Reserve takes the requested place, with Shift the next free time, or a time of a Window. A refusal says why, and
-// writes nothing. A repeated request returns the first answer, marked Replayed.
+// Reserve takes the requested place, with Shift the next free time, or a time of a Window. A refusal
+// says why, and writes nothing. A repeated request returns the first answer, marked Replayed. With
+// Replace it replaces the pending message with the id.
 func (t *Timeline) Reserve(ctx context.Context, r Request) (Decision, error) {
 	const doing = "reserving a place"
 	if r.Window != nil {
@@ -84,7 +85,11 @@ func (t *Timeline) Reserve(ctx context.Context, r Request) (Decision, error) {
 	if err := r.Hold.check(t.options.Records); err != nil {
 		return Decision{}, err
 	}
-	return r.inTime(t.decide(ctx, r, doing, lua.Reserve, t.reserveCall))
+	d, err := r.inTime(t.decide(ctx, r, doing, lua.Reserve, t.reserveCall))
+	if d.Replaced {
+		t.subscribers().Note(r.User)
+	}
+	return d, err
 }
 
 // Check returns what Reserve would answer, and writes nothing. It reads only the Fingerprint, the
@@ -124,6 +129,8 @@ func (t *Timeline) checked(r Request) (Request, error) {
 		return r, &fault.InvalidError{Field: "record", Value: "", Want: "a record: this timeline keeps them"}
 	case !t.options.Records && r.Record != nil:
 		return r, &fault.InvalidError{Field: "record", Value: r.Record.Generation, Want: "none: this timeline keeps places only"}
+	case r.Replace != nil && r.Record == nil:
+		return r, &fault.InvalidError{Field: "replace", Value: r.ID, Want: "none: this timeline keeps places only"}
 	case r.Record == nil || r.Record.Category == r.Category:
 		return r, nil
 	case r.Category == "":
@@ -167,7 +174,7 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 	if t.options.Records && !scope.Covers(r.Hold.throttle()) {
 		bounds, r.SearchFrom = holdsNothing, time.Time{}
 	}
-	args := append(by.Arguments(about, 32), r.ID, script.Milliseconds(r.At), r.choice(set, resume, bounds))
+	args := append(by.Arguments(about, 32), r.ID, script.Milliseconds(r.At), t.choice(r, set, resume, bounds))
 	if r.At.IsZero() {
 		args = append(args, "", "", "")
 	} else {
@@ -239,7 +246,7 @@ func (t *Timeline) checkCall(r Request, by judge.UserRules, resume any) ([]strin
 	scope := by.Rules.Scope(r.Category)
 	about := t.about(r.Now, r.At, scope)
 	about.Share = r.Share
-	args := append(by.Arguments(about, 6), r.ID, script.Milliseconds(r.At), r.choice(by.Rules, resume, noBounds))
+	args := append(by.Arguments(about, 6), r.ID, script.Milliseconds(r.At), t.choice(r, by.Rules, resume, noBounds))
 	keys := []string{scope.Places(t.keys, r.User), t.settings(r.User)}
 	if t.options.Records {
 		keys = append(keys, t.keys.Record(r.User, r.ID))
@@ -249,26 +256,26 @@ func (t *Timeline) checkCall(r Request, by judge.UserRules, resume any) ([]strin
 }
 
 // choice returns how the time of a request may be chosen, as lua/fragments/choice.lua reads it:
-// where a shift continues, and within which bounds.
-func (r Request) choice(set *judge.Ruleset, resume any, bounds string) any {
+// where a shift continues, within which bounds, and which message may be replaced.
+func (t *Timeline) choice(r Request, set *judge.Ruleset, resume any, bounds string) any {
 	last, searchFrom, spread := script.NoValue, script.NoValue, ""
 	switch {
 	case !r.shifts(set) && r.WithoutFreeTimes:
 		last = "-"
-	case !r.shifts(set) && bounds == noBounds:
+	case !r.shifts(set) && bounds == noBounds && r.Replace == nil:
 		return ""
 	case !r.shifts(set):
 	default:
 		last, searchFrom, spread = strconv.FormatInt(r.shift().Last(), 10), script.Word(r.SearchFrom), r.spread(set)
 	}
-	if last == "-" && bounds == noBounds {
+	if last == "-" && bounds == noBounds && r.Replace == nil {
 		return last
 	}
 	continues := script.NoValue
 	if at, goesOn := resume.(int64); goesOn {
 		continues = strconv.FormatInt(at, 10)
 	}
-	return last + " " + continues + " " + bounds + " " + searchFrom + spread
+	return last + " " + continues + " " + bounds + " " + searchFrom + spread + r.Replace.words(t, r.Hold)
 }
 
 // shift returns the request as a shift.

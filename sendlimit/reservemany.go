@@ -40,6 +40,9 @@ func (t *Timeline) ReserveMany(ctx context.Context, requests []Request) ([]Decis
 		if err := r.Hold.check(true); err != nil {
 			return nil, err
 		}
+		if r.Replace != nil {
+			return nil, &fault.InvalidError{Field: "replace", Value: r.ID, Want: "none: pass the request to Reserve"}
+		}
 	}
 	book, err := t.book()
 	if err != nil {

@@ -82,9 +82,10 @@ type Options struct {
 	// ExpireAfter is how long after its send time a message without its own expiry is dropped
 	// instead of sent; zero means DefaultExpireAfter.
 	ExpireAfter time.Duration
-	// MovesPerMinute is how often a message may be moved in a minute, which begins with the first
-	// move; at most 1,000, zero means DefaultMovesPerMinute. Moves that change nothing or are
-	// refused do not count. Without records there is no limit.
+	// MovesPerMinute is how often a message may be moved or replaced in a minute, which begins with
+	// the first move; at most 1,000, zero means DefaultMovesPerMinute. Moves that change nothing or
+	// are refused do not count, and neither do those from one time beyond the Horizon to another,
+	// which the queue never sees. Without records there is no limit.
 	MovesPerMinute int
 	// Tolerance is how late a message may be sent without being judged again; zero means
 	// DefaultTolerance.

@@ -18,7 +18,7 @@ type Window struct {
 // check returns an *InvalidError for an invalid window, or a request that has a send time beside it.
 func (w Window) check(r Request) error {
 	if err := w.Prefer.Check(); err != nil {
-		return err //nolint:wrapcheck // it names the field
+		return err
 	}
 	switch {
 	case !r.At.IsZero() || r.Shift || r.ByPolicy || !r.ShiftUntil.IsZero() || !r.SearchFrom.IsZero():

@@ -171,7 +171,7 @@ func TestTooLate(t *testing.T) {
 func TestMovesPerMinute(t *testing.T) {
 	tell(t, func(s *story) {
 		s.shared.MovesPerMinute = 3
-		s.Submitter = s.newSubmitter(submit.Options{})
+		s.horizon(24 * time.Hour)
 		s.accepted(s.message("a", time.Hour), s.message("b", 10*time.Hour))
 		s.moved("a", 2*time.Hour)
 		s.until(20 * time.Second)

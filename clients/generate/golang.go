@@ -17,6 +17,7 @@ func writtenInGo() map[string]string {
 	return map[string]string{
 		"submitMessage": "Submit gives the message its id",
 		"checkMessage":  "DryRun takes what Submit takes",
+		"putMessage":    "Put takes what Submit takes, and has one of two outcomes",
 		"moveMessage":   "Change takes a change whose fields are times and lists of entries",
 		"listPolicies":  "its entries are policies, and names of policies that can't be read",
 	}

@@ -9,7 +9,8 @@
 --   expiry       the new expiry, Unix ms; "" for the default
 --   field, value, ...  of the new content and metadata
 --
--- The fingerprint stays: a repeated submit repeats the first one.
+-- The fingerprint stays: a repeated submit repeats the first one. Only the field E of the record
+-- shows a PUT that the message is no longer as it asked.
 local EDITED = 22
 local edit = given[1] and {generation = given[1], changes = given[2], what = given[3], expiry = tonumber(given[4])}
 
@@ -49,7 +50,8 @@ local function make_edit(record)
   elseif edits('expires_at') then
     gone[#gone + 1] = 'x'
   end
-  if #fields > 0 then redis.call('HSET', record, unpack(fields)) end
+  fields[#fields + 1], fields[#fields + 2] = 'E', 1
+  redis.call('HSET', record, unpack(fields))
   if #gone > 0 then redis.call('HDEL', record, unpack(gone)) end
   note_history(record, 'c', {reason = edit.what})
   if long and redis.call('HSTRLEN', record, 'c') <= 64 then write_anew(record) end

@@ -6,8 +6,8 @@
 --      time, deliveries tried, campaign, and the rest
 --   M  metadata, opaque here; absent without any
 --
--- The type is delivered, postponed, dropped, failed, uncertain, moved or cancelled. Times are Unix
--- ms. Postponed and moved have the new send time, and only they have a former one. The rest is the
+-- The type is delivered, postponed, dropped, failed, uncertain, moved, replaced or cancelled. Times
+-- are Unix ms. Postponed, moved and replaced have the new send time, and only they have a former one. The rest is the
 -- provider's id of a delivered message, else the reason as in the record: it may have any bytes,
 -- including line breaks. No user, id or name has a line break. Parts that do not apply are empty
 -- lines. One field costs Redis a third of ten fields.

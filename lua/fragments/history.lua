@@ -8,6 +8,7 @@
 -- "." stands for a part that does not apply. The letter is one of
 --
 --   m  moved
+--   e  replaced by another message with its id
 --   c  content, metadata or expiry changed; the reason says which
 --   p  postponed, or sent late; the reason is in the form of the field w
 --   r  a delivery failed, to be tried again at `to`
@@ -27,13 +28,16 @@ do
   local function word(number) return number and string.format('%.0f', number) or '.' end
 
   -- note_history records a change of the message whose record is under key. `change` has the parts
-  -- of the value, as numbers and Unix ms; `at` is now by default.
-  function note_history(key, letter, change)
+  -- of the value, as numbers and Unix ms; `at` is now by default. With n, the number of the change
+  -- from 1, it writes nothing, and returns the field and its value.
+  function note_history(key, letter, change, n)
     local at = change.at or now
     local reason = change.reason ~= '' and change.reason or '.'
-    local digit = (redis.call('HINCRBY', key, 'H', 1) - 1) % KEPT + 1
+    local digit = ((n or redis.call('HINCRBY', key, 'H', 1)) - 1) % KEPT + 1
     local value = table.concat({letter, word(at), word(change.to and change.to - at),
       word(change.from and change.from - at), word(change.attempt ~= 0 and change.attempt), reason}, ' ')
-    redis.call('HSET', key, table.concat({'h', string.sub(DIGITS, digit, digit)}), string.sub(value, 1, LONGEST))
+    local field, cut = table.concat({'h', string.sub(DIGITS, digit, digit)}), string.sub(value, 1, LONGEST)
+    if n then return field, cut end
+    redis.call('HSET', key, field, cut)
   end
 end

@@ -4,13 +4,15 @@
 -- the time of the place must be one that the request could have got. The same generation means the
 -- same call, repeated by a client without a reply: it is not done again, even if the message was
 -- cancelled since. So does the same attempt, "" for none: the relay may have given the message
--- another generation since.
+-- another generation since. A request that may replace a message finds it here.
+--@include replacement
 local function known(asked, until_at, generation, fingerprint, attempt)
   if record then
-    local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'h', 'f', 'p', 'y')
-    local flags = r[5] and SHIFTED or 0
+    local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'h', 'f', 'p', 'y', 'X', 'E', unpack(read_too))
+    local flags = (r[5] and SHIFTED or 0) + (r[9] and REPLACED or 0)
     if r[2] ~= generation and not has_attempt(r[8], attempt) then
       if id_is_free(state_of(r[1], r[2])) then return nil end
+      if find_replaced and (r[6] ~= fingerprint or r[10]) then return find_replaced(asked, r) end
       if r[6] ~= fingerprint then return {ID_REUSED, now, asked, 0} end
       flags = flags + REPLAYED
     end

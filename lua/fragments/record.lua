@@ -10,9 +10,12 @@
 --   r  requested time, Unix ms, if it differs from the send time
 --   h  1 if a shift chose the send time
 --   m  the send time before the last move, Unix ms
---   d  begin of the minute in which moves are counted, Unix ms: its first move
+--   d  begin of the minute in which moves are counted, Unix ms: its first move, see
+--      fragments/moves.lua
 --   j  moves made in that minute
 --   f  fingerprint of the request
+--   X  1 if the request replaced a message
+--   E  1 if its caller moved or edited the message since the request
 --   x  expiry that the caller set, Unix ms
 --   k  category. The only field after an uncertain dead letter was purged, or for the place
 --      of a cancelled message that may have arrived: the place still counts

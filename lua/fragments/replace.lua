@@ -1,6 +1,7 @@
 -- replace: replaces all fields of a record.
 --
--- It expires in `kept` ms; never without that. It is one command in the log: a torn log may be
+-- It expires in `kept` ms; without that its expiry does not change on the embedded store, so it must
+-- have none, or PERSIST must follow. It is one command in the log: a torn log may be
 -- applied up to any command of a script, and must not have only the removal of a record.
 local function replace_record(record, fields, kept)
   local draft = string.match(record, '^[^}]*}:') .. 'draft'
@@ -8,6 +9,5 @@ local function replace_record(record, fields, kept)
   redis.call('HSET', draft, unpack(fields))
   if kept then redis.call('PEXPIRE', draft, kept) end
   redis.call('COPY', draft, record, 'REPLACE')
-  if not kept then redis.call('PERSIST', record) end -- the embedded store keeps the former expiry
   redis.call('DEL', draft)
 end

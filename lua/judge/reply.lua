@@ -1,7 +1,7 @@
 -- reply: the reply of reserve, check and move, an array of
 --
 --   status, now, send time, requested time (0: the same)
---   and, if the status is ALLOWED: flags (SHIFTED + REPLAYED + SUPERSEDED), moved from
+--   and, if the status is ALLOWED: flags (SHIFTED + REPLAYED + SUPERSEDED + REPLACED), moved from
 --   (0: not), with SUPERSEDED the generation that the change ended and when its task is
 --   due, then the id of the alert that the change has raised, if any;
 --   if it is SEND_LIMIT, DO_NOT_DISTURB, QUIET_HOURS, TOO_MANY_PLACES or ACCOUNT_PLACES:

@@ -37,9 +37,16 @@ local id, asked = ARGV[4], tonumber(ARGV[5]) or now
 --@include known
 
 local answer = settings_changed(KEYS[2], resume_at or math.max(asked, now))
-  or known(asked, until_at, nil, ARGV[7], '') or out_of_reach(asked)
-  or expires_late(tonumber(ARGV[8] or ''), asked)
+  or known(asked, until_at, nil, ARGV[7], '')
+if only_replaces and not answer and not replaced then return {NOT_FOUND, now, 0, 0} end
+answer = answer or out_of_reach(asked) or expires_late(tonumber(ARGV[8] or ''), asked)
 if answer then return answer end
+
+-- allowed returns the answer for a time that is free.
+local function allowed(at, requested, flags)
+  if not replaced then return {ALLOWED, now, at, requested or 0, flags, 0} end
+  return moved_often(at) or {ALLOWED, now, at, requested or 0, flags + REPLACED, replaced.at}
+end
 
 local at, requested = asked, nil
 if asked < now then at, requested = now, asked end
@@ -49,7 +56,7 @@ exclude_lost_place()
 local broken
 if not resume_at then
   broken = violations(q, rules, at)
-  if broken.free then return {ALLOWED, now, at, requested or 0, 0, 0} end
+  if broken.free then return allowed(at, requested, 0) end
   if not until_at then return refusal(q, rules, at, requested, broken, is_alone) end
   if q.spent > q.work then return {SEARCH_ON, now, at} end
 end
@@ -61,4 +68,4 @@ if not resume and not free and q.spent > q.work / 2 and (resume_at or at) < last
 if resume then return {SEARCH_ON, now, resume} end
 if not free and spread and (spread.delays or resume_at) then return {SEARCH_ON, now, 0} end
 if not free then return refusal(q, rules, at, requested, broken or violations(q, rules, at)) end
-return {ALLOWED, now, free, asked, SHIFTED, 0}
+return allowed(free, asked, SHIFTED)

@@ -19,7 +19,8 @@
 -- ARGV[11] with KEYS[3]: categories whose messages can't be moved with this charge,
 --          each between spaces; "" for none
 -- ARGV[12] with KEYS[3]: how many moves the message may make in a minute, which begins
---          with the first of them; "" for any number
+--          with the first of them; "" for any number. Only moves from, into or within the
+--          horizon count
 -- ARGV[13] with KEYS[3]: 1 to only judge: nothing is written, and the charge of the
 --          message does not matter; else ""
 -- ARGV[14] with KEYS[3]: accounts with listeners, see fragments/event.lua; "" for none
@@ -47,9 +48,10 @@ local watch_word, delays, hold_word = ARGV[7], ARGV[8], ARGV[9]
 --@include held
 local asked = tonumber(ARGV[5]) or now
 local most_moves, only_judge = tonumber(ARGV[12] or ''), ARGV[13] == '1'
-local PAST_EXPIRY, MINUTE = 8, 60000
+local PAST_EXPIRY = 8
 
 --@include status
+--@include moves
 --@include record
 --@include settings
 --@include switched_off
@@ -125,7 +127,8 @@ if at == stands then
   end
   return {ALLOWED, now, at, requested or 0, 0, stands}
 end
-if moves >= (most_moves or math.huge) then return {MOVED_OFTEN, now, at, 0, moves_since + MINUTE} end
+local is_counted = record and costs_queue(stands, at, tonumber(horizon))
+if is_counted and moves >= (most_moves or math.huge) then return {MOVED_OFTEN, now, at, 0, moves_since + MINUTE} end
 
 if blocked then return {BLOCKED, now, at, requested or 0} end
 if switched_off(KEYS[2], settings, category) or wants_nothing(category) then
@@ -148,8 +151,14 @@ outlive(at, lasts, rules.uncounted and beside or timeline, counted_in)
 local notice
 if not rules.uncounted then notice = alert_user(at) end
 if record then
-  local fields = {'g', generation, 't', at, 'm', stands, 'r', first_requested, 'd', moves_since, 'j', moves + 1}
-  if charge ~= '' then fields[13], fields[14] = 'y', charged_on(charged) end
+  local fields = {'g', generation, 't', at, 'm', stands, 'r', first_requested}
+  local function set(field, value) fields[#fields + 1], fields[#fields + 2] = field, value end
+  if is_counted then
+    set('d', moves_since)
+    set('j', moves + 1)
+  end
+  if charge ~= '' then set('y', charged_on(charged)) end
+  if most_moves then set('E', 1) end -- its caller did it
   redis.call('HSET', record, unpack(fields))
   redis.call('HDEL', record, 'a', 'p', 'w', 'b', 'W')
   note_history(record, 'm', {to = at, from = stands})

@@ -2,7 +2,8 @@
 --
 -- It judges in the contract's order: replay, past or too far, blocked, quiet hours, rules, places
 -- of the day. With a shift it takes the next free time instead of refusing. It writes place, record
--- and watch entry together; a refusal changes nothing.
+-- and watch entry together; a refusal changes nothing. It also replaces the pending message with
+-- the id, if the request says so, see fragments/replacement.lua.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms); for
 --          an uncounted message, the places beside it, see fragments/places.lua
@@ -48,7 +49,8 @@ local asked = tonumber(ARGV[5]) or now
 -- to forbid its time. Each call and each element costs time here.
 --@include own_places
 local as_before -- no record exists, Go used the present settings, and only rules and places can refuse
-if is_covered and ARGV[7] ~= '' and asked >= now and asked <= now + reach and now <= (rules_until or now)
+if is_covered and not knows_replaced and ARGV[7] ~= ''
+    and asked >= now and asked <= now + reach and now <= (rules_until or now)
     and ARGV[9] - now - reach <= 2678400000 then -- 31 days: no expiry that may be too late
   local version = settings
   if version == '' then
@@ -142,7 +144,13 @@ for _ = 1, 2 do -- a second time if its id has a place
 --@include user_alert
       local answer = settings_changed(KEYS[2], resume_at or math.max(search_from or 0, asked, now))
         or known(asked, until_at, ARGV[13], ARGV[14], attempt_in(charge))
-        or out_of_reach(asked) or expires_late(expiry, asked)
+      if find_replaced and not answer then
+        if only_replaces and not replaced then return {NOT_FOUND, now, 0, 0} end
+        local is_held = former_at == ''
+        if replaced then is_held = is_as(replaced.charged, replaced.at, former_attempt, former_at) end
+        if not is_held then return {CHANGED, now, replaced and replaced.at or 0, 0} end
+      end
+      answer = answer or out_of_reach(asked) or expires_late(expiry, asked)
       if answer then
         if record and answer[1] == ALLOWED and not string.find(record, '^[^:]*%-dry%-') then -- a repeated submit
           rewatch(record, letter, suffix, horizon)
@@ -152,7 +160,7 @@ for _ = 1, 2 do -- a second time if its id has a place
 
       if asked < now then at, requested = now, asked end
       if blocked then return {BLOCKED, now, at, requested or 0} end
-      local lost = exclude_lost_place()
+      local lost = not replaced and exclude_lost_place()
       if lost then rules = rules_of(rule_words, scope_words) end
       local broken
       if not resume_at then broken = violations(q, rules, at) end
@@ -170,19 +178,21 @@ for _ = 1, 2 do -- a second time if its id has a place
         if time ~= at then at, requested, shifted = time, asked, true end
       end
 
-      answer = outside(at)
+      answer = outside(at) or replaced and moved_often(at)
       if answer then return answer end
 
       -- The watch entry first, the record last, after any alert: if the log is torn in between, the
       -- relay finds the entry without a record.
-      local former, there = record and redis.call('HMGET', record, 'y', 'k', 'C'), false
+      local former, there = replaced and replaced.former or record and redis.call('HMGET', record, 'y', 'k', 'C'), false
       if record then
-        there = redis.call('EXISTS', record) == 1 -- of an ended message with the same id
+        there = replaced or redis.call('EXISTS', record) == 1 -- of an ended message with the same id
         add_entry(letter, at - horizon, look_after, ARGV[13] .. suffix)
-        if id_score then add_found('ids', letter, id_score, suffix, there) end
+        if id_score and not replaced then add_found('ids', letter, id_score, suffix, there) end
         if campaign_score then add_found('camps', letter, campaign_score, suffix, there) end
       end
-      if record and not lost then keep_former_place(former[2], redis.call('PEXPIRETIME', record)) end
+      if record and not lost and not replaced then
+        keep_former_place(former[2], redis.call('PEXPIRETIME', record))
+      end
       redis.call('ZADD', timeline, at, id)
       if places then redis.call('ZADD', places, at, id) end
 --@include outlive
@@ -190,16 +200,34 @@ for _ = 1, 2 do -- a second time if its id has a place
       local notice = alert_user(at)
       if record then
         if former[2] and former[2] ~= category then redis.call('ZREM', places_of(former[2]), id) end
-        local fields = {'A', now, 'g', ARGV[13], 'f', ARGV[14], 't', at, unpack(ARGV, 15)}
+        local fields = {'A', replaced and replaced.accepted or now, 'g', ARGV[13], 'f', ARGV[14], 't', at,
+          unpack(ARGV, 15)}
         local function set(field, value) fields[#fields + 1], fields[#fields + 2] = field, value end
-        if former[1] then set('y', charged_anew(former[1])) end
+        if replaced and charge ~= '' then
+          set('y', charged_on(former[1]))
+        elseif former[1] then
+          set('y', charged_anew(former[1]))
+        end
         if requested then set('r', requested) end
         if shifted then set('h', 1) end
-        if there then replace_record(record, fields) else redis.call('HSET', record, unpack(fields)) end
+        if replaced then
+--@include replaced
+          keep_of_replaced(set, at)
+          replace_record(record, fields)
+          finish_replacement(at)
+        elseif there then
+          replace_record(record, fields)
+          redis.call('PERSIST', record)
+        else
+          redis.call('HSET', record, unpack(fields))
+        end
         if former[3] and not campaign_score then remove_found('camps', letter, suffix) end
       end
       if stay then stay() end
-      return {ALLOWED, now, at, requested or 0, shifted and SHIFTED or 0, 0, notice}
+      local flags = shifted and SHIFTED or 0
+      if not replaced then return {ALLOWED, now, at, requested or 0, flags, 0, notice} end
+      return {ALLOWED, now, at, requested or 0, flags + SUPERSEDED + REPLACED, replaced.at, replaced.generation,
+        replaced.due, notice}
     end
   end
 

@@ -25,6 +25,7 @@ const (
 	Failed    Type = "failed"    // given up after its last attempt
 	Uncertain Type = "uncertain" // given up; it may have been sent
 	Moved     Type = "moved"     // a caller or an operator changed its time
+	Replaced  Type = "replaced"  // another message took its id, see sendlimit.Replacement
 	Cancelled Type = "cancelled" // it was released before it was sent
 )
 
@@ -39,7 +40,7 @@ type Event struct {
 	MessageID string
 	At        time.Time // when it happened
 	SendAt    time.Time // the current or last send time
-	// FormerSendAt is the previous send time of Postponed and Moved; otherwise zero.
+	// FormerSendAt is the previous send time of Postponed, Moved and Replaced; otherwise zero.
 	FormerSendAt time.Time
 	// Reason is why it was not delivered or got another time; "" for none. policy.ReadLate reads
 	// that of Postponed.

@@ -39,6 +39,7 @@ type Change struct {
 const (
 	ChangeAccepted  = "accepted"
 	ChangeMoved     = "moved"
+	ChangeReplaced  = "replaced"   // by another message with its id
 	ChangeChanged   = "changed"    // content, metadata or expires_at; the reason says which
 	ChangePostponed = "postponed"  // it was late: it is sent now, or later if no time is free
 	ChangeRetry     = "retry"      // a delivery failed, and is retried at SendAt
@@ -60,7 +61,7 @@ const MaxHistory = 16
 // program.
 func changeWord(letter string) string {
 	words := [...]string{
-		'm': ChangeMoved, 'c': ChangeChanged, 'p': ChangePostponed, 'r': ChangeRetry, 'o': ChangeTakenOver,
+		'm': ChangeMoved, 'e': ChangeReplaced, 'c': ChangeChanged, 'p': ChangePostponed, 'r': ChangeRetry, 'o': ChangeTakenOver,
 		'v': ChangeRevived, 'w': ChangePaused, 'g': ChangeResumed, 'f': ChangeFailed, 'u': ChangeUncertain,
 	}
 	if len(letter) != 1 || int(letter[0]) >= len(words) {

@@ -2,6 +2,7 @@ package quota
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,7 +32,8 @@ func (c *Charges) StartDryRun() *DryRun {
 
 // Hold returns what Charges.Hold would return if all messages that this dry run has accepted had been
 // charged. Its hold is for a timeline's DryRun and does not expire: keep it or give it back. If only
-// holds that are still open leave no message, it waits for them, or until ctx ends.
+// holds that are still open leave no message, it waits for them, or until ctx ends. A request with
+// an Info must be the only one of the dry run.
 func (r *DryRun) Hold(ctx context.Context, request Request) (Charge, error) {
 	if err := request.check(); err != nil {
 		return Charge{}, err
@@ -78,9 +80,13 @@ func (r *DryRun) Hold(ctx context.Context, request Request) (Charge, error) {
 func (r *DryRun) charge(request Request, usage []counters.Usage, keys []string, charge *Charge) (decided <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	own := r.ownKeys(request)
 	for i := range usage {
 		u := &usage[i]
-		if u.Used = r.used[keys[i]]; u.Counter.Limit > 0 && u.Remaining() == 0 && u.Used-r.open[keys[i]] < u.Counter.Limit {
+		if u.Used = r.used[keys[i]]; slices.Contains(own, keys[i]) {
+			u.Used = max(u.Used-1, 0) // the charge is taken over
+		}
+		if u.Counter.Limit > 0 && u.Remaining() == 0 && u.Used-r.open[keys[i]] < u.Counter.Limit {
 			return r.decided
 		}
 	}
@@ -115,6 +121,22 @@ func (r *DryRun) charge(request Request, usage []counters.Usage, keys []string, 
 	}
 	charge.Hold.Attempt = charges.attempt(keyspace.NewToken(), 0)
 	return nil
+}
+
+// ownKeys lists the counters that have the charge of a request's Info.
+func (r *DryRun) ownKeys(request Request) []string {
+	if request.Info == nil {
+		return nil
+	}
+	former := chargedBy(request.Info.Hold)
+	var keys []string
+	if former.throttle != "" {
+		keys = append(keys, r.charges.keys.Charged(subjectOf(former.throttle), "h", former.period))
+	}
+	if account := request.Info.Account; account != "" {
+		keys = append(keys, r.keys(account, former.hour.From, former.day.From)...)
+	}
+	return keys
 }
 
 // NextOpen returns what Charges.NextOpen would return if all holds of this dry run had been

@@ -77,7 +77,7 @@ func (m *mailbox) inspectHistory(t *rapid.T, known *message, r map[string]string
 // changes returns all changes of a message, without their reasons.
 func (m *message) changes() []messages.Change {
 	words := map[string]string{
-		"c": "changed", "m": "moved", "p": "postponed", "r": "retry", "o": "taken_over", "v": "revived", "f": "failed", "u": "uncertain",
+		"c": "changed", "m": "moved", "e": "replaced", "p": "postponed", "r": "retry", "o": "taken_over", "v": "revived", "f": "failed", "u": "uncertain",
 		"w": "paused", "g": "resumed",
 	}
 	all := []messages.Change{{At: m.accepted, What: "accepted", SendAt: moment(cut(m.accept))}}

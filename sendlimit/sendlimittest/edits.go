@@ -67,6 +67,7 @@ func (m *mailbox) apply(known *message, e *sendlimit.Edit) bool {
 	if e == nil || len(e.What) == 0 {
 		return false
 	}
+	known.edited = true
 	known.expires = known.expiresAfter(e)
 	if edits(e, sendlimit.EditContent) {
 		known.content = string(e.Content)

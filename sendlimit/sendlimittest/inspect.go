@@ -104,13 +104,10 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message, k kept) {
 	fields := map[string]string{
 		"g": known.generation(), "s": known.state.letter(), "t": stored(known.at), "p": stored(known.promised),
 		"r": stored(known.requested), "x": stored(known.expires),
-		"k": known.category, "D": known.progressField(), "C": known.campaign, "z": "", "d": stored(known.movesSince), "j": "",
+		"k": known.category, "D": known.progressField(), "C": known.campaign, "z": setFlag(known.uncounted), "d": stored(known.movesSince), "j": "",
 	}
 	if known.moves > 0 {
 		fields["j"] = strconv.Itoa(known.moves)
-	}
-	if known.uncounted {
-		fields["z"] = "1"
 	}
 	for k := range 8 {
 		fields[chunkField(k)] = "" // erased when the message ends
@@ -130,11 +127,10 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message, k kept) {
 		fields["a"], fields["b"] = stored(known.notBefore), stored(known.waits)
 	}
 	if known.isOpen() {
-		fields["q"] = ""
-		if known.doubt {
-			fields["q"] = "1"
-		}
+		fields["q"] = setFlag(known.doubt)
 	}
+	fields["W"] = known.local
+	fields["X"], fields["E"] = setFlag(known.replaced), setFlag(known.edited)
 	fields["v"], fields["l"] = "", ""
 	if known.state == sending && known.grace.looks > 0 {
 		fields["v"], fields["l"] = strconv.Itoa(known.grace.looks), stored(known.grace.last)
@@ -163,6 +159,14 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message, k kept) {
 		require.Equal(t, value, r[name], "field %s of %+v", name, *known)
 	}
 	require.Equal(t, known.isOpen(), k.expires.Val() < 0, "a record expires once the message has ended: %+v", *known)
+}
+
+// setFlag spells a flag of a record.
+func setFlag(set bool) string {
+	if set {
+		return "1"
+	}
+	return ""
 }
 
 // chunksOf splits a content as records have it: a long one is in one piece.

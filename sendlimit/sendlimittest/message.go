@@ -47,6 +47,7 @@ type message struct {
 	campaign    string
 	metadata    string
 	trace       []byte    // nil for none; nothing changes it
+	local       string    // how its time was read from a local time, until it is moved
 	expires     time.Time // zero for the default, from the promised time on
 	nonces      []string  // of all deliveries that claimed, in order
 	holder      string    // nonce of the delivery that may settle, or that ended it
@@ -72,6 +73,8 @@ type message struct {
 	accepted    time.Time
 	accept      time.Time // the send time it was accepted for
 	print       string    // its fingerprint, of what it was accepted with
+	edited      bool      // its caller moved or edited it since
+	replaced    bool      // it was accepted in place of another message
 	history     []change  // between its accept and its end
 }
 
@@ -106,7 +109,6 @@ func (m *message) movesIn(now time.Time) int {
 
 // countMove counts a move.
 func (m *message) countMove(now time.Time) {
-	m.moved = true
 	if m.moves = m.movesIn(now) + 1; m.moves == 1 {
 		m.movesSince = now
 	}

@@ -59,6 +59,7 @@ func (m *mailbox) play(t *rapid.T, after func(*mailbox)) {
 		"submit":       m.submit,
 		"submit some":  m.submitSome,
 		"submit many":  m.submitMany,
+		"replace":      m.replace,
 		"change":       m.change,
 		"claim":        m.claim,
 		"claim ":       m.claim, // three times as often as others
@@ -113,6 +114,15 @@ func traceOf(content string) []byte {
 	return []byte{0, 255, byte(len(content) & 0x7f), 10}
 }
 
+// localOf returns how the time of a message with a content was read from a local time; "" for not
+// from one.
+func localOf(content string) string {
+	if content == "text" {
+		return ""
+	}
+	return "local time of " + content[:4]
+}
+
 var historyCampaigns = []string{"", "", "Spring.26", "autumn_2-"} //nolint:globals // a constant table
 
 func (m *mailbox) submitMessage(t *rapid.T, id string, at time.Time) {
@@ -164,6 +174,7 @@ func (m *mailbox) drawSubmit(t *rapid.T, id string, at time.Time, category strin
 	return sendlimit.Request{User: mailboxUser, ID: id, At: at, Category: category, Now: m.now, Record: &sendlimit.Record{
 		Generation: m.newToken("g"), Category: category, Fingerprint: category + "/" + campaign + "/" + content, ExpiresAt: expires,
 		Content: []byte(content), Campaign: campaign, Metadata: []byte(metadataOf(content)), Trace: traceOf(content),
+		Local: localOf(content),
 	}}
 }
 
@@ -176,31 +187,43 @@ func (m *mailbox) latestExpiry() time.Time {
 // expectSubmit returns the decision about a request that is made now, and notes the message if its
 // place is taken.
 func (m *mailbox) expectSubmit(r sendlimit.Request) sendlimit.Decision {
-	known, content, expires := m.messages[r.ID], string(r.Record.Content), r.Record.ExpiresAt
+	known := m.messages[r.ID]
 	switch {
 	case known.isFree():
-	case known.print != r.Category+content || known.campaign != r.Record.Campaign:
+	case !known.isOf(r):
 		return sendlimit.Decision{Code: fault.CodeIDReused, At: r.At, Now: m.now}
 	default:
 		return sendlimit.Decision{
-			Allowed: true, Replayed: true, Shifted: known.shifted, At: known.at, RequestedAt: known.firstRequested(), Now: m.now,
+			Allowed: true, Replayed: true, Replaced: known.replaced, Shifted: known.shifted, At: known.at, RequestedAt: known.firstRequested(), Now: m.now,
 		}
 	}
 	m.remembered()
-	other := r
-	other.ID, other.Record = "other", nil // a former place of the id counts like any other
-	want := m.model.check(other, spreadKey(r))
-	inReach := !r.At.Before(m.now.Add(-policy.Grace)) && !r.At.After(m.now.Add(m.reach()))
-	if latest := m.latestExpiry(); inReach && expires.After(latest) {
-		want = sendlimit.Decision{Code: fault.CodeInvalidField, At: r.At, Latest: latest, Now: m.now}
-	}
+	want := m.judgeNew(r)
 	if want.Allowed {
-		m.messages[r.ID] = &message{
-			id: r.ID, state: pending, generations: []string{r.Record.Generation}, at: want.At, requested: want.RequestedAt,
-			shifted: want.Shifted, category: r.Category, uncounted: m.model.regime(mailboxUser).at(cut(want.At)).uncounted[r.Category], content: content, expires: expires, lookAt: m.firstLook(want.At),
-			campaign: r.Record.Campaign, metadata: metadataOf(content), trace: traceOf(content), far: m.isFar(want.At),
-			accepted: moment(cut(m.now)), accept: want.At, print: r.Category + content,
-		}
+		m.messages[r.ID] = m.newMessage(r, want)
 	}
 	return want
+}
+
+// judgeNew returns the decision about a request with a free id, by the places that the model has.
+func (m *mailbox) judgeNew(r sendlimit.Request) sendlimit.Decision {
+	other := r
+	other.ID, other.Record = "other", nil // a former place of the id counts like any other
+	inReach := !r.At.Before(m.now.Add(-policy.Grace)) && !r.At.After(m.now.Add(m.reach()))
+	if latest := m.latestExpiry(); inReach && r.Record.ExpiresAt.After(latest) {
+		return sendlimit.Decision{Code: fault.CodeInvalidField, At: r.At, Latest: latest, Now: m.now}
+	}
+	return m.model.check(other, spreadKey(r))
+}
+
+// newMessage returns the message of a request that was accepted.
+func (m *mailbox) newMessage(r sendlimit.Request, accepted sendlimit.Decision) *message {
+	content := string(r.Record.Content)
+	return &message{
+		id: r.ID, state: pending, generations: []string{r.Record.Generation}, at: accepted.At, requested: accepted.RequestedAt,
+		shifted: accepted.Shifted, category: r.Category, uncounted: m.model.regime(mailboxUser).at(cut(accepted.At)).uncounted[r.Category],
+		content: content, expires: r.Record.ExpiresAt, lookAt: m.firstLook(accepted.At),
+		campaign: r.Record.Campaign, metadata: metadataOf(content), trace: traceOf(content), local: localOf(content), far: m.isFar(accepted.At),
+		accepted: moment(cut(m.now)), accept: accepted.At, print: r.Category + content,
+	}
 }

@@ -48,7 +48,10 @@ func (m *mailbox) move(t *rapid.T, id string) {
 		want = m.expectMove(known, r)
 		stays, stood := want.At.Equal(known.at), known.at
 		if want.Allowed && !stays && !r.Check {
-			known.countMove(m.now)
+			known.moved, known.edited, known.local = true, known.edited || !r.Unlimited, ""
+			if m.needsQueue(known.at, want.At) {
+				known.countMove(m.now)
+			}
 			known.note(change{letter: "m", at: m.now, to: want.At, from: known.at})
 			want.Superseded = known.superseded()
 			if known.requested = known.firstRequested(); known.requested.IsZero() {
@@ -79,6 +82,13 @@ func (m *mailbox) move(t *rapid.T, id string) {
 	}
 }
 
+// needsQueue reports whether a move from one time to another counts: the queue may have the message,
+// or gets it.
+func (m *mailbox) needsQueue(from, to time.Time) bool {
+	near := m.now.Add(m.options.Horizon)
+	return !from.After(near) || !to.After(near)
+}
+
 // expectMove returns the decision about a move of a pending message.
 func (m *mailbox) expectMove(known *message, r sendlimit.MoveRequest) sendlimit.Decision {
 	at := r.At
@@ -98,7 +108,7 @@ func (m *mailbox) expectMove(known *message, r sendlimit.MoveRequest) sendlimit.
 	if latest := m.now.Add(reach + sendlimit.ExpiryBeyondReach); (inReach || stays) && newExpiry && expires.After(latest) {
 		return sendlimit.Decision{Code: fault.CodeInvalidField, At: at, Latest: latest, Now: m.now}
 	}
-	changes := inReach && !at.Equal(known.at) && !r.At.Equal(known.at)
+	changes := inReach && !at.Equal(known.at) && !r.At.Equal(known.at) && m.needsQueue(known.at, at)
 	if minute := known.movesSince.Add(time.Minute); changes && !r.Unlimited && known.movesIn(m.now) >= m.options.MovesPerMinute {
 		return sendlimit.Decision{Code: fault.CodeRateLimited, At: at, RetryAfter: minute.Sub(m.now), Now: m.now}
 	}

@@ -60,6 +60,9 @@ type holder interface {
 	// settleLater ends the hold of a completed change, giveBack the hold of a change that will not
 	// be made. leave leaves an unknown result to the relay.
 	settleLater(h sendlimit.Hold)
+	// settleNow is settleLater for a change that gives something back, which the caller's next
+	// message can use.
+	settleNow(ctx context.Context, h sendlimit.Hold)
 	giveBack(ctx context.Context, h sendlimit.Hold)
 	leave(h sendlimit.Hold)
 }
@@ -79,6 +82,8 @@ func (c *charger) NextOpen(ctx context.Context, r quota.Request, until time.Time
 }
 
 func (c *charger) settleLater(h sendlimit.Hold) { c.settler.add(h) }
+
+func (c *charger) settleNow(ctx context.Context, h sendlimit.Hold) { c.settle(ctx, h, true) }
 
 // giveBack gives a hold back before the caller gets an answer. If that fails, the relay does it.
 func (c *charger) giveBack(ctx context.Context, h sendlimit.Hold) { c.settle(ctx, h, false) }

@@ -52,6 +52,10 @@ func (h *heldReserve) reserving(clock *storeclock.Clock) *chargedReserve {
 	}
 }
 
+func (h *heldReserve) settleNow(_ context.Context, of sendlimit.Hold) {
+	h.events = append(h.events, "settled "+of.Attempt)
+}
+
 // NextOpen says that the quota has messages left at any time.
 func (h *heldReserve) NextOpen(_ context.Context, r quota.Request, _ time.Time) (time.Time, error) {
 	return r.At, nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/records/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -47,11 +48,14 @@ type reserver interface {
 type chargedReserve struct {
 	holder
 
-	judge reserver
-	rules *sendlimit.Rules // those of judge
-	payer backend.Payer    // without a name if there is no account
-	clock *storeclock.Clock
-	asked policy.NamedThrottle // that the last hold asked for; zero for none
+	judge   reserver
+	rules   *sendlimit.Rules  // those of judge
+	records *messages.Records // only read for a request that may replace a message
+	// former is the pending message to replace, nil for none. The last hold takes its charge over.
+	former *messages.Info
+	payer  backend.Payer // without a name if there is no account
+	clock  *storeclock.Clock
+	asked  policy.NamedThrottle // that the last hold asked for; zero for none
 	// open is the hold of a reserve that got no answer. A retry of the reserve uses it.
 	open *openHold
 	// refused is the charge that refused the message, if the quota or the throttle did.
@@ -117,6 +121,10 @@ func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request) (send
 		if request.Hold = &hold; hold.Attempt == "" {
 			request.Hold = nil // since the policy changed, nothing is charged
 		}
+		if c.former != nil {
+			replaces := *r.Replace
+			replaces.From, request.Replace = c.former.SendAt, &replaces
+		}
 		sent := c.clock.Local()
 		d, err := c.judge.Reserve(ctx, request)
 		switch {
@@ -129,10 +137,14 @@ func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request) (send
 		}
 		if d.Allowed && !d.Replayed {
 			c.kept = true
-			c.settleLater(hold)
+			if d.Replaced && request.Hold != nil {
+				c.settleNow(ctx, hold)
+			} else {
+				c.settleLater(hold)
+			}
 			return d, nil
 		}
-		if request.Hold == nil && d.Code != fault.CodeHoldOver {
+		if request.Hold == nil && d.Code != fault.CodeHoldOver && d.Code != fault.CodeChanged {
 			return d, nil
 		}
 		next, again := to.again(r, d)
@@ -195,18 +207,34 @@ func (c *chargedReserve) hold(
 		return open.Hold, refused, nil
 	}
 	c.asked = c.rules.Throttle(r.User, r.Category)
-	if c.payer.Account.Name == "" && c.asked.IsZero() {
+	if err := c.findFormer(ctx, r); err != nil {
+		return sendlimit.Hold{}, quota.Charge{}, err
+	}
+	if c.payer.Account.Name == "" && c.asked.IsZero() && (c.former == nil || c.former.Hold == "") {
 		return sendlimit.Hold{}, quota.Charge{}, nil
 	}
 	charge, err := c.Hold(ctx, quota.Request{
 		Account: c.payer.Account, Tier: c.payer.Tier, Throttle: c.asked, User: r.User, ID: r.ID,
-		At: to.at, Present: to.present, Now: r.Now,
+		At: to.at, Present: to.present, Info: c.former, Now: r.Now,
 	})
 	c.charged = charge
 	if err == nil && !charge.Allowed {
 		refused = charge
 	}
 	return charge.Hold, refused, err
+}
+
+// findFormer reads the message that a request may replace.
+func (c *chargedReserve) findFormer(ctx context.Context, r sendlimit.Request) error {
+	c.former = nil
+	if r.Replace == nil {
+		return nil
+	}
+	found, err := c.records.Look(ctx, r.User, r.ID)
+	if err == nil && found[0].State == messages.StatePending && found[0].Account == c.payer.Account.Name {
+		c.former = &found[0]
+	}
+	return err
 }
 
 // chargeRefused handles a message when its quota or throttle has no messages left at a place. It
@@ -269,6 +297,6 @@ func (c *chargedReserve) shifts(r sendlimit.Request) bool {
 // free returns the search for free times of a message.
 func (c *chargedReserve) free(r sendlimit.Request) freeTimes {
 	return freeTimes{c.holder, c.judge, c.rules, r.Category, quota.Request{
-		Account: c.payer.Account, Tier: c.payer.Tier, User: r.User, ID: r.ID, Now: r.Now,
+		Account: c.payer.Account, Tier: c.payer.Tier, User: r.User, ID: r.ID, Info: c.former, Now: r.Now,
 	}, r.Share, nil}
 }

@@ -75,11 +75,11 @@ func (r *DryRun) submit(ctx context.Context, m resolved) (message.Outcome, error
 		}
 		charged.payer = p
 	}
-	o, request := r.submitter.judge(ctx, m, r.timeline, charged.reserve)
+	o, request := r.submitter.judge(ctx, m, nil, r.timeline, charged.reserve)
 	if charged.open != nil {
 		charged.giveFirstBack(ctx) // the store did not answer
 	}
-	if o.Outcome == message.Accepted && !o.Replayed {
+	if o.Submitted() && !o.Replayed {
 		r.submitter.capacity.take(request.content) // its copies take room too
 	}
 	explainCharge(&o, request.decision, m.Category, charged.refused, charged.payer)
@@ -103,6 +103,8 @@ func (r *DryRun) Close(ctx context.Context) error { return r.dryRun.Close(ctx) }
 type heldInDryRun struct{ *quota.DryRun }
 
 func (h heldInDryRun) settleLater(held sendlimit.Hold) { h.Keep(held) }
+
+func (h heldInDryRun) settleNow(_ context.Context, held sendlimit.Hold) { h.Keep(held) }
 
 func (h heldInDryRun) giveBack(_ context.Context, held sendlimit.Hold) { h.GiveBack(held) }
 

@@ -24,15 +24,16 @@ type judgement struct {
 	err        error
 }
 
-// judge creates the request of a message and judges it with reserve.
+// judge creates the request of a message, which may replace another one, and judges it with reserve.
 func (s *Submitter) judge(
-	ctx context.Context, m resolved, t *sendlimit.Timeline,
+	ctx context.Context, m resolved, replaces *sendlimit.Replacement, t *sendlimit.Timeline,
 	reserve func(context.Context, sendlimit.Request) (sendlimit.Decision, error),
 ) (message.Outcome, judgement) {
 	request, err := s.request(m)
 	if err != nil {
 		return message.InvalidOutcome(err, m.Message), judgement{}
 	}
+	request.Replace = replaces
 	if request.Share, err = s.charger.share(ctx, m.Account); err != nil {
 		return message.Outcome{}, judgement{err: err}
 	}
@@ -112,7 +113,7 @@ func (s *Submitter) judgeRequest(
 	if full != nil && d.Allowed && !d.Replayed {
 		return message.Outcome{}, judgement{err: full}
 	}
-	o := outcomeOf(d, message.Accepted, m.User, request.ID)
+	o := outcomeOf(d, submitted(d), m.User, request.ID)
 	if r.window != nil {
 		explainWindow(&o, d)
 	}
@@ -122,6 +123,14 @@ func (s *Submitter) judgeRequest(
 	return o, judgement{
 		generation: request.Record.Generation, content: len(request.Record.Content), decision: d,
 	}
+}
+
+// submitted returns the outcome of a submit that was accepted.
+func submitted(d sendlimit.Decision) string {
+	if d.Replaced {
+		return message.Replaced
+	}
+	return message.Accepted
 }
 
 // campaignOf returns the campaign of a message. Its name is "" for none.

@@ -62,11 +62,11 @@ func refusalSentence(d sendlimit.Decision, user, id string) string {
 
 // explainWindow completes the outcome for a window that has passed, or begins too late.
 func explainWindow(o *message.Outcome, d sendlimit.Decision) {
-	switch d.Code {
-	case fault.CodeInPast:
+	switch {
+	case d.Code == fault.CodeInPast:
 		o.Field, o.Detail = "window", fmt.Sprintf("the window has passed: it ended at %s, and it is %s now; use a later one",
 			timeOfDay(d.At.Add(time.Millisecond), d.Now), d.Now.Format(message.TimeLayout))
-	case fault.CodeTooFarAhead:
+	case d.Code == fault.CodeTooFarAhead:
 		o.Field, o.Detail = "window", fmt.Sprintf("the window begins at %s, which is too far ahead: the latest send time is %s",
 			timeOfDay(d.At, d.Now), d.Latest.Format(message.TimeLayout))
 	}

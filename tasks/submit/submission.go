@@ -97,13 +97,14 @@ func (s *Submitter) completeInZone(ctx context.Context, sub *submission) (messag
 			charged.judge, reserve = reserving, charged.reserve
 		}
 		o, judgement = s.judgeRequest(ctx, m, sub.request, t, sub.sent, reserve)
-		if charged == nil && judgement.decision.Code == fault.CodeHoldOver { // the category has a throttle after all
+		// The category has a throttle after all, or the message to replace has one.
+		if code := judgement.decision.Code; charged == nil && (code == fault.CodeHoldOver || code == fault.CodeChanged) {
 			charged = s.charged(m.User, backend.Payer{})
 			charged.judge = t
 			o, judgement = s.judgeRequest(ctx, m, sub.request, t, time.Time{}, charged.reserve)
 		}
 		s.enqueue(ctx, m.Message, o, judgement) // the wait for replicas is then for the task, too
-		return o.Outcome == message.Accepted, judgement.err
+		return o.Submitted(), judgement.err
 	})
 	if charged != nil && judgement.err == nil {
 		explainCharge(&o, judgement.decision, m.Category, charged.refused, charged.payer)
@@ -115,7 +116,7 @@ func (s *Submitter) completeInZone(ctx context.Context, sub *submission) (messag
 		s.count(m.Account, o)
 	}
 	s.Announce(ctx, judgement.decision.Notices)
-	if o.Outcome == message.Accepted && !o.Replayed {
+	if o.Submitted() && !o.Replayed {
 		s.capacity.take(judgement.content)
 	}
 	if err == nil {

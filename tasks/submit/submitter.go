@@ -198,7 +198,7 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 // count counts the outcome of a submit.
 func (s *Submitter) count(account string, o message.Outcome) {
 	switch {
-	case o.Outcome == message.Accepted && !o.Replayed:
+	case o.Outcome == message.Accepted && !o.Replayed: // what is replaced was counted
 		s.activity.Accepted(account, s.clock.Now())
 	case o.Outcome == message.Refused:
 		s.activity.Refused(account, s.clock.Now(), cmp.Or(s.Policies.Label(o), string(o.Code)))
@@ -208,7 +208,7 @@ func (s *Submitter) count(account string, o message.Outcome) {
 // enqueue puts an accepted message into the queue.
 func (s *Submitter) enqueue(ctx context.Context, m message.Message, o message.Outcome, judgement judgement) {
 	switch now := judgement.decision.Now; {
-	case o.Outcome != message.Accepted:
+	case !o.Submitted():
 	case o.Replayed:
 		s.enqueueAgain(ctx, o.User, o.ID, o.SendAt.Sub(now), now)
 	default:
@@ -216,6 +216,7 @@ func (s *Submitter) enqueue(ctx context.Context, m message.Message, o message.Ou
 			User: o.User, ID: o.ID, Generation: judgement.generation, Due: o.SendAt.Time,
 			Origin: sendlimit.Origin{Account: m.Account, Campaign: m.Campaign},
 		}, now)
+		s.timers.Unset(ctx, judgement.decision.Superseded, now)
 	}
 }
 
@@ -239,11 +240,15 @@ func (s *Submitter) enqueueAgain(ctx context.Context, user, id string, dueIn tim
 // charged returns the reserve of a message to a user that is charged to an account, a throttle or
 // both. A payer without a name is no account.
 func (s *Submitter) charged(user string, p backend.Payer) *chargedReserve {
-	return &chargedReserve{holder: s.charger, payer: p, clock: s.clock.OfUser(user), rules: s.Policies.Rules()}
+	return &chargedReserve{holder: s.charger, records: s.records, payer: p, clock: s.clock.OfUser(user), rules: s.Policies.Rules()}
 }
 
 // Check returns the answer that Submit would give, and writes nothing.
 func (s *Submitter) Check(ctx context.Context, m message.Message) (message.Outcome, error) {
+	return s.check(ctx, m, nil)
+}
+
+func (s *Submitter) check(ctx context.Context, m message.Message, replaces *sendlimit.Replacement) (message.Outcome, error) {
 	m = s.message(m)
 	timeline, err := s.Timeline(ctx)
 	if err != nil {
@@ -258,7 +263,7 @@ func (s *Submitter) Check(ctx context.Context, m message.Message) (message.Outco
 	return untilSameZone(func() (message.Outcome, error) {
 		m := resolve(s.Policies.Rules(), m, s.clock.OfUser(m.User).Now())
 		charged := s.checked(m.User, p, timeline)
-		o, judgement := s.judge(ctx, m, timeline, charged.reserve)
+		o, judgement := s.judge(ctx, m, replaces, timeline, charged.reserve)
 		explainCharge(&o, judgement.decision, m.Category, charged.refused, p)
 		o.Day = dayOf(charged.charged, charged.kept)
 		if judgement.err != nil {

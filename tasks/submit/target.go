@@ -33,11 +33,11 @@ func (a target) triesAfter(before target) int {
 	return 1
 }
 
-// again returns the next place to try for a message if its hold did not cover it, or if its time
-// has become free. again is false if the time was refused.
+// again returns the next place to try for a message if its hold did not cover it or the message that
+// it replaces, or if its time has become free. again is false if the time was refused.
 func (a target) again(r sendlimit.Request, d sendlimit.Decision) (next target, again bool) {
 	switch {
-	case d.Code == fault.CodeHoldOver:
+	case d.Code == fault.CodeHoldOver || d.Code == fault.CodeChanged: // the message to replace is another one
 		return a, true
 	case d.Code == fault.CodeOutsideHold:
 		return target{at: d.At, present: !d.At.After(d.Now), from: a.from, plain: a.plain}, true

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // The clocks of masters may differ. A story has all times by its world's clock, but a message is due
@@ -24,6 +25,13 @@ func shift(by time.Duration, times ...*time.Time) {
 func (c *caller) Submit(ctx context.Context, m message.Message) (message.Outcome, error) {
 	shift(c.ahead[m.User], &m.SendAt, &m.ExpiresAt, &m.ShiftUntil)
 	o, err := c.Submitter.Submit(ctx, m)
+	return c.heard(m.User, o), err
+}
+
+// Put replaces a pending message by one with times of the world's clock.
+func (c *caller) Put(ctx context.Context, m message.Message) (message.Outcome, error) {
+	shift(c.ahead[m.User], &m.SendAt, &m.ExpiresAt, &m.ShiftUntil)
+	o, err := c.Submitter.Put(ctx, m, submit.PutIfReplaces)
 	return c.heard(m.User, o), err
 }
 

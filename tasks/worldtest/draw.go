@@ -231,6 +231,16 @@ func (d *drawer) callers() {
 			}
 			d.add(change)
 		}
+		if d.Has(Moves) && d.oneIn(4) {
+			put := e
+			put.At = at + d.upTo(max(e.SendAt-at, d.Unit)+d.Unit)
+			put.Do, put.Title, put.SendAt, put.Now, put.Expires, put.Follow = Put, d.title(), put.At+d.Unit/20+d.upTo(d.Length), false, 0, false
+			d.add(put)
+			if d.oneIn(2) { // another one soon after
+				put.At, put.Title = put.At+d.upTo(d.Unit/10), d.title()
+				d.add(put)
+			}
+		}
 		if d.Has(Edits) && d.oneIn(3) {
 			for range 1 + d.random.IntN(2) {
 				d.add(Event{At: at + d.upTo(max(e.SendAt-at, d.Unit)+d.Unit), Do: Edit, User: e.User, ID: e.ID, Account: e.Account, Title: d.title()})

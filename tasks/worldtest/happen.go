@@ -1,6 +1,7 @@
 package worldtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,8 @@ func (w *world) happen(e Event) {
 		w.submitFile(e)
 	case Change, Edit, Cancel:
 		w.change(e)
+	case Put:
+		w.put(e)
 	case CancelCampaign, ReopenCampaign, MoveCampaign, PauseCampaign, ResumeCampaign, ApplyPolicy, Rollback, SetPolicyOf, Block, OptOut, OptOutOfAll, Disturb,
 		Refit, Erase, RetryDead, AddDevices, RemoveDevices, MovePhone:
 		w.operate(e)
@@ -44,7 +47,7 @@ func (w *world) at(after time.Duration) time.Time {
 // message returns the message that an event submits.
 func (w *world) message(e Event) message.Message {
 	m := message.Message{
-		ID: e.ID, User: e.User, SendAt: w.at(e.SendAt), Now: e.Now, Title: FirstTitle, Category: e.Category, Campaign: e.Campaign, Account: e.Account, Late: e.Late,
+		ID: e.ID, User: e.User, SendAt: w.at(e.SendAt), Now: e.Now, Title: cmp.Or(e.Title, FirstTitle), Category: e.Category, Campaign: e.Campaign, Account: e.Account, Late: e.Late,
 	}
 	if e.Shift {
 		m.OnConflict = message.OnConflictShift
@@ -110,6 +113,13 @@ func (w *world) request(e Event, m message.Message, dry bool) Answer {
 	w.ask(c, &a, a.mark, func(c *caller, ctx context.Context) (message.Outcome, error) { return c.Submit(ctx, m) })
 	w.story.answered(a)
 	return a
+}
+
+// put replaces a message by another one, if it is pending.
+func (w *world) put(e Event) {
+	a := Answer{Event: e, Message: w.message(e), Began: time.Now()}
+	w.ask(w.caller(), &a, w.mark(), func(c *caller, ctx context.Context) (message.Outcome, error) { return c.Put(ctx, a.Message) })
+	w.story.answered(a)
 }
 
 // requestAfter submits a message at a free time that a refusal named.

@@ -226,6 +226,7 @@ const (
 	DryRun         Action = "dry run, then submit"
 	Change         Action = "move" // with a new title, perhaps
 	Edit           Action = "edit"
+	Put            Action = "put" // another message in place of a pending one
 	Cancel         Action = "cancel"
 	CancelCampaign Action = "cancel campaign"
 	ReopenCampaign Action = "reopen campaign"
@@ -271,7 +272,7 @@ type Event struct {
 	Account   string
 	Category  string
 	Campaign  string
-	Title     string // of an edit, or of a move that edits, too
+	Title     string // of an edit, of a put, or of a move that edits, too
 	SendAt    time.Duration
 	Now       bool          // to be sent when it is submitted; SendAt is when it is asked for
 	Expires   time.Duration // after the send time; zero for the default
@@ -293,7 +294,7 @@ type Event struct {
 
 func (e Event) String() string {
 	switch e.Do {
-	case Submit, SubmitFile, DryRun, Change:
+	case Submit, SubmitFile, DryRun, Change, Put:
 		s := fmt.Sprintf("%s %s/%s for +%s", e.Do, e.User, e.ID, e.SendAt)
 		for _, one := range []struct {
 			given bool

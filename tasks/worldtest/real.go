@@ -125,7 +125,7 @@ func (v *verdict) judgeTimesAtTheEnd(k *known) {
 
 // changed reports whether somebody asked to change a message, or to change it with others.
 func (v *verdict) changed(k *known) bool {
-	return slices.ContainsFunc(k.asked, func(a Answer) bool { return a.Do == Change || a.Do == Cancel }) ||
+	return slices.ContainsFunc(k.asked, func(a Answer) bool { return a.Do == Change || a.Do == Put || a.Do == Cancel }) ||
 		slices.ContainsFunc(v.Plan.Events, func(e Event) bool {
 			return e.Do == MoveCampaign && e.Campaign == k.submitted.Event.Campaign || e.Do == Refit || e.Do == RetryDead
 		})

@@ -40,7 +40,14 @@ func (v *verdict) judgeTitles(k *known) {
 }
 
 // made reports whether a change was made.
-func made(a Answer) bool { return a.Got.Outcome == message.Moved || a.Got.Outcome == message.Changed }
+func made(a Answer) bool {
+	return a.Got.Outcome == message.Moved || a.Got.Outcome == message.Changed || a.Got.Outcome == message.Replaced
+}
+
+// finds reports whether an answer is about the message itself: a put may find none to replace.
+func finds(a Answer) bool {
+	return a.Do == Submit || a.Do == DryRun || a.Do == Put && a.Got.Code != fault.CodeVersionMismatch && a.Got.Code != fault.CodeTooLate
+}
 
 // settingsOf returns a user's settings during a span; false if they changed in it, or shortly before.
 func (v *verdict) settingsOf(user string, from, until time.Time) (policy.UserSettings, bool) {
@@ -62,7 +69,7 @@ func (v *verdict) settingsOf(user string, from, until time.Time) (policy.UserSet
 // and no others for these reasons.
 func (v *verdict) judgeSettings() {
 	for _, a := range v.answers {
-		asks := a.Do == Submit || a.Do == DryRun
+		asks := finds(a)
 		settings, ok := v.settingsOf(a.User, a.Began, a.Ended)
 		if !asks || !ok || a.Err != nil || a.Got.Replayed || a.Got.Outcome == message.Invalid {
 			continue
@@ -80,7 +87,7 @@ func (v *verdict) judgeSettings() {
 			v.fault("settings: %s of a user with %+v is answered %+v", a.Event, settings, a.Got)
 		}
 		until := settings.DoNotDisturbUntil.Add(-v.Ahead[a.User])
-		disturbs := a.Got.Outcome == message.Accepted && a.Message.Category != CategoryCodes && a.Got.SendAt.Before(until)
+		disturbs := a.Got.Submitted() && a.Message.Category != CategoryCodes && a.Got.SendAt.Before(until)
 		if disturbs || a.Got.Code == fault.CodeDoNotDisturb && !a.Message.SendAt.Before(until) && !a.Began.Before(until) {
 			v.fault("settings: %s of a user who is not disturbed until %s is answered %+v", a.Event, until, a.Got)
 		}
@@ -91,7 +98,7 @@ func (v *verdict) judgeSettings() {
 // and accepted if none does.
 func (v *verdict) judgeReserved() {
 	for _, a := range v.answers {
-		if a.Err != nil || a.Got.Replayed || a.Do != Submit && a.Do != DryRun {
+		if a.Err != nil || a.Got.Replayed || !finds(a) {
 			continue
 		}
 		admitted, reserved := false, false
@@ -101,7 +108,7 @@ func (v *verdict) judgeReserved() {
 				admitted, reserved = admitted || admits, reserved || !admits
 			}
 		}
-		if a.Got.Outcome == message.Accepted && !admitted || a.Got.Code == fault.CodeCategoryReserved && !reserved {
+		if a.Got.Submitted() && !admitted || a.Got.Code == fault.CodeCategoryReserved && !reserved {
 			v.fault("settings: %s by the account %q is answered %+v", a.Event, a.Message.Account, a.Got)
 		}
 	}

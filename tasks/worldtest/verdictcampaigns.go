@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
@@ -13,11 +12,11 @@ import (
 // that no other campaign refuses messages for that reason.
 func (v *verdict) judgeEnded() {
 	for _, a := range v.answers {
-		if a.Campaign == "" || a.Err != nil || a.Do != Submit && a.Do != DryRun {
+		if a.Campaign == "" || a.Err != nil || !finds(a) {
 			continue
 		}
 		refused := a.Got.Code == fault.CodeCampaignEnded
-		accepted := a.Got.Outcome == message.Accepted && !a.Got.Replayed
+		accepted := a.Got.Submitted() && !a.Got.Replayed
 		if accepted && v.hasEnded(a.Campaign, a.Began, a.Ended) || refused && !v.mayHaveEnded(a.Campaign, a.Began, a.Ended) {
 			v.fault("cancel: %s of the campaign %s is answered %+v", a.Event, a.Campaign, a.Got)
 		}

@@ -206,7 +206,7 @@ func namesOf(history []messages.Change) (names []string) {
 func isEvent(change string) bool {
 	switch change {
 	case messages.ChangeDelivered, messages.ChangePostponed, messages.ChangeDropped, messages.ChangeFailed,
-		messages.ChangeUncertain, messages.ChangeMoved, messages.ChangeCancelled, messages.ChangeRevived:
+		messages.ChangeUncertain, messages.ChangeMoved, messages.ChangeReplaced, messages.ChangeCancelled, messages.ChangeRevived:
 		return true
 	default:
 		return false

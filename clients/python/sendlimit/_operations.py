@@ -873,12 +873,14 @@ class Operations(Caller):
         self,
         body: api.Draft,
         *,
+        replace: bool | None = None,
         idempotency_key: str | None = None,
         cancel: Cancel | None = None,
     ) -> api.Outcome:
         """Dry run of a message.
 
-        Answers like a submit, but stores nothing. The time is not reserved.
+        Answers like a submit, or with replace like putMessage, but stores nothing. The time
+        is not reserved.
 
         Requires the scope submit.
         """
@@ -886,6 +888,7 @@ class Operations(Caller):
             "POST",
             "/v1/messages/dry-run",
             body=body,
+            query={"replace": replace},
             keyed=True,
             idempotency_key=idempotency_key,
         )
@@ -1660,6 +1663,40 @@ class Operations(Caller):
             "PATCH",
             f"/v1/users/{segment('user', user)}/messages/{segment('id', id)}",
             body=body,
+        )
+        answer: api.Outcome = self._value(request, cancel)
+        return answer
+
+    def put_message(
+        self,
+        user: str,
+        id: str,
+        body: api.PutDraft,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        cancel: Cancel | None = None,
+    ) -> api.Outcome:
+        """Create or replace a message.
+
+        Creates a message, or replaces the pending one with this id: content, category,
+        campaign, time and expiry. The body is that of submitMessage; its user and id, if
+        given, are those of the path. The new message is judged without the place of the
+        former one. If it is refused, nothing changes. A message that is being sent, has
+        reached a device, may have arrived or was delivered is not replaced (too_late). An id
+        that submitMessage may use again is created. The same request again is answered with
+        replayed, and counts nothing, unless moveMessage has changed the message since. With
+        a send time or a former one within the worker's horizon it counts as a move
+        (moves_per_minute).
+
+        Requires the scope submit.
+        """
+        request = Request(
+            "PUT",
+            f"/v1/users/{segment('user', user)}/messages/{segment('id', id)}",
+            body=body,
+            if_match=if_match,
+            if_none_match=if_none_match,
         )
         answer: api.Outcome = self._value(request, cancel)
         return answer

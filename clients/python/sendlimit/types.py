@@ -229,7 +229,8 @@ class AuditEntry(TypedDict):
     """done, refused or failed; a failed change may have changed something. Absent while the
     change is running.
 
-    accepted, cancelled, moved, changed, recorded, retried, purged, refused, invalid, error.
+    accepted, replaced, cancelled, moved, changed, recorded, retried, purged, refused,
+    invalid, error.
     """
     user: NotRequired[str]
     """The user whose data changed; absent if there is none, and after the user was erased."""
@@ -480,7 +481,8 @@ class ChannelResume(TypedDict):
     outcome: str
     """resumed, or running if it was not stopped
 
-    accepted, cancelled, moved, changed, recorded, retried, purged, refused, invalid, error.
+    accepted, replaced, cancelled, moved, changed, recorded, retried, purged, refused,
+    invalid, error.
     """
 
 
@@ -932,7 +934,7 @@ class Event(TypedDict):
     """When it happened."""
     type: str
     """sendlimit.message. and the change: delivered, postponed, dropped, failed, uncertain,
-    moved or cancelled.
+    moved, replaced or cancelled.
     """
 
 
@@ -944,7 +946,7 @@ class EventData(TypedDict):
     campaign: NotRequired[str]
     """Its campaign."""
     former_send_at: NotRequired[str]
-    """The previous send time, if the message was moved or postponed."""
+    """The previous send time, if the message was moved, replaced or postponed."""
     id: str
     """The message's id."""
     metadata: NotRequired[dict[str, str]]
@@ -1075,13 +1077,14 @@ class HistoryEntry(TypedDict):
     """The number of the delivery that failed, was taken over or ended the message."""
     change: str
     """What changed. accepted begins a history, and delivered, cancelled, dropped, failed or
-    uncertain ends it. Between them: moved, or changed (content, metadata, expires_at) by a
-    request; postponed because it was late, to now or later; retry of a failed delivery at
-    send_at; taken_over from a worker that died or was cut off; revived from the dead
-    letters; paused when it was due and its campaign was paused; resumed after that pause.
+    uncertain ends it. Between them: moved, changed (content, metadata, expires_at) or
+    replaced by a request; postponed because it was late, to now or later; retry of a failed
+    delivery at send_at; taken_over from a worker that died or was cut off; revived from the
+    dead letters; paused when it was due and its campaign was paused; resumed after that
+    pause.
 
-    accepted, moved, changed, postponed, retry, taken_over, revived, paused, resumed,
-    delivered, cancelled, dropped, failed, uncertain.
+    accepted, moved, replaced, changed, postponed, retry, taken_over, revived, paused,
+    resumed, delivered, cancelled, dropped, failed, uncertain.
     """
     former_send_at: NotRequired[str]
     """The send time before the change."""
@@ -1282,8 +1285,8 @@ class Notice(TypedDict):
     """The change of the account's callback: set, secret or removed; or of a key: added,
     replaced or removed. Only with the kinds callback_changed and keys_changed.
 
-    accepted, moved, changed, postponed, retry, taken_over, revived, paused, resumed,
-    delivered, cancelled, dropped, failed, uncertain.
+    accepted, moved, replaced, changed, postponed, retry, taken_over, revived, paused,
+    resumed, delivered, cancelled, dropped, failed, uncertain.
     """
     day: NotRequired[str]
     """The day, such as 2026-11-22, in time_zone."""
@@ -1364,7 +1367,9 @@ class Outcome(TypedDict):
     local: NotRequired[ResolvedLocal]
     """How the send time was read, if it was asked for as a local time."""
     moved_from: NotRequired[str]
-    """The send time before the last move."""
+    """The send time before the last move; with replaced, that of the former message, not in a
+    repetition.
+    """
     next_free_at: NotRequired[str]
     """The next free time; absent if there is none, or in a batch with without_free_times."""
     others: NotRequired[str]
@@ -1374,7 +1379,8 @@ class Outcome(TypedDict):
     outcome: str
     """What was done. With refused, invalid and error nothing was done.
 
-    accepted, cancelled, moved, changed, recorded, retried, purged, refused, invalid, error.
+    accepted, replaced, cancelled, moved, changed, recorded, retried, purged, refused,
+    invalid, error.
     """
     previous_free_at: NotRequired[str]
     """The last free time before the requested one that is not in the past; absent if there is
@@ -1390,7 +1396,7 @@ class Outcome(TypedDict):
     """When the exhausted quota starts again."""
     retry_after_seconds: NotRequired[int]
     """Seconds until resets_at, if that is the end of the current hour or day; with
-    rate_limited, until the message can be moved again.
+    rate_limited, until the message can be moved or replaced again.
     """
     send_at: NotRequired[str]
     """The send time."""
@@ -1671,7 +1677,9 @@ class Problem(TypedDict):
     local: NotRequired[ResolvedLocal]
     """How the send time was read, if it was asked for as a local time."""
     moved_from: NotRequired[str]
-    """The send time before the last move."""
+    """The send time before the last move; with replaced, that of the former message, not in a
+    repetition.
+    """
     next_free_at: NotRequired[str]
     """The next free time; absent if there is none, or in a batch with without_free_times."""
     others: NotRequired[str]
@@ -1681,7 +1689,8 @@ class Problem(TypedDict):
     outcome: str
     """What was done. With refused, invalid and error nothing was done.
 
-    accepted, cancelled, moved, changed, recorded, retried, purged, refused, invalid, error.
+    accepted, replaced, cancelled, moved, changed, recorded, retried, purged, refused,
+    invalid, error.
     """
     previous_free_at: NotRequired[str]
     """The last free time before the requested one that is not in the past; absent if there is
@@ -1697,7 +1706,7 @@ class Problem(TypedDict):
     """When the exhausted quota starts again."""
     retry_after_seconds: NotRequired[int]
     """Seconds until resets_at, if that is the end of the current hour or day; with
-    rate_limited, until the message can be moved again.
+    rate_limited, until the message can be moved or replaced again.
     """
     send_at: NotRequired[str]
     """The send time."""
@@ -1720,6 +1729,89 @@ class Problem(TypedDict):
     send_at, its first time that is not past, and next_free_at and previous_free_at are
     outside the window.
     """
+
+
+class PutDraft(TypedDict):
+    badge: NotRequired[int | None]
+    """The number at the app's icon. By default it does not change."""
+    body: NotRequired[str | None]
+    """See title."""
+    campaign: NotRequired[str | None]
+    """1 to 64 of a-z A-Z 0-9 . _ - A name in common, to count, list, pause, move and cancel
+    messages together.
+    """
+    category: NotRequired[str | None]
+    """1 to 64 of a-z 0-9 _ -"""
+    channels: NotRequired[dict[str, dict[str, object]] | None]
+    """Additions for single channels, by the name of the channel: an object of at most 4,096
+    bytes in the provider's format. They are checked at submit, as is the size of the message
+    for that channel.
+    """
+    click_url: NotRequired[str | None]
+    """The absolute URL that a click opens, of at most 2,048 bytes: a web page or a place in the
+    app, such as myapp://orders/17. javascript:, data: and file: are not allowed.
+    """
+    clock_strict: NotRequired[bool | None]
+    """Refuse a local time that clocks skip or show twice, and name the valid ones. By default a
+    skipped time means a later one, as far behind the gap as it would be into it, and a time
+    that is shown twice means the first.
+    """
+    collapse_key: NotRequired[str | None]
+    """The message replaces an earlier one with the same key on the device: 1 to 64 printable
+    ASCII characters.
+    """
+    data: NotRequired[dict[str, str] | None]
+    """Texts by name, for the app that shows the message."""
+    expires_at: NotRequired[str | datetime | None | LocalTime]
+    """RFC 3339, or a local time: a message that is not sent by then is dropped. By default a
+    day after send_at. At most 31 days after the latest send time that is accepted.
+    """
+    id: NotRequired[str | None]
+    """Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server
+    generates one.
+    """
+    image: NotRequired[str | None]
+    """An https URL of an image to show, of at most 2,048 bytes."""
+    late: NotRequired[str | None]
+    """What to do if send_at has passed: refuse the message with in_past; now, send it now if it
+    passed within a day; or a length of time such as 15m, 1s to 7d, send it now if it passed
+    within that. By default what the user's policy says.
+    """
+    metadata: NotRequired[dict[str, str] | None]
+    """Texts of the caller by name: at most 8, with at most 512 bytes of names and texts
+    together. A name is 1 to 64 bytes without control characters. They go to the push target,
+    and stay with the status after the message has ended.
+    """
+    on_conflict: NotRequired[Literal["refuse", "shift", ""] | None]
+    """What to do if send_at is not free: refuse the message, or shift it to the next free time.
+    By default what the user's policy says; with send_at now, shift.
+    """
+    priority: NotRequired[Literal["high", "normal", ""] | None]
+    """high if it may wake the device, normal if it may wait until the device is used. By
+    default the channel decides.
+    """
+    send_at: NotRequired[str | datetime | None | LocalTime]
+    """The send time: RFC 3339 with zone, cut to the millisecond, or a local time. now means as
+    soon as the rules allow. Required, unless there is a window; beside one it is only for
+    prefer nearest.
+    """
+    shift_until: NotRequired[str | datetime | None | LocalTime]
+    """RFC 3339, or a local time: the last time that a shift may choose. By default a day after
+    send_at. Without on_conflict it applies if the user's policy shifts, and has no effect if
+    the policy refuses. With refuse it is not allowed.
+    """
+    sound: NotRequired[str | None]
+    """The name of a sound of the app's: at most 64 characters without control characters."""
+    title: NotRequired[str | None]
+    """Title, body and data have at most 4,096 bytes together. Title or body is required."""
+    to: NotRequired[Target | None]
+    """The user's devices that receive it. By default all."""
+    user: NotRequired[str | None]
+    """The receiver: 1 to 256 bytes of UTF-8 without control or invisible characters, and
+    without a space at its ends.
+    """
+    window: NotRequired[WindowDraft | None]
+    """Asks for a free time in a window, instead of a send time."""
 
 
 _QuietHours = TypedDict("_QuietHours", {
@@ -1945,7 +2037,8 @@ class SessionEnd(TypedDict):
     outcome: str
     """ended
 
-    accepted, cancelled, moved, changed, recorded, retried, purged, refused, invalid, error.
+    accepted, replaced, cancelled, moved, changed, recorded, retried, purged, refused,
+    invalid, error.
     """
     session: str
     """Its id."""

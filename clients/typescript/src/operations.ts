@@ -491,12 +491,13 @@ export abstract class Operations extends Caller {
   /**
    * Dry run of a message.
    *
-   * Answers like a submit, but stores nothing. The time is not reserved.
+   * Answers like a submit, or with replace like putMessage, but stores nothing. The time is not
+   * reserved.
    *
    * Requires the scope submit.
    */
-  checkMessage(body: api.Draft, options: SubmitOptions = {}): Promise<api.Outcome> {
-    return this.value({ method: "POST", path: `/v1/messages/dry-run`, body, keyed: true }, options);
+  checkMessage(body: api.Draft, query: api.CheckMessageQuery = {}, options: SubmitOptions = {}): Promise<api.Outcome> {
+    return this.value({ method: "POST", path: `/v1/messages/dry-run`, body, query: { ...query }, keyed: true }, options);
   }
 
   /**
@@ -948,6 +949,24 @@ export abstract class Operations extends Caller {
    */
   moveMessage(user: string, id: string, body: api.MoveDraft, options: CallOptions = {}): Promise<api.Outcome> {
     return this.value({ method: "PATCH", path: `/v1/users/${segment("user", user)}/messages/${segment("id", id)}`, body }, options);
+  }
+
+  /**
+   * Create or replace a message.
+   *
+   * Creates a message, or replaces the pending one with this id: content, category, campaign,
+   * time and expiry. The body is that of submitMessage; its user and id, if given, are those of
+   * the path. The new message is judged without the place of the former one. If it is refused,
+   * nothing changes. A message that is being sent, has reached a device, may have arrived or
+   * was delivered is not replaced (too_late). An id that submitMessage may use again is
+   * created. The same request again is answered with replayed, and counts nothing, unless
+   * moveMessage has changed the message since. With a send time or a former one within the
+   * worker's horizon it counts as a move (moves_per_minute).
+   *
+   * Requires the scope submit.
+   */
+  putMessage(user: string, id: string, body: api.PutDraft, options: ConditionalOptions = {}): Promise<api.Outcome> {
+    return this.value({ method: "PUT", path: `/v1/users/${segment("user", user)}/messages/${segment("id", id)}`, body }, options);
   }
 
   /**

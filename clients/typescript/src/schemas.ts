@@ -284,7 +284,7 @@ export interface components {
             /** @description An operator made the change, not your account. */
             operator?: boolean;
             /** @description done, refused or failed; a failed change may have changed something. Absent while the change is running. */
-            outcome?: Open<"accepted" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
+            outcome?: Open<"accepted" | "replaced" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
             /** @description The user whose data changed; absent if there is none, and after the user was erased. */
             user?: string;
         };
@@ -560,7 +560,7 @@ export interface components {
             /** @description Its name. */
             channel: Open<"fcm" | "apns" | "webpush" | "webhook" | "log" | "service">;
             /** @description resumed, or running if it was not stopped */
-            outcome: Open<"accepted" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
+            outcome: Open<"accepted" | "replaced" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
         };
         ChannelWave: {
             /** @description The number of these messages by account; the empty name has those without an account. */
@@ -594,6 +594,11 @@ export interface components {
             what_if_policy?: boolean;
             /** @description As in submitBatch. */
             without_free_times?: boolean;
+        };
+        /** @description The query of checkMessage. */
+        CheckMessageQuery: {
+            /** @description true for the dry run of putMessage, which may replace the pending message with the id. */
+            replace?: boolean;
         };
         /** @description The query of clearPace. */
         ClearPaceQuery: {
@@ -995,7 +1000,7 @@ export interface components {
              * @description When it happened.
              */
             time: string;
-            /** @description sendlimit.message. and the change: delivered, postponed, dropped, failed, uncertain, moved or cancelled. */
+            /** @description sendlimit.message. and the change: delivered, postponed, dropped, failed, uncertain, moved, replaced or cancelled. */
             type: string;
         };
         EventData: {
@@ -1010,7 +1015,7 @@ export interface components {
             campaign?: string;
             /**
              * Format: date-time
-             * @description The previous send time, if the message was moved or postponed.
+             * @description The previous send time, if the message was moved, replaced or postponed.
              */
             former_send_at?: string;
             /** @description The message's id. */
@@ -1242,8 +1247,8 @@ export interface components {
              * @description The number of the delivery that failed, was taken over or ended the message.
              */
             attempt?: number;
-            /** @description What changed. accepted begins a history, and delivered, cancelled, dropped, failed or uncertain ends it. Between them: moved, or changed (content, metadata, expires_at) by a request; postponed because it was late, to now or later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from the dead letters; paused when it was due and its campaign was paused; resumed after that pause. */
-            change: Open<"accepted" | "moved" | "changed" | "postponed" | "retry" | "taken_over" | "revived" | "paused" | "resumed" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
+            /** @description What changed. accepted begins a history, and delivered, cancelled, dropped, failed or uncertain ends it. Between them: moved, changed (content, metadata, expires_at) or replaced by a request; postponed because it was late, to now or later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from the dead letters; paused when it was due and its campaign was paused; resumed after that pause. */
+            change: Open<"accepted" | "moved" | "replaced" | "changed" | "postponed" | "retry" | "taken_over" | "revived" | "paused" | "resumed" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
             /**
              * Format: date-time
              * @description The send time before the change.
@@ -1552,7 +1557,7 @@ export interface components {
         };
         Notice: {
             /** @description The change of the account's callback: set, secret or removed; or of a key: added, replaced or removed. Only with the kinds callback_changed and keys_changed. */
-            change?: Open<"accepted" | "moved" | "changed" | "postponed" | "retry" | "taken_over" | "revived" | "paused" | "resumed" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
+            change?: Open<"accepted" | "moved" | "replaced" | "changed" | "postponed" | "retry" | "taken_over" | "revived" | "paused" | "resumed" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
             /** @description The day, such as 2026-11-22, in time_zone. */
             day?: string;
             /** @description The event with the limit. Only with the kind event_limit. */
@@ -1631,7 +1636,7 @@ export interface components {
             local?: components["schemas"]["ResolvedLocal"];
             /**
              * Format: date-time
-             * @description The send time before the last move.
+             * @description The send time before the last move; with replaced, that of the former message, not in a repetition.
              */
             moved_from?: string;
             /**
@@ -1642,7 +1647,7 @@ export interface components {
             /** @description all or some, if all or some of the messages in the way belong to other accounts; absent if none does, and with the scope admin. */
             others?: string;
             /** @description What was done. With refused, invalid and error nothing was done. */
-            outcome: Open<"accepted" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
+            outcome: Open<"accepted" | "replaced" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
             /**
              * Format: date-time
              * @description The last free time before the requested one that is not in the past; absent if there is none.
@@ -1664,7 +1669,7 @@ export interface components {
             resets_at?: string;
             /**
              * Format: int64
-             * @description Seconds until resets_at, if that is the end of the current hour or day; with rate_limited, until the message can be moved again.
+             * @description Seconds until resets_at, if that is the end of the current hour or day; with rate_limited, until the message can be moved or replaced again.
              */
             retry_after_seconds?: number;
             /**
@@ -1940,7 +1945,7 @@ export interface components {
             local?: components["schemas"]["ResolvedLocal"];
             /**
              * Format: date-time
-             * @description The send time before the last move.
+             * @description The send time before the last move; with replaced, that of the former message, not in a repetition.
              */
             moved_from?: string;
             /**
@@ -1951,7 +1956,7 @@ export interface components {
             /** @description all or some, if all or some of the messages in the way belong to other accounts; absent if none does, and with the scope admin. */
             others?: string;
             /** @description What was done. With refused, invalid and error nothing was done. */
-            outcome: Open<"accepted" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
+            outcome: Open<"accepted" | "replaced" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
             /**
              * Format: date-time
              * @description The last free time before the requested one that is not in the past; absent if there is none.
@@ -1973,7 +1978,7 @@ export interface components {
             resets_at?: string;
             /**
              * Format: int64
-             * @description Seconds until resets_at, if that is the end of the current hour or day; with rate_limited, until the message can be moved again.
+             * @description Seconds until resets_at, if that is the end of the current hour or day; with rate_limited, until the message can be moved or replaced again.
              */
             retry_after_seconds?: number;
             /**
@@ -2021,6 +2026,71 @@ export interface components {
             limit?: number;
             /** @description Removes entries that ended longer ago than this, such as 7d or 36h by the store's clock. 0s removes all. */
             older_than: string;
+        };
+        PutDraft: {
+            /**
+             * Format: int64
+             * @description The number at the app's icon. By default it does not change.
+             */
+            badge?: number | null;
+            /** @description See title. */
+            body?: string | null;
+            /** @description 1 to 64 of a-z A-Z 0-9 . _ - A name in common, to count, list, pause, move and cancel messages together. */
+            campaign?: string | null;
+            /** @description 1 to 64 of a-z 0-9 _ - */
+            category?: string | null;
+            /** @description Additions for single channels, by the name of the channel: an object of at most 4,096 bytes in the provider's format. They are checked at submit, as is the size of the message for that channel. */
+            channels?: {
+                [key: string]: {
+                    [key: string]: unknown;
+                };
+            } | null;
+            /** @description The absolute URL that a click opens, of at most 2,048 bytes: a web page or a place in the app, such as myapp://orders/17. javascript:, data: and file: are not allowed. */
+            click_url?: string | null;
+            /** @description Refuse a local time that clocks skip or show twice, and name the valid ones. By default a skipped time means a later one, as far behind the gap as it would be into it, and a time that is shown twice means the first. */
+            clock_strict?: boolean | null;
+            /** @description The message replaces an earlier one with the same key on the device: 1 to 64 printable ASCII characters. */
+            collapse_key?: string | null;
+            /** @description Texts by name, for the app that shows the message. */
+            data?: {
+                [key: string]: string;
+            } | null;
+            /** @description RFC 3339, or a local time: a message that is not sent by then is dropped. By default a day after send_at. At most 31 days after the latest send time that is accepted. */
+            expires_at?: (string | Date | null) | components["schemas"]["LocalTime"];
+            /** @description Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server generates one. */
+            id?: string | null;
+            /** @description An https URL of an image to show, of at most 2,048 bytes. */
+            image?: string | null;
+            /** @description What to do if send_at has passed: refuse the message with in_past; now, send it now if it passed within a day; or a length of time such as 15m, 1s to 7d, send it now if it passed within that. By default what the user's policy says. */
+            late?: string | null;
+            /** @description Texts of the caller by name: at most 8, with at most 512 bytes of names and texts together. A name is 1 to 64 bytes without control characters. They go to the push target, and stay with the status after the message has ended. */
+            metadata?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description What to do if send_at is not free: refuse the message, or shift it to the next free time. By default what the user's policy says; with send_at now, shift.
+             * @enum {string|null}
+             */
+            on_conflict?: "refuse" | "shift" | "" | null;
+            /**
+             * @description high if it may wake the device, normal if it may wait until the device is used. By default the channel decides.
+             * @enum {string|null}
+             */
+            priority?: "high" | "normal" | "" | null;
+            /** @description The send time: RFC 3339 with zone, cut to the millisecond, or a local time. now means as soon as the rules allow. Required, unless there is a window; beside one it is only for prefer nearest. */
+            send_at?: (string | Date | null) | components["schemas"]["LocalTime"];
+            /** @description RFC 3339, or a local time: the last time that a shift may choose. By default a day after send_at. Without on_conflict it applies if the user's policy shifts, and has no effect if the policy refuses. With refuse it is not allowed. */
+            shift_until?: (string | Date | null) | components["schemas"]["LocalTime"];
+            /** @description The name of a sound of the app's: at most 64 characters without control characters. */
+            sound?: string | null;
+            /** @description Title, body and data have at most 4,096 bytes together. Title or body is required. */
+            title?: string | null;
+            /** @description The user's devices that receive it. By default all. */
+            to?: components["schemas"]["Target"] | null;
+            /** @description The receiver: 1 to 256 bytes of UTF-8 without control or invisible characters, and without a space at its ends. */
+            user?: string | null;
+            /** @description Asks for a free time in a window, instead of a send time. */
+            window?: components["schemas"]["WindowDraft"] | null;
         };
         QuietHours: {
             /**
@@ -2396,7 +2466,7 @@ export interface components {
         };
         SessionEnd: {
             /** @description ended */
-            outcome: Open<"accepted" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
+            outcome: Open<"accepted" | "replaced" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
             /** @description Its id. */
             session: string;
         };
@@ -3034,6 +3104,7 @@ export type ChannelResume = components['schemas']['ChannelResume'];
 export type ChannelWave = components['schemas']['ChannelWave'];
 export type Channels = components['schemas']['Channels'];
 export type CheckBatchQuery = components['schemas']['CheckBatchQuery'];
+export type CheckMessageQuery = components['schemas']['CheckMessageQuery'];
 export type ClearPaceQuery = components['schemas']['ClearPaceQuery'];
 export type Code = components['schemas']['Code'];
 export type Conflict = components['schemas']['Conflict'];
@@ -3120,6 +3191,7 @@ export type Problem = components['schemas']['Problem'];
 export type PurgeDeadAlertsQuery = components['schemas']['PurgeDeadAlertsQuery'];
 export type PurgeDeadEventsQuery = components['schemas']['PurgeDeadEventsQuery'];
 export type PurgeDeadLettersQuery = components['schemas']['PurgeDeadLettersQuery'];
+export type PutDraft = components['schemas']['PutDraft'];
 export type QuietHours = components['schemas']['QuietHours'];
 export type QuotaUsage = components['schemas']['QuotaUsage'];
 export type RefitBaseline = components['schemas']['RefitBaseline'];

@@ -25,7 +25,7 @@ func (p *program) eventsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "events", Short: "Show the events of messages, such as delivered, moved and cancelled",
 		Long: `Show the events of accepted messages: delivered, postponed, dropped, failed,
-uncertain, moved or cancelled. With --account only the messages of that account.
+uncertain, moved, replaced or cancelled. With --account only the messages of that account.
 
 Events are stored only while somebody reads them: from two seconds after the
 first call of this command until three days after the last one, unless the

@@ -124,13 +124,16 @@ func (p *program) sentence(s picture.Style, a answer) string {
 			s.Time(a.MovedFrom.Time), s.Palette.Bold(s.Time(a.SendAt.Time)), p.fromNow(a.SendAt.Time)) + howChosen(s, a)
 	}
 	word := "accepted"
+	if a.Outcome.Outcome == message.Replaced {
+		word = "replaced"
+	}
 	switch {
 	case a.dryRun && a.Replayed:
-		word = "accepted before (dry run)"
+		word += " before (dry run)"
 	case a.dryRun:
-		word = "would be accepted (dry run)"
+		word = "would be " + word + " (dry run)"
 	case a.Replayed:
-		word = "accepted before"
+		word += " before"
 	}
 	text := fmt.Sprintf("%s %s gets a message at %s%s\n", done(word), a.User,
 		s.Palette.Bold(s.Time(a.SendAt.Time)), p.fromNow(a.SendAt.Time))

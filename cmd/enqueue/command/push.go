@@ -26,7 +26,7 @@ type push struct {
 	from, until, prefer       string // of a window
 	data, metadata            []string
 	content                   pushFlags
-	dryRun                    bool
+	dryRun, replace           bool
 }
 
 func (p *program) pushCommand() *cobra.Command {
@@ -37,12 +37,15 @@ func (p *program) pushCommand() *cobra.Command {
 hours, it is refused and not stored. The refusal says what is in the way and
 which time is free next.
 
-An id makes it safe to submit the same message again: it is accepted once.`,
+An id makes it safe to submit the same message again: it is accepted once. With
+--replace the message takes the place of the pending one with the id, if there
+is one, until that is being sent.`,
 		Example: `  sendlimit push --user alice --at +2h --title "Your table is ready"
   sendlimit push --user alice --at +90m --title Sale --body "Two for one" --data url=/sale
   sendlimit push --user alice --at "$(date -d tomorrow +%F) 11:11" --tz user --title Hi --on-conflict shift
   sendlimit push --user alice --from +1h --until +5h --prefer spread --title Hi
-  sendlimit push --user alice --at now --title Hi --id order-17 --dry-run`,
+  sendlimit push --user alice --at now --title Hi --id order-17 --dry-run
+  sendlimit push --user alice --at +5m --title "3 new comments" --id comments --replace`,
 		RunE: func(cmd *cobra.Command, args []string) error { return p.push(cmd, args, f) },
 	}
 	flags := cmd.Flags()
@@ -69,6 +72,7 @@ An id makes it safe to submit the same message again: it is accepted once.`,
 	flags.StringVar(&f.shiftUntil, "shift-until", "", "latest `time` for a shift by --on-conflict or the user's policy"+
 		" (default 24 hours after the send time)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show the outcome without submitting")
+	flags.BoolVar(&f.replace, "replace", false, "replace the pending message with the --id, or create it")
 	cli.Words(flags, "prefer", string(policy.PreferEarliest), string(policy.PreferLatest), string(policy.PreferNearest), string(policy.PreferSpread))
 	cli.Words(flags, "on-conflict", message.OnConflictRefuse, message.OnConflictShift)
 	submitFlags(cmd)
@@ -86,8 +90,13 @@ func (p *program) push(cmd *cobra.Command, args []string, f push) error {
 			return fault.Wrong("shift_until", "--shift-until requires --on-conflict shift: the user's policy does not shift")
 		}
 		submit := c.Submit
-		if f.dryRun {
+		switch {
+		case f.dryRun && f.replace:
+			submit = c.DryRunPut
+		case f.dryRun:
 			submit = c.DryRun
+		case f.replace:
+			submit = func(ctx context.Context, m client.Message) (client.Outcome, error) { return c.Put(ctx, m) }
 		}
 		o, err := submit(ctx, m)
 		err = p.answer(ctx, c, answer{Outcome: o, dryRun: f.dryRun, try: func(o message.Outcome) string {
@@ -123,6 +132,9 @@ func (p *program) message(f push) (client.Message, error) {
 	}
 	if err = f.content.addTo(&m); err != nil {
 		return m, err
+	}
+	if m.ID == "" && f.replace {
+		return m, fault.Wrong("id", "--replace requires --id: the id of the message to replace")
 	}
 	if m.ID == "" {
 		id, err := uuid.NewV7()
