@@ -16,7 +16,7 @@ type SettingsDraft struct {
 	Limits     []string            `json:"limits,omitempty" doc:"Rules that replace the policy's rules with the same windows: 20/calendar_day replaces 10/calendar_day."`
 	Categories map[string][]string `json:"categories,omitempty" doc:"Rules of single categories, by name. They replace the category's rules with the same windows, or apply beside them."`
 	OptOut     []string            `json:"opt_out,omitempty" doc:"Categories that the user does not want; all stands for everything but exempt categories. Their messages are refused, and scheduled ones are dropped at their send time."`
-	QuietHours []string            `json:"quiet_hours,omitempty" doc:"Quiet hours of the user, beside those of the policy."`
+	QuietHours []string            `json:"quiet_hours,omitempty" doc:"Quiet hours of the user, beside those of the policy. Scheduled messages whose times lie in them are sent afterwards, as late ones."`
 	TimeZone   string              `json:"time_zone,omitempty" doc:"An IANA time zone, for quiet hours, and for calendar rules if the policy says so."`
 	// DoNotDisturbUntil is an RFC 3339 time.
 	DoNotDisturbUntil string `json:"do_not_disturb_until,omitempty" doc:"Before this time nothing is sent to the user, except messages of exempt categories. Messages for earlier times are refused or shifted; scheduled ones are sent afterwards, as late ones."`

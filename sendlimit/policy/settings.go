@@ -33,7 +33,7 @@ type UserSettings struct {
 	// refused, and messages accepted before are dropped at their send time.
 	OptOut []string
 	// QuietHours apply in addition to those of the policy and its categories, but not to exempt
-	// messages.
+	// messages. Messages accepted before for times in them are sent afterwards, as late ones.
 	QuietHours WeekHours
 	// TimeZone is the user's IANA time zone; "" means the policy's. Quiet hours use it, and so do
 	// the calendar rules of a policy with UserTimeZone.
