@@ -12,8 +12,8 @@ local function switched_off(own, settings, category)
   if off == nil then
     off = redis.call('EXISTS', own) == 1
     if off then
-      local fields = redis.call('HMGET', own, 'blocked', 'out', 'disturb', 'quiet')
-      off = {blocked = fields[1], categories = fields[2] or '', quiet = fields[4],
+      local fields = redis.call('HMGET', own, 'blocked', 'out', 'disturb', 'quiet', 'then')
+      off = {blocked = fields[1], categories = fields[2] or '', quiet = fields[5] ~= 'keep' and fields[4],
         disturb_from = tonumber(fields[3] or 0)}
       off.all = string.find(off.categories, ' all ', 1, true)
     end

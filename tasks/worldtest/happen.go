@@ -29,7 +29,7 @@ func (w *world) happen(e Event) {
 		w.submitFile(e)
 	case Change, Edit, Cancel:
 		w.change(e)
-	case CancelCampaign, ReopenCampaign, MoveCampaign, PauseCampaign, ResumeCampaign, ApplyPolicy, Rollback, SetPolicyOf, Block, OptOut, OptOutOfAll, Disturb,
+	case CancelCampaign, ReopenCampaign, MoveCampaign, PauseCampaign, ResumeCampaign, ApplyPolicy, Rollback, SetPolicyOf, Block, OptOut, OptOutOfAll, Disturb, Quieten,
 		Refit, Erase, RetryDead, AddDevices, RemoveDevices, MovePhone:
 		w.operate(e)
 	default:
