@@ -29,8 +29,6 @@ const (
 	MisfitFound = "misfit" // nothing was done
 	MisfitKept  = "kept"   // it is sent as accepted: nothing could be done, or it fits again
 	MisfitGone  = "gone"   // somebody else sent, cancelled or moved it meanwhile
-	// MisfitDropped is for messages that do not fit changed settings of their user.
-	MisfitDropped = "dropped"
 )
 
 // Misfit is a message that does not fit its policy, and its outcome.

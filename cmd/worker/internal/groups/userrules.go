@@ -37,6 +37,9 @@ func settingsText(d client.UserSettings, palette cli.Palette) string {
 
 // followText says what becomes of scheduled messages.
 func followText(f message.FollowThrough) string {
+	if f.Affected == 0 && f.Complete && f.Then != "" {
+		return fmt.Sprintf("then: %s\n", f.Then)
+	}
 	var s strings.Builder
 	fmt.Fprintf(&s, "scheduled messages that do not fit: %d", f.Affected)
 	for _, part := range []struct {
