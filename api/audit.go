@@ -190,7 +190,7 @@ func bodyDetails(given map[string]any, patches bool) []string {
 // loggedMembers are the members of requests that the audit log shows, in its order.
 func loggedMembers() []string {
 	return []string{
-		"name", "channel", "app", "campaign", "send_at", "expires_at", "by", "dry_run",
+		"name", "channel", "app", "campaign", "send_at", "expires_at", "by", "dry_run", "then",
 		"version", "rules", "categories", "quiet_hours", "only", "blackouts", "calendars", "time_zone", "report_at", "reach", "shift_spread", "account_share", "changes",
 		"policy", "limits", "opt_out", "do_not_disturb_until", "blocked", "tier", "scopes", "disabled", "overlap", "url",
 		"requests_per_minute", "requests_per_day", "lines_per_minute", "messages_per_hour", "messages_per_day", "devices",

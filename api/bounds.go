@@ -79,6 +79,7 @@ var bounds = sync.OnceValue(func() map[string]*huma.Schema { //nolint:globals //
 		{"campaign", text(campaignPattern, 0)},
 		{"title body", &huma.Schema{MaxLength: new(message.MaxContent)}},
 		{"on_conflict", oneOf(message.OnConflictRefuse, message.OnConflictShift)},
+		{"then", oneOf(message.ThenKeep, message.ThenShift, message.ThenDrop)},
 		{"late", text("refuse|now|"+durationPattern, 0)},
 		{"shift_spread", text(durationPattern, 0)},
 		{"unknown_categories", oneOf(string(policy.RefuseUnknown), string(policy.AllowUnknown))},

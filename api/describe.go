@@ -155,6 +155,7 @@ var knownWords = sync.OnceValue(func() map[string][]string { //nolint:globals //
 		"change":                     message.Changes(),
 		"scopes":                     {"submit", "read", "admin", "content"},
 		"then":                       {"shift", "cancel"},
+		"FollowThrough.then":         {message.ThenKeep, message.ThenShift, message.ThenDrop},
 		"status":                     {"scheduled", "postponed", "moved", "sending", "delivered", "dropped", "failed", "uncertain", "cancelled"},
 		deadAlertSchema + ".status":  {message.NoticeFailed},
 		"Problem.status":             nil, // that of HTTP

@@ -18,6 +18,9 @@ import (
 
 const settingsPattern = "/v1/users/{user}/settings"
 
+const aboutFollowing = "scheduled in the answer counts the scheduled messages that do not fit the new settings, and says what became of them: see then. " +
+	"Until it is complete, the same request continues."
+
 func (s *server) settingsRoutes() []route {
 	const says = "The settings and rules of the user."
 	return []route{
@@ -30,19 +33,19 @@ func (s *server) settingsRoutes() []route {
 		operation(s, route{
 			Operation: named("setUserSettings", http.MethodPut, settingsPattern, "users",
 				"Replace a user's settings",
-				"Replaces all settings. Takes effect immediately."),
+				"Replaces all settings. Takes effect immediately. "+aboutFollowing),
 			scope: accounts.ScopeAdmin, says: says,
 		}, s.putSettings),
 		operation(s, route{
 			Operation: named("changeUserSettings", http.MethodPatch, settingsPattern, "users",
 				"Change a user's settings",
-				"An absent field does not change; a null or empty field is removed. Takes effect immediately."),
+				"An absent field does not change; a null or empty field is removed. Takes effect immediately. "+aboutFollowing),
 			scope: accounts.ScopeAdmin, says: says,
 		}, s.changeSettings),
 		operation(s, route{
 			Operation: named("clearUserSettings", http.MethodDelete, settingsPattern, "users",
 				"Remove a user's settings",
-				"The user's messages do not change."),
+				"The user's messages do not change. scheduled counts those that do not fit the policy."),
 			scope: accounts.ScopeAdmin, says: says,
 		}, s.clearSettings),
 	}
@@ -54,7 +57,11 @@ func (s *server) showSettings(ctx context.Context, in ofUser) (answer tagged[mes
 		return answer, err
 	}
 	policies, err := s.policiesByName(ctx)
-	return settingsAnswer(in.User, settings, policies), err
+	answer = settingsAnswer(in.User, settings, policies)
+	if settings.Then != "" {
+		answer.value.Scheduled = &message.FollowThrough{Then: string(settings.Then), Complete: !settings.Then.Pending()}
+	}
+	return answer, err
 }
 
 type settingsOfUser struct {
@@ -77,7 +84,7 @@ func (in *newSettings) check(context.Context, *server) error {
 }
 
 func (s *server) putSettings(ctx context.Context, in newSettings) (tagged[message.UserSettings], error) {
-	return s.setSettings(ctx, in.settingsOfUser, checkAll, func(message.SettingsDraft) (message.SettingsDraft, error) { return in.Body.value, nil })
+	return s.setSettings(ctx, in.settingsOfUser, in.Body.value.DryRun, checkAll, func(message.SettingsDraft) (message.SettingsDraft, error) { return in.Body.value, nil })
 }
 
 // settingsChange replaces only the given settings.
@@ -106,21 +113,24 @@ func (s *server) changeSettings(ctx context.Context, in settingsChange) (tagged[
 	case has("limits", "categories", "quiet_hours"):
 		check = checkNew
 	}
-	return s.setSettings(ctx, in.settingsOfUser, check, func(before message.SettingsDraft) (message.SettingsDraft, error) {
+	return s.setSettings(ctx, in.settingsOfUser, in.Body.value.DryRun, check, func(before message.SettingsDraft) (message.SettingsDraft, error) {
 		return merged(before, in.Body.given)
 	})
 }
 
 func (s *server) clearSettings(ctx context.Context, in settingsOfUser) (answer tagged[message.UserSettings], err error) {
 	if len(in.Condition.Precondition) > 0 {
-		return s.setSettings(ctx, in, checkNone, func(message.SettingsDraft) (message.SettingsDraft, error) { return message.SettingsDraft{}, nil })
+		return s.setSettings(ctx, in, false, checkNone, func(message.SettingsDraft) (message.SettingsDraft, error) { return message.SettingsDraft{}, nil })
 	}
 	// This also removes settings that only a newer program can read.
 	if err := s.Users.Clear(ctx, in.User); err != nil {
 		return answer, err
 	}
 	policies, err := s.policiesByName(ctx)
-	return settingsAnswer(in.User, policy.UserSettings{}, policies), err
+	if err != nil {
+		return answer, err
+	}
+	return s.followed(ctx, in.User, policy.UserSettings{}, policies, false)
 }
 
 type settingsCheck int
@@ -131,15 +141,16 @@ const (
 	checkAll
 )
 
-// setSettings changes a user's settings if they have the expected version.
+// setSettings changes a user's settings if they have the expected version, and then the scheduled messages
+// as the change asks. A dry run only looks.
 func (s *server) setSettings(
-	ctx context.Context, of settingsOfUser, check settingsCheck, change func(message.SettingsDraft) (message.SettingsDraft, error),
+	ctx context.Context, of settingsOfUser, dryRun bool, check settingsCheck, change func(message.SettingsDraft) (message.SettingsDraft, error),
 ) (answer tagged[message.UserSettings], err error) {
 	policies, err := s.policiesByName(ctx)
 	if err != nil {
 		return answer, err
 	}
-	settings, err := s.Users.Update(ctx, of.User, func(before policy.UserSettings) (policy.UserSettings, error) {
+	decide := func(before policy.UserSettings) (policy.UserSettings, error) {
 		if err := checkVersion(of.Condition.Precondition, before); err != nil {
 			return policy.UserSettings{}, err
 		}
@@ -166,9 +177,49 @@ func (s *server) setSettings(
 		if len(wrong) > 0 {
 			return settings, wrong.Err()
 		}
+		if contact := before; settings.Then == "" {
+			contact.Contact = settings.Contact
+			if settings.Equal(contact) { // a contact has nothing to do with messages
+				settings.Then = before.Then
+			}
+		}
 		return settings, err
-	})
-	return settingsAnswer(of.User, settings, policies), err
+	}
+	var settings policy.UserSettings
+	if dryRun {
+		if settings, err = s.Users.Get(ctx, of.User); err == nil {
+			version := settings.Version
+			settings, err = decide(settings)
+			settings.Version = version
+		}
+	} else {
+		settings, err = s.Users.Update(ctx, of.User, decide)
+	}
+	if err != nil {
+		return answer, err
+	}
+	return s.followed(ctx, of.User, settings, policies, dryRun)
+}
+
+// followed returns settings with what becomes of the user's scheduled messages, after doing that.
+func (s *server) followed(
+	ctx context.Context, user string, settings policy.UserSettings, policies map[string]policy.Policy, dryRun bool,
+) (answer tagged[message.UserSettings], err error) {
+	answer = settingsAnswer(user, settings, policies)
+	var f message.FollowThrough
+	if dryRun {
+		f, err = s.Refitter.Preview(ctx, user, settings)
+	} else {
+		f, err = s.Refitter.Follow(ctx, user, settings)
+	}
+	if err != nil {
+		return answer, err
+	}
+	f.Explain(dryRun)
+	if f.Then != "" || f.Affected > 0 || dryRun {
+		answer.value.Scheduled = &f
+	}
+	return answer, nil
 }
 
 // newIn returns settings with only the limits that before does not have.
@@ -240,7 +291,7 @@ func draftOf(s policy.UserSettings) message.SettingsDraft {
 // settingsOf reads a draft. The error is a *fault.InvalidError, or fault.InvalidErrors for
 // several settings.
 func settingsOf(d message.SettingsDraft) (policy.UserSettings, error) {
-	s := policy.UserSettings{Contact: d.Contact, Policy: d.Policy, OptOut: d.OptOut, TimeZone: d.TimeZone, Blocked: d.Blocked}
+	s := policy.UserSettings{Contact: d.Contact, Policy: d.Policy, OptOut: d.OptOut, TimeZone: d.TimeZone, Blocked: d.Blocked, Then: policy.Then(d.Then)}
 	var faults message.Faults
 	var err error
 	s.Limits, err = policy.ParseRules(d.Limits, "limits")

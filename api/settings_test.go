@@ -125,6 +125,7 @@ func TestSettingsThatAreNotAllowed(t *testing.T) {
 		{`{"limits":"5/minute"}`, "limits", "a list"},
 		{`{"limits":[5]}`, "limits", "it has to be"},
 		{`{"contact":5}`, "contact", "a text"},
+		{`{"then":"cancel"}`, "then", "keep, shift or drop"},
 		{`{"block":true}`, "block", "there are contact, policy, limits, categories, opt_out, quiet_hours, time_zone, do_not_disturb_until, blocked"},
 		{`{"user":"alice"}`, "user", "unknown field"},
 		{`[]`, "body", "a JSON object"},
@@ -144,4 +145,26 @@ func TestSettingsThatAreNotAllowed(t *testing.T) {
 	got := into[message.UserSettings](t, http.StatusOK, r.send(conditional(http.MethodPatch, aliceSettings, `{"blocked":true}`, "")))
 	require.True(t, got.Blocked)
 	require.Equal(t, message.EffectiveRule{Rule: "5/calendar_day", From: message.FromUser}, got.Effective.Rules[1])
+}
+
+// The answer to a change counts the scheduled messages that do not fit, and says what became of them. A dry run
+// lists them, and stores nothing. A contact has nothing to do with messages.
+func TestAChangeOfSettingsCountsMessages(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.accepted(`{"id":"a","user":"alice","send_at":"2026-11-22T13:00:00Z","title":"t"}`)
+	change := func(body string) *message.FollowThrough {
+		return into[message.UserSettings](t, http.StatusOK, r.send(conditional(http.MethodPatch, aliceSettings, body, ""))).Scheduled
+	}
+	looked := change(`{"quiet_hours":["12:30-14:00"],"then":"shift","dry_run":true}`)
+	require.Equal(t, []any{1, 1, 0, "a"}, []any{looked.Affected, len(looked.Messages), looked.Moved, looked.Messages[0].ID})
+	require.Equal(t, `"0"`, r.get(aliceSettings).header.Get("ETag"))
+	require.Nil(t, change(`{"contact":"ada@example.org"}`))
+	stays := change(`{"quiet_hours":["12:30-14:00"]}`)
+	require.Equal(t, []any{"", 1, true}, []any{stays.Then, stays.Affected, stays.Complete})
+	require.Contains(t, stays.Hint, "shift")
+	require.Equal(t, &message.FollowThrough{Then: "keep", Affected: 1, Complete: true}, change(`{"then":"keep"}`))
+	require.Equal(t, "keep", change(`{"contact":"bob@example.org"}`).Then)
+	require.Equal(t, &message.FollowThrough{Then: "shift", Affected: 1, Moved: 1, Complete: true}, change(`{"then":"shift"}`))
+	require.Equal(t, &message.FollowThrough{Then: "drop", Affected: 1, Dropped: 1, Complete: true}, change(`{"blocked":true,"then":"drop"}`))
 }

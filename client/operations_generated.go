@@ -64,6 +64,7 @@ type ( //nolint:comments // package message says what each is
 	EventLimitsList    = message.EventLimitsList
 	EventLimitsRemoval = message.EventLimitsRemoval
 	ExemptCategory     = message.ExemptCategory
+	FollowThrough      = message.FollowThrough
 	Forecast           = message.Forecast
 	Found              = message.Found
 	FreeTime           = message.FreeTime
@@ -126,10 +127,11 @@ type ( //nolint:comments // package message says what each is
 
 // Values of HistoryEntry.change. What changed. accepted begins a history, and delivered,
 // cancelled, dropped, failed or uncertain ends it. Between them: moved, changed (content,
-// metadata, expires_at) or replaced by a request; postponed because it was late, to now or
-// later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut
-// off; revived from the dead letters; paused when it was due and its campaign was paused;
-// resumed after that pause.
+// metadata, expires_at) or replaced by a request, or moved by changed settings of its user (the
+// reason is settings_changed); postponed because it was late, to now or later; retry of a
+// failed delivery at send_at; taken_over from a worker that died or was cut off; revived from
+// the dead letters; paused when it was due and its campaign was paused; resumed after that
+// pause.
 //
 // More may be added.
 const (
@@ -1426,7 +1428,7 @@ func (c *Client) NextFree(ctx context.Context, user string, query NextFreeQuery)
 
 // ClearUserSettings: remove a user's settings.
 //
-// The user's messages do not change.
+// The user's messages do not change. scheduled counts those that do not fit the policy.
 //
 // Requires the scope admin.
 func (c *Client) ClearUserSettings(ctx context.Context, user string, only ...Condition) (UserSettings, error) {
@@ -1445,6 +1447,8 @@ func (c *Client) UserSettings(ctx context.Context, user string) (UserSettings, e
 // ChangeUserSettings: change a user's settings.
 //
 // An absent field does not change; a null or empty field is removed. Takes effect immediately.
+// scheduled in the answer counts the scheduled messages that do not fit the new settings, and
+// says what became of them: see then. Until it is complete, the same request continues.
 //
 // Requires the scope admin.
 func (c *Client) ChangeUserSettings(ctx context.Context, user string, body SettingsPatch, only ...Condition) (UserSettings, error) {
@@ -1453,7 +1457,9 @@ func (c *Client) ChangeUserSettings(ctx context.Context, user string, body Setti
 
 // SetUserSettings: replace a user's settings.
 //
-// Replaces all settings. Takes effect immediately.
+// Replaces all settings. Takes effect immediately. scheduled in the answer counts the scheduled
+// messages that do not fit the new settings, and says what became of them: see then. Until it
+// is complete, the same request continues.
 //
 // Requires the scope admin.
 func (c *Client) SetUserSettings(ctx context.Context, user string, body SettingsDraft, only ...Condition) (UserSettings, error) {

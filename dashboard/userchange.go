@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -53,6 +54,7 @@ type settingsForm struct {
 	Categories                 string // "marketing 2/calendar_day" a line
 	DoNotDisturbUntil          string
 	Blocked                    bool
+	Then                       string
 	Field, Wrong               string // the field that is wrong, and what is wrong with it
 }
 
@@ -74,7 +76,7 @@ func settingsFormOf(s message.UserSettings) settingsForm {
 func (f settingsForm) draft() message.SettingsDraft {
 	s := message.SettingsDraft{
 		Contact: f.Contact, Policy: f.Policy, TimeZone: f.TimeZone, Limits: fields(f.Limits), QuietHours: fields(f.QuietHours),
-		OptOut: fields(f.OptOut), Blocked: f.Blocked, DoNotDisturbUntil: f.DoNotDisturbUntil,
+		OptOut: fields(f.OptOut), Blocked: f.Blocked, DoNotDisturbUntil: f.DoNotDisturbUntil, Then: f.Then,
 	}
 	for _, line := range fields(f.Categories) {
 		name, limit, _ := strings.Cut(line, " ")
@@ -104,7 +106,7 @@ func (d *Dashboard) saveSettings(w http.ResponseWriter, r *http.Request) {
 	form := settingsForm{Blocked: r.PostFormValue("blocked") == "yes"}
 	for name, into := range map[string]*string{
 		"contact": &form.Contact, "policy": &form.Policy, "time_zone": &form.TimeZone, "limits": &form.Limits, "quiet_hours": &form.QuietHours,
-		"opt_out": &form.OptOut, "categories": &form.Categories, "do_not_disturb_until": &form.DoNotDisturbUntil,
+		"opt_out": &form.OptOut, "categories": &form.Categories, "do_not_disturb_until": &form.DoNotDisturbUntil, "then": &form.Then,
 	} {
 		*into = strings.TrimSpace(r.PostFormValue(name))
 	}
@@ -112,12 +114,26 @@ func (d *Dashboard) saveSettings(w http.ResponseWriter, r *http.Request) {
 	if form.Blocked && !d.confirmed(w, r, "Block the user? New messages will be refused, and scheduled ones dropped at their send times.", "Block", to) {
 		return
 	}
-	_, err := d.api.SetUserSettings(r.Context(), user, form.draft())
+	saved, err := d.api.SetUserSettings(r.Context(), user, form.draft())
 	if _, invalid := errors.AsType[*client.InvalidError](err); invalid {
 		d.showSettingsAgain(w, r, user, form, err)
 		return
 	}
-	d.end(w, r, err, "The settings were saved. They take effect immediately.", to)
+	d.end(w, r, err, "The settings were saved. They take effect immediately."+followed(saved.Scheduled), to)
+}
+
+// followed says what became of scheduled messages; nil for none.
+func followed(f *message.FollowThrough) string {
+	switch {
+	case f == nil || f.Affected == 0:
+		return ""
+	case !f.Complete:
+		return " " + plural(f.Affected, "scheduled message") + " did not fit: a worker goes on moving or dropping them."
+	case f.Moved+f.Dropped == 0:
+		return " " + plural(f.Affected, "scheduled message") + " did not fit, and stayed."
+	default:
+		return " Of " + plural(f.Affected, "scheduled message") + " that did not fit, " + strconv.Itoa(f.Moved) + " moved and " + strconv.Itoa(f.Dropped) + " were dropped."
+	}
 }
 
 // showSettingsAgain shows the page of a user with settings that were refused.

@@ -92,10 +92,11 @@ var (
 
 // Scripts of policies and users' settings.
 var (
-	PolicyApply    = script("setting/policy_apply")    // replaces a policy under the next version
-	PolicyMark     = script("setting/policy_mark")     // marks a policy as being deleted, or removes the mark
-	PolicyDelete   = script("setting/policy_delete")   // deletes a policy that is still marked by this deletion
-	SettingsChange = script("setting/settings_change") // stores a user's settings, unless they changed since they were read
+	PolicyApply      = script("setting/policy_apply")      // replaces a policy under the next version
+	PolicyMark       = script("setting/policy_mark")       // marks a policy as being deleted, or removes the mark
+	PolicyDelete     = script("setting/policy_delete")     // deletes a policy that is still marked by this deletion
+	SettingsChange   = script("setting/settings_change")   // stores a user's settings, unless they changed since they were read
+	SettingsComplete = script("setting/settings_complete") // ends the follow-through of a change of a user's settings
 )
 
 // Scripts of devices.

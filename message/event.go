@@ -24,7 +24,7 @@ type EventData struct {
 	ID           string            `json:"id" doc:"The message's id."`
 	SendAt       Time              `json:"send_at,omitzero" doc:"The current or last send time."`
 	FormerSendAt Time              `json:"former_send_at,omitzero" doc:"The previous send time, if the message was moved, replaced or postponed."`
-	Reason       string            `json:"reason,omitempty" doc:"Why the message was dropped, given up or postponed, as in the reason of a status."`
+	Reason       string            `json:"reason,omitempty" doc:"Why the message was dropped, given up or postponed, as in the reason of a status; or settings_changed for a move by changed settings of its user."`
 	Attempt      int               `json:"attempt,omitempty" doc:"The number of delivery attempts."`
 	ProviderID   string            `json:"provider_id,omitempty" doc:"The provider's id of the message."`
 	Campaign     string            `json:"campaign,omitempty" doc:"Its campaign."`

@@ -4,7 +4,7 @@ package message
 // apply is empty.
 type HistoryEntry struct {
 	At           Time   `json:"at" doc:"When it changed. A delivered message was delivered when its delivery began."`
-	Change       string `json:"change" doc:"What changed. accepted begins a history, and delivered, cancelled, dropped, failed or uncertain ends it. Between them: moved, changed (content, metadata, expires_at) or replaced by a request; postponed because it was late, to now or later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from the dead letters; paused when it was due and its campaign was paused; resumed after that pause."`
+	Change       string `json:"change" doc:"What changed. accepted begins a history, and delivered, cancelled, dropped, failed or uncertain ends it. Between them: moved, changed (content, metadata, expires_at) or replaced by a request, or moved by changed settings of its user (the reason is settings_changed); postponed because it was late, to now or later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from the dead letters; paused when it was due and its campaign was paused; resumed after that pause."`
 	Reason       string `json:"reason,omitempty" doc:"Why, as in the reason of a status. A reason of more than about 20 bytes may be cut."`
 	SendAt       Time   `json:"send_at,omitzero" doc:"The send time after the change; with retry, when delivery is tried again."`
 	FormerSendAt Time   `json:"former_send_at,omitzero" doc:"The send time before the change."`

@@ -40,7 +40,7 @@ type Misfit struct {
 	Category   string      `json:"category,omitempty" doc:"Its category."`
 	SendAt     Time        `json:"send_at" doc:"The send time; for a moved message, the new one."`
 	MovedFrom  Time        `json:"moved_from,omitzero" doc:"The send time that did not fit."`
-	Breaks     string      `json:"breaks" doc:"The rule that the message would break, preceded by its category if it has one; or quiet_hours."`
+	Breaks     string      `json:"breaks" doc:"The rule that the message would break, preceded by its category if it has one; or quiet_hours, do_not_disturb, opted_out or blocked."`
 	QuietHours *QuietHours `json:"quiet_hours,omitempty" doc:"The quiet hours that contain the send time."`
 	Detail     string      `json:"detail" doc:"A sentence for a person."`
 }

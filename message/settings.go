@@ -9,6 +9,35 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
+// ThenKeep, ThenShift and ThenDrop are the values of SettingsDraft.Then.
+const (
+	ThenKeep  = string(policy.ThenKeep)
+	ThenShift = string(policy.ThenShift)
+	ThenDrop  = string(policy.ThenDrop)
+)
+
+// FollowThrough says what becomes of the scheduled messages of a user whose settings change.
+type FollowThrough struct {
+	Then     string   `json:"then,omitempty" doc:"What was asked: keep, shift or drop."`
+	Affected int      `json:"affected" doc:"Scheduled messages that did not fit the settings when they changed."`
+	Moved    int      `json:"moved,omitempty" doc:"Messages that were moved."`
+	Dropped  int      `json:"dropped,omitempty" doc:"Messages that were dropped."`
+	Gone     int      `json:"gone,omitempty" doc:"Messages that were sent, moved or cancelled meanwhile."`
+	Complete bool     `json:"complete" doc:"Whether nothing is left to do. Otherwise the same request continues, and so do workers. After a later change of the settings it is false: that change decides."`
+	Hint     string   `json:"hint,omitempty" doc:"A sentence for a person: what can be done."`
+	Messages []Misfit `json:"messages,omitempty" doc:"In a dry run, the messages that would not fit, by their times: at most the first 1,000."`
+}
+
+// Explain sets the hint.
+func (f *FollowThrough) Explain(dryRun bool) {
+	switch {
+	case !dryRun && !f.Complete:
+		f.Hint = "the messages are not all moved or dropped yet: repeat the request, or wait for a worker to do it"
+	case !dryRun && f.Then == "" && f.Affected > 0:
+		f.Hint = "the messages stay where they are, and those in quiet hours of the user wait at their times: then moves (shift) or drops (drop) them, or sends them as planned (keep)"
+	}
+}
+
 // SettingsDraft is the request to set all settings of a user. An empty field is not set.
 type SettingsDraft struct {
 	Contact    string              `json:"contact,omitempty" doc:"Where alerts about full daily rules go: an e-mail address or an https: URL."`
@@ -16,11 +45,13 @@ type SettingsDraft struct {
 	Limits     []string            `json:"limits,omitempty" doc:"Rules that replace the policy's rules with the same windows: 20/calendar_day replaces 10/calendar_day."`
 	Categories map[string][]string `json:"categories,omitempty" doc:"Rules of single categories, by name. They replace the category's rules with the same windows, or apply beside them."`
 	OptOut     []string            `json:"opt_out,omitempty" doc:"Categories that the user does not want; all stands for everything but exempt categories. Their messages are refused, and scheduled ones are dropped at their send time."`
-	QuietHours []string            `json:"quiet_hours,omitempty" doc:"Quiet hours of the user, beside those of the policy."`
+	QuietHours []string            `json:"quiet_hours,omitempty" doc:"Quiet hours of the user, beside those of the policy. Scheduled messages whose times lie in them are sent afterwards, as late ones."`
 	TimeZone   string              `json:"time_zone,omitempty" doc:"An IANA time zone, for quiet hours, and for calendar rules if the policy says so."`
 	// DoNotDisturbUntil is an RFC 3339 time.
 	DoNotDisturbUntil string `json:"do_not_disturb_until,omitempty" doc:"Before this time nothing is sent to the user, except messages of exempt categories. Messages for earlier times are refused or shifted; scheduled ones are sent afterwards, as late ones."`
 	Blocked           bool   `json:"blocked,omitempty" doc:"Whether no more messages are accepted for the user. Scheduled ones are dropped at their send times."`
+	Then              string `json:"then,omitempty" doc:"What becomes of scheduled messages that do not fit the new settings: keep sends them at their times, also in quiet hours of the user; shift moves each to its next free time, and drops it if none is free before it expires; drop drops them. If absent, they stay, and wait at their times for the end of the user's quiet hours."`
+	DryRun            bool   `json:"dry_run,omitempty" doc:"Changes nothing, and lists the scheduled messages that would not fit."`
 }
 
 // SettingsPatch is the request to change some settings of a user. A nil field stays unchanged; an
@@ -35,6 +66,8 @@ type SettingsPatch struct {
 	TimeZone          *string             `json:"time_zone,omitempty" doc:"An IANA time zone."`
 	DoNotDisturbUntil *string             `json:"do_not_disturb_until,omitempty" doc:"The time before which nothing is sent to the user, except messages of exempt categories."`
 	Blocked           *bool               `json:"blocked,omitempty" doc:"Whether no more messages are accepted."`
+	Then              string              `json:"then,omitempty" doc:"What becomes of scheduled messages that do not fit the new settings: keep sends them at their times, also in quiet hours of the user; shift moves each to its next free time, and drops it if none is free before it expires; drop drops them. If absent, they stay, and wait at their times for the end of the user's quiet hours."`
+	DryRun            bool                `json:"dry_run,omitempty" doc:"Changes nothing, and lists the scheduled messages that would not fit."`
 }
 
 // UserSettings are the settings of a user, and the rules that apply to the user.
@@ -50,6 +83,7 @@ type UserSettings struct {
 	DoNotDisturbUntil Time                `json:"do_not_disturb_until,omitzero" doc:"The time before which nothing is sent to the user, except messages of exempt categories; absent for none."`
 	Blocked           bool                `json:"blocked" doc:"Whether no more messages are accepted for the user."`
 	Effective         *EffectiveRules     `json:"effective" doc:"The rules that apply to the user. null if the policy does not exist: then no message is accepted."`
+	Scheduled         *FollowThrough      `json:"scheduled,omitempty" doc:"What becomes of scheduled messages; absent if no change asked for it and none is affected."`
 
 	// Version changes with each change; "0" if nothing is set. A client gets it from the ETag.
 	Version string `json:"-"`

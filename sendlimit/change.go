@@ -71,10 +71,10 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 	return t.decision(ctx, script.Read(answer, doing), Request{User: r.User, Share: r.Share}, by, r.ID)
 }
 
-// most returns how many moves a minute the message may make; "" for any number.
+// most returns how many moves a minute the message may make; for any number, the reason of the move.
 func (r MoveRequest) most(o Options) any {
 	if r.Unlimited {
-		return ""
+		return r.Reason
 	}
 	return o.MovesPerMinute
 }
@@ -108,7 +108,7 @@ func (t *Timeline) Release(ctx context.Context, r ReleaseRequest) (Decision, err
 	if t.options.Records {
 		keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Ended(r.User))
 		args = append(args, keyspace.WatchWord(r.User, r.ID), t.options.KeepRecords.Milliseconds(),
-			r.Hold.held(), script.Milliseconds(r.From), t.subscribers().Argument())
+			r.Hold.held(), script.Milliseconds(r.From), t.subscribers().Argument(), r.Dropped)
 	}
 	answer, err := script.Run(ctx, t.client, lua.Release, doing, keys, args)
 	if err != nil {

@@ -116,8 +116,10 @@ type MoveRequest struct {
 	Edit *Edit
 	// Unlimited moves the message even if it was moved Options.MovesPerMinute times.
 	Unlimited bool
-	Zone      string    // as in Request
-	Now       time.Time // as in Request
+	// Reason is why an Unlimited move is made, for the history of the message; "" for none.
+	Reason string
+	Zone   string    // as in Request
+	Now    time.Time // as in Request
 }
 
 // ReleaseRequest gives a reservation back.
@@ -126,7 +128,9 @@ type ReleaseRequest struct {
 	ID   string
 	Hold *Hold     // as in MoveRequest
 	From time.Time // as in MoveRequest
-	Now  time.Time // as in Request
+	// Dropped is why the message is dropped; "" if it is cancelled. It needs a timeline with records.
+	Dropped string
+	Now     time.Time // as in Request
 }
 
 // NextFreeRequest asks for the Count free times nearest to From, not before it. Each counts those

@@ -201,7 +201,7 @@ func TestMovesPerMinute(t *testing.T) {
 		s.moved("a", 4*time.Hour)
 		s.moved("b", 11*time.Hour)
 
-		o, err = s.MoveFrom(s.Context(), "alice", "a", s.at(4*time.Hour), s.at(5*time.Hour))
+		o, err = s.MoveFrom(s.Context(), "alice", "a", s.at(4*time.Hour), s.at(5*time.Hour), "")
 		require.NoError(s, err)
 		require.Equal(s, message.Moved, o.Outcome, "a refit is not held up by a caller's moves")
 

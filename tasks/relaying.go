@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/listen"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/relay"
 )
 
@@ -73,7 +74,7 @@ func newRelaying(b *backend.Backend, q *queue.Queue, timers *queue.Timers, o Rel
 		relay: &relay.Relay{
 			Client: b.Client, Keys: b.Keys, Turns: turns, Watch: b.Watch, Charges: charges, Places: messages.NewLostPlaces(b.Client, b.Keys),
 			Index: find.NewIndex(b.Client, b.Keys, b.Timeline.WithoutIndex), Devices: devices.New(b.Client, b.Keys, devices.Options{}),
-			Queue: q, Timers: timers, Clock: b.Policies.Clock, Learn: func(ctx context.Context) { learnClock(ctx, b) },
+			Queue: q, Timers: timers, Clock: b.Policies.Clock, Learn: func(ctx context.Context) { learnClock(ctx, b) }, Follow: func(ctx context.Context) error { return refit.ContinueFollows(ctx, b) },
 			Metrics: b.Metrics, Tracer: b.Tracer, Logger: b.Logger,
 		},
 		gathering: &listen.Gathering{Gatherer: gatherer, Turns: turns, Subscribers: b.Timeline.Subscribers, Metrics: b.Metrics, Logger: b.Logger},

@@ -10,9 +10,12 @@ import (
 
 // scopeQuiet has the quiet times of a scope.
 type scopeQuiet struct {
-	category string // "" for all categories without their own
+	category string // "" for all categories without their own, ownQuiet for the user's hours
 	quiet    policy.Quiet
 }
+
+// ownQuiet stands for a category in lua/judge/quiet.lua: the user's own quiet hours.
+const ownQuiet = "*"
 
 // yearTables has the zones and quiet times around a year, for the scripts.
 type yearTables struct {

@@ -137,7 +137,7 @@ func (b *Rulebook) Learn(user string, values map[string]string) error {
 		users.Remove(user)
 		return policy.UnreadableSettings(err)
 	}
-	if settings.Version == "" {
+	if settings.Version == "" && settings.Equal(policy.UserSettings{}) { // a proposal for a user without settings has no version
 		users.Remove(user)
 		return nil
 	}

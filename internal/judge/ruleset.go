@@ -27,7 +27,7 @@ type Ruleset struct {
 	words      string        // the overall rules, as lua/judge/rules.lua reads them
 	categories string        // the rules of categories, as lua/judge/rules.lua reads them
 	word       *spelled[wording]
-	quiets     []scopeQuiet // the policy's, then those of categories with their own; nil if no time is quiet
+	quiets     []scopeQuiet // the policy's, of categories with their own, the user's; nil if no time is quiet
 	disturb    int64        // before which time the user is not disturbed, Unix ms; 0 for none
 	own        string       // disturb and the exempt categories, as lua/judge/quiet.lua reads them; "" for none
 	alertFrom  int          // how many places may raise an alert, see policy.Policy.Alerts
@@ -101,6 +101,9 @@ func newUndated(part, whole policy.Policy, own policy.UserSettings, zones *calen
 			s.scopes[name].quiet = len(s.quiets)
 			s.quiets = append(s.quiets, scopeQuiet{category: name, quiet: p.Quiet(name, own.QuietHours)})
 		}
+	}
+	if !own.QuietHours.IsZero() {
+		s.quiets = append(s.quiets, scopeQuiet{category: ownQuiet, quiet: policy.Policy{}.Quiet("", own.QuietHours)})
 	}
 	if !slices.ContainsFunc(s.quiets, func(q scopeQuiet) bool { return !q.quiet.IsZero() }) {
 		s.quiets = nil

@@ -9,7 +9,7 @@
 --          Stretches of a kind do not touch:
 --          "|0 28800000 79200000 86400000|1829779200000 1829865600000". For the rules of
 --          all categories, a part "name|week|dates" follows after ";" for each category
---          with quiet times of its own.
+--          with quiet times of its own, and one with the name * for the user's own quiet hours.
 --
 -- A moment is quiet if local clocks show a quiet time. A time that they skip does not occur; one
 -- that they show twice is quiet twice.

@@ -8,14 +8,14 @@
 --
 -- A message of a category that the user does not want, or of a blocked user, is dropped. A message
 -- that is on time, within the tolerance, is sent at its place, even if the rules have changed, but
--- not while the user is not disturbed: then it is judged as a late one, unless it is exempt. A
--- late one is judged again at the present time, together with all late unsent messages in the
--- user's timeline, see fragments/late.lua. Uncounted ones are beside the timeline: each is judged
--- separately. A late message is sent if it gets the present time. If an older one of its class can
--- be sent now, this one waits for a while: normally the older one has a task, which places the
--- rest. It also waits while an older one of its class is being sent, until that is settled or
--- taken over. A message that failed and waits for its retry delays none. A message of an exempt
--- category is sent at once.
+-- not while the user is not disturbed, or if its place is in the user's own quiet hours: then it
+-- is judged as a late one, unless it is exempt. A late one is judged again at the present time,
+-- together with all late unsent messages in the user's timeline, see fragments/late.lua. Uncounted
+-- ones are beside the timeline: each is judged separately. A late message is sent if it gets the
+-- present time. If an older one of its class can be sent now, this one waits for a while: normally
+-- the older one has a task, which places the rest. It also waits while an older one of its class is
+-- being sent, until that is settled or taken over. A message that failed and waits for its retry
+-- delays none. A message of an exempt category is sent at once.
 -- A message of a paused campaign waits at its place, which counts, until it expires or the campaign
 -- is resumed, see message/resume.lua. It delays none.
 --
@@ -152,7 +152,7 @@ end
 local paused = is_paused(r[26], r[16])
 local unwanted = r[2] == generation and switched_off(own_settings, ARGV[2], r[10])
 -- Whether the user's settings may hold the message, even if it is on time.
-local wary = off and (off.all or off.disturb_from > now) and not unwanted
+local wary = off and (off.all or off.quiet or off.disturb_from > now) and not unwanted
 local overdue -- the result of overdue_before
 if r[2] == generation then
   if state == PENDING then
@@ -349,7 +349,7 @@ end
 this.class = class_of(r[10])
 local rules = this.class.rules
 if now <= at + tolerance then -- on time, but the user's settings may hold it, or an older one may be late
-  local waits = q.disturb_from
+  local waits = q.disturb_from or off and off.quiet and q.quiet_in and q.past_quiet(q.quiet_in('*'), 1, at)
   for k = 1, overdue and not this.beside and #overdue or 0 do
     waits = waits or class_of(overdue[k]) == this.class
   end

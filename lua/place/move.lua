@@ -19,8 +19,8 @@
 -- ARGV[11] with KEYS[3]: categories whose messages can't be moved with this charge,
 --          each between spaces; "" for none
 -- ARGV[12] with KEYS[3]: how many moves the message may make in a minute, which begins
---          with the first of them; "" for any number. Only moves from, into or within the
---          horizon count
+--          with the first of them; for any number "", or why it is moved, for its history.
+--          Only moves from, into or within the horizon count
 -- ARGV[13] with KEYS[3]: 1 to only judge: nothing is written, and the charge of the
 --          message does not matter; else ""
 -- ARGV[14] with KEYS[3]: accounts with listeners, see fragments/event.lua; "" for none
@@ -161,9 +161,11 @@ if record then
   if most_moves then set('E', 1) end -- its caller did it
   redis.call('HSET', record, unpack(fields))
   redis.call('HDEL', record, 'a', 'p', 'w', 'b', 'W')
-  note_history(record, 'm', {to = at, from = stands})
+  local reason = not most_moves and ARGV[12] or ''
+  note_history(record, 'm', {to = at, from = stands, reason = reason})
   make_edit(record)
-  note_event(ARGV[14], record, nil, string.match(timeline, '^[^}]*}:u:(.*)$'), id, 'moved', at, stands)
+  note_event(ARGV[14], record, nil, string.match(timeline, '^[^}]*}:u:(.*)$'), id, 'moved', at, stands,
+    reason)
   remove_entry(letter, former_generation .. suffix)
 end
 if not record then return {ALLOWED, now, at, requested or 0, 0, stands, notice} end

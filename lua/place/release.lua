@@ -17,13 +17,14 @@
 -- ARGV[7]  with KEYS[2]: send time of the reservation, Unix ms; "" for any time,
 --          allowed only without a charge
 -- ARGV[8]  with KEYS[2]: accounts with listeners, see fragments/event.lua; "" for none
+-- ARGV[9]  with KEYS[2]: why the message is dropped; "" if it is cancelled
 --
 -- Returns  {status, now, freed time, 0, flags, 0, ...}, see judge/reply.lua:
 --          ALLOWED (REPLAYED if it was cancelled before), NOT_FOUND, TOO_LATE,
 --          CHANGED or HOLD_OVER.
 -- Cost     O(log n) in the user's reservations.
 
-if not (#KEYS == 1 and #ARGV == 3 or #KEYS == 3 and #ARGV == 8) then
+if not (#KEYS == 1 and #ARGV == 3 or #KEYS == 3 and #ARGV == 9) then
   return redis.error_reply('ERR place/release.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -73,15 +74,15 @@ if answer then return answer end
 redis.call('HDEL', record, 'b') -- a script that first removes may write in a full store
 -- A retried dead letter may have a place in the future, at which it can't have arrived.
 if r[9] and not r[5] and stood <= now then keep_former_place(r[6], stood + ARGV[3]) end
-if charge == '' then
-  redis.call('HSET', record, 's', CANCELLED, 'e', now)
-else
-  redis.call('HSET', record, 's', CANCELLED, 'e', now, 'y', charged_on(r[4]))
-end
+local fields = {'s', ARGV[9] == '' and CANCELLED or DROPPED, 'e', now}
+if ARGV[9] ~= '' then fields[5], fields[6] = 'w', ARGV[9] end
+if charge ~= '' then fields[#fields + 1], fields[#fields + 2] = 'y', charged_on(r[4]) end
+redis.call('HSET', record, unpack(fields))
 erase_content(record, {'a'})
 redis.call('PEXPIRE', record, ARGV[5])
 remove_place(id, r[5], r[6])
 note_ended(KEYS[3], record, id, stood, ARGV[5])
-note_event(ARGV[8], record, nil, string.match(timeline, '^[^}]*}:u:(.*)$'), id, 'cancelled', stood)
+note_event(ARGV[8], record, nil, string.match(timeline, '^[^}]*}:u:(.*)$'), id,
+  ARGV[9] == '' and 'cancelled' or 'dropped', stood, nil, ARGV[9])
 remove_entry(string.sub(ARGV[4], 1, 1), r[2] .. string.sub(ARGV[4], 2)) -- last, see message/mend.lua
 return {ALLOWED, now, stood, 0, SUPERSEDED, 0, r[2], tonumber(r[7]) or stood}

@@ -7,24 +7,28 @@
 -- A calendar rule needs the number of reservations in its period. A sliding rule needs the nearest
 -- ones on each side, as many as its limit. So a call reads and returns few, however many there are.
 --
--- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
+-- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms); or the places beside it, to
+--          find those of categories that the user has switched off
 -- KEYS[2]  the user's own settings (HASH, see fragments/settings.lua)
 -- ARGV[1..3] now, settings and policy, see judge/arguments.lua
 -- ARGV[4]  send time of the last reservation that earlier calls judged, Unix ms; "" for the first call
 -- ARGV[5]  with ARGV[4]: state of the rules at that time, as in the reply
 -- ARGV[6]  with ARGV[4]: id of the last reservation that earlier calls judged
+-- ARGV[7]  what the user has switched off, which does not fit either: "*" for everything, else
+--          categories between spaces, among them all; "" not to judge that
 --
 -- Returns  {ALLOWED, now, how many were judged, send time of the last one that this call judged
 --          or 0 if it judged all, state of the rules at that time, id of the last one or "", {id,
 --          send time, rule, category, expiry} of each that does not fit ...}. rule is the number
 --          of the first rule that it breaks, overall ones first, then its category's;
---          0 for quiet hours, -1 for do-not-disturb. category is "" for none, expiry 0 for the default.
+--          0 for quiet hours, -1 for do-not-disturb, -2 if the user is blocked, -3 if the user
+--          opted out of its category. category is "" for none, expiry 0 for the default.
 --          Or {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     O(log n + c) in the user's n reservations and the numbers in ARGV[5]: for each list
 --          that rules count, at most the largest limit, and two a rule. And WORK steps. All
 --          calls together read each reservation that is not due once, and no other record.
 
-if #KEYS ~= 2 or #ARGV ~= 6 then
+if #KEYS ~= 2 or #ARGV ~= 7 then
   return redis.error_reply('ERR refit/refit.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -52,7 +56,17 @@ local timeline = KEYS[1]
 local changed = settings_changed(KEYS[2])
 if changed then return changed end
 
-local work = 0
+local work, off = 0, ARGV[7]
+
+-- switched_off returns the number of the reason for which the user gets no message of a category,
+-- nil for none.
+local function switched_off(category)
+  if off == '' or off == '*' then return off == '*' and -2 or nil end
+  local name = category and table.concat({' ', category, ' '})
+  if name and string.find(off, name, 1, true) then return -3 end
+  local all = string.find(off, ' all ', 1, true)
+  return all and not (name and string.find(q.wanted or '', name, 1, true)) and -3 or nil
+end
 
 -- The state from earlier calls: the time of began, then a part for each result of counted_under, in
 -- that order.
@@ -115,7 +129,7 @@ local classes, plain, exempt = {}, {}, {}
 for name, entry in string.gmatch(scope_words, '([^=,]+)=([^,]*)') do
   if string.sub(entry, 1, 1) == '!' then
     classes[name] = {exempt = true}
-    exempt[#exempt + 1] = {key = places_of(name), next = 1}
+    if not switched_off(name) then exempt[#exempt + 1] = {key = places_of(name), next = 1} end
   else
     classes[name] = {name = name, counted = counted_under(entry, places_of(name))}
     counting[#counting + 1] = classes[name].counted
@@ -126,13 +140,14 @@ if not overall.begun then begin(overall) end
 local records_prefix = string.gsub(timeline, '^([^}]*}:)[^:]+:', '%1m:', 1)
 records_prefix = records_prefix .. ':'
 
+-- class_of returns the class of a message, and its category if categories matter.
 local function class_of(id)
-  if scope_words == '' then return plain end
+  if scope_words == '' and off == '' then return plain end
   work = work + LOOK
   local category = redis.call('HGET', records_prefix .. string.gsub(id, ':', '/'), 'k')
   local class = classes[category] or plain
   if class.counted and not class.counted.begun then begin(class.counted) end
-  return class
+  return class, category
 end
 
 -- reservations_after returns a function that returns id and send time of the i-th reservation under
@@ -301,10 +316,12 @@ while t and t < during_till do
     look_ahead(t)
   end
   work = work + 1
-  local class, found = class_of(id), nil
+  local class, category = class_of(id)
+  local found
   if t > now then
+    local reason = switched_off(category)
     judged = judged + 1
-    found = judge(id, t, class)
+    if reason then found = misfit(id, t, reason) else found = judge(id, t, class) end
   end
   if found then reply[#reply + 1] = found else stays(t, class) end
   i, last_id = i + 1, id

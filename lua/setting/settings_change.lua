@@ -18,7 +18,8 @@
 -- ARGV[11] rules of categories
 -- ARGV[12] categories that the user does not want, separated by spaces
 -- ARGV[13] before which time the user is not disturbed, Unix ms
--- ARGV[14] how long places count under the user's own rules, ms; 0 without any
+-- ARGV[14] what becomes of scheduled messages: keep, shift or drop
+-- ARGV[15] how long places count under the user's own rules, ms; 0 without any
 --
 -- Returns  {1, version} stored; {0, version} the store has this other version; {-1,
 --          version} the claim is gone: claim the policy again. A repeated call returns
@@ -27,12 +28,13 @@
 --          user's own still matter, they are removed later.
 -- Cost     O(log n) in the users of the partition with settings.
 
-if #KEYS ~= 3 or #ARGV ~= 14 then
+if #KEYS ~= 3 or #ARGV ~= 15 then
   return redis.error_reply('ERR setting/settings_change.lua: wrong number of keys or arguments')
 end
 --@include moving
 --@include index
 --@include own_window
+--@include listed_settings
 
 local settings = KEYS[1]
 local version = redis.call('HGET', settings, 'v') or ''
@@ -47,25 +49,13 @@ if ARGV[1] == '-' then
   end
 end
 redis.call('HSET', settings, 'v', ARGV[2])
-local values = {ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11], ARGV[12], ARGV[13]}
-for k, field in ipairs({'contact', 'policy', 'limits', 'zone', 'blocked', 'quiet', 'categories', 'out', 'disturb'}) do
+local values = {ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11], ARGV[12], ARGV[13], ARGV[14]}
+local names = {'contact', 'policy', 'limits', 'zone', 'blocked', 'quiet', 'categories', 'out', 'disturb', 'then'}
+for k, field in ipairs(names) do
   if values[k] == '' then
     redis.call('HDEL', settings, field)
   else
     redis.call('HSET', settings, field, values[k])
   end
 end
-local kept_until = note_own(settings, tonumber(ARGV[14]))
-if redis.call('HLEN', settings) > (kept_until and 2 or 1) then
-  redis.call('PERSIST', settings)
-  redis.call('ZADD', KEYS[2], 0, table.concat({'a:', ARGV[3]}))
-  if ARGV[6] ~= '' then redis.call('ZADD', KEYS[2], 0, table.concat({'p:', ARGV[6], ':', ARGV[3]})) end
-  if ARGV[9] ~= '' then redis.call('ZADD', KEYS[2], 0, table.concat({'b:', ARGV[3]})) end
-  return {1, ARGV[2]}
-end
-if kept_until then
-  redis.call('PEXPIREAT', settings, kept_until)
-  return {1, ARGV[2]}
-end
-redis.call('DEL', settings)
-return {1, ''}
+return {1, list_or_remove(KEYS[2], settings, ARGV[3], tonumber(ARGV[15]))}

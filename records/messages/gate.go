@@ -79,13 +79,14 @@ func (v Verdict) String() string {
 // Reasons of dropped and uncertain messages. A message that reached a device ends as delivered
 // instead, and is not sent to the others for the same reasons.
 const (
-	ReasonExpired    = "expired"      // its expiry was before its time
-	ReasonNoFreeTime = "no_free_time" // late, and no time is free before its expiry; for the other devices, not at once
-	ReasonBlocked    = "blocked"      // the user was blocked meanwhile
-	ReasonOptedOut   = "opted_out"    // the user does not want the category any more
-	ReasonNoDevice   = "no_device"    // the user has no device for it, or no longer
-	ReasonRestored   = "restored"     // due before Options.DropDueBefore: it may have been sent, and keeps its place
-	ReasonUncertain  = "uncertain"    // its worker died during a delivery; it keeps its place
+	ReasonExpired    = "expired"          // its expiry was before its time
+	ReasonNoFreeTime = "no_free_time"     // late, and no time is free before its expiry; for the other devices, not at once
+	ReasonBlocked    = "blocked"          // the user was blocked meanwhile
+	ReasonOptedOut   = "opted_out"        // the user does not want the category any more
+	ReasonSettings   = "settings_changed" // its user's settings changed, and it did not fit them
+	ReasonNoDevice   = "no_device"        // the user has no device for it, or no longer
+	ReasonRestored   = "restored"         // due before Options.DropDueBefore: it may have been sent, and keeps its place
+	ReasonUncertain  = "uncertain"        // its worker died during a delivery; it keeps its place
 )
 
 // Delivery is one attempt to deliver a generation of a message.

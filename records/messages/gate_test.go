@@ -201,6 +201,40 @@ func TestAUserWhoIsNotDisturbed(t *testing.T) {
 	deliver(s.Messages, "e")
 }
 
+// A message whose time lies in quiet hours that its user set after it was accepted waits for their end, and is
+// then sent by the rules, or dropped if it expires before. Exempt ones are sent, and so is one at a time that only
+// the policy made quiet.
+func TestQuietHoursOfTheUserHold(t *testing.T) {
+	t.Parallel()
+	p := story.PolicyOf(t, "1/minute")
+	p.Categories, p.UnknownCategories = map[string]policy.CategoryRules{"otp": {Exempt: true}}, policy.AllowUnknown
+	s := newSettingsStory(t, sendlimit.Options{Rules: story.RulesBy(t, p)})
+	submitCategory(s.Messages, "news", "a", "11:00")
+	submitCategory(s.Messages, "", "c", "11:01")
+	expiring := sendlimit.Request{ID: "d", At: story.At("11:02"), Record: story.Categorized("g-d", "news")}
+	expiring.Record.ExpiresAt = story.At("11:30")
+	require.True(t, s.Ask(expiring).Allowed)
+	submitCategory(s.Messages, "", "e", "11:58")
+	submitCategory(s.Messages, "otp", "b", "11:01")
+	s.Until("10:59:54")
+	s.set(policy.UserSettings{QuietHours: story.QuietHours(t, "11:00-11:30"), TimeZone: "Europe/Berlin"})
+	s.Until("11:00")
+	deliver(s.Messages, "a")
+	s.set(policy.UserSettings{QuietHours: story.QuietHours(t, "12:01-12:50"), TimeZone: "Europe/Berlin"})
+	s.Until("11:01")
+	deliver(s.Messages, "b")
+	requirePostponed(s.Messages, s.Claim("c", s.Field("c", "g"), "n2"), "c 11:01:00 11:50:00")
+	require.True(t, s.Look("c").InQuietHours)
+	s.Until("11:02")
+	dropped := messages.Claim{Verdict: messages.Dropped, SendAt: story.At("11:02"), Reason: messages.ReasonNoFreeTime, Now: s.Now}
+	require.Equal(t, dropped, s.Claim("d", "g-d", "n3"))
+	s.Until("11:50")
+	deliver(s.Messages, "c")
+	usePolicy(s.Messages, addQuietHours(t, p, "11:55-12:00"))
+	s.Until("11:58")
+	deliver(s.Messages, "e")
+}
+
 func TestClaimSends(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")

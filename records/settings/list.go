@@ -16,6 +16,7 @@ import (
 const (
 	anyMember     = "a:"
 	blockedMember = "b:"
+	pendingMember = "t:"
 	policyMember  = "p:"
 )
 
@@ -42,6 +43,7 @@ const MaxListedUsers = 1000
 // ListRequest selects users with settings.
 type ListRequest struct {
 	Blocked bool   // only blocked ones
+	Pending bool   // only those whose scheduled messages are still to be moved or dropped
 	Policy  string // only those whose settings name this policy; "" for any
 	After   string // the last user of the previous page; "" for the first page
 	Limit   int    // 1 to MaxListedUsers; 0 means MaxListedUsers
@@ -88,7 +90,7 @@ func (s *Users) List(ctx context.Context, r ListRequest) (page []ListedUser, nex
 		}
 		if listed.Settings, err = policy.ReadSettings(values[i].Val()); err != nil {
 			listed.Settings, listed.Unreadable = policy.UserSettings{}, true
-		} else if r.Blocked && !listed.Settings.Blocked || r.Policy != "" && listed.Settings.Policy != r.Policy {
+		} else if r.Blocked && !listed.Settings.Blocked || r.Pending && !listed.Settings.Then.Pending() || r.Policy != "" && listed.Settings.Policy != r.Policy {
 			continue
 		}
 		page = append(page, listed)
@@ -115,6 +117,8 @@ func (s *Users) users(ctx context.Context, r ListRequest) (users []string, next 
 	switch {
 	case r.Policy != "":
 		start = policyMember + r.Policy + ":"
+	case r.Pending:
+		start = pendingMember
 	case r.Blocked:
 		start = blockedMember
 	}

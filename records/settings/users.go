@@ -60,7 +60,7 @@ const maxUpdates = 16
 
 // Update changes a user's settings atomically: if somebody else changes them meanwhile, change is
 // called again with those. It returns the settings after. It returns an error of change unchanged.
-// If change changes nothing, the version stays.
+// If change changes nothing, the version stays, unless scheduled messages are to follow that did not.
 func (s *Users) Update(
 	ctx context.Context, user string, change func(policy.UserSettings) (policy.UserSettings, error),
 ) (policy.UserSettings, error) {
@@ -73,7 +73,7 @@ func (s *Users) Update(
 		if err != nil {
 			return policy.UserSettings{}, err
 		}
-		if settings.Equal(before) {
+		if settings.Equal(before) && (settings.Then == "" || settings.Then == before.Then) {
 			return before, nil
 		}
 		given := settings.Policy != "" && settings.Policy != before.Policy
@@ -148,6 +148,14 @@ func (s *Users) claim(ctx context.Context, key, token, name string) error {
 			Says: fmt.Sprintf("policy %s was deleted, or is being deleted: choose another policy, or apply it again first", name),
 		}
 	}
+}
+
+// Complete ends the follow-through of a change of a user's settings, policy.UserSettings.Then, and
+// reports whether the settings still have the version.
+func (s *Users) Complete(ctx context.Context, user, version string) (bool, error) {
+	const doing = "ending the follow-through of a change of settings"
+	keys := []string{s.keys.Settings(user), s.keys.UsersWithSettings(keyspace.Partition(user))}
+	return script.Yes(script.Call(ctx, s.client, lua.SettingsComplete, doing, keys, []any{version, user}))
 }
 
 func busySettings() error {

@@ -76,7 +76,7 @@ const DefaultPrefix = "sl"
 //	sl:listeners               HASH  accounts with listeners for their events: account or "*" -> until when, Unix ms
 //	sl:arrivals                STREAM  one entry: that a task was put into a queue, for workers that wait for one
 //	sl:turn:<work>             STRING  when the turn of the work ends, Unix ms, see lua/turn/take.lua; expires soon after
-//	sl:turn:<refit|campaign>:<name>  HASH  the progress of a job, see lua/turn/job.lua; expires
+//	sl:turn:<refit|campaign|follow>:<name>  HASH  the progress of a job, see lua/turn/job.lua; expires
 //	sl:ended:<account>/<campaign>  STRING  since when the campaign has ended, Unix ms; expires
 //	sl:stopped                 HASH  the paused campaigns: account/campaign -> since when, Unix ms; and the states of the
 //	                           channels, see Stopped

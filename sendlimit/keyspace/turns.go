@@ -3,7 +3,7 @@ package keyspace
 // Work is a job that one of many programs does at a time, see package turn.
 type Work string
 
-// All kinds of work, besides RefitWork and CampaignWork.
+// All kinds of work, besides RefitWork, FollowWork and CampaignWork.
 const (
 	WorkHandOver Work = "handover" // hands messages of the near lists over to the queue
 	WorkFar      Work = "far"      // moves entries from the far lists to the near lists
@@ -15,10 +15,14 @@ const (
 	WorkForecast Work = "forecast" // counts due messages by time
 	WorkAlerts   Work = "alerts"   // puts due alerts into the queue
 	WorkUnsent   Work = "unsent"   // ends alerts that nothing can deliver
+	WorkSettings Work = "settings" // continues follow-throughs of changed settings
 )
 
 // RefitWork is the refit of a policy.
 func RefitWork(policy string) Work { return Work("refit:" + policy) }
+
+// FollowWork moves or drops the messages of a user whose settings changed.
+func FollowWork(user string) Work { return Work("follow:" + user) }
 
 // CampaignWork moves the messages of a campaign, "account/campaign".
 func CampaignWork(campaign string) Work { return Work("campaign:" + campaign) }

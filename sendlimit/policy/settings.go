@@ -33,7 +33,7 @@ type UserSettings struct {
 	// refused, and messages accepted before are dropped at their send time.
 	OptOut []string
 	// QuietHours apply in addition to those of the policy and its categories, but not to exempt
-	// messages.
+	// messages. Messages accepted before for times in them are sent afterwards, as late ones.
 	QuietHours WeekHours
 	// TimeZone is the user's IANA time zone; "" means the policy's. Quiet hours use it, and so do
 	// the calendar rules of a policy with UserTimeZone.
@@ -44,6 +44,9 @@ type UserSettings struct {
 	// DoNotDisturbUntil is a time before which nothing is sent to the user, except exempt messages;
 	// zero for none. Messages accepted for earlier times are sent afterwards, as late ones.
 	DoNotDisturbUntil time.Time
+	// Then is what becomes of scheduled messages that do not fit these settings; "" if nobody asked.
+	// ThenShift and ThenDrop are set until that is done.
+	Then Then
 	// Former is the window of the user's own rules that were replaced. It is ignored when settings
 	// are stored.
 	Former FormerWindow
@@ -52,7 +55,22 @@ type UserSettings struct {
 	Version string
 }
 
-// Equal reports whether two settings are the same. Their versions may differ.
+// Then says what becomes of scheduled messages that do not fit changed settings of their user.
+// Without one they stay where they are, and the gate holds those in the user's own quiet hours.
+type Then string
+
+// All values of Then.
+const (
+	ThenKeep  Then = "keep"  // they are sent at their times, even in the user's own quiet hours
+	ThenShift Then = "shift" // each moves to its next free time, and is dropped if there is none
+	ThenDrop  Then = "drop"  // they are dropped
+)
+
+// Pending reports whether messages are to be moved or dropped.
+func (t Then) Pending() bool { return t == ThenShift || t == ThenDrop }
+
+// Equal reports whether two settings are the same. Their versions, and what becomes of scheduled
+// messages, may differ.
 func (s UserSettings) Equal(other UserSettings) bool {
 	return s.Contact == other.Contact && s.Policy == other.Policy && slices.Equal(s.Limits, other.Limits) &&
 		maps.EqualFunc(s.Categories, other.Categories, slices.Equal[[]Rule]) && slices.Equal(s.OptOut, other.OptOut) &&
@@ -80,6 +98,9 @@ func (s UserSettings) Validate() error {
 		wrong.Add(&fault.InvalidError{
 			Field: "do_not_disturb_until", Value: s.DoNotDisturbUntil.Format(time.RFC3339), Want: "a time in the years 1970 to 9999",
 		})
+	}
+	if s.Then != "" && s.Then != ThenKeep && !s.Then.Pending() {
+		wrong.Add(&fault.InvalidError{Field: "then", Value: string(s.Then), Want: "keep, shift or drop"})
 	}
 	return wrong.Err()
 }

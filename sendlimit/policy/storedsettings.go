@@ -24,6 +24,7 @@ const (
 	fieldOwn     = "categories" // "marketing=1/calendar_week 5/calendar_month;news=1/day"
 	fieldOptOut  = "out"        // " marketing news ", which lua/message/claim.lua reads
 	fieldDisturb = "disturb"    // Unix ms, which lua/fragments/switched_off.lua reads
+	fieldThen    = "then"       // which lua/fragments/switched_off.lua reads
 	fieldVersion = "v"
 	fieldKept    = "kept" // see lua/fragments/own_window.lua
 )
@@ -49,7 +50,34 @@ func (s UserSettings) Stored() []any {
 	}
 	return []any{
 		s.Contact, s.Policy, JoinRules(s.Limits, " "), s.TimeZone, blocked,
-		strings.Join(s.QuietHours.Lines(), ";"), strings.Join(own, ";"), out, disturb, s.keeps().Milliseconds(),
+		strings.Join(s.QuietHours.Lines(), ";"), strings.Join(own, ";"), out, disturb, string(s.Then), s.keeps().Milliseconds(),
+	}
+}
+
+// StoredFields returns the fields as the store has them under a version, without empty ones.
+func (s UserSettings) StoredFields(version string) map[string]string {
+	fields := map[string]string{fieldVersion: version}
+	names := []string{
+		fieldContact, fieldPolicy, fieldLimits, fieldZone, fieldBlocked, fieldQuiet, fieldOwn, fieldOptOut, fieldDisturb, fieldThen,
+	}
+	for i, value := range s.Stored()[:len(names)] {
+		if text, _ := value.(string); text != "" {
+			fields[names[i]] = text
+		}
+	}
+	return fields
+}
+
+// SwitchedOff returns the categories that the user has switched off, as lua/refit/refit.lua reads
+// them; "" for none.
+func (s UserSettings) SwitchedOff() string {
+	switch {
+	case s.Blocked:
+		return "*"
+	case len(s.OptOut) > 0:
+		return " " + strings.Join(s.OptOut, " ") + " "
+	default:
+		return ""
 	}
 }
 
@@ -73,7 +101,7 @@ func (s UserSettings) ChangesRules() bool {
 
 // RulesKey returns a text that is equal for settings with the same rules.
 func (s UserSettings) RulesKey() string {
-	s.Contact, s.Blocked = "", false
+	s.Contact, s.Blocked, s.Then = "", false, ""
 	return fmt.Sprintf("%q", s.Stored())
 }
 
@@ -82,7 +110,7 @@ func (s UserSettings) RulesKey() string {
 func ReadSettings(values map[string]string) (UserSettings, error) {
 	s := UserSettings{
 		Contact: values[fieldContact], Policy: values[fieldPolicy], TimeZone: values[fieldZone],
-		Blocked: values[fieldBlocked] != "", Version: values[fieldVersion],
+		Blocked: values[fieldBlocked] != "", Then: Then(values[fieldThen]), Version: values[fieldVersion],
 	}
 	var err error
 	if s.Limits, err = parseRules(strings.Fields(values[fieldLimits])); err != nil {

@@ -195,7 +195,7 @@ func (m *move) one(ctx context.Context, p planned) error {
 			return nil
 		}
 	}
-	o, err := m.submitter.MoveFrom(ctx, p.User, p.ID, p.from(), to)
+	o, err := m.submitter.MoveFrom(ctx, p.User, p.ID, p.from(), to, "")
 	if err != nil {
 		return err
 	}

@@ -40,6 +40,8 @@ type Finder struct {
 	policy   policy.Policy
 	own      bool // the policy is that of users whose settings name none
 	now      time.Time
+	proposed *policy.UserSettings // judges by these settings of a user; nil for those in the store
+	follows  bool                 // what users have switched off does not fit either
 	throttle func(ctx context.Context, batch func() error) error
 }
 
@@ -92,12 +94,16 @@ type Misfit struct {
 	Quiet        *policy.QuietPeriod
 	// Disturbs is set instead if its time is before the user's DoNotDisturbUntil.
 	Disturbs bool
+	// Off is set instead if the user has switched it off: messages.ReasonBlocked or ReasonOptedOut.
+	Off string
 }
 
 // Breaks names the broken rule: "2/calendar_day", "marketing 2/calendar_day" for a category,
-// "quiet_hours" or "do_not_disturb".
+// "quiet_hours", "do_not_disturb", "blocked" or "opted_out".
 func (m Misfit) Breaks() string {
 	switch {
+	case m.Off != "":
+		return m.Off
 	case m.Disturbs:
 		return string(fault.CodeDoNotDisturb)
 	case m.Quiet != nil:
@@ -139,7 +145,11 @@ func (r *Finder) Partition(
 		return totals, err
 	}
 	for some := range slices.Chunk(users, refitUsersAtOnce) {
-		looks, err := r.look(ctx, some)
+		looks := make([]*refitLook, len(some))
+		for i, user := range some {
+			looks[i] = &refitLook{user: user}
+		}
+		looks, err := r.look(ctx, looks)
 		if err != nil {
 			return totals, err
 		}

@@ -11,8 +11,10 @@ import (
 	"github.com/sendlimit/sendlimiter/internal/judge"
 	"github.com/sendlimit/sendlimiter/internal/script"
 	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -29,8 +31,10 @@ type refitLook struct {
 	changes int // how often the settings had changed
 
 	done    bool
-	passed  bool // the user has another policy
-	unclear int  // 1 if that policy is unknown
+	passed  bool   // the user has another policy
+	unclear int    // 1 if that policy is unknown
+	beside  bool   // it judges the places beside the timeline
+	off     string // what the user has switched off, see lua/refit/refit.lua
 
 	progress refitProgress
 }
@@ -46,13 +50,9 @@ type refitProgress struct {
 	misfits []Misfit
 }
 
-// look judges users of one partition.
-func (r *Finder) look(ctx context.Context, users []string) ([]*refitLook, error) {
-	looks := make([]*refitLook, len(users))
-	for i, user := range users {
-		looks[i] = &refitLook{user: user}
-	}
-	if !r.own {
+// look makes looks at users.
+func (r *Finder) look(ctx context.Context, looks []*refitLook) ([]*refitLook, error) {
+	if !r.own || r.follows {
 		if err := r.throttle(ctx, func() error { return r.readSettings(ctx, looks) }); err != nil {
 			return nil, err
 		}
@@ -88,6 +88,12 @@ func (r *Finder) readSettings(ctx context.Context, looks []*refitLook) error {
 }
 
 func (r *Finder) learn(l *refitLook, fields map[string]string) {
+	if r.proposed != nil {
+		fields = r.proposed.StoredFields(fields["v"])
+	}
+	if s, err := policy.ReadSettings(fields); err == nil && r.follows {
+		l.off = s.SwitchedOff()
+	}
 	if r.book.Learn(l.user, fields) != nil {
 		l.pass(1) // they name an unknown policy, or a newer program wrote them
 	}
@@ -139,9 +145,13 @@ func (r *Finder) call(ctx context.Context, looks []*refitLook) error {
 const refitting = "judging the reservations of users"
 
 func (r *Finder) arguments(l *refitLook) (keys []string, args []any) {
-	return []string{r.keys.Timeline(l.user), r.keys.Settings(l.user)},
+	places := r.keys.Timeline(l.user)
+	if l.beside {
+		places = r.keys.Uncounted(l.user)
+	}
+	return []string{places, r.keys.Settings(l.user)},
 		append(l.by.Arguments(judge.Case{Now: r.now, Reach: r.reach}, 3),
-			script.Milliseconds(l.progress.till), l.progress.counted, l.progress.after)
+			script.Milliseconds(l.progress.till), l.progress.counted, l.progress.after, l.off)
 }
 
 // read reads the reply of a look.
@@ -196,6 +206,12 @@ func (l *refitLook) misfit(in *script.ReplyReader) (Misfit, error) {
 		return m, in.Err
 	case number == -1:
 		m.Disturbs = true
+		return m, nil
+	case number == -2:
+		m.Off = messages.ReasonBlocked
+		return m, nil
+	case number == -3:
+		m.Off = messages.ReasonOptedOut
 		return m, nil
 	case number < 0 || number > scope.Count():
 		return m, script.ReplyError(refitting, fmt.Sprintf("rule %d", number))

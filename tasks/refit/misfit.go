@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sendlimit/sendlimiter/message"
+	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
@@ -21,6 +22,12 @@ func misfitOf(m Misfit) message.Misfit {
 
 // broken names the broken rule in a sentence.
 func broken(m message.Misfit) string {
+	switch m.Breaks {
+	case messages.ReasonBlocked:
+		return "a blocked user"
+	case messages.ReasonOptedOut:
+		return "the opt-outs of the user"
+	}
 	if m.QuietHours != nil {
 		return fmt.Sprintf("the quiet hours %s (%s)", m.QuietHours.Hours, m.QuietHours.TimeZone)
 	}
@@ -47,7 +54,7 @@ func (r *refitRun) shift(ctx context.Context, m Misfit) (message.Misfit, error) 
 			}
 			return done, nil
 		}
-		if refused, err = r.submitter.MoveFrom(ctx, m.User, m.ID, m.At, free); err != nil {
+		if refused, err = r.submitter.MoveFrom(ctx, m.User, m.ID, m.At, free, r.reason); err != nil {
 			return done, err
 		}
 		switch {

@@ -26,6 +26,7 @@ type Refitter struct {
 	client    redis.UniversalClient
 	submitter *submit.Submitter
 	store     *settings.Policies
+	users     *settings.Users
 	own       string // name of the policy of users whose settings name none
 	options   sendlimit.Options
 	keys      keyspace.Keys
@@ -49,7 +50,7 @@ func New(b *backend.Backend, o Options) (*Refitter, error) {
 		return nil, err
 	}
 	r := &Refitter{
-		client: b.Client, submitter: submitter, store: settings.NewPolicies(b.Client, b.Keys), own: b.Policies.Name(), rest: o.Rest, clock: storeclock.New(), options: b.Timeline,
+		client: b.Client, submitter: submitter, store: settings.NewPolicies(b.Client, b.Keys), users: settings.NewUsers(b.Client, b.Keys), own: b.Policies.Name(), rest: o.Rest, clock: storeclock.New(), options: b.Timeline,
 		keys: b.Keys,
 	}
 	if r.rest == nil {

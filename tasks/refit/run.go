@@ -49,6 +49,7 @@ type refitRun struct {
 	job     *job.Run
 	policy  policy.Policy
 	action  message.RefitAction
+	reason  string // of moves, see submit.Submitter.MoveFrom
 	watcher Watcher
 	summary message.RefitSummary
 	tally   tally

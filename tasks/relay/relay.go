@@ -41,7 +41,8 @@ type Relay struct {
 	Queue   *queue.Queue
 	Timers  *queue.Timers
 	Clock   *storeclock.Clocks
-	Learn   func(context.Context) // learns the store's clock
+	Learn   func(context.Context)       // learns the store's clock
+	Follow  func(context.Context) error // continues what changes of users' settings do with messages
 	Metrics *metrics.Metrics
 	Tracer  tracing.Tracer
 	Logger  *slog.Logger
@@ -55,7 +56,7 @@ type Relay struct {
 }
 
 // Start runs the passes at these intervals until the returned function is called, which waits for
-// running ones: over the watch list and the charges; over the log of Redis and its evictions; over the places and the
+// running ones: over the watch list and the charges; over the log of Redis, its evictions and changed settings; over the places and the
 // index of messages.
 func (r *Relay) Start(ctx context.Context, watchEvery, logEvery, placesEvery time.Duration) func() {
 	return job.Start(ctx, r.Logger, job.Periodic{
@@ -84,6 +85,11 @@ func (r *Relay) Start(ctx context.Context, watchEvery, logEvery, placesEvery tim
 	}, job.Periodic{
 		Every: logEvery, Soon: true, Failed: "could not look whether the store evicts keys: a later look does",
 		Run: func(ctx context.Context) error { return r.lookForEviction(ctx, logEvery/2) },
+	}, job.Periodic{
+		Every: logEvery, Soon: true, Failed: "could not move or drop every message that does not fit changed settings of its user: a later pass does",
+		Run: r.Clock.UnlessStepped(func(ctx context.Context) error {
+			return r.Turns.InTurn(ctx, keyspace.WorkSettings, logEvery/2, func() error { return r.Follow(ctx) })
+		}),
 	}, job.Periodic{
 		Every: placesEvery, Failed: "could not look for the places of lost messages: a later pass does",
 		Run: r.Clock.UnlessStepped(func(ctx context.Context) error { return r.freeLostPlaces(ctx, placesEvery/2) }),

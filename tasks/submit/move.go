@@ -18,9 +18,9 @@ func (s *Submitter) Move(ctx context.Context, user, id string, at time.Time) (me
 }
 
 // MoveFrom is Move for an operator's own change: it moves a message only if its send time is still
-// from, see runFrom, and without a limit of moves.
-func (s *Submitter) MoveFrom(ctx context.Context, user, id string, from, to time.Time) (message.Outcome, error) {
-	return s.move(ctx, sendlimit.MoveRequest{User: user, ID: id, At: to, From: from, Unlimited: true})
+// from, see runFrom, and without a limit of moves. The history of the message has the reason, "" for none.
+func (s *Submitter) MoveFrom(ctx context.Context, user, id string, from, to time.Time, reason string) (message.Outcome, error) {
+	return s.move(ctx, sendlimit.MoveRequest{User: user, ID: id, At: to, From: from, Unlimited: true, Reason: reason})
 }
 
 func (s *Submitter) move(ctx context.Context, r sendlimit.MoveRequest) (message.Outcome, error) {

@@ -280,6 +280,16 @@ func (s *Submitter) Cancel(ctx context.Context, user, id string) (message.Outcom
 
 // CancelFrom cancels a message if its send time is still from, see runFrom.
 func (s *Submitter) CancelFrom(ctx context.Context, user, id string, from time.Time) (message.Outcome, error) {
+	return s.release(ctx, user, id, from, "")
+}
+
+// DropFrom is CancelFrom for a message that is dropped for a reason.
+func (s *Submitter) DropFrom(ctx context.Context, user, id string, from time.Time, reason string) (message.Outcome, error) {
+	return s.release(ctx, user, id, from, reason)
+}
+
+// release cancels a message, or drops it for a reason.
+func (s *Submitter) release(ctx context.Context, user, id string, from time.Time, dropped string) (message.Outcome, error) {
 	t, err := s.Timeline(ctx)
 	if err != nil {
 		return message.Outcome{}, err
@@ -289,10 +299,14 @@ func (s *Submitter) CancelFrom(ctx context.Context, user, id string, from time.T
 	err = s.replicas.secure(ctx, t, user, func(t *sendlimit.Timeline) (bool, error) {
 		var err error
 		d, err = changed.runFrom(ctx, from, func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error) {
-			return t.Release(ctx, sendlimit.ReleaseRequest{User: user, ID: id, Hold: h, From: from})
+			return t.Release(ctx, sendlimit.ReleaseRequest{User: user, ID: id, Hold: h, From: from, Dropped: dropped})
 		}, changed.holdRelease)
-		if err == nil && d.Allowed && !d.Replayed {
+		switch {
+		case err != nil, !d.Allowed, d.Replayed:
+		case dropped == "":
 			s.activity.Cancelled(changed.charged, d.Now)
+		default:
+			s.activity.Dropped(changed.charged, d.Now, dropped)
 		}
 		return d.Allowed, err
 	})

@@ -321,7 +321,10 @@ func (d *drawer) operators() {
 	}
 	if d.Has(UserSettings) {
 		for range 1 + d.random.IntN(4) {
-			d.add(Event{At: d.upTo(d.Length), Do: []Action{Block, OptOut, OptOutOfAll, Disturb}[d.random.IntN(4)], User: d.user(), Lasts: d.Unit + d.upTo(5*d.Unit)})
+			d.add(Event{
+				At: d.upTo(d.Length), Do: []Action{Block, OptOut, OptOutOfAll, Disturb, Quieten}[d.random.IntN(5)], User: d.user(), Lasts: d.Unit + d.upTo(5*d.Unit),
+				Then: []policy.Then{"", policy.ThenKeep, policy.ThenShift, policy.ThenDrop}[d.random.IntN(4)],
+			})
 		}
 	}
 	if d.Has(Operators) {

@@ -33,7 +33,7 @@ func (s *Story) Operate(tb testing.TB, e Event, do func(Event) (clear bool, err 
 		}
 		return
 	default:
-		if e.Do == Disturb {
+		if e.Do == Disturb || e.Do == Quieten {
 			e.Disturb = began.Add(e.Lasts).UTC().Truncate(time.Millisecond)
 		}
 		_, err := do(e)
@@ -59,8 +59,8 @@ func (s *Story) noteEffect(tb testing.TB, e Event, began time.Time, err error) {
 		s.changed(RuleChange{Began: began, Ended: time.Now(), Policies: stored(tb, s), User: e.User})
 	case ApplyPolicy, Rollback:
 		s.changed(RuleChange{Began: began, Ended: time.Now(), Policies: stored(tb, s)})
-	case SetPolicyOf, Block, OptOut, OptOutOfAll, Disturb:
-		s.changed(RuleChange{Began: began, Ended: time.Now(), Policies: stored(tb, s), User: e.User, Settings: e.settings()})
+	case SetPolicyOf, Block, OptOut, OptOutOfAll, Disturb, Quieten:
+		s.changed(RuleChange{Began: began, Ended: time.Now(), Policies: stored(tb, s), User: e.User, Settings: e.changed()})
 	default:
 	}
 }

@@ -44,13 +44,46 @@ func (o Operator) Do(ctx context.Context, e Event) error {
 	case RetryDead:
 		return o.retryDead(ctx)
 	default:
-		return settings.NewUsers(o.Client, o.Backend.Keys).Set(ctx, e.User, e.settings())
+		return o.changeSettings(ctx, e)
 	}
+}
+
+// changeSettings gives a user settings, and does with messages what the event says. A worker continues it
+// if that fails.
+func (o Operator) changeSettings(ctx context.Context, e Event) error {
+	users := settings.NewUsers(o.Client, o.Backend.Keys)
+	if err := users.Set(ctx, e.User, e.changed()); err != nil || !e.Then.Pending() {
+		return err
+	}
+	stored, err := users.Get(ctx, e.User)
+	if err != nil {
+		return err
+	}
+	r, err := o.refitter()
+	if err != nil {
+		return err
+	}
+	_, err = r.Follow(ctx, e.User, stored)
+	return errors.Join(err, r.Close())
+}
+
+// changed returns the settings that an event gives a user, with what it asks for.
+func (e Event) changed() policy.UserSettings {
+	own := e.settings()
+	own.Then = e.Then
+	return own
 }
 
 // settings returns the settings that an event gives a user.
 func (e Event) settings() policy.UserSettings {
 	switch {
+	case e.Do == Quieten: // until the same time of each day
+		from, until := e.Disturb.Add(-e.Lasts), e.Disturb.Add(time.Minute)
+		quiet, err := policy.ParseQuietHours(from.Format("15:04") + "-" + until.Format("15:04"))
+		if err != nil {
+			panic(err) // the story is wrong
+		}
+		return policy.UserSettings{QuietHours: quiet, TimeZone: "UTC"}
 	case e.Do == SetPolicyOf:
 		return policy.UserSettings{Policy: e.Name}
 	case e.Do == Block:
@@ -121,12 +154,16 @@ func (o Operator) changeDevice(ctx context.Context, e Event) error {
 	return err
 }
 
+func (o Operator) refitter() (*refit.Refitter, error) {
+	return refit.New(o.Backend, refit.Options{Options: submit.Options{}, Rest: func(context.Context, time.Duration) error { return nil }})
+}
+
 func (o Operator) refit(ctx context.Context, shift bool) error {
 	p, _, err := settings.NewPolicies(o.Client, o.Backend.Keys).Load(ctx, policy.DefaultName)
 	if err != nil {
 		return err
 	}
-	r, err := refit.New(o.Backend, refit.Options{Options: submit.Options{}, Rest: func(context.Context, time.Duration) error { return nil }})
+	r, err := o.refitter()
 	if err != nil {
 		return err
 	}

@@ -241,6 +241,7 @@ const (
 	OptOut      Action = "a user opts out of news"
 	Disturb     Action = "a user is not disturbed for a while"
 	OptOutOfAll Action = "a user opts out of all"
+	Quieten     Action = "a user sets quiet hours"
 	Refit       Action = "refit"
 	Erase       Action = "erase user"
 	RetryDead   Action = "retry dead letters"
@@ -285,7 +286,8 @@ type Event struct {
 	Name      string // of a policy or a device
 	By        time.Duration
 	Lasts     time.Duration
-	Disturb   time.Time // before which the user is not disturbed: set when it begins
+	Then      policy.Then // what a change of a user's settings does with messages
+	Disturb   time.Time   // before which the user is not disturbed, or has quiet hours: set when it begins
 	Channel   string
 	Behaviour Behaviour
 	Call      int  // at which of the next calls

@@ -92,7 +92,7 @@ func (v *verdict) judgeTimesAtTheEnd(k *known) {
 			v.fault("promise: %s was accepted for %s, and the store says %s: %+v", k, o.Got.SendAt, promised, s)
 		}
 	}
-	unwanted := s.Reason == messages.ReasonOptedOut || s.Reason == messages.ReasonBlocked // judgeSwitchedOff knows whether it is
+	unwanted := s.Reason == messages.ReasonOptedOut || s.Reason == messages.ReasonBlocked || s.Reason == messages.ReasonSettings // judgeSwitchedOff knows whether it is
 	if s.State == messages.StateDropped && s.Reason != messages.ReasonExpired && s.Reason != messages.ReasonNoFreeTime && !unwanted {
 		v.fault("dropped: %s for no reason: %+v", k, s)
 	}

@@ -130,7 +130,9 @@ func (v *verdict) judgeSwitchedOff(k *known) {
 		if !v.Plan.Has(Categories) {
 			category = ""
 		}
-		if ok && (s.Blocked || optedOut(s, category) || disturbed) {
+		place, _ := k.placeAt(at)
+		quiet := v.categoryOf(k) != CategoryCodes && s.Then != policy.ThenKeep && s.QuietHours.Contains(place.UTC())
+		if ok && (s.Blocked || optedOut(s, category) || disturbed || quiet) {
 			v.fault("settings: %s arrived at %s, though its user has %+v", k, at, s)
 		}
 	}

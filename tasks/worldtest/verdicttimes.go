@@ -78,7 +78,8 @@ func (v *verdict) judgeTimes(k *known) {
 // heldOff reports whether a user was not to be disturbed at a time, by a setting before another time.
 func (v *verdict) heldOff(user string, at, before time.Time) bool {
 	return slices.ContainsFunc(v.changes, func(c RuleChange) bool {
-		return c.User == user && c.Began.Before(before) && at.Add(v.Ahead[user]).Before(c.Settings.DoNotDisturbUntil)
+		own := c.Settings
+		return c.User == user && c.Began.Before(before) && (at.Add(v.Ahead[user]).Before(own.DoNotDisturbUntil) || own.QuietHours.Contains(at.UTC()))
 	})
 }
 

@@ -1756,7 +1756,7 @@ class Operations(Caller):
     ) -> api.VersionedUserSettings:
         """Remove a user's settings.
 
-        The user's messages do not change.
+        The user's messages do not change. scheduled counts those that do not fit the policy.
 
         Requires the scope admin.
         """
@@ -1800,7 +1800,9 @@ class Operations(Caller):
         """Change a user's settings.
 
         An absent field does not change; a null or empty field is removed. Takes effect
-        immediately.
+        immediately. scheduled in the answer counts the scheduled messages that do not fit
+        the new settings, and says what became of them: see then. Until it is complete, the
+        same request continues.
 
         Requires the scope admin.
         """
@@ -1825,7 +1827,9 @@ class Operations(Caller):
     ) -> api.VersionedUserSettings:
         """Replace a user's settings.
 
-        Replaces all settings. Takes effect immediately.
+        Replaces all settings. Takes effect immediately. scheduled in the answer counts the
+        scheduled messages that do not fit the new settings, and says what became of them:
+        see then. Until it is complete, the same request continues.
 
         Requires the scope admin.
         """

@@ -954,7 +954,9 @@ class EventData(TypedDict):
     provider_id: NotRequired[str]
     """The provider's id of the message."""
     reason: NotRequired[str]
-    """Why the message was dropped, given up or postponed, as in the reason of a status."""
+    """Why the message was dropped, given up or postponed, as in the reason of a status; or
+    settings_changed for a move by changed settings of its user.
+    """
     send_at: NotRequired[str]
     """The current or last send time."""
     user: str
@@ -1032,6 +1034,30 @@ class ExemptCategory(TypedDict):
     """Whether its messages count in the policy's rules."""
 
 
+class FollowThrough(TypedDict):
+    affected: int
+    """Scheduled messages that did not fit the settings when they changed."""
+    complete: bool
+    """Whether nothing is left to do. Otherwise the same request continues, and so do workers.
+    After a later change of the settings it is false: that change decides.
+    """
+    dropped: NotRequired[int]
+    """Messages that were dropped."""
+    gone: NotRequired[int]
+    """Messages that were sent, moved or cancelled meanwhile."""
+    hint: NotRequired[str]
+    """A sentence for a person: what can be done."""
+    messages: NotRequired[list[Misfit]]
+    """In a dry run, the messages that would not fit, by their times: at most the first 1,000."""
+    moved: NotRequired[int]
+    """Messages that were moved."""
+    then: NotRequired[str]
+    """What was asked: keep, shift or drop.
+
+    keep, shift, drop.
+    """
+
+
 class Forecast(TypedDict):
     counted_at: NotRequired[str]
     """When it was counted, by the store's clock; absent before the first count, which the first
@@ -1078,7 +1104,8 @@ class HistoryEntry(TypedDict):
     change: str
     """What changed. accepted begins a history, and delivered, cancelled, dropped, failed or
     uncertain ends it. Between them: moved, changed (content, metadata, expires_at) or
-    replaced by a request; postponed because it was late, to now or later; retry of a failed
+    replaced by a request, or moved by changed settings of its user (the reason is
+    settings_changed); postponed because it was late, to now or later; retry of a failed
     delivery at send_at; taken_over from a worker that died or was cut off; revived from the
     dead letters; paused when it was due and its campaign was paused; resumed after that
     pause.
@@ -1188,7 +1215,7 @@ class Messages(TypedDict):
 class Misfit(TypedDict):
     breaks: str
     """The rule that the message would break, preceded by its category if it has one; or
-    quiet_hours.
+    quiet_hours, do_not_disturb, opted_out or blocked.
     """
     category: NotRequired[str]
     """Its category."""
@@ -2065,6 +2092,8 @@ class SettingsDraft(TypedDict):
     Messages for earlier times are refused or shifted; scheduled ones are sent afterwards, as
     late ones.
     """
+    dry_run: NotRequired[bool | None]
+    """Changes nothing, and lists the scheduled messages that would not fit."""
     limits: NotRequired[list[str] | None]
     """Rules that replace the policy's rules with the same windows: 20/calendar_day replaces
     10/calendar_day.
@@ -2076,7 +2105,15 @@ class SettingsDraft(TypedDict):
     policy: NotRequired[str | None]
     """The name of an existing policy, instead of default."""
     quiet_hours: NotRequired[list[str] | None]
-    """Quiet hours of the user, beside those of the policy."""
+    """Quiet hours of the user, beside those of the policy. Scheduled messages whose times lie
+    in them are sent afterwards, as late ones.
+    """
+    then: NotRequired[Literal["keep", "shift", "drop", ""] | None]
+    """What becomes of scheduled messages that do not fit the new settings: keep sends them at
+    their times, also in quiet hours of the user; shift moves each to its next free time, and
+    drops it if none is free before it expires; drop drops them. If absent, they stay, and
+    wait at their times for the end of the user's quiet hours.
+    """
     time_zone: NotRequired[str | None]
     """An IANA time zone, for quiet hours, and for calendar rules if the policy says so."""
 
@@ -2090,6 +2127,8 @@ class SettingsPatch(TypedDict):
     """An e-mail address or an https: URL."""
     do_not_disturb_until: NotRequired[str | datetime | None]
     """The time before which nothing is sent to the user, except messages of exempt categories."""
+    dry_run: NotRequired[bool | None]
+    """Changes nothing, and lists the scheduled messages that would not fit."""
     limits: NotRequired[list[str] | None]
     """All rules of the user's own."""
     opt_out: NotRequired[list[str] | None]
@@ -2100,6 +2139,12 @@ class SettingsPatch(TypedDict):
     """The name of an existing policy."""
     quiet_hours: NotRequired[list[str] | None]
     """All quiet hours of the user."""
+    then: NotRequired[Literal["keep", "shift", "drop", ""] | None]
+    """What becomes of scheduled messages that do not fit the new settings: keep sends them at
+    their times, also in quiet hours of the user; shift moves each to its next free time, and
+    drops it if none is free before it expires; drop drops them. If absent, they stay, and
+    wait at their times for the end of the user's quiet hours.
+    """
     time_zone: NotRequired[str | None]
     """An IANA time zone."""
 
@@ -2448,6 +2493,10 @@ class UserSettings(TypedDict):
     """The name of the user's policy; empty for default."""
     quiet_hours: list[str]
     """The user's own quiet hours, beside those of the policy."""
+    scheduled: NotRequired[FollowThrough]
+    """What becomes of scheduled messages; absent if no change asked for it and none is
+    affected.
+    """
     time_zone: str
     """The user's IANA time zone; empty for the policy's."""
     user: str

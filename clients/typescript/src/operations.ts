@@ -995,7 +995,7 @@ export abstract class Operations extends Caller {
   /**
    * Remove a user's settings.
    *
-   * The user's messages do not change.
+   * The user's messages do not change. scheduled counts those that do not fit the policy.
    *
    * Requires the scope admin.
    */
@@ -1018,7 +1018,9 @@ export abstract class Operations extends Caller {
    * Change a user's settings.
    *
    * An absent field does not change; a null or empty field is removed. Takes effect
-   * immediately.
+   * immediately. scheduled in the answer counts the scheduled messages that do not fit the new
+   * settings, and says what became of them: see then. Until it is complete, the same request
+   * continues.
    *
    * Requires the scope admin.
    */
@@ -1029,7 +1031,9 @@ export abstract class Operations extends Caller {
   /**
    * Replace a user's settings.
    *
-   * Replaces all settings. Takes effect immediately.
+   * Replaces all settings. Takes effect immediately. scheduled in the answer counts the
+   * scheduled messages that do not fit the new settings, and says what became of them: see
+   * then. Until it is complete, the same request continues.
    *
    * Requires the scope admin.
    */

@@ -1026,7 +1026,7 @@ export interface components {
             };
             /** @description The provider's id of the message. */
             provider_id?: string;
-            /** @description Why the message was dropped, given up or postponed, as in the reason of a status. */
+            /** @description Why the message was dropped, given up or postponed, as in the reason of a status; or settings_changed for a move by changed settings of its user. */
             reason?: string;
             /**
              * Format: date-time
@@ -1156,6 +1156,36 @@ export interface components {
             /** @description Events a page, with follow=false. */
             limit?: number;
         };
+        FollowThrough: {
+            /**
+             * Format: int64
+             * @description Scheduled messages that did not fit the settings when they changed.
+             */
+            affected: number;
+            /** @description Whether nothing is left to do. Otherwise the same request continues, and so do workers. After a later change of the settings it is false: that change decides. */
+            complete: boolean;
+            /**
+             * Format: int64
+             * @description Messages that were dropped.
+             */
+            dropped?: number;
+            /**
+             * Format: int64
+             * @description Messages that were sent, moved or cancelled meanwhile.
+             */
+            gone?: number;
+            /** @description A sentence for a person: what can be done. */
+            hint?: string;
+            /** @description In a dry run, the messages that would not fit, by their times: at most the first 1,000. */
+            messages?: components["schemas"]["Misfit"][];
+            /**
+             * Format: int64
+             * @description Messages that were moved.
+             */
+            moved?: number;
+            /** @description What was asked: keep, shift or drop. */
+            then?: Open<"keep" | "shift" | "drop">;
+        };
         Forecast: {
             /**
              * Format: date-time
@@ -1247,7 +1277,7 @@ export interface components {
              * @description The number of the delivery that failed, was taken over or ended the message.
              */
             attempt?: number;
-            /** @description What changed. accepted begins a history, and delivered, cancelled, dropped, failed or uncertain ends it. Between them: moved, changed (content, metadata, expires_at) or replaced by a request; postponed because it was late, to now or later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from the dead letters; paused when it was due and its campaign was paused; resumed after that pause. */
+            /** @description What changed. accepted begins a history, and delivered, cancelled, dropped, failed or uncertain ends it. Between them: moved, changed (content, metadata, expires_at) or replaced by a request, or moved by changed settings of its user (the reason is settings_changed); postponed because it was late, to now or later; retry of a failed delivery at send_at; taken_over from a worker that died or was cut off; revived from the dead letters; paused when it was due and its campaign was paused; resumed after that pause. */
             change: Open<"accepted" | "moved" | "replaced" | "changed" | "postponed" | "retry" | "taken_over" | "revived" | "paused" | "resumed" | "delivered" | "cancelled" | "dropped" | "failed" | "uncertain">;
             /**
              * Format: date-time
@@ -1450,7 +1480,7 @@ export interface components {
             next_cursor?: string;
         };
         Misfit: {
-            /** @description The rule that the message would break, preceded by its category if it has one; or quiet_hours. */
+            /** @description The rule that the message would break, preceded by its category if it has one; or quiet_hours, do_not_disturb, opted_out or blocked. */
             breaks: string;
             /** @description Its category. */
             category?: string;
@@ -2493,14 +2523,21 @@ export interface components {
             contact?: string | null;
             /** @description Before this time nothing is sent to the user, except messages of exempt categories. Messages for earlier times are refused or shifted; scheduled ones are sent afterwards, as late ones. */
             do_not_disturb_until?: string | Date | null;
+            /** @description Changes nothing, and lists the scheduled messages that would not fit. */
+            dry_run?: boolean | null;
             /** @description Rules that replace the policy's rules with the same windows: 20/calendar_day replaces 10/calendar_day. */
             limits?: string[] | null;
             /** @description Categories that the user does not want; all stands for everything but exempt categories. Their messages are refused, and scheduled ones are dropped at their send time. */
             opt_out?: string[] | null;
             /** @description The name of an existing policy, instead of default. */
             policy?: string | null;
-            /** @description Quiet hours of the user, beside those of the policy. */
+            /** @description Quiet hours of the user, beside those of the policy. Scheduled messages whose times lie in them are sent afterwards, as late ones. */
             quiet_hours?: string[] | null;
+            /**
+             * @description What becomes of scheduled messages that do not fit the new settings: keep sends them at their times, also in quiet hours of the user; shift moves each to its next free time, and drops it if none is free before it expires; drop drops them. If absent, they stay, and wait at their times for the end of the user's quiet hours.
+             * @enum {string|null}
+             */
+            then?: "keep" | "shift" | "drop" | "" | null;
             /** @description An IANA time zone, for quiet hours, and for calendar rules if the policy says so. */
             time_zone?: string | null;
         };
@@ -2515,6 +2552,8 @@ export interface components {
             contact?: string | null;
             /** @description The time before which nothing is sent to the user, except messages of exempt categories. */
             do_not_disturb_until?: string | Date | null;
+            /** @description Changes nothing, and lists the scheduled messages that would not fit. */
+            dry_run?: boolean | null;
             /** @description All rules of the user's own. */
             limits?: string[] | null;
             /** @description All categories that the user does not want; all stands for everything but exempt categories. */
@@ -2523,6 +2562,11 @@ export interface components {
             policy?: string | null;
             /** @description All quiet hours of the user. */
             quiet_hours?: string[] | null;
+            /**
+             * @description What becomes of scheduled messages that do not fit the new settings: keep sends them at their times, also in quiet hours of the user; shift moves each to its next free time, and drops it if none is free before it expires; drop drops them. If absent, they stay, and wait at their times for the end of the user's quiet hours.
+             * @enum {string|null}
+             */
+            then?: "keep" | "shift" | "drop" | "" | null;
             /** @description An IANA time zone. */
             time_zone?: string | null;
         };
@@ -2965,6 +3009,8 @@ export interface components {
             policy: string;
             /** @description The user's own quiet hours, beside those of the policy. */
             quiet_hours: string[];
+            /** @description What becomes of scheduled messages; absent if no change asked for it and none is affected. */
+            scheduled?: components["schemas"]["FollowThrough"];
             /** @description The user's IANA time zone; empty for the policy's. */
             time_zone: string;
             /** @description The user's name. */
@@ -3141,6 +3187,7 @@ export type ExemptCategory = components['schemas']['ExemptCategory'];
 export type FindMessageQuery = components['schemas']['FindMessageQuery'];
 export type FindMessagesQuery = components['schemas']['FindMessagesQuery'];
 export type FollowEventsQuery = components['schemas']['FollowEventsQuery'];
+export type FollowThrough = components['schemas']['FollowThrough'];
 export type Forecast = components['schemas']['Forecast'];
 export type Found = components['schemas']['Found'];
 export type FreeTime = components['schemas']['FreeTime'];

@@ -89,7 +89,9 @@ func (p *program) dropped(style picture.Style, s message.Status) string {
 		return fmt.Sprintf("it was due at %s, expired at %s, and a worker claimed it at %s",
 			due, style.Time(s.ExpiresAt.Time), ended)
 	case s.Reason == messages.ReasonNoFreeTime:
-		return fmt.Sprintf("it was late at %s, and no time was free before it expired", ended)
+		return fmt.Sprintf("no time was free for it before it expired (at %s)", ended)
+	case s.Reason == messages.ReasonSettings:
+		return fmt.Sprintf("the user's settings were changed, and it did not fit them (at %s)", ended)
 	case s.Reason == messages.ReasonNoDevice:
 		return fmt.Sprintf("the user had no device for it (at %s)", ended)
 	case s.Reason == messages.ReasonBlocked:

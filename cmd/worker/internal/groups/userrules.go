@@ -20,6 +20,9 @@ func settingsText(d client.UserSettings, palette cli.Palette) string {
 		fmt.Fprintf(&s, "%s is %s: no message is accepted\n", palette.Bold(d.User), palette.Red("blocked"))
 	}
 	fmt.Fprintf(&s, "set for %s: %s\n", palette.Bold(d.User), cmp.Or(strings.Join(settingsOf(d), ", "), "nothing"))
+	if d.Scheduled != nil {
+		s.WriteString(followText(*d.Scheduled))
+	}
 	if d.Effective == nil {
 		missing := "the store has no rules yet: start a worker on it"
 		if d.Policy != "" {
@@ -29,6 +32,34 @@ func settingsText(d client.UserSettings, palette cli.Palette) string {
 		return s.String() + missing + "\n"
 	}
 	describeRules(&s, d.Effective, d.User)
+	return s.String()
+}
+
+// followText says what becomes of scheduled messages.
+func followText(f message.FollowThrough) string {
+	if f.Affected == 0 && f.Complete && f.Then != "" {
+		return fmt.Sprintf("then: %s\n", f.Then)
+	}
+	var s strings.Builder
+	fmt.Fprintf(&s, "scheduled messages that do not fit: %d", f.Affected)
+	for _, part := range []struct {
+		count int
+		word  string
+	}{{f.Moved, "moved"}, {f.Dropped, "dropped"}, {f.Gone, "sent or changed meanwhile"}} {
+		if part.count > 0 {
+			fmt.Fprintf(&s, ", %d %s", part.count, part.word)
+		}
+	}
+	if f.Then != "" {
+		fmt.Fprintf(&s, " (then: %s)", f.Then)
+	}
+	s.WriteByte('\n')
+	if f.Hint != "" {
+		fmt.Fprintf(&s, "  %s\n", f.Hint)
+	}
+	for _, m := range f.Messages {
+		fmt.Fprintf(&s, "  %s  %s  %s\n", message.SpelledTime(m.SendAt.Time), m.Breaks, m.ID)
+	}
 	return s.String()
 }
 

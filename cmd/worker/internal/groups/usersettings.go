@@ -36,6 +36,11 @@ func (c user) setCommand() *cobra.Command {
 			"then sent as late ones. '' ends it.\n\n" +
 			"A blocked user gets no messages: new ones are refused, and scheduled ones are dropped\n" +
 			"at their send time.\n\n" +
+			"The answer counts the scheduled messages that do not fit the new settings. They stay\n" +
+			"at their times; those in quiet hours of the user wait there for their end. --then\n" +
+			"shift moves each to its next free time, and drops it if there is none, --then drop\n" +
+			"drops them, and --then keep sends them as planned. --preview changes nothing, and\n" +
+			"lists them. If the command is interrupted, run it again, or let a worker continue.\n\n" +
 			"The contact is an e-mail address, or an https: URL that receives a POST. It is\n" +
 			"alerted when a daily rule is 80 % and 100 % full, once a day each. Other percents\n" +
 			"are set with alert_at, see sendlimit-worker policy apply --help.",
@@ -45,7 +50,8 @@ func (c user) setCommand() *cobra.Command {
 			"  sendlimit-worker user set alice --quiet-hours 21:00-09:00 --quiet-hours 'sat,sun 00:00-24:00'\n" +
 			"  sendlimit-worker user set alice --category-limit marketing=1/calendar_week --opt-out news\n" +
 			"  sendlimit-worker user set alice --do-not-disturb-until 2027-06-22T09:00:00Z\n" +
-			"  sendlimit-worker user set alice --block",
+			"  sendlimit-worker user set alice --time-zone Asia/Tokyo --then shift --preview\n" +
+			"  sendlimit-worker user set alice --block --then drop",
 	}
 	var f userFlags
 	f.register(set.Flags())
@@ -89,6 +95,7 @@ type userFlags struct {
 	noQuiet        bool
 	optOut, optIn  []string
 	block, unblock bool
+	preview        bool
 }
 
 func (f *userFlags) register(flags *pflag.FlagSet) {
@@ -106,13 +113,15 @@ func (f *userFlags) register(flags *pflag.FlagSet) {
 	flags.String("time-zone", "", "IANA `zone` of the user, for quiet hours")
 	flags.String("contact", "", "e-mail `address` or https: URL for quota alerts")
 	flags.BoolVar(&f.block, "block", false, "accept no more messages for the user")
+	flags.String("then", "", "what becomes of scheduled messages that do not fit: keep, shift or drop")
+	flags.BoolVar(&f.preview, "preview", false, "change nothing, and list the scheduled messages that would not fit")
 	flags.BoolVar(&f.unblock, "unblock", false, "accept messages for the user again")
 }
 
 // check refuses flags that exclude each other, and a command without flags.
 func (f *userFlags) check(cmd *cobra.Command) error {
 	given := false
-	for _, name := range []string{"policy", "limit", "no-limits", "category-limit", "no-category-limits", "quiet-hours", "no-quiet-hours", "opt-out", "opt-in", "do-not-disturb-until", "time-zone", "contact", "block", "unblock"} {
+	for _, name := range []string{"policy", "limit", "no-limits", "category-limit", "no-category-limits", "quiet-hours", "no-quiet-hours", "opt-out", "opt-in", "do-not-disturb-until", "time-zone", "contact", "block", "unblock", "then"} {
 		if flag := cmd.Flags().Lookup(name); flag.Changed && (flag.Value.Type() != "bool" || flag.Value.String() == "true") {
 			given = true
 		}
@@ -156,6 +165,7 @@ func (f *userFlags) change(flags *pflag.FlagSet, before client.UserSettings) (c 
 	if _, err := operations.Fill(flags, &c); err != nil {
 		return c, err
 	}
+	c.DryRun = f.preview
 	if f.block || f.unblock {
 		c.Blocked = &f.block
 	}
