@@ -11,6 +11,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // measureReserve compares Timeline.Reserve, place only and with record and watch entry,
@@ -49,6 +50,22 @@ func measureReserve(ctx context.Context, size sizes) (rows []row, err error) {
 		return nil, err
 	}
 
+	shifted := shifting(timelines.records, times, func(r *sendlimit.Request, at time.Time) {
+		r.At, r.Shift, r.ShiftUntil = at, true, at.Add(windowLength)
+	})
+	windowed := func(prefer policy.Prefer) *side {
+		return shifting(timelines.records, times, func(r *sendlimit.Request, at time.Time) {
+			r.At, r.Window = time.Time{}, &sendlimit.Window{From: at, Until: at.Add(windowLength), Prefer: prefer}
+			if prefer == policy.PreferNearest {
+				r.Window.From, r.Window.Near = at.Add(-time.Hour), at
+			}
+		})
+	}
+	earliest, nearest, spread := windowed(policy.PreferEarliest), windowed(policy.PreferNearest), windowed(policy.PreferSpread)
+	if err := s.interleave(ctx, size.slices, size.reserves/4, shifted, earliest, nearest, spread); err != nil {
+		return nil, err
+	}
+
 	replaced := replacing(timelines.records, times)
 	moved := moving(timelines.records, times)
 	if err := s.interleave(ctx, size.slices, size.reserves, replaced, moved); err != nil {
@@ -69,6 +86,9 @@ func measureReserve(ctx context.Context, size sizes) (rows []row, err error) {
 			fmt.Sprintf("%.2f × a second", refused.rateOver(refusedOne)),
 			fmt.Sprintf("Reserve %s, %.0f/s", refused.timing(), refused.rate()),
 			fmt.Sprintf("Allow %s, %.0f/s", refusedOne.timing(), refusedOne.rate())),
+		atMost("window", "Redis time of Reserve in a window, from a time that is not free / of a shift from it", earliest.timeOver(shifted), 1.3,
+			fmt.Sprintf("nearest %.2f ×, spread %.2f ×", nearest.timeOver(shifted), spread.timeOver(shifted)),
+			"earliest "+earliest.timing(), "shift "+shifted.timing()),
 		atMost("replace", "Redis time of Reserve in place of a pending message / Move", replaced.timeOver(moved), 1.3,
 			"Reserve "+replaced.timing(), "Move "+moved.timing()),
 	}, nil
@@ -190,6 +210,24 @@ func refusing(timeline *sendlimit.Timeline, times *schedule) *side {
 				return fmt.Errorf("reserve: %+v, where a refusal with both free times is due", decision)
 			}
 			return nil
+		}
+	})
+}
+
+// windowLength is the length of a window, and of a shift, in which there is room for all.
+const windowLength = 7 * 24 * time.Hour
+
+// shifting takes a place for each user by a request that ask changes: it asks for a time 30 s after
+// the first reservation.
+func shifting(timeline *sendlimit.Timeline, times *schedule, ask func(r *sendlimit.Request, at time.Time)) *side {
+	const beside = 30 * time.Second
+	to := &turns{schedule: times}
+	return just(func(n int) operation {
+		requests := withRecords(to.takeFirst(n))
+		return func(ctx context.Context, i int) error {
+			r := requests[i]
+			ask(&r, r.At.Add(beside))
+			return reserve(ctx, timeline, r)
 		}
 	})
 }

@@ -44,7 +44,7 @@ func measurements() []measurement {
 		{[]string{"memory-place", "memory-record", "memory-ended"}, measureMemory},
 		{[]string{"memory-device"}, measureDevices},
 		// What Redis spends on it.
-		{[]string{"redis-place", "redis-record", "redis-record-three", "reserve-rate", "refusal", "replace"}, measureReserve},
+		{[]string{"redis-place", "redis-record", "redis-record-three", "reserve-rate", "refusal", "window", "replace"}, measureReserve},
 		{[]string{"redis-count-day", "redis-count", "count-rate"}, measureCounters},
 		{[]string{"redis-permit", "redis-permits", "redis-token"}, measureLimiters},
 		{[]string{"history", "history-alike"}, measureHistory},

@@ -1,5 +1,10 @@
 package keyspace
 
+import (
+	"crypto/sha256"
+	"encoding/base64"
+)
+
 // Work is a job that one of many programs does at a time, see package turn.
 type Work string
 
@@ -21,8 +26,12 @@ const (
 // RefitWork is the refit of a policy.
 func RefitWork(policy string) Work { return Work("refit:" + policy) }
 
-// FollowWork moves or drops the messages of a user whose settings changed.
-func FollowWork(user string) Work { return Work("follow:" + user) }
+// FollowWork moves or drops the messages of a user whose settings changed. It has a hash of the
+// user's name, as no erasure removes it.
+func FollowWork(user string) Work {
+	hash := sha256.Sum256([]byte(user))
+	return Work("follow:" + base64.RawURLEncoding.EncodeToString(hash[:12]))
+}
 
 // CampaignWork moves the messages of a campaign, "account/campaign".
 func CampaignWork(campaign string) Work { return Work("campaign:" + campaign) }
