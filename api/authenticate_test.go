@@ -287,7 +287,7 @@ func TestRequestsOfATierAreLimited(t *testing.T) {
 	kinds := map[string][]operation{}
 	for _, o := range operations() {
 		switch {
-		case o.method == http.MethodPost && scopeOf(o) == accounts.ScopeSubmit &&
+		case o.method == http.MethodPut && scopeOf(o) == accounts.ScopeSubmit, o.method == http.MethodPost && scopeOf(o) == accounts.ScopeSubmit &&
 			!strings.HasPrefix(o.path, deadEventsPath) && !strings.HasPrefix(o.path, campaignPath) && o.path != devicesPath:
 			kinds["requests_per_minute"] = append(kinds["requests_per_minute"], o)
 		case o.method == http.MethodGet:
@@ -296,7 +296,7 @@ func TestRequestsOfATierAreLimited(t *testing.T) {
 			kinds["changes_per_minute"] = append(kinds["changes_per_minute"], o)
 		}
 	}
-	require.Len(t, kinds["requests_per_minute"], 4)
+	require.Len(t, kinds["requests_per_minute"], 5)
 	limit := 20
 	for _, all := range kinds {
 		limit = max(limit, len(all)+1)

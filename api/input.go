@@ -42,6 +42,7 @@ type inputs struct {
 	parameters []*huma.Param
 	body       *huma.RequestBody // nil for none
 	problems   []int             // that follow from its parts
+	versioned  bool              // what it is about has a version
 }
 
 // field is a field of an In: a name in the path, a parameter, or a part.
@@ -303,7 +304,7 @@ func (c *condition) document(_ *server, in *inputs) {
 			Description: "* does the request only if there is nothing yet.",
 			Schema:      &huma.Schema{Type: huma.TypeString},
 		})
-	in.problems = append(in.problems, http.StatusPreconditionFailed)
+	in.problems, in.versioned = append(in.problems, http.StatusPreconditionFailed), true
 }
 
 // parameterNames returns the names of the parameters in the query.

@@ -142,8 +142,6 @@ func (s *server) problems(statuses ...int) map[string]*huma.Response {
 			addHeader(response, "WWW-Authenticate", true)
 		case http.StatusForbidden: // if the key lacks the scope
 			addHeader(response, "WWW-Authenticate", false)
-		case http.StatusPreconditionFailed: // if there is a version
-			addHeader(response, "ETag", false)
 		}
 		all[strconv.Itoa(status)] = response
 	}

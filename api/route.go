@@ -129,6 +129,9 @@ func (rt route) documented(s *server) huma.Operation {
 	rt.in.document(s)
 	rt.Parameters, rt.RequestBody = rt.in.parameters, rt.in.body
 	rt.Responses = s.problems(slices.Concat(commonProblems(), rt.in.problems, rt.refuses)...)
+	if rt.in.versioned {
+		addHeader(rt.Responses[strconv.Itoa(http.StatusPreconditionFailed)], "ETag", false) // if there is one
+	}
 	maps.Copy(rt.Responses, rt.answers())
 	return rt.Operation
 }

@@ -91,7 +91,7 @@ func dashboardPages() []string {
 	user := url.QueryEscape(userName(17))
 	return []string{
 		"/", "/users", "/user?name=" + user, "/messages", "/messages?status=scheduled", "/messages?user_prefix=user0000", "/campaign?name=autumn",
-		"/policies", "/policy?name=default", "/future", "/accounts", "/dead-letters", "/workers", "/audit",
+		"/policies", "/policy?name=default", "/schedule", "/accounts", "/dead-letters", "/workers", "/audit",
 	}
 }
 

@@ -50,6 +50,12 @@ func measureReserve(ctx context.Context, size sizes) (rows []row, err error) {
 		return nil, err
 	}
 
+	replaced := replacing(timelines.records, times)
+	moved := moving(timelines.records, times)
+	if err := s.interleave(ctx, size.slices, size.reserves, replaced, moved); err != nil {
+		return nil, err
+	}
+
 	shifted := shifting(timelines.records, times, func(r *sendlimit.Request, at time.Time) {
 		r.At, r.Shift, r.ShiftUntil = at, true, at.Add(windowLength)
 	})
@@ -63,12 +69,6 @@ func measureReserve(ctx context.Context, size sizes) (rows []row, err error) {
 	}
 	earliest, nearest, spread := windowed(policy.PreferEarliest), windowed(policy.PreferNearest), windowed(policy.PreferSpread)
 	if err := s.interleave(ctx, size.slices, size.reserves/4, shifted, earliest, nearest, spread); err != nil {
-		return nil, err
-	}
-
-	replaced := replacing(timelines.records, times)
-	moved := moving(timelines.records, times)
-	if err := s.interleave(ctx, size.slices, size.reserves, replaced, moved); err != nil {
 		return nil, err
 	}
 
@@ -215,7 +215,7 @@ func refusing(timeline *sendlimit.Timeline, times *schedule) *side {
 }
 
 // windowLength is the length of a window, and of a shift, in which there is room for all.
-const windowLength = 7 * 24 * time.Hour
+const windowLength = 300 * 24 * time.Hour
 
 // shifting takes a place for each user by a request that ask changes: it asks for a time 30 s after
 // the first reservation.

@@ -61,6 +61,8 @@ func (a worldAPI) carryOut(ctx context.Context, o worldOrder) (message.Outcome, 
 		return a.ask(ctx, m.Account, http.MethodPost, "messages", fields)
 	case worldtest.DryRun:
 		return a.ask(ctx, m.Account, http.MethodPost, "messages/dry-run", fields)
+	case worldtest.Put:
+		return a.ask(ctx, m.Account, http.MethodPut, path, fields)
 	case worldtest.Cancel:
 		return a.ask(ctx, m.Account, http.MethodDelete, path, nil)
 	default:
@@ -95,6 +97,9 @@ func (a worldAPI) ask(ctx context.Context, account, method, path string, fields 
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set(asAccount, account)
+	if method == http.MethodPut {
+		request.Header.Set("If-Match", "*") // it creates nothing
+	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return o, err

@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -79,9 +80,11 @@ func (w *realWorld) operate(e worldtest.Event) {
 	})
 }
 
-// submit submits a message, and once more at a free time that a refusal names.
-func (w *realWorld) submit(e worldtest.Event) {
-	m := message.Message{ID: e.ID, User: e.User, SendAt: w.at(e.SendAt), Title: worldtest.FirstTitle, Category: e.Category, Campaign: e.Campaign, Account: e.Account, Late: e.Late}
+// message returns the message that an event submits.
+func (w *realWorld) message(e worldtest.Event) message.Message {
+	m := message.Message{
+		ID: e.ID, User: e.User, SendAt: w.at(e.SendAt), Title: cmp.Or(e.Title, worldtest.FirstTitle), Category: e.Category, Campaign: e.Campaign, Account: e.Account, Late: e.Late,
+	}
 	if e.Shift {
 		m.OnConflict, m.ShiftUntil = message.OnConflictShift, w.at(w.latest())
 	} else if e.SendAt < e.At { // it would shift to any day
@@ -90,6 +93,12 @@ func (w *realWorld) submit(e worldtest.Event) {
 	if e.Expires > 0 {
 		m.ExpiresAt = m.SendAt.Add(e.Expires)
 	}
+	return m
+}
+
+// submit submits a message, and once more at a free time that a refusal names.
+func (w *realWorld) submit(e worldtest.Event) {
+	m := w.message(e)
 	a := w.ask(e, worldOrder{Do: e.Do, Message: m})
 	next := a.Got.NextFreeAt.Time
 	if !e.Follow || a.Got.Outcome != message.Refused || next.IsZero() || next.After(w.at(w.latest())) {

@@ -281,6 +281,8 @@ func (o worldOrder) carryOut(ctx context.Context, s *submit.Submitter) (message.
 		return s.Submit(ctx, m)
 	case worldtest.DryRun:
 		return s.Check(ctx, m)
+	case worldtest.Put:
+		return s.Put(ctx, m, submit.PutIfReplaces)
 	case worldtest.Cancel:
 		return s.For(m.Account).Cancel(ctx, m.User, m.ID)
 	default:

@@ -312,6 +312,8 @@ func (w *realWorld) happen(e worldtest.Event) {
 			submitting.Go(func() { w.submit(one) })
 		}
 		submitting.Wait()
+	case worldtest.Put:
+		w.ask(e, worldOrder{Do: e.Do, Message: w.message(e)})
 	case worldtest.Change, worldtest.Edit, worldtest.Cancel:
 		o := worldOrder{Do: e.Do, Message: message.Message{ID: e.ID, User: e.User, Account: e.Account, SendAt: w.at(e.SendAt)}}
 		if e.Title != "" {
@@ -326,7 +328,7 @@ func (w *realWorld) happen(e worldtest.Event) {
 		}
 		w.ask(e, o)
 	case worldtest.CancelCampaign, worldtest.ReopenCampaign, worldtest.MoveCampaign, worldtest.PauseCampaign, worldtest.ResumeCampaign, worldtest.ApplyPolicy,
-		worldtest.Rollback, worldtest.SetPolicyOf, worldtest.Block, worldtest.OptOut, worldtest.OptOutOfAll, worldtest.Disturb, worldtest.Refit, worldtest.Erase,
+		worldtest.Rollback, worldtest.SetPolicyOf, worldtest.Block, worldtest.OptOut, worldtest.OptOutOfAll, worldtest.Disturb, worldtest.Quieten, worldtest.Refit, worldtest.Erase,
 		worldtest.RetryDead, worldtest.AddDevices, worldtest.RemoveDevices, worldtest.MovePhone:
 		w.operate(e)
 	default:

@@ -71,7 +71,7 @@ func TestListOfWhatEnded(t *testing.T) {
 2093-11-22 11:45:00 UTC       scheduled  back            Hi
 2093-11-22 12:00:00 UTC       scheduled  b               Hi
 2093-11-22 12:10:00 UTC       dropped    c                 it was due at 2093-11-22 12:10:00 UTC, expired at 2093-11-22 12:15:00 UTC, and a worker claimed it at 2093-11-22 12:20:00 UTC
-2093-11-22 12:30:00 UTC       dropped    d                 it was late at 2093-11-22 12:40:00 UTC, and no time was free before it expired
+2093-11-22 12:30:00 UTC       dropped    d                 no time was free for it before it expired (at 2093-11-22 12:40:00 UTC)
 2093-11-22 13:00:00 UTC       failed     e                 delivery failed (unavailable) 8 times
 2093-11-22 13:30:00 UTC       cancelled  x
 `, f.prints(t, "list", "--user", "alice"))

@@ -129,7 +129,7 @@ func TestStatusInWords(t *testing.T) {
 			[]any{"x", unix("11:11:12")},
 		},
 		{
-			"dropped: message a to alice was not sent: it was late at 2093-11-22 11:11:12.250 UTC, and no time was free before it expired\n",
+			"dropped: message a to alice was not sent: no time was free for it before it expired (at 2093-11-22 11:11:12.250 UTC)\n",
 			[]any{"w", "no_free_time"},
 		},
 		{

@@ -21,8 +21,8 @@ export async function wrong(): Promise<void> {
   await client.POST("/v1/messages", { body: "user=alice" });
   // @ts-expect-error There is no user.
   await client.POST("/v1/messages", { body: { send_at: "now", title: "Hi" } });
-  // @ts-expect-error There is no send_at.
-  await client.POST("/v1/messages", { body: { user: "alice", title: "Hi" } });
+  // @ts-expect-error The window has no end.
+  await client.POST("/v1/messages", { body: { user: "alice", title: "Hi", window: { from: "now" } } });
   // @ts-expect-error The user is null.
   await client.POST("/v1/messages", { body: { user: null, send_at: "now", title: "Hi" } });
   // @ts-expect-error The title is a number.
