@@ -13,6 +13,8 @@ const (
 	RecordMovesSince  = "d"
 	RecordMoves       = "j"
 	RecordFingerprint = "f"
+	RecordReplaces    = "X"
+	RecordEdited      = "E"
 	RecordExpiresAt   = "x"
 	RecordCategory    = "k"
 	RecordContent     = "c"
