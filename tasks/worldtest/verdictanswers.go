@@ -137,7 +137,7 @@ func (v *verdict) judgeSwitchedOff(k *known) {
 		}
 	}
 	if s := k.standing; s.State == messages.StateDropped {
-		had, ok := v.settingsOf(k.user, s.EndedAt, s.EndedAt)
+		had, ok := v.settingsOf(k.user, s.EndedAt, s.EndedAt.Add(time.Millisecond)) // a change that drops does so at once
 		if ok && (s.Reason == messages.ReasonOptedOut && len(had.OptOut) == 0 || s.Reason == messages.ReasonBlocked && !had.Blocked) {
 			v.fault("settings: %s was dropped at %s, though its user wants it: %+v", k, s.EndedAt, s)
 		}
