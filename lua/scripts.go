@@ -40,6 +40,7 @@ var (
 	Edit        = script("message/edit")       // changes content, metadata and expiry of a pending message
 	Purge       = script("message/purge")      // removes a dead letter with its record
 	Forget      = script("message/forget")     // removes an entry of the index whose message is gone
+	Refile      = script("message/refile")     // gives an entry of the index the score of its campaign
 	ForecastFar = script("forecast/count_far") // counts the messages in far lists by due time; writes nothing
 )
 

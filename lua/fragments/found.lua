@@ -1,6 +1,6 @@
 -- found: the index of messages, which finds a message by its id or its campaign. A member is the
 -- watch member without its generation, its score a hash of the id or campaign. Neither changes
--- while the message moves and ends. The entry of an expired record stays until a search finds it,
+-- while the message moves and ends; a replacement of the message may change its campaign. The entry of an expired record stays until a search finds it,
 -- see message/forget.lua.
 --
 -- Each list, "ids" and "camps", has a head for the first HEAD entries, and shards by id for the

@@ -41,9 +41,13 @@ func TestASweepRemovesWhatIsStale(t *testing.T) {
 	watched := entriesOf(user)
 	require.Len(t, watched, 1)
 	require.NoError(t, client.Del(t.Context(), s.keys.Far(user, "m")).Err())
+	misfiled := userOf(31) // a torn log has the campaign of a replacement, and not its record
+	campaigns, member := s.keys.Campaigns(keyspace.Partition(misfiled), 0), keyspace.IndexMember(misfiled, "m")
+	require.NoError(t, client.ZAdd(t.Context(), campaigns, redis.Z{Score: float64(keyspace.CampaignScore("", "another")), Member: member}).Err())
 	swept, err := s.index.Sweep(t.Context(), s.watch, atOnce)
 	require.NoError(t, err)
-	require.Equal(t, find.SweepResult{Removed: 1 + 19*2, Watched: 1}, swept)
+	require.Equal(t, find.SweepResult{Removed: 1 + 19*2, Refiled: 1, Watched: 1}, swept)
+	require.EqualValues(t, keyspace.CampaignScore("", "c"), client.ZScore(t.Context(), campaigns, member).Val())
 	require.Equal(t, watched, entriesOf(user))
 	require.Equal(t, 1, s.entries(userOf(0), "m"))
 	for n := 1; n < 40; n++ {
