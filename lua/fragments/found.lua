@@ -1,7 +1,7 @@
 -- found: the index of messages, which finds a message by its id or its campaign. A member is the
 -- watch member without its generation, its score a hash of the id or campaign. Neither changes
--- while the message moves and ends; a replacement of the message may change its campaign. The entry of an expired record stays until a search finds it,
--- see message/forget.lua.
+-- while the message moves and ends; a replacement of the message may change its campaign. The entry
+-- of an expired record stays until a search finds it, see message/forget.lua.
 --
 -- Each list, "ids" and "camps", has a head for the first HEAD entries, and shards by id for the
 -- others. So a small store has one list for a partition instead of sixteen, and a large one has no

@@ -47,7 +47,7 @@ func TestASweepRemovesWhatIsStale(t *testing.T) {
 	swept, err := s.index.Sweep(t.Context(), s.watch, atOnce)
 	require.NoError(t, err)
 	require.Equal(t, find.SweepResult{Removed: 1 + 19*2, Refiled: 1, Watched: 1}, swept)
-	require.EqualValues(t, keyspace.CampaignScore("", "c"), client.ZScore(t.Context(), campaigns, member).Val())
+	require.Equal(t, keyspace.CampaignScore("", "c"), int64(client.ZScore(t.Context(), campaigns, member).Val()))
 	require.Equal(t, watched, entriesOf(user))
 	require.Equal(t, 1, s.entries(userOf(0), "m"))
 	for n := 1; n < 40; n++ {
