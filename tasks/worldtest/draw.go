@@ -320,9 +320,13 @@ func (d *drawer) operators() {
 		}
 	}
 	if d.Has(UserSettings) {
+		what := []Action{Block, OptOut, OptOutOfAll, Disturb}
+		if d.Unit >= time.Minute { // quiet hours have whole minutes
+			what = append(what, Quieten)
+		}
 		for range 1 + d.random.IntN(4) {
 			d.add(Event{
-				At: d.upTo(d.Length), Do: []Action{Block, OptOut, OptOutOfAll, Disturb, Quieten}[d.random.IntN(5)], User: d.user(), Lasts: d.Unit + d.upTo(5*d.Unit),
+				At: d.upTo(d.Length), Do: what[d.random.IntN(len(what))], User: d.user(), Lasts: d.Unit + d.upTo(5*d.Unit),
 				Then: []policy.Then{"", policy.ThenKeep, policy.ThenShift, policy.ThenDrop}[d.random.IntN(4)],
 			})
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -127,7 +128,8 @@ func (v *verdict) judgeTimesAtTheEnd(k *known) {
 func (v *verdict) changed(k *known) bool {
 	return slices.ContainsFunc(k.asked, func(a Answer) bool { return a.Do == Change || a.Do == Put || a.Do == Cancel }) ||
 		slices.ContainsFunc(v.Plan.Events, func(e Event) bool {
-			return e.Do == MoveCampaign && e.Campaign == k.submitted.Event.Campaign || e.Do == Refit || e.Do == RetryDead
+			return e.Do == MoveCampaign && e.Campaign == k.submitted.Event.Campaign || e.Do == Refit || e.Do == RetryDead ||
+				e.Then == policy.ThenShift && e.User == k.user
 		})
 }
 
