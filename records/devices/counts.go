@@ -1,6 +1,7 @@
 package devices
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -166,7 +167,8 @@ func (s *Store) Recount(ctx context.Context, user string) error {
 	})
 }
 
-// Sweep counts again the devices of each user with a count, and notes the counts of each account.
+// Sweep counts again the devices of each user with a count, and notes the counts of each account. It
+// claims devices that have lost their claim.
 // It makes its calls within throttle, which may pause.
 func (s *Store) Sweep(ctx context.Context, throttle func(ctx context.Context, batch func() error) error) error {
 	partitions, err := script.Occupied(ctx, s.client, "looking for devices", script.One(s.keys.DeviceCounts))
@@ -175,7 +177,7 @@ func (s *Store) Sweep(ctx context.Context, throttle func(ctx context.Context, ba
 			for users := range slices.Chunk(slices.Sorted(maps.Keys(counted)), together) {
 				if err := throttle(ctx, func() error {
 					for _, user := range users {
-						if err := s.recount(ctx, user, counted[user]); err != nil {
+						if err := cmp.Or(s.recount(ctx, user, counted[user]), s.reclaim(ctx, user)); err != nil {
 							return err
 						}
 					}

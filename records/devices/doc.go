@@ -30,7 +30,8 @@
 // If a newer claim exists when a claim is settled, it is made again, so the last one wins. Each
 // user that may have an address has a claim of it at any time, even if programs die: the next
 // registration of the address takes it from all of them. If the owner registers again, the store
-// only reads the claim, before and after.
+// only reads the claim, before and after. If its program dies in between while another one removes
+// the device, the device has no claim until the next Sweep.
 //
 // A removed device is claimed for the user "" in the same way. A claim without a device may
 // remain if a program died, or if a user's device was removed and registered at the same moment.

@@ -34,9 +34,7 @@ const addressBytes = 12
 // claim claims the address of a device for a user. If takes is false, it ends the user's ownership.
 func (s *Store) claim(ctx context.Context, user string, d Device, takes bool) (claim, error) {
 	const doing = "claiming the address of a device"
-	hash := sha256.Sum256([]byte(d.Channel + " " + d.Address))
-	c := claim{field: base64.RawURLEncoding.EncodeToString(hash[:addressBytes])}
-	c.key = s.keys.DeviceOwners(keyspace.Partition(c.field))
+	c := s.unclaimed(d)
 	taking := 0
 	if takes {
 		taking = 1
@@ -49,6 +47,45 @@ func (s *Store) claim(ctx context.Context, user string, d Device, takes bool) (c
 	}
 	in.Absorb(before)
 	return c, in.Err
+}
+
+// unclaimed returns the claim of a device's address before it is made.
+func (s *Store) unclaimed(d Device) claim {
+	hash := sha256.Sum256([]byte(d.Channel + " " + d.Address))
+	field := base64.RawURLEncoding.EncodeToString(hash[:addressBytes])
+	return claim{key: s.keys.DeviceOwners(keyspace.Partition(field)), field: field}
+}
+
+// reclaim claims the devices of a user whose addresses nobody claims: their program died after it
+// registered them again, while another one removed them and their claim.
+func (s *Store) reclaim(ctx context.Context, user string) error {
+	if s.shared {
+		return nil
+	}
+	list, err := s.readable(ctx, user)
+	for _, d := range list {
+		if err != nil {
+			return err
+		}
+		err = s.reclaimOne(ctx, user, d)
+	}
+	return err
+}
+
+func (s *Store) reclaimOne(ctx context.Context, user string, d Device) error {
+	c := s.unclaimed(d)
+	claimed, err := s.client.HExists(ctx, c.key, c.field).Result()
+	if err != nil || claimed {
+		return store.Explain(err, "looking for the owner of a device")
+	}
+	if c, err = s.claim(ctx, user, d, true); err != nil {
+		return err
+	}
+	if len(c.before) > 0 { // somebody else was quicker
+		return s.withdraw(ctx, c)
+	}
+	_, err = s.settle(ctx, c)
+	return err
 }
 
 // settle ends a claim, after its address was taken from the former owners. It reports false if
