@@ -103,8 +103,12 @@ func (d *Dashboard) seekCampaign(r *http.Request, p *searchPage) error {
 	for _, n := range found.Statuses {
 		messages += n
 	}
-	if messages > 0 {
-		p.Hits = append(p.Hits, hit{"Campaign", p.Sought, link("/campaign", "name", p.Sought), plural(messages, "message")})
+	about := plural(messages, "message")
+	if found.More != "" { // the rest is not counted yet
+		about = "more than " + about
+	}
+	if messages > 0 || found.More != "" {
+		p.Hits = append(p.Hits, hit{"Campaign", p.Sought, link("/campaign", "name", p.Sought), about})
 	}
 	return nil
 }
