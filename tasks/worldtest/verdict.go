@@ -282,8 +282,11 @@ func (v *verdict) judgeArrivals(k *known) {
 	}
 }
 
+// lostDevice reports whether a device of a user goes, or any for "".
 func (v *verdict) lostDevice(user, device string) bool {
-	return slices.ContainsFunc(v.Plan.Events, func(e Event) bool { return e.Do == LoseDevice && e.User == user && e.Name == device })
+	return slices.ContainsFunc(v.Plan.Events, func(e Event) bool {
+		return e.Do == LoseDevice && e.User == user && (device == "" || e.Name == device)
+	})
 }
 
 // rejected reports whether a device's channel refused a message.
