@@ -241,50 +241,60 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
-// While several accounts are active, each has a few slots for work. Nothing waits for work that takes
-// long, and an account that is alone waits for nothing.
+// While others' work is in hand, an account has a few slots for its own, and it has more before and
+// after. Nothing waits for work that takes long.
 func TestWorkOfAnAccountIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWork(time.Now)
-		few := int64(w.perAccount)
+		few, many := int64(w.perAccount), int64(w.alone)
+		require.Less(t, few, many)
 		var judging atomic.Int64
-		goOn := make(chan struct{})
-		judge := lineByLine(w, holder{account: "acme"}, func(context.Context, int) (int, error) {
-			judging.Add(1)
-			<-goOn
-			return 0, nil
-		})
-		of := func(who holder) {
-			got, err := lineByLine(w, who, func(_ context.Context, n int) (int, error) { return n + 1, nil })(t.Context(), 1)
+		of := func(who holder, goOn <-chan struct{}) {
+			_, err := lineByLine(w, who, func(context.Context, int) (int, error) {
+				judging.Add(1)
+				<-goOn
+				return 0, nil
+			})(t.Context(), 0)
 			require.NoError(t, err)
-			require.Equal(t, 2, got)
 		}
-		begin := func(n, atOnce int64) {
+		begin := func(who holder, n int64, goOn <-chan struct{}, atOnce int64) {
+			t.Helper()
 			began := judging.Load()
 			for range n {
-				go func() { _, _ = judge(t.Context(), 0) }()
+				go of(who, goOn)
 			}
 			synctest.Wait()
 			require.Equal(t, atOnce, judging.Load()-began)
 		}
-		begin(3*few, few)
-		of(holder{account: "bank"})
-		of(holder{operator: true})
-		gone, cancel := context.WithCancel(t.Context())
-		cancel()
-		_, err := judge(gone, 0)
-		require.ErrorIs(t, err, context.Canceled)
+		alone := func() { time.Sleep(aloneAfter + time.Millisecond) }
+		acme, bank, end := holder{account: "acme"}, holder{account: "bank"}, make(chan struct{})
+		begin(acme, 1, end, 1)
+		alone()
+		begin(acme, 3*many, end, many)
+		begin(bank, 2*few, end, few)
+		begin(holder{operator: true}, 2*many, end, 2*many)
 		time.Sleep(lentFor)
 		synctest.Wait()
-		require.Equal(t, 2*few, judging.Load(), "what takes long lets others go on")
-		time.Sleep(aloneAfter + time.Millisecond)
-		begin(5*few, 5*few)
-		of(holder{account: "bank"})
-		begin(2*few, few)
-		close(goOn)
+		require.Equal(t, 1+many+few+2*many+2*few, judging.Load(), "what takes long lets others go on, a few of each")
+
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := lineByLine(w, acme, func(context.Context, int) (int, error) { return 0, nil })(gone, 0)
+		require.ErrorIs(t, err, context.Canceled)
+		close(end)
 		synctest.Wait()
-		require.Equal(t, 10*few, judging.Load())
+		require.Equal(t, 1+5*many+2*few, judging.Load())
+		require.Zero(t, w.taken)
+
+		end = make(chan struct{})
+		begin(acme, 2*many, end, few)
+		alone()
+		time.Sleep(lentFor)
+		synctest.Wait()
+		require.GreaterOrEqual(t, judging.Load(), 1+5*many+2*few+many+few, "more of what waits goes on once it is alone")
+		close(end)
+		synctest.Wait()
 		require.Zero(t, w.taken)
 	})
 }

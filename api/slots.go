@@ -4,7 +4,12 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 )
+
+// aloneAfter is how long an account must have been the only one to be alone. It is short: a few
+// requests a second of one account must not slow another.
+const aloneAfter = 50 * time.Millisecond
 
 // holder groups requests that are counted together: those of all operators' keys of an account,
 // those of its other keys, or all requests without a key.
@@ -20,18 +25,23 @@ func (c caller) holder() holder { return holder{account: c.account(), operator: 
 //
 // An account holds at most perAccount slots, and at most as many as remain free. So one account
 // gets half of them, two get a third each, and a slot always remains for the next account. If
-// perAccount is all slots, there are no shares.
+// perAccount is all slots, there are no shares. Once nobody else has got one for aloneAfter, an
+// account holds up to alone, if that is more.
 //
 // Operators hold at most perOperator. The first reserve of them get a slot even if others hold
 // all, so more than most can be held.
 type slots struct {
-	most, perAccount, perOperator, reserve int
+	most, perAccount, alone, perOperator, reserve int
 	// full returns the error if all slots are held, share the error for an account that holds its
 	// maximum.
 	full  func() error
 	share func(of holder, held int) error
 
-	mu               sync.Mutex
+	now   func() time.Time // for alone
+	mu    sync.Mutex
+	last  holder    // who got a slot last
+	since time.Time // since when nobody else has
+
 	taken, operators int // slots that are held, and those that operators hold
 	held             map[holder]int
 	waiting          map[holder][]*waiter
@@ -47,6 +57,9 @@ func reserveOf(most int) int { return max(most/8, 1) }
 func (p *slots) refuse(of holder) error {
 	held := p.held[of]
 	most := p.perAccount
+	if p.alone > most && of == p.last && p.now().Sub(p.since) > aloneAfter {
+		most = p.alone
+	}
 	if of.operator {
 		most = p.perOperator
 	}
@@ -61,6 +74,9 @@ func (p *slots) refuse(of holder) error {
 
 // hold counts a slot. The caller holds the lock.
 func (p *slots) hold(of holder) {
+	if p.alone > 0 && of != p.last {
+		p.last, p.since = of, p.now()
+	}
 	if p.held == nil {
 		p.held = make(map[holder]int)
 	}
