@@ -42,10 +42,13 @@ func NewChargeModel(zones map[string]*time.Location) *ChargeModel {
 	return &ChargeModel{zones: zones, charged: make(map[string]chargedMessage)}
 }
 
-// Update sets the state of a message: accepted, moved or cancelled.
+// Update sets the state of a message: accepted, moved, cancelled, or dropped by settings, which counts
+// as cancelled.
 func (m *ChargeModel) Update(s messages.Info) {
 	key := s.User + "\x00" + s.ID
-	if s.State == messages.StateUnknown || s.State == messages.StateCancelled {
+	// The gate drops nothing before its time: changed settings of its user did.
+	bySettings := s.State == messages.StateDropped && (s.Reason == messages.ReasonSettings || s.EndedAt.Before(s.SendAt))
+	if s.State == messages.StateUnknown || s.State == messages.StateCancelled || bySettings {
 		delete(m.charged, key)
 		return
 	}

@@ -39,9 +39,6 @@ func (v *verdict) judgeCharges(tb testing.TB) {
 	for _, k := range v.sorted() {
 		if _, gone := v.erased[k.user]; !gone {
 			s := k.standing
-			if s.State == messages.StateDropped && (s.Reason == messages.ReasonSettings || s.EndedAt.Before(s.SendAt)) {
-				s.State = messages.StateCancelled // the gate drops nothing before its time: changed settings of its user did
-			}
 			if !s.Promised.IsZero() { // a late message stays charged where it was accepted
 				s.SendAt = s.Promised
 			}
