@@ -176,7 +176,7 @@ func bodyDetails(given map[string]any, patches bool) []string {
 		case !some, text == "" && !patches:
 		case text == "":
 			details = append(details, map[bool]string{true: "not ", false: "no "}[value == false]+name)
-		case member == "contact", member == "alert_to":
+		case member == "contact", member == "alert_to", member == "best_hours":
 			details = append(details, "with "+name)
 		case value == true:
 			details = append(details, name)
@@ -192,7 +192,7 @@ func loggedMembers() []string {
 	return []string{
 		"name", "channel", "app", "campaign", "send_at", "expires_at", "by", "dry_run", "then",
 		"version", "rules", "categories", "quiet_hours", "only", "blackouts", "calendars", "time_zone", "report_at", "reach", "shift_spread", "account_share", "changes",
-		"policy", "limits", "opt_out", "do_not_disturb_until", "blocked", "tier", "scopes", "disabled", "overlap", "url",
+		"policy", "limits", "opt_out", "do_not_disturb_until", "best_hours", "blocked", "tier", "scopes", "disabled", "overlap", "url",
 		"requests_per_minute", "requests_per_day", "lines_per_minute", "messages_per_hour", "messages_per_day", "devices",
 		"per_minute", "per_hour", "per_day", "alert_at", "custom", "rate", "burst", "on_conflict", "contact", "alert_to",
 	}

@@ -63,6 +63,7 @@ var bounds = sync.OnceValue(func() map[string]*huma.Schema { //nolint:globals //
 	names := func(schema *huma.Schema) map[string]any { return map[string]any{"propertyNames": schema} }
 	named := func(pattern string) map[string]any { return names(&huma.Schema{Pattern: whole(pattern)}) }
 	percent := &huma.Schema{Type: huma.TypeInteger, Minimum: new(1.0), Maximum: new(100.0)}
+	weight := &huma.Schema{Type: huma.TypeInteger, Minimum: new(0.0), Maximum: new(float64(policy.MaxWeight))}
 	scope := oneOf(string(accounts.ScopeSubmit), string(accounts.ScopeRead), string(accounts.ScopeAdmin), string(accounts.ScopeContent))
 	scope.Type = huma.TypeString
 	all := make(map[string]*huma.Schema)
@@ -73,7 +74,7 @@ var bounds = sync.OnceValue(func() map[string]*huma.Schema { //nolint:globals //
 		{"id", text(fmt.Sprintf(`[A-Za-z0-9._:-]{1,%d}`, keyspace.MaxID), 0)},
 		{"user", text(userPattern, keyspace.MaxUser)},
 		{"send_at window.from", text("now|"+timePattern, 0)},
-		{"window.prefer", oneOf(string(policy.PreferEarliest), string(policy.PreferLatest), string(policy.PreferNearest), string(policy.PreferSpread))},
+		{"window.prefer", oneOf(string(policy.PreferEarliest), string(policy.PreferLatest), string(policy.PreferNearest), string(policy.PreferSpread), string(policy.PreferBest))},
 		{"expires_at shift_until do_not_disturb_until window.until", text(timePattern, 0)},
 		{"name account tier policy category event", text(namePattern, 0)},
 		{"campaign", text(campaignPattern, 0)},
@@ -125,6 +126,7 @@ var bounds = sync.OnceValue(func() map[string]*huma.Schema { //nolint:globals //
 		{"changes", &huma.Schema{MaxItems: new(policy.MaxChanges)}},
 		{"opt_out", list(namePattern, policy.MaxCategories, true)},
 		{"categories", &huma.Schema{MaxProperties: new(policy.MaxCategories), Extensions: named(namePattern)}},
+		{"best_hours", &huma.Schema{Items: weight, MaxItems: new(policy.HoursOfWeek)}},
 		{"alert_at", &huma.Schema{Items: percent, MaxItems: new(100), UniqueItems: true}},
 		{"scopes", &huma.Schema{Items: scope, MinItems: new(1), UniqueItems: true}},
 		{"requests_per_minute requests_per_day lines_per_minute messages_per_hour messages_per_day devices", number(accounts.MaxTierLimit)},

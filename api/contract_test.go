@@ -269,7 +269,7 @@ func TestRequestsAreDocumentedAsTheyAreTaken(t *testing.T) {
 		{`{"send_at":"` + on22("11:11:11") + `","title":"Hi"}`, false},
 		{`{"user":"alice","window":{"from":"now","until":"` + on22("18:00:00") + `","prefer":"latest"},"title":"Hi"}`, true},
 		{`{"user":"alice","window":{"from":"now"},"title":"Hi"}`, false},
-		{`{"user":"alice","window":{"until":"` + on22("18:00:00") + `","prefer":"best"},"title":"Hi"}`, false},
+		{`{"user":"alice","window":{"until":"` + on22("18:00:00") + `","prefer":"worst"},"title":"Hi"}`, false},
 		{`{"user":1,"send_at":"now","title":"Hi"}`, false},
 		{`{"user":"alice","send_at":"now","title":"Hi","data":{"k":1}}`, false},
 		{`{"user":"alice","send_at":"now","title":"Hi","when":"later"}`, false},

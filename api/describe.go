@@ -128,7 +128,7 @@ var knownWords = sync.OnceValue(func() map[string][]string { //nolint:globals //
 		noticeSchema + ".kind":       noticeKinds(),
 		deadAlertSchema + ".kind":    noticeKinds(),
 		"on_conflict":                {"refuse", "shift"},
-		"prefer":                     {"earliest", "latest", "nearest", "spread"},
+		"prefer":                     {"earliest", "latest", "nearest", "spread", "best"},
 		"unknown_categories":         {"refuse", "allow"},
 		"EffectiveRule.from":         {message.FromPolicy, message.FromUser},
 		"breaks":                     {"10/calendar_day", "marketing 2/calendar_day", "quiet_hours"},

@@ -178,8 +178,8 @@ func (s *server) setSettings(
 			return settings, wrong.Err()
 		}
 		if contact := before; settings.Then == "" {
-			contact.Contact = settings.Contact
-			if settings.Equal(contact) { // a contact has nothing to do with messages
+			contact.Contact, contact.BestHours = settings.Contact, settings.BestHours
+			if settings.Equal(contact) { // these have nothing to do with scheduled messages
 				settings.Then = before.Then
 			}
 		}
@@ -284,7 +284,7 @@ func draftOf(s policy.UserSettings) message.SettingsDraft {
 	return message.SettingsDraft{
 		Contact: all.Contact, Policy: all.Policy, Limits: all.Limits, Categories: all.Categories,
 		OptOut: all.OptOut, QuietHours: all.QuietHours, TimeZone: all.TimeZone, Blocked: all.Blocked,
-		DoNotDisturbUntil: message.SpelledTime(s.DoNotDisturbUntil),
+		DoNotDisturbUntil: message.SpelledTime(s.DoNotDisturbUntil), BestHours: all.BestHours,
 	}
 }
 
@@ -313,6 +313,8 @@ func settingsOf(d message.SettingsDraft) (policy.UserSettings, error) {
 		faults.AddUnread(fault.InField(err, "do_not_disturb_until"))
 		s.DoNotDisturbUntil = at.UTC().Truncate(time.Millisecond)
 	}
+	s.BestHours, err = policy.ParseBestHours(d.BestHours)
+	faults.AddUnread(err)
 	return s, faults.With(s.Validate())
 }
 

@@ -206,6 +206,7 @@ const (
 //
 // More may be added.
 const (
+	PreferBest     = "best"
 	PreferEarliest = "earliest"
 	PreferLatest   = "latest"
 	PreferNearest  = "nearest"

@@ -164,7 +164,7 @@ func TestSettingsThatAreWrong(t *testing.T) {
 	t.Parallel()
 	b := locked(t).operator()
 	for name, value := range map[string]string{
-		"limits": "20/eon", "categories": "news", "quiet_hours": "late", "time_zone": "Mars/Olympus", "contact": "nobody", "opt_out": "A B", "policy": "none",
+		"limits": "20/eon", "categories": "news", "quiet_hours": "late", "time_zone": "Mars/Olympus", "contact": "nobody", "opt_out": "A B", "policy": "none", "best_hours": "1 2",
 	} {
 		fields := form("name", "alice", "limits", "7/hour", "contact", "alice@example.com")
 		fields.Set(name, value)

@@ -146,9 +146,18 @@ func TestSettingsThroughTheirForm(t *testing.T) {
 		Contact: "a@example.com", Policy: "promo", TimeZone: "Asia/Tokyo", Limits: []string{"1/minute", "2/hour"}, QuietHours: []string{"22:00-08:00"},
 		OptOut: []string{"ads", "news"}, Categories: map[string][]string{"news": {"1/day", "2/week"}, "otp": {"5/hour"}}, Blocked: true,
 	}
+	s.BestHours = make([]int, 168)
+	s.BestHours[167] = 1000
+	draft, err := settingsFormOf(s).draft()
+	require.NoError(t, err)
 	require.Equal(t, message.SettingsDraft{
 		Contact: s.Contact, Policy: s.Policy, TimeZone: s.TimeZone, Limits: s.Limits, QuietHours: s.QuietHours, OptOut: s.OptOut, Categories: s.Categories, Blocked: true,
-	}, settingsFormOf(s).draft())
-	require.Equal(t, message.SettingsDraft{}, settingsFormOf(message.UserSettings{}).draft())
+		BestHours: s.BestHours,
+	}, draft)
+	draft, err = settingsFormOf(message.UserSettings{}).draft()
+	require.NoError(t, err)
+	require.Equal(t, message.SettingsDraft{}, draft)
+	_, err = settingsForm{BestHours: "1 2\n0.5"}.draft()
+	require.ErrorContains(t, err, "best_hours[2], Monday at 02:00, is 0.5: give a whole number from 0 to 1000")
 	require.Equal(t, []string{"a", "b c"}, fields(" a \r\n\r\n\n b c"))
 }

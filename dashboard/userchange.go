@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // submit submits a message of a form.
@@ -53,6 +54,7 @@ type settingsForm struct {
 	Limits, QuietHours, OptOut string
 	Categories                 string // "marketing 2/calendar_day" a line
 	DoNotDisturbUntil          string
+	BestHours                  string // 24 numbers a line
 	Blocked                    bool
 	Then                       string
 	Field, Wrong               string // the field that is wrong, and what is wrong with it
@@ -69,11 +71,22 @@ func settingsFormOf(s message.UserSettings) settingsForm {
 	return settingsForm{
 		Contact: s.Contact, Policy: s.Policy, TimeZone: s.TimeZone, Limits: strings.Join(s.Limits, "\n"), QuietHours: strings.Join(s.QuietHours, "\n"),
 		OptOut: strings.Join(s.OptOut, "\n"), Categories: strings.Join(own, "\n"), Blocked: s.Blocked, DoNotDisturbUntil: message.SpelledTime(s.DoNotDisturbUntil.Time),
+		BestHours: lines24(s.BestHours),
 	}
 }
 
+// lines24 writes 24 numbers a line.
+func lines24(numbers []int) string {
+	var s strings.Builder
+	for i, n := range numbers {
+		s.WriteString(strconv.Itoa(n))
+		s.WriteByte(map[bool]byte{false: ' ', true: '\n'}[i%24 == 23])
+	}
+	return strings.TrimSpace(s.String())
+}
+
 // draft returns the settings of the form.
-func (f settingsForm) draft() message.SettingsDraft {
+func (f settingsForm) draft() (message.SettingsDraft, error) {
 	s := message.SettingsDraft{
 		Contact: f.Contact, Policy: f.Policy, TimeZone: f.TimeZone, Limits: fields(f.Limits), QuietHours: fields(f.QuietHours),
 		OptOut: fields(f.OptOut), Blocked: f.Blocked, DoNotDisturbUntil: f.DoNotDisturbUntil, Then: f.Then,
@@ -85,7 +98,12 @@ func (f settingsForm) draft() message.SettingsDraft {
 		}
 		s.Categories[name] = append(s.Categories[name], strings.TrimSpace(limit))
 	}
-	return s
+	if f.BestHours == "" {
+		return s, nil
+	}
+	var err error
+	s.BestHours, err = policy.ParseWeights(f.BestHours)
+	return s, err
 }
 
 // fields returns the lines of a text that are not empty.
@@ -107,6 +125,7 @@ func (d *Dashboard) saveSettings(w http.ResponseWriter, r *http.Request) {
 	for name, into := range map[string]*string{
 		"contact": &form.Contact, "policy": &form.Policy, "time_zone": &form.TimeZone, "limits": &form.Limits, "quiet_hours": &form.QuietHours,
 		"opt_out": &form.OptOut, "categories": &form.Categories, "do_not_disturb_until": &form.DoNotDisturbUntil, "then": &form.Then,
+		"best_hours": &form.BestHours,
 	} {
 		*into = strings.TrimSpace(r.PostFormValue(name))
 	}
@@ -114,7 +133,12 @@ func (d *Dashboard) saveSettings(w http.ResponseWriter, r *http.Request) {
 	if form.Blocked && !d.confirmed(w, r, "Block the user? New messages will be refused, and scheduled ones dropped at their send times.", "Block", to) {
 		return
 	}
-	saved, err := d.api.SetUserSettings(r.Context(), user, form.draft())
+	draft, err := form.draft()
+	if err != nil {
+		d.showSettingsAgain(w, r, user, form, err)
+		return
+	}
+	saved, err := d.api.SetUserSettings(r.Context(), user, draft)
 	if _, invalid := errors.AsType[*client.InvalidError](err); invalid {
 		d.showSettingsAgain(w, r, user, form, err)
 		return

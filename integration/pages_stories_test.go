@@ -71,6 +71,12 @@ func pageStories(t *testing.T) map[string]commandsOf {
 				"mallory is blocked: no message is accepted\n",
 			},
 		},
+		"docs/say-when.md": {
+			serves: map[string]serving{"sendlimit-worker": {prints: delivering}},
+			says: []string{
+				"set for alice: best hours such as Monday at 19:00\n", "accepted: alice gets a message at ", "  best free time from ",
+			},
+		},
 		"docs/accounts.md": {
 			serves: map[string]serving{"sendlimit-worker": {prints: delivering}},
 			says: []string{

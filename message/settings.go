@@ -49,6 +49,7 @@ type SettingsDraft struct {
 	TimeZone   string              `json:"time_zone,omitempty" doc:"An IANA time zone, for quiet hours, and for calendar rules if the policy says so."`
 	// DoNotDisturbUntil is an RFC 3339 time.
 	DoNotDisturbUntil string `json:"do_not_disturb_until,omitempty" doc:"Before this time nothing is sent to the user, except messages of exempt categories. Messages for earlier times are refused or shifted; scheduled ones are sent afterwards, as late ones."`
+	BestHours         []int  `json:"best_hours,omitempty" doc:"How well each hour of the week suits the user: 168 weights from 0 to 1000, from Monday 00:00 on, by the clocks of the user's time zone. Windows with prefer best draw send times in their ratio. Where all are 0, all hours suit alike."`
 	Blocked           bool   `json:"blocked,omitempty" doc:"Whether no more messages are accepted for the user. Scheduled ones are dropped at their send times."`
 	Then              string `json:"then,omitempty" doc:"What becomes of scheduled messages that do not fit the new settings: keep sends them at their times, also in quiet hours of the user; shift moves each to its next free time, and drops it if none is free before it expires; drop drops them. If absent, they stay, and wait at their times for the end of the user's quiet hours."`
 	DryRun            bool   `json:"dry_run,omitempty" doc:"Changes nothing, and lists the scheduled messages that would not fit."`
@@ -65,6 +66,7 @@ type SettingsPatch struct {
 	QuietHours        []string            `json:"quiet_hours,omitzero" doc:"All quiet hours of the user."`
 	TimeZone          *string             `json:"time_zone,omitempty" doc:"An IANA time zone."`
 	DoNotDisturbUntil *string             `json:"do_not_disturb_until,omitempty" doc:"The time before which nothing is sent to the user, except messages of exempt categories."`
+	BestHours         []int               `json:"best_hours,omitzero" doc:"The 168 weights of the hours of the week, from Monday 00:00 on."`
 	Blocked           *bool               `json:"blocked,omitempty" doc:"Whether no more messages are accepted."`
 	Then              string              `json:"then,omitempty" doc:"What becomes of scheduled messages that do not fit the new settings: keep sends them at their times, also in quiet hours of the user; shift moves each to its next free time, and drops it if none is free before it expires; drop drops them. If absent, they stay, and wait at their times for the end of the user's quiet hours."`
 	DryRun            bool                `json:"dry_run,omitempty" doc:"Changes nothing, and lists the scheduled messages that would not fit."`
@@ -81,6 +83,7 @@ type UserSettings struct {
 	QuietHours        []string            `json:"quiet_hours" doc:"The user's own quiet hours, beside those of the policy."`
 	TimeZone          string              `json:"time_zone" doc:"The user's IANA time zone; empty for the policy's."`
 	DoNotDisturbUntil Time                `json:"do_not_disturb_until,omitzero" doc:"The time before which nothing is sent to the user, except messages of exempt categories; absent for none."`
+	BestHours         []int               `json:"best_hours,omitempty" doc:"The 168 weights of the hours of the week, from Monday 00:00 on; absent for none."`
 	Blocked           bool                `json:"blocked" doc:"Whether no more messages are accepted for the user."`
 	Effective         *EffectiveRules     `json:"effective" doc:"The rules that apply to the user. null if the policy does not exist: then no message is accepted."`
 	Scheduled         *FollowThrough      `json:"scheduled,omitempty" doc:"What becomes of scheduled messages; absent if no change asked for it and none is affected."`
@@ -163,7 +166,7 @@ func UserSettingsOf(user string, s policy.UserSettings, policies map[string]poli
 		User: user, Contact: s.Contact, Policy: s.Policy, Limits: spelledRules(s.Limits),
 		Categories: make(map[string][]string, len(s.Categories)), OptOut: append([]string{}, s.OptOut...),
 		QuietHours: append([]string{}, s.QuietHours.Lines()...), TimeZone: s.TimeZone, Blocked: s.Blocked,
-		DoNotDisturbUntil: Time{s.DoNotDisturbUntil},
+		DoNotDisturbUntil: Time{s.DoNotDisturbUntil}, BestHours: s.BestHours.Weights(),
 	}
 	for name, limits := range s.Categories {
 		spelled.Categories[name] = spelledRules(limits)

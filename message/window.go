@@ -21,7 +21,7 @@ type Window struct {
 type WindowDraft struct {
 	From   When          `json:"from,omitzero" doc:"The begin: RFC 3339, a local time, or now, which is the default."`
 	Until  When          `json:"until" doc:"The end, which is not included: RFC 3339, or a local time. The expiry of the message and the latest send time that is accepted end the window, too."`
-	Prefer policy.Prefer `json:"prefer,omitempty" doc:"Which free time of the window the message gets. earliest, the default: the first one. latest: the last one. nearest: the one nearest to send_at; of two, the earlier. spread: the first one from a time on that is drawn over the whole window by account, user and id, else the first one, so that many messages fill a window evenly."`
+	Prefer policy.Prefer `json:"prefer,omitempty" doc:"Which free time of the window the message gets. earliest, the default: the first one. latest: the last one. nearest: the one nearest to send_at; of two, the earlier. spread: the first one from a time on that is drawn over the whole window by account, user and id, else the first one, so that many messages fill a window evenly. best: as spread, but drawn by the best_hours of the user."`
 }
 
 // ResolvedWindow is the window that a message was submitted for, with its local times as instants.

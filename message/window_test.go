@@ -31,7 +31,7 @@ func TestADraftWithAWrongWindow(t *testing.T) {
 		`"window":{"from":` + from + `}`:                        "window.until is required: an RFC 3339 time such as 2040-06-22T11:11:11Z",
 		`"window":{"until":"now"}`:                              `window.until "now" is not allowed: use an RFC 3339 time such as 2040-06-22T11:11:11Z`,
 		`"window":{"from":` + until + `,"until":` + until + `}`: "window.until, 2026-11-22T10:00:00Z, is not after window.from",
-		`"window":{"from":` + from + `,"until":` + until + `,"prefer":"best"}`:               `window.prefer "best" is not allowed: use earliest, latest, nearest or spread`,
+		`"window":{"from":` + from + `,"until":` + until + `,"prefer":"worst"}`:              `window.prefer "worst" is not allowed: use earliest, latest, nearest, spread or best`,
 		`"window":{"from":{"local":"9 o'clock"},"until":` + until + `}`:                      `window.from "9 o'clock" is not allowed: `,
 		`"window":{"from":{"local":"2026-11-22T09:00","zone":"Mars"},"until":` + until + `}`: `window.from.zone "Mars" is not allowed: `,
 	} {

@@ -42,7 +42,7 @@ func (t *Timeline) decide(
 	cursor := judge.SearchCursor{Begin: ""}
 	call := judge.Call{Client: t.client, Script: what, Doing: doing, User: r.User, At: func(by judge.UserRules) time.Time {
 		return cmp.Or(cursor.At(by), r.SearchFrom, r.At, r.Now)
-	}, Zone: r.Zone, Valid: r.Valid}
+	}, Zone: r.Zone, Best: r.best, Valid: r.Valid}
 	arguments, explained, explaining, tries := decides, r, false, 0
 	startAgain := func() {
 		r, explaining, cursor, tries = explained, false, judge.SearchCursor{Begin: ""}, tries+1

@@ -62,7 +62,8 @@ type Request struct {
 	// Now replaces the server's clock, for tests; zero means the server's.
 	Now time.Time
 
-	before time.Time // the end of the window that the request is for; zero for none
+	before time.Time        // the end of the window that the request is for; zero for none
+	best   *judge.BestHours // by which the time was drawn; nil for none
 }
 
 // Share names the account of a message, and bounds how many of a user's places in a day of UTC

@@ -68,7 +68,7 @@ const ExpiryBeyondReach = 31 * calendar.DayLong
 func (t *Timeline) Reserve(ctx context.Context, r Request) (Decision, error) {
 	const doing = "reserving a place"
 	if r.Window != nil {
-		return r.InWindow(ctx, t.Reserve)
+		return t.InWindow(ctx, r, t.Reserve)
 	}
 	r, err := t.checked(r)
 	if err != nil {
@@ -97,7 +97,7 @@ func (t *Timeline) Reserve(ctx context.Context, r Request) (Decision, error) {
 func (t *Timeline) Check(ctx context.Context, r Request) (Decision, error) {
 	const doing = "checking a time"
 	if r.Window != nil {
-		return r.InWindow(ctx, t.Check)
+		return t.InWindow(ctx, r, t.Check)
 	}
 	r, err := t.checked(r)
 	if err != nil {

@@ -21,6 +21,10 @@ const MaxRulesAge = judge.MaxAge
 // request. Nothing was done; Rules.Zone has the present zone.
 var ErrOtherZone = judge.ErrOtherZone
 
+// ErrOtherHours is in the chain of the *UnavailableError for a user whose best hours have changed since
+// a time was drawn by them, see Timeline.InWindow. Nothing was done.
+var ErrOtherHours = judge.ErrOtherHours
+
 // ErrUnknownPolicy is in the chain of the *UnavailableError for a user whose settings name a policy
 // that Rules does not have.
 var ErrUnknownPolicy = judge.ErrUnknownPolicy

@@ -2,8 +2,10 @@ package sendlimit
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
@@ -39,6 +41,7 @@ type windowSearch struct {
 	request     Request // of a single time
 	window      Window
 	from, until time.Time
+	rules       *judge.Rules
 	reserve     func(context.Context, Request) (Decision, error)
 }
 
@@ -48,24 +51,31 @@ type windowSearch struct {
 // refusal by reserve has to name the next and the previous free time.
 //
 // A refusal is about the first time of the window, with Decision.AtEnd for the last one. Its free
-// times are outside the window. A decision has no RequestedAt, and is not Shifted. PreferEarliest and
-// PreferSpread ignore the policy's ShiftSpread.
-func (r Request) InWindow(ctx context.Context, reserve func(context.Context, Request) (Decision, error)) (Decision, error) {
+// times are outside the window. A decision has no RequestedAt, and is not Shifted. PreferEarliest,
+// PreferSpread and PreferBest ignore the policy's ShiftSpread.
+//
+// PreferBest draws by the user's last known settings. If reserve finds others, its error has
+// ErrOtherHours in its chain, and InWindow draws again.
+func (t *Timeline) InWindow(ctx context.Context, r Request, reserve func(context.Context, Request) (Decision, error)) (Decision, error) {
 	w := *r.Window
 	if err := w.check(r); err != nil {
 		return Decision{}, err
 	}
 	s := windowSearch{
-		request: r, window: w, from: w.From.UTC().Truncate(time.Millisecond), until: w.Until.UTC().Truncate(time.Millisecond), reserve: reserve,
+		request: r, window: w, from: w.From.UTC().Truncate(time.Millisecond), until: w.Until.UTC().Truncate(time.Millisecond),
+		rules: t.rules, reserve: reserve,
 	}
 	s.request.Window, s.request.before, s.request.WithoutFreeTimes, s.request.WithoutSpread = nil, s.until, false, true
+	var err error
 	for range windowTries {
-		d, err := s.take(ctx)
+		var d Decision
+		d, err = s.take(ctx)
 		if err == nil && d.Code.Shiftable() {
 			d, err = s.refusal(ctx)
 		}
 		d.RequestedAt, d.Shifted = time.Time{}, false
 		switch {
+		case errors.Is(err, ErrOtherHours):
 		case err != nil || d.Allowed:
 			return d, err
 		case d.Code == fault.CodeTooFarAhead && !d.Latest.Before(s.from):
@@ -79,6 +89,9 @@ func (r Request) InWindow(ctx context.Context, reserve func(context.Context, Req
 			}
 			return d, nil
 		}
+	}
+	if err != nil {
+		return Decision{}, err
 	}
 	return Decision{}, &fault.UnavailableError{Detail: "others keep taking the free times of the window: try again in a moment"}
 }
@@ -103,8 +116,8 @@ func (s *windowSearch) take(ctx context.Context) (Decision, error) {
 		if d, err = s.near(ctx, near); d.Code == fault.CodeInPast { // so the first free one is the nearest
 			d, err = s.shift(ctx, s.from, last)
 		}
-	case policy.PreferSpread:
-		start := s.from.Add(time.Duration(s.request.shift().Key()%s.until.Sub(s.from).Milliseconds()) * time.Millisecond)
+	case policy.PreferSpread, policy.PreferBest:
+		start := s.draw()
 		if d, err = s.shift(ctx, start, last); d.Code.Shiftable() && start.After(s.from) && start.After(d.Now) {
 			d, err = s.shift(ctx, s.from, start.Add(-time.Millisecond))
 		}
@@ -115,6 +128,16 @@ func (s *windowSearch) take(ctx context.Context) (Decision, error) {
 		d, err = s.shift(ctx, s.from, last)
 	}
 	return d, err
+}
+
+// draw returns where the search of a spread begins.
+func (s *windowSearch) draw() time.Time {
+	var best judge.BestHours
+	if s.window.Prefer == policy.PreferBest {
+		best = s.rules.Book().Of(s.request.User).Best()
+		s.request.best = &best
+	}
+	return time.UnixMilli(best.Draw(s.from.UnixMilli(), s.until.UnixMilli(), s.request.shift().Key())).UTC()
 }
 
 // shift takes the first free time from a time on, to a last one.

@@ -151,3 +151,35 @@ func TestASpreadFillsAWindow(t *testing.T) {
 		require.InDelta(s, 100, before, 35)
 	})
 }
+
+// The best time is drawn by the weights of the user's hours, also the first time that a program learns
+// them. A repeated submit gets the first answer, although the weights have changed.
+func TestABestTimeOfAWindow(t *testing.T) {
+	tell(t, func(s *story) {
+		hour := func(of int) policy.UserSettings { // the story begins on a Saturday
+			best := make(policy.BestHours, policy.HoursOfWeek)
+			best[5*24+of] = 7
+			return policy.UserSettings{TimeZone: "Asia/Tokyo", BestHours: best}
+		}
+		s.set("alice", hour(12))
+		m := s.inWindow("m", time.Hour, 9*time.Hour, policy.PreferBest)
+		submitter := s.newSubmitter(submit.Options{}) // knows no settings
+		o, err := submitter.Submit(s.Context(), m)
+		require.NoError(s, err)
+		require.Equal(s, message.Accepted, o.Outcome, o.Detail)
+		require.Equal(s, s.at(3*time.Hour), o.SendAt.Truncate(time.Hour))
+		s.set("alice", hour(15))
+		again, err := submitter.Submit(s.Context(), m)
+		require.NoError(s, err)
+		require.Equal(s, []any{true, o.SendAt, policy.PreferBest}, []any{again.Replayed, again.SendAt, again.Window.Prefer})
+		m.ID = "other"
+		for _, decide := range []func() (message.Outcome, error){
+			func() (message.Outcome, error) { return s.newSubmitter(submit.Options{}).Check(s.Context(), m) },
+			func() (message.Outcome, error) { return submitter.Submit(s.Context(), m) },
+		} {
+			o, err = decide()
+			require.NoError(s, err)
+			require.Equal(s, s.at(6*time.Hour), o.SendAt.Truncate(time.Hour), o.Detail)
+		}
+	})
+}

@@ -33,6 +33,9 @@ type Call struct {
 	// Zone is the time zone that the user must have, see Rules.Zone; "" for any. With another one the
 	// error has ErrOtherZone in its chain, and nothing was done.
 	Zone string
+	// Best has the best hours that the user must have, see UserRules.Best; nil for any. With others
+	// the error has ErrOtherHours in its chain, and nothing was done.
+	Best *BestHours
 	// Valid returns until when the call may be made, by the clock of Rules.UseUntil. The script
 	// refuses to judge later; then Run asks again. nil means at any time.
 	Valid func(ctx context.Context) (time.Time, error)
@@ -73,6 +76,9 @@ func (b *Rulebook) Run(
 		by := b.Of(c.User)
 		if c.Zone != "" && by.Rules.quietZone.String() != c.Zone {
 			return nil, UserRules{}, fmt.Errorf("%s: %w", c.Doing, otherZone(by.Rules.quietZone))
+		}
+		if c.Best != nil && !c.Best.equal(by.Best()) {
+			return nil, UserRules{}, fmt.Errorf("%s: %w", c.Doing, otherHours())
 		}
 		valid, err := c.until(ctx, b.owner.ahead)
 		if err != nil {

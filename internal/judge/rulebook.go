@@ -39,6 +39,7 @@ type UserRules struct {
 
 	Book   *Rulebook           // of these rules
 	former policy.FormerWindow // of the user's own rules
+	best   policy.BestHours    // see Best
 	// user is the name of the user; "" outside Rulebook.Run.
 	user string
 	// whole are the rules of which Rules is a part, see At; nil if At was not called.
@@ -119,7 +120,8 @@ func (b *Rulebook) Of(user string) UserRules {
 	if !b.owner.fixed {
 		if cached, ok := b.owner.settings.users.Get(user); ok {
 			if rules, err := b.rulesOf(cached); err == nil {
-				return UserRules{Rules: rules, Version: cached.settings.Version, Blocked: cached.settings.Blocked, former: cached.settings.Former, Book: b}
+				s := &cached.settings
+				return UserRules{Rules: rules, Version: s.Version, Blocked: s.Blocked, former: s.Former, best: s.BestHours, Book: b}
 			}
 			// The settings were learned under other policies. The scripts will find that no
 			// settings were used, and Learn returns the error.

@@ -19,7 +19,8 @@
 -- ARGV[12] categories that the user does not want, separated by spaces
 -- ARGV[13] before which time the user is not disturbed, Unix ms
 -- ARGV[14] what becomes of scheduled messages: keep, shift or drop
--- ARGV[15] how long places count under the user's own rules, ms; 0 without any
+-- ARGV[15] weights of the user's best hours
+-- ARGV[16] how long places count under the user's own rules, ms; 0 without any
 --
 -- Returns  {1, version} stored; {0, version} the store has this other version; {-1,
 --          version} the claim is gone: claim the policy again. A repeated call returns
@@ -28,7 +29,7 @@
 --          user's own still matter, they are removed later.
 -- Cost     O(log n) in the users of the partition with settings.
 
-if #KEYS ~= 3 or #ARGV ~= 15 then
+if #KEYS ~= 3 or #ARGV ~= 16 then
   return redis.error_reply('ERR setting/settings_change.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -49,8 +50,8 @@ if ARGV[1] == '-' then
   end
 end
 redis.call('HSET', settings, 'v', ARGV[2])
-local values = {ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11], ARGV[12], ARGV[13], ARGV[14]}
-local names = {'contact', 'policy', 'limits', 'zone', 'blocked', 'quiet', 'categories', 'out', 'disturb', 'then'}
+local values = {ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11], ARGV[12], ARGV[13], ARGV[14], ARGV[15]}
+local names = {'contact', 'policy', 'limits', 'zone', 'blocked', 'quiet', 'categories', 'out', 'disturb', 'then', 'best'}
 for k, field in ipairs(names) do
   if values[k] == '' then
     redis.call('HDEL', settings, field)
@@ -58,4 +59,4 @@ for k, field in ipairs(names) do
     redis.call('HSET', settings, field, values[k])
   end
 end
-return {1, list_or_remove(KEYS[2], settings, ARGV[3], tonumber(ARGV[15]))}
+return {1, list_or_remove(KEYS[2], settings, ARGV[3], tonumber(ARGV[16]))}

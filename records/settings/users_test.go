@@ -31,7 +31,8 @@ func settingsStore(t *testing.T) (*miniredis.Miniredis, *settings.Users) {
 func fullSettings() policy.UserSettings {
 	return policy.UserSettings{
 		Contact: "ada@example.org", Policy: "vip", TimeZone: "Asia/Tokyo", Blocked: true,
-		Limits: []policy.Rule{{Limit: 20, Period: calendar.Day}, {Limit: 3, Window: time.Minute}},
+		Limits:    []policy.Rule{{Limit: 20, Period: calendar.Day}, {Limit: 3, Window: time.Minute}},
+		BestHours: append(make(policy.BestHours, policy.HoursOfWeek-2), 35, policy.MaxWeight),
 	}
 }
 
@@ -120,6 +121,14 @@ func TestUserSettingsThatAreRefused(t *testing.T) {
 		{
 			policy.UserSettings{Limits: []policy.Rule{{Limit: 1, Window: time.Hour}, {Limit: 2, Window: time.Hour}}},
 			"limits", "2/hour", "the limit 2/hour has the same window as another limit: give one for each window",
+		},
+		{
+			policy.UserSettings{BestHours: make(policy.BestHours, 24)},
+			"best_hours", "24", "the length of best_hours is 24: give 168 numbers, one for each hour of the week from Monday at 00:00 on",
+		},
+		{
+			policy.UserSettings{BestHours: append(make(policy.BestHours, 167), 1001)},
+			"best_hours[167]", "1001", "best_hours[167], Sunday at 23:00, is 1001: give a whole number from 0 to 1000",
 		},
 		{policy.UserSettings{Limits: many}, "limits", "", "there are 51 limits: a user has at most 50"},
 	} {

@@ -44,6 +44,8 @@ type UserSettings struct {
 	// DoNotDisturbUntil is a time before which nothing is sent to the user, except exempt messages;
 	// zero for none. Messages accepted for earlier times are sent afterwards, as late ones.
 	DoNotDisturbUntil time.Time
+	// BestHours are drawn from by PreferBest. No rule depends on them.
+	BestHours BestHours
 	// Then is what becomes of scheduled messages that do not fit these settings; "" if nobody asked.
 	// ThenShift and ThenDrop are set until that is done.
 	Then Then
@@ -75,7 +77,7 @@ func (s UserSettings) Equal(other UserSettings) bool {
 	return s.Contact == other.Contact && s.Policy == other.Policy && slices.Equal(s.Limits, other.Limits) &&
 		maps.EqualFunc(s.Categories, other.Categories, slices.Equal[[]Rule]) && slices.Equal(s.OptOut, other.OptOut) &&
 		s.QuietHours.Equal(other.QuietHours) && s.TimeZone == other.TimeZone && s.Blocked == other.Blocked &&
-		s.DoNotDisturbUntil.Equal(other.DoNotDisturbUntil)
+		s.DoNotDisturbUntil.Equal(other.DoNotDisturbUntil) && slices.Equal(s.BestHours, other.BestHours)
 }
 
 // Validate checks each setting. It does not know the policies: Policy.CheckSettings finds limits
@@ -99,6 +101,7 @@ func (s UserSettings) Validate() error {
 			Field: "do_not_disturb_until", Value: s.DoNotDisturbUntil.Format(time.RFC3339), Want: "a time in the years 1970 to 9999",
 		})
 	}
+	wrong.Add(checkWeights(s.BestHours))
 	if s.Then != "" && s.Then != ThenKeep && !s.Then.Pending() {
 		wrong.Add(&fault.InvalidError{Field: "then", Value: string(s.Then), Want: "keep, shift or drop"})
 	}

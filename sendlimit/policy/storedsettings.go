@@ -25,6 +25,7 @@ const (
 	fieldOptOut  = "out"        // " marketing news ", which lua/message/claim.lua reads
 	fieldDisturb = "disturb"    // Unix ms, which lua/fragments/switched_off.lua reads
 	fieldThen    = "then"       // which lua/fragments/switched_off.lua reads
+	fieldBest    = "best"       // two digits for each weight
 	fieldVersion = "v"
 	fieldKept    = "kept" // see lua/fragments/own_window.lua
 )
@@ -50,7 +51,8 @@ func (s UserSettings) Stored() []any {
 	}
 	return []any{
 		s.Contact, s.Policy, JoinRules(s.Limits, " "), s.TimeZone, blocked,
-		strings.Join(s.QuietHours.Lines(), ";"), strings.Join(own, ";"), out, disturb, string(s.Then), s.keeps().Milliseconds(),
+		strings.Join(s.QuietHours.Lines(), ";"), strings.Join(own, ";"), out, disturb, string(s.Then), s.BestHours.stored(),
+		s.keeps().Milliseconds(),
 	}
 }
 
@@ -58,7 +60,7 @@ func (s UserSettings) Stored() []any {
 func (s UserSettings) StoredFields(version string) map[string]string {
 	fields := map[string]string{fieldVersion: version}
 	names := []string{
-		fieldContact, fieldPolicy, fieldLimits, fieldZone, fieldBlocked, fieldQuiet, fieldOwn, fieldOptOut, fieldDisturb, fieldThen,
+		fieldContact, fieldPolicy, fieldLimits, fieldZone, fieldBlocked, fieldQuiet, fieldOwn, fieldOptOut, fieldDisturb, fieldThen, fieldBest,
 	}
 	for i, value := range s.Stored()[:len(names)] {
 		if text, _ := value.(string); text != "" {
@@ -101,7 +103,7 @@ func (s UserSettings) ChangesRules() bool {
 
 // RulesKey returns a text that is equal for settings with the same rules.
 func (s UserSettings) RulesKey() string {
-	s.Contact, s.Blocked, s.Then = "", false, ""
+	s.Contact, s.Blocked, s.Then, s.BestHours = "", false, "", nil
 	return fmt.Sprintf("%q", s.Stored())
 }
 
@@ -139,6 +141,9 @@ func ReadSettings(values map[string]string) (UserSettings, error) {
 			return UserSettings{}, &fault.InvalidError{Field: "do_not_disturb_until", Value: disturb, Want: "a time in Unix ms"}
 		}
 		s.DoNotDisturbUntil = time.UnixMilli(ms).UTC()
+	}
+	if s.BestHours, err = readBestHours(values[fieldBest]); err != nil {
+		return UserSettings{}, err
 	}
 	if keeps, until, ok := strings.Cut(values[fieldKept], " "); ok {
 		if s.Former, err = parseFormer(keeps, until); err != nil {

@@ -284,7 +284,7 @@ func drawSettings(t *rapid.T, now time.Time, policies ...policy.Policy) policy.U
 	p := rapid.SampledFrom(policies).Draw(t, "policy")
 	s := policy.UserSettings{
 		TimeZone: rapid.SampledFrom(historyZones).Draw(t, "user's zone"),
-		Blocked:  rapid.IntRange(0, 3).Draw(t, "blocked") == 3,
+		Blocked:  rapid.IntRange(0, 3).Draw(t, "blocked") == 3, BestHours: DrawBestHours(t),
 	}
 	if p.Name != policies[0].Name || rapid.Bool().Draw(t, "named") {
 		s.Policy = p.Name

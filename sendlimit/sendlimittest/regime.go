@@ -18,7 +18,9 @@ type regime struct {
 	reach   int64 // ms
 	shift   bool  // what requests with ByPolicy do on a conflict
 	blocked bool
-	optOut  []string // categories that the user does not want
+	best    policy.BestHours
+	theirs  *time.Location // the zone of the user's clocks
+	optOut  []string       // categories that the user does not want
 	// wanted are the categories that are exempt without dated changes: "all" in optOut spares them.
 	wanted map[string]bool
 	// disturbs is before which time only exempt messages are sent; 0 for none.
@@ -170,7 +172,7 @@ func newUndated(p policy.Policy, own policy.UserSettings, reach time.Duration, n
 		reach = min(reach, p.Reach)
 	}
 	g := &regime{
-		reach: reach.Milliseconds(), shift: p.OnConflict == policy.Shift, blocked: own.Blocked, optOut: own.OptOut, disturbs: cutOr(own.DoNotDisturbUntil, 0),
+		reach: reach.Milliseconds(), shift: p.OnConflict == policy.Shift, blocked: own.Blocked, optOut: own.OptOut, best: own.BestHours, theirs: theirs, disturbs: cutOr(own.DoNotDisturbUntil, 0),
 		refusesUnknown: p.UnknownCategories == policy.RefuseUnknown, accountShare: p.AccountShare,
 		categories: make(map[string]terms), exempt: make(map[string]bool), uncounted: make(map[string]bool),
 	}

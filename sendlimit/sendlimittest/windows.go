@@ -31,12 +31,13 @@ func (m *Model) checkWindow(r sendlimit.Request, now, key int64) sendlimit.Decis
 		d.Code, d.Latest = fault.CodeTooFarAhead, moment(now+g.reach)
 		return d
 	}
-	wanted, first := wantedIn(r.Window, from, last, key), max(from, now)
+	wanted, first := g.wantedIn(r.Window, from, last, key), max(from, now)
 	if last > now+g.reach && (wanted > now+g.reach) {
 		last = now + g.reach
-		wanted = wantedIn(r.Window, from, last, key)
+		wanted = g.wantedIn(r.Window, from, last, key)
 	}
 	last = min(last, now+g.reach)
+	drawn := r.Window.Prefer == policy.PreferSpread || r.Window.Prefer == policy.PreferBest
 
 	// What no other time would change is judged at the times at which a search begins.
 	for _, t := range []int64{max(wanted, first), first, last} {
@@ -52,14 +53,14 @@ func (m *Model) checkWindow(r sendlimit.Request, now, key int64) sendlimit.Decis
 		if earlier, ok := g.previousFree(category, tl, min(wanted, last), first); ok {
 			free = append(free, earlier)
 		}
-		if r.Window.Prefer == policy.PreferSpread && len(free) != 0 && free[0] < wanted {
+		if drawn && len(free) != 0 && free[0] < wanted {
 			free[0], _ = g.nextFree(category, tl, first, last)
 		}
 		if len(free) == 0 {
 			continue
 		}
 		at := free[0]
-		if len(free) == 2 && r.Window.Prefer != policy.PreferSpread && wanted-free[1] <= free[0]-wanted {
+		if len(free) == 2 && !drawn && wanted-free[1] <= free[0]-wanted {
 			at = free[1]
 		}
 		return sendlimit.Decision{Allowed: true, At: moment(at), Now: moment(now)}
@@ -72,7 +73,7 @@ func (m *Model) checkWindow(r sendlimit.Request, now, key int64) sendlimit.Decis
 
 // wantedIn returns the time of a window to which the free time is to be near, or from which on it is
 // searched.
-func wantedIn(w *sendlimit.Window, from, last, key int64) int64 {
+func (g *regime) wantedIn(w *sendlimit.Window, from, last, key int64) int64 {
 	switch w.Prefer {
 	case policy.PreferLatest:
 		return last
@@ -80,6 +81,8 @@ func wantedIn(w *sendlimit.Window, from, last, key int64) int64 {
 		return min(max(cut(w.Near), from), last)
 	case policy.PreferSpread:
 		return from + key%(last+1-from)
+	case policy.PreferBest:
+		return BestTime(g.best, g.theirs, from, last+1, key)
 	case policy.PreferEarliest:
 	}
 	return from
@@ -90,7 +93,7 @@ func (h *history) drawWindow(t *rapid.T) *sendlimit.Window {
 	w := &sendlimit.Window{
 		From: cmp.Or(h.drawTime(t), h.now), Until: cmp.Or(h.drawTime(t), h.now),
 		Prefer: rapid.SampledFrom([]policy.Prefer{
-			"", policy.PreferEarliest, policy.PreferLatest, policy.PreferNearest, policy.PreferSpread,
+			"", policy.PreferEarliest, policy.PreferLatest, policy.PreferNearest, policy.PreferSpread, policy.PreferBest,
 		}).Draw(t, "prefer"),
 	}
 	if w.Until.Before(w.From) {

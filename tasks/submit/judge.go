@@ -69,7 +69,7 @@ func (s *Submitter) judgeRequest(
 	}
 	decide := func(r sendlimit.Request) (sendlimit.Decision, error) {
 		if r.Window != nil {
-			return r.InWindow(ctx, reserve)
+			return t.InWindow(ctx, r, reserve)
 		}
 		return reserve(ctx, r)
 	}

@@ -2006,7 +2006,7 @@ class ResolvedWindow(_ResolvedWindow):
     prefer: str
     """Which free time of the window the message gets.
 
-    earliest, latest, nearest, spread.
+    earliest, latest, nearest, spread, best.
     """
     send_at: NotRequired[str]
     """With nearest, the time that the message is to be near to."""
@@ -2077,6 +2077,11 @@ class Sessions(TypedDict):
 
 
 class SettingsDraft(TypedDict):
+    best_hours: NotRequired[list[int] | None]
+    """How well each hour of the week suits the user: 168 weights from 0 to 1000, from Monday
+    00:00 on, by the clocks of the user's time zone. Windows with prefer best draw send times
+    in their ratio. Where all are 0, all hours suit alike.
+    """
     blocked: NotRequired[bool | None]
     """Whether no more messages are accepted for the user. Scheduled ones are dropped at their
     send times.
@@ -2119,6 +2124,8 @@ class SettingsDraft(TypedDict):
 
 
 class SettingsPatch(TypedDict):
+    best_hours: NotRequired[list[int] | None]
+    """The 168 weights of the hours of the week, from Monday 00:00 on."""
     blocked: NotRequired[bool | None]
     """Whether no more messages are accepted."""
     categories: NotRequired[dict[str, list[str] | None] | None]
@@ -2467,6 +2474,8 @@ class UserQuota(TypedDict):
 
 
 class UserSettings(TypedDict):
+    best_hours: NotRequired[list[int]]
+    """The 168 weights of the hours of the week, from Monday 00:00 on; absent for none."""
     blocked: bool
     """Whether no more messages are accepted for the user."""
     categories: dict[str, list[str] | None]
@@ -2546,11 +2555,12 @@ _WindowDraft = TypedDict("_WindowDraft", {
 
 
 class WindowDraft(_WindowDraft):
-    prefer: NotRequired[Literal["earliest", "latest", "nearest", "spread", ""] | None]
+    prefer: NotRequired[Literal["earliest", "latest", "nearest", "spread", "best", ""] | None]
     """Which free time of the window the message gets. earliest, the default: the first one.
     latest: the last one. nearest: the one nearest to send_at; of two, the earlier. spread:
     the first one from a time on that is drawn over the whole window by account, user and id,
-    else the first one, so that many messages fill a window evenly.
+    else the first one, so that many messages fill a window evenly. best: as spread, but
+    drawn by the best_hours of the user.
     """
     until: str | datetime | LocalTime
     """The end, which is not included: RFC 3339, or a local time. The expiry of the message and

@@ -2399,7 +2399,7 @@ export interface components {
              */
             from: string;
             /** @description Which free time of the window the message gets. */
-            prefer: Open<"earliest" | "latest" | "nearest" | "spread">;
+            prefer: Open<"earliest" | "latest" | "nearest" | "spread" | "best">;
             /**
              * Format: date-time
              * @description With nearest, the time that the message is to be near to.
@@ -2513,6 +2513,8 @@ export interface components {
             channel?: "log" | "webhook" | "fcm" | "apns" | "webpush" | "service";
         };
         SettingsDraft: {
+            /** @description How well each hour of the week suits the user: 168 weights from 0 to 1000, from Monday 00:00 on, by the clocks of the user's time zone. Windows with prefer best draw send times in their ratio. Where all are 0, all hours suit alike. */
+            best_hours?: number[] | null;
             /** @description Whether no more messages are accepted for the user. Scheduled ones are dropped at their send times. */
             blocked?: boolean | null;
             /** @description Rules of single categories, by name. They replace the category's rules with the same windows, or apply beside them. */
@@ -2542,6 +2544,8 @@ export interface components {
             time_zone?: string | null;
         };
         SettingsPatch: {
+            /** @description The 168 weights of the hours of the week, from Monday 00:00 on. */
+            best_hours?: number[] | null;
             /** @description Whether no more messages are accepted. */
             blocked?: boolean | null;
             /** @description All own rules of categories. */
@@ -2986,6 +2990,8 @@ export interface components {
             user: string;
         };
         UserSettings: {
+            /** @description The 168 weights of the hours of the week, from Monday 00:00 on; absent for none. */
+            best_hours?: number[];
             /** @description Whether no more messages are accepted for the user. */
             blocked: boolean;
             /** @description The user's own rules of categories, by name. They replace the rules of the category with the same windows; others apply beside those. */
@@ -3069,10 +3075,10 @@ export interface components {
             /** @description The begin: RFC 3339, a local time, or now, which is the default. */
             from?: (string | Date | null) | components["schemas"]["LocalTime"];
             /**
-             * @description Which free time of the window the message gets. earliest, the default: the first one. latest: the last one. nearest: the one nearest to send_at; of two, the earlier. spread: the first one from a time on that is drawn over the whole window by account, user and id, else the first one, so that many messages fill a window evenly.
+             * @description Which free time of the window the message gets. earliest, the default: the first one. latest: the last one. nearest: the one nearest to send_at; of two, the earlier. spread: the first one from a time on that is drawn over the whole window by account, user and id, else the first one, so that many messages fill a window evenly. best: as spread, but drawn by the best_hours of the user.
              * @enum {string|null}
              */
-            prefer?: "earliest" | "latest" | "nearest" | "spread" | "" | null;
+            prefer?: "earliest" | "latest" | "nearest" | "spread" | "best" | "" | null;
             /** @description The end, which is not included: RFC 3339, or a local time. The expiry of the message and the latest send time that is accepted end the window, too. */
             until: (string | Date) | components["schemas"]["LocalTime"];
         };

@@ -53,8 +53,8 @@ is one, until that is being sent.`,
 	flags.StringVar(&f.at, "at", "", "send `time`: RFC 3339, now, +90m, or YYYY-MM-DD HH:MM with --tz; --at or --until is required")
 	flags.StringVar(&f.from, "from", "", "begin of a window of send times, a `time` as for --at (default now)")
 	flags.StringVar(&f.until, "until", "", "end of the window, a `time` that is not included; a free time before it is taken")
-	flags.StringVar(&f.prefer, "prefer", "", "which free `time` of the window: earliest (default), latest, nearest to --at, or spread,"+
-		" by which many messages fill a window evenly")
+	flags.StringVar(&f.prefer, "prefer", "", "which free `time` of the window: earliest (default), latest, nearest to --at, spread,"+
+		" by which many messages fill a window evenly, or best, by the user's best hours")
 	flags.StringVar(&f.message.Title, "title", "", "title `text`; --title or --body is required")
 	flags.StringVar(&f.message.Body, "body", "", "body `text`")
 	flags.StringArrayVar(&f.data, "data", nil, "`key=value` to send with the message; repeatable")
@@ -73,7 +73,7 @@ is one, until that is being sent.`,
 		" (default 24 hours after the send time)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show the outcome without submitting")
 	flags.BoolVar(&f.replace, "replace", false, "replace the pending message with the --id, or create it")
-	cli.Words(flags, "prefer", string(policy.PreferEarliest), string(policy.PreferLatest), string(policy.PreferNearest), string(policy.PreferSpread))
+	cli.Words(flags, "prefer", string(policy.PreferEarliest), string(policy.PreferLatest), string(policy.PreferNearest), string(policy.PreferSpread), string(policy.PreferBest))
 	cli.Words(flags, "on-conflict", message.OnConflictRefuse, message.OnConflictShift)
 	submitFlags(cmd)
 	p.messageZoneFlag(cmd, &f.message.Local.Strict)

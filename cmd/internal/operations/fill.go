@@ -12,7 +12,7 @@ import (
 
 // Fill copies flags into the fields of the same name of a draft or a patch, a pointer to a struct:
 // --time-zone is TimeZone. It skips flags that were not given, and fields that are no text, number,
-// bool or percents. It reports whether it set any.
+// bool or percents, and lists of others. It reports whether it set any.
 func Fill(flags *pflag.FlagSet, into any) (some bool, err error) {
 	to := reflect.ValueOf(into).Elem()
 	flags.Visit(func(flag *pflag.Flag) {
@@ -32,6 +32,9 @@ func Fill(flags *pflag.FlagSet, into any) (some bool, err error) {
 		case reflect.TypeFor[int64]():
 			value, err = strconv.ParseInt(text, 0, 64)
 		case reflect.TypeFor[[]int]():
+			if flag.Value.Type() != "string" {
+				return
+			}
 			value, err = cli.ParseAlertAt(text)
 		default:
 			return

@@ -240,7 +240,7 @@ func TestUserSettingsThatAreRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"set", "alice"}, "a flag is required, for example --policy, --limit, --time-zone, --quiet-hours, --opt-out, --do-not-disturb-until, --contact or --block; see sendlimit-worker user set --help"},
+		{[]string{"set", "alice"}, "a flag is required, for example --policy, --limit, --time-zone, --quiet-hours, --opt-out, --do-not-disturb-until, --best-hours, --contact or --block; see sendlimit-worker user set --help"},
 		{[]string{"set", "alice", "--block", "--unblock"}, "--block and --unblock exclude each other"},
 		{[]string{"set", "alice", "--policy", "gold"}, `there is no policy "gold" that this program can read: there are default, vip`},
 		{[]string{"set", "alice", "--limit", "7/hour"}, `the limit 7/hour replaces no rule, as policy default has no rule with this window: it has 1/minute, 10/calendar_day`},
@@ -249,6 +249,7 @@ func TestUserSettingsThatAreRefused(t *testing.T) {
 		{[]string{"set", "alice", "--category-limit", "news=1/fortnight"}, `category-limit "news=1/fortnight" is not allowed`},
 		{[]string{"set", "alice", "--quiet-hours", "nights"}, `quiet-hours "nights" is not allowed: use hours such as 22:00-08:00`},
 		{[]string{"set", "alice", "--quiet-hours", "08:00-09:00", "--no-quiet-hours"}, `--quiet-hours and --no-quiet-hours exclude each other`},
+		{[]string{"set", "alice", "--best-hours", "1,2 0.5"}, `best_hours[2], Monday at 02:00, is 0.5: give a whole number from 0 to 1000`},
 		{[]string{"set", "alice", "--opt-out", "ads", "--opt-in", "ads"}, `--opt-out and --opt-in both name ads`},
 		{[]string{"clear"}, "USER is missing"},
 	} {

@@ -84,6 +84,9 @@ func settingsOf(d client.UserSettings) []string {
 	if until := d.DoNotDisturbUntil; !until.IsZero() {
 		words = append(words, "not disturbed until "+message.SpelledTime(until.Time))
 	}
+	if len(d.BestHours) > 0 {
+		words = append(words, "best hours such as "+policy.HourOfWeek(slices.Index(d.BestHours, slices.Max(d.BestHours))))
+	}
 	if d.TimeZone != "" {
 		words = append(words, "time zone "+d.TimeZone)
 	}

@@ -34,6 +34,9 @@ func (c user) setCommand() *cobra.Command {
 			"--do-not-disturb-until is a time before which nothing is sent, except messages of\n" +
 			"exempt categories: new ones are refused or shifted, and scheduled ones wait, and are\n" +
 			"then sent as late ones. '' ends it.\n\n" +
+			"--best-hours are 168 weights from 0 to 1000, one for each hour of the week from Monday\n" +
+			"00:00 on, by the clocks of the user. Messages that prefer the best time of a window get\n" +
+			"times in the ratio of these. '' removes them.\n\n" +
 			"A blocked user gets no messages: new ones are refused, and scheduled ones are dropped\n" +
 			"at their send time.\n\n" +
 			"The answer counts the scheduled messages that do not fit the new settings. They stay\n" +
@@ -50,6 +53,7 @@ func (c user) setCommand() *cobra.Command {
 			"  sendlimit-worker user set alice --quiet-hours 21:00-09:00 --quiet-hours 'sat,sun 00:00-24:00'\n" +
 			"  sendlimit-worker user set alice --category-limit marketing=1/calendar_week --opt-out news\n" +
 			"  sendlimit-worker user set alice --do-not-disturb-until 2027-06-22T09:00:00Z\n" +
+			"  sendlimit-worker user set alice --best-hours \"$(cat hours.txt)\"\n" +
 			"  sendlimit-worker user set alice --time-zone Asia/Tokyo --then shift --preview\n" +
 			"  sendlimit-worker user set alice --block --then drop",
 	}
@@ -94,6 +98,7 @@ type userFlags struct {
 	quiet          []string
 	noQuiet        bool
 	optOut, optIn  []string
+	best           []string
 	block, unblock bool
 	preview        bool
 }
@@ -110,6 +115,7 @@ func (f *userFlags) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.optOut, "opt-out", nil, "`category` that the user opts out of, or all; repeatable")
 	flags.StringSliceVar(&f.optIn, "opt-in", nil, "`category` that the user opts in to again; repeatable")
 	flags.String("do-not-disturb-until", "", "`time` before which nothing is sent to the user, such as 2027-06-22T09:00:00Z")
+	flags.StringArrayVar(&f.best, "best-hours", nil, "168 `weights` of the hours of the week, from Monday 00:00 on, between commas or spaces; repeatable, such as for each day")
 	flags.String("time-zone", "", "IANA `zone` of the user, for quiet hours")
 	flags.String("contact", "", "e-mail `address` or https: URL for quota alerts")
 	flags.BoolVar(&f.block, "block", false, "accept no more messages for the user")
@@ -121,7 +127,7 @@ func (f *userFlags) register(flags *pflag.FlagSet) {
 // check refuses flags that exclude each other, and a command without flags.
 func (f *userFlags) check(cmd *cobra.Command) error {
 	given := false
-	for _, name := range []string{"policy", "limit", "no-limits", "category-limit", "no-category-limits", "quiet-hours", "no-quiet-hours", "opt-out", "opt-in", "do-not-disturb-until", "time-zone", "contact", "block", "unblock", "then"} {
+	for _, name := range []string{"policy", "limit", "no-limits", "category-limit", "no-category-limits", "quiet-hours", "no-quiet-hours", "opt-out", "opt-in", "do-not-disturb-until", "best-hours", "time-zone", "contact", "block", "unblock", "then"} {
 		if flag := cmd.Flags().Lookup(name); flag.Changed && (flag.Value.Type() != "bool" || flag.Value.String() == "true") {
 			given = true
 		}
@@ -137,7 +143,7 @@ func (f *userFlags) check(cmd *cobra.Command) error {
 	case f.noQuiet && len(f.quiet) > 0:
 		return cli.Usage(cmd, "no-quiet-hours", "--quiet-hours and --no-quiet-hours exclude each other")
 	case !given:
-		return cli.Usage(cmd, "", "a flag is required, for example --policy, --limit, --time-zone, --quiet-hours, --opt-out, --do-not-disturb-until, --contact or --block")
+		return cli.Usage(cmd, "", "a flag is required, for example --policy, --limit, --time-zone, --quiet-hours, --opt-out, --do-not-disturb-until, --best-hours, --contact or --block")
 	}
 	for _, rule := range f.limits {
 		if invalid, wrong := errors.AsType[*fault.InvalidError](parsed(rule)); wrong {
@@ -152,7 +158,11 @@ func (f *userFlags) check(cmd *cobra.Command) error {
 	if _, err := policy.ParseQuietHours(f.quiet...); err != nil {
 		return fault.InField(err, "quiet-hours")
 	}
-	return nil
+	weights, err := policy.ParseWeights(strings.Join(f.best, " "))
+	if err == nil {
+		_, err = policy.ParseBestHours(weights)
+	}
+	return fault.InField(err, "best-hours")
 }
 
 func parsed(rule string) error {
@@ -168,6 +178,11 @@ func (f *userFlags) change(flags *pflag.FlagSet, before client.UserSettings) (c 
 	c.DryRun = f.preview
 	if f.block || f.unblock {
 		c.Blocked = &f.block
+	}
+	if f.best != nil {
+		if c.BestHours, err = policy.ParseWeights(strings.Join(f.best, " ")); err != nil {
+			return c, err
+		}
 	}
 	if f.noQuiet || len(f.quiet) > 0 {
 		c.QuietHours = append([]string{}, f.quiet...)
