@@ -24,7 +24,7 @@ func otherHours() error {
 }
 
 // Best returns the user's best hours.
-func (by UserRules) Best() BestHours { return BestHours{by.best, by.Rules.quietZone} }
+func (u UserRules) Best() BestHours { return BestHours{u.best, u.Rules.quietZone} }
 
 func (h BestHours) equal(other BestHours) bool {
 	return slices.Equal(h.Weights, other.Weights) && h.Zone.String() == other.Zone.String()
@@ -44,8 +44,8 @@ func (h BestHours) Draw(from, until, key int64) int64 {
 	}
 	// This is key * total / 2^keyBits. A remainder would not be even: total may be nearly as large as
 	// the keys.
-	drawn, _ := bits.Mul64(uint64(key)<<(64-keyBits), uint64(total)) //nolint:gosec // neither is negative
-	left, at := int64(drawn), from                                   //nolint:gosec // less than total
+	drawn, _ := bits.Mul64(uint64(key)<<(64-keyBits), uint64(total))
+	left, at := int64(drawn), from
 	h.pieces(from, until, func(start, length, weight int64) bool {
 		if left < length*weight {
 			at = start + left/weight

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/internal/judge"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestTimesAreDrawnByTheWeightsOfHours(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		zone, err := time.LoadLocation(rapid.SampledFrom([]string{
+		zone, err := calendar.ParseTimeZone(rapid.SampledFrom([]string{
 			"UTC", "Europe/Berlin", "America/Santiago", "Australia/Lord_Howe", "Asia/Kolkata", "America/St_Johns",
 		}).Draw(t, "zone"))
 		require.NoError(t, err)

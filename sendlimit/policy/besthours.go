@@ -33,7 +33,7 @@ func ParseBestHours(weights []int) (BestHours, error) {
 	}
 	hours := make(BestHours, len(weights))
 	for i, weight := range weights {
-		hours[i] = uint16(weight) //nolint:gosec // at most MaxWeight
+		hours[i] = uint16(weight)
 	}
 	return hours, nil
 }

@@ -46,11 +46,11 @@ func DrawBestHours(t *rapid.T) policy.BestHours {
 	if of == 0 {
 		return nil
 	}
-	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "best hours"), 0)) //nolint:gosec // a drawn seed
+	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "best hours"), 0))
 	best := make(policy.BestHours, policy.HoursOfWeek)
 	for i := range best {
 		if random.IntN(of) == 0 && of != 2 {
-			best[i] = uint16(random.IntN(policy.MaxWeight + 1)) //nolint:gosec // at most MaxWeight
+			best[i] = uint16(random.IntN(policy.MaxWeight + 1))
 		}
 	}
 	return best
