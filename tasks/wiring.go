@@ -56,7 +56,7 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 		Policies: b.Policies, Looks: b.Looks, Gate: gate, Records: messages.NewRecords(w.batches, b.Keys), Queue: w.queue, Timers: w.timers, Clock: clock, Channels: set, PacedChannels: paced, Pacer: pacer,
 		Devices: devices.New(b.Client, b.Keys, devices.Options{}), Pauses: deliver.NewPauses(b.Client, b.Keys, clock, b.Logger),
 		FollowZone: func(ctx context.Context, user, id string) error { return submit.FollowZone(ctx, b, user, id) },
-		Retries: o.Retries, OnUncertain: o.OnUncertain, PushTimeout: o.PushTimeout, Margin: o.SettleMargin,
+		Retries:    o.Retries, OnUncertain: o.OnUncertain, PushTimeout: o.PushTimeout, Margin: o.SettleMargin,
 		Tolerance: cmp.Or(o.Tolerance, sendlimit.DefaultTolerance), ExpireAfter: cmp.Or(options.ExpireAfter, sendlimit.DefaultExpireAfter),
 		Slots: deliver.NewDeliverySlots(o.Deliveries, clock.Local), Stopping: w.stopping, Ended: w.ended,
 		Activity: b.Activity, Metrics: b.Metrics, Tracer: b.Tracer, Logger: b.Logger,

@@ -44,21 +44,21 @@ type Handler struct {
 	Devices       *devices.Store
 	Retries       retry.Policy
 	// FollowZone moves a message whose local time has to be read in another zone of its user.
-	FollowZone    func(ctx context.Context, user, id string) error
-	OnUncertain   OnUncertain
-	PushTimeout   time.Duration
-	ExpireAfter   time.Duration // of a message that has no expiry of its own
-	Tolerance     time.Duration // how late a message may be sent without being judged again
-	Margin        time.Duration // how much longer than PushTimeout a lease lasts
-	Slots         *Slots        // one for each running delivery
-	Activity      *activity.Log
-	Stopping      chan struct{} // closed when no new work may begin
-	Ended         chan struct{} // closed when the worker no longer waits for running work
-	Metrics       *metrics.Metrics
-	Tracer        tracing.Tracer
-	Logger        *slog.Logger
-	looked        atomic.Int64 // when stoppedAll last permitted a claim, Unix ms by the local clock
-	away          awayPartitions
+	FollowZone  func(ctx context.Context, user, id string) error
+	OnUncertain OnUncertain
+	PushTimeout time.Duration
+	ExpireAfter time.Duration // of a message that has no expiry of its own
+	Tolerance   time.Duration // how late a message may be sent without being judged again
+	Margin      time.Duration // how much longer than PushTimeout a lease lasts
+	Slots       *Slots        // one for each running delivery
+	Activity    *activity.Log
+	Stopping    chan struct{} // closed when no new work may begin
+	Ended       chan struct{} // closed when the worker no longer waits for running work
+	Metrics     *metrics.Metrics
+	Tracer      tracing.Tracer
+	Logger      *slog.Logger
+	looked      atomic.Int64 // when stoppedAll last permitted a claim, Unix ms by the local clock
+	away        awayPartitions
 }
 
 // heldEarly is how much earlier than the queue's lead a task may come and wait here. An
