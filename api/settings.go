@@ -58,8 +58,8 @@ func (s *server) showSettings(ctx context.Context, in ofUser) (answer tagged[mes
 	}
 	policies, err := s.policiesByName(ctx)
 	answer = settingsAnswer(in.User, settings, policies)
-	if settings.Then != "" {
-		answer.value.Scheduled = &message.FollowThrough{Then: string(settings.Then), Complete: !settings.Then.Pending()}
+	if settings.Then != "" || settings.Rezoned {
+		answer.value.Scheduled = &message.FollowThrough{Then: string(settings.Then), Complete: !settings.Follows()}
 	}
 	return answer, err
 }
@@ -126,11 +126,15 @@ func (s *server) clearSettings(ctx context.Context, in settingsOfUser) (answer t
 	if err := s.Users.Clear(ctx, in.User); err != nil {
 		return answer, err
 	}
+	settings, err := s.Users.Get(ctx, in.User)
+	if err != nil {
+		return answer, err
+	}
 	policies, err := s.policiesByName(ctx)
 	if err != nil {
 		return answer, err
 	}
-	return s.followed(ctx, in.User, policy.UserSettings{}, policies, false)
+	return s.followed(ctx, in.User, settings, policies, false)
 }
 
 type settingsCheck int
@@ -216,7 +220,7 @@ func (s *server) followed(
 		return answer, err
 	}
 	f.Explain(dryRun)
-	if f.Then != "" || f.Affected > 0 || dryRun {
+	if f.Then != "" || f.Affected > 0 || dryRun || !f.Complete {
 		answer.value.Scheduled = &f
 	}
 	return answer, nil

@@ -45,8 +45,10 @@ func (c MessageChange) MarshalJSON() ([]byte, error) {
 	if c.SendAt != nil {
 		patch["send_at"] = spellSendAt(*c.SendAt, c.SendAt.IsZero())
 	}
-	if c.Local.Strict {
-		patch["clock_strict"] = true
+	for name, set := range map[string]bool{"clock_strict": c.Local.Strict, "follow_zone": c.Local.FollowZone} {
+		if set {
+			patch[name] = true
+		}
 	}
 	for name, text := range map[string]string{"on_conflict": c.OnConflict, "shift_until": spell(c.ShiftUntil)} {
 		if text != "" {

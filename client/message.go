@@ -98,7 +98,7 @@ func (m Message) encode() ([]byte, error) {
 	encoded, err := json.Marshal(message.Draft{
 		ID: m.ID, User: m.User, SendAt: when(spellSendAt(m.SendAt, m.Now), m.Local.SendAt), Window: m.window(), Category: m.Category, Title: m.Title, Body: m.Body, Data: m.Data,
 		Campaign: m.Campaign, Metadata: m.Metadata, ExpiresAt: when(spell(m.ExpiresAt), m.Local.ExpiresAt), OnConflict: m.OnConflict,
-		ShiftUntil: when(spell(m.ShiftUntil), m.Local.ShiftUntil), Late: m.Late, ClockStrict: m.Local.Strict,
+		ShiftUntil: when(spell(m.ShiftUntil), m.Local.ShiftUntil), Late: m.Late, ClockStrict: m.Local.Strict, FollowZone: m.Local.FollowZone,
 		PushContent: message.PushContent{
 			Image: m.Image, ClickURL: m.ClickURL, Badge: m.Badge, Sound: m.Sound, Priority: m.Priority, CollapseKey: m.CollapseKey,
 			Channels: m.Channels, To: m.To,

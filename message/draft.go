@@ -26,6 +26,7 @@ type Draft struct {
 	OnConflict  string            `json:"on_conflict,omitempty" doc:"What to do if send_at is not free: refuse the message, or shift it to the next free time. By default what the user's policy says; with send_at now, shift."`
 	Late        string            `json:"late,omitempty" doc:"What to do if send_at has passed: refuse the message with in_past; now, send it now if it passed within a day; or a length of time such as 15m, 1s to 7d, send it now if it passed within that. By default what the user's policy says."`
 	ShiftUntil  When              `json:"shift_until,omitzero" doc:"RFC 3339, or a local time: the last time that a shift may choose. By default a day after send_at. Without on_conflict it applies if the user's policy shifts, and has no effect if the policy refuses. With refuse it is not allowed."`
+	FollowZone  bool              `json:"follow_zone,omitempty" doc:"Keep the local time, not the instant: when the user's own time zone changes, the message moves to the same local time there, by the rules. Only with a send_at that is a local time in the zone user. A local expires_at in the zone user moves with it."`
 	ClockStrict bool              `json:"clock_strict,omitempty" doc:"Refuse a local time that clocks skip or show twice, and name the valid ones. By default a skipped time means a later one, as far behind the gap as it would be into it, and a time that is shown twice means the first."`
 
 	// faults are the problems of the JSON object that was decoded; nil for none. Message returns
@@ -38,7 +39,7 @@ func DraftFields() []string {
 	return []string{
 		"id", "user", "send_at", "window", "category", "title", "body", "data",
 		"image", "click_url", "badge", "sound", "priority", "collapse_key", "channels", "to",
-		"campaign", "metadata", "expires_at", "on_conflict", "late", "shift_until", "clock_strict",
+		"campaign", "metadata", "expires_at", "on_conflict", "late", "shift_until", "follow_zone", "clock_strict",
 	}
 }
 
@@ -168,12 +169,13 @@ func (d Draft) parse(parse TimeParser) (Message, Faults) {
 			From: faults.parseTime("window.from", window.From, parse), Until: faults.parseTime("window.until", window.Until, parse), Prefer: window.Prefer,
 		}
 	}
-	if d.SendAt.Zone+d.ExpiresAt.Zone+d.ShiftUntil.Zone+window.From.Zone+window.Until.Zone != "" {
+	if d.FollowZone || d.SendAt.Zone+d.ExpiresAt.Zone+d.ShiftUntil.Zone+window.From.Zone+window.Until.Zone != "" {
 		m.Local = &LocalTimes{
 			SendAt: faults.parseLocal("send_at", d.SendAt), ExpiresAt: faults.parseLocal("expires_at", d.ExpiresAt),
 			ShiftUntil: faults.parseLocal("shift_until", d.ShiftUntil), From: faults.parseLocal("window.from", window.From),
 			Until: faults.parseLocal("window.until", window.Until), Strict: d.ClockStrict,
 		}
+		m.Local.FollowZone = d.FollowZone && !faults.unreadable("send_at")
 	}
 	return m, faults
 }
@@ -236,11 +238,16 @@ func (d *Draft) SetBadge(text string) {
 }
 
 // SetClockStrict sets clock_strict from true or false. Message reports an error in it.
-func (d *Draft) SetClockStrict(text string) {
-	d.ClockStrict = text == "true"
-	if !d.ClockStrict && text != "false" {
-		d.note(NotAllowed("clock_strict", text, "true or false"))
+func (d *Draft) SetClockStrict(text string) { d.ClockStrict = d.readFlag("clock_strict", text) }
+
+// SetFollowZone sets follow_zone from true or false. Message reports an error in it.
+func (d *Draft) SetFollowZone(text string) { d.FollowZone = d.readFlag("follow_zone", text) }
+
+func (d *Draft) readFlag(field, text string) bool {
+	if text != "true" && text != "false" {
+		d.note(NotAllowed(field, text, "true or false"))
 	}
+	return text == "true"
 }
 
 // SetChannels sets the channels from a JSON object. Message reports an error in it.

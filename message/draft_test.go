@@ -63,7 +63,7 @@ func TestDraftThatIsNoMessage(t *testing.T) {
 	t.Parallel()
 	const (
 		fields = "id, user, send_at, window, category, title, body, data, image, click_url, badge, sound, priority, " +
-			"collapse_key, channels, to, campaign, metadata, expires_at, on_conflict, late, shift_until, clock_strict"
+			"collapse_key, channels, to, campaign, metadata, expires_at, on_conflict, late, shift_until, follow_zone, clock_strict"
 		object = `: it has to be a JSON object`
 	)
 	for _, row := range []struct{ text, sentence string }{
@@ -353,7 +353,7 @@ func TestAMoveNamesAllThatIsWrong(t *testing.T) {
 	require.NoError(t, err)
 	_, err = d.Patch(message.ParseTime)
 	require.EqualError(t, err, `shift_until is a JSON number: it has to be a text, or an object such as {"local": "2040-06-22T11:11", "zone": "user"}; `+
-		`unknown field "text": there are send_at, on_conflict, shift_until, clock_strict, title, body, data, image, click_url, badge, sound, priority, collapse_key, channels, to, metadata, expires_at; `+
+		`unknown field "text": there are send_at, on_conflict, shift_until, follow_zone, clock_strict, title, body, data, image, click_url, badge, sound, priority, collapse_key, channels, to, metadata, expires_at; `+
 		`title is a JSON number: it has to be a text; `+
 		`send_at "tomorrow" is not allowed: use an RFC 3339 time such as 2040-06-22T11:11:11Z; `+
 		`on_conflict "drop" is not allowed: use refuse or shift`)

@@ -47,6 +47,10 @@ func Fingerprint(m Message) [16]byte {
 			add(at.Zone)
 		}
 		add(strconv.FormatBool(l.Strict))
+		if l.FollowZone {
+			add("")
+			add("~follow")
+		}
 	}
 	if m.Late != "" {
 		// An empty part can't be a user, and this one is no campaign.

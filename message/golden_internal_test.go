@@ -152,6 +152,9 @@ func TestFingerprintTellsRequestsApart(t *testing.T) {
 		"local end of the window": func(m *Message) {
 			m.Window, m.Local = wholeWindow(), &LocalTimes{Until: LocalTime{"2026-11-22T12:11:11", ZoneUser}}
 		},
+		"following the user": func(m *Message) {
+			m.Local = &LocalTimes{SendAt: LocalTime{"2026-11-22T12:11:11", ZoneUser}, FollowZone: true}
+		},
 		"of the user": func(m *Message) { m.Local = &LocalTimes{SendAt: LocalTime{"2026-11-22T12:11:11", ZoneUser}} },
 		"strictly": func(m *Message) {
 			m.Local = &LocalTimes{SendAt: LocalTime{"2026-11-22T12:11:11", ZoneUser}, Strict: true}

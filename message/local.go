@@ -69,6 +69,9 @@ type LocalTimes struct {
 	From, Until                   LocalTime // the ends of the window
 	// Strict refuses a time that clocks skip or show twice.
 	Strict bool
+	// FollowZone keeps the local SendAt, and a local ExpiresAt in the user's zone, when the user's own
+	// zone changes. It needs a SendAt in ZoneUser.
+	FollowZone bool
 }
 
 // ResolvedLocal says how a local time became an instant.
@@ -77,6 +80,44 @@ type ResolvedLocal struct {
 	Asked string         `json:"asked" doc:"The zone that was asked for: user, or an IANA name."`
 	Zone  string         `json:"zone" doc:"The IANA name of the zone in which it was read."`
 	Clock calendar.Clock `json:"clock,omitempty" doc:"skipped, if clocks are put forward over the time: then a later time is meant, as far behind the gap as the time would be into it. repeated, if clocks are put back and show it twice: then the first one is meant. Absent if clocks show it once."`
+	// FollowZone is that of LocalTimes.
+	FollowZone bool `json:"follow_zone,omitempty" doc:"Whether the message keeps this local time when the user's own zone changes."`
+
+	own     bool   // with FollowZone: the zone is the user's own, and no default
+	expires string // with FollowZone: the local expiry; "" for none
+}
+
+// OwnZone returns the user's own zone by which a message that follows it was read; "" for none.
+func (r *ResolvedLocal) OwnZone() string {
+	if !r.own {
+		return ""
+	}
+	return r.Zone
+}
+
+// ReadAnew reads a local time that follows the user's zone in another one, which is the user's own or
+// a default. expires is the new expiry; zero if the old one stays.
+func (r *ResolvedLocal) ReadAnew(zone *time.Location, own bool) (read *ResolvedLocal, at, expires time.Time, err error) {
+	times := LocalTimes{SendAt: LocalTime{Local: r.Time, Zone: ZoneUser}, FollowZone: true}
+	if r.expires != "" {
+		times.ExpiresAt = LocalTime{Local: r.expires, Zone: ZoneUser}
+	}
+	m, read, err := Message{Local: &times}.Resolve(func(string) (*time.Location, error) { return zone, nil })
+	if err != nil {
+		return nil, time.Time{}, time.Time{}, err
+	}
+	return read.Following(own), m.SendAt, m.ExpiresAt, nil
+}
+
+// Following returns how a send time was read, in the user's own zone or in a default. It only
+// matters for one that follows the zone.
+func (r *ResolvedLocal) Following(own bool) *ResolvedLocal {
+	if r == nil || !r.FollowZone {
+		return r
+	}
+	read := *r
+	read.own = own
+	return &read
 }
 
 // Zones returns the time zone of ZoneUser or of an IANA name.
@@ -183,7 +224,11 @@ func (l *LocalTimes) resolve(field string, local LocalTime, zones Zones, at *tim
 		_, says := shown.Strictly(zone)
 		wrong.Add(fault.Wrong(field, "%s, %s, %s", field, local.Local, says))
 	}
-	return &ResolvedLocal{Time: local.Local, Asked: local.Zone, Zone: zone.String(), Clock: clock}
+	read := &ResolvedLocal{Time: local.Local, Asked: local.Zone, Zone: zone.String(), Clock: clock, FollowZone: l.FollowZone}
+	if l.FollowZone && l.ExpiresAt.Zone == ZoneUser {
+		read.expires = l.ExpiresAt.Local
+	}
+	return read
 }
 
 // asked returns the message as it was asked for, without the instants of its local times.
@@ -213,27 +258,54 @@ func (m Message) asked() Message {
 	return m
 }
 
-// EncodeLocal returns how a send time was read for a record: at most 64 bytes, "" for nil.
+// validateFollowZone checks that there is a time that can follow the user's zone.
+func (m Message) validateFollowZone(wrong *fault.InvalidErrors) {
+	if m.Local == nil || !m.Local.FollowZone || m.Window == nil && m.Local.SendAt.Zone == ZoneUser {
+		return
+	}
+	says := `follow_zone needs a send_at that is a local time in the user's zone, such as {"local":"2040-06-22T11:11","zone":"user"}`
+	if m.Window != nil {
+		says = "follow_zone has no meaning with a window: leave one out"
+	}
+	wrong.Add(&fault.InvalidError{Field: "follow_zone", Value: "true", Says: says})
+}
+
+// EncodeLocal returns how a send time was read for a record, "" for nil. lua/message/claim.lua reads
+// the first letter and the zone.
 func EncodeLocal(r *ResolvedLocal) string {
 	if r == nil {
 		return ""
 	}
 	asked := "z"
-	if r.Asked == ZoneUser {
+	switch {
+	case r.own:
+		asked = "f"
+	case r.FollowZone:
+		asked = "d"
+	case r.Asked == ZoneUser:
 		asked = "u"
 	}
-	return strings.Join([]string{asked, r.Time, r.Zone, string(r.Clock)}, " ")
+	parts := []string{asked, r.Time, r.Zone, string(r.Clock)}
+	if r.expires != "" {
+		parts = append(parts, r.expires)
+	}
+	return strings.Join(parts, " ")
 }
 
 // DecodeLocal reads what EncodeLocal wrote; nil for "" and for a text of a newer program.
 func DecodeLocal(text string) *ResolvedLocal {
 	part := strings.Split(text, " ")
-	if len(part) != 4 {
+	if len(part) != 4 && len(part) != 5 || !strings.Contains("zufd", part[0]) {
 		return nil
 	}
-	asked := part[2]
-	if part[0] == "u" {
-		asked = ZoneUser
+	r := &ResolvedLocal{
+		Time: part[1], Asked: ZoneUser, Zone: part[2], Clock: calendar.Clock(part[3]), FollowZone: part[0] == "f" || part[0] == "d", own: part[0] == "f",
 	}
-	return &ResolvedLocal{Time: part[1], Asked: asked, Zone: part[2], Clock: calendar.Clock(part[3])}
+	if part[0] == "z" {
+		r.Asked = part[2]
+	}
+	if len(part) == 5 {
+		r.expires = part[4]
+	}
+	return r
 }

@@ -99,6 +99,9 @@ func (m Message) ValidateSent() error {
 	if m.Window != nil {
 		wrong.Add(fault.Wrong("window", "window is for messages to be sent: send_at says when this one was sent"))
 	}
+	if m.Local != nil && m.Local.FollowZone {
+		wrong.Add(fault.Wrong("follow_zone", "follow_zone is for messages to be sent: leave it out"))
+	}
 	m.validateContent(&wrong)
 	m.validateTimes(&wrong)
 	return wrong.Err()
@@ -151,6 +154,7 @@ func (m Message) validateTimes(wrong *fault.InvalidErrors) {
 		wrong.Add(err)
 	}
 	m.validateWindow(wrong)
+	m.validateFollowZone(wrong)
 	until := !m.ShiftUntil.IsZero() || m.Local != nil && m.Local.ShiftUntil != LocalTime{}
 	if until && m.OnConflict == OnConflictRefuse {
 		wrong.Add(fault.Wrong("shift_until", "shift_until needs on_conflict shift: on_conflict is refuse"))

@@ -77,6 +77,7 @@ type MoveDraft struct {
 	SendAt      When               `json:"send_at,omitzero" doc:"The new send time: RFC 3339 with zone, a local time, or now. Required unless there is something else to change."`
 	OnConflict  string             `json:"on_conflict,omitempty" doc:"What to do if the new time is not free: refuse, so that the message keeps the old one, or shift it to the next free time. By default refuse."`
 	ShiftUntil  When               `json:"shift_until,omitzero" doc:"RFC 3339, or a local time: the last time that a shift may choose. By default a day after send_at. Only with on_conflict shift."`
+	FollowZone  bool               `json:"follow_zone,omitempty" doc:"Keep the new local time when the user's own time zone changes, as in a submit. A move without it ends that."`
 	ClockStrict bool               `json:"clock_strict,omitempty" doc:"Refuse a local time that clocks skip or show twice, as in a submit."`
 	Title       *string            `json:"title,omitempty" doc:"The new title; null for none. Title, body and data have at most 4,096 bytes together. Title or body must remain."`
 	Body        *string            `json:"body,omitempty" doc:"The new body; null for none."`
@@ -149,7 +150,7 @@ func (d MoveDraft) Patch(parse TimeParser) (Patch, error) {
 		ClearData: d.clears("data"), ClearMetadata: d.clears("metadata"),
 	}}
 	p.Edit.ClearBadge, p.Edit.ClearChannels, p.Edit.ClearTo = d.clears("badge"), d.clears("channels"), d.clears("to")
-	times := Draft{SendAt: d.SendAt, OnConflict: d.OnConflict, ShiftUntil: d.ShiftUntil, ClockStrict: d.ClockStrict, faults: d.faults}
+	times := Draft{SendAt: d.SendAt, OnConflict: d.OnConflict, ShiftUntil: d.ShiftUntil, FollowZone: d.FollowZone, ClockStrict: d.ClockStrict, faults: d.faults}
 	if d.ExpiresAt != nil {
 		times.ExpiresAt = *d.ExpiresAt
 		p.Edit.ExpiresAt = new(time.Time)

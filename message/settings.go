@@ -21,6 +21,7 @@ type FollowThrough struct {
 	Then     string   `json:"then,omitempty" doc:"What was asked: keep, shift or drop."`
 	Affected int      `json:"affected" doc:"Scheduled messages that did not fit the settings when they changed."`
 	Moved    int      `json:"moved,omitempty" doc:"Messages that were moved."`
+	Kept     int      `json:"kept,omitempty" doc:"Messages that follow the user's time zone, and stay where they are: their local time in the new zone is not free."`
 	Dropped  int      `json:"dropped,omitempty" doc:"Messages that were dropped."`
 	Gone     int      `json:"gone,omitempty" doc:"Messages that were sent, moved or cancelled meanwhile."`
 	Complete bool     `json:"complete" doc:"Whether nothing is left to do. Otherwise the same request continues, and so do workers. After a later change of the settings it is false: that change decides."`
@@ -33,7 +34,7 @@ func (f *FollowThrough) Explain(dryRun bool) {
 	switch {
 	case !dryRun && !f.Complete:
 		f.Hint = "the messages are not all moved or dropped yet: repeat the request, or wait for a worker to do it"
-	case !dryRun && f.Then == "" && f.Affected > 0:
+	case !dryRun && f.Then == "" && f.Affected > f.Moved+f.Kept+f.Gone:
 		f.Hint = "the messages stay where they are, and those in quiet hours of the user wait at their times: then moves (shift) or drops (drop) them, or sends them as planned (keep)"
 	}
 }

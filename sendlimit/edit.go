@@ -26,12 +26,13 @@ type Edit struct {
 	// Of is the version that the edit is based on. If the message has changed since, the code is
 	// CodeEdited: read it again.
 	Of Version
-	// What says which of the other fields are set: EditContent, EditMetadata and EditExpiresAt.
-	// Without any of them the edit changes nothing, and says only whether it would be possible.
+	// What says which of the other fields are set. Without any of them the edit changes nothing, and
+	// says only whether it would be possible.
 	What      []string
 	Content   []byte    // as in Record
 	Metadata  []byte    // as in Record
 	ExpiresAt time.Time // as in Record; it must be after the send time, else the code is CodePastExpiry
+	Local     string    // as in Record
 }
 
 // Values of Edit.What.
@@ -39,6 +40,8 @@ const (
 	EditContent   = "content"
 	EditMetadata  = "metadata"
 	EditExpiresAt = "expires_at"
+	EditLocal     = "send_at"   // Edit.Local, by the caller
+	EditZone      = "time_zone" // Edit.Local, because the user's zone has changed: the message stays as its request asked
 )
 
 // arguments returns the edit as lua/fragments/edit.lua reads it; nil without an edit.
@@ -50,14 +53,14 @@ func (e *Edit) arguments() ([]any, error) {
 		return nil, err
 	}
 	var what []string
-	for _, name := range []string{EditContent, EditMetadata, EditExpiresAt} {
+	for _, name := range []string{EditContent, EditMetadata, EditExpiresAt, EditLocal, EditZone} {
 		if slices.Contains(e.What, name) {
 			what = append(what, name)
 		}
 	}
 	if len(what) != len(e.What) {
 		return nil, &fault.InvalidError{
-			Field: "what", Value: strings.Join(e.What, ", "), Want: "content, metadata and expires_at, each once at most",
+			Field: "what", Value: strings.Join(e.What, ", "), Want: "content, metadata, expires_at, send_at and time_zone, each once at most",
 		}
 	}
 	args := []any{e.Of.Generation, e.Of.Changes, strings.Join(what, ", "), ""}
@@ -69,6 +72,12 @@ func (e *Edit) arguments() ([]any, error) {
 	}
 	if slices.Contains(what, EditMetadata) {
 		args = keyspace.AppendMetadata(args, e.Metadata)
+	}
+	if slices.Contains(what, EditLocal) || slices.Contains(what, EditZone) {
+		if err := checkLocal(e.Local); err != nil {
+			return nil, err
+		}
+		args = append(args, keyspace.RecordLocal, e.Local)
 	}
 	return args, nil
 }

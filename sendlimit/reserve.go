@@ -32,8 +32,11 @@ type Record struct {
 	Campaign string
 	// Metadata is opaque. It is kept as long as the record.
 	Metadata []byte
-	// Local is opaque, at most 64 bytes long; "" for none. It says how the send time was read from a
-	// local time, or chosen in a window. A move removes it. Requests that differ only in Local are the same request.
+	// Local is at most 96 bytes long; "" for none. It says how the send time was read from a local
+	// time, or chosen in a window. It is opaque, unless it begins with "f time zone" or "d time zone":
+	// then the message keeps the local time, read in this zone of the user's own or in a default, and
+	// a Gate does not send it while the user's own zone is another one. A move removes it, unless the
+	// move has a Reason. Requests that differ only in Local are the same request.
 	Local string
 	// Trace is opaque, at most MaxTrace bytes long; nil for none. It names the trace of the submit,
 	// so that a delivery can link to it. It is kept as long as the record. Requests that differ
@@ -41,11 +44,12 @@ type Record struct {
 	Trace []byte
 }
 
-// The maximum lengths of Record.Trace and Record.Local. A longer value would prevent Redis' compact
-// encoding of the record.
+// The maximum lengths of Record.Trace and Record.Local. A value of more than 64 bytes prevents Redis'
+// compact encoding of the record. Only a message that keeps its local time, with a local expiry and
+// in a zone with a long name, may have one.
 const (
 	MaxTrace = 64
-	maxLocal = 64
+	maxLocal = 96
 )
 
 // appendOwn appends the fields and values that a record keeps after its end.
@@ -148,14 +152,21 @@ func (t *Timeline) checked(r Request) (Request, error) {
 	return r, nil
 }
 
+func checkLocal(local string) error {
+	if len(local) <= maxLocal {
+		return nil
+	}
+	return &fault.InvalidError{
+		Field: "local", Value: strconv.Itoa(len(local)) + " bytes", Want: fmt.Sprintf("at most %d bytes", maxLocal),
+	}
+}
+
 func checkRecord(r *Record) error {
 	if err := keyspace.CheckCampaign(r.Campaign); err != nil {
 		return err
 	}
-	if len(r.Local) > maxLocal {
-		return &fault.InvalidError{
-			Field: "local", Value: strconv.Itoa(len(r.Local)) + " bytes", Want: fmt.Sprintf("at most %d bytes", maxLocal),
-		}
+	if err := checkLocal(r.Local); err != nil {
+		return err
 	}
 	if len(r.Trace) > MaxTrace {
 		return &fault.InvalidError{

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"cmp"
+	"context"
 
 	"github.com/sendlimit/sendlimiter/internal/turn"
 	"github.com/sendlimit/sendlimiter/records/accounts"
@@ -15,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/internal/gather"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // addDeliveries adds the handler of messages, and the relay if the worker has one.
@@ -53,7 +55,8 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	w.handler = &deliver.Handler{
 		Policies: b.Policies, Looks: b.Looks, Gate: gate, Records: messages.NewRecords(w.batches, b.Keys), Queue: w.queue, Timers: w.timers, Clock: clock, Channels: set, PacedChannels: paced, Pacer: pacer,
 		Devices: devices.New(b.Client, b.Keys, devices.Options{}), Pauses: deliver.NewPauses(b.Client, b.Keys, clock, b.Logger),
-		Retries: o.Retries, OnUncertain: o.OnUncertain, PushTimeout: o.PushTimeout, Margin: o.SettleMargin,
+		FollowZone: func(ctx context.Context, user, id string) error { return submit.FollowZone(ctx, b, user, id) },
+		Retries:    o.Retries, OnUncertain: o.OnUncertain, PushTimeout: o.PushTimeout, Margin: o.SettleMargin,
 		Tolerance: cmp.Or(o.Tolerance, sendlimit.DefaultTolerance), ExpireAfter: cmp.Or(options.ExpireAfter, sendlimit.DefaultExpireAfter),
 		Slots: deliver.NewDeliverySlots(o.Deliveries, clock.Local), Stopping: w.stopping, Ended: w.ended,
 		Activity: b.Activity, Metrics: b.Metrics, Tracer: b.Tracer, Logger: b.Logger,

@@ -89,6 +89,15 @@ func (r *Rules) Of(user string) policy.Policy { return r.Book().Of(user).Rules.P
 // policy, else UTC. A call with Call.Zone finds out whether it has changed.
 func (r *Rules) Zone(user string) *time.Location { return r.Book().Of(user).Rules.quietZone }
 
+// HasOwnZone reports whether a user has a time zone of the user's own, as last known.
+func (r *Rules) HasOwnZone(user string) bool {
+	if r.fixed {
+		return false
+	}
+	cached, ok := r.settings.users.Get(user)
+	return ok && cached.settings.TimeZone != ""
+}
+
 // Location returns the time zone with an IANA name. The error is a *fault.InvalidError.
 func (r *Rules) Location(name string) (*time.Location, error) { return r.settings.zones.Location(name) }
 

@@ -4,13 +4,14 @@
 --
 --   generation   field g of the record that the edit is based on
 --   changes      field H of that record; 0 without one
---   what         "content", "metadata" and "expires_at", as far as they change, in this order,
---                joined by ", "; "" for nothing
+--   what         "content", "metadata", "expires_at", "send_at" for the local time, and "time_zone"
+--                for the local time if only the user's zone has changed, as far as they change, in
+--                this order, joined by ", "; "" for nothing
 --   expiry       the new expiry, Unix ms; "" for the default
---   field, value, ...  of the new content and metadata
+--   field, value, ...  of the new content and metadata, and of the local time
 --
 -- The fingerprint stays: a repeated submit repeats the first one. Only the field E of the record
--- shows a PUT that the message is no longer as it asked.
+-- shows a PUT that the message is no longer as it asked. With "time_zone" it still is.
 local EDITED = 22
 local edit = given[1] and {generation = given[1], changes = given[2], what = given[3], expiry = tonumber(given[4])}
 
@@ -42,7 +43,10 @@ local function make_edit(record)
       end
     end
   end
-  for k = 1, #fields, 2 do kept[fields[k]] = true end
+  for k = 1, #fields, 2 do
+    kept[fields[k]] = true
+    if fields[k] == 'W' and fields[k + 1] == '' then gone[1] = 'W' end
+  end
   if edits('content') then leave_out('c1234567') end
   if edits('metadata') then leave_out('MNOPQRST') end
   if edits('expires_at') and edit.expiry then
@@ -50,7 +54,7 @@ local function make_edit(record)
   elseif edits('expires_at') then
     gone[#gone + 1] = 'x'
   end
-  fields[#fields + 1], fields[#fields + 2] = 'E', 1
+  if not edits('time_zone') then fields[#fields + 1], fields[#fields + 2] = 'E', 1 end
   redis.call('HSET', record, unpack(fields))
   if #gone > 0 then redis.call('HDEL', record, unpack(gone)) end
   note_history(record, 'c', {reason = edit.what})

@@ -46,7 +46,8 @@
 --      while the message is tried again and when it ends
 --   A  when it was accepted, Unix ms
 --   L  the trace of the submit, opaque here; absent unless it was sampled. Deliveries link to it
---   W  how its send time was read from a local time, opaque here; a move removes it
+--   W  how its send time was read from a local time, or its window; opaque here, unless the message
+--      keeps the local time: see fragments/other_zone.lua. A move without a reason removes it
 --   H  number of recorded changes; the last 16 are in the fields h0 to hf, see
 --      fragments/history.lua
 --

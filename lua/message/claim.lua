@@ -16,6 +16,8 @@
 -- the older one has a task, which places the rest. It also waits while an older one of its class is
 -- being sent, until that is settled or taken over. A message that failed and waits for its retry
 -- delays none. A message of an exempt category is sent at once.
+-- A message that keeps its local time is not sent at an instant that was read in a former zone of the
+-- user: whoever claims it has to read it anew first, which only Go can.
 -- A message of a paused campaign waits at its place, which counts, until it expires or the campaign
 -- is resumed, see message/resume.lua. It delays none.
 --
@@ -69,6 +71,8 @@
 --          {PAUSED, now, until}        it waits under a new generation: the watch list has it
 --          {REACHED, now, send time, reason, account}  it ended as delivered, and is not tried on
 --                                      the other devices
+--          {OTHER_ZONE, now}           nothing was done: read its local time in the user's present
+--                                      zone, move it or let it keep its place, and call again
 --          {LOOK_ON, now, where the search continues or 0, what first forbade it
 --          ("-" for nothing, a number as in judge/judge.lua) and its class,
 --          alerts, changes ...}: call again
@@ -93,7 +97,7 @@ local call = redis.call
 local record, timeline, id, generation, nonce = KEYS[1], KEYS[2], ARGV[4], ARGV[5], ARGV[6]
 local tolerance, expire_after, due_since, grace, others_at = string.match(ARGV[9], '^(%S+) (%S+) (%S+) (%S+) ()')
 tolerance, due_since = tonumber(tolerance), tonumber(due_since)
-local SEND, STALE, BUSY, EARLY, DROP, POSTPONED, PAUSED, REACHED, LOOK_ON = 0, 1, 2, 3, 4, 5, 6, 7, 8
+local SEND, STALE, BUSY, EARLY, DROP, POSTPONED, PAUSED, REACHED, LOOK_ON = 0, 1, 2, 3, 4, 5, 6, 7, 9
 -- Reasons for a message that reached a device.
 local GIVEN_UP = ' expired no_free_time blocked opted_out restored uncertain '
 --@include clock
@@ -116,7 +120,7 @@ local own_settings = prefix .. 'o:' .. user
 local near_list, waiting = prefix .. 'watch', prefix .. 'w:' .. user
 
 local r = call('HMGET', record, 's', 'g', 't', 'n', 'o', 'u', 'a', 'x', 'r', 'k', 'c', 'p', 'w', 'b', 'q', 'y',
-  'v', 'l', '1', '2', '3', '4', '5', '6', '7', 'C', 'M', 'D', 'L')
+  'v', 'l', '1', '2', '3', '4', '5', '6', '7', 'C', 'M', 'D', 'L', 'W')
 local state, at, tries = state_of(r[1], r[2]), tonumber(r[3]), tonumber(r[4] or 0)
 local promised, notices, reached = tonumber(r[12]), {}, has_reached(r[28])
 local devices = KEYS[3] and call('GET', KEYS[3]) or ''
@@ -159,9 +163,11 @@ if r[2] == generation then
     -- The common case: it does not depend on the user's other messages.
     local due = tonumber(r[7] or at)
     if now < due then return {EARLY, now, due} end
-    if now <= at + tolerance and not unwanted and not paused
-        and now < (tonumber(r[8]) or (promised or at) + expire_after)
-        and at >= (due_since or at) then
+    local OTHER_ZONE = 8 -- here, since the embedded store bounds the locals of a script
+--@include other_zone
+    local lives = not unwanted and now < (tonumber(r[8]) or (promised or at) + expire_after) and at >= (due_since or at)
+    if lives and not reached and not r[15] and other_zone(r[30], off and off.zone) then return {OTHER_ZONE, now} end
+    if lives and now <= at + tolerance and not paused then
       overdue = promised and tries == 0 and not reached and not r[15] and overdue_before()
       if not overdue and not wary then
         hold()

@@ -78,10 +78,12 @@ if changed then return changed end
 
 local generation = ARGV[6]
 local stands, first_requested, former_generation, former_due, expiry, charged, category, was_beside
-local moves, moves_since = 0, now
+local moves, moves_since, follows = 0, now, nil
 if record then
 --@include progress
-  local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'm', 'x', 'p', 'y', 'k', 'z', 'a', 'd', 'j', 'H', 'D', 'q')
+  local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'm', 'x', 'p', 'y', 'k', 'z', 'a', 'd', 'j', 'H', 'D', 'q',
+    'W')
+  follows = string.find(r[17] or '', '^[fd] ')
   local state = state_of(r[1], r[2])
   stands = tonumber(r[3])
   -- The same call, repeated by a client without a reply.
@@ -117,6 +119,7 @@ end
 local too_late = edits('expires_at') and expires_late(expiry, at)
 if too_late then return too_late end
 if at == stands then
+  if follows and most_moves and not only_judge then redis.call('HDEL', record, 'W') end
   if edit and not only_judge then
     make_edit(record)
     local lasts = expiry or at + expire_after
@@ -160,8 +163,9 @@ if record then
   if charge ~= '' then set('y', charged_on(charged)) end
   if most_moves then set('E', 1) end -- its caller did it
   redis.call('HSET', record, unpack(fields))
-  redis.call('HDEL', record, 'a', 'p', 'w', 'b', 'W')
   local reason = not most_moves and ARGV[12] or ''
+  redis.call('HDEL', record, 'a', 'p', 'w', 'b')
+  if reason == '' then redis.call('HDEL', record, 'W') end
   note_history(record, 'm', {to = at, from = stands, reason = reason})
   make_edit(record)
   note_event(ARGV[14], record, nil, string.match(timeline, '^[^}]*}:u:(.*)$'), id, 'moved', at, stands,

@@ -16,19 +16,22 @@
 -- ARGV[6]  with ARGV[4]: id of the last reservation that earlier calls judged
 -- ARGV[7]  what the user has switched off, which does not fit either: "*" for everything, else
 --          categories between spaces, among them all; "" not to judge that
+-- ARGV[8]  the user's own time zone, "" for none: a message that keeps its local time, read in another
+--          zone, does not fit either; "." not to judge that
 --
 -- Returns  {ALLOWED, now, how many were judged, send time of the last one that this call judged
 --          or 0 if it judged all, state of the rules at that time, id of the last one or "", {id,
---          send time, rule, category, expiry} of each that does not fit ...}. rule is the number
---          of the first rule that it breaks, overall ones first, then its category's;
---          0 for quiet hours, -1 for do-not-disturb, -2 if the user is blocked, -3 if the user
---          opted out of its category. category is "" for none, expiry 0 for the default.
+--          send time, rule, category, expiry, how its local time was read or ""} of each that does
+--          not fit ...}. rule is the number of the first rule that it breaks, overall ones first,
+--          then its category's; 0 for quiet hours, -1 for do-not-disturb, -2 if the user is
+--          blocked, -3 if the user opted out of its category, -4 if its local time was read in
+--          another zone. category is "" for none, expiry 0 for the default.
 --          Or {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     O(log n + c) in the user's n reservations and the numbers in ARGV[5]: for each list
 --          that rules count, at most the largest limit, and two a rule. And WORK steps. All
 --          calls together read each reservation that is not due once, and no other record.
 
-if #KEYS ~= 2 or #ARGV ~= 7 then
+if #KEYS ~= 2 or #ARGV ~= 8 then
   return redis.error_reply('ERR refit/refit.lua: wrong number of keys or arguments')
 end
 --@include moving
@@ -49,6 +52,7 @@ local timeline = KEYS[1]
 --@include judge/ascending
 --@include rank_behind
 --@include settings
+--@include other_zone
 --@include record
 --@include progress
 --@include judge/category
@@ -140,14 +144,18 @@ if not overall.begun then begin(overall) end
 local records_prefix = string.gsub(timeline, '^([^}]*}:)[^:]+:', '%1m:', 1)
 records_prefix = records_prefix .. ':'
 
--- class_of returns the class of a message, and its category if categories matter.
+local own_zone = ARGV[8] ~= '' and ARGV[8] or nil
+
+-- class_of returns the class of a message, its category if categories matter, and whether its local
+-- time was read in another zone.
 local function class_of(id)
-  if scope_words == '' and off == '' then return plain end
+  if scope_words == '' and off == '' and own_zone == '.' then return plain end
   work = work + LOOK
-  local category = redis.call('HGET', records_prefix .. string.gsub(id, ':', '/'), 'k')
+  local fields = redis.call('HMGET', records_prefix .. string.gsub(id, ':', '/'), 'k', 'W')
+  local category = fields[1]
   local class = classes[category] or plain
   if class.counted and not class.counted.begun then begin(class.counted) end
-  return class, category
+  return class, category, own_zone ~= '.' and other_zone(fields[2], own_zone)
 end
 
 -- reservations_after returns a function that returns id and send time of the i-th reservation under
@@ -284,9 +292,9 @@ end
 -- reached a device and can't be moved.
 local function misfit(id, t, rule)
   work = work + LOOK
-  local r = redis.call('HMGET', records_prefix .. string.gsub(id, ':', '/'), 's', 'g', 'k', 'x', 'D')
+  local r = redis.call('HMGET', records_prefix .. string.gsub(id, ':', '/'), 's', 'g', 'k', 'x', 'D', 'W')
   if state_of(r[1], r[2]) ~= PENDING or has_reached(r[5]) then return nil end
-  return {id, t, rule, r[3] or '', tonumber(r[4] or 0)}
+  return {id, t, rule, r[3] or '', tonumber(r[4] or 0), r[6] or ''}
 end
 
 local function judge(id, t, class)
@@ -316,10 +324,10 @@ while t and t < during_till do
     look_ahead(t)
   end
   work = work + 1
-  local class, category = class_of(id)
+  local class, category, rezoned = class_of(id)
   local found
   if t > now then
-    local reason = switched_off(category)
+    local reason = switched_off(category) or rezoned and -4
     judged = judged + 1
     if reason then found = misfit(id, t, reason) else found = judge(id, t, class) end
   end

@@ -22,11 +22,11 @@
 -- ARGV[15] weights of the user's best hours
 -- ARGV[16] how long places count under the user's own rules, ms; 0 without any
 --
--- Returns  {1, version} stored; {0, version} the store has this other version; {-1,
---          version} the claim is gone: claim the policy again. A repeated call returns
---          {1, version}. Fields that only a newer program knows stay, except with "-". Without
---          them, empty settings are removed, and the version is ""; while former rules of the
---          user's own still matter, they are removed later.
+-- Returns  {1, version, 1 if messages are still to move to another time zone, else 0} stored; {0,
+--          version} the store has this other version; {-1, version} the claim is gone: claim the
+--          policy again. A repeated call returns the same. Fields that only a newer program knows
+--          stay, except with "-". Without them, empty settings are removed, and the version is "";
+--          while former rules of the user's own still matter, they are removed later.
 -- Cost     O(log n) in the users of the partition with settings.
 
 if #KEYS ~= 3 or #ARGV ~= 16 then
@@ -39,11 +39,13 @@ end
 
 local settings = KEYS[1]
 local version = redis.call('HGET', settings, 'v') or ''
-if version == ARGV[2] then return {1, version} end
+local rezoned = redis.call('HGET', settings, 'rezoned')
+if version == ARGV[2] then return {1, version, rezoned and 1 or 0} end
 if ARGV[1] ~= '*' and ARGV[1] ~= '-' and ARGV[1] ~= version then return {0, version} end
 if ARGV[4] ~= '' and redis.call('SREM', KEYS[3], ARGV[4]) == 0 then return {-1, version} end
 
 unlist(KEYS[2], settings, ARGV[3])
+rezoned = rezoned or (redis.call('HGET', settings, 'zone') or '') ~= ARGV[8]
 if ARGV[1] == '-' then
   for _, field in ipairs(redis.call('HKEYS', settings)) do
     if field ~= 'own' and field ~= 'kept' then redis.call('HDEL', settings, field) end
@@ -59,4 +61,5 @@ for k, field in ipairs(names) do
     redis.call('HSET', settings, field, values[k])
   end
 end
-return {1, list_or_remove(KEYS[2], settings, ARGV[3], tonumber(ARGV[16]))}
+if rezoned then redis.call('HSET', settings, 'rezoned', 1) end
+return {1, list_or_remove(KEYS[2], settings, ARGV[3], tonumber(ARGV[16])), rezoned and 1 or 0}

@@ -19,9 +19,11 @@ end
 
 local settings = KEYS[1]
 if redis.call('HGET', settings, 'v') ~= ARGV[1] then return {0} end
-local follows = redis.call('HGET', settings, 'then')
-if not follows or follows == 'keep' then return {1} end
+local fields = redis.call('HMGET', settings, 'then', 'rezoned')
+local follows = fields[1] and fields[1] ~= 'keep'
+if not follows and not fields[2] then return {1} end
 unlist(KEYS[2], settings, ARGV[2])
-redis.call('HDEL', settings, 'then')
+redis.call('HDEL', settings, 'rezoned')
+if follows then redis.call('HDEL', settings, 'then') end
 list_or_remove(KEYS[2], settings, ARGV[2], tonumber(redis.call('HGET', settings, 'own') or 0))
 return {1}

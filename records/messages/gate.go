@@ -62,11 +62,12 @@ const (
 	Postponed                // late, and no time is free now: it is in Claim.Placed, or waits until other rules apply
 	Paused                   // its campaign is paused: claim again at Claim.Until
 	Reached                  // it reached a device before, and ended as delivered without the others, see Claim.Reason
+	OtherZone                // its local time was read in a former zone of the user: read it anew, and claim again
 
 	lookOn // call the script again
 )
 
-var verdictNames = [...]string{"send", "stale", "busy", "early", "dropped", "postponed", "paused", "reached"} //nolint:globals // a constant table
+var verdictNames = [...]string{"send", "stale", "busy", "early", "dropped", "postponed", "paused", "reached", "other_zone"} //nolint:globals // a constant table
 
 // String returns the verdict for logs and metrics.
 func (v Verdict) String() string {
@@ -185,6 +186,10 @@ type Drop struct {
 // send also has the new place. Otherwise it is Reached, as it is where another one would be
 // Dropped.
 //
+// A message that keeps its local time is OtherZone, and nothing is done, if that was read in a zone
+// that is not the user's own any more, see sendlimit.Record.Local. Whether late or on time, it is not
+// sent at an instant of the former zone. A message that may have arrived or reached a device is sent.
+//
 // For a late message of a user whose settings name a policy that Options.Rules does not have, the
 // error is an *UnavailableError, see sendlimit.ErrUnknownPolicy.
 func (g *Gate) Claim(ctx context.Context, d Delivery, lease time.Duration, now time.Time) (Claim, error) {
@@ -269,7 +274,7 @@ func readClaim(user string, in *script.ReplyReader, by judge.UserRules, cursor *
 		} else if err := cursor.GoOn(in.Doing, by, strconv.FormatInt(at, 10)+" "+class); err != nil {
 			return Claim{}, err
 		}
-	case Stale:
+	case Stale, OtherZone:
 	}
 	return c, in.Err
 }

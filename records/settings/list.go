@@ -90,7 +90,7 @@ func (s *Users) List(ctx context.Context, r ListRequest) (page []ListedUser, nex
 		}
 		if listed.Settings, err = policy.ReadSettings(values[i].Val()); err != nil {
 			listed.Settings, listed.Unreadable = policy.UserSettings{}, true
-		} else if r.Blocked && !listed.Settings.Blocked || r.Pending && !listed.Settings.Then.Pending() || r.Policy != "" && listed.Settings.Policy != r.Policy {
+		} else if r.Blocked && !listed.Settings.Blocked || r.Pending && !listed.Settings.Follows() || r.Policy != "" && listed.Settings.Policy != r.Policy {
 			continue
 		}
 		page = append(page, listed)

@@ -81,6 +81,15 @@ func TestUsersWithSettingsAreListed(t *testing.T) {
 		err := users.Clear(t.Context(), user)
 		require.NoError(t, err)
 	}
+	rezoned, _, err := users.List(t.Context(), settings.ListRequest{Pending: true, Limit: 1000})
+	require.NoError(t, err)
+	require.NotEmpty(t, rezoned)
+	for _, u := range rezoned {
+		require.True(t, u.Settings.Rezoned)
+		same, err := users.Complete(t.Context(), u.User, u.Settings.Version)
+		require.NoError(t, err)
+		require.True(t, same)
+	}
 	for _, key := range server.Keys() { // claims expire
 		require.NotZero(t, server.TTL(key), key)
 	}

@@ -113,7 +113,7 @@ func (s *Users) change(
 			return policy.UserSettings{}, false, r.Err
 		}
 		if status >= 0 {
-			settings.Version = stored
+			settings.Version, settings.Rezoned = stored, status == 1 && r.Int(2) == 1
 			return settings, status == 1, nil
 		}
 	}

@@ -58,13 +58,21 @@ func TestUserSettings(t *testing.T) {
 	second, err := settings.Get(t.Context(), "alice")
 	require.NoError(t, err)
 	require.Greater(t, second.Former.At(time.Now()), calendar.DayLong, "there was a limit per day")
-	require.Equal(t, policy.UserSettings{TimeZone: "Asia/Tokyo", Former: second.Former, Version: second.Version}, second)
+	require.Equal(t, policy.UserSettings{TimeZone: "Asia/Tokyo", Rezoned: true, Former: second.Former, Version: second.Version}, second)
 	require.NotContains(t, []string{"", "mine", first.Version}, second.Version)
+	complete := func(version string) {
+		same, err := settings.Complete(t.Context(), "alice", version)
+		require.NoError(t, err)
+		require.True(t, same)
+	}
+	complete(second.Version)
 	fields, err := server.HKeys(key)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"zone", "kept", "v"}, fields)
 
 	require.NoError(t, settings.Set(t.Context(), "alice", policy.UserSettings{}))
+	require.Zero(t, server.TTL(key), "messages may still follow the zone")
+	complete(server.HGet(key, "v"))
 	require.Equal(t, time.Until(second.Former.Until).Round(time.Minute), server.TTL(key).Round(time.Minute), "nothing is set any more")
 	require.NoError(t, settings.Set(t.Context(), "alice", policy.UserSettings{Contact: "alice@example.com"}))
 	require.Zero(t, server.TTL(key))

@@ -49,6 +49,9 @@ type UserSettings struct {
 	// Then is what becomes of scheduled messages that do not fit these settings; "" if nobody asked.
 	// ThenShift and ThenDrop are set until that is done.
 	Then Then
+	// Rezoned is set after a change of TimeZone, until the messages that follow it have moved. It is
+	// ignored when settings are stored.
+	Rezoned bool
 	// Former is the window of the user's own rules that were replaced. It is ignored when settings
 	// are stored.
 	Former FormerWindow
@@ -70,6 +73,9 @@ const (
 
 // Pending reports whether messages are to be moved or dropped.
 func (t Then) Pending() bool { return t == ThenShift || t == ThenDrop }
+
+// Follows reports whether scheduled messages are still to follow a change of the settings.
+func (s UserSettings) Follows() bool { return s.Then.Pending() || s.Rezoned }
 
 // Equal reports whether two settings are the same. Their versions, and what becomes of scheduled
 // messages, may differ.

@@ -26,6 +26,7 @@ const (
 	fieldDisturb = "disturb"    // Unix ms, which lua/fragments/switched_off.lua reads
 	fieldThen    = "then"       // which lua/fragments/switched_off.lua reads
 	fieldBest    = "best"       // two digits for each weight
+	fieldRezoned = "rezoned"    // which lua/setting/settings_change.lua sets
 	fieldVersion = "v"
 	fieldKept    = "kept" // see lua/fragments/own_window.lua
 )
@@ -112,7 +113,8 @@ func (s UserSettings) RulesKey() string {
 func ReadSettings(values map[string]string) (UserSettings, error) {
 	s := UserSettings{
 		Contact: values[fieldContact], Policy: values[fieldPolicy], TimeZone: values[fieldZone],
-		Blocked: values[fieldBlocked] != "", Then: Then(values[fieldThen]), Version: values[fieldVersion],
+		Blocked: values[fieldBlocked] != "", Then: Then(values[fieldThen]), Rezoned: values[fieldRezoned] != "",
+		Version: values[fieldVersion],
 	}
 	var err error
 	if s.Limits, err = parseRules(strings.Fields(values[fieldLimits])); err != nil {

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
 // The deliveries of CheckMessages: claims and settlements at a Gate.
@@ -47,6 +48,25 @@ func (m *mailbox) claim(t *rapid.T) {
 		require.Equal(t, want, got, "%+v", d)
 		repeated = true
 	}
+	if want.Verdict == messages.OtherZone && rapid.Bool().Draw(t, "read anew") {
+		e := sendlimit.Edit{
+			Of: sendlimit.Version{Generation: known.generation(), Changes: len(known.history)}, What: []string{sendlimit.EditZone}, Local: keptIn(m.regime().ownZone),
+		}
+		answer, _ := m.expectEdit(known, &e)
+		got, err := m.timeline.Edit(t.Context(), sendlimit.EditRequest{User: mailboxUser, ID: d.ID, Edit: e, Now: m.now})
+		require.NoError(t, err)
+		require.Equal(t, answer, got)
+	}
+}
+
+// isInOtherZone reports whether a message keeps its local time, which was read in another zone than the
+// user's. One that may have arrived is not read anew, and one that is not sent anyway is dropped.
+func (m *mailbox) isInOtherZone(known *message) bool {
+	own, keeps := known.keepsLocal()
+	g := m.regime()
+	unwanted := g.blocked || known.category != "" && slices.Contains(g.optOut, known.category)
+	return keeps && own != g.ownZone && known.state == pending && !known.doubt && !unwanted &&
+		!known.at.Before(m.options.DropDueBefore) && m.now.Before(known.expiry(m.options.ExpireAfter))
 }
 
 // asRepeated removes what the reply to a repeated claim may lack: the former
@@ -111,6 +131,9 @@ func (m *mailbox) expectClaim(d messages.Delivery) messages.Claim {
 		return c
 	case known.reached():
 		return m.expectOtherDevices(known, d, c)
+	case m.isInOtherZone(known):
+		c.Verdict = messages.OtherZone
+		return c
 	case known.at.Before(m.options.DropDueBefore):
 		known.end(uncertain, reasonRestored, m.now)
 		m.noteEnd(known, "")

@@ -43,6 +43,10 @@ func (m *mailbox) drawEdit(t *rapid.T, known *message, at time.Time) sendlimit.E
 		e.What = append(e.What, sendlimit.EditMetadata)
 		e.Metadata = []byte(strings.Repeat("n", rapid.SampledFrom([]int{0, 1, 64, 65, 512}).Draw(t, "new metadata")))
 	}
+	if rapid.IntRange(0, 3).Draw(t, "edit local time") == 0 {
+		e.What = append(e.What, rapid.SampledFrom([]string{sendlimit.EditLocal, sendlimit.EditZone}).Draw(t, "as"))
+		e.Local = rapid.SampledFrom([]string{"", keptIn(""), keptIn(historyZones[1]), keptIn(m.regime().ownZone)}).Draw(t, "local time")
+	}
 	return e
 }
 
@@ -67,7 +71,10 @@ func (m *mailbox) apply(known *message, e *sendlimit.Edit) bool {
 	if e == nil || len(e.What) == 0 {
 		return false
 	}
-	known.edited = true
+	known.edited = known.edited || !edits(e, sendlimit.EditZone)
+	if edits(e, sendlimit.EditLocal) || edits(e, sendlimit.EditZone) {
+		known.local = e.Local
+	}
 	known.expires = known.expiresAfter(e)
 	if edits(e, sendlimit.EditContent) {
 		known.content = string(e.Content)
@@ -76,7 +83,7 @@ func (m *mailbox) apply(known *message, e *sendlimit.Edit) bool {
 		known.metadata = string(e.Metadata)
 	}
 	var what []string
-	for _, name := range []string{"content", "metadata", "expires_at"} {
+	for _, name := range []string{"content", "metadata", "expires_at", "send_at", "time_zone"} {
 		if edits(e, name) {
 			what = append(what, name)
 		}

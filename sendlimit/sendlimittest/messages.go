@@ -115,12 +115,39 @@ func traceOf(content string) []byte {
 }
 
 // localOf returns how the time of a message with a content was read from a local time; "" for not
-// from one.
+// from one. Some messages keep it.
 func localOf(content string) string {
-	if content == "text" {
+	switch content {
+	case "text":
 		return ""
+	case historyContents[1]:
+		return keptIn("")
+	case historyContents[2]:
+		return keptIn(historyZones[1])
+	default:
+		return "local time of " + content[:4]
 	}
-	return "local time of " + content[:4]
+}
+
+// keptIn returns a local time that a message keeps, read in a user's own zone; "" for a default.
+func keptIn(own string) string {
+	if own == "" {
+		return "d 2000-01-01T09:00:00 UTC "
+	}
+	return "f 2000-01-01T09:00:00 " + own + " skipped"
+}
+
+// keepsLocal reports whether a message keeps its local time, and in which zone of the user's own it was
+// read; "" for a default.
+func (m *message) keepsLocal() (own string, keeps bool) {
+	words := strings.Fields(m.local)
+	if len(words) < 3 || words[0] != "f" && words[0] != "d" {
+		return "", false
+	}
+	if words[0] == "d" {
+		return "", true
+	}
+	return words[2], true
 }
 
 var historyCampaigns = []string{"", "", "Spring.26", "autumn_2-"} //nolint:globals // a constant table

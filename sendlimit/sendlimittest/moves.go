@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/records/events"
+	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -30,6 +31,9 @@ func (m *mailbox) move(t *rapid.T, id string) {
 	r := sendlimit.MoveRequest{User: mailboxUser, ID: id, At: m.drawTime(t), Generation: m.newToken("g"), Now: m.now}
 	r.Check = rapid.IntRange(0, 5).Draw(t, "check only") == 5
 	r.Unlimited = rapid.IntRange(0, 5).Draw(t, "unlimited") == 5
+	if r.Unlimited && rapid.Bool().Draw(t, "with a reason") {
+		r.Reason = messages.ReasonSettings
+	}
 	known := m.messages[id]
 	if rapid.IntRange(0, 2).Draw(t, "with an edit") == 0 {
 		edit := m.drawEdit(t, known, r.At)
@@ -48,11 +52,14 @@ func (m *mailbox) move(t *rapid.T, id string) {
 		want = m.expectMove(known, r)
 		stays, stood := want.At.Equal(known.at), known.at
 		if want.Allowed && !stays && !r.Check {
-			known.moved, known.edited, known.local = true, known.edited || !r.Unlimited, ""
+			known.moved, known.edited = true, known.edited || !r.Unlimited
+			if r.Reason == "" {
+				known.local = ""
+			}
 			if m.needsQueue(known.at, want.At) {
 				known.countMove(m.now)
 			}
-			known.note(change{letter: "m", at: m.now, to: want.At, from: known.at})
+			known.note(change{letter: "m", at: m.now, to: want.At, from: known.at, reasons: []string{r.Reason}})
 			want.Superseded = known.superseded()
 			if known.requested = known.firstRequested(); known.requested.IsZero() {
 				known.requested = known.at
@@ -63,12 +70,17 @@ func (m *mailbox) move(t *rapid.T, id string) {
 			known.reason, known.reasons = "", nil
 			known.uncounted = m.model.regime(mailboxUser).at(cut(want.At)).uncounted[known.category]
 		}
+		if _, keeps := known.keepsLocal(); want.Allowed && !r.Check && stays && keeps && !r.Unlimited {
+			known.local = ""
+		}
 		if want.Allowed && !r.Check {
 			made := m.apply(known, r.Edit)
 			edited = made && stays
 		}
 		if want.Allowed && !stays && !r.Check { // with the metadata that it has now
+			known.reason = r.Reason // of the event
 			m.note(known, events.Moved, stood, "")
+			known.reason = ""
 		}
 	}
 	for range rapid.IntRange(1, 2).Draw(t, "calls") {

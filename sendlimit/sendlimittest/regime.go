@@ -20,6 +20,7 @@ type regime struct {
 	blocked bool
 	best    policy.BestHours
 	theirs  *time.Location // the zone of the user's clocks
+	ownZone string         // the user's; "" for none
 	optOut  []string       // categories that the user does not want
 	// wanted are the categories that are exempt without dated changes: "all" in optOut spares them.
 	wanted map[string]bool
@@ -172,7 +173,7 @@ func newUndated(p policy.Policy, own policy.UserSettings, reach time.Duration, n
 		reach = min(reach, p.Reach)
 	}
 	g := &regime{
-		reach: reach.Milliseconds(), shift: p.OnConflict == policy.Shift, blocked: own.Blocked, optOut: own.OptOut, best: own.BestHours, theirs: theirs, disturbs: cutOr(own.DoNotDisturbUntil, 0),
+		reach: reach.Milliseconds(), shift: p.OnConflict == policy.Shift, blocked: own.Blocked, ownZone: own.TimeZone, optOut: own.OptOut, best: own.BestHours, theirs: theirs, disturbs: cutOr(own.DoNotDisturbUntil, 0),
 		refusesUnknown: p.UnknownCategories == policy.RefuseUnknown, accountShare: p.AccountShare,
 		categories: make(map[string]terms), exempt: make(map[string]bool), uncounted: make(map[string]bool),
 	}

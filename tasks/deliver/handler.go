@@ -43,20 +43,22 @@ type Handler struct {
 	PacedChannels []*PacedChannel // of the channels
 	Devices       *devices.Store
 	Retries       retry.Policy
-	OnUncertain   OnUncertain
-	PushTimeout   time.Duration
-	ExpireAfter   time.Duration // of a message that has no expiry of its own
-	Tolerance     time.Duration // how late a message may be sent without being judged again
-	Margin        time.Duration // how much longer than PushTimeout a lease lasts
-	Slots         *Slots        // one for each running delivery
-	Activity      *activity.Log
-	Stopping      chan struct{} // closed when no new work may begin
-	Ended         chan struct{} // closed when the worker no longer waits for running work
-	Metrics       *metrics.Metrics
-	Tracer        tracing.Tracer
-	Logger        *slog.Logger
-	looked        atomic.Int64 // when stoppedAll last permitted a claim, Unix ms by the local clock
-	away          awayPartitions
+	// FollowZone moves a message whose local time has to be read in another zone of its user.
+	FollowZone  func(ctx context.Context, user, id string) error
+	OnUncertain OnUncertain
+	PushTimeout time.Duration
+	ExpireAfter time.Duration // of a message that has no expiry of its own
+	Tolerance   time.Duration // how late a message may be sent without being judged again
+	Margin      time.Duration // how much longer than PushTimeout a lease lasts
+	Slots       *Slots        // one for each running delivery
+	Activity    *activity.Log
+	Stopping    chan struct{} // closed when no new work may begin
+	Ended       chan struct{} // closed when the worker no longer waits for running work
+	Metrics     *metrics.Metrics
+	Tracer      tracing.Tracer
+	Logger      *slog.Logger
+	looked      atomic.Int64 // when stoppedAll last permitted a claim, Unix ms by the local clock
+	away        awayPartitions
 }
 
 // heldEarly is how much earlier than the queue's lead a task may come and wait here. An
@@ -68,6 +70,8 @@ const heldEarly = 5 * time.Second
 const SettleWithin = 4 * time.Second
 
 var errEarly = errors.New("the message's time has not come")
+
+var errOtherZone = errors.New("the time zone of the user has changed")
 
 var errBusy = errors.New("another delivery is first: of the same message, or of an older late one")
 
@@ -163,7 +167,7 @@ func (h *Handler) Handle(ctx context.Context, m sendlimit.Timer, claimed func())
 			ctx, wait = context.WithoutCancel(ctx), persist.Pause
 			continue
 		}
-		if err != nil || claim.Verdict != messages.Early && !claim.InGrace {
+		if err != nil || claim.Verdict != messages.Early && claim.Verdict != messages.OtherZone && !claim.InGrace {
 			return err
 		}
 		due, wait = claim.Until, claim.Until.Sub(claim.Now) // by the store's clock
@@ -310,9 +314,25 @@ func (h *Handler) deliver(
 	case messages.Reached:
 		h.Activity.Delivered(claim.Account, claim.Now, 0, false) // the lateness of that attempt is not known
 		h.Logger.WarnContext(ctx, "a message reached some devices, and the others are given up", "id", d.ID, "reason", claim.Reason)
+	case messages.OtherZone:
+		claim.Until = claim.Now // the message may keep its place
+		return claim, h.followZone(ctx, d)
 	case messages.Early, messages.Postponed, messages.Paused:
 	}
 	return claim, nil
+}
+
+// zoneAfter is the delay of a message that could not be moved to another time zone.
+const zoneAfter = time.Second
+
+// followZone moves a message to another time zone.
+func (h *Handler) followZone(ctx context.Context, d messages.Delivery) error {
+	err := h.FollowZone(ctx, d.User, d.ID)
+	if err == nil {
+		return nil
+	}
+	h.Logger.WarnContext(ctx, "a message waits until it can be moved to another time zone", "id", d.ID, "error", err)
+	return &queue.AgainError{After: zoneAfter, Cause: errOtherZone}
 }
 
 // place sets the timers of the late messages that a claim postponed, and counts the dropped ones.

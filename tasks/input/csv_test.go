@@ -81,7 +81,7 @@ func TestAnOpenQuoteIsBounded(t *testing.T) {
 
 func TestTheHeaderIsCheckedBeforeAnythingIsDone(t *testing.T) {
 	t.Parallel()
-	const columns = `in the header: there are id, user, send_at, window.from, window.until, window.prefer, category, title, body, image, click_url, badge, sound, priority, collapse_key, channels, to.channel, to.app, to.device, campaign, expires_at, on_conflict, late, shift_until, clock_strict, time_zone,` +
+	const columns = `in the header: there are id, user, send_at, window.from, window.until, window.prefer, category, title, body, image, click_url, badge, sound, priority, collapse_key, channels, to.channel, to.app, to.device, campaign, expires_at, on_conflict, late, shift_until, follow_zone, clock_strict, time_zone,` +
 		` data.KEY and metadata.KEY (without a header, write a JSON object a line)`
 	for _, row := range []struct{ header, want string }{
 		{"user,title", `the header has no column send_at: it is user,title`},

@@ -20,7 +20,7 @@ func columnOf(field string) column {
 	if key, ok := strings.CutPrefix(field, metadataPrefix); ok {
 		return entryColumn(key, func(d *message.Draft) *map[string]string { return &d.Metadata })
 	}
-	if set, ok := map[string]func(*message.Draft, string){"badge": (*message.Draft).SetBadge, "channels": (*message.Draft).SetChannels, "clock_strict": (*message.Draft).SetClockStrict}[field]; ok {
+	if set, ok := map[string]func(*message.Draft, string){"badge": (*message.Draft).SetBadge, "channels": (*message.Draft).SetChannels, "clock_strict": (*message.Draft).SetClockStrict, "follow_zone": (*message.Draft).SetFollowZone}[field]; ok {
 		return unlessEmpty(set)
 	}
 	if member, ok := map[string]func(*message.Target) *string{

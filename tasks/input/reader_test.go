@@ -166,14 +166,14 @@ func TestTheFieldsOfBothFormatsAreTheSame(t *testing.T) {
 			Channels: map[string]json.RawMessage{"fcm": []byte(`{"a":1}`)}, To: &message.Target{Channel: "fcm", App: "p", Device: "q"},
 		},
 		Campaign: "n", Metadata: map[string]string{"k": "x"},
-		ExpiresAt: message.When{Text: "e"}, OnConflict: "shift", Late: "l", ShiftUntil: message.When{Text: "2040-01-02 03:04", Zone: "user"}, ClockStrict: true,
+		ExpiresAt: message.When{Text: "e"}, OnConflict: "shift", Late: "l", ShiftUntil: message.When{Text: "2040-01-02 03:04", Zone: "user"}, ClockStrict: true, FollowZone: true,
 	}
 	for _, text := range []string{
 		"id,user,send_at,category,title,body,data.k,expires_at,on_conflict,late,shift_until,data.l.m,data.empty,campaign,metadata.k," +
-			"image,click_url,badge,sound,priority,collapse_key,channels,to.channel,to.app,to.device,clock_strict,Time Zone,window.from,window.until,Window.prefer\n" +
-			"i,u," + at + ",c,t,\"b\r\nb\",v,e,shift,l,2040-01-02 03:04,w,,n,x,https://a,a:b,3,d,high,k,\"{\"\"fcm\"\":{\"\"a\"\":1}}\",fcm,p,q,true,user,now,2040-01-02 03:05,nearest\n",
+			"image,click_url,badge,sound,priority,collapse_key,channels,to.channel,to.app,to.device,clock_strict,follow_zone,Time Zone,window.from,window.until,Window.prefer\n" +
+			"i,u," + at + ",c,t,\"b\r\nb\",v,e,shift,l,2040-01-02 03:04,w,,n,x,https://a,a:b,3,d,high,k,\"{\"\"fcm\"\":{\"\"a\"\":1}}\",fcm,p,q,true,true,user,now,2040-01-02 03:05,nearest\n",
 		`{"id":"i","user":"u","send_at":"` + at + `","window":{"from":"now","until":{"local":"2040-01-02 03:05"},"prefer":"nearest"},"category":"c","title":"t","body":"b\nb","data":{"k":"v","l.m":"w"},"campaign":"n","metadata":{"k":"x"},` +
-			`"expires_at":"e","on_conflict":"shift","late":"l","shift_until":{"local":"2040-01-02 03:04"},"clock_strict":true,` +
+			`"expires_at":"e","on_conflict":"shift","late":"l","shift_until":{"local":"2040-01-02 03:04"},"clock_strict":true,"follow_zone":true,` +
 			`"image":"https://a","click_url":"a:b","badge":3,"sound":"d","priority":"high","collapse_key":"k","channels":{"fcm":{"a":1}},` +
 			`"to":{"channel":"fcm","app":"p","device":"q"}}`,
 	} {
@@ -183,7 +183,7 @@ func TestTheFieldsOfBothFormatsAreTheSame(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, record.Draft)
 	}
-	require.Len(t, message.DraftFields(), 23, "a new field wants a column")
+	require.Len(t, message.DraftFields(), 24, "a new field wants a column")
 }
 
 // rowsOf returns the rows of a file with columns a and b, of which a is required.

@@ -41,7 +41,7 @@ type Finder struct {
 	own      bool // the policy is that of users whose settings name none
 	now      time.Time
 	proposed *policy.UserSettings // judges by these settings of a user; nil for those in the store
-	follows  bool                 // what users have switched off does not fit either
+	follows  bool                 // what users have switched off, or was read in another zone of theirs, does not fit either
 	throttle func(ctx context.Context, batch func() error) error
 }
 
@@ -94,16 +94,21 @@ type Misfit struct {
 	Quiet        *policy.QuietPeriod
 	// Disturbs is set instead if its time is before the user's DoNotDisturbUntil.
 	Disturbs bool
+	// Local is set instead if the message keeps its local time, which was read in another zone of the
+	// user.
+	Local *message.ResolvedLocal
 	// Off is set instead if the user has switched it off: messages.ReasonBlocked or ReasonOptedOut.
 	Off string
 }
 
 // Breaks names the broken rule: "2/calendar_day", "marketing 2/calendar_day" for a category,
-// "quiet_hours", "do_not_disturb", "blocked" or "opted_out".
+// "quiet_hours", "do_not_disturb", "time_zone", "blocked" or "opted_out".
 func (m Misfit) Breaks() string {
 	switch {
 	case m.Off != "":
 		return m.Off
+	case m.Local != nil:
+		return sendlimit.EditZone
 	case m.Disturbs:
 		return string(fault.CodeDoNotDisturb)
 	case m.Quiet != nil:

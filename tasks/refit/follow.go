@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/records/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
@@ -54,6 +55,10 @@ type followRun struct {
 // policy.UserSettings.Then: it moves or drops those that do not fit the settings, and counts them
 // if nothing is to be done. The settings are those that were stored, with their version.
 //
+// First the messages that keep their local times move to these in the user's time zone, if they were
+// read in another one, also with policy.ThenKeep. Where a time is not free, Then decides: the message
+// stays where it is, moves to the next free time, or is dropped.
+//
 // It can be stopped or killed at any time: another call for the same version continues, by any
 // program, also after a call that took long and returned an answer that is not complete. It ends
 // when the settings are changed again. Then one message may still be moved or dropped, as if that
@@ -63,7 +68,7 @@ func (r *Refitter) Follow(ctx context.Context, user string, s policy.UserSetting
 		refitRun: &refitRun{Refitter: r, reason: messages.ReasonSettings}, user: user, settings: s,
 		answer: message.FollowThrough{Then: string(s.Then)},
 	}
-	if !s.Then.Pending() {
+	if !s.Follows() {
 		misfits, err := r.misfitsOf(ctx, user, s, false)
 		run.answer.Affected, run.answer.Complete = len(misfits), true
 		return run.answer, err
@@ -105,26 +110,27 @@ func (r *followRun) all(ctx context.Context) error {
 	if err := r.current(ctx); err != nil {
 		return err
 	}
-	var misfits []Misfit
 	var err error
-	if r.finder, err = r.finderOf(ctx, r.settings, false, r.throttle); err == nil && r.finder != nil {
-		misfits, err = r.finder.user(ctx, r.user)
+	if r.finder, err = r.finderOf(ctx, r.settings, false, r.throttle); err != nil {
+		return err
 	}
+	rezoned, others, err := r.find(ctx)
 	if err != nil {
 		return err
 	}
-	done := r.answer.Moved + r.answer.Dropped + r.answer.Gone
-	r.answer.Affected = max(r.answer.Affected, done+len(misfits))
-	for _, m := range misfits {
-		if r.clock.Local().After(until) {
-			return nil
-		}
-		if err := r.current(ctx); err != nil {
+	if len(rezoned) > 0 {
+		if err := r.moveRezoned(ctx, rezoned, until); err != nil {
 			return err
 		}
-		if err := r.throttle(ctx, func() error { return r.one(ctx, m) }); err != nil {
+		if rezoned, others, err = r.find(ctx); err != nil {
 			return err
 		}
+	}
+	if r.settings.Then.Pending() {
+		err = r.each(ctx, others, until, r.one)
+	}
+	if err != nil || len(rezoned) > 0 || r.clock.Local().After(until) {
+		return err
 	}
 	same, err := r.users.Complete(ctx, r.user, r.settings.Version)
 	if err == nil && !same {
@@ -132,6 +138,78 @@ func (r *followRun) all(ctx context.Context) error {
 	}
 	r.answer.Complete = err == nil
 	return err
+}
+
+// find returns the messages to move to another time zone, and the others that do not fit, and counts
+// both.
+func (r *followRun) find(ctx context.Context) (rezoned, others []Misfit, err error) {
+	if r.finder == nil {
+		return nil, nil, nil
+	}
+	misfits, err := r.finder.user(ctx, r.user)
+	for _, m := range misfits {
+		if m.Local != nil {
+			rezoned = append(rezoned, m)
+		} else {
+			others = append(others, m)
+		}
+	}
+	done := r.answer.Moved + r.answer.Dropped + r.answer.Gone + r.answer.Kept
+	r.answer.Affected = max(r.answer.Affected, done+len(misfits))
+	return rezoned, others, err
+}
+
+// each calls do for misfits, as many as the time allows, while the settings stay.
+func (r *followRun) each(ctx context.Context, misfits []Misfit, until time.Time, do func(context.Context, Misfit) error) error {
+	for _, m := range misfits {
+		if r.clock.Local().After(until) {
+			return nil
+		}
+		if err := r.current(ctx); err != nil {
+			return err
+		}
+		if err := r.throttle(ctx, func() error { return do(ctx, m) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveRezoned moves messages to their local times in the user's zone. Those that become later go
+// last first, and the others first first: so none is in the way of another one that moves as far.
+func (r *followRun) moveRezoned(ctx context.Context, misfits []Misfit, until time.Time) error {
+	zone, err := r.submitter.Zone(ctx, r.user)
+	if err != nil {
+		return err
+	}
+	var later, earlier []Misfit
+	for _, m := range misfits {
+		_, at, _, err := m.Local.ReadAnew(zone.Location, zone.Own)
+		if err == nil && at.After(m.At) {
+			later = append(later, m)
+		} else {
+			earlier = append(earlier, m)
+		}
+	}
+	slices.Reverse(later)
+	return r.each(ctx, append(later, earlier...), until, func(ctx context.Context, m Misfit) error {
+		o, err := r.submitter.FollowZone(ctx, m.User, m.ID, zone, r.settings.Then)
+		switch {
+		case errors.Is(err, sendlimit.ErrOtherZone):
+			return errSuperseded
+		case err != nil:
+			return err
+		case o.Outcome == message.Moved:
+			r.answer.Moved++
+		case o.Outcome == message.Changed:
+			r.answer.Kept++
+		case o.Outcome == message.Cancelled && !o.Replayed:
+			r.answer.Dropped++
+		default:
+			r.answer.Gone++
+		}
+		return nil
+	})
 }
 
 // current returns errSuperseded unless the settings have their version.
@@ -216,7 +294,7 @@ func (r *Refitter) finderOf(
 // user returns the misfits of a user, by time.
 func (r *Finder) user(ctx context.Context, user string) ([]Misfit, error) {
 	looks, err := r.look(ctx, []*refitLook{{user: user}})
-	if err == nil && looks[0].off != "" { // also messages that no rule counts
+	if err == nil { // also messages that no rule counts
 		var others []*refitLook
 		others, err = r.look(ctx, []*refitLook{{user: user, beside: true}})
 		looks = append(looks, others...)

@@ -11,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/internal/judge"
 	"github.com/sendlimit/sendlimiter/internal/script"
 	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -35,6 +36,7 @@ type refitLook struct {
 	unclear int    // 1 if that policy is unknown
 	beside  bool   // it judges the places beside the timeline
 	off     string // what the user has switched off, see lua/refit/refit.lua
+	zone    string // the user's own, see lua/refit/refit.lua
 
 	progress refitProgress
 }
@@ -92,7 +94,7 @@ func (r *Finder) learn(l *refitLook, fields map[string]string) {
 		fields = r.proposed.StoredFields(fields["v"])
 	}
 	if s, err := policy.ReadSettings(fields); err == nil && r.follows {
-		l.off = s.SwitchedOff()
+		l.off, l.zone = s.SwitchedOff(), s.TimeZone
 	}
 	if r.book.Learn(l.user, fields) != nil {
 		l.pass(1) // they name an unknown policy, or a newer program wrote them
@@ -145,13 +147,16 @@ func (r *Finder) call(ctx context.Context, looks []*refitLook) error {
 const refitting = "judging the reservations of users"
 
 func (r *Finder) arguments(l *refitLook) (keys []string, args []any) {
-	places := r.keys.Timeline(l.user)
+	places, zone := r.keys.Timeline(l.user), any(script.NoValue)
+	if r.follows {
+		zone = l.zone
+	}
 	if l.beside {
 		places = r.keys.Uncounted(l.user)
 	}
 	return []string{places, r.keys.Settings(l.user)},
 		append(l.by.Arguments(judge.Case{Now: r.now, Reach: r.reach}, 3),
-			script.Milliseconds(l.progress.till), l.progress.counted, l.progress.after, l.off)
+			script.Milliseconds(l.progress.till), l.progress.counted, l.progress.after, l.off, zone)
 }
 
 // read reads the reply of a look.
@@ -212,6 +217,11 @@ func (l *refitLook) misfit(in *script.ReplyReader) (Misfit, error) {
 		return m, nil
 	case number == -3:
 		m.Off = messages.ReasonOptedOut
+		return m, nil
+	case number == -4:
+		if m.Local = message.DecodeLocal(in.String(5)); m.Local == nil {
+			return m, script.ReplyError(refitting, "a local time that can't be read")
+		}
 		return m, nil
 	case number < 0 || number > scope.Count():
 		return m, script.ReplyError(refitting, fmt.Sprintf("rule %d", number))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
@@ -27,6 +28,8 @@ func broken(m message.Misfit) string {
 		return "a blocked user"
 	case messages.ReasonOptedOut:
 		return "the opt-outs of the user"
+	case sendlimit.EditZone:
+		return "the time zone of the user"
 	}
 	if m.QuietHours != nil {
 		return fmt.Sprintf("the quiet hours %s (%s)", m.QuietHours.Hours, m.QuietHours.TimeZone)

@@ -23,7 +23,7 @@ const editTries = 5
 // message is another message.
 func (s *Submitter) Change(ctx context.Context, user, id string, p message.Patch) (message.Outcome, error) {
 	if p.Local == nil {
-		return s.changeInZone(ctx, user, id, p, "")
+		return s.changeInZone(ctx, user, id, p, "", "")
 	}
 	if err := p.Validate(); err != nil {
 		return message.InvalidOr(err, user, id)
@@ -43,8 +43,12 @@ func (s *Submitter) Change(ctx context.Context, user, id string, p message.Patch
 		if err != nil {
 			return message.InvalidOr(err, user, id)
 		}
+		local := ""
+		if read = read.Following(rules.HasOwnZone(user)); p.Local.FollowZone {
+			local = message.EncodeLocal(read)
+		}
 		in.Local = nil
-		o, err := s.changeInZone(ctx, user, id, in, zone)
+		o, err := s.changeInZone(ctx, user, id, in, zone, local)
 		if o.Local = read; o.Code == fault.CodeNotFound {
 			o.Local = nil
 		}
@@ -52,12 +56,13 @@ func (s *Submitter) Change(ctx context.Context, user, id string, p message.Patch
 	})
 }
 
-// changeInZone is Change for a change whose times depend on the user's zone, "" for none.
-func (s *Submitter) changeInZone(ctx context.Context, user, id string, p message.Patch, zone string) (message.Outcome, error) {
+// changeInZone is Change for a change whose times depend on the user's zone, "" for none. local is the
+// local time that the message keeps from then on, "" for none.
+func (s *Submitter) changeInZone(ctx context.Context, user, id string, p message.Patch, zone, local string) (message.Outcome, error) {
 	if err := p.Validate(); err != nil {
 		return message.InvalidOr(err, user, id)
 	}
-	if p.Move != nil && p.Edit.None() {
+	if p.Move != nil && p.Edit.None() && local == "" {
 		return s.moveTo(ctx, user, id, *p.Move, nil, zone)
 	}
 	for range editTries {
@@ -69,6 +74,9 @@ func (s *Submitter) changeInZone(ctx context.Context, user, id string, p message
 			return outcomeOf(notFound(), message.Changed, user, id), nil
 		}
 		edit, edited, err := editOf(stored, of, p.Edit)
+		if stored.State == messages.StatePending && local != "" && local != stored.Local {
+			edit.What, edit.Local = append(edit.What, sendlimit.EditLocal), local
+		}
 		if err == nil && slices.Contains(edit.What, sendlimit.EditContent) {
 			err = s.channels.check(ctx, edited, len(edit.Content))
 		}

@@ -26,6 +26,7 @@ type resolved struct {
 func resolve(rules *sendlimit.Rules, m message.Message, now time.Time) resolved {
 	r := resolved{Message: m}
 	r.Message, r.local, r.wrong = m.Resolve(zonesOf(rules, m.User))
+	r.local = r.local.Following(rules.HasOwnZone(m.User))
 	r.window = r.Message.ResolvedWindow(now.UTC().Truncate(time.Millisecond))
 	if m.InZoneOfUser() {
 		r.zone = rules.Zone(m.User).String()

@@ -826,6 +826,11 @@ class Draft(TypedDict):
     """RFC 3339, or a local time: a message that is not sent by then is dropped. By default a
     day after send_at. At most 31 days after the latest send time that is accepted.
     """
+    follow_zone: NotRequired[bool | None]
+    """Keep the local time, not the instant: when the user's own time zone changes, the message
+    moves to the same local time there, by the rules. Only with a send_at that is a local
+    time in the zone user. A local expires_at in the zone user moves with it.
+    """
     id: NotRequired[str | None]
     """Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server
     generates one.
@@ -1047,6 +1052,10 @@ class FollowThrough(TypedDict):
     """Messages that were sent, moved or cancelled meanwhile."""
     hint: NotRequired[str]
     """A sentence for a person: what can be done."""
+    kept: NotRequired[int]
+    """Messages that follow the user's time zone, and stay where they are: their local time in
+    the new zone is not free.
+    """
     messages: NotRequired[list[Misfit]]
     """In a dry run, the messages that would not fit, by their times: at most the first 1,000."""
     moved: NotRequired[int]
@@ -1261,6 +1270,10 @@ class MoveDraft(TypedDict):
     expires_at: NotRequired[str | datetime | None | LocalTime]
     """RFC 3339 or a local time, after the send time: a message that is not sent by then is
     dropped. null for a day after send_at.
+    """
+    follow_zone: NotRequired[bool | None]
+    """Keep the new local time when the user's own time zone changes, as in a submit. A move
+    without it ends that.
     """
     image: NotRequired[str | None]
     """The new image; null for none."""
@@ -1793,6 +1806,11 @@ class PutDraft(TypedDict):
     """RFC 3339, or a local time: a message that is not sent by then is dropped. By default a
     day after send_at. At most 31 days after the latest send time that is accepted.
     """
+    follow_zone: NotRequired[bool | None]
+    """Keep the local time, not the instant: when the user's own time zone changes, the message
+    moves to the same local time there, by the rules. Only with a send_at that is a local
+    time in the zone user. A local expires_at in the zone user moves with it.
+    """
     id: NotRequired[str | None]
     """Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server
     generates one.
@@ -1991,6 +2009,8 @@ class ResolvedLocal(TypedDict):
     behind the gap as the time would be into it. repeated, if clocks are put back and show it
     twice: then the first one is meant. Absent if clocks show it once.
     """
+    follow_zone: NotRequired[bool]
+    """Whether the message keeps this local time when the user's own zone changes."""
     time: str
     """The local time that was asked for."""
     zone: str

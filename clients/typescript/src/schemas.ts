@@ -904,6 +904,8 @@ export interface components {
             } | null;
             /** @description RFC 3339, or a local time: a message that is not sent by then is dropped. By default a day after send_at. At most 31 days after the latest send time that is accepted. */
             expires_at?: (string | Date | null) | components["schemas"]["LocalTime"];
+            /** @description Keep the local time, not the instant: when the user's own time zone changes, the message moves to the same local time there, by the rules. Only with a send_at that is a local time in the zone user. A local expires_at in the zone user moves with it. */
+            follow_zone?: boolean | null;
             /** @description Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server generates one. */
             id?: string | null;
             /** @description An https URL of an image to show, of at most 2,048 bytes. */
@@ -1176,6 +1178,11 @@ export interface components {
             gone?: number;
             /** @description A sentence for a person: what can be done. */
             hint?: string;
+            /**
+             * Format: int64
+             * @description Messages that follow the user's time zone, and stay where they are: their local time in the new zone is not free.
+             */
+            kept?: number;
             /** @description In a dry run, the messages that would not fit, by their times: at most the first 1,000. */
             messages?: components["schemas"]["Misfit"][];
             /**
@@ -1538,6 +1545,8 @@ export interface components {
             } | null;
             /** @description RFC 3339 or a local time, after the send time: a message that is not sent by then is dropped. null for a day after send_at. */
             expires_at?: (string | Date | null) | components["schemas"]["LocalTime"];
+            /** @description Keep the new local time when the user's own time zone changes, as in a submit. A move without it ends that. */
+            follow_zone?: boolean | null;
             /** @description The new image; null for none. */
             image?: string | null;
             /** @description Entries of metadata to set, or with null to remove; null instead of an object removes all. */
@@ -2087,6 +2096,8 @@ export interface components {
             } | null;
             /** @description RFC 3339, or a local time: a message that is not sent by then is dropped. By default a day after send_at. At most 31 days after the latest send time that is accepted. */
             expires_at?: (string | Date | null) | components["schemas"]["LocalTime"];
+            /** @description Keep the local time, not the instant: when the user's own time zone changes, the message moves to the same local time there, by the rules. Only with a send_at that is a local time in the zone user. A local expires_at in the zone user moves with it. */
+            follow_zone?: boolean | null;
             /** @description Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server generates one. */
             id?: string | null;
             /** @description An https URL of an image to show, of at most 2,048 bytes. */
@@ -2387,6 +2398,8 @@ export interface components {
             asked: string;
             /** @description skipped, if clocks are put forward over the time: then a later time is meant, as far behind the gap as the time would be into it. repeated, if clocks are put back and show it twice: then the first one is meant. Absent if clocks show it once. */
             clock?: string;
+            /** @description Whether the message keeps this local time when the user's own zone changes. */
+            follow_zone?: boolean;
             /** @description The local time that was asked for. */
             time: string;
             /** @description The IANA name of the zone in which it was read. */

@@ -28,7 +28,7 @@ func again(cmd *cobra.Command, args []string, o message.Outcome, expires, shiftU
 	}
 	cmd.Flags().SortFlags = false // Visit uses the order of the command line
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if f.Name == "shift-until" && shiftUntil.Before(at) {
+		if f.Name == "shift-until" && shiftUntil.Before(at) || f.Name == "follow-zone" { // the time is an instant
 			return
 		}
 		for _, value := range given(f, at) {

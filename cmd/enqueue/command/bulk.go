@@ -52,9 +52,9 @@ JSON object a line (NDJSON), or is CSV with the names of the fields in its first
 line:
 
   id, user, send_at, category, title, body, campaign, expires_at,
-  on_conflict, late, shift_until, clock_strict, data.KEY for each entry of
-  data, metadata.KEY for each of metadata, and time_zone for the zone of the
-  line's local times: user, or an IANA name (default: that of --tz)
+  on_conflict, late, shift_until, follow_zone, clock_strict, data.KEY for each
+  entry of data, metadata.KEY for each of metadata, and time_zone for the zone
+  of the line's local times: user, or an IANA name (default: that of --tz)
 
 Case, spaces and hyphens in these names do not matter, and fields may be
 separated by commas, semicolons or tabs. --column gives a field the column of

@@ -69,6 +69,7 @@ after the new one instead.`,
 	needs(cmd, "at")
 	changeFlags(cmd, "expire-after", "places-per-day", "reach")
 	p.messageZoneFlag(cmd, &change.Local.Strict)
+	followZoneFlag(cmd, &change.Local.FollowZone)
 	return cmd
 }
 

@@ -104,6 +104,11 @@ func (p *program) timeZoneFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.tz, "tz", "", "IANA time `zone` of local times, for reading and showing (default UTC)")
 }
 
+// followZoneFlag adds --follow-zone to a command that sets a send time.
+func followZoneFlag(cmd *cobra.Command, follow *bool) {
+	cmd.Flags().BoolVar(follow, "follow-zone", false, "keep the local time --at when the user's own time zone changes: with --tz user")
+}
+
 // messageZoneFlag adds --tz to a command whose times may be in the user's zone.
 func (p *program) messageZoneFlag(cmd *cobra.Command, strict *bool) {
 	cmd.Flags().StringVar(&p.tz, "tz", "", "time `zone` of local times: user, for the user's own, or an IANA name, in which times are shown too (default UTC)")

@@ -77,6 +77,7 @@ is one, until that is being sent.`,
 	cli.Words(flags, "on-conflict", message.OnConflictRefuse, message.OnConflictShift)
 	submitFlags(cmd)
 	p.messageZoneFlag(cmd, &f.message.Local.Strict)
+	followZoneFlag(cmd, &f.message.Local.FollowZone)
 	return cmd
 }
 

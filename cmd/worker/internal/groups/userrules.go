@@ -45,7 +45,7 @@ func followText(f message.FollowThrough) string {
 	for _, part := range []struct {
 		count int
 		word  string
-	}{{f.Moved, "moved"}, {f.Dropped, "dropped"}, {f.Gone, "sent or changed meanwhile"}} {
+	}{{f.Moved, "moved"}, {f.Kept, "kept at their times"}, {f.Dropped, "dropped"}, {f.Gone, "sent or changed meanwhile"}} {
 		if part.count > 0 {
 			fmt.Fprintf(&s, ", %d %s", part.count, part.word)
 		}
