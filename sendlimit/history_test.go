@@ -75,6 +75,16 @@ func TestMessagesAgreeWithTheirAccount(t *testing.T) {
 	})
 }
 
+// So do deliveries at the edges of what decides about a message.
+func TestDeliveriesAtEdgesAgreeWithTheModel(t *testing.T) {
+	t.Parallel()
+	_, client := redistest.Embedded(t)
+	var mailboxes atomic.Int64
+	rapid.Check(t, func(t *rapid.T) {
+		sendlimittest.CheckDeliveries(t, client, fmt.Sprintf("d%d", mailboxes.Add(1)))
+	})
+}
+
 // Free times found among messages of another category count as taken, without
 // becoming messages of that category. Random histories hardly ever hit this.
 func TestFreeTimesAmongMessagesOfAnotherCategory(t *testing.T) {

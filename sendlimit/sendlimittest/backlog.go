@@ -109,7 +109,7 @@ func (m *mailbox) drain(t *rapid.T) bool {
 		}
 		d := messages.Delivery{User: mailboxUser, ID: id, Generation: known.generation(), Nonce: m.newToken("n")}
 		want := m.expectClaim(d)
-		got, err := m.gate.Claim(t.Context(), d, holdFor, m.now)
+		got, err := m.gate.Claim(t.Context(), d, m.lease, m.now)
 		require.NoError(t, err)
 		require.Equal(t, want, got, "%+v", d)
 		if want.Verdict != messages.Send {

@@ -35,12 +35,16 @@ func (m *mailbox) drawDelivery(t *rapid.T, id string, workers ...int) messages.D
 
 func (m *mailbox) claim(t *rapid.T) {
 	id := m.drawKnown(t, func(known *message) bool { return known.isOpen() && !m.now.Before(known.due()) })
-	d := m.drawDelivery(t, id, 0, 0, 0, 0, 1, 2)
+	m.claimAs(t, m.drawDelivery(t, id, 0, 0, 0, 0, 1, 2))
+}
+
+// claimAs compares the answer to a claim with the expected one.
+func (m *mailbox) claimAs(t *rapid.T, d messages.Delivery) {
 	known := m.messages[d.ID]
 	repeated := known.postponedBy(d)
 	want := m.expectClaim(d)
 	for range rapid.IntRange(1, 2).Draw(t, "calls") {
-		got, err := m.gate.Claim(t.Context(), d, holdFor, m.now)
+		got, err := m.gate.Claim(t.Context(), d, m.lease, m.now)
 		require.NoError(t, err)
 		if repeated {
 			want, got = asRepeated(want, d.ID), asRepeated(got, d.ID)
@@ -220,7 +224,7 @@ func (m *mailbox) claimMessage(known *message, nonce string) {
 	}
 	known.state, known.began, known.waits = sending, m.now, time.Time{}
 	known.attempts++
-	known.leaseEnd, known.grace = m.now.Add(holdFor), gracePeriod{}
+	known.leaseEnd, known.grace = m.now.Add(m.lease), gracePeriod{}
 	known.lookAt, known.far = known.leaseEnd, false
 }
 
@@ -241,12 +245,16 @@ func (m *mailbox) settle(t *rapid.T) {
 		return known.state == sending || known.state == pending && len(known.nonces) > 0
 	})
 	d := m.drawDelivery(t, id, 0, 1, 1, 1, 2)
-	s := messages.Settlement{}
-	s.Progress = m.drawProgress(t, m.messages[d.ID])
+	m.settleAs(t, d, m.drawSettlement(t, m.messages[d.ID]))
+}
+
+// drawSettlement draws the outcome of a delivery of a message; nil for an unknown one.
+func (m *mailbox) drawSettlement(t *rapid.T, known *message) messages.Settlement {
+	s := messages.Settlement{Progress: m.drawProgress(t, known)}
 	switch rapid.IntRange(0, 5).Draw(t, "outcome") {
 	case 0:
-		s.Outcome, s.ProviderID, s.Began = messages.Delivered, "p1", m.now
-		if known := m.messages[d.ID]; known != nil && known.state == sending {
+		s.Outcome, s.ProviderID, s.Began = messages.Delivered, rapid.SampledFrom([]string{"p1", ""}).Draw(t, "provider's id"), m.now
+		if known != nil && known.state == sending {
 			s.Began = known.began
 		}
 	case 1:
@@ -256,16 +264,25 @@ func (m *mailbox) settle(t *rapid.T) {
 	case 3:
 		s.Outcome = messages.NoDevice
 	default:
-		wait := rapid.SampledFrom([]time.Duration{0, time.Second, 10 * time.Minute}).Draw(t, "wait")
-		s.Outcome, s.Reason, s.Retry = messages.Retried, "busy", messages.Retry{
-			Generation: m.newToken("g"), At: m.now.Add(wait), Uncertain: rapid.Bool().Draw(t, "no answer"),
-		}
-		s.Retry.Unsent = !s.Retry.Uncertain && rapid.Bool().Draw(t, "not sent")
-		if s.Retry.Unsent { // the store's clock may be ahead of the caller's for a moment
-			s.Retry.At = m.now.Add(-wait)
-		}
-		s.Retry.Uncounted = !s.Retry.Uncertain && !s.Retry.Unsent && rapid.Bool().Draw(t, "not counted")
+		s.Outcome, s.Reason, s.Retry = messages.Retried, "busy", m.drawRetry(t)
 	}
+	return s
+}
+
+// drawRetry draws when and why a delivery is tried again.
+func (m *mailbox) drawRetry(t *rapid.T) messages.Retry {
+	wait := rapid.SampledFrom([]time.Duration{0, time.Second, 10 * time.Minute}).Draw(t, "wait")
+	r := messages.Retry{Generation: m.newToken("g"), At: m.now.Add(wait), Uncertain: rapid.Bool().Draw(t, "no answer")}
+	r.Unsent = !r.Uncertain && rapid.Bool().Draw(t, "not sent")
+	if r.Unsent { // the store's clock may be ahead of the caller's for a moment
+		r.At = m.now.Add(-wait)
+	}
+	r.Uncounted = !r.Uncertain && !r.Unsent && rapid.Bool().Draw(t, "not counted")
+	return r
+}
+
+// settleAs compares the answer to a settlement with the expected one.
+func (m *mailbox) settleAs(t *rapid.T, d messages.Delivery, s messages.Settlement) {
 	want := m.expectSettlement(d, s)
 	for range rapid.IntRange(1, 2).Draw(t, "calls") {
 		got, err := m.gate.Settle(t.Context(), d, s, m.now)
@@ -294,6 +311,7 @@ func (m *mailbox) expectSettlement(d messages.Delivery, s messages.Settlement) b
 	switch {
 	case s.Outcome == messages.Delivered:
 		known.end(delivered, "", s.Began)
+		known.words = s.ProviderID
 		m.noteEnd(known, s.ProviderID)
 	case s.Outcome != messages.Retried && known.reached():
 		known.end(delivered, reason, m.now)

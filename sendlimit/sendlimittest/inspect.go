@@ -104,7 +104,7 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message, k kept) {
 	fields := map[string]string{
 		"g": known.generation(), "s": known.state.letter(), "t": stored(known.at), "p": stored(known.promised),
 		"r": stored(known.requested), "x": stored(known.expires),
-		"k": known.category, "D": known.progressField(), "C": known.campaign, "z": setFlag(known.uncounted), "d": stored(known.movesSince), "j": "",
+		"k": known.category, "D": known.progressField(), "C": known.campaign, "i": known.words, "z": setFlag(known.uncounted), "d": stored(known.movesSince), "j": "",
 	}
 	if known.moves > 0 {
 		fields["j"] = strconv.Itoa(known.moves)
@@ -141,9 +141,6 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message, k kept) {
 	if known.reason != "" {
 		fields["w"] = known.reason
 	}
-	if known.state != delivered {
-		fields["i"] = known.words
-	}
 	if known.reasons != nil {
 		require.Contains(t, known.reasons, r["w"], "of %+v", *known)
 	}
@@ -157,6 +154,8 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message, k kept) {
 	m.inspectHistory(t, known, r)
 	for name, value := range fields {
 		require.Equal(t, value, r[name], "field %s of %+v", name, *known)
+		_, has := r[name]
+		require.Equal(t, value != "", has, "field %s of %+v", name, *known)
 	}
 	require.Equal(t, known.isOpen(), k.expires.Val() < 0, "a record expires once the message has ended: %+v", *known)
 }

@@ -24,6 +24,7 @@ type mailbox struct {
 	client   redis.UniversalClient
 	keys     keyspace.Keys
 	options  mailboxOptions
+	lease    time.Duration // of a delivery
 	settings *settings.Users
 	records  *messages.Records
 	pauses   *messages.Pauses
@@ -54,13 +55,11 @@ type worker struct {
 	rules    *sendlimit.Rules
 }
 
-const (
-	mailboxUser = "user:1"
-	holdFor     = 30 * time.Second
-)
+const mailboxUser = "user:1"
 
 func newMailbox(t *rapid.T, client redis.UniversalClient, o mailboxOptions) *mailbox {
 	m := &mailbox{client: client, now: drawStart(t), messages: make(map[string]*message), paused: make(map[string]bool), options: o}
+	m.lease = rapid.SampledFrom([]time.Duration{30 * time.Second, time.Second}).Draw(t, "lease")
 	if rapid.IntRange(0, 4).Draw(t, "restored") == 4 {
 		m.options.DropDueBefore = m.now.Add(time.Hour)
 	}
@@ -91,8 +90,10 @@ func (m *mailbox) newToken(kind string) string {
 	return fmt.Sprintf("%s%d", kind, m.tokens)
 }
 
+var historyIDs = []string{"a", "a:b", "B", "c", "d", "0f8fad5b-d9cb-469f-a165-70867728950e", "f", "g"} //nolint:globals // a constant table
+
 func (m *mailbox) drawID(t *rapid.T) string {
-	return rapid.SampledFrom([]string{"a", "a:b", "B", "c", "d", "0f8fad5b-d9cb-469f-a165-70867728950e", "f", "g"}).Draw(t, "id")
+	return rapid.SampledFrom(historyIDs).Draw(t, "id")
 }
 
 // drawKnown draws the id of a message, mostly one that matters.

@@ -64,7 +64,7 @@ type message struct {
 	stopped     bool      // a claim ended it, as it had reached a device
 	waits       time.Time // since when it waits for an older late one
 	reason      string    // of its end, postponement or retry
-	words       string    // what the provider said of a dead letter
+	words       string    // what the provider said of a dead letter, or its id of a delivered message
 	reasons     []string  // of a postponed message: one of these
 	ended       time.Time // of a delivered message, the start of the delivery
 	lookAt      time.Time // time of the watch entry

@@ -45,12 +45,17 @@ func PlayMessages(t *rapid.T, client redis.UniversalClient, prefix string, after
 	})
 }
 
-// play runs a random history, and calls after after each step.
-func (m *mailbox) play(t *rapid.T, after func(*mailbox)) {
+// begin draws quiet hours and categories of the policy, or none.
+func (m *mailbox) begin(t *rapid.T) {
 	if rapid.Bool().Draw(t, "regulated") {
 		m.regulate(t, &m.options.policies[0])
 		m.follow(t)
 	}
+}
+
+// play runs a random history, and calls after after each step.
+func (m *mailbox) play(t *rapid.T, after func(*mailbox)) {
+	m.begin(t)
 	if rapid.IntRange(0, 3).Draw(t, "crowded") == 3 {
 		m.crowd(t)
 	}
@@ -64,6 +69,7 @@ func (m *mailbox) play(t *rapid.T, after func(*mailbox)) {
 		"claim":        m.claim,
 		"claim ":       m.claim, // three times as often as others
 		"claim  ":      m.claim,
+		"deliver":      m.deliver,
 		"settle":       m.settle,
 		"settle ":      m.settle,
 		"confirm":      m.confirm,

@@ -144,7 +144,8 @@ func CheckPermits(t *rapid.T, client redis.Cmdable, prefix string) {
 	t.Repeat(map[string]func(*rapid.T){
 		"acquire": h.acquire, "acquire ": h.acquire, "acquire  ": h.acquire, // three times as often as others
 		"at the hint": h.tryAtHint, "give back": h.giveBack, "try set rate": h.trySetRate, "set rate": h.setRate, "peek": h.peek,
-		"time goes": func(t *rapid.T) { h.now = h.now.Add(drawStep(t, h.model.Rate.Interval)) },
+		"time goes":   func(t *rapid.T) { h.now = h.now.Add(drawStep(t, h.model.Rate.Interval)) },
+		"clock steps": h.stepClock,
 	})
 }
 
@@ -175,6 +176,21 @@ func drawStep(t *rapid.T, interval time.Duration) time.Duration {
 	default:
 		return time.Duration(rapid.Int64Range(0, interval.Milliseconds()).Draw(t, "ms")) * time.Millisecond
 	}
+}
+
+// stepClock lets clients take permits while the clock is ahead, and when it is right again.
+func (h *permitsHistory) stepClock(t *rapid.T) {
+	edge := time.Duration(rapid.IntRange(-1, 1).Draw(t, "edge")) * time.Millisecond
+	ahead := h.model.Rate.Interval + h.model.Lag + rapid.SampledFrom([]time.Duration{0, rate.MaxLag, time.Hour}).Draw(t, "ahead") + edge
+	h.now = h.now.Add(ahead)
+	h.acquire(t)
+	h.now = h.now.Add(-ahead)
+	for range 2 {
+		h.acquire(t)
+		h.peek(t)
+	}
+	h.now = h.now.Add(ahead)
+	h.acquire(t)
 }
 
 func drawRate(t *rapid.T) rate.Rate {

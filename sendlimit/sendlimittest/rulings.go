@@ -53,8 +53,8 @@ func drawOptions(t *rapid.T, prefix string) mailboxOptions {
 
 		Tolerance:     rapid.SampledFrom([]time.Duration{sendlimit.DefaultTolerance, 45 * time.Second}).Draw(t, "tolerance"),
 		Attempts:      rapid.SampledFrom([]int{sendlimit.DefaultAttempts, 2}).Draw(t, "attempts"),
-		SettleWithin:  rapid.SampledFrom([]time.Duration{0, 4 * time.Second}).Draw(t, "settle within"),
-		SkipUncertain: rapid.Bool().Draw(t, "skip uncertain"),
+		SettleWithin:  rapid.SampledFrom([]time.Duration{0, 0, 4 * time.Second}).Draw(t, "settle within"),
+		SkipUncertain: rapid.IntRange(0, 2).Draw(t, "skip uncertain") == 2,
 		Horizon:       rapid.SampledFrom([]time.Duration{sendlimit.DefaultHorizon, 20 * time.Minute, 5 * time.Second}).Draw(t, "horizon"),
 		LookAfter:     rapid.SampledFrom([]time.Duration{sendlimit.DefaultLookAfter, 3 * time.Second}).Draw(t, "look after"),
 		OverdueAfter:  sendlimit.DefaultOverdueAfter,
@@ -139,7 +139,11 @@ func (m *mailbox) changeSettings(t *rapid.T) {
 
 // revive retries a dead letter.
 func (m *mailbox) revive(t *rapid.T) {
-	id := m.drawKnown(t, (*message).deadLetter)
+	m.retry(t, m.drawKnown(t, (*message).deadLetter))
+}
+
+// retry retries a message, if it is a dead letter.
+func (m *mailbox) retry(t *rapid.T, id string) {
 	r := messages.RetryRequest{User: mailboxUser, ID: id, Generation: m.newToken("g"), Now: m.now}
 	want := m.expectRevival(m.messages[id], r.Generation)
 	for range rapid.IntRange(1, 2).Draw(t, "calls") {
