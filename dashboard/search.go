@@ -96,7 +96,7 @@ func (d *Dashboard) seekMessages(r *http.Request, p *searchPage) error {
 
 func (d *Dashboard) seekCampaign(r *http.Request, p *searchPage) error {
 	found, err := d.api.CountCampaign(r.Context(), p.Sought, client.CountCampaignQuery{})
-	if problemOf(err).Status == http.StatusTooManyRequests {
+	if err != nil && problemOf(err).Status == http.StatusTooManyRequests {
 		p.Hits = append(p.Hits, hit{"Campaign", p.Sought, link("/campaign", "name", p.Sought), "was not looked for, since others are being counted"})
 		return nil
 	}
