@@ -25,7 +25,7 @@ func byHand(p client.Policy) map[string]func(context.Context, *client.Client) []
 		Image: "https://example.com/a.png", ClickURL: "myapp://a", Badge: new(1), Sound: "s", Priority: client.PriorityHigh, CollapseKey: "k",
 		Channels: map[string]json.RawMessage{"fcm": []byte(`{}`)}, To: &client.Target{App: "a"},
 		ExpiresAt: day, OnConflict: client.OnConflictShift, ShiftUntil: day, Late: "now",
-		Local: client.LocalTimes{SendAt: client.LocalTime{Local: "2026-11-22T09:00", Zone: "user"}, Strict: true},
+		Local: client.LocalTimes{SendAt: client.LocalTime{Local: "2026-11-22T09:00", Zone: "user"}, Strict: true, FollowZone: true},
 	}
 	type ctx = context.Context
 	type c = *client.Client
@@ -46,7 +46,7 @@ func byHand(p client.Policy) map[string]func(context.Context, *client.Client) []
 			entries := map[string]*string{"kept": &text, "removed": nil}
 			return told(c.Change(ctx, "alice", "a", client.MessageChange{
 				SendAt: &at, OnConflict: client.OnConflictShift, ShiftUntil: day, Title: &text, Body: &text,
-				Local: client.LocalTimes{SendAt: client.LocalTime{Local: "2026-11-22T09:00", Zone: "user"}, Strict: true},
+				Local: client.LocalTimes{SendAt: client.LocalTime{Local: "2026-11-22T09:00", Zone: "user"}, Strict: true, FollowZone: true},
 				Data:  entries, Metadata: entries, ExpiresAt: &at,
 				Image: &image, ClickURL: &image, Badge: new(1), Sound: &text, Priority: &priority, CollapseKey: &text,
 				Channels: map[string]json.RawMessage{"fcm": nil}, To: entries,

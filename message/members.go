@@ -101,10 +101,17 @@ func (f *Faults) check(inside string, given map[string]json.RawMessage, of refle
 		known[i] = member.name
 	}
 	thereAre := ": there are " + strings.Join(known, ", ") // once, since a caller may send thousands
+	if len(known) > maxNames {
+		thereAre = ""
+	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		i := slices.Index(known, name)
 		if i < 0 {
-			f.wrong = append(f.wrong, unknownField(fault.Clip(inside+name), thereAre))
+			says := thereAre
+			if says == "" && len(f.wrong) < maxNames {
+				says = ": " + ThereAre(fault.Clip(name), known)
+			}
+			f.wrong = append(f.wrong, unknownField(fault.Clip(inside+name), says))
 			if inside == "" {
 				delete(given, name)
 			}

@@ -18,8 +18,8 @@ type Shift struct {
 // keyBits is the length of Shift.Key: scripts compute exactly with such numbers.
 const keyBits = 48
 
-// Key returns a number of the message that is the same at every try. Ids repeat across users: a number of the id only would give all users of a campaign
-// the same time.
+// Key returns a number of the message that is the same at every try. Ids repeat across users: a
+// number of the id only would give all users of a campaign the same time.
 func (m Shift) Key() int64 {
 	sum := sha256.Sum256([]byte(m.Account + "\x00" + m.User + "\x00" + m.ID))
 	return int64(binary.BigEndian.Uint64(sum[:8]) >> (64 - keyBits))

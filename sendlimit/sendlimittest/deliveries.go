@@ -189,10 +189,11 @@ func (m *mailbox) isSwitchedOff(known *message) bool {
 	return g.switchedOff(known.category) != "" && !(byAll && m.isHeld(known))
 }
 
-// isHeldOff reports whether the user's settings hold a message that is on time.
+// isHeldOff reports whether the user's settings hold a message that is on time: the user is not
+// disturbed, or its place is in the user's own quiet hours.
 func (m *mailbox) isHeldOff(known *message) bool {
 	g := m.regime()
-	return !g.exempt[known.category] && cut(m.now) < g.disturbs
+	return !g.exempt[known.category] && (cut(m.now) < g.disturbs || g.ownQuiet.covers(cut(known.at)))
 }
 
 // freeForRest reports whether a message that reached a device may go to the others now.

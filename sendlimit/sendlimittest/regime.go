@@ -26,6 +26,7 @@ type regime struct {
 	wanted map[string]bool
 	// disturbs is before which time only exempt messages are sent; 0 for none.
 	disturbs int64
+	ownQuiet quiet // the user's own quiet hours
 	// overall applies to all categories except those below.
 	overall    terms
 	categories map[string]terms
@@ -178,6 +179,9 @@ func newUndated(p policy.Policy, own policy.UserSettings, reach time.Duration, n
 		categories: make(map[string]terms), exempt: make(map[string]bool), uncounted: make(map[string]bool),
 	}
 	if g.overall.quiet, err = quietOf(p, policy.CategoryRules{}, own, theirs); err != nil {
+		return nil, err
+	}
+	if g.ownQuiet, err = parseQuiet(theirs, own.QuietHours.Lines(), nil, nil); err != nil {
 		return nil, err
 	}
 	g.overall.spread = p.ShiftSpread.Milliseconds()

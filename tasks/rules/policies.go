@@ -138,9 +138,9 @@ func (p *Policies) Find(ctx context.Context, name string) (found policy.Policy, 
 	return found, ok, nil
 }
 
-// UnknownRules reports whether an error says that this program does not
-// know a user's rules: the settings name an unknown policy, or one that a newer
-// program wrote, or can't be read; or the user's time zone or best hours have changed meanwhile. Other users are not affected.
+// UnknownRules reports whether an error says that this program does not know a user's rules: the
+// settings name an unknown policy, or one that a newer program wrote, or can't be read; or the user's
+// time zone or best hours have changed meanwhile. Other users are not affected.
 func UnknownRules(err error) bool {
 	return errors.Is(err, sendlimit.ErrUnknownPolicy) || errors.Is(err, policy.ErrUnreadableSettings) ||
 		errors.Is(err, sendlimit.ErrOtherZone) || errors.Is(err, sendlimit.ErrOtherHours)
