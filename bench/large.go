@@ -155,7 +155,7 @@ func (s *store) costOfLook(ctx context.Context, watch *messages.WatchList) (time
 		if due, _, err := watch.Due(ctx, longAgo, perPartition); err != nil || len(due) > 0 {
 			return 0, errors.Join(err, fmt.Errorf("%d messages are due, where none is", len(due)))
 		}
-		took, err := s.commandTime(ctx, "zrange")
+		took, err := s.timeOf(ctx, "exists", "zrange")
 		if err != nil {
 			return 0, err
 		}

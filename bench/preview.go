@@ -143,7 +143,7 @@ func (p *preview) run(ctx context.Context, s *store, program string) error {
 	if p.scripts, p.runs, err = s.scriptTime(ctx); err != nil {
 		return err
 	}
-	if p.scans, err = s.commandTime(ctx, "zscan"); err != nil {
+	if p.scans, err = s.timeOf(ctx, "zscan"); err != nil {
 		return err
 	}
 	p.slowest, _, err = s.slowest(ctx)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/records/messages"
@@ -55,7 +53,7 @@ func measureRelay(ctx context.Context, size sizes) (rows []row, err error) {
 		if due := len(messages) + len(waiting) + len(open); due > 0 {
 			return nil, fmt.Errorf("relay: %d entries are due, where none is", due)
 		}
-		took, err := s.commandTime(ctx, "zrange")
+		took, err := s.timeOf(ctx, "exists", "zrange")
 		if err != nil {
 			return nil, err
 		}
@@ -71,19 +69,4 @@ func measureRelay(ctx context.Context, size sizes) (rows []row, err error) {
 			fmt.Sprintf("%.1f ms in all, %d entries in the list", each.Seconds()*1000, size.users),
 		},
 	}}, nil
-}
-
-// commandTime returns how long the server ran a command since resetCommandTime.
-func (s *store) commandTime(ctx context.Context, command string) (time.Duration, error) {
-	info, err := s.info(ctx, "commandstats")
-	if err != nil {
-		return 0, err
-	}
-	_, rest, _ := strings.Cut(info["cmdstat_"+command], "usec=")
-	text, _, _ := strings.Cut(rest, ",")
-	micros, err := strconv.Atoi(text)
-	if err != nil {
-		return 0, fmt.Errorf("time of %s in INFO commandstats: %w", command, err)
-	}
-	return time.Duration(micros) * time.Microsecond, nil
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
@@ -226,8 +225,8 @@ func TestManyWorkersLookAsOftenAsOne(t *testing.T) {
 		s.horizon(time.Minute)
 		s.accepted(s.message("a", time.Hour))
 		keys := s.keys()
-		looks := readCalls{keys.NearOf(0): new(atomic.Int64), keys.FarOf(0, 0): new(atomic.Int64)} // a look reads each partition's
-		s.hook = redistest.Pipelines(looks.onPipeline)
+		looks := namedKeys{keys.NearOf(0): new(atomic.Int64), keys.FarOf(0, 0): new(atomic.Int64)} // a look names each partition's
+		s.hook = looks
 		for range 8 {
 			s.work(relaying)
 		}
@@ -240,14 +239,31 @@ func TestManyWorkersLookAsOftenAsOne(t *testing.T) {
 	})
 }
 
-// readCalls counts the commands that begin with some keys, and are in pipelines.
-type readCalls map[string]*atomic.Int64
+// namedKeys counts the commands that name some keys.
+type namedKeys map[string]*atomic.Int64
 
-func (r readCalls) onPipeline(ctx context.Context, cmds []redis.Cmder, next redis.ProcessPipelineHook) error {
-	for _, cmd := range cmds {
-		if key, _ := cmd.Args()[min(1, len(cmd.Args())-1)].(string); r[key] != nil {
-			r[key].Add(1)
+func (n namedKeys) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (n namedKeys) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		n.count(cmd)
+		return next(ctx, cmd)
+	}
+}
+
+func (n namedKeys) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		for _, cmd := range cmds {
+			n.count(cmd)
+		}
+		return next(ctx, cmds)
+	}
+}
+
+func (n namedKeys) count(cmd redis.Cmder) {
+	for _, arg := range cmd.Args()[1:] {
+		if key, _ := arg.(string); n[key] != nil {
+			n[key].Add(1)
 		}
 	}
-	return next(ctx, cmds)
 }
