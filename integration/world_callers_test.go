@@ -62,6 +62,10 @@ func (w *realWorld) followFreeTimes() {
 
 // operate has a caller carry out an operator's action, again until it is done.
 func (w *realWorld) operate(e worldtest.Event) {
+	if e.Do == worldtest.Erase {
+		w.countErasures(e.User, 1)
+		defer w.countErasures(e.User, 1)
+	}
 	w.story.Operate(w, e, func(e worldtest.Event) (clear bool, err error) {
 		// The queue gives up a task that a worker never learned of after a minute or two.
 		for end, clear := time.Now().Add(3*time.Minute), true; ; clear = false {
