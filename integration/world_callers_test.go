@@ -86,18 +86,7 @@ func (w *realWorld) operate(e worldtest.Event) {
 
 // message returns the message that an event submits.
 func (w *realWorld) message(e worldtest.Event) message.Message {
-	m := message.Message{
-		ID: e.ID, User: e.User, SendAt: w.at(e.SendAt), Title: cmp.Or(e.Title, worldtest.FirstTitle), Category: e.Category, Campaign: e.Campaign, Account: e.Account, Late: e.Late,
-	}
-	if e.Shift {
-		m.OnConflict, m.ShiftUntil = message.OnConflictShift, w.at(w.latest())
-	} else if e.SendAt < e.At { // it would shift to any day
-		m.OnConflict = message.OnConflictRefuse
-	}
-	if e.Expires > 0 {
-		m.ExpiresAt = m.SendAt.Add(e.Expires)
-	}
-	return m
+	return e.Message(w.at, w.at(w.latest()))
 }
 
 // submit submits a message, and once more at a free time that a refusal names.
@@ -108,8 +97,8 @@ func (w *realWorld) submit(e worldtest.Event) {
 	if !e.Follow || a.Got.Outcome != message.Refused || next.IsZero() || next.After(w.at(w.latest())) {
 		return
 	}
-	m.ID, m.SendAt, m.ExpiresAt = e.ID+"f", next, time.Time{}
-	e.ID, e.Do, e.Expires = m.ID, worldtest.Submit, 0
+	m.ID, m.SendAt, m.Window, m.ExpiresAt = e.ID+"f", next, nil, time.Time{}
+	e.ID, e.Do, e.Window, e.Expires = m.ID, worldtest.Submit, 0, 0
 	w.ask(e, worldOrder{Do: worldtest.Submit, Message: m})
 }
 

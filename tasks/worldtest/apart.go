@@ -21,17 +21,26 @@ func shift(by time.Duration, times ...*time.Time) {
 	}
 }
 
+// there returns a message with times of the master's clock.
+func (c *caller) there(m message.Message) message.Message {
+	shift(c.ahead[m.User], &m.SendAt, &m.ExpiresAt, &m.ShiftUntil)
+	if m.Window != nil {
+		window := *m.Window
+		shift(c.ahead[m.User], &window.From, &window.Until)
+		m.Window = &window
+	}
+	return m
+}
+
 // Submit submits a message with times of the world's clock.
 func (c *caller) Submit(ctx context.Context, m message.Message) (message.Outcome, error) {
-	shift(c.ahead[m.User], &m.SendAt, &m.ExpiresAt, &m.ShiftUntil)
-	o, err := c.Submitter.Submit(ctx, m)
+	o, err := c.Submitter.Submit(ctx, c.there(m))
 	return c.heard(m.User, o), err
 }
 
 // Put replaces a pending message by one with times of the world's clock.
 func (c *caller) Put(ctx context.Context, m message.Message) (message.Outcome, error) {
-	shift(c.ahead[m.User], &m.SendAt, &m.ExpiresAt, &m.ShiftUntil)
-	o, err := c.Submitter.Put(ctx, m, submit.PutIfReplaces)
+	o, err := c.Submitter.Put(ctx, c.there(m), submit.PutIfReplaces)
 	return c.heard(m.User, o), err
 }
 
@@ -39,7 +48,7 @@ func (c *caller) Put(ctx context.Context, m message.Message) (message.Outcome, e
 func (c *caller) SubmitMany(ctx context.Context, ms []message.Message) ([]message.Outcome, error) {
 	ms = slices.Clone(ms)
 	for i := range ms {
-		shift(c.ahead[ms[i].User], &ms[i].SendAt, &ms[i].ExpiresAt, &ms[i].ShiftUntil)
+		ms[i] = c.there(ms[i])
 	}
 	outcomes, err := c.Submitter.SubmitMany(ctx, ms)
 	for i := range outcomes {
@@ -50,8 +59,7 @@ func (c *caller) SubmitMany(ctx context.Context, ms []message.Message) ([]messag
 
 // Check is a dry run of Submit.
 func (c *caller) Check(ctx context.Context, m message.Message) (message.Outcome, error) {
-	shift(c.ahead[m.User], &m.SendAt, &m.ExpiresAt, &m.ShiftUntil)
-	o, err := c.Submitter.Check(ctx, m)
+	o, err := c.Submitter.Check(ctx, c.there(m))
 	return c.heard(m.User, o), err
 }
 

@@ -35,6 +35,7 @@ const (
 	MastersApart   Feature = "masters apart"
 	RefusedUsers   Feature = "refused users" // a provider takes only the messages of others
 	LateSubmits    Feature = "late submits"  // of messages whose send time has passed
+	Windows        Feature = "windows"
 	MovingPhones   Feature = "moving phones" // from user to user
 
 	// Those that follow are rare: they make worlds longer, or much of them an outage.
@@ -55,7 +56,7 @@ func allFeatures() []Feature {
 	return []Feature{
 		Devices, Accounts, Categories, QuietHours, DatedChanges, PolicyChanges, Campaigns, Moves, Operators, Flood,
 		StoreFaults, LostReplies, Clock, Stops, QueueLoss, ProviderFaults, Edits, UserSettings, Bulk, Paces, WrongClocks, MastersApart,
-		RefusedUsers, LateSubmits, MovingPhones,
+		RefusedUsers, LateSubmits, MovingPhones, Windows,
 	}
 }
 

@@ -45,21 +45,7 @@ func (w *world) at(after time.Duration) time.Time {
 }
 
 // message returns the message that an event submits.
-func (w *world) message(e Event) message.Message {
-	m := message.Message{
-		ID: e.ID, User: e.User, SendAt: w.at(e.SendAt), Now: e.Now, Title: cmp.Or(e.Title, FirstTitle), Category: e.Category, Campaign: e.Campaign, Account: e.Account, Late: e.Late,
-	}
-	if e.Shift {
-		m.OnConflict = message.OnConflictShift
-		m.ShiftUntil = w.shiftUntil(e)
-	} else if e.Now || e.SendAt < e.At { // it would shift to any day
-		m.OnConflict = message.OnConflictRefuse
-	}
-	if e.Expires > 0 {
-		m.ExpiresAt = m.SendAt.Add(e.Expires)
-	}
-	return m
-}
+func (w *world) message(e Event) message.Message { return e.Message(w.at, w.shiftUntil(e)) }
 
 // submit submits a message, again if there is no answer, and once more at a free time that a
 // refusal names.
@@ -74,8 +60,8 @@ func (w *world) submit(e Event) {
 	if !e.Follow || a.Err != nil || next.Before(time.Now().Add(time.Second)) || a.Got.Outcome != message.Refused || next.IsZero() || next.After(w.latest(m.SendAt)) {
 		return
 	}
-	m.ID, m.SendAt, m.Now, m.ExpiresAt, m.ShiftUntil = e.ID+"f", next, false, time.Time{}, time.Time{}
-	e.ID, e.Do, e.SendAt, e.Expires = m.ID, Submit, next.Sub(w.story.Began), 0
+	m.ID, m.SendAt, m.Now, m.Window, m.ExpiresAt, m.ShiftUntil = e.ID+"f", next, false, nil, time.Time{}, time.Time{}
+	e.ID, e.Do, e.SendAt, e.Window, e.Expires = m.ID, Submit, next.Sub(w.story.Began), 0, 0
 	w.requestAfter(e, m, a)
 }
 

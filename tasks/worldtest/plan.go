@@ -275,6 +275,8 @@ type Event struct {
 	Campaign  string
 	Title     string // of an edit, of a put, or of a move that edits, too
 	SendAt    time.Duration
+	Window    time.Duration // asks for a time in a window of this length from SendAt on; zero for SendAt
+	Prefer    policy.Prefer // in the window
 	Now       bool          // to be sent when it is submitted; SendAt is when it is asked for
 	Expires   time.Duration // after the send time; zero for the default
 	Late      string        // what becomes of it if the send time has passed
@@ -312,6 +314,7 @@ func (e Event) String() string {
 			{e.Follow, " follow"},
 			{e.Now, " now"},
 			{e.Late != "", " late " + e.Late},
+			{e.Window > 0, fmt.Sprintf(" or the %s within %s", e.Prefer, e.Window)},
 			{e.Together > 1, fmt.Sprintf(" ×%d", e.Together)},
 		} {
 			if one.given {

@@ -88,7 +88,7 @@ func (v *verdict) judgeSettings() {
 		}
 		until := settings.DoNotDisturbUntil.Add(-v.Ahead[a.User])
 		disturbs := a.Got.Submitted() && a.Message.Category != CategoryCodes && a.Got.SendAt.Before(until)
-		if disturbs || a.Got.Code == fault.CodeDoNotDisturb && !a.Message.SendAt.Before(until) && !a.Began.Before(until) {
+		if disturbs || a.Got.Code == fault.CodeDoNotDisturb && !a.first().Before(until) && !a.Began.Before(until) {
 			v.fault("settings: %s of a user who is not disturbed until %s is answered %+v", a.Event, until, a.Got)
 		}
 	}
@@ -151,7 +151,7 @@ func (v *verdict) judgeAnswers() {
 		if a.Err != nil || a.Do == Erase || ended { // see judgeEnded
 			continue
 		}
-		passed := a.Ended.After(a.Began) && !a.Message.SendAt.After(a.Ended) // and a submit that is late is judged at its own time
+		passed := a.Ended.After(a.Began) && !a.first().After(a.Ended) // and a submit that is late is judged at its own time
 		if a.Dry != nil && a.Alone && !passed && (a.Dry.Outcome != a.Got.Outcome || a.Dry.Code != a.Got.Code || !a.Dry.SendAt.Equal(a.Got.SendAt.Time)) {
 			v.fault("dry run: %s/%s: it said %+v, and the submit was answered %+v", a.User, a.Event.ID, *a.Dry, a.Got)
 		}
@@ -170,8 +170,9 @@ func (v *verdict) judgeAnswers() {
 			v.fault("shift: %s %s/%s was refused, though %s is free: %+v", a.Do, a.User, a.Event.ID, a.Got.NextFreeAt, a.Got)
 		}
 		v.judgeLateSubmit(a)
+		v.judgeWindow(a)
 		expired := !a.Message.ExpiresAt.IsZero() && a.Ended.After(a.Message.ExpiresAt)
-		if a.Got.Outcome == message.Invalid && a.Got.Code != fault.CodeCategoryReserved && !expired && (a.Got.Code != fault.CodeInPast || a.Ended.Before(a.Message.SendAt)) && (a.Do != Change || a.Got.Field != "send_at") {
+		if a.Got.Outcome == message.Invalid && a.Got.Code != fault.CodeCategoryReserved && !expired && (a.Got.Code != fault.CodeInPast || a.Ended.Before(a.last())) && (a.Do != Change || a.Got.Field != "send_at") {
 			v.fault("answer: %s is invalid: %+v", a.Event, a.Got)
 		}
 	}
@@ -180,7 +181,7 @@ func (v *verdict) judgeAnswers() {
 // judgeLateSubmit requires that a message whose send time has passed is sent now if it or its user's
 // policy says so, and else refused.
 func (v *verdict) judgeLateSubmit(a Answer) {
-	if a.Do != Submit && a.Do != DryRun || a.Unclear || a.Got.Replayed || a.Message.Now || v.Plan.Has(Clock) {
+	if a.Do != Submit && a.Do != DryRun || a.Unclear || a.Got.Replayed || a.Message.Now || a.Message.Window != nil || v.Plan.Has(Clock) {
 		return
 	}
 	var may []time.Duration // how late it may be
@@ -207,5 +208,36 @@ func (v *verdict) judgeLateSubmit(a Answer) {
 		v.fault("late submit: %s may be late by %s, and is refused: %+v", a.Event, may, a.Got)
 	case accepted && least > policy.Grace && (!a.Got.Late || !a.Got.RequestedAt.Equal(a.Message.SendAt) || a.Got.SendAt.Before(a.Began.Add(-slack))):
 		v.fault("late submit: %s was late, and is answered %+v", a.Event, a.Got)
+	}
+}
+
+// first and last are the times between which a message was asked for.
+func (a Answer) first() time.Time {
+	if a.Message.Window != nil {
+		return a.Message.Window.From
+	}
+	return a.Message.SendAt
+}
+
+func (a Answer) last() time.Time {
+	if a.Message.Window != nil {
+		return a.Message.Window.Until
+	}
+	return a.Message.SendAt
+}
+
+// judgeWindow requires that a message gets a time in its window, or is refused if none is free there.
+func (v *verdict) judgeWindow(a Answer) {
+	if a.Message.Window == nil || a.Unclear || a.Got.Replayed || v.Plan.Has(Clock) {
+		return
+	}
+	within := func(t time.Time) bool {
+		return !t.IsZero() && !t.Before(a.first()) && t.Before(a.last()) && (a.Message.ExpiresAt.IsZero() || t.Before(a.Message.ExpiresAt))
+	}
+	switch {
+	case a.Got.Outcome == message.Accepted && !within(a.Got.SendAt.Time):
+		v.fault("window: %s got a time outside: %+v", a.Event, a.Got)
+	case a.Got.Outcome == message.Refused && (within(a.Got.NextFreeAt.Time) || within(a.Got.PreviousFreeAt.Time)):
+		v.fault("window: %s was refused, though a time in it is free: %+v", a.Event, a.Got)
 	}
 }
