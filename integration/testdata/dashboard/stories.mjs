@@ -136,11 +136,13 @@ export const stories = {
     await page.getByRole("button", { name: "Menu" }).press("Enter");
     await menu.getByRole("link", { name: "Policies" }).click();
     await page.getByRole("heading", { name: "Policies" }).waitFor();
+    await page.waitForLoadState();
     for (const [sought, heading] of [["sought", "Message sought"], ["sought-user", "User sought-user"], ["zeta", "Account zeta"]]) {
       await page.locator("h1").press("/"); // the key of the search
       await page.keyboard.type(sought);
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { name: heading, exact: true }).waitFor();
+      await page.waitForLoadState(); // the key has no meaning before the page's script runs
     }
     await page.goto("/search?q=twice");
     assert.deepEqual(await page.locator("tbody td:first-child").allTextContents(), ["User", "Message"]);
