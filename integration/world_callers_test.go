@@ -1,7 +1,6 @@
 package integration_test
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 

@@ -11,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/records/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
@@ -108,7 +109,8 @@ func TestMessagesFollowTheZone(t *testing.T) {
 				require.Equal(s, "a", preview.Messages[0].ID)
 				f := s.follows(row.to)
 				require.True(s, f.Complete)
-				require.Equal(s, row.counts, [4]int{f.Affected, f.Moved, f.Kept, f.Dropped})
+				counts := [4]int{f.Affected, f.Moved, f.Kept, f.Dropped}
+				require.Equal(s, row.counts, counts)
 				got := s.where("a")
 				if status := s.status("a"); m.Local.ExpiresAt != (message.LocalTime{}) {
 					got += " until " + status.ExpiresAt.Format("01-02T15:04")
@@ -184,7 +186,7 @@ func TestAFullDayFollowsTheZone(t *testing.T) {
 				stop := s.work()
 				s.until(20 * time.Minute)
 				stop()
-				zone, err := time.LoadLocation(to)
+				zone, err := calendar.ParseTimeZone(to)
 				require.NoError(s, err)
 				for k, id := range ids {
 					status := s.status(id)

@@ -38,7 +38,7 @@ func (h *Handler) traceUnsent(ctx context.Context, d messages.Delivery, c messag
 	switch c.Verdict {
 	case messages.Dropped, messages.Postponed, messages.Reached:
 		h.Tracer.Unsent(ctx, h.claimed(d, c, took), c.Verdict.String(), c.Reason)
-	case messages.Send, messages.Stale, messages.Busy, messages.Early, messages.Paused:
+	case messages.Send, messages.Stale, messages.Busy, messages.Early, messages.Paused, messages.OtherZone:
 	}
 }
 

@@ -1,7 +1,6 @@
 package worldtest
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
