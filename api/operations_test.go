@@ -338,7 +338,7 @@ func TestBodiesThatAreNotAllowed(t *testing.T) {
 	p := r.problem(http.StatusRequestEntityTooLarge, r.post("/v1/messages", strings.Repeat(" ", api.DefaultBody)+"{}"))
 	require.Contains(t, p.Detail, "65536 bytes")
 	moved := r.send(request{http.MethodPatch, "/v1/users/alice/messages/a", `{"send_at":"now","user":"bob"}`, nil})
-	require.Contains(t, r.problem(http.StatusUnprocessableEntity, moved).Detail, `unknown field "user": the nearest of 19 are`)
+	require.Contains(t, r.problem(http.StatusUnprocessableEntity, moved).Detail, `unknown field "user": the nearest of 18 are`)
 }
 
 // A store that is full takes nothing more, and is asked again later.

@@ -104,7 +104,7 @@ func TestPoliciesThatAreNotAllowed(t *testing.T) {
 		{`{"rules":["1/minute"],"quiet_hours":["00:00-24:00"]}`, "quiet_hours", ""},
 		{`{"rules":["1/minute"],"name":"default"}`, "name", `the body names the policy "default", and the address "vip"`},
 
-		{`{"rules":["1/minute"],"quiet":["22:00-08:00"]}`, "quiet", "there are name, time_zone, user_time_zone, rules"},
+		{`{"rules":["1/minute"],"quiet":["22:00-08:00"]}`, "quiet", "the nearest of 19 are quiet_hours, "},
 		{`{"Rules":["1/minute"]}`, "Rules", "unknown field"},
 		{`{"rules":["1/minute"],"categories":{"m":{"exempt":true,"count":false}}}`, "categories.m.count", "there are rules, exempt, counts"},
 		{`{"rules":"1/minute"}`, "rules", "a list"},

@@ -351,7 +351,7 @@ func TestAMoveNamesAllThatIsWrong(t *testing.T) {
 	require.NoError(t, err)
 	_, err = d.Patch(message.ParseTime)
 	require.EqualError(t, err, `shift_until is a JSON number: it has to be a text, or an object such as {"local": "2040-06-22T11:11", "zone": "user"}; `+
-		`unknown field "text": the nearest of 19 are title, data, to; `+
+		`unknown field "text": the nearest of 18 are to, body, data; `+
 		`title is a JSON number: it has to be a text; `+
 		`send_at "tomorrow" is not allowed: use an RFC 3339 time such as 2040-06-22T11:11:11Z; `+
 		`on_conflict "drop" is not allowed: use refuse or shift`)

@@ -24,8 +24,14 @@ func ThereAre(name string, known []string) string {
 	case len(known) <= maxNames:
 		return "there are " + strings.Join(slices.Sorted(slices.Values(known)), ", ")
 	}
+	distance := func(other string) int {
+		if strings.Contains(other, name) || strings.Contains(name, other) { // quiet for quiet_hours
+			return 0
+		}
+		return levenshtein.ComputeDistance(name, other)
+	}
 	byDistance := slices.SortedFunc(slices.Values(known), func(a, b string) int {
-		return cmp.Or(cmp.Compare(levenshtein.ComputeDistance(name, a), levenshtein.ComputeDistance(name, b)), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(distance(a), distance(b)), cmp.Compare(a, b))
 	})
 	return fmt.Sprintf("the nearest of %d are %s", len(known), strings.Join(byDistance[:nearestNames], ", "))
 }

@@ -52,8 +52,10 @@ if ARGV[1] == '-' then
   end
 end
 redis.call('HSET', settings, 'v', ARGV[2])
-local values = {unpack(ARGV, 5, 15)}
-local names = {'contact', 'policy', 'limits', 'zone', 'blocked', 'quiet', 'categories', 'out', 'disturb', 'then', 'best'}
+local values = {ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11], ARGV[12], ARGV[13], ARGV[14],
+  ARGV[15]}
+local names = {'contact', 'policy', 'limits', 'zone', 'blocked', 'quiet', 'categories', 'out', 'disturb', 'then',
+  'best'}
 for k, field in ipairs(names) do
   if values[k] == '' then
     redis.call('HDEL', settings, field)
