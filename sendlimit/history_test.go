@@ -77,6 +77,7 @@ func TestMessagesAgreeWithTheirAccount(t *testing.T) {
 
 // So do deliveries at the edges of what decides about a message.
 func TestDeliveriesAtEdgesAgreeWithTheModel(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	_, client := redistest.Embedded(t)
 	var mailboxes atomic.Int64
