@@ -56,6 +56,9 @@ func (a worldAPI) carryOut(ctx context.Context, o worldOrder) (message.Outcome, 
 		"id": m.ID, "user": m.User, "title": m.Title, "category": m.Category, "campaign": m.Campaign, "send_at": m.SendAt,
 		"expires_at": m.ExpiresAt, "on_conflict": m.OnConflict, "shift_until": m.ShiftUntil, "late": m.Late,
 	}
+	if m.Window != nil {
+		fields["window"] = map[string]any{"from": m.Window.From, "until": m.Window.Until, "prefer": m.Window.Prefer}
+	}
 	switch o.Do {
 	case worldtest.Submit:
 		return a.ask(ctx, m.Account, http.MethodPost, "messages", fields)
